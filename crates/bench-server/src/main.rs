@@ -1,0 +1,2 @@
+//! See bench-kit.
+fn main() {}
