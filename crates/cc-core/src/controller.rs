@@ -1,0 +1,124 @@
+//! The plug: what a congestion controller is.
+
+use crate::control::Control;
+use crate::delivery_rate::RateSample;
+use crate::event::LostPacket;
+use crate::observe::{Observer, Snapshot};
+use core::fmt;
+use core::time::Duration;
+use units::{Bytes, Timestamp};
+
+/// A congestion-control algorithm.
+///
+/// A [`Flow`](crate::Flow) calls it, in this order for one [`Feedback`](crate::Feedback):
+/// [`on_lost`](Self::on_lost) for each lost packet,
+/// [`on_persistent_congestion`](Self::on_persistent_congestion) where it was established, then
+/// [`on_ack`](Self::on_ack) once if anything was acknowledged. After each call
+/// [`control`](Self::control) is the decision in force.
+///
+/// An implementation reads no clock, draws no randomness but from the seed in its
+/// [`Setup`], and does not allocate after construction.
+pub trait Controller: fmt::Debug + Send {
+    /// `bytes` are about to leave; `path` is as it was before.
+    fn on_sent(&mut self, path: &PathState, bytes: Bytes) {
+        let _ = (path, bytes);
+    }
+
+    /// A packet was declared lost. `path` already counts it.
+    fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer);
+
+    /// Packets were acknowledged. `path` already counts them, and what was lost with them.
+    fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer);
+
+    /// A packet that was declared lost has arrived after all.
+    fn on_spurious_loss(
+        &mut self,
+        path: &PathState,
+        packet: &LostPacket,
+        observer: &mut dyn Observer,
+    ) {
+        let _ = (path, packet, observer);
+    }
+
+    /// Losses over a long time without a single delivery (RFC 9002 §7.6).
+    fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
+        let _ = (path, observer);
+    }
+
+    /// The largest packet is now `path.mss`.
+    fn on_mtu(&mut self, path: &PathState) {
+        let _ = path;
+    }
+
+    /// The decision in force.
+    fn control(&self) -> Control;
+
+    /// The state for people to read.
+    fn snapshot(&self) -> Snapshot;
+}
+
+/// What is known when a controller is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setup {
+    /// The present.
+    pub now: Timestamp,
+    /// Largest packet, UDP payload in bytes: the sender's maximum segment size, SMSS.
+    pub mss: Bytes,
+    /// Window to begin with: [`initial_window`] on a new connection, the window in force when a
+    /// running connection changes its controller.
+    pub initial_cwnd: Bytes,
+    /// Smoothed round-trip time where one is known already.
+    pub srtt: Option<Duration>,
+    /// Seed of all randomness.
+    pub seed: u64,
+}
+
+impl Setup {
+    /// A new connection.
+    pub fn new(now: Timestamp, mss: Bytes, seed: u64) -> Self {
+        Self {
+            now,
+            mss,
+            initial_cwnd: initial_window(mss),
+            srtt: None,
+            seed,
+        }
+    }
+}
+
+/// Ten packets, but not more than 14,720 bytes unless two packets are (RFC 9002 §7.2).
+pub fn initial_window(mss: Bytes) -> Bytes {
+    (mss * 10).min((mss * 2).max(Bytes::new(14_720)))
+}
+
+/// The connection as congestion control sees it.
+///
+/// Amounts are sums over the connection's life unless said otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathState {
+    /// The present.
+    pub now: Timestamp,
+    /// Largest packet, UDP payload in bytes.
+    pub mss: Bytes,
+    /// Bytes sent and neither acknowledged nor declared lost.
+    pub inflight: Bytes,
+    /// `inflight` before the event that is being told.
+    pub prior_inflight: Bytes,
+    /// Bytes acknowledged.
+    pub delivered: Bytes,
+    /// Bytes declared lost.
+    pub lost: Bytes,
+    /// Whether more could have been in flight but for the application or flow control.
+    pub is_app_limited: bool,
+    /// Whether the window was filled in this round trip or the one before, so that it may grow
+    /// (RFC 9002 §7.8).
+    pub is_cwnd_limited: bool,
+    /// The newest round-trip time.
+    pub latest_rtt: Option<Duration>,
+    /// Smoothed round-trip time (RFC 9002 §5.3).
+    pub srtt: Option<Duration>,
+    /// Mean deviation of the round-trip time (RFC 9002 §5.3).
+    pub rttvar: Option<Duration>,
+    /// The least round-trip time ever seen on this path.
+    pub min_rtt: Option<Duration>,
+}

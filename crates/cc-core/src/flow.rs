@@ -1,0 +1,239 @@
+//! One connection's congestion control: the sampler, the controller and what lies between them.
+
+use crate::control::Control;
+use crate::controller::{Controller, PathState, Setup};
+use crate::delivery_rate::Sampler;
+use crate::event::{AckedPacket, Feedback, LostPacket, PacketStamp};
+use crate::observe::{Event, Observer, Snapshot};
+use crate::rtt::Rtt;
+use alloc::boxed::Box;
+use units::{Bytes, Timestamp};
+
+/// Congestion control of one connection: facts in, one [`Control`] out.
+///
+/// ```text
+///  on_sent ──▶ PacketStamp (the transport keeps it beside the packet)
+///  on_feedback { acked, lost, rtt, ce } ──▶ sampler ──▶ controller ──▶ control()
+///  on_app_limited, on_mtu, on_spurious_loss, on_discarded: whenever they happen
+/// ```
+///
+/// Times never decrease from call to call; an earlier one is read as the newest so far.
+#[derive(Debug)]
+pub struct Flow {
+    controller: Box<dyn Controller>,
+    sampler: Sampler,
+    rtt: Rtt,
+    utilisation: Utilisation,
+    now: Timestamp,
+    mss: Bytes,
+    inflight: Bytes,
+    seed: u64,
+}
+
+impl Flow {
+    /// A new connection under `controller`, made with the same `setup`.
+    pub fn new(controller: Box<dyn Controller>, setup: &Setup) -> Self {
+        Self {
+            controller,
+            sampler: Sampler::new(setup.now),
+            rtt: Rtt::default(),
+            utilisation: Utilisation::default(),
+            now: setup.now,
+            mss: setup.mss,
+            inflight: Bytes::ZERO,
+            seed: setup.seed,
+        }
+    }
+
+    /// `bytes` leave now, counted in flight until acknowledged, lost or discarded.
+    pub fn on_sent(&mut self, now: Timestamp, bytes: Bytes) -> PacketStamp {
+        self.advance(now);
+        let path = self.path(self.inflight);
+        self.controller.on_sent(&path, bytes);
+        let stamp = self.sampler.on_sent(self.now, bytes, self.inflight);
+        self.inflight += bytes;
+        self.utilisation.on_sent(self.inflight);
+        stamp
+    }
+
+    /// An ACK arrived or the loss timer fired.
+    pub fn on_feedback(&mut self, feedback: &Feedback<'_>, observer: &mut dyn Observer) {
+        self.advance(feedback.now);
+        let before = self.control();
+        let prior_inflight = self.inflight;
+        let newest = self.sampler.on_acked(self.now, feedback.acked);
+        if let Some((newest, newly_acked)) = newest {
+            self.inflight = self.inflight.saturating_sub(newly_acked);
+            self.utilisation.on_acked(&newest, self.sampler.delivered());
+        }
+        if let Some(rtt) = feedback.rtt {
+            self.rtt.on_sample(rtt);
+        }
+        self.tell_losses(feedback, prior_inflight, observer);
+        self.inflight = feedback.inflight.unwrap_or(self.inflight);
+        if let Some((newest, newly_acked)) = newest {
+            let min_rtt = self.rtt.get().map(|rtt| rtt.min);
+            let mut sample = self.sampler.sample(&newest, newly_acked, min_rtt);
+            sample.rtt = feedback.rtt;
+            sample.ce_marked = feedback.ce_marked;
+            observer.on_event(&Event::Sampled {
+                at: self.now,
+                sample,
+            });
+            let path = self.path(prior_inflight);
+            self.controller.on_ack(&path, &sample, observer);
+        }
+        let control = self.control();
+        if control != before {
+            observer.on_event(&Event::ControlChanged {
+                at: self.now,
+                control,
+            });
+        }
+    }
+
+    /// A packet that was declared lost has arrived after all: it counts as delivered, not as lost.
+    pub fn on_spurious_loss(
+        &mut self,
+        now: Timestamp,
+        packet: &LostPacket,
+        observer: &mut dyn Observer,
+    ) {
+        self.advance(now);
+        self.sampler.on_spurious_loss(packet);
+        let late = AckedPacket {
+            stamp: packet.stamp,
+            bytes: packet.bytes,
+        };
+        self.sampler.on_acked(self.now, &[late]);
+        let path = self.path(self.inflight);
+        self.controller.on_spurious_loss(&path, packet, observer);
+    }
+
+    /// `bytes` left flight without being acknowledged or lost, as when keys are discarded.
+    pub fn on_discarded(&mut self, bytes: Bytes) {
+        self.inflight = self.inflight.saturating_sub(bytes);
+    }
+
+    /// The window and the pacer would let more leave, but there is nothing to send.
+    pub fn on_app_limited(&mut self) {
+        self.sampler.on_app_limited(self.inflight);
+    }
+
+    /// Packets may now be as large as `mss`.
+    pub fn on_mtu(&mut self, now: Timestamp, mss: Bytes) {
+        self.advance(now);
+        if mss != self.mss {
+            self.mss = mss;
+            let path = self.path(self.inflight);
+            self.controller.on_mtu(&path);
+        }
+    }
+
+    /// Goes on under another controller, made from the [`Setup`] that this one hands to `build`.
+    ///
+    /// Counters, round-trip times and what is in flight stay; the window in force is the new
+    /// controller's initial one.
+    pub fn change_controller(
+        &mut self,
+        now: Timestamp,
+        build: impl FnOnce(&Setup) -> Box<dyn Controller>,
+    ) {
+        self.advance(now);
+        let setup = Setup {
+            now: self.now,
+            mss: self.mss,
+            initial_cwnd: self.control().cwnd,
+            srtt: self.rtt.get().map(|rtt| rtt.smoothed),
+            seed: self.seed,
+        };
+        self.controller = build(&setup);
+    }
+
+    /// The decision in force.
+    pub fn control(&self) -> Control {
+        self.controller.control()
+    }
+
+    /// The controller's state, for people.
+    pub fn snapshot(&self) -> Snapshot {
+        self.controller.snapshot()
+    }
+
+    /// The connection's state as of the newest event.
+    pub fn path_state(&self) -> PathState {
+        self.path(self.inflight)
+    }
+
+    fn advance(&mut self, now: Timestamp) {
+        self.now = self.now.max(now);
+    }
+
+    fn tell_losses(
+        &mut self,
+        feedback: &Feedback<'_>,
+        prior_inflight: Bytes,
+        observer: &mut dyn Observer,
+    ) {
+        for packet in feedback.lost {
+            self.sampler.on_lost(packet);
+            self.inflight = self.inflight.saturating_sub(packet.bytes);
+            let path = self.path(prior_inflight);
+            self.controller.on_lost(&path, packet, observer);
+        }
+        if feedback.is_persistent_congestion {
+            let path = self.path(prior_inflight);
+            self.controller.on_persistent_congestion(&path, observer);
+        }
+    }
+
+    fn path(&self, prior_inflight: Bytes) -> PathState {
+        let rtt = self.rtt.get();
+        PathState {
+            now: self.now,
+            mss: self.mss,
+            inflight: self.inflight,
+            prior_inflight,
+            delivered: self.sampler.delivered(),
+            lost: self.sampler.lost(),
+            is_app_limited: self.sampler.is_app_limited(),
+            is_cwnd_limited: self.utilisation.fills(self.control(), self.mss),
+            latest_rtt: rtt.map(|rtt| rtt.latest),
+            srtt: rtt.map(|rtt| rtt.smoothed),
+            rttvar: rtt.map(|rtt| rtt.deviation),
+            min_rtt: rtt.map(|rtt| rtt.min),
+        }
+    }
+}
+
+/// The most bytes in flight in this round trip and in the one before.
+///
+/// Judged over a round, not at the moment of an ACK: a paced sender that uses its whole window is
+/// below it most of the time.
+#[derive(Debug, Default)]
+struct Utilisation {
+    peak: Bytes,
+    previous_peak: Bytes,
+    /// The round ends when a packet is acknowledged that left after this much was delivered.
+    round_end: Bytes,
+}
+
+impl Utilisation {
+    fn on_sent(&mut self, inflight: Bytes) {
+        self.peak = self.peak.max(inflight);
+    }
+
+    fn on_acked(&mut self, newest: &PacketStamp, delivered: Bytes) {
+        if newest.delivered >= self.round_end {
+            self.round_end = delivered;
+            self.previous_peak = self.peak;
+            self.peak = Bytes::ZERO;
+        }
+    }
+
+    /// Whether the peak came within one burst, at least two packets, of the window.
+    fn fills(&self, control: Control, mss: Bytes) -> bool {
+        let slack = control.send_quantum.min(control.cwnd / 4).max(mss * 2);
+        self.peak.max(self.previous_peak).saturating_add(slack) >= control.cwnd
+    }
+}

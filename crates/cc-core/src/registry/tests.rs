@@ -1,0 +1,125 @@
+use super::*;
+use crate::Control;
+use crate::observe::{Observer, Snapshot};
+use crate::{LostPacket, PathState, RateSample};
+use units::Timestamp;
+
+const TUNED: ControllerSpec = ControllerSpec {
+    name: "tuned",
+    aliases: &["t"],
+    summary: "a window that a parameter sets",
+    params: &[
+        ParamSpec {
+            name: "window",
+            default: Value::Bytes(Bytes::new(12_000)),
+            range: Range::Between(
+                Value::Bytes(Bytes::new(1_200)),
+                Value::Bytes(Bytes::new(1 << 30)),
+            ),
+            summary: "the window",
+            source: "none",
+        },
+        ParamSpec {
+            name: "loss_thresh",
+            default: Value::Gain(Gain::percent(2)),
+            range: Range::Between(Value::Gain(Gain::ZERO), Value::Gain(Gain::ONE)),
+            summary: "unused",
+            source: "none",
+        },
+        ParamSpec {
+            name: "slow_start",
+            default: Value::Word("standard"),
+            range: Range::OneOf(&["standard", "hystartpp"]),
+            summary: "unused",
+            source: "none",
+        },
+    ],
+    build: |params, _setup| Box::new(Fixed(params.bytes("window"))),
+};
+
+#[derive(Debug)]
+struct Fixed(Bytes);
+
+impl Controller for Fixed {
+    fn on_lost(&mut self, _: &PathState, _: &LostPacket, _: &mut dyn Observer) {}
+    fn on_ack(&mut self, _: &PathState, _: &RateSample, _: &mut dyn Observer) {}
+    fn control(&self) -> Control {
+        Control::unpaced(self.0)
+    }
+    fn snapshot(&self) -> Snapshot {
+        Snapshot::new("tuned", "Fixed", self.control())
+    }
+}
+
+fn registry() -> Registry {
+    let mut registry = Registry::standard();
+    registry.register(TUNED);
+    registry
+}
+
+fn error(text: &str) -> String {
+    registry().choose(text).unwrap_err().to_string()
+}
+
+#[test]
+fn parameters_reach_the_controller_and_the_rest_keep_their_defaults() {
+    let choice = registry().choose("t:window=64k,loss_thresh=5%").unwrap();
+    let setup = Setup::new(Timestamp::ZERO, Bytes::new(1_200), 1);
+    assert_eq!(choice.build(&setup).control().cwnd, Bytes::new(65_536));
+    assert_eq!(choice.params.gain("loss_thresh"), Gain::percent(5));
+    assert_eq!(choice.params.word("slow_start"), "standard");
+}
+
+#[test]
+fn display_chooses_the_same_again() {
+    for text in [
+        "tuned",
+        "tuned:window=65536b,slow_start=hystartpp",
+        "tuned:loss_thresh=0.05",
+    ] {
+        let choice = registry().choose(text).unwrap();
+        assert_eq!(choice.to_string(), text);
+        assert_eq!(
+            registry().choose(&choice.to_string()).unwrap().to_string(),
+            text
+        );
+    }
+}
+
+#[test]
+fn errors_name_the_word_and_the_nearest_right_one() {
+    assert!(
+        error("tunde").starts_with("`tunde` is not a congestion controller; did you mean `tuned`?")
+    );
+    assert!(error("tuned:windw=1").contains("did you mean `window`?"));
+    assert!(error("tuned:zzz=1").contains("known: window, loss_thresh, slow_start"));
+    assert_eq!(
+        error("tuned:window"),
+        "`window` is not a parameter: expected key=value"
+    );
+    assert!(error("tuned:window=12q").contains("`12q` is not a size"));
+    assert_eq!(
+        error("tuned:loss_thresh=200%"),
+        "parameter `loss_thresh`: `200%` is not between 0 and 1"
+    );
+    assert_eq!(
+        error("tuned:slow_start=fast"),
+        "parameter `slow_start`: `fast` is not one of standard, hystartpp"
+    );
+}
+
+#[test]
+fn every_standard_default_lies_in_its_own_range() {
+    for spec in Registry::standard().specs() {
+        for param in spec.params {
+            let text = param.default.to_string();
+            assert_eq!(
+                read_value(param, &text),
+                Ok(param.default),
+                "{}:{}",
+                spec.name,
+                param.name
+            );
+        }
+    }
+}
