@@ -1,0 +1,379 @@
+//! The import law: which package of this workspace may depend on which.
+//!
+//! Dev-dependencies are free but for one thing: a crate may not test itself with a crate that
+//! depends on it, because cargo then builds it twice and its types are no longer one type. So
+//! cc-core tests itself with link-sim, and neither does so with transport.
+
+use crate::finding::Finding;
+use crate::repository::SourceFile;
+use toml::{Table, Value};
+
+/// Reads every Cargo.toml below the root's.
+pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
+    let manifests = files
+        .iter()
+        .filter(|file| file.path.ends_with("/Cargo.toml"));
+    manifests
+        .flat_map(|file| match Manifest::read(file) {
+            Ok(manifest) => manifest.check(),
+            Err(error) => vec![finding(file, 1, error, "mend the manifest")],
+        })
+        .collect()
+}
+
+/// What one package may depend on.
+struct Rule {
+    package: &'static str,
+    /// Packages of this workspace.
+    may_use: &'static [&'static str],
+    /// One more package of this workspace, optional, and the only feature that may turn it on.
+    behind_feature: Option<(&'static str, &'static str)>,
+    foreign: Foreign,
+}
+
+/// Dependencies from outside this workspace.
+enum Foreign {
+    Any,
+    None,
+    /// Optional ones, turned on by this feature alone.
+    Behind(&'static str),
+}
+
+const LAW: [Rule; 7] = [
+    Rule {
+        package: "units",
+        may_use: &[],
+        behind_feature: None,
+        foreign: Foreign::None,
+    },
+    Rule {
+        package: "cc-core",
+        may_use: &["units"],
+        behind_feature: None,
+        foreign: Foreign::None,
+    },
+    Rule {
+        package: "link-sim",
+        may_use: &["units"],
+        behind_feature: None,
+        foreign: Foreign::Behind("relay"),
+    },
+    Rule {
+        package: "transport",
+        may_use: &["units", "cc-core"],
+        behind_feature: Some(("link-sim", "testing")),
+        foreign: Foreign::Any,
+    },
+    Rule {
+        package: "bench-kit",
+        may_use: &["units", "cc-core", "link-sim", "transport"],
+        behind_feature: None,
+        foreign: Foreign::Any,
+    },
+    Rule {
+        package: "bench-server",
+        may_use: &["bench-kit"],
+        behind_feature: None,
+        foreign: Foreign::Any,
+    },
+    Rule {
+        package: "bench-client",
+        may_use: &["bench-kit"],
+        behind_feature: None,
+        foreign: Foreign::Any,
+    },
+];
+
+/// The package of whole-system tests may use everything.
+const UNBOUND: &str = "e2e";
+
+struct Manifest<'a> {
+    file: &'a SourceFile,
+    name: String,
+    run: Vec<Dependency>,
+    dev: Vec<Dependency>,
+    features: Table,
+}
+
+struct Dependency {
+    name: String,
+    is_optional: bool,
+}
+
+impl<'a> Manifest<'a> {
+    fn read(file: &'a SourceFile) -> Result<Self, String> {
+        let table: Table = file.text.parse().map_err(|e| format!("no TOML: {e}"))?;
+        let name = table.get("package").and_then(|package| package.get("name"));
+        let name = name
+            .and_then(Value::as_str)
+            .ok_or("a package has a name, this one none")?;
+        let mut run = dependencies(&table, "dependencies");
+        run.extend(dependencies(&table, "build-dependencies"));
+        let features = table.get("features").and_then(Value::as_table);
+        Ok(Self {
+            file,
+            name: name.to_owned(),
+            run,
+            dev: dependencies(&table, "dev-dependencies"),
+            features: features.cloned().unwrap_or_default(),
+        })
+    }
+
+    fn check(&self) -> Vec<Finding> {
+        if self.name == UNBOUND {
+            return Vec::new();
+        }
+        let Some(rule) = LAW.iter().find(|rule| rule.package == self.name) else {
+            let problem = format!("the import law says nothing of `{}`", self.name);
+            return vec![finding(
+                self.file,
+                1,
+                problem,
+                "add its rule to the law, here and in ARCHITECTURE.md",
+            )];
+        };
+        let run = self
+            .run
+            .iter()
+            .filter_map(|dependency| self.judge(rule, dependency));
+        run.chain(self.cycles()).collect()
+    }
+
+    fn judge(&self, rule: &Rule, dependency: &Dependency) -> Option<Finding> {
+        let name = dependency.name.as_str();
+        if LAW.iter().any(|other| other.package == name) {
+            return match rule.behind_feature {
+                _ if rule.may_use.contains(&name) => None,
+                Some((optional, feature)) if optional == name => {
+                    self.not_behind(dependency, feature)
+                }
+                _ => Some(self.refuse(
+                    name,
+                    format!("`{}` never depends on `{name}`", self.name),
+                    "move what is needed to the lower crate, or pass it in",
+                )),
+            };
+        }
+        match rule.foreign {
+            Foreign::Any => None,
+            Foreign::Behind(feature) => self.not_behind(dependency, feature),
+            Foreign::None => Some(self.refuse(
+                name,
+                format!(
+                    "`{}` has no dependency at run time, here `{name}`",
+                    self.name
+                ),
+                "do without it, or use it in tests alone",
+            )),
+        }
+    }
+
+    /// A finding unless `feature`, and nothing else, turns this dependency on.
+    fn not_behind(&self, dependency: &Dependency, feature: &str) -> Option<Finding> {
+        let name = dependency.name.as_str();
+        let is_default = self.turns_on("default", feature);
+        let mut activators = self.features.keys();
+        let is_alone = activators.all(|other| {
+            other == feature
+                || ![format!("dep:{name}"), format!("{name}/"), name.to_owned()]
+                    .iter()
+                    .any(|item| self.turns_on(other, item))
+        });
+        let is_named = self.turns_on(feature, &format!("dep:{name}"));
+        let holds = dependency.is_optional && is_alone && is_named;
+        let holds = holds && !(is_default && feature == "testing");
+        (!holds).then(|| {
+            self.refuse(
+                name,
+                format!(
+                    "`{}` has `{name}` only behind its feature `{feature}`",
+                    self.name
+                ),
+                "make it optional and let that feature alone name it with `dep:`",
+            )
+        })
+    }
+
+    /// Whether the feature lists an item that is, or for a trailing slash begins with, this one.
+    fn turns_on(&self, feature: &str, item: &str) -> bool {
+        let items = self.features.get(feature).and_then(Value::as_array);
+        items.is_some_and(|items| {
+            items
+                .iter()
+                .filter_map(Value::as_str)
+                .any(|listed| listed == item || (item.ends_with('/') && listed.starts_with(item)))
+        })
+    }
+
+    fn cycles(&self) -> impl Iterator<Item = Finding> {
+        let backward = self
+            .dev
+            .iter()
+            .filter(|dependency| reaches(&dependency.name, &self.name));
+        backward.map(|dependency| {
+            self.refuse(
+                &dependency.name,
+                format!(
+                    "`{}` tests itself with nothing that depends on it, as `{}` does",
+                    self.name, dependency.name
+                ),
+                "move the test to the package e2e",
+            )
+        })
+    }
+
+    fn refuse(&self, dependency: &str, rule: String, remedy: &'static str) -> Finding {
+        let line = line_naming(&self.file.text, dependency);
+        finding(self.file, line, rule, remedy)
+    }
+}
+
+fn finding(file: &SourceFile, line: usize, rule: String, remedy: &'static str) -> Finding {
+    Finding {
+        path: file.path.clone(),
+        line,
+        rule,
+        remedy,
+    }
+}
+
+/// The dependencies of one kind, those for single targets included.
+fn dependencies(manifest: &Table, kind: &str) -> Vec<Dependency> {
+    let targets = manifest.get("target").and_then(Value::as_table);
+    let per_target = targets.into_iter().flat_map(Table::values);
+    let tables = per_target
+        .filter_map(|target| target.get(kind))
+        .chain(manifest.get(kind))
+        .filter_map(Value::as_table);
+    tables
+        .flatten()
+        .map(|(key, value)| Dependency {
+            name: match value.get("package").and_then(Value::as_str) {
+                Some(renamed) => renamed.to_owned(),
+                None => key.clone(),
+            },
+            is_optional: value.get("optional").and_then(Value::as_bool) == Some(true),
+        })
+        .collect()
+}
+
+/// Whether the law lets `from` depend on `to`, directly or through others, or they are one.
+fn reaches(from: &str, to: &str) -> bool {
+    if from == to {
+        return true;
+    }
+    let Some(rule) = LAW.iter().find(|rule| rule.package == from) else {
+        return false;
+    };
+    let gated = rule.behind_feature.map(|(package, _)| package);
+    let mut next = rule.may_use.iter().copied().chain(gated);
+    next.any(|package| reaches(package, to))
+}
+
+/// The first line on which a dependency of this name is written.
+fn line_naming(manifest: &str, dependency: &str) -> usize {
+    let is_named = |line: &str| {
+        let key = line.trim_start_matches(|c| c != '"' && c != '.' && !char::is_alphanumeric(c));
+        key.strip_prefix(dependency)
+            .is_some_and(|rest| rest.starts_with([' ', '.', '=']))
+            || line.contains(&format!("dependencies.{dependency}]"))
+            || line.contains(&format!("package = \"{dependency}\""))
+    };
+    manifest.lines().position(is_named).map_or(1, |at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The findings for a manifest of this package with these lines behind `[package]`.
+    fn findings(package: &str, rest: &str) -> Vec<String> {
+        let text = format!("[package]\nname = \"{package}\"\n{rest}");
+        let found = check(&[SourceFile::sample("crates/x/Cargo.toml", &text)]);
+        found.iter().map(Finding::to_string).collect()
+    }
+
+    #[test]
+    fn arrows_that_point_up_are_found() {
+        let found = findings(
+            "cc-core",
+            "[dependencies]\nunits.workspace = true\nlink-sim = {}\n",
+        );
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].starts_with("crates/x/Cargo.toml:5: `cc-core` never depends on `link-sim`"),
+            "{found:?}"
+        );
+        let rest = "[dependencies]\ntransport.workspace = true\n";
+        assert_eq!(findings("bench-client", rest).len(), 1);
+        let rest = "[target.'cfg(unix)'.dependencies]\nbench-kit = {}\n";
+        assert_eq!(findings("transport", rest).len(), 1);
+        let rest = "[dependencies]\nother = { package = \"transport\", path = \"\" }\n";
+        assert_eq!(findings("link-sim", rest).len(), 1);
+        assert_eq!(findings("bench-kit", rest).len(), 0);
+    }
+
+    #[test]
+    fn foreign_dependencies_of_the_exact_crates_are_found() {
+        for kind in ["dependencies", "build-dependencies"] {
+            let rest = format!("[{kind}]\nserde = \"1\"\n");
+            assert_eq!(findings("units", &rest).len(), 1);
+            assert_eq!(findings("cc-core", &rest).len(), 1);
+            assert_eq!(findings("bench-kit", &rest).len(), 0);
+        }
+    }
+
+    #[test]
+    fn link_sim_has_foreign_dependencies_behind_relay_alone() {
+        let optional = "[dependencies]\ntokio = { version = \"1\", optional = true }\n[features]\n";
+        let with = |features: &str| findings("link-sim", &format!("{optional}{features}")).len();
+        assert_eq!(with("relay = [\"dep:tokio\"]\n"), 0);
+        assert_eq!(with(""), 1);
+        assert_eq!(
+            with("relay = [\"dep:tokio\"]\nother = [\"dep:tokio\"]\n"),
+            1
+        );
+        assert_eq!(
+            with("relay = [\"dep:tokio\"]\nother = [\"tokio/net\"]\n"),
+            1
+        );
+        assert_eq!(with("other = [\"dep:tokio\"]\n"), 1);
+        assert_eq!(
+            findings("link-sim", "[dependencies]\ntokio = \"1\"\n").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn transport_has_link_sim_behind_testing_alone() {
+        let optional = "[dependencies]\nlink-sim = { workspace = true, optional = true }\n";
+        let with = |features: &str| findings("transport", &format!("{optional}{features}")).len();
+        assert_eq!(with("[features]\ntesting = [\"dep:link-sim\"]\n"), 0);
+        let default = "[features]\ndefault = [\"testing\"]\ntesting = [\"dep:link-sim\"]\n";
+        assert_eq!(with(default), 1);
+        assert_eq!(
+            findings("transport", "[dependencies]\nlink-sim = {}\n").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn dev_dependencies_are_free_unless_they_close_a_cycle() {
+        let with = |package, dev| findings(package, &format!("[dev-dependencies]\n{dev} = {{}}\n"));
+        assert_eq!(with("cc-core", "link-sim").len(), 0);
+        assert_eq!(with("cc-core", "criterion").len(), 0);
+        assert_eq!(with("cc-core", "transport").len(), 1);
+        assert_eq!(with("link-sim", "transport").len(), 1);
+        assert_eq!(with("units", "cc-core").len(), 1);
+        assert_eq!(with("e2e", "bench-client").len(), 0);
+    }
+
+    #[test]
+    fn a_package_without_a_rule_is_found() {
+        assert_eq!(findings("extras", "").len(), 1);
+        assert_eq!(
+            check(&[SourceFile::sample("crates/x/Cargo.toml", "[package\n")]).len(),
+            1
+        );
+    }
+}
