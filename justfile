@@ -1,0 +1,27 @@
+# What CI runs, on this machine.
+default:
+    .ci/run
+
+# Single parts of it: tools, fmt, clippy, doc, scripts, test.
+ci *PARTS:
+    .ci/run {{PARTS}}
+
+# The repository's own rules alone.
+tidy:
+    cargo test -p e2e --test tidy
+
+# CUBIC against BBR over an emulated lossy link; `just ab --help` shows what can be changed.
+ab *ARGS:
+    cargo run --release -p bench-client -- ab {{ARGS}}
+
+# Nanoseconds per acked packet, and what else criterion measures; `just bench -p cc-core`.
+bench *ARGS:
+    cargo bench {{ARGS}}
+
+# Every test with the random numbers of this seed, as a failing simulation prints it.
+sim-seed SEED *ARGS:
+    PACELINE_SEED={{SEED}} cargo test --workspace {{ARGS}}
+
+# Real netem between network namespaces: `just netem "delay 20ms rate 100mbit" ping -c 3 10.77.2.2`.
+netem LINK +COMMAND:
+    netem-scripts/run.sh "{{LINK}}" -- {{COMMAND}}
