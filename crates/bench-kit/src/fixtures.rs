@@ -1,0 +1,128 @@
+//! A small result for the tests of this crate, every figure of it chosen by hand.
+
+use crate::result::{
+    AbKind, AbResult, Finite, Interval, LimitedBy, LimitedTimes, QueueDelayMs, Round, RttMs,
+    SCHEMA_VERSION, Variant,
+};
+use crate::stats;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// `value` as a figure.
+pub(crate) fn finite(value: f64) -> Finite {
+    Finite::new(value).unwrap()
+}
+
+/// CUBIC against BBR: three rounds of half a second each, clearly different.
+pub(crate) fn ab() -> AbResult {
+    let mut result = ab_of(
+        &[21_300_000, 19_800_000, 24_100_000],
+        &[93_900_000, 94_200_000, 94_100_000],
+    );
+    stats::conclude(&mut result);
+    result
+}
+
+/// Two variants whose rounds have these goodputs, in bits per second; nothing concluded yet.
+pub(crate) fn ab_of(a: &[u64], b: &[u64]) -> AbResult {
+    AbResult {
+        schema_version: SCHEMA_VERSION,
+        kind: AbKind::Ab,
+        complete: true,
+        error: None,
+        title: None,
+        version: "paceline 0.1.0".to_owned(),
+        seed: 7,
+        is_virtual: true,
+        started_unix_seconds: None,
+        link: "delay 40ms loss 1% rate 100mbit queue 1bdp".to_owned(),
+        return_link: String::new(),
+        link_rate_bits_per_second: Some(100_000_000),
+        base_rtt_ms: Some(finite(40.0)),
+        round_seconds: Some(finite(0.5)),
+        omit_seconds: Some(Finite::ZERO),
+        variants: vec![variant("a", "cubic", a), variant("b", "bbr3", b)],
+        comparison: BTreeMap::new(),
+    }
+}
+
+fn variant(name: &str, cc: &str, goodputs: &[u64]) -> Variant {
+    let rounds = goodputs
+        .iter()
+        .zip(0..)
+        .map(|(&goodput, block)| round(cc, block, goodput))
+        .collect();
+    Variant {
+        name: name.to_owned(),
+        cc: cc.to_owned(),
+        rounds,
+        summary: BTreeMap::new(),
+    }
+}
+
+/// Half a second at this goodput, in bits per second.
+pub(crate) fn round(cc: &str, block: u32, goodput: u64) -> Round {
+    let bytes = goodput / 16;
+    let packets = bytes / 1_200;
+    let rtt = |above: f64| Some(finite(40.0 + above * (1.0 + f64::from(block))));
+    Round {
+        block,
+        order: 2 * block,
+        congestion: cc.to_owned(),
+        streams: 1,
+        error: None,
+        seconds: finite(0.5),
+        bytes,
+        goodput_bits_per_second: goodput,
+        packets_sent: Some(packets),
+        packets_lost: Some(packets / 100),
+        bytes_retransmitted: Some(packets / 100 * 1_200),
+        packets_spuriously_lost: None,
+        ecn_ce_packets: Some(0),
+        rtt_ms: RttMs {
+            min: rtt(0.0),
+            p50: rtt(0.5),
+            p95: rtt(2.0),
+            p99: rtt(3.0),
+            max: rtt(4.0),
+        },
+        queue_delay_ms: QueueDelayMs {
+            p50: Some(finite(0.5)),
+            p95: Some(finite(2.0)),
+            p99: Some(finite(3.0)),
+        },
+        cpu_seconds_sender: Some(finite(0.010)),
+        cpu_seconds_receiver: Some(finite(0.008)),
+        limited_by: LimitedBy::from_times(LimitedTimes {
+            congestion_window: Duration::from_millis(400),
+            pacing: Duration::from_millis(100),
+            ..LimitedTimes::default()
+        }),
+        intervals: (1..=5).map(|tenth| interval(tenth, goodput)).collect(),
+    }
+}
+
+/// The interval of 100 ms that ends at `tenth` tenths of a second.
+pub(crate) fn interval(tenth: u32, goodput: u64) -> Interval {
+    Interval {
+        t: finite(f64::from(tenth) / 10.0),
+        seconds: finite(0.1),
+        omitted: false,
+        goodput_bits_per_second: goodput,
+        rtt_ms: Some(finite(40.0 + f64::from(tenth))),
+        cwnd_bytes: Some(500_000 + u64::from(tenth) * 10_000),
+        bytes_in_flight: Some(480_000),
+        pacing_rate_bits_per_second: Some(goodput + 1_000_000),
+        delivery_rate_bits_per_second: Some(goodput),
+        packets_lost: Some(u64::from(tenth % 2)),
+        ecn_ce_packets: Some(0),
+        state: Some(
+            if tenth < 3 {
+                "Startup"
+            } else {
+                "ProbeBW_CRUISE"
+            }
+            .to_owned(),
+        ),
+    }
+}

@@ -1,0 +1,222 @@
+//! The results that the programs write as JSON, and read back.
+//!
+//! Version 1 of the schema. Fields are only ever added within a version. A unit stands in the
+//! name of every field that has one; times are seconds or milliseconds, rates are bits per second
+//! of payload unless a field says otherwise. A figure that could not be measured is `null`, never
+//! zero: [`Finite`] keeps NaN and the infinities out by its type.
+//!
+//! | kind | type | written by |
+//! |---|---|---|
+//! | `"ab"` | [`AbResult`] | `bench-client ab --json FILE` |
+//! | `"run"` | [`RunResult`] | `bench-client run --json FILE`, with iperf3's `start`, `intervals`, `end` beside it |
+
+mod finite;
+pub mod iperf;
+mod metric;
+mod round;
+
+pub use finite::Finite;
+pub use metric::Metric;
+pub use round::{Interval, LimitedBy, LimitedTimes, QueueDelayMs, Round, RttMs};
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the schema that this crate writes.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The two sides of an A/B test, round by round, and what their difference is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AbResult {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Always `"ab"`.
+    pub kind: AbKind,
+    /// Whether every planned round ended without an error.
+    pub complete: bool,
+    /// Why the test ended early, for a person; `null` when it did not.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// A title that the user gave.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// The program and its version.
+    #[serde(default)]
+    pub version: String,
+    /// What the order of the rounds, the link's losses and the intervals were drawn from.
+    pub seed: u64,
+    /// Whether time was virtual: the run is then the same on every machine.
+    #[serde(rename = "virtual")]
+    pub is_virtual: bool,
+    /// The start in whole seconds since 1970; `null` in virtual time, which has no date.
+    #[serde(default)]
+    pub started_unix_seconds: Option<u64>,
+    /// The link in the data's direction, in netem's words; empty when nothing was shaped.
+    pub link: String,
+    /// The link in the other direction; empty when nothing was shaped.
+    pub return_link: String,
+    /// The rate of `link` on the wire, in bits per second, where it has one.
+    #[serde(default)]
+    pub link_rate_bits_per_second: Option<u64>,
+    /// The round-trip time of the empty path, where it is known.
+    #[serde(default)]
+    pub base_rtt_ms: Option<Finite>,
+    /// How long each round was planned to measure.
+    #[serde(default)]
+    pub round_seconds: Option<Finite>,
+    /// How much at the start of each round the figures leave out.
+    #[serde(default)]
+    pub omit_seconds: Option<Finite>,
+    /// What was compared; the first two are `a` and `b`.
+    pub variants: Vec<Variant>,
+    /// `b` against `a`, for each metric that both have in at least one common block.
+    pub comparison: BTreeMap<Metric, Comparison>,
+}
+
+impl AbResult {
+    /// The JSON text, indented, with a newline at its end.
+    pub fn to_json(&self) -> String {
+        to_json(self)
+    }
+
+    /// The baseline and its challenger, when there are at least two variants.
+    pub fn pair(&self) -> Option<(&Variant, &Variant)> {
+        match self.variants.as_slice() {
+            [a, b, ..] => Some((a, b)),
+            _ => None,
+        }
+    }
+}
+
+/// The kind of an [`AbResult`]; a file of another kind is refused when it is read as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum AbKind {
+    /// `"ab"`.
+    #[default]
+    #[serde(rename = "ab")]
+    Ab,
+}
+
+/// One side of the test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// `a`, `b`, and so on.
+    pub name: String,
+    /// The controller and its parameters, as the registry reads them.
+    pub cc: String,
+    /// In the order of their blocks.
+    pub rounds: Vec<Round>,
+    /// Each metric over the rounds that did not fail.
+    pub summary: BTreeMap<Metric, Summary>,
+}
+
+/// One metric of one variant over its rounds, in the unit of the metric.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The middle round; the mean of the two middle ones when their number is even.
+    pub median: Finite,
+    /// The mean.
+    pub mean: Finite,
+    /// Lower end of the confidence interval of the mean; `null` with fewer than two rounds.
+    pub low: Option<Finite>,
+    /// Upper end of the same interval.
+    pub high: Option<Finite>,
+    /// How many rounds had this metric.
+    #[serde(default)]
+    pub rounds: u32,
+}
+
+/// One metric of `b` against the same metric of `a`, paired by block.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The geometric mean of the paired ratios; `null` when a value is zero.
+    pub ratio_b_over_a: Option<Finite>,
+    /// Lower end of the ratio's confidence interval; `null` with fewer than two pairs.
+    pub low: Option<Finite>,
+    /// Upper end of the same interval.
+    pub high: Option<Finite>,
+    /// The level of confidence, 0.95.
+    pub confidence: Finite,
+    /// The mean of the paired differences, in the unit of the metric.
+    pub difference_b_minus_a: Finite,
+    /// Lower end of the difference's confidence interval; `null` with fewer than two pairs.
+    pub difference_low: Option<Finite>,
+    /// Upper end of the same interval.
+    pub difference_high: Option<Finite>,
+    /// How many blocks had this metric on both sides.
+    pub pairs: u32,
+    /// What may be concluded.
+    pub decision: Decision,
+}
+
+/// What the pairs say about one metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// The whole interval lies above "no difference".
+    BHigher,
+    /// The whole interval lies below "no difference".
+    BLower,
+    /// The interval contains "no difference", or there are too few pairs for an interval.
+    TooFewRounds,
+}
+
+/// One run of one controller.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Always `"run"`.
+    pub kind: RunKind,
+    /// Whether the run ended as planned.
+    pub complete: bool,
+    /// Why it did not; iperf3's top-level `error`. Left out of the JSON when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// iperf3's `-T`. Left out of the JSON when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What random numbers were drawn from.
+    pub seed: u64,
+    /// Whether time was virtual.
+    #[serde(rename = "virtual")]
+    pub is_virtual: bool,
+    /// The link in the data's direction, in netem's words; empty when nothing was shaped.
+    pub link: String,
+    /// The link in the other direction; empty when nothing was shaped.
+    pub return_link: String,
+    /// Who talked to whom about what, as iperf3 says it.
+    pub start: iperf::Start,
+    /// The interval rows, as iperf3 says them.
+    pub intervals: Vec<iperf::Interval>,
+    /// The closing rows, as iperf3 says them.
+    pub end: iperf::End,
+    /// The same run with everything that the A/B test compares.
+    pub result: Round,
+}
+
+impl RunResult {
+    /// The JSON text, indented, with a newline at its end.
+    pub fn to_json(&self) -> String {
+        to_json(self)
+    }
+}
+
+/// The kind of a [`RunResult`]; a file of another kind is refused when it is read as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum RunKind {
+    /// `"run"`.
+    #[default]
+    #[serde(rename = "run")]
+    Run,
+}
+
+fn to_json(result: &impl Serialize) -> String {
+    let mut text =
+        serde_json::to_string_pretty(result).expect("keys are strings and every figure is finite");
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests;

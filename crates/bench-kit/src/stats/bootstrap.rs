@@ -1,0 +1,91 @@
+use super::CONFIDENCE;
+use units::Rng;
+
+/// A median and the ends of its confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Estimate {
+    pub(super) median: f64,
+    /// `None` with a single value, like `high`.
+    pub(super) low: Option<f64>,
+    pub(super) high: Option<f64>,
+}
+
+/// The median of `values` and its interval at the level [`CONFIDENCE`]; `None` without a value.
+///
+/// A percentile bootstrap, each end then moved away from the median by [`widening`]. Percentile
+/// and not BCa: the acceleration that BCa estimates from the jackknife is meaningless for a
+/// median, whose jackknife takes only two or three distinct values; and what spoils the interval
+/// of a few rounds is its width, which BCa does not correct.
+pub(super) fn estimate(values: &[f64], rng: &mut Rng) -> Option<Estimate> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let median = median_of_sorted(&sorted)?;
+    if sorted.len() < 2 {
+        return Some(Estimate {
+            median,
+            low: None,
+            high: None,
+        });
+    }
+    let (low, high) = percentiles(&sorted, rng);
+    let widening = widening(sorted.len());
+    Some(Estimate {
+        median,
+        low: Some(median - (median - low) * widening),
+        high: Some(median + (high - median) * widening),
+    })
+}
+
+/// The ends of the middle [`CONFIDENCE`] of the medians of [`RESAMPLES`] draws with replacement.
+fn percentiles(sorted: &[f64], rng: &mut Rng) -> (f64, f64) {
+    let n = sorted.len();
+    let mut draw = vec![0; n];
+    let mut medians: Vec<f64> = (0..RESAMPLES)
+        .map(|_| {
+            for index in &mut draw {
+                *index = usize::try_from(rng.below(n as u64)).expect("below a usize");
+            }
+            draw.sort_unstable();
+            // The order of the indices is that of the values.
+            (sorted[draw[(n - 1) / 2]] + sorted[draw[n / 2]]) / 2.0
+        })
+        .collect();
+    medians.sort_unstable_by(f64::total_cmp);
+    // With B resamples the p-quantile is the p(B+1)-th of them, counted from one.
+    let below = (RESAMPLES + 1) as f64 * (1.0 - CONFIDENCE) / 2.0;
+    let rank = below.round() as usize;
+    (medians[rank - 1], medians[RESAMPLES - rank])
+}
+
+/// How much farther than the bootstrap says the ends lie with `n` values.
+///
+/// Resampling sees the spread of `n` values about their own centre, too small by √((n−1)/n), and
+/// takes it as known, where Student's t knows that it was estimated. The product is 9.2 for two
+/// values, 2.7 for three, 1.2 for ten and tends to 1.
+fn widening(n: usize) -> f64 {
+    let degrees = n - 1;
+    let t = T_975.get(degrees - 1).copied().unwrap_or_else(|| {
+        // The first term of the expansion of t about the normal; exact to 0.002 from 21 on.
+        Z_975 + (Z_975.powi(3) + Z_975) / (4.0 * degrees as f64)
+    });
+    (n as f64 / degrees as f64).sqrt() * t / Z_975
+}
+
+fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
+    let n = sorted.len();
+    let upper = sorted.get(n / 2)?;
+    Some((sorted[(n - 1) / 2] + upper) / 2.0)
+}
+
+/// Enough that another seed moves an end by less than a fiftieth of the interval, and such that
+/// the ranks of the 2.5 % and 97.5 % quantiles are whole.
+const RESAMPLES: usize = 3_999;
+
+/// The 97.5 % quantile of the normal distribution.
+const Z_975: f64 = 1.959_964;
+
+/// The 97.5 % quantile of Student's t, from one degree of freedom on.
+const T_975: [f64; 20] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+];
