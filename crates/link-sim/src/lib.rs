@@ -1,1 +1,51 @@
-//! See DESIGN.
+//! Network links as tc's netem describes them, without I/O, a clock or threads.
+//!
+//! One string describes a link, and the same link runs in virtual and in real time:
+//!
+//! ```text
+//!  "delay 20ms loss 1% rate 100mbit queue 1bdp"
+//!        │ parse
+//!     LinkSpec ── build(base RTT, seed) ──▶ Link<T>
+//!                                            │
+//!  handle_packet(now, packet) ──▶ duplicate ─▶ loss ─▶ limit ─▶ queue ─▶ rate ─▶ reorder, delay
+//!                                            │                                        │
+//!  poll_timeout() ◀── when the next one is due                                        │
+//!  poll_output(now) ◀── Delivery { packet, due } ◀────────────────────────────────────┘
+//! ```
+//!
+//! A link holds packets of any payload `T`, takes its time as an argument and draws its random
+//! numbers from a seed: the same calls give the same deliveries on every machine.
+//!
+//! ```
+//! use core::time::Duration;
+//! use link_sim::{Ecn, Link, LinkSpec, Packet, IPV4_UDP_OVERHEAD};
+//! use units::{Bytes, Timestamp};
+//!
+//! let spec: LinkSpec = "delay 10ms rate 8mbit queue 20p".parse()?;
+//! let mut link: Link<&str> = spec.build(Duration::from_millis(10), 1);
+//!
+//! let size = Bytes::new(1_000) + IPV4_UDP_OVERHEAD;
+//! link.handle_packet(Timestamp::ZERO, Packet { size, ecn: Ecn::NotEct, payload: "hello" });
+//!
+//! let due = link.poll_timeout().expect("a packet is under way");
+//! assert_eq!(due, Timestamp::ZERO + Duration::from_micros(1_042 + 10_000));
+//! let delivery = link.poll_output(due).expect("it is due");
+//! assert_eq!(delivery.packet.payload, "hello");
+//! # Ok::<(), link_sim::SpecError>(())
+//! ```
+//!
+//! The grammar, netem's exact semantics and every place where this crate differs are in
+//! `docs/links.md`.
+#![forbid(unsafe_code)]
+
+mod histogram;
+mod link;
+mod packet;
+mod spec;
+mod stats;
+
+pub use histogram::Histogram;
+pub use link::{Delivery, Link};
+pub use packet::{Ecn, IPV4_UDP_OVERHEAD, IPV6_UDP_OVERHEAD, Packet};
+pub use spec::{LinkSpec, SpecError};
+pub use stats::{Count, Drops, LinkStats};

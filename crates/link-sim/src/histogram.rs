@@ -1,0 +1,140 @@
+use core::time::Duration;
+use units::{Gain, duration};
+
+/// How often each duration occurred, in buckets that are at most 1/32 of their value wide.
+///
+/// It holds at most 1,920 counters (15 kB), whatever is recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Histogram {
+    /// Grown to the largest bucket in use.
+    counts: Vec<u64>,
+    total: u64,
+    max: Duration,
+}
+
+impl Histogram {
+    /// Counts one value.
+    pub fn record(&mut self, value: Duration) {
+        let bucket = bucket_of(duration::nanos(value));
+        if bucket >= self.counts.len() {
+            self.counts.resize(bucket + 1, 0);
+        }
+        self.counts[bucket] += 1;
+        self.total += 1;
+        self.max = self.max.max(value);
+    }
+
+    /// How many values were recorded.
+    pub fn count(&self) -> u64 {
+        self.total
+    }
+
+    /// The largest value recorded, exact; zero when there is none.
+    pub fn max(&self) -> Duration {
+        self.max
+    }
+
+    /// The smallest value that at least this share of all values does not exceed, rounded up by at
+    /// most 1/32; zero when nothing was recorded.
+    pub fn quantile(&self, share: Gain) -> Duration {
+        let wanted = share.of_ceil(self.total).max(1);
+        let mut seen = 0;
+        for (bucket, count) in self.counts.iter().enumerate() {
+            seen += count;
+            if seen >= wanted {
+                return Duration::from_nanos(highest_of(bucket)).min(self.max);
+            }
+        }
+        self.max
+    }
+
+    /// What was recorded since `earlier`, an older copy of this histogram. Its
+    /// [`max`](Self::max) is that of the bucket, as the exact one is not known.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let before = |bucket| earlier.counts.get(bucket).copied().unwrap_or(0);
+        let counts: Vec<u64> = self
+            .counts
+            .iter()
+            .enumerate()
+            .map(|(bucket, count)| count.saturating_sub(before(bucket)))
+            .collect();
+        let max = counts.iter().rposition(|count| *count > 0).map(highest_of);
+        Self {
+            total: counts.iter().sum(),
+            max: Duration::from_nanos(max.unwrap_or(0)).min(self.max),
+            counts,
+        }
+    }
+}
+
+/// Values below `2^SUB_BITS` have a bucket each; above, every power of two has `2^SUB_BITS`.
+fn bucket_of(value: u64) -> usize {
+    if value < SUB_BUCKETS {
+        return value as usize;
+    }
+    let octave = value.ilog2() - SUB_BITS;
+    let sub = (value >> octave) - SUB_BUCKETS;
+    (u64::from(octave + 1) * SUB_BUCKETS + sub) as usize
+}
+
+/// The largest value that falls into `bucket`.
+fn highest_of(bucket: usize) -> u64 {
+    let bucket = bucket as u64;
+    if bucket < SUB_BUCKETS {
+        return bucket;
+    }
+    let octave = bucket / SUB_BUCKETS - 1;
+    let lowest = (bucket % SUB_BUCKETS + SUB_BUCKETS) << octave;
+    lowest + ((1 << octave) - 1)
+}
+
+const SUB_BITS: u32 = 5;
+const SUB_BUCKETS: u64 = 1 << SUB_BITS;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn micros(histogram: &Histogram, percent: u64) -> u128 {
+        histogram.quantile(Gain::percent(percent)).as_micros()
+    }
+
+    #[test]
+    fn a_bucket_holds_its_own_bounds_and_is_narrow() {
+        for value in (0..2_000).chain([u64::MAX, u64::MAX / 3, 1 << 40]) {
+            let highest = highest_of(bucket_of(value));
+            assert_eq!(bucket_of(highest), bucket_of(value));
+            assert!(highest >= value && highest - value <= value / 32, "{value}");
+        }
+    }
+
+    #[test]
+    fn quantiles_of_a_uniform_sample_are_within_a_bucket() {
+        let mut histogram = Histogram::default();
+        (1..=1_000).for_each(|n| histogram.record(Duration::from_micros(n)));
+        assert!((500..=516).contains(&micros(&histogram, 50)));
+        assert!((990..=1_000).contains(&micros(&histogram, 99)));
+        assert_eq!(micros(&histogram, 100), 1_000);
+        assert_eq!(histogram.max(), Duration::from_millis(1));
+    }
+
+    #[test]
+    fn an_empty_histogram_answers_zero() {
+        assert_eq!(
+            Histogram::default().quantile(Gain::percent(99)),
+            Duration::ZERO
+        );
+    }
+
+    #[test]
+    fn the_difference_of_two_copies_is_what_came_between() {
+        let mut histogram = Histogram::default();
+        histogram.record(Duration::from_millis(50));
+        let earlier = histogram.clone();
+        histogram.record(Duration::from_millis(1));
+        let between = histogram.since(&earlier);
+        assert_eq!(between.count(), 1);
+        assert!(between.max() < Duration::from_micros(1_032));
+    }
+}

@@ -1,0 +1,42 @@
+use super::{Chance, label};
+use crate::spec::Reorder;
+
+/// netem's reordering: some packets are sent at once and so overtake those that are delayed.
+#[derive(Debug)]
+pub(super) struct ReorderStage {
+    chance: Chance,
+    gap: u32,
+    /// Packets delayed since the last one that was sent at once.
+    delayed: u32,
+}
+
+impl ReorderStage {
+    pub(super) fn new(reorder: Option<Reorder>, seed: u64) -> Self {
+        let chance = Chance::new(
+            reorder.map(|reorder| reorder.probability),
+            seed,
+            label::REORDER,
+        );
+        Self {
+            chance,
+            gap: reorder.map_or(1, |reorder| reorder.gap),
+            delayed: 0,
+        }
+    }
+
+    pub(super) fn set(&mut self, reorder: Option<Reorder>) {
+        self.chance.set(reorder.map(|reorder| reorder.probability));
+        self.gap = reorder.map_or(1, |reorder| reorder.gap);
+    }
+
+    /// Whether the next packet skips the delay: only behind `gap` − 1 that did not.
+    pub(super) fn jumps(&mut self) -> bool {
+        let jumps = self.delayed >= self.gap - 1 && self.chance.happens();
+        self.delayed = if jumps {
+            0
+        } else {
+            self.delayed.saturating_add(1)
+        };
+        jumps
+    }
+}

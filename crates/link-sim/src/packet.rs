@@ -1,0 +1,34 @@
+use units::Bytes;
+
+/// One datagram on its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packet<T> {
+    /// Length at layer 2, which is what `rate` and byte limits count: the UDP payload plus
+    /// [`IPV4_UDP_OVERHEAD`] or [`IPV6_UDP_OVERHEAD`].
+    pub size: Bytes,
+    /// The codepoint in its IP header.
+    pub ecn: Ecn,
+    /// What the link carries without looking at it.
+    pub payload: T,
+}
+
+/// The ECN field of an IP header (RFC 3168, section 5; RFC 9331 for ECT(1)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Ecn {
+    /// The sender does not react to marks.
+    #[default]
+    NotEct,
+    /// ECN-capable, classic.
+    Ect0,
+    /// ECN-capable, L4S.
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// What Ethernet (14, without preamble and check sequence), IPv4 (20) and UDP (8) add to a UDP
+/// payload: the length that a kernel's queueing discipline sees on a veth or an Ethernet device.
+pub const IPV4_UDP_OVERHEAD: Bytes = Bytes::new(14 + 20 + 8);
+
+/// As [`IPV4_UDP_OVERHEAD`], with an IPv6 header of 40 bytes.
+pub const IPV6_UDP_OVERHEAD: Bytes = Bytes::new(14 + 40 + 8);
