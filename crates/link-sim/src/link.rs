@@ -123,10 +123,7 @@ impl<T: Clone> Link<T> {
     /// called until it answers `None`.
     pub fn poll_output(&mut self, now: Timestamp) -> Option<Delivery<T>> {
         self.advance(now);
-        let delivery = self.arrived.pop_front()?;
-        self.stats.held -= delivery.packet.size;
-        self.stats.delivered += delivery.packet.size;
-        Some(delivery)
+        self.arrived.pop_front()
     }
 
     /// What the link did so far.
@@ -189,6 +186,8 @@ impl<T: Clone> Link<T> {
             self.transmit_next(start);
         }
         while let Some(delivery) = self.line.pop(now) {
+            self.stats.held -= delivery.packet.size;
+            self.stats.delivered += delivery.packet.size;
             self.arrived.push_back(delivery);
         }
     }
@@ -208,8 +207,7 @@ impl<T: Clone> Link<T> {
 
     /// A packet that survived the loss model meets the limit, then waits or goes.
     fn admit(&mut self, now: Timestamp, packet: Packet<T>) {
-        let inside = self.stats.held.packets - self.arrived.len() as u64;
-        if inside >= self.limit {
+        if self.stats.held.packets >= self.limit {
             self.stats.dropped.limit += packet.size;
             return;
         }

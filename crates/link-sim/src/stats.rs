@@ -74,7 +74,7 @@ pub struct LinkStats {
     pub arrived: Count,
     /// Copies that the link made.
     pub duplicated: Count,
-    /// Packets that left at the other end.
+    /// Packets that have reached the other end, collected there or not.
     pub delivered: Count,
     /// Packets thrown away.
     pub dropped: Drops,
