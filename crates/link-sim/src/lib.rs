@@ -41,6 +41,7 @@
 mod histogram;
 mod link;
 mod packet;
+pub mod sim;
 mod spec;
 mod stats;
 

@@ -174,4 +174,4 @@ pub(crate) enum QueueLimit {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,0 +1,376 @@
+//! Virtual time: nodes that exchange packets over links, run as fast as the machine can.
+//!
+//! ```text
+//!   Node ── poll_transmit ──▶ route: Link ▶ Link ▶ … ── handle_packet ──▶ Node
+//!    ▲  poll_timeout                  │ poll_timeout
+//!    └── handle_timeout ◀── earliest of all: the clock jumps there
+//! ```
+//!
+//! The simulator knows nothing of what nodes say to each other. It promises that the same nodes,
+//! links and seed give the same run on every machine, and it checks while it runs that every link
+//! keeps its word: each packet that entered is delivered, dropped or inside, none twice unless
+//! the link duplicates, in order where order is promised, and never faster than the rate. A broken
+//! promise is a bug of this crate and panics with seed and time.
+//!
+//! ```
+//! use link_sim::sim::{Node, NodeId, Simulator, Transmit};
+//! use link_sim::{Ecn, Packet};
+//! use units::{Bytes, Timestamp};
+//!
+//! /// Sends one packet when the run begins; answers every packet it receives once.
+//! struct Echo { to: Option<NodeId>, answers: u32, last: Timestamp }
+//!
+//! impl Node for Echo {
+//!     type Payload = ();
+//!     fn handle_packet(&mut self, now: Timestamp, from: NodeId, _: Packet<()>) {
+//!         self.last = now;
+//!         self.to = (self.answers > 0).then_some(from);
+//!         self.answers = self.answers.saturating_sub(1);
+//!     }
+//!     fn handle_timeout(&mut self, _: Timestamp) {}
+//!     fn poll_timeout(&self) -> Option<Timestamp> {
+//!         (self.last == Timestamp::ZERO && self.to.is_some()).then_some(Timestamp::ZERO)
+//!     }
+//!     fn poll_transmit(&mut self, _: Timestamp) -> Option<Transmit<()>> {
+//!         let packet = Packet { size: Bytes::new(1_250), ecn: Ecn::NotEct, payload: () };
+//!         self.to.take().map(|to| Transmit { to, packet })
+//!     }
+//! }
+//!
+//! let mut sim = Simulator::new(1);
+//! let server = sim.add_node(Echo { to: None, answers: 1, last: Timestamp::ZERO });
+//! let client = sim.add_node(Echo { to: Some(server), answers: 0, last: Timestamp::ZERO });
+//! sim.connect(client, server, &"delay 20ms rate 10mbit queue 1bdp".parse()?, &"".parse()?)?;
+//!
+//! sim.run_until(Timestamp::from_millis(1_000));
+//! assert_eq!(sim.node(client).last, Timestamp::from_millis(21));
+//! # Ok::<(), link_sim::SpecError>(())
+//! ```
+
+mod agenda;
+mod checks;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{Count, Link, LinkSpec, LinkStats, Packet, SpecError};
+use agenda::Agenda;
+use checks::Checks;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use units::{Rng, Timestamp};
+
+/// Something that sends and receives packets: a transport endpoint, a traffic source, a sink.
+///
+/// After every call to one of the `handle_` methods the simulator calls
+/// [`poll_transmit`](Self::poll_transmit) until it answers `None`, then
+/// [`poll_timeout`](Self::poll_timeout).
+pub trait Node {
+    /// What its packets carry.
+    type Payload: Clone;
+
+    /// A packet has come.
+    fn handle_packet(&mut self, now: Timestamp, from: NodeId, packet: Packet<Self::Payload>);
+
+    /// The time that `poll_timeout` named has come.
+    fn handle_timeout(&mut self, now: Timestamp);
+
+    /// When this node wants [`handle_timeout`](Self::handle_timeout) next. A node that begins by
+    /// itself names the time at which it begins.
+    fn poll_timeout(&self) -> Option<Timestamp>;
+
+    /// The next packet this node sends now.
+    fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit<Self::Payload>>;
+}
+
+/// A packet and the node it is for.
+#[derive(Debug, Clone)]
+pub struct Transmit<P> {
+    /// Its destination, to which there must be a route.
+    pub to: NodeId,
+    /// The packet.
+    pub packet: Packet<P>,
+}
+
+/// Names a node of one simulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(usize);
+
+/// Names a link of one simulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(usize);
+
+/// Nodes, links, the routes between them, and the time.
+///
+/// What happens at one instant happens in this order: deliveries before timeouts, and among each
+/// the link or node that was added first.
+#[derive(Debug)]
+pub struct Simulator<N: Node> {
+    seed: u64,
+    now: Timestamp,
+    /// Events handled since the clock last moved.
+    events_now: u64,
+    nodes: Vec<N>,
+    node_agenda: Agenda,
+    links: Vec<Pipe<N::Payload>>,
+    link_agenda: Agenda,
+    routes: Vec<Route>,
+    route_of: BTreeMap<(NodeId, NodeId), usize>,
+}
+
+impl<N: Node> Simulator<N> {
+    /// Nothing yet, at time zero. Every link draws from its own stream of `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            now: Timestamp::ZERO,
+            events_now: 0,
+            nodes: Vec::new(),
+            node_agenda: Agenda::default(),
+            links: Vec::new(),
+            link_agenda: Agenda::default(),
+            routes: Vec::new(),
+            route_of: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a node.
+    pub fn add_node(&mut self, node: N) -> NodeId {
+        let id = NodeId(self.nodes.len());
+        self.node_agenda.add(node.poll_timeout());
+        self.nodes.push(node);
+        id
+    }
+
+    /// Adds a one-way link; `base_rtt` is for a queue in `bdp`, see [`LinkSpec::base_rtt`].
+    pub fn add_link(&mut self, spec: &LinkSpec, base_rtt: Duration) -> LinkId {
+        let id = LinkId(self.links.len());
+        let seed = Rng::derive(self.seed, self.links.len() as u64).next_u64();
+        self.links.push(Pipe {
+            link: spec.build(base_rtt, seed),
+            checks: Checks::new(spec),
+        });
+        self.link_agenda.add(None);
+        id
+    }
+
+    /// Sends what `from` has for `to` over these links, one after another. Any number of routes
+    /// may share a link.
+    ///
+    /// # Panics
+    /// When `via` is empty or the two nodes have a route already.
+    pub fn add_route(&mut self, from: NodeId, to: NodeId, via: &[LinkId]) {
+        assert!(!via.is_empty(), "a route has at least one link");
+        let known = self.route_of.insert((from, to), self.routes.len());
+        assert!(known.is_none(), "{from:?} has a route to {to:?} already");
+        let via = via.into();
+        self.routes.push(Route { from, to, via });
+    }
+
+    /// Joins two nodes by a link there and a link back, which it returns in this order.
+    ///
+    /// # Errors
+    /// A queue in `bdp` without a delay in either direction.
+    ///
+    /// # Panics
+    /// When there is a route between them already.
+    pub fn connect(
+        &mut self,
+        a: NodeId,
+        b: NodeId,
+        link: &LinkSpec,
+        return_link: &LinkSpec,
+    ) -> Result<(LinkId, LinkId), SpecError> {
+        let base_rtt = link.base_rtt(return_link)?;
+        let there = self.add_link(link, base_rtt);
+        let back = self.add_link(return_link, base_rtt);
+        self.add_route(a, b, &[there]);
+        self.add_route(b, a, &[back]);
+        Ok((there, back))
+    }
+
+    /// The virtual time.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// A node, to look at.
+    pub fn node(&self, id: NodeId) -> &N {
+        &self.nodes[id.0]
+    }
+
+    /// Changes a node from outside, now, and sends what it has to send then.
+    pub fn update_node<R>(&mut self, id: NodeId, change: impl FnOnce(&mut N, Timestamp) -> R) -> R {
+        let result = change(&mut self.nodes[id.0], self.now);
+        self.flush(id);
+        result
+    }
+
+    /// What a link did so far.
+    pub fn link_stats(&self, id: LinkId) -> &LinkStats {
+        self.links[id.0].link.stats()
+    }
+
+    /// What waits at a link, see [`Link::queue`].
+    pub fn queue(&self, id: LinkId) -> Count {
+        self.links[id.0].link.queue()
+    }
+
+    /// Makes a link another one from now on, see [`Link::reconfigure`].
+    pub fn reconfigure(&mut self, id: LinkId, spec: &LinkSpec, base_rtt: Duration) {
+        let pipe = &mut self.links[id.0];
+        pipe.link.reconfigure(self.now, spec, base_rtt);
+        pipe.checks.reconfigure(spec);
+        self.link_agenda.set(id.0, pipe.link.poll_timeout());
+    }
+
+    /// Runs until nothing is due any more at or before `end`, and moves the clock there.
+    pub fn run_until(&mut self, end: Timestamp) {
+        self.run_while(end, |_| true);
+        self.move_clock(end);
+    }
+
+    /// Runs event by event while `condition` holds, at most up to `end`; answers whether it still
+    /// holds.
+    pub fn run_while(&mut self, end: Timestamp, condition: impl Fn(&Self) -> bool) -> bool {
+        while condition(self) {
+            if !self.step(end) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Handles the next event, unless it is later than `end`.
+    fn step(&mut self, end: Timestamp) -> bool {
+        let (link, node) = (self.link_agenda.next(), self.node_agenda.next());
+        let Some(due) = [link, node].into_iter().flatten().map(|(due, _)| due).min() else {
+            return false;
+        };
+        if due > end {
+            return false;
+        }
+        self.move_clock(due);
+        self.events_now += 1;
+        assert!(
+            self.events_now < MAX_EVENTS_AT_ONCE,
+            "virtual time stands still at {} (seed {}): a node asks for a time that has passed, or \
+             nodes answer each other without any delay",
+            self.now,
+            self.seed
+        );
+        match (link, node) {
+            (Some((at, link)), _) if at == due => self.run_link(LinkId(link)),
+            (_, Some((_, node))) => {
+                self.nodes[node].handle_timeout(self.now);
+                self.flush(NodeId(node));
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// An event that is late, because it was asked for too late, happens now.
+    fn move_clock(&mut self, to: Timestamp) {
+        if to > self.now {
+            self.now = to;
+            self.events_now = 0;
+        }
+    }
+
+    /// Hands on what a link delivers now.
+    fn run_link(&mut self, id: LinkId) {
+        while let Some(packet) = self.links[id.0].deliver(self.now, id, self.seed) {
+            let Packet { size, ecn, payload } = packet;
+            let hop = payload.hop + 1;
+            let Route { from, to, ref via } = self.routes[payload.route];
+            if let Some(&next) = via.get(hop) {
+                let payload = Envelope { hop, ..payload };
+                self.enter(next, Packet { size, ecn, payload });
+            } else {
+                let payload = payload.payload;
+                self.nodes[to.0].handle_packet(self.now, from, Packet { size, ecn, payload });
+                self.flush(to);
+            }
+        }
+        self.link_agenda
+            .set(id.0, self.links[id.0].link.poll_timeout());
+    }
+
+    /// Sends what a node has to send.
+    fn flush(&mut self, from: NodeId) {
+        while let Some(Transmit { to, packet }) = self.nodes[from.0].poll_transmit(self.now) {
+            self.events_now += 1;
+            let route = *self
+                .route_of
+                .get(&(from, to))
+                .unwrap_or_else(|| panic!("{from:?} has no route to {to:?}"));
+            let Packet { size, ecn, payload } = packet;
+            let payload = Envelope {
+                route,
+                hop: 0,
+                number: 0,
+                payload,
+            };
+            let first = self.routes[route].via[0];
+            self.enter(first, Packet { size, ecn, payload });
+        }
+        self.node_agenda
+            .set(from.0, self.nodes[from.0].poll_timeout());
+    }
+
+    fn enter(&mut self, id: LinkId, mut packet: Packet<Envelope<N::Payload>>) {
+        let pipe = &mut self.links[id.0];
+        packet.payload.number = pipe.checks.sent();
+        pipe.link.handle_packet(self.now, packet);
+        self.link_agenda.set(id.0, pipe.link.poll_timeout());
+    }
+}
+
+/// A way from one node to another.
+#[derive(Debug)]
+struct Route {
+    from: NodeId,
+    to: NodeId,
+    via: Box<[LinkId]>,
+}
+
+/// A node's payload on its route.
+#[derive(Debug, Clone)]
+struct Envelope<P> {
+    route: usize,
+    /// Which link of the route it is on.
+    hop: usize,
+    /// How many packets entered that link before it.
+    number: u64,
+    payload: P,
+}
+
+/// A link and those who watch it.
+#[derive(Debug)]
+struct Pipe<P> {
+    link: Link<Envelope<P>>,
+    checks: Checks,
+}
+
+impl<P: Clone> Pipe<P> {
+    fn deliver(&mut self, now: Timestamp, id: LinkId, seed: u64) -> Option<Packet<Envelope<P>>> {
+        let delivery = self.link.poll_output(now);
+        let broken = match &delivery {
+            Some(delivery) => self.checks.delivered(
+                delivery.packet.payload.number,
+                delivery.due,
+                delivery.packet.size,
+                self.link.keeps_order(),
+            ),
+            None => self.checks.conserved(self.link.stats()),
+        };
+        if let Err(promise) = broken {
+            panic!("{id:?} at {now}, seed {seed}: {promise}");
+        }
+        delivery.map(|delivery| delivery.packet)
+    }
+}
+
+/// More than any burst at one instant; a run that does not get on shall say so.
+const MAX_EVENTS_AT_ONCE: u64 = 10_000_000;
