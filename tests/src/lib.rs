@@ -1,1 +1,3 @@
 //! Support for the whole-system tests.
+
+pub mod sim;
