@@ -97,19 +97,23 @@ impl Sampler {
         }
     }
 
-    /// Everything in flight, and at least one byte more, must be delivered before samples speak of
-    /// the network again.
+    /// MarkConnectionAppLimited: more than what is in flight now must be delivered before samples
+    /// speak of the network again.
     pub(crate) fn on_app_limited(&mut self, inflight: Bytes) {
-        self.app_limited_until = Some(self.delivered + inflight.max(Bytes::new(1)));
+        self.app_limited_until = Some(self.delivered + inflight);
     }
 
     pub(crate) fn on_lost(&mut self, packet: &LostPacket) {
         self.lost += packet.bytes;
     }
 
-    pub(crate) fn on_spurious_loss(&mut self, packet: &LostPacket) {
+    /// The packet was not lost but late: delivered now. It is older than what has been sampled, so
+    /// it gives no sample of its own.
+    pub(crate) fn on_spurious_loss(&mut self, now: Timestamp, packet: &LostPacket) {
         self.lost = self.lost.saturating_sub(packet.bytes);
         self.lost_when_sampled = self.lost_when_sampled.min(self.lost);
+        self.delivered += packet.bytes;
+        self.delivered_at = now;
     }
 
     /// Counts the acknowledged packets as delivered; the newest of them, for [`Self::sample`].
@@ -125,7 +129,9 @@ impl Sampler {
         let newly_acked = acked.iter().map(|packet| packet.bytes).sum();
         self.delivered += newly_acked;
         self.delivered_at = now;
-        self.first_sent_at = self.first_sent_at.max(newest.sent_at);
+        // May go back where packets were reordered: then the flight that is now sampled began
+        // earlier, and its rate is rather under- than overestimated.
+        self.first_sent_at = newest.sent_at;
         Some((newest, newly_acked))
     }
 
@@ -168,3 +174,6 @@ impl Sampler {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

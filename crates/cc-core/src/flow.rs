@@ -3,7 +3,7 @@
 use crate::control::Control;
 use crate::controller::{Controller, PathState, Setup};
 use crate::delivery_rate::Sampler;
-use crate::event::{AckedPacket, Feedback, LostPacket, PacketStamp};
+use crate::event::{Feedback, LostPacket, PacketStamp};
 use crate::observe::{Event, Observer, Snapshot};
 use crate::rtt::Rtt;
 use alloc::boxed::Box;
@@ -81,7 +81,11 @@ impl Flow {
                 sample,
             });
             let path = self.path(prior_inflight);
+            let was_self_limited = self.controller.is_self_limited();
             self.controller.on_ack(&path, &sample, observer);
+            if was_self_limited || self.controller.is_self_limited() {
+                self.sampler.on_app_limited(self.inflight);
+            }
         }
         let control = self.control();
         if control != before {
