@@ -50,6 +50,13 @@ pub trait Controller: fmt::Debug + Send {
         let _ = path;
     }
 
+    /// Whether it holds the rate down on purpose, as BBR does in ProbeRTT: samples of what is then
+    /// sent say nothing about the network, and the [`Flow`](crate::Flow) marks them
+    /// application-limited (draft-ietf-ccwg-bbr-06 §5.3.4.3, MarkConnectionAppLimited).
+    fn is_self_limited(&self) -> bool {
+        false
+    }
+
     /// The decision in force.
     fn control(&self) -> Control;
 

@@ -104,12 +104,7 @@ impl Flow {
         observer: &mut dyn Observer,
     ) {
         self.advance(now);
-        self.sampler.on_spurious_loss(packet);
-        let late = AckedPacket {
-            stamp: packet.stamp,
-            bytes: packet.bytes,
-        };
-        self.sampler.on_acked(self.now, &[late]);
+        self.sampler.on_spurious_loss(self.now, packet);
         let path = self.path(self.inflight);
         self.controller.on_spurious_loss(&path, packet, observer);
     }
