@@ -46,10 +46,12 @@
 
 extern crate alloc;
 
+mod bbr;
 mod control;
 mod controller;
 mod delivery_rate;
 mod event;
+mod filter;
 mod flow;
 mod new_reno;
 mod observe;
@@ -69,4 +71,4 @@ pub use registry::{
 };
 
 /// The controllers of this crate, in the order in which they are listed.
-const STANDARD: &[ControllerSpec] = &[new_reno::SPEC];
+const STANDARD: &[ControllerSpec] = &[new_reno::SPEC, bbr::SPEC];

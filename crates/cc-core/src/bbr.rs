@@ -1,0 +1,332 @@
+//! BBR version 3 (draft-ietf-ccwg-bbr-06).
+//!
+//! The algorithm in ten lines. On each ACK:
+//! 1. sample how fast the network delivers, and how long a round trip takes;
+//! 2. `max_bw` is the greatest rate of the last two probing cycles, `min_rtt` the least round-trip
+//!    time of the last ten seconds; their product, the BDP, is what fills the path without a queue;
+//! 3. loss lowers two pairs of bounds: the short-term pair (a rate and a volume) after each round
+//!    with loss, forgotten when the next probe begins; the long-term volume when a probe lost more
+//!    than 2 % of a flight, raised again only by probing;
+//! 4. the state machine below decides whether to send faster than, slower than or just as fast as
+//!    the path delivers;
+//! 5. pacing rate = gain of the state × min(max_bw, bw_shortterm) × 99 %;
+//! 6. window = gain of the state × BDP + what ACKs hold back, below the bounds of volume.
+//!
+//! ```text
+//!              ┌─────────┐ pipe full: three flat rounds,
+//!              │ Startup │ or a round that lost too much
+//!              └────┬────┘
+//!              ┌────▼────┐ in flight ≤ BDP, or after three rounds
+//!              │  Drain  │
+//!              └────┬────┘
+//!      ┌───────────▼┐       drained, with headroom  ┌────────┐
+//!  ┌──▶│ProbeBW_DOWN├──────────────────────────────▶│ CRUISE │
+//!  │   └──────┬─────┘                               └───┬────┘
+//!  │ plateau  │ 2–3 s, or min(BDP, 63) rounds           │ 2–3 s, or
+//!  │ or loss  └────────────┐             ┌──────────────┘ rounds
+//!  │   ┌──────────┐       ┌▼─────────────▼┐
+//!  └───┤    UP    │◀──────┤    REFILL     │      Any of them ──▶ ProbeRTT when min_rtt was not
+//!      └──────────┘ one   └───────────────┘      undercut for 5 s; ProbeRTT ──▶ DOWN ──▶ CRUISE,
+//!                   round                        or Startup where the pipe was never full.
+//! ```
+//!
+//! The life of a flow. It begins with ten packets and doubles its rate each round trip until three
+//! rounds bring no more; that took log2(BDP) rounds and left up to a BDP in the queue. Drain sends
+//! at half the rate for about a round. From then on the flow cruises at the rate it knows and every
+//! two or three seconds, more often where the BDP is small so that Reno beside it gets its share,
+//! probes: a round to fill the pipe, then a quarter faster for as long as that brings more and
+//! costs little, then slower until the queue is gone. If five seconds pass without a shorter round
+//! trip it holds half a BDP for 200 ms, together with all other such flows, so that all see the
+//! path without their queues.
+//!
+//! The model lives in `data_rate`, `data_volume`, `min_rtt`, `ack_aggregation`, `congestion` and
+//! `full_pipe`; the states in `startup`, `drain`, `probe_bw` and `probe_rtt`; the way out in
+//! `control`. Names in comments such as CheckDrainDone are those of the draft's pseudocode.
+
+mod ack_aggregation;
+mod congestion;
+mod control;
+mod data_rate;
+mod data_volume;
+mod drain;
+mod full_pipe;
+mod min_rtt;
+mod params;
+mod probe_bw;
+mod probe_rtt;
+mod round;
+mod startup;
+mod state;
+#[cfg(test)]
+mod tests;
+mod undo;
+
+use crate::control::Control;
+use crate::controller::{Controller, PathState, Setup};
+use crate::delivery_rate::RateSample;
+use crate::event::LostPacket;
+use crate::observe::{Event, Observer, Snapshot};
+use crate::registry::ControllerSpec;
+use ack_aggregation::AckAggregation;
+use alloc::boxed::Box;
+use congestion::Congestion;
+use data_rate::DataRate;
+use data_volume::DataVolume;
+use full_pipe::FullPipe;
+use min_rtt::MinRtt;
+use params::Tuning;
+use probe_bw::Probe;
+use round::Round;
+use state::State;
+use undo::{Left, LossEpisode};
+use units::{Bandwidth, Bytes, Gain, Rng};
+
+/// BBRv3 in the registry.
+pub(crate) const SPEC: ControllerSpec = ControllerSpec {
+    name: "bbr3",
+    aliases: &["bbr"],
+    summary: "BBR version 3 (draft-ietf-ccwg-bbr-06)",
+    params: params::PARAMS,
+    build: |params, setup| Box::new(Bbr::new(Tuning::new(params), setup)),
+};
+
+/// A flow under BBRv3.
+#[derive(Debug)]
+struct Bbr {
+    tuning: Tuning,
+    initial_cwnd: Bytes,
+    mss: Bytes,
+    rng: Rng,
+    state: State,
+    round: Round,
+    full_pipe: FullPipe,
+    rate: DataRate,
+    volume: DataVolume,
+    min_rtt: MinRtt,
+    aggregation: AckAggregation,
+    congestion: Congestion,
+    probe: Probe,
+    episode: Option<LossEpisode>,
+    cwnd: Bytes,
+    /// The newest window that neither recovery nor ProbeRTT had reduced: `prior_cwnd`.
+    prior_cwnd: Bytes,
+    pacing_rate: Bandwidth,
+    /// Whether the pacing rate rests on a measured round-trip time.
+    has_seen_rtt: bool,
+    /// Whether nothing was acknowledged since the flow restarted from idle: `idle_restart`.
+    is_idle_restart: bool,
+    untold: Untold,
+}
+
+/// An event's time and place, and who wants to hear of what it causes.
+struct Moment<'a> {
+    path: &'a PathState,
+    observer: &'a mut dyn Observer,
+}
+
+impl Bbr {
+    /// OnInit.
+    fn new(tuning: Tuning, setup: &Setup) -> Self {
+        let rate = control::initial_pacing_rate(setup.initial_cwnd, setup.srtt, &tuning);
+        Self {
+            tuning,
+            initial_cwnd: setup.initial_cwnd,
+            mss: setup.mss,
+            rng: Rng::derive(setup.seed, RNG_LABEL),
+            state: State::Startup,
+            round: Round::default(),
+            full_pipe: FullPipe::default(),
+            rate: DataRate::new(),
+            volume: DataVolume::new(),
+            min_rtt: MinRtt::new(setup.now, setup.srtt),
+            aggregation: AckAggregation::new(setup.now),
+            congestion: Congestion::default(),
+            probe: Probe::default(),
+            episode: None,
+            cwnd: setup.initial_cwnd,
+            prior_cwnd: Bytes::ZERO,
+            pacing_rate: rate,
+            has_seen_rtt: setup.srtt.is_some_and(|srtt| !srtt.is_zero()),
+            is_idle_restart: false,
+            untold: Untold::default(),
+        }
+    }
+
+    /// The one way from state to state.
+    fn transition_to(&mut self, at: &mut Moment<'_>, next: State) {
+        assert!(
+            self.state.may_become(&next),
+            "{} may not follow {}",
+            next.name(),
+            self.state.name()
+        );
+        at.observer.on_event(&Event::StateChanged {
+            at: at.path.now,
+            from: self.state.name(),
+            to: next.name(),
+        });
+        self.state = next;
+    }
+
+    /// UpdateModelAndState.
+    fn update_model_and_state(&mut self, at: &mut Moment<'_>, sample: &RateSample) {
+        self.congestion.update_latest(sample, at.path.delivered);
+        self.update_round(at.path, sample);
+        self.update_max_bw(sample);
+        self.adapt_lower_bounds();
+        self.update_ack_aggregation(at.path, sample);
+        self.check_full_bw_reached(sample);
+        self.check_startup_done(at, sample);
+        self.check_drain_done(at);
+        self.update_probe_bw_cycle(at, sample);
+        self.min_rtt.on_ack(at.path.now, sample.rtt, &self.tuning);
+        self.check_probe_rtt(at, sample);
+        self.congestion.advance_latest(sample);
+    }
+
+    fn update_round(&mut self, path: &PathState, sample: &RateSample) {
+        self.round.on_ack(sample.prior_delivered, path.delivered);
+        if self.round.is_start
+            && let State::Down(wait) | State::Cruise(wait) = &mut self.state
+        {
+            wait.on_round();
+        }
+    }
+
+    fn update_max_bw(&mut self, sample: &RateSample) {
+        if let Some(rate) = sample.delivery_rate {
+            self.rate.on_sample(rate, sample.is_app_limited);
+        }
+    }
+
+    fn update_ack_aggregation(&mut self, path: &PathState, sample: &RateSample) {
+        self.aggregation.on_ack(
+            path.now,
+            self.round.count,
+            sample.newly_acked,
+            self.rate.bw(),
+            self.cwnd,
+        );
+    }
+
+    fn check_full_bw_reached(&mut self, sample: &RateSample) {
+        if let Some(rate) = sample.delivery_rate
+            && self.round.is_start
+            && !sample.is_app_limited
+        {
+            self.full_pipe.on_round(rate);
+        }
+    }
+
+    /// HandleRestartFromIdle.
+    fn handle_restart_from_idle(&mut self, path: &PathState) {
+        if !path.inflight.is_zero() || !path.is_app_limited {
+            return;
+        }
+        self.is_idle_restart = true;
+        self.aggregation.on_restart(path.now);
+        if self.state.is_probe_bw() {
+            self.set_pacing_rate_with_gain(Gain::ONE);
+            return;
+        }
+        let mut untold = core::mem::take(&mut self.untold);
+        let mut at = Moment {
+            path,
+            observer: &mut untold,
+        };
+        self.check_probe_rtt_done(&mut at);
+        self.untold = untold;
+    }
+}
+
+impl Controller for Bbr {
+    fn on_sent(&mut self, path: &PathState, _bytes: Bytes) {
+        self.handle_restart_from_idle(path);
+    }
+
+    fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer) {
+        self.untold.tell(observer);
+        self.handle_lost_packet(&mut Moment { path, observer }, packet);
+    }
+
+    fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
+        self.untold.tell(observer);
+        let mut at = Moment { path, observer };
+        self.handle_marks(&mut at, sample);
+        self.update_model_and_state(&mut at, sample);
+        self.check_recovery_done(sample);
+        self.set_pacing_rate(path);
+        self.set_cwnd(path, sample);
+    }
+
+    fn on_spurious_loss(
+        &mut self,
+        path: &PathState,
+        packet: &LostPacket,
+        observer: &mut dyn Observer,
+    ) {
+        self.untold.tell(observer);
+        self.handle_late_packet(&mut Moment { path, observer }, packet);
+    }
+
+    fn on_persistent_congestion(&mut self, path: &PathState, _observer: &mut dyn Observer) {
+        self.enter_persistent_congestion(path.now, path.inflight);
+    }
+
+    fn on_mtu(&mut self, path: &PathState) {
+        self.mss = path.mss;
+        self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
+    }
+
+    fn is_self_limited(&self) -> bool {
+        matches!(self.state, State::ProbeRtt(_))
+    }
+
+    fn control(&self) -> Control {
+        Control {
+            cwnd: self.cwnd,
+            pacing_rate: self.pacing_rate,
+            send_quantum: self.send_quantum(),
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let bw = self.rate.bw();
+        let bound = |bytes: Bytes| (bytes != Bytes::MAX).then_some(bytes);
+        Snapshot {
+            pacing_gain: Some(self.state.pacing_gain(&self.tuning)),
+            cwnd_gain: Some(self.state.cwnd_gain(&self.tuning)),
+            bandwidth: (!bw.is_zero()).then_some(bw),
+            min_rtt: self.min_rtt.get(),
+            inflight_longterm: bound(self.volume.longterm),
+            inflight_shortterm: bound(self.volume.shortterm),
+            ..Snapshot::new(SPEC.name, self.state.name(), self.control())
+        }
+    }
+}
+
+/// State changes made on sending, which has no observer, until the next event that has one.
+///
+/// A restart from idle makes two at most: out of ProbeRTT to ProbeBW_DOWN, and on to CRUISE.
+#[derive(Debug, Default)]
+struct Untold {
+    events: [Option<Event>; 2],
+}
+
+impl Untold {
+    fn tell(&mut self, observer: &mut dyn Observer) {
+        for event in self.events.iter_mut().filter_map(Option::take) {
+            observer.on_event(&event);
+        }
+    }
+}
+
+impl Observer for Untold {
+    fn on_event(&mut self, event: &Event) {
+        let free = self.events.iter_mut().find(|slot| slot.is_none());
+        *free.expect("what a restart causes is told before the next restart") = Some(*event);
+    }
+}
+
+/// BBR's stream of the connection's random numbers.
+const RNG_LABEL: u64 = 0x0BB2_0003;

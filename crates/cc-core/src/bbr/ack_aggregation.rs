@@ -1,0 +1,96 @@
+//! How much more than expected ACKs deliver at once (draft-ietf-ccwg-bbr-06 §5.5.9).
+
+use super::params::MAX_EXTRA_ACKED_ROUNDS;
+use crate::filter::WindowedMax;
+use units::{Bandwidth, Bytes, Timestamp};
+
+/// Measures bursts of acknowledgements against the estimated bandwidth.
+#[derive(Debug)]
+pub(super) struct AckAggregation {
+    /// Start of the burst: `extra_acked_interval_start`.
+    started_at: Timestamp,
+    /// Acknowledged since then: `extra_acked_delivered`.
+    acked: Bytes,
+    /// Excess by round trip: `extra_acked_filter`.
+    filter: WindowedMax<Bytes, MAX_EXTRA_ACKED_ROUNDS>,
+}
+
+impl AckAggregation {
+    pub(super) fn new(now: Timestamp) -> Self {
+        Self {
+            started_at: now,
+            acked: Bytes::ZERO,
+            filter: WindowedMax::new(),
+        }
+    }
+
+    /// UpdateACKAggregation: `newly_acked` came in round trip `round` while the path was expected
+    /// to deliver at `bw`. More than `cwnd` cannot have been in flight.
+    pub(super) fn on_ack(
+        &mut self,
+        now: Timestamp,
+        round: u64,
+        newly_acked: Bytes,
+        bw: Bandwidth,
+        cwnd: Bytes,
+    ) {
+        let mut expected = bw * now.since(self.started_at);
+        if self.acked <= expected {
+            self.acked = Bytes::ZERO;
+            self.started_at = now;
+            expected = Bytes::ZERO;
+        }
+        self.acked += newly_acked;
+        let extra = self.acked.saturating_sub(expected).min(cwnd);
+        self.filter.advance_to(round);
+        self.filter.insert(extra);
+    }
+
+    /// `extra_acked`: the greatest excess in the newest `rounds` round trips.
+    pub(super) fn extra_acked(&self, rounds: u64) -> Bytes {
+        self.filter.max_of(rounds).unwrap_or_default()
+    }
+
+    /// The flow sends again after it was idle: silence until now was not the network's.
+    pub(super) fn on_restart(&mut self, now: Timestamp) {
+        self.started_at = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One byte per microsecond.
+    const BW: Bandwidth = Bandwidth::from_bytes_per_sec(1_000_000);
+    const CWND: Bytes = Bytes::new(50_000);
+
+    #[test]
+    fn a_burst_beyond_the_expected_rate_is_the_excess() {
+        let mut aggregation = AckAggregation::new(Timestamp::ZERO);
+        let burst = |a: &mut AckAggregation, ms| {
+            a.on_ack(Timestamp::from_millis(ms), 0, Bytes::new(10_000), BW, CWND);
+        };
+        // Ten milliseconds' worth at once, every ten milliseconds.
+        burst(&mut aggregation, 10);
+        assert_eq!(aggregation.extra_acked(1), Bytes::new(10_000));
+        burst(&mut aggregation, 20);
+        assert_eq!(aggregation.extra_acked(1), Bytes::new(10_000));
+        // Twice as fast as expected: the excess grows by half of each burst.
+        burst(&mut aggregation, 25);
+        assert_eq!(aggregation.extra_acked(1), Bytes::new(15_000));
+    }
+
+    #[test]
+    fn the_excess_is_at_most_the_window_and_is_forgotten_with_its_rounds() {
+        let mut aggregation = AckAggregation::new(Timestamp::ZERO);
+        let at = Timestamp::from_millis;
+        aggregation.on_ack(at(1), 0, Bytes::new(90_000), BW, CWND);
+        assert_eq!(aggregation.extra_acked(10), CWND);
+        aggregation.on_ack(at(200), 9, Bytes::new(1_000), BW, CWND);
+        assert_eq!(aggregation.extra_acked(10), CWND);
+        assert_eq!(aggregation.extra_acked(1), Bytes::new(1_000));
+        aggregation.on_ack(at(400), 10, Bytes::new(1_000), BW, CWND);
+        assert_eq!(aggregation.extra_acked(10), Bytes::new(1_000));
+    }
+}

@@ -1,0 +1,84 @@
+//! From the model to the three controls (draft-ietf-ccwg-bbr-06 §5.6).
+
+use super::Bbr;
+use super::params::{INITIAL_RTT, MAX_QUANTUM, MIN_QUANTUM_PACKETS, QUANTUM_TIME, Tuning};
+use super::state::State;
+use crate::controller::PathState;
+use crate::delivery_rate::RateSample;
+use core::time::Duration;
+use units::{Bandwidth, Bytes, Gain};
+
+/// InitPacingRate: the initial window in a round-trip time, or in a millisecond while none is
+/// known, at the pace of Startup.
+pub(super) fn initial_pacing_rate(
+    initial_cwnd: Bytes,
+    srtt: Option<Duration>,
+    tuning: &Tuning,
+) -> Bandwidth {
+    let rtt = srtt.filter(|srtt| !srtt.is_zero()).unwrap_or(INITIAL_RTT);
+    Bandwidth::from_transfer(initial_cwnd, rtt) * tuning.startup_pacing_gain
+}
+
+impl Bbr {
+    /// SetPacingRate. The first round-trip time replaces the guess made without one.
+    pub(super) fn set_pacing_rate(&mut self, path: &PathState) {
+        if !self.has_seen_rtt && path.srtt.is_some_and(|srtt| !srtt.is_zero()) {
+            self.has_seen_rtt = true;
+            self.pacing_rate = initial_pacing_rate(self.initial_cwnd, path.srtt, &self.tuning);
+        }
+        self.set_pacing_rate_with_gain(self.state.pacing_gain(&self.tuning));
+    }
+
+    /// SetPacingRateWithGain. Until the pipe was full the rate only rises: samples may be low
+    /// because the application had little to send.
+    pub(super) fn set_pacing_rate_with_gain(&mut self, gain: Gain) {
+        let rate = self.rate.bw() * gain * self.tuning.pacing_margin.complement();
+        if rate > self.pacing_rate || (self.full_pipe.is_reached && !rate.is_zero()) {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// SetSendQuantum: a millisecond at the pacing rate, within what offload takes and what is
+    /// worth a call. Derived from the pacing rate, so it is never out of date.
+    pub(super) fn send_quantum(&self) -> Bytes {
+        (self.pacing_rate * QUANTUM_TIME)
+            .min(MAX_QUANTUM)
+            .max(self.mss * MIN_QUANTUM_PACKETS)
+    }
+
+    /// SetCwnd.
+    pub(super) fn set_cwnd(&mut self, path: &PathState, sample: &RateSample) {
+        let max_inflight = self.max_inflight();
+        let grown = self.cwnd + sample.newly_acked;
+        if self.full_pipe.is_reached {
+            self.cwnd = grown.min(max_inflight);
+        } else if self.cwnd < max_inflight || path.delivered < self.initial_cwnd {
+            self.cwnd = grown;
+        }
+        self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
+        self.bound_cwnd_for_probe_rtt();
+        self.bound_cwnd_for_model();
+    }
+
+    fn bound_cwnd_for_probe_rtt(&mut self) {
+        if matches!(self.state, State::ProbeRtt(_)) {
+            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
+        }
+    }
+
+    /// BoundCwndForModel. In Startup and Drain the long-term bound does not hold, as in the
+    /// draft's pseudocode; its table names it for Drain.
+    fn bound_cwnd_for_model(&mut self) {
+        let longterm = match self.state {
+            State::Startup | State::Drain { .. } => Bytes::MAX,
+            State::Down(_) | State::Refill | State::Up(_) => self.volume.longterm,
+            State::Cruise(_) | State::ProbeRtt(_) => {
+                self.volume.with_headroom(&self.tuning, self.mss)
+            }
+        };
+        let cap = longterm
+            .min(self.volume.shortterm)
+            .max(self.min_pipe_cwnd());
+        self.cwnd = self.cwnd.min(cap);
+    }
+}

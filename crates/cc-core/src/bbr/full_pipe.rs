@@ -1,0 +1,81 @@
+//! Whether sending faster still makes the network deliver faster (draft-ietf-ccwg-bbr-06
+//! §5.3.1.2).
+
+use super::params::{FULL_BW_GROWTH, FULL_BW_ROUNDS};
+use units::Bandwidth;
+
+/// Looks for a plateau of the delivery rate while the sender accelerates.
+#[derive(Debug, Default)]
+pub(super) struct FullPipe {
+    /// Whether the pipe was full at any time since the flow began: `full_bw_reached`.
+    pub(super) is_reached: bool,
+    /// Whether it has been full since the search last began: `full_bw_now`.
+    pub(super) is_now: bool,
+    /// The rate that growth is measured against: `full_bw`.
+    baseline: Bandwidth,
+    /// Rounds without growth: `full_bw_count`.
+    flat_rounds: u64,
+}
+
+impl FullPipe {
+    /// ResetFullBW, with `baseline` as the rate to beat.
+    pub(super) fn restart(&mut self, baseline: Bandwidth) {
+        self.is_now = false;
+        self.baseline = baseline;
+        self.flat_rounds = 0;
+    }
+
+    /// CheckFullBWReached: a round has ended with a delivery rate that the application did not
+    /// limit.
+    pub(super) fn on_round(&mut self, rate: Bandwidth) {
+        if self.is_now {
+            return;
+        }
+        if rate >= self.baseline * FULL_BW_GROWTH {
+            self.restart(rate);
+            return;
+        }
+        self.flat_rounds += 1;
+        if self.flat_rounds >= FULL_BW_ROUNDS {
+            self.set_full();
+        }
+    }
+
+    /// The pipe is full, whatever shows it.
+    pub(super) fn set_full(&mut self) {
+        self.is_now = true;
+        self.is_reached = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(rates: &[u64]) -> FullPipe {
+        let mut pipe = FullPipe::default();
+        for rate in rates {
+            pipe.on_round(Bandwidth::from_bytes_per_sec(*rate));
+        }
+        pipe
+    }
+
+    #[test]
+    fn three_flat_rounds_fill_the_pipe_and_two_do_not() {
+        assert!(!after(&[1_000, 1_100, 1_200]).is_now);
+        assert!(after(&[1_000, 1_100, 1_200, 1_249]).is_reached);
+    }
+
+    #[test]
+    fn a_quarter_more_than_the_baseline_starts_the_count_again() {
+        assert!(!after(&[1_000, 1_100, 1_200, 1_250, 1_250, 1_250]).is_now);
+        assert!(after(&[1_000, 1_100, 1_200, 1_250, 1_250, 1_250, 1_250]).is_now);
+    }
+
+    #[test]
+    fn a_new_search_forgets_the_plateau_but_not_that_there_was_one() {
+        let mut pipe = after(&[1_000, 1_000, 1_000, 1_000]);
+        pipe.restart(Bandwidth::from_bytes_per_sec(1_000));
+        assert!(pipe.is_reached && !pipe.is_now);
+    }
+}

@@ -1,0 +1,34 @@
+//! Leaving Startup (draft-ietf-ccwg-bbr-06 §5.3.1).
+
+use super::congestion::Flight;
+use super::state::State;
+use super::{Bbr, Left, Moment};
+use crate::delivery_rate::RateSample;
+
+impl Bbr {
+    /// CheckStartupDone.
+    pub(super) fn check_startup_done(&mut self, at: &mut Moment<'_>, sample: &RateSample) {
+        if !matches!(self.state, State::Startup) {
+            return;
+        }
+        self.check_startup_high_loss(sample);
+        if self.full_pipe.is_reached {
+            self.enter_drain(at);
+        }
+    }
+
+    /// CheckStartupHighLoss: at the end of a loss round, which is a full round of recovery, the
+    /// pipe is full if the round lost too much, in too many places to be one burst.
+    fn check_startup_high_loss(&mut self, sample: &RateSample) {
+        if self.full_pipe.is_reached
+            || !self.congestion.is_round_start
+            || self.congestion.lost_ranges < self.tuning.startup_loss_ranges
+            || !self.is_inflight_too_high(&Flight::from(sample))
+        {
+            return;
+        }
+        self.note_exit_on_loss(Left::Startup);
+        self.full_pipe.set_full();
+        self.volume.longterm = self.bdp().max(self.congestion.inflight_latest);
+    }
+}
