@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# Runs COMMAND over a path that is shaped as LINK says, and takes the path away afterwards.
+# Functions that only traps call look unreachable to shellcheck.
+# shellcheck disable=SC2317
+set -euo pipefail
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=lib.sh
+source "$here/lib.sh"
+
+USAGE="usage: run.sh [--return-link LINK] [--server COMMAND] LINK -- COMMAND [ARG...]
+  LINK                what happens on the way to the server, e.g. delay 20ms rate 100mbit queue 1bdp
+  --return-link LINK  what happens on the way back; nothing by default
+  --server COMMAND    for the shell in the server's namespace; COMMAND behind -- starts once it
+                      listens, and it is ended when that COMMAND ends
+Both commands find the addresses in PACELINE_SERVER and PACELINE_CLIENT.
+Exit code: that of COMMAND; 1 when the path failed; 2 for a wrong LINK or a part that is missing."
+
+main() {
+    local return_link='' link=() server=''
+    local arguments=("$@")
+    while (($#)); do
+        case $1 in
+            --return-link) return_link=$(option "$@") && shift ;;
+            --server) server=$(option "$@") && shift ;;
+            -h | --help)
+                printf '%s\n' "$USAGE"
+                exit
+                ;;
+            --) break ;;
+            -*) die 2 "unknown option \`$1\`; try --help" ;;
+            *) link+=("$1") ;;
+        esac
+        shift
+    done
+    (($# > 1)) || die 2 "there is no COMMAND behind \`--\`; try --help"
+    shift
+    plan "${link[*]}" "$return_link"
+    require_everything
+    become_root "${arguments[@]}"
+    NAME=paceline-$$
+    trap finish EXIT
+    trap 'forward TERM' TERM HUP
+    # A terminal sends it to COMMAND as well, which may take its time to end in order.
+    trap : INT
+    build
+    show
+    verify
+    [[ -z $server ]] || start_server "$server"
+    run_client "$@"
+}
+
+option() { # OPTION VALUE...
+    (($# > 1)) || die 2 "\`$1\` needs a value"
+    printf '%s' "$2"
+}
+
+# Without root: once more as the root of a user namespace, where /run is ours.
+become_root() {
+    ((EUID != 0)) || return 0
+    # shellcheck disable=SC2016 # The inner shell expands it.
+    exec unshare --map-root-user --net --mount -- \
+        bash -c 'mount -t tmpfs tmpfs /run && exec bash "$@"' - "$here/run.sh" "$@"
+}
+
+SERVER_PID=
+CLIENT_PID=
+
+start_server() { # SHELL_COMMAND
+    local tries
+    with_addresses setsid nsenter "--net=/run/netns/$NAME-server" -- sh -c "$1" &
+    SERVER_PID=$!
+    # 5 s; a program that opens its port later has to be waited for by COMMAND.
+    for ((tries = 0; tries < 100; tries++)); do
+        [[ -z $(in_namespace server ss -Hlntu) ]] || return 0
+        kill -0 "$SERVER_PID" 2>/dev/null || die 1 "the server ended before it listened: $1"
+        sleep 0.05
+    done
+    printf '%s: after 5 s the server does not listen: %s\n' "${0##*/}" "$1" >&2
+}
+
+run_client() { # COMMAND...
+    local status=0
+    # In the background, so that a signal to this script is acted on at once.
+    with_addresses env --default-signal=INT,QUIT \
+        nsenter "--net=/run/netns/$NAME-client" -- "$@" <&0 &
+    CLIENT_PID=$!
+    while :; do
+        wait "$CLIENT_PID" && status=0 || status=$?
+        kill -0 "$CLIENT_PID" 2>/dev/null || break
+    done
+    CLIENT_PID=
+    exit "$status"
+}
+
+with_addresses() {
+    PACELINE_SERVER=$SERVER_ADDRESS PACELINE_CLIENT=$CLIENT_ADDRESS "$@"
+}
+
+forward() { # SIGNAL
+    if [[ $CLIENT_PID ]]; then
+        kill -s "$1" "$CLIENT_PID" 2>/dev/null || true
+    else
+        exit 143
+    fi
+}
+
+finish() {
+    local tries
+    if [[ $SERVER_PID ]]; then
+        # Its own session, so the whole group is its.
+        kill -s TERM -- "-$SERVER_PID" 2>/dev/null || true
+        for ((tries = 0; tries < 40; tries++)); do
+            kill -s 0 -- "-$SERVER_PID" 2>/dev/null || break
+            sleep 0.05
+        done
+        kill -s KILL -- "-$SERVER_PID" 2>/dev/null || true
+        wait "$SERVER_PID" 2>/dev/null || true
+    fi
+    remove
+}
+
+main "$@"

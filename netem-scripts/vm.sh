@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# Runs COMMAND as root under a kernel that has netem: User-Mode Linux, which is an ordinary
+# program, from Debian's package. Where the machine's own kernel has netem it is not needed.
+#
+# The guest's files are this machine's, read-only, so that COMMAND and everything that it calls are
+# the same programs. It can write to /run and to TMPDIR, in memory. It has no network but the one
+# that COMMAND makes, and one processor.
+set -euo pipefail
+here=$(dirname "$(readlink -f "$0")")
+
+USAGE="usage: vm.sh [--memory MB] [--seconds N] COMMAND [ARG...]
+  --memory MB   the guest's memory, 512 by default; /dev/shm has to have as much
+  --seconds N   end the guest after so long, 600 by default
+Exit code: that of COMMAND; 2 when something is missing; 124 when the time was over; 125 when the
+guest ended without an exit code."
+
+main() {
+    local memory=512 seconds=600
+    while (($#)); do
+        case $1 in
+            --memory) memory=$(number "$@") && shift ;;
+            --seconds) seconds=$(number "$@") && shift ;;
+            -h | --help)
+                printf '%s\n' "$USAGE"
+                exit
+                ;;
+            --)
+                shift
+                break
+                ;;
+            -*) die 2 "unknown option \`$1\`; try --help" ;;
+            *) break ;;
+        esac
+        shift
+    done
+    (($#)) || die 2 "there is no COMMAND; try --help"
+    require_everything
+    WORK=$(mktemp -d)
+    trap 'rm -rf "$WORK"' EXIT
+    write_init "$@"
+    boot "$memory" "$seconds"
+}
+
+number() { # OPTION VALUE...
+    [[ ${2:-} =~ ^[1-9][0-9]{0,5}$ ]] || die 2 "\`$1\` needs a whole number"
+    printf '%s' "$2"
+}
+
+die() { # EXIT_CODE MESSAGE
+    printf '%s: %s\n' "${0##*/}" "$2" >&2
+    exit "$1"
+}
+
+require_everything() {
+    local missing=()
+    command -v linux.uml >/dev/null || missing+=(user-mode-linux)
+    command -v modprobe >/dev/null || missing+=(kmod)
+    if needs_wider_registers && ! command -v cc >/dev/null; then
+        missing+=(gcc libc6-dev)
+    fi
+    ((${#missing[@]} == 0)) || die 2 "not installed; apt-get install ${missing[*]}"
+}
+
+# Processors with AMX have more registers than UML 6.1 has room for; uml-ptrace.c says more.
+needs_wider_registers() {
+    grep -qw amx_tile /proc/cpuinfo
+}
+
+# The guest's first process. It frames what COMMAND prints with lines that boot messages lack.
+write_init() { # COMMAND...
+    printf 'cd %q\n' "$PWD" >"$WORK/command"
+    printf '%q ' "$@" >>"$WORK/command"
+    printf '#!/bin/bash\nwork=%q\nmodules=%q\n' "$WORK" "$MODULES" >"$WORK/init"
+    cat >>"$WORK/init" <<'INIT'
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/run/tmp
+exec 3<"$work/command"
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+mount -t tmpfs tmpfs /run
+mkdir -p /run/tmp /run/lib /dev/shm
+mount -t tmpfs tmpfs /dev/shm
+export TMPDIR=/run/tmp
+# modprobe wants its folder to be called so.
+mkdir -p /run/root/lib
+ln -s "$modules" /run/root/lib/modules
+for module in sch_netem sch_tbf sch_fq veth bridge tcp_bbr; do
+    modprobe -q -d /run/root "$module"
+done
+stty -opost <"/dev/console"
+echo @@begin
+bash -c "$(cat <&3)" 3<&- </dev/null 2>&1
+printf '\n@@end %d\n' $?
+sync
+echo o >/proc/sysrq-trigger
+sleep 10
+INIT
+    chmod +x "$WORK/init"
+}
+
+boot() { # MEMORY SECONDS
+    local preload=() status=0
+    if needs_wider_registers; then
+        cc -O2 -shared -fPIC -o "$WORK/uml-ptrace.so" "$here/uml-ptrace.c"
+        preload=("LD_PRELOAD=$WORK/uml-ptrace.so")
+    fi
+    # UML keeps the guest's memory in a file, and runs it from there.
+    env "${preload[@]}" TMPDIR=/dev/shm timeout --kill-after=5 "$2" \
+        linux.uml "mem=${1}M" rootfstype=hostfs rootflags=/ ro "init=$WORK/init" \
+        con=null con0=null,fd:1 ssl=null quiet loglevel=1 </dev/null 2>"$WORK/errors" |
+        between_marks || status=${PIPESTATUS[0]}
+    if [[ -s $WORK/status ]]; then
+        exit "$(<"$WORK/status")"
+    fi
+    ((status != 124)) || die 124 "the guest ran longer than $2 s"
+    tail -n 5 "$WORK/console" "$WORK/errors" >&2 || true
+    die 125 "the guest ended without an exit code; its last words are above"
+}
+
+# Passes on what COMMAND prints; the rest goes to a file.
+between_marks() {
+    local line inside=
+    while IFS= read -r line || [[ $line ]]; do
+        line=${line%$'\r'}
+        case $line in
+            @@begin) inside=yes ;;
+            '@@end '*)
+                inside=
+                printf '%s' "${line#* }" >"$WORK/status"
+                ;;
+            *)
+                if [[ $inside ]]; then
+                    printf '%s\n' "$line"
+                else
+                    printf '%s\n' "$line" >>"$WORK/console"
+                fi
+                ;;
+        esac
+    done
+}
+
+# Where Debian's package has them.
+MODULES=/usr/lib/uml/modules
+
+main "$@"
