@@ -17,6 +17,13 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
         .collect()
 }
 
+/// The modules that [`check`] takes for controllers, as `a::b`.
+pub(crate) fn modules(files: &[SourceFile]) -> Vec<String> {
+    let sources = files.iter().filter_map(Source::read);
+    let controllers = sources.flat_map(|source| source.controllers());
+    controllers.map(|found| found.module.join("::")).collect()
+}
+
 /// A file of cc-core's library that is not test code.
 struct Source<'a> {
     file: &'a SourceFile,

@@ -36,6 +36,14 @@ fn controllers_do_not_import_each_other() {
 }
 
 #[test]
+fn the_controllers_of_this_repository_are_recognised() {
+    let found = controllers::modules(&files());
+    for name in ["bbr", "new_reno"] {
+        assert!(found.iter().any(|module| module == name), "{found:?}");
+    }
+}
+
+#[test]
 fn files_functions_and_lines_keep_their_limits() {
     assert_none(&each(sizes::check));
 }
