@@ -52,7 +52,8 @@ impl Flow {
         self.controller.on_sent(&path, bytes);
         let stamp = self.sampler.on_sent(self.now, bytes, self.inflight);
         self.inflight += bytes;
-        self.utilisation.on_sent(self.inflight);
+        let control = self.control();
+        self.utilisation.on_sent(self.inflight, control, self.mss);
         stamp
     }
 
@@ -196,7 +197,7 @@ impl Flow {
             delivered: self.sampler.delivered(),
             lost: self.sampler.lost(),
             is_app_limited: self.sampler.is_app_limited(),
-            is_cwnd_limited: self.utilisation.fills(self.control(), self.mss),
+            is_cwnd_limited: self.utilisation.is_full(),
             latest_rtt: rtt.map(|rtt| rtt.latest),
             srtt: rtt.map(|rtt| rtt.smoothed),
             rttvar: rtt.map(|rtt| rtt.deviation),
@@ -205,34 +206,35 @@ impl Flow {
     }
 }
 
-/// The most bytes in flight in this round trip and in the one before.
+/// Whether packets in flight filled the window in this round trip and in the one before.
 ///
 /// Judged over a round, not at the moment of an ACK: a paced sender that uses its whole window is
-/// below it most of the time.
+/// below it most of the time. And judged against the window at the moment of sending: ACKs that
+/// come in a bunch may double it before the next packet leaves.
 #[derive(Debug, Default)]
 struct Utilisation {
-    peak: Bytes,
-    previous_peak: Bytes,
+    fills: bool,
+    filled_before: bool,
     /// The round ends when a packet is acknowledged that left after this much was delivered.
     round_end: Bytes,
 }
 
 impl Utilisation {
-    fn on_sent(&mut self, inflight: Bytes) {
-        self.peak = self.peak.max(inflight);
+    /// Within one burst, at least two packets, of the window counts as full.
+    fn on_sent(&mut self, inflight: Bytes, control: Control, mss: Bytes) {
+        let slack = control.send_quantum.min(control.cwnd / 4).max(mss * 2);
+        self.fills |= inflight.saturating_add(slack) >= control.cwnd;
     }
 
     fn on_acked(&mut self, newest: &PacketStamp, delivered: Bytes) {
         if newest.delivered >= self.round_end {
             self.round_end = delivered;
-            self.previous_peak = self.peak;
-            self.peak = Bytes::ZERO;
+            self.filled_before = self.fills;
+            self.fills = false;
         }
     }
 
-    /// Whether the peak came within one burst, at least two packets, of the window.
-    fn fills(&self, control: Control, mss: Bytes) -> bool {
-        let slack = control.send_quantum.min(control.cwnd / 4).max(mss * 2);
-        self.peak.max(self.previous_peak).saturating_add(slack) >= control.cwnd
+    fn is_full(&self) -> bool {
+        self.fills || self.filled_before
     }
 }
