@@ -47,15 +47,21 @@
 extern crate alloc;
 
 mod bbr;
+mod carry;
 mod control;
 mod controller;
+mod cubic;
+mod cwnd_pacing;
 mod delivery_rate;
 mod event;
 mod filter;
 mod flow;
+mod hystart;
+mod loss_based;
 mod new_reno;
 mod observe;
 mod pacer;
+mod recovery;
 mod registry;
 mod rtt;
 
@@ -71,4 +77,4 @@ pub use registry::{
 };
 
 /// The controllers of this crate, in the order in which they are listed.
-const STANDARD: &[ControllerSpec] = &[new_reno::SPEC, bbr::SPEC];
+const STANDARD: &[ControllerSpec] = &[cubic::SPEC, new_reno::SPEC, bbr::SPEC];

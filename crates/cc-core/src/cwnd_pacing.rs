@@ -1,0 +1,157 @@
+//! Pacing of the controllers that know a window and no rate: the one place that makes a rate of it.
+
+use crate::control::Control;
+use crate::registry::{ParamSpec, Params, Range, Value};
+use core::time::Duration;
+use units::{Bandwidth, Bytes, Gain};
+
+/// Spreads a window over a round trip, a little faster than it drains.
+///
+/// RFC 9002 §7.7 asks for pacing or bursts of at most the initial window, and proposes
+/// rate = N × window ÷ smoothed RTT with a small N.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CwndPacing {
+    is_on: bool,
+    slow_start_gain: Gain,
+    avoidance_gain: Gain,
+}
+
+impl CwndPacing {
+    /// The values chosen from [`PARAMS`].
+    pub(crate) fn new(params: &Params) -> Self {
+        Self {
+            is_on: params.switch("pacing"),
+            slow_start_gain: params.gain("pacing_gain_slow_start"),
+            avoidance_gain: params.gain("pacing_gain_avoidance"),
+        }
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// The factor between window ÷ RTT and the pacing rate; `None` when unpaced.
+    pub(crate) fn gain(&self, doubles: bool) -> Option<Gain> {
+        let gain = if doubles {
+            self.slow_start_gain
+        } else {
+            self.avoidance_gain
+        };
+        self.is_on.then_some(gain)
+    }
+
+    /// The decision for a window. `doubles` is whether it doubles each round trip, as in slow
+    /// start.
+    ///
+    /// Until a round-trip time is known there is no rate: the initial window may leave at once.
+    pub(crate) fn control(
+        &self,
+        cwnd: Bytes,
+        srtt: Option<Duration>,
+        mss: Bytes,
+        doubles: bool,
+    ) -> Control {
+        let Some(gain) = self.gain(doubles) else {
+            return Control::unpaced(cwnd);
+        };
+        let Some(srtt) = srtt else {
+            return Control {
+                send_quantum: cwnd,
+                ..Control::unpaced(cwnd)
+            };
+        };
+        let pacing_rate = Bandwidth::from_transfer(cwnd, srtt) * gain;
+        Control {
+            cwnd,
+            pacing_rate,
+            send_quantum: send_quantum(pacing_rate, cwnd, mss),
+        }
+    }
+}
+
+/// What the registry offers for tuning.
+pub(crate) const PARAMS: [ParamSpec; 3] = [
+    ParamSpec {
+        name: "pacing",
+        default: Value::Switch(true),
+        range: Range::Any,
+        summary: "whether packets are spread over the round trip",
+        source: "RFC 9002 section 7.7",
+    },
+    ParamSpec {
+        name: "pacing_gain_slow_start",
+        // The window doubles within the round trip over which it is spread: with less, the sender
+        // would fall behind it and growth would stop being exponential. Linux has the same 200 %.
+        default: Value::Gain(Gain::new(2, 1)),
+        range: GAINS,
+        summary: "pacing rate over window per round trip while the window doubles",
+        source: "RFC 9002 section 7.7 (N greater than 1); tcp_pacing_ss_ratio of Linux",
+    },
+    ParamSpec {
+        name: "pacing_gain_avoidance",
+        // A window that is filled a little early makes up for an RTT that varies.
+        default: Value::Gain(Gain::new(5, 4)),
+        range: GAINS,
+        summary: "pacing rate over window per round trip otherwise",
+        source: "RFC 9002 section 7.7",
+    },
+];
+
+const GAINS: Range = Range::Between(Value::Gain(Gain::ONE), Value::Gain(Gain::new(10, 1)));
+
+/// Bytes that may leave back to back: what the rate carries in a millisecond, so that a sender
+/// whose timer has that grain keeps its rate, within two bounds.
+///
+/// - At least ten packets, the burst that RFC 9002 §7.7 allows, because every wake-up costs a
+///   system call; but at most a quarter of the window, or two packets, because below 1 Mbit/s ten
+///   packets are the whole window and overflow short queues.
+/// - At most 256 KiB: four segmentation-offload calls of 64 KB. At 10 Gbit/s that is 0.2 ms, of
+///   which a sender that is woken at half may sleep 0.1 ms; less would have it spin.
+fn send_quantum(rate: Bandwidth, cwnd: Bytes, mss: Bytes) -> Bytes {
+    let least = (mss * BURST_PACKETS).min(cwnd / 4).max(mss * 2);
+    rate.bytes_in(QUANTUM_TIME).min(MAX_QUANTUM).max(least)
+}
+
+const BURST_PACKETS: u64 = 10;
+const QUANTUM_TIME: Duration = Duration::from_millis(1);
+const MAX_QUANTUM: Bytes = Bytes::new(256 * 1024);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1_200);
+
+    fn pacing() -> CwndPacing {
+        CwndPacing::new(&Params::defaults(&PARAMS))
+    }
+
+    #[test]
+    fn the_rate_is_a_multiple_of_window_over_round_trip() {
+        let rate = |doubles| {
+            let srtt = Some(Duration::from_millis(40));
+            let control = pacing().control(Bytes::new(100_000), srtt, MSS, doubles);
+            control.pacing_rate.bytes_per_sec()
+        };
+        assert_eq!((rate(true), rate(false)), (5_000_000, 3_125_000));
+    }
+
+    #[test]
+    fn the_initial_window_leaves_at_once_and_no_more() {
+        let control = pacing().control(MSS * 10, None, MSS, true);
+        assert_eq!(control.pacing_rate, Bandwidth::MAX);
+        assert_eq!(control.send_quantum, MSS * 10);
+    }
+
+    #[test]
+    fn a_quantum_is_a_millisecond_within_its_bounds() {
+        let quantum = |bits, cwnd| {
+            let rate = Bandwidth::from_bits_per_sec(bits);
+            send_quantum(rate, Bytes::new(cwnd), MSS).get()
+        };
+        assert_eq!(quantum(400_000, 6_000), 2_400);
+        assert_eq!(quantum(10_000_000, 1_000_000), 12_000);
+        assert_eq!(quantum(800_000_000, 10_000_000), 100_000);
+        assert_eq!(quantum(10_000_000_000, 10_000_000), 262_144);
+    }
+}
