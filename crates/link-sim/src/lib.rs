@@ -41,6 +41,8 @@
 mod histogram;
 mod link;
 mod packet;
+#[cfg(feature = "relay")]
+pub mod relay;
 pub mod sim;
 mod spec;
 mod stats;

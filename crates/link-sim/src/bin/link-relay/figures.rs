@@ -1,0 +1,170 @@
+//! What the relay shows a person.
+
+use core::time::Duration;
+use link_sim::relay::{RelayConfig, RelayStats};
+use link_sim::{LinkSpec, LinkStats};
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::time::Instant;
+use units::{Bandwidth, Gain};
+
+/// A seed that nobody chose; it is printed, so that the run can be repeated.
+pub(super) fn arbitrary_seed() -> u64 {
+    // The standard library's only source of randomness; 32 bits are easier to type again.
+    RandomState::new().hash_one(()) >> 32
+}
+
+/// What this relay is.
+pub(super) fn print_heading(local: SocketAddr, config: &RelayConfig) -> io::Result<()> {
+    let name = |link: &LinkSpec| match link.to_string() {
+        transparent if transparent.is_empty() => "nothing".to_owned(),
+        words => words,
+    };
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "link-relay {local} to {}, seed {}",
+        config.to, config.seed
+    )?;
+    writeln!(out, "  {TO_SERVER} {}", name(&config.link))?;
+    writeln!(out, "  {TO_CLIENT} {}", name(&config.return_link))?;
+    out.flush()
+}
+
+/// Figures per interval.
+#[derive(Debug)]
+pub(super) struct Figures {
+    begin: Instant,
+    last: Instant,
+    stats: RelayStats,
+    rows: u64,
+}
+
+impl Figures {
+    pub(super) fn begin(now: Instant) -> Self {
+        Self {
+            begin: now,
+            last: now,
+            stats: RelayStats::default(),
+            rows: 0,
+        }
+    }
+
+    /// Prints what happened since the last time.
+    pub(super) fn print_interval(&mut self, now: Instant, stats: &RelayStats) -> io::Result<()> {
+        let interval = now - self.last;
+        let sent = stats.lateness.count() - self.stats.lateness.count();
+        let late = percentage(stats.late - self.stats.late, sent);
+        let (from, to) = (self.last - self.begin, now - self.begin);
+        let mut out = io::stdout().lock();
+        if self.rows.is_multiple_of(ROWS_PER_HEADING) {
+            writeln!(out, "{INTERVAL_HEADING}")?;
+        }
+        let seconds = format!("{:.1}-{:.1}", from.as_secs_f64(), to.as_secs_f64());
+        let link = stats.link.since(&self.stats.link);
+        let back = stats.return_link.since(&self.stats.return_link);
+        writeln!(
+            out,
+            "{seconds:>13} {TO_SERVER} {}  late {late}",
+            row(&link, interval)
+        )?;
+        writeln!(out, "{:>13} {TO_CLIENT} {}", "", row(&back, interval))?;
+        out.flush()?;
+        self.rows += 1;
+        self.last = now;
+        self.stats = stats.clone();
+        Ok(())
+    }
+}
+
+/// What happened from begin to end.
+pub(super) fn print_totals(stats: &RelayStats) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{TOTALS_HEADING}")?;
+    for (arrow, link) in [(TO_SERVER, &stats.link), (TO_CLIENT, &stats.return_link)] {
+        let drops = &link.dropped;
+        writeln!(
+            out,
+            "{arrow:>2} {:>10} {:>10} {:>10} {:>7} {:>7} {:>7} {:>7} {:>10} {:>10}",
+            link.arrived.packets,
+            link.duplicated.packets,
+            link.delivered.packets,
+            drops.loss.packets,
+            drops.limit.packets,
+            drops.queue.packets,
+            link.held.packets,
+            millis(link.queue_delay.quantile(Gain::percent(50))),
+            millis(link.queue_delay.max()),
+        )?;
+    }
+    let lateness = |percent| micros(stats.lateness.quantile(Gain::percent(percent)));
+    writeln!(
+        out,
+        "sent later than the link says: p50 {}, p99 {}, most {}",
+        lateness(50),
+        lateness(99),
+        micros(stats.lateness.max())
+    )?;
+    print_warnings(&mut out, stats)?;
+    out.flush()
+}
+
+/// Whatever made these links others than those that were asked for.
+fn print_warnings(out: &mut impl io::Write, stats: &RelayStats) -> io::Result<()> {
+    if stats.fell_behind() {
+        let share = percentage(stats.late, stats.lateness.count());
+        writeln!(
+            out,
+            "warning: this machine did not keep up: {share} of the datagrams left more than 1 ms late"
+        )?;
+    }
+    let counts = [
+        (
+            stats.kernel_dropped.unwrap_or(0),
+            "datagrams dropped by the kernel at full socket buffers (see net.core.rmem_max)",
+        ),
+        (stats.unsent, "datagrams that the kernel would not send"),
+        (stats.refused, "datagrams refused: too many clients"),
+    ];
+    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        writeln!(out, "warning: {count} {what}")?;
+    }
+    Ok(())
+}
+
+/// One direction of one interval.
+fn row(link: &LinkStats, interval: Duration) -> String {
+    let rate = Bandwidth::from_transfer(link.delivered.bytes, interval).bits_per_sec() as f64;
+    format!(
+        "{:>9} {:>10.3} {:>6} {:>6} {:>6} {:>7} {:>9} {:>9}",
+        link.delivered.packets,
+        rate / 1e6,
+        link.dropped.loss.packets,
+        link.dropped.limit.packets,
+        link.dropped.queue.packets,
+        link.held.packets,
+        millis(link.queue_delay.quantile(Gain::percent(50))),
+        millis(link.queue_delay.max()),
+    )
+}
+
+fn millis(duration: Duration) -> String {
+    format!("{:.2} ms", duration.as_secs_f64() * 1e3)
+}
+
+fn micros(duration: Duration) -> String {
+    format!("{:.0} us", duration.as_secs_f64() * 1e6)
+}
+
+fn percentage(part: u64, whole: u64) -> String {
+    format!("{:.2} %", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
+const TO_SERVER: &str = "->";
+const TO_CLIENT: &str = "<-";
+const ROWS_PER_HEADING: u64 = 20;
+const INTERVAL_HEADING: &str =
+    "      seconds      packets     Mbit/s   loss  limit  queue  inside   waited       most";
+const TOTALS_HEADING: &str =
+    "      packets     copies  delivered    loss   limit   queue  inside     waited       most";

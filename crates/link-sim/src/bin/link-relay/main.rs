@@ -1,0 +1,162 @@
+//! `link-relay`: UDP in, an emulated link, UDP out.
+
+mod figures;
+
+use clap::Parser;
+use core::fmt::Display;
+use core::time::Duration;
+use figures::Figures;
+use link_sim::LinkSpec;
+use link_sim::relay::{Relay, RelayConfig, RelayHandle};
+use std::io::{self, Write as _};
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::MissedTickBehavior;
+
+/// Relays UDP between clients and a server over an emulated link.
+///
+/// Clients send to --listen as if it were the server. A LINK is one string in the grammar of tc's
+/// netem: `delay 20ms 5ms distribution normal loss 1% rate 100mbit limit 1000`, and `queue 1bdp`,
+/// `queue 100p` or `queue 250kb` for a drop-tail queue before the rate. Ctrl-C ends the relay and
+/// prints what it did.
+#[derive(Debug, Parser)]
+#[command(name = "link-relay", version)]
+struct Arguments {
+    /// Address and port that clients send to
+    #[arg(long, value_name = "ADDR")]
+    listen: String,
+    /// Host and port of the server
+    #[arg(long, value_name = "ADDR")]
+    to: String,
+    /// Link from the clients to the server
+    #[arg(long)]
+    link: Option<String>,
+    /// Link from the server to the clients; without it they are reached at once
+    #[arg(long, value_name = "LINK", default_value = "")]
+    return_link: String,
+    /// Makes losses and delays repeatable [default: from the clock]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Print figures every so many seconds
+    #[arg(short, value_name = "SECONDS", value_parser = interval)]
+    interval: Option<Duration>,
+    /// The same as --link, its words quoted or not
+    #[arg(value_name = "LINK", conflicts_with = "link")]
+    words: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match start(&arguments).and_then(|relay| watch(relay, arguments.interval)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { message, code }) => {
+            // When even standard error is closed, the exit code is all there is.
+            let _ = writeln!(io::stderr(), "link-relay: {message}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// Starts the relay and says what it is.
+fn start(arguments: &Arguments) -> Result<RelayHandle, Failure> {
+    let words = arguments.words.join(" ");
+    let (option, link) = match &arguments.link {
+        Some(link) => ("--link", link),
+        None => ("LINK", &words),
+    };
+    let config = RelayConfig {
+        listen: resolve("--listen", &arguments.listen)?,
+        to: resolve("--to", &arguments.to)?,
+        link: parse(option, link)?,
+        return_link: parse("--return-link", &arguments.return_link)?,
+        seed: arguments.seed.unwrap_or_else(figures::arbitrary_seed),
+    };
+    config
+        .link
+        .base_rtt(&config.return_link)
+        .map_err(Failure::usage)?;
+    let relay = Relay::spawn(config.clone())
+        .map_err(|error| Failure::run(format!("cannot listen on {}: {error}", arguments.listen)))?;
+    figures::print_heading(relay.local_addr(), &config).map_err(Failure::run)?;
+    Ok(relay)
+}
+
+/// Prints figures until a signal ends the program, then the totals.
+#[tokio::main(flavor = "current_thread")]
+async fn watch(relay: RelayHandle, interval: Option<Duration>) -> Result<(), Failure> {
+    let mut terminated = signal(SignalKind::terminate()).map_err(Failure::run)?;
+    let mut ticks = tokio::time::interval(interval.unwrap_or(WATCH));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut figures = Figures::begin(ticks.tick().await.into_std());
+    loop {
+        tokio::select! {
+            at = ticks.tick() => if interval.is_some() {
+                figures.print_interval(at.into_std(), &relay.stats()).map_err(Failure::run)?;
+            },
+            interrupted = tokio::signal::ctrl_c() => {
+                interrupted.map_err(Failure::run)?;
+                break;
+            }
+            _ = terminated.recv() => break,
+        }
+        if !relay.is_running() {
+            break;
+        }
+    }
+    let stats = relay.shutdown().map_err(Failure::run)?;
+    figures::print_totals(&stats).map_err(Failure::run)
+}
+
+fn resolve(option: &str, address: &str) -> Result<SocketAddr, Failure> {
+    let mut found = address
+        .to_socket_addrs()
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidInput => Failure::usage(format!(
+                "{option} `{address}`: expected host:port, such as 127.0.0.1:4433"
+            )),
+            _ => Failure::run(format!("{option} `{address}`: {error}")),
+        })?;
+    found
+        .next()
+        .ok_or_else(|| Failure::run(format!("{option} `{address}`: this host has no address")))
+}
+
+fn parse(option: &str, link: &str) -> Result<LinkSpec, Failure> {
+    link.parse()
+        .map_err(|error| Failure::usage(format!("{option}: {error}")))
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok();
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|interval| (SHORTEST..=LONGEST).contains(interval))
+        .ok_or_else(|| "expected seconds from 0.1 to 3600".into())
+}
+
+/// Why the program ends, and the exit code that says so.
+#[derive(Debug)]
+struct Failure {
+    message: String,
+    code: u8,
+}
+
+impl Failure {
+    /// The command line is wrong.
+    fn usage(message: impl Display) -> Self {
+        let message = message.to_string();
+        Self { message, code: 2 }
+    }
+
+    /// The command line is right, but it does not work here.
+    fn run(message: impl Display) -> Self {
+        let message = message.to_string();
+        Self { message, code: 1 }
+    }
+}
+
+/// How often to see whether the relay still runs, when nothing is printed.
+const WATCH: Duration = Duration::from_secs(1);
+const SHORTEST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(3_600);

@@ -1,0 +1,76 @@
+//! The one place of this crate that reads clocks.
+
+use core::time::Duration;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use units::Timestamp;
+
+/// Time since the relay began, and the kernel's receive times on that scale.
+#[derive(Debug)]
+pub(super) struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "real time enters the relay here and nowhere else"
+    )]
+    pub(super) fn new() -> Self {
+        Self {
+            origin: Instant::now(),
+        }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        Timestamp::ZERO + self.origin.elapsed()
+    }
+
+    /// What takes a time of the wall clock, which is how the kernel stamps datagrams, to ours.
+    pub(super) fn wall(&self) -> WallClock {
+        WallClock {
+            now: self.now(),
+            wall: since_epoch(),
+        }
+    }
+}
+
+/// One moment on both clocks. It is taken anew for every batch, so that a wall clock that is
+/// being set does no lasting harm.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WallClock {
+    pub(super) now: Timestamp,
+    wall: Duration,
+}
+
+impl WallClock {
+    /// When the wall clock showed `wall`; now if that is in the future.
+    pub(super) fn moment(self, wall: Duration) -> Timestamp {
+        self.now - self.wall.saturating_sub(wall)
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the kernel stamps datagrams with the wall clock"
+)]
+fn since_epoch() -> Duration {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or(Duration::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wall_time_becomes_ours_and_the_future_is_now() {
+        let clock = WallClock {
+            now: Timestamp::from_millis(500),
+            wall: Duration::from_secs(1_000),
+        };
+        let earlier = clock.wall - Duration::from_millis(2);
+        assert_eq!(clock.moment(earlier), Timestamp::from_millis(498));
+        assert_eq!(clock.moment(clock.wall * 2), clock.now);
+    }
+}

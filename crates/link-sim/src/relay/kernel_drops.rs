@@ -1,0 +1,52 @@
+//! What the kernel dropped at a UDP socket, from the table it shows in /proc/net.
+
+use std::net::SocketAddr;
+
+/// Datagrams dropped at the sockets bound to these addresses; `None` where there is no such table.
+pub(super) fn kernel_drops(addresses: &[SocketAddr]) -> Option<u64> {
+    let ports = |v6| {
+        let of_family = addresses
+            .iter()
+            .filter(move |address| address.is_ipv6() == v6);
+        of_family.map(|address| address.port()).collect::<Vec<_>>()
+    };
+    let mut total = 0;
+    for (table, ports) in [
+        ("/proc/net/udp", ports(false)),
+        ("/proc/net/udp6", ports(true)),
+    ] {
+        if !ports.is_empty() {
+            total += drops_in(&std::fs::read_to_string(table).ok()?, &ports);
+        }
+    }
+    Some(total)
+}
+
+/// Each line is `sl local:port remote:port … drops`, the addresses in hexadecimal.
+fn drops_in(table: &str, ports: &[u16]) -> u64 {
+    let drops_of = |line: &str| {
+        let (_, port) = line.split_whitespace().nth(1)?.rsplit_once(':')?;
+        let port = u16::from_str_radix(port, 16).ok()?;
+        let drops = line.split_whitespace().last()?.parse::<u64>().ok()?;
+        ports.contains(&port).then_some(drops)
+    };
+    table.lines().skip(1).filter_map(drops_of).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drops_of_the_given_ports_are_added_up() {
+        let table = "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   \
+                     uid  timeout inode ref pointer drops\n\
+            21: 0100007F:1151 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        \
+                     0 181 2 0000000000000000 17\n\
+            22: 0100007F:1152 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        \
+                     0 182 2 0000000000000000 5\n";
+        assert_eq!(drops_in(table, &[0x1151]), 17);
+        assert_eq!(drops_in(table, &[0x1151, 0x1152]), 22);
+        assert_eq!(drops_in(table, &[1]), 0);
+    }
+}
