@@ -1,0 +1,203 @@
+//! Between quinn-proto's congestion callbacks and cc-core: the one file that knows both
+//! vocabularies.
+//!
+//! ```text
+//!  quinn_proto::Connection ── on_sent, on_ack, on_end_acks, on_congestion_event ──▶ QuicController
+//!            ▲                                                                          │
+//!            └── window() ◀── Gate                          Congestion { Ledger, Flow } ◀┘
+//!                              ▲                                   │ Control
+//!                              └────────── ConnectionDriver ◀──────┘
+//! ```
+
+mod congestion;
+mod ledger;
+
+use crate::clock;
+use crate::gate::Gate;
+use cc_core::ControllerChoice;
+pub(crate) use congestion::Congestion;
+use quinn_proto::RttEstimator;
+use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use std::any::Any;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use units::{Bandwidth, Bytes, Timestamp};
+
+/// Makes quinn-proto's controllers, one per network path, for one connection.
+#[derive(Debug)]
+pub(crate) struct CongestionFactory {
+    shared: Arc<Shared>,
+}
+
+/// The driver's side of a connection's congestion control.
+#[derive(Debug, Clone)]
+pub(crate) struct CongestionHandle {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    gate: Gate,
+    congestion: Mutex<Congestion>,
+}
+
+impl CongestionFactory {
+    /// Congestion control of one connection: the factory for its configuration and the handle for
+    /// its [`ConnectionDriver`](crate::driver::ConnectionDriver).
+    #[expect(
+        clippy::new_ret_no_self,
+        reason = "the two halves of one thing are made together"
+    )]
+    pub(crate) fn new(
+        choice: ControllerChoice,
+        seed: u64,
+    ) -> (Arc<dyn ControllerFactory + Send + Sync>, CongestionHandle) {
+        let shared = Arc::new(Shared {
+            gate: Gate::default(),
+            congestion: Mutex::new(Congestion::new(choice, seed)),
+        });
+        let handle = CongestionHandle {
+            shared: shared.clone(),
+        };
+        (Arc::new(Self { shared }), handle)
+    }
+}
+
+impl ControllerFactory for CongestionFactory {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        let shared = self.shared.clone();
+        let mss = Bytes::new(current_mtu.into());
+        let path = shared.lock().open_path(clock::timestamp(now), mss);
+        shared.update_gate();
+        Box::new(QuicController {
+            shared,
+            path,
+            acked: Vec::new(),
+        })
+    }
+}
+
+impl CongestionHandle {
+    /// The gate that answers quinn-proto.
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.shared.gate
+    }
+
+    /// The state, for the driver to work on.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Congestion> {
+        self.shared.lock()
+    }
+}
+
+impl Shared {
+    /// A panic under the lock leaves whole values behind: every step completes or not at all.
+    fn lock(&self) -> MutexGuard<'_, Congestion> {
+        self.congestion
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn update_gate(&self) {
+        let congestion = self.lock();
+        let mss = congestion.path_state().mss;
+        self.gate.set_window(congestion.control().cwnd, mss);
+    }
+}
+
+/// What quinn-proto holds as the controller of one path.
+#[derive(Debug)]
+struct QuicController {
+    shared: Arc<Shared>,
+    path: u64,
+    /// Acknowledged bytes by time of sending, until the ACK frame has been read.
+    acked: Vec<(Timestamp, Bytes)>,
+}
+
+impl Controller for QuicController {
+    fn on_sent(&mut self, now: Instant, bytes: u64, _last_packet_number: u64) {
+        let mut congestion = self.shared.lock();
+        congestion.select_path(self.path);
+        congestion.on_sent(clock::timestamp(now), Bytes::new(bytes));
+    }
+
+    fn on_ack(&mut self, _: Instant, sent: Instant, bytes: u64, _: bool, _: &RttEstimator) {
+        let sent = clock::timestamp(sent);
+        match self.acked.last_mut() {
+            Some((last, sum)) if *last == sent => *sum += Bytes::new(bytes),
+            _ => self.acked.push((sent, Bytes::new(bytes))),
+        }
+    }
+
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, _: bool, largest: Option<u64>) {
+        let mut congestion = self.shared.lock();
+        congestion.select_path(self.path);
+        congestion.on_acked(
+            clock::timestamp(now),
+            &self.acked,
+            Bytes::new(in_flight),
+            largest,
+        );
+        self.acked.clear();
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        is_persistent_congestion: bool,
+        lost_bytes: u64,
+    ) {
+        let mut congestion = self.shared.lock();
+        congestion.select_path(self.path);
+        let now = clock::timestamp(now);
+        if lost_bytes == 0 {
+            congestion.on_ce_marked(now);
+        } else {
+            let newest = clock::timestamp(sent);
+            congestion.on_lost(
+                now,
+                newest,
+                Bytes::new(lost_bytes),
+                is_persistent_congestion,
+            );
+        }
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        let mut congestion = self.shared.lock();
+        congestion.select_path(self.path);
+        congestion.on_mtu(Bytes::new(new_mtu.into()));
+    }
+
+    fn window(&self) -> u64 {
+        self.shared.gate.answer()
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let snapshot = self.shared.lock().snapshot();
+        let control = snapshot.control;
+        let mut metrics = ControllerMetrics::default();
+        metrics.congestion_window = control.cwnd.get();
+        metrics.ssthresh = snapshot.ssthresh.map(Bytes::get);
+        metrics.pacing_rate =
+            (control.pacing_rate != Bandwidth::MAX).then(|| control.pacing_rate.bits_per_sec());
+        metrics
+    }
+
+    /// The same network path under a new port: the estimates stay.
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(Self {
+            shared: self.shared.clone(),
+            path: self.path,
+            acked: Vec::new(),
+        })
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.shared.lock().control().cwnd.get()
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

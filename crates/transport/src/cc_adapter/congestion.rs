@@ -1,0 +1,344 @@
+//! A connection's congestion control as the driver sees it.
+
+use super::ledger::Ledger;
+use cc_core::{
+    AckedPacket, Control, ControllerChoice, Event, Feedback, Flow, LostPacket, Observer, PathState,
+    Setup, Snapshot,
+};
+use std::fmt;
+use std::time::Duration;
+use units::{Bandwidth, Bytes, Timestamp};
+
+/// Gathers quinn-proto's callbacks into one [`Feedback`] per ACK or timer and keeps one [`Flow`]
+/// per network path.
+pub(crate) struct Congestion {
+    choice: ControllerChoice,
+    seed: u64,
+    is_driven: bool,
+    paths_opened: u64,
+    /// Set as soon as quinn-proto has made its connection.
+    active: Option<Path>,
+    /// The path before the active one: quinn-proto returns to it when validation fails.
+    parked: Option<Path>,
+    observer: Box<dyn Observer + Send>,
+}
+
+#[derive(Debug)]
+struct Path {
+    id: u64,
+    flow: Flow,
+    ledger: Ledger,
+    pending: Pending,
+    /// A batch that quinn-proto has built and the driver has not judged yet.
+    built: Option<(Timestamp, Bytes)>,
+    newest_acked_sent: Option<Timestamp>,
+    largest_acked: Option<u64>,
+    /// quinn-proto's smoothed round-trip time after the newest sample.
+    smoothed_rtt: Option<Duration>,
+    delivery_rate: Option<Bandwidth>,
+}
+
+/// What quinn-proto has told since the last [`Feedback`].
+#[derive(Debug, Default)]
+struct Pending {
+    now: Option<Timestamp>,
+    acked: Vec<AckedPacket>,
+    lost: Vec<LostPacket>,
+    /// Round-trip time of the newest packet acknowledged, the peer's delay included.
+    raw_rtt: Option<Duration>,
+    rtt_samples: u32,
+    ce_marked: u64,
+    is_persistent_congestion: bool,
+    inflight: Option<Bytes>,
+}
+
+impl Congestion {
+    pub(super) fn new(choice: ControllerChoice, seed: u64) -> Self {
+        Self {
+            choice,
+            seed,
+            is_driven: false,
+            paths_opened: 0,
+            active: None,
+            parked: None,
+            observer: Box::new(()),
+        }
+    }
+
+    /// A driver takes over: it judges what was sent and says when an ACK is complete.
+    pub(crate) fn drive(&mut self) {
+        self.is_driven = true;
+    }
+
+    /// quinn-proto has a new path. Its number, for [`Self::select_path`].
+    pub(super) fn open_path(&mut self, now: Timestamp, mss: Bytes) -> u64 {
+        let id = self.paths_opened;
+        self.paths_opened += 1;
+        // Another seed for each path, so that two do not probe in step.
+        let setup = Setup::new(now, mss, self.seed.wrapping_add(id));
+        let path = Path::new(id, Flow::new(self.choice.build(&setup), &setup));
+        self.parked = self.active.replace(path);
+        id
+    }
+
+    /// quinn-proto speaks of path `id`: it has become the active one if it was not.
+    ///
+    /// A path that is neither active nor parked has been left twice over; it goes on with what the
+    /// active one knows.
+    pub(super) fn select_path(&mut self, id: u64) {
+        let is_active = self.active.as_ref().is_some_and(|path| path.id == id);
+        if !is_active && self.parked.as_ref().is_some_and(|path| path.id == id) {
+            std::mem::swap(&mut self.active, &mut self.parked);
+        }
+    }
+
+    /// quinn-proto has built a batch of `bytes`.
+    pub(super) fn on_sent(&mut self, now: Timestamp, bytes: Bytes) {
+        if self.is_driven {
+            self.path_mut().built = Some((now, bytes));
+        } else {
+            self.flush(None);
+            self.path_mut().count_sent(now, bytes);
+        }
+    }
+
+    /// What quinn-proto built last does count in flight.
+    pub(crate) fn confirm_sent(&mut self) {
+        let path = self.path_mut();
+        if let Some((now, bytes)) = path.built.take() {
+            path.count_sent(now, bytes);
+        }
+    }
+
+    /// What quinn-proto built last does not count in flight: it held nothing but ACKs.
+    pub(crate) fn disregard_sent(&mut self) {
+        self.path_mut().built = None;
+    }
+
+    /// An MTU probe left; quinn-proto does not report those.
+    pub(crate) fn on_mtu_probe_sent(&mut self, now: Timestamp, bytes: Bytes) {
+        self.path_mut().count_sent(now, bytes);
+    }
+
+    /// An ACK was read: `acked` bytes by time of sending; `in_flight` are left before losses.
+    pub(super) fn on_acked(
+        &mut self,
+        now: Timestamp,
+        acked: &[(Timestamp, Bytes)],
+        in_flight: Bytes,
+        largest: Option<u64>,
+    ) {
+        self.path_mut().on_acked(now, acked, in_flight, largest);
+    }
+
+    /// `bytes` were declared lost, the newest of which left at `newest`.
+    pub(super) fn on_lost(
+        &mut self,
+        now: Timestamp,
+        newest: Timestamp,
+        bytes: Bytes,
+        is_persistent_congestion: bool,
+    ) {
+        self.path_mut()
+            .on_lost(now, newest, bytes, is_persistent_congestion);
+    }
+
+    /// The peer reports at least one more packet marked CE; quinn-proto does not say how many.
+    pub(super) fn on_ce_marked(&mut self, now: Timestamp) {
+        let pending = &mut self.path_mut().pending;
+        pending.now = Some(now);
+        pending.ce_marked += 1;
+    }
+
+    /// Packets may now be as large as `mss`.
+    pub(super) fn on_mtu(&mut self, mss: Bytes) {
+        let flow = &mut self.path_mut().flow;
+        let now = flow.path_state().now;
+        flow.on_mtu(now, mss);
+    }
+
+    /// Tells the controller what has been gathered, as one ACK or one expiry of the loss timer.
+    ///
+    /// `smoothed_rtt` is quinn-proto's present one, where the caller knows it.
+    pub(crate) fn flush(&mut self, smoothed_rtt: Option<Duration>) {
+        let Some(path) = self.active.as_mut() else {
+            return;
+        };
+        path.flush(smoothed_rtt, &mut *self.observer);
+    }
+
+    /// There was nothing to send although the window had room.
+    pub(crate) fn on_app_limited(&mut self) {
+        self.path_mut().flow.on_app_limited();
+    }
+
+    /// Goes on under another controller, on this path and on those to come.
+    pub(crate) fn set_choice(&mut self, now: Timestamp, choice: &ControllerChoice) {
+        self.choice = choice.clone();
+        self.path_mut()
+            .flow
+            .change_controller(now, |setup| choice.build(setup));
+    }
+
+    /// Who is told of events from now on.
+    pub(crate) fn set_observer(&mut self, observer: Box<dyn Observer + Send>) {
+        self.observer = observer;
+    }
+
+    /// The decision in force.
+    pub(crate) fn control(&self) -> Control {
+        self.path().flow.control()
+    }
+
+    /// The controller's state, for people.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.path().flow.snapshot()
+    }
+
+    /// The connection's state as of the newest event.
+    pub(crate) fn path_state(&self) -> PathState {
+        self.path().flow.path_state()
+    }
+
+    /// Delivery rate by the newest sample that had one.
+    pub(crate) fn delivery_rate(&self) -> Option<Bandwidth> {
+        self.path().delivery_rate
+    }
+
+    fn path(&self) -> &Path {
+        self.active.as_ref().expect(OPENED)
+    }
+
+    fn path_mut(&mut self) -> &mut Path {
+        self.active.as_mut().expect(OPENED)
+    }
+}
+
+impl fmt::Debug for Congestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Congestion")
+            .field("choice", &format_args!("{}", self.choice))
+            .field("active", &self.active)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Path {
+    fn new(id: u64, flow: Flow) -> Self {
+        Self {
+            id,
+            flow,
+            ledger: Ledger::default(),
+            pending: Pending::default(),
+            built: None,
+            newest_acked_sent: None,
+            largest_acked: None,
+            smoothed_rtt: None,
+            delivery_rate: None,
+        }
+    }
+
+    fn count_sent(&mut self, now: Timestamp, bytes: Bytes) {
+        let stamp = self.flow.on_sent(now, bytes);
+        self.ledger.push(stamp, bytes);
+    }
+
+    fn on_acked(
+        &mut self,
+        now: Timestamp,
+        acked: &[(Timestamp, Bytes)],
+        in_flight: Bytes,
+        largest: Option<u64>,
+    ) {
+        let pending = &mut self.pending;
+        pending.now = Some(now);
+        for &(sent_at, bytes) in acked {
+            self.ledger
+                .take_acked(sent_at, bytes, |packet| pending.acked.push(packet));
+        }
+        self.ledger.reconcile(in_flight);
+        pending.inflight = Some(in_flight);
+        let newest = acked.iter().map(|&(sent_at, _)| sent_at).max();
+        let is_new_largest = largest != self.largest_acked && newest >= self.newest_acked_sent;
+        if let Some(newest) = newest.filter(|_| is_new_largest) {
+            pending.raw_rtt = Some(now.since(newest));
+            pending.rtt_samples += 1;
+            self.newest_acked_sent = Some(newest);
+        }
+        self.largest_acked = largest;
+    }
+
+    fn on_lost(
+        &mut self,
+        now: Timestamp,
+        newest: Timestamp,
+        bytes: Bytes,
+        is_persistent_congestion: bool,
+    ) {
+        let pending = &mut self.pending;
+        pending.now = Some(now);
+        pending.is_persistent_congestion |= is_persistent_congestion;
+        pending.inflight = pending
+            .inflight
+            .map(|inflight| inflight.saturating_sub(bytes));
+        let mss = self.flow.path_state().mss;
+        self.ledger
+            .take_lost(newest, bytes, mss, |packet| pending.lost.push(packet));
+    }
+
+    fn flush(&mut self, smoothed_rtt: Option<Duration>, observer: &mut dyn Observer) {
+        let Some(now) = self.pending.now.take() else {
+            return;
+        };
+        let rtt = self.take_rtt(smoothed_rtt);
+        let pending = &mut self.pending;
+        let feedback = Feedback {
+            now,
+            acked: &pending.acked,
+            lost: &pending.lost,
+            rtt,
+            ce_marked: std::mem::take(&mut pending.ce_marked),
+            is_persistent_congestion: std::mem::take(&mut pending.is_persistent_congestion),
+            inflight: pending.inflight.take(),
+        };
+        let mut tap = RateTap {
+            delivery_rate: &mut self.delivery_rate,
+            observer,
+        };
+        self.flow.on_feedback(&feedback, &mut tap);
+        pending.acked.clear();
+        pending.lost.clear();
+    }
+
+    /// The gathered round-trip time less the peer's delay.
+    ///
+    /// quinn-proto subtracts the delay that the ACK frame reported (RFC 9002 §5.3) but shows only
+    /// the average that follows: new = (7 × old + sample) / 8. Solved for the sample, which is
+    /// exact to the 8 ns that the division dropped.
+    fn take_rtt(&mut self, smoothed_rtt: Option<Duration>) -> Option<Duration> {
+        let raw = self.pending.raw_rtt.take()?;
+        let is_single = std::mem::take(&mut self.pending.rtt_samples) == 1;
+        let old = std::mem::replace(&mut self.smoothed_rtt, smoothed_rtt);
+        match (old, smoothed_rtt) {
+            (Some(old), Some(new)) if is_single => Some((new * 8).saturating_sub(old * 7).min(raw)),
+            _ => Some(raw),
+        }
+    }
+}
+
+/// Remembers the newest delivery rate on the way to the observer.
+struct RateTap<'a> {
+    delivery_rate: &'a mut Option<Bandwidth>,
+    observer: &'a mut dyn Observer,
+}
+
+impl Observer for RateTap<'_> {
+    fn on_event(&mut self, event: &Event) {
+        if let Event::Sampled { sample, .. } = event {
+            *self.delivery_rate = sample.delivery_rate.or(*self.delivery_rate);
+        }
+        self.observer.on_event(event);
+    }
+}
+
+const OPENED: &str = "quinn-proto makes a controller before it does anything else";

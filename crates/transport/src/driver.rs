@@ -1,0 +1,400 @@
+//! What a connection does next: the sans-IO core between quinn-proto and whoever moves datagrams.
+//!
+//! Time comes in as an argument, so that the simulator runs the code that ships. The order of work
+//! for a caller is: hand in what arrived ([`handle_event`](ConnectionDriver::handle_event)) and
+//! what is due ([`handle_timeout`](ConnectionDriver::handle_timeout)), take what may leave
+//! ([`poll_transmit`](ConnectionDriver::poll_transmit)) until there is no more, then events, then
+//! [`poll_timeout`](ConnectionDriver::poll_timeout).
+
+mod limits;
+
+use crate::cc_adapter::CongestionHandle;
+use crate::clock;
+use crate::gate::Passage;
+use crate::stats::ConnectionStats;
+use cc_core::{Control, ControllerChoice, Observer, Pacer, Snapshot};
+use limits::{Limiter, Limits};
+use quinn_proto::{Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, StreamId};
+use quinn_proto::{FrameStats, Transmit};
+use std::collections::BTreeSet;
+use std::time::Instant;
+use units::{Bytes, Timestamp};
+
+/// Why a connection wants to be woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// One of quinn-proto's timers: loss detection, idle timeout, delayed ACK and the like.
+    Protocol,
+    /// The pacer will have tokens. Worth a fine timer.
+    Pacing,
+}
+
+/// One connection under our congestion control and pacing.
+pub(crate) struct ConnectionDriver {
+    conn: Connection,
+    congestion: CongestionHandle,
+    pacer: Pacer,
+    control: Control,
+    mss: Bytes,
+    /// When the pacer lets packets leave that are waiting for it.
+    departure: Option<Timestamp>,
+    limits: Limits,
+    /// Streams on which a write found no room.
+    blocked_writers: BTreeSet<StreamId>,
+    /// Frames sent so far that are no ACKs, if none has left since they were counted.
+    frames: Option<u64>,
+    mtu_probes: u64,
+    /// Whether quinn-proto sends in one packet number space only.
+    is_confirmed: bool,
+}
+
+impl ConnectionDriver {
+    /// Drives `conn`, whose configuration had the factory that `congestion` came with.
+    pub(crate) fn new(conn: Connection, congestion: CongestionHandle, now: Instant) -> Self {
+        let now = clock::timestamp(now);
+        let mss = Bytes::new(conn.current_mtu().into());
+        let control = {
+            let mut state = congestion.lock();
+            state.drive();
+            state.control()
+        };
+        let driver = Self {
+            conn,
+            congestion,
+            pacer: Pacer::new(now, control, mss),
+            control,
+            mss,
+            departure: None,
+            limits: Limits::new(now),
+            blocked_writers: BTreeSet::new(),
+            frames: None,
+            mtu_probes: 0,
+            is_confirmed: false,
+        };
+        driver.adopt_window();
+        driver
+    }
+
+    /// Hands in a datagram that arrived or a reply of the endpoint.
+    pub(crate) fn handle_event(&mut self, now: Instant, event: ConnectionEvent) {
+        self.conn.handle_event(event);
+        self.settle(clock::timestamp(now));
+    }
+
+    /// Lets timers that are due expire. Harmless when none is.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.conn.handle_timeout(now);
+        self.settle(clock::timestamp(now));
+    }
+
+    /// The next batch of at most `max_segments` datagrams that may leave at `now`, written to the
+    /// empty `buf`. Call it until it gives nothing; less is the caller's own limit.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        max_segments: usize,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        debug_assert!(
+            buf.is_empty(),
+            "quinn-proto writes from the start of the buffer"
+        );
+        let at = clock::timestamp(now);
+        self.settle(at);
+        self.departure = None;
+        let passage = self.passage(at);
+        let datagrams = self.batch_limit(at, passage, max_segments);
+        self.congestion.gate().attend(passage);
+        let transmit = self.conn.poll_transmit(now, datagrams, buf);
+        let has_asked = self.congestion.gate().leave();
+        match &transmit {
+            Some(transmit) => self.on_transmit(at, transmit, has_asked),
+            None => self.on_nothing(at, passage, has_asked),
+        }
+        transmit
+    }
+
+    /// When to call [`Self::handle_timeout`], or rather [`Self::poll_transmit`], again, and why.
+    pub(crate) fn poll_timeout(&mut self) -> Option<(Instant, Reason)> {
+        let protocol = self.conn.poll_timeout().map(|at| (at, Reason::Protocol));
+        let pacing = self
+            .departure
+            .map(|at| (clock::instant(at), Reason::Pacing));
+        [protocol, pacing]
+            .into_iter()
+            .flatten()
+            .min_by_key(|&(at, _)| at)
+    }
+
+    /// The next event for the application.
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        let event = self.conn.poll()?;
+        match &event {
+            Event::Stream(
+                StreamEvent::Writable { id }
+                | StreamEvent::Finished { id }
+                | StreamEvent::Stopped { id, .. },
+            ) => {
+                self.blocked_writers.remove(id);
+            }
+            Event::ConnectionLost { .. } => self.blocked_writers.clear(),
+            _ => {}
+        }
+        Some(event)
+    }
+
+    /// The next event for the endpoint.
+    pub(crate) fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
+        self.conn.poll_endpoint_events()
+    }
+
+    /// quinn-proto's connection, for streams, datagrams and closing.
+    pub(crate) fn conn(&mut self) -> &mut Connection {
+        &mut self.conn
+    }
+
+    /// A write on stream `id` has found no room: until the stream is writable again, having
+    /// nothing to send is flow control's doing.
+    pub(crate) fn note_write_blocked(&mut self, id: StreamId) {
+        self.blocked_writers.insert(id);
+    }
+
+    /// The socket takes no more, or the caller has used up its turn with more to send.
+    pub(crate) fn note_host_blocked(&mut self, now: Instant) {
+        self.limits.set(clock::timestamp(now), Limiter::Host);
+    }
+
+    /// Counters and estimates.
+    pub(crate) fn stats(&self, now: Instant) -> ConnectionStats {
+        let conn = self.conn.stats();
+        let state = self.congestion.lock();
+        let path = state.path_state();
+        let control = state.control();
+        let mut stats = ConnectionStats {
+            udp_tx: conn.udp_tx,
+            udp_rx: conn.udp_rx,
+            frame_tx: conn.frame_tx,
+            frame_rx: conn.frame_rx,
+            path: conn.path,
+            min_rtt: path.min_rtt,
+            srtt: path.srtt,
+            latest_rtt: path.latest_rtt,
+            rttvar: path.rttvar,
+            in_flight: path.inflight,
+            cwnd: control.cwnd,
+            pacing_rate: control.pacing_rate,
+            send_quantum: control.send_quantum,
+            delivery_rate: state.delivery_rate(),
+            delivered: path.delivered,
+            limited_by: self.limits.until(clock::timestamp(now)),
+        };
+        stats.path.cwnd = control.cwnd.get();
+        stats
+    }
+
+    /// The controller's state, for people.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.congestion.lock().snapshot()
+    }
+
+    /// Goes on under another controller; what is in flight stays in flight.
+    pub(crate) fn set_congestion(&mut self, now: Instant, choice: &ControllerChoice) {
+        let now = clock::timestamp(now);
+        self.settle(now);
+        self.congestion.lock().set_choice(now, choice);
+        self.adopt_control(now);
+    }
+
+    /// Who is told of congestion control's events from now on.
+    pub(crate) fn set_observer(&mut self, observer: Box<dyn Observer + Send>) {
+        self.congestion.lock().set_observer(observer);
+    }
+
+    /// Ends one ACK or timer: the controller hears of it, and its decision holds from `now` on.
+    fn settle(&mut self, now: Timestamp) {
+        let smoothed_rtt = self.conn.rtt();
+        self.congestion.lock().flush(Some(smoothed_rtt));
+        self.adopt_control(now);
+    }
+
+    fn adopt_control(&mut self, now: Timestamp) {
+        let control = self.congestion.lock().control();
+        let mss = Bytes::new(self.conn.current_mtu().into());
+        if control == self.control && mss == self.mss {
+            return;
+        }
+        (self.control, self.mss) = (control, mss);
+        self.pacer.set_control(now, control, mss);
+        self.adopt_window();
+    }
+
+    fn adopt_window(&self) {
+        self.congestion
+            .gate()
+            .set_window(self.control.cwnd, self.mss);
+    }
+
+    /// Whether datagrams that count in flight may leave.
+    ///
+    /// The pacer lets a burst begin once its bucket is half full and every ACK, arriving between,
+    /// would otherwise send a packet or two of their own.
+    fn passage(&mut self, now: Timestamp) -> Passage {
+        if self.pacer.next_departure(now) > now || self.pacer.budget(now) < self.mss {
+            return Passage::Closed;
+        }
+        self.is_confirmed = self.is_confirmed || self.has_confirmed_handshake();
+        if self.is_confirmed {
+            return Passage::Open;
+        }
+        let room = self.control.cwnd.saturating_sub(self.in_flight());
+        Passage::OpenDuringHandshake {
+            room: u32::try_from(room.packets_floor(self.mss)).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether quinn-proto has discarded the keys of the handshake (RFC 9001 §4.1.2).
+    fn has_confirmed_handshake(&self) -> bool {
+        !self.conn.is_handshaking()
+            && (self.conn.side().is_server() || self.conn.stats().frame_rx.handshake_done > 0)
+    }
+
+    /// How many datagrams one batch may hold: what the pacer allows, what the caller takes, and
+    /// what fits into one UDP datagram, because a larger GSO batch is refused or, worse, lost.
+    fn batch_limit(&mut self, now: Timestamp, passage: Passage, max_segments: usize) -> usize {
+        if passage == Passage::Closed {
+            return 1;
+        }
+        let paced = self.pacer.budget(now).packets_floor(self.mss);
+        let gso = MAX_UDP_PAYLOAD.packets_floor(self.mss);
+        let limit = usize::try_from(paced.min(gso)).unwrap_or(usize::MAX);
+        limit.min(max_segments).max(1)
+    }
+
+    fn in_flight(&self) -> Bytes {
+        self.congestion.lock().path_state().inflight
+    }
+
+    fn on_transmit(&mut self, now: Timestamp, transmit: &Transmit, has_asked: bool) {
+        let bytes = Bytes::new(transmit.size as u64);
+        self.pacer.on_sent(now, bytes);
+        self.limits.set(now, Limiter::Host);
+        if has_asked {
+            self.frames = None;
+            self.congestion.lock().confirm_sent();
+        } else {
+            self.count_unasked(now, bytes);
+        }
+        self.adopt_control(now);
+    }
+
+    /// A batch for which quinn-proto did not ask for the window: ACKs alone, a loss probe, an MTU
+    /// probe, or a packet of path validation or closing.
+    fn count_unasked(&mut self, now: Timestamp, bytes: Bytes) {
+        let stats = self.conn.stats();
+        let frames = frames_but_acks(&stats.frame_tx);
+        let is_ack_only = self.frames.replace(frames) == Some(frames);
+        let mtu_probes = stats.path.sent_plpmtud_probes;
+        let is_mtu_probe = std::mem::replace(&mut self.mtu_probes, mtu_probes) != mtu_probes;
+        let mut state = self.congestion.lock();
+        if is_ack_only {
+            state.disregard_sent();
+        } else if is_mtu_probe {
+            state.on_mtu_probe_sent(now, bytes);
+        } else {
+            state.confirm_sent();
+        }
+    }
+
+    /// Nothing may or need leave now: say why, and wait for the pacer if it is the pacer.
+    fn on_nothing(&mut self, now: Timestamp, passage: Passage, has_asked: bool) {
+        if self.frames.is_none() {
+            self.frames = Some(frames_but_acks(&self.conn.stats().frame_tx));
+        }
+        let has_room = self.in_flight() + self.mss <= self.control.cwnd;
+        let limiter = match (has_asked, passage) {
+            (true, Passage::Closed) if has_room => {
+                self.departure = Some(self.pacer.next_departure(now));
+                Limiter::Pacing
+            }
+            (true, _) => Limiter::CongestionWindow,
+            (false, _) => {
+                if has_room {
+                    self.congestion.lock().on_app_limited();
+                }
+                self.idle_limiter()
+            }
+        };
+        self.limits.set(now, limiter);
+    }
+
+    /// Who is to blame for there being nothing to send.
+    fn idle_limiter(&mut self) -> Limiter {
+        // A stream that was reset while a write waited never becomes writable.
+        while let Some(&id) = self.blocked_writers.first()
+            && self.conn.send_stream(id).stopped().is_err()
+        {
+            self.blocked_writers.pop_first();
+        }
+        if self.blocked_writers.is_empty() {
+            Limiter::Application
+        } else {
+            Limiter::FlowControl
+        }
+    }
+}
+
+/// All frames but ACKs; their number grows with every packet that is not an ACK alone.
+fn frames_but_acks(frames: &FrameStats) -> u64 {
+    let FrameStats {
+        ack_frequency,
+        crypto,
+        connection_close,
+        data_blocked,
+        datagram,
+        handshake_done,
+        immediate_ack,
+        max_data,
+        max_stream_data,
+        max_streams_bidi,
+        max_streams_uni,
+        new_connection_id,
+        new_token,
+        path_challenge,
+        path_response,
+        ping,
+        reset_stream,
+        retire_connection_id,
+        stream_data_blocked,
+        streams_blocked_bidi,
+        streams_blocked_uni,
+        stop_sending,
+        stream,
+        ..
+    } = *frames;
+    u64::from(handshake_done)
+        + ack_frequency
+        + crypto
+        + connection_close
+        + data_blocked
+        + datagram
+        + immediate_ack
+        + max_data
+        + max_stream_data
+        + max_streams_bidi
+        + max_streams_uni
+        + new_connection_id
+        + new_token
+        + path_challenge
+        + path_response
+        + ping
+        + reset_stream
+        + retire_connection_id
+        + stream_data_blocked
+        + streams_blocked_bidi
+        + streams_blocked_uni
+        + stop_sending
+        + stream
+}
+
+/// Largest UDP payload over IPv4 (RFC 768): 65,535 less 8 and 20 bytes of headers.
+const MAX_UDP_PAYLOAD: Bytes = Bytes::new(65_507);

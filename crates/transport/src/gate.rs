@@ -1,0 +1,106 @@
+//! What quinn-proto is told when it asks for the congestion window.
+//!
+//! quinn-proto 0.11 asks the controller for its window twice before each datagram that counts in
+//! flight: once to compare with what is in flight, and, if that passed, once for its own pacer.
+//! The gate tells the two apart. To the first it answers the true window, so that quinn-proto,
+//! which alone knows exactly what is in flight, enforces it. To the second it answers a window so
+//! large that quinn-proto's pacer steps aside. While our pacer has no tokens it answers that
+//! nothing may leave. Packets that must not wait, ACKs and loss probes, make quinn-proto ask
+//! nothing.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use units::Bytes;
+
+/// The gate between congestion control and quinn-proto.
+///
+/// Only the thread that holds the connection touches it; the atomics are there because
+/// quinn-proto asks through a shared reference, and cost no more than plain loads and stores.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    /// Most bytes that may be in flight, plus one: quinn-proto sends while it stays below.
+    window: AtomicU64,
+    is_attended: AtomicBool,
+    is_open: AtomicBool,
+    /// Whether the next question is the pacer's.
+    is_pacer_next: AtomicBool,
+    /// How many more datagrams surely fit into the window.
+    room: AtomicU32,
+    /// Questions since [`Gate::attend`].
+    asked: AtomicU32,
+}
+
+/// Whether ack-eliciting datagrams may leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Passage {
+    /// None may.
+    Closed,
+    /// As many as fit into the window. quinn-proto is sending in one packet number space only, so
+    /// that a refusal ends its round of questions.
+    Open,
+    /// As many as fit into the window; at least `room` do. During the handshake quinn-proto asks
+    /// again, for the next packet number space, after a refusal: without `room` that question
+    /// could not be told from its pacer's.
+    OpenDuringHandshake {
+        /// Datagrams.
+        room: u32,
+    },
+}
+
+impl Gate {
+    /// Adopts the controller's window.
+    ///
+    /// One datagram may always be in flight: below that the connection would never send again.
+    pub(crate) fn set_window(&self, cwnd: Bytes, mss: Bytes) {
+        let window = cwnd.max(mss).get().saturating_add(1);
+        self.window.store(window, Relaxed);
+    }
+
+    /// quinn-proto is about to build one batch of datagrams.
+    pub(crate) fn attend(&self, passage: Passage) {
+        let room = match passage {
+            Passage::Closed => 0,
+            Passage::Open => u32::MAX,
+            Passage::OpenDuringHandshake { room } => room,
+        };
+        self.room.store(room, Relaxed);
+        self.is_open.store(passage != Passage::Closed, Relaxed);
+        self.is_pacer_next.store(false, Relaxed);
+        self.asked.store(0, Relaxed);
+        self.is_attended.store(true, Relaxed);
+    }
+
+    /// The batch is built. Whether quinn-proto asked at all, that is, had anything to send that
+    /// counts in flight and is no loss probe.
+    pub(crate) fn leave(&self) -> bool {
+        self.is_attended.store(false, Relaxed);
+        self.asked.load(Relaxed) > 0
+    }
+
+    /// The answer to quinn-proto's question.
+    ///
+    /// Unattended, the true window: somebody asks out of interest, or no driver paces at all.
+    pub(crate) fn answer(&self) -> u64 {
+        let window = self.window.load(Relaxed);
+        if !self.is_attended.load(Relaxed) {
+            return window;
+        }
+        self.asked
+            .store(self.asked.load(Relaxed).saturating_add(1), Relaxed);
+        if !self.is_open.load(Relaxed) {
+            return NOTHING;
+        }
+        if self.is_pacer_next.load(Relaxed) {
+            self.is_pacer_next.store(false, Relaxed);
+            return NO_PACING;
+        }
+        let room = self.room.load(Relaxed);
+        self.room.store(room.saturating_sub(1), Relaxed);
+        self.is_pacer_next.store(room > 0, Relaxed);
+        window
+    }
+}
+
+/// A window that no datagram fits into; quinn-proto calls zero nonsense.
+const NOTHING: u64 = 1;
+/// Above 2^32 quinn-proto does not pace.
+const NO_PACING: u64 = u64::MAX;

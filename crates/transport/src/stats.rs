@@ -1,0 +1,69 @@
+//! What a connection can tell about itself.
+
+use std::time::Duration;
+use units::{Bandwidth, Bytes};
+
+pub use quinn_proto::{FrameStats, PathStats, UdpStats};
+
+/// A connection's counters and estimates at one moment.
+///
+/// The counters are quinn-proto's; the rest is congestion control's own.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ConnectionStats {
+    /// UDP datagrams sent.
+    pub udp_tx: UdpStats,
+    /// UDP datagrams received.
+    pub udp_rx: UdpStats,
+    /// Frames sent, by type.
+    pub frame_tx: FrameStats,
+    /// Frames received, by type.
+    pub frame_rx: FrameStats,
+    /// The present path: packets sent and lost, MTU. Its `cwnd` is that of [`Self::cwnd`].
+    pub path: PathStats,
+    /// Least round-trip time on this path, once there is a sample.
+    pub min_rtt: Option<Duration>,
+    /// Smoothed round-trip time (RFC 9002 §5.3), once there is a sample.
+    pub srtt: Option<Duration>,
+    /// Newest round-trip time less the peer's reported delay, once there is a sample.
+    pub latest_rtt: Option<Duration>,
+    /// Mean deviation of the round-trip time (RFC 9002 §5.3), once there is a sample.
+    pub rttvar: Option<Duration>,
+    /// Bytes sent and neither acknowledged nor declared lost.
+    pub in_flight: Bytes,
+    /// Congestion window in force.
+    pub cwnd: Bytes,
+    /// Pacing rate in force; [`Bandwidth::MAX`] means that nothing is paced.
+    pub pacing_rate: Bandwidth,
+    /// Most bytes that leave in one burst.
+    pub send_quantum: Bytes,
+    /// Delivery rate by the newest sample that had one.
+    pub delivery_rate: Option<Bandwidth>,
+    /// Bytes acknowledged, counted as they were in flight: with QUIC's headers and
+    /// retransmissions.
+    pub delivered: Bytes,
+    /// What kept the connection from sending more, since it began.
+    pub limited_by: LimitedBy,
+}
+
+/// What a connection's time went by waiting for. The parts sum to its age.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LimitedBy {
+    /// There was nothing to send.
+    pub application: Duration,
+    /// The congestion window was full.
+    pub congestion_window: Duration,
+    /// The pacer had no tokens.
+    pub pacing: Duration,
+    /// The peer's flow control, or the own send buffer, took no more from the application.
+    pub flow_control: Duration,
+    /// This machine: packets were being built, or the socket took no more.
+    pub host: Duration,
+}
+
+impl LimitedBy {
+    /// The sum of all parts.
+    pub fn total(&self) -> Duration {
+        self.application + self.congestion_window + self.pacing + self.flow_control + self.host
+    }
+}
