@@ -192,6 +192,12 @@ impl ConnectionDriver {
         stats
     }
 
+    /// Bytes in flight and the window.
+    #[cfg(feature = "testing")]
+    pub(crate) fn flight(&self) -> (Bytes, Bytes) {
+        (self.in_flight(), self.control.cwnd)
+    }
+
     /// The controller's state, for people.
     pub(crate) fn snapshot(&self) -> Snapshot {
         self.congestion.lock().snapshot()

@@ -1,0 +1,145 @@
+//! What the simulated application sends and reads.
+
+use crate::driver::ConnectionDriver;
+use bytes::Bytes as Buffer;
+use quinn_proto::{Dir, StreamEvent, StreamId, WriteError};
+use std::time::Duration;
+use units::{Bytes, Timestamp};
+
+/// What an application puts on one stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Load {
+    /// So many bytes, as fast as the connection takes them, and the end of the stream.
+    Bytes(u64),
+    /// As fast as the connection takes them, for ever.
+    Endless,
+    /// So many bytes every so often, whether or not the last ones have left.
+    Every {
+        /// Bytes each time.
+        bytes: u64,
+        /// Time between them.
+        interval: Duration,
+    },
+}
+
+/// Writes its loads and reads whatever comes.
+#[derive(Debug, Default)]
+pub(super) struct Application {
+    sources: Vec<Source>,
+    received: Bytes,
+}
+
+#[derive(Debug)]
+struct Source {
+    stream: StreamId,
+    load: Load,
+    /// Bytes to be written now.
+    due: u64,
+    /// When more are.
+    next: Option<Timestamp>,
+    is_blocked: bool,
+    is_finished: bool,
+}
+
+impl Application {
+    pub(super) fn received(&self) -> Bytes {
+        self.received
+    }
+
+    pub(super) fn start(&mut self, now: Timestamp, load: Load, driver: &mut ConnectionDriver) {
+        let stream = driver.conn().streams().open(Dir::Uni);
+        let (due, next) = match load {
+            Load::Bytes(bytes) => (bytes, None),
+            Load::Endless => (u64::MAX, None),
+            Load::Every { .. } => (0, Some(now)),
+        };
+        self.sources.push(Source {
+            stream: stream.expect("the peer allows another stream"),
+            load,
+            due,
+            next,
+            is_blocked: false,
+            is_finished: false,
+        });
+    }
+
+    /// Writes what is due and finds room.
+    pub(super) fn write(&mut self, now: Timestamp, driver: &mut ConnectionDriver) {
+        for source in &mut self.sources {
+            source.become_due(now);
+            source.write(driver);
+        }
+    }
+
+    /// When the next bytes are due.
+    pub(super) fn deadline(&self) -> Option<Timestamp> {
+        self.sources.iter().filter_map(|source| source.next).min()
+    }
+
+    pub(super) fn on_stream_event(&mut self, event: &StreamEvent, driver: &mut ConnectionDriver) {
+        match *event {
+            StreamEvent::Opened { dir: Dir::Uni } => {
+                while let Some(stream) = driver.conn().streams().accept(Dir::Uni) {
+                    self.read(stream, driver);
+                }
+            }
+            StreamEvent::Readable { id } => self.read(id, driver),
+            StreamEvent::Writable { id } => {
+                let source = self.sources.iter_mut().find(|source| source.stream == id);
+                if let Some(source) = source {
+                    source.is_blocked = false;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn read(&mut self, stream: StreamId, driver: &mut ConnectionDriver) {
+        let mut stream = driver.conn().recv_stream(stream);
+        // A stream that has been read to its end is closed.
+        let Ok(mut chunks) = stream.read(true) else {
+            return;
+        };
+        while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+            self.received += Bytes::new(chunk.bytes.len() as u64);
+        }
+        let _ = chunks.finalize();
+    }
+}
+
+impl Source {
+    fn become_due(&mut self, now: Timestamp) {
+        let Load::Every { bytes, interval } = self.load else {
+            return;
+        };
+        while let Some(next) = self.next.filter(|next| *next <= now) {
+            self.due = self.due.saturating_add(bytes);
+            // A zero interval would be due for ever.
+            self.next = Some(next + interval.max(Duration::from_nanos(1)));
+        }
+    }
+
+    fn write(&mut self, driver: &mut ConnectionDriver) {
+        while self.due > 0 && !self.is_blocked {
+            let len = self.due.min(BLOCK.len() as u64);
+            let mut block = [Buffer::from_static(BLOCK).slice(..len as usize)];
+            let mut stream = driver.conn().send_stream(self.stream);
+            match stream.write_chunks(&mut block) {
+                Ok(written) if self.load == Load::Endless => debug_assert!(written.bytes > 0),
+                Ok(written) => self.due -= written.bytes as u64,
+                Err(WriteError::Blocked) => {
+                    driver.note_write_blocked(self.stream);
+                    self.is_blocked = true;
+                }
+                Err(_) => self.due = 0,
+            }
+        }
+        if matches!(self.load, Load::Bytes(_)) && self.due == 0 && !self.is_finished {
+            self.is_finished = true;
+            // It may have been stopped by the peer, which ends it as well.
+            let _ = driver.conn().send_stream(self.stream).finish();
+        }
+    }
+}
+
+const BLOCK: &[u8] = &[0; 65_536];

@@ -1,0 +1,335 @@
+//! One endpoint as a node of the simulator.
+
+use super::FixedKey;
+use super::application::{Application, Load};
+use crate::cc_adapter::CongestionHandle;
+use crate::clock;
+use crate::config::{ClientConfig, ServerConfig};
+use crate::driver::ConnectionDriver;
+use bytes::{Bytes as Buffer, BytesMut};
+use link_sim::sim::{Node, NodeId, Transmit};
+use link_sim::{Ecn, IPV4_UDP_OVERHEAD, Packet};
+use quinn_proto::{
+    Connection, ConnectionError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint,
+    EndpointConfig, Event, Incoming,
+};
+use std::collections::VecDeque;
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::sync::Arc;
+use std::time::Instant;
+use units::{Bytes, Rng, Timestamp};
+
+/// The server's name in its certificate.
+pub(super) const NAME: &str = "server.test";
+
+/// A batch of datagrams that leaves at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// When.
+    pub at: Timestamp,
+    /// UDP payload of all its datagrams.
+    pub bytes: Bytes,
+    /// Number of datagrams.
+    pub datagrams: u64,
+    /// Bytes in flight, the batch included.
+    pub in_flight: Bytes,
+    /// The congestion window.
+    pub cwnd: Bytes,
+}
+
+/// An endpoint with its one connection and what the application does on it.
+pub(super) struct Host {
+    endpoint: Endpoint,
+    /// What a server accepts with.
+    accepts: Option<ServerConfig>,
+    peer: Option<NodeId>,
+    connection: Option<Box<(ConnectionHandle, ConnectionDriver)>>,
+    application: Application,
+    outgoing: VecDeque<Packet<BytesMut>>,
+    /// Whether something has happened since it was last driven.
+    is_stale: bool,
+    deadline: Option<Timestamp>,
+    is_connected: bool,
+    error: Option<ConnectionError>,
+    watch: Option<Box<dyn FnMut(&Departure)>>,
+}
+
+impl Host {
+    pub(super) fn server(config: ServerConfig, seed: u64) -> Self {
+        let endpoint = endpoint(Some(config.for_endpoint()), Rng::derive(seed, SERVER));
+        Self::new(endpoint, Some(config), None)
+    }
+
+    /// Connects to `server` when the simulation begins.
+    pub(super) fn client(config: &ClientConfig, server: NodeId, seed: u64) -> Self {
+        let mut host = Self::new(
+            endpoint(None, Rng::derive(seed, CLIENT)),
+            None,
+            Some(server),
+        );
+        let now = clock::instant(Timestamp::ZERO);
+        let (config, congestion) = config.for_connection();
+        let (handle, conn) = host
+            .endpoint
+            .connect(now, config, SERVER_ADDRESS, NAME)
+            .expect("a fresh endpoint takes a connection");
+        host.adopt(now, handle, conn, congestion);
+        host.deadline = Some(Timestamp::ZERO);
+        host
+    }
+
+    fn new(endpoint: Endpoint, accepts: Option<ServerConfig>, peer: Option<NodeId>) -> Self {
+        Self {
+            endpoint,
+            accepts,
+            peer,
+            connection: None,
+            application: Application::default(),
+            outgoing: VecDeque::new(),
+            is_stale: false,
+            deadline: None,
+            is_connected: false,
+            error: None,
+            watch: None,
+        }
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.is_connected
+    }
+
+    pub(super) fn error(&self) -> Option<&ConnectionError> {
+        self.error.as_ref()
+    }
+
+    pub(super) fn received(&self) -> Bytes {
+        self.application.received()
+    }
+
+    pub(super) fn driver(&self) -> &ConnectionDriver {
+        &self.connection.as_ref().expect(HAS_CONNECTION).1
+    }
+
+    pub(super) fn driver_mut(&mut self) -> &mut ConnectionDriver {
+        self.is_stale = true;
+        &mut self.connection.as_mut().expect(HAS_CONNECTION).1
+    }
+
+    pub(super) fn send(&mut self, now: Timestamp, load: Load) {
+        assert!(self.is_connected, "loads start after the handshake");
+        self.is_stale = true;
+        let connection = self.connection.as_mut().expect(HAS_CONNECTION);
+        self.application.start(now, load, &mut connection.1);
+    }
+
+    pub(super) fn watch(&mut self, watch: Box<dyn FnMut(&Departure)>) {
+        self.watch = Some(watch);
+    }
+
+    fn adopt(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        conn: Connection,
+        congestion: CongestionHandle,
+    ) {
+        let driver = ConnectionDriver::new(conn, congestion, now);
+        self.connection = Some(Box::new((handle, driver)));
+        self.is_stale = true;
+    }
+
+    fn accept(&mut self, now: Instant, incoming: Incoming) {
+        let mut reply = Vec::new();
+        let is_first = self.connection.is_none();
+        let Some(accepts) = self.accepts.as_ref().filter(|_| is_first) else {
+            return self.endpoint.ignore(incoming);
+        };
+        let (config, congestion) = accepts.for_connection();
+        match self
+            .endpoint
+            .accept(incoming, now, &mut reply, Some(config))
+        {
+            Ok((handle, conn)) => self.adopt(now, handle, conn, congestion),
+            Err(error) => {
+                if let Some(transmit) = error.response {
+                    self.enqueue(&transmit, reply);
+                }
+                self.error = Some(error.cause);
+            }
+        }
+    }
+
+    /// Does all there is to do at `now`.
+    fn drive(&mut self, now: Timestamp) {
+        let instant = clock::instant(now);
+        while std::mem::take(&mut self.is_stale) {
+            let Some(mut connection) = self.connection.take() else {
+                return;
+            };
+            let (handle, driver) = &mut *connection;
+            self.application.write(now, driver);
+            self.transmit(now, driver);
+            while let Some(event) = driver.poll_endpoint_event() {
+                if let Some(reply) = self.endpoint.handle_event(*handle, event) {
+                    driver.handle_event(instant, reply);
+                    self.is_stale = true;
+                }
+            }
+            while let Some(event) = driver.poll_event() {
+                self.is_stale = true;
+                match event {
+                    Event::Connected => self.is_connected = true,
+                    Event::ConnectionLost { reason } => self.error = Some(reason),
+                    Event::Stream(event) => self.application.on_stream_event(&event, driver),
+                    _ => {}
+                }
+            }
+            let protocol = driver.poll_timeout().map(|(at, _)| clock::timestamp(at));
+            self.deadline = [protocol, self.application.deadline()]
+                .into_iter()
+                .flatten()
+                .min();
+            self.connection = Some(connection);
+        }
+    }
+
+    fn transmit(&mut self, now: Timestamp, driver: &mut ConnectionDriver) {
+        let instant = clock::instant(now);
+        loop {
+            let mut batch = Vec::new();
+            let Some(transmit) = driver.poll_transmit(instant, MAX_SEGMENTS, &mut batch) else {
+                return;
+            };
+            if let Some(watch) = &mut self.watch {
+                let segment = transmit.segment_size.unwrap_or(transmit.size);
+                let (in_flight, cwnd) = driver.flight();
+                watch(&Departure {
+                    at: now,
+                    bytes: Bytes::new(transmit.size as u64),
+                    datagrams: transmit.size.div_ceil(segment) as u64,
+                    in_flight,
+                    cwnd,
+                });
+            }
+            self.enqueue(&transmit, batch);
+        }
+    }
+
+    /// Splits a batch into its datagrams.
+    fn enqueue(&mut self, transmit: &quinn_proto::Transmit, batch: Vec<u8>) {
+        let mut batch = BytesMut::from(Buffer::from(batch));
+        batch.truncate(transmit.size);
+        let segment = transmit.segment_size.unwrap_or(transmit.size);
+        while !batch.is_empty() {
+            let payload = batch.split_to(segment.min(batch.len()));
+            self.outgoing.push_back(Packet {
+                size: Bytes::new(payload.len() as u64) + IPV4_UDP_OVERHEAD,
+                ecn: transmit.ecn.map_or(Ecn::NotEct, ecn_of),
+                payload,
+            });
+        }
+    }
+}
+
+impl Node for Host {
+    type Payload = BytesMut;
+
+    fn handle_packet(&mut self, now: Timestamp, from: NodeId, packet: Packet<BytesMut>) {
+        self.peer = Some(from);
+        let instant = clock::instant(now);
+        let from = match self.accepts {
+            Some(_) => CLIENT_ADDRESS,
+            None => SERVER_ADDRESS,
+        };
+        let mut reply = Vec::new();
+        let ecn = codepoint_of(packet.ecn);
+        let event = self
+            .endpoint
+            .handle(instant, from, None, ecn, packet.payload, &mut reply);
+        match event {
+            Some(DatagramEvent::ConnectionEvent(_, event)) => {
+                if let Some(connection) = &mut self.connection {
+            let driver = &mut connection.1;
+                    driver.handle_event(instant, event);
+                    self.is_stale = true;
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => self.accept(instant, incoming),
+            Some(DatagramEvent::Response(transmit)) => self.enqueue(&transmit, reply),
+            None => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Timestamp) {
+        if let Some(connection) = &mut self.connection {
+            let driver = &mut connection.1;
+            driver.handle_timeout(clock::instant(now));
+        }
+        self.is_stale = true;
+    }
+
+    fn poll_timeout(&self) -> Option<Timestamp> {
+        self.deadline
+    }
+
+    fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit<BytesMut>> {
+        self.drive(now);
+        let to = self.peer?;
+        let packet = self.outgoing.pop_front()?;
+        Some(Transmit { to, packet })
+    }
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Host")
+            .field("application", &self.application)
+            .field("is_connected", &self.is_connected)
+            .field("error", &self.error)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An endpoint without randomness from the operating system in what it sends.
+fn endpoint(server: Option<Arc<quinn_proto::ServerConfig>>, mut rng: Rng) -> Endpoint {
+    let mut seed = [0; 32];
+    for word in seed.chunks_exact_mut(8) {
+        word.copy_from_slice(&rng.next_u64().to_le_bytes());
+    }
+    let mut config = EndpointConfig::new(Arc::new(FixedKey));
+    config.rng_seed(Some(seed));
+    Endpoint::new(Arc::new(config), server, true, None)
+}
+
+fn ecn_of(codepoint: EcnCodepoint) -> Ecn {
+    match codepoint {
+        EcnCodepoint::Ect0 => Ecn::Ect0,
+        EcnCodepoint::Ect1 => Ecn::Ect1,
+        EcnCodepoint::Ce => Ecn::Ce,
+    }
+}
+
+fn codepoint_of(ecn: Ecn) -> Option<EcnCodepoint> {
+    match ecn {
+        Ecn::NotEct => None,
+        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+        Ecn::Ce => Some(EcnCodepoint::Ce),
+    }
+}
+
+const HAS_CONNECTION: &str = "the client's first packet has arrived";
+
+/// As many as fit into one batch of the usual packets, 65,507 ÷ 1,452.
+const MAX_SEGMENTS: usize = 45;
+
+/// Addresses that only the endpoints see (RFC 5737).
+const CLIENT_ADDRESS: SocketAddr =
+    SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 50_000));
+const SERVER_ADDRESS: SocketAddr =
+    SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 2), 443));
+
+/// Streams of the simulation's seed.
+const CLIENT: u64 = 1 << 32;
+const SERVER: u64 = CLIENT + 1;
