@@ -27,11 +27,6 @@ struct Batch {
 }
 
 impl Ledger {
-    /// Bytes neither acknowledged nor lost nor forgotten.
-    pub(crate) fn outstanding(&self) -> Bytes {
-        self.outstanding
-    }
-
     /// `bytes` left with `stamp`. Times never decrease.
     pub(crate) fn push(&mut self, stamp: PacketStamp, bytes: Bytes) {
         self.outstanding += bytes;

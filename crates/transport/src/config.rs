@@ -1,0 +1,326 @@
+//! Configuration: quinn's, with the congestion controller chosen by name.
+
+use crate::cc_adapter::{CongestionFactory, CongestionHandle};
+use crate::tls;
+use cc_core::{ControllerChoice, Registry};
+use quinn_proto::crypto::{self, HandshakeTokenKey};
+use quinn_proto::{
+    AckFrequencyConfig, ConnectionId, IdleTimeout, MtuDiscoveryConfig, TokenStore,
+    ValidationTokenConfig, VarInt,
+};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::net::{SocketAddrV4, SocketAddrV6};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a connection behaves: limits, windows, timeouts and the congestion controller.
+///
+/// The setters are those of quinn's `TransportConfig`; the defaults differ in the windows.
+///
+/// # Flow control
+/// A window caps the rate at window / RTT. The defaults, 16 MiB for the connection and 8 MiB
+/// for one stream, do not cap 1 Gbit/s at an RTT of 60 ms on one stream (7.5 MB in flight). They
+/// bound what a peer can make us hold: [`receive_window`](Self::receive_window) bytes to be read,
+/// [`send_window`](Self::send_window) bytes to be acknowledged, per connection.
+#[derive(Debug, Clone)]
+pub struct TransportConfig {
+    max_concurrent_bidi_streams: VarInt,
+    max_concurrent_uni_streams: VarInt,
+    max_idle_timeout: Option<IdleTimeout>,
+    stream_receive_window: VarInt,
+    receive_window: VarInt,
+    send_window: u64,
+    send_fairness: bool,
+    packet_threshold: u32,
+    time_threshold: f32,
+    initial_rtt: Duration,
+    initial_mtu: u16,
+    min_mtu: u16,
+    mtu_discovery_config: Option<MtuDiscoveryConfig>,
+    pad_to_mtu: bool,
+    ack_frequency_config: Option<AckFrequencyConfig>,
+    persistent_congestion_threshold: u32,
+    keep_alive_interval: Option<Duration>,
+    crypto_buffer_size: usize,
+    allow_spin: bool,
+    datagram_receive_buffer_size: Option<usize>,
+    datagram_send_buffer_size: usize,
+    enable_segmentation_offload: bool,
+    congestion: ControllerChoice,
+    congestion_seed: Option<u64>,
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => {
+        impl TransportConfig {$(
+            $(#[$doc])*
+            pub fn $name(&mut self, value: $type) -> &mut Self {
+                self.$name = value;
+                self
+            }
+        )*}
+    };
+}
+
+setters! {
+    /// Most bidirectional streams that the peer may have open at once. Default 100.
+    max_concurrent_bidi_streams: VarInt;
+    /// Most unidirectional streams that the peer may have open at once. Default 100.
+    max_concurrent_uni_streams: VarInt;
+    /// How long a connection lives without a packet from the peer; the smaller of both sides'
+    /// values counts, `None` is no limit. Default 30 s (RFC 9308 §3.2).
+    max_idle_timeout: Option<IdleTimeout>;
+    /// Most bytes that one stream may hold unread. Default 8 MiB.
+    stream_receive_window: VarInt;
+    /// Most bytes that all streams of a connection may hold unread. Default 16 MiB.
+    receive_window: VarInt;
+    /// Most bytes written but not yet acknowledged, over all streams. Default 16 MiB.
+    send_window: u64;
+    /// Whether streams of equal priority take turns instead of going one after another.
+    /// Default `true`.
+    send_fairness: bool;
+    /// Packets that may overtake one before it counts as lost, at least 3 (RFC 9002 §6.1.1).
+    /// Default 3.
+    packet_threshold: u32;
+    /// Round trips that a packet may be late before it counts as lost (RFC 9002 §6.1.2).
+    /// Default 9/8.
+    time_threshold: f32;
+    /// Round-trip time assumed before the first sample. Default 333 ms (RFC 9002 §6.2.2).
+    initial_rtt: Duration;
+    /// UDP payload in bytes to begin with, at least 1,200. Default 1,200.
+    initial_mtu: u16;
+    /// UDP payload in bytes that every path is taken to carry, at least 1,200. Default 1,200.
+    min_mtu: u16;
+    /// How larger packets are tried (RFC 8899); `None` keeps
+    /// [`initial_mtu`](Self::initial_mtu). Default: up to 1,452 bytes.
+    mtu_discovery_config: Option<MtuDiscoveryConfig>;
+    /// Whether data packets are padded to the full size against traffic analysis. Default `false`.
+    pad_to_mtu: bool;
+    /// Whether to ask the peer for fewer ACKs (draft-ietf-quic-ack-frequency). Default `None`.
+    ack_frequency_config: Option<AckFrequencyConfig>;
+    /// Probe timeouts that make congestion persistent (RFC 9002 §7.6.1). Default 3.
+    persistent_congestion_threshold: u32;
+    /// Silence after which a PING keeps the connection alive; less than both idle timeouts.
+    /// Default `None`.
+    keep_alive_interval: Option<Duration>;
+    /// Most bytes of handshake data held out of order. Default 16 KiB.
+    crypto_buffer_size: usize;
+    /// Whether observers may see the spin bit (RFC 9000 §17.4). Default `true`.
+    allow_spin: bool;
+    /// Most bytes of received datagrams waiting to be read; `None` refuses datagrams.
+    /// Default 1.25 MB.
+    datagram_receive_buffer_size: Option<usize>;
+    /// Most bytes of datagrams waiting to be sent. Default 1 MiB.
+    datagram_send_buffer_size: usize;
+    /// Whether several packets leave in one system call where the platform can (GSO).
+    /// Default `true`.
+    enable_segmentation_offload: bool;
+    /// The congestion controller that each connection gets. Default `cubic`.
+    congestion: ControllerChoice;
+}
+
+impl TransportConfig {
+    /// Fixes the randomness of the controllers. Without it each connection draws a seed from
+    /// the operating system.
+    pub fn congestion_seed(&mut self, seed: u64) -> &mut Self {
+        self.congestion_seed = Some(seed);
+        self
+    }
+
+    /// What quinn-proto needs for one connection, and the handle to its congestion control.
+    ///
+    /// Not shared between connections, because a factory belongs to one of them.
+    pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::TransportConfig>, CongestionHandle) {
+        let seed = self.congestion_seed.unwrap_or_else(tls::random_u64);
+        let (factory, handle) = CongestionFactory::new(self.congestion.clone(), seed);
+        let mut config = quinn_proto::TransportConfig::default();
+        config
+            .max_concurrent_bidi_streams(self.max_concurrent_bidi_streams)
+            .max_concurrent_uni_streams(self.max_concurrent_uni_streams)
+            .max_idle_timeout(self.max_idle_timeout)
+            .stream_receive_window(self.stream_receive_window)
+            .receive_window(self.receive_window)
+            .send_window(self.send_window)
+            .send_fairness(self.send_fairness)
+            .packet_threshold(self.packet_threshold)
+            .time_threshold(self.time_threshold)
+            .initial_rtt(self.initial_rtt)
+            .initial_mtu(self.initial_mtu)
+            .min_mtu(self.min_mtu)
+            .mtu_discovery_config(self.mtu_discovery_config.clone())
+            .pad_to_mtu(self.pad_to_mtu)
+            .ack_frequency_config(self.ack_frequency_config.clone())
+            .persistent_congestion_threshold(self.persistent_congestion_threshold)
+            .keep_alive_interval(self.keep_alive_interval)
+            .crypto_buffer_size(self.crypto_buffer_size)
+            .allow_spin(self.allow_spin)
+            .datagram_receive_buffer_size(self.datagram_receive_buffer_size)
+            .datagram_send_buffer_size(self.datagram_send_buffer_size)
+            .enable_segmentation_offload(self.enable_segmentation_offload)
+            .congestion_controller_factory(factory);
+        (Arc::new(config), handle)
+    }
+}
+
+impl Default for TransportConfig {
+    fn default() -> Self {
+        Self {
+            max_concurrent_bidi_streams: VarInt::from_u32(100),
+            max_concurrent_uni_streams: VarInt::from_u32(100),
+            max_idle_timeout: Some(VarInt::from_u32(30_000).into()),
+            stream_receive_window: VarInt::from_u32(8 << 20),
+            receive_window: VarInt::from_u32(16 << 20),
+            send_window: 16 << 20,
+            send_fairness: true,
+            packet_threshold: 3,
+            time_threshold: 9.0 / 8.0,
+            initial_rtt: Duration::from_millis(333),
+            initial_mtu: 1_200,
+            min_mtu: 1_200,
+            mtu_discovery_config: Some(MtuDiscoveryConfig::default()),
+            pad_to_mtu: false,
+            ack_frequency_config: None,
+            persistent_congestion_threshold: 3,
+            keep_alive_interval: None,
+            crypto_buffer_size: 16 * 1_024,
+            allow_spin: true,
+            datagram_receive_buffer_size: Some(1_250_000),
+            datagram_send_buffer_size: 1_024 * 1_024,
+            enable_segmentation_offload: true,
+            congestion: Registry::standard()
+                .choose(DEFAULT_CONTROLLER)
+                .expect("the standard registry has it"),
+            congestion_seed: None,
+        }
+    }
+}
+
+/// Configuration of outgoing connections.
+#[derive(Debug, Clone)]
+pub struct ClientConfig {
+    proto: quinn_proto::ClientConfig,
+    transport: Arc<TransportConfig>,
+}
+
+impl ClientConfig {
+    /// The given cryptography, such as a
+    /// [`QuicClientConfig`](quinn_proto::crypto::rustls::QuicClientConfig), with the default
+    /// transport; [`tls`] makes the common cases.
+    pub fn new(crypto: Arc<dyn crypto::ClientConfig>) -> Self {
+        Self {
+            proto: quinn_proto::ClientConfig::new(crypto),
+            transport: Arc::default(),
+        }
+    }
+
+    /// Replaces the transport configuration.
+    pub fn transport_config(&mut self, transport: Arc<TransportConfig>) -> &mut Self {
+        self.transport = transport;
+        self
+    }
+
+    /// quinn-proto's configuration for one connection.
+    pub(crate) fn for_connection(&self) -> (quinn_proto::ClientConfig, CongestionHandle) {
+        let (transport, congestion) = self.transport.for_connection();
+        let mut config = self.proto.clone();
+        config.transport_config(transport);
+        (config, congestion)
+    }
+}
+
+/// Configuration of incoming connections.
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    proto: quinn_proto::ServerConfig,
+    /// How accepted connections behave.
+    pub transport: Arc<TransportConfig>,
+}
+
+impl ServerConfig {
+    /// The given cryptography, such as a
+    /// [`QuicServerConfig`](quinn_proto::crypto::rustls::QuicServerConfig), with the default
+    /// transport and a random key for address-validation tokens.
+    pub fn with_crypto(crypto: Arc<dyn crypto::ServerConfig>) -> Self {
+        Self {
+            proto: quinn_proto::ServerConfig::with_crypto(crypto),
+            transport: Arc::default(),
+        }
+    }
+
+    /// A server with this certificate chain, the server's own first, and the key to it.
+    ///
+    /// # Errors
+    /// When the key is of an unknown kind or does not belong to the certificate.
+    pub fn with_single_cert(
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Self, rustls::Error> {
+        tls::server(chain, key).config()
+    }
+
+    /// Replaces the transport configuration.
+    pub fn transport_config(&mut self, transport: Arc<TransportConfig>) -> &mut Self {
+        self.transport = transport;
+        self
+    }
+
+    /// quinn-proto's part, for what concerns the endpoint as a whole.
+    pub(crate) fn for_endpoint(&self) -> Arc<quinn_proto::ServerConfig> {
+        Arc::new(self.proto.clone())
+    }
+
+    /// quinn-proto's configuration for one connection.
+    pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::ServerConfig>, CongestionHandle) {
+        let (transport, congestion) = self.transport.for_connection();
+        let mut config = self.proto.clone();
+        config.transport = transport;
+        (Arc::new(config), congestion)
+    }
+}
+
+/// Setters that quinn-proto's configuration has as they are.
+macro_rules! delegated_setters {
+    ($config:ident: $($(#[$doc:meta])* $name:ident: $type:ty;)*) => {
+        impl $config {$(
+            $(#[$doc])*
+            pub fn $name(&mut self, value: $type) -> &mut Self {
+                self.proto.$name(value);
+                self
+            }
+        )*}
+    };
+}
+
+delegated_setters! { ClientConfig:
+    /// Where address-validation tokens of servers are kept. Default: in memory.
+    token_store: Arc<dyn TokenStore>;
+    /// Makes the first packet's destination connection ID: at least 8 unpredictable bytes
+    /// (RFC 9000 §7.2).
+    initial_dst_cid_provider: Arc<dyn Fn() -> ConnectionId + Send + Sync>;
+    /// QUIC version to speak. Default 1.
+    version: u32;
+}
+
+delegated_setters! { ServerConfig:
+    /// Most attempts that wait to be accepted; further ones are not answered. Default 65,536.
+    max_incoming: usize;
+    /// Most bytes held for one attempt that waits to be accepted. Default 10 MiB.
+    incoming_buffer_size: u64;
+    /// Most bytes held for all attempts that wait to be accepted. Default 100 MiB.
+    incoming_buffer_size_total: u64;
+    /// How long a Retry token is valid. Default 15 s.
+    retry_token_lifetime: Duration;
+    /// Whether clients may change their address. Default `true`.
+    migration: bool;
+    /// Address-validation tokens for later connections.
+    validation_token_config: ValidationTokenConfig;
+    /// The key that protects tokens; servers that share it accept each other's.
+    token_key: Arc<dyn HandshakeTokenKey>;
+    /// IPv4 address that clients shall move to (RFC 9000 §9.6). Default none.
+    preferred_address_v4: Option<SocketAddrV4>;
+    /// IPv6 address that clients shall move to (RFC 9000 §9.6). Default none.
+    preferred_address_v6: Option<SocketAddrV6>;
+}
+
+/// What a connection gets that asks for nothing.
+const DEFAULT_CONTROLLER: &str = "new_reno";

@@ -1,0 +1,232 @@
+//! What the endpoint's task and the handles of a connection share.
+
+use super::wakeups::{Signals, Wakeups};
+use crate::clock;
+use crate::driver::ConnectionDriver;
+use crate::endpoint::WorkQueue;
+use bytes::Bytes;
+use quinn_proto::{
+    ConnectionError, ConnectionHandle, Dir, EndpointEvent, Event, StreamEvent, StreamId, VarInt,
+};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::Waker;
+use std::time::Instant;
+use tokio::sync::Notify;
+
+/// A connection's state behind its lock, what its futures wait for, and the way to the task.
+///
+/// The lock is held for one call of the application or one turn of the task, and no other lock
+/// is taken under it but the work queue's.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    pub(crate) signals: Signals,
+    queue: Arc<WorkQueue>,
+    is_queued: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        driver: ConnectionDriver,
+        handle: ConnectionHandle,
+        queue: Arc<WorkQueue>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            state: Mutex::new(State {
+                driver,
+                handle,
+                connecting: None,
+                is_connected: false,
+                readers: BTreeMap::new(),
+                writers: BTreeMap::new(),
+                stopped: BTreeMap::new(),
+                error: None,
+                awaits_socket: false,
+                is_retired: false,
+            }),
+            signals: Signals::default(),
+            queue,
+            is_queued: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no panic under the lock")
+    }
+
+    /// Has the task look at this connection: there may be something to send.
+    pub(crate) fn schedule(self: &Arc<Self>) {
+        if self.mark_queued() {
+            self.queue.push(Arc::clone(self));
+        }
+    }
+
+    /// Whether the connection was in no queue, and is in the caller's from now on.
+    pub(crate) fn mark_queued(&self) -> bool {
+        !self.is_queued.swap(true, Ordering::AcqRel)
+    }
+
+    /// The connection has left the queue. What comes up from now on puts it there again.
+    pub(crate) fn unmark_queued(&self) {
+        self.is_queued.store(false, Ordering::Release);
+    }
+
+    /// Closes the connection on this side.
+    pub(crate) fn close(self: &Arc<Self>, code: VarInt, reason: Bytes) {
+        let mut wakeups = Wakeups::default();
+        self.lock().close(code, reason, &mut wakeups);
+        wakeups.fire(&self.signals);
+        self.schedule();
+    }
+
+    /// Ends the connection without a word to the peer.
+    pub(crate) fn terminate(&self, reason: ConnectionError) {
+        let mut wakeups = Wakeups::default();
+        self.lock().terminate(reason, &mut wakeups);
+        wakeups.fire(&self.signals);
+    }
+}
+
+/// A handle that keeps a connection open; the connection closes when the last one is dropped.
+#[derive(Debug, Clone)]
+pub(crate) struct Lease(Arc<LastHandle>);
+
+#[derive(Debug)]
+struct LastHandle(Arc<Shared>);
+
+impl Lease {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self(Arc::new(LastHandle(shared)))
+    }
+
+    /// Unlike addresses and connection IDs, the same for the connection's life.
+    pub(crate) fn stable_id(&self) -> usize {
+        Arc::as_ptr(&self.0.0).addr()
+    }
+}
+
+impl Deref for Lease {
+    type Target = Arc<Shared>;
+    fn deref(&self) -> &Self::Target {
+        &self.0.0
+    }
+}
+
+impl Drop for LastHandle {
+    fn drop(&mut self) {
+        let is_open = !self.0.lock().driver.conn().is_closed();
+        if is_open {
+            self.0.close(VarInt::from_u32(0), Bytes::new());
+        }
+    }
+}
+
+pub(crate) struct State {
+    pub(crate) driver: ConnectionDriver,
+    handle: ConnectionHandle,
+    /// The task that waits for the handshake.
+    pub(crate) connecting: Option<Waker>,
+    pub(crate) is_connected: bool,
+    /// One task each that waits to read from a stream, or to write.
+    pub(crate) readers: BTreeMap<StreamId, Waker>,
+    pub(crate) writers: BTreeMap<StreamId, Waker>,
+    /// Told when the peer has stopped a stream or acknowledged all of it.
+    pub(crate) stopped: BTreeMap<StreamId, Arc<Notify>>,
+    /// Set before the connection is drained, and never changed.
+    pub(crate) error: Option<ConnectionError>,
+    /// Whether the task keeps it in mind until the socket takes packets again.
+    pub(crate) awaits_socket: bool,
+    /// The endpoint has forgotten the connection, and its handle may be another's.
+    pub(crate) is_retired: bool,
+}
+
+impl State {
+    pub(crate) fn handle(&self) -> ConnectionHandle {
+        self.handle
+    }
+
+    fn close(&mut self, code: VarInt, reason: Bytes, wakeups: &mut Wakeups) {
+        self.driver.conn().close(clock::now(), code, reason);
+        self.terminate(ConnectionError::LocallyClosed, wakeups);
+    }
+
+    fn terminate(&mut self, reason: ConnectionError, wakeups: &mut Wakeups) {
+        self.error.get_or_insert(reason);
+        wakeups.everyone();
+        wakeups.add(self.connecting.take());
+        wakeups.extend(std::mem::take(&mut self.readers).into_values());
+        wakeups.extend(std::mem::take(&mut self.writers).into_values());
+        wakeups.notify(std::mem::take(&mut self.stopped).into_values());
+    }
+
+    /// Runs the timeouts that have passed.
+    pub(crate) fn handle_timeouts(&mut self, now: Instant) {
+        let is_due = self.deadline().is_some_and(|deadline| deadline <= now);
+        if is_due {
+            self.driver.handle_timeout(now);
+        }
+    }
+
+    pub(crate) fn deadline(&mut self) -> Option<Instant> {
+        self.driver.poll_timeout().map(|(deadline, _)| deadline)
+    }
+
+    /// What the connection has to tell the endpoint.
+    pub(crate) fn endpoint_events(&mut self) -> impl Iterator<Item = EndpointEvent> {
+        std::iter::from_fn(|| self.driver.poll_endpoint_event())
+    }
+
+    /// Collects whom the connection's events wake.
+    pub(crate) fn forward_events(&mut self, wakeups: &mut Wakeups) {
+        while let Some(event) = self.driver.poll_event() {
+            match event {
+                Event::HandshakeDataReady => wakeups.handshake_data = true,
+                Event::Connected => {
+                    self.is_connected = true;
+                    wakeups.add(self.connecting.take());
+                }
+                Event::ConnectionLost { reason } => self.terminate(reason, wakeups),
+                Event::Stream(event) => self.forward_stream_event(event, wakeups),
+                Event::DatagramReceived => wakeups.datagram_received = true,
+                Event::DatagramsUnblocked => wakeups.datagrams_unblocked = true,
+            }
+        }
+    }
+
+    fn forward_stream_event(&mut self, event: StreamEvent, wakeups: &mut Wakeups) {
+        match event {
+            StreamEvent::Opened { dir } => wakeups.incoming[index(dir)] = true,
+            // One credit or many: everyone who waits tries.
+            StreamEvent::Available { dir } => wakeups.available[index(dir)] = true,
+            StreamEvent::Readable { id } => wakeups.add(self.readers.remove(&id)),
+            StreamEvent::Writable { id } => wakeups.add(self.writers.remove(&id)),
+            StreamEvent::Finished { id } => wakeups.notify(self.stopped.remove(&id)),
+            StreamEvent::Stopped { id, .. } => {
+                wakeups.notify(self.stopped.remove(&id));
+                wakeups.add(self.writers.remove(&id));
+            }
+        }
+    }
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("handle", &self.handle)
+            .field("is_connected", &self.is_connected)
+            .field("error", &self.error)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A direction's place in an array of two.
+pub(crate) fn index(dir: Dir) -> usize {
+    match dir {
+        Dir::Bi => 0,
+        Dir::Uni => 1,
+    }
+}

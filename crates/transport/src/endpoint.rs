@@ -1,0 +1,361 @@
+//! Endpoints: a UDP socket, its connections, and the one task that moves them.
+
+mod deadlines;
+mod incoming;
+mod receive;
+mod table;
+mod task;
+mod work;
+
+pub use incoming::{Incoming, IncomingFuture, RetryError};
+pub use table::{EndpointStats, TimerStats};
+pub(crate) use work::WorkQueue;
+
+use crate::clock;
+use crate::config::{ClientConfig, ServerConfig};
+use crate::connection::Connecting;
+use crate::socket::Socket;
+use crate::timer::Lateness;
+use bytes::Bytes;
+use quinn_proto::{ConnectError, ConnectionError, EndpointConfig, Transmit, VarInt};
+use socket2::{Domain, Protocol, Type};
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, SocketAddrV6};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use table::Table;
+use task::Task;
+use tokio::sync::Notify;
+
+/// A UDP socket with its connections, in either role or both.
+///
+/// Clones are handles to the same endpoint. One task, spawned on the tokio runtime in which the
+/// endpoint was made, does all of its work. It ends when the last handle and the last connection
+/// are gone; handles of a connection keep that connection going, not the ability to accept.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    lease: EndpointLease,
+    default_client_config: Option<ClientConfig>,
+}
+
+impl Endpoint {
+    /// An endpoint that makes connections, bound to the local address `bind`: usually
+    /// `0.0.0.0:0` or `[::]:0`. An IPv6 socket reaches IPv4 peers, too, where the system allows.
+    ///
+    /// # Errors
+    /// When the address cannot be bound.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn client(bind: SocketAddr) -> io::Result<Self> {
+        let domain = Domain::for_address(bind);
+        let socket = socket2::Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+        if bind.is_ipv6()
+            && let Err(error) = socket.set_only_v6(false)
+        {
+            tracing::debug!(%error, "this socket will not reach IPv4 peers");
+        }
+        socket.bind(&bind.into())?;
+        Self::new(EndpointConfig::default(), None, socket.into())
+    }
+
+    /// An endpoint that accepts connections at the local address `bind`, and can make some.
+    ///
+    /// # Errors
+    /// When the address cannot be bound.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn server(config: ServerConfig, bind: SocketAddr) -> io::Result<Self> {
+        let socket = std::net::UdpSocket::bind(bind)?;
+        Self::new(EndpointConfig::default(), Some(config), socket)
+    }
+
+    /// An endpoint on a socket of the application's; with `server_config`, it accepts.
+    ///
+    /// # Errors
+    /// When the socket lacks an option that QUIC needs, or at the limit of open files.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn new(
+        config: EndpointConfig,
+        server_config: Option<ServerConfig>,
+        socket: std::net::UdpSocket,
+    ) -> io::Result<Self> {
+        let socket = Socket::new(socket)?;
+        let proto = quinn_proto::Endpoint::new(
+            Arc::new(config),
+            server_config.as_ref().map(ServerConfig::for_endpoint),
+            !socket.may_fragment(),
+            None,
+        );
+        let queue = Arc::new(WorkQueue::default());
+        let table = Table::new(proto, server_config.map(Arc::new), Arc::clone(&queue));
+        let inner = Arc::new(Inner {
+            table: Mutex::new(table),
+            is_ipv6: socket.local_addr()?.is_ipv6(),
+            socket,
+            queue,
+            lateness: Arc::default(),
+            incoming: Notify::new(),
+            idle: Notify::new(),
+            is_abandoned: AtomicBool::new(false),
+        });
+        tokio::spawn(Task::new(Arc::clone(&inner))?);
+        Ok(Self {
+            lease: EndpointLease(Arc::new(LastHandle(inner))),
+            default_client_config: None,
+        })
+    }
+
+    /// The next connection attempt; `None` once the endpoint is [`close`](Self::close)d.
+    ///
+    /// # Cancel safety
+    /// If this does not resolve, no attempt was taken.
+    pub async fn accept(&self) -> Option<Incoming> {
+        loop {
+            let arrived = {
+                let mut table = self.lease.table();
+                if let Some((proto, config)) = table.incoming.pop_front() {
+                    return Some(Incoming::new(proto, config, self.lease.clone()));
+                }
+                if table.is_lost || table.closed.is_some() {
+                    return None;
+                }
+                self.lease.incoming.notified()
+            };
+            arrived.await;
+        }
+    }
+
+    /// Sets the configuration that [`connect`](Self::connect) uses, for this handle and clones of
+    /// it made from now on.
+    pub fn set_default_client_config(&mut self, config: ClientConfig) {
+        self.default_client_config = Some(config);
+    }
+
+    /// Connects to `address`, whose certificate has to be valid for `server_name`.
+    ///
+    /// # Errors
+    /// When that cannot even be tried: no default configuration, an address of the wrong kind, a
+    /// name that is no DNS name, or a closed endpoint. Whatever the network does comes out of
+    /// the [`Connecting`].
+    pub fn connect(
+        &self,
+        address: SocketAddr,
+        server_name: &str,
+    ) -> Result<Connecting, ConnectError> {
+        let config = self.default_client_config.as_ref();
+        let config = config.ok_or(ConnectError::NoDefaultClientConfig)?.clone();
+        self.connect_with(config, address, server_name)
+    }
+
+    /// As [`connect`](Self::connect), with this configuration.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn connect_with(
+        &self,
+        config: ClientConfig,
+        address: SocketAddr,
+        server_name: &str,
+    ) -> Result<Connecting, ConnectError> {
+        let remote = match (address, self.lease.is_ipv6) {
+            (SocketAddr::V6(_), false) => return Err(ConnectError::InvalidRemoteAddress(address)),
+            (SocketAddr::V4(v4), true) => {
+                SocketAddrV6::new(v4.ip().to_ipv6_mapped(), v4.port(), 0, 0).into()
+            }
+            _ => address,
+        };
+        let mut table = self.lease.table();
+        if table.is_lost || table.closed.is_some() {
+            return Err(ConnectError::EndpointStopping);
+        }
+        let now = clock::now();
+        let (config, congestion) = config.for_connection();
+        let (handle, conn) = table.proto.connect(now, config, remote, server_name)?;
+        table.stats.outgoing_handshakes += 1;
+        Ok(Connecting::new(table.insert(handle, conn, congestion, now)))
+    }
+
+    /// Replaces the configuration for attempts that arrive from now on; `None` accepts no more.
+    pub fn set_server_config(&self, config: Option<ServerConfig>) {
+        let mut table = self.lease.table();
+        let proto = config.as_ref().map(ServerConfig::for_endpoint);
+        table.proto.set_server_config(proto);
+        table.server_config = config.map(Arc::new);
+    }
+
+    /// The local address.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.lease.socket.local_addr()
+    }
+
+    /// Counters at this moment.
+    pub fn stats(&self) -> EndpointStats {
+        let lateness = &self.lease.lateness;
+        EndpointStats {
+            send_errors: self.lease.socket.send_errors(),
+            send_blocked: self.lease.socket.send_blocked(),
+            timer: TimerStats {
+                count: lateness.count(),
+                p50: lateness.quantile(50),
+                p99: lateness.quantile(99),
+            },
+            ..self.lease.table().stats
+        }
+    }
+
+    /// How many connections are open, closing ones among them.
+    pub fn open_connections(&self) -> usize {
+        self.lease.table().proto.open_connections()
+    }
+
+    /// Closes all connections at once, and accepts and makes no more. See
+    /// [`Connection::close`](crate::Connection::close).
+    pub fn close(&self, code: VarInt, reason: &[u8]) {
+        let reason = Bytes::copy_from_slice(reason);
+        let mut table = self.lease.table();
+        table.closed = Some((code, reason.clone()));
+        for connection in table.iter() {
+            connection.close(code, reason.clone());
+        }
+        drop(table);
+        self.lease.incoming.notify_waiters();
+        self.lease.queue.wake();
+    }
+
+    /// Waits until no connection is left, not even one that is closing: a program that ends
+    /// before may leave its peers to their idle timeouts.
+    pub async fn wait_idle(&self) {
+        loop {
+            let idle = {
+                let table = self.lease.table();
+                if table.is_empty() {
+                    return;
+                }
+                self.lease.idle.notified()
+            };
+            idle.await;
+        }
+    }
+}
+
+/// A handle to an endpoint: the application's, or that of an attempt it has not decided on.
+#[derive(Debug, Clone)]
+struct EndpointLease(Arc<LastHandle>);
+
+#[derive(Debug)]
+struct LastHandle(Arc<Inner>);
+
+impl EndpointLease {
+    fn accept(
+        &self,
+        attempt: quinn_proto::Incoming,
+        config: &ServerConfig,
+    ) -> Result<Connecting, ConnectionError> {
+        let mut table = self.table();
+        let now = clock::now();
+        let (config, congestion) = config.for_connection();
+        let mut answer = Vec::new();
+        match table.proto.accept(attempt, now, &mut answer, Some(config)) {
+            Ok((handle, conn)) => {
+                table.stats.accepted_handshakes += 1;
+                let lease = table.insert(handle, conn, congestion, now);
+                let closed = table.closed.clone();
+                drop(table);
+                if let Some((code, reason)) = closed {
+                    lease.close(code, reason);
+                }
+                Ok(Connecting::new(lease))
+            }
+            Err(error) => {
+                drop(table);
+                if let Some(transmit) = error.response {
+                    self.answer(&transmit, &answer);
+                }
+                Err(error.cause)
+            }
+        }
+    }
+
+    fn refuse(&self, attempt: quinn_proto::Incoming) {
+        let mut answer = Vec::new();
+        let transmit = {
+            let mut table = self.table();
+            table.stats.refused_handshakes += 1;
+            table.proto.refuse(attempt, &mut answer)
+        };
+        self.answer(&transmit, &answer);
+    }
+
+    fn retry(&self, attempt: quinn_proto::Incoming) -> Result<(), quinn_proto::RetryError> {
+        let mut answer = Vec::new();
+        let transmit = self.table().proto.retry(attempt, &mut answer)?;
+        self.answer(&transmit, &answer);
+        Ok(())
+    }
+
+    fn ignore(&self, attempt: quinn_proto::Incoming) {
+        let mut table = self.table();
+        table.stats.ignored_handshakes += 1;
+        table.proto.ignore(attempt);
+    }
+}
+
+impl Deref for EndpointLease {
+    type Target = Inner;
+    fn deref(&self) -> &Inner {
+        &self.0.0
+    }
+}
+
+impl Drop for LastHandle {
+    fn drop(&mut self) {
+        self.0.is_abandoned.store(true, Ordering::Release);
+        self.0.queue.wake();
+    }
+}
+
+/// What the handles and the task share. The table's lock may be held while a connection's is
+/// taken, never the other way round.
+struct Inner {
+    table: Mutex<Table>,
+    socket: Socket,
+    is_ipv6: bool,
+    queue: Arc<WorkQueue>,
+    lateness: Arc<Lateness>,
+    /// Told when an attempt arrives, and when none will any more.
+    incoming: Notify,
+    /// Told when the last connection is gone.
+    idle: Notify,
+    /// No handle is left.
+    is_abandoned: AtomicBool,
+}
+
+impl Inner {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().expect("no panic under the lock")
+    }
+
+    /// Sends a packet that belongs to no connection. If the socket is full it is lost, as it
+    /// could be anywhere on its way.
+    fn answer(&self, transmit: &Transmit, contents: &[u8]) {
+        self.socket
+            .send(transmit, &contents[..transmit.size], clock::now());
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner")
+            .field("socket", &self.socket)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,127 @@
+//! The endpoint's state: quinn-proto's endpoint and the connections beside it.
+
+use super::work::WorkQueue;
+use crate::cc_adapter::CongestionHandle;
+use crate::config::ServerConfig;
+use crate::connection::{Lease, Shared};
+use crate::driver::ConnectionDriver;
+use bytes::Bytes;
+use quinn_proto::{ConnectionHandle, VarInt};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Statistics of an [`Endpoint`](crate::Endpoint).
+#[derive(Debug, Default, Clone, Copy)]
+#[non_exhaustive]
+pub struct EndpointStats {
+    /// Attempts accepted.
+    pub accepted_handshakes: u64,
+    /// Attempts begun.
+    pub outgoing_handshakes: u64,
+    /// Attempts refused.
+    pub refused_handshakes: u64,
+    /// Attempts ignored.
+    pub ignored_handshakes: u64,
+    /// Datagrams or batches that the kernel refused to send, MTU probes aside.
+    pub send_errors: u64,
+    /// Times that the kernel's send buffer was full.
+    pub send_blocked: u64,
+    /// How late the endpoint's timer has been.
+    pub timer: TimerStats,
+}
+
+/// How late the endpoint's timer woke it, with the time it was busy otherwise. Rounded up by no
+/// more than 25 %.
+#[derive(Debug, Default, Clone, Copy)]
+#[non_exhaustive]
+pub struct TimerStats {
+    /// How often the timer went off.
+    pub count: u64,
+    /// Half of the time it was no later than this.
+    pub p50: std::time::Duration,
+    /// 99 times of 100 it was no later than this.
+    pub p99: std::time::Duration,
+}
+
+/// What one lock of the endpoint protects.
+pub(super) struct Table {
+    pub(super) proto: quinn_proto::Endpoint,
+    pub(super) server_config: Option<Arc<ServerConfig>>,
+    /// By handle. Handles are the indices of a slab, so the table is as long as the most
+    /// connections at one time.
+    connections: Vec<Option<Arc<Shared>>>,
+    count: usize,
+    /// Attempts that nobody has accepted yet. quinn-proto bounds them by `max_incoming`.
+    pub(super) incoming: VecDeque<(quinn_proto::Incoming, Arc<ServerConfig>)>,
+    /// Given by the application for all connections, present and future.
+    pub(super) closed: Option<(VarInt, Bytes)>,
+    /// The task is gone, and nothing will move any more.
+    pub(super) is_lost: bool,
+    pub(super) stats: EndpointStats,
+    queue: Arc<WorkQueue>,
+}
+
+impl Table {
+    pub(super) fn new(
+        proto: quinn_proto::Endpoint,
+        server_config: Option<Arc<ServerConfig>>,
+        queue: Arc<WorkQueue>,
+    ) -> Self {
+        Self {
+            proto,
+            server_config,
+            connections: Vec::new(),
+            count: 0,
+            incoming: VecDeque::new(),
+            closed: None,
+            is_lost: false,
+            stats: EndpointStats::default(),
+            queue,
+        }
+    }
+
+    /// Adds a connection of quinn-proto's and has the task look at it.
+    pub(super) fn insert(
+        &mut self,
+        handle: ConnectionHandle,
+        conn: quinn_proto::Connection,
+        congestion: CongestionHandle,
+        now: Instant,
+    ) -> Lease {
+        let driver = ConnectionDriver::new(conn, congestion, now);
+        let shared = Shared::new(driver, handle, Arc::clone(&self.queue));
+        if self.connections.len() <= handle.0 {
+            self.connections.resize(handle.0 + 1, None);
+        }
+        self.connections[handle.0] = Some(Arc::clone(&shared));
+        self.count += 1;
+        shared.schedule();
+        Lease::new(shared)
+    }
+
+    pub(super) fn get(&self, handle: ConnectionHandle) -> Option<&Arc<Shared>> {
+        self.connections.get(handle.0)?.as_ref()
+    }
+
+    pub(super) fn remove(&mut self, handle: ConnectionHandle) {
+        let slot = self.connections.get_mut(handle.0);
+        if slot.and_then(Option::take).is_some() {
+            self.count -= 1;
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Shared>> {
+        self.connections.iter().flatten()
+    }
+
+    /// Removes all connections and gives them.
+    pub(super) fn clear(&mut self) -> Vec<Arc<Shared>> {
+        self.count = 0;
+        self.connections.drain(..).flatten().collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}

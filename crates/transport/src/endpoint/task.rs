@@ -1,0 +1,398 @@
+//! The task that moves an endpoint's datagrams, in turns of bounded work.
+//!
+//! ```text
+//!  flush ─▶ receive ─▶ collect ─▶ expire ─▶ drive ─▶ sleep, or another turn
+//!  what the  ≤ 1 MiB,   what the   whose     connections in turn: timeouts,
+//!  socket    to their   applica-   time has  ≤ 16 batches out, events to the
+//!  refused   connections tion did  come      application
+//! ```
+//!
+//! Between two looks at the socket stand no more than 16 batches of packets, about 700 µs of
+//! work: longer bursts would let ACKs wait, shorter ones cost system calls.
+
+use super::Inner;
+use super::deadlines::Deadlines;
+use super::receive::ReceiveBuffers;
+use crate::clock;
+use crate::connection::{Shared, State, Wakeups};
+use crate::socket::received_ecn;
+use crate::timer::Timer;
+use bytes::BytesMut;
+use quinn_proto::{
+    ConnectionError, ConnectionEvent, ConnectionHandle, DatagramEvent, EndpointEvent, Transmit,
+    TransportError, TransportErrorCode,
+};
+use quinn_udp::{BATCH_SIZE, RecvMeta};
+use std::collections::VecDeque;
+use std::io;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+/// The future that is an endpoint's task.
+pub(super) struct Task {
+    inner: Arc<Inner>,
+    timer: Timer,
+    deadlines: Deadlines,
+    buffers: ReceiveBuffers,
+    /// Connections to look at, each at most once, in order of arrival.
+    ready: VecDeque<Arc<Shared>>,
+    /// Packets that the socket did not take.
+    refused: Option<(Transmit, Vec<u8>)>,
+    /// Connections that may have packets to send once the socket takes some.
+    waiting: Vec<Arc<Shared>>,
+    /// Whether the last turn left work for this one.
+    is_busy: bool,
+    /// Receive errors since something was received.
+    receive_errors: u32,
+    scratch: Scratch,
+}
+
+/// Memory that outlives its use.
+#[derive(Default)]
+struct Scratch {
+    packets: Vec<u8>,
+    answer: Vec<u8>,
+    wakeups: Wakeups,
+    events: Vec<EndpointEvent>,
+    replies: Vec<ConnectionEvent>,
+}
+
+impl Task {
+    pub(super) fn new(inner: Arc<Inner>) -> io::Result<Self> {
+        Ok(Self {
+            timer: Timer::new(Arc::clone(&inner.lateness))?,
+            inner,
+            deadlines: Deadlines::default(),
+            buffers: ReceiveBuffers::new(),
+            ready: VecDeque::new(),
+            refused: None,
+            waiting: Vec::new(),
+            is_busy: false,
+            receive_errors: 0,
+            scratch: Scratch::default(),
+        })
+    }
+
+    /// Sends what the socket refused, or has the task woken when the socket takes it.
+    fn flush(&mut self, cx: &mut Context<'_>) {
+        while let Some((transmit, packets)) = &self.refused {
+            if self.inner.socket.poll_writable(cx).is_pending() {
+                return;
+            }
+            if self.inner.socket.send(transmit, packets, clock::now()) {
+                self.refused = None;
+            }
+        }
+        for connection in mem::take(&mut self.waiting) {
+            connection.lock().awaits_socket = false;
+            self.enqueue(&connection);
+        }
+    }
+
+    /// Receives and routes datagrams; whether there may be more.
+    ///
+    /// A task that is busy asks the kernel directly: the event loop may not have looked at the
+    /// socket since.
+    fn receive(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+        let mut received = 0;
+        while received < RECEIVE_BYTES {
+            let (inner, is_busy) = (&self.inner, self.is_busy);
+            let result = self.buffers.fill(|buffers, metas| {
+                if is_busy {
+                    return inner.socket.try_recv(buffers, metas);
+                }
+                match inner.socket.poll_recv(cx, buffers, metas) {
+                    Poll::Ready(result) => result,
+                    Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+                }
+            });
+            let count = match result {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return self.on_receive_error(error),
+            };
+            self.receive_errors = 0;
+            received += self.route(count);
+            if is_busy && count < BATCH_SIZE {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// ICMP errors and the like concern one peer, and anyone can forge them. A socket that only
+    /// ever fails is another matter.
+    fn on_receive_error(&mut self, error: io::Error) -> io::Result<bool> {
+        self.receive_errors += 1;
+        if self.receive_errors >= MAX_RECEIVE_ERRORS {
+            return Err(error);
+        }
+        tracing::debug!(%error, "receiving failed");
+        Ok(true)
+    }
+
+    /// Hands the first `count` messages to their connections; returns their bytes.
+    fn route(&mut self, count: usize) -> usize {
+        let inner = Arc::clone(&self.inner);
+        let now = clock::now();
+        let mut bytes = 0;
+        for index in 0..count {
+            let (meta, mut message) = self.buffers.take(index);
+            bytes += message.len();
+            while message.len() > meta.stride && meta.stride > 0 {
+                let datagram = message.split_to(meta.stride);
+                self.route_datagram(&inner, now, &meta, datagram);
+            }
+            if !message.is_empty() {
+                self.route_datagram(&inner, now, &meta, message);
+            }
+        }
+        bytes
+    }
+
+    fn route_datagram(&mut self, inner: &Inner, now: Instant, meta: &RecvMeta, data: BytesMut) {
+        let answer = &mut self.scratch.answer;
+        answer.clear();
+        let mut table = inner.table();
+        let ecn = received_ecn(meta);
+        match table
+            .proto
+            .handle(now, meta.addr, meta.dst_ip, ecn, data, answer)
+        {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                if let Some(connection) = table.get(handle) {
+                    connection.lock().driver.handle_event(now, event);
+                    if connection.mark_queued() {
+                        self.ready.push_back(Arc::clone(connection));
+                    }
+                }
+            }
+            Some(DatagramEvent::NewConnection(attempt)) => {
+                let is_open = table.closed.is_none() && !inner.is_abandoned.load(Ordering::Acquire);
+                match table.server_config.clone().filter(|_| is_open) {
+                    Some(config) => {
+                        table.incoming.push_back((attempt, config));
+                        inner.incoming.notify_waiters();
+                    }
+                    None => {
+                        let transmit = table.proto.refuse(attempt, answer);
+                        inner.answer(&transmit, answer);
+                    }
+                }
+            }
+            Some(DatagramEvent::Response(transmit)) => inner.answer(&transmit, answer),
+            None => {}
+        }
+    }
+
+    /// Takes over the connections that the application has used.
+    fn collect(&mut self) {
+        self.inner.queue.take(&mut self.ready);
+    }
+
+    /// Adds the connections whose timeouts have passed.
+    fn expire(&mut self) {
+        let now = clock::now();
+        while let Some(handle) = self.deadlines.pop_due(now) {
+            let connection = self.inner.table().get(handle).cloned();
+            if let Some(connection) = connection {
+                self.enqueue(&connection);
+            }
+        }
+    }
+
+    fn enqueue(&mut self, connection: &Arc<Shared>) {
+        if connection.mark_queued() {
+            self.ready.push_back(Arc::clone(connection));
+        }
+    }
+
+    /// Gives each ready connection its share of the turn; whether some are left.
+    fn drive(&mut self) -> bool {
+        let count = self.ready.len();
+        let share = (SENDS / count.max(1)).max(1);
+        let mut sends = SENDS;
+        for _ in 0..count.min(CONNECTIONS) {
+            if sends == 0 {
+                break;
+            }
+            let connection = self.ready.pop_front().expect("counted");
+            sends -= self.drive_one(&connection, share.min(sends));
+        }
+        !self.ready.is_empty()
+    }
+
+    /// One connection's turn; returns how many batches it sent.
+    fn drive_one(&mut self, connection: &Arc<Shared>, share: usize) -> usize {
+        connection.unmark_queued();
+        let mut guard = connection.lock();
+        let state = &mut *guard;
+        if state.is_retired {
+            return 0;
+        }
+        state.handle_timeouts(clock::now());
+        let sent = self.transmit(state, share, connection);
+        self.scratch.events.extend(state.endpoint_events());
+        state.forward_events(&mut self.scratch.wakeups);
+        state.is_retired = state.driver.conn().is_drained();
+        let handle = state.handle();
+        let deadline = if state.is_retired {
+            None
+        } else {
+            state.deadline()
+        };
+        let is_retired = state.is_retired;
+        drop(guard);
+        self.scratch.wakeups.fire(&connection.signals);
+        self.deadlines.set(handle, deadline);
+        self.tell_endpoint(connection, handle, is_retired);
+        if sent == share && !is_retired {
+            self.enqueue(connection);
+        }
+        sent
+    }
+
+    /// Sends up to `share` batches of packets; returns how many it sent.
+    fn transmit(&mut self, state: &mut State, share: usize, connection: &Arc<Shared>) -> usize {
+        for sent in 0..share {
+            let now = clock::now();
+            if self.refused.is_some() {
+                state.driver.note_host_blocked(now);
+                if !mem::replace(&mut state.awaits_socket, true) {
+                    self.waiting.push(Arc::clone(connection));
+                }
+                return sent;
+            }
+            let segments = self
+                .inner
+                .socket
+                .max_segments(state.driver.conn().current_mtu());
+            let packets = &mut self.scratch.packets;
+            packets.clear();
+            let Some(transmit) = state.driver.poll_transmit(now, segments, packets) else {
+                return sent;
+            };
+            if !self
+                .inner
+                .socket
+                .send(&transmit, &packets[..transmit.size], now)
+            {
+                self.refused = Some((transmit, mem::take(packets)));
+            }
+        }
+        share
+    }
+
+    /// Passes the connection's events to quinn-proto's endpoint and the replies back.
+    fn tell_endpoint(
+        &mut self,
+        connection: &Arc<Shared>,
+        handle: ConnectionHandle,
+        is_retired: bool,
+    ) {
+        if self.scratch.events.is_empty() {
+            return;
+        }
+        let mut table = self.inner.table();
+        for event in self.scratch.events.drain(..) {
+            let reply = table.proto.handle_event(handle, event);
+            self.scratch.replies.extend(reply);
+        }
+        if is_retired {
+            table.remove(handle);
+            if table.is_empty() {
+                self.inner.idle.notify_waiters();
+            }
+        }
+        drop(table);
+        if self.scratch.replies.is_empty() {
+            return;
+        }
+        let now = clock::now();
+        let mut state = connection.lock();
+        for reply in self.scratch.replies.drain(..) {
+            state.driver.handle_event(now, reply);
+        }
+        drop(state);
+        self.enqueue(connection);
+    }
+
+    /// Whether nothing can come any more: no handle, no connection.
+    fn is_done(&self) -> bool {
+        self.inner.is_abandoned.load(Ordering::Acquire) && self.inner.table().is_empty()
+    }
+}
+
+impl Future for Task {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        this.inner.queue.begin_turn(cx.waker());
+        this.flush(cx);
+        let mut has_more = match this.receive(cx) {
+            Ok(has_more) => has_more,
+            Err(error) => {
+                tracing::error!(%error, "the endpoint's socket has failed");
+                return Poll::Ready(());
+            }
+        };
+        this.collect();
+        this.expire();
+        has_more |= this.drive();
+        if this.refused.is_some() {
+            this.flush(cx);
+            has_more |= !this.ready.is_empty();
+        }
+        if this.is_done() {
+            return Poll::Ready(());
+        }
+        let next = this.deadlines.next();
+        has_more |= this.timer.poll(cx, next, clock::now()).is_ready();
+        // A busy turn has not asked the event loop to watch the socket; the one after it does.
+        if has_more || this.is_busy {
+            cx.waker().wake_by_ref();
+        }
+        this.is_busy = has_more;
+        Poll::Pending
+    }
+}
+
+impl Drop for Task {
+    /// The runtime is shutting down, the socket has failed, or all is done.
+    fn drop(&mut self) {
+        let mut table = self.inner.table();
+        table.is_lost = true;
+        for (attempt, _) in mem::take(&mut table.incoming) {
+            table.proto.ignore(attempt);
+        }
+        let connections = table.clear();
+        drop(table);
+        for connection in connections {
+            connection.terminate(ConnectionError::TransportError(TransportError {
+                code: TransportErrorCode::INTERNAL_ERROR,
+                frame: None,
+                reason: "the endpoint's task has ended".to_owned(),
+            }));
+        }
+        self.inner.queue.take(&mut self.ready);
+        self.inner.incoming.notify_waiters();
+        self.inner.idle.notify_waiters();
+    }
+}
+
+/// Batches of packets that a turn sends: 16 of 64 KiB are 1 MiB, about 700 µs of work.
+const SENDS: usize = 16;
+
+/// Connections that a turn looks at. Those that only have events take about a microsecond each.
+const CONNECTIONS: usize = 256;
+
+/// Bytes that a turn receives before it lets connections answer; one batch may exceed it.
+const RECEIVE_BYTES: usize = 1 << 20;
+
+/// Errors in a row after which the socket is given up.
+const MAX_RECEIVE_ERRORS: u32 = 1_000;

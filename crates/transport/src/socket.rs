@@ -1,0 +1,236 @@
+//! The UDP socket: batches of datagrams in and out of the kernel.
+
+use quinn_proto::{EcnCodepoint, Transmit};
+use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
+use socket2::SockRef;
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+use tokio::io::Interest;
+
+/// A non-blocking UDP socket with segmentation offload, ECN and enlarged buffers.
+///
+/// Nothing that the network does to a datagram is an error here: what cannot be sent is lost, as
+/// it could have been lost on its way, and QUIC repairs that.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    io: tokio::net::UdpSocket,
+    udp: UdpSocketState,
+    send_errors: Mutex<SendErrors>,
+    send_blocked: AtomicU64,
+}
+
+impl Socket {
+    /// # Errors
+    /// When the socket cannot be made non-blocking or lacks an option that QUIC needs.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub(crate) fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
+        raise_buffers(&socket);
+        let udp = UdpSocketState::new(UdpSockRef::from(&socket))?;
+        let io = tokio::net::UdpSocket::from_std(socket)?;
+        Ok(Self {
+            io,
+            udp,
+            send_errors: Mutex::default(),
+            send_blocked: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.local_addr()
+    }
+
+    /// Whether routers may split our packets, so that no MTU can be discovered.
+    pub(crate) fn may_fragment(&self) -> bool {
+        self.udp.may_fragment()
+    }
+
+    /// Packets of `mtu` bytes that go out in one system call.
+    ///
+    /// The kernel takes 64 segments, in a buffer no larger than one UDP datagram; a byte more and
+    /// the whole batch fails with EMSGSIZE.
+    pub(crate) fn max_segments(&self, mtu: u16) -> usize {
+        let that_fit = MAX_UDP_PAYLOAD / usize::from(mtu);
+        self.udp.max_gso_segments().min(64).min(that_fit).max(1)
+    }
+
+    /// Receives what is there, without asking the event loop whether anything is.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] when nothing is there, and whatever the kernel reports.
+    pub(crate) fn try_recv(
+        &self,
+        buffers: &mut [IoSliceMut<'_>],
+        metas: &mut [RecvMeta],
+    ) -> io::Result<usize> {
+        self.udp.recv(UdpSockRef::from(&self.io), buffers, metas)
+    }
+
+    /// Receives what is there; if that is nothing, the task will be woken by the next datagram.
+    pub(crate) fn poll_recv(
+        &self,
+        cx: &mut Context<'_>,
+        buffers: &mut [IoSliceMut<'_>],
+        metas: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.io.poll_recv_ready(cx))?;
+            let attempt = || self.try_recv(buffers, metas);
+            match self.io.try_io(Interest::READABLE, attempt) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return Poll::Ready(result),
+            }
+        }
+    }
+
+    /// Sends the packets of `transmit`, whose bytes are `contents`. `false` means that the kernel
+    /// takes none at present, and [`poll_writable`](Self::poll_writable) says when to try again.
+    pub(crate) fn send(&self, transmit: &Transmit, contents: &[u8], now: Instant) -> bool {
+        let packets = udp_transmit(transmit, contents);
+        let Err(error) = self.try_send(&packets) else {
+            return true;
+        };
+        if error.kind() == io::ErrorKind::WouldBlock {
+            // Through the event loop, so that it learns that the socket is full.
+            let attempt = || self.try_send(&packets);
+            return match self.io.try_io(Interest::WRITABLE, attempt) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.send_blocked.fetch_add(1, Ordering::Relaxed);
+                    false
+                }
+                Err(error) => {
+                    self.note(&error, transmit, now);
+                    true
+                }
+                Ok(()) => true,
+            };
+        }
+        self.note(&error, transmit, now);
+        if transmit.segment_size.is_some() && self.udp.max_gso_segments() == 1 {
+            self.send_one_by_one(&packets);
+        }
+        true
+    }
+
+    /// Ready when the kernel takes packets again.
+    pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.io.poll_send_ready(cx).map(|_| ())
+    }
+
+    /// Datagrams or batches that the kernel refused, MTU probes aside.
+    pub(crate) fn send_errors(&self) -> u64 {
+        self.errors().count
+    }
+
+    /// Times that the kernel took no more packets.
+    pub(crate) fn send_blocked(&self) -> u64 {
+        self.send_blocked.load(Ordering::Relaxed)
+    }
+
+    fn try_send(&self, packets: &quinn_udp::Transmit<'_>) -> io::Result<()> {
+        self.udp.try_send(UdpSockRef::from(&self.io), packets)
+    }
+
+    /// The batch with which the kernel first refused segmentation offload, without it. What does
+    /// not go out now is lost.
+    fn send_one_by_one(&self, packets: &quinn_udp::Transmit<'_>) {
+        let segment_size = packets.segment_size.unwrap_or(packets.contents.len());
+        for contents in packets.contents.chunks(segment_size) {
+            let single = quinn_udp::Transmit {
+                contents,
+                segment_size: None,
+                ..packets.clone()
+            };
+            if self.try_send(&single).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Counts an error and logs one a second.
+    fn note(&self, error: &io::Error, transmit: &Transmit, now: Instant) {
+        // A probe for a larger MTU on an interface that is smaller: that is the answer.
+        if quinn_udp::is_msg_size_err(error) && transmit.segment_size.is_none() {
+            return;
+        }
+        let mut errors = self.errors();
+        errors.count += 1;
+        let is_due = errors
+            .logged
+            .is_none_or(|logged| now.saturating_duration_since(logged) >= LOG_INTERVAL);
+        if is_due {
+            errors.logged = Some(now);
+            tracing::warn!(
+                %error,
+                destination = %transmit.destination,
+                bytes = transmit.size,
+                segment_size = transmit.segment_size,
+                errors = errors.count,
+                "the kernel refused packets",
+            );
+        }
+    }
+
+    fn errors(&self) -> std::sync::MutexGuard<'_, SendErrors> {
+        self.send_errors.lock().expect("counting does not panic")
+    }
+}
+
+#[derive(Debug, Default)]
+struct SendErrors {
+    count: u64,
+    logged: Option<Instant>,
+}
+
+/// Enlarges both kernel buffers as far as the system allows, without privileges.
+fn raise_buffers(socket: &std::net::UdpSocket) {
+    let socket = SockRef::from(socket);
+    let is_smaller = |size: io::Result<usize>| size.is_ok_and(|size| size < BUFFER);
+    let mut results = Vec::with_capacity(2);
+    if is_smaller(socket.recv_buffer_size()) {
+        results.push(socket.set_recv_buffer_size(BUFFER));
+    }
+    if is_smaller(socket.send_buffer_size()) {
+        results.push(socket.set_send_buffer_size(BUFFER));
+    }
+    for error in results.into_iter().filter_map(Result::err) {
+        tracing::debug!(%error, "keeping the socket buffer as it is");
+    }
+}
+
+fn udp_transmit<'a>(transmit: &Transmit, contents: &'a [u8]) -> quinn_udp::Transmit<'a> {
+    quinn_udp::Transmit {
+        destination: transmit.destination,
+        ecn: transmit.ecn.map(|ecn| match ecn {
+            EcnCodepoint::Ect0 => quinn_udp::EcnCodepoint::Ect0,
+            EcnCodepoint::Ect1 => quinn_udp::EcnCodepoint::Ect1,
+            EcnCodepoint::Ce => quinn_udp::EcnCodepoint::Ce,
+        }),
+        contents,
+        segment_size: transmit.segment_size,
+        src_ip: transmit.src_ip,
+    }
+}
+
+/// The ECN mark of received datagrams, in quinn-proto's words.
+pub(crate) fn received_ecn(meta: &RecvMeta) -> Option<EcnCodepoint> {
+    meta.ecn.map(|ecn| match ecn {
+        quinn_udp::EcnCodepoint::Ect0 => EcnCodepoint::Ect0,
+        quinn_udp::EcnCodepoint::Ect1 => EcnCodepoint::Ect1,
+        quinn_udp::EcnCodepoint::Ce => EcnCodepoint::Ce,
+    })
+}
+
+/// Largest UDP payload over IPv4: 65,535 less 20 bytes of IP and 8 of UDP header.
+const MAX_UDP_PAYLOAD: usize = 65_507;
+
+/// What is asked of the kernel for each socket buffer, in bytes: 4 ms at 8 Gbit/s. Linux grants
+/// the smaller of this and its limit, often 208 KiB.
+const BUFFER: usize = 4 << 20;
+
+const LOG_INTERVAL: Duration = Duration::from_secs(1);

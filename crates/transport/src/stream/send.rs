@@ -1,0 +1,262 @@
+//! The sending direction of a stream.
+
+use crate::connection::Lease;
+use crate::error::{StoppedError, WriteError};
+use bytes::Bytes;
+use quinn_proto::{ClosedStream, FinishError, StreamId, VarInt, Written};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::AsyncWrite;
+
+/// A stream to write to.
+///
+/// Dropping it [finishes](Self::finish) it unless it was [`reset`](Self::reset): what was written
+/// goes on being delivered for as long as the connection is open.
+#[derive(Debug)]
+pub struct SendStream {
+    lease: Lease,
+    id: StreamId,
+}
+
+impl SendStream {
+    pub(crate) fn new(lease: Lease, id: StreamId) -> Self {
+        Self { lease, id }
+    }
+
+    /// Writes as much of `data` as fits now, at least a byte unless it is empty, and returns how
+    /// much that was. Waits until something fits.
+    ///
+    /// # Errors
+    /// When the peer has stopped the stream, it was finished or reset, or the connection is lost.
+    ///
+    /// # Cancel safety
+    /// If this does not resolve, nothing was written.
+    pub async fn write(&mut self, data: &[u8]) -> Result<usize, WriteError> {
+        poll_fn(|cx| self.poll_with(cx, |stream| stream.write(data))).await
+    }
+
+    /// Writes all of `data`.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    ///
+    /// # Cancel safety
+    /// None: if this does not resolve, a part may have been written.
+    pub async fn write_all(&mut self, mut data: &[u8]) -> Result<(), WriteError> {
+        while !data.is_empty() {
+            let written = self.write(data).await?;
+            data = &data[written..];
+        }
+        Ok(())
+    }
+
+    /// Writes as much of `chunks` as fits now, without copying, and leaves in them what did not.
+    /// Waits until something fits.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    ///
+    /// # Cancel safety
+    /// If this does not resolve, nothing was written.
+    pub async fn write_chunks(&mut self, chunks: &mut [Bytes]) -> Result<Written, WriteError> {
+        poll_fn(|cx| self.poll_with(cx, |stream| stream.write_chunks(chunks))).await
+    }
+
+    /// Writes all of `chunk` without copying it.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    ///
+    /// # Cancel safety
+    /// None: if this does not resolve, a part may have been written.
+    pub async fn write_chunk(&mut self, chunk: Bytes) -> Result<(), WriteError> {
+        self.write_all_chunks(&mut [chunk]).await
+    }
+
+    /// Writes all of `chunks` without copying, and leaves them empty.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    ///
+    /// # Cancel safety
+    /// None: if this does not resolve, a part may have been written, and is gone from `chunks`.
+    pub async fn write_all_chunks(&mut self, mut chunks: &mut [Bytes]) -> Result<(), WriteError> {
+        while !chunks.is_empty() {
+            let written = self.write_chunks(chunks).await?;
+            chunks = &mut chunks[written.chunks..];
+        }
+        Ok(())
+    }
+
+    /// Tells the peer that no more will be written. [`stopped`](Self::stopped) tells when all has
+    /// arrived.
+    ///
+    /// # Errors
+    /// When the stream was finished or reset before.
+    pub fn finish(&mut self) -> Result<(), ClosedStream> {
+        let mut state = self.lease.lock();
+        let result = state.driver.conn().send_stream(self.id).finish();
+        drop(state);
+        match result {
+            Ok(()) => {
+                self.lease.schedule();
+                Ok(())
+            }
+            // `stopped` tells those who care.
+            Err(FinishError::Stopped(_)) => Ok(()),
+            Err(FinishError::ClosedStream) => Err(ClosedStream::default()),
+        }
+    }
+
+    /// Gives the stream up: what has not arrived need not arrive, and the peer is told `code`.
+    ///
+    /// # Errors
+    /// When the stream was reset before, or finished and delivered.
+    pub fn reset(&mut self, code: VarInt) -> Result<(), ClosedStream> {
+        let mut state = self.lease.lock();
+        state.driver.conn().send_stream(self.id).reset(code)?;
+        drop(state);
+        self.lease.schedule();
+        Ok(())
+    }
+
+    /// Sets the priority, 0 at first: streams of higher priority are sent from first.
+    ///
+    /// # Errors
+    /// When the stream was reset, or finished and delivered.
+    pub fn set_priority(&self, priority: i32) -> Result<(), ClosedStream> {
+        let mut state = self.lease.lock();
+        state
+            .driver
+            .conn()
+            .send_stream(self.id)
+            .set_priority(priority)
+    }
+
+    /// The priority.
+    ///
+    /// # Errors
+    /// When the stream was reset, or finished and delivered.
+    pub fn priority(&self) -> Result<i32, ClosedStream> {
+        self.lease
+            .lock()
+            .driver
+            .conn()
+            .send_stream(self.id)
+            .priority()
+    }
+
+    /// Waits until the peer wants no more: `Some` code when it stopped the stream, `None` when
+    /// the stream was finished and all of it has been acknowledged, or it was reset.
+    ///
+    /// Acknowledged means received by the peer's transport; its application may not have read it.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn stopped(
+        &self,
+    ) -> impl Future<Output = Result<Option<VarInt>, StoppedError>> + Send + Sync + 'static {
+        let (lease, id) = (self.lease.clone(), self.id);
+        async move {
+            loop {
+                let notify;
+                let stopped = {
+                    let mut state = lease.lock();
+                    match state.driver.conn().send_stream(id).stopped() {
+                        Err(ClosedStream { .. }) => return Ok(None),
+                        Ok(Some(code)) => return Ok(Some(code)),
+                        Ok(None) => {}
+                    }
+                    if let Some(error) = &state.error {
+                        return Err(error.clone().into());
+                    }
+                    notify = state.stopped.entry(id).or_default().clone();
+                    notify.notified()
+                };
+                stopped.await;
+            }
+        }
+    }
+
+    /// The stream's number.
+    pub fn id(&self) -> StreamId {
+        self.id
+    }
+
+    /// [`write`](Self::write) by polling.
+    pub fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<Result<usize, WriteError>> {
+        self.get_mut().poll_with(cx, |stream| stream.write(data))
+    }
+
+    fn poll_with<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        write: impl FnOnce(&mut quinn_proto::SendStream<'_>) -> Result<T, quinn_proto::WriteError>,
+    ) -> Poll<Result<T, WriteError>> {
+        let mut state = self.lease.lock();
+        if let Some(error) = &state.error {
+            return Poll::Ready(Err(error.clone().into()));
+        }
+        let result = match write(&mut state.driver.conn().send_stream(self.id)) {
+            Ok(written) => Ok(written),
+            Err(quinn_proto::WriteError::Blocked) => {
+                state.writers.insert(self.id, cx.waker().clone());
+                state.driver.note_write_blocked(self.id);
+                return Poll::Pending;
+            }
+            Err(quinn_proto::WriteError::Stopped(code)) => Err(WriteError::Stopped(code)),
+            Err(quinn_proto::WriteError::ClosedStream) => Err(WriteError::ClosedStream),
+        };
+        drop(state);
+        if result.is_ok() {
+            self.lease.schedule();
+        }
+        Poll::Ready(result)
+    }
+}
+
+impl AsyncWrite for SendStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(ready!(Self::poll_write(self, cx, data))?))
+    }
+
+    /// Does nothing: what was written is sent as soon as it may be.
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.finish().map_err(Into::into))
+    }
+}
+
+impl Drop for SendStream {
+    fn drop(&mut self) {
+        let mut state = self.lease.lock();
+        state.writers.remove(&self.id);
+        if state.error.is_some() {
+            return;
+        }
+        let mut stream = state.driver.conn().send_stream(self.id);
+        let is_news = match stream.finish() {
+            Ok(()) => true,
+            // The answer to being stopped (RFC 9000 §3.5).
+            Err(FinishError::Stopped(code)) => stream.reset(code).is_ok(),
+            Err(FinishError::ClosedStream) => false,
+        };
+        drop(state);
+        if is_news {
+            self.lease.schedule();
+        }
+    }
+}

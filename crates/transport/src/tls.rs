@@ -1,0 +1,373 @@
+//! TLS 1.3 for the common cases: self-signed and pinned, a CA, or no verification at all.
+//!
+//! Each function starts a configuration on which [`cipher`](ClientTls::cipher) and
+//! [`alpn`](ClientTls::alpn) can be set. Anything else goes through rustls:
+//! [`ClientConfig::new`] and [`ServerConfig::with_crypto`] take what quinn takes.
+
+use crate::config::{ClientConfig, ServerConfig};
+use core::fmt;
+use core::str::FromStr;
+use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{VerifierBuilderError, WebPkiServerVerifier};
+use rustls::crypto::aws_lc_rs::{self, cipher_suite};
+use rustls::crypto::{CryptoProvider, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{
+    CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme, SupportedCipherSuite,
+    Tls13CipherSuite,
+};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A certificate that vouches for itself, made on the spot.
+#[derive(Debug)]
+pub struct SelfSigned {
+    /// The certificate.
+    pub cert: CertificateDer<'static>,
+    /// The key to it, ECDSA on P-256.
+    pub key: PrivateKeyDer<'static>,
+    /// SHA-256 of the certificate's DER, for [`client_with_fingerprint`].
+    pub fingerprint: [u8; 32],
+}
+
+impl SelfSigned {
+    /// A certificate for these DNS names and IP addresses.
+    ///
+    /// # Errors
+    /// When a name is neither a DNS name nor an IP address.
+    pub fn generate(names: impl IntoIterator<Item = impl Into<String>>) -> Result<Self, TlsError> {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        let signed = rcgen::generate_simple_self_signed(names).map_err(TlsError::SelfSigned)?;
+        let cert = signed.cert.der().clone();
+        let key = PrivateKeyDer::try_from(signed.signing_key.serialize_der())
+            .expect("rcgen writes PKCS #8");
+        Ok(Self {
+            fingerprint: fingerprint(&cert),
+            cert,
+            key,
+        })
+    }
+
+    /// A server that shows this certificate.
+    pub fn server(&self) -> ServerTls {
+        server(vec![self.cert.clone()], self.key.clone_key())
+    }
+}
+
+/// SHA-256 of a certificate's DER.
+pub fn fingerprint(cert: &CertificateDer<'_>) -> [u8; 32] {
+    let hash = aes_128_gcm().common.hash_provider.hash(cert);
+    hash.as_ref().try_into().expect("SHA-256 has 32 bytes")
+}
+
+/// A client that takes whatever certificate it is shown: it cannot tell the server from somebody
+/// in between. For measurements and tests.
+pub fn client_without_verification() -> ClientTls {
+    ClientTls::new(Verifier::Nothing)
+}
+
+/// A client that takes the one certificate with this SHA-256 fingerprint, whatever its name and
+/// dates.
+pub fn client_with_fingerprint(fingerprint: [u8; 32]) -> ClientTls {
+    ClientTls::new(Verifier::Fingerprint(fingerprint))
+}
+
+/// A client that trusts the authorities in `pem` and checks name and dates.
+///
+/// # Errors
+/// When `pem` holds no certificate or one that cannot be read.
+pub fn client_with_ca(pem: &[u8]) -> Result<ClientTls, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for cert in CertificateDer::pem_slice_iter(pem) {
+        let cert = cert.map_err(|error| TlsError::Pem(error.to_string()))?;
+        roots.add(cert).map_err(TlsError::Rustls)?;
+    }
+    if roots.is_empty() {
+        return Err(TlsError::Pem("no certificate in it".to_owned()));
+    }
+    Ok(ClientTls::new(Verifier::Authorities(roots)))
+}
+
+/// A server with this certificate chain, its own first, and the key to it.
+pub fn server(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> ServerTls {
+    ServerTls {
+        chain,
+        key,
+        cipher: None,
+        alpn: Vec::new(),
+    }
+}
+
+/// A client's TLS in the making.
+#[derive(Debug, Clone)]
+pub struct ClientTls {
+    verifier: Verifier,
+    cipher: Option<Cipher>,
+    alpn: Vec<Vec<u8>>,
+}
+
+impl ClientTls {
+    fn new(verifier: Verifier) -> Self {
+        Self {
+            verifier,
+            cipher: None,
+            alpn: Vec::new(),
+        }
+    }
+
+    /// Offers this cipher alone. Default: all three, AES-256 first.
+    pub fn cipher(mut self, cipher: Cipher) -> Self {
+        self.cipher = Some(cipher);
+        self
+    }
+
+    /// Offers these application protocols, the preferred one first. Default: none.
+    pub fn alpn(mut self, protocols: &[&[u8]]) -> Self {
+        self.alpn = protocols.iter().map(|name| name.to_vec()).collect();
+        self
+    }
+
+    /// The configuration to connect with.
+    ///
+    /// # Errors
+    /// When the authorities cannot be used for verification.
+    pub fn config(self) -> Result<ClientConfig, TlsError> {
+        let provider = provider(self.cipher);
+        let verifier = self.verifier.build(&provider)?;
+        let mut config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .expect("aws-lc-rs has TLS 1.3")
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
+            .with_no_client_auth();
+        config.alpn_protocols = self.alpn;
+        config.enable_early_data = true;
+        let crypto = QuicClientConfig::with_initial(Arc::new(config), initial_suite())
+            .expect("Initial packets use AES-128-GCM");
+        Ok(ClientConfig::new(Arc::new(crypto)))
+    }
+}
+
+/// A server's TLS in the making.
+#[derive(Debug)]
+pub struct ServerTls {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    cipher: Option<Cipher>,
+    alpn: Vec<Vec<u8>>,
+}
+
+impl ServerTls {
+    /// Accepts this cipher alone. Default: all three, in the client's order.
+    pub fn cipher(mut self, cipher: Cipher) -> Self {
+        self.cipher = Some(cipher);
+        self
+    }
+
+    /// Accepts these application protocols. Default: none, and clients that ask for one are
+    /// refused nothing.
+    pub fn alpn(mut self, protocols: &[&[u8]]) -> Self {
+        self.alpn = protocols.iter().map(|name| name.to_vec()).collect();
+        self
+    }
+
+    /// The configuration to accept with.
+    ///
+    /// # Errors
+    /// When the key is of an unknown kind or does not belong to the certificate.
+    pub fn config(self) -> Result<ServerConfig, rustls::Error> {
+        let mut config = rustls::ServerConfig::builder_with_provider(provider(self.cipher))
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .expect("aws-lc-rs has TLS 1.3")
+            .with_no_client_auth()
+            .with_single_cert(self.chain, self.key)?;
+        config.alpn_protocols = self.alpn;
+        // The only value but 0 that QUIC allows (RFC 9001 §4.6.1).
+        config.max_early_data_size = u32::MAX;
+        let crypto = QuicServerConfig::with_initial(Arc::new(config), initial_suite())
+            .expect("Initial packets use AES-128-GCM");
+        Ok(ServerConfig::with_crypto(Arc::new(crypto)))
+    }
+}
+
+/// What protects the packets after the handshake's first flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cipher {
+    /// AES-128-GCM with SHA-256: the fastest where the CPU has AES instructions.
+    Aes128,
+    /// AES-256-GCM with SHA-384.
+    Aes256,
+    /// ChaCha20-Poly1305 with SHA-256: the fastest without AES instructions.
+    ChaCha20,
+}
+
+impl Cipher {
+    const ALL: [(Self, &'static str, SupportedCipherSuite); 3] = [
+        (
+            Self::Aes128,
+            "aes128",
+            cipher_suite::TLS13_AES_128_GCM_SHA256,
+        ),
+        (
+            Self::Aes256,
+            "aes256",
+            cipher_suite::TLS13_AES_256_GCM_SHA384,
+        ),
+        (
+            Self::ChaCha20,
+            "chacha20",
+            cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
+        ),
+    ];
+
+    fn entry(self) -> &'static (Self, &'static str, SupportedCipherSuite) {
+        let found = Self::ALL.iter().find(|(cipher, ..)| *cipher == self);
+        found.expect("every cipher is listed")
+    }
+}
+
+impl fmt::Display for Cipher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.entry().1)
+    }
+}
+
+impl FromStr for Cipher {
+    type Err = units::ParseError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.iter().find(|(_, name, _)| *name == text);
+        found
+            .map(|(cipher, ..)| *cipher)
+            .ok_or_else(|| units::ParseError::new(text, "`aes128`, `aes256` or `chacha20`"))
+    }
+}
+
+/// TLS could not be set up.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    /// A self-signed certificate could not be made.
+    #[error("self-signed certificate: {0}")]
+    SelfSigned(#[source] rcgen::Error),
+    /// The file of authorities cannot be read.
+    #[error("expected certificates in PEM: {0}")]
+    Pem(String),
+    /// An authority cannot be used.
+    #[error("authority: {0}")]
+    Verifier(#[from] VerifierBuilderError),
+    /// rustls refused a certificate.
+    #[error(transparent)]
+    Rustls(#[from] rustls::Error),
+}
+
+/// A number from the operating system's randomness.
+pub(crate) fn random_u64() -> u64 {
+    let mut bytes = [0; 8];
+    let random = aws_lc_rs::default_provider().secure_random;
+    random.fill(&mut bytes).expect("aws-lc has randomness");
+    u64::from_ne_bytes(bytes)
+}
+
+#[derive(Debug, Clone)]
+enum Verifier {
+    Nothing,
+    Fingerprint([u8; 32]),
+    Authorities(RootCertStore),
+}
+
+impl Verifier {
+    fn build(
+        self,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
+        let pinned = match self {
+            Self::Nothing => None,
+            Self::Fingerprint(fingerprint) => Some(fingerprint),
+            Self::Authorities(roots) => {
+                let builder = WebPkiServerVerifier::builder_with_provider(
+                    Arc::new(roots),
+                    Arc::clone(provider),
+                );
+                return Ok(builder.build()?);
+            }
+        };
+        Ok(Arc::new(Unchained {
+            pinned,
+            provider: Arc::clone(provider),
+        }))
+    }
+}
+
+/// Judges a certificate without a chain of trust: by its fingerprint or not at all. That the
+/// server holds the certificate's key is checked in either case.
+#[derive(Debug)]
+struct Unchained {
+    pinned: Option<[u8; 32]>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Unchained {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match self.pinned {
+            Some(pinned) if pinned != fingerprint(end_entity) => {
+                Err(CertificateError::ApplicationVerificationFailure.into())
+            }
+            _ => Ok(ServerCertVerified::assertion()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        unreachable!("QUIC speaks TLS 1.3 only")
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, cert, dss, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
+
+/// aws-lc-rs, with one cipher alone if one was chosen.
+fn provider(cipher: Option<Cipher>) -> Arc<CryptoProvider> {
+    let mut provider = aws_lc_rs::default_provider();
+    if let Some(cipher) = cipher {
+        provider.cipher_suites = vec![cipher.entry().2];
+    }
+    Arc::new(provider)
+}
+
+/// Initial packets are protected by AES-128-GCM whatever is negotiated (RFC 9001 §5.2).
+fn initial_suite() -> rustls::quic::Suite {
+    let suite = aes_128_gcm().quic_suite();
+    suite.expect("AES-128-GCM has a QUIC suite")
+}
+
+/// TLS_AES_128_GCM_SHA256.
+fn aes_128_gcm() -> &'static Tls13CipherSuite {
+    let suite = cipher_suite::TLS13_AES_128_GCM_SHA256.tls13();
+    suite.expect("a TLS 1.3 suite by its name")
+}
