@@ -33,8 +33,8 @@ use crate::stats::ConnectionStats;
 use crate::tls::{self, Cipher};
 pub use application::Load;
 use cc_core::{ControllerChoice, Observer, Snapshot};
-use host::Host;
 pub use host::Departure;
+use host::Host;
 use link_sim::sim::{LinkId, NodeId, Simulator};
 use link_sim::{LinkSpec, LinkStats, SpecError};
 use quinn_proto::ConnectionError;
@@ -95,8 +95,7 @@ impl Pair {
         let mut sim = Simulator::new(config.seed);
         let server = sim.add_node(Host::server(accepting, config.seed));
         let client = sim.add_node(Host::client(&connecting, server, config.seed));
-        let (link, return_link) =
-            sim.connect(client, server, &config.link, &config.return_link)?;
+        let (link, return_link) = sim.connect(client, server, &config.link, &config.return_link)?;
         Ok(Self {
             sim,
             client,

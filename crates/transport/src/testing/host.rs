@@ -250,7 +250,7 @@ impl Node for Host {
         match event {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
                 if let Some(connection) = &mut self.connection {
-            let driver = &mut connection.1;
+                    let driver = &mut connection.1;
                     driver.handle_event(instant, event);
                     self.is_stale = true;
                 }
