@@ -323,4 +323,4 @@ delegated_setters! { ServerConfig:
 }
 
 /// What a connection gets that asks for nothing.
-const DEFAULT_CONTROLLER: &str = "new_reno";
+const DEFAULT_CONTROLLER: &str = "cubic";
