@@ -22,6 +22,7 @@ bench *ARGS:
 sim-seed SEED *ARGS:
     PACELINE_SEED={{SEED}} cargo test --workspace {{ARGS}}
 
-# Real netem between network namespaces: `just netem "delay 20ms rate 100mbit" ping -c 3 10.77.2.2`.
+# Real netem between network namespaces: `just netem "delay 20ms rate 100mbit" ping -c 3 10.77.0.2`.
+[positional-arguments]
 netem LINK +COMMAND:
-    netem-scripts/run.sh "{{LINK}}" -- {{COMMAND}}
+    link=$1; shift; netem-scripts/run.sh "$link" -- "$@"

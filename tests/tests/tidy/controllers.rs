@@ -6,35 +6,37 @@ use crate::syntax::{is_for_tests, parse};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-/// A module that implements `Controller` for a type of its own is a controller. Neither it nor
-/// its child modules name another controller's module or type; their tests may.
+/// A module with a constant of type `ControllerSpec` is a controller. Neither it nor its child
+/// modules name another one, under its own path or under the crate root's; their tests may.
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     let sources: Vec<Source<'_>> = files.iter().filter_map(Source::read).collect();
-    let controllers: Vec<Controller> = sources.iter().flat_map(Source::controllers).collect();
+    let controllers: Vec<Module> = sources.iter().filter_map(Source::controller).collect();
+    let exports: Vec<Import> = sources
+        .iter()
+        .filter(|source| source.module.is_empty())
+        .flat_map(|root| imports(&root.tree))
+        .collect();
     sources
         .iter()
-        .flat_map(|source| source.findings(&controllers))
+        .flat_map(|source| source.findings(&controllers, &exports))
         .collect()
 }
 
 /// The modules that [`check`] takes for controllers, as `a::b`.
 pub(crate) fn modules(files: &[SourceFile]) -> Vec<String> {
     let sources = files.iter().filter_map(Source::read);
-    let controllers = sources.flat_map(|source| source.controllers());
-    controllers.map(|found| found.module.join("::")).collect()
+    let controllers = sources.filter_map(|source| source.controller());
+    controllers.map(|module| module.join("::")).collect()
 }
+
+/// A path below the crate's root.
+type Module = Vec<String>;
 
 /// A file of cc-core's library that is not test code.
 struct Source<'a> {
     file: &'a SourceFile,
-    module: Vec<String>,
+    module: Module,
     tree: syn::File,
-}
-
-/// A controller's module, from the crate's root, and the type it exports.
-struct Controller {
-    module: Vec<String>,
-    name: String,
 }
 
 impl<'a> Source<'a> {
@@ -52,101 +54,104 @@ impl<'a> Source<'a> {
         })
     }
 
-    fn controllers(&self) -> Vec<Controller> {
-        let own_types: Vec<&syn::Ident> = self.tree.items.iter().filter_map(type_name).collect();
-        let implementors = self.tree.items.iter().filter_map(implementor);
-        implementors
-            .filter(|name| own_types.contains(name))
-            .map(|name| Controller {
-                module: self.module.clone(),
-                name: name.to_string(),
-            })
-            .collect()
+    fn controller(&self) -> Option<Module> {
+        let is_one = self.tree.items.iter().any(is_spec);
+        is_one.then(|| self.module.clone())
     }
 
-    fn findings(&self, controllers: &[Controller]) -> Vec<Finding> {
-        let belongs_to = |controller: &Controller| self.module.starts_with(&controller.module);
-        if !controllers.iter().any(belongs_to) {
+    fn findings(&self, controllers: &[Module], exports: &[Import]) -> Vec<Finding> {
+        let is_own = |controller: &&Module| self.module.starts_with(controller);
+        if !controllers.iter().any(|controller| is_own(&controller)) {
             return Vec::new();
         }
-        let mut paths = Paths {
-            module: &self.module,
-            found: Vec::new(),
-        };
-        paths.visit_file(&self.tree);
-        let others: Vec<&Controller> = controllers.iter().filter(|c| !belongs_to(c)).collect();
-        let found = paths.found.iter();
-        found
-            .filter_map(|(path, line)| {
-                let other = others
-                    .iter()
-                    .find(|other| path.starts_with(&other.module) || path.contains(&other.name))?;
-                Some(Finding {
+        let mut findings = Vec::new();
+        for (path, line) in paths(&self.tree) {
+            let Some(path) = absolute(&self.module, &path) else {
+                continue;
+            };
+            let path = exported(exports, path);
+            let named = |controller: &&Module| path.starts_with(controller);
+            if let Some(other) = controllers.iter().find(|c| named(c) && !is_own(c)) {
+                findings.push(Finding {
                     path: self.file.path.clone(),
-                    line: *line,
+                    line,
                     rule: format!(
                         "controllers do not import each other, `{}` is another one",
-                        other.module.join("::")
+                        other.join("::")
                     ),
                     remedy: "move what both need to a module that is no controller",
-                })
-            })
-            .collect()
-    }
-}
-
-fn type_name(item: &syn::Item) -> Option<&syn::Ident> {
-    match item {
-        syn::Item::Struct(item) => Some(&item.ident),
-        syn::Item::Enum(item) => Some(&item.ident),
-        _ => None,
-    }
-}
-
-/// The type for which this item implements `Controller`.
-fn implementor(item: &syn::Item) -> Option<&syn::Ident> {
-    let syn::Item::Impl(item) = item else {
-        return None;
-    };
-    let (_, path, _) = item.trait_.as_ref()?;
-    let syn::Type::Path(implementor) = item.self_ty.as_ref() else {
-        return None;
-    };
-    let is_controller = path.segments.last()?.ident == TRAIT;
-    implementor.path.get_ident().filter(|_| is_controller)
-}
-
-/// Every path of this crate that a file names, from the crate's root, with its line.
-struct Paths<'a> {
-    module: &'a [String],
-    found: Vec<(Vec<String>, usize)>,
-}
-
-impl Paths<'_> {
-    fn record(&mut self, segments: &[String], line: usize) {
-        if let Some(path) = absolute(self.module, segments) {
-            self.found.push((path, line));
-        }
-    }
-
-    fn use_tree(&mut self, prefix: &[String], tree: &syn::UseTree) {
-        let joined = |ident: &syn::Ident| [prefix, &[ident.to_string()]].concat();
-        let line = tree.span().start().line;
-        match tree {
-            syn::UseTree::Path(path) => self.use_tree(&joined(&path.ident), &path.tree),
-            syn::UseTree::Name(name) => self.record(&joined(&name.ident), line),
-            syn::UseTree::Rename(rename) => self.record(&joined(&rename.ident), line),
-            syn::UseTree::Glob(_) => self.record(prefix, line),
-            syn::UseTree::Group(group) => {
-                for item in &group.items {
-                    self.use_tree(prefix, item);
-                }
+                });
             }
         }
+        findings
     }
 }
 
-impl<'ast> Visit<'ast> for Paths<'_> {
+fn is_spec(item: &syn::Item) -> bool {
+    let syn::Item::Const(constant) = item else {
+        return false;
+    };
+    let syn::Type::Path(of) = constant.ty.as_ref() else {
+        return false;
+    };
+    let last = of.path.segments.last();
+    last.is_some_and(|segment| segment.ident == SPEC)
+}
+
+/// What one `use` brings in: the path as it is written, and the name that it gets here.
+struct Import {
+    path: Vec<String>,
+    name: String,
+    line: usize,
+}
+
+/// Every import outside test modules, one by one.
+fn imports(tree: &syn::File) -> Vec<Import> {
+    let mut named = Named::default();
+    named.visit_file(tree);
+    named.imports
+}
+
+/// Every path outside test modules as it is written, imports included, with its line.
+fn paths(tree: &syn::File) -> Vec<(Vec<String>, usize)> {
+    let mut named = Named::default();
+    named.visit_file(tree);
+    let imports = named.imports.into_iter();
+    let mut paths = named.paths;
+    paths.extend(imports.map(|import| (import.path, import.line)));
+    paths
+}
+
+#[derive(Default)]
+struct Named {
+    imports: Vec<Import>,
+    paths: Vec<(Vec<String>, usize)>,
+}
+
+impl Named {
+    fn use_tree(&mut self, prefix: &[String], tree: &syn::UseTree) {
+        let joined = |ident: &syn::Ident| [prefix, &[ident.to_string()]].concat();
+        let (path, name) = match tree {
+            syn::UseTree::Path(path) => return self.use_tree(&joined(&path.ident), &path.tree),
+            syn::UseTree::Group(group) => {
+                return group
+                    .items
+                    .iter()
+                    .for_each(|item| self.use_tree(prefix, item));
+            }
+            syn::UseTree::Name(name) => (joined(&name.ident), name.ident.to_string()),
+            syn::UseTree::Rename(name) => (joined(&name.ident), name.rename.to_string()),
+            syn::UseTree::Glob(_) => (prefix.to_owned(), String::new()),
+        };
+        self.imports.push(Import {
+            path,
+            name,
+            line: tree.span().start().line,
+        });
+    }
+}
+
+impl<'ast> Visit<'ast> for Named {
     fn visit_item_mod(&mut self, node: &'ast syn::ItemMod) {
         if !is_for_tests(&node.attrs) {
             visit::visit_item_mod(self, node);
@@ -158,14 +163,18 @@ impl<'ast> Visit<'ast> for Paths<'_> {
     }
 
     fn visit_path(&mut self, node: &'ast syn::Path) {
-        let segments: Vec<String> = node.segments.iter().map(|s| s.ident.to_string()).collect();
-        self.record(&segments, node.span().start().line);
+        let segments = node
+            .segments
+            .iter()
+            .map(|segment| segment.ident.to_string());
+        let line = node.span().start().line;
+        self.paths.push((segments.collect(), line));
         visit::visit_path(self, node);
     }
 }
 
 /// The path from the crate's root; `None` when it is not written relative to this crate.
-fn absolute(module: &[String], segments: &[String]) -> Option<Vec<String>> {
+fn absolute(module: &[String], segments: &[String]) -> Option<Module> {
     let (first, rest) = segments.split_first()?;
     let base = match first.as_str() {
         "crate" => &[],
@@ -181,8 +190,19 @@ fn absolute(module: &[String], segments: &[String]) -> Option<Vec<String>> {
     Some([base, &rest[ups..]].concat())
 }
 
+/// The path behind a name that the crate's root exports, or the path itself.
+fn exported(exports: &[Import], path: Module) -> Module {
+    let export = exports
+        .iter()
+        .find(|export| path.first() == Some(&export.name));
+    match export {
+        Some(export) => absolute(&[], &export.path).unwrap_or_else(|| export.path.clone()),
+        None => path,
+    }
+}
+
 const LIBRARY: &str = "crates/cc-core/src/";
-const TRAIT: &str = "Controller";
+const SPEC: &str = "ControllerSpec";
 
 #[cfg(test)]
 mod tests {
@@ -190,18 +210,20 @@ mod tests {
 
     /// The lines found in `bbr/drain.rs` with this text, beside a Cubic and a Bbr.
     fn lines_found(text: &str) -> Vec<usize> {
-        let controller = |name| format!("struct {name};\nimpl Controller for {name} {{}}\n");
+        let controller = "pub(crate) const SPEC: registry::ControllerSpec = x();\n";
+        let registry = "use crate::{bbr::Bbr, cubic::Cubic};\n";
         let files = [
-            ("crates/cc-core/src/lib.rs", "pub use cubic::Cubic;\n"),
-            ("crates/cc-core/src/cubic.rs", &controller("Cubic")),
-            ("crates/cc-core/src/bbr.rs", &controller("Bbr")),
-            ("crates/cc-core/src/bbr/drain.rs", text),
             (
-                "crates/cc-core/src/registry.rs",
-                "use crate::{bbr::Bbr, cubic::Cubic};\n",
+                "crates/cc-core/src/lib.rs",
+                "pub use self::cubic::Cubic as Curve;\n",
             ),
+            ("crates/cc-core/src/cubic.rs", controller),
+            ("crates/cc-core/src/bbr.rs", controller),
+            ("crates/cc-core/src/bbr/drain.rs", text),
+            ("crates/cc-core/src/registry.rs", registry),
         ];
         let files = files.map(|(path, text)| SourceFile::sample(path, text));
+        assert_eq!(modules(&files), ["cubic", "bbr"]);
         let findings = check(&files);
         assert!(findings.iter().all(|f| f.path.ends_with("bbr/drain.rs")));
         findings.into_iter().map(|finding| finding.line).collect()
@@ -213,7 +235,7 @@ mod tests {
         assert_eq!(lines_found("use crate::{\n    cubic::Cubic,\n};\n"), [2]);
         assert_eq!(lines_found("use super::super::cubic::*;\n"), [1]);
         assert_eq!(lines_found("fn f() {\n    crate::cubic::g();\n}\n"), [2]);
-        assert_eq!(lines_found("use crate::Cubic as C;\n"), [1]);
+        assert_eq!(lines_found("use crate::Curve as C;\n"), [1]);
     }
 
     #[test]

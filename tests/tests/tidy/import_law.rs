@@ -26,60 +26,75 @@ struct Rule {
     package: &'static str,
     /// Packages of this workspace.
     may_use: &'static [&'static str],
-    /// One more package of this workspace, optional, and the only feature that may turn it on.
-    behind_feature: Option<(&'static str, &'static str)>,
+    /// One more package of this workspace, optional.
+    gated: Option<(&'static str, Gate)>,
     foreign: Foreign,
+}
+
+/// The only feature that may turn an optional dependency on.
+struct Gate {
+    feature: &'static str,
+    may_be_default: bool,
 }
 
 /// Dependencies from outside this workspace.
 enum Foreign {
     Any,
     None,
-    /// Optional ones, turned on by this feature alone.
-    Behind(&'static str),
+    /// Optional ones.
+    Behind(Gate),
 }
 
 const LAW: [Rule; 7] = [
     Rule {
         package: "units",
         may_use: &[],
-        behind_feature: None,
+        gated: None,
         foreign: Foreign::None,
     },
     Rule {
         package: "cc-core",
         may_use: &["units"],
-        behind_feature: None,
+        gated: None,
         foreign: Foreign::None,
     },
     Rule {
         package: "link-sim",
         may_use: &["units"],
-        behind_feature: None,
-        foreign: Foreign::Behind("relay"),
+        gated: None,
+        foreign: Foreign::Behind(Gate {
+            feature: "relay",
+            may_be_default: true,
+        }),
     },
     Rule {
         package: "transport",
         may_use: &["units", "cc-core"],
-        behind_feature: Some(("link-sim", "testing")),
+        gated: Some((
+            "link-sim",
+            Gate {
+                feature: "testing",
+                may_be_default: false,
+            },
+        )),
         foreign: Foreign::Any,
     },
     Rule {
         package: "bench-kit",
         may_use: &["units", "cc-core", "link-sim", "transport"],
-        behind_feature: None,
+        gated: None,
         foreign: Foreign::Any,
     },
     Rule {
         package: "bench-server",
         may_use: &["bench-kit"],
-        behind_feature: None,
+        gated: None,
         foreign: Foreign::Any,
     },
     Rule {
         package: "bench-client",
         may_use: &["bench-kit"],
-        behind_feature: None,
+        gated: None,
         foreign: Foreign::Any,
     },
 ];
@@ -142,11 +157,9 @@ impl<'a> Manifest<'a> {
     fn judge(&self, rule: &Rule, dependency: &Dependency) -> Option<Finding> {
         let name = dependency.name.as_str();
         if LAW.iter().any(|other| other.package == name) {
-            return match rule.behind_feature {
+            return match &rule.gated {
                 _ if rule.may_use.contains(&name) => None,
-                Some((optional, feature)) if optional == name => {
-                    self.not_behind(dependency, feature)
-                }
+                Some((optional, gate)) if *optional == name => self.not_behind(dependency, gate),
                 _ => Some(self.refuse(
                     name,
                     format!("`{}` never depends on `{name}`", self.name),
@@ -154,9 +167,9 @@ impl<'a> Manifest<'a> {
                 )),
             };
         }
-        match rule.foreign {
+        match &rule.foreign {
             Foreign::Any => None,
-            Foreign::Behind(feature) => self.not_behind(dependency, feature),
+            Foreign::Behind(gate) => self.not_behind(dependency, gate),
             Foreign::None => Some(self.refuse(
                 name,
                 format!(
@@ -168,20 +181,21 @@ impl<'a> Manifest<'a> {
         }
     }
 
-    /// A finding unless `feature`, and nothing else, turns this dependency on.
-    fn not_behind(&self, dependency: &Dependency, feature: &str) -> Option<Finding> {
-        let name = dependency.name.as_str();
+    /// A finding unless the gate's feature, and nothing else, turns this dependency on.
+    fn not_behind(&self, dependency: &Dependency, gate: &Gate) -> Option<Finding> {
+        let (name, feature) = (dependency.name.as_str(), gate.feature);
+        let activators = [format!("dep:{name}"), format!("{name}/"), name.to_owned()];
+        let is_activator =
+            |feature: &str| activators.iter().any(|item| self.turns_on(feature, item));
+        let is_alone = self
+            .features
+            .keys()
+            .all(|other| other == feature || !is_activator(other));
         let is_default = self.turns_on("default", feature);
-        let mut activators = self.features.keys();
-        let is_alone = activators.all(|other| {
-            other == feature
-                || ![format!("dep:{name}"), format!("{name}/"), name.to_owned()]
-                    .iter()
-                    .any(|item| self.turns_on(other, item))
-        });
-        let is_named = self.turns_on(feature, &format!("dep:{name}"));
-        let holds = dependency.is_optional && is_alone && is_named;
-        let holds = holds && !(is_default && feature == "testing");
+        let holds = dependency.is_optional
+            && self.turns_on(feature, &activators[0])
+            && is_alone
+            && (gate.may_be_default || !is_default);
         (!holds).then(|| {
             self.refuse(
                 name,
@@ -265,7 +279,7 @@ fn reaches(from: &str, to: &str) -> bool {
     let Some(rule) = LAW.iter().find(|rule| rule.package == from) else {
         return false;
     };
-    let gated = rule.behind_feature.map(|(package, _)| package);
+    let gated = rule.gated.as_ref().map(|(package, _)| *package);
     let mut next = rule.may_use.iter().copied().chain(gated);
     next.any(|package| reaches(package, to))
 }
