@@ -1,3 +1,4 @@
 //! Support for the whole-system tests.
 
 pub mod sim;
+pub mod watch;
