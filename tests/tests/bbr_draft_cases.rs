@@ -26,7 +26,7 @@ fn link(rate: &str, one_way: Duration, queue: &str) -> Scenario {
 
 /// What a link of this rate delivers of payload.
 fn payload_rate(rate: &str) -> Bandwidth {
-    rate.parse::<Bandwidth>().unwrap() * Gain::new(1_472, 1_514)
+    rate.parse::<Bandwidth>().expect("a rate") * Gain::new(1_472, 1_514)
 }
 
 /// When a run first entered `state` at or after `from`.
@@ -474,7 +474,8 @@ fn assert_undone(outcome: &Outcome, acks: &[Seen]) {
     assert!(flow.packets_lost > 0);
     assert_eq!(flow.packets_spuriously_lost, flow.packets_lost);
     let names = flow.state_names();
-    let up = names.iter().position(|name| *name == "ProbeBW_UP").unwrap();
+    let up = names.iter().position(|name| *name == "ProbeBW_UP");
+    let up = up.expect("a probe began");
     let after: Vec<_> = names[up + 1..]
         .iter()
         .filter(|name| **name != "ProbeBW_CRUISE")
@@ -486,7 +487,7 @@ fn assert_undone(outcome: &Outcome, acks: &[Seen]) {
         .iter()
         .filter(|ack| ack.state() == "ProbeBW_UP" && ack.before == "ProbeBW_REFILL")
         .nth(1)
-        .unwrap();
+        .expect("the probe began again");
     assert_eq!(again.after.inflight_longterm, None);
     assert_eq!(again.after.inflight_shortterm, None);
     let first = transition(acks, "ProbeBW_REFILL", "ProbeBW_UP");

@@ -11,7 +11,7 @@ pub(super) struct DataRate {
     /// Delivery rates by ProbeBW cycle: `max_bw_filter`.
     filter: WindowedMax<Bandwidth, MAX_BW_CYCLES>,
     /// Virtual time of the filter: `cycle_count`.
-    cycle: u64,
+    pub(super) cycle: u64,
     /// Bound learned from loss since the last probe: `bw_shortterm`; [`Bandwidth::MAX`] is none.
     pub(super) shortterm: Bandwidth,
 }

@@ -400,6 +400,33 @@ fn probe_rtt_holds_half_a_bdp_for_200_ms_and_a_round_and_returns_to_cruising() {
 }
 
 #[test]
+fn the_filter_of_max_bw_ages_once_per_cycle_and_not_once_per_round() {
+    let mut bench = Bench::cruising();
+    bench.path.inflight = BDP / 2;
+    let began_at = bench.bbr.rate.cycle;
+    let (mut cycles, mut rounds) = (0, 0);
+    let mut was_limited = false;
+    while bench.path.now < Timestamp::from_millis(60_000) {
+        let was_up = bench.state() == "ProbeBW_UP";
+        let is_limited = bench.bbr.is_self_limited();
+        // What left in the round before is acknowledged in this one.
+        bench.round_with(mbit(100), |told| {
+            told.is_app_limited = is_limited || was_limited
+        });
+        was_limited = is_limited;
+        cycles += u64::from(was_up && bench.state() == "ProbeBW_DOWN");
+        rounds += 1;
+    }
+    assert!(cycles > 10 && rounds > 500, "{cycles} {rounds}");
+    let advances = bench.bbr.rate.cycle - began_at;
+    // The newest probe's feedback may still be under way.
+    assert!(
+        advances <= cycles && advances + 1 >= cycles,
+        "{advances} of {cycles}"
+    );
+}
+
+#[test]
 fn a_minimal_window_above_half_a_bdp_does_not_wedge_probe_rtt() {
     let mut bench = Bench::new();
     let slow = Bandwidth::from_bytes_per_sec(12_000);
