@@ -4,9 +4,11 @@
 //! |---|---|
 //! | [`result`] | the JSON contract |
 //! | [`stats`] | the order of the rounds, and what their differences mean |
+//! | [`table`] | what a terminal shows |
 
 pub mod result;
 pub mod stats;
+pub mod table;
 
 #[cfg(test)]
 mod fixtures;

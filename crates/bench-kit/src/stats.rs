@@ -16,8 +16,10 @@
 
 mod bootstrap;
 mod schedule;
+mod verdict;
 
 pub use schedule::{Schedule, Slot};
+pub use verdict::verdict;
 
 use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Round, Summary};
 use bootstrap::{Estimate, estimate};

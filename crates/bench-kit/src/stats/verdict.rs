@@ -1,0 +1,169 @@
+use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Variant};
+use crate::table::significant;
+
+/// What the test says about goodput and about the delay under load, in one sentence for people.
+///
+/// > bbr3 has 4.41 times the goodput of cubic (95 % interval 3.18 to 5.41); the p95 RTT
+/// > of bbr3 is 12 % lower (8.1 % to 15 %), over 3 pairs of rounds.
+pub fn verdict(result: &AbResult) -> String {
+    let Some((a, b)) = names(result) else {
+        return "There is only one variant, so nothing was compared.".to_owned();
+    };
+    let Some(goodput) = result.comparison.get(&Metric::GoodputBitsPerSecond) else {
+        return format!("No pair of rounds of {a} and {b} succeeded, so nothing was compared.");
+    };
+    let delay = match result.comparison.get(&Metric::RttMsP95) {
+        Some(delay) => format!("; {}", delay_clause(delay, &b)),
+        None => String::new(),
+    };
+    let pairs = match goodput.pairs {
+        1 => "a single pair of rounds".to_owned(),
+        n => format!("{n} pairs of rounds"),
+    };
+    format!("{}{delay}, over {pairs}.", goodput_clause(goodput, &a, &b))
+}
+
+/// How the variants are called: by their controllers, or where these are the same by their names.
+fn names(result: &AbResult) -> Option<(String, String)> {
+    let (a, b) = result.pair()?;
+    let name = |variant: &Variant| {
+        if a.cc == b.cc {
+            format!("{} ({})", variant.name, variant.cc)
+        } else {
+            variant.cc.clone()
+        }
+    };
+    Some((name(a), name(b)))
+}
+
+fn goodput_clause(goodput: &Comparison, a: &str, b: &str) -> String {
+    match Effect::of(goodput) {
+        Effect::Unknown(None) => format!("No telling the goodput of {b} from {a}'s"),
+        Effect::Unknown(Some(ratio)) => format!(
+            "Too few rounds to tell the goodput of {b} from {a}'s ({})",
+            ratio.ratio()
+        ),
+        Effect::Same(within) => format!("{b} and {a} have the same goodput{within}"),
+        Effect::Times(ratio) => format!(
+            "{b} has {} times the goodput of {a} (95 % interval {} to {})",
+            significant(ratio.centre),
+            significant(ratio.low),
+            significant(ratio.high)
+        ),
+        Effect::Percent(ratio) => format!(
+            "{b} has {} {} goodput than {a} (95 % interval {})",
+            percent(ratio.centre),
+            if ratio.centre > 1.0 { "more" } else { "less" },
+            ratio.percent_range()
+        ),
+    }
+}
+
+fn delay_clause(delay: &Comparison, b: &str) -> String {
+    let subject = format!("the p95 RTT of {b}");
+    match Effect::of(delay) {
+        Effect::Unknown(None) => format!("{subject} cannot be told apart"),
+        Effect::Unknown(Some(ratio)) => {
+            format!("{subject} cannot be told apart ({})", ratio.ratio())
+        }
+        Effect::Same(within) => format!("{subject} is the same{within}"),
+        Effect::Times(ratio) => format!(
+            "{subject} is {} times as high ({} to {})",
+            significant(ratio.centre),
+            significant(ratio.low),
+            significant(ratio.high)
+        ),
+        Effect::Percent(ratio) => format!(
+            "{subject} is {} {} ({})",
+            percent(ratio.centre),
+            if ratio.centre > 1.0 {
+                "higher"
+            } else {
+                "lower"
+            },
+            ratio.percent_range()
+        ),
+    }
+}
+
+/// How a ratio is best said.
+enum Effect {
+    /// Too few rounds; the ratio and its interval where there are any.
+    Unknown(Option<Ratio>),
+    /// The whole interval is close to one: the words that say how close.
+    Same(String),
+    /// From twice up, or below half.
+    Times(Ratio),
+    /// Between these.
+    Percent(Ratio),
+}
+
+impl Effect {
+    fn of(comparison: &Comparison) -> Self {
+        let Some(ratio) = Ratio::of(comparison) else {
+            return Self::Unknown(None);
+        };
+        let farthest = (ratio.low - 1.0).abs().max((ratio.high - 1.0).abs());
+        let enough = comparison.pairs as usize >= super::MIN_PAIRS;
+        match comparison.decision {
+            Decision::TooFewRounds if enough && farthest <= EQUAL => {
+                Self::Same(if farthest == 0.0 {
+                    String::new()
+                } else {
+                    format!(" within {}", percent(1.0 + farthest))
+                })
+            }
+            Decision::TooFewRounds => Self::Unknown(Some(ratio)),
+            _ if ratio.centre >= 2.0 || ratio.centre <= 0.5 => Self::Times(ratio),
+            _ => Self::Percent(ratio),
+        }
+    }
+}
+
+struct Ratio {
+    centre: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Ratio {
+    fn of(comparison: &Comparison) -> Option<Self> {
+        Some(Self {
+            centre: comparison.ratio_b_over_a?.get(),
+            low: comparison.low?.get(),
+            high: comparison.high.map(Finite::get)?,
+        })
+    }
+
+    fn ratio(&self) -> String {
+        format!(
+            "ratio {}, 95 % interval {} to {}",
+            significant(self.centre),
+            significant(self.low),
+            significant(self.high)
+        )
+    }
+
+    /// The interval as distances from one, the nearer end first.
+    fn percent_range(&self) -> String {
+        let (near, far) = if self.centre > 1.0 {
+            (self.low, self.high)
+        } else {
+            (self.high, self.low)
+        };
+        format!("{} to {}", percent(near), percent(far))
+    }
+}
+
+/// The distance of a ratio from one: 1.123 is `12 %`, as is 0.877.
+fn percent(ratio: f64) -> String {
+    let percent = (ratio - 1.0).abs() * 100.0;
+    if percent < 9.95 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.0} %")
+    }
+}
+
+/// An interval that stays this close to a ratio of one says "the same" to a user.
+const EQUAL: f64 = 0.05;

@@ -1,0 +1,17 @@
+//! What the programs print: iperf3's rows with a congestion controller's figures behind them, and
+//! the table of an A/B test.
+//!
+//! Functions from results to text; nothing here writes to a terminal.
+
+mod ab;
+mod rows;
+mod scale;
+mod unit;
+
+pub use ab::ab_table;
+pub use rows::{Columns, end_block, interval_header, interval_row};
+pub use scale::{Scale, significant};
+pub use unit::{Unit, amount};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+use super::{Scale, significant};
+use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Summary};
+use crate::stats::verdict;
+use std::fmt::Write as _;
+
+/// The result of an A/B test in 80 columns: a row per metric with each side's median and its
+/// interval, their ratio, and the verdict below. Ends with a newline.
+pub fn ab_table(result: &AbResult) -> String {
+    let mut table = String::new();
+    if let Some((a, b)) = result.pair() {
+        head(&mut table, [&a.name, &b.name], [&a.cc, &b.cc]);
+        for metric in Metric::ALL {
+            let sides = [a.summary.get(&metric), b.summary.get(&metric)];
+            if sides != [None, None] {
+                row(&mut table, metric, sides, result.comparison.get(&metric));
+            }
+        }
+        table.push_str(LEGEND);
+    }
+    for line in wrap(&verdict(result), WIDTH) {
+        table.push_str(&line);
+        table.push('\n');
+    }
+    for failure in failures(result) {
+        table.push_str(&failure);
+        table.push('\n');
+    }
+    table
+}
+
+fn head(table: &mut String, names: [&str; 2], controllers: [&str; 2]) {
+    let title = |side: usize| {
+        let title = format!("{}: {}", names[side], controllers[side]);
+        title.chars().take(CELL).collect::<String>()
+    };
+    line(
+        table,
+        &["", &title(0), &title(1), "b / a"].map(str::to_owned),
+        "",
+    );
+    let cell = "median 95 % interval".to_owned();
+    let ratio = " ratio 95 % interval".to_owned();
+    line(table, &[String::new(), cell.clone(), cell, ratio], "");
+}
+
+fn row(
+    table: &mut String,
+    metric: Metric,
+    sides: [Option<&Summary>; 2],
+    comparison: Option<&Comparison>,
+) {
+    let largest = sides.into_iter().flatten().map(|side| side.median.get());
+    let scale = Scale::of(metric, largest.fold(0.0, f64::max));
+    let label = format!("{} {}", metric.label(), scale.unit);
+    let side = |summary: Option<&Summary>| match summary {
+        Some(side) => cell(side.median, side.low, side.high, |v| scale.show(v)),
+        None => String::new(),
+    };
+    let ratio = comparison.and_then(|comparison| {
+        let ratio = comparison.ratio_b_over_a?;
+        Some(cell(ratio, comparison.low, comparison.high, significant))
+    });
+    line(
+        table,
+        &[
+            label,
+            side(sides[0]),
+            side(sides[1]),
+            ratio.unwrap_or_default(),
+        ],
+        comparison.map_or("", |comparison| mark(metric, comparison.decision)),
+    );
+}
+
+fn cell(
+    centre: Finite,
+    low: Option<Finite>,
+    high: Option<Finite>,
+    show: impl Fn(f64) -> String,
+) -> String {
+    let interval = match (low, high) {
+        (Some(low), Some(high)) => format!("{}–{}", show(low.get()), show(high.get())),
+        _ => String::new(),
+    };
+    format!("{:>6} {interval}", show(centre.get()))
+}
+
+fn mark(metric: Metric, decision: Decision) -> &'static str {
+    let better = match decision {
+        Decision::TooFewRounds => return "?",
+        Decision::BHigher => metric.higher_is_better(),
+        Decision::BLower => !metric.higher_is_better(),
+    };
+    if better { "+" } else { "-" }
+}
+
+fn line(table: &mut String, cells: &[String; 4], mark: &str) {
+    let [label, a, b, ratio] = cells;
+    let text = format!("{label:<LABEL$}{a:<CELL$} {b:<CELL$} {ratio:<CELL$} {mark}");
+    writeln!(table, "{}", text.trim_end()).expect("a String takes everything");
+}
+
+fn failures(result: &AbResult) -> Vec<String> {
+    let rounds = result.variants.iter().flat_map(|variant| {
+        variant.rounds.iter().filter_map(move |round| {
+            let error = round.error.as_ref()?;
+            Some(format!(
+                "{} ({}), block {}, failed and is left out: {error}",
+                variant.name, variant.cc, round.block
+            ))
+        })
+    });
+    let whole = result
+        .error
+        .iter()
+        .map(|error| format!("The test is incomplete: {error}"));
+    rounds.chain(whole).collect()
+}
+
+/// Breaks `text` at spaces into lines of at most `width` characters.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+const WIDTH: usize = 80;
+/// The longest label with its unit is `CPU receiver s/GB`.
+const LABEL: usize = 18;
+/// `123456 123456–123456`.
+const CELL: usize = 19;
+const LEGEND: &str = "+ b is better   - b is worse   ? too few rounds to tell\n\n";

@@ -1,0 +1,129 @@
+use super::unit::{Unit, amount, short_rate};
+use crate::result::iperf::{End, Row};
+use std::fmt::Write as _;
+
+/// Which columns follow iperf3's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Columns {
+    /// RTT and pacing rate: 80 characters.
+    Narrow,
+    /// The controller's state as well: 95 characters and more.
+    Wide,
+}
+
+impl Columns {
+    /// What fits into a terminal of this many characters.
+    pub fn fitting(width: usize) -> Self {
+        if width < WIDE {
+            Self::Narrow
+        } else {
+            Self::Wide
+        }
+    }
+}
+
+/// The head of the interval rows.
+pub fn interval_header(columns: Columns) -> String {
+    let narrow = format!("{HEAD}        Cwnd    RTT  Pace");
+    match columns {
+        Columns::Narrow => narrow,
+        Columns::Wide => format!("{narrow} State"),
+    }
+}
+
+/// One interval of one stream, or of the sum of all when `row` has no socket.
+///
+/// ```text
+/// [  1]  0.00-1.00  sec 11.2 MBytes 94.0 Mbits/sec    3  500 KBytes 40.2ms 95.0M
+/// ```
+/// Figures that the row does not have are blank. A row of the warm-up says `(omitted)` in the
+/// place of the last columns.
+pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
+    let mut line = transfer(row, unit);
+    let cwnd = row.snd_cwnd.map(amount);
+    write!(line, " {:>4} {:>11}", text(row.retransmits), text(cwnd))
+        .expect("a String takes everything");
+    if row.omitted == Some(true) {
+        line.push_str("    (omitted)");
+        return line;
+    }
+    let pacing = row.pacing_rate_bits_per_second.map(short_rate);
+    write!(
+        line,
+        " {:>6} {:>5}",
+        text(row.rtt.map(millis)),
+        text(pacing)
+    )
+    .expect("a String takes everything");
+    if columns == Columns::Wide
+        && let Some(state) = &row.state
+    {
+        line.push(' ');
+        line.push_str(state);
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+/// The closing rows: what each stream's sender and receiver counted, and the sums when there are
+/// several streams. Ends with a newline.
+pub fn end_block(end: &End, unit: Unit) -> String {
+    let mut block = "- ".repeat(25);
+    block.truncate(block.len() - 1);
+    writeln!(block, "\n{HEAD}").expect("a String takes everything");
+    for stream in &end.streams {
+        end_rows(&mut block, [&stream.sender, &stream.receiver], unit);
+    }
+    if end.streams.len() > 1 {
+        end_rows(&mut block, [&end.sum_sent, &end.sum_received], unit);
+    }
+    block
+}
+
+fn end_rows(block: &mut String, rows: [&Row; 2], unit: Unit) {
+    for (row, role) in rows.into_iter().zip(["sender", "receiver"]) {
+        writeln!(
+            block,
+            "{} {:>4}             {role}",
+            transfer(row, unit),
+            text(row.retransmits)
+        )
+        .expect("a String takes everything");
+    }
+}
+
+/// The columns that every row has.
+fn transfer(row: &Row, unit: Unit) -> String {
+    let id = match row.socket {
+        Some(id) => format!("[{id:>3}]"),
+        None => "[SUM]".to_owned(),
+    };
+    format!(
+        "{id} {:>5.2}-{:<5.2} sec {:>11} {:>14}",
+        row.start.get(),
+        row.end.get(),
+        amount(row.bytes),
+        unit.rate(row.bits_per_second.get())
+    )
+}
+
+/// Microseconds as milliseconds, in at most six characters.
+fn millis(micros: u64) -> String {
+    let millis = micros as f64 / 1000.0;
+    match millis {
+        ms if ms < 9.995 => format!("{ms:.2}ms"),
+        ms if ms < 99.95 => format!("{ms:.1}ms"),
+        ms if ms < 9_999.5 => format!("{ms:.0}ms"),
+        ms => format!("{:.0}s", ms / 1000.0),
+    }
+}
+
+fn text(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// The columns that every row has, and the packets lost.
+const HEAD: &str = "[ ID]  Interval       Transfer        Bitrate Retr";
+
+/// Where the longest state of the controllers that come with this project ends, `ProbeBW_REFILL`.
+const WIDE: usize = 95;

@@ -1,0 +1,214 @@
+use super::*;
+use crate::fixtures::{self, finite};
+use crate::result::iperf::{End, EndStream, Row};
+use crate::stats;
+
+fn row(second: u32, mbytes: u64) -> Row {
+    Row {
+        socket: Some(1),
+        start: finite(f64::from(second)),
+        end: finite(f64::from(second + 1)),
+        seconds: finite(1.0),
+        bytes: mbytes * 1_000_000,
+        bits_per_second: finite(mbytes as f64 * 8e6),
+        retransmits: Some(mbytes % 7),
+        snd_cwnd: Some(512_345),
+        rtt: Some(40_234),
+        pacing_rate_bits_per_second: Some(95_012_345),
+        state: Some("ProbeBW_CRUISE".to_owned()),
+        sender: true,
+        ..Row::default()
+    }
+}
+
+fn sum(row: &Row) -> Row {
+    Row {
+        socket: None,
+        bytes: row.bytes * 2,
+        bits_per_second: finite(row.bits_per_second.get() * 2.0),
+        snd_cwnd: None,
+        rtt: None,
+        pacing_rate_bits_per_second: None,
+        state: None,
+        ..row.clone()
+    }
+}
+
+fn interval_rows(columns: Columns) -> String {
+    let warm_up = Row {
+        omitted: Some(true),
+        ..row(0, 5)
+    };
+    let receiver = Row {
+        retransmits: None,
+        snd_cwnd: None,
+        rtt: None,
+        pacing_rate_bits_per_second: None,
+        state: None,
+        ..row(12, 11)
+    };
+    let extreme = Row {
+        socket: Some(128),
+        bytes: 1_098_437_885_952,
+        bits_per_second: finite(999_499_999_999.0),
+        retransmits: Some(9_999),
+        snd_cwnd: Some(1_047_000),
+        rtt: Some(9_999_400),
+        pacing_rate_bits_per_second: Some(999_400_000),
+        ..row(998, 0)
+    };
+    let stalled = Row {
+        rtt: Some(117),
+        snd_cwnd: Some(2_904),
+        pacing_rate_bits_per_second: None,
+        ..row(2, 0)
+    };
+    let mut text = interval_header(columns);
+    for row in [
+        warm_up,
+        row(1, 11),
+        sum(&row(1, 11)),
+        stalled,
+        receiver,
+        extreme,
+    ] {
+        text.push('\n');
+        text.push_str(&interval_row(&row, Unit::Adaptive, columns));
+    }
+    text
+}
+
+#[test]
+fn interval_rows_fit_into_80_columns() {
+    let text = interval_rows(Columns::fitting(80));
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_wide_terminal_shows_the_state_as_well() {
+    insta::assert_snapshot!(interval_rows(Columns::fitting(100)));
+}
+
+#[test]
+fn the_closing_rows_are_as_recorded() {
+    let (sender, receiver) = (row(0, 94), row(0, 93));
+    let end = End {
+        streams: vec![
+            EndStream {
+                sender: sender.clone(),
+                receiver: Row {
+                    retransmits: None,
+                    ..receiver.clone()
+                },
+            };
+            2
+        ],
+        sum_sent: sum(&sender),
+        sum_received: Row {
+            retransmits: None,
+            ..sum(&receiver)
+        },
+        ..End::default()
+    };
+    insta::assert_snapshot!(end_block(&end, Unit::Bits(2)));
+}
+
+#[test]
+fn every_letter_of_iperf3_is_a_unit() {
+    let rate = |letter: &str| letter.parse::<Unit>().unwrap().rate(8.0 * 1024.0 * 1024.0);
+    assert_eq!(rate("k"), "8389 Kbits/sec");
+    assert_eq!(rate("m"), "8.39 Mbits/sec");
+    assert_eq!(rate("g"), "0.01 Gbits/sec");
+    assert_eq!(rate("t"), "0.00 Tbits/sec");
+    assert_eq!(rate("K"), "1024 KBytes/sec");
+    assert_eq!(rate("M"), "1.00 MBytes/sec");
+    assert_eq!(rate("G"), "0.00 GBytes/sec");
+    assert_eq!(rate("T"), "0.00 TBytes/sec");
+    assert_eq!("x".parse::<Unit>().unwrap_err().input(), "x");
+}
+
+#[test]
+fn the_adaptive_unit_keeps_three_digits() {
+    let rate = |bits| Unit::Adaptive.rate(bits);
+    assert_eq!(rate(0.0), "0.00 bits/sec");
+    assert_eq!(rate(999.4), "999 bits/sec");
+    assert_eq!(rate(999.6), "1.00 Kbits/sec");
+    assert_eq!(rate(94_049_000.0), "94.0 Mbits/sec");
+    assert_eq!(rate(9.42e9), "9.42 Gbits/sec");
+    assert_eq!(rate(5e18), "5000000 Tbits/sec");
+    assert_eq!(amount(1_047_552), "1023 KBytes");
+    assert_eq!(amount(1_048_576), "1.00 MBytes");
+}
+
+#[test]
+fn figures_keep_three_significant_digits_without_an_exponent() {
+    let shown = [
+        0.0, 0.000_1, 0.012_34, 0.9996, 4.408, 9.996, 94.06, 1_234.4, -4.408,
+    ];
+    let shown: Vec<String> = shown.into_iter().map(significant).collect();
+    assert_eq!(
+        shown,
+        [
+            "0", "0.0001", "0.0123", "1.00", "4.41", "10.0", "94.1", "1234", "-4.41"
+        ]
+    );
+}
+
+#[test]
+fn the_ab_table_fits_into_80_columns() {
+    let mut result = fixtures::ab();
+    result.variants[1].cc = "bbr3:a_very_long_parameter=1,and_another_one=2".to_owned();
+    let table = ab_table(&result);
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
+    insta::assert_snapshot!(ab_table(&fixtures::ab()));
+}
+
+#[test]
+fn a_failed_round_and_an_early_end_are_said_below_the_table() {
+    let mut result = fixtures::ab_of(&[20_000_000, 21_000_000], &[90_000_000, 91_000_000]);
+    result.complete = false;
+    result.error = Some("interrupted".to_owned());
+    result.variants[1].rounds[1].error = Some("connection lost: timed out".to_owned());
+    stats::conclude(&mut result);
+    insta::assert_snapshot!(ab_table(&result));
+}
+
+#[test]
+fn the_verdict_says_what_the_interval_allows() {
+    let verdict = |a: &[u64], b: &[u64]| {
+        let mut result = fixtures::ab_of(a, b);
+        // The fixture's round-trip times are the same on both sides.
+        for round in &mut result.variants[1].rounds {
+            round.rtt_ms.p95 = finite(round.rtt_ms.p95.unwrap().get() * 0.88).into();
+        }
+        stats::conclude(&mut result);
+        stats::verdict(&result)
+    };
+    let mbit = |values: [u64; 4]| values.map(|value| value * 1_000_000);
+    let verdicts = [
+        verdict(&mbit([20, 21, 22, 21]), &mbit([90, 91, 92, 93])),
+        verdict(&mbit([90, 91, 92, 93]), &mbit([20, 21, 22, 21])),
+        verdict(&mbit([80, 81, 80, 82]), &mbit([90, 91, 92, 93])),
+        verdict(&mbit([90, 91, 92, 93]), &mbit([80, 81, 80, 82])),
+        verdict(&mbit([90, 20, 50, 70]), &mbit([60, 30, 20, 99])),
+        verdict(&mbit([90, 91, 92, 93]), &mbit([91, 91, 91, 93])),
+        verdict(&[90], &[91]),
+        verdict(&[], &[]),
+    ];
+    insta::assert_snapshot!(verdicts.join("\n"));
+}
+
+#[test]
+fn the_same_controller_on_both_sides_is_told_apart_by_name() {
+    let mut result = fixtures::ab();
+    result.variants[1].cc = "cubic".to_owned();
+    let verdict = stats::verdict(&result);
+    assert!(verdict.contains("goodput of a (cubic)"), "{verdict}");
+}
