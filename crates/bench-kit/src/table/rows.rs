@@ -24,7 +24,7 @@ impl Columns {
 
 /// The head of the interval rows.
 pub fn interval_header(columns: Columns) -> String {
-    let narrow = format!("{HEAD}        Cwnd    RTT  Pace");
+    let narrow = format!("{} {:>11} {:>6} {:>5}", head(), "Cwnd", "RTT", "Pace");
     match columns {
         Columns::Narrow => narrow,
         Columns::Wide => format!("{narrow} State"),
@@ -70,7 +70,7 @@ pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
 pub fn end_block(end: &End, unit: Unit) -> String {
     let mut block = "- ".repeat(25);
     block.truncate(block.len() - 1);
-    writeln!(block, "\n{HEAD}").expect("a String takes everything");
+    writeln!(block, "\n{}", head()).expect("a String takes everything");
     for stream in &end.streams {
         end_rows(&mut block, [&stream.sender, &stream.receiver], unit);
     }
@@ -90,6 +90,14 @@ fn end_rows(block: &mut String, rows: [&Row; 2], unit: Unit) {
         )
         .expect("a String takes everything");
     }
+}
+
+/// The names of the columns that every row has, and of the packets lost.
+fn head() -> String {
+    format!(
+        "[ ID]  {:<14} {:>11} {:>14} {:>4}",
+        "Interval", "Transfer", "Bitrate", "Retr"
+    )
 }
 
 /// The columns that every row has.
@@ -121,9 +129,6 @@ fn millis(micros: u64) -> String {
 fn text(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
-
-/// The columns that every row has, and the packets lost.
-const HEAD: &str = "[ ID]  Interval       Transfer        Bitrate Retr";
 
 /// Where the longest state of the controllers that come with this project ends, `ProbeBW_REFILL`.
 const WIDE: usize = 95;
