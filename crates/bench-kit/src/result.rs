@@ -110,6 +110,13 @@ pub struct Variant {
     pub summary: BTreeMap<Metric, Summary>,
 }
 
+impl Variant {
+    /// The controller without its parameters.
+    pub fn controller(&self) -> &str {
+        self.cc.split(':').next().unwrap_or_default()
+    }
+}
+
 /// One metric of one variant over its rounds, in the unit of the metric.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -157,7 +164,9 @@ pub enum Decision {
     BHigher,
     /// The whole interval lies below "no difference".
     BLower,
-    /// The interval contains "no difference", or there are too few pairs for an interval.
+    /// The whole interval is within 5 % of a ratio of one, and contains it.
+    Same,
+    /// The interval contains "no difference" and more, or there are too few pairs for one.
     TooFewRounds,
 }
 

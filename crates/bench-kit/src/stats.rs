@@ -33,6 +33,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// has an interval, but nothing speaks for its width.
 pub const MIN_PAIRS: usize = 3;
 
+/// How far from one an interval may reach that says "the same": 5 %.
+pub const EQUAL: f64 = 0.05;
+
 /// Fills in the summaries and the comparison of `result` from its rounds and its seed.
 pub fn conclude(result: &mut AbResult) {
     for variant in &mut result.variants {
@@ -109,8 +112,9 @@ fn compare_metric(metric: Metric, pairs: &[(f64, f64)], seed: u64) -> Option<Com
         difference_high: difference.high.and_then(rounded),
         pairs: count(pairs.len()),
         decision: match ratio {
-            Some(ratio) => decide(&ratio, 1.0, pairs.len()),
-            None => decide(&difference, 0.0, pairs.len()),
+            Some(ratio) => decide(&ratio, 1.0, EQUAL, pairs.len()),
+            // Where a value is zero there is no yardstick for "nearly the same".
+            None => decide(&difference, 0.0, 0.0, pairs.len()),
         },
     })
 }
@@ -130,12 +134,20 @@ fn ratio(pairs: &[(f64, f64)], rng: &mut Rng) -> Option<Estimate> {
     })
 }
 
-fn decide(estimate: &Estimate, no_difference: f64, pairs: usize) -> Decision {
-    match (estimate.low, estimate.high) {
-        _ if pairs < MIN_PAIRS => Decision::TooFewRounds,
-        (Some(low), _) if low > no_difference => Decision::BHigher,
-        (_, Some(high)) if high < no_difference => Decision::BLower,
-        _ => Decision::TooFewRounds,
+fn decide(estimate: &Estimate, no_difference: f64, equal: f64, pairs: usize) -> Decision {
+    let Some((low, high)) = estimate.low.zip(estimate.high) else {
+        return Decision::TooFewRounds;
+    };
+    if pairs < MIN_PAIRS {
+        Decision::TooFewRounds
+    } else if low > no_difference {
+        Decision::BHigher
+    } else if high < no_difference {
+        Decision::BLower
+    } else if low >= no_difference - equal && high <= no_difference + equal {
+        Decision::Same
+    } else {
+        Decision::TooFewRounds
     }
 }
 

@@ -23,14 +23,17 @@ pub fn verdict(result: &AbResult) -> String {
     format!("{}{delay}, over {pairs}.", goodput_clause(goodput, &a, &b))
 }
 
-/// How the variants are called: by their controllers, or where these are the same by their names.
+/// How the variants are called: by their controllers, with parameters only where these make the
+/// difference, or by their own names where both are the same.
 fn names(result: &AbResult) -> Option<(String, String)> {
     let (a, b) = result.pair()?;
     let name = |variant: &Variant| {
         if a.cc == b.cc {
             format!("{} ({})", variant.name, variant.cc)
-        } else {
+        } else if a.controller() == b.controller() {
             variant.cc.clone()
+        } else {
+            variant.controller().to_owned()
         }
     };
     Some((name(a), name(b)))
@@ -103,17 +106,9 @@ impl Effect {
         let Some(ratio) = Ratio::of(comparison) else {
             return Self::Unknown(None);
         };
-        let farthest = (ratio.low - 1.0).abs().max((ratio.high - 1.0).abs());
-        let enough = comparison.pairs as usize >= super::MIN_PAIRS;
         match comparison.decision {
-            Decision::TooFewRounds if enough && farthest <= EQUAL => {
-                Self::Same(if farthest == 0.0 {
-                    String::new()
-                } else {
-                    format!(" within {}", percent(1.0 + farthest))
-                })
-            }
             Decision::TooFewRounds => Self::Unknown(Some(ratio)),
+            Decision::Same => Self::Same(ratio.within()),
             _ if ratio.centre >= 2.0 || ratio.centre <= 0.5 => Self::Times(ratio),
             _ => Self::Percent(ratio),
         }
@@ -144,6 +139,16 @@ impl Ratio {
         )
     }
 
+    /// How close to one the whole interval is, in words.
+    fn within(&self) -> String {
+        let farthest = (self.low - 1.0).abs().max((self.high - 1.0).abs());
+        if farthest == 0.0 {
+            String::new()
+        } else {
+            format!(" within {}", percent(1.0 + farthest))
+        }
+    }
+
     /// The interval as distances from one, the nearer end first.
     fn percent_range(&self) -> String {
         let (near, far) = if self.centre > 1.0 {
@@ -164,6 +169,3 @@ fn percent(ratio: f64) -> String {
         format!("{percent:.0} %")
     }
 }
-
-/// An interval that stays this close to a ratio of one says "the same" to a user.
-const EQUAL: f64 = 0.05;

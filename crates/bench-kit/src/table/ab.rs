@@ -88,6 +88,7 @@ fn cell(
 fn mark(metric: Metric, decision: Decision) -> &'static str {
     let better = match decision {
         Decision::TooFewRounds => return "?",
+        Decision::Same => return "=",
         Decision::BHigher => metric.higher_is_better(),
         Decision::BLower => !metric.higher_is_better(),
     };
@@ -137,4 +138,5 @@ const WIDTH: usize = 80;
 const LABEL: usize = 18;
 /// `123456 123456–123456`.
 const CELL: usize = 19;
-const LEGEND: &str = "+ b is better   - b is worse   ? too few rounds to tell\n\n";
+const LEGEND: &str =
+    "+ b is better   - b is worse   = the same within 5 %   ? too few rounds to tell\n\n";

@@ -145,15 +145,15 @@ fn the_adaptive_unit_keeps_three_digits() {
 }
 
 #[test]
-fn figures_keep_three_significant_digits_without_an_exponent() {
+fn figures_keep_three_significant_digits_where_people_read_them() {
     let shown = [
-        0.0, 0.000_1, 0.012_34, 0.9996, 4.408, 9.996, 94.06, 1_234.4, -4.408,
+        0.0, 0.000_12, 0.012_34, 0.9996, 4.408, 9.996, 94.06, 1_234.4, -4.408,
     ];
     let shown: Vec<String> = shown.into_iter().map(significant).collect();
     assert_eq!(
         shown,
         [
-            "0", "0.0001", "0.0123", "1.00", "4.41", "10.0", "94.1", "1234", "-4.41"
+            "0", "1e-4", "0.0123", "1.00", "4.41", "10.0", "94.1", "1234", "-4.41"
         ]
     );
 }

@@ -1,0 +1,103 @@
+//! Pictures of an A/B test as SVG.
+//!
+//! ```text
+//! forest         ratios b/a with their intervals, on a logarithmic axis
+//! goodput, rtt   both variants in one panel, every round thin, the median round bold
+//! goodput_delay  a dot per round
+//! course         one variant: a ribbon of the controller's states over five panels of one time axis
+//! ```
+//!
+//! The SVG is written here and not by `plotters`: its backend puts a colour and a font size on
+//! every element, where a report that follows the reader's light or dark scheme, prints, and
+//! scales its text on a phone needs classes and one style sheet ([`stylesheet`]). Nothing in it
+//! needs a script, an `id` or a file, so that any number of figures share one page.
+//!
+//! Text from outside is escaped, a line has at most [`MAX_POINTS`] points and a figure at most
+//! [`MAX_ROUNDS`] thin rounds of a variant, whatever the length of the test.
+
+mod axis;
+mod bands;
+mod course;
+mod forest;
+mod overlay;
+mod panel;
+mod quantity;
+mod scatter;
+mod series;
+mod style;
+mod svg;
+
+pub use course::course;
+pub use forest::forest;
+pub use overlay::{goodput, rtt};
+pub use scatter::goodput_delay;
+pub use series::median_round;
+pub use style::stylesheet;
+pub use svg::escape;
+
+use svg::Svg;
+
+/// The most points of one line; of more, each group leaves its smallest and largest.
+pub const MAX_POINTS: usize = 600;
+
+/// The most rounds of one variant that a figure draws thin, the earliest ones.
+pub const MAX_ROUNDS: usize = 8;
+
+/// One drawing, [`WIDTH`] units wide.
+#[derive(Debug, Clone)]
+pub struct Figure {
+    title: String,
+    height: f64,
+    body: Svg,
+}
+
+impl Figure {
+    fn new(title: String, height: f64, body: Svg) -> Self {
+        Self {
+            title,
+            height,
+            body,
+        }
+    }
+
+    /// What the figure shows, in a sentence.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The `<svg>` element for a page that has [`stylesheet`].
+    pub fn inline(&self) -> String {
+        self.wrap("", "")
+    }
+
+    /// A file of its own, with the style sheet and a background.
+    pub fn standalone(&self) -> String {
+        let background = format!(
+            r#"<rect class="paper" width="{WIDTH}" height="{}"/>"#,
+            self.height
+        );
+        let style = format!("<style>{}</style>{background}", stylesheet());
+        self.wrap(r#" xmlns="http://www.w3.org/2000/svg""#, &style)
+    }
+
+    fn wrap(&self, namespace: &str, before: &str) -> String {
+        format!(
+            "<svg{namespace} class=\"plot\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\">\
+             <title>{}</title>{before}{}</svg>\n",
+            self.height,
+            escape(&self.title),
+            self.body.as_str()
+        )
+    }
+}
+
+/// The width of every figure in its own units. A column of a page for a wide screen shows them at
+/// about 1.25 pixels each, a phone at 0.85.
+pub const WIDTH: u32 = 420;
+
+/// The horizontal extent of a panel's data.
+const LEFT: f64 = 44.0;
+const RIGHT: f64 = WIDTH as f64 - 14.0;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+use super::Figure;
+use super::axis::Linear;
+use super::overlay::{CLASSES, label};
+use super::panel::{Panel, Reference, XLABELS, keys};
+use super::quantity::Range;
+use super::svg::Svg;
+use crate::result::{AbResult, Metric, Round, Summary, Variant};
+use crate::table::Scale;
+
+/// Goodput against delay: a dot per round that did not fail, and a ring at the medians of each
+/// variant. Up and left is better.
+pub fn goodput_delay(result: &AbResult) -> Figure {
+    let variants = || result.variants.iter().zip(CLASSES);
+    let dots: Vec<(Dot, &str)> = variants()
+        .flat_map(|(variant, class)| {
+            let dots = variant.rounds.iter().filter_map(Dot::of_round);
+            dots.map(move |dot| (dot, class))
+        })
+        .collect();
+    let rate = result.link_rate_bits_per_second.map(|rate| rate as f64);
+    let goodputs = Range::of(
+        &sorted(dots.iter().map(|(dot, _)| dot.goodput)),
+        rate,
+        false,
+    );
+    let delays = Range::of(&sorted(dots.iter().map(|(dot, _)| dot.delay)), None, true);
+    let scale = Scale::bits_per_second(goodputs.high);
+    let panel = Panel::new(
+        format!("Goodput, {}", scale.unit),
+        0.0,
+        HEIGHT,
+        &Linear::exact(delays.low, delays.high, 6),
+        Linear::exact(0.0, goodputs.high / scale.divisor, 5),
+    );
+    let mut svg = Svg::default();
+    panel.frame(&mut svg);
+    if let Some(rate) = rate {
+        panel.labelled_reference(&mut svg, &Reference::ceiling("link", rate, scale));
+    }
+    panel.area(&mut svg, |svg, inside| {
+        for (dot, class) in &dots {
+            let at = inside.point(dot.delay, dot.goodput / scale.divisor);
+            svg.circle(&format!("{class}-fill dot"), at, 3.0);
+        }
+        for (variant, class) in variants() {
+            if let Some(dot) = Dot::of_medians(variant) {
+                let at = inside.point(dot.delay, dot.goodput / scale.divisor);
+                svg.circle(&format!("{class} ring"), at, 7.0);
+            }
+        }
+    });
+    panel.note(&mut svg, "↖ better");
+    panel.x_labels(&mut svg, "95th percentile of the round-trip time, ms");
+    let names: Vec<(String, String)> = variants()
+        .map(|(variant, class)| (format!("bold {class}"), label(variant)))
+        .collect();
+    keys(&mut svg, 0.0, &names);
+    let title = "Goodput against delay, a dot per round, a ring at the medians".to_owned();
+    Figure::new(title, panel.bottom() + XLABELS, svg)
+}
+
+struct Dot {
+    delay: f64,
+    goodput: f64,
+}
+
+impl Dot {
+    fn of_round(round: &Round) -> Option<Self> {
+        round.succeeded().then_some(())?;
+        Some(Self {
+            delay: Metric::RttMsP95.of(round)?.get(),
+            goodput: Metric::GoodputBitsPerSecond.of(round)?.get(),
+        })
+    }
+
+    fn of_medians(variant: &Variant) -> Option<Self> {
+        let median = |metric| {
+            let summary: &Summary = variant.summary.get(&metric)?;
+            Some(summary.median.get())
+        };
+        Some(Self {
+            delay: median(Metric::RttMsP95)?,
+            goodput: median(Metric::GoodputBitsPerSecond)?,
+        })
+    }
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values
+}
+
+const HEIGHT: f64 = 190.0;

@@ -1,0 +1,128 @@
+use super::{MAX_POINTS, MAX_ROUNDS};
+use crate::result::{Interval, Round, Variant};
+
+/// A quantity over time: runs of points between which the figure is missing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Series(pub(super) Vec<Vec<(f64, f64)>>);
+
+impl Series {
+    /// What `of` finds in each interval, at the time the interval ends.
+    pub(super) fn at_end(round: &Round, of: impl Fn(&Interval) -> Option<f64>) -> Self {
+        Self::collect(round, |interval| Some((interval.t.get(), of(interval)?)))
+    }
+
+    /// What `of` finds in each interval, at the middle of it: for means over the interval.
+    pub(super) fn at_middle(round: &Round, of: impl Fn(&Interval) -> Option<f64>) -> Self {
+        Self::collect(round, |interval| {
+            let middle = interval.t.get() - interval.seconds.get() / 2.0;
+            Some((middle, of(interval)?))
+        })
+    }
+
+    fn collect(round: &Round, point: impl Fn(&Interval) -> Option<(f64, f64)>) -> Self {
+        let mut runs = vec![Vec::new()];
+        for interval in &round.intervals {
+            match point(interval) {
+                Some(point) => runs.last_mut().expect("never empty").push(point),
+                None => runs.push(Vec::new()),
+            }
+        }
+        runs.retain(|run| !run.is_empty());
+        Self(runs)
+    }
+
+    /// The same line in another unit.
+    pub(super) fn divided_by(mut self, divisor: f64) -> Self {
+        for (_, value) in self.0.iter_mut().flatten() {
+            *value /= divisor;
+        }
+        self
+    }
+
+    /// Every value.
+    pub(super) fn values(&self) -> impl Iterator<Item = f64> + '_ {
+        self.0.iter().flatten().map(|&(_, value)| value)
+    }
+
+    /// The same line with at most `limit` points, or two for each gap if that is more: of each
+    /// group of neighbours the smallest and the largest stay, so that no peak is lost.
+    pub(super) fn thinned(self, limit: usize) -> Self {
+        let total: usize = self.0.iter().map(Vec::len).sum();
+        if total <= limit {
+            return self;
+        }
+        let group = (2 * total).div_ceil(limit.max(2));
+        // Gaps alone can exceed the limit; then only the longest runs stay.
+        let mut runs: Vec<Vec<(f64, f64)>> =
+            self.0.iter().map(|run| extremes(run, group)).collect();
+        runs.truncate(limit / 2);
+        Self(runs)
+    }
+}
+
+fn extremes(run: &[(f64, f64)], group: usize) -> Vec<(f64, f64)> {
+    let by_value = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+    run.chunks(group)
+        .flat_map(|points| {
+            let low = points.iter().min_by(by_value).copied();
+            let high = points.iter().max_by(by_value).copied();
+            let mut pair: Vec<(f64, f64)> = low.into_iter().chain(high).collect();
+            pair.sort_by(|a, b| a.0.total_cmp(&b.0));
+            pair.dedup();
+            pair
+        })
+        .collect()
+}
+
+/// The round a figure draws bold: that of the median goodput among those that did not fail, the
+/// slower of the middle two; the first with a course when all failed.
+pub fn median_round(variant: &Variant) -> Option<&Round> {
+    let mut rounds: Vec<&Round> = variant
+        .rounds
+        .iter()
+        .filter(|round| round.succeeded() && !round.intervals.is_empty())
+        .collect();
+    if rounds.is_empty() {
+        return variant
+            .rounds
+            .iter()
+            .find(|round| !round.intervals.is_empty());
+    }
+    rounds.sort_by_key(|round| (round.goodput_bits_per_second, round.block));
+    Some(rounds[(rounds.len() - 1) / 2])
+}
+
+/// The rounds that are drawn thin.
+pub(super) fn other_rounds(variant: &Variant) -> impl Iterator<Item = &Round> {
+    let bold = median_round(variant).map(std::ptr::from_ref::<Round>);
+    variant
+        .rounds
+        .iter()
+        .take(MAX_ROUNDS)
+        .filter(move |&round| Some(std::ptr::from_ref(round)) != bold)
+}
+
+/// How many points a thin line may have, so that many rounds together stay small.
+pub(super) fn thin_limit(variant: &Variant) -> usize {
+    MAX_POINTS / variant.rounds.len().clamp(1, 4)
+}
+
+/// The end of the longest round of all, in seconds.
+pub(super) fn duration<'a>(variants: impl IntoIterator<Item = &'a Variant>) -> f64 {
+    variants
+        .into_iter()
+        .flat_map(|variant| &variant.rounds)
+        .filter_map(|round| round.intervals.last())
+        .map(|interval| interval.t.get())
+        .fold(0.0, f64::max)
+}
+
+/// Where the warm-up that the figures leave out ends, in seconds.
+pub(super) fn warm_up(round: &Round) -> f64 {
+    round
+        .intervals
+        .iter()
+        .take_while(|interval| interval.omitted)
+        .last()
+        .map_or(0.0, |interval| interval.t.get())
+}

@@ -1,0 +1,95 @@
+use std::fmt::Write as _;
+
+/// The style sheet of every figure: text, lines, and the colours for light and dark.
+///
+/// The dark colours stand in a media query for screens, so that paper is always light. Every class
+/// is spelled out, without custom properties, for viewers of single SVG files that know no more
+/// than plain CSS.
+pub fn stylesheet() -> String {
+    let mut sheet = SHAPES.to_owned();
+    let mut dark = String::new();
+    for (classes, property, light_colour, dark_colour) in COLOURS {
+        rule(&mut sheet, classes, property, light_colour);
+        rule(&mut dark, classes, property, dark_colour);
+    }
+    for (class, light_colour, dark_colour) in STATES {
+        let class = format!(".plot .{class}");
+        rule(&mut sheet, &class, "fill", light_colour);
+        rule(&mut dark, &class, "fill", dark_colour);
+    }
+    write!(
+        sheet,
+        "@media screen and (prefers-color-scheme:dark){{{dark}}}"
+    )
+    .expect("a String takes everything");
+    sheet
+}
+
+fn rule(sheet: &mut String, selector: &str, property: &str, value: &str) {
+    write!(sheet, "{selector}{{{property}:{value}}}").expect("a String takes everything");
+}
+
+/// Everything but colour. Text grows on a narrow screen, where a figure is scaled down, to
+/// [`LARGE_TEXT`](super::svg::LARGE_TEXT); the figures leave room for it.
+const SHAPES: &str = "\
+.plot{display:block;width:100%;height:auto;font-family:system-ui,-apple-system,'Segoe UI',Roboto,\
+'Liberation Sans','DejaVu Sans',sans-serif;font-size:10.5px}\
+.plot text{stroke-width:0}\
+.plot .heading{font-weight:600}\
+.plot .middle{text-anchor:middle}\
+.plot .end{text-anchor:end}\
+.plot path{fill:none;stroke-linejoin:round;stroke-linecap:round;stroke-width:1}\
+.plot .grid{stroke-width:.6}\
+.plot .axis{stroke-width:.8}\
+.plot .bold{stroke-width:1.8}\
+.plot .thin{stroke-width:.8;stroke-opacity:.45}\
+.plot .second{stroke-width:1.1}\
+.plot .reference{stroke-width:1;stroke-dasharray:5 3;stroke-linecap:butt}\
+.plot .interval{stroke-width:2;stroke-linecap:butt}\
+.plot .halo{paint-order:stroke;stroke-width:3px;stroke-linejoin:round}\
+.plot .band{fill-opacity:.2}\
+.plot .warm-up{fill-opacity:.5}\
+.plot .hollow{stroke-width:1.4}\
+.plot .dot{fill-opacity:.75}\
+.plot .ring{fill:none;stroke-width:1.8}\
+@media screen and (max-width:640px){.plot{font-size:12px}}\
+";
+
+/// Selector, property, light, dark. The variants are vermilion and blue, which stay apart in every
+/// form of colour blindness and in grey.
+const COLOURS: [(&str, &str, &str, &str); 15] = [
+    (".plot .paper", "fill", "#ffffff", "#14181d"),
+    (".plot text", "fill", "#24292f", "#e3e7eb"),
+    (".plot .label", "fill", "#57606a", "#a5aeb8"),
+    (".plot .grid", "stroke", "#e3e6ea", "#2a3038"),
+    (".plot .axis", "stroke", "#8c959f", "#6b7480"),
+    (".plot .reference", "stroke", "#57606a", "#a5aeb8"),
+    (".plot .halo", "stroke", "#ffffff", "#14181d"),
+    (".plot .warm-up", "fill", "#d8dce1", "#39414b"),
+    (".plot .none,.plot .hollow", "stroke", "#8c959f", "#8c959f"),
+    (".plot .a", "stroke", "#c2410c", "#ff9457"),
+    (".plot .b", "stroke", "#0563b0", "#58b0ff"),
+    (".plot .second", "stroke", "#24292f", "#e3e7eb"),
+    (".plot .none-fill", "fill", "#ffffff", "#14181d"),
+    (".plot .same-fill", "fill", "#8c959f", "#8c959f"),
+    (".plot .loss", "fill", "#57606a", "#a5aeb8"),
+];
+
+/// The colours of the states: class, light, dark. Light tints that stay apart in every form of
+/// colour blindness, by hue and by lightness.
+const STATES: [(&str, &str, &str); 14] = [
+    ("a-fill", "#c2410c", "#ff9457"),
+    ("b-fill", "#0563b0", "#58b0ff"),
+    ("state-startup", "#ee8866", "#ee8866"),
+    ("state-drain", "#eedd88", "#eedd88"),
+    ("state-down", "#77aadd", "#77aadd"),
+    ("state-cruise", "#44bb99", "#44bb99"),
+    ("state-refill", "#99ddff", "#99ddff"),
+    ("state-up", "#bbcc33", "#bbcc33"),
+    ("state-probe-rtt", "#ffaabb", "#ffaabb"),
+    ("state-recovery", "#aa4499", "#cc77bb"),
+    ("state-other-0", "#bbbbbb", "#bbbbbb"),
+    ("state-other-1", "#ddcc77", "#ddcc77"),
+    ("state-other-2", "#88ccee", "#88ccee"),
+    ("state-other-3", "#cc6677", "#cc6677"),
+];

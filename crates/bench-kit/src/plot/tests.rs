@@ -1,0 +1,370 @@
+use super::axis::Linear;
+use super::bands::Bands;
+use super::quantity::Range;
+use super::series::Series;
+use super::svg::{LARGE_TEXT, text_width};
+use super::*;
+use crate::fixtures::{self, finite};
+use crate::result::{AbResult, Interval};
+use crate::stats;
+use roxmltree::Document;
+use std::collections::BTreeSet;
+
+fn figures(result: &AbResult) -> Vec<Figure> {
+    let mut figures = vec![
+        forest(result),
+        goodput(result),
+        rtt(result),
+        goodput_delay(result),
+    ];
+    figures.extend((0..result.variants.len()).filter_map(|index| course(result, index)));
+    figures
+}
+
+/// Results that are awkward to draw, by name.
+fn awkward() -> Vec<(&'static str, AbResult)> {
+    let conclude = |mut result: AbResult| {
+        stats::conclude(&mut result);
+        result
+    };
+    let with = |change: &dyn Fn(&mut Interval, usize)| {
+        let mut result = fixtures::ab_of(&[1, 2, 3], &[4, 5, 6]);
+        let rounds = result
+            .variants
+            .iter_mut()
+            .flat_map(|variant| &mut variant.rounds);
+        for round in rounds {
+            for (index, interval) in round.intervals.iter_mut().enumerate() {
+                change(interval, index);
+            }
+        }
+        conclude(result)
+    };
+    let mut unknown_link = fixtures::ab();
+    unknown_link.link_rate_bits_per_second = None;
+    unknown_link.base_rtt_ms = None;
+    let mut no_course = fixtures::ab();
+    for variant in &mut no_course.variants {
+        for round in &mut variant.rounds {
+            round.intervals.clear();
+        }
+    }
+    let mut long_names = fixtures::ab();
+    for variant in &mut long_names.variants {
+        variant.cc = "MWMWMWMWMWMWMWMWMWMW:parameter=1".to_owned();
+    }
+    vec![
+        ("usual", fixtures::ab()),
+        ("no rounds", conclude(fixtures::ab_of(&[], &[]))),
+        (
+            "nothing arrived",
+            conclude(fixtures::ab_of(&[0, 0, 0], &[0, 0, 0])),
+        ),
+        (
+            "huge ratios",
+            conclude(fixtures::ab_of(&[1, 1, 2], &[1 << 50, 1 << 40, 1 << 45])),
+        ),
+        (
+            "tiny ratios",
+            conclude(fixtures::ab_of(&[1 << 50, 1 << 40, 1 << 45], &[1, 1, 2])),
+        ),
+        (
+            "one round",
+            conclude(fixtures::ab_of(&[999_999_999], &[1_000_000_001])),
+        ),
+        ("unknown link", unknown_link),
+        ("no course", no_course),
+        ("long names", long_names),
+        (
+            "many states",
+            with(&|interval, index| {
+                interval.state = Some(format!("WonderfulLongStateName{index}"));
+            }),
+        ),
+        (
+            "no figures",
+            with(&|interval, _| {
+                *interval = Interval {
+                    t: interval.t,
+                    seconds: interval.seconds,
+                    ..Interval::default()
+                };
+            }),
+        ),
+        (
+            "extremes",
+            with(&|interval, index| {
+                interval.cwnd_bytes = Some(u64::MAX >> (index % 3));
+                interval.pacing_rate_bits_per_second = Some(1 << (10 * (index % 6)));
+                interval.rtt_ms = Some(finite(1e-3 * 50_f64.powf(index as f64)));
+                interval.packets_lost = Some(1 << (4 * (index % 5)));
+            }),
+        ),
+    ]
+}
+
+#[test]
+fn a_forest_is_as_recorded() {
+    insta::assert_snapshot!(forest(&fixtures::ab()).inline().replace("/><", "/>\n<"));
+}
+
+#[test]
+fn a_course_is_as_recorded() {
+    let figure = course(&fixtures::ab(), 1).unwrap();
+    insta::assert_snapshot!(figure.inline().replace("/><", "/>\n<"));
+}
+
+#[test]
+fn every_figure_is_well_formed_alone_and_in_a_page() {
+    for (name, result) in awkward() {
+        for figure in figures(&result) {
+            for svg in [figure.standalone(), figure.inline()] {
+                Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}: {svg}"));
+                assert!(
+                    !svg.contains("NaN") && !svg.contains("inf"),
+                    "{name}: {svg}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn texts_stay_inside_their_figure_and_apart_even_at_the_larger_size() {
+    for (name, result) in awkward() {
+        for figure in figures(&result) {
+            let boxes = text_boxes(&figure);
+            for (index, text) in boxes.iter().enumerate() {
+                let inside = text.left >= -0.5
+                    && text.right <= f64::from(WIDTH) + 0.5
+                    && text.top >= 0.0
+                    && text.bottom <= figure.height;
+                assert!(
+                    inside,
+                    "{name}, {}: {text:?} leaves the figure",
+                    figure.title()
+                );
+                for other in &boxes[index + 1..] {
+                    assert!(
+                        !text.overlaps(other),
+                        "{name}, {}: {text:?} overlaps {other:?}",
+                        figure.title()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct TextBox {
+    #[expect(dead_code, reason = "shown by Debug when a test fails")]
+    text: String,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
+
+impl TextBox {
+    fn overlaps(&self, other: &Self) -> bool {
+        let apart = self.right <= other.left
+            || other.right <= self.left
+            || self.bottom <= other.top
+            || other.bottom <= self.top;
+        !apart
+    }
+}
+
+fn text_boxes(figure: &Figure) -> Vec<TextBox> {
+    let svg = figure.inline();
+    let document = Document::parse(&svg).unwrap();
+    let texts = document
+        .descendants()
+        .filter(|node| node.has_tag_name("text"));
+    texts
+        .map(|node| {
+            let number = |name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+            let text = node.text().unwrap().to_owned();
+            let (width, x, y) = (text_width(&text), number("x"), number("y"));
+            let class = node.attribute("class").unwrap();
+            let left = if class.ends_with("middle") {
+                x - width / 2.0
+            } else if class.ends_with("end") {
+                x - width
+            } else {
+                x
+            };
+            TextBox {
+                text,
+                left,
+                right: left + width,
+                // The height of capitals and digits.
+                top: y - 0.73 * LARGE_TEXT,
+                bottom: y,
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn every_class_in_a_figure_has_a_style() {
+    let sheet = stylesheet();
+    let mut classes = BTreeSet::new();
+    for (_, result) in awkward() {
+        for figure in figures(&result) {
+            let svg = figure.inline();
+            let document = Document::parse(&svg).unwrap();
+            for node in document.descendants() {
+                let list = node.attribute("class").unwrap_or_default();
+                classes.extend(list.split_whitespace().map(str::to_owned));
+            }
+        }
+    }
+    let colours = (0..bands::FREE_COLOURS).map(|index| format!("state-other-{index}"));
+    classes.extend(colours);
+    let known = bands::KNOWN
+        .iter()
+        .map(|(_, class)| format!("state-{class}"));
+    classes.extend(known);
+    for class in classes {
+        assert!(
+            sheet.contains(&format!(".{class}{{")) || sheet.contains(&format!(".{class},")),
+            "no style for `{class}`"
+        );
+    }
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let hostile = "</text><script>alert('x')</script>\u{0}&\"";
+    let mut result = fixtures::ab();
+    for variant in &mut result.variants {
+        variant.cc = hostile.to_owned();
+        variant.name = hostile.to_owned();
+        variant.rounds[0].intervals[0].state = Some(hostile.to_owned());
+    }
+    for figure in figures(&result) {
+        let svg = figure.standalone();
+        let document = Document::parse(&svg).unwrap();
+        assert!(
+            !document
+                .descendants()
+                .any(|node| node.has_tag_name("script")),
+            "{svg}"
+        );
+    }
+}
+
+#[test]
+fn a_thinned_line_keeps_its_ends_its_peaks_and_its_order() {
+    let points: Vec<(f64, f64)> = (0..10_000)
+        .map(|index| {
+            let peak = if index == 7_777 { 1_000.0 } else { 0.0 };
+            (f64::from(index), peak + f64::from(index % 10))
+        })
+        .collect();
+    let thinned = Series(vec![points]).thinned(MAX_POINTS);
+    assert!(thinned.0[0].len() <= MAX_POINTS, "{}", thinned.0[0].len());
+    assert!(thinned.values().any(|value| value == 1_007.0));
+    assert!(thinned.0[0].is_sorted_by(|a, b| a.0 < b.0));
+    assert!(thinned.0[0].last().unwrap().0 > 9_900.0);
+}
+
+#[test]
+fn gaps_do_not_make_a_line_longer_than_its_limit() {
+    let runs = (0..5_000)
+        .map(|index| vec![(f64::from(index), 1.0)])
+        .collect();
+    let thinned = Series(runs).thinned(MAX_POINTS);
+    assert!(thinned.values().count() <= MAX_POINTS);
+}
+
+#[test]
+fn a_missing_figure_interrupts_its_line() {
+    let mut round = fixtures::round("cubic", 0, 1);
+    round.intervals[2].rtt_ms = None;
+    let series = Series::at_end(&round, |interval| interval.rtt_ms.map(|rtt| rtt.get()));
+    let lengths: Vec<usize> = series.0.iter().map(Vec::len).collect();
+    assert_eq!(lengths, [2, 2]);
+}
+
+#[test]
+fn the_median_round_is_one_that_did_not_fail() {
+    let mut result = fixtures::ab_of(&[50, 10, 40, 20, 30], &[]);
+    let block = |result: &AbResult| median_round(&result.variants[0]).unwrap().block;
+    assert_eq!(block(&result), 4);
+    result.variants[0].rounds[4].error = Some("lost".to_owned());
+    // Of 10, 20, 40 and 50 the slower middle one.
+    assert_eq!(block(&result), 3);
+    for round in &mut result.variants[0].rounds {
+        round.error = Some("lost".to_owned());
+    }
+    assert_eq!(block(&result), 0);
+}
+
+#[test]
+fn neighbouring_intervals_of_one_state_make_one_band() {
+    let bands = Bands::of(&fixtures::round("bbr3", 0, 1));
+    let stretches: Vec<(f64, f64, &str)> = bands
+        .bands
+        .iter()
+        .map(|band| (band.from, band.to, bands.states[band.state].0.as_str()))
+        .collect();
+    assert_eq!(
+        stretches,
+        [(0.0, 0.2, "Startup"), (0.3 - 0.1, 0.5, "ProbeBW_CRUISE")]
+    );
+}
+
+#[test]
+fn states_beyond_those_that_can_be_told_apart_share_one_name() {
+    let mut round = fixtures::round("mine", 0, 1);
+    round.intervals = (1..=40)
+        .map(|index| Interval {
+            state: Some(format!("S{index:02}")),
+            ..fixtures::interval(index, 1)
+        })
+        .collect();
+    let bands = Bands::of(&round);
+    assert_eq!(bands.states.len(), 12);
+    assert_eq!(bands.states[11].0, "all others");
+    assert!(bands.bands.iter().all(|band| band.state < 12));
+}
+
+#[test]
+fn one_early_peak_does_not_press_the_rest_into_a_line() {
+    let mut values = vec![100.0; 99];
+    values.push(10_000.0);
+    let range = Range::of(&values, Some(100.0), false);
+    assert_eq!((range.high, range.peak), (180.0, Some(10_000.0)));
+    values[99] = 150.0;
+    assert_eq!(Range::of(&values, Some(100.0), false).peak, None);
+}
+
+#[test]
+fn an_axis_begins_above_zero_only_when_no_value_is_small() {
+    assert!(Range::of(&[40.0, 60.0], None, true).low > 30.0);
+    assert_eq!(Range::of(&[10.0, 60.0], None, true).low, 0.0);
+    assert_eq!(Range::of(&[40.0, 60.0], None, false).low, 0.0);
+}
+
+#[test]
+fn a_cut_peak_is_said() {
+    let mut result = fixtures::ab();
+    result.variants[1].rounds[0].intervals[0].pacing_rate_bits_per_second = Some(40_000_000_000);
+    let svg = course(&result, 1).unwrap().inline();
+    assert!(svg.contains("cut off: peak 40.0 Gbit/s"), "{svg}");
+}
+
+#[test]
+fn a_missing_variant_has_no_course() {
+    assert!(course(&fixtures::ab(), 2).is_none());
+}
+
+#[test]
+fn a_line_lies_where_its_axis_says() {
+    let axis = Linear::exact(0.0, 5.0, 5).over(10.0, 110.0);
+    assert_eq!(axis.at(0.0), 10.0);
+    assert_eq!(axis.at(2.5), 60.0);
+}
