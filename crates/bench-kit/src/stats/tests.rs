@@ -14,6 +14,19 @@ fn normal(rng: &mut Rng) -> f64 {
     radius * (std::f64::consts::TAU * rng.unit_f64()).cos()
 }
 
+/// Rounds that have no other metric.
+fn only_goodput(goodputs: &[u64]) -> Vec<Round> {
+    goodputs
+        .iter()
+        .zip(0..)
+        .map(|(&goodput_bits_per_second, block)| Round {
+            block,
+            goodput_bits_per_second,
+            ..Round::default()
+        })
+        .collect()
+}
+
 /// In how many of 400 samples of `n` draws the interval of the median contains `median`, in
 /// percent.
 fn coverage(n: usize, median: f64, draw: impl Fn(&mut Rng) -> f64) -> u32 {
@@ -55,16 +68,13 @@ fn the_same_against_the_same_is_rarely_called_different() {
         let undecided = (0..100)
             .filter(|&seed| {
                 let mut rng = Rng::new(seed);
-                let mut result = fixtures::ab_of(
-                    &goodputs(&mut rng, rounds, 50e6, 0.2),
-                    &goodputs(&mut rng, rounds, 50e6, 0.2),
-                );
-                result.seed = seed;
-                conclude(&mut result);
-                let goodput = result.comparison[&Metric::GoodputBitsPerSecond];
-                let contains_one =
-                    goodput.low.unwrap().get() <= 1.0 && goodput.high.unwrap().get() >= 1.0;
-                assert_eq!(contains_one, goodput.decision == Decision::TooFewRounds);
+                let mut side = || only_goodput(&goodputs(&mut rng, rounds, 50e6, 0.2));
+                let goodput = compare(&side(), &side(), seed)[&Metric::GoodputBitsPerSecond];
+                let (low, high) = (goodput.low.unwrap().get(), goodput.high.unwrap().get());
+                let called_different =
+                    matches!(goodput.decision, Decision::BHigher | Decision::BLower);
+                let contains_one = (low..=high).contains(&1.0);
+                assert_eq!(contains_one, !called_different);
                 contains_one
             })
             .count();
@@ -179,17 +189,30 @@ fn identical_rounds_are_the_same() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_intervals() {
-    let rounds = |seed| {
-        let rounds = goodputs(&mut Rng::new(1), 10, 50e6, 0.3);
-        let rounds: Vec<Round> = rounds
-            .into_iter()
-            .zip(0..)
-            .map(|(goodput, block)| fixtures::round("cubic", block, goodput))
-            .collect();
-        summarise(&rounds, seed)
+fn the_seed_decides_the_interval_and_moves_it_little() {
+    let rounds = only_goodput(&goodputs(&mut Rng::new(1), 10, 50e6, 0.3));
+    let interval = |seed| {
+        let summary = summarise(&rounds, seed)[&Metric::GoodputBitsPerSecond];
+        (summary.low.unwrap().get(), summary.high.unwrap().get())
     };
-    assert_eq!(rounds(1), rounds(1));
+    assert_eq!(interval(1), interval(1));
+    let width = interval(1).1 - interval(1).0;
+    for seed in 2..20 {
+        let moved = (interval(seed).0 - interval(1).0).abs();
+        assert!(moved < 0.2 * width, "{moved} of {width} with seed {seed}");
+    }
+}
+
+#[test]
+fn nearly_the_same_is_said_only_where_the_whole_interval_is() {
+    let decision = |b: &[u64]| {
+        let a = only_goodput(&[100_000_000, 101_000_000, 99_000_000, 100_000_000]);
+        compare(&a, &only_goodput(b), 1)[&Metric::GoodputBitsPerSecond].decision
+    };
+    let near = decision(&[100_500_000, 100_000_000, 99_500_000, 100_000_000]);
+    assert_eq!(near, Decision::Same);
+    let far = decision(&[120_000_000, 90_000_000, 99_000_000, 105_000_000]);
+    assert_eq!(far, Decision::TooFewRounds);
 }
 
 #[test]

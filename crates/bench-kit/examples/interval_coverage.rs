@@ -1,0 +1,117 @@
+//! Prints the table of docs/measuring.md, "How the A/B test decides": how often the intervals
+//! contain the truth, and how often two equal controllers are called different.
+//!
+//! ```text
+//! cargo run --release -p bench-kit --example interval_coverage
+//! ```
+
+use bench_kit::result::{Decision, Metric, Round, Summary};
+use bench_kit::stats;
+use std::io::Write as _;
+use units::Rng;
+
+fn main() -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    write!(out, "| rounds |")?;
+    for shape in &SHAPES {
+        write!(out, " {} |", shape.name)?;
+    }
+    writeln!(out, " equal, called different |")?;
+    writeln!(out, "|---|{}---|", "---|".repeat(SHAPES.len()))?;
+    for rounds in [2, 3, 4, 5, 6, 8, 10, 20] {
+        write!(out, "| {rounds} |")?;
+        for shape in &SHAPES {
+            write!(out, " {:.1} % |", shape.coverage(rounds))?;
+        }
+        writeln!(out, " {:.1} % |", called_different(rounds))?;
+    }
+    Ok(())
+}
+
+/// A distribution of goodputs with a known median.
+struct Shape {
+    name: &'static str,
+    median: f64,
+    draw: fn(&mut Rng) -> f64,
+}
+
+const SHAPES: [Shape; 4] = [
+    Shape {
+        name: "normal, σ 10 %",
+        median: 1.0,
+        draw: |rng| 0.1_f64.mul_add(normal(rng), 1.0),
+    },
+    Shape {
+        name: "uniform",
+        median: 0.5,
+        draw: Rng::unit_f64,
+    },
+    Shape {
+        name: "log-normal, σ 1",
+        median: 1.0,
+        draw: |rng| normal(rng).exp(),
+    },
+    Shape {
+        name: "every fifth round at 30 %",
+        // The 37.5 % quantile of the upper mode.
+        median: 1.0 - 0.05 * 0.318_64,
+        draw: |rng| {
+            let centre = if rng.unit_f64() < 0.2 { 0.3 } else { 1.0 };
+            0.05_f64.mul_add(normal(rng), centre)
+        },
+    },
+];
+
+impl Shape {
+    /// In percent of [`TESTS`] tests.
+    fn coverage(&self, rounds: u32) -> f64 {
+        let covered = (0..TESTS).filter(|&test| {
+            let mut rng = Rng::derive(test, u64::from(rounds));
+            let rounds = self.rounds(&mut rng, rounds);
+            let summary: Summary = stats::summarise(&rounds, test)[&Metric::GoodputBitsPerSecond];
+            let truth = self.median * UNIT;
+            let low = summary.low.is_some_and(|low| low.get() <= truth);
+            low && summary.high.is_some_and(|high| truth <= high.get())
+        });
+        percent(covered.count())
+    }
+
+    fn rounds(&self, rng: &mut Rng, rounds: u32) -> Vec<Round> {
+        (0..rounds)
+            .map(|block| Round {
+                block,
+                goodput_bits_per_second: ((self.draw)(rng) * UNIT) as u64,
+                ..Round::default()
+            })
+            .collect()
+    }
+}
+
+/// In percent of [`TESTS`] tests of log-normal rounds against more of the same.
+fn called_different(rounds: u32) -> f64 {
+    let different = (0..TESTS).filter(|&test| {
+        let mut rng = Rng::derive(test, 1_000 + u64::from(rounds));
+        let shape = &SHAPES[2];
+        let (a, b) = (
+            shape.rounds(&mut rng, rounds),
+            shape.rounds(&mut rng, rounds),
+        );
+        let goodput = stats::compare(&a, &b, test)[&Metric::GoodputBitsPerSecond];
+        matches!(goodput.decision, Decision::BHigher | Decision::BLower)
+    });
+    percent(different.count())
+}
+
+fn percent(count: usize) -> f64 {
+    100.0 * count as f64 / TESTS as f64
+}
+
+/// Box and Muller.
+fn normal(rng: &mut Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - rng.unit_f64()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * rng.unit_f64()).cos()
+}
+
+const TESTS: u64 = 2_000;
+/// Goodputs are whole bits per second; this many stand for one.
+const UNIT: f64 = 1e9;
