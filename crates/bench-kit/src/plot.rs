@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! forest         ratios b/a with their intervals, on a logarithmic axis
-//! goodput, rtt   both variants in one panel, every round thin, the median round bold
 //! goodput_delay  a dot per round
-//! course         one variant: a ribbon of the controller's states over five panels of one time axis
+//! goodput, rtt   both variants in one panel, every round thin, the median round bold
+//! course         one variant: the controller's states behind five panels over one time axis
 //! ```
 //!
 //! The SVG is written here and not by `plotters`: its backend puts a colour and a font size on

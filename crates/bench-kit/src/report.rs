@@ -11,12 +11,12 @@ mod summary;
 use crate::plot::{self, Figure, escape};
 use crate::result::{AbResult, Variant};
 use crate::stats::verdict;
-use std::fmt::Write as _;
 
 /// The report of `result`.
 ///
-/// The page is well-formed XML as well, so that any parser can check it. Its size is bounded by the number of variants and the limits of [`plot`], except for the table
-/// of rounds, which has a row for each.
+/// The page is well-formed XML as well, so that any parser can check it. Its size is bounded by the
+/// number of variants and the limits of [`plot`], except for the table of rounds, which has a row
+/// for each.
 pub fn html(result: &AbResult) -> String {
     let mut page = String::new();
     head(&mut page, result);
@@ -43,27 +43,24 @@ pub fn html(result: &AbResult) -> String {
 
 fn head(page: &mut String, result: &AbResult) {
     let title = escape(&heading(result));
-    write!(
-        page,
+    page.push_str(&format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"color-scheme\" content=\"light dark\"/>\n\
          <title>{title}</title>\n<style>\n{PAGE_STYLE}{}\n</style>\n</head>\n<body>\n",
         plot::stylesheet()
-    )
-    .expect("a String takes everything");
+    ));
 }
 
 fn header(page: &mut String, result: &AbResult) {
-    write!(
-        page,
-        "<header>\n<p class=\"brand\">Paceline <span>A/B test of congestion controllers</span></p>\n\
+    page.push_str(&format!(
+        "<header>\n<p class=\"brand\">Paceline \
+         <span>A/B test of congestion controllers</span></p>\n\
          <h1>{}</h1>\n<p class=\"verdict\">{}</p>\n",
         escape(&heading(result)),
         escape(&verdict(result))
-    )
-    .expect("a String takes everything");
+    ));
     let failed = result.variants.iter().flat_map(|variant| &variant.rounds);
     let failed = failed.filter(|round| !round.succeeded()).count();
     if !result.complete || failed > 0 {
@@ -71,13 +68,11 @@ fn header(page: &mut String, result: &AbResult) {
             .error
             .as_deref()
             .unwrap_or("not every round succeeded");
-        writeln!(
-            page,
+        page.push_str(&format!(
             "<p class=\"alert\" role=\"alert\"><strong>Incomplete.</strong> {}. Failed rounds: \
-             {failed}; they count for nothing.</p>",
+             {failed}; they count for nothing.</p>\n",
             escape(error.trim_end_matches('.'))
-        )
-        .expect("a String takes everything");
+        ));
     }
     page.push_str("</header>\n");
 }
@@ -95,34 +90,28 @@ fn courses(page: &mut String, result: &AbResult) {
     page.push_str("<section>\n<h2>Inside the controllers</h2>\n<div class=\"columns\">\n");
     for (index, variant) in result.variants.iter().enumerate() {
         if let Some(course) = plot::course(result, index) {
-            writeln!(
-                page,
-                "<figure>\n<h3>{}</h3>\n{}<figcaption>{COURSE}</figcaption>\n</figure>",
+            page.push_str(&format!(
+                "<figure>\n<h3>{}</h3>\n{}<figcaption>{COURSE}</figcaption>\n</figure>\n",
                 chip(variant),
                 course.inline()
-            )
-            .expect("a String takes everything");
+            ));
         }
     }
     page.push_str("</div>\n</section>\n");
 }
 
 fn figure(page: &mut String, figure: &Figure, caption: &str) {
-    writeln!(
-        page,
-        "<figure>\n{}<figcaption>{caption}</figcaption>\n</figure>",
+    page.push_str(&format!(
+        "<figure>\n{}<figcaption>{caption}</figcaption>\n</figure>\n",
         figure.inline()
-    )
-    .expect("a String takes everything");
+    ));
 }
 
 fn footer(page: &mut String, result: &AbResult) {
-    writeln!(
-        page,
-        "<footer>\n<p>{METHOD}</p>\n<p>{}</p>\n</footer>",
+    page.push_str(&format!(
+        "<footer>\n<p>{METHOD}</p>\n<p>{}</p>\n</footer>\n",
         escape(&result.version)
-    )
-    .expect("a String takes everything");
+    ));
 }
 
 /// The variant's letter in its colour, and its controller.

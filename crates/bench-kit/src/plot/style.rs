@@ -1,5 +1,3 @@
-use std::fmt::Write as _;
-
 /// The style sheet of every figure: text, lines, and the colours for light and dark.
 ///
 /// The dark colours stand in a media query for screens, so that paper is always light. Every class
@@ -17,16 +15,14 @@ pub fn stylesheet() -> String {
         rule(&mut sheet, &class, "fill", light_colour);
         rule(&mut dark, &class, "fill", dark_colour);
     }
-    write!(
-        sheet,
+    sheet.push_str(&format!(
         "@media screen and (prefers-color-scheme:dark){{{dark}}}"
-    )
-    .expect("a String takes everything");
+    ));
     sheet
 }
 
 fn rule(sheet: &mut String, selector: &str, property: &str, value: &str) {
-    write!(sheet, "{selector}{{{property}:{value}}}").expect("a String takes everything");
+    sheet.push_str(&format!("{selector}{{{property}:{value}}}"));
 }
 
 /// Everything but colour. Text grows on a narrow screen, where a figure is scaled down, to

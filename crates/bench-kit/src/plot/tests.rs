@@ -5,7 +5,7 @@ use super::series::Series;
 use super::svg::{LARGE_TEXT, text_width};
 use super::*;
 use crate::fixtures::{self, finite};
-use crate::result::{AbResult, Interval};
+use crate::result::{AbResult, Interval, Round};
 use crate::stats;
 use roxmltree::Document;
 use std::collections::BTreeSet;
@@ -23,84 +23,75 @@ fn figures(result: &AbResult) -> Vec<Figure> {
 
 /// Results that are awkward to draw, by name.
 fn awkward() -> Vec<(&'static str, AbResult)> {
-    let conclude = |mut result: AbResult| {
-        stats::conclude(&mut result);
-        result
-    };
-    let with = |change: &dyn Fn(&mut Interval, usize)| {
-        let mut result = fixtures::ab_of(&[1, 2, 3], &[4, 5, 6]);
-        let rounds = result
-            .variants
-            .iter_mut()
-            .flat_map(|variant| &mut variant.rounds);
-        for round in rounds {
-            for (index, interval) in round.intervals.iter_mut().enumerate() {
-                change(interval, index);
-            }
-        }
-        conclude(result)
-    };
     let mut unknown_link = fixtures::ab();
     unknown_link.link_rate_bits_per_second = None;
     unknown_link.base_rtt_ms = None;
     let mut no_course = fixtures::ab();
-    for variant in &mut no_course.variants {
-        for round in &mut variant.rounds {
-            round.intervals.clear();
-        }
+    for round in rounds(&mut no_course) {
+        round.intervals.clear();
     }
     let mut long_names = fixtures::ab();
     for variant in &mut long_names.variants {
         variant.cc = "MWMWMWMWMWMWMWMWMWMW:parameter=1".to_owned();
     }
+    let many_states = with_intervals(|interval, index| {
+        interval.state = Some(format!("WonderfulLongStateName{index}"));
+    });
+    let no_figures = with_intervals(|interval, _| {
+        *interval = Interval {
+            t: interval.t,
+            seconds: interval.seconds,
+            ..Interval::default()
+        };
+    });
+    let extremes = with_intervals(|interval, index| {
+        interval.cwnd_bytes = Some(u64::MAX >> (index % 3));
+        interval.pacing_rate_bits_per_second = Some(1 << (10 * (index % 6)));
+        interval.rtt_ms = Some(finite(1e-3 * 50_f64.powf(index as f64)));
+        interval.packets_lost = Some(1 << (4 * (index % 5)));
+    });
     vec![
         ("usual", fixtures::ab()),
-        ("no rounds", conclude(fixtures::ab_of(&[], &[]))),
-        (
-            "nothing arrived",
-            conclude(fixtures::ab_of(&[0, 0, 0], &[0, 0, 0])),
-        ),
+        ("no rounds", concluded(&[], &[])),
+        ("nothing arrived", concluded(&[0; 3], &[0; 3])),
         (
             "huge ratios",
-            conclude(fixtures::ab_of(&[1, 1, 2], &[1 << 50, 1 << 40, 1 << 45])),
+            concluded(&[1, 1, 2], &[1 << 50, 1 << 40, 1 << 45]),
         ),
         (
             "tiny ratios",
-            conclude(fixtures::ab_of(&[1 << 50, 1 << 40, 1 << 45], &[1, 1, 2])),
+            concluded(&[1 << 50, 1 << 40, 1 << 45], &[1, 1, 2]),
         ),
-        (
-            "one round",
-            conclude(fixtures::ab_of(&[999_999_999], &[1_000_000_001])),
-        ),
+        ("one round", concluded(&[999_999_999], &[1_000_000_001])),
         ("unknown link", unknown_link),
         ("no course", no_course),
         ("long names", long_names),
-        (
-            "many states",
-            with(&|interval, index| {
-                interval.state = Some(format!("WonderfulLongStateName{index}"));
-            }),
-        ),
-        (
-            "no figures",
-            with(&|interval, _| {
-                *interval = Interval {
-                    t: interval.t,
-                    seconds: interval.seconds,
-                    ..Interval::default()
-                };
-            }),
-        ),
-        (
-            "extremes",
-            with(&|interval, index| {
-                interval.cwnd_bytes = Some(u64::MAX >> (index % 3));
-                interval.pacing_rate_bits_per_second = Some(1 << (10 * (index % 6)));
-                interval.rtt_ms = Some(finite(1e-3 * 50_f64.powf(index as f64)));
-                interval.packets_lost = Some(1 << (4 * (index % 5)));
-            }),
-        ),
+        ("many states", many_states),
+        ("no figures", no_figures),
+        ("extremes", extremes),
     ]
+}
+
+fn concluded(a: &[u64], b: &[u64]) -> AbResult {
+    let mut result = fixtures::ab_of(a, b);
+    stats::conclude(&mut result);
+    result
+}
+
+/// A result whose intervals were changed, each by its place in its round.
+fn with_intervals(change: impl Fn(&mut Interval, usize)) -> AbResult {
+    let mut result = concluded(&[1, 2, 3], &[4, 5, 6]);
+    for round in rounds(&mut result) {
+        for (index, interval) in round.intervals.iter_mut().enumerate() {
+            change(interval, index);
+        }
+    }
+    result
+}
+
+fn rounds(result: &mut AbResult) -> impl Iterator<Item = &mut Round> {
+    let variants = result.variants.iter_mut();
+    variants.flat_map(|variant| &mut variant.rounds)
 }
 
 #[test]

@@ -2,7 +2,6 @@ use super::letter;
 use crate::plot::escape;
 use crate::result::{AbResult, Finite, LimitedBy, Metric, Round, Variant};
 use crate::table::Scale;
-use std::fmt::Write as _;
 
 /// Every round in the order in which they ran.
 pub(super) fn table(page: &mut String, result: &AbResult) {
@@ -19,13 +18,11 @@ pub(super) fn table(page: &mut String, result: &AbResult) {
     );
     let scales = COLUMNS.map(|metric| (metric, scale(metric, &rounds)));
     for (metric, scale) in scales {
-        write!(
-            page,
+        page.push_str(&format!(
             "<th scope=\"col\">{} <span class=\"unit\">{}</span></th>",
             metric.label(),
             scale.unit
-        )
-        .expect("a String takes everything");
+        ));
     }
     page.push_str("<th scope=\"col\">Limited by</th></tr></thead>\n<tbody>\n");
     for (variant, round) in rounds {
@@ -40,25 +37,23 @@ fn scale(metric: Metric, rounds: &[(&Variant, &Round)]) -> Scale {
 }
 
 fn row(page: &mut String, variant: &Variant, round: &Round, scales: &[(Metric, Scale)]) {
-    write!(
-        page,
+    page.push_str(&format!(
         "<tr><td>{}</td><td class=\"text\">{}</td>",
         round.block + 1,
         letter(variant)
-    )
-    .expect("a String takes everything");
+    ));
     for (metric, scale) in scales {
         let text = match metric.of(round) {
             Some(value) => scale.show(value.get()),
             None => "–".to_owned(),
         };
-        write!(page, "<td>{text}</td>").expect("a String takes everything");
+        page.push_str(&format!("<td>{text}</td>"));
     }
     let last = match &round.error {
         Some(error) => format!("<strong>failed:</strong> {}", escape(error)),
         None => round.limited_by.as_ref().map(limits).unwrap_or_default(),
     };
-    writeln!(page, "<td class=\"text\">{last}</td></tr>").expect("a String takes everything");
+    page.push_str(&format!("<td class=\"text\">{last}</td></tr>\n"));
 }
 
 /// The two largest shares of the time, as far as they are worth a word.

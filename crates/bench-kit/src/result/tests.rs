@@ -173,33 +173,6 @@ fn assert_fields(object: &Value, names: &str) {
 }
 
 fn run() -> RunResult {
-    let row = iperf::Row {
-        socket: Some(1),
-        end: finite(1.0),
-        seconds: finite(1.0),
-        bytes: 11_750_000,
-        bits_per_second: finite(94e6),
-        retransmits: Some(3),
-        snd_cwnd: Some(512_000),
-        rtt: Some(40_200),
-        rttvar: Some(150),
-        pmtu: Some(1_452),
-        omitted: Some(false),
-        sender: true,
-        pacing_rate_bits_per_second: Some(95_000_000),
-        state: Some("ProbeBW_CRUISE".to_owned()),
-        ..iperf::Row::default()
-    };
-    let sum = iperf::Row {
-        socket: None,
-        snd_cwnd: None,
-        rtt: None,
-        rttvar: None,
-        pmtu: None,
-        pacing_rate_bits_per_second: None,
-        state: None,
-        ..row.clone()
-    };
     let mut result = fixtures::round("bbr3", 0, 94_000_000);
     result.intervals.truncate(1);
     RunResult {
@@ -212,46 +185,76 @@ fn run() -> RunResult {
         is_virtual: false,
         link: String::new(),
         return_link: String::new(),
-        start: iperf::Start {
-            connected: vec![iperf::Connected {
-                socket: 1,
-                local_host: "127.0.0.1".to_owned(),
-                local_port: 40_000,
-                remote_host: "127.0.0.1".to_owned(),
-                remote_port: 4_433,
-            }],
-            version: "paceline 0.1.0".to_owned(),
-            system_info: "Linux".to_owned(),
-            timestamp: None,
-            connecting_to: iperf::HostPort {
-                host: "127.0.0.1".to_owned(),
-                port: 4_433,
-            },
-            target_bitrate: 0,
-            test_start: iperf::TestStart {
-                protocol: "QUIC".to_owned(),
-                num_streams: 1,
-                blksize: 131_072,
-                duration: finite(1.0),
-                interval: finite(1.0),
-                ..iperf::TestStart::default()
-            },
-        },
+        start: start(),
         intervals: vec![iperf::Interval {
-            streams: vec![row.clone()],
-            sum: sum.clone(),
+            streams: vec![row()],
+            sum: sum(),
             sum_bidir_reverse: None,
         }],
         end: iperf::End {
             streams: vec![iperf::EndStream {
-                sender: row.clone(),
-                receiver: row,
+                sender: row(),
+                receiver: row(),
             }],
-            sum_sent: sum.clone(),
-            sum_received: sum,
+            sum_sent: sum(),
+            sum_received: sum(),
             sender_tcp_congestion: Some("bbr3".to_owned()),
             ..iperf::End::default()
         },
         result,
+    }
+}
+
+fn start() -> iperf::Start {
+    iperf::Start {
+        connected: vec![iperf::Connected {
+            socket: 1,
+            local_host: "127.0.0.1".to_owned(),
+            local_port: 40_000,
+            remote_host: "127.0.0.1".to_owned(),
+            remote_port: 4_433,
+        }],
+        version: "paceline 0.1.0".to_owned(),
+        system_info: "Linux".to_owned(),
+        timestamp: None,
+        connecting_to: iperf::HostPort {
+            host: "127.0.0.1".to_owned(),
+            port: 4_433,
+        },
+        target_bitrate: 0,
+        test_start: iperf::TestStart {
+            protocol: "QUIC".to_owned(),
+            num_streams: 1,
+            blksize: 131_072,
+            duration: finite(1.0),
+            interval: finite(1.0),
+            ..iperf::TestStart::default()
+        },
+    }
+}
+
+fn row() -> iperf::Row {
+    iperf::Row {
+        socket: Some(1),
+        snd_cwnd: Some(512_000),
+        rtt: Some(40_200),
+        rttvar: Some(150),
+        pmtu: Some(1_452),
+        pacing_rate_bits_per_second: Some(95_000_000),
+        state: Some("ProbeBW_CRUISE".to_owned()),
+        ..sum()
+    }
+}
+
+fn sum() -> iperf::Row {
+    iperf::Row {
+        end: finite(1.0),
+        seconds: finite(1.0),
+        bytes: 11_750_000,
+        bits_per_second: finite(94e6),
+        retransmits: Some(3),
+        omitted: Some(false),
+        sender: true,
+        ..iperf::Row::default()
     }
 }

@@ -1,7 +1,6 @@
 use super::{Scale, significant};
 use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Summary};
 use crate::stats::verdict;
-use std::fmt::Write as _;
 
 /// The result of an A/B test in 80 columns: a row per metric with each side's median and its
 /// interval, their ratio, and the verdict below. Ends with a newline.
@@ -98,7 +97,7 @@ fn mark(metric: Metric, decision: Decision) -> &'static str {
 fn line(table: &mut String, cells: &[String; 4], mark: &str) {
     let [label, a, b, ratio] = cells;
     let text = format!("{label:<LABEL$}{a:<CELL$} {b:<CELL$} {ratio:<CELL$} {mark}");
-    writeln!(table, "{}", text.trim_end()).expect("a String takes everything");
+    table.push_str(&format!("{}\n", text.trim_end()));
 }
 
 fn failures(result: &AbResult) -> Vec<String> {

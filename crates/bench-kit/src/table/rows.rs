@@ -1,6 +1,5 @@
 use super::unit::{Unit, amount, short_rate};
 use crate::result::iperf::{End, Row};
-use std::fmt::Write as _;
 
 /// Which columns follow iperf3's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,20 +40,17 @@ pub fn interval_header(columns: Columns) -> String {
 pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
     let mut line = transfer(row, unit);
     let cwnd = row.snd_cwnd.map(amount);
-    write!(line, " {:>4} {:>11}", text(row.retransmits), text(cwnd))
-        .expect("a String takes everything");
+    line.push_str(&format!(" {:>4} {:>11}", text(row.retransmits), text(cwnd)));
     if row.omitted == Some(true) {
         line.push_str("    (omitted)");
         return line;
     }
     let pacing = row.pacing_rate_bits_per_second.map(short_rate);
-    write!(
-        line,
+    line.push_str(&format!(
         " {:>6} {:>5}",
         text(row.rtt.map(millis)),
         text(pacing)
-    )
-    .expect("a String takes everything");
+    ));
     if columns == Columns::Wide
         && let Some(state) = &row.state
     {
@@ -70,7 +66,7 @@ pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
 pub fn end_block(end: &End, unit: Unit) -> String {
     let mut block = "- ".repeat(25);
     block.truncate(block.len() - 1);
-    writeln!(block, "\n{}", head()).expect("a String takes everything");
+    block.push_str(&format!("\n{}\n", head()));
     for stream in &end.streams {
         end_rows(&mut block, [&stream.sender, &stream.receiver], unit);
     }
@@ -82,13 +78,11 @@ pub fn end_block(end: &End, unit: Unit) -> String {
 
 fn end_rows(block: &mut String, rows: [&Row; 2], unit: Unit) {
     for (row, role) in rows.into_iter().zip(["sender", "receiver"]) {
-        writeln!(
-            block,
-            "{} {:>4}             {role}",
+        block.push_str(&format!(
+            "{} {:>4}             {role}\n",
             transfer(row, unit),
             text(row.retransmits)
-        )
-        .expect("a String takes everything");
+        ));
     }
 }
 
