@@ -173,11 +173,11 @@ impl<T: Clone> Link<T> {
         self.stats.held.packets == 0
     }
 
-    /// Whether what comes under `spec` cannot overtake what is inside: a shorter delay would, and
-    /// so would the loss of a netem-like clock that ran ahead of the time.
+    /// Whether what comes under `spec` cannot overtake what is inside. Where netem's clock, which
+    /// includes the delay, is left or taken up, it could.
     fn stays_behind(&self, spec: &LinkSpec) -> bool {
-        let queues = self.queue.is_some() && spec.queue.is_some();
-        self.keeps_order && queues && spec.delay() >= self.delay.mean()
+        let is_bottleneck = self.queue.is_some() && spec.queue.is_some();
+        self.keeps_order && is_bottleneck && self.delay.stays_behind(spec.delay)
     }
 
     /// Does what was to happen inside until `now`.
