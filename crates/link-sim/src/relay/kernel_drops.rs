@@ -39,12 +39,9 @@ mod tests {
 
     #[test]
     fn the_drops_of_the_given_ports_are_added_up() {
-        let table = "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   \
-                     uid  timeout inode ref pointer drops\n\
-            21: 0100007F:1151 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        \
-                     0 181 2 0000000000000000 17\n\
-            22: 0100007F:1152 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        \
-                     0 182 2 0000000000000000 5\n";
+        let table = "  sl  local_address rem_address st queues timer retransmits uid drops\n\
+            21: 0100007F:1151 00000000:0000 07 00000000:00000000 00:00000000 0 0 17\n\
+            22: 0100007F:1152 00000000:0000 07 00000000:00000000 00:00000000 0 0 5\n";
         assert_eq!(drops_in(table, &[0x1151]), 17);
         assert_eq!(drops_in(table, &[0x1151, 0x1152]), 22);
         assert_eq!(drops_in(table, &[1]), 0);

@@ -116,7 +116,7 @@ fn print_warnings(out: &mut impl io::Write, stats: &RelayStats) -> io::Result<()
         let share = percentage(stats.late, stats.lateness.count());
         writeln!(
             out,
-            "warning: this machine did not keep up: {share} of the datagrams left more than 1 ms late"
+            "warning: this machine did not keep up, {share} of the datagrams left over 1 ms late"
         )?;
     }
     let counts = [
