@@ -3,7 +3,7 @@
 //! ```text
 //! forest         ratios b/a with their intervals, on a logarithmic axis
 //! goodput_delay  a dot per round
-//! goodput, rtt   both variants in one panel, every round thin, the median round bold
+//! goodput, rtt   both variants in one panel, the median round bold, others thin
 //! course         one variant: the controller's states behind five panels over one time axis
 //! ```
 //!
@@ -31,9 +31,8 @@ pub use course::course;
 pub use forest::forest;
 pub use overlay::{goodput, rtt};
 pub use scatter::goodput_delay;
-pub use series::median_round;
 pub use style::stylesheet;
-pub use svg::escape;
+pub(crate) use svg::escape;
 
 use svg::Svg;
 
@@ -46,6 +45,7 @@ pub const MAX_ROUNDS: usize = 8;
 /// One drawing, [`WIDTH`] units wide.
 #[derive(Debug, Clone)]
 pub struct Figure {
+    /// What it shows, in a sentence.
     title: String,
     height: f64,
     body: Svg,
@@ -58,11 +58,6 @@ impl Figure {
             height,
             body,
         }
-    }
-
-    /// What the figure shows, in a sentence.
-    pub fn title(&self) -> &str {
-        &self.title
     }
 
     /// The `<svg>` element for a page that has [`stylesheet`].

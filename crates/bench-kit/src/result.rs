@@ -15,7 +15,7 @@ pub mod iperf;
 mod metric;
 mod round;
 
-pub use finite::Finite;
+pub use finite::{Finite, NotFinite};
 pub use metric::Metric;
 pub use round::{Interval, LimitedBy, LimitedTimes, QueueDelayMs, Round, RttMs};
 
@@ -124,7 +124,7 @@ pub struct Summary {
     pub median: Finite,
     /// The mean.
     pub mean: Finite,
-    /// Lower end of the confidence interval of the mean; `null` with fewer than two rounds.
+    /// Lower end of the confidence interval of the median; `null` with fewer than two rounds.
     pub low: Option<Finite>,
     /// Upper end of the same interval.
     pub high: Option<Finite>,
@@ -136,7 +136,7 @@ pub struct Summary {
 /// One metric of `b` against the same metric of `a`, paired by block.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The geometric mean of the paired ratios; `null` when a value is zero.
+    /// The median of the paired ratios; `null` when a value is zero.
     pub ratio_b_over_a: Option<Finite>,
     /// Lower end of the ratio's confidence interval; `null` with fewer than two pairs.
     pub low: Option<Finite>,
@@ -144,7 +144,7 @@ pub struct Comparison {
     pub high: Option<Finite>,
     /// The level of confidence, 0.95.
     pub confidence: Finite,
-    /// The mean of the paired differences, in the unit of the metric.
+    /// The median of the paired differences, in the unit of the metric.
     pub difference_b_minus_a: Finite,
     /// Lower end of the difference's confidence interval; `null` with fewer than two pairs.
     pub difference_low: Option<Finite>,

@@ -10,8 +10,13 @@ mod unit;
 
 pub use ab::ab_table;
 pub use rows::{Columns, end_block, interval_header, interval_row};
-pub use scale::{Scale, significant};
+pub(crate) use scale::{Scale, significant};
 pub use unit::{Unit, amount};
+
+/// Text from outside, without what a terminal would obey: each control character becomes `�`.
+fn printable(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}
 
 #[cfg(test)]
 mod tests;

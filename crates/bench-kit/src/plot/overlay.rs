@@ -45,7 +45,7 @@ fn overlay(quantity: &'static Quantity, result: &AbResult) -> Figure {
         .collect();
     keys(&mut svg, 0.0, &names);
     let title = format!(
-        "{} over time, every round thin, the median round bold",
+        "{} over time, the median round bold, others thin",
         quantity.heading
     );
     Figure::new(title, panel.bottom() + XLABELS, svg)

@@ -113,7 +113,7 @@ pub(super) struct View {
 impl View {
     pub(super) fn new(quantity: &'static Quantity, result: &AbResult, ticks: u32) -> Self {
         let reference = (quantity.reference)(result);
-        let mut values = drawn_values(quantity, result);
+        let mut values = drawn_values(quantity, &result.variants);
         values.sort_unstable_by(f64::total_cmp);
         let range = Range::of(&values, reference.map(|(value, _)| value), quantity.floats);
         let scale = (quantity.unit)(range.high);
@@ -173,9 +173,13 @@ impl View {
                 .iter()
                 .all(|round| (self.quantity.first.of)(round).0.is_empty())
         };
+        let reaches = |peak: f64| {
+            let values = drawn_values(self.quantity, variants.iter().copied());
+            values.into_iter().any(|value| value >= peak)
+        };
         if variants.iter().all(is_empty) {
             panel.note(svg, self.quantity.missing);
-        } else if let Some(peak) = self.peak {
+        } else if let Some(peak) = self.peak.filter(|peak| reaches(*peak)) {
             let scale = (self.quantity.unit)(peak);
             let peak = format!("cut off: peak {} {}", scale.show(peak), scale.unit);
             panel.note(svg, &peak);
@@ -190,9 +194,12 @@ impl View {
 }
 
 /// The values of every line that the figures draw.
-fn drawn_values(quantity: &Quantity, result: &AbResult) -> Vec<f64> {
+fn drawn_values<'a>(
+    quantity: &Quantity,
+    variants: impl IntoIterator<Item = &'a Variant>,
+) -> Vec<f64> {
     let mut values = Vec::new();
-    for variant in &result.variants {
+    for variant in variants {
         let median = median_round(variant);
         for round in median.into_iter().chain(other_rounds(variant)) {
             values.extend((quantity.first.of)(round).values());

@@ -1,7 +1,7 @@
 use super::Figure;
 use super::axis::Linear;
 use super::overlay::{CLASSES, label};
-use super::panel::{Panel, Reference, XLABELS, keys};
+use super::panel::{Inside, Panel, Reference, XLABELS, keys};
 use super::quantity::Range;
 use super::svg::Svg;
 use crate::result::{AbResult, Metric, Round, Summary, Variant};
@@ -25,11 +25,12 @@ pub fn goodput_delay(result: &AbResult) -> Figure {
     );
     let delays = Range::of(&sorted(dots.iter().map(|(dot, _)| dot.delay)), None, true);
     let scale = Scale::bits_per_second(goodputs.high);
+    let unit = Scale::milliseconds(delays.high);
     let panel = Panel::new(
         format!("Goodput, {}", scale.unit),
         0.0,
         HEIGHT,
-        &Linear::exact(delays.low, delays.high, 6),
+        &Linear::exact(delays.low / unit.divisor, delays.high / unit.divisor, 6),
         Linear::exact(0.0, goodputs.high / scale.divisor, 5),
     );
     let mut svg = Svg::default();
@@ -37,20 +38,22 @@ pub fn goodput_delay(result: &AbResult) -> Figure {
     if let Some(rate) = rate {
         panel.labelled_reference(&mut svg, &Reference::ceiling("link", rate, scale));
     }
+    let at = |inside: &Inside<'_>, dot: &Dot| {
+        inside.point(dot.delay / unit.divisor, dot.goodput / scale.divisor)
+    };
     panel.area(&mut svg, |svg, inside| {
         for (dot, class) in &dots {
-            let at = inside.point(dot.delay, dot.goodput / scale.divisor);
-            svg.circle(&format!("{class}-fill dot"), at, 3.0);
+            svg.circle(&format!("{class}-fill dot"), at(inside, dot), 3.0);
         }
         for (variant, class) in variants() {
             if let Some(dot) = Dot::of_medians(variant) {
-                let at = inside.point(dot.delay, dot.goodput / scale.divisor);
-                svg.circle(&format!("{class} ring"), at, 7.0);
+                svg.circle(&format!("{class} ring"), at(inside, &dot), 7.0);
             }
         }
     });
     panel.note(&mut svg, "↖ better");
-    panel.x_labels(&mut svg, "95th percentile of the round-trip time, ms");
+    let delay = format!("95th percentile of the round-trip time, {}", unit.unit);
+    panel.x_labels(&mut svg, &delay);
     let names: Vec<(String, String)> = variants()
         .map(|(variant, class)| (format!("bold {class}"), label(variant)))
         .collect();

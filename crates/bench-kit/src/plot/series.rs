@@ -44,19 +44,20 @@ impl Series {
         self.0.iter().flatten().map(|&(_, value)| value)
     }
 
-    /// The same line with at most `limit` points, or two for each gap if that is more: of each
-    /// group of neighbours the smallest and the largest stay, so that no peak is lost.
+    /// The same line with at most `limit` points, eight or more: of each group of neighbours the
+    /// smallest and the largest stay, so that no peak is lost. Of more runs than a quarter of the
+    /// limit every second, third and so on stays.
     pub(super) fn thinned(self, limit: usize) -> Self {
         let total: usize = self.0.iter().map(Vec::len).sum();
         if total <= limit {
             return self;
         }
-        let group = (2 * total).div_ceil(limit.max(2));
-        // Gaps alone can exceed the limit; then only the longest runs stay.
-        let mut runs: Vec<Vec<(f64, f64)>> =
-            self.0.iter().map(|run| extremes(run, group)).collect();
-        runs.truncate(limit / 2);
-        Self(runs)
+        let stride = self.0.len().div_ceil(limit / 4).max(1);
+        let kept: Vec<&Vec<(f64, f64)>> = self.0.iter().step_by(stride).collect();
+        // A run of n points leaves two for each group, the last group of it being a part of one.
+        let full_groups = (limit - 2 * kept.len()) / 2;
+        let group = total.div_ceil(full_groups);
+        Self(kept.into_iter().map(|run| extremes(run, group)).collect())
     }
 }
 
@@ -76,7 +77,7 @@ fn extremes(run: &[(f64, f64)], group: usize) -> Vec<(f64, f64)> {
 
 /// The round a figure draws bold: that of the median goodput among those that did not fail, the
 /// slower of the middle two; the first with a course when all failed.
-pub fn median_round(variant: &Variant) -> Option<&Round> {
+pub(super) fn median_round(variant: &Variant) -> Option<&Round> {
     let mut rounds: Vec<&Round> = variant
         .rounds
         .iter()

@@ -93,7 +93,7 @@ impl Svg {
 
 /// `text` for the content or an attribute of an HTML or SVG element. Control characters, which
 /// neither may hold, become spaces.
-pub fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

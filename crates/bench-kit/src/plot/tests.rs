@@ -1,7 +1,7 @@
 use super::axis::Linear;
 use super::bands::Bands;
 use super::quantity::Range;
-use super::series::Series;
+use super::series::{Series, median_round};
 use super::svg::{LARGE_TEXT, text_width};
 use super::*;
 use crate::fixtures::{self, finite};
@@ -133,13 +133,13 @@ fn texts_stay_inside_their_figure_and_apart_even_at_the_larger_size() {
                 assert!(
                     inside,
                     "{name}, {}: {text:?} leaves the figure",
-                    figure.title()
+                    figure.title
                 );
                 for other in &boxes[index + 1..] {
                     assert!(
                         !text.overlaps(other),
                         "{name}, {}: {text:?} overlaps {other:?}",
-                        figure.title()
+                        figure.title
                     );
                 }
             }
@@ -346,6 +346,8 @@ fn a_cut_peak_is_said() {
     result.variants[1].rounds[0].intervals[0].pacing_rate_bits_per_second = Some(40_000_000_000);
     let svg = course(&result, 1).unwrap().inline();
     assert!(svg.contains("cut off: peak 40.0 Gbit/s"), "{svg}");
+    let other = course(&result, 0).unwrap().inline();
+    assert!(!other.contains("cut off"), "{other}");
 }
 
 #[test]

@@ -41,7 +41,9 @@ fn names(result: &AbResult) -> Option<(String, String)> {
 
 fn goodput_clause(goodput: &Comparison, a: &str, b: &str) -> String {
     match Effect::of(goodput) {
-        Effect::Unknown(None) => format!("No telling the goodput of {b} from {a}'s"),
+        Effect::Unknown(None) => format!("Too few rounds to tell the goodput of {b} from {a}'s"),
+        Effect::Sign(true) => format!("{b} has more goodput than {a}"),
+        Effect::Sign(false) => format!("{b} has less goodput than {a}"),
         Effect::Unknown(Some(ratio)) => format!(
             "Too few rounds to tell the goodput of {b} from {a}'s ({})",
             ratio.ratio()
@@ -66,6 +68,8 @@ fn delay_clause(delay: &Comparison, b: &str) -> String {
     let subject = format!("the p95 RTT of {b}");
     match Effect::of(delay) {
         Effect::Unknown(None) => format!("{subject} cannot be told apart"),
+        Effect::Sign(true) => format!("{subject} is higher"),
+        Effect::Sign(false) => format!("{subject} is lower"),
         Effect::Unknown(Some(ratio)) => {
             format!("{subject} cannot be told apart ({})", ratio.ratio())
         }
@@ -93,6 +97,8 @@ fn delay_clause(delay: &Comparison, b: &str) -> String {
 enum Effect {
     /// Too few rounds; the ratio and its interval where there are any.
     Unknown(Option<Ratio>),
+    /// Whether b is higher, where a zero leaves no ratio.
+    Sign(bool),
     /// The whole interval is close to one: the words that say how close.
     Same(String),
     /// From twice up, or below half.
@@ -104,7 +110,12 @@ enum Effect {
 impl Effect {
     fn of(comparison: &Comparison) -> Self {
         let Some(ratio) = Ratio::of(comparison) else {
-            return Self::Unknown(None);
+            return match comparison.decision {
+                Decision::TooFewRounds => Self::Unknown(None),
+                Decision::Same => Self::Same(String::new()),
+                Decision::BHigher => Self::Sign(true),
+                Decision::BLower => Self::Sign(false),
+            };
         };
         match comparison.decision {
             Decision::TooFewRounds => Self::Unknown(Some(ratio)),

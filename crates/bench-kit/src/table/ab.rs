@@ -1,4 +1,4 @@
-use super::{Scale, significant};
+use super::{Scale, printable, significant};
 use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Summary};
 use crate::stats::verdict;
 
@@ -16,12 +16,12 @@ pub fn ab_table(result: &AbResult) -> String {
         }
         table.push_str(LEGEND);
     }
-    for line in wrap(&verdict(result), WIDTH) {
+    for line in wrap(&printable(&verdict(result)), WIDTH) {
         table.push_str(&line);
         table.push('\n');
     }
     for failure in failures(result) {
-        table.push_str(&failure);
+        table.push_str(&printable(&failure));
         table.push('\n');
     }
     table
@@ -30,7 +30,7 @@ pub fn ab_table(result: &AbResult) -> String {
 fn head(table: &mut String, names: [&str; 2], controllers: [&str; 2]) {
     let title = |side: usize| {
         let title = format!("{}: {}", names[side], controllers[side]);
-        title.chars().take(CELL).collect::<String>()
+        printable(&title).chars().take(CELL).collect::<String>()
     };
     line(
         table,

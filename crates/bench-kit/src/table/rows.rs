@@ -1,3 +1,4 @@
+use super::printable;
 use super::unit::{Unit, amount, short_rate};
 use crate::result::iperf::{End, Row};
 
@@ -55,7 +56,7 @@ pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
         && let Some(state) = &row.state
     {
         line.push(' ');
-        line.push_str(state);
+        line.push_str(&printable(state));
     }
     line.truncate(line.trim_end().len());
     line

@@ -2,16 +2,16 @@ use crate::result::Metric;
 
 /// The unit in which people read a metric, chosen so that its values have few digits.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scale {
+pub(crate) struct Scale {
     /// What a value is divided by.
-    pub divisor: f64,
+    pub(crate) divisor: f64,
     /// The name of the unit: `Mbit/s`, `ms`, `%`.
-    pub unit: &'static str,
+    pub(crate) unit: &'static str,
 }
 
 impl Scale {
     /// The unit for `metric` whose largest value is `largest`.
-    pub fn of(metric: Metric, largest: f64) -> Self {
+    pub(crate) fn of(metric: Metric, largest: f64) -> Self {
         match metric {
             Metric::GoodputBitsPerSecond => Self::bits_per_second(largest),
             Metric::BytesRetransmitted => Self::bytes(largest),
@@ -29,7 +29,7 @@ impl Scale {
     }
 
     /// `bit/s` with the largest decimal prefix that leaves `largest` at least one.
-    pub fn bits_per_second(largest: f64) -> Self {
+    pub(crate) fn bits_per_second(largest: f64) -> Self {
         let units = [
             "bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s", "Pbit/s", "Ebit/s",
         ];
@@ -37,12 +37,12 @@ impl Scale {
     }
 
     /// Bytes with the largest decimal prefix that leaves `largest` at least one.
-    pub fn bytes(largest: f64) -> Self {
+    pub(crate) fn bytes(largest: f64) -> Self {
         Self::with_prefix(largest, ["B", "kB", "MB", "GB", "TB", "PB", "EB"])
     }
 
     /// Milliseconds, or seconds from ten of them on.
-    pub fn milliseconds(largest: f64) -> Self {
+    pub(crate) fn milliseconds(largest: f64) -> Self {
         if largest < 10_000.0 {
             Self::new(1.0, "ms")
         } else {
@@ -51,7 +51,7 @@ impl Scale {
     }
 
     /// Single things, or thousands or millions from ten of these on.
-    pub fn count(largest: f64) -> Self {
+    pub(crate) fn count(largest: f64) -> Self {
         match largest {
             l if l < 1e4 => Self::new(1.0, ""),
             l if l < 1e7 => Self::new(1e3, "thousands"),
@@ -75,14 +75,14 @@ impl Scale {
     }
 
     /// `value` in this unit, without its name, in three significant digits.
-    pub fn show(self, value: f64) -> String {
+    pub(crate) fn show(self, value: f64) -> String {
         significant(value / self.divisor)
     }
 }
 
 /// `value` in three significant digits: `0.0123`, `4.41`, `94.1`, `1234`; with an exponent and
 /// fewer digits below 0.001 and from 100 000 on: `1e-4`, `1.8e13`.
-pub fn significant(value: f64) -> String {
+pub(crate) fn significant(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {
         0.0 => 0,

@@ -181,6 +181,25 @@ fn a_failed_round_and_an_early_end_are_said_below_the_table() {
 }
 
 #[test]
+fn what_came_from_outside_cannot_steer_the_terminal() {
+    let mut result = fixtures::ab();
+    result.error = Some("gone\u{1b}[2J\r\nall well".to_owned());
+    result.variants[0].rounds[0].error = Some("\u{9b}31m".to_owned());
+    result.variants[1].cc = "mine\u{1b}]0;title\u{7}".to_owned();
+    stats::conclude(&mut result);
+    let state = Row {
+        state: Some("S\u{1b}[31m".to_owned()),
+        ..row(0, 1)
+    };
+    let text = ab_table(&result) + &interval_row(&state, Unit::Adaptive, Columns::Wide);
+    assert!(
+        !text.contains(|c: char| c.is_control() && c != '\n'),
+        "{text:?}"
+    );
+    assert!(!text.contains("\nall well"));
+}
+
+#[test]
 fn the_verdict_says_what_the_interval_allows() {
     let verdict = |a: &[u64], b: &[u64]| {
         let mut result = fixtures::ab_of(a, b);
@@ -200,6 +219,7 @@ fn the_verdict_says_what_the_interval_allows() {
         verdict(&mbit([90, 20, 50, 70]), &mbit([60, 30, 20, 99])),
         verdict(&mbit([90, 91, 92, 93]), &mbit([91, 91, 91, 93])),
         verdict(&[90], &[91]),
+        verdict(&[0, 0, 0, 0], &mbit([1, 2, 2, 1])),
         verdict(&[], &[]),
     ];
     insta::assert_snapshot!(verdicts.join("\n"));
