@@ -245,6 +245,9 @@ impl ConnectionDriver {
     /// The pacer lets a burst begin once its bucket is half full and every ACK, arriving between,
     /// would otherwise send a packet or two of their own.
     fn passage(&mut self, now: Timestamp) -> Passage {
+        if self.conn.is_closed() {
+            return Passage::Unlimited;
+        }
         if self.pacer.next_departure(now) > now || self.pacer.budget(now) < self.mss {
             return Passage::Closed;
         }
@@ -267,7 +270,7 @@ impl ConnectionDriver {
     /// How many datagrams one batch may hold: what the pacer allows, what the caller takes, and
     /// what fits into one UDP datagram, because a larger GSO batch is refused or, worse, lost.
     fn batch_limit(&mut self, now: Timestamp, passage: Passage, max_segments: usize) -> usize {
-        if passage == Passage::Closed {
+        if matches!(passage, Passage::Closed | Passage::Unlimited) {
             return 1;
         }
         let paced = self.pacer.budget(now).packets_floor(self.mss);
@@ -317,11 +320,12 @@ impl ConnectionDriver {
             self.frames = Some(frames_but_acks(&self.conn.stats().frame_tx));
         }
         let has_room = self.in_flight() + self.mss <= self.control.cwnd;
+        if has_asked && passage == Passage::Closed {
+            // Even if the window looks full: only quinn-proto knows, and it was not asked.
+            self.departure = Some(self.pacer.next_departure(now));
+        }
         let limiter = match (has_asked, passage) {
-            (true, Passage::Closed) if has_room => {
-                self.departure = Some(self.pacer.next_departure(now));
-                Limiter::Pacing
-            }
+            (true, Passage::Closed) if has_room => Limiter::Pacing,
             (true, _) => Limiter::CongestionWindow,
             (false, _) => {
                 if has_room {

@@ -20,7 +20,8 @@ pub(crate) struct Gate {
     /// Most bytes that may be in flight, plus one: quinn-proto sends while it stays below.
     window: AtomicU64,
     is_attended: AtomicBool,
-    is_open: AtomicBool,
+    /// What to answer to everything, or [`WINDOW`].
+    answer: AtomicU64,
     /// Whether the next question is the pacer's.
     is_pacer_next: AtomicBool,
     /// How many more datagrams surely fit into the window.
@@ -34,6 +35,10 @@ pub(crate) struct Gate {
 pub(crate) enum Passage {
     /// None may.
     Closed,
+    /// All may, whatever the window: the connection is closing, and the one packet that it still
+    /// sends is not congestion controlled. quinn-proto 0.11 would hold it back behind stream data
+    /// that never leaves.
+    Unlimited,
     /// As many as fit into the window. quinn-proto is sending in one packet number space only, so
     /// that a refusal ends its round of questions.
     Open,
@@ -59,11 +64,18 @@ impl Gate {
     pub(crate) fn attend(&self, passage: Passage) {
         let room = match passage {
             Passage::Closed => 0,
-            Passage::Open => u32::MAX,
+            Passage::Open | Passage::Unlimited => u32::MAX,
             Passage::OpenDuringHandshake { room } => room,
         };
         self.room.store(room, Relaxed);
-        self.is_open.store(passage != Passage::Closed, Relaxed);
+        self.answer.store(
+            match passage {
+                Passage::Closed => NOTHING,
+                Passage::Unlimited => NO_PACING,
+                Passage::Open | Passage::OpenDuringHandshake { .. } => WINDOW,
+            },
+            Relaxed,
+        );
         self.is_pacer_next.store(false, Relaxed);
         self.asked.store(0, Relaxed);
         self.is_attended.store(true, Relaxed);
@@ -86,8 +98,9 @@ impl Gate {
         }
         self.asked
             .store(self.asked.load(Relaxed).saturating_add(1), Relaxed);
-        if !self.is_open.load(Relaxed) {
-            return NOTHING;
+        let answer = self.answer.load(Relaxed);
+        if answer != WINDOW {
+            return answer;
         }
         if self.is_pacer_next.load(Relaxed) {
             self.is_pacer_next.store(false, Relaxed);
@@ -100,7 +113,90 @@ impl Gate {
     }
 }
 
+/// Not an answer: it depends on the question.
+const WINDOW: u64 = 0;
 /// A window that no datagram fits into; quinn-proto calls zero nonsense.
 const NOTHING: u64 = 1;
 /// Above 2^32 quinn-proto does not pace.
 const NO_PACING: u64 = u64::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: u64 = 10_001;
+
+    fn gate() -> Gate {
+        let gate = Gate::default();
+        gate.set_window(Bytes::new(10_000), Bytes::new(1_200));
+        gate
+    }
+
+    #[test]
+    fn unattended_it_answers_the_window_always() {
+        let gate = gate();
+        assert_eq!([gate.answer(), gate.answer(), gate.answer()], [WHOLE; 3]);
+    }
+
+    #[test]
+    fn open_it_answers_window_and_pacer_in_turn() {
+        let gate = gate();
+        gate.attend(Passage::Open);
+        for _ in 0..1_000 {
+            assert_eq!([gate.answer(), gate.answer()], [WHOLE, NO_PACING]);
+        }
+        assert!(gate.leave());
+    }
+
+    #[test]
+    fn each_batch_begins_with_the_window_however_the_last_one_ended() {
+        let gate = gate();
+        gate.attend(Passage::Open);
+        gate.answer();
+        gate.leave();
+        gate.answer();
+        gate.attend(Passage::Open);
+        assert_eq!(gate.answer(), WHOLE);
+    }
+
+    #[test]
+    fn closed_it_lets_nothing_through() {
+        let gate = gate();
+        gate.attend(Passage::Closed);
+        assert_eq!([gate.answer(), gate.answer()], [NOTHING; 2]);
+    }
+
+    #[test]
+    fn closing_everything_passes() {
+        let gate = gate();
+        gate.attend(Passage::Unlimited);
+        assert_eq!([gate.answer(), gate.answer()], [NO_PACING; 2]);
+    }
+
+    #[test]
+    fn during_the_handshake_a_refusal_is_not_followed_by_an_open_door() {
+        let gate = gate();
+        gate.attend(Passage::OpenDuringHandshake { room: 1 });
+        assert_eq!([gate.answer(), gate.answer()], [WHOLE, NO_PACING]);
+        // The window is full; Initial, Handshake and 1-RTT space each ask.
+        assert_eq!([gate.answer(), gate.answer(), gate.answer()], [WHOLE; 3]);
+    }
+
+    #[test]
+    fn a_window_below_one_packet_still_admits_one() {
+        let gate = Gate::default();
+        gate.set_window(Bytes::new(100), Bytes::new(1_452));
+        // quinn-proto sends while in flight + packet < window.
+        assert!(1_452 < gate.answer());
+    }
+
+    #[test]
+    fn whether_quinn_proto_asked_is_told() {
+        let gate = gate();
+        gate.attend(Passage::Closed);
+        assert!(!gate.leave());
+        gate.attend(Passage::Closed);
+        gate.answer();
+        assert!(gate.leave());
+    }
+}

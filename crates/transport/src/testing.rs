@@ -114,10 +114,10 @@ impl Pair {
         let (client, server) = (self.client, self.server);
         let is_connecting = self.sim.run_while(end, |sim| {
             let (client, server) = (sim.node(client), sim.node(server));
-            client.error().or(server.error()).is_none()
+            client.error().or_else(|| server.error()).is_none()
                 && !(client.is_connected() && server.is_connected())
         });
-        match self.error(Side::Client).or(self.error(Side::Server)) {
+        match self.lost() {
             Some(error) => Err(ConnectError::Lost(error.clone())),
             None if is_connecting => Err(ConnectError::TimedOut(limit)),
             None => Ok(()),
@@ -211,6 +211,11 @@ impl Pair {
             Side::Client => self.link,
             Side::Server => self.return_link,
         })
+    }
+
+    fn lost(&self) -> Option<&ConnectionError> {
+        self.error(Side::Client)
+            .or_else(|| self.error(Side::Server))
     }
 
     fn id(&self, side: Side) -> NodeId {

@@ -38,6 +38,9 @@ pub struct Departure {
     pub cwnd: Bytes,
 }
 
+/// Is told of departures.
+pub(super) type Watch = Box<dyn FnMut(&Departure)>;
+
 /// An endpoint with its one connection and what the application does on it.
 pub(super) struct Host {
     endpoint: Endpoint,
@@ -52,7 +55,7 @@ pub(super) struct Host {
     deadline: Option<Timestamp>,
     is_connected: bool,
     error: Option<ConnectionError>,
-    watch: Option<Box<dyn FnMut(&Departure)>>,
+    watch: Option<Watch>,
 }
 
 impl Host {
@@ -123,7 +126,7 @@ impl Host {
         self.application.start(now, load, &mut connection.1);
     }
 
-    pub(super) fn watch(&mut self, watch: Box<dyn FnMut(&Departure)>) {
+    pub(super) fn watch(&mut self, watch: Watch) {
         self.watch = Some(watch);
     }
 
