@@ -342,3 +342,6 @@ impl Observer for RateTap<'_> {
 }
 
 const OPENED: &str = "quinn-proto makes a controller before it does anything else";
+
+#[cfg(test)]
+mod tests;
