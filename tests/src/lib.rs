@@ -1,4 +1,5 @@
 //! Support for the whole-system tests.
 
+pub mod fixed;
 pub mod sim;
 pub mod watch;

@@ -1,0 +1,47 @@
+//! Real QUIC endpoints in virtual time: what congestion control decides is what leaves.
+
+mod conformance;
+mod limits;
+mod recovery;
+mod window;
+
+use e2e::fixed;
+use std::time::Duration;
+use transport::testing::{Pair, PairConfig, Side};
+use units::Bandwidth;
+
+/// A connected pair whose two ends use controller `cc`.
+fn connected(link: &str, return_link: &str, cc: &str) -> Pair {
+    connect(&config(link, return_link, cc))
+}
+
+fn config(link: &str, return_link: &str, cc: &str) -> PairConfig {
+    let mut config = PairConfig {
+        link: link.parse().expect("a link"),
+        return_link: return_link.parse().expect("a link"),
+        seed: 1,
+        ..PairConfig::default()
+    };
+    config.client.congestion(fixed::choose(cc));
+    config.server.congestion(fixed::choose(cc));
+    config
+}
+
+fn connect(config: &PairConfig) -> Pair {
+    let mut pair = Pair::new(config).expect("links with a delay");
+    pair.connect(Duration::from_secs(30)).expect("a handshake");
+    pair
+}
+
+/// The rate at which UDP payload left `side` while `pair` runs for `time`.
+fn send_rate(pair: &mut Pair, side: Side, time: Duration) -> Bandwidth {
+    let before = pair.stats(side).udp_tx.bytes;
+    pair.run_for(time);
+    let sent = pair.stats(side).udp_tx.bytes - before;
+    Bandwidth::from_transfer(units::Bytes::new(sent), time)
+}
+
+/// `share` percent of `rate`.
+fn percent(rate: Bandwidth, share: u64) -> Bandwidth {
+    Bandwidth::from_bytes_per_sec(rate.bytes_per_sec() * share / 100)
+}
