@@ -1,8 +1,8 @@
 //! Two real QUIC endpoints in virtual time (feature `testing`).
 //!
 //! ```text
-//!  client: quinn-proto + ConnectionDriver ──▶ link ────────▶ server: quinn-proto + ConnectionDriver
-//!                                        ◀── return link ◀──
+//!  client { quinn-proto, ConnectionDriver } ──▶ link ─────────▶ server { quinn-proto,
+//!                                           ◀── return link ◀──          ConnectionDriver }
 //! ```
 //!
 //! Handshake, encryption, acknowledgements, loss recovery, congestion control and pacing are those
