@@ -68,7 +68,8 @@ impl Bbr {
     pub(super) fn max_inflight(&self) -> Bytes {
         let gain = self.state.cwnd_gain(&self.tuning);
         let extra_acked = self.aggregation.extra_acked(self.extra_acked_rounds());
-        self.with_quantization_budget(self.bdp_multiple(self.rate.bw(), gain) + extra_acked)
+        let inflight = self.bdp_multiple(self.rate.bw(), gain);
+        self.with_quantization_budget(inflight.saturating_add(extra_acked))
     }
 
     /// TargetInflight: the BDP, unless congestion has cut the window below.
@@ -97,7 +98,7 @@ impl Bbr {
         let offload_budget = self.send_quantum();
         let inflight = inflight.max(offload_budget).max(self.min_pipe_cwnd());
         if self.state.is_up() {
-            inflight + self.mss * UP_EXTRA_PACKETS
+            inflight.saturating_add(self.mss * UP_EXTRA_PACKETS)
         } else {
             inflight
         }
