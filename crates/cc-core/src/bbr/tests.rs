@@ -319,6 +319,32 @@ fn the_long_term_bound_falls_by_beta_at_most() {
 }
 
 #[test]
+fn a_probe_is_answered_once_however_much_it_lost() {
+    let mut bench = Bench::probing();
+    bench.lose(40, BDP);
+    let longterm = bench.bbr.volume.longterm;
+    bench.lose(40, BDP / 10);
+    assert_eq!(bench.bbr.volume.longterm, longterm);
+}
+
+#[test]
+fn the_window_is_bounded_by_the_long_term_volume_and_leaves_headroom_while_cruising() {
+    let mut bench = Bench::probing();
+    bench.lose(40, BDP);
+    bench.path.inflight = BDP;
+    bench.round(mbit(100));
+    // A flight without loss raises the bound to its own size.
+    let longterm = bench.bbr.volume.longterm;
+    assert_eq!(bench.state(), "ProbeBW_DOWN");
+    assert_eq!(bench.bbr.cwnd, longterm);
+    bench.path.inflight = BDP / 2;
+    bench.round(mbit(100));
+    bench.round(mbit(100));
+    assert_eq!(bench.state(), "ProbeBW_CRUISE");
+    assert_eq!(bench.bbr.cwnd, longterm - longterm * Gain::percent(15));
+}
+
+#[test]
 fn a_spurious_exit_from_a_probe_begins_it_again() {
     let mut bench = Bench::probing();
     let lost = bench.lose(40, BDP);
@@ -388,6 +414,7 @@ fn probe_rtt_holds_half_a_bdp_for_200_ms_and_a_round_and_returns_to_cruising() {
     assert!(bench.bbr.is_self_limited());
     assert_eq!(bench.bbr.cwnd, BDP / 2);
     let entered_at = bench.path.now;
+    bench.bbr.volume.shortterm = BDP / 4;
     bench.path.inflight = BDP / 2;
     while bench.state() == "ProbeRTT" {
         bench.round_with(mbit(50), |told| told.is_app_limited = true);
