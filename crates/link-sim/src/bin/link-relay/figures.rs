@@ -1,5 +1,6 @@
 //! What the relay shows a person.
 
+use core::fmt;
 use core::time::Duration;
 use link_sim::relay::{RelayConfig, RelayStats};
 use link_sim::{LinkSpec, LinkStats};
@@ -59,17 +60,18 @@ impl Figures {
         let (from, to) = (self.last - self.begin, now - self.begin);
         let mut out = io::stdout().lock();
         if self.rows.is_multiple_of(ROWS_PER_HEADING) {
-            writeln!(out, "{INTERVAL_HEADING}")?;
+            writeln!(out, "{:>13}    {}", "seconds", columns(INTERVAL_COLUMNS))?;
         }
         let seconds = format!("{:.1}-{:.1}", from.as_secs_f64(), to.as_secs_f64());
         let link = stats.link.since(&self.stats.link);
         let back = stats.return_link.since(&self.stats.return_link);
+        let row_of = |link| columns(row(link, interval));
         writeln!(
             out,
             "{seconds:>13} {TO_SERVER} {}  late {late}",
-            row(&link, interval)
+            row_of(&link)
         )?;
-        writeln!(out, "{:>13} {TO_CLIENT} {}", "", row(&back, interval))?;
+        writeln!(out, "{:>13} {TO_CLIENT} {}", "", row_of(&back))?;
         out.flush()?;
         self.rows += 1;
         self.last = now;
@@ -81,22 +83,18 @@ impl Figures {
 /// What happened from begin to end.
 pub(super) fn print_totals(stats: &RelayStats) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{TOTALS_HEADING}")?;
+    writeln!(out, "   {}", columns(TOTAL_COLUMNS))?;
     for (arrow, link) in [(TO_SERVER, &stats.link), (TO_CLIENT, &stats.return_link)] {
         let drops = &link.dropped;
-        writeln!(
-            out,
-            "{arrow:>2} {:>10} {:>10} {:>10} {:>7} {:>7} {:>7} {:>7} {:>10} {:>10}",
-            link.arrived.packets,
-            link.duplicated.packets,
-            link.delivered.packets,
-            drops.loss.packets,
-            drops.limit.packets,
-            drops.queue.packets,
-            link.held.packets,
+        let counts = [link.arrived, link.duplicated, link.delivered]
+            .into_iter()
+            .chain([drops.loss, drops.limit, drops.queue, link.held]);
+        let counts: String = counts.map(|count| columns([count.packets])).collect();
+        let waits = [
             millis(link.queue_delay.quantile(Gain::percent(50))),
             millis(link.queue_delay.max()),
-        )?;
+        ];
+        writeln!(out, "{arrow} {counts}{}", columns(waits))?;
     }
     let lateness = |percent| micros(stats.lateness.quantile(Gain::percent(percent)));
     writeln!(
@@ -133,20 +131,23 @@ fn print_warnings(out: &mut impl io::Write, stats: &RelayStats) -> io::Result<()
     Ok(())
 }
 
-/// One direction of one interval.
-fn row(link: &LinkStats, interval: Duration) -> String {
+/// One direction of one interval, as in [`INTERVAL_COLUMNS`].
+fn row(link: &LinkStats, interval: Duration) -> [String; 8] {
     let rate = Bandwidth::from_transfer(link.delivered.bytes, interval).bits_per_sec() as f64;
-    format!(
-        "{:>9} {:>10.3} {:>6} {:>6} {:>6} {:>7} {:>9} {:>9}",
-        link.delivered.packets,
-        rate / 1e6,
-        link.dropped.loss.packets,
-        link.dropped.limit.packets,
-        link.dropped.queue.packets,
-        link.held.packets,
+    [
+        link.delivered.packets.to_string(),
+        format!("{:.3}", rate / 1e6),
+        link.dropped.loss.packets.to_string(),
+        link.dropped.limit.packets.to_string(),
+        link.dropped.queue.packets.to_string(),
+        link.held.packets.to_string(),
         millis(link.queue_delay.quantile(Gain::percent(50))),
         millis(link.queue_delay.max()),
-    )
+    ]
+}
+
+fn columns<const N: usize>(cells: [impl fmt::Display; N]) -> String {
+    cells.map(|cell| format!("{cell:>10}")).concat()
 }
 
 fn millis(duration: Duration) -> String {
@@ -164,7 +165,17 @@ fn percentage(part: u64, whole: u64) -> String {
 const TO_SERVER: &str = "->";
 const TO_CLIENT: &str = "<-";
 const ROWS_PER_HEADING: u64 = 20;
-const INTERVAL_HEADING: &str =
-    "      seconds      packets     Mbit/s   loss  limit  queue  inside   waited       most";
-const TOTALS_HEADING: &str =
-    "      packets     copies  delivered    loss   limit   queue  inside     waited       most";
+const INTERVAL_COLUMNS: [&str; 8] = [
+    "packets", "Mbit/s", "loss", "limit", "queue", "inside", "wait p50", "max",
+];
+const TOTAL_COLUMNS: [&str; 9] = [
+    "given",
+    "copies",
+    "delivered",
+    "loss",
+    "limit",
+    "queue",
+    "inside",
+    "wait p50",
+    "max",
+];

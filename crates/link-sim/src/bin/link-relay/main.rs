@@ -39,8 +39,8 @@ struct Arguments {
     #[arg(long)]
     seed: Option<u64>,
     /// Print figures every so many seconds
-    #[arg(short, value_name = "SECONDS", value_parser = interval)]
-    interval: Option<Duration>,
+    #[arg(short, value_name = "SECONDS")]
+    interval: Option<String>,
     /// The same as --link, its words quoted or not
     #[arg(value_name = "LINK", conflicts_with = "link")]
     words: Vec<String>,
@@ -48,7 +48,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match start(&arguments).and_then(|relay| watch(relay, arguments.interval)) {
+    match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { message, code }) => {
             // When even standard error is closed, the exit code is all there is.
@@ -56,6 +56,12 @@ fn main() -> ExitCode {
             ExitCode::from(code)
         }
     }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let interval = arguments.interval.as_deref().map(parse_interval);
+    let interval = interval.transpose()?;
+    watch(start(arguments)?, interval)
 }
 
 /// Starts the relay and says what it is.
@@ -68,8 +74,8 @@ fn start(arguments: &Arguments) -> Result<RelayHandle, Failure> {
     let config = RelayConfig {
         listen: resolve("--listen", &arguments.listen)?,
         to: resolve("--to", &arguments.to)?,
-        link: parse(option, link)?,
-        return_link: parse("--return-link", &arguments.return_link)?,
+        link: parse_link(option, link)?,
+        return_link: parse_link("--return-link", &arguments.return_link)?,
         seed: arguments.seed.unwrap_or_else(figures::arbitrary_seed),
     };
     config
@@ -122,17 +128,17 @@ fn resolve(option: &str, address: &str) -> Result<SocketAddr, Failure> {
         .ok_or_else(|| Failure::run(format!("{option} `{address}`: this host has no address")))
 }
 
-fn parse(option: &str, link: &str) -> Result<LinkSpec, Failure> {
+fn parse_link(option: &str, link: &str) -> Result<LinkSpec, Failure> {
     link.parse()
         .map_err(|error| Failure::usage(format!("{option}: {error}")))
 }
 
-fn interval(text: &str) -> Result<Duration, String> {
+fn parse_interval(text: &str) -> Result<Duration, Failure> {
     let seconds = text.parse().ok();
     seconds
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .filter(|interval| (SHORTEST..=LONGEST).contains(interval))
-        .ok_or_else(|| "expected seconds from 0.1 to 3600".into())
+        .ok_or_else(|| Failure::usage(format!("-i `{text}`: expected seconds from 0.1 to 3600")))
 }
 
 /// Why the program ends, and the exit code that says so.
