@@ -18,6 +18,7 @@ use std::time::Instant;
 use units::{Bandwidth, Bytes, Gain};
 
 fn main() -> io::Result<()> {
+    #[cfg(target_os = "linux")]
     rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(1))?;
     let origin = now();
     print("timer: sleeps of 120 us end late by", &timer_floor(origin)?)?;
@@ -196,6 +197,7 @@ fn spawn(to: SocketAddr, link: &str) -> io::Result<RelayHandle> {
 fn socket() -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     socket.set_read_timeout(Some(Duration::from_millis(500)))?;
+    #[cfg(target_os = "linux")]
     let _ = rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, 8 << 20);
     Ok(socket)
 }

@@ -27,8 +27,9 @@ use units::{Bytes, Timestamp};
 
 /// A one-way link: packets in at one end, some of them out at the other, later.
 ///
-/// Times must not go backwards from call to call. What happens inside happens at its exact time,
-/// however late [`poll_output`](Self::poll_output) is called.
+/// Time does not go backwards: a time before that of an earlier call counts as that one. What
+/// happens inside happens at its exact time, however late [`poll_output`](Self::poll_output) is
+/// called.
 ///
 /// Without `queue` in its description it is netem: a packet departs at
 /// max(now + delay, departure of the last one) + size ÷ rate. With `queue` it is a bottleneck: a
@@ -47,6 +48,8 @@ pub struct Link<T> {
     line: Line<T>,
     /// What has left the line but was not collected yet, in order.
     arrived: VecDeque<Delivery<T>>,
+    /// The latest time of any call.
+    now: Timestamp,
     stats: LinkStats,
     keeps_order: bool,
 }
@@ -73,6 +76,7 @@ impl<T: Clone> Link<T> {
             delay: DelayStage::new(spec.delay, seed),
             line: Line::default(),
             arrived: VecDeque::new(),
+            now: Timestamp::ZERO,
             stats: LinkStats::default(),
             keeps_order: keeps_order(spec),
         }
@@ -80,7 +84,7 @@ impl<T: Clone> Link<T> {
 
     /// Gives a packet to the link.
     pub fn handle_packet(&mut self, now: Timestamp, packet: Packet<T>) {
-        self.advance(now);
+        let now = self.advance(now);
         self.stats.arrived += packet.size;
         let duplicated = self.duplicate.happens();
         let lost = self.loss.takes_packet();
@@ -149,7 +153,7 @@ impl<T: Clone> Link<T> {
     /// transmission from now on. What is inside stays: what travels keeps its arrival time, and a
     /// queue longer than its new limit drains.
     pub fn reconfigure(&mut self, now: Timestamp, spec: &LinkSpec, base_rtt: Duration) {
-        self.advance(now);
+        let now = self.advance(now);
         self.duplicate.set(spec.duplicate);
         self.loss.set(spec.loss);
         self.limit = limit_of(spec);
@@ -180,8 +184,10 @@ impl<T: Clone> Link<T> {
         self.keeps_order && is_bottleneck && self.delay.stays_behind(spec.delay)
     }
 
-    /// Does what was to happen inside until `now`.
-    fn advance(&mut self, now: Timestamp) {
+    /// Does what was to happen inside until `now`, and answers the time it is then.
+    fn advance(&mut self, now: Timestamp) -> Timestamp {
+        self.now = self.now.max(now);
+        let now = self.now;
         while let Some(start) = self.next_transmission().filter(|start| *start <= now) {
             self.transmit_next(start);
         }
@@ -190,6 +196,7 @@ impl<T: Clone> Link<T> {
             self.stats.delivered += delivery.packet.size;
             self.arrived.push_back(delivery);
         }
+        now
     }
 
     /// When the next waiting packet begins its transmission; `None` if none waits.

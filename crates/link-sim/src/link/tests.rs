@@ -181,6 +181,14 @@ fn jitter_reorders_without_rate_and_keeps_order_with_it() {
 }
 
 #[test]
+fn a_time_that_has_passed_counts_as_now() {
+    let mut link = link("delay 1ms");
+    link.handle_packet(at(5_000), packet(0, 100));
+    link.handle_packet(at(4_000), packet(1, 100));
+    assert_eq!(drain(&mut link), [(6_000, 0), (6_000, 1)]);
+}
+
+#[test]
 fn the_same_seed_gives_the_same_deliveries_and_another_seed_others() {
     let text = "delay 30ms 5ms distribution normal loss 5% duplicate 2% rate 10mbit queue 20p";
     let run = |seed| {

@@ -1,6 +1,6 @@
 use super::batch::Batch;
 use super::clients::Clients;
-use super::clock::{Clock, WallClock};
+use super::clock::Clock;
 use super::port::{Buffers, Port, packet};
 use super::{RelayConfig, RelayStats};
 use crate::{Ecn, Link};
@@ -19,8 +19,6 @@ pub(super) struct Engine {
     server: SocketAddr,
     link: Link<Datagram>,
     return_link: Link<Datagram>,
-    /// The latest time that the links were told.
-    told: Timestamp,
     next_sweep: Timestamp,
     batch: Batch,
     stats: RelayStats,
@@ -52,7 +50,6 @@ impl Engine {
             server: config.to,
             link: config.link.build(base_rtt, seed_of(0)),
             return_link: config.return_link.build(base_rtt, seed_of(1)),
-            told: Timestamp::ZERO,
             next_sweep: Timestamp::ZERO,
             batch: Batch::default(),
             stats: RelayStats::default(),
@@ -101,13 +98,12 @@ impl Engine {
         Some(next.since(self.clock.now()))
     }
 
-    /// Reads from one socket, a bounded number of batches so that nothing due waits for long.
+    /// Reads from one socket what came when the kernel says it did, a bounded number of batches so that nothing due waits for long.
     fn receive(&mut self, watch: &Watch, buffers: &mut Buffers) {
         for _ in 0..BATCHES_PER_TURN {
             let wall = self.clock.wall();
-            let told = self.told;
             let more = watch.port.receive(buffers, |peer, received, ecn, data| {
-                let now = arrival(wall, told, received);
+                let now = received.map_or(wall.now, |received| wall.moment(received));
                 match watch.client {
                     None => self.handle_request(now, peer, ecn, data),
                     Some(client) => self.handle_answer(now, client, ecn, data),
@@ -139,7 +135,6 @@ impl Engine {
     /// Sends what has reached the far end of a link.
     fn deliver(&mut self, direction: Direction) {
         let now = self.clock.now();
-        self.told = now;
         loop {
             let link = match direction {
                 Direction::ToServer => &mut self.link,
@@ -186,9 +181,10 @@ impl Engine {
 
     /// Forgets idle clients, now and then.
     fn sweep(&mut self) {
-        if self.told >= self.next_sweep {
-            self.next_sweep = self.told + SWEEP;
-            self.clients.expire(self.told);
+        let now = self.clock.now();
+        if now >= self.next_sweep {
+            self.next_sweep = now + SWEEP;
+            self.clients.expire(now);
         }
     }
 
@@ -211,13 +207,6 @@ impl Engine {
 enum Direction {
     ToServer,
     ToClient,
-}
-
-/// When a datagram came: when the kernel says, but not before what the links know already.
-fn arrival(wall: WallClock, told: Timestamp, received: Option<Duration>) -> Timestamp {
-    received
-        .map_or(wall.now, |received| wall.moment(received))
-        .max(told)
 }
 
 const BATCHES_PER_TURN: usize = 4;

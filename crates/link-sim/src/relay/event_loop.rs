@@ -1,6 +1,5 @@
 use super::engine::{Engine, Watch};
 use super::port::Buffers;
-use core::num::NonZeroU64;
 use core::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -15,7 +14,7 @@ pub(super) fn run(engine: &Mutex<Engine>, stop: &PipeReader) -> io::Result<()> {
     // By default the kernel may end a sleep 50 µs late, to save wake-ups. If it insists, the
     // lateness shows.
     #[cfg(target_os = "linux")]
-    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    let _ = rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(1));
     let (mut watches, mut buffers) = (Vec::new(), Buffers::new());
     loop {
         let wait = engine

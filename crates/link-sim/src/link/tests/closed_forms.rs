@@ -83,6 +83,24 @@ fn duplication_has_its_probability() {
 }
 
 #[test]
+fn the_copy_of_a_packet_meets_the_loss_model_for_itself() {
+    // Lost: one copy is left. Not lost: the packet, and its copy in half of the cases.
+    let out = send(
+        &mut link("duplicate 100% loss 50%"),
+        100_000,
+        100,
+        Duration::ZERO,
+    );
+    let expected = 0.5 + 0.5 * 1.5;
+    // One or two, the second with probability 1/4.
+    assert_near(
+        out.len() as f64 / 1e5,
+        expected,
+        5.0 * (0.25 * 0.75 / 1e5_f64).sqrt(),
+    );
+}
+
+#[test]
 fn reordering_has_its_probability_and_needs_others_to_wait() {
     // Packets 1 ms apart; one that is not delayed overtakes the ten before it.
     let out = send(
