@@ -98,7 +98,8 @@ impl Engine {
         Some(next.since(self.clock.now()))
     }
 
-    /// Reads from one socket what came when the kernel says it did, a bounded number of batches so that nothing due waits for long.
+    /// Reads from one socket, a bounded number of batches so that nothing due waits for long. A
+    /// datagram came when the kernel says it did.
     fn receive(&mut self, watch: &Watch, buffers: &mut Buffers) {
         for _ in 0..BATCHES_PER_TURN {
             let wall = self.clock.wall();
