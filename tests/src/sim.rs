@@ -22,8 +22,9 @@
 //! ```
 //!
 //! An [`Outcome`] that is dropped by a failing test prints the scenario and its seed; the
-//! environment variable `PACELINE_SEED` overrides every seed. After each run the books are
-//! checked: every packet delivered, dropped or still under way, and no link faster than its rate.
+//! environment variable `PACELINE_SEED` overrides every seed. The event loop is
+//! [`link_sim::sim`], which watches the links while they run; after a run the books of both ends
+//! are compared.
 
 mod app;
 mod check;

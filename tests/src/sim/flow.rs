@@ -1,5 +1,6 @@
 use super::app::Phase;
 use core::time::Duration;
+use link_sim::LinkSpec;
 use units::{Bandwidth, Bytes};
 
 /// One connection of a scenario: its controller, what its application writes and how its receiver
@@ -17,7 +18,7 @@ pub struct Flow {
     pub(crate) controller_changes: Vec<(Duration, String)>,
     pub(crate) acks: Acks,
     pub(crate) receive_window: Bytes,
-    pub(crate) access: Option<String>,
+    pub(crate) access: Option<LinkSpec>,
     pub(crate) is_ecn: bool,
 }
 
@@ -118,9 +119,12 @@ impl Flow {
     }
 
     /// A link of the flow's own before the shared one.
+    ///
+    /// # Panics
+    /// When the description is wrong.
     #[must_use]
     pub fn access(mut self, link: &str) -> Self {
-        self.access = Some(link.to_owned());
+        self.access = Some(link.parse().unwrap_or_else(|error| panic!("{error}")));
         self
     }
 

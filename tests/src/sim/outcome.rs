@@ -117,7 +117,7 @@ pub struct StateVisit {
     pub state: &'static str,
 }
 
-/// A flow at one moment, before anything that happens at that moment.
+/// A flow at one moment, after all that happens at that moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
     /// The moment.

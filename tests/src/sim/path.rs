@@ -5,13 +5,7 @@ use core::time::Duration;
 use link_sim::{Ecn, IPV4_UDP_OVERHEAD, Packet};
 use units::Bytes;
 
-/// A packet's content, and whose it is.
-#[derive(Debug, Clone)]
-pub(crate) struct Wire {
-    pub(crate) flow: usize,
-    pub(crate) content: Content,
-}
-
+/// A packet's content.
 #[derive(Debug, Clone)]
 pub(crate) enum Content {
     Data(Data),
@@ -36,26 +30,20 @@ pub(crate) struct Ack {
     pub(crate) ce_count: u64,
 }
 
-impl Wire {
-    pub(crate) fn data(flow: usize, data: Data, payload: Bytes, ecn: Ecn) -> Packet<Self> {
+impl Content {
+    pub(crate) fn data(data: Data, ecn: Ecn) -> Packet<Self> {
         Packet {
-            size: payload + IPV4_UDP_OVERHEAD,
+            size: Bytes::new(data.span.end - data.span.start) + IPV4_UDP_OVERHEAD,
             ecn,
-            payload: Self {
-                flow,
-                content: Content::Data(data),
-            },
+            payload: Self::Data(data),
         }
     }
 
-    pub(crate) fn ack(flow: usize, ack: Ack) -> Packet<Self> {
+    pub(crate) fn ack(ack: Ack) -> Packet<Self> {
         Packet {
             size: ACK_PAYLOAD + IPV4_UDP_OVERHEAD,
             ecn: Ecn::NotEct,
-            payload: Self {
-                flow,
-                content: Content::Ack(ack),
-            },
+            payload: Self::Ack(ack),
         }
     }
 }

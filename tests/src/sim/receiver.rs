@@ -1,9 +1,10 @@
 //! The far end of a flow: takes packets, decides when to acknowledge.
 
 use super::flow::Acks;
-use super::path::{ACK_PAYLOAD, Ack, Data};
+use super::path::{ACK_PAYLOAD, Ack, Content, Data};
 use super::ranges::RangeSet;
 use link_sim::Ecn;
+use link_sim::sim::{NodeId, Transmit};
 use std::collections::VecDeque;
 use units::Timestamp;
 
@@ -11,10 +12,13 @@ use units::Timestamp;
 #[derive(Debug)]
 pub(crate) struct Receiver {
     policy: Acks,
+    /// Where the packets come from.
+    peer: Option<NodeId>,
     numbers: RangeSet,
     stream: RangeSet,
-    /// Bytes received at least once.
+    /// Bytes received at least once, and when the last of them came.
     received: u64,
+    received_at: Timestamp,
     packets: u64,
     ce_count: u64,
     /// Packets that no ACK has reported yet.
@@ -24,15 +28,19 @@ pub(crate) struct Receiver {
     /// ACKs that have not gone on yet, and since when.
     held: VecDeque<Ack>,
     held_since: Timestamp,
+    /// All that is held goes on, one after the other.
+    is_releasing: bool,
 }
 
 impl Receiver {
     pub(crate) fn new(policy: Acks) -> Self {
         Self {
             policy,
+            peer: None,
             numbers: RangeSet::default(),
             stream: RangeSet::default(),
             received: 0,
+            received_at: Timestamp::ZERO,
             packets: 0,
             ce_count: 0,
             unreported: 0,
@@ -40,6 +48,7 @@ impl Receiver {
             due: None,
             held: VecDeque::new(),
             held_since: Timestamp::ZERO,
+            is_releasing: false,
         }
     }
 
@@ -53,14 +62,24 @@ impl Receiver {
         self.packets
     }
 
-    pub(crate) fn on_packet(&mut self, now: Timestamp, data: &Data, ecn: Ecn) {
+    /// When all `length` bytes were there; `None` if they are not.
+    pub(crate) fn completed_at(&self, length: Option<u64>) -> Option<Timestamp> {
+        (length == Some(self.received)).then_some(self.received_at)
+    }
+
+    pub(crate) fn on_packet(&mut self, now: Timestamp, from: NodeId, data: &Data, ecn: Ecn) {
+        self.peer = Some(from);
         self.packets += 1;
         self.ce_count += u64::from(ecn == Ecn::Ce);
         if self.numbers.insert(data.number..data.number + 1) == 0 {
             return;
         }
         self.numbers.keep_newest(MAX_RANGES);
-        self.received += self.stream.insert(data.span.clone());
+        let new = self.stream.insert(data.span.clone());
+        if new > 0 {
+            self.received += new;
+            self.received_at = now;
+        }
         let is_next = self
             .largest
             .map_or(data.number == 0, |(n, _)| data.number == n + 1);
@@ -76,7 +95,7 @@ impl Receiver {
         }
     }
 
-    /// When [`acks`](Self::acks) has something to say.
+    /// When [`on_time`](Self::on_time) has something to do.
     pub(crate) fn next(&self) -> Option<Timestamp> {
         let released = (!self.held.is_empty()).then(|| self.release());
         match (self.due, released) {
@@ -85,14 +104,23 @@ impl Receiver {
         }
     }
 
-    /// The ACKs that leave now.
-    pub(crate) fn acks(&mut self, now: Timestamp) -> impl Iterator<Item = Ack> {
+    pub(crate) fn on_time(&mut self, now: Timestamp) {
         if self.due.is_some_and(|due| due <= now) {
             self.report(now);
         }
-        let is_released = !self.held.is_empty() && self.release() <= now;
-        let count = if is_released { self.held.len() } else { 0 };
-        self.held.drain(..count)
+    }
+
+    /// The next ACK that leaves now.
+    pub(crate) fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit<Content>> {
+        if self.is_releasing || (!self.held.is_empty() && self.release() <= now) {
+            let ack = self.held.pop_front();
+            self.is_releasing = !self.held.is_empty();
+            return Some(Transmit {
+                to: self.peer?,
+                packet: Content::ack(ack?),
+            });
+        }
+        None
     }
 
     fn report(&mut self, now: Timestamp) {

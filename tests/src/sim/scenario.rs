@@ -114,10 +114,7 @@ impl core::fmt::Display for Scenario {
 }
 
 fn parse(link: &str) -> LinkSpec {
-    match link.parse() {
-        Ok(spec) => spec,
-        Err(error) => panic!("{error}"),
-    }
+    link.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn seed_from_environment() -> Option<u64> {

@@ -4,7 +4,7 @@ mod log;
 
 use super::app::App;
 use super::flow::Flow;
-use super::path::{Ack, Data, Wire};
+use super::path::{Ack, Content, Data};
 use super::persistent::{self, probe_timeout};
 use super::ranges::RangeSet;
 use super::sent::{SentPacket, SentPackets};
@@ -14,7 +14,8 @@ use cc_core::{
 };
 use core::ops::Range;
 use core::time::Duration;
-use link_sim::{Ecn, Packet};
+use link_sim::Ecn;
+use link_sim::sim::{NodeId, Transmit};
 pub(crate) use log::Log;
 use std::collections::VecDeque;
 use units::{Bytes, Rng, Timestamp};
@@ -37,7 +38,7 @@ pub(crate) struct Counts {
 /// One connection's sending half.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    index: usize,
+    peer: NodeId,
     start: Timestamp,
     mss: Bytes,
     ecn: Ecn,
@@ -67,6 +68,7 @@ pub(crate) struct Sender {
     counts: Counts,
     log: Log,
     scratch: Scratch,
+    outbox: VecDeque<Transmit<Content>>,
 }
 
 /// A change in the middle of a run.
@@ -86,13 +88,19 @@ struct Scratch {
 }
 
 impl Sender {
-    pub(crate) fn new(index: usize, plan: &Flow, registry: &Registry, seed: u64) -> Self {
+    pub(crate) fn new(
+        index: usize,
+        plan: &Flow,
+        peer: NodeId,
+        registry: &Registry,
+        seed: u64,
+    ) -> Self {
         let start = Timestamp::ZERO + plan.start;
         let choose = |text: &str| match registry.choose(text) {
             Ok(choice) => choice,
             Err(error) => panic!("flow {index}: {error}"),
         };
-        let flow_seed = Rng::derive(seed, index as u64).next_u64();
+        let flow_seed = Rng::derive(seed, FLOW_SEEDS + index as u64).next_u64();
         let setup = Setup::new(start, plan.mss, flow_seed);
         let flow = cc_core::Flow::new(choose(&plan.controller).build(&setup), &setup);
         let at = |time: Duration| Timestamp::ZERO + time;
@@ -105,7 +113,7 @@ impl Sender {
         let mut commands: Vec<_> = mtu_changes.chain(others).collect();
         commands.sort_by_key(|(time, _)| *time);
         Self {
-            index,
+            peer,
             start,
             mss: plan.mss,
             ecn: if plan.is_ecn { Ecn::Ect0 } else { Ecn::NotEct },
@@ -130,6 +138,7 @@ impl Sender {
             counts: Counts::default(),
             log: Log::new(start, flow.snapshot().state),
             scratch: Scratch::default(),
+            outbox: VecDeque::new(),
             flow,
         }
     }
@@ -143,7 +152,7 @@ impl Sender {
     }
 
     /// Does what is due and sends what may leave.
-    pub(crate) fn on_time(&mut self, now: Timestamp, out: &mut Vec<Packet<Wire>>) {
+    pub(crate) fn on_time(&mut self, now: Timestamp) {
         if now < self.start {
             return;
         }
@@ -155,10 +164,15 @@ impl Sender {
         if self.timer().is_some_and(|timer| timer <= now) {
             self.on_timer(now);
         }
-        self.send(now, out);
+        self.send(now);
     }
 
-    /// An ACK has arrived.
+    /// The next packet that leaves now.
+    pub(crate) fn poll_transmit(&mut self) -> Option<Transmit<Content>> {
+        self.outbox.pop_front()
+    }
+
+    /// An ACK has arrived; sends what it allows.
     pub(crate) fn on_ack(&mut self, now: Timestamp, ack: &Ack) {
         let Some(largest) = ack.ranges.last().map(|range| range.end - 1) else {
             return;
@@ -176,6 +190,7 @@ impl Sender {
         if rtt.is_some() {
             self.first_rtt_at.get_or_insert(now);
         }
+        self.on_time(now);
     }
 
     /// Length of the whole stream, once the application has written the last of it.
@@ -199,9 +214,15 @@ impl Sender {
         self.flow.snapshot()
     }
 
-    /// Packets and bytes in flight.
-    pub(crate) fn flying(&self) -> (u64, Bytes) {
-        (self.sent.count(), self.sent.bytes())
+    /// # Panics
+    /// When a packet is neither acknowledged nor lost nor in flight, or when congestion control
+    /// counts other bytes in flight than there are.
+    pub(crate) fn assert_books_balance(&self) {
+        let Counts {
+            sent, acked, lost, ..
+        } = self.counts;
+        assert_eq!(sent, acked + lost + self.sent.count(), "packets sent");
+        assert_eq!(self.path().inflight, self.sent.bytes(), "bytes in flight");
     }
 
     fn execute(&mut self, now: Timestamp, command: Command) {
@@ -372,17 +393,17 @@ impl Sender {
     }
 
     /// Sends until the application, the window or the pacer says stop.
-    fn send(&mut self, now: Timestamp, out: &mut Vec<Packet<Wire>>) {
+    fn send(&mut self, now: Timestamp) {
         let is_drained = self.acked.contiguous_end() == self.sent_end;
         self.app.advance(now, self.sent_end, is_drained);
         self.obey(now);
         while self.probes_due > 0 {
             self.probes_due -= 1;
             if let Some(span) = self.next_span().or_else(|| self.oldest_span()) {
-                self.send_packet(now, span, out);
+                self.send_packet(now, span);
             }
         }
-        let departure = self.send_freely(now, out);
+        let departure = self.send_freely(now);
         let command = self.commands.front().map(|(time, _)| *time);
         self.wake = [departure, self.app.next(), command]
             .into_iter()
@@ -391,7 +412,7 @@ impl Sender {
     }
 
     /// When the pacer wants to be asked again, if it is what stops.
-    fn send_freely(&mut self, now: Timestamp, out: &mut Vec<Packet<Wire>>) -> Option<Timestamp> {
+    fn send_freely(&mut self, now: Timestamp) -> Option<Timestamp> {
         loop {
             let span = self.next_span();
             let bytes = span.as_ref().map_or(self.mss, length);
@@ -408,7 +429,7 @@ impl Sender {
                 }
                 return None;
             };
-            self.send_packet(now, span, out);
+            self.send_packet(now, span);
         }
     }
 
@@ -446,7 +467,7 @@ impl Sender {
         self.sent.oldest().map(|packet| packet.span.clone())
     }
 
-    fn send_packet(&mut self, now: Timestamp, span: Range<u64>, out: &mut Vec<Packet<Wire>>) {
+    fn send_packet(&mut self, now: Timestamp, span: Range<u64>) {
         let bytes = length(&span);
         if span.start < self.sent_end {
             self.counts.retransmitted_bytes += bytes;
@@ -471,7 +492,10 @@ impl Sender {
             number,
             span: span.clone(),
         };
-        out.push(Wire::data(self.index, data, bytes, self.ecn));
+        self.outbox.push_back(Transmit {
+            to: self.peer,
+            packet: Content::data(data, self.ecn),
+        });
         self.sent.push(SentPacket { stamp, bytes, span });
     }
 }
@@ -482,6 +506,8 @@ fn length(span: &Range<u64>) -> Bytes {
 
 /// kPacketThreshold (RFC 9002 §6.1.1).
 const PACKET_THRESHOLD: u64 = 3;
+/// Streams of random numbers: links have the low numbers, flows these.
+const FLOW_SEEDS: u64 = 1 << 32;
 /// Probe timeouts for which a lost packet is remembered, in case it arrives after all.
 const LOST_MEMORY: u32 = 3;
 /// Doublings of the probe timeout: 2⁶ of the shortest one are longer than any test's silence.

@@ -1,265 +1,165 @@
-//! The event loop: who is next, and where its packets go.
+//! A scenario as nodes and links of the simulator.
 
-use super::check::{Capacity, assert_books_balance};
+use super::check::assert_books_balance;
 use super::outcome::{FlowOutcome, Label, Outcome, Point};
-use super::path::{Content, Wire};
+use super::path::Content;
 use super::receiver::Receiver;
 use super::scenario::Scenario;
 use super::sender::Sender;
 use core::time::Duration;
-use link_sim::{Link, LinkSpec, Packet};
+use link_sim::sim::{LinkId, Node, NodeId, Simulator, Transmit};
+use link_sim::{LinkSpec, LinkStats, Packet};
 use std::collections::VecDeque;
-use units::{Bytes, Rng, Timestamp};
+use units::{Bytes, Timestamp};
 
 /// Everything that takes part, at one moment of virtual time.
 #[derive(Debug)]
 pub(crate) struct World {
-    now: Timestamp,
+    sim: Simulator<End>,
     base_rtt: Duration,
-    link: Link<Wire>,
-    return_link: Link<Wire>,
-    capacity: Capacity,
+    link: LinkId,
+    return_link: LinkId,
     link_changes: VecDeque<(Timestamp, LinkSpec)>,
-    ends: Vec<Ends>,
+    flows: Vec<FlowEnds>,
     sample_every: Duration,
-    next_sample: Timestamp,
-    outbox: Vec<Packet<Wire>>,
 }
 
-/// Both ends of a flow, and the link that is its own.
+/// The nodes of a flow, the link that is its own, and its series.
 #[derive(Debug)]
-pub(crate) struct Ends {
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
-    pub(crate) access: Option<Link<Wire>>,
-    completed_at: Option<Timestamp>,
+struct FlowEnds {
+    sender: NodeId,
+    receiver: NodeId,
+    access: Option<LinkId>,
     points: Vec<Point>,
+}
+
+/// One end of a flow.
+#[derive(Debug)]
+enum End {
+    Sender(Box<Sender>),
+    Receiver(Box<Receiver>),
 }
 
 impl World {
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Self {
-        let access: Vec<Option<LinkSpec>> = scenario
-            .flows
-            .iter()
-            .map(|flow| flow.access.as_deref().map(parse))
-            .collect();
-        let base_rtt = base_rtt(scenario, &access);
-        let link_seed = |label: u64| Rng::derive(seed, label::LINKS + label).next_u64();
-        let ends = scenario.flows.iter().zip(access).enumerate();
-        let ends = ends.map(|(index, (plan, access))| Ends {
-            sender: Sender::new(index, plan, &scenario.registry, seed),
-            receiver: Receiver::new(plan.acks),
-            access: access.map(|spec| spec.build(base_rtt, link_seed(2 + index as u64))),
-            completed_at: None,
-            points: Vec::new(),
-        });
+        let base_rtt = base_rtt(scenario);
+        let mut sim = Simulator::new(seed);
+        let link = sim.add_link(&scenario.link, base_rtt);
+        let return_link = sim.add_link(&scenario.return_link, base_rtt);
+        let mut flows = Vec::new();
+        for (index, plan) in scenario.flows.iter().enumerate() {
+            let receiver = sim.add_node(End::Receiver(Box::new(Receiver::new(plan.acks))));
+            let sender = Sender::new(index, plan, receiver, &scenario.registry, seed);
+            let sender = sim.add_node(End::Sender(Box::new(sender)));
+            let access = plan.access.as_ref();
+            let access = access.map(|spec| sim.add_link(spec, base_rtt));
+            let way: Vec<LinkId> = access.into_iter().chain([link]).collect();
+            sim.add_route(sender, receiver, &way);
+            sim.add_route(receiver, sender, &[return_link]);
+            flows.push(FlowEnds {
+                sender,
+                receiver,
+                access,
+                points: Vec::new(),
+            });
+        }
         let mut link_changes = scenario.link_changes.clone();
         link_changes.sort_by_key(|(at, _)| *at);
+        let link_changes = link_changes.into_iter();
         Self {
-            now: Timestamp::ZERO,
+            sim,
             base_rtt,
-            link: scenario.link.build(base_rtt, link_seed(0)),
-            return_link: scenario.return_link.build(base_rtt, link_seed(1)),
-            capacity: Capacity::new(scenario.link.rate()),
+            link,
+            return_link,
             link_changes: link_changes
-                .into_iter()
                 .map(|(at, spec)| (Timestamp::ZERO + at, spec))
                 .collect(),
-            ends: ends.collect(),
+            flows,
             sample_every: scenario.sample_every,
-            next_sample: Timestamp::ZERO,
-            outbox: Vec::new(),
         }
     }
 
     /// Lets everything happen that happens within `limit`.
     pub(crate) fn run(&mut self, limit: Duration) {
         let end = Timestamp::ZERO + limit;
-        let mut steps_at_once = 0;
-        while let Some(next) = self.next().filter(|next| *next <= end) {
-            assert!(
-                next >= self.now,
-                "an event at {next} was forgotten until {}",
-                self.now
-            );
-            steps_at_once = if next == self.now {
-                steps_at_once + 1
-            } else {
-                0
-            };
-            assert!(
-                steps_at_once < MAX_STEPS_AT_ONCE,
-                "time stands still at {next}"
-            );
-            self.sample_until(next);
-            self.now = next;
-            self.step();
+        let mut next_sample = Timestamp::ZERO;
+        while next_sample < end && !self.is_over() {
+            self.run_until(next_sample);
+            self.sample(next_sample);
+            next_sample += self.sample_every;
         }
-        let is_over = self.next().is_none();
-        let ended_at = if is_over { self.now } else { end };
-        self.sample_until(ended_at);
-        self.sample(ended_at);
-        self.now = ended_at;
+        if !self.is_over() {
+            self.run_until(end);
+            self.sample(end);
+        }
     }
 
     /// Closes the books.
     pub(crate) fn finish(self, label: Label) -> Outcome {
-        assert_books_balance(&self.ends, &self.link, &self.return_link);
+        let outcomes: Vec<FlowOutcome> = self.flows.iter().map(|f| self.outcome(f)).collect();
+        let entered = self.flows.iter().map(|flow| self.packets_given(flow)).sum();
+        let link = self.sim.link_stats(self.link).clone();
+        assert_books_balance(&outcomes, entered, &link);
         Outcome {
-            flows: self.ends.into_iter().map(Ends::outcome).collect(),
-            link: self.link.stats().clone(),
-            return_link: self.return_link.stats().clone(),
-            ended_at: self.now,
+            flows: outcomes,
+            link,
+            return_link: self.sim.link_stats(self.return_link).clone(),
+            ended_at: self.sim.now(),
             label,
         }
     }
 
-    fn next(&self) -> Option<Timestamp> {
-        let links = [
-            self.link.poll_timeout(),
-            self.return_link.poll_timeout(),
-            self.link_changes.front().map(|(at, _)| *at),
-        ];
-        let ends = self.ends.iter().flat_map(|ends| {
-            let access = ends.access.as_ref().and_then(Link::poll_timeout);
-            [ends.sender.next(), ends.receiver.next(), access]
-        });
-        links.into_iter().chain(ends).flatten().min()
-    }
-
-    fn step(&mut self) {
-        self.change_link();
-        self.cross_access_links();
-        self.deliver_data();
-        self.send_acks();
-        self.deliver_acks();
-        self.send_data();
-    }
-
-    fn change_link(&mut self) {
-        let is_due = self
-            .link_changes
-            .front()
-            .is_some_and(|(at, _)| *at <= self.now);
-        let change = is_due.then(|| self.link_changes.pop_front()).flatten();
-        if let Some((_, spec)) = change {
-            self.link.reconfigure(self.now, &spec, self.base_rtt);
-            let held = self.link.stats().held.bytes;
-            self.capacity.change(self.now, spec.rate(), held);
+    /// Runs up to `time`, changing the link where that is due. The clock then stands at the last
+    /// event, or at `time` where something is still to come.
+    fn run_until(&mut self, time: Timestamp) {
+        while let Some((at, spec)) = self.link_changes.front().filter(|(at, _)| *at <= time) {
+            self.sim.run_until(*at);
+            self.sim.reconfigure(self.link, spec, self.base_rtt);
+            self.link_changes.pop_front();
+        }
+        self.sim.run_while(time, |_| true);
+        if !self.is_over() {
+            self.sim.run_until(time);
         }
     }
 
-    fn cross_access_links(&mut self) {
-        for access in self.ends.iter_mut().filter_map(|ends| ends.access.as_mut()) {
-            while let Some(delivery) = access.poll_output(self.now) {
-                self.link.handle_packet(self.now, delivery.packet);
-            }
-        }
-    }
-
-    fn deliver_data(&mut self) {
-        while let Some(delivery) = self.link.poll_output(self.now) {
-            let Packet { size, ecn, payload } = delivery.packet;
-            self.capacity.on_delivered(self.now, size);
-            let ends = &mut self.ends[payload.flow];
-            if let Content::Data(data) = &payload.content {
-                ends.receiver.on_packet(self.now, data, ecn);
-                ends.note_completion(self.now);
-            }
-        }
-    }
-
-    fn send_acks(&mut self) {
-        for (index, ends) in self.ends.iter_mut().enumerate() {
-            if ends.receiver.next().is_some_and(|next| next <= self.now) {
-                for ack in ends.receiver.acks(self.now) {
-                    self.return_link
-                        .handle_packet(self.now, Wire::ack(index, ack));
-                }
-            }
-        }
-    }
-
-    fn deliver_acks(&mut self) {
-        while let Some(delivery) = self.return_link.poll_output(self.now) {
-            let Wire { flow, content } = delivery.packet.payload;
-            if let Content::Ack(ack) = &content {
-                let sender = &mut self.ends[flow].sender;
-                sender.on_ack(self.now, ack);
-                sender.on_time(self.now, &mut self.outbox);
-            }
-        }
-    }
-
-    fn send_data(&mut self) {
-        for ends in &mut self.ends {
-            if ends.sender.next().is_some_and(|next| next <= self.now) {
-                ends.sender.on_time(self.now, &mut self.outbox);
-            }
-        }
-        for packet in self.outbox.drain(..) {
-            let access = self.ends[packet.payload.flow].access.as_mut();
-            access
-                .unwrap_or(&mut self.link)
-                .handle_packet(self.now, packet);
-        }
-    }
-
-    fn sample_until(&mut self, time: Timestamp) {
-        while self.next_sample < time {
-            self.sample(self.next_sample);
-            self.next_sample += self.sample_every;
-        }
+    /// Whether nothing is left to happen.
+    fn is_over(&self) -> bool {
+        let waits = |id| self.sim.node(id).poll_timeout().is_some();
+        let mut flows = self.flows.iter();
+        let is_quiet = flows.all(|flow| !waits(flow.sender) && !waits(flow.receiver));
+        let access = self.flows.iter().filter_map(|flow| flow.access);
+        let mut links = access.chain([self.link, self.return_link]);
+        is_quiet && links.all(|link| self.sim.link_stats(link).held.packets == 0)
     }
 
     fn sample(&mut self, at: Timestamp) {
-        let queue = self.link.queue().bytes;
-        for ends in &mut self.ends {
-            ends.sample(at, queue);
-        }
-    }
-}
-
-impl Ends {
-    /// Packets that the flow gave to the shared link.
-    pub(crate) fn packets_before_shared_link(&self) -> u64 {
-        match &self.access {
-            Some(access) => access.stats().delivered.packets,
-            None => self.sender.counts().sent,
+        let queue = self.sim.queue(self.link).bytes;
+        for flow in &mut self.flows {
+            let (sender, receiver) = ends(&self.sim, flow);
+            flow.points.push(point(at, sender, receiver, queue));
         }
     }
 
-    fn note_completion(&mut self, now: Timestamp) {
-        let is_complete = self.sender.final_length() == Some(self.receiver.received());
-        if is_complete && self.completed_at.is_none() {
-            self.completed_at = Some(now);
-        }
+    /// Packets that a flow gave to the shared link.
+    fn packets_given(&self, flow: &FlowEnds) -> u64 {
+        let access = flow.access.map(|link| self.sim.link_stats(link));
+        access.map_or_else(
+            || ends(&self.sim, flow).0.counts().sent,
+            |stats: &LinkStats| stats.delivered.packets,
+        )
     }
 
-    fn sample(&mut self, at: Timestamp, queue: Bytes) {
-        let snapshot = self.sender.snapshot();
-        self.points.push(Point {
-            at,
-            state: snapshot.state,
-            cwnd: snapshot.control.cwnd,
-            inflight: self.sender.flying().1,
-            pacing_rate: snapshot.control.pacing_rate,
-            bandwidth: snapshot.bandwidth,
-            delivery_rate: self.sender.log().delivery_rate,
-            srtt: self.sender.path().srtt,
-            delivered: Bytes::new(self.receiver.received()),
-            packets_lost: self.sender.counts().lost,
-            queue,
-        });
-    }
-
-    fn outcome(self) -> FlowOutcome {
-        let (counts, log) = (self.sender.counts(), self.sender.log());
+    fn outcome(&self, flow: &FlowEnds) -> FlowOutcome {
+        let (sender, receiver) = ends(&self.sim, flow);
+        sender.assert_books_balance();
+        let (counts, log) = (sender.counts(), sender.log());
+        let completed_at = receiver.completed_at(sender.final_length());
         FlowOutcome {
-            delivered: Bytes::new(self.receiver.received()),
-            completed_at: self.completed_at,
+            delivered: Bytes::new(receiver.received()),
+            completed_at,
             packets_sent: counts.sent,
-            packets_received: self.receiver.packets(),
+            packets_received: receiver.packets(),
             packets_lost: counts.lost,
             packets_spuriously_lost: counts.spurious,
             sent: counts.sent_bytes,
@@ -269,27 +169,77 @@ impl Ends {
             persistent_congestions: counts.persistent_congestions,
             rtt: log.rtt.clone(),
             states: log.states.clone(),
-            points: self.points,
+            points: flow.points.clone(),
         }
     }
 }
 
-fn parse(link: &str) -> LinkSpec {
-    link.parse().unwrap_or_else(|error| panic!("{error}"))
+impl Node for End {
+    type Payload = Content;
+
+    fn handle_packet(&mut self, now: Timestamp, from: NodeId, packet: Packet<Content>) {
+        match (self, &packet.payload) {
+            (Self::Sender(sender), Content::Ack(ack)) => sender.on_ack(now, ack),
+            (Self::Receiver(receiver), Content::Data(data)) => {
+                receiver.on_packet(now, from, data, packet.ecn);
+            }
+            _ => unreachable!("data goes one way and ACKs the other"),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Timestamp) {
+        match self {
+            Self::Sender(sender) => sender.on_time(now),
+            Self::Receiver(receiver) => receiver.on_time(now),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Timestamp> {
+        match self {
+            Self::Sender(sender) => sender.next(),
+            Self::Receiver(receiver) => receiver.next(),
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit<Content>> {
+        match self {
+            Self::Sender(sender) => sender.poll_transmit(),
+            Self::Receiver(receiver) => receiver.poll_transmit(now),
+        }
+    }
+}
+
+fn ends<'a>(sim: &'a Simulator<End>, flow: &FlowEnds) -> (&'a Sender, &'a Receiver) {
+    match (sim.node(flow.sender), sim.node(flow.receiver)) {
+        (End::Sender(sender), End::Receiver(receiver)) => (sender, receiver),
+        _ => unreachable!("a flow has a sender and a receiver"),
+    }
+}
+
+fn point(at: Timestamp, sender: &Sender, receiver: &Receiver, queue: Bytes) -> Point {
+    let snapshot = sender.snapshot();
+    Point {
+        at,
+        state: snapshot.state,
+        cwnd: snapshot.control.cwnd,
+        inflight: sender.path().inflight,
+        pacing_rate: snapshot.control.pacing_rate,
+        bandwidth: snapshot.bandwidth,
+        delivery_rate: sender.log().delivery_rate,
+        srtt: sender.path().srtt,
+        delivered: Bytes::new(receiver.received()),
+        packets_lost: sender.counts().lost,
+        queue,
+    }
 }
 
 /// Of the longest path: the shared links and the slowest access link.
-fn base_rtt(scenario: &Scenario, access: &[Option<LinkSpec>]) -> Duration {
+fn base_rtt(scenario: &Scenario) -> Duration {
     let shared = scenario.link.base_rtt(&scenario.return_link);
     let shared = shared.unwrap_or_else(|error| panic!("{error}"));
-    let own = access.iter().flatten().map(LinkSpec::delay).max();
-    shared + own.unwrap_or_default()
+    let own = scenario
+        .flows
+        .iter()
+        .filter_map(|flow| flow.access.as_ref());
+    shared + own.map(LinkSpec::delay).max().unwrap_or_default()
 }
-
-/// Streams of random numbers: flows have their index, links come behind.
-mod label {
-    pub(super) const LINKS: u64 = 1 << 32;
-}
-
-/// A flow that sends ten windows at one moment is not right in its head.
-const MAX_STEPS_AT_ONCE: u32 = 100_000;
