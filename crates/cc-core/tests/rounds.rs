@@ -1,0 +1,159 @@
+//! Windows round by round at a round-trip time of 200 ms, as integers.
+//!
+//! In each round the window leaves at once and, 200 ms later, one ACK comes for every two packets.
+//! A change of a number here is a change of behaviour: `cargo insta review` shows both.
+
+use cc_core::{AckedPacket, Event, Feedback, Flow, LostPacket, Observer, Registry, Setup};
+use core::fmt::Write as _;
+use core::time::Duration;
+use units::{Bytes, Timestamp};
+
+/// What happens to a flow besides its round trips.
+struct Case {
+    rounds: usize,
+    /// The application sends no more than this per round.
+    application: Bytes,
+    /// The first packet of a round is lost when the window has reached these, one after the other.
+    losses: &'static [u64],
+    /// The first packet of every round is lost.
+    loses_always: bool,
+}
+
+const UNLIMITED: Case = Case {
+    rounds: 12,
+    application: Bytes::MAX,
+    losses: &[],
+    loses_always: false,
+};
+
+/// The window after each round, ten to a line, and every change of state before its round.
+fn rounds(controller: &str, case: &Case) -> String {
+    let setup = Setup::new(Timestamp::ZERO, MSS, 1);
+    let choice = Registry::standard().choose(controller);
+    let choice = choice.expect("the controller is registered");
+    let mut flow = Flow::new(choice.build(&setup), &setup);
+    let mut losses = case.losses.iter().copied().map(Bytes::new).peekable();
+    let mut states = States(String::new());
+    let (mut now, mut text, mut column) = (Timestamp::ZERO, String::new(), 0);
+    for _ in 0..case.rounds {
+        let cwnd = flow.control().cwnd;
+        let packets = cwnd.min(case.application).packets_floor(MSS);
+        let mut flight: Vec<AckedPacket> = (0..packets).map(|_| send(&mut flow, now)).collect();
+        now += RTT;
+        let is_lossy = case.loses_always || losses.next_if(|least| cwnd >= *least).is_some();
+        if is_lossy {
+            let AckedPacket { stamp, bytes } = flight.remove(0);
+            let lost = [LostPacket {
+                stamp,
+                bytes,
+                starts_range: true,
+            }];
+            let feedback = Feedback {
+                lost: &lost,
+                ..Feedback::at(now)
+            };
+            flow.on_feedback(&feedback, &mut states);
+        }
+        for acked in flight.chunks(2) {
+            let feedback = Feedback {
+                acked,
+                rtt: Some(RTT),
+                ..Feedback::at(now)
+            };
+            flow.on_feedback(&feedback, &mut states);
+        }
+        // What leaves next left after the ACKs that let it.
+        now += Duration::from_nanos(1);
+        if !states.0.is_empty() {
+            let newline = if column == 0 { "" } else { "\n" };
+            writeln!(text, "{newline}{}", states.0.trim_start()).expect("a string takes all");
+            states.0.clear();
+            column = 0;
+        }
+        column = (column + 1) % 10;
+        let end = if column == 0 { "\n" } else { "" };
+        write!(text, "{:>9}{end}", flow.control().cwnd.get()).expect("a string takes all");
+    }
+    text
+}
+
+/// The states entered in a round.
+struct States(String);
+
+impl Observer for States {
+    fn on_event(&mut self, event: &Event) {
+        if let Event::StateChanged { to, .. } = event {
+            self.0 += " -> ";
+            self.0 += to;
+        }
+    }
+}
+
+fn send(flow: &mut Flow, now: Timestamp) -> AckedPacket {
+    AckedPacket {
+        stamp: flow.on_sent(now, MSS),
+        bytes: MSS,
+    }
+}
+
+const MSS: Bytes = Bytes::new(1_200);
+const RTT: Duration = Duration::from_millis(200);
+/// CUBIC here starts as NewReno does, so that the two can be compared.
+const BOTH: [(&str, &str); 2] = [
+    ("cubic", "cubic:slow_start=standard"),
+    ("new_reno", "new_reno"),
+];
+
+fn assert_rounds(name: &str, case: &Case) {
+    for (prefix, controller) in BOTH {
+        insta::with_settings!({ omit_expression => true }, {
+            insta::assert_snapshot!(format!("{prefix}_{name}"), rounds(controller, case));
+        });
+    }
+}
+
+#[test]
+fn unlimited_slow_start() {
+    assert_rounds("unlimited_slow_start", &UNLIMITED);
+}
+
+#[test]
+fn one_loss_at_3_megabytes() {
+    let case = Case {
+        rounds: 135,
+        losses: &[3_000_000],
+        ..UNLIMITED
+    };
+    assert_rounds("one_loss_at_3_megabytes", &case);
+}
+
+#[test]
+fn two_losses_the_second_below_the_first() {
+    let case = Case {
+        rounds: 120,
+        losses: &[3_000_000, 2_750_000],
+        ..UNLIMITED
+    };
+    assert_rounds("two_losses_the_second_below_the_first", &case);
+}
+
+#[test]
+fn an_application_of_a_megabyte_per_round() {
+    let case = Case {
+        rounds: 120,
+        application: Bytes::new(1_000_000),
+        losses: &[1_000_000],
+        ..UNLIMITED
+    };
+    assert_rounds("an_application_of_a_megabyte_per_round", &case);
+}
+
+#[test]
+fn a_loss_in_every_round_down_to_the_minimum_window() {
+    let case = Case {
+        rounds: 10,
+        loses_always: true,
+        ..UNLIMITED
+    };
+    assert_rounds("a_loss_in_every_round", &case);
+}
