@@ -122,10 +122,8 @@ impl Sampler {
         now: Timestamp,
         acked: &[AckedPacket],
     ) -> Option<(PacketStamp, Bytes)> {
-        let newest = acked
-            .iter()
-            .map(|packet| packet.stamp)
-            .max_by_key(|stamp| stamp.sequence)?;
+        let stamps = acked.iter().map(|packet| &packet.stamp);
+        let newest = *stamps.max_by_key(|stamp| stamp.sequence)?;
         let newly_acked = acked.iter().map(|packet| packet.bytes).sum();
         self.delivered += newly_acked;
         self.delivered_at = now;
