@@ -1,18 +1,56 @@
-//! What the bench programs share.
+//! What the bench programs share, which is everything but their `main`.
+//!
+//! ```text
+//!  args ──▶ plan ──▶ client ◀══ wire ══▶ server         run: two processes
+//!                      │ transfer, sampler │            ab: one process, a thread for each
+//!                      └─── SideReport ────┘                and for the emulated link
+//!                             │
+//!               result (JSON) · table (terminal) · report (HTML)
+//! ```
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | [`result`] | the JSON contract |
 //! | [`stats`] | the order of the rounds, and what their differences mean |
 //! | [`table`] | what a terminal shows |
+//! | [`csv`] | the course of every round, for other programs |
 //! | [`plot`] | pictures as SVG |
 //! | [`report`] | one HTML file with all of it |
+//!
+//! A program with controllers of its own registers them and calls [`client_main`].
 
+mod ab;
+mod advice;
+mod args;
+mod client;
+mod clock;
+pub mod csv;
+mod emulated;
+mod ending;
+mod failure;
+mod interrupt;
+mod links;
+mod output;
+mod plan;
 pub mod plot;
+mod programs;
 pub mod report;
 pub mod result;
+mod sample;
+mod sampler;
+mod server;
 pub mod stats;
 pub mod table;
+mod terminal;
+mod transfer;
+mod wire;
+
+pub use cc_core::Registry;
+pub use failure::Failure;
+pub use programs::{client_main, server_main};
+
+/// The program and its version, as results say it.
+pub(crate) const VERSION: &str = concat!("paceline ", env!("CARGO_PKG_VERSION"));
 
 #[cfg(test)]
 mod fixtures;

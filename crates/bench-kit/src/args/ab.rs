@@ -1,0 +1,73 @@
+use super::*;
+
+/// `bench-client ab`: two controllers, round by round, over one emulated link.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AbArgs {
+    /// The baseline: NAME[:key=value,...]
+    #[arg(long, value_name = "CC", default_value = DEFAULT_CONTROLLER)]
+    #[arg(help_heading = "Comparison")]
+    pub(crate) a: String,
+    /// Its challenger
+    #[arg(long, value_name = "CC", default_value = DEFAULT_CHALLENGER)]
+    #[arg(help_heading = "Comparison")]
+    pub(crate) b: String,
+    /// Rounds of each controller
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        help_heading = "Comparison"
+    )]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) rounds: u32,
+    /// Seconds that each round measures
+    #[arg(short = 't', long, value_name = "SECONDS", default_value = "5")]
+    #[arg(value_parser = values::seconds, help_heading = "Comparison")]
+    pub(crate) time: Duration,
+    /// Seconds of warm-up before them, left out of the figures
+    #[arg(short = 'O', long, value_name = "SECONDS", default_value = "1")]
+    #[arg(value_parser = values::seconds_or_none, help_heading = "Comparison")]
+    pub(crate) omit: Duration,
+    /// Link of the data's direction, in the words of `list`
+    #[arg(long, value_name = "LINK", default_value = DEFAULT_LINK)]
+    #[arg(help_heading = "Emulated link")]
+    pub(crate) link: LinkSpec,
+    /// Link of the other direction [default: none]
+    #[arg(long, value_name = "LINK", help_heading = "Emulated link")]
+    pub(crate) return_link: Option<LinkSpec>,
+    /// Seed of the order, the link and the confidence intervals
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        help_heading = "Emulated link"
+    )]
+    pub(crate) seed: u64,
+    /// How much to send, and how.
+    #[command(flatten)]
+    pub(crate) transfer: TransferArgs,
+    /// How packets travel.
+    #[command(flatten)]
+    pub(crate) path: PathArgs,
+    /// Title of the report
+    #[arg(short = 'T', long, value_name = "TEXT", help_heading = "Output")]
+    pub(crate) title: Option<String>,
+    /// Write the report to this file
+    #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT)]
+    #[arg(help_heading = "Output", value_hint = ValueHint::FilePath)]
+    pub(crate) report: PathBuf,
+    /// Write no report
+    #[arg(long, conflicts_with = "report", help_heading = "Output")]
+    pub(crate) no_report: bool,
+    /// Print the result as JSON instead of the table
+    #[arg(short = 'J', help_heading = "Output")]
+    pub(crate) print_json: bool,
+    /// Write the result as JSON to this file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the course of every round as CSV to this file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) csv: Option<PathBuf>,
+}

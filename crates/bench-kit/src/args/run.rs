@@ -1,0 +1,87 @@
+use super::*;
+
+/// `bench-client run`: one measurement against a bench-server.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunArgs {
+    /// The server, with its port if it is not that of -p
+    #[arg(value_name = "HOST[:PORT]", value_hint = ValueHint::Hostname)]
+    pub(crate) server: HostPort,
+    /// UDP port of the server
+    #[arg(short = 'p', long, default_value_t = DEFAULT_PORT)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// Seconds to send for [default: 10]
+    #[arg(short = 't', long, value_name = "SECONDS", value_parser = values::seconds)]
+    #[arg(help_heading = "Transfer")]
+    pub(crate) time: Option<Duration>,
+    /// Bytes to send instead, over all streams
+    #[arg(short = 'n', long, value_name = "SIZE", conflicts_with = "time")]
+    #[arg(value_parser = values::size_up_to::<1, { u64::MAX }>, help_heading = "Transfer")]
+    pub(crate) bytes: Option<Bytes>,
+    /// Blocks of -l bytes to send instead, over all streams
+    #[arg(short = 'k', long, value_name = "N", conflicts_with_all = ["time", "bytes"])]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..), help_heading = "Transfer")]
+    pub(crate) blockcount: Option<u64>,
+    /// Seconds at the start that the figures leave out
+    #[arg(short = 'O', long, value_name = "SECONDS", default_value = "0")]
+    #[arg(conflicts_with_all = ["bytes", "blockcount"], help_heading = "Transfer")]
+    #[arg(value_parser = values::seconds_or_none)]
+    pub(crate) omit: Duration,
+    /// Both sides send at once
+    #[arg(long, conflicts_with = "reverse", help_heading = "Transfer")]
+    pub(crate) bidir: bool,
+    /// How much to send, and how.
+    #[command(flatten)]
+    pub(crate) transfer: TransferArgs,
+    /// Controller of whichever side sends: NAME[:key=value,...]
+    #[arg(short = 'C', long = "cc", alias = "congestion", value_name = "CC")]
+    #[arg(default_value = DEFAULT_CONTROLLER, help_heading = "Congestion control")]
+    pub(crate) congestion: String,
+    /// Controller of the server alone [default: that of -C]
+    #[arg(long, value_name = "CC", help_heading = "Congestion control")]
+    pub(crate) peer_cc: Option<String>,
+    /// How packets travel.
+    #[command(flatten)]
+    pub(crate) path: PathArgs,
+    /// Local address to send from
+    #[arg(short = 'B', long, value_name = "ADDR", help_heading = "Path")]
+    pub(crate) bind: Option<IpAddr>,
+    /// Trust servers that this PEM file of certificates vouches for
+    #[arg(long, value_name = "FILE", help_heading = "Path", value_hint = ValueHint::FilePath)]
+    pub(crate) ca: Option<PathBuf>,
+    /// Trust the server whose certificate has this SHA-256 fingerprint
+    #[arg(long, value_name = "HEX", help_heading = "Path", conflicts_with = "ca")]
+    #[arg(value_parser = values::fingerprint)]
+    pub(crate) fingerprint: Option<[u8; 32]>,
+    /// Link of the data's direction, emulated: "delay 40ms loss 1%"
+    #[arg(long, value_name = "LINK", help_heading = "Emulated link")]
+    pub(crate) link: Option<LinkSpec>,
+    /// Link of the other direction [default: none]
+    #[arg(long, value_name = "LINK", help_heading = "Emulated link")]
+    pub(crate) return_link: Option<LinkSpec>,
+    /// Seed of everything random
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        help_heading = "Emulated link"
+    )]
+    pub(crate) seed: u64,
+    /// Seconds between rows, 0.1 to 60; 0 for none
+    #[arg(short = 'i', long, value_name = "SECONDS", default_value = "1")]
+    #[arg(value_parser = values::interval, help_heading = "Output")]
+    pub(crate) interval: Duration,
+    /// Unit of rates: k, m, g, t for bits, K, M, G, T for bytes
+    #[arg(short = 'f', long, value_name = "UNIT", help_heading = "Output")]
+    pub(crate) format: Option<Unit>,
+    /// Title, put before every row
+    #[arg(short = 'T', long, value_name = "TEXT", help_heading = "Output")]
+    pub(crate) title: Option<String>,
+    /// Print the result as JSON instead of rows
+    #[arg(short = 'J', help_heading = "Output")]
+    pub(crate) print_json: bool,
+    /// Write the result as JSON to this file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) json: Option<PathBuf>,
+}

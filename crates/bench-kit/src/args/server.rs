@@ -1,0 +1,38 @@
+use super::*;
+
+/// The server side of Paceline's throughput runs: waits for bench-client
+#[derive(Debug, Clone, Parser)]
+#[command(name = "bench-server", version, disable_version_flag = true)]
+#[command(max_term_width = HELP_WIDTH)]
+pub(crate) struct ServerArgs {
+    /// Local address to listen on [default: all]
+    #[arg(short = 'B', long, value_name = "ADDR")]
+    pub(crate) bind: Option<IpAddr>,
+    /// UDP port to listen on; 0 takes a free one
+    #[arg(short = 'p', long, default_value_t = DEFAULT_PORT)]
+    pub(crate) port: u16,
+    /// End after one run
+    #[arg(short = '1', long)]
+    pub(crate) one_off: bool,
+    /// Certificate chain as PEM [default: self-signed, made at start]
+    #[arg(long, value_name = "FILE", requires = "key", value_hint = ValueHint::FilePath)]
+    pub(crate) cert: Option<PathBuf>,
+    /// The certificate's private key as PEM
+    #[arg(long, value_name = "FILE", requires = "cert", value_hint = ValueHint::FilePath)]
+    pub(crate) key: Option<PathBuf>,
+    /// Give up on a client that has been silent for this time
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::seconds)]
+    #[arg(help_heading = "Limits")]
+    pub(crate) idle_timeout: Duration,
+    /// Refuse plans of longer runs
+    #[arg(long, value_name = "TIME", default_value = "3600s", value_parser = values::seconds)]
+    #[arg(help_heading = "Limits")]
+    pub(crate) max_duration: Duration,
+    /// Refuse clients while this many are being served
+    #[arg(long, value_name = "N", default_value_t = 256, help_heading = "Limits")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) max_connections: u32,
+    /// Print the version
+    #[arg(short = 'v', long, action = clap::ArgAction::Version)]
+    version: (),
+}

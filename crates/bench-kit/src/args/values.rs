@@ -1,0 +1,243 @@
+//! Values as iperf3 and tc write them.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+use units::{Bandwidth, Bytes, ParseError};
+
+/// A host, and a port if one is given: `HOST`, `HOST:PORT`, `[IPV6]:PORT`, `IPV6`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HostPort {
+    /// A name or an address, without brackets.
+    pub(crate) host: String,
+    /// The UDP port.
+    pub(crate) port: Option<u16>,
+}
+
+impl FromStr for HostPort {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let error = || ParseError::new(text, "HOST, HOST:PORT or [IPV6]:PORT");
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (host, after) = rest.split_once(']').ok_or_else(error)?;
+                let port = match after {
+                    "" => None,
+                    after => Some(after.strip_prefix(':').ok_or_else(error)?),
+                };
+                (host, port)
+            }
+            // More than one colon is an IPv6 address without brackets.
+            None if text.matches(':').count() > 1 => (text, None),
+            None => match text.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (text, None),
+            },
+        };
+        if host.is_empty() || host.contains(char::is_whitespace) {
+            return Err(error());
+        }
+        let port = match port {
+            None => None,
+            Some(port) => Some(
+                port.parse()
+                    .ok()
+                    .filter(|port| *port > 0)
+                    .ok_or_else(error)?,
+            ),
+        };
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+        })
+    }
+}
+
+/// A time above zero; a bare number is seconds, as in iperf3.
+pub(super) fn seconds(text: &str) -> Result<Duration, ParseError> {
+    let expected = "a time above zero: seconds, or with a unit such as 500ms";
+    time(text, "s", expected).and_then(|time| {
+        if time.is_zero() {
+            Err(ParseError::new(text, expected))
+        } else {
+            Ok(time)
+        }
+    })
+}
+
+/// A time or zero; a bare number is seconds, as in iperf3.
+pub(super) fn seconds_or_none(text: &str) -> Result<Duration, ParseError> {
+    time(text, "s", "a time: seconds, or with a unit such as 500ms")
+}
+
+/// A time; a bare number is milliseconds, as in iperf3's `--connect-timeout`.
+pub(super) fn millis(text: &str) -> Result<Duration, ParseError> {
+    time(
+        text,
+        "ms",
+        "a time: milliseconds, or with a unit such as 5s",
+    )
+}
+
+/// iperf3's `-i`: 0.1 to 60 seconds, or 0 for no rows.
+pub(super) fn interval(text: &str) -> Result<Duration, ParseError> {
+    let expected = "an interval: 0.1 to 60 seconds, or 0 for no rows";
+    let time = time(text, "s", expected)?;
+    let range = Duration::from_millis(100)..=Duration::from_secs(60);
+    if time.is_zero() || range.contains(&time) {
+        Ok(time)
+    } else {
+        Err(ParseError::new(text, expected))
+    }
+}
+
+fn time(text: &str, unit: &str, expected: &'static str) -> Result<Duration, ParseError> {
+    let is_bare = text.ends_with(|c: char| c.is_ascii_digit() || c == '.');
+    let parsed = if is_bare {
+        units::duration::parse(&format!("{text}{unit}"))
+    } else {
+        units::duration::parse(text)
+    };
+    parsed.map_err(|_| ParseError::new(text, expected))
+}
+
+/// A rate that the programs can keep.
+pub(super) fn rate(text: &str) -> Result<Bandwidth, ParseError> {
+    let least = Bandwidth::from_bits_per_sec(super::MIN_RATE);
+    let rate: Bandwidth = text.parse()?;
+    if rate < least {
+        return Err(ParseError::new(text, "a rate of at least 1kbit"));
+    }
+    Ok(rate)
+}
+
+/// A size in `LEAST..=MOST` bytes.
+pub(super) fn size_up_to<const LEAST: u64, const MOST: u64>(text: &str) -> Result<Bytes, Error> {
+    let size: Bytes = text.parse().map_err(Error::NotASize)?;
+    if (LEAST..=MOST).contains(&size.get()) {
+        return Ok(size);
+    }
+    Err(Error::OutOfBounds {
+        text: text.to_owned(),
+        least: LEAST,
+        most: MOST,
+    })
+}
+
+/// 32 bytes in hexadecimal, as `sha256sum` or, with colons, as openssl writes them.
+pub(super) fn fingerprint(text: &str) -> Result<[u8; 32], ParseError> {
+    let error = || ParseError::new(text, "a SHA-256 fingerprint: 64 hexadecimal digits");
+    let digits: Vec<u8> = text
+        .chars()
+        .filter(|c| *c != ':')
+        .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+        .collect::<Option<_>>()
+        .ok_or_else(error)?;
+    let bytes: Vec<u8> = digits
+        .chunks(2)
+        .map(|pair| pair[0] << 4 | pair[pair.len() - 1])
+        .collect();
+    match (digits.len(), bytes.try_into()) {
+        (64, Ok(bytes)) => Ok(bytes),
+        _ => Err(error()),
+    }
+}
+
+/// Why a text is not a size within bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Error {
+    NotASize(ParseError),
+    OutOfBounds { text: String, least: u64, most: u64 },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotASize(error) => error.fmt(f),
+            Self::OutOfBounds { text, least, most } => {
+                write!(f, "`{text}` is not between {least} and {most} bytes")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_a_port_or_not() {
+        let read = |text: &str| {
+            let host_port: HostPort = text.parse().unwrap();
+            (host_port.host, host_port.port)
+        };
+        assert_eq!(read("localhost"), ("localhost".to_owned(), None));
+        assert_eq!(read("10.0.0.1:5201"), ("10.0.0.1".to_owned(), Some(5201)));
+        assert_eq!(read("[::1]:5201"), ("::1".to_owned(), Some(5201)));
+        assert_eq!(read("[::1]"), ("::1".to_owned(), None));
+        assert_eq!(read("fe80::1"), ("fe80::1".to_owned(), None));
+        for wrong in [
+            "",
+            ":80",
+            "host:",
+            "host:0",
+            "host:70000",
+            "[::1",
+            "[::1]80",
+            "a b",
+        ] {
+            let error = wrong.parse::<HostPort>().unwrap_err();
+            assert_eq!(error.input(), wrong);
+        }
+    }
+
+    #[test]
+    fn bare_times_are_iperf3s() {
+        assert_eq!(seconds("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(seconds("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(millis("3000"), Ok(Duration::from_secs(3)));
+        assert_eq!(millis("2s"), Ok(Duration::from_secs(2)));
+        assert_eq!(seconds_or_none("0"), Ok(Duration::ZERO));
+        for wrong in ["0", "-1", "5x", ""] {
+            assert_eq!(seconds(wrong).unwrap_err().input(), wrong);
+        }
+    }
+
+    #[test]
+    fn an_interval_is_iperf3s_or_none() {
+        assert_eq!(interval("0"), Ok(Duration::ZERO));
+        assert_eq!(interval("0.1"), Ok(Duration::from_millis(100)));
+        assert!(interval("0.05").is_err());
+        assert!(interval("61").is_err());
+    }
+
+    #[test]
+    fn a_fingerprint_is_read_with_and_without_colons() {
+        let plain = format!("ab{}", "01".repeat(31));
+        let colons = format!("AB{}", ":01".repeat(31));
+        let bytes = fingerprint(&plain).unwrap();
+        assert_eq!(bytes[..2], [0xab, 0x01]);
+        assert_eq!(fingerprint(&colons), Ok(bytes));
+        for wrong in [
+            "",
+            "ab",
+            &plain[1..],
+            &format!("{plain}00"),
+            &plain.replace('b', "g"),
+        ] {
+            assert!(fingerprint(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_bounds() {
+        assert_eq!(size_up_to::<1, 2048>("2K"), Ok(Bytes::new(2048)));
+        let error = size_up_to::<1, 2048>("3K").unwrap_err();
+        assert_eq!(error.to_string(), "`3K` is not between 1 and 2048 bytes");
+        assert!(size_up_to::<1, 2048>("x").is_err());
+    }
+}

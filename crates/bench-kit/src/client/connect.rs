@@ -1,0 +1,163 @@
+//! From a plan to a connection.
+
+use crate::ending;
+use crate::plan::{Controllers, Plan};
+use crate::wire::ALPN;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+use transport::tls::{self, Cipher, ClientTls};
+use transport::{
+    ClientConfig, Connection, Endpoint, EndpointConfig, IdleTimeout, TransportConfig, VarInt,
+};
+
+/// Everything that a run needs to know.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientSetup {
+    /// Where packets go to: the server, or the relay in front of it.
+    pub(crate) target: SocketAddr,
+    /// The server as the user wrote it, for messages and for its certificate's name.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) plan: Plan,
+    pub(crate) controllers: Controllers,
+    pub(crate) trust: Trust,
+    pub(crate) cipher: Option<Cipher>,
+    pub(crate) mtu: Option<u16>,
+    pub(crate) bind: Option<IpAddr>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) idle_timeout: Duration,
+    pub(crate) seed: u64,
+}
+
+/// Which servers a client takes.
+#[derive(Debug, Clone)]
+pub(crate) enum Trust {
+    /// All of them.
+    Anyone,
+    /// The one whose certificate has this SHA-256 fingerprint.
+    Fingerprint([u8; 32]),
+    /// Those that these certificates, in PEM, vouch for.
+    Authorities(Vec<u8>),
+}
+
+impl ClientSetup {
+    /// The server, for messages.
+    pub(crate) fn server(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+
+    fn tls(&self) -> Result<ClientConfig, String> {
+        let tls: ClientTls = match &self.trust {
+            Trust::Anyone => tls::client_without_verification(),
+            Trust::Fingerprint(fingerprint) => tls::client_with_fingerprint(*fingerprint),
+            Trust::Authorities(pem) => {
+                tls::client_with_ca(pem).map_err(|error| format!("--ca: {error}"))?
+            }
+        };
+        let tls = match self.cipher {
+            Some(cipher) => tls.cipher(cipher),
+            None => tls,
+        };
+        let mut config = tls
+            .alpn(&[ALPN])
+            .config()
+            .map_err(|error| format!("--ca: {error}"))?;
+        config.transport_config(Arc::new(self.transport()));
+        Ok(config)
+    }
+
+    fn transport(&self) -> TransportConfig {
+        let window = VarInt::try_from(self.plan.window).unwrap_or(VarInt::MAX);
+        let mut config = TransportConfig::default();
+        config
+            .congestion(self.controllers.client.clone())
+            .congestion_seed(self.seed)
+            .max_idle_timeout(IdleTimeout::try_from(self.idle_timeout).ok())
+            // Thrice within the timeout, so that two may be lost.
+            .keep_alive_interval(Some(self.idle_timeout / 3))
+            .stream_receive_window(window)
+            .receive_window(window)
+            .send_window(self.plan.window)
+            .max_concurrent_bidi_streams(VarInt::from_u32(0))
+            .max_concurrent_uni_streams(VarInt::from_u32(self.plan.streams));
+        if let Some(mtu) = self.mtu {
+            config
+                .initial_mtu(mtu)
+                .min_mtu(mtu)
+                .mtu_discovery_config(None);
+        }
+        config
+    }
+}
+
+/// A connection, and what has to live as long.
+pub(super) struct Connected {
+    pub(super) endpoint: Endpoint,
+    pub(super) connection: Connection,
+    pub(super) local: SocketAddr,
+}
+
+/// Connects within the setup's timeout.
+pub(super) async fn connect(setup: &ClientSetup) -> Result<Connected, String> {
+    let config = setup.tls()?;
+    let endpoint = endpoint(setup)?;
+    let server = setup.server();
+    let connecting = endpoint
+        .connect_with(config, setup.target, &setup.host)
+        .map_err(|error| format!("cannot connect to {server}: {error}"))?;
+    let connection = timeout(setup.connect_timeout, connecting)
+        .await
+        .map_err(|_| ending::no_answer(&server))?
+        .map_err(|error| match (&error, &setup.trust) {
+            (error, Trust::Fingerprint(_)) if ending::is_by_tls(error) => {
+                format!("the certificate of {server} is not the one of --fingerprint")
+            }
+            (error, Trust::Authorities(_)) if ending::is_by_tls(error) => {
+                format!("--ca does not vouch for {server}: {error}")
+            }
+            (error, _) => ending::not_connected(error, &server),
+        })?;
+    let bound = endpoint.local_addr().map_err(|error| error.to_string())?;
+    let ip = connection.local_ip().or_else(|| local_ip(setup.target));
+    Ok(Connected {
+        local: SocketAddr::new(ip.unwrap_or_else(|| bound.ip()), bound.port()),
+        endpoint,
+        connection,
+    })
+}
+
+/// The address from which this machine sends to `target`; nothing is sent.
+fn local_ip(target: SocketAddr) -> Option<IpAddr> {
+    let socket = std::net::UdpSocket::bind(unspecified(target)).ok()?;
+    socket.connect(target).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
+/// Any address of the target's family, any port.
+fn unspecified(target: SocketAddr) -> SocketAddr {
+    match target {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
+}
+
+/// A socket of the target's family, and what it accepts.
+fn endpoint(setup: &ClientSetup) -> Result<Endpoint, String> {
+    let bind = setup.bind.unwrap_or_else(|| unspecified(setup.target).ip());
+    let cannot = |error: std::io::Error| format!("cannot send from {bind}: {error}");
+    let socket = std::net::UdpSocket::bind((bind, 0)).map_err(cannot)?;
+    let mut config = EndpointConfig::default();
+    if let Some(mtu) = setup.mtu {
+        // The server's packets are as large as this allows.
+        config
+            .max_udp_payload_size(mtu)
+            .map_err(|error| format!("--mtu {mtu}: {error}"))?;
+    }
+    Endpoint::new(config, None, socket).map_err(cannot)
+}

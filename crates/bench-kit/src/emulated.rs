@@ -1,0 +1,121 @@
+//! A link between client and server, in a thread of this process.
+
+use crate::failure::Failure;
+use crate::plan::Direction;
+use crate::result::{Finite, QueueDelayMs};
+use link_sim::relay::{Relay, RelayConfig, RelayHandle};
+use link_sim::{LinkSpec, LinkStats};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+use units::Gain;
+
+/// The two links of a path, named after the data.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Links {
+    /// In the data's direction; with both sides sending, from client to server.
+    pub(crate) link: LinkSpec,
+    /// In the other direction.
+    pub(crate) return_link: LinkSpec,
+}
+
+/// A relay with the links of a run.
+#[derive(Debug)]
+pub(crate) struct EmulatedPath {
+    relay: RelayHandle,
+    is_reverse: bool,
+    /// The figures of the data's link when the measured part began.
+    base: LinkStats,
+}
+
+impl Links {
+    /// The round-trip time of the empty path, where there is a delay.
+    ///
+    /// # Errors
+    /// When a queue in `bdp` has no delay to be measured by.
+    pub(crate) fn base_rtt(&self) -> Result<Option<Duration>, Failure> {
+        let base = self.link.base_rtt(&self.return_link);
+        let base = base.map_err(|error| Failure::usage(format!("--link: {error}")))?;
+        Ok((!base.is_zero()).then_some(base))
+    }
+}
+
+impl EmulatedPath {
+    /// Starts a relay in front of `server`.
+    ///
+    /// # Errors
+    /// When the system has no socket or thread for it.
+    pub(crate) fn start(
+        links: &Links,
+        direction: Direction,
+        server: SocketAddr,
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let is_reverse = direction == Direction::Reverse;
+        let (link, return_link) = if is_reverse {
+            (links.return_link.clone(), links.link.clone())
+        } else {
+            (links.link.clone(), links.return_link.clone())
+        };
+        let relay = Relay::spawn(RelayConfig {
+            listen: (Ipv4Addr::LOCALHOST, 0).into(),
+            to: server,
+            link,
+            return_link,
+            seed,
+        })
+        .map_err(|error| Failure::run(format!("cannot start the emulated link: {error}")))?;
+        Ok(Self {
+            relay,
+            is_reverse,
+            base: LinkStats::default(),
+        })
+    }
+
+    /// Where the client sends to.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.relay.local_addr()
+    }
+
+    /// The measured part begins now.
+    pub(crate) fn begin(&mut self) {
+        self.base = self.data_link();
+    }
+
+    /// How long the packets of the measured part waited in the queue of the data's link; `None`
+    /// when that link has no rate and hence no queue.
+    pub(crate) fn queue_delay(&self) -> Option<QueueDelayMs> {
+        let delays = self.data_link().since(&self.base).queue_delay;
+        let quantile = |percent| Some(Finite::millis(delays.quantile(Gain::percent(percent))));
+        (delays.count() > 0).then(|| QueueDelayMs {
+            p50: quantile(50),
+            p95: quantile(95),
+            p99: quantile(99),
+        })
+    }
+
+    /// What was wrong with the emulation, if anything was.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        let stats = self.relay.stats();
+        if !self.relay.is_running() {
+            return Some("the emulated link broke down".to_owned());
+        }
+        stats.fell_behind().then(|| {
+            format!(
+                "this machine could not keep up with the emulated link: {} of {} packets more than \
+                 1 ms late, {} dropped by the kernel",
+                stats.late,
+                stats.lateness.count(),
+                stats.kernel_dropped.unwrap_or(0)
+            )
+        })
+    }
+
+    fn data_link(&self) -> LinkStats {
+        let stats = self.relay.stats();
+        if self.is_reverse {
+            stats.return_link
+        } else {
+            stats.link
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! How connections end, said to a person.
+
+use std::time::Duration;
+use transport::{ConnectionError, TransportErrorCode};
+
+/// Why the connection to `peer` is over; `idle_timeout` is the negotiated one.
+pub(crate) fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) -> String {
+    let silence = units::duration::display(idle_timeout);
+    match error {
+        ConnectionError::TimedOut => format!(
+            "{peer} has not been heard of for {silence}: it ended without a word, or the path broke"
+        ),
+        ConnectionError::ApplicationClosed(close) if close.reason.is_empty() => {
+            format!("{peer} closed the connection")
+        }
+        ConnectionError::ApplicationClosed(close) => {
+            format!("{peer}: {}", String::from_utf8_lossy(&close.reason))
+        }
+        ConnectionError::Reset => format!("{peer} does not know the connection: it was restarted"),
+        ConnectionError::LocallyClosed => "the connection was closed here".to_owned(),
+        other => format!("the connection to {peer} broke: {other}"),
+    }
+}
+
+/// Why no connection to `server` came about.
+pub(crate) fn not_connected(error: &ConnectionError, server: &str) -> String {
+    match error {
+        ConnectionError::TimedOut => no_answer(server),
+        ConnectionError::ConnectionClosed(close)
+            if close.error_code == TransportErrorCode::crypto(NO_APPLICATION_PROTOCOL) =>
+        {
+            format!("{server} speaks QUIC, but it is no bench-server of this version")
+        }
+        ConnectionError::ConnectionClosed(close)
+            if close.error_code == TransportErrorCode::CONNECTION_REFUSED =>
+        {
+            format!("{server} refused the connection: it has as many clients as it takes")
+        }
+        ConnectionError::TransportError(error) => {
+            format!("the handshake with {server} failed: {error}")
+        }
+        other => format!("{server} did not connect: {other}"),
+    }
+}
+
+/// Whether this side's TLS ended it, over the certificate for example (RFC 9001 §4.8).
+pub(crate) fn is_by_tls(error: &ConnectionError) -> bool {
+    let ConnectionError::TransportError(error) = error else {
+        return false;
+    };
+    u64::from(error.code) >> 8 == 1
+}
+
+/// Nothing came back at all.
+pub(crate) fn no_answer(server: &str) -> String {
+    format!("no answer from {server}: is bench-server running there, and does UDP reach it?")
+}
+
+/// TLS's alert no_application_protocol (RFC 7301 §3.2).
+const NO_APPLICATION_PROTOCOL: u8 = 120;

@@ -1,0 +1,280 @@
+//! What a run is to do: agreed between client and server before the first byte.
+
+use crate::result::Finite;
+use cc_core::{ChooseError, ControllerChoice, Registry};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+use units::{Bandwidth, Bytes};
+
+/// A run as both sides know it. The client makes it, the server checks it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// Who sends.
+    pub(crate) direction: Direction,
+    /// When it is over.
+    pub(crate) limit: Limit,
+    /// Time at the start that the figures leave out.
+    pub(crate) omit: Duration,
+    /// How many streams each sender opens.
+    pub(crate) streams: u32,
+    /// Bytes of one write.
+    pub(crate) length: u64,
+    /// The most that one stream sends, in bits per second; `None` is unlimited.
+    pub(crate) rate: Option<u64>,
+    /// The controller of the client's side, as the registry reads it.
+    pub(crate) client_congestion: String,
+    /// The controller of the server's side, as the registry reads it.
+    pub(crate) server_congestion: String,
+    /// The flow-control window of each receiver, in bytes.
+    pub(crate) window: u64,
+    /// Time between two samples of the course of the run.
+    pub(crate) step: Duration,
+}
+
+/// Who sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Direction {
+    /// The client.
+    Forward,
+    /// The server.
+    Reverse,
+    /// Both at once.
+    Both,
+}
+
+impl Direction {
+    /// Whether the client sends.
+    pub(crate) fn client_sends(self) -> bool {
+        self != Self::Reverse
+    }
+
+    /// Whether the server sends.
+    pub(crate) fn server_sends(self) -> bool {
+        self != Self::Forward
+    }
+}
+
+/// When a run is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Limit {
+    /// After this time, not counting what is omitted.
+    Time(Duration),
+    /// When all streams of a sender together have delivered this many bytes.
+    Bytes(u64),
+}
+
+/// The most that a server lets one run ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// The longest run, with what is omitted.
+    pub(crate) duration: Duration,
+}
+
+impl Plan {
+    /// Checks the plan against the program's limits and `limits`, and chooses the controllers.
+    ///
+    /// # Errors
+    /// Names the part of the plan that is out of bounds, and the bounds.
+    pub(crate) fn check(
+        &self,
+        limits: &Limits,
+        registry: &Registry,
+    ) -> Result<Controllers, PlanError> {
+        between("streams", self.streams.into(), 1, MAX_STREAMS.into())?;
+        between("length", self.length, 1, MAX_LENGTH)?;
+        between("window", self.window, MIN_WINDOW, MAX_WINDOW)?;
+        if let Some(rate) = self.rate {
+            between("rate", rate, MIN_RATE, u64::MAX)?;
+        }
+        self.check_times(limits)?;
+        let choose = |side, text: &str| {
+            registry
+                .choose(text)
+                .map_err(|error| PlanError::Controller { side, error })
+        };
+        Ok(Controllers {
+            client: choose("client", &self.client_congestion)?,
+            server: choose("server", &self.server_congestion)?,
+        })
+    }
+
+    fn check_times(&self, limits: &Limits) -> Result<(), PlanError> {
+        let step = units::duration::nanos(self.step);
+        let (least, most) = (MIN_STEP.as_nanos() as u64, MAX_STEP.as_nanos() as u64);
+        between("step in ns", step, least, most)?;
+        let asked = match self.limit {
+            Limit::Time(time) => {
+                between("time in ns", units::duration::nanos(time), 1, u64::MAX)?;
+                time.saturating_add(self.omit)
+            }
+            Limit::Bytes(bytes) => {
+                between("bytes", bytes, 1, u64::MAX)?;
+                self.omit
+            }
+        };
+        if asked > limits.duration {
+            return Err(PlanError::TooLong {
+                asked,
+                limit: limits.duration,
+            });
+        }
+        Ok(())
+    }
+
+    /// The length of the measured part in seconds; `None` when bytes decide.
+    pub(crate) fn measured_seconds(&self) -> Option<Finite> {
+        match self.limit {
+            Limit::Time(time) => Some(Finite::seconds(time)),
+            Limit::Bytes(_) => None,
+        }
+    }
+
+    /// The most that one write holds: [`length`](Self::length), but no more than 10 ms of the
+    /// target rate, so that a low rate is not a few large bursts.
+    pub(crate) fn block(&self) -> Bytes {
+        let length = Bytes::new(self.length);
+        match self.rate {
+            None => length,
+            Some(rate) => {
+                let smooth = Bandwidth::from_bits_per_sec(rate) * Duration::from_millis(10);
+                length.min(smooth.max(Bytes::new(MIN_RATED_BLOCK)))
+            }
+        }
+    }
+}
+
+/// The controllers that a plan names.
+#[derive(Debug, Clone)]
+pub(crate) struct Controllers {
+    /// Of the client's side.
+    pub(crate) client: ControllerChoice,
+    /// Of the server's side.
+    pub(crate) server: ControllerChoice,
+}
+
+/// Why a plan is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub(crate) enum PlanError {
+    /// A number is out of bounds.
+    OutOfBounds {
+        /// What it is of.
+        what: &'static str,
+        /// The number.
+        value: u64,
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// The run would last too long.
+    TooLong {
+        /// How long it was to be.
+        asked: Duration,
+        /// How long it may be.
+        limit: Duration,
+    },
+    /// A controller is not known.
+    Controller {
+        /// `client` or `server`.
+        side: &'static str,
+        /// The word, and the known ones.
+        error: ChooseError,
+    },
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfBounds {
+                what,
+                value,
+                least,
+                most: u64::MAX,
+            } => write!(f, "{what}: {value} is below {least}"),
+            Self::OutOfBounds {
+                what,
+                value,
+                least,
+                most,
+            } => write!(f, "{what}: {value} is not between {least} and {most}"),
+            Self::TooLong { asked, limit } => write!(
+                f,
+                "a run of {} is longer than the {} that this server allows",
+                units::duration::display(*asked),
+                units::duration::display(*limit)
+            ),
+            Self::Controller { side, error } => {
+                write!(f, "congestion controller of the {side}: {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+fn between(what: &'static str, value: u64, least: u64, most: u64) -> Result<(), PlanError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(PlanError::OutOfBounds {
+        what,
+        value,
+        least,
+        most,
+    })
+}
+
+/// The time between samples: a tenth of a second, more where a run is so long that the samples
+/// would be more than [`SERIES_SAMPLES`]; a whole fraction of `interval` where rows are wanted.
+pub(crate) fn step_for(limit: Limit, omit: Duration, interval: Option<Duration>) -> Duration {
+    let total = match limit {
+        Limit::Time(time) => time.saturating_add(omit),
+        Limit::Bytes(_) => Duration::ZERO,
+    };
+    let wanted = (total / SERIES_SAMPLES).clamp(STEP, MAX_STEP);
+    match interval {
+        Some(interval) if interval > wanted => {
+            let steps = units::duration::nanos(interval).div_ceil(units::duration::nanos(wanted));
+            interval / u32::try_from(steps).unwrap_or(u32::MAX)
+        }
+        Some(interval) => interval,
+        None => wanted,
+    }
+}
+
+/// iperf3's limit on `-P`.
+pub(crate) const MAX_STREAMS: u32 = 128;
+
+/// iperf3's limit on `-l`: 1 MiB.
+pub(crate) const MAX_LENGTH: u64 = 1 << 20;
+
+/// The least flow-control window: a few packets, so that control messages pass beside data.
+pub(crate) const MIN_WINDOW: u64 = 4 << 10;
+
+/// The largest flow-control window, 1 GiB: 10 Gbit/s over 800 ms.
+pub(crate) const MAX_WINDOW: u64 = 1 << 30;
+
+/// The least target rate, in bits per second.
+pub(crate) const MIN_RATE: u64 = 1_000;
+
+/// The least write under a target rate, about one packet's worth.
+const MIN_RATED_BLOCK: u64 = 1_200;
+
+/// Fine enough to see a round trip of a long path, coarse enough to cost nothing.
+const STEP: Duration = Duration::from_millis(100);
+
+/// The least time between samples that a server accepts.
+const MIN_STEP: Duration = Duration::from_millis(10);
+
+/// The most time between samples; with rows of a minute, iperf3's longest interval.
+const MAX_STEP: Duration = Duration::from_secs(60);
+
+/// How many samples a long run aims at: more than a picture can show.
+pub(crate) const SERIES_SAMPLES: u32 = 2_000;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+use super::*;
+
+fn plan() -> Plan {
+    Plan {
+        direction: Direction::Forward,
+        limit: Limit::Time(Duration::from_secs(10)),
+        omit: Duration::ZERO,
+        streams: 1,
+        length: 131_072,
+        rate: None,
+        client_congestion: "new_reno".to_owned(),
+        server_congestion: "new_reno".to_owned(),
+        window: 32 << 20,
+        step: STEP,
+    }
+}
+
+fn refusal(change: impl FnOnce(&mut Plan)) -> String {
+    let mut plan = plan();
+    change(&mut plan);
+    let limits = Limits {
+        duration: Duration::from_secs(60),
+    };
+    let error = plan.check(&limits, &Registry::standard()).unwrap_err();
+    error.to_string()
+}
+
+#[test]
+fn a_plan_out_of_bounds_is_refused_by_the_name_of_its_part() {
+    let limits = Limits {
+        duration: Duration::from_secs(10),
+    };
+    plan().check(&limits, &Registry::standard()).unwrap();
+    assert_eq!(
+        refusal(|plan| plan.streams = 129),
+        "streams: 129 is not between 1 and 128"
+    );
+    assert_eq!(
+        refusal(|plan| plan.length = 0),
+        "length: 0 is not between 1 and 1048576"
+    );
+    assert_eq!(
+        refusal(|plan| plan.rate = Some(999)),
+        "rate: 999 is below 1000"
+    );
+    assert_eq!(
+        refusal(|plan| plan.omit = Duration::from_secs(51)),
+        "a run of 61s is longer than the 60s that this server allows"
+    );
+    assert_eq!(
+        refusal(|plan| plan.limit = Limit::Bytes(0)),
+        "bytes: 0 is below 1"
+    );
+    assert!(refusal(|plan| plan.step = Duration::ZERO).starts_with("step in ns: 0"));
+    assert!(
+        refusal(|plan| plan.server_congestion = "bbr9".to_owned())
+            .starts_with("congestion controller of the server: `bbr9` is not")
+    );
+}
+
+#[test]
+fn a_plan_survives_the_wire() {
+    let text = serde_json::to_string(&plan()).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan());
+}
+
+#[test]
+fn samples_divide_the_rows_and_stay_few() {
+    let step = |seconds: u64, interval: Option<f64>| {
+        let limit = Limit::Time(Duration::from_secs(seconds));
+        step_for(limit, Duration::ZERO, interval.map(Duration::from_secs_f64))
+    };
+    assert_eq!(step(10, Some(1.0)), Duration::from_millis(100));
+    assert_eq!(step(10, Some(0.25)), Duration::from_nanos(83_333_333));
+    assert_eq!(step(10, Some(0.05)), Duration::from_millis(50));
+    assert_eq!(step(10, None), Duration::from_millis(100));
+    assert_eq!(step(3_600, Some(1.0)), Duration::from_secs(1));
+    assert_eq!(step(3_600, Some(10.0)), Duration::from_nanos(1_666_666_666));
+    assert_eq!(step(86_400, None), Duration::from_millis(43_200));
+}
+
+#[test]
+fn a_low_target_rate_is_sent_in_small_blocks() {
+    let block = |rate: Option<u64>| Plan { rate, ..plan() }.block().get();
+    assert_eq!(block(None), 131_072);
+    assert_eq!(block(Some(1_000_000)), 1_250);
+    assert_eq!(block(Some(10_000)), 1_200);
+    assert_eq!(block(Some(1_000_000_000)), 131_072);
+}

@@ -1,0 +1,106 @@
+//! `bench-client list`.
+
+use crate::failure::Failure;
+use crate::links::LINK_WORDS;
+use crate::terminal;
+use cc_core::{ControllerSpec, Range, Registry};
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+/// Prints what `-C`, `--a`, `--b` and `--link` take.
+pub(super) fn run(registry: &Registry) -> Result<ExitCode, Failure> {
+    terminal::text(&listing(registry));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn listing(registry: &Registry) -> String {
+    let mut text = "Congestion controllers (NAME or NAME:key=value,key=value):\n".to_owned();
+    for spec in registry.specs() {
+        controller(&mut text, spec);
+    }
+    text.push_str("\nLinks (any of these words, in the manner of tc netem):\n");
+    for word in LINK_WORDS {
+        entry(&mut text, 2, word.form, word.meaning);
+        line(&mut text, 6, &format!("such as: {}", word.example));
+    }
+    text
+}
+
+fn controller(text: &mut String, spec: &ControllerSpec) {
+    let name = if spec.aliases.is_empty() {
+        spec.name.to_owned()
+    } else {
+        format!("{} (or {})", spec.name, spec.aliases.join(", "))
+    };
+    entry(text, 2, &name, spec.summary);
+    for param in spec.params {
+        let range = match param.range {
+            Range::Any => String::new(),
+            range => format!(" in {range}"),
+        };
+        let head = format!("{}={}{range}", param.name, param.default);
+        entry(
+            text,
+            6,
+            &head,
+            &format!("{} [{}]", param.summary, param.source),
+        );
+    }
+}
+
+/// A head in a line of its own, and what it means below it.
+fn entry(text: &mut String, indent: usize, head: &str, meaning: &str) {
+    line(text, indent, head);
+    line(text, indent + 4, meaning);
+}
+
+/// Breaks at spaces, each line indented.
+fn line(text: &mut String, indent: usize, words: &str) {
+    let mut column = 0;
+    for word in words.split_whitespace() {
+        let width = word.chars().count();
+        if column > 0 && column + 1 + width > WIDTH {
+            text.push('\n');
+            column = 0;
+        }
+        if column == 0 {
+            write!(text, "{:indent$}{word}", "").expect("a String takes everything");
+            column = indent + width;
+        } else {
+            write!(text, " {word}").expect("a String takes everything");
+            column += 1 + width;
+        }
+    }
+    text.push('\n');
+}
+
+const WIDTH: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_listing_names_everything_in_80_columns() {
+        let registry = Registry::standard();
+        let text = listing(&registry);
+        for spec in registry.specs() {
+            assert!(
+                text.contains(&format!("\n  {}", spec.name)),
+                "{}",
+                spec.name
+            );
+            for param in spec.params {
+                let head = format!("\n      {}={}", param.name, param.default);
+                assert!(text.contains(&head), "{head}");
+            }
+        }
+        for word in LINK_WORDS {
+            assert!(text.contains(word.form), "{}", word.form);
+        }
+        assert!(
+            text.lines().all(|line| line.chars().count() <= WIDTH),
+            "{text}"
+        );
+    }
+}

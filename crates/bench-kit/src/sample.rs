@@ -1,0 +1,260 @@
+//! What one side of a run counts, as it goes over the wire.
+
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What one side did in a short stretch of a run, and how its sending stood at the end of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Sample {
+    /// The end of the stretch, counted from this side's first byte.
+    pub(crate) at: Duration,
+    /// The length of the stretch.
+    pub(crate) length: Duration,
+    /// Whether it belongs to the warm-up that the figures leave out.
+    pub(crate) omitted: bool,
+    /// Payload handed to the transport in it, per stream; empty when this side does not send.
+    pub(crate) sent: Vec<u64>,
+    /// Payload read by the application in it, per stream; empty when this side does not receive.
+    pub(crate) received: Vec<u64>,
+    /// The state of the sending; `None` when this side does not send.
+    pub(crate) sending: Option<Sending>,
+}
+
+impl Sample {
+    /// Makes this sample also cover `next`, the one after it: amounts add up, states are the
+    /// later ones.
+    pub(crate) fn extend(&mut self, next: &Self) {
+        self.at = next.at;
+        self.length += next.length;
+        add_each(&mut self.sent, &next.sent);
+        add_each(&mut self.received, &next.received);
+        let lost = self
+            .sending
+            .as_ref()
+            .map_or(0, |before| before.packets_lost);
+        if let Some(sending) = &next.sending {
+            let mut sending = sending.clone();
+            sending.packets_lost += lost;
+            self.sending = Some(sending);
+        }
+    }
+}
+
+/// How the sending of one connection stands.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Sending {
+    /// Packets declared lost in the stretch.
+    pub(crate) packets_lost: u64,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub(crate) srtt: Option<Duration>,
+    /// Mean deviation of the round-trip time.
+    pub(crate) rttvar: Option<Duration>,
+    /// Congestion window in bytes.
+    pub(crate) cwnd: u64,
+    /// Bytes in flight.
+    pub(crate) in_flight: u64,
+    /// Pacing rate in bits per second; `None` when the sender does not pace.
+    pub(crate) pacing_rate: Option<u64>,
+    /// Latest sample of the delivery rate, in bits per second.
+    pub(crate) delivery_rate: Option<u64>,
+    /// The largest UDP payload in use, in bytes.
+    pub(crate) mtu: u16,
+    /// The controller's state in its own words.
+    pub(crate) state: String,
+}
+
+/// What one side counted over the measured part of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct SideReport {
+    /// The length of the measured part on this side's clock.
+    pub(crate) measured: Duration,
+    /// Payload handed to the transport, per stream; empty when this side does not send.
+    pub(crate) sent: Vec<u64>,
+    /// Payload read by the application, per stream; empty when this side does not receive.
+    pub(crate) received: Vec<u64>,
+    /// Of the sending; `None` when this side does not send.
+    pub(crate) sender: Option<SenderReport>,
+    /// Processor time, user and system, of the thread that ran this side.
+    pub(crate) cpu: Duration,
+    /// Why this side ended before the plan was carried out; `None` when it was.
+    pub(crate) error: Option<String>,
+}
+
+impl SideReport {
+    /// All payload handed to the transport.
+    pub(crate) fn total_sent(&self) -> u64 {
+        self.sent.iter().sum()
+    }
+
+    /// All payload read by the application.
+    pub(crate) fn total_received(&self) -> u64 {
+        self.received.iter().sum()
+    }
+}
+
+/// What the sender of one connection counted over the measured part of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct SenderReport {
+    /// The controller, as the registry reads it.
+    pub(crate) congestion: String,
+    /// QUIC packets sent.
+    pub(crate) packets_sent: u64,
+    /// QUIC packets declared lost.
+    pub(crate) packets_lost: u64,
+    /// Bytes of the packets declared lost, headers included.
+    pub(crate) bytes_lost: u64,
+    /// Packets reported as marked Congestion Experienced.
+    pub(crate) ce_marked: u64,
+    /// Round-trip times; `None` without a sample.
+    pub(crate) rtt: Option<RttReport>,
+    /// How long each limit was the one that held.
+    pub(crate) limited: Limited,
+}
+
+/// Quantiles of the round-trip time's samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct RttReport {
+    /// The least in the measured part.
+    pub(crate) min: Duration,
+    /// The median.
+    pub p50: Duration,
+    /// 95 % are at most this.
+    pub p95: Duration,
+    /// 99 % are at most this.
+    pub p99: Duration,
+    /// The largest.
+    pub(crate) max: Duration,
+    /// The mean.
+    pub(crate) mean: Duration,
+    /// The least of the connection's life: the empty path's, as far as it was seen.
+    pub(crate) base: Duration,
+}
+
+/// How long each limit was the one that held a sender back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Limited {
+    /// The application had nothing to send.
+    pub(crate) application: Duration,
+    /// The congestion window was full.
+    pub(crate) congestion_window: Duration,
+    /// The pacer had no tokens.
+    pub(crate) pacing: Duration,
+    /// The peer's flow-control window was full.
+    pub(crate) flow_control: Duration,
+    /// The sender was busy, or its socket was full.
+    pub(crate) host: Duration,
+}
+
+/// The course of a run in a bounded number of samples: when it is full, neighbours are joined and
+/// from then on every sample covers twice the time.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Series {
+    samples: Vec<Sample>,
+    /// How many samples of the run make one here, less one; 0, 1, 3, 7 and so on.
+    joined: u32,
+    /// How many samples of the run the last one here has to take up still.
+    wanting: u32,
+}
+
+impl Series {
+    /// Adds the next sample of the run.
+    pub(crate) fn push(&mut self, sample: Sample) {
+        match self.samples.last_mut() {
+            Some(last) if self.wanting > 0 && last.omitted == sample.omitted => {
+                last.extend(&sample);
+                self.wanting -= 1;
+            }
+            _ => {
+                self.halve_when_full();
+                self.samples.push(sample);
+                self.wanting = self.joined;
+            }
+        }
+    }
+
+    pub(crate) fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    fn halve_when_full(&mut self) {
+        if self.samples.len() < MAX_SAMPLES {
+            return;
+        }
+        let mut pairs: Vec<Sample> = Vec::with_capacity(MAX_SAMPLES);
+        let mut is_single = false;
+        for sample in std::mem::take(&mut self.samples) {
+            match pairs.last_mut() {
+                Some(last) if is_single && last.omitted == sample.omitted => {
+                    last.extend(&sample);
+                    is_single = false;
+                }
+                _ => {
+                    pairs.push(sample);
+                    is_single = true;
+                }
+            }
+        }
+        self.samples = pairs;
+        self.joined = self.joined * 2 + 1;
+    }
+}
+
+fn add_each(sums: &mut Vec<u64>, more: &[u64]) {
+    sums.resize(sums.len().max(more.len()), 0);
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum = sum.saturating_add(*more);
+    }
+}
+
+/// Above what a run of the usual length has, so that only very long ones are made coarser.
+const MAX_SAMPLES: usize = 4_096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(index: u64, omitted: bool) -> Sample {
+        Sample {
+            at: Duration::from_millis(100 * (index + 1)),
+            length: Duration::from_millis(100),
+            omitted,
+            sent: vec![index],
+            received: Vec::new(),
+            sending: Some(Sending {
+                packets_lost: 1,
+                cwnd: index,
+                ..Sending::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn a_long_series_gets_coarser_and_loses_nothing() {
+        let mut series = Series::default();
+        let pushed = 5 * MAX_SAMPLES as u64;
+        (0..pushed).for_each(|index| series.push(sample(index, index < 11)));
+        let samples = series.samples();
+        assert!((MAX_SAMPLES / 2..=MAX_SAMPLES).contains(&samples.len()));
+        let sent: u64 = samples.iter().map(|sample| sample.sent[0]).sum();
+        assert_eq!(sent, pushed * (pushed - 1) / 2);
+        let lost = |sample: &Sample| sample.sending.as_ref().unwrap().packets_lost;
+        assert_eq!(samples.iter().map(lost).sum::<u64>(), pushed);
+        let omitted: Duration = samples
+            .iter()
+            .filter(|sample| sample.omitted)
+            .map(|sample| sample.length)
+            .sum();
+        assert_eq!(omitted, Duration::from_millis(1_100));
+        let last = samples.last().unwrap();
+        assert_eq!(last.at, Duration::from_millis(100 * pushed));
+        assert_eq!(last.sending.as_ref().unwrap().cwnd, pushed - 1);
+    }
+
+    #[test]
+    fn a_short_series_is_kept_as_it_is() {
+        let mut series = Series::default();
+        (0..100).for_each(|index| series.push(sample(index, false)));
+        assert_eq!(series.samples().len(), 100);
+        assert_eq!(series.samples()[41], sample(41, false));
+    }
+}

@@ -1,0 +1,194 @@
+//! The server's side: any number of clients at once, each with a run of its own.
+
+mod session;
+
+use crate::failure::Failure;
+use crate::plan::{Limits, MAX_STREAMS, MAX_WINDOW};
+use crate::wire::{ALPN, SHUTDOWN};
+use cc_core::Registry;
+use session::Session;
+use std::fmt;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use transport::tls::{self, ServerTls};
+use transport::{
+    Endpoint, EndpointConfig, IdleTimeout, Incoming, ServerConfig, TransportConfig, VarInt,
+};
+
+/// What a server is to do.
+#[derive(Debug)]
+pub(crate) struct ServerSetup {
+    /// Where it listens.
+    pub(crate) bind: SocketAddr,
+    /// Its certificate; `None` makes one.
+    pub(crate) identity: Option<ServerTls>,
+    /// How long a client may be silent.
+    pub(crate) idle_timeout: Duration,
+    /// What a run may ask for.
+    pub(crate) limits: Limits,
+    /// How many clients are served at once.
+    pub(crate) max_connections: u32,
+    /// Whether it ends after one run.
+    pub(crate) is_one_off: bool,
+    /// The controllers that clients can ask for.
+    pub(crate) registry: Registry,
+    /// What random numbers are drawn from; `None` takes the system's.
+    pub(crate) seed: Option<u64>,
+}
+
+/// Takes the server's log, line by line.
+pub(crate) type Log = Arc<dyn Fn(fmt::Arguments<'_>) + Send + Sync>;
+
+/// A server that listens.
+pub(crate) struct Server {
+    endpoint: Endpoint,
+    fingerprint: Option<[u8; 32]>,
+    shared: Arc<Shared>,
+    max_connections: u32,
+    is_one_off: bool,
+}
+
+/// What all sessions use.
+pub(crate) struct Shared {
+    pub(crate) limits: Limits,
+    pub(crate) registry: Registry,
+    pub(crate) idle_timeout: Duration,
+    pub(crate) log: Log,
+}
+
+impl Server {
+    /// Listens from now on. To be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// When the address is in use or not this machine's, or the certificate does not fit its key.
+    pub(crate) fn bind(setup: ServerSetup, log: Log) -> Result<Self, Failure> {
+        let (tls, fingerprint) = match setup.identity {
+            Some(identity) => (identity, None),
+            None => {
+                let own = tls::SelfSigned::generate(["localhost"])
+                    .map_err(|error| Failure::run(error.to_string()))?;
+                (own.server(), Some(own.fingerprint))
+            }
+        };
+        let mut config: ServerConfig = tls
+            .alpn(&[ALPN])
+            .config()
+            .map_err(|error| Failure::usage(format!("--cert, --key: {error}")))?;
+        config.transport_config(Arc::new(transport(setup.idle_timeout, setup.seed)));
+        let endpoint = listen(setup.bind, config).map_err(|error| {
+            Failure::run(format!("cannot listen on UDP {}: {error}", setup.bind))
+        })?;
+        Ok(Self {
+            endpoint,
+            fingerprint,
+            shared: Arc::new(Shared {
+                limits: setup.limits,
+                registry: setup.registry,
+                idle_timeout: setup.idle_timeout,
+                log,
+            }),
+            max_connections: setup.max_connections,
+            is_one_off: setup.is_one_off,
+        })
+    }
+
+    /// Where it listens.
+    pub(crate) fn local_addr(&self) -> std::io::Result<SocketAddr> {
+        self.endpoint.local_addr()
+    }
+
+    /// The SHA-256 fingerprint of the certificate that the server made itself.
+    pub(crate) fn fingerprint(&self) -> Option<[u8; 32]> {
+        self.fingerprint
+    }
+
+    /// Serves until `stop`, or until one run was made if that is wanted. Whatever runs then is
+    /// ended cleanly.
+    pub(crate) async fn serve(&self, stop: impl Future<Output = ()>) {
+        let places = Arc::new(Semaphore::new(self.max_connections as usize));
+        let mut sessions = JoinSet::new();
+        let mut number = 0_u64;
+        tokio::pin!(stop);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stop => break,
+                Some(ended) = sessions.join_next() => {
+                    if self.is_one_off && matches!(ended, Ok(true)) {
+                        break;
+                    }
+                }
+                incoming = self.endpoint.accept() => {
+                    let Some(incoming) = incoming else { break };
+                    let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                        self.refuse(incoming);
+                        continue;
+                    };
+                    number += 1;
+                    let session = Session::new(Arc::clone(&self.shared), number);
+                    sessions.spawn(async move {
+                        let is_run = session.serve(incoming).await;
+                        drop(place);
+                        is_run
+                    });
+                }
+            }
+        }
+        self.endpoint
+            .close(VarInt::from_u32(SHUTDOWN), b"the server was stopped");
+        sessions.shutdown().await;
+        // Until the closes have left; clients that do not get them notice by the silence.
+        let _ = tokio::time::timeout(GOODBYE, self.endpoint.wait_idle()).await;
+    }
+
+    fn refuse(&self, incoming: Incoming) {
+        (self.shared.log)(format_args!(
+            "Refused {}: {} clients are being served",
+            incoming.remote_address(),
+            self.max_connections
+        ));
+        incoming.refuse();
+    }
+}
+
+fn listen(bind: SocketAddr, config: ServerConfig) -> std::io::Result<Endpoint> {
+    let socket = UdpSocket::bind(bind)?;
+    let mut endpoint = EndpointConfig::default();
+    endpoint
+        .max_udp_payload_size(LARGEST_PAYLOAD)
+        .expect("above the least that QUIC allows");
+    Endpoint::new(endpoint, Some(config), socket)
+}
+
+/// One control stream and the most streams of payload; a small flow-control window until the plan
+/// says how large it shall be.
+fn transport(idle_timeout: Duration, seed: Option<u64>) -> TransportConfig {
+    let largest = VarInt::try_from(MAX_WINDOW).unwrap_or(VarInt::MAX);
+    let mut config = TransportConfig::default();
+    config
+        .max_idle_timeout(IdleTimeout::try_from(idle_timeout).ok())
+        .stream_receive_window(largest)
+        .receive_window(VarInt::from_u32(WINDOW_BEFORE_PLAN))
+        .max_concurrent_bidi_streams(VarInt::from_u32(1))
+        .max_concurrent_uni_streams(VarInt::from_u32(MAX_STREAMS))
+        .datagram_receive_buffer_size(None);
+    if let Some(seed) = seed {
+        config.congestion_seed(seed);
+    }
+    config
+}
+
+/// Room for a plan.
+const WINDOW_BEFORE_PLAN: u32 = 64 << 10;
+
+/// The largest UDP payload over IPv4, so that `-M` of the client decides.
+const LARGEST_PAYLOAD: u16 = 65_507;
+
+/// How long goodbyes may take.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! What the two programs say to each other: ALPN [`ALPN`], version 1.
+//!
+//! ```text
+//! client                                            server
+//!   │ opens a bidirectional stream: control           │
+//!   │ ── Run(Plan) ─────────────────────────────────▶ │  checks it
+//!   │ ◀──────────────────────── Accepted or Refused ─ │
+//!   │ ══ unidirectional streams of payload, in either direction or both ══
+//!   │ ◀────────────────────────── Samples, and so on ─│  its view of the course of the run
+//!   │ ── Finished(SideReport) ──────────────────────▶ │
+//!   │ ◀───────────────────────── Finished(SideReport) │
+//!   │ closes the connection                           │
+//! ```
+//!
+//! A message is its length in four bytes, big-endian, and that many bytes of JSON. Payload streams
+//! hold nothing but payload; the n-th stream that a side opens is its stream n. A sender whose time
+//! is over resets its streams with code 0; one whose bytes are sent finishes them.
+
+use crate::plan::Plan;
+use crate::sample::{Sample, SideReport};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::{fmt, io};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+/// The protocol's name in the TLS handshake.
+pub(crate) const ALPN: &[u8] = b"paceline-bench/1";
+
+/// The code with which connections and streams are closed when nothing is wrong.
+pub(crate) const DONE: u32 = 0;
+
+/// The code with which a server closes a connection that broke the protocol.
+pub(crate) const PROTOCOL_ERROR: u32 = 1;
+
+/// The code with which a server closes its connections when it is stopped itself.
+pub(crate) const SHUTDOWN: u32 = 2;
+
+/// From client to server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// What to do; the first message.
+    Run(Plan),
+    /// The client's side is done; nothing follows.
+    Finished(Box<SideReport>),
+}
+
+/// From server to client.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Reply {
+    /// The plan will be carried out.
+    Accepted,
+    /// The plan will not be carried out; why, in a line for a person.
+    Refused(String),
+    /// How the run went at the server since the samples before.
+    Samples(Vec<Sample>),
+    /// The server's side is done; nothing follows.
+    Finished(Box<SideReport>),
+}
+
+/// Writes one message.
+pub(crate) async fn write_message(
+    to: &mut (impl AsyncWrite + Unpin),
+    message: &impl Serialize,
+) -> Result<(), WireError> {
+    let json = serde_json::to_vec(message).expect("keys are strings and every figure is finite");
+    let length = u32::try_from(json.len()).unwrap_or(u32::MAX);
+    if length > MAX_MESSAGE {
+        return Err(WireError::TooLong(length));
+    }
+    to.write_all(&length.to_be_bytes()).await?;
+    to.write_all(&json).await?;
+    Ok(to.flush().await?)
+}
+
+/// Reads one message; `None` when the stream ends before it.
+///
+/// Memory is taken as bytes arrive, not as the length promises. Not cancellation-safe.
+pub(crate) async fn read_message<T: DeserializeOwned>(
+    from: &mut (impl AsyncRead + Unpin),
+) -> Result<Option<T>, WireError> {
+    let mut length = [0; 4];
+    if from.read(&mut length[..1]).await? == 0 {
+        return Ok(None);
+    }
+    from.read_exact(&mut length[1..]).await?;
+    let length = u32::from_be_bytes(length);
+    if length > MAX_MESSAGE {
+        return Err(WireError::TooLong(length));
+    }
+    let mut json = Vec::new();
+    from.take(length.into()).read_to_end(&mut json).await?;
+    if json.len() < length as usize {
+        return Err(WireError::Io(io::ErrorKind::UnexpectedEof.into()));
+    }
+    serde_json::from_slice(&json)
+        .map(Some)
+        .map_err(WireError::NotAMessage)
+}
+
+/// Why a message was not read or written.
+#[derive(Debug)]
+pub(crate) enum WireError {
+    /// The length is above [`MAX_MESSAGE`].
+    TooLong(u32),
+    /// The bytes are not JSON, or not of a message.
+    NotAMessage(serde_json::Error),
+    /// The stream broke.
+    Io(io::Error),
+}
+
+impl From<io::Error> for WireError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong(length) => write!(
+                f,
+                "a control message of {length} bytes is longer than the {MAX_MESSAGE} allowed"
+            ),
+            Self::NotAMessage(error) => write!(f, "not a control message: {error}"),
+            Self::Io(error) => write!(f, "the control stream broke: {error}"),
+        }
+    }
+}
+
+/// The samples of a minute for the most streams fit in.
+const MAX_MESSAGE: u32 = 4 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is read from these bytes.
+    async fn read(mut bytes: &[u8]) -> Result<Option<Reply>, String> {
+        read_message(&mut bytes)
+            .await
+            .map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn messages_come_out_as_they_went_in() {
+        let mut stream = Vec::new();
+        let messages = [
+            Reply::Accepted,
+            Reply::Refused("too many clients".to_owned()),
+            Reply::Finished(Box::default()),
+        ];
+        for message in &messages {
+            write_message(&mut stream, message).await.unwrap();
+        }
+        let mut stream = stream.as_slice();
+        for message in &messages {
+            let read: Reply = read_message(&mut stream).await.unwrap().unwrap();
+            assert_eq!(read, *message);
+        }
+        assert!(read_message::<Reply>(&mut stream).await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn malformed_messages_are_refused_with_their_fault() {
+        assert_eq!(
+            read(&[0xff; 8]).await.unwrap_err(),
+            "a control message of 4294967295 bytes is longer than the 4194304 allowed"
+        );
+        let garbage = read(b"\0\0\0\x03{x}").await.unwrap_err();
+        assert!(garbage.starts_with("not a control message: "), "{garbage}");
+        let other = read(b"\0\0\0\x0b{\"run\":null}").await.unwrap_err();
+        assert!(other.contains("unknown variant `run`"), "{other}");
+        for cut in [&b"\0"[..], b"\0\0\0", b"\0\0\0\x09{\"ref"] {
+            let error = read(cut).await.unwrap_err();
+            assert!(error.starts_with("the control stream broke: "), "{error}");
+        }
+        assert_eq!(read(b"").await, Ok(None));
+    }
+}
