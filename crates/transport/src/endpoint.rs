@@ -344,6 +344,21 @@ impl Inner {
         self.table.lock().expect("no panic under the lock")
     }
 
+    /// Keeps an attempt for the application, if the application still takes some.
+    fn admit(&self, table: &mut Table, attempt: quinn_proto::Incoming, answer: &mut Vec<u8>) {
+        let is_open = table.closed.is_none() && !self.is_abandoned.load(Ordering::Acquire);
+        match table.server_config.clone().filter(|_| is_open) {
+            Some(config) => {
+                table.incoming.push_back((attempt, config));
+                self.incoming.notify_waiters();
+            }
+            None => {
+                let transmit = table.proto.refuse(attempt, answer);
+                self.answer(&transmit, answer);
+            }
+        }
+    }
+
     /// Sends a packet that belongs to no connection. If the socket is full it is lost, as it
     /// could be anywhere on its way.
     fn answer(&self, transmit: &Transmit, contents: &[u8]) {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  flush ─▶ receive ─▶ collect ─▶ expire ─▶ drive ─▶ sleep, or another turn
-//!  what the  ≤ 1 MiB,   what the   whose     connections in turn: timeouts,
+//!  what the  256 KiB,   what the   whose     connections in turn: timeouts,
 //!  socket    to their   applica-   time has  ≤ 16 batches out, events to the
 //!  refused   connections tion did  come      application
 //! ```
@@ -13,6 +13,7 @@
 use super::Inner;
 use super::deadlines::Deadlines;
 use super::receive::ReceiveBuffers;
+use super::table::Table;
 use crate::clock;
 use crate::connection::{Shared, State, Wakeups};
 use crate::socket::received_ecn;
@@ -22,7 +23,7 @@ use quinn_proto::{
     ConnectionError, ConnectionEvent, ConnectionHandle, DatagramEvent, EndpointEvent, Transmit,
     TransportError, TransportErrorCode,
 };
-use quinn_udp::{BATCH_SIZE, RecvMeta};
+use quinn_udp::RecvMeta;
 use std::collections::VecDeque;
 use std::io;
 use std::mem;
@@ -100,7 +101,7 @@ impl Task {
     fn receive(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         let mut received = 0;
         while received < RECEIVE_BYTES {
-            let (inner, is_busy) = (&self.inner, self.is_busy);
+            let (inner, is_busy, batch) = (&self.inner, self.is_busy, self.buffers.batch());
             let result = self.buffers.fill(|buffers, metas| {
                 if is_busy {
                     return inner.socket.try_recv(buffers, metas);
@@ -117,7 +118,7 @@ impl Task {
             };
             self.receive_errors = 0;
             received += self.route(count);
-            if is_busy && count < BATCH_SIZE {
+            if is_busy && count < batch {
                 return Ok(false);
             }
         }
@@ -143,21 +144,29 @@ impl Task {
         for index in 0..count {
             let (meta, mut message) = self.buffers.take(index);
             bytes += message.len();
+            // For one message, not for all: the application may be waiting to connect or accept.
+            let mut table = inner.table();
             while message.len() > meta.stride && meta.stride > 0 {
                 let datagram = message.split_to(meta.stride);
-                self.route_datagram(&inner, now, &meta, datagram);
+                self.route_datagram(&inner, &mut table, now, &meta, datagram);
             }
             if !message.is_empty() {
-                self.route_datagram(&inner, now, &meta, message);
+                self.route_datagram(&inner, &mut table, now, &meta, message);
             }
         }
         bytes
     }
 
-    fn route_datagram(&mut self, inner: &Inner, now: Instant, meta: &RecvMeta, data: BytesMut) {
+    fn route_datagram(
+        &mut self,
+        inner: &Inner,
+        table: &mut Table,
+        now: Instant,
+        meta: &RecvMeta,
+        data: BytesMut,
+    ) {
         let answer = &mut self.scratch.answer;
         answer.clear();
-        let mut table = inner.table();
         let ecn = received_ecn(meta);
         match table
             .proto
@@ -171,19 +180,7 @@ impl Task {
                     }
                 }
             }
-            Some(DatagramEvent::NewConnection(attempt)) => {
-                let is_open = table.closed.is_none() && !inner.is_abandoned.load(Ordering::Acquire);
-                match table.server_config.clone().filter(|_| is_open) {
-                    Some(config) => {
-                        table.incoming.push_back((attempt, config));
-                        inner.incoming.notify_waiters();
-                    }
-                    None => {
-                        let transmit = table.proto.refuse(attempt, answer);
-                        inner.answer(&transmit, answer);
-                    }
-                }
-            }
+            Some(DatagramEvent::NewConnection(attempt)) => inner.admit(table, attempt, answer),
             Some(DatagramEvent::Response(transmit)) => inner.answer(&transmit, answer),
             None => {}
         }
@@ -392,7 +389,7 @@ const SENDS: usize = 16;
 const CONNECTIONS: usize = 256;
 
 /// Bytes that a turn receives before it lets connections answer; one batch may exceed it.
-const RECEIVE_BYTES: usize = 1 << 20;
+const RECEIVE_BYTES: usize = 256 << 10;
 
 /// Errors in a row after which the socket is given up.
 const MAX_RECEIVE_ERRORS: u32 = 1_000;
