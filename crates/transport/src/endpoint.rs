@@ -17,7 +17,9 @@ use crate::connection::Connecting;
 use crate::socket::Socket;
 use crate::timer::Lateness;
 use bytes::Bytes;
-use quinn_proto::{ConnectError, ConnectionError, EndpointConfig, Transmit, VarInt};
+use quinn_proto::{
+    ConnectError, ConnectionError, EndpointConfig, EndpointEvent, Event, Transmit, VarInt,
+};
 use socket2::{Domain, Protocol, Type};
 use std::fmt;
 use std::io;
@@ -265,7 +267,11 @@ impl EndpointLease {
         let (config, congestion) = config.for_connection();
         let mut answer = Vec::new();
         match table.proto.accept(attempt, now, &mut answer, Some(config)) {
-            Ok((handle, conn)) => {
+            Ok((handle, mut conn)) => {
+                if let Some(reason) = closed_by_its_first_packet(&mut conn) {
+                    table.proto.handle_event(handle, EndpointEvent::drained());
+                    return Err(reason);
+                }
                 table.stats.accepted_handshakes += 1;
                 let lease = table.insert(handle, conn, congestion, now);
                 let closed = table.closed.clone();
@@ -365,6 +371,19 @@ impl Inner {
         self.socket
             .send(transmit, &contents[..transmit.size], clock::now());
     }
+}
+
+/// Why a client that has given up meanwhile did so. quinn-proto sets no timer to forget such a
+/// connection but the idle timeout.
+fn closed_by_its_first_packet(conn: &mut quinn_proto::Connection) -> Option<ConnectionError> {
+    if !conn.is_closed() {
+        return None;
+    }
+    let mut events = std::iter::from_fn(|| conn.poll());
+    events.find_map(|event| match event {
+        Event::ConnectionLost { reason } => Some(reason),
+        _ => None,
+    })
 }
 
 impl fmt::Debug for Inner {

@@ -1,0 +1,140 @@
+//! Both ways with stock quinn.
+
+use crate::support::{NAME, any, client_endpoint, hash, noise, server_config, within_a_minute};
+use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use rustls::RootCertStore;
+use std::sync::Arc;
+use transport::tls::SelfSigned;
+use transport::{Endpoint, TransportConfig};
+
+/// Names and meaning are the same in both libraries, so the same code tests both ways.
+macro_rules! sides {
+    ($module:ident, $library:ident) => {
+        mod $module {
+            use super::{hash, noise};
+            use $library::{Connection, RecvStream, SendStream};
+
+            const LEN: usize = 8 << 20;
+
+            /// Uploads and downloads a few MB at once; returns the hash of the download.
+            pub(super) async fn ask(connection: &Connection) -> u64 {
+                let (mut send, recv) = connection.open_bi().await.unwrap();
+                let data = noise(1, LEN);
+                tokio::join!(write(&mut send, &data), read(recv)).1
+            }
+
+            /// The other side of it.
+            pub(super) async fn answer(connection: &Connection) -> u64 {
+                let (mut send, recv) = connection.accept_bi().await.unwrap();
+                let data = noise(2, LEN);
+                let received = tokio::join!(write(&mut send, &data), read(recv)).1;
+                connection.closed().await;
+                received
+            }
+
+            pub(super) fn hashes() -> (u64, u64) {
+                (hash(&noise(1, LEN)), hash(&noise(2, LEN)))
+            }
+
+            async fn write(send: &mut SendStream, data: &[u8]) {
+                send.write_all(data).await.unwrap();
+                send.finish().unwrap();
+                assert_eq!(send.stopped().await.unwrap(), None);
+            }
+
+            async fn read(mut recv: RecvStream) -> u64 {
+                hash(&recv.read_to_end(LEN).await.unwrap())
+            }
+        }
+    };
+}
+
+sides!(ours, transport);
+sides!(theirs, quinn);
+
+#[tokio::test]
+async fn a_client_of_quinns_is_served() {
+    within_a_minute(async {
+        let certificate = SelfSigned::generate([NAME]).unwrap();
+        let config = server_config(&certificate, &TransportConfig::default());
+        let server = Endpoint::server(config, any()).unwrap();
+        let client = quinn_client(&certificate);
+        for with_retry in [false, true] {
+            let connecting = client.connect(server.local_addr().unwrap(), NAME).unwrap();
+            let asking = async {
+                let connection = connecting.await.unwrap();
+                let received = theirs::ask(&connection).await;
+                connection.close(0_u32.into(), b"done");
+                received
+            };
+            let answering = async {
+                let mut attempt = server.accept().await.unwrap();
+                if with_retry {
+                    attempt.retry().unwrap();
+                    attempt = server.accept().await.unwrap();
+                }
+                ours::answer(&attempt.await.unwrap()).await
+            };
+            let (down, up) = tokio::join!(asking, answering);
+            assert_eq!((up, down), ours::hashes());
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_of_quinns_serves() {
+    within_a_minute(async {
+        let certificate = SelfSigned::generate([NAME]).unwrap();
+        let client = client_endpoint(&certificate, &TransportConfig::default());
+        let server = quinn_server(&certificate);
+        for with_retry in [false, true] {
+            let connecting = client.connect(server.local_addr().unwrap(), NAME).unwrap();
+            let asking = async {
+                let connection = connecting.await.unwrap();
+                let received = ours::ask(&connection).await;
+                connection.close(0_u32.into(), b"done");
+                received
+            };
+            let answering = async {
+                let mut attempt = server.accept().await.unwrap();
+                if with_retry {
+                    attempt.retry().unwrap();
+                    attempt = server.accept().await.unwrap();
+                }
+                theirs::answer(&attempt.await.unwrap()).await
+            };
+            let (down, up) = tokio::join!(asking, answering);
+            assert_eq!((up, down), theirs::hashes());
+        }
+    })
+    .await;
+}
+
+fn quinn_client(certificate: &SelfSigned) -> quinn::Endpoint {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.cert.clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let crypto = QuicClientConfig::try_from(tls).unwrap();
+    let mut client = quinn::Endpoint::client(any()).unwrap();
+    client.set_default_client_config(quinn::ClientConfig::new(Arc::new(crypto)));
+    client
+}
+
+fn quinn_server(certificate: &SelfSigned) -> quinn::Endpoint {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let tls = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.cert.clone()], certificate.key.clone_key())
+        .unwrap();
+    let crypto = QuicServerConfig::try_from(tls).unwrap();
+    let config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
+    quinn::Endpoint::server(config, any()).unwrap()
+}
