@@ -1,6 +1,8 @@
 //! Endpoints on real sockets over loopback. Nothing here depends on how fast the machine is; a
 //! limit of a minute turns what hangs into a failure.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod attempts;
 mod closing;
 mod datagrams;

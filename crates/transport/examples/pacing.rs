@@ -1,0 +1,286 @@
+//! Whether a paced sender keeps its rate on real sockets, to the burst.
+//!
+//! `cargo run --release -p transport --example pacing [-- RATE SECONDS]`, such as `-- 50mbit 5`.
+//!
+//! A sender with a fixed rate and an unlimited window sends over loopback. Between it and its peer
+//! stands a forwarder that notes the kernel's receive timestamp of every burst, so what is
+//! judged is when packets were on the wire, not when the sender meant them to be. Two promises:
+//! the rate is kept within 1 %, and in no window of 2 ms leaves more than rate × window + send
+//! quantum + one packet. Exit code 1 when one is broken.
+#![expect(clippy::print_stdout, reason = "a program that prints its results")]
+
+use cc_core::{
+    Control, Controller, ControllerChoice, ControllerSpec, LostPacket, Observer, ParamSpec, Params,
+    PathState, Range, RateSample, Registry, Setup, Snapshot, Value,
+};
+use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use std::error::Error;
+use std::io::IoSliceMut;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+use tokio::io::Interest;
+use transport::{Connection, Endpoint, TransportConfig, VarInt, tls};
+use units::{Bandwidth, Bytes};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> Result<ExitCode> {
+    let mut args = std::env::args().skip(1);
+    let rate: Bandwidth = args.next().as_deref().unwrap_or("50mbit").parse()?;
+    let seconds: u64 = args.next().as_deref().unwrap_or("5").parse()?;
+    let server = serve()?;
+    let (forwarder, bursts) = forward(server)?;
+    let report = runtime()?.block_on(send(forwarder, rate, Duration::from_secs(seconds)))?;
+    println!("{report}\n");
+    let mut bursts: Vec<Burst> = bursts.try_iter().collect();
+    // The handshake is not paced data, and the bucket was full when it ended.
+    let warm_up = bursts.first().ok_or("nothing was sent")?.at + WARM_UP;
+    bursts.retain(|burst| burst.at >= warm_up);
+    Ok(judge(&bursts, rate))
+}
+
+/// Packets that one system call sent.
+#[derive(Clone, Copy)]
+struct Burst {
+    /// Since the Unix epoch, by the kernel.
+    at: Duration,
+    bytes: u64,
+}
+
+/// Prints what was found; fails if a promise was broken.
+fn judge(bursts: &[Burst], rate: Bandwidth) -> ExitCode {
+    let (first, last) = (bursts[0], bursts[bursts.len() - 1]);
+    let bytes: u64 = bursts[1..].iter().map(|burst| burst.bytes).sum();
+    let measured = Bandwidth::from_transfer(Bytes::new(bytes), last.at - first.at);
+    let deviation = measured.bits_per_sec() as f64 / rate.bits_per_sec() as f64 - 1.0;
+    let keeps_rate = deviation.abs() <= 0.01;
+    println!(
+        "rate    {rate} asked for, {measured} sent: {:+.3} % ({})",
+        deviation * 100.0,
+        verdict(keeps_rate)
+    );
+    let allowed = rate.bytes_in(WINDOW) + send_quantum(rate) + MTU;
+    let most = most_in_window(bursts);
+    let keeps_window = most <= allowed;
+    println!(
+        "window  at most {most} in any {} ms, {allowed} allowed ({})\n",
+        WINDOW.as_millis(),
+        verdict(keeps_window)
+    );
+    histogram(bursts);
+    if keeps_rate && keeps_window {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn verdict(passes: bool) -> &'static str {
+    if passes { "pass" } else { "FAIL" }
+}
+
+/// The most bytes of bursts that lie less than a window apart.
+fn most_in_window(bursts: &[Burst]) -> Bytes {
+    let (mut start, mut inside, mut most) = (0, 0, 0);
+    for burst in bursts {
+        inside += burst.bytes;
+        while burst.at - bursts[start].at >= WINDOW {
+            inside -= bursts[start].bytes;
+            start += 1;
+        }
+        most = most.max(inside);
+    }
+    Bytes::new(most)
+}
+
+/// How far apart the bursts were, in octaves.
+fn histogram(bursts: &[Burst]) {
+    let mut octaves = [0_usize; 24];
+    for pair in bursts.windows(2) {
+        let micros = (pair[1].at - pair[0].at).as_micros().max(1);
+        octaves[(micros.ilog2() as usize).min(23)] += 1;
+    }
+    let bytes: u64 = bursts.iter().map(|burst| burst.bytes).sum();
+    let mean = bytes / bursts.len() as u64;
+    println!(
+        "gaps between {} bursts of {mean} bytes on average:",
+        bursts.len()
+    );
+    let most = octaves.iter().max().copied().unwrap_or(1).max(1);
+    for (octave, count) in octaves.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let bar = "█".repeat((count * 50).div_ceil(most));
+        println!("{:>8} µs … {count:>7} {bar}", 1_u64 << octave);
+    }
+}
+
+/// Sends at `rate` for as long as asked; returns what the sender knows about it.
+async fn send(to: SocketAddr, rate: Bandwidth, duration: Duration) -> Result<String> {
+    let mut transport = TransportConfig::default();
+    transport
+        .congestion(fixed(rate)?)
+        .initial_mtu(MTU.get() as u16)
+        .mtu_discovery_config(None);
+    let mut config = tls::client_without_verification().config()?;
+    config.transport_config(Arc::new(transport));
+    let endpoint = Endpoint::client(LOOPBACK.parse()?)?;
+    let connection = endpoint.connect_with(config, to, "localhost")?.await?;
+    let sending = write_forever(&connection);
+    let _ = tokio::time::timeout(duration + WARM_UP, sending).await;
+    let (stats, timer) = (connection.stats(), endpoint.stats().timer);
+    connection.close(VarInt::from_u32(0), b"");
+    endpoint.wait_idle().await;
+    Ok(format!(
+        "{}\ntimer   {} wake-ups, {:?} late at p50, {:?} at p99; {} packets lost",
+        connection.congestion(),
+        timer.count,
+        timer.p50,
+        timer.p99,
+        stats.path.lost_packets,
+    ))
+}
+
+async fn write_forever(connection: &Connection) -> Result<()> {
+    let mut stream = connection.open_uni().await?;
+    loop {
+        stream.write_all(&[0; 16 << 10]).await?;
+    }
+}
+
+/// A thread with a server that reads everything; returns its address.
+fn serve() -> Result<SocketAddr> {
+    let (address, bound) = channel();
+    thread::spawn(move || {
+        let served = runtime()?.block_on(async {
+            let config = tls::SelfSigned::generate(["localhost"])?
+                .server()
+                .config()?;
+            let endpoint = Endpoint::server(config, LOOPBACK.parse()?)?;
+            address.send(endpoint.local_addr()?)?;
+            let connection = endpoint.accept().await.ok_or("closed")?.await?;
+            let mut stream = connection.accept_uni().await?;
+            while stream.read_chunk(usize::MAX, true).await?.is_some() {}
+            Ok::<(), Box<dyn Error>>(())
+        });
+        served.map_err(|error| error.to_string())
+    });
+    Ok(bound.recv()?)
+}
+
+/// A thread that forwards between one client and `server`; returns its address and the bursts
+/// from the client.
+fn forward(server: SocketAddr) -> Result<(SocketAddr, Receiver<Burst>)> {
+    let (address, bound) = channel();
+    let (log, bursts) = channel();
+    thread::spawn(move || {
+        let forwarded = runtime()?.block_on(async {
+            let socket = tokio::net::UdpSocket::bind(LOOPBACK).await?;
+            address.send(socket.local_addr()?)?;
+            forward_on(&socket, server, &log).await
+        });
+        forwarded.map_err(|error| error.to_string())
+    });
+    Ok((bound.recv()?, bursts))
+}
+
+async fn forward_on(
+    socket: &tokio::net::UdpSocket,
+    server: SocketAddr,
+    log: &Sender<Burst>,
+) -> Result<()> {
+    let udp = UdpSocketState::new(UdpSockRef::from(socket))?;
+    let mut memory = vec![0; BATCH_SIZE << 16];
+    let mut metas = [RecvMeta::default(); BATCH_SIZE];
+    let mut client = server;
+    loop {
+        let mut buffers: Vec<_> = memory.chunks_mut(1 << 16).map(IoSliceMut::new).collect();
+        let receive = || udp.recv(UdpSockRef::from(socket), &mut buffers, &mut metas);
+        let count = socket.async_io(Interest::READABLE, receive).await?;
+        for (meta, contents) in metas.iter().zip(memory.chunks(1 << 16)).take(count) {
+            let is_from_client = meta.addr != server;
+            if is_from_client {
+                client = meta.addr;
+                let at = meta.timestamp.ok_or("the kernel gives no timestamps")?;
+                let bytes = meta.len as u64;
+                log.send(Burst { at, bytes })?;
+            }
+            let packets = Transmit {
+                destination: if is_from_client { server } else { client },
+                ecn: meta.ecn,
+                contents: &contents[..meta.len],
+                segment_size: Some(meta.stride),
+                src_ip: None,
+            };
+            let send = || udp.try_send(UdpSockRef::from(socket), &packets);
+            socket.async_io(Interest::WRITABLE, send).await?;
+        }
+    }
+}
+
+fn runtime() -> std::result::Result<tokio::runtime::Runtime, String> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())
+}
+
+/// A controller that controls nothing: one rate, and a window that never fills.
+#[derive(Debug)]
+struct Fixed(Control);
+
+impl Controller for Fixed {
+    fn on_lost(&mut self, _: &PathState, _: &LostPacket, _: &mut dyn Observer) {}
+
+    fn on_ack(&mut self, _: &PathState, _: &RateSample, _: &mut dyn Observer) {}
+
+    fn control(&self) -> Control {
+        self.0
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot::new(FIXED.name, "Fixed", self.0)
+    }
+}
+
+const FIXED: ControllerSpec = ControllerSpec {
+    name: "fixed",
+    aliases: &[],
+    summary: "one rate whatever happens, for measurements",
+    params: &[ParamSpec {
+        name: "rate",
+        default: Value::Bandwidth(Bandwidth::from_bits_per_sec(50_000_000)),
+        range: Range::Any,
+        summary: "the rate",
+        source: "the example's own",
+    }],
+    build: |params: &Params, _: &Setup| {
+        let pacing_rate = params.bandwidth("rate");
+        Box::new(Fixed(Control {
+            cwnd: Bytes::new(1 << 40),
+            pacing_rate,
+            send_quantum: send_quantum(pacing_rate),
+        }))
+    },
+};
+
+fn fixed(rate: Bandwidth) -> Result<ControllerChoice> {
+    let mut registry = Registry::standard();
+    registry.register(FIXED);
+    Ok(registry.choose(&format!("fixed:rate={rate}"))?)
+}
+
+/// What BBR sends at once: a millisecond's worth, but two packets at least and 64 KiB at most
+/// (draft-ietf-ccwg-bbr-06 §5.6.3).
+fn send_quantum(rate: Bandwidth) -> Bytes {
+    let millisecond = rate.bytes_in(Duration::from_millis(1));
+    millisecond.clamp(MTU * 2, Bytes::new(64 << 10))
+}
+
+const LOOPBACK: &str = "127.0.0.1:0";
+const MTU: Bytes = Bytes::new(1_452);
+const WINDOW: Duration = Duration::from_millis(2);
+const WARM_UP: Duration = Duration::from_millis(200);
