@@ -238,3 +238,6 @@ impl Utilisation {
         self.fills || self.filled_before
     }
 }
+
+#[cfg(test)]
+mod tests;

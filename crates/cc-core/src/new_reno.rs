@@ -61,7 +61,7 @@ const PARAMS: [ParamSpec; 6] = loss_based::params(
             Value::Gain(Gain::new(95, 100)),
         ),
         summary: "share of the window that is left after congestion",
-        source: "RFC 9002 appendix B.1, kLossReductionFactor",
+        source: "RFC 9002 section 7.3.2 (kLossReductionFactor)",
     }],
 );
 

@@ -123,3 +123,37 @@ fn every_standard_default_lies_in_its_own_range() {
         }
     }
 }
+
+#[test]
+fn names_are_said_once_and_every_parameter_says_what_it_is_and_where_from() {
+    let registry = Registry::standard();
+    let names = |spec: &ControllerSpec| -> Vec<&'static str> {
+        spec.aliases.iter().copied().chain([spec.name]).collect()
+    };
+    let mut all: Vec<&str> = registry.specs().iter().flat_map(names).collect();
+    let count = all.len();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), count);
+    for spec in registry.specs() {
+        let mut keys: Vec<&str> = spec.params.iter().map(|param| param.name).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), spec.params.len(), "{}", spec.name);
+        let is_described = |p: &ParamSpec| !p.summary.is_empty() && p.source.contains("section");
+        assert!(spec.params.iter().all(is_described), "{}", spec.name);
+    }
+}
+
+#[test]
+fn a_controller_of_the_same_name_takes_the_place_of_the_former() {
+    let mut registry = registry();
+    let count = registry.specs().len();
+    registry.register(ControllerSpec {
+        summary: "another one",
+        ..TUNED
+    });
+    assert_eq!(registry.specs().len(), count);
+    let spec = registry.specs().iter().find(|spec| spec.name == "tuned");
+    assert_eq!(spec.map(|spec| spec.summary), Some("another one"));
+}
