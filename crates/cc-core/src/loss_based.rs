@@ -65,8 +65,6 @@ pub(crate) struct AvoidanceAck {
 pub(crate) struct LossBased<A> {
     window: Window<A>,
     recovery: Recovery<Window<A>>,
-    /// The first slow start's; `None` in later ones, and where it is not wanted.
-    hystart: Option<HyStart>,
     pacing: CwndPacing,
     mss: Bytes,
     /// The decision in force, which follows from all of the above and the smoothed RTT.
@@ -78,6 +76,8 @@ pub(crate) struct LossBased<A> {
 struct Window<A> {
     cwnd: Bytes,
     ssthresh: Bytes,
+    /// The first slow start's; `None` in later ones, and where it is not wanted.
+    hystart: Option<HyStart>,
     avoidance: A,
 }
 
@@ -108,10 +108,10 @@ impl<A: Avoidance> LossBased<A> {
             window: Window {
                 cwnd: setup.initial_cwnd,
                 ssthresh: Bytes::MAX,
+                hystart: with_hystart.then(|| HyStart::new(pacing.is_on())),
                 avoidance,
             },
             recovery: Recovery::new(params.switch("undo")),
-            hystart: with_hystart.then(|| HyStart::new(pacing.is_on())),
             pacing,
             mss: setup.mss,
             control: pacing.control(setup.initial_cwnd, setup.srtt, setup.mss, true),
@@ -124,7 +124,7 @@ impl<A: Avoidance> LossBased<A> {
             State::Recovery
         } else if self.window.cwnd >= self.window.ssthresh {
             State::CongestionAvoidance
-        } else if self.hystart.as_ref().is_some_and(is_conservative) {
+        } else if self.window.hystart.as_ref().is_some_and(is_conservative) {
             State::ConservativeSlowStart
         } else {
             State::SlowStart
@@ -137,12 +137,11 @@ impl<A: Avoidance> LossBased<A> {
         let window = &mut self.window;
         window.ssthresh = window.avoidance.on_congestion(window.cwnd).max(least);
         window.cwnd = window.ssthresh;
-        self.hystart = None;
     }
 
     fn grow(&mut self, path: &PathState, sample: &RateSample) {
         let is_in_slow_start = self.window.cwnd < self.window.ssthresh;
-        let growth = match &mut self.hystart {
+        let growth = match &mut self.window.hystart {
             Some(hystart) if is_in_slow_start => hystart.on_ack(path, sample),
             _ => Growth::By(sample.newly_acked),
         };
@@ -158,9 +157,10 @@ impl<A: Avoidance> LossBased<A> {
     }
 
     fn end_slow_start(&mut self) {
-        self.hystart = None;
-        self.window.ssthresh = self.window.cwnd;
-        self.window.avoidance.on_full_path(self.window.cwnd);
+        let window = &mut self.window;
+        window.hystart = None;
+        window.ssthresh = window.cwnd;
+        window.avoidance.on_full_path(window.cwnd);
     }
 
     fn avoid(&mut self, path: &PathState, sample: &RateSample) {
@@ -240,9 +240,10 @@ impl<A: Avoidance> Controller for LossBased<A> {
 
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
         let before = self.state();
-        self.window.cwnd = self.mss * MIN_WINDOW_PACKETS;
-        self.window.avoidance.on_persistent_congestion();
-        self.hystart = None;
+        let window = &mut self.window;
+        window.cwnd = self.mss * MIN_WINDOW_PACKETS;
+        window.hystart = None;
+        window.avoidance.on_persistent_congestion();
         self.recovery.forget();
         self.settle(path, before, observer);
     }

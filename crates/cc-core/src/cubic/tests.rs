@@ -178,6 +178,8 @@ fn one_ack_lifts_the_window_by_half_at_most() {
     cubic.growth(&ack);
     ack.now += Duration::from_secs(1_000);
     assert_eq!(cubic.growth(&ack), MSS * 5);
+    ack.acked = MSS * 40;
+    assert_eq!(cubic.growth(&ack), MSS * 5);
 }
 
 #[test]

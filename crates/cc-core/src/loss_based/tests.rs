@@ -292,6 +292,43 @@ fn a_reduction_is_undone_when_every_lost_packet_arrives_after_all() {
 }
 
 #[test]
+fn an_undo_brings_back_the_whole_first_slow_start() {
+    let mut driver = Driver::new("cubic");
+    for _ in 0..3 {
+        driver.round(MS * 40);
+    }
+    driver.fill();
+    driver.now += MS * 40;
+    let lost = driver.lose(1);
+    driver.arrive_late(&lost);
+    driver.finish_round(MS);
+    driver.round(MS * 60);
+    assert_eq!(driver.state(), "ConservativeSlowStart");
+}
+
+#[test]
+fn a_later_slow_start_stops_at_its_threshold() {
+    for (mut driver, threshold) in drivers().zip([14, 10]) {
+        driver.round(MS * 100);
+        driver.fill();
+        driver.now += MS * 5_000;
+        driver.lose(20);
+        driver.tell(&Feedback {
+            is_persistent_congestion: true,
+            ..Feedback::at(driver.now)
+        });
+        for _ in 0..2 {
+            driver.round(MS * 100);
+        }
+        driver.fill();
+        driver.now += MS * 100;
+        // One ACK for all eight.
+        driver.ack(8);
+        assert_eq!(driver.packets(), threshold);
+    }
+}
+
+#[test]
 fn nothing_is_undone_where_that_is_turned_off() {
     for controller in BOTH {
         let mut driver = Driver::new(&alloc::format!("{controller}:undo=off"));
