@@ -131,6 +131,55 @@ fn a_run_goes_through_link_relay() {
 }
 
 #[test]
+fn a_fingerprint_or_an_authority_says_whom_to_trust() {
+    let (mut server, port) = bench_server(&[]);
+    server.line_with("SHA-256");
+    let fingerprint = server.line_with("  ");
+    let flags = ["-n", "1M", "--fingerprint", fingerprint.trim()];
+    let ended = client(port, &flags);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.stderr, "");
+
+    let own = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let [cert, key] = ["cert.pem", "key.pem"].map(scratch_file);
+    std::fs::write(&cert, own.cert.pem()).unwrap();
+    std::fs::write(&key, own.signing_key.serialize_pem()).unwrap();
+    let [cert, key] = [&cert, &key].map(|path| path.to_str().unwrap());
+    let (_server, port) = bench_server(&["--cert", cert, "--key", key]);
+    let ended = client(port, &["-n", "1M", "--ca", cert]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
+fn packets_have_the_size_and_the_cipher_that_are_asked_for() {
+    let (_server, port) = bench_server(&[]);
+    for direction in [&[][..], &["-R"]] {
+        let flags = ["-t", "1", "-M", "1300", "--cipher", "chacha20"];
+        let result = json_of_run(port, &[&flags, direction].concat());
+        let last = result["intervals"].as_array().unwrap().last().unwrap();
+        let mtu = last["sum"]["pmtu"].as_u64().unwrap();
+        assert!((1_281..=1_300).contains(&mtu), "{direction:?}: {mtu}");
+    }
+}
+
+#[test]
+fn a_target_rate_and_a_window_hold_a_run_back() {
+    let (_server, port) = bench_server(&[]);
+    let rated = json_of_run(port, &["-t", "2", "-b", "5M", "-P", "2"]);
+    let rate = rated["result"]["goodput_bits_per_second"].as_u64().unwrap();
+    assert!((1_000_000..11_000_000).contains(&rate), "{rate}");
+    let flags = ["-t", "2", "-w", "64K", "--link", "delay 50ms"];
+    let windowed = json_of_run(port, &flags);
+    let rate = windowed["result"]["goodput_bits_per_second"]
+        .as_u64()
+        .unwrap();
+    // A window per round trip, and the one that the server lends before it knows the plan.
+    assert!(rate < 2 * 8 * 65_536 * 20, "{rate}");
+    let limits = &windowed["result"]["limited_by"];
+    assert!(limits["flow_control"].as_f64() > Some(0.5), "{limits}");
+}
+
+#[test]
 fn several_clients_are_served_at_once() {
     let (_server, port) = bench_server(&[]);
     let start = |_| start_client(port, &["-n", "2M", "-b", "20M", "-J"]);

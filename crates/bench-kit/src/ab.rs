@@ -157,9 +157,7 @@ fn round(
         order: slot.order,
         ..outcome.round(plan)
     };
-    if let Some(delay) = path.queue_delay() {
-        round.queue_delay_ms = delay;
-    }
+    path.set_queue_delay(&mut round);
     if let Some(complaint) = path.complaint() {
         on_progress(AbProgress::Complaint(complaint));
     }

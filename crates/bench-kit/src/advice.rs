@@ -4,12 +4,12 @@ use crate::plan::Plan;
 use crate::result::{LimitedBy, Round};
 use crate::table::amount;
 
-/// A line for the end of a run; `None` when the sender did not tell.
+/// Two lines for the end of a run; `None` when the sender did not tell.
 pub(crate) fn advice(round: &Round, plan: &Plan) -> Option<String> {
     let limited = round.limited_by?;
     let (limit, share) = largest(&limited);
     Some(format!(
-        "Limited by {} ({:.0} % of the time); {}",
+        "Limited by {}, {:.0} % of the time.\n{}",
         limit.name(round),
         share * 100.0,
         limit.remedy(round, plan)
@@ -42,7 +42,7 @@ impl Limit {
     fn name(self, round: &Round) -> String {
         match self {
             Self::Application => "the application".to_owned(),
-            Self::Congestion => format!("congestion control, {}", round.congestion),
+            Self::Congestion => format!("congestion control ({})", round.congestion),
             Self::FlowControl => "flow control".to_owned(),
             Self::Host => "the sending machine".to_owned(),
         }
@@ -51,16 +51,16 @@ impl Limit {
     fn remedy(self, round: &Round, plan: &Plan) -> String {
         match self {
             Self::Application if plan.rate.is_some() => "-b asks for no more.".to_owned(),
-            Self::Application => "there was nothing to send: try -P or a larger -l.".to_owned(),
+            Self::Application => "There was nothing to send: try -P or a larger -l.".to_owned(),
             Self::Congestion => format!(
-                "it found no more room{}: try another -C, or -P on a lossy path.",
+                "It found no more room{}: try another -C, or -P on a lossy path.",
                 loss(round)
             ),
             Self::FlowControl => format!(
-                "the receiver took {} at a time: raise -w.",
+                "The receiver took {} at a time: raise -w.",
                 amount(plan.window)
             ),
-            Self::Host => "it sent no faster: try larger packets, -M.".to_owned(),
+            Self::Host => "It sent no faster: try larger packets, -M.".to_owned(),
         }
     }
 }
@@ -116,8 +116,8 @@ mod tests {
         };
         assert_eq!(
             line(window, &plan()),
-            "Limited by congestion control, cubic (60 % of the time); it found no more room, with \
-             0.96 % lost: try another -C, or -P on a lossy path."
+            "Limited by congestion control (cubic), 60 % of the time.\n\
+             It found no more room, with 0.96 % lost: try another -C, or -P on a lossy path."
         );
         let flow_control = LimitedTimes {
             flow_control: most,
@@ -133,7 +133,7 @@ mod tests {
             rate: Some(1_000),
             ..plan()
         };
-        assert!(line(application, &rated).ends_with("(100 % of the time); -b asks for no more."));
+        assert!(line(application, &rated).ends_with("100 % of the time.\n-b asks for no more."));
     }
 
     #[test]

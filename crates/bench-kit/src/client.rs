@@ -13,6 +13,7 @@ use crate::interrupt::Interrupts;
 use crate::plan::Plan;
 use crate::result::iperf;
 use crate::sample::{Sample, SideReport};
+use crate::table::printable;
 use crate::transfer::{Role, Transfer};
 use crate::wire::{self, DONE, Reply, Request};
 use connect::Connected;
@@ -162,6 +163,7 @@ impl Session<'_> {
         match reply {
             Ok(Some(Reply::Accepted)) => Ok((send, replies)),
             Ok(Some(Reply::Refused(why))) => {
+                let why = printable(&why);
                 Err(format!("{} refuses the run: {why}", self.setup.server()))
             }
             Ok(Some(_)) => Err(self.broken("a message out of turn")),
@@ -185,7 +187,7 @@ impl Session<'_> {
                     let error = report.error.clone();
                     record.borrow_mut().outcome.server.report = Some(*report);
                     if let Some(error) = error {
-                        return Some(format!("{}: {error}", self.setup.server()));
+                        return Some(format!("{}: {}", self.setup.server(), printable(&error)));
                     }
                     // What is on its way may still arrive, and the streams end by themselves.
                     sleep(GRACE).await;

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::plan::Direction;
-use crate::result::{Finite, QueueDelayMs};
+use crate::result::{Finite, QueueDelayMs, QueueDelaySource, Round};
 use link_sim::relay::{Relay, RelayConfig, RelayHandle};
 use link_sim::{LinkSpec, LinkStats};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -81,16 +81,20 @@ impl EmulatedPath {
         self.base = self.data_link();
     }
 
-    /// How long the packets of the measured part waited in the queue of the data's link; `None`
-    /// when that link has no rate and hence no queue.
-    pub(crate) fn queue_delay(&self) -> Option<QueueDelayMs> {
+    /// Tells `round` how long the packets of the measured part waited in the queue of the data's
+    /// link, if that link has a rate and hence a queue.
+    pub(crate) fn set_queue_delay(&self, round: &mut Round) {
         let delays = self.data_link().since(&self.base).queue_delay;
+        if delays.count() == 0 {
+            return;
+        }
         let quantile = |percent| Some(Finite::millis(delays.quantile(Gain::percent(percent))));
-        (delays.count() > 0).then(|| QueueDelayMs {
+        round.queue_delay_source = Some(QueueDelaySource::Link);
+        round.queue_delay_ms = QueueDelayMs {
             p50: quantile(50),
             p95: quantile(95),
             p99: quantile(99),
-        })
+        };
     }
 
     /// What was wrong with the emulation, if anything was.
@@ -101,11 +105,8 @@ impl EmulatedPath {
         }
         stats.fell_behind().then(|| {
             format!(
-                "this machine could not keep up with the emulated link: {} of {} packets more than \
-                 1 ms late, {} dropped by the kernel",
-                stats.late,
-                stats.lateness.count(),
-                stats.kernel_dropped.unwrap_or(0)
+                "the emulated link was {:.1} % of its time over 1 ms late; is the machine busy?",
+                stats.late as f64 * 100.0 / stats.lateness.count().max(1) as f64,
             )
         })
     }

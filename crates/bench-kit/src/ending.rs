@@ -1,9 +1,10 @@
 //! How connections end, said to a person.
 
+use crate::table::printable;
 use std::time::Duration;
 use transport::{ConnectionError, TransportErrorCode};
 
-/// Why the connection to `peer` is over; `idle_timeout` is the negotiated one.
+/// Why the connection to `peer`, which may be silent for `idle_timeout`, is over.
 pub(crate) fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) -> String {
     let silence = units::duration::display(idle_timeout);
     match error {
@@ -14,7 +15,10 @@ pub(crate) fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) 
             format!("{peer} closed the connection")
         }
         ConnectionError::ApplicationClosed(close) => {
-            format!("{peer}: {}", String::from_utf8_lossy(&close.reason))
+            format!(
+                "{peer}: {}",
+                printable(&String::from_utf8_lossy(&close.reason))
+            )
         }
         ConnectionError::Reset => format!("{peer} does not know the connection: it was restarted"),
         ConnectionError::LocallyClosed => "the connection was closed here".to_owned(),

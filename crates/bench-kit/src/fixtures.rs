@@ -1,8 +1,8 @@
 //! A small result for the tests of this crate, every figure of it chosen by hand.
 
 use crate::result::{
-    AbKind, AbResult, Finite, Interval, LimitedBy, LimitedTimes, QueueDelayMs, Round, RttMs,
-    SCHEMA_VERSION, Variant,
+    AbKind, AbResult, Finite, Interval, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource,
+    Round, RttMs, SCHEMA_VERSION, Variant,
 };
 use crate::stats;
 use std::collections::BTreeMap;
@@ -91,6 +91,7 @@ pub(crate) fn round(cc: &str, block: u32, goodput: u64) -> Round {
             p95: Some(finite(2.0)),
             p99: Some(finite(3.0)),
         },
+        queue_delay_source: Some(QueueDelaySource::Link),
         cpu_seconds_sender: Some(finite(0.010)),
         cpu_seconds_receiver: Some(finite(0.008)),
         limited_by: LimitedBy::from_times(LimitedTimes {

@@ -25,6 +25,7 @@ mod args;
 mod client;
 mod clock;
 pub mod csv;
+mod date;
 mod emulated;
 mod ending;
 mod failure;

@@ -4,7 +4,6 @@
 //! that the file opens without network and a hostile name in it can do nothing. It follows the
 //! reader's light or dark scheme and prints in light.
 
-mod date;
 mod rounds;
 mod summary;
 

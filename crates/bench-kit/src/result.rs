@@ -17,7 +17,7 @@ mod round;
 
 pub use finite::{Finite, NotFinite};
 pub use metric::Metric;
-pub use round::{Interval, LimitedBy, LimitedTimes, QueueDelayMs, Round, RttMs};
+pub use round::{Interval, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -25,7 +25,7 @@ impl Sample {
     /// later ones.
     pub(crate) fn extend(&mut self, next: &Self) {
         self.at = next.at;
-        self.length += next.length;
+        self.length = self.length.saturating_add(next.length);
         add_each(&mut self.sent, &next.sent);
         add_each(&mut self.received, &next.received);
         let lost = self
@@ -34,7 +34,7 @@ impl Sample {
             .map_or(0, |before| before.packets_lost);
         if let Some(sending) = &next.sending {
             let mut sending = sending.clone();
-            sending.packets_lost += lost;
+            sending.packets_lost = sending.packets_lost.saturating_add(lost);
             self.sending = Some(sending);
         }
     }
@@ -83,12 +83,12 @@ pub(crate) struct SideReport {
 impl SideReport {
     /// All payload handed to the transport.
     pub(crate) fn total_sent(&self) -> u64 {
-        self.sent.iter().sum()
+        total(&self.sent)
     }
 
     /// All payload read by the application.
     pub(crate) fn total_received(&self) -> u64 {
-        self.received.iter().sum()
+        total(&self.received)
     }
 }
 
@@ -157,9 +157,13 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// Adds the next sample of the run.
+    /// Adds the next sample of the run. A rest that is far shorter than the sample before it, as
+    /// the end of a run leaves it, joins that one.
     pub(crate) fn push(&mut self, sample: Sample) {
         match self.samples.last_mut() {
+            Some(last) if sample.length < last.length / 4 && last.omitted == sample.omitted => {
+                last.extend(&sample);
+            }
             Some(last) if self.wanting > 0 && last.omitted == sample.omitted => {
                 last.extend(&sample);
                 self.wanting -= 1;
@@ -197,6 +201,13 @@ impl Series {
         self.samples = pairs;
         self.joined = self.joined * 2 + 1;
     }
+}
+
+/// The sum of the streams' bytes, saturating: the numbers may come from the other side.
+pub(crate) fn total(bytes: &[u64]) -> u64 {
+    bytes
+        .iter()
+        .fold(0, |sum, bytes| sum.saturating_add(*bytes))
 }
 
 fn add_each(sums: &mut Vec<u64>, more: &[u64]) {
@@ -248,6 +259,22 @@ mod tests {
         let last = samples.last().unwrap();
         assert_eq!(last.at, Duration::from_millis(100 * pushed));
         assert_eq!(last.sending.as_ref().unwrap().cwnd, pushed - 1);
+    }
+
+    #[test]
+    fn a_rest_at_the_end_is_no_sample_of_its_own() {
+        let mut series = Series::default();
+        series.push(sample(0, false));
+        series.push(Sample {
+            at: Duration::from_millis(101),
+            length: Duration::from_millis(1),
+            ..sample(1, false)
+        });
+        let [sample] = series.samples() else {
+            panic!("{series:?}");
+        };
+        assert_eq!(sample.at, Duration::from_millis(101));
+        assert_eq!((sample.length, sample.sent[0]), (sample.at, 1));
     }
 
     #[test]

@@ -8,13 +8,13 @@ mod rows;
 mod scale;
 mod unit;
 
-pub use ab::ab_table;
+pub use ab::{ab_table, queue_delay_source};
 pub use rows::{Columns, end_block, interval_header, interval_row};
 pub(crate) use scale::{Scale, significant};
 pub use unit::{Unit, amount};
 
 /// Text from outside, without what a terminal would obey: each control character becomes `�`.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 

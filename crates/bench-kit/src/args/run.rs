@@ -45,6 +45,7 @@ pub(crate) struct RunArgs {
     pub(crate) path: PathArgs,
     /// Local address to send from
     #[arg(short = 'B', long, value_name = "ADDR", help_heading = "Path")]
+    #[arg(conflicts_with_all = ["link", "return_link"])]
     pub(crate) bind: Option<IpAddr>,
     /// Trust servers that this PEM file of certificates vouches for
     #[arg(long, value_name = "FILE", help_heading = "Path", value_hint = ValueHint::FilePath)]

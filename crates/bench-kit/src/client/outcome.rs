@@ -4,10 +4,10 @@ use super::rows::{bits_per_second, micros};
 use crate::plan::{Direction, Limit, Plan};
 use crate::result::iperf::{self, Row};
 use crate::result::{
-    Finite, Interval, LimitedBy, LimitedTimes, QueueDelayMs, Round, RttMs, RunKind, RunResult,
-    SCHEMA_VERSION,
+    Finite, Interval, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs,
+    RunKind, RunResult, SCHEMA_VERSION,
 };
-use crate::sample::{RttReport, Sample, Series, SideReport};
+use crate::sample::{RttReport, Sample, Series, SideReport, total};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -76,6 +76,7 @@ impl Outcome {
             ecn_ce_packets: sender.map(|sender| sender.ce_marked),
             rtt_ms: rtt.map(rtt_ms).unwrap_or_default(),
             queue_delay_ms: rtt.map(above_base).unwrap_or_default(),
+            queue_delay_source: rtt.map(|_| QueueDelaySource::RttAboveLeast),
             cpu_seconds_sender: cpu(sending),
             cpu_seconds_receiver: cpu(receiving),
             limited_by: sender.and_then(|sender| {
@@ -178,7 +179,7 @@ impl Outcome {
             version: crate::VERSION.to_owned(),
             system_info: system_info(),
             timestamp: Some(iperf::StartTime {
-                time: crate::clock::http_date(self.started.as_secs()),
+                time: crate::date::http(self.started.as_secs()),
                 timesecs: self.started.as_secs(),
                 timemillisecs: u64::try_from(self.started.as_millis()).unwrap_or(u64::MAX),
             }),
@@ -315,7 +316,7 @@ fn course(sender: &[Sample], receiver: &[Sample]) -> Vec<Interval> {
     let interval = |received: &Sample| {
         let sending = senders.next().and_then(|sample| sample.sending.as_ref());
         let seconds = Finite::seconds(received.length);
-        let bytes = received.received.iter().sum();
+        let bytes = total(&received.received);
         Interval {
             t: Finite::seconds(received.at),
             seconds,

@@ -3,7 +3,7 @@
 use crate::plan::{Direction, Plan};
 use crate::result::Finite;
 use crate::result::iperf::{Interval, Row};
-use crate::sample::{Sample, Sending};
+use crate::sample::{Sample, Sending, total};
 use std::time::Duration;
 
 /// Joins samples until they fill an interval.
@@ -63,7 +63,7 @@ impl Rows {
         if let Some(sending) = &sample.sending {
             let lost = self.server.as_ref().map_or(0, |before| before.packets_lost);
             let mut sending = sending.clone();
-            sending.packets_lost += lost;
+            sending.packets_lost = sending.packets_lost.saturating_add(lost);
             self.server = Some(sending);
         }
     }
@@ -170,7 +170,7 @@ fn direction_rows(
         streams: streams
             .map(|(bytes, id)| row(u32::try_from(id).ok(), *bytes, lost_of_stream))
             .collect(),
-        sum: row(None, bytes.iter().sum(), lost),
+        sum: row(None, total(bytes), lost),
     }
 }
 

@@ -157,7 +157,7 @@ impl Display {
         let rounds = args.rounds.saturating_mul(2);
         let round_time = args.omit.saturating_add(args.time);
         terminal::note(format_args!(
-            "a: {}   b: {}\nlink: {}{}\n{} rounds each of {} s after {} s of warm-up, interleaved, \
+            "a: {}   b: {}\nlink: {}{}\nrounds: {} of each, {} s after {} s of warm-up, interleaved; \
              seed {}",
             args.a,
             args.b,

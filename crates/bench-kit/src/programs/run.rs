@@ -86,8 +86,8 @@ fn conclude(
         interval: args.interval,
     };
     let mut result = outcome.run_result(&setup.plan, about);
-    if let Some(delay) = path.as_ref().and_then(EmulatedPath::queue_delay) {
-        result.result.queue_delay_ms = delay;
+    if let Some(path) = &path {
+        path.set_queue_delay(&mut result.result);
     }
     if args.print_json {
         terminal::text(&result.to_json());
@@ -264,7 +264,7 @@ impl Screen {
         }
         if let Some(advice) = advice(&result.result, plan) {
             self.line("");
-            self.line(&advice);
+            advice.lines().for_each(|line| self.line(line));
         }
     }
 

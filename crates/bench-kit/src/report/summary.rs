@@ -1,7 +1,8 @@
-use super::{date, letter};
+use super::letter;
+use crate::date;
 use crate::plot::escape;
 use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Summary, Variant};
-use crate::table::{Scale, significant};
+use crate::table::{Scale, queue_delay_source, significant};
 
 /// What was tested, as names and values.
 pub(super) fn parameters(page: &mut String, result: &AbResult) {
@@ -44,6 +45,9 @@ fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
         .filter(|omitted| *omitted > Finite::ZERO)
     {
         entries.push(("Warm-up", format!("{omitted} s left out")));
+    }
+    if let Some(source) = queue_delay_source(result) {
+        entries.push(("Queueing delay", source.to_string()));
     }
     if let Some(started) = result.started_unix_seconds {
         entries.push(("Started", date::utc(started)));

@@ -1,5 +1,6 @@
 use super::Finite;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::time::Duration;
 
 /// One transfer by one controller: the sum over its streams and connections.
@@ -43,8 +44,11 @@ pub struct Round {
     pub ecn_ce_packets: Option<u64>,
     /// Round-trip times as the sender's samples give them.
     pub rtt_ms: RttMs,
-    /// Round-trip times above the empty path's.
+    /// Time that packets spent in queues.
     pub queue_delay_ms: QueueDelayMs,
+    /// Where `queue_delay_ms` comes from; `null` when it is not known.
+    #[serde(default)]
+    pub queue_delay_source: Option<QueueDelaySource>,
     /// Processor time of the sending side, in seconds, user and system.
     pub cpu_seconds_sender: Option<Finite>,
     /// Processor time of the receiving side, in seconds, user and system.
@@ -86,6 +90,26 @@ pub struct QueueDelayMs {
     pub p95: Option<Finite>,
     /// 99 % of the samples are at most this.
     pub p99: Option<Finite>,
+}
+
+/// How time in queues was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueDelaySource {
+    /// The emulated link timed each packet in the queue before its bottleneck.
+    Link,
+    /// The sender took the least round-trip time of the connection for that of the empty path, and
+    /// what its samples had above it for the queues', jitter and the peer's delays included.
+    RttAboveLeast,
+}
+
+impl fmt::Display for QueueDelaySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Link => "time in the emulated link's queue",
+            Self::RttAboveLeast => "RTT above the least RTT",
+        })
+    }
 }
 
 /// The share of the time, 0 to 1, that each limit was the one that held. The sum is 1.

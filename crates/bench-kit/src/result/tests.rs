@@ -151,7 +151,7 @@ fn assert_round(round: &Value) {
         round,
         "seconds bytes goodput_bits_per_second packets_sent packets_lost bytes_retransmitted \
          rtt_ms queue_delay_ms cpu_seconds_sender cpu_seconds_receiver limited_by intervals \
-         congestion error",
+         congestion error queue_delay_source",
     );
     assert_fields(&round["rtt_ms"], "min p50 p95 p99 max");
     assert_fields(&round["queue_delay_ms"], "p50 p95 p99");

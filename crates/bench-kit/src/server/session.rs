@@ -4,7 +4,7 @@ use super::Shared;
 use crate::ending;
 use crate::plan::{Controllers, Plan};
 use crate::sample::{Sample, SideReport};
-use crate::table::{Unit, amount};
+use crate::table::{Unit, amount, printable};
 use crate::transfer::{Role, Transfer};
 use crate::wire::{self, PROTOCOL_ERROR, Reply, Request};
 use std::fmt;
@@ -38,7 +38,13 @@ impl Session {
             }
         };
         self.log(format_args!("Accepted connection from {client}"));
-        match self.converse(&connection).await {
+        // Longer than any plan that is accepted, for those that only bytes limit, and for clients
+        // that keep a connection without using it.
+        let patience = self.shared.limits.duration;
+        let patience = patience.saturating_add(self.shared.idle_timeout);
+        let conversed = timeout(patience, self.converse(&connection)).await;
+        let too_long = |_| Err(Fault::Client(TOO_LONG.to_owned()));
+        match conversed.unwrap_or_else(too_long) {
             Ok(()) => true,
             Err(Fault::Client(why)) => {
                 self.log(format_args!("{client} was refused: {why}"));
@@ -138,7 +144,7 @@ impl Session {
             match &client {
                 Some(SideReport {
                     error: Some(error), ..
-                }) => Some(error.clone()),
+                }) => Some(format!("the client: {}", printable(error))),
                 Some(_) => {
                     // What is on its way may still arrive, and the streams end by themselves.
                     sleep(GRACE).await;
@@ -325,6 +331,8 @@ impl fmt::Display for Total {
 /// How long a side that is done waits for the rest of the other's payload: a few round trips of
 /// the longest paths.
 const GRACE: Duration = Duration::from_secs(3);
+
+const TOO_LONG: &str = "the run lasts longer than this server allows";
 
 /// Often enough for rows of a second.
 const BETWEEN_BATCHES: Duration = Duration::from_millis(200);

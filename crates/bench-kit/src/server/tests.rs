@@ -22,7 +22,7 @@ impl Fixture {
             identity: None,
             idle_timeout: Duration::from_secs(2),
             limits: Limits {
-                duration: Duration::from_secs(5),
+                duration: Duration::from_secs(1),
             },
             max_connections,
             is_one_off: false,
@@ -121,7 +121,7 @@ async fn malformed_control_messages_are_answered_and_end_nothing_else() {
 async fn a_plan_beyond_the_servers_limits_is_refused_with_the_reason() {
     let server = Fixture::new(8);
     let long = Plan {
-        limit: Limit::Time(Duration::from_secs(6)),
+        limit: Limit::Time(Duration::from_secs(2)),
         ..plan()
     };
     let Reply::Refused(why) = server.ask(long).await else {
@@ -129,7 +129,7 @@ async fn a_plan_beyond_the_servers_limits_is_refused_with_the_reason() {
     };
     assert_eq!(
         why,
-        "a run of 6s is longer than the 5s that this server allows"
+        "a run of 2s is longer than the 1s that this server allows"
     );
     let unknown = Plan {
         server_congestion: "bbr9".to_owned(),
@@ -180,4 +180,22 @@ async fn a_program_that_is_no_client_is_told_so() {
         why,
         "HERE speaks QUIC, but it is no bench-server of this version"
     );
+}
+
+#[tokio::test]
+async fn a_run_without_end_is_ended() {
+    let server = Fixture::new(1);
+    let (_endpoint, connection) = server.connect().await.unwrap();
+    let (mut send, _receive) = connection.open_bi().await.unwrap();
+    let endless = Plan {
+        direction: Direction::Reverse,
+        limit: Limit::Bytes(u64::MAX),
+        rate: Some(100_000),
+        ..plan()
+    };
+    let request = Request::Run(endless);
+    write_message(&mut send, &request).await.unwrap();
+    let error = connection.closed().await;
+    let why = crate::ending::lost(&error, "HERE", Duration::ZERO);
+    assert_eq!(why, "HERE: the run lasts longer than this server allows");
 }

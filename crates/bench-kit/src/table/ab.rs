@@ -1,5 +1,5 @@
 use super::{Scale, printable, significant};
-use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Summary};
+use crate::result::{AbResult, Comparison, Decision, Finite, Metric, QueueDelaySource, Summary};
 use crate::stats::verdict;
 
 /// The result of an A/B test in 80 columns: a row per metric with each side's median and its
@@ -15,6 +15,10 @@ pub fn ab_table(result: &AbResult) -> String {
             }
         }
         table.push_str(LEGEND);
+        if let Some(source) = queue_delay_source(result) {
+            table.push_str(&format!("Queue: {source}\n"));
+        }
+        table.push('\n');
     }
     for line in wrap(&printable(&verdict(result)), WIDTH) {
         table.push_str(&line);
@@ -25,6 +29,14 @@ pub fn ab_table(result: &AbResult) -> String {
         table.push('\n');
     }
     table
+}
+
+/// How time in queues was measured, if all rounds that know it did it in one way.
+pub fn queue_delay_source(result: &AbResult) -> Option<QueueDelaySource> {
+    let rounds = result.variants.iter().flat_map(|variant| &variant.rounds);
+    let mut sources = rounds.filter_map(|round| round.queue_delay_source);
+    let first = sources.next()?;
+    sources.all(|source| source == first).then_some(first)
 }
 
 fn head(table: &mut String, names: [&str; 2], controllers: [&str; 2]) {
@@ -138,4 +150,4 @@ const LABEL: usize = 18;
 /// `123456 123456–123456`.
 const CELL: usize = 19;
 const LEGEND: &str =
-    "+ b is better   - b is worse   = the same within 5 %   ? too few rounds to tell\n\n";
+    "+ b is better   - b is worse   = the same within 5 %   ? too few rounds to tell\n";

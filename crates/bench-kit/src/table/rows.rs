@@ -63,7 +63,7 @@ pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
 }
 
 /// The closing rows: what each stream's sender and receiver counted, and the sums when there are
-/// several streams. Ends with a newline.
+/// several streams in a direction. Ends with a newline.
 pub fn end_block(end: &End, unit: Unit) -> String {
     let mut block = "- ".repeat(25);
     block.truncate(block.len() - 1);
@@ -71,8 +71,13 @@ pub fn end_block(end: &End, unit: Unit) -> String {
     for stream in &end.streams {
         end_rows(&mut block, [&stream.sender, &stream.receiver], unit);
     }
-    if end.streams.len() > 1 {
+    let reverse = end.sum_sent_bidir_reverse.as_ref();
+    let reverse = reverse.zip(end.sum_received_bidir_reverse.as_ref());
+    if end.streams.len() > 1 + usize::from(reverse.is_some()) {
         end_rows(&mut block, [&end.sum_sent, &end.sum_received], unit);
+        if let Some((sent, received)) = reverse {
+            end_rows(&mut block, [sent, received], unit);
+        }
     }
     block
 }

@@ -118,6 +118,29 @@ fn the_closing_rows_are_as_recorded() {
 }
 
 #[test]
+fn one_stream_each_way_has_no_sums() {
+    let row = row(0, 94);
+    let stream = EndStream {
+        sender: row.clone(),
+        receiver: row.clone(),
+    };
+    let end = End {
+        streams: vec![stream.clone(), stream.clone()],
+        sum_sent: sum(&row),
+        sum_received: sum(&row),
+        sum_sent_bidir_reverse: Some(sum(&row)),
+        sum_received_bidir_reverse: Some(sum(&row)),
+        ..End::default()
+    };
+    assert!(!end_block(&end, Unit::Bits(2)).contains("[SUM]"));
+    let two = End {
+        streams: vec![stream; 4],
+        ..end
+    };
+    assert_eq!(end_block(&two, Unit::Bits(2)).matches("[SUM]").count(), 4);
+}
+
+#[test]
 fn every_letter_of_iperf3_is_a_unit() {
     let rate = |letter: &str| letter.parse::<Unit>().unwrap().rate(8.0 * 1024.0 * 1024.0);
     assert_eq!(rate("k"), "8389 Kbits/sec");
