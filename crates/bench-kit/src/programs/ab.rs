@@ -23,6 +23,7 @@ pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failur
     let setup = setup(args, registry)?;
     let files = Files::open(args)?;
     let interrupts = interrupts()?;
+    announce(args);
     let mut progress = Display::new(args);
     let result = ab::run(&setup, &interrupts, &mut |event| progress.show(event))?;
     progress.close();
@@ -100,6 +101,26 @@ fn plan(args: &AbArgs, cc: &str) -> Plan {
     }
 }
 
+/// Says what will be done.
+fn announce(args: &AbArgs) {
+    let AbArgs {
+        a,
+        b,
+        link,
+        rounds,
+        seed,
+        ..
+    } = args;
+    let (time, omit) = (args.time.as_secs_f64(), args.omit.as_secs_f64());
+    terminal::note(format_args!("a: {a}   b: {b}\nlink: {link}"));
+    if let Some(return_link) = &args.return_link {
+        terminal::note(format_args!("return link: {return_link}"));
+    }
+    terminal::note(format_args!(
+        "rounds: {rounds} of each, {time} s after {omit} s of warm-up, interleaved; seed {seed}"
+    ));
+}
+
 /// What the test writes.
 struct Files {
     report: Option<Output>,
@@ -156,22 +177,8 @@ impl Display {
     fn new(args: &AbArgs) -> Self {
         let rounds = args.rounds.saturating_mul(2);
         let round_time = args.omit.saturating_add(args.time);
-        terminal::note(format_args!(
-            "a: {}   b: {}\nlink: {}{}\nrounds: {} of each, {} s after {} s of warm-up, interleaved; \
-             seed {}",
-            args.a,
-            args.b,
-            args.link,
-            match &args.return_link {
-                Some(link) => format!("   return link: {link}"),
-                None => String::new(),
-            },
-            args.rounds,
-            args.time.as_secs_f64(),
-            args.omit.as_secs_f64(),
-            args.seed
-        ));
-        let total = u64::try_from((round_time * rounds).as_millis()).unwrap_or(u64::MAX);
+        let total =
+            u64::try_from(round_time.saturating_mul(rounds).as_millis()).unwrap_or(u64::MAX);
         let bar = std::io::stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template(BAR).expect("the template is well-formed");
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
@@ -191,7 +198,7 @@ impl Display {
         match event {
             AbProgress::Begun { slot, cc } => {
                 self.cc = format!("{}: {cc}", ["a", "b"][slot.variant]);
-                self.passed = self.round_time * slot.order;
+                self.passed = self.round_time.saturating_mul(slot.order);
                 self.say(&self.cc.clone());
             }
             AbProgress::Moved { at, bytes, length } => self.moved(at, bytes, length),
