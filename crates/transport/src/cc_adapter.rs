@@ -19,6 +19,7 @@ pub(crate) use congestion::Congestion;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use std::any::Any;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use units::{Bandwidth, Bytes, Timestamp};
@@ -38,6 +39,8 @@ pub(crate) struct CongestionHandle {
 #[derive(Debug)]
 struct Shared {
     gate: Gate,
+    /// Whether quinn-proto has told anything since the driver looked last.
+    has_news: AtomicBool,
     congestion: Mutex<Congestion>,
 }
 
@@ -54,6 +57,7 @@ impl CongestionFactory {
     ) -> (Arc<dyn ControllerFactory + Send + Sync>, CongestionHandle) {
         let shared = Arc::new(Shared {
             gate: Gate::default(),
+            has_news: AtomicBool::new(false),
             congestion: Mutex::new(Congestion::new(choice, seed)),
         });
         let handle = CongestionHandle {
@@ -67,8 +71,13 @@ impl ControllerFactory for CongestionFactory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let shared = self.shared.clone();
         let mss = Bytes::new(current_mtu.into());
-        let path = shared.lock().open_path(clock::timestamp(now), mss);
-        shared.update_gate();
+        let path = {
+            let mut congestion = shared.lock();
+            let path = congestion.open_path(clock::timestamp(now), mss);
+            shared.gate.set_window(congestion.control().cwnd, mss);
+            path
+        };
+        shared.has_news.store(true, Relaxed);
         Box::new(QuicController {
             shared,
             path,
@@ -81,6 +90,13 @@ impl CongestionHandle {
     /// The gate that answers quinn-proto.
     pub(crate) fn gate(&self) -> &Gate {
         &self.shared.gate
+    }
+
+    /// Whether quinn-proto has told anything since the last call.
+    pub(crate) fn take_news(&self) -> bool {
+        let has_news = self.shared.has_news.load(Relaxed);
+        self.shared.has_news.store(false, Relaxed);
+        has_news
     }
 
     /// The state, for the driver to work on.
@@ -97,10 +113,13 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn update_gate(&self) {
-        let congestion = self.lock();
-        let mss = congestion.path_state().mss;
-        self.gate.set_window(congestion.control().cwnd, mss);
+    /// Nobody drives: what was told until now is complete, and the window changes at once.
+    fn send_undriven(&self, path: u64, now: Timestamp, bytes: Bytes) {
+        let mut congestion = self.lock();
+        congestion.flush(None);
+        let control = congestion.on_sent(path, now, bytes);
+        self.gate
+            .set_window(control.cwnd, congestion.path_state().mss);
     }
 }
 
@@ -110,34 +129,34 @@ struct QuicController {
     shared: Arc<Shared>,
     path: u64,
     /// Acknowledged bytes by time of sending, until the ACK frame has been read.
-    acked: Vec<(Timestamp, Bytes)>,
+    acked: Vec<(Instant, u64)>,
 }
 
 impl Controller for QuicController {
     fn on_sent(&mut self, now: Instant, bytes: u64, _last_packet_number: u64) {
-        let mut congestion = self.shared.lock();
-        congestion.select_path(self.path);
-        congestion.on_sent(clock::timestamp(now), Bytes::new(bytes));
+        if !self.shared.gate.take_built(self.path, bytes) {
+            let (now, bytes) = (clock::timestamp(now), Bytes::new(bytes));
+            self.shared.send_undriven(self.path, now, bytes);
+        }
     }
 
     fn on_ack(&mut self, _: Instant, sent: Instant, bytes: u64, _: bool, _: &RttEstimator) {
-        let sent = clock::timestamp(sent);
         match self.acked.last_mut() {
-            Some((last, sum)) if *last == sent => *sum += Bytes::new(bytes),
-            _ => self.acked.push((sent, Bytes::new(bytes))),
+            Some((last, sum)) if *last == sent => *sum += bytes,
+            _ => self.acked.push((sent, bytes)),
         }
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, _: bool, largest: Option<u64>) {
         let mut congestion = self.shared.lock();
         congestion.select_path(self.path);
-        congestion.on_acked(
-            clock::timestamp(now),
-            &self.acked,
-            Bytes::new(in_flight),
-            largest,
-        );
-        self.acked.clear();
+        let acked = self
+            .acked
+            .drain(..)
+            .map(|(sent, bytes)| (clock::timestamp(sent), Bytes::new(bytes)));
+        let in_flight = Bytes::new(in_flight);
+        self.shared.has_news.store(true, Relaxed);
+        congestion.on_acked(clock::timestamp(now), acked, in_flight, largest);
     }
 
     fn on_congestion_event(
@@ -150,6 +169,7 @@ impl Controller for QuicController {
         let mut congestion = self.shared.lock();
         congestion.select_path(self.path);
         let now = clock::timestamp(now);
+        self.shared.has_news.store(true, Relaxed);
         if lost_bytes == 0 {
             congestion.on_ce_marked(now);
         } else {
@@ -166,6 +186,7 @@ impl Controller for QuicController {
     fn on_mtu_update(&mut self, new_mtu: u16) {
         let mut congestion = self.shared.lock();
         congestion.select_path(self.path);
+        self.shared.has_news.store(true, Relaxed);
         congestion.on_mtu(Bytes::new(new_mtu.into()));
     }
 

@@ -10,7 +10,7 @@ mod limits;
 
 use crate::cc_adapter::CongestionHandle;
 use crate::clock;
-use crate::gate::Passage;
+use crate::gate::{Built, Passage, Visit};
 use crate::stats::ConnectionStats;
 use cc_core::{Control, ControllerChoice, Observer, Pacer, Snapshot};
 use limits::{Limiter, Limits};
@@ -44,6 +44,8 @@ pub(crate) struct ConnectionDriver {
     /// Frames sent so far that are no ACKs, if none has left since they were counted.
     frames: Option<u64>,
     mtu_probes: u64,
+    /// Whether congestion control knows that nothing was left to send.
+    is_app_limited: bool,
     /// Whether quinn-proto sends in one packet number space only.
     is_confirmed: bool,
 }
@@ -53,11 +55,7 @@ impl ConnectionDriver {
     pub(crate) fn new(conn: Connection, congestion: CongestionHandle, now: Instant) -> Self {
         let now = clock::timestamp(now);
         let mss = Bytes::new(conn.current_mtu().into());
-        let control = {
-            let mut state = congestion.lock();
-            state.drive();
-            state.control()
-        };
+        let control = congestion.lock().control();
         let driver = Self {
             conn,
             congestion,
@@ -69,6 +67,7 @@ impl ConnectionDriver {
             blocked_writers: BTreeSet::new(),
             frames: None,
             mtu_probes: 0,
+            is_app_limited: false,
             is_confirmed: false,
         };
         driver.adopt_window();
@@ -100,16 +99,15 @@ impl ConnectionDriver {
             "quinn-proto writes from the start of the buffer"
         );
         let at = clock::timestamp(now);
-        self.settle(at);
         self.departure = None;
         let passage = self.passage(at);
         let datagrams = self.batch_limit(at, passage, max_segments);
         self.congestion.gate().attend(passage);
         let transmit = self.conn.poll_transmit(now, datagrams, buf);
-        let has_asked = self.congestion.gate().leave();
+        let visit = self.congestion.gate().leave();
         match &transmit {
-            Some(transmit) => self.on_transmit(at, transmit, has_asked),
-            None => self.on_nothing(at, passage, has_asked),
+            Some(transmit) => self.on_transmit(at, transmit, visit),
+            None => self.on_nothing(at, passage, visit.has_asked),
         }
         transmit
     }
@@ -206,9 +204,8 @@ impl ConnectionDriver {
     /// Goes on under another controller; what is in flight stays in flight.
     pub(crate) fn set_congestion(&mut self, now: Instant, choice: &ControllerChoice) {
         let now = clock::timestamp(now);
-        self.settle(now);
-        self.congestion.lock().set_choice(now, choice);
-        self.adopt_control(now);
+        let control = self.congestion.lock().set_choice(now, choice);
+        self.adopt_control(now, control);
     }
 
     /// Who is told of congestion control's events from now on.
@@ -218,13 +215,15 @@ impl ConnectionDriver {
 
     /// Ends one ACK or timer: the controller hears of it, and its decision holds from `now` on.
     fn settle(&mut self, now: Timestamp) {
+        if !self.congestion.take_news() {
+            return;
+        }
         let smoothed_rtt = self.conn.rtt();
-        self.congestion.lock().flush(Some(smoothed_rtt));
-        self.adopt_control(now);
+        let control = self.congestion.lock().flush(Some(smoothed_rtt));
+        self.adopt_control(now, control);
     }
 
-    fn adopt_control(&mut self, now: Timestamp) {
-        let control = self.congestion.lock().control();
+    fn adopt_control(&mut self, now: Timestamp, control: Control) {
         let mss = Bytes::new(self.conn.current_mtu().into());
         if control == self.control && mss == self.mss {
             return;
@@ -242,13 +241,13 @@ impl ConnectionDriver {
 
     /// Whether datagrams that count in flight may leave.
     ///
-    /// The pacer lets a burst begin once its bucket is half full and every ACK, arriving between,
-    /// would otherwise send a packet or two of their own.
+    /// A burst begins when the pacer's bucket is half full, one packet at least. With fewer tokens
+    /// each ACK that arrives would send a packet or two of its own, and batches would stay small.
     fn passage(&mut self, now: Timestamp) -> Passage {
         if self.conn.is_closed() {
             return Passage::Unlimited;
         }
-        if self.pacer.next_departure(now) > now || self.pacer.budget(now) < self.mss {
+        if self.pacer.next_departure(now) > now {
             return Passage::Closed;
         }
         self.is_confirmed = self.is_confirmed || self.has_confirmed_handshake();
@@ -280,38 +279,40 @@ impl ConnectionDriver {
     }
 
     fn in_flight(&self) -> Bytes {
-        self.congestion.lock().path_state().inflight
+        self.congestion.lock().in_flight()
     }
 
-    fn on_transmit(&mut self, now: Timestamp, transmit: &Transmit, has_asked: bool) {
+    fn on_transmit(&mut self, now: Timestamp, transmit: &Transmit, visit: Visit) {
         let bytes = Bytes::new(transmit.size as u64);
         self.pacer.on_sent(now, bytes);
         self.limits.set(now, Limiter::Host);
-        if has_asked {
+        let is_reported = visit.has_asked || self.is_more_than_acks();
+        let control = match visit.built {
+            Some(Built { path, bytes }) if is_reported => {
+                self.congestion.lock().on_sent(path, now, bytes)
+            }
+            None if self.is_mtu_probe() => self.congestion.lock().on_mtu_probe_sent(now, bytes),
+            _ => return,
+        };
+        self.is_app_limited = false;
+        if visit.has_asked {
             self.frames = None;
-            self.congestion.lock().confirm_sent();
-        } else {
-            self.count_unasked(now, bytes);
         }
-        self.adopt_control(now);
+        self.adopt_control(now, control);
     }
 
-    /// A batch for which quinn-proto did not ask for the window: ACKs alone, a loss probe, an MTU
-    /// probe, or a packet of path validation or closing.
-    fn count_unasked(&mut self, now: Timestamp, bytes: Bytes) {
-        let stats = self.conn.stats();
-        let frames = frames_but_acks(&stats.frame_tx);
-        let is_ack_only = self.frames.replace(frames) == Some(frames);
-        let mtu_probes = stats.path.sent_plpmtud_probes;
-        let is_mtu_probe = std::mem::replace(&mut self.mtu_probes, mtu_probes) != mtu_probes;
-        let mut state = self.congestion.lock();
-        if is_ack_only {
-            state.disregard_sent();
-        } else if is_mtu_probe {
-            state.on_mtu_probe_sent(now, bytes);
-        } else {
-            state.confirm_sent();
-        }
+    /// Whether a batch holds more than ACKs for which quinn-proto did not ask for the window: loss
+    /// probes, MTU probes, packets of path validation and closing.
+    fn is_more_than_acks(&mut self) -> bool {
+        let frames = frames_but_acks(&self.conn.stats().frame_tx);
+        self.frames.replace(frames) != Some(frames)
+    }
+
+    /// Whether the batch that quinn-proto did not report is an MTU probe; packets of path
+    /// validation are not reported either.
+    fn is_mtu_probe(&mut self) -> bool {
+        let mtu_probes = self.conn.stats().path.sent_plpmtud_probes;
+        std::mem::replace(&mut self.mtu_probes, mtu_probes) != mtu_probes
     }
 
     /// Nothing may or need leave now: say why, and wait for the pacer if it is the pacer.
@@ -319,22 +320,36 @@ impl ConnectionDriver {
         if self.frames.is_none() {
             self.frames = Some(frames_but_acks(&self.conn.stats().frame_tx));
         }
-        let has_room = self.in_flight() + self.mss <= self.control.cwnd;
-        if has_asked && passage == Passage::Closed {
-            // Even if the window looks full: only quinn-proto knows, and it was not asked.
-            self.departure = Some(self.pacer.next_departure(now));
-        }
         let limiter = match (has_asked, passage) {
-            (true, Passage::Closed) if has_room => Limiter::Pacing,
+            (true, Passage::Closed) => {
+                // Even if the window looks full: only quinn-proto knows, and it was not asked.
+                self.departure = Some(self.pacer.next_departure(now));
+                if self.has_room() {
+                    Limiter::Pacing
+                } else {
+                    Limiter::CongestionWindow
+                }
+            }
             (true, _) => Limiter::CongestionWindow,
             (false, _) => {
-                if has_room {
-                    self.congestion.lock().on_app_limited();
-                }
+                self.mark_app_limited();
                 self.idle_limiter()
             }
         };
         self.limits.set(now, limiter);
+    }
+
+    /// There is nothing to send. Once told, it holds until something is sent.
+    fn mark_app_limited(&mut self) {
+        if !self.is_app_limited && self.has_room() {
+            self.is_app_limited = true;
+            self.congestion.lock().on_app_limited();
+        }
+    }
+
+    /// Whether the window has room for another packet.
+    fn has_room(&self) -> bool {
+        self.in_flight() + self.mss <= self.control.cwnd
     }
 
     /// Who is to blame for there being nothing to send.

@@ -28,6 +28,28 @@ pub(crate) struct Gate {
     room: AtomicU32,
     /// Questions since [`Gate::attend`].
     asked: AtomicU32,
+    /// What quinn-proto said it built since then: bytes, none if zero, and the path.
+    built: AtomicU64,
+    built_path: AtomicU64,
+}
+
+/// What quinn-proto did between [`Gate::attend`] and [`Gate::leave`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Visit {
+    /// Whether it asked at all, that is, had anything to send that counts in flight and is no
+    /// loss probe.
+    pub(crate) has_asked: bool,
+    /// The batch that it built and reported.
+    pub(crate) built: Option<Built>,
+}
+
+/// A batch of datagrams as quinn-proto reports it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Built {
+    /// The controller that was told.
+    pub(crate) path: u64,
+    /// Length of all datagrams, ACKs alone included.
+    pub(crate) bytes: Bytes,
 }
 
 /// Whether ack-eliciting datagrams may leave.
@@ -78,14 +100,29 @@ impl Gate {
         );
         self.is_pacer_next.store(false, Relaxed);
         self.asked.store(0, Relaxed);
+        self.built.store(0, Relaxed);
         self.is_attended.store(true, Relaxed);
     }
 
-    /// The batch is built. Whether quinn-proto asked at all, that is, had anything to send that
-    /// counts in flight and is no loss probe.
-    pub(crate) fn leave(&self) -> bool {
+    /// quinn-proto reports a batch to the controller of `path`. Whether somebody attends to it;
+    /// otherwise the controller must see to it itself.
+    pub(crate) fn take_built(&self, path: u64, bytes: u64) -> bool {
+        self.built.store(bytes, Relaxed);
+        self.built_path.store(path, Relaxed);
+        self.is_attended.load(Relaxed)
+    }
+
+    /// The batch is built, or there was none to build.
+    pub(crate) fn leave(&self) -> Visit {
         self.is_attended.store(false, Relaxed);
-        self.asked.load(Relaxed) > 0
+        let bytes = self.built.load(Relaxed);
+        Visit {
+            has_asked: self.asked.load(Relaxed) > 0,
+            built: (bytes > 0).then(|| Built {
+                path: self.built_path.load(Relaxed),
+                bytes: Bytes::new(bytes),
+            }),
+        }
     }
 
     /// The answer to quinn-proto's question.
@@ -145,7 +182,7 @@ mod tests {
         for _ in 0..1_000 {
             assert_eq!([gate.answer(), gate.answer()], [WHOLE, NO_PACING]);
         }
-        assert!(gate.leave());
+        assert!(gate.leave().has_asked);
     }
 
     #[test]
@@ -191,12 +228,27 @@ mod tests {
     }
 
     #[test]
-    fn whether_quinn_proto_asked_is_told() {
+    fn what_quinn_proto_did_is_told() {
         let gate = gate();
+        assert!(!gate.take_built(3, 700), "nobody attends");
+
         gate.attend(Passage::Closed);
-        assert!(!gate.leave());
-        gate.attend(Passage::Closed);
+        let nothing = Visit {
+            has_asked: false,
+            built: None,
+        };
+        assert_eq!(gate.leave(), nothing);
+
+        gate.attend(Passage::Open);
         gate.answer();
-        assert!(gate.leave());
+        assert!(gate.take_built(4, 1_200));
+        let batch = Visit {
+            has_asked: true,
+            built: Some(Built {
+                path: 4,
+                bytes: Bytes::new(1_200),
+            }),
+        };
+        assert_eq!(gate.leave(), batch);
     }
 }

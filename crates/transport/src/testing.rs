@@ -26,6 +26,7 @@
 //! ```
 
 mod application;
+mod engine;
 mod host;
 
 use crate::config::TransportConfig;
@@ -33,6 +34,7 @@ use crate::stats::ConnectionStats;
 use crate::tls::{self, Cipher};
 pub use application::Load;
 use cc_core::{ControllerChoice, Observer, Snapshot};
+pub use engine::PlainQuinn;
 pub use host::Departure;
 use host::Host;
 use link_sim::sim::{LinkId, NodeId, Simulator};
@@ -57,6 +59,9 @@ pub struct PairConfig {
     pub client: TransportConfig,
     /// The server's transport.
     pub server: TransportConfig,
+    /// Has both ends run quinn-proto alone, under this controller; those of `client` and `server`
+    /// are not used.
+    pub plain: Option<PlainQuinn>,
     /// Of all randomness in links, endpoints and controllers.
     pub seed: u64,
 }
@@ -90,11 +95,18 @@ impl Pair {
             .cipher(Cipher::Aes128)
             .config()
             .expect("no authorities that could be wrong");
-        connecting.transport_config(Arc::new(client));
+        let client = Arc::new(client);
+        connecting.transport_config(client.clone());
 
         let mut sim = Simulator::new(config.seed);
-        let server = sim.add_node(Host::server(accepting, config.seed));
-        let client = sim.add_node(Host::client(&connecting, server, config.seed));
+        let server = sim.add_node(Host::server(accepting, config.plain.clone(), config.seed));
+        let client = sim.add_node(Host::client(
+            &connecting,
+            &client,
+            config.plain.clone(),
+            server,
+            config.seed,
+        ));
         let (link, return_link) = sim.connect(client, server, &config.link, &config.return_link)?;
         Ok(Self {
             sim,
@@ -138,6 +150,15 @@ impl Pair {
             .update_node(self.id(side), |host, now| host.send(now, load));
     }
 
+    /// Has `side` close the connection, as an application would with error code 0.
+    ///
+    /// # Panics
+    /// On the server before the client's first packet has arrived.
+    pub fn close(&mut self, side: Side) {
+        self.sim
+            .update_node(self.id(side), |host, now| host.close(now));
+    }
+
     /// Lets virtual time pass.
     pub fn run_for(&mut self, time: Duration) {
         self.sim.run_until(self.sim.now() + time);
@@ -160,9 +181,18 @@ impl Pair {
     /// Counters and estimates of `side`'s connection.
     ///
     /// # Panics
-    /// On the server before the client's first packet has arrived.
+    /// On the server before the client's first packet has arrived, and on plain quinn-proto.
     pub fn stats(&self, side: Side) -> ConnectionStats {
         self.host(side).driver().stats(self.instant())
+    }
+
+    /// quinn-proto's own counters for `side`'s connection, plain or not.
+    ///
+    /// # Panics
+    /// On the server before the client's first packet has arrived.
+    pub fn proto_stats(&mut self, side: Side) -> quinn_proto::ConnectionStats {
+        self.sim
+            .update_node(self.id(side), |host, _| host.proto_stats())
     }
 
     /// The state of `side`'s controller.

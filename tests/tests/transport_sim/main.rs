@@ -3,6 +3,7 @@
 mod conformance;
 mod limits;
 mod recovery;
+mod seam;
 mod window;
 
 use e2e::fixed;

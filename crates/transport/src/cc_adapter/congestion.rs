@@ -14,7 +14,6 @@ use units::{Bandwidth, Bytes, Timestamp};
 pub(crate) struct Congestion {
     choice: ControllerChoice,
     seed: u64,
-    is_driven: bool,
     paths_opened: u64,
     /// Set as soon as quinn-proto has made its connection.
     active: Option<Path>,
@@ -29,8 +28,6 @@ struct Path {
     flow: Flow,
     ledger: Ledger,
     pending: Pending,
-    /// A batch that quinn-proto has built and the driver has not judged yet.
-    built: Option<(Timestamp, Bytes)>,
     newest_acked_sent: Option<Timestamp>,
     largest_acked: Option<u64>,
     /// quinn-proto's smoothed round-trip time after the newest sample.
@@ -57,17 +54,11 @@ impl Congestion {
         Self {
             choice,
             seed,
-            is_driven: false,
             paths_opened: 0,
             active: None,
             parked: None,
             observer: Box::new(()),
         }
-    }
-
-    /// A driver takes over: it judges what was sent and says when an ACK is complete.
-    pub(crate) fn drive(&mut self) {
-        self.is_driven = true;
     }
 
     /// quinn-proto has a new path. Its number, for [`Self::select_path`].
@@ -92,39 +83,25 @@ impl Congestion {
         }
     }
 
-    /// quinn-proto has built a batch of `bytes`.
-    pub(super) fn on_sent(&mut self, now: Timestamp, bytes: Bytes) {
-        if self.is_driven {
-            self.path_mut().built = Some((now, bytes));
-        } else {
-            self.flush(None);
-            self.path_mut().count_sent(now, bytes);
-        }
-    }
-
-    /// What quinn-proto built last does count in flight.
-    pub(crate) fn confirm_sent(&mut self) {
+    /// `bytes` that count in flight have left on path `id`. The decision in force after it.
+    pub(crate) fn on_sent(&mut self, id: u64, now: Timestamp, bytes: Bytes) -> Control {
+        self.select_path(id);
         let path = self.path_mut();
-        if let Some((now, bytes)) = path.built.take() {
-            path.count_sent(now, bytes);
-        }
+        let stamp = path.flow.on_sent(now, bytes);
+        path.ledger.push(stamp, bytes);
+        path.flow.control()
     }
 
-    /// What quinn-proto built last does not count in flight: it held nothing but ACKs.
-    pub(crate) fn disregard_sent(&mut self) {
-        self.path_mut().built = None;
-    }
-
-    /// An MTU probe left; quinn-proto does not report those.
-    pub(crate) fn on_mtu_probe_sent(&mut self, now: Timestamp, bytes: Bytes) {
-        self.path_mut().count_sent(now, bytes);
+    /// An MTU probe has left; quinn-proto does not report those.
+    pub(crate) fn on_mtu_probe_sent(&mut self, now: Timestamp, bytes: Bytes) -> Control {
+        self.on_sent(self.path().id, now, bytes)
     }
 
     /// An ACK was read: `acked` bytes by time of sending; `in_flight` are left before losses.
     pub(super) fn on_acked(
         &mut self,
         now: Timestamp,
-        acked: &[(Timestamp, Bytes)],
+        acked: impl Iterator<Item = (Timestamp, Bytes)>,
         in_flight: Bytes,
         largest: Option<u64>,
     ) {
@@ -159,12 +136,12 @@ impl Congestion {
 
     /// Tells the controller what has been gathered, as one ACK or one expiry of the loss timer.
     ///
-    /// `smoothed_rtt` is quinn-proto's present one, where the caller knows it.
-    pub(crate) fn flush(&mut self, smoothed_rtt: Option<Duration>) {
-        let Some(path) = self.active.as_mut() else {
-            return;
-        };
+    /// `smoothed_rtt` is quinn-proto's present one, where the caller knows it. The decision in
+    /// force after it.
+    pub(crate) fn flush(&mut self, smoothed_rtt: Option<Duration>) -> Control {
+        let path = self.active.as_mut().expect(OPENED);
         path.flush(smoothed_rtt, &mut *self.observer);
+        path.flow.control()
     }
 
     /// There was nothing to send although the window had room.
@@ -172,12 +149,12 @@ impl Congestion {
         self.path_mut().flow.on_app_limited();
     }
 
-    /// Goes on under another controller, on this path and on those to come.
-    pub(crate) fn set_choice(&mut self, now: Timestamp, choice: &ControllerChoice) {
+    /// Goes on under another controller, on this path and on those to come. Its first decision.
+    pub(crate) fn set_choice(&mut self, now: Timestamp, choice: &ControllerChoice) -> Control {
         self.choice = choice.clone();
-        self.path_mut()
-            .flow
-            .change_controller(now, |setup| choice.build(setup));
+        let flow = &mut self.path_mut().flow;
+        flow.change_controller(now, |setup| choice.build(setup));
+        flow.control()
     }
 
     /// Who is told of events from now on.
@@ -193,6 +170,11 @@ impl Congestion {
     /// The controller's state, for people.
     pub(crate) fn snapshot(&self) -> Snapshot {
         self.path().flow.snapshot()
+    }
+
+    /// Bytes in flight.
+    pub(crate) fn in_flight(&self) -> Bytes {
+        self.path().flow.path_state().inflight
     }
 
     /// The connection's state as of the newest event.
@@ -230,7 +212,6 @@ impl Path {
             flow,
             ledger: Ledger::default(),
             pending: Pending::default(),
-            built: None,
             newest_acked_sent: None,
             largest_acked: None,
             smoothed_rtt: None,
@@ -238,27 +219,23 @@ impl Path {
         }
     }
 
-    fn count_sent(&mut self, now: Timestamp, bytes: Bytes) {
-        let stamp = self.flow.on_sent(now, bytes);
-        self.ledger.push(stamp, bytes);
-    }
-
     fn on_acked(
         &mut self,
         now: Timestamp,
-        acked: &[(Timestamp, Bytes)],
+        acked: impl Iterator<Item = (Timestamp, Bytes)>,
         in_flight: Bytes,
         largest: Option<u64>,
     ) {
         let pending = &mut self.pending;
         pending.now = Some(now);
-        for &(sent_at, bytes) in acked {
+        let mut newest = None;
+        for (sent_at, bytes) in acked {
+            newest = newest.max(Some(sent_at));
             self.ledger
                 .take_acked(sent_at, bytes, |packet| pending.acked.push(packet));
         }
         self.ledger.reconcile(in_flight);
         pending.inflight = Some(in_flight);
-        let newest = acked.iter().map(|&(sent_at, _)| sent_at).max();
         let is_new_largest = largest != self.largest_acked && newest >= self.newest_acked_sent;
         if let Some(newest) = newest.filter(|_| is_new_largest) {
             pending.raw_rtt = Some(now.since(newest));

@@ -38,6 +38,9 @@ impl Limits {
 
     /// From `now` on it is `limiter`.
     pub(super) fn set(&mut self, now: Timestamp, limiter: Limiter) {
+        if limiter == self.limiter {
+            return;
+        }
         self.sums = self.until(now);
         self.since = self.since.max(now);
         self.limiter = limiter;

@@ -1,6 +1,6 @@
 //! What the simulated application sends and reads.
 
-use crate::driver::ConnectionDriver;
+use super::engine::Engine;
 use bytes::Bytes as Buffer;
 use quinn_proto::{Dir, StreamEvent, StreamId, WriteError};
 use std::time::Duration;
@@ -46,8 +46,8 @@ impl Application {
         self.received
     }
 
-    pub(super) fn start(&mut self, now: Timestamp, load: Load, driver: &mut ConnectionDriver) {
-        let stream = driver.conn().streams().open(Dir::Uni);
+    pub(super) fn start(&mut self, now: Timestamp, load: Load, engine: &mut Engine) {
+        let stream = engine.conn().streams().open(Dir::Uni);
         let (due, next) = match load {
             Load::Bytes(bytes) => (bytes, None),
             Load::Endless => (u64::MAX, None),
@@ -64,10 +64,10 @@ impl Application {
     }
 
     /// Writes what is due and finds room.
-    pub(super) fn write(&mut self, now: Timestamp, driver: &mut ConnectionDriver) {
+    pub(super) fn write(&mut self, now: Timestamp, engine: &mut Engine) {
         for source in &mut self.sources {
             source.become_due(now);
-            source.write(driver);
+            source.write(engine);
         }
     }
 
@@ -76,14 +76,14 @@ impl Application {
         self.sources.iter().filter_map(|source| source.next).min()
     }
 
-    pub(super) fn on_stream_event(&mut self, event: &StreamEvent, driver: &mut ConnectionDriver) {
+    pub(super) fn on_stream_event(&mut self, event: &StreamEvent, engine: &mut Engine) {
         match *event {
             StreamEvent::Opened { dir: Dir::Uni } => {
-                while let Some(stream) = driver.conn().streams().accept(Dir::Uni) {
-                    self.read(stream, driver);
+                while let Some(stream) = engine.conn().streams().accept(Dir::Uni) {
+                    self.read(stream, engine);
                 }
             }
-            StreamEvent::Readable { id } => self.read(id, driver),
+            StreamEvent::Readable { id } => self.read(id, engine),
             StreamEvent::Writable { id } => {
                 let source = self.sources.iter_mut().find(|source| source.stream == id);
                 if let Some(source) = source {
@@ -94,8 +94,8 @@ impl Application {
         }
     }
 
-    fn read(&mut self, stream: StreamId, driver: &mut ConnectionDriver) {
-        let mut stream = driver.conn().recv_stream(stream);
+    fn read(&mut self, stream: StreamId, engine: &mut Engine) {
+        let mut stream = engine.conn().recv_stream(stream);
         // A stream that has been read to its end is closed.
         let Ok(mut chunks) = stream.read(true) else {
             return;
@@ -119,16 +119,16 @@ impl Source {
         }
     }
 
-    fn write(&mut self, driver: &mut ConnectionDriver) {
+    fn write(&mut self, engine: &mut Engine) {
         while self.due > 0 && !self.is_blocked {
             let len = self.due.min(BLOCK.len() as u64);
             let mut block = [Buffer::from_static(BLOCK).slice(..len as usize)];
-            let mut stream = driver.conn().send_stream(self.stream);
+            let mut stream = engine.conn().send_stream(self.stream);
             match stream.write_chunks(&mut block) {
                 Ok(written) if self.load == Load::Endless => debug_assert!(written.bytes > 0),
                 Ok(written) => self.due -= written.bytes as u64,
                 Err(WriteError::Blocked) => {
-                    driver.note_write_blocked(self.stream);
+                    engine.note_write_blocked(self.stream);
                     self.is_blocked = true;
                 }
                 Err(_) => self.due = 0,
@@ -137,7 +137,7 @@ impl Source {
         if matches!(self.load, Load::Bytes(_)) && self.due == 0 && !self.is_finished {
             self.is_finished = true;
             // It may have been stopped by the peer, which ends it as well.
-            let _ = driver.conn().send_stream(self.stream).finish();
+            let _ = engine.conn().send_stream(self.stream).finish();
         }
     }
 }

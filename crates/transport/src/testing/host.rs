@@ -2,16 +2,17 @@
 
 use super::FixedKey;
 use super::application::{Application, Load};
+use super::engine::{Engine, PlainQuinn};
 use crate::cc_adapter::CongestionHandle;
 use crate::clock;
-use crate::config::{ClientConfig, ServerConfig};
+use crate::config::{ClientConfig, ServerConfig, TransportConfig};
 use crate::driver::ConnectionDriver;
 use bytes::{Bytes as Buffer, BytesMut};
 use link_sim::sim::{Node, NodeId, Transmit};
 use link_sim::{Ecn, IPV4_UDP_OVERHEAD, Packet};
 use quinn_proto::{
     Connection, ConnectionError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint,
-    EndpointConfig, Event, Incoming,
+    EndpointConfig, Event, Incoming, VarInt,
 };
 use std::collections::VecDeque;
 use std::fmt;
@@ -47,32 +48,43 @@ pub(super) struct Host {
     /// What a server accepts with.
     accepts: Option<ServerConfig>,
     peer: Option<NodeId>,
-    connection: Option<Box<(ConnectionHandle, ConnectionDriver)>>,
+    connection: Option<Box<(ConnectionHandle, Engine)>>,
     application: Application,
     outgoing: VecDeque<Packet<BytesMut>>,
+    /// Memory for the batch that is being built.
+    batch: Vec<u8>,
     /// Whether something has happened since it was last driven.
     is_stale: bool,
     deadline: Option<Timestamp>,
     is_connected: bool,
     error: Option<ConnectionError>,
     watch: Option<Watch>,
+    plain: Option<PlainQuinn>,
 }
 
 impl Host {
-    pub(super) fn server(config: ServerConfig, seed: u64) -> Self {
+    pub(super) fn server(config: ServerConfig, plain: Option<PlainQuinn>, seed: u64) -> Self {
         let endpoint = endpoint(Some(config.for_endpoint()), Rng::derive(seed, SERVER));
-        Self::new(endpoint, Some(config), None)
+        Self::new(endpoint, plain, Some(config), None)
     }
 
     /// Connects to `server` when the simulation begins.
-    pub(super) fn client(config: &ClientConfig, server: NodeId, seed: u64) -> Self {
-        let mut host = Self::new(
-            endpoint(None, Rng::derive(seed, CLIENT)),
-            None,
-            Some(server),
-        );
+    pub(super) fn client(
+        config: &ClientConfig,
+        transport: &TransportConfig,
+        plain: Option<PlainQuinn>,
+        server: NodeId,
+        seed: u64,
+    ) -> Self {
+        let endpoint = endpoint(None, Rng::derive(seed, CLIENT));
+        let mut host = Self::new(endpoint, plain, None, Some(server));
         let now = clock::instant(Timestamp::ZERO);
-        let (config, congestion) = config.for_connection();
+        let (mut config, congestion) = config.for_connection();
+        if let Some(PlainQuinn(factory)) = &host.plain {
+            let (mut transport, _) = transport.for_connection();
+            unshared(&mut transport).congestion_controller_factory(factory.clone());
+            config.transport_config(transport);
+        }
         let (handle, conn) = host
             .endpoint
             .connect(now, config, SERVER_ADDRESS, NAME)
@@ -82,7 +94,12 @@ impl Host {
         host
     }
 
-    fn new(endpoint: Endpoint, accepts: Option<ServerConfig>, peer: Option<NodeId>) -> Self {
+    fn new(
+        endpoint: Endpoint,
+        plain: Option<PlainQuinn>,
+        accepts: Option<ServerConfig>,
+        peer: Option<NodeId>,
+    ) -> Self {
         Self {
             endpoint,
             accepts,
@@ -90,11 +107,13 @@ impl Host {
             connection: None,
             application: Application::default(),
             outgoing: VecDeque::new(),
+            batch: Vec::new(),
             is_stale: false,
             deadline: None,
             is_connected: false,
             error: None,
             watch: None,
+            plain,
         }
     }
 
@@ -111,12 +130,18 @@ impl Host {
     }
 
     pub(super) fn driver(&self) -> &ConnectionDriver {
-        &self.connection.as_ref().expect(HAS_CONNECTION).1
+        self.connection.as_ref().expect(HAS_CONNECTION).1.driver()
     }
 
     pub(super) fn driver_mut(&mut self) -> &mut ConnectionDriver {
         self.is_stale = true;
-        &mut self.connection.as_mut().expect(HAS_CONNECTION).1
+        let connection = self.connection.as_mut().expect(HAS_CONNECTION);
+        connection.1.driver_mut()
+    }
+
+    pub(super) fn proto_stats(&mut self) -> quinn_proto::ConnectionStats {
+        let connection = self.connection.as_mut().expect(HAS_CONNECTION);
+        connection.1.conn().stats()
     }
 
     pub(super) fn send(&mut self, now: Timestamp, load: Load) {
@@ -124,6 +149,13 @@ impl Host {
         self.is_stale = true;
         let connection = self.connection.as_mut().expect(HAS_CONNECTION);
         self.application.start(now, load, &mut connection.1);
+    }
+
+    pub(super) fn close(&mut self, now: Timestamp) {
+        self.is_stale = true;
+        let connection = self.connection.as_mut().expect(HAS_CONNECTION);
+        let conn = connection.1.conn();
+        conn.close(clock::instant(now), VarInt::from_u32(0), Buffer::new());
     }
 
     pub(super) fn watch(&mut self, watch: Watch) {
@@ -137,8 +169,8 @@ impl Host {
         conn: Connection,
         congestion: CongestionHandle,
     ) {
-        let driver = ConnectionDriver::new(conn, congestion, now);
-        self.connection = Some(Box::new((handle, driver)));
+        let engine = Engine::new(conn, congestion, now, self.plain.is_some());
+        self.connection = Some(Box::new((handle, engine)));
         self.is_stale = true;
     }
 
@@ -148,7 +180,11 @@ impl Host {
         let Some(accepts) = self.accepts.as_ref().filter(|_| is_first) else {
             return self.endpoint.ignore(incoming);
         };
-        let (config, congestion) = accepts.for_connection();
+        let (mut config, congestion) = accepts.for_connection();
+        if let Some(PlainQuinn(factory)) = &self.plain {
+            unshared(&mut unshared(&mut config).transport)
+                .congestion_controller_factory(factory.clone());
+        }
         match self
             .endpoint
             .accept(incoming, now, &mut reply, Some(config))
@@ -156,7 +192,7 @@ impl Host {
             Ok((handle, conn)) => self.adopt(now, handle, conn, congestion),
             Err(error) => {
                 if let Some(transmit) = error.response {
-                    self.enqueue(&transmit, reply);
+                    self.enqueue(&transmit, &reply);
                 }
                 self.error = Some(error.cause);
             }
@@ -170,26 +206,25 @@ impl Host {
             let Some(mut connection) = self.connection.take() else {
                 return;
             };
-            let (handle, driver) = &mut *connection;
-            self.application.write(now, driver);
-            self.transmit(now, driver);
-            while let Some(event) = driver.poll_endpoint_event() {
+            let (handle, engine) = &mut *connection;
+            self.application.write(now, engine);
+            self.transmit(now, engine);
+            while let Some(event) = engine.poll_endpoint_event() {
                 if let Some(reply) = self.endpoint.handle_event(*handle, event) {
-                    driver.handle_event(instant, reply);
+                    engine.handle_event(instant, reply);
                     self.is_stale = true;
                 }
             }
-            while let Some(event) = driver.poll_event() {
+            while let Some(event) = engine.poll_event() {
                 self.is_stale = true;
                 match event {
                     Event::Connected => self.is_connected = true,
                     Event::ConnectionLost { reason } => self.error = Some(reason),
-                    Event::Stream(event) => self.application.on_stream_event(&event, driver),
+                    Event::Stream(event) => self.application.on_stream_event(&event, engine),
                     _ => {}
                 }
             }
-            let protocol = driver.poll_timeout().map(|(at, _)| clock::timestamp(at));
-            self.deadline = [protocol, self.application.deadline()]
+            self.deadline = [engine.poll_timeout(), self.application.deadline()]
                 .into_iter()
                 .flatten()
                 .min();
@@ -197,16 +232,13 @@ impl Host {
         }
     }
 
-    fn transmit(&mut self, now: Timestamp, driver: &mut ConnectionDriver) {
+    fn transmit(&mut self, now: Timestamp, engine: &mut Engine) {
         let instant = clock::instant(now);
-        loop {
-            let mut batch = Vec::new();
-            let Some(transmit) = driver.poll_transmit(instant, MAX_SEGMENTS, &mut batch) else {
-                return;
-            };
+        let mut batch = std::mem::take(&mut self.batch);
+        while let Some(transmit) = engine.poll_transmit(instant, MAX_SEGMENTS, &mut batch) {
             if let Some(watch) = &mut self.watch {
                 let segment = transmit.segment_size.unwrap_or(transmit.size);
-                let (in_flight, cwnd) = driver.flight();
+                let (in_flight, cwnd) = engine.driver().flight();
                 watch(&Departure {
                     at: now,
                     bytes: Bytes::new(transmit.size as u64),
@@ -215,21 +247,20 @@ impl Host {
                     cwnd,
                 });
             }
-            self.enqueue(&transmit, batch);
+            self.enqueue(&transmit, &batch);
+            batch.clear();
         }
+        self.batch = batch;
     }
 
     /// Splits a batch into its datagrams.
-    fn enqueue(&mut self, transmit: &quinn_proto::Transmit, batch: Vec<u8>) {
-        let mut batch = BytesMut::from(Buffer::from(batch));
-        batch.truncate(transmit.size);
+    fn enqueue(&mut self, transmit: &quinn_proto::Transmit, batch: &[u8]) {
         let segment = transmit.segment_size.unwrap_or(transmit.size);
-        while !batch.is_empty() {
-            let payload = batch.split_to(segment.min(batch.len()));
+        for datagram in batch[..transmit.size].chunks(segment) {
             self.outgoing.push_back(Packet {
-                size: Bytes::new(payload.len() as u64) + IPV4_UDP_OVERHEAD,
+                size: Bytes::new(datagram.len() as u64) + IPV4_UDP_OVERHEAD,
                 ecn: transmit.ecn.map_or(Ecn::NotEct, ecn_of),
-                payload,
+                payload: BytesMut::from(datagram),
             });
         }
     }
@@ -253,21 +284,19 @@ impl Node for Host {
         match event {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
                 if let Some(connection) = &mut self.connection {
-                    let driver = &mut connection.1;
-                    driver.handle_event(instant, event);
+                    connection.1.handle_event(instant, event);
                     self.is_stale = true;
                 }
             }
             Some(DatagramEvent::NewConnection(incoming)) => self.accept(instant, incoming),
-            Some(DatagramEvent::Response(transmit)) => self.enqueue(&transmit, reply),
+            Some(DatagramEvent::Response(transmit)) => self.enqueue(&transmit, &reply),
             None => {}
         }
     }
 
     fn handle_timeout(&mut self, now: Timestamp) {
         if let Some(connection) = &mut self.connection {
-            let driver = &mut connection.1;
-            driver.handle_timeout(clock::instant(now));
+            connection.1.handle_timeout(clock::instant(now));
         }
         self.is_stale = true;
     }
@@ -303,6 +332,11 @@ fn endpoint(server: Option<Arc<quinn_proto::ServerConfig>>, mut rng: Rng) -> End
     let mut config = EndpointConfig::new(Arc::new(FixedKey));
     config.rng_seed(Some(seed));
     Endpoint::new(Arc::new(config), server, true, None)
+}
+
+/// A configuration that was made for one connection, to be changed.
+fn unshared<T>(config: &mut Arc<T>) -> &mut T {
+    Arc::get_mut(config).expect("nobody else has it yet")
 }
 
 fn ecn_of(codepoint: EcnCodepoint) -> Ecn {

@@ -1,0 +1,145 @@
+//! What drives a simulated connection: our driver, or quinn-proto alone to compare with.
+
+use crate::cc_adapter::{CongestionFactory, CongestionHandle};
+use crate::clock;
+use crate::driver::ConnectionDriver;
+use cc_core::ControllerChoice;
+use quinn_proto::congestion::{Controller, ControllerFactory};
+use quinn_proto::{Connection, ConnectionEvent, EndpointEvent, Event, StreamId, Transmit};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+use units::Timestamp;
+
+/// quinn-proto with a controller in its own vocabulary and with its own pacer: what a connection
+/// would do without this crate.
+#[derive(Clone)]
+pub struct PlainQuinn(pub Arc<dyn ControllerFactory + Send + Sync>);
+
+impl PlainQuinn {
+    /// One of cc-core's controllers in quinn-proto's hands: without a driver its window is obeyed,
+    /// its pacing rate is not.
+    pub fn with(choice: ControllerChoice, seed: u64) -> Self {
+        Self(Arc::new(Undriven { choice, seed }))
+    }
+}
+
+/// Makes each path's controller on its own, so that any number of connections can share it.
+struct Undriven {
+    choice: ControllerChoice,
+    seed: u64,
+}
+
+impl ControllerFactory for Undriven {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        let (factory, _) = CongestionFactory::new(self.choice.clone(), self.seed);
+        factory.build(now, current_mtu)
+    }
+}
+
+impl fmt::Debug for PlainQuinn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PlainQuinn")
+    }
+}
+
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a host keeps its one engine in a box"
+)]
+pub(super) enum Engine {
+    Driven(ConnectionDriver),
+    Plain(Connection),
+}
+
+impl Engine {
+    pub(super) fn new(
+        conn: Connection,
+        congestion: CongestionHandle,
+        now: Instant,
+        is_plain: bool,
+    ) -> Self {
+        if is_plain {
+            Self::Plain(conn)
+        } else {
+            Self::Driven(ConnectionDriver::new(conn, congestion, now))
+        }
+    }
+
+    pub(super) fn driver(&self) -> &ConnectionDriver {
+        match self {
+            Self::Driven(driver) => driver,
+            Self::Plain(_) => panic!("{NO_DRIVER}"),
+        }
+    }
+
+    pub(super) fn driver_mut(&mut self) -> &mut ConnectionDriver {
+        match self {
+            Self::Driven(driver) => driver,
+            Self::Plain(_) => panic!("{NO_DRIVER}"),
+        }
+    }
+
+    pub(super) fn conn(&mut self) -> &mut Connection {
+        match self {
+            Self::Driven(driver) => driver.conn(),
+            Self::Plain(conn) => conn,
+        }
+    }
+
+    pub(super) fn handle_event(&mut self, now: Instant, event: ConnectionEvent) {
+        match self {
+            Self::Driven(driver) => driver.handle_event(now, event),
+            Self::Plain(conn) => conn.handle_event(event),
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        match self {
+            Self::Driven(driver) => driver.handle_timeout(now),
+            Self::Plain(conn) => conn.handle_timeout(now),
+        }
+    }
+
+    pub(super) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        max_segments: usize,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        match self {
+            Self::Driven(driver) => driver.poll_transmit(now, max_segments, buf),
+            Self::Plain(conn) => conn.poll_transmit(now, max_segments, buf),
+        }
+    }
+
+    pub(super) fn poll_timeout(&mut self) -> Option<Timestamp> {
+        match self {
+            Self::Driven(driver) => driver.poll_timeout().map(|(at, _)| at),
+            Self::Plain(conn) => conn.poll_timeout(),
+        }
+        .map(clock::timestamp)
+    }
+
+    pub(super) fn poll_event(&mut self) -> Option<Event> {
+        match self {
+            Self::Driven(driver) => driver.poll_event(),
+            Self::Plain(conn) => conn.poll(),
+        }
+    }
+
+    pub(super) fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
+        match self {
+            Self::Driven(driver) => driver.poll_endpoint_event(),
+            Self::Plain(conn) => conn.poll_endpoint_events(),
+        }
+    }
+
+    pub(super) fn note_write_blocked(&mut self, id: StreamId) {
+        if let Self::Driven(driver) = self {
+            driver.note_write_blocked(id);
+        }
+    }
+}
+
+const NO_DRIVER: &str = "plain quinn-proto has no driver to ask";
