@@ -26,7 +26,7 @@ use std::io;
 use std::net::{SocketAddr, SocketAddrV6};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use table::Table;
 use task::Task;
 use tokio::sync::Notify;
@@ -263,6 +263,10 @@ impl EndpointLease {
         config: &ServerConfig,
     ) -> Result<Connecting, ConnectionError> {
         let mut table = self.table();
+        if table.is_lost {
+            table.proto.ignore(attempt);
+            return Err(task::task_has_ended());
+        }
         let now = clock::now();
         let (config, congestion) = config.for_connection();
         let mut answer = Vec::new();
@@ -347,7 +351,9 @@ struct Inner {
 
 impl Inner {
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().expect("no panic under the lock")
+        // After a panic under the lock, which would be our bug, connections are told of the end
+        // of the task; that needs the lock once more.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps an attempt for the application, if the application still takes some.

@@ -234,3 +234,90 @@ const MAX_UDP_PAYLOAD: usize = 65_507;
 const BUFFER: usize = 4 << 20;
 
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock;
+    use std::net::Ipv4Addr;
+
+    fn socket() -> Socket {
+        let bound = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        Socket::new(bound).unwrap()
+    }
+
+    fn transmit(destination: SocketAddr, size: usize) -> Transmit {
+        Transmit {
+            destination,
+            ecn: Some(EcnCodepoint::Ect0),
+            size,
+            segment_size: None,
+            src_ip: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_batch_is_no_larger_than_one_udp_datagram() {
+        let socket = socket();
+        let most = socket.udp.max_gso_segments().min(64);
+        for (mtu, fit) in [
+            (1_200, 54),
+            (1_452, 45),
+            (8_952, 7),
+            (40_000, 1),
+            (65_507, 1),
+        ] {
+            assert_eq!(socket.max_segments(mtu), fit.min(most));
+        }
+    }
+
+    #[tokio::test]
+    async fn packets_arrive_with_their_ecn_mark() {
+        let (from, to) = (socket(), socket());
+        let destination = to.local_addr().unwrap();
+        assert!(from.send(&transmit(destination, 3), b"abc", clock::now()));
+        let mut memory = [0; 100];
+        let mut metas = [RecvMeta::default()];
+        let count = std::future::poll_fn(|cx| {
+            to.poll_recv(cx, &mut [IoSliceMut::new(&mut memory)], &mut metas)
+        });
+        assert_eq!(count.await.unwrap(), 1);
+        assert_eq!(&memory[..metas[0].len], b"abc");
+        assert_eq!(received_ecn(&metas[0]), Some(EcnCodepoint::Ect0));
+        let again = to.try_recv(&mut [IoSliceMut::new(&mut memory)], &mut metas);
+        assert_eq!(again.unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[tokio::test]
+    async fn what_the_kernel_refuses_is_lost_and_counted() {
+        let socket = socket();
+        // Broadcasting takes an option that this socket does not have.
+        let nowhere = SocketAddr::from((Ipv4Addr::BROADCAST, 9));
+        assert!(socket.send(&transmit(nowhere, 1), b"x", clock::now()));
+        assert_eq!(socket.send_errors(), 1);
+        let here = socket.local_addr().unwrap();
+        // An MTU probe larger than any datagram is its own answer.
+        assert!(socket.send(&transmit(here, 70_000), &[0; 70_000], clock::now()));
+        assert_eq!(socket.send_errors(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_batch_without_offload_goes_packet_by_packet() {
+        let (from, to) = (socket(), socket());
+        let destination = to.local_addr().unwrap();
+        let batch = Transmit {
+            segment_size: Some(2),
+            ..transmit(destination, 5)
+        };
+        from.send_one_by_one(&udp_transmit(&batch, b"aabbc"));
+        let mut lens = Vec::new();
+        let (mut memory, mut metas) = ([0; 100], [RecvMeta::default()]);
+        while to
+            .try_recv(&mut [IoSliceMut::new(&mut memory)], &mut metas)
+            .is_ok()
+        {
+            lens.push(metas[0].len);
+        }
+        assert_eq!(lens, [2, 2, 1]);
+    }
+}

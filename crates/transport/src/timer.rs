@@ -122,7 +122,8 @@ impl Lateness {
 
     fn end(bucket: usize) -> u64 {
         let (octave, quarter) = (bucket / 4, bucket % 4);
-        (1_u64 << octave) + ((1_u64 << octave) >> 2) * (quarter as u64 + 1)
+        let start = 1_u64 << octave;
+        start.saturating_add((start / 4).saturating_mul(quarter as u64 + 1))
     }
 }
 
@@ -250,6 +251,7 @@ mod tests {
         lateness.record(Duration::MAX);
         assert_eq!(lateness.count(), 2);
         assert!(lateness.quantile(50) <= Duration::from_nanos(5));
+        assert_eq!(lateness.quantile(100), Duration::from_nanos(u64::MAX));
     }
 
     #[tokio::test]

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Instant;
 use tokio::sync::Notify;
@@ -55,7 +55,9 @@ impl Shared {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no panic under the lock")
+        // After a panic under the lock, which would be our bug, the task's end marks every
+        // connection as lost, and handles still have to be dropped.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has the task look at this connection: there may be something to send.

@@ -370,16 +370,21 @@ impl Drop for Task {
         let connections = table.clear();
         drop(table);
         for connection in connections {
-            connection.terminate(ConnectionError::TransportError(TransportError {
-                code: TransportErrorCode::INTERNAL_ERROR,
-                frame: None,
-                reason: "the endpoint's task has ended".to_owned(),
-            }));
+            connection.terminate(task_has_ended());
         }
-        self.inner.queue.take(&mut self.ready);
+        self.inner.queue.end();
         self.inner.incoming.notify_waiters();
         self.inner.idle.notify_waiters();
     }
+}
+
+/// What becomes of connections whose endpoint can move nothing any more.
+pub(super) fn task_has_ended() -> ConnectionError {
+    ConnectionError::TransportError(TransportError {
+        code: TransportErrorCode::INTERNAL_ERROR,
+        frame: None,
+        reason: "the endpoint's task has ended".to_owned(),
+    })
 }
 
 /// Batches of packets that a turn sends: 16 of 64 KiB are 1 MiB, about 700 µs of work.

@@ -10,9 +10,10 @@ use std::task::Waker;
 ///
 /// However many calls put work here, the task is woken once until it looks. A connection is in
 /// the queue at most once: [`Shared::schedule`] sees to that.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct WorkQueue {
-    ready: Mutex<Vec<Arc<Shared>>>,
+    /// `None` once the task is gone: a connection that nobody takes out would keep itself alive.
+    ready: Mutex<Option<Vec<Arc<Shared>>>>,
     waker: Mutex<Option<Waker>>,
     /// Whether the task has been woken and has not yet looked.
     is_awake: AtomicBool,
@@ -21,7 +22,9 @@ pub(crate) struct WorkQueue {
 impl WorkQueue {
     /// Adds a connection that is not in the queue.
     pub(crate) fn push(&self, connection: Arc<Shared>) {
-        lock(&self.ready).push(connection);
+        if let Some(ready) = &mut *lock(&self.ready) {
+            ready.push(connection);
+        }
         self.wake();
     }
 
@@ -48,11 +51,70 @@ impl WorkQueue {
 
     /// Moves everything in the queue to the back of `to`.
     pub(crate) fn take(&self, to: &mut impl Extend<Arc<Shared>>) {
-        let ready = mem::take(&mut *lock(&self.ready));
-        to.extend(ready);
+        let ready = lock(&self.ready).as_mut().map(mem::take);
+        to.extend(ready.into_iter().flatten());
+    }
+
+    /// The task goes, and takes no more work.
+    pub(crate) fn end(&self) {
+        drop(lock(&self.ready).take());
+        *lock(&self.waker) = None;
+    }
+}
+
+impl Default for WorkQueue {
+    fn default() -> Self {
+        Self {
+            ready: Mutex::new(Some(Vec::new())),
+            waker: Mutex::default(),
+            is_awake: AtomicBool::default(),
+        }
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("moving values does not panic")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+    use std::task::Wake;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_task_is_woken_once_until_it_looks() {
+        let queue = WorkQueue::default();
+        let count = Arc::<Count>::default();
+        let wakes = || count.0.load(Ordering::Relaxed);
+        let waker = Waker::from(Arc::clone(&count));
+        queue.begin_turn(&waker);
+        assert_eq!(wakes(), 0);
+        for _ in 0..10 {
+            queue.wake();
+        }
+        assert_eq!(wakes(), 1);
+        queue.begin_turn(&waker);
+        queue.wake();
+        assert_eq!(wakes(), 2);
+    }
+
+    #[test]
+    fn a_task_that_looks_for_the_first_time_finds_what_came_before() {
+        let queue = WorkQueue::default();
+        queue.wake();
+        let count = Arc::<Count>::default();
+        queue.begin_turn(&Waker::from(Arc::clone(&count)));
+        queue.wake();
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+    }
 }
