@@ -88,7 +88,7 @@ fn most_in_window(bursts: &[Burst]) -> Bytes {
     let (mut start, mut inside, mut most) = (0, 0, 0);
     for burst in bursts {
         inside += burst.bytes;
-        while burst.at - bursts[start].at >= WINDOW {
+        while burst.at.saturating_sub(bursts[start].at) >= WINDOW {
             inside -= bursts[start].bytes;
             start += 1;
         }
@@ -101,7 +101,7 @@ fn most_in_window(bursts: &[Burst]) -> Bytes {
 fn histogram(bursts: &[Burst]) {
     let mut octaves = [0_usize; 24];
     for pair in bursts.windows(2) {
-        let micros = (pair[1].at - pair[0].at).as_micros().max(1);
+        let micros = pair[1].at.saturating_sub(pair[0].at).as_micros().max(1);
         octaves[(micros.ilog2() as usize).min(23)] += 1;
     }
     let bytes: u64 = bursts.iter().map(|burst| burst.bytes).sum();
