@@ -11,7 +11,7 @@ const CODE: VarInt = VarInt::from_u32(42);
 
 fn impatient() -> TransportConfig {
     let mut config = TransportConfig::default();
-    config.max_idle_timeout(Some(Duration::from_millis(300).try_into().unwrap()));
+    config.max_idle_timeout(Some(Duration::from_millis(600).try_into().unwrap()));
     config
 }
 
@@ -151,7 +151,7 @@ async fn keep_alive_outlives_the_idle_timeout() {
         let endpoints = Endpoints::with(&impatient(), &config);
         let (client, server) = endpoints.connect().await;
         // Three idle timeouts, were it not for the keep-alive.
-        tokio::time::sleep(Duration::from_millis(900)).await;
+        tokio::time::sleep(Duration::from_millis(1_800)).await;
         assert_eq!(client.close_reason(), None);
         assert_eq!(server.close_reason(), None);
         endpoints.close().await;
