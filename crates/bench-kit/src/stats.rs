@@ -36,6 +36,10 @@ pub const MIN_PAIRS: usize = 3;
 /// How far from one an interval may reach that says "the same": 5 %.
 pub const EQUAL: f64 = 0.05;
 
+/// An interval that reaches no farther than this from one says "the same" even where it leaves
+/// one out: 1 %. Such a difference is certain, and no reason to choose.
+pub const NEGLIGIBLE: f64 = 0.01;
+
 /// Fills in the summaries and the comparison of `result` from its rounds and its seed.
 pub fn conclude(result: &mut AbResult) {
     for variant in &mut result.variants {
@@ -138,13 +142,16 @@ fn decide(estimate: &Estimate, no_difference: f64, equal: f64, pairs: usize) -> 
     let Some((low, high)) = estimate.low.zip(estimate.high) else {
         return Decision::TooFewRounds;
     };
+    let stays_within = |far: f64| low >= no_difference - far && high <= no_difference + far;
     if pairs < MIN_PAIRS {
         Decision::TooFewRounds
+    } else if stays_within(equal.min(NEGLIGIBLE)) {
+        Decision::Same
     } else if low > no_difference {
         Decision::BHigher
     } else if high < no_difference {
         Decision::BLower
-    } else if low >= no_difference - equal && high <= no_difference + equal {
+    } else if stays_within(equal) {
         Decision::Same
     } else {
         Decision::TooFewRounds

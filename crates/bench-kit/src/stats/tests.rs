@@ -213,6 +213,10 @@ fn nearly_the_same_is_said_only_where_the_whole_interval_is() {
     assert_eq!(near, Decision::Same);
     let far = decision(&[120_000_000, 90_000_000, 99_000_000, 105_000_000]);
     assert_eq!(far, Decision::TooFewRounds);
+    let certain_but_negligible = decision(&[100_100_000, 101_110_000, 99_110_000, 100_110_000]);
+    assert_eq!(certain_but_negligible, Decision::Same);
+    let certain = decision(&[102_000_000, 103_000_000, 101_000_000, 102_000_000]);
+    assert_eq!(certain, Decision::BHigher);
 }
 
 #[test]
