@@ -43,6 +43,7 @@ use quinn_proto::ConnectionError;
 pub use quinn_proto::Side;
 use quinn_proto::crypto::{CryptoError, HmacKey};
 use rustls::pki_types::PrivateKeyDer;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -159,6 +160,13 @@ impl Pair {
             .update_node(self.id(side), |host, now| host.close(now));
     }
 
+    /// Has the client's packets come from another address from now on: from another port, as when a
+    /// NAT forgets, or from another host. It begins at 192.0.2.1:50000.
+    pub fn move_client(&mut self, address: SocketAddr) {
+        self.sim
+            .update_node(self.server, |host, _| host.set_peer_address(address));
+    }
+
     /// Lets virtual time pass.
     pub fn run_for(&mut self, time: Duration) {
         self.sim.run_until(self.sim.now() + time);
@@ -228,6 +236,12 @@ impl Pair {
     pub fn watch_departures(&mut self, side: Side, watch: impl FnMut(&Departure) + 'static) {
         self.sim
             .update_node(self.id(side), |host, _| host.watch(Box::new(watch)));
+    }
+
+    /// How often a deadline of `side` came: one of its connection's timers, the pacer's, or the
+    /// application's.
+    pub fn wakeups(&self, side: Side) -> u64 {
+        self.host(side).wakeups()
     }
 
     /// Why `side`'s connection ended, if it did.

@@ -1,7 +1,9 @@
 //! Real QUIC endpoints in virtual time: what congestion control decides is what leaves.
 
+mod anything;
 mod conformance;
 mod limits;
+mod migration;
 mod recovery;
 mod seam;
 mod window;

@@ -48,6 +48,8 @@ pub(super) struct Host {
     /// What a server accepts with.
     accepts: Option<ServerConfig>,
     peer: Option<NodeId>,
+    /// Where the peer's packets seem to come from.
+    peer_address: SocketAddr,
     connection: Option<Box<(ConnectionHandle, Engine)>>,
     application: Application,
     outgoing: VecDeque<Packet<BytesMut>>,
@@ -56,6 +58,8 @@ pub(super) struct Host {
     /// Whether something has happened since it was last driven.
     is_stale: bool,
     deadline: Option<Timestamp>,
+    /// How often a deadline came.
+    wakeups: u64,
     is_connected: bool,
     error: Option<ConnectionError>,
     watch: Option<Watch>,
@@ -100,16 +104,22 @@ impl Host {
         accepts: Option<ServerConfig>,
         peer: Option<NodeId>,
     ) -> Self {
+        let peer_address = match accepts {
+            Some(_) => CLIENT_ADDRESS,
+            None => SERVER_ADDRESS,
+        };
         Self {
             endpoint,
             accepts,
             peer,
+            peer_address,
             connection: None,
             application: Application::default(),
             outgoing: VecDeque::new(),
             batch: Vec::new(),
             is_stale: false,
             deadline: None,
+            wakeups: 0,
             is_connected: false,
             error: None,
             watch: None,
@@ -127,6 +137,14 @@ impl Host {
 
     pub(super) fn received(&self) -> Bytes {
         self.application.received()
+    }
+
+    pub(super) fn wakeups(&self) -> u64 {
+        self.wakeups
+    }
+
+    pub(super) fn set_peer_address(&mut self, address: SocketAddr) {
+        self.peer_address = address;
     }
 
     pub(super) fn driver(&self) -> &ConnectionDriver {
@@ -272,10 +290,7 @@ impl Node for Host {
     fn handle_packet(&mut self, now: Timestamp, from: NodeId, packet: Packet<BytesMut>) {
         self.peer = Some(from);
         let instant = clock::instant(now);
-        let from = match self.accepts {
-            Some(_) => CLIENT_ADDRESS,
-            None => SERVER_ADDRESS,
-        };
+        let from = self.peer_address;
         let mut reply = Vec::new();
         let ecn = codepoint_of(packet.ecn);
         let event = self
@@ -295,6 +310,7 @@ impl Node for Host {
     }
 
     fn handle_timeout(&mut self, now: Timestamp) {
+        self.wakeups += 1;
         if let Some(connection) = &mut self.connection {
             connection.1.handle_timeout(clock::instant(now));
         }
