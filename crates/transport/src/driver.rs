@@ -6,6 +6,7 @@
 //! ([`poll_transmit`](ConnectionDriver::poll_transmit)) until there is no more, then events, then
 //! [`poll_timeout`](ConnectionDriver::poll_timeout).
 
+mod frames;
 mod limits;
 
 use crate::cc_adapter::CongestionHandle;
@@ -13,9 +14,11 @@ use crate::clock;
 use crate::gate::{Built, Passage, Visit};
 use crate::stats::ConnectionStats;
 use cc_core::{Control, ControllerChoice, Observer, Pacer, Snapshot};
+use frames::frames_but_acks;
 use limits::{Limiter, Limits};
-use quinn_proto::{Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, StreamId};
-use quinn_proto::{FrameStats, Transmit};
+use quinn_proto::{
+    Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, StreamId, Transmit,
+};
 use std::collections::BTreeSet;
 use std::time::Instant;
 use units::{Bytes, Timestamp};
@@ -112,7 +115,7 @@ impl ConnectionDriver {
         transmit
     }
 
-    /// When to call [`Self::handle_timeout`], or rather [`Self::poll_transmit`], again, and why.
+    /// When to come back, with [`Self::handle_timeout`] and then [`Self::poll_transmit`], and why.
     pub(crate) fn poll_timeout(&mut self) -> Option<(Instant, Reason)> {
         let protocol = self.conn.poll_timeout().map(|at| (at, Reason::Protocol));
         let pacing = self
@@ -347,9 +350,9 @@ impl ConnectionDriver {
         }
     }
 
-    /// Whether the window has room for another packet.
+    /// Whether the window has room for another packet, by our own count.
     fn has_room(&self) -> bool {
-        self.in_flight() + self.mss <= self.control.cwnd
+        self.in_flight() + self.mss <= self.control.cwnd.max(self.mss)
     }
 
     /// Who is to blame for there being nothing to send.
@@ -366,59 +369,6 @@ impl ConnectionDriver {
             Limiter::FlowControl
         }
     }
-}
-
-/// All frames but ACKs; their number grows with every packet that is not an ACK alone.
-fn frames_but_acks(frames: &FrameStats) -> u64 {
-    let FrameStats {
-        ack_frequency,
-        crypto,
-        connection_close,
-        data_blocked,
-        datagram,
-        handshake_done,
-        immediate_ack,
-        max_data,
-        max_stream_data,
-        max_streams_bidi,
-        max_streams_uni,
-        new_connection_id,
-        new_token,
-        path_challenge,
-        path_response,
-        ping,
-        reset_stream,
-        retire_connection_id,
-        stream_data_blocked,
-        streams_blocked_bidi,
-        streams_blocked_uni,
-        stop_sending,
-        stream,
-        ..
-    } = *frames;
-    u64::from(handshake_done)
-        + ack_frequency
-        + crypto
-        + connection_close
-        + data_blocked
-        + datagram
-        + immediate_ack
-        + max_data
-        + max_stream_data
-        + max_streams_bidi
-        + max_streams_uni
-        + new_connection_id
-        + new_token
-        + path_challenge
-        + path_response
-        + ping
-        + reset_stream
-        + retire_connection_id
-        + stream_data_blocked
-        + streams_blocked_bidi
-        + streams_blocked_uni
-        + stop_sending
-        + stream
 }
 
 /// Largest UDP payload over IPv4 (RFC 768): 65,535 less 8 and 20 bytes of headers.

@@ -39,7 +39,7 @@ pub struct ConnectionStats {
     pub send_quantum: Bytes,
     /// Delivery rate by the newest sample that had one.
     pub delivery_rate: Option<Bandwidth>,
-    /// Bytes acknowledged, counted as they were in flight: with QUIC's headers and
+    /// Bytes acknowledged on this path, counted as they were in flight: with QUIC's headers and
     /// retransmissions.
     pub delivered: Bytes,
     /// What kept the connection from sending more, since it began.

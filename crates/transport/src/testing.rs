@@ -238,10 +238,9 @@ impl Pair {
             .update_node(self.id(side), |host, _| host.watch(Box::new(watch)));
     }
 
-    /// How often a deadline of `side` came: one of its connection's timers, the pacer's, or the
-    /// application's.
-    pub fn wakeups(&self, side: Side) -> u64 {
-        self.host(side).wakeups()
+    /// How often `side` woke up because its pacer had tokens again.
+    pub fn pacer_wakeups(&self, side: Side) -> u64 {
+        self.host(side).pacer_wakeups()
     }
 
     /// Why `side`'s connection ended, if it did.

@@ -44,7 +44,10 @@ fn a_rate_below_the_links_is_sent_exactly_and_leaves_the_queue_empty() {
     let rate = send_rate(&mut pair, Side::Client, Duration::from_secs(10));
 
     let asked = Bandwidth::from_bits_per_sec(90_000_000);
-    assert!(rate > percent(asked, 99) && rate < percent(asked, 101), "{rate}");
+    assert!(
+        rate > percent(asked, 99) && rate < percent(asked, 101),
+        "{rate}"
+    );
     assert_eq!(pair.stats(Side::Client).path.lost_packets, 0);
     let queue = pair.link_stats(Side::Client).max_queue;
     assert!(queue.packets <= 10, "{queue:?}");
@@ -128,25 +131,29 @@ fn the_pacer_wakes_its_connection_once_for_each_burst() {
     let mut pair = connected("delay 10ms limit 10000", "delay 10ms", "fixed:rate=50mbit");
     let log = departures(&mut pair, Side::Client);
     pair.send(Side::Client, Load::Endless);
-    let before = pair.wakeups(Side::Client);
+    let before = pair.pacer_wakeups(Side::Client);
     pair.run_for(Duration::from_secs(2));
 
-    let wakeups = pair.wakeups(Side::Client) - before;
+    let wakeups = pair.pacer_wakeups(Side::Client) - before;
     let bursts = log.borrow().len() as u64;
-    assert!(wakeups <= bursts + 10, "{wakeups} for {bursts} bursts");
+    assert!(
+        wakeups > 100 && wakeups <= bursts,
+        "{wakeups} for {bursts} bursts"
+    );
 }
 
 #[test]
-fn an_idle_connection_asks_for_no_wakeups_by_the_pacer() {
+fn an_idle_connection_is_not_woken_by_its_pacer() {
     let mut pair = connected("delay 10ms", "delay 10ms", "fixed:rate=1mbit");
     pair.send(Side::Client, Load::Bytes(50_000));
     pair.run_for(Duration::from_secs(2));
     assert_eq!(pair.received(Side::Server), Bytes::new(50_000));
-    let before = pair.stats(Side::Client);
+
+    let before = (pair.pacer_wakeups(Side::Client), pair.stats(Side::Client));
     // Shorter than the idle timeout.
     pair.run_for(Duration::from_secs(5));
-    let after = pair.stats(Side::Client);
-    assert_eq!(after.udp_tx.datagrams, before.udp_tx.datagrams);
-    let waited = after.limited_by.pacing - before.limited_by.pacing;
+    let after = (pair.pacer_wakeups(Side::Client), pair.stats(Side::Client));
+    assert_eq!(after.0, before.0);
+    let waited = after.1.limited_by.pacing - before.1.limited_by.pacing;
     assert_eq!(waited, Duration::ZERO);
 }

@@ -65,7 +65,9 @@ impl Congestion {
     pub(super) fn open_path(&mut self, now: Timestamp, mss: Bytes) -> u64 {
         let id = self.paths_opened;
         self.paths_opened += 1;
-        // Another seed for each path, so that two do not probe in step.
+        if let Some(path) = &mut self.active {
+            path.flush(None, &mut *self.observer);
+        }
         let setup = Setup::new(now, mss, self.seed.wrapping_add(id));
         let path = Path::new(id, Flow::new(self.choice.build(&setup), &setup));
         self.parked = self.active.replace(path);
@@ -149,12 +151,14 @@ impl Congestion {
         self.path_mut().flow.on_app_limited();
     }
 
-    /// Goes on under another controller, on this path and on those to come. Its first decision.
+    /// Goes on under another controller, on every path. Its first decision.
     pub(crate) fn set_choice(&mut self, now: Timestamp, choice: &ControllerChoice) -> Control {
         self.choice = choice.clone();
-        let flow = &mut self.path_mut().flow;
-        flow.change_controller(now, |setup| choice.build(setup));
-        flow.control()
+        for path in [&mut self.active, &mut self.parked].into_iter().flatten() {
+            path.flow
+                .change_controller(now, |setup| choice.build(setup));
+        }
+        self.control()
     }
 
     /// Who is told of events from now on.
@@ -255,12 +259,13 @@ impl Path {
         let pending = &mut self.pending;
         pending.now = Some(now);
         pending.is_persistent_congestion |= is_persistent_congestion;
-        pending.inflight = pending
-            .inflight
-            .map(|inflight| inflight.saturating_sub(bytes));
         let mss = self.flow.path_state().mss;
-        self.ledger
-            .take_lost(newest, bytes, mss, |packet| pending.lost.push(packet));
+        self.ledger.take_lost(newest, bytes, mss, |packet| {
+            pending.lost.push(packet);
+            if let Some(inflight) = &mut pending.inflight {
+                *inflight = inflight.saturating_sub(packet.bytes);
+            }
+        });
     }
 
     fn flush(&mut self, smoothed_rtt: Option<Duration>, observer: &mut dyn Observer) {

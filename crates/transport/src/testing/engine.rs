@@ -2,7 +2,7 @@
 
 use crate::cc_adapter::{CongestionFactory, CongestionHandle};
 use crate::clock;
-use crate::driver::ConnectionDriver;
+use crate::driver::{ConnectionDriver, Reason};
 use cc_core::ControllerChoice;
 use quinn_proto::congestion::{Controller, ControllerFactory};
 use quinn_proto::{Connection, ConnectionEvent, EndpointEvent, Event, StreamId, Transmit};
@@ -113,12 +113,12 @@ impl Engine {
         }
     }
 
-    pub(super) fn poll_timeout(&mut self) -> Option<Timestamp> {
-        match self {
-            Self::Driven(driver) => driver.poll_timeout().map(|(at, _)| at),
-            Self::Plain(conn) => conn.poll_timeout(),
-        }
-        .map(clock::timestamp)
+    pub(super) fn poll_timeout(&mut self) -> Option<(Timestamp, Reason)> {
+        let (at, reason) = match self {
+            Self::Driven(driver) => driver.poll_timeout()?,
+            Self::Plain(conn) => (conn.poll_timeout()?, Reason::Protocol),
+        };
+        Some((clock::timestamp(at), reason))
     }
 
     pub(super) fn poll_event(&mut self) -> Option<Event> {

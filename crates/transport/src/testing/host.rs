@@ -6,7 +6,7 @@ use super::engine::{Engine, PlainQuinn};
 use crate::cc_adapter::CongestionHandle;
 use crate::clock;
 use crate::config::{ClientConfig, ServerConfig, TransportConfig};
-use crate::driver::ConnectionDriver;
+use crate::driver::{ConnectionDriver, Reason};
 use bytes::{Bytes as Buffer, BytesMut};
 use link_sim::sim::{Node, NodeId, Transmit};
 use link_sim::{Ecn, IPV4_UDP_OVERHEAD, Packet};
@@ -58,8 +58,9 @@ pub(super) struct Host {
     /// Whether something has happened since it was last driven.
     is_stale: bool,
     deadline: Option<Timestamp>,
-    /// How often a deadline came.
-    wakeups: u64,
+    /// Whether the deadline is the pacer's.
+    waits_for_pacer: bool,
+    pacer_wakeups: u64,
     is_connected: bool,
     error: Option<ConnectionError>,
     watch: Option<Watch>,
@@ -119,7 +120,8 @@ impl Host {
             batch: Vec::new(),
             is_stale: false,
             deadline: None,
-            wakeups: 0,
+            waits_for_pacer: false,
+            pacer_wakeups: 0,
             is_connected: false,
             error: None,
             watch: None,
@@ -139,8 +141,8 @@ impl Host {
         self.application.received()
     }
 
-    pub(super) fn wakeups(&self) -> u64 {
-        self.wakeups
+    pub(super) fn pacer_wakeups(&self) -> u64 {
+        self.pacer_wakeups
     }
 
     pub(super) fn set_peer_address(&mut self, address: SocketAddr) {
@@ -242,7 +244,9 @@ impl Host {
                     _ => {}
                 }
             }
-            self.deadline = [engine.poll_timeout(), self.application.deadline()]
+            let (deadline, reason) = engine.poll_timeout().unzip();
+            self.waits_for_pacer = reason == Some(Reason::Pacing);
+            self.deadline = [deadline, self.application.deadline()]
                 .into_iter()
                 .flatten()
                 .min();
@@ -310,7 +314,7 @@ impl Node for Host {
     }
 
     fn handle_timeout(&mut self, now: Timestamp) {
-        self.wakeups += 1;
+        self.pacer_wakeups += u64::from(self.waits_for_pacer);
         if let Some(connection) = &mut self.connection {
             connection.1.handle_timeout(clock::instant(now));
         }

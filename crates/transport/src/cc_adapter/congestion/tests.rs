@@ -135,12 +135,19 @@ fn a_new_path_begins_anew_and_the_old_one_can_come_back() {
 }
 
 #[test]
-fn a_new_path_has_the_controller_that_was_chosen_last() {
+fn every_path_has_the_controller_that_was_chosen_last() {
     let mut congestion = congestion("new_reno");
     let cubic = Registry::standard().choose("cubic").unwrap();
     congestion.set_choice(at(1), &cubic);
-    congestion.open_path(at(2), MSS);
+    let new = congestion.open_path(at(2), MSS);
     assert_eq!(congestion.snapshot().algorithm, "cubic");
+
+    let bbr3 = Registry::standard().choose("bbr3").unwrap();
+    congestion.set_choice(at(3), &bbr3);
+    congestion.select_path(0);
+    assert_eq!(congestion.snapshot().algorithm, "bbr3");
+    congestion.select_path(new);
+    assert_eq!(congestion.snapshot().algorithm, "bbr3");
 }
 
 #[test]
