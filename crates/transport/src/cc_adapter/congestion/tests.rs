@@ -111,6 +111,18 @@ fn quinn_protos_own_reckoning_of_flight_wins() {
 }
 
 #[test]
+fn what_left_flight_unreported_is_never_delivered() {
+    let mut congestion = congestion("new_reno");
+    send(&mut congestion, at(0), MSS * 2);
+    send(&mut congestion, at(1), MSS * 2);
+    congestion.on_acked(at(40), [].into_iter(), MSS * 2, Some(9));
+    let acked = [(at(0), MSS * 2), (at(1), MSS * 2)];
+    congestion.on_acked(at(41), acked.into_iter(), Bytes::ZERO, Some(9));
+    congestion.flush(None);
+    assert_eq!(congestion.path_state().delivered, MSS * 2);
+}
+
+#[test]
 fn a_new_path_begins_anew_and_the_old_one_can_come_back() {
     let mut congestion = congestion("new_reno");
     send(&mut congestion, at(0), MSS * 10);
