@@ -211,7 +211,8 @@ impl ConnectionDriver {
         self.adopt_control(now, control);
     }
 
-    /// Who is told of congestion control's events from now on.
+    /// Who is told of congestion control's events from now on, while congestion control is locked:
+    /// it must not ask this connection anything.
     pub(crate) fn set_observer(&mut self, observer: Box<dyn Observer + Send>) {
         self.congestion.lock().set_observer(observer);
     }
