@@ -44,6 +44,7 @@
 //! `control`. Names in comments such as CheckDrainDone are those of the draft's pseudocode.
 
 mod ack_aggregation;
+mod ambient;
 mod congestion;
 mod control;
 mod data_rate;
@@ -69,6 +70,7 @@ use crate::observe::{Event, Observer, Snapshot};
 use crate::registry::ControllerSpec;
 use ack_aggregation::AckAggregation;
 use alloc::boxed::Box;
+use ambient::AmbientLoss;
 use congestion::Congestion;
 use data_rate::DataRate;
 use data_volume::DataVolume;
@@ -105,6 +107,8 @@ struct Bbr {
     min_rtt: MinRtt,
     aggregation: AckAggregation,
     congestion: Congestion,
+    /// The rule `ambient_loss=on`; `None` where it is off.
+    ambient: Option<AmbientLoss>,
     probe: Probe,
     episode: Option<LossEpisode>,
     cwnd: Bytes,
@@ -141,6 +145,7 @@ impl Bbr {
             min_rtt: MinRtt::new(setup.now, setup.srtt),
             aggregation: AckAggregation::new(setup.now),
             congestion: Congestion::default(),
+            ambient: tuning.ambient_loss.then(AmbientLoss::default),
             probe: Probe::default(),
             episode: None,
             cwnd: setup.initial_cwnd,
@@ -173,7 +178,9 @@ impl Bbr {
         self.congestion.update_latest(sample, at.path.delivered);
         self.update_round(at.path, sample);
         self.update_max_bw(sample);
-        self.adapt_lower_bounds();
+        self.judge_loss_round(at.path, sample);
+        self.adapt_lower_bounds(at.path.now);
+        self.listen(at.path, sample);
         self.update_ack_aggregation(at.path, sample);
         self.check_full_bw_reached(sample);
         self.check_startup_done(at, sample);
@@ -294,7 +301,7 @@ impl Controller for Bbr {
         let bw = self.rate.bw();
         let bound = |bytes: Bytes| (bytes != Bytes::MAX).then_some(bytes);
         Snapshot {
-            pacing_gain: Some(self.state.pacing_gain(&self.tuning)),
+            pacing_gain: Some(self.pacing_gain()),
             cwnd_gain: Some(self.state.cwnd_gain(&self.tuning)),
             bandwidth: (!bw.is_zero()).then_some(bw),
             min_rtt: self.min_rtt.get(),

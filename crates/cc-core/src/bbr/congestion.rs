@@ -3,7 +3,7 @@
 use super::{Bbr, Left, Moment};
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
-use units::{Bandwidth, Bytes, Gain};
+use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 /// The signals of the present loss round: a round trip that begins anew with the first loss in it,
 /// so that it spans one whole trip after that loss.
@@ -111,6 +111,7 @@ impl Bbr {
     /// HandleLostPacket. `at.path` counts the packet as lost already.
     pub(super) fn handle_lost_packet(&mut self, at: &mut Moment<'_>, packet: &LostPacket) {
         self.note_loss_episode(at.path.now, packet);
+        self.note_ambient_loss(packet);
         self.congestion.note_loss(at.path.delivered);
         self.congestion.lost_ranges += u64::from(packet.starts_range);
         if !self.probe.is_sample {
@@ -142,10 +143,13 @@ impl Bbr {
         }
     }
 
-    /// IsInflightTooHigh: more than `loss_thresh` of the flight was lost or marked.
+    /// IsInflightTooHigh: more than `loss_thresh` of the flight was lost or marked, beyond what the
+    /// path may lose by itself.
     pub(super) fn is_inflight_too_high(&self, flight: &Flight) -> bool {
-        flight.lost.saturating_add(self.congestion.marked)
-            > flight.tx_in_flight * self.tuning.loss_thresh
+        let (expected, by_chance) = self.ambient_loss_of(flight.tx_in_flight);
+        let lost = flight.lost.saturating_sub(expected);
+        let tolerated = (flight.tx_in_flight * self.tuning.loss_thresh).max(by_chance);
+        lost.saturating_add(self.congestion.marked) > tolerated
     }
 
     /// HandleInflightTooHigh: a probe has found the limit.
@@ -164,18 +168,19 @@ impl Bbr {
     }
 
     /// UpdateCongestionSignals, but for the round and max_bw: once per round, respond to loss.
-    pub(super) fn adapt_lower_bounds(&mut self) {
+    pub(super) fn adapt_lower_bounds(&mut self, now: Timestamp) {
         if !self.congestion.is_round_start || !self.congestion.is_loss_in_round {
             return;
         }
         self.congestion.is_loss_in_round = false;
-        if self.state.is_probing_bw() {
+        if self.state.is_probing_bw() || self.is_loss_ambient() {
             return;
         }
         let beta = self.tuning.beta;
         self.rate.cut_shortterm(self.congestion.bw_latest, beta);
-        self.volume
-            .cut_shortterm(self.congestion.inflight_latest, self.cwnd, beta);
+        let latest = self.with_ambient_loss(self.congestion.inflight_latest);
+        self.volume.cut_shortterm(latest, self.cwnd, beta);
+        self.note_cut(now);
     }
 
     /// ResetShortTermModel.

@@ -61,6 +61,8 @@ pub(super) struct Tuning {
     pub(super) probe_wait_rounds: u64,
     /// ExtraAckedFilterLen: rounds over which the greatest aggregation is remembered (§2.12).
     pub(super) extra_acked_rounds: u64,
+    /// Whether loss that the path has by itself counts as congestion no more; not the draft's.
+    pub(super) ambient_loss: bool,
 }
 
 impl Tuning {
@@ -87,6 +89,7 @@ impl Tuning {
             probe_wait_max: params.duration("probe_wait_max"),
             probe_wait_rounds: params.count("probe_wait_rounds"),
             extra_acked_rounds: params.count("extra_acked_rounds"),
+            ambient_loss: params.switch("ambient_loss"),
         }
     }
 }
@@ -238,6 +241,13 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         range: Range::Between(Value::Count(1), Value::Count(MAX_EXTRA_ACKED_ROUNDS as u64)),
         summary: "round trips over which aggregation is remembered",
         source: "draft-ietf-ccwg-bbr-06 section 2.12",
+    },
+    ParamSpec {
+        name: "ambient_loss",
+        default: Value::Switch(false),
+        range: Range::Any,
+        summary: "tell the path's own loss from congestion's, and make it good",
+        source: "ours, docs/bbr-ambient-loss.md section The rule",
     },
 ];
 

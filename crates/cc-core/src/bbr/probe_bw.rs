@@ -117,6 +117,7 @@ impl Bbr {
         self.congestion.reset();
         self.probe.stop();
         self.round.restart(at.path.delivered);
+        self.start_listening(at.path);
         let wait = ProbeWait::pick(at.path.now, &self.tuning, &mut self.rng);
         self.transition_to(at, State::Down(wait));
     }

@@ -24,11 +24,13 @@ impl Bbr {
             || !self.congestion.is_round_start
             || self.congestion.lost_ranges < self.tuning.startup_loss_ranges
             || !self.is_inflight_too_high(&Flight::from(sample))
+            || self.is_bearable(&Flight::from(sample))
         {
             return;
         }
         self.note_exit_on_loss(Left::Startup);
         self.full_pipe.set_full();
         self.volume.longterm = self.bdp().max(self.congestion.inflight_latest);
+        self.note_startup_bound();
     }
 }

@@ -30,6 +30,24 @@ pub(super) fn sample() -> RateSample {
     }
 }
 
+/// A connection that has sent nothing.
+pub(super) fn path() -> PathState {
+    PathState {
+        now: Timestamp::ZERO,
+        mss: MSS,
+        inflight: Bytes::ZERO,
+        prior_inflight: Bytes::ZERO,
+        delivered: Bytes::ZERO,
+        lost: Bytes::ZERO,
+        is_app_limited: false,
+        is_cwnd_limited: false,
+        latest_rtt: None,
+        srtt: None,
+        rttvar: None,
+        min_rtt: None,
+    }
+}
+
 /// Names of the states entered.
 #[derive(Default)]
 struct Entered(Vec<&'static str>);
@@ -59,20 +77,7 @@ impl Bench {
         let setup = Setup::new(Timestamp::ZERO, MSS, 1);
         Self {
             bbr: Bbr::new(Tuning::new(&Params::defaults(params::PARAMS)), &setup),
-            path: PathState {
-                now: setup.now,
-                mss: MSS,
-                inflight: Bytes::ZERO,
-                prior_inflight: Bytes::ZERO,
-                delivered: Bytes::ZERO,
-                lost: Bytes::ZERO,
-                is_app_limited: false,
-                is_cwnd_limited: false,
-                latest_rtt: None,
-                srtt: None,
-                rttvar: None,
-                min_rtt: None,
-            },
+            path: path(),
             entered: Entered::default(),
             sequence: 0,
         }
@@ -560,8 +565,9 @@ fn whatever_happens_the_controls_stay_within_their_bounds() {
     for seed in 0..40 {
         let mut rng = Rng::new(seed);
         let setup = Setup::new(Timestamp::ZERO, MSS, seed);
-        let bbr = Bbr::new(Tuning::new(&Params::defaults(params::PARAMS)), &setup);
-        let mut flow = crate::Flow::new(Box::new(bbr), &setup);
+        let mut tuning = Tuning::new(&Params::defaults(params::PARAMS));
+        tuning.ambient_loss = seed % 2 == 1;
+        let mut flow = crate::Flow::new(Box::new(Bbr::new(tuning, &setup)), &setup);
         let (mut flying, mut lost) = (Vec::new(), Vec::new());
         let mut now = setup.now;
         for _ in 0..5_000 {
