@@ -3,7 +3,7 @@ use std::process::ExitCode;
 
 /// Why a program ends without having done what it was asked to: one line for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub(crate) struct Failure {
     kind: Kind,
     message: String,
 }
@@ -16,7 +16,7 @@ enum Kind {
 
 impl Failure {
     /// The command line asks for something that does not exist. Exit code 2.
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self {
             kind: Kind::Usage,
             message: message.into(),
@@ -24,7 +24,7 @@ impl Failure {
     }
 
     /// The run failed. Exit code 1.
-    pub fn run(message: impl Into<String>) -> Self {
+    pub(crate) fn run(message: impl Into<String>) -> Self {
         Self {
             kind: Kind::Run,
             message: message.into(),
@@ -32,7 +32,7 @@ impl Failure {
     }
 
     /// What a shell is told.
-    pub fn exit_code(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> ExitCode {
         match self.kind {
             Kind::Usage => ExitCode::from(2),
             Kind::Run => ExitCode::from(1),

@@ -1,6 +1,7 @@
-//! Ctrl-C, and SIGTERM where there is one.
+//! Ctrl-C and SIGTERM.
 
 use std::io;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 /// Tells how often the user has asked the program to end: once is a request to end cleanly, twice
@@ -45,16 +46,13 @@ impl Interrupts {
     }
 }
 
-#[cfg(unix)]
 struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
+    interrupt: Signal,
+    terminate: Signal,
 }
 
-#[cfg(unix)]
 impl Signals {
     fn new() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
@@ -67,20 +65,5 @@ impl Signals {
             one = self.interrupt.recv() => one.is_some(),
             one = self.terminate.recv() => one.is_some(),
         }
-    }
-}
-
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self)
-    }
-
-    /// Whether there will be more.
-    async fn next(&mut self) -> bool {
-        tokio::signal::ctrl_c().await.is_ok()
     }
 }

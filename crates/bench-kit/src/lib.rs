@@ -47,7 +47,6 @@ mod transfer;
 mod wire;
 
 pub use cc_core::Registry;
-pub use failure::Failure;
 pub use programs::{client_main, server_main};
 
 /// The program and its version, as results say it.

@@ -24,7 +24,7 @@ pub(crate) fn note(line: fmt::Arguments<'_>) {
 }
 
 /// Says why a program ends, in a line.
-pub(crate) fn failure(failure: &crate::Failure) -> ExitCode {
+pub(crate) fn failure(failure: &crate::failure::Failure) -> ExitCode {
     note(format_args!("error: {failure}"));
     failure.exit_code()
 }

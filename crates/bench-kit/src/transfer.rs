@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
-use transport::{Connection, ReadError, RecvStream, SendStream, VarInt, WriteError};
+use transport::{Connection, ReadError, RecvStream, SendStream, StreamId, VarInt, WriteError};
 
 /// What this side does in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +51,8 @@ impl<'a> Transfer<'a> {
         let mut streams = JoinSet::new();
         if role.sends {
             let sending = Sending::new(connection, plan, &counters, &over);
-            for index in 0..counters.sent.len() {
-                streams.spawn(sending.clone().stream(index));
+            for _ in 0..counters.sent.len() {
+                streams.spawn(sending.clone().stream());
             }
         }
         if role.receives {
@@ -160,10 +160,11 @@ impl Sending {
         }
     }
 
-    async fn stream(mut self, index: usize) {
+    async fn stream(mut self) {
         let Ok(mut stream) = self.connection.open_uni().await else {
             return;
         };
+        let index = index_of(stream.id());
         let mut over = self.over.clone();
         tokio::select! {
             biased;
@@ -233,7 +234,7 @@ async fn receive_all(connection: Connection, counters: Arc<Counters>) {
 }
 
 async fn receive(mut stream: RecvStream, counters: Arc<Counters>) -> Result<(), ReadError> {
-    let index = usize::try_from(stream.id().index()).unwrap_or(usize::MAX);
+    let index = index_of(stream.id());
     while let Some(chunk) = stream.read_chunk(usize::MAX, true).await? {
         let Some(counter) = counters.received.get(index) else {
             return Ok(());
@@ -242,6 +243,11 @@ async fn receive(mut stream: RecvStream, counters: Arc<Counters>) -> Result<(), 
         counters.first_byte.notify_one();
     }
     Ok(())
+}
+
+/// Which of its side's streams of payload this is, from 0: both sides count alike.
+fn index_of(stream: StreamId) -> usize {
+    usize::try_from(stream.index()).unwrap_or(usize::MAX)
 }
 
 /// Bytes that no link compresses, the same in every run.
