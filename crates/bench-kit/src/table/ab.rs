@@ -1,5 +1,7 @@
 use super::{Scale, printable, significant};
-use crate::result::{AbResult, Comparison, Decision, Finite, Metric, QueueDelaySource, Summary};
+use crate::result::{
+    AbResult, Comparison, Decision, Finite, Metric, QueueDelaySource, Summary, Variant,
+};
 use crate::stats::verdict;
 
 /// The result of an A/B test in 80 columns: a row per metric with each side's median and its
@@ -7,7 +9,7 @@ use crate::stats::verdict;
 pub fn ab_table(result: &AbResult) -> String {
     let mut table = String::new();
     if let Some((a, b)) = result.pair() {
-        head(&mut table, [&a.name, &b.name], [&a.cc, &b.cc]);
+        head(&mut table, [a, b]);
         for metric in Metric::ALL {
             let sides = [a.summary.get(&metric), b.summary.get(&metric)];
             if sides != [None, None] {
@@ -39,19 +41,26 @@ pub fn queue_delay_source(result: &AbResult) -> Option<QueueDelaySource> {
     sources.all(|source| source == first).then_some(first)
 }
 
-fn head(table: &mut String, names: [&str; 2], controllers: [&str; 2]) {
-    let title = |side: usize| {
-        let title = format!("{}: {}", names[side], controllers[side]);
-        printable(&title).chars().take(CELL).collect::<String>()
-    };
+fn head(table: &mut String, [a, b]: [&Variant; 2]) {
     line(
         table,
-        &["", &title(0), &title(1), "b / a"].map(str::to_owned),
+        &[String::new(), title(a), title(b), "b / a".to_owned()],
         "",
     );
     let cell = "median 95 % interval".to_owned();
     let ratio = " ratio 95 % interval".to_owned();
     line(table, &[String::new(), cell.clone(), cell, ratio], "");
+}
+
+/// The variant's name and controller, without parameters where those do not fit.
+fn title(variant: &Variant) -> String {
+    let with = |controller: &str| printable(&format!("{}: {controller}", variant.name));
+    let full = with(&variant.cc);
+    if full.chars().count() <= CELL {
+        full
+    } else {
+        with(variant.controller()).chars().take(CELL).collect()
+    }
 }
 
 fn row(
