@@ -321,7 +321,7 @@ fn an_ab_test_writes_its_result_and_its_report() {
     assert_eq!(result["complete"], true);
     assert_eq!(result["link"], TINY_LINK);
     let variants = result["variants"].as_array().unwrap();
-    for (variant, cc) in variants.iter().zip(["new_reno", "bbr3"]) {
+    for (variant, cc) in variants.iter().zip(["new_reno", "bbr3:ambient_loss=on"]) {
         assert_eq!(variant["cc"], cc);
         let rounds = variant["rounds"].as_array().unwrap();
         assert_eq!(rounds.len(), 2);
