@@ -7,7 +7,7 @@
 use core::time::Duration;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use link_sim::sim::{Node, NodeId, Simulator, Transmit};
-use link_sim::{Ecn, Link, LinkSpec, Packet};
+use link_sim::{Link, LinkSpec, Packet};
 use units::{Bytes, Timestamp};
 
 const PACKETS: u64 = 100_000;
@@ -28,8 +28,7 @@ fn link(criterion: &mut Criterion) {
                 let mut link: Link<u64> = spec.build(Duration::from_millis(20), 1);
                 let mut now = Timestamp::ZERO;
                 for payload in 0..PACKETS {
-                    let (size, ecn) = (SIZE, Ecn::NotEct);
-                    link.handle_packet(now, Packet { size, ecn, payload });
+                    link.handle_packet(now, Packet::new(SIZE, payload));
                     now += Duration::from_micros(100);
                     while link.poll_output(now).is_some() {}
                 }
@@ -109,11 +108,7 @@ impl Node for Host {
     fn poll_transmit(&mut self, _: Timestamp) -> Option<Transmit<()>> {
         let to = self.peer.filter(|_| self.credit > 0)?;
         self.credit -= 1;
-        let packet = Packet {
-            size: SIZE,
-            ecn: Ecn::NotEct,
-            payload: (),
-        };
+        let packet = Packet::new(SIZE, ());
         Some(Transmit { to, packet })
     }
 }

@@ -18,14 +18,14 @@
 //!
 //! ```
 //! use core::time::Duration;
-//! use link_sim::{Ecn, Link, LinkSpec, Packet, IPV4_UDP_OVERHEAD};
+//! use link_sim::{Link, LinkSpec, Packet, IPV4_UDP_OVERHEAD};
 //! use units::{Bytes, Timestamp};
 //!
 //! let spec: LinkSpec = "delay 10ms rate 8mbit queue 20p".parse()?;
 //! let mut link: Link<&str> = spec.build(Duration::from_millis(10), 1);
 //!
 //! let size = Bytes::new(1_000) + IPV4_UDP_OVERHEAD;
-//! link.handle_packet(Timestamp::ZERO, Packet { size, ecn: Ecn::NotEct, payload: "hello" });
+//! link.handle_packet(Timestamp::ZERO, Packet::new(size, "hello"));
 //!
 //! let due = link.poll_timeout().expect("a packet is under way");
 //! assert_eq!(due, Timestamp::ZERO + Duration::from_micros(1_042 + 10_000));

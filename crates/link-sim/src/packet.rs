@@ -8,8 +8,51 @@ pub struct Packet<T> {
     pub size: Bytes,
     /// The codepoint in its IP header.
     pub ecn: Ecn,
+    /// Names the flow that it belongs to, as a hash of addresses and ports would: fair queues
+    /// serve flows in turn and look at nothing else.
+    pub flow: u64,
+    /// Whether the link has damaged it. The checksum of UDP, or a packet's authentication tag,
+    /// tells the receiver.
+    pub corrupted: bool,
     /// What the link carries without looking at it.
     pub payload: T,
+}
+
+impl<T> Packet<T> {
+    /// An intact packet of flow 0 that is not ECN-capable.
+    pub const fn new(size: Bytes, payload: T) -> Self {
+        Self {
+            size,
+            ecn: Ecn::NotEct,
+            flow: 0,
+            corrupted: false,
+            payload,
+        }
+    }
+
+    /// The packet with this codepoint.
+    #[must_use]
+    pub fn ecn(self, ecn: Ecn) -> Self {
+        Self { ecn, ..self }
+    }
+
+    /// The packet as one of this flow.
+    #[must_use]
+    pub fn flow(self, flow: u64) -> Self {
+        Self { flow, ..self }
+    }
+
+    /// The packet with another payload, made of its own.
+    #[must_use]
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Packet<U> {
+        Packet {
+            size: self.size,
+            ecn: self.ecn,
+            flow: self.flow,
+            corrupted: self.corrupted,
+            payload: change(self.payload),
+        }
+    }
 }
 
 /// The ECN field of an IP header (RFC 3168, section 5; RFC 9331 for ECT(1)).

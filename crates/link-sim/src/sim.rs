@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use link_sim::sim::{Node, NodeId, Simulator, Transmit};
-//! use link_sim::{Ecn, Packet};
+//! use link_sim::Packet;
 //! use units::{Bytes, Timestamp};
 //!
 //! /// Sends one packet when the run begins; answers every packet it receives once.
@@ -32,7 +32,7 @@
 //!         (self.last == Timestamp::ZERO && self.to.is_some()).then_some(Timestamp::ZERO)
 //!     }
 //!     fn poll_transmit(&mut self, _: Timestamp) -> Option<Transmit<()>> {
-//!         let packet = Packet { size: Bytes::new(1_250), ecn: Ecn::NotEct, payload: () };
+//!         let packet = Packet::new(Bytes::new(1_250), ());
 //!         self.to.take().map(|to| Transmit { to, packet })
 //!     }
 //! }
@@ -69,7 +69,7 @@ pub trait Node {
     /// What its packets carry.
     type Payload: Clone;
 
-    /// A packet has come.
+    /// A packet has come, undamaged: what a link corrupted fails its checksum and comes nowhere.
     fn handle_packet(&mut self, now: Timestamp, from: NodeId, packet: Packet<Self::Payload>);
 
     /// The time that `poll_timeout` named has come.
@@ -88,7 +88,8 @@ pub trait Node {
 pub struct Transmit<P> {
     /// Its destination, to which there must be a route.
     pub to: NodeId,
-    /// The packet.
+    /// The packet. Packets on different routes are of different flows, whatever it says; within a
+    /// route its `flow` tells them apart.
     pub packet: Packet<P>,
 }
 
@@ -281,15 +282,13 @@ impl<N: Node> Simulator<N> {
     /// Hands on what a link delivers now.
     fn run_link(&mut self, id: LinkId) {
         while let Some(packet) = self.links[id.0].deliver(self.now, id, self.seed) {
-            let Packet { size, ecn, payload } = packet;
-            let hop = payload.hop + 1;
-            let Route { from, to, ref via } = self.routes[payload.route];
+            let hop = packet.payload.hop + 1;
+            let Route { from, to, ref via } = self.routes[packet.payload.route];
             if let Some(&next) = via.get(hop) {
-                let payload = Envelope { hop, ..payload };
-                self.enter(next, Packet { size, ecn, payload });
-            } else {
-                let payload = payload.payload;
-                self.nodes[to.0].handle_packet(self.now, from, Packet { size, ecn, payload });
+                self.enter(next, packet.map(|payload| Envelope { hop, ..payload }));
+            } else if !packet.corrupted {
+                let packet = packet.map(|envelope| envelope.payload);
+                self.nodes[to.0].handle_packet(self.now, from, packet);
                 self.flush(to);
             }
         }
@@ -305,15 +304,14 @@ impl<N: Node> Simulator<N> {
                 .route_of
                 .get(&(from, to))
                 .unwrap_or_else(|| panic!("{from:?} has no route to {to:?}"));
-            let Packet { size, ecn, payload } = packet;
-            let payload = Envelope {
+            let flow = (route as u64) << 32 ^ packet.flow;
+            let packet = packet.flow(flow).map(|payload| Envelope {
                 route,
                 hop: 0,
                 number: 0,
                 payload,
-            };
-            let first = self.routes[route].via[0];
-            self.enter(first, Packet { size, ecn, payload });
+            });
+            self.enter(self.routes[route].via[0], packet);
         }
         self.node_agenda
             .set(from.0, self.nodes[from.0].poll_timeout());

@@ -32,19 +32,12 @@ pub(crate) struct Ack {
 
 impl Content {
     pub(crate) fn data(data: Data, ecn: Ecn) -> Packet<Self> {
-        Packet {
-            size: Bytes::new(data.span.end - data.span.start) + IPV4_UDP_OVERHEAD,
-            ecn,
-            payload: Self::Data(data),
-        }
+        let size = Bytes::new(data.span.end - data.span.start) + IPV4_UDP_OVERHEAD;
+        Packet::new(size, Self::Data(data)).ecn(ecn)
     }
 
     pub(crate) fn ack(ack: Ack) -> Packet<Self> {
-        Packet {
-            size: ACK_PAYLOAD + IPV4_UDP_OVERHEAD,
-            ecn: Ecn::NotEct,
-            payload: Self::Ack(ack),
-        }
+        Packet::new(ACK_PAYLOAD + IPV4_UDP_OVERHEAD, Self::Ack(ack))
     }
 }
 

@@ -95,18 +95,13 @@ impl<T> Eq for Travelling<T> {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ecn;
     use units::Bytes;
 
     #[test]
     fn packets_come_out_by_time_and_ties_in_the_order_they_went_in() {
         let mut line = Line::default();
         for (payload, millis) in [5, 3, 5, 9, 3, 1, 9].into_iter().enumerate() {
-            let packet = Packet {
-                size: Bytes::new(1),
-                ecn: Ecn::NotEct,
-                payload,
-            };
+            let packet = Packet::new(Bytes::new(1), payload);
             line.push(Timestamp::from_millis(millis), packet);
         }
         assert_eq!(line.next_due(), Some(Timestamp::from_millis(1)));

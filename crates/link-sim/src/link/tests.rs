@@ -11,11 +11,7 @@ fn link(text: &str) -> Link<u64> {
 }
 
 fn packet(number: u64, size: u64) -> Packet<u64> {
-    Packet {
-        size: Bytes::new(size),
-        ecn: Ecn::Ect0,
-        payload: number,
-    }
+    Packet::new(Bytes::new(size), number).ecn(Ecn::Ect0)
 }
 
 fn at(micros: u64) -> Timestamp {

@@ -86,14 +86,13 @@ mod tests {
     fn delivery(port: u16, micros: u64, length: usize) -> Delivery<Datagram> {
         Delivery {
             due: Timestamp::from_nanos(micros * 1_000),
-            packet: Packet {
-                size: Bytes::new(length as u64),
-                ecn: Ecn::NotEct,
-                payload: Datagram {
+            packet: Packet::new(
+                Bytes::new(length as u64),
+                Datagram {
                     client: (std::net::Ipv4Addr::LOCALHOST, port).into(),
                     data: vec![0; length].into(),
                 },
-            },
+            ),
         }
     }
 

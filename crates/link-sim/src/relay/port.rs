@@ -4,6 +4,7 @@ use core::time::Duration;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use rustix::fd::{AsFd, BorrowedFd};
 use socket2::{Domain, Protocol, Socket, Type};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use units::Bytes;
@@ -137,11 +138,15 @@ pub(super) fn packet(peer: SocketAddr, ecn: Ecn, payload: Datagram) -> Packet<Da
         IpAddr::V4(_) => IPV4_UDP_OVERHEAD,
         IpAddr::V6(_) => IPV6_UDP_OVERHEAD,
     };
-    Packet {
-        size: Bytes::new(payload.data.len() as u64) + overhead,
-        ecn,
-        payload,
-    }
+    let size = Bytes::new(payload.data.len() as u64) + overhead;
+    Packet::new(size, payload).ecn(ecn).flow(flow_of(peer))
+}
+
+/// All datagrams of one client are one flow, the same in every run.
+fn flow_of(peer: SocketAddr) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    peer.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn ecn_of(codepoint: Option<EcnCodepoint>) -> Ecn {

@@ -1,5 +1,4 @@
 use super::*;
-use crate::Ecn;
 use crate::spec::tests::specs;
 use proptest::prelude::*;
 use units::{Bandwidth, Bytes};
@@ -31,11 +30,7 @@ impl Host {
 
     fn packet(&mut self) -> Packet<u64> {
         self.sent += 1;
-        Packet {
-            size: Bytes::new(1_250),
-            ecn: Ecn::NotEct,
-            payload: self.sent,
-        }
+        Packet::new(Bytes::new(1_250), self.sent)
     }
 }
 
@@ -277,8 +272,7 @@ proptest! {
         let spec = spec(&format!("rate {}bit {queue}", rate.bits_per_sec()));
         let mut link: Link<()> = spec.build(Duration::ZERO, 1);
         for size in &sizes {
-            let packet = Packet { size: Bytes::new(*size), ecn: Ecn::NotEct, payload: () };
-            link.handle_packet(Timestamp::ZERO, packet);
+            link.handle_packet(Timestamp::ZERO, Packet::new(Bytes::new(*size), ()));
         }
         let mut carried = Bytes::ZERO;
         while let Some(delivery) = link.poll_output(Timestamp::MAX) {

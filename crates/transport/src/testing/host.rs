@@ -279,11 +279,10 @@ impl Host {
     fn enqueue(&mut self, transmit: &quinn_proto::Transmit, batch: &[u8]) {
         let segment = transmit.segment_size.unwrap_or(transmit.size);
         for datagram in batch[..transmit.size].chunks(segment) {
-            self.outgoing.push_back(Packet {
-                size: Bytes::new(datagram.len() as u64) + IPV4_UDP_OVERHEAD,
-                ecn: transmit.ecn.map_or(Ecn::NotEct, ecn_of),
-                payload: BytesMut::from(datagram),
-            });
+            let size = Bytes::new(datagram.len() as u64) + IPV4_UDP_OVERHEAD;
+            let packet = Packet::new(size, BytesMut::from(datagram));
+            self.outgoing
+                .push_back(packet.ecn(transmit.ecn.map_or(Ecn::NotEct, ecn_of)));
         }
     }
 }
