@@ -106,7 +106,7 @@ impl EmulatedPath {
         stats.fell_behind().then(|| {
             format!(
                 "the emulated link was {:.1} % of its time over 1 ms late; is the machine busy?",
-                stats.late as f64 * 100.0 / stats.lateness.count().max(1) as f64,
+                stats.lateness.late() as f64 * 100.0 / stats.lateness.all().count().max(1) as f64,
             )
         })
     }

@@ -86,7 +86,7 @@ fn delays(origin: Instant, link: Option<&str>) -> io::Result<(Histogram, Histogr
     }
     let beyond = receiver.join().expect("the receiver does not panic")?;
     let lateness = relay.map(RelayHandle::shutdown).transpose()?;
-    Ok((beyond, lateness.unwrap_or_default().lateness))
+    Ok((beyond, lateness.unwrap_or_default().lateness.all().clone()))
 }
 
 /// How long the link takes by itself, its transmission included.
@@ -121,8 +121,8 @@ fn throughput(origin: Instant, link: &str, offered: u32) -> io::Result<()> {
         stats.link.arrived.packets,
         stats.link.dropped.total().packets,
         stats.kernel_dropped.unwrap_or(0),
-        stats.lateness.quantile(Gain::percent(50)),
-        stats.lateness.quantile(Gain::percent(99)),
+        stats.lateness.all().quantile(Gain::percent(50)),
+        stats.lateness.all().quantile(Gain::percent(99)),
     )
 }
 

@@ -42,6 +42,8 @@ mod histogram;
 mod link;
 mod packet;
 #[cfg(feature = "relay")]
+mod realtime;
+#[cfg(feature = "relay")]
 pub mod relay;
 pub mod sim;
 mod spec;
@@ -50,5 +52,7 @@ mod stats;
 pub use histogram::Histogram;
 pub use link::{Delivery, Link};
 pub use packet::{Ecn, IPV4_UDP_OVERHEAD, IPV6_UDP_OVERHEAD, Packet};
+#[cfg(feature = "relay")]
+pub use realtime::Lateness;
 pub use spec::{LinkSpec, SpecError};
 pub use stats::{Count, Drops, LinkStats};

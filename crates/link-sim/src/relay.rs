@@ -14,7 +14,6 @@
 
 mod batch;
 mod clients;
-mod clock;
 mod engine;
 mod event_loop;
 mod kernel_drops;
@@ -23,7 +22,7 @@ mod port;
 #[cfg(test)]
 mod tests;
 
-use crate::{Histogram, LinkSpec, LinkStats, SpecError};
+use crate::{Lateness, LinkSpec, LinkStats, SpecError};
 use core::fmt;
 use engine::Engine;
 use kernel_drops::kernel_drops;
@@ -166,9 +165,7 @@ pub struct RelayStats {
     /// From the server to the clients.
     pub return_link: LinkStats,
     /// How much later than its link said each datagram was sent, both directions together.
-    pub lateness: Histogram,
-    /// Datagrams that were sent more than 1 ms late.
-    pub late: u64,
+    pub lateness: Lateness,
     /// Clients that have a socket towards the server now.
     pub clients: usize,
     /// Datagrams that met no link, because there were too many clients.
@@ -184,6 +181,6 @@ impl RelayStats {
     /// Whether more than one datagram in a thousand was late or the kernel dropped any: the links
     /// were not quite those that were asked for.
     pub fn fell_behind(&self) -> bool {
-        self.late * 1_000 > self.lateness.count() || self.kernel_dropped.is_some_and(|n| n > 0)
+        self.lateness.is_considerable() || self.kernel_dropped.is_some_and(|n| n > 0)
     }
 }

@@ -1,8 +1,8 @@
 use super::batch::Batch;
 use super::clients::Clients;
-use super::clock::Clock;
 use super::port::{Buffers, Port, packet};
 use super::{RelayConfig, RelayStats};
+use crate::realtime::Clock;
 use crate::{Ecn, Link};
 use core::time::Duration;
 use std::io;
@@ -172,12 +172,7 @@ impl Engine {
             return;
         }
         let lateness = self.clock.now().since(head.due);
-        for _ in 0..datagrams {
-            self.stats.lateness.record(lateness);
-        }
-        if lateness > LATE {
-            self.stats.late += datagrams;
-        }
+        self.stats.lateness.record(lateness, datagrams);
     }
 
     /// Forgets idle clients, now and then.
@@ -211,5 +206,4 @@ enum Direction {
 }
 
 const BATCHES_PER_TURN: usize = 4;
-const LATE: Duration = Duration::from_millis(1);
 const SWEEP: Duration = Duration::from_secs(1);

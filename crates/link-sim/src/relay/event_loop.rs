@@ -1,8 +1,8 @@
 use super::engine::{Engine, Watch};
 use super::port::Buffers;
+use crate::realtime::{poll_for, sleep_precisely};
 use core::time::Duration;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::event::{PollFd, PollFlags};
 use std::io::{self, PipeReader};
 use std::sync::{Mutex, PoisonError};
 
@@ -11,10 +11,7 @@ use std::sync::{Mutex, PoisonError};
 /// # Errors
 /// When the kernel refuses to wait.
 pub(super) fn run(engine: &Mutex<Engine>, stop: &PipeReader) -> io::Result<()> {
-    // By default the kernel may end a sleep 50 µs late, to save wake-ups. If it insists, the
-    // lateness shows.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(1));
+    sleep_precisely();
     let (mut watches, mut buffers) = (Vec::new(), Buffers::new());
     loop {
         let wait = engine
@@ -36,11 +33,7 @@ fn sleep(stop: &PipeReader, watches: &mut [Watch], wait: Option<Duration>) -> io
         .into_iter()
         .chain(ports)
         .collect();
-    let timeout = wait.map(|wait| timespec(undershoot(wait)));
-    match poll(&mut fds, timeout.as_ref()) {
-        Ok(_) | Err(Errno::INTR) => {}
-        Err(error) => return Err(error.into()),
-    }
+    poll_for(&mut fds, wait)?;
     let mut readable = fds
         .iter()
         .map(|fd| !fd.revents().is_empty())
@@ -51,22 +44,3 @@ fn sleep(stop: &PipeReader, watches: &mut [Watch], wait: Option<Duration>) -> io
     }
     Ok(stopped)
 }
-
-/// Linux lengthens a sleep by up to a thousandth, so a long one ends early and is taken up again.
-fn undershoot(wait: Duration) -> Duration {
-    if wait < SHORT {
-        wait
-    } else {
-        wait - wait / 256
-    }
-}
-
-fn timespec(wait: Duration) -> Timespec {
-    Timespec {
-        tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(wait.subsec_nanos()),
-    }
-}
-
-/// Here a thousandth is a microsecond.
-const SHORT: Duration = Duration::from_millis(1);

@@ -90,7 +90,7 @@ fn datagrams_cross_both_ways_unchanged_and_in_order() {
     for link in [&stats.link, &stats.return_link] {
         assert_eq!(link.delivered.packets, 50);
     }
-    assert_eq!(stats.lateness.count(), 100);
+    assert_eq!(stats.lateness.all().count(), 100);
     assert_eq!((stats.clients, stats.refused, stats.unsent), (1, 0, 0));
 }
 

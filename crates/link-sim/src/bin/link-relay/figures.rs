@@ -55,8 +55,8 @@ impl Figures {
     /// Prints what happened since the last time.
     pub(super) fn print_interval(&mut self, now: Instant, stats: &RelayStats) -> io::Result<()> {
         let interval = now - self.last;
-        let sent = stats.lateness.count() - self.stats.lateness.count();
-        let late = percentage(stats.late - self.stats.late, sent);
+        let sent = stats.lateness.all().count() - self.stats.lateness.all().count();
+        let late = percentage(stats.lateness.late() - self.stats.lateness.late(), sent);
         let (from, to) = (self.last - self.begin, now - self.begin);
         let mut out = io::stdout().lock();
         if self.rows.is_multiple_of(ROWS_PER_HEADING) {
@@ -96,13 +96,13 @@ pub(super) fn print_totals(stats: &RelayStats) -> io::Result<()> {
         ];
         writeln!(out, "{arrow} {counts}{}", columns(waits))?;
     }
-    let lateness = |percent| micros(stats.lateness.quantile(Gain::percent(percent)));
+    let lateness = |percent| micros(stats.lateness.all().quantile(Gain::percent(percent)));
     writeln!(
         out,
         "sent later than the link says: p50 {}, p99 {}, most {}",
         lateness(50),
         lateness(99),
-        micros(stats.lateness.max())
+        micros(stats.lateness.all().max())
     )?;
     print_warnings(&mut out, stats)?;
     out.flush()
@@ -111,7 +111,7 @@ pub(super) fn print_totals(stats: &RelayStats) -> io::Result<()> {
 /// Whatever made these links others than those that were asked for.
 fn print_warnings(out: &mut impl io::Write, stats: &RelayStats) -> io::Result<()> {
     if stats.fell_behind() {
-        let share = percentage(stats.late, stats.lateness.count());
+        let share = percentage(stats.lateness.late(), stats.lateness.all().count());
         writeln!(
             out,
             "warning: this machine did not keep up, {share} of the datagrams left over 1 ms late"

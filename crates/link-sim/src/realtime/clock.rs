@@ -4,29 +4,29 @@ use core::time::Duration;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use units::Timestamp;
 
-/// Time since the relay began, and the kernel's receive times on that scale.
+/// Time since the link began, and the kernel's receive times on that scale.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     origin: Instant,
 }
 
 impl Clock {
     #[expect(
         clippy::disallowed_methods,
-        reason = "real time enters the relay here and nowhere else"
+        reason = "real time enters links here and nowhere else"
     )]
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             origin: Instant::now(),
         }
     }
 
-    pub(super) fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         Timestamp::ZERO + self.origin.elapsed()
     }
 
     /// What takes a time of the wall clock, which is how the kernel stamps datagrams, to ours.
-    pub(super) fn wall(&self) -> WallClock {
+    pub(crate) fn wall(&self) -> WallClock {
         WallClock {
             now: self.now(),
             wall: since_epoch(),
@@ -37,14 +37,14 @@ impl Clock {
 /// One moment on both clocks. It is taken anew for every batch, so that a wall clock that is
 /// being set does no lasting harm.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct WallClock {
-    pub(super) now: Timestamp,
+pub(crate) struct WallClock {
+    pub(crate) now: Timestamp,
     wall: Duration,
 }
 
 impl WallClock {
     /// When the wall clock showed `wall`; now if that is in the future.
-    pub(super) fn moment(self, wall: Duration) -> Timestamp {
+    pub(crate) fn moment(self, wall: Duration) -> Timestamp {
         self.now - self.wall.saturating_sub(wall)
     }
 }

@@ -1,0 +1,9 @@
+//! What links in real time share: a clock, sleeping to the point, and owning up to being late.
+
+mod clock;
+mod lateness;
+mod sleep;
+
+pub(crate) use clock::Clock;
+pub use lateness::Lateness;
+pub(crate) use sleep::{poll_for, sleep_precisely};
