@@ -3,7 +3,9 @@
 mod clock;
 mod lateness;
 mod sleep;
+mod worker;
 
 pub(crate) use clock::Clock;
 pub use lateness::Lateness;
 pub(crate) use sleep::{poll_for, sleep_precisely};
+pub(crate) use worker::Worker;

@@ -22,6 +22,7 @@ mod port;
 #[cfg(test)]
 mod tests;
 
+use crate::realtime::Worker;
 use crate::{Lateness, LinkSpec, LinkStats, SpecError};
 use core::fmt;
 use engine::Engine;
@@ -29,7 +30,6 @@ use kernel_drops::kernel_drops;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 
 /// What a relay connects and how.
 #[derive(Debug, Clone)]
@@ -61,19 +61,17 @@ impl Relay {
             .link
             .base_rtt(&config.return_link)
             .map_err(|error: SpecError| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        // Closing the writing end is the signal to stop.
-        let (stopped, stop) = io::pipe()?;
         let engine = Engine::new(&config, base_rtt)?;
         let local_addr = engine.local_addr()?;
         let engine = Arc::new(Mutex::new(engine));
         let running = Arc::clone(&engine);
-        let thread = std::thread::Builder::new()
-            .name("link-relay".into())
-            .spawn(move || event_loop::run(&running, &stopped))?;
+        let worker = Worker::spawn("link-relay", move |stopped| {
+            event_loop::run(&running, &stopped)
+        })?;
         Ok(RelayHandle {
             engine,
             local_addr,
-            running: Some((stop, thread)),
+            worker,
         })
     }
 }
@@ -82,7 +80,7 @@ impl Relay {
 pub struct RelayHandle {
     engine: Arc<Mutex<Engine>>,
     local_addr: SocketAddr,
-    running: Option<(io::PipeWriter, JoinHandle<io::Result<()>>)>,
+    worker: Worker,
 }
 
 impl RelayHandle {
@@ -106,8 +104,7 @@ impl RelayHandle {
 
     /// Whether its event loop still runs; it ends by itself only when the kernel refuses to wait.
     pub fn is_running(&self) -> bool {
-        let thread = self.running.as_ref().map(|(_, thread)| thread);
-        thread.is_some_and(|thread| !thread.is_finished())
+        self.worker.is_running()
     }
 
     /// Ends it. What is on the links is lost.
@@ -118,34 +115,13 @@ impl RelayHandle {
     /// # Panics
     /// When the relay's thread had.
     pub fn shutdown(mut self) -> io::Result<RelayStats> {
-        self.stop()?;
+        self.worker.stop()?;
         Ok(self.stats())
-    }
-
-    fn stop(&mut self) -> io::Result<()> {
-        let Some((stop, thread)) = self.running.take() else {
-            return Ok(());
-        };
-        drop(stop);
-        match thread.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
     }
 
     fn engine(&self) -> MutexGuard<'_, Engine> {
         // A panic is reported by `shutdown`; the figures until then are still true.
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for RelayHandle {
-    fn drop(&mut self) {
-        if let Some((stop, thread)) = self.running.take() {
-            drop(stop);
-            // Nobody is left to be told how it ended.
-            let _ = thread.join();
-        }
     }
 }
 

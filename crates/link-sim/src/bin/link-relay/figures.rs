@@ -2,11 +2,10 @@
 
 use core::fmt;
 use core::time::Duration;
-use link_sim::relay::{RelayConfig, RelayStats};
-use link_sim::{LinkSpec, LinkStats};
+use link_sim::relay::RelayStats;
+use link_sim::{Lateness, LinkSpec, LinkStats};
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{self, Write as _};
-use std::net::SocketAddr;
+use std::io;
 use std::time::Instant;
 use units::{Bandwidth, Gain};
 
@@ -16,21 +15,39 @@ pub(super) fn arbitrary_seed() -> u64 {
     RandomState::new().hash_one(()) >> 32
 }
 
-/// What this relay is.
-pub(super) fn print_heading(local: SocketAddr, config: &RelayConfig) -> io::Result<()> {
+/// What the two links are, below a line that says between whom.
+pub(super) fn print_heading(
+    out: &mut impl io::Write,
+    between: impl fmt::Display,
+    link: &LinkSpec,
+    return_link: &LinkSpec,
+) -> io::Result<()> {
     let name = |link: &LinkSpec| match link.to_string() {
         transparent if transparent.is_empty() => "nothing".to_owned(),
         words => words,
     };
-    let mut out = io::stdout().lock();
-    writeln!(
-        out,
-        "link-relay {local} to {}, seed {}",
-        config.to, config.seed
-    )?;
-    writeln!(out, "  {TO_SERVER} {}", name(&config.link))?;
-    writeln!(out, "  {TO_CLIENT} {}", name(&config.return_link))?;
+    writeln!(out, "link-relay {between}")?;
+    writeln!(out, "  {TO_SERVER} {}", name(link))?;
+    writeln!(out, "  {TO_CLIENT} {}", name(return_link))?;
     out.flush()
+}
+
+/// What the figures are of: a link, the one back, and how well this machine ran them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Path {
+    pub(super) link: LinkStats,
+    pub(super) return_link: LinkStats,
+    pub(super) lateness: Lateness,
+}
+
+impl From<&RelayStats> for Path {
+    fn from(stats: &RelayStats) -> Self {
+        Self {
+            link: stats.link.clone(),
+            return_link: stats.return_link.clone(),
+            lateness: stats.lateness.clone(),
+        }
+    }
 }
 
 /// Figures per interval.
@@ -38,7 +55,7 @@ pub(super) fn print_heading(local: SocketAddr, config: &RelayConfig) -> io::Resu
 pub(super) struct Figures {
     begin: Instant,
     last: Instant,
-    stats: RelayStats,
+    path: Path,
     rows: u64,
 }
 
@@ -47,24 +64,29 @@ impl Figures {
         Self {
             begin: now,
             last: now,
-            stats: RelayStats::default(),
+            path: Path::default(),
             rows: 0,
         }
     }
 
     /// Prints what happened since the last time.
-    pub(super) fn print_interval(&mut self, now: Instant, stats: &RelayStats) -> io::Result<()> {
+    pub(super) fn print_interval(
+        &mut self,
+        out: &mut impl io::Write,
+        now: Instant,
+        path: Path,
+    ) -> io::Result<()> {
         let interval = now - self.last;
-        let sent = stats.lateness.all().count() - self.stats.lateness.all().count();
-        let late = percentage(stats.lateness.late() - self.stats.lateness.late(), sent);
+        let (before, after) = (&self.path.lateness, &path.lateness);
+        let sent = after.all().count() - before.all().count();
+        let late = percentage(after.late() - before.late(), sent);
         let (from, to) = (self.last - self.begin, now - self.begin);
-        let mut out = io::stdout().lock();
         if self.rows.is_multiple_of(ROWS_PER_HEADING) {
             writeln!(out, "{:>13}    {}", "seconds", columns(INTERVAL_COLUMNS))?;
         }
         let seconds = format!("{:.1}-{:.1}", from.as_secs_f64(), to.as_secs_f64());
-        let link = stats.link.since(&self.stats.link);
-        let back = stats.return_link.since(&self.stats.return_link);
+        let link = path.link.since(&self.path.link);
+        let back = path.return_link.since(&self.path.return_link);
         let row_of = |link| columns(row(link, interval));
         writeln!(
             out,
@@ -75,16 +97,20 @@ impl Figures {
         out.flush()?;
         self.rows += 1;
         self.last = now;
-        self.stats = stats.clone();
+        self.path = path;
         Ok(())
     }
 }
 
-/// What happened from begin to end.
-pub(super) fn print_totals(stats: &RelayStats) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+/// What happened from begin to end, and whatever made these links others than those that were
+/// asked for: `mishaps` are numbers of packets and what befell them.
+pub(super) fn print_totals(
+    out: &mut impl io::Write,
+    path: &Path,
+    mishaps: &[(u64, &str)],
+) -> io::Result<()> {
     writeln!(out, "   {}", columns(TOTAL_COLUMNS))?;
-    for (arrow, link) in [(TO_SERVER, &stats.link), (TO_CLIENT, &stats.return_link)] {
+    for (arrow, link) in [(TO_SERVER, &path.link), (TO_CLIENT, &path.return_link)] {
         let drops = &link.dropped;
         let counts = [link.arrived, link.duplicated, link.delivered]
             .into_iter()
@@ -96,39 +122,26 @@ pub(super) fn print_totals(stats: &RelayStats) -> io::Result<()> {
         ];
         writeln!(out, "{arrow} {counts}{}", columns(waits))?;
     }
-    let lateness = |percent| micros(stats.lateness.all().quantile(Gain::percent(percent)));
+    let all = path.lateness.all();
+    let lateness = |percent| micros(all.quantile(Gain::percent(percent)));
     writeln!(
         out,
         "sent later than the link says: p50 {}, p99 {}, most {}",
         lateness(50),
         lateness(99),
-        micros(stats.lateness.all().max())
+        micros(all.max())
     )?;
-    print_warnings(&mut out, stats)?;
-    out.flush()
-}
-
-/// Whatever made these links others than those that were asked for.
-fn print_warnings(out: &mut impl io::Write, stats: &RelayStats) -> io::Result<()> {
-    if stats.fell_behind() {
-        let share = percentage(stats.lateness.late(), stats.lateness.all().count());
+    if path.lateness.is_considerable() {
+        let share = percentage(path.lateness.late(), all.count());
         writeln!(
             out,
-            "warning: this machine did not keep up, {share} of the datagrams left over 1 ms late"
+            "warning: this machine did not keep up, {share} of the packets left over 1 ms late"
         )?;
     }
-    let counts = [
-        (
-            stats.kernel_dropped.unwrap_or(0),
-            "datagrams dropped by the kernel at full socket buffers (see net.core.rmem_max)",
-        ),
-        (stats.unsent, "datagrams that the kernel would not send"),
-        (stats.refused, "datagrams refused: too many clients"),
-    ];
-    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+    for (count, what) in mishaps.iter().filter(|(count, _)| *count > 0) {
         writeln!(out, "warning: {count} {what}")?;
     }
-    Ok(())
+    out.flush()
 }
 
 /// One direction of one interval, as in [`INTERVAL_COLUMNS`].

@@ -7,7 +7,7 @@ use core::fmt::Display;
 use core::time::Duration;
 use figures::Figures;
 use link_sim::LinkSpec;
-use link_sim::relay::{Relay, RelayConfig, RelayHandle};
+use link_sim::relay::{Relay, RelayConfig, RelayHandle, RelayStats};
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::process::ExitCode;
@@ -84,7 +84,15 @@ fn start(arguments: &Arguments) -> Result<RelayHandle, Failure> {
         .map_err(Failure::usage)?;
     let relay = Relay::spawn(config.clone())
         .map_err(|error| Failure::run(format!("cannot listen on {}: {error}", arguments.listen)))?;
-    figures::print_heading(relay.local_addr(), &config).map_err(Failure::run)?;
+    let between = format!(
+        "{} to {}, seed {}",
+        relay.local_addr(),
+        config.to,
+        config.seed
+    );
+    let mut out = io::stdout().lock();
+    figures::print_heading(&mut out, between, &config.link, &config.return_link)
+        .map_err(Failure::run)?;
     Ok(relay)
 }
 
@@ -98,7 +106,8 @@ async fn watch(relay: RelayHandle, interval: Option<Duration>) -> Result<(), Fai
     loop {
         tokio::select! {
             at = ticks.tick() => if interval.is_some() {
-                figures.print_interval(at.into_std(), &relay.stats()).map_err(Failure::run)?;
+                let (mut out, path) = (io::stdout().lock(), (&relay.stats()).into());
+                figures.print_interval(&mut out, at.into_std(), path).map_err(Failure::run)?;
             },
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted.map_err(Failure::run)?;
@@ -111,7 +120,20 @@ async fn watch(relay: RelayHandle, interval: Option<Duration>) -> Result<(), Fai
         }
     }
     let stats = relay.shutdown().map_err(Failure::run)?;
-    figures::print_totals(&stats).map_err(Failure::run)
+    let mut out = io::stdout().lock();
+    figures::print_totals(&mut out, &(&stats).into(), &mishaps(&stats)).map_err(Failure::run)
+}
+
+/// What befell datagrams outside of the links.
+fn mishaps(stats: &RelayStats) -> [(u64, &'static str); 3] {
+    [
+        (
+            stats.kernel_dropped.unwrap_or(0),
+            "datagrams dropped by the kernel at full socket buffers (see net.core.rmem_max)",
+        ),
+        (stats.unsent, "datagrams that the kernel would not send"),
+        (stats.refused, "datagrams refused: too many clients"),
+    ]
 }
 
 fn resolve(option: &str, address: &str) -> Result<SocketAddr, Failure> {
