@@ -8,9 +8,10 @@
 //!
 //! The simulator knows nothing of what nodes say to each other. It promises that the same nodes,
 //! links and seed give the same run on every machine, and it checks while it runs that every link
-//! keeps its word: each packet that entered is delivered, dropped or inside, none twice unless
-//! the link duplicates, in order where order is promised, and never faster than the rate. A broken
-//! promise is a bug of this crate and panics with seed and time.
+//! keeps its word: each packet that entered is delivered, dropped or inside, it has one end and two
+//! at most where the link duplicates, it comes out of the link that it entered, in order where
+//! order is promised, and never faster than the rate; and over all routes no packet appears or
+//! vanishes between links. A broken promise is a bug of this crate and panics with seed and time.
 //!
 //! ```
 //! use link_sim::sim::{Node, NodeId, Simulator, Transmit};
@@ -49,14 +50,19 @@
 
 mod agenda;
 mod checks;
+mod fates;
+mod pipe;
+mod route;
 
 #[cfg(test)]
 mod tests;
 
-use crate::{Count, Link, LinkSpec, LinkStats, Packet, SpecError};
+use crate::{Count, LinkSpec, LinkStats, Packet, SpecError};
 use agenda::Agenda;
-use checks::Checks;
 use core::time::Duration;
+use pipe::Pipe;
+pub use route::RouteStats;
+use route::{Envelope, Route};
 use std::collections::BTreeMap;
 use units::{Rng, Timestamp};
 
@@ -147,10 +153,7 @@ impl<N: Node> Simulator<N> {
     pub fn add_link(&mut self, spec: &LinkSpec, base_rtt: Duration) -> LinkId {
         let id = LinkId(self.links.len());
         let seed = Rng::derive(self.seed, self.links.len() as u64).next_u64();
-        self.links.push(Pipe {
-            link: spec.build(base_rtt, seed),
-            checks: Checks::new(spec),
-        });
+        self.links.push(Pipe::new(spec.build(base_rtt, seed), spec));
         self.link_agenda.add(None);
         id
     }
@@ -164,8 +167,7 @@ impl<N: Node> Simulator<N> {
         assert!(!via.is_empty(), "a route has at least one link");
         let known = self.route_of.insert((from, to), self.routes.len());
         assert!(known.is_none(), "{from:?} has a route to {to:?} already");
-        let via = via.into();
-        self.routes.push(Route { from, to, via });
+        self.routes.push(Route::new(from, to, via));
     }
 
     /// Joins two nodes by a link there and a link back, which it returns in this order.
@@ -209,20 +211,27 @@ impl<N: Node> Simulator<N> {
 
     /// What a link did so far.
     pub fn link_stats(&self, id: LinkId) -> &LinkStats {
-        self.links[id.0].link.stats()
+        self.links[id.0].link().stats()
     }
 
-    /// What waits at a link, see [`Link::queue`].
+    /// What the way from one node to another carried so far.
+    ///
+    /// # Panics
+    /// When there is no route.
+    pub fn route_stats(&self, from: NodeId, to: NodeId) -> RouteStats {
+        self.routes[self.route(from, to)].stats
+    }
+
+    /// What waits at a link, see [`Link::queue`](crate::Link::queue).
     pub fn queue(&self, id: LinkId) -> Count {
-        self.links[id.0].link.queue()
+        self.links[id.0].link().queue()
     }
 
-    /// Makes a link another one from now on, see [`Link::reconfigure`].
+    /// Makes a link another one from now on, see [`Link::reconfigure`](crate::Link::reconfigure).
     pub fn reconfigure(&mut self, id: LinkId, spec: &LinkSpec, base_rtt: Duration) {
         let pipe = &mut self.links[id.0];
-        pipe.link.reconfigure(self.now, spec, base_rtt);
-        pipe.checks.reconfigure(spec);
-        self.link_agenda.set(id.0, pipe.link.poll_timeout());
+        pipe.reconfigure(self.now, spec, base_rtt);
+        self.link_agenda.set(id.0, pipe.link().poll_timeout());
     }
 
     /// Runs until nothing is due any more at or before `end`, and moves the clock there.
@@ -234,12 +243,15 @@ impl<N: Node> Simulator<N> {
     /// Runs event by event while `condition` holds, at most up to `end`; answers whether it still
     /// holds.
     pub fn run_while(&mut self, end: Timestamp, condition: impl Fn(&Self) -> bool) -> bool {
-        while condition(self) {
-            if !self.step(end) {
-                return true;
-            }
+        let mut holds = condition(self);
+        while holds && self.step(end) {
+            holds = condition(self);
         }
-        false
+        let links = self.links.iter().map(|pipe| pipe.link().stats());
+        if let Err(promise) = route::conserved(&self.routes, links) {
+            self.give_up(&promise);
+        }
+        holds
     }
 
     /// Handles the next event, unless it is later than `end`.
@@ -281,92 +293,65 @@ impl<N: Node> Simulator<N> {
 
     /// Hands on what a link delivers now.
     fn run_link(&mut self, id: LinkId) {
-        while let Some(packet) = self.links[id.0].deliver(self.now, id, self.seed) {
+        while let Some(packet) = self.collect(id) {
             let hop = packet.payload.hop + 1;
-            let Route { from, to, ref via } = self.routes[packet.payload.route];
-            if let Some(&next) = via.get(hop) {
+            let route = &mut self.routes[packet.payload.route];
+            if let Some(&next) = route.via.get(hop) {
                 self.enter(next, packet.map(|payload| Envelope { hop, ..payload }));
-            } else if !packet.corrupted {
+            } else if packet.corrupted {
+                route.stats.damaged += 1;
+            } else {
+                route.stats.received += 1;
+                let (from, to) = (route.from, route.to);
                 let packet = packet.map(|envelope| envelope.payload);
                 self.nodes[to.0].handle_packet(self.now, from, packet);
                 self.flush(to);
             }
         }
-        self.link_agenda
-            .set(id.0, self.links[id.0].link.poll_timeout());
+        let next = self.links[id.0].link().poll_timeout();
+        self.link_agenda.set(id.0, next);
+    }
+
+    /// The next packet that a link delivers now.
+    fn collect(&mut self, id: LinkId) -> Option<Packet<Envelope<N::Payload>>> {
+        match self.links[id.0].collect(self.now) {
+            Ok(packet) => packet,
+            Err(promise) => self.give_up(&format!("{id:?}: {promise}")),
+        }
     }
 
     /// Sends what a node has to send.
     fn flush(&mut self, from: NodeId) {
         while let Some(Transmit { to, packet }) = self.nodes[from.0].poll_transmit(self.now) {
             self.events_now += 1;
-            let route = *self
-                .route_of
-                .get(&(from, to))
-                .unwrap_or_else(|| panic!("{from:?} has no route to {to:?}"));
+            let route = self.route(from, to);
+            self.routes[route].stats.sent += 1;
+            let first = self.routes[route].via[0];
             let flow = (route as u64) << 32 ^ packet.flow;
             let packet = packet.flow(flow).map(|payload| Envelope {
                 route,
                 hop: 0,
-                number: 0,
                 payload,
             });
-            self.enter(self.routes[route].via[0], packet);
+            self.enter(first, packet);
         }
         self.node_agenda
             .set(from.0, self.nodes[from.0].poll_timeout());
     }
 
-    fn enter(&mut self, id: LinkId, mut packet: Packet<Envelope<N::Payload>>) {
+    fn enter(&mut self, id: LinkId, packet: Packet<Envelope<N::Payload>>) {
         let pipe = &mut self.links[id.0];
-        packet.payload.number = pipe.checks.sent();
-        pipe.link.handle_packet(self.now, packet);
-        self.link_agenda.set(id.0, pipe.link.poll_timeout());
+        pipe.enter(self.now, packet);
+        self.link_agenda.set(id.0, pipe.link().poll_timeout());
     }
-}
 
-/// A way from one node to another.
-#[derive(Debug)]
-struct Route {
-    from: NodeId,
-    to: NodeId,
-    via: Box<[LinkId]>,
-}
+    fn route(&self, from: NodeId, to: NodeId) -> usize {
+        let route = self.route_of.get(&(from, to));
+        *route.unwrap_or_else(|| panic!("{from:?} has no route to {to:?}"))
+    }
 
-/// A node's payload on its route.
-#[derive(Debug, Clone)]
-struct Envelope<P> {
-    route: usize,
-    /// Which link of the route it is on.
-    hop: usize,
-    /// How many packets entered that link before it.
-    number: u64,
-    payload: P,
-}
-
-/// A link and those who watch it.
-#[derive(Debug)]
-struct Pipe<P> {
-    link: Link<Envelope<P>>,
-    checks: Checks,
-}
-
-impl<P: Clone> Pipe<P> {
-    fn deliver(&mut self, now: Timestamp, id: LinkId, seed: u64) -> Option<Packet<Envelope<P>>> {
-        let delivery = self.link.poll_output(now);
-        let broken = match &delivery {
-            Some(delivery) => self.checks.delivered(
-                delivery.packet.payload.number,
-                delivery.due,
-                delivery.packet.size,
-                self.link.keeps_order(),
-            ),
-            None => self.checks.conserved(self.link.stats()),
-        };
-        if let Err(promise) = broken {
-            panic!("{id:?} at {now}, seed {seed}: {promise}");
-        }
-        delivery.map(|delivery| delivery.packet)
+    fn give_up(&self, promise: &str) -> ! {
+        panic!("at {}, seed {}: {promise}", self.now, self.seed)
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Link;
 use crate::spec::tests::specs;
 use proptest::prelude::*;
 use units::{Bandwidth, Bytes};
@@ -126,6 +127,29 @@ fn a_route_over_two_links_crosses_both() {
     sim.add_route(source, sink, &[access, core]);
     sim.run_until(Timestamp::from_millis(100));
     assert_eq!(sim.node(sink).received[0].0, Timestamp::from_millis(35));
+}
+
+#[test]
+fn routes_share_one_link_of_a_chain_and_each_is_counted_for_itself() {
+    let mut sim = Simulator::new(1);
+    let sink = sim.add_node(Host::sink());
+    let [first, second] =
+        ["loss 20%", "loss 10% duplicate 5%"].map(|text| sim.add_link(&spec(text), Duration::ZERO));
+    let sources = [&[first, second][..], &[first], &[second]].map(|via| {
+        let source = sim.add_node(Host::source(sink, MS, 1_000, Timestamp::ZERO));
+        sim.add_route(source, sink, via);
+        source
+    });
+    sim.run_until(Timestamp::from_millis(2_000));
+    let [both, one, other] = sources.map(|source| sim.route_stats(source, sink));
+    assert!([both, one, other].iter().all(|stats| stats.sent == 1_000));
+    let (first, second) = (sim.link_stats(first), sim.link_stats(second));
+    assert_eq!(first.arrived.packets, 2_000);
+    let handed_on = first.delivered.packets - one.received;
+    assert_eq!(second.arrived.packets, handed_on + 1_000);
+    assert_eq!(second.delivered.packets, both.received + other.received);
+    let survived = 1_000 * 80 / 100 * 90 / 100 * 105 / 100;
+    assert!(both.received.abs_diff(survived) < 60, "{both:?}");
 }
 
 #[test]

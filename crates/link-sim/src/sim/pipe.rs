@@ -1,0 +1,92 @@
+#[cfg(test)]
+mod tests;
+
+use super::checks::Checks;
+use super::fates::Tag;
+use super::route::Envelope;
+use crate::{Delivery, Link, LinkSpec, LinkStats, Packet};
+use core::marker::PhantomData;
+use core::time::Duration;
+use units::Timestamp;
+
+/// A link and those who watch it.
+#[derive(Debug)]
+pub(super) struct Pipe<P, L = Link<Tagged<P>>> {
+    link: L,
+    checks: Checks,
+    content: PhantomData<P>,
+}
+
+/// What the link carries: the packet and its number.
+pub(super) type Tagged<P> = (Tag, Envelope<P>);
+
+/// What can be watched.
+pub(super) trait Watched<T> {
+    fn handle_packet(&mut self, now: Timestamp, packet: Packet<T>);
+    fn poll_output(&mut self, now: Timestamp) -> Option<Delivery<T>>;
+    fn stats(&self) -> &LinkStats;
+    fn keeps_order(&self) -> bool;
+}
+
+impl<P: Clone, L: Watched<Tagged<P>>> Pipe<P, L> {
+    pub(super) fn new(link: L, spec: &LinkSpec) -> Self {
+        Self {
+            link,
+            checks: Checks::new(spec),
+            content: PhantomData,
+        }
+    }
+
+    pub(super) fn link(&self) -> &L {
+        &self.link
+    }
+
+    pub(super) fn enter(&mut self, now: Timestamp, packet: Packet<Envelope<P>>) {
+        let tag = self.checks.fates().enter();
+        self.link
+            .handle_packet(now, packet.map(|envelope| (tag, envelope)));
+    }
+
+    /// The next packet that comes out now. The error says which promise was broken.
+    pub(super) fn collect(
+        &mut self,
+        now: Timestamp,
+    ) -> Result<Option<Packet<Envelope<P>>>, String> {
+        let Some(Delivery { due, packet }) = self.link.poll_output(now) else {
+            self.checks.conserved(self.link.stats())?;
+            return Ok(None);
+        };
+        let keeps_order = self.link.keeps_order();
+        let tag = &packet.payload.0;
+        self.checks.delivered(tag, due, packet.size, keeps_order)?;
+        Ok(Some(packet.map(|(tag, envelope)| {
+            tag.leave();
+            envelope
+        })))
+    }
+}
+
+impl<P: Clone> Pipe<P> {
+    pub(super) fn reconfigure(&mut self, now: Timestamp, spec: &LinkSpec, base_rtt: Duration) {
+        self.link.reconfigure(now, spec, base_rtt);
+        self.checks.reconfigure(spec);
+    }
+}
+
+impl<T: Clone> Watched<T> for Link<T> {
+    fn handle_packet(&mut self, now: Timestamp, packet: Packet<T>) {
+        Self::handle_packet(self, now, packet);
+    }
+
+    fn poll_output(&mut self, now: Timestamp) -> Option<Delivery<T>> {
+        Self::poll_output(self, now)
+    }
+
+    fn stats(&self) -> &LinkStats {
+        Self::stats(self)
+    }
+
+    fn keeps_order(&self) -> bool {
+        Self::keeps_order(self)
+    }
+}
