@@ -1,27 +1,40 @@
 //! The link itself: its stages, in the order in which a packet meets them.
 
+mod bucket;
 mod chance;
+mod crandom;
 mod delay;
 mod line;
 mod loss;
+mod opportunities;
+mod policer;
 mod queue;
-mod rate;
+mod radio;
 mod reorder;
+mod schedule;
+mod server;
+mod slots;
+mod tbf;
+mod transmitter;
 
 #[cfg(test)]
 mod tests;
 
-use crate::spec::QueueLimit;
+use crate::spec::{Aqm, Clauses, QueueLimit};
 use crate::stats::{Count, LinkStats};
-use crate::{LinkSpec, Packet};
+use crate::{Ecn, LinkSpec, Packet};
 use chance::Chance;
 use core::time::Duration;
 use delay::DelayStage;
 use line::Line;
 use loss::LossStage;
-use queue::{Capacity, DropTail, Waiting};
-use rate::Transmitter;
+use policer::PolicerStage;
+use queue::{Capacity, Log, Queue, Waiting};
+use radio::RadioStage;
 use reorder::ReorderStage;
+use schedule::Schedule;
+use server::Server;
+use slots::Slots;
 use std::collections::VecDeque;
 use units::{Bytes, Timestamp};
 
@@ -31,26 +44,36 @@ use units::{Bytes, Timestamp};
 /// happens inside happens at its exact time, however late [`poll_output`](Self::poll_output) is
 /// called.
 ///
-/// Without `queue` in its description it is netem: a packet departs at
-/// max(now + delay, departure of the last one) + size ÷ rate. With `queue` it is a bottleneck: a
-/// drop-tail queue, a transmitter of that rate, and a delay line behind it.
+/// Without a queue in its description it is netem: a packet departs at
+/// max(now + delay, departure of the last one) + size ÷ rate. With `queue`, `aqm`, `tbf` or
+/// `trace` it is a bottleneck: a queue, what serves it, and a delay line behind it.
 #[derive(Debug)]
 pub struct Link<T> {
     duplicate: Chance,
     loss: LossStage,
+    corrupt: Chance,
+    policer: PolicerStage,
     /// Packets that may be inside at one time.
     limit: u64,
     /// `None` is netem's way: the delay comes first and waiting is part of it.
-    queue: Option<DropTail<T>>,
-    transmitter: Transmitter,
+    queue: Option<Queue<T>>,
+    server: Server,
+    /// When the queue is served next; `None` while nothing waits.
+    next_start: Option<Timestamp>,
+    radio: RadioStage,
     reorder: ReorderStage,
     delay: DelayStage,
     line: Line<T>,
+    slots: Slots,
     /// What has left the line but was not collected yet, in order.
     arrived: VecDeque<Delivery<T>>,
+    schedule: Schedule,
+    base_rtt: Duration,
+    seed: u64,
     /// The latest time of any call.
     now: Timestamp,
     stats: LinkStats,
+    log: Log,
     keeps_order: bool,
 }
 
@@ -65,41 +88,48 @@ pub struct Delivery<T> {
 
 impl<T: Clone> Link<T> {
     pub(crate) fn new(spec: &LinkSpec, base_rtt: Duration, seed: u64) -> Self {
-        let seed = spec.seed.unwrap_or(seed);
+        let seed = spec.clauses.seed.unwrap_or(seed);
+        let schedule = Schedule::new(spec, Timestamp::ZERO);
+        let clauses = &spec.clauses;
         Self {
-            duplicate: Chance::new(spec.duplicate, seed, label::DUPLICATE),
-            loss: LossStage::new(spec.loss, seed),
-            limit: limit_of(spec),
-            queue: capacity_of(spec, base_rtt).map(DropTail::new),
-            transmitter: Transmitter::new(spec.rate),
-            reorder: ReorderStage::new(spec.reorder, seed),
-            delay: DelayStage::new(spec.delay, seed),
+            duplicate: Chance::new(clauses.duplicate, seed, label::DUPLICATE),
+            loss: LossStage::new(clauses.loss.clone(), seed),
+            corrupt: Chance::new(clauses.corrupt, seed, label::CORRUPT),
+            policer: PolicerStage::new(clauses.policer),
+            limit: limit_of(clauses),
+            queue: queue_of(clauses, base_rtt)
+                .map(|(aqm, capacity)| Queue::new(aqm, capacity, seed)),
+            server: Server::new(clauses.service.as_ref()),
+            next_start: None,
+            radio: RadioStage::new(clauses.radio, seed),
+            reorder: ReorderStage::new(clauses.reorder, seed),
+            delay: DelayStage::new(clauses.delay, seed),
             line: Line::default(),
+            slots: Slots::new(clauses.slot, seed),
             arrived: VecDeque::new(),
+            schedule,
+            base_rtt,
+            seed,
             now: Timestamp::ZERO,
             stats: LinkStats::default(),
-            keeps_order: keeps_order(spec),
+            log: Log::default(),
+            keeps_order: clauses.keep_order(),
         }
     }
 
     /// Gives a packet to the link.
-    pub fn handle_packet(&mut self, now: Timestamp, packet: Packet<T>) {
+    pub fn handle_packet(&mut self, now: Timestamp, mut packet: Packet<T>) {
         let now = self.advance(now);
         self.stats.arrived += packet.size;
         let duplicated = self.duplicate.happens();
-        let lost = self.loss.takes_packet();
+        let lost = self.loses(&mut packet);
         if duplicated {
             self.stats.duplicated += packet.size;
         }
         if lost {
             self.stats.dropped.loss += packet.size;
         } else if duplicated {
-            // The copy enters first and meets the loss model for itself.
-            if self.loss.takes_packet() {
-                self.stats.dropped.loss += packet.size;
-            } else {
-                self.admit(now, packet.clone());
-            }
+            self.handle_copy(now, packet.clone());
         }
         if !lost || duplicated {
             self.admit(now, packet);
@@ -112,12 +142,11 @@ impl<T: Clone> Link<T> {
         if let Some(delivery) = self.arrived.front() {
             return Some(delivery.due);
         }
-        let delivery = self.line.next_due();
+        let delivery = self.line.next_due().map(|due| self.slots.departure(due));
         if self.keeps_order && delivery.is_some() {
             return delivery;
         }
-        let transmission = self.next_transmission();
-        match (delivery, transmission) {
+        match (delivery, self.next_start) {
             (Some(delivery), Some(transmission)) => Some(delivery.min(transmission)),
             (one, other) => one.or(other),
         }
@@ -135,7 +164,7 @@ impl<T: Clone> Link<T> {
         &self.stats
     }
 
-    /// What waits for the transmitter as of the last call. Without `queue` in the description,
+    /// What waits for the transmitter as of the last call. Without a queue in the description,
     /// waiting cannot be told from travelling and this is everything inside, as in netem's backlog.
     pub fn queue(&self) -> Count {
         match &self.queue {
@@ -150,23 +179,40 @@ impl<T: Clone> Link<T> {
     }
 
     /// Makes this the link that `spec` describes, for packets that come or begin their
-    /// transmission from now on. What is inside stays: what travels keeps its arrival time, and a
-    /// queue longer than its new limit drains.
+    /// transmission from now on; what `spec` changes `at` a time counts from now, and its seed is
+    /// not used. What is inside stays: what travels keeps its arrival time, and a queue longer
+    /// than its new limit drains.
     pub fn reconfigure(&mut self, now: Timestamp, spec: &LinkSpec, base_rtt: Duration) {
         let now = self.advance(now);
-        self.duplicate.set(spec.duplicate);
-        self.loss.set(spec.loss);
-        self.limit = limit_of(spec);
-        self.reorder.set(spec.reorder);
-        self.keeps_order = keeps_order(spec) && (self.is_empty() || self.stays_behind(spec));
-        self.delay.set(spec.delay);
-        self.transmitter.set_rate(spec.rate);
-        match (&mut self.queue, capacity_of(spec, base_rtt)) {
-            (Some(queue), Some(capacity)) => queue.set_capacity(capacity),
-            (None, Some(capacity)) => {
+        self.base_rtt = base_rtt;
+        self.schedule = Schedule::new(spec, now);
+        self.apply(now, &spec.clauses);
+        self.advance(now);
+    }
+
+    /// Becomes another link, see [`reconfigure`](Self::reconfigure).
+    fn apply(&mut self, now: Timestamp, clauses: &Clauses) {
+        self.keeps_order = clauses.keep_order() && (self.is_empty() || self.stays_behind(clauses));
+        self.duplicate.set(clauses.duplicate);
+        self.loss.set(clauses.loss.clone());
+        self.corrupt.set(clauses.corrupt);
+        self.policer.set(now, clauses.policer);
+        self.limit = limit_of(clauses);
+        self.reorder.set(clauses.reorder);
+        self.delay.set(clauses.delay);
+        self.slots.set(clauses.slot);
+        self.radio.set(now, clauses.radio);
+        self.server.set(now, clauses.service.as_ref());
+        match (&mut self.queue, queue_of(clauses, self.base_rtt)) {
+            (Some(queue), Some(wanted)) => {
+                queue.set(now, wanted, self.seed, &mut self.log);
+                self.settle();
+                self.plan_start(now);
+            }
+            (None, Some((aqm, capacity))) => {
                 // Until now the transmitter's clock ran behind the delay.
-                self.transmitter.reset(now);
-                self.queue = Some(DropTail::new(capacity));
+                self.server.reset(now);
+                self.queue = Some(Queue::new(aqm, capacity, self.seed));
             }
             (Some(_), None) => self.empty_queue(now),
             (None, None) => {}
@@ -177,71 +223,141 @@ impl<T: Clone> Link<T> {
         self.stats.held.packets == 0
     }
 
-    /// Whether what comes under `spec` cannot overtake what is inside. Where netem's clock, which
-    /// includes the delay, is left or taken up, it could.
-    fn stays_behind(&self, spec: &LinkSpec) -> bool {
-        let is_bottleneck = self.queue.is_some() && spec.queue.is_some();
-        self.keeps_order && is_bottleneck && self.delay.stays_behind(spec.delay)
+    /// Whether what comes under `clauses` cannot overtake what is inside. Where netem's clock,
+    /// which includes the delay, is left or taken up, it could.
+    fn stays_behind(&self, clauses: &Clauses) -> bool {
+        let is_bottleneck = self.queue.is_some() && clauses.has_bottleneck();
+        let is_in_line =
+            self.delay.stays_behind(clauses.delay) && self.radio.stays_behind(clauses.radio);
+        self.keeps_order && is_bottleneck && is_in_line
     }
 
     /// Does what was to happen inside until `now`, and answers the time it is then.
     fn advance(&mut self, now: Timestamp) -> Timestamp {
         self.now = self.now.max(now);
         let now = self.now;
-        while let Some(start) = self.next_transmission().filter(|start| *start <= now) {
-            self.transmit_next(start);
+        while let Some(at) = self.schedule.next_change().filter(|at| *at <= now) {
+            self.run(at);
+            if let Some(clauses) = self.schedule.advance() {
+                self.apply(at, &clauses);
+            }
         }
-        while let Some(delivery) = self.line.pop(now) {
-            self.stats.held -= delivery.packet.size;
-            self.stats.delivered += delivery.packet.size;
-            self.arrived.push_back(delivery);
-        }
+        self.run(now);
         now
     }
 
-    /// When the next waiting packet begins its transmission; `None` if none waits.
-    fn next_transmission(&self) -> Option<Timestamp> {
-        let queue = self.queue.as_ref()?;
-        (!queue.is_empty()).then(|| self.transmitter.free_at())
+    /// Moves packets from the queue into the line and out of it.
+    fn run(&mut self, now: Timestamp) {
+        while let Some(start) = self.next_start.filter(|start| *start <= now) {
+            self.transmit_next(start);
+        }
+        while let Some(due) = self.line.next_due() {
+            self.slots.prepare(due);
+            let departure = self.slots.departure(due);
+            if departure > now {
+                return;
+            }
+            let Some(mut delivery) = self.line.pop(due) else {
+                return;
+            };
+            delivery.due = departure;
+            self.slots.leave(departure, delivery.packet.size);
+            self.stats.held -= delivery.packet.size;
+            self.stats.delivered += delivery.packet.size;
+            if delivery.packet.corrupted {
+                self.stats.corrupted += delivery.packet.size;
+            }
+            self.arrived.push_back(delivery);
+        }
     }
 
+    /// Serves the queue at `start`.
     fn transmit_next(&mut self, start: Timestamp) {
-        let waiting = self.queue.as_mut().and_then(DropTail::dequeue);
+        let Some(queue) = &mut self.queue else { return };
+        let waiting = queue.dequeue(start, &mut self.log);
+        self.settle();
         if let Some(Waiting { packet, since }) = waiting {
             self.transmit(start, start.since(since), packet);
         }
+        self.plan_start(start);
     }
 
-    /// A packet that survived the loss model meets the limit, then waits or goes.
-    fn admit(&mut self, now: Timestamp, packet: Packet<T>) {
-        if self.stats.held.packets >= self.limit {
-            self.stats.dropped.limit += packet.size;
-            return;
+    /// Notes when the queue is served next, as of `now`.
+    fn plan_start(&mut self, now: Timestamp) {
+        let waits = self
+            .queue
+            .as_ref()
+            .is_some_and(|queue| queue.backlog().packets > 0);
+        self.next_start = waits.then(|| {
+            let ready = self.server.free_at().max(now);
+            self.radio.clear_at(ready)
+        });
+    }
+
+    /// Whether the loss model takes a packet. One that it marks instead stays.
+    fn loses(&mut self, packet: &mut Packet<T>) -> bool {
+        if !self.loss.takes_packet() {
+            return false;
         }
-        self.stats.held += packet.size;
-        match &mut self.queue {
-            None => self.depart(now, packet),
-            Some(queue) if queue.is_empty() && self.transmitter.free_at() <= now => {
-                self.transmit(now, Duration::ZERO, packet);
-            }
-            Some(queue) => match queue.enqueue(now, packet) {
-                Ok(backlog) => self.note_queue(backlog),
-                Err(refused) => {
-                    self.stats.held -= refused.size;
-                    self.stats.dropped.queue += refused.size;
-                }
-            },
+        let is_marked = self.loss.marks() && packet.ecn != Ecn::NotEct;
+        if is_marked {
+            packet.ecn = Ecn::Ce;
+            self.stats.marked += packet.size;
+        }
+        !is_marked
+    }
+
+    /// The copy of a packet enters before it and meets the loss model for itself.
+    fn handle_copy(&mut self, now: Timestamp, mut copy: Packet<T>) {
+        if self.loses(&mut copy) {
+            self.stats.dropped.loss += copy.size;
+        } else {
+            self.admit(now, copy);
+        }
+    }
+
+    /// A packet that survived the loss model meets the policer and the limit, then waits or goes.
+    fn admit(&mut self, now: Timestamp, mut packet: Packet<T>) {
+        packet.corrupted |= self.corrupt.happens();
+        let dropped = &mut self.stats.dropped;
+        if !self.policer.lets_pass(now, packet.size) {
+            dropped.policer += packet.size;
+        } else if self.stats.held.packets >= self.limit {
+            dropped.limit += packet.size;
+        } else if !self.server.accepts(packet.size) {
+            dropped.queue += packet.size;
+        } else {
+            self.stats.held += packet.size;
+            self.enter(now, packet);
+        }
+    }
+
+    fn enter(&mut self, now: Timestamp, packet: Packet<T>) {
+        let Some(queue) = &mut self.queue else {
+            return self.depart(now, packet);
+        };
+        queue.enqueue(now, packet, &mut self.log);
+        if self.next_start.is_none() {
+            self.plan_start(now);
+        }
+        self.settle();
+        // One that finds nothing before it never waits.
+        if self.next_start == Some(now) {
+            self.transmit_next(now);
+        }
+        if let Some(queue) = &self.queue {
+            self.note_queue(queue.backlog());
         }
     }
 
     /// Puts a packet on the wire behind its queue.
     fn transmit(&mut self, start: Timestamp, waited: Duration, packet: Packet<T>) {
         self.stats.queue_delay.record(waited);
-        let sent = self.transmitter.transmit(start, packet.size);
+        let sent = self.server.transmit(start, packet.size);
         let due = if self.reorder.jumps() {
             sent
         } else {
-            self.delay.arrival(sent)
+            self.delay.arrival(self.radio.arrival(sent))
         };
         self.line.push(due, packet);
     }
@@ -251,24 +367,39 @@ impl<T: Clone> Link<T> {
         if self.reorder.jumps() {
             return self.line.push(now, packet);
         }
-        let ready = self.delay.arrival(now);
-        let due = if self.transmitter.is_limited() {
-            let start = ready.max(self.transmitter.free_at());
+        let ready = self.radio.clear_at(self.delay.arrival(now));
+        let due = if self.server.is_limited() {
+            let start = ready.max(self.server.free_at());
             self.stats.queue_delay.record(start.since(ready));
-            self.transmitter.transmit(ready, packet.size)
+            self.server.transmit(ready, packet.size)
         } else {
             ready
         };
-        self.line.push(due, packet);
+        self.line.push(self.radio.arrival(due), packet);
         self.note_queue(self.stats.held);
     }
 
     /// Sends what waits at the times at which it would have gone, without a queue from now on.
     fn empty_queue(&mut self, now: Timestamp) {
-        while let Some(start) = self.next_transmission() {
-            self.transmit_next(start.max(now));
+        while let Some(waiting) = self.queue.as_mut().and_then(Queue::take) {
+            let start = self.server.free_at().max(now);
+            self.transmit(start, start.since(waiting.since), waiting.packet);
         }
         self.queue = None;
+        self.next_start = None;
+    }
+
+    /// Puts what the queue did into the books.
+    fn settle(&mut self) {
+        let Log {
+            overflowed,
+            early,
+            marked,
+        } = core::mem::take(&mut self.log);
+        self.stats.dropped.queue += overflowed;
+        self.stats.dropped.aqm += early;
+        self.stats.marked += marked;
+        self.stats.held = self.stats.held - overflowed - early;
     }
 
     fn note_queue(&mut self, backlog: Count) {
@@ -278,33 +409,28 @@ impl<T: Clone> Link<T> {
     }
 }
 
-fn limit_of(spec: &LinkSpec) -> u64 {
-    let default = if spec.queue.is_some() {
+fn limit_of(clauses: &Clauses) -> u64 {
+    let default = if clauses.has_bottleneck() {
         MAX_HELD
     } else {
         NETEM_LIMIT
     };
-    spec.limit.map_or(default, u64::from)
+    clauses.limit.map_or(default, u64::from)
 }
 
-fn capacity_of(spec: &LinkSpec, base_rtt: Duration) -> Option<Capacity> {
-    let rate = spec.rate?;
-    Some(match spec.queue? {
-        QueueLimit::Packets(packets) => Capacity::Packets(u64::from(packets)),
-        QueueLimit::Bytes(bytes) => Capacity::Bytes(bytes),
-        QueueLimit::Bdp(multiple) => {
+/// The queue before the bottleneck, if there is one.
+fn queue_of(clauses: &Clauses, base_rtt: Duration) -> Option<(Aqm, Capacity)> {
+    let rate = clauses.rate().filter(|_| clauses.has_bottleneck())?;
+    let aqm = clauses.aqm.unwrap_or(Aqm::DropTail);
+    let capacity = match clauses.queue {
+        None => Capacity::Packets(u64::from(aqm.default_limit())),
+        Some(QueueLimit::Packets(packets)) => Capacity::Packets(u64::from(packets)),
+        Some(QueueLimit::Bytes(bytes)) => Capacity::Bytes(bytes),
+        Some(QueueLimit::Bdp(multiple)) => {
             Capacity::Bytes(Bytes::max(rate * base_rtt * multiple, FULL_FRAME))
         }
-    })
-}
-
-/// Whether nothing in `spec` lets a packet overtake another.
-fn keeps_order(spec: &LinkSpec) -> bool {
-    let netem_rate = spec.rate.is_some() && spec.queue.is_none();
-    let jitters = spec
-        .delay
-        .is_some_and(|delay| !delay.jitter.is_zero() && !delay.ordered);
-    spec.reorder.is_none() && (netem_rate || !jitters)
+    };
+    Some((aqm, capacity))
 }
 
 /// Each stage draws from its own stream, so that a draw more in one moves nothing in another.
@@ -313,6 +439,9 @@ mod label {
     pub(super) const LOSS: u64 = 2;
     pub(super) const REORDER: u64 = 3;
     pub(super) const DELAY: u64 = 4;
+    pub(super) const CORRUPT: u64 = 5;
+    pub(super) const RADIO: u64 = 6;
+    pub(super) const SLOT: u64 = 7;
 }
 
 /// tc's default for netem's `limit`.

@@ -1,14 +1,47 @@
 //! The description of a link: words of tc's netem, and a few of our own where netem has none.
+//!
+//! One file per clause: its type, how it is read and how it is written.
 
-mod display;
+pub(crate) mod aqm;
+mod chance;
+mod clauses;
+mod delay;
 mod error;
-mod parse;
+mod loss;
+mod preset;
+mod queue;
+mod radio;
+mod reorder;
+mod schedule;
+mod service;
+mod slot;
+mod values;
+mod words;
 
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub(crate) use aqm::Aqm;
+pub(crate) use chance::Chance;
+pub(crate) use clauses::Clauses;
+pub(crate) use delay::{Delay, Distribution};
 pub use error::SpecError;
+pub(crate) use loss::{FourState, GilbertElliott, Loss, LossModel};
+pub use preset::{Preset, presets};
+pub(crate) use queue::{Policer, QueueLimit};
+pub(crate) use radio::{Radio, Suspension};
+pub(crate) use reorder::Reorder;
+pub(crate) use schedule::Changes;
+pub(crate) use service::{OPPORTUNITY, Rate, Service, TokenBucketFilter, Trace};
+pub(crate) use slot::{Slot, SlotInterval};
 
 use crate::Link;
+use core::fmt;
+use core::str::FromStr;
 use core::time::Duration;
-use units::{Bandwidth, Bytes, Gain};
+use std::io;
+use units::Bandwidth;
+use words::Words;
 
 /// A link, described: what `delay 50ms 10ms distribution normal loss 3% rate 100mbit queue 1bdp`
 /// says.
@@ -19,28 +52,49 @@ use units::{Bandwidth, Bytes, Gain};
 ///
 /// | words | meaning |
 /// |---|---|
-/// | `delay TIME [JITTER [distribution uniform\|normal\|pareto\|paretonormal] [ordered]]` | propagation; without `ordered`, jitter reorders |
-/// | `loss [random] P%` | independent loss |
+/// | `delay TIME [JITTER [CORRELATION%] [distribution uniform\|normal\|pareto\|paretonormal] [ordered]]` | propagation; without `ordered`, jitter reorders |
+/// | `loss [random] P% [CORRELATION%] [ecn]` | independent loss, netem's correlation; `ecn` marks what can be marked |
 /// | `loss gemodel P% [R% [1-H% [1-K%]]]` | Gilbert–Elliott: P good→bad, R bad→good, then the loss in bad (100 %) and in good (0 %) |
-/// | `duplicate P%` | a second copy follows |
-/// | `reorder P% [gap N]` | sent at once instead of delayed, at most every Nth packet |
-/// | `rate RATE` | bits per second at layer 2 |
-/// | `limit PACKETS` | at most so many inside the link, delay included; 1000 unless `queue` is given |
-/// | `queue Nbdp\|Np\|SIZE` | drop-tail limit of the queue before `rate`: N × rate × base RTT, N packets, or bytes with a unit (`250kb`) |
+/// | `loss state P13% [P31% [P32% [P23% [P14%]]]]` | netem's chain of four states |
+/// | `loss packets LIST` | these packets, counted from 1: `3,10-12` |
+/// | `corrupt P% [CORRELATION%]` | one bit of the packet flips |
+/// | `duplicate P% [CORRELATION%]` | a second copy follows |
+/// | `reorder P% [CORRELATION%] [gap N]` | sent at once instead of delayed, at most every Nth packet |
+/// | `rate RATE [OVERHEAD [CELLSIZE [CELLOVERHEAD]]]` | bits per second at layer 2 |
+/// | `tbf RATE burst SIZE [peakrate RATE mtu SIZE]` | the same through a token bucket |
+/// | `trace FILE` | delivery opportunities as mahimahi records them, over and over |
+/// | `slot MIN [MAX] [packets N] [bytes SIZE]` | packets leave in bursts, MIN to MAX apart |
+/// | `slot distribution NAME TIME JITTER [packets N] [bytes SIZE]` | the same, distances from a distribution |
+/// | `limit PACKETS` | at most so many inside the link, delay included; 1000 unless it has a queue |
+/// | `policer RATE burst SIZE` | what exceeds RATE is dropped before the queue |
+/// | `queue Nbdp\|Np\|SIZE` | limit of the queue before the bottleneck: N × rate × base RTT, N packets, or bytes with a unit (`250kb`) |
+/// | `aqm NAME [PARAMETERS]` | the discipline of that queue; drop-tail without it |
+/// | `radio TIME [suspend TIME every TIME]` | a radio: waits for the channel, and is silent now and then |
 /// | `seed N` | overrules the seed given to [`build`](Self::build) |
+/// | `at TIME CLAUSES`, `at TIME..TIME CLAUSES` | from then on, or for so long, these clauses replace those before |
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LinkSpec {
-    pub(crate) delay: Option<Delay>,
-    pub(crate) loss: Option<Loss>,
-    pub(crate) duplicate: Option<Gain>,
-    pub(crate) reorder: Option<Reorder>,
-    pub(crate) rate: Option<Bandwidth>,
-    pub(crate) limit: Option<u32>,
-    pub(crate) queue: Option<QueueLimit>,
-    pub(crate) seed: Option<u64>,
+    pub(crate) clauses: Clauses,
+    pub(crate) changes: Changes,
 }
 
 impl LinkSpec {
+    /// Reads a description as [`FromStr`] does, with another way to get at the text of a `trace`.
+    ///
+    /// # Errors
+    /// As [`FromStr`], and at the file's name what `read` answers.
+    pub fn parse_with(
+        text: &str,
+        read: impl Fn(&str) -> io::Result<String>,
+    ) -> Result<Self, SpecError> {
+        let mut words = Words::new(text, &read)?;
+        let clauses = preset::read(&mut words)?.unwrap_or_default();
+        let clauses = clauses.read_over(&mut words)?;
+        clauses.check(&words)?;
+        let changes = Changes::read(&clauses, &mut words)?;
+        Ok(Self { clauses, changes })
+    }
+
     /// An empty link of this description.
     ///
     /// `base_rtt` is what a `queue` in `bdp` multiplies the rate with, see
@@ -51,7 +105,7 @@ impl LinkSpec {
     }
 
     /// The RTT of an empty path over this link and back over `return_link`, jitter and
-    /// transmission left out.
+    /// transmission left out, before anything changes `at` a time.
     ///
     /// # Errors
     /// When one of the two has a queue in `bdp` and there is no delay in either, so that this
@@ -67,111 +121,55 @@ impl LinkSpec {
 
     /// The mean delay, without transmission and queue; zero when none is asked for.
     pub fn delay(&self) -> Duration {
-        self.delay.map_or(Duration::ZERO, |delay| delay.time)
+        self.clauses.delay()
     }
 
-    /// The rate of the bottleneck, counting bytes at layer 2.
+    /// The rate of the bottleneck, counting bytes at layer 2; the mean rate of a `trace`.
     pub fn rate(&self) -> Option<Bandwidth> {
-        self.rate
+        self.clauses.service.as_ref().map(Service::rate)
     }
 
     fn refuse_bdp(&self) -> Result<(), SpecError> {
-        match self.queue {
-            Some(QueueLimit::Bdp(_)) => Err(SpecError::at_word(
-                &self.to_string(),
-                "queue",
-                "a queue in bdp needs a delay, here or on the return link",
-            )),
-            _ => Ok(()),
+        let changed = self.changes.iter().map(|change| &change.clauses);
+        let mut all = changed.chain([&self.clauses]);
+        if !all.any(|clauses| matches!(clauses.queue, Some(QueueLimit::Bdp(_)))) {
+            return Ok(());
         }
+        Err(SpecError::at_word(
+            &self.to_string(),
+            "queue",
+            "a queue in bdp needs a delay, here or on the return link",
+        ))
     }
 }
 
-/// `delay TIME [JITTER [distribution NAME] [ordered]]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Delay {
-    pub(crate) time: Duration,
-    pub(crate) jitter: Duration,
-    pub(crate) distribution: Distribution,
-    /// Nothing overtakes: a packet leaves no earlier than the one before it.
-    pub(crate) ordered: bool,
-}
+impl FromStr for LinkSpec {
+    type Err = SpecError;
 
-/// How delays spread around their mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Distribution {
-    #[default]
-    Uniform,
-    Normal,
-    Pareto,
-    ParetoNormal,
-}
-
-impl Distribution {
-    pub(crate) const ALL: [Self; 4] = [
-        Self::Uniform,
-        Self::Normal,
-        Self::Pareto,
-        Self::ParetoNormal,
-    ];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Uniform => "uniform",
-            Self::Normal => "normal",
-            Self::Pareto => "pareto",
-            Self::ParetoNormal => "paretonormal",
-        }
+    /// Reads the words that [`LinkSpec`] lists, in any order, each clause once, behind the name of
+    /// a [preset](presets) or none. The file of a `trace` is read here.
+    ///
+    /// # Errors
+    /// An unknown, repeated or misplaced word, a value out of its range, a file that cannot be
+    /// read or is no trace, or a clause that needs another one, always by the word it stands at.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        Self::parse_with(text, service::read_trace_file)
     }
 }
 
-/// Which packets the loss model takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Loss {
-    Random(Gain),
-    GilbertElliott(GilbertElliott),
-}
-
-/// A chain of two states, with netem's names for its four probabilities.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct GilbertElliott {
-    /// From good to bad.
-    pub(crate) p: Gain,
-    /// From bad to good.
-    pub(crate) r: Gain,
-    /// Loss in the bad state, 1−h.
-    pub(crate) loss_in_bad: Gain,
-    /// Loss in the good state, 1−k.
-    pub(crate) loss_in_good: Gain,
-}
-
-impl GilbertElliott {
-    /// tc's defaults: r = 1 − p, everything lost in the bad state and nothing in the good one.
-    pub(crate) const fn new(p: Gain) -> Self {
-        Self {
-            p,
-            r: p.complement(),
-            loss_in_bad: Gain::ONE,
-            loss_in_good: Gain::ZERO,
+impl fmt::Display for LinkSpec {
+    /// The clauses in tc's order, ours behind them, each as short as it parses.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.clauses.fmt(f)?;
+        let mut space = if self.clauses == Clauses::default() {
+            ""
+        } else {
+            " "
+        };
+        for change in self.changes.iter() {
+            write!(f, "{space}{change}")?;
+            space = " ";
         }
+        Ok(())
     }
 }
-
-/// `reorder P% [gap N]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reorder {
-    pub(crate) probability: Gain,
-    pub(crate) gap: u32,
-}
-
-/// How much the drop-tail queue before the bottleneck holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum QueueLimit {
-    /// Multiples of rate × base RTT.
-    Bdp(Gain),
-    Packets(u32),
-    Bytes(Bytes),
-}
-
-#[cfg(test)]
-pub(crate) mod tests;

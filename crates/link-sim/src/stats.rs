@@ -19,6 +19,12 @@ impl AddAssign<Bytes> for Count {
     }
 }
 
+impl AddAssign for Count {
+    fn add_assign(&mut self, more: Self) {
+        *self = *self + more;
+    }
+}
+
 impl core::ops::SubAssign<Bytes> for Count {
     /// One packet of this size less.
     fn sub_assign(&mut self, size: Bytes) {
@@ -54,14 +60,19 @@ pub struct Drops {
     pub loss: Count,
     /// Because the link held `limit` packets.
     pub limit: Count,
-    /// Because the queue before the bottleneck was full.
+    /// Because they exceeded the policer's rate.
+    pub policer: Count,
+    /// Because the queue before the bottleneck was full, or because they are larger than the
+    /// bucket of `tbf`.
     pub queue: Count,
+    /// By the queue's discipline although there was room.
+    pub aqm: Count,
 }
 
 impl Drops {
     /// All reasons together.
     pub fn total(&self) -> Count {
-        self.loss + self.limit + self.queue
+        self.loss + self.limit + self.policer + self.queue + self.aqm
     }
 }
 
@@ -76,6 +87,10 @@ pub struct LinkStats {
     pub duplicated: Count,
     /// Packets that have reached the other end, collected there or not.
     pub delivered: Count,
+    /// Packets marked Congestion Experienced, by the queue or by `loss … ecn`.
+    pub marked: Count,
+    /// Delivered packets that are damaged, by this link or by one before it.
+    pub corrupted: Count,
     /// Packets thrown away.
     pub dropped: Drops,
     /// Packets inside: waiting, in transmission, or on their way.
@@ -96,10 +111,14 @@ impl LinkStats {
             arrived: self.arrived - earlier.arrived,
             duplicated: self.duplicated - earlier.duplicated,
             delivered: self.delivered - earlier.delivered,
+            marked: self.marked - earlier.marked,
+            corrupted: self.corrupted - earlier.corrupted,
             dropped: Drops {
                 loss: self.dropped.loss - earlier.dropped.loss,
                 limit: self.dropped.limit - earlier.dropped.limit,
+                policer: self.dropped.policer - earlier.dropped.policer,
                 queue: self.dropped.queue - earlier.dropped.queue,
+                aqm: self.dropped.aqm - earlier.dropped.aqm,
             },
             held: self.held,
             queue_delay: self.queue_delay.since(&earlier.queue_delay),

@@ -1,10 +1,11 @@
 mod distribution;
 
+use super::crandom::Crandom;
 use super::label;
 use crate::spec::Delay;
 use core::time::Duration;
-use distribution::deviation;
-use units::{Rng, Timestamp, duration};
+pub(super) use distribution::deviation;
+use units::{Gain, Timestamp, duration};
 
 /// Propagation: how much later a packet comes out than it went in.
 #[derive(Debug)]
@@ -12,7 +13,7 @@ pub(super) struct DelayStage {
     delay: Option<Delay>,
     /// The latest arrival given out, for `ordered`.
     last: Timestamp,
-    rng: Rng,
+    random: Crandom,
 }
 
 impl DelayStage {
@@ -20,7 +21,7 @@ impl DelayStage {
         Self {
             delay,
             last: Timestamp::ZERO,
-            rng: Rng::derive(seed, label::DELAY),
+            random: Crandom::new(seed, label::DELAY),
         }
     }
 
@@ -52,7 +53,14 @@ impl DelayStage {
             return delay.time;
         }
         let jitter = i128::from(duration::nanos(delay.jitter));
-        let off = deviation(delay.distribution, jitter, &mut self.rng);
+        let random = &mut self.random;
+        let off = if delay.correlation == Gain::ZERO {
+            deviation(delay.distribution, jitter, |span| random.rng().below(span))
+        } else {
+            // netem's remainder: little of the correlation survives it.
+            let number = u64::from(random.next(delay.correlation));
+            deviation(delay.distribution, jitter, |span| number % span)
+        };
         let nanos = i128::from(duration::nanos(delay.time)) + off;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
     }

@@ -1,35 +1,58 @@
+use super::crandom::Crandom;
 use super::label;
-use crate::spec::{GilbertElliott, Loss};
-use units::Rng;
+use crate::spec::{FourState, GilbertElliott, Loss, LossModel};
+use core::ops::RangeInclusive;
 
 /// The loss model: which packets vanish before they reach queue and transmitter.
 #[derive(Debug)]
 pub(super) struct LossStage {
-    model: Option<Loss>,
+    loss: Option<Loss>,
     /// The state of the Gilbert–Elliott chain, which begins good.
     bad: bool,
-    rng: Rng,
+    state: FourStates,
+    /// Packets seen.
+    packets: u64,
+    random: Crandom,
+}
+
+/// Where netem's chain of four states is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FourStates {
+    ReceivingInGap,
+    ReceivingInBurst,
+    LosingInBurst,
+    LosingInGap,
 }
 
 impl LossStage {
-    pub(super) fn new(model: Option<Loss>, seed: u64) -> Self {
+    pub(super) fn new(loss: Option<Loss>, seed: u64) -> Self {
         Self {
-            model,
+            loss,
             bad: false,
-            rng: Rng::derive(seed, label::LOSS),
+            state: FourStates::ReceivingInGap,
+            packets: 0,
+            random: Crandom::new(seed, label::LOSS),
         }
     }
 
-    pub(super) fn set(&mut self, model: Option<Loss>) {
-        self.model = model;
+    pub(super) fn set(&mut self, loss: Option<Loss>) {
+        self.loss = loss;
+    }
+
+    /// Whether ECN-capable packets are marked instead of lost.
+    pub(super) fn marks(&self) -> bool {
+        self.loss.as_ref().is_some_and(|loss| loss.ecn)
     }
 
     /// Whether the next packet is lost.
     pub(super) fn takes_packet(&mut self) -> bool {
-        match self.model {
-            None => false,
-            Some(Loss::Random(probability)) => self.rng.chance(probability),
-            Some(Loss::GilbertElliott(model)) => self.gilbert_elliott(model),
+        self.packets += 1;
+        let Some(loss) = &self.loss else { return false };
+        match loss.model {
+            LossModel::Random(chance) => self.random.chance(chance.probability, chance.correlation),
+            LossModel::GilbertElliott(model) => self.gilbert_elliott(model),
+            LossModel::FourState(model) => self.four_state(model),
+            LossModel::Packets(ref ranges) => is_listed(ranges, self.packets),
         }
     }
 
@@ -40,7 +63,45 @@ impl LossStage {
         } else {
             (model.p, model.loss_in_good)
         };
-        self.bad ^= self.rng.chance(leaves);
-        self.rng.chance(loss)
+        let rng = self.random.rng();
+        self.bad ^= rng.chance(leaves);
+        rng.chance(loss)
     }
+
+    /// As netem does it, the packet's fate is that of the state that the chain moves to, with one
+    /// number for both (`loss_4state`).
+    fn four_state(&mut self, model: FourState) -> bool {
+        let draw = self.random.rng().below(1_000_000);
+        let below = |probability: u64| draw < probability;
+        let millionths = |gain: units::Gain| gain.millionths();
+        self.state = match self.state {
+            FourStates::ReceivingInGap if below(millionths(model.p14)) => FourStates::LosingInGap,
+            FourStates::ReceivingInGap if below(millionths(model.p14) + millionths(model.p13)) => {
+                FourStates::LosingInBurst
+            }
+            FourStates::ReceivingInGap | FourStates::LosingInGap => FourStates::ReceivingInGap,
+            FourStates::ReceivingInBurst if below(millionths(model.p23)) => {
+                FourStates::LosingInBurst
+            }
+            FourStates::ReceivingInBurst => FourStates::ReceivingInBurst,
+            FourStates::LosingInBurst if below(millionths(model.p32)) => {
+                FourStates::ReceivingInBurst
+            }
+            FourStates::LosingInBurst if below(millionths(model.p32) + millionths(model.p31)) => {
+                FourStates::ReceivingInGap
+            }
+            FourStates::LosingInBurst => FourStates::LosingInBurst,
+        };
+        matches!(
+            self.state,
+            FourStates::LosingInBurst | FourStates::LosingInGap
+        )
+    }
+}
+
+fn is_listed(ranges: &[RangeInclusive<u64>], number: u64) -> bool {
+    let behind = ranges.partition_point(|range| *range.end() < number);
+    ranges
+        .get(behind)
+        .is_some_and(|range| range.contains(&number))
 }

@@ -1,23 +1,55 @@
-use crate::Packet;
+//! The queue before the bottleneck, one discipline per file.
+
+mod codel;
+mod drop_head;
+mod drop_tail;
+mod fifo;
+
+use crate::spec::Aqm;
 use crate::stats::Count;
-use std::collections::VecDeque;
+use crate::{Ecn, Packet};
+use codel::Codel;
+use drop_head::DropHead;
+use drop_tail::DropTail;
+use fifo::Fifo;
 use units::{Bytes, Timestamp};
 
-/// A first-in first-out queue that refuses what does not fit.
+/// A queueing discipline: which packet is sent next, and which is dropped or marked.
 ///
-/// A packet in transmission is not in the queue any more.
-#[derive(Debug)]
-pub(super) struct DropTail<T> {
-    capacity: Capacity,
-    waiting: VecDeque<Waiting<T>>,
-    bytes: Bytes,
+/// A packet in transmission is not in the queue any more. Time does not go backwards.
+pub(super) trait Discipline<T> {
+    /// Takes a packet in. Whatever is dropped for it, the packet itself or others, goes to `log`.
+    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log);
+
+    /// The packet that is to be transmitted at `now`; `None` only when nothing is left, as what
+    /// was there may have been dropped.
+    fn dequeue(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>>;
+
+    /// What waits.
+    fn backlog(&self) -> Count;
+
+    /// Holds so much from now on; what waits already stays.
+    fn set_capacity(&mut self, capacity: Capacity);
+
+    /// The next packet without any dropping, for another discipline that takes over.
+    fn take(&mut self) -> Option<Waiting<T>>;
 }
 
 /// What a queue holds at most.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Capacity {
     Packets(u64),
     Bytes(Bytes),
+}
+
+impl Capacity {
+    /// Whether a packet of `size` fits beside `backlog`.
+    pub(super) fn fits(self, backlog: Count, size: Bytes) -> bool {
+        match self {
+            Self::Packets(most) => backlog.packets < most,
+            Self::Bytes(most) => backlog.bytes.saturating_add(size) <= most,
+        }
+    }
 }
 
 /// A packet in the queue.
@@ -28,53 +60,107 @@ pub(super) struct Waiting<T> {
     pub(super) since: Timestamp,
 }
 
-impl<T> DropTail<T> {
-    pub(super) fn new(capacity: Capacity) -> Self {
-        Self {
-            capacity,
-            waiting: VecDeque::new(),
-            bytes: Bytes::ZERO,
+/// What a discipline did to packets, until the link has put it into its books.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    /// Dropped because the queue was full.
+    pub(super) overflowed: Count,
+    /// Dropped although there was room.
+    pub(super) early: Count,
+    /// Marked Congestion Experienced.
+    pub(super) marked: Count,
+}
+
+impl Log {
+    /// A packet is dropped because there is no room.
+    pub(super) fn overflow<T>(&mut self, packet: &Packet<T>) {
+        self.overflowed += packet.size;
+    }
+
+    /// A packet is dropped so that its sender slows down.
+    pub(super) fn drop<T>(&mut self, packet: &Packet<T>) {
+        self.early += packet.size;
+    }
+
+    /// Marks a packet instead, if it can be marked.
+    pub(super) fn try_mark<T>(&mut self, packet: &mut Packet<T>) -> bool {
+        let can = packet.ecn != Ecn::NotEct;
+        if can {
+            packet.ecn = Ecn::Ce;
+            self.marked += packet.size;
         }
+        can
+    }
+}
+
+/// The queue of a link, of one discipline or another.
+#[derive(Debug)]
+pub(super) struct Queue<T> {
+    aqm: Aqm,
+    discipline: AnyDiscipline<T>,
+}
+
+#[derive(Debug)]
+enum AnyDiscipline<T> {
+    DropTail(DropTail<T>),
+    DropHead(DropHead<T>),
+    Codel(Codel<T>),
+}
+
+impl<T> Queue<T> {
+    /// Disciplines that draw random numbers draw them from `seed`.
+    pub(super) fn new(aqm: Aqm, capacity: Capacity, seed: u64) -> Self {
+        let _ = seed;
+        let discipline = match aqm {
+            Aqm::DropTail => AnyDiscipline::DropTail(DropTail::new(capacity)),
+            Aqm::DropHead => AnyDiscipline::DropHead(DropHead::new(capacity)),
+            Aqm::Codel(parameters) => AnyDiscipline::Codel(Codel::new(parameters, capacity)),
+        };
+        Self { aqm, discipline }
     }
 
-    pub(super) fn set_capacity(&mut self, capacity: Capacity) {
-        self.capacity = capacity;
-    }
-
-    /// Takes the packet and answers what waits now, or gives it back.
-    pub(super) fn enqueue(
+    /// Becomes another discipline, if `aqm` is one; what waits is put into it.
+    pub(super) fn set(
         &mut self,
         now: Timestamp,
-        packet: Packet<T>,
-    ) -> Result<Count, Packet<T>> {
-        let fits = match self.capacity {
-            Capacity::Packets(most) => self.backlog().packets < most,
-            Capacity::Bytes(most) => self.bytes.saturating_add(packet.size) <= most,
-        };
-        if !fits {
-            return Err(packet);
+        (aqm, capacity): (Aqm, Capacity),
+        seed: u64,
+        log: &mut Log,
+    ) {
+        if aqm == self.aqm {
+            return self.get_mut().set_capacity(capacity);
         }
-        self.bytes += packet.size;
-        self.waiting.push_back(Waiting { packet, since: now });
-        Ok(self.backlog())
+        let mut old = core::mem::replace(self, Self::new(aqm, capacity, seed));
+        while let Some(Waiting { packet, .. }) = old.take() {
+            self.get_mut().enqueue(now, packet, log);
+        }
     }
 
-    /// The packet that is next to be transmitted.
-    pub(super) fn dequeue(&mut self) -> Option<Waiting<T>> {
-        let next = self.waiting.pop_front()?;
-        self.bytes -= next.packet.size;
-        Some(next)
+    pub(super) fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log) {
+        self.get_mut().enqueue(now, packet, log);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+    pub(super) fn dequeue(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>> {
+        self.get_mut().dequeue(now, log)
     }
 
-    /// What waits.
+    pub(super) fn take(&mut self) -> Option<Waiting<T>> {
+        self.get_mut().take()
+    }
+
     pub(super) fn backlog(&self) -> Count {
-        Count {
-            packets: self.waiting.len() as u64,
-            bytes: self.bytes,
+        match &self.discipline {
+            AnyDiscipline::DropTail(queue) => queue.backlog(),
+            AnyDiscipline::DropHead(queue) => queue.backlog(),
+            AnyDiscipline::Codel(queue) => queue.backlog(),
+        }
+    }
+
+    fn get_mut(&mut self) -> &mut dyn Discipline<T> {
+        match &mut self.discipline {
+            AnyDiscipline::DropTail(queue) => queue,
+            AnyDiscipline::DropHead(queue) => queue,
+            AnyDiscipline::Codel(queue) => queue,
         }
     }
 }

@@ -12,20 +12,16 @@ pub(super) struct ReorderStage {
 
 impl ReorderStage {
     pub(super) fn new(reorder: Option<Reorder>, seed: u64) -> Self {
-        let chance = Chance::new(
-            reorder.map(|reorder| reorder.probability),
-            seed,
-            label::REORDER,
-        );
+        let chance = reorder.map(|reorder| reorder.chance);
         Self {
-            chance,
+            chance: Chance::new(chance, seed, label::REORDER),
             gap: reorder.map_or(1, |reorder| reorder.gap),
             delayed: 0,
         }
     }
 
     pub(super) fn set(&mut self, reorder: Option<Reorder>) {
-        self.chance.set(reorder.map(|reorder| reorder.probability));
+        self.chance.set(reorder.map(|reorder| reorder.chance));
         self.gap = reorder.map_or(1, |reorder| reorder.gap);
     }
 

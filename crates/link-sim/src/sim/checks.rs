@@ -1,8 +1,9 @@
 use super::fates::{Fates, Tag};
+use crate::spec::{Clauses, Rate, Service};
 use crate::{LinkSpec, LinkStats};
 use core::time::Duration;
 use std::rc::Rc;
-use units::{Bandwidth, Bytes, Timestamp};
+use units::{Bytes, Timestamp};
 
 /// Watches one link from outside and finds promises that it broke.
 #[derive(Debug)]
@@ -10,7 +11,7 @@ pub(super) struct Checks {
     fates: Rc<Fates>,
     /// The rate at which deliveries must be spaced; `None` when the delay behind the transmitter
     /// varies and may push them together.
-    spacing: Option<Bandwidth>,
+    spacing: Option<Rate>,
     /// Packets from this number on have met the link as it is described now.
     since: u64,
     /// Number and time of the last delivery.
@@ -65,7 +66,7 @@ impl Checks {
         {
             // Both ends of a transmission are rounded up to the nanosecond.
             let gap = due.since(last_due) + ROUNDING;
-            ensure(gap >= size / rate, || {
+            ensure(gap >= rate.wire_size(size) / rate.rate, || {
                 format!("packet {number} of {size} came out {gap:?} after the last one at {rate}")
             })?;
         }
@@ -106,13 +107,27 @@ pub(super) fn ensure(holds: bool, promise: impl FnOnce() -> String) -> Result<()
 
 /// Ends that a packet may have.
 fn copies(spec: &LinkSpec) -> u8 {
-    1 + u8::from(spec.duplicate.is_some())
+    1 + u8::from(all(spec).any(|clauses| clauses.duplicate.is_some()))
 }
 
-fn spacing(spec: &LinkSpec) -> Option<Bandwidth> {
-    let jitters = spec.delay.is_some_and(|delay| !delay.jitter.is_zero());
-    let behind = spec.queue.is_some() && jitters;
-    spec.rate.filter(|_| spec.reorder.is_none() && !behind)
+/// The base and every change.
+fn all(spec: &LinkSpec) -> impl Iterator<Item = &Clauses> {
+    let changes = spec.changes.iter().map(|change| &change.clauses);
+    changes.chain([&spec.clauses])
+}
+
+fn spacing(spec: &LinkSpec) -> Option<Rate> {
+    let clauses = &spec.clauses;
+    let jitters = clauses.delay.is_some_and(|delay| !delay.jitter.is_zero());
+    let behind = clauses.has_bottleneck() && jitters
+        || clauses.radio.is_some()
+        || clauses.slot.is_some()
+        || clauses.reorder.is_some()
+        || spec.changes.iter().next().is_some();
+    match clauses.service {
+        Some(Service::Rate(rate)) if !behind => Some(rate),
+        _ => None,
+    }
 }
 
 const ROUNDING: Duration = Duration::from_nanos(1);

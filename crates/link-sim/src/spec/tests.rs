@@ -1,6 +1,7 @@
+use super::aqm::Codel;
 use super::*;
 use proptest::prelude::*;
-use units::duration;
+use units::{Bytes, Gain, duration};
 
 fn spec(text: &str) -> LinkSpec {
     text.parse().unwrap()
@@ -22,12 +23,22 @@ fn assert_refused(text: &str, word: &str, column: usize, says: &str) {
 #[test]
 fn the_readme_of_netem_parses() {
     let spec = spec("delay 50ms 20ms distribution normal loss 3% rate 100mbit limit 1000");
+    let spec = spec.clauses;
     let delay = spec.delay.unwrap();
     assert_eq!(delay.time, Duration::from_millis(50));
     assert_eq!(delay.jitter, Duration::from_millis(20));
     assert_eq!(delay.distribution, Distribution::Normal);
-    assert_eq!(spec.loss, Some(Loss::Random(Gain::percent(3))));
-    assert_eq!(spec.rate, Some(Bandwidth::from_bits_per_sec(100_000_000)));
+    let three = Chance {
+        probability: Gain::percent(3),
+        correlation: Gain::ZERO,
+    };
+    assert_eq!(spec.loss.unwrap().model, LossModel::Random(three));
+    assert_eq!(
+        spec.service,
+        Some(Service::Rate(Rate::new(Bandwidth::from_bits_per_sec(
+            100_000_000
+        ))))
+    );
     assert_eq!(spec.limit, Some(1_000));
 }
 
@@ -41,8 +52,8 @@ fn clauses_stand_in_any_order_and_tcs_aliases_are_known() {
 
 #[test]
 fn gemodel_has_tcs_defaults() {
-    let model = |text: &str| match spec(text).loss {
-        Some(Loss::GilbertElliott(model)) => model,
+    let model = |text: &str| match spec(text).clauses.loss.unwrap().model {
+        LossModel::GilbertElliott(model) => model,
         other => panic!("{other:?}"),
     };
     let default = model("loss gemodel 1%");
@@ -57,7 +68,12 @@ fn gemodel_has_tcs_defaults() {
 
 #[test]
 fn queues_are_read_in_their_three_units() {
-    let queue = |limit: &str| spec(&format!("rate 1mbit queue {limit}")).queue.unwrap();
+    let queue = |limit: &str| {
+        spec(&format!("rate 1mbit queue {limit}"))
+            .clauses
+            .queue
+            .unwrap()
+    };
     assert_eq!(queue("0.5bdp"), QueueLimit::Bdp(Gain::new(1, 2)));
     assert_eq!(queue("100p"), QueueLimit::Packets(100));
     assert_eq!(queue("250kb"), QueueLimit::Bytes(Bytes::new(256_000)));
@@ -84,7 +100,7 @@ fn a_misspelt_word_is_named_with_the_nearest_one() {
         "frobnicate",
         "frobnicate",
         1,
-        "expected delay, loss, duplicate",
+        "expected delay, loss, corrupt, duplicate",
     );
     assert!(!error("frobnicate").problem().contains("did you mean"));
 }
@@ -96,6 +112,7 @@ fn a_wrong_value_is_named_with_what_was_expected() {
     assert_refused("delay 2h", "2h", 7, "expected a time");
     assert_refused("delay 3601s", "3601s", 7, "up to 1 hour");
     assert_refused("delay 5ms 1%", "1%", 11, "expected a jitter");
+    assert_refused("delay 5ms 1ms 2", "2", 15, "expected a percentage");
     assert_refused("loss 3", "3", 6, "expected a percentage");
     assert_refused("loss 101%", "101%", 6, "from 0% to 100%");
     assert_refused("loss 0.00001%", "0.00001%", 6, "expected a percentage");
@@ -127,7 +144,7 @@ fn a_missing_value_is_reported_at_the_end() {
 
 #[test]
 fn a_value_too_many_is_named() {
-    assert_refused("delay 50ms 10ms 25%", "25%", 17, "before a value");
+    assert_refused("delay 50ms 10ms 25% 3%", "3%", 21, "before a value");
     assert_refused("50ms", "50ms", 1, "before a value");
 }
 
@@ -136,6 +153,7 @@ fn clauses_that_need_another_say_so() {
     assert_refused("delay 0ms 10ms", "10ms", 11, "jitter needs a delay");
     assert_refused("delay 5ms ordered", "ordered", 11, "needs a jitter");
     assert_refused("queue 10p delay 1ms", "queue", 1, "needs a `rate`");
+    assert_refused("aqm codel", "aqm", 1, "needs a `rate`");
     assert_refused("loss 1% reorder 25% gap 5", "reorder", 9, "needs a `delay`");
     assert_refused("delay 5ms gap 5", "gap", 11, "belongs behind `reorder P%`");
     assert_refused("loss 1% delay 1ms drop 2%", "drop", 19, "stands here twice");
@@ -168,6 +186,23 @@ fn trailing_defaults_are_not_written() {
         "loss gemodel 1%",
         "loss gemodel 1% 99% 50%",
         "delay 10ms reorder 25% gap 5 seed 7",
+        "loss state 1%",
+        "loss state 1% 25% 10% 80% 0.1% ecn",
+        "loss packets 1,3-5,9",
+        "delay 10ms 3ms 25% loss 1% 25% corrupt 0.1% duplicate 1% 50% reorder 5% 10%",
+        "rate 1mbit 20",
+        "rate 1mbit 0 48 5",
+        "tbf 1mbit burst 15000b peakrate 2mbit mtu 1514b queue 100p",
+        "slot 5ms",
+        "slot 5ms 10ms packets 4 bytes 6000b",
+        "slot distribution normal 5ms 1ms packets 4",
+        "rate 10mbit policer 1mbit burst 15000b",
+        "rate 10mbit queue 1bdp aqm drophead",
+        "rate 10mbit aqm codel",
+        "rate 10mbit aqm codel target 10ms interval 200ms ecn",
+        "delay 5ms radio 2ms suspend 60ms every 15s",
+        "delay 5ms at 5s..7s loss 100% at 10s rate 100kbit queue 10p",
+        "at 1s delay 5ms",
         "delay 0s",
     ] {
         assert_eq!(spec(text).to_string(), text);
@@ -186,84 +221,226 @@ fn time() -> impl Strategy<Value = Duration> {
     (1..=3_600_000_000_000_u64).prop_map(Duration::from_nanos)
 }
 
+fn chances() -> impl Strategy<Value = Chance> {
+    [probability(), probability()].prop_map(|[probability, correlation]| Chance {
+        probability,
+        correlation,
+    })
+}
+
+fn bandwidths() -> impl Strategy<Value = Bandwidth> {
+    (1..=1_250_000_000_000_u64).prop_map(Bandwidth::from_bytes_per_sec)
+}
+
+fn sizes() -> impl Strategy<Value = Bytes> {
+    (1..=1_u64 << 40).prop_map(Bytes::new)
+}
+
 fn delays() -> impl Strategy<Value = Delay> {
     let distribution = proptest::sample::select(Distribution::ALL.to_vec());
-    (
-        time(),
-        prop_oneof![Just(Duration::ZERO), time()],
-        distribution,
-        any::<bool>(),
-    )
-        .prop_map(|(time, jitter, distribution, ordered)| Delay {
-            time,
-            jitter,
-            distribution: if jitter.is_zero() {
-                Distribution::Uniform
-            } else {
-                distribution
+    let jitter = prop_oneof![Just(Duration::ZERO), time()];
+    (time(), jitter, distribution, any::<bool>(), probability()).prop_map(
+        |(time, jitter, distribution, ordered, correlation)| match jitter {
+            Duration::ZERO => Delay {
+                time,
+                jitter,
+                correlation: Gain::ZERO,
+                distribution: Distribution::Uniform,
+                ordered: false,
             },
-            ordered: ordered && !jitter.is_zero(),
-        })
+            jitter => Delay {
+                time,
+                jitter,
+                correlation,
+                distribution,
+                ordered,
+            },
+        },
+    )
 }
 
 fn losses() -> impl Strategy<Value = Loss> {
-    let model = [probability(), probability(), probability(), probability()];
-    prop_oneof![
-        probability().prop_map(Loss::Random),
-        model.prop_map(|[p, r, loss_in_bad, loss_in_good]| {
-            Loss::GilbertElliott(GilbertElliott {
-                p,
-                r,
-                loss_in_bad,
-                loss_in_good,
+    let list = proptest::collection::vec((1..1_000_u64, 0..1_000_u64), 1..5);
+    let half = || (0..=500_000_u64).prop_map(Gain::from_millionths);
+    let model = prop_oneof![
+        chances().prop_map(LossModel::Random),
+        [probability(), probability(), probability(), probability()].prop_map(
+            |[p, r, loss_in_bad, loss_in_good]| {
+                LossModel::GilbertElliott(GilbertElliott {
+                    p,
+                    r,
+                    loss_in_bad,
+                    loss_in_good,
+                })
+            }
+        ),
+        (half(), half(), half(), half(), probability()).prop_map(|(p13, p31, p32, p14, p23)| {
+            LossModel::FourState(FourState {
+                p13,
+                p31,
+                p32,
+                p23,
+                p14,
             })
         }),
+        list.prop_map(|gaps| {
+            let mut end = 0;
+            let ranges = gaps.iter().map(|(gap, more)| {
+                let first = end + gap;
+                end = first + more;
+                first..=end
+            });
+            LossModel::Packets(ranges.collect())
+        }),
+    ];
+    (model, any::<bool>()).prop_map(|(model, ecn)| Loss { model, ecn })
+}
+
+fn services() -> impl Strategy<Value = Service> {
+    let peak = proptest::option::of((1..1_000_u64, sizes()));
+    prop_oneof![
+        4 => (bandwidths(), -65_535..=65_535, 1..=65_535_u32, 0..=65_535).prop_map(
+            |(rate, overhead, cell, cell_overhead)| {
+                let cell = if cell % 2 == 0 { cell } else { 0 };
+                let cell_overhead = if cell == 0 { 0 } else { cell_overhead };
+                Service::Rate(Rate { rate, overhead, cell, cell_overhead })
+            }
+        ),
+        4 => bandwidths().prop_map(|rate| Service::Rate(Rate::new(rate))),
+        1 => (1..=1_000_000_u64, sizes(), peak).prop_map(|(rate, burst, peak)| {
+            let rate = Bandwidth::from_bytes_per_sec(rate);
+            let peak = peak.map(|(more, mtu)| (rate + Bandwidth::from_bytes_per_sec(more), mtu));
+            Service::TokenBucket(TokenBucketFilter { rate, burst, peak })
+        }),
+        1 => proptest::collection::vec(0..100_u32, 1..20).prop_map(|mut lines| {
+            lines.sort_unstable();
+            *lines.last_mut().unwrap() += 1;
+            let text: Vec<String> = lines.iter().map(u32::to_string).collect();
+            Service::Trace(Trace { name: text.join(","), opportunities: lines.into() })
+        }),
     ]
+}
+
+/// Where the tests' traces are: their name is what they hold.
+pub(crate) fn read_trace(name: &str) -> io::Result<String> {
+    Ok(name.replace(',', "\n"))
+}
+
+fn slots() -> impl Strategy<Value = Slot> {
+    let distribution = proptest::sample::select(Distribution::ALL.to_vec());
+    let interval = prop_oneof![
+        [time(), time()].prop_map(|[a, b]| SlotInterval::Between(a.min(b), a.max(b))),
+        (distribution, time(), time())
+            .prop_map(|(distribution, mean, j)| SlotInterval::Distributed(distribution, mean, j)),
+    ];
+    let (packets, bytes) = (1..=u32::MAX, sizes());
+    let bounds = (proptest::option::of(packets), proptest::option::of(bytes));
+    (interval, bounds).prop_map(|(interval, (packets, bytes))| Slot {
+        interval,
+        packets,
+        bytes,
+    })
 }
 
 fn queues() -> impl Strategy<Value = QueueLimit> {
     prop_oneof![
         (1..=1_000_000_000_u64).prop_map(|n| QueueLimit::Bdp(Gain::from_millionths(n))),
         (1..=u32::MAX).prop_map(QueueLimit::Packets),
-        (1..=1_u64 << 40).prop_map(|n| QueueLimit::Bytes(Bytes::new(n))),
+        sizes().prop_map(QueueLimit::Bytes),
     ]
+}
+
+fn aqms() -> impl Strategy<Value = Aqm> {
+    prop_oneof![
+        Just(Aqm::DropTail),
+        Just(Aqm::DropHead),
+        (time(), time(), any::<bool>()).prop_map(|(target, interval, ecn)| Aqm::Codel(Codel {
+            target,
+            interval,
+            ecn
+        })),
+    ]
+}
+
+fn radios() -> impl Strategy<Value = Radio> {
+    let suspension = (time(), time()).prop_map(|(length, every)| Suspension { length, every });
+    (time(), proptest::option::of(suspension))
+        .prop_map(|(access, suspension)| Radio { access, suspension })
+}
+
+/// Any valid clauses, none of them a seed.
+fn clauses() -> impl Strategy<Value = Clauses> {
+    let of = proptest::option::of::<BoxedStrategy<Chance>>;
+    let policer = (bandwidths(), sizes()).prop_map(|(rate, burst)| Policer { rate, burst });
+    let what_is_lost = (
+        proptest::option::of(delays()),
+        proptest::option::of(losses()),
+        of(chances().boxed()),
+        of(chances().boxed()),
+        proptest::option::of((chances(), 1..=u32::MAX)),
+    );
+    let what_waits = (
+        proptest::option::of(services()),
+        proptest::option::weighted(0.2, slots()),
+        proptest::option::of(1..=u32::MAX),
+        proptest::option::weighted(0.2, policer),
+        proptest::option::of(queues()),
+        proptest::option::of(aqms()),
+        proptest::option::weighted(0.2, radios()),
+    );
+    (what_is_lost, what_waits).prop_map(
+        |((delay, loss, corrupt, duplicate, reorder), what_waits)| {
+            let (service, slot, limit, policer, queue, aqm, radio) = what_waits;
+            let reorder = reorder.filter(|_| delay.is_some());
+            let is_served = service.is_some();
+            Clauses {
+                delay,
+                loss,
+                corrupt,
+                duplicate,
+                reorder: reorder.map(|(chance, gap)| Reorder { chance, gap }),
+                service,
+                slot,
+                limit,
+                policer,
+                queue: queue.filter(|_| is_served),
+                aqm: aqm.filter(|_| is_served),
+                radio,
+                seed: None,
+            }
+        },
+    )
 }
 
 /// Any valid description.
 pub(crate) fn specs() -> impl Strategy<Value = LinkSpec> {
-    let option = proptest::option::of::<BoxedStrategy<u64>>;
-    let reorder = (probability(), 1..=u32::MAX);
-    (
-        proptest::option::of(delays()),
-        proptest::option::of(losses()),
-        proptest::option::of(probability()),
-        proptest::option::of(reorder),
-        option((1..=1_250_000_000_000_u64).boxed()),
-        proptest::option::of(1..=u32::MAX),
-        proptest::option::of(queues()),
-        option(any::<u64>().boxed()),
-    )
-        .prop_map(
-            |(delay, loss, duplicate, reorder, rate, limit, queue, seed)| LinkSpec {
-                delay,
-                loss,
-                duplicate,
-                reorder: reorder
-                    .filter(|_| delay.is_some())
-                    .map(|(probability, gap)| Reorder { probability, gap }),
-                rate: rate.map(Bandwidth::from_bytes_per_sec),
-                limit,
-                queue: queue.filter(|_| rate.is_some()),
-                seed,
-            },
-        )
+    let change = (0..20_u64, proptest::option::of(1..20_u64), clauses());
+    let changes = proptest::collection::vec(change, 0..3);
+    let seed = proptest::option::of(any::<u64>());
+    (clauses(), changes, seed).prop_map(|(mut clauses, changes, seed)| {
+        clauses.seed = seed;
+        let text: String = changes
+            .into_iter()
+            .filter(|(.., clauses)| *clauses != Clauses::default())
+            .map(|(from, length, clauses)| match length {
+                None => format!(" at {from}s {clauses}"),
+                Some(length) => format!(" at {from}s..{}s {clauses}", from + length),
+            })
+            .collect();
+        let text = format!("{clauses}{text}");
+        // Of changes, only reading finds out which go together.
+        LinkSpec::parse_with(&text, read_trace).unwrap_or_else(|_| LinkSpec {
+            clauses,
+            changes: Changes::default(),
+        })
+    })
 }
 
 proptest! {
     #[test]
     fn what_is_written_is_read_back_as_the_same_link(spec in specs()) {
         let text = spec.to_string();
-        prop_assert_eq!(text.parse::<LinkSpec>(), Ok(spec), "{}", text);
+        prop_assert_eq!(LinkSpec::parse_with(&text, read_trace), Ok(spec), "{}", text);
     }
 
     #[test]
@@ -277,11 +454,12 @@ proptest! {
     #[test]
     fn any_words_are_a_link_or_a_refusal(
         words in proptest::collection::vec("delay|loss|random|gemodel|rate|queue|limit|gap|reorder|\
-            distribution|normal|ordered|5ms|3%|1mbit|2bdp|9p|1kb|7|duplicate|seed", 0..12)
+            distribution|normal|ordered|5ms|3%|1mbit|2bdp|9p|1kb|7|duplicate|seed|state|packets|ecn|\
+            corrupt|tbf|burst|policer|trace|slot|aqm|codel|target|radio|suspend|every|at|1s..2s|1-9", 0..16)
     ) {
         let text = words.join(" ");
-        if let Ok(spec) = text.parse::<LinkSpec>() {
-            prop_assert_eq!(spec.to_string().parse::<LinkSpec>(), Ok(spec));
+        if let Ok(spec) = LinkSpec::parse_with(&text, read_trace) {
+            prop_assert_eq!(LinkSpec::parse_with(&spec.to_string(), read_trace), Ok(spec));
         }
     }
 }
@@ -291,4 +469,91 @@ fn durations_print_as_they_parse() {
     let time = Duration::from_nanos(1_234_567_891);
     let text = format!("delay {}", duration::display(time));
     assert_eq!(spec(&text).delay(), time);
+}
+
+#[test]
+fn each_new_clause_refuses_what_it_cannot_be() {
+    assert_refused("loss state 60% 10% 10% 10% 50%", "50%", 28, "P13 and P14");
+    assert_refused("loss packets 3,2", "3,2", 14, "ascending order");
+    assert_refused("loss packets 0", "0", 14, "ascending order");
+    assert_refused(
+        "rate 1mbit tbf 1mbit burst 1kb",
+        "tbf",
+        12,
+        "`rate` sets the pace",
+    );
+    assert_refused("rate 1mbit 0 5 -5", "-5", 16, "no bytes at all");
+    assert_refused("tbf 1mbit", "", 10, "`burst` and a size");
+    assert_refused("tbf 1mbit limit 5", "limit", 11, "expected `burst`");
+    assert_refused(
+        "tbf 1mbit burst 1kb peakrate 1mbit mtu 1kb",
+        "1mbit",
+        30,
+        "above the rate",
+    );
+    assert_refused("slot 5ms 4ms", "4ms", 10, "below the shortest");
+    assert_refused("slot 0ms", "0ms", 6, "above zero");
+    assert_refused("policer 1mbit burst 1500", "1500", 21, "with its unit");
+    assert_refused("rate 1mbit aqm cdel", "cdel", 16, "did you mean `codel`?");
+    assert_refused("radio 1ms suspend 5ms", "", 22, "`every` and a time");
+    assert_refused(
+        "trace /nowhere/at/all",
+        "/nowhere/at/all",
+        7,
+        "cannot be read",
+    );
+    assert_refused("trace /dev/zero", "/dev/zero", 7, "not a file");
+}
+
+#[test]
+fn a_trace_says_which_of_its_lines_is_wrong() {
+    let refused = |name: &str| {
+        let error = LinkSpec::parse_with(&format!("trace {name}"), read_trace).unwrap_err();
+        error.problem().to_owned()
+    };
+    assert!(
+        refused("1,x").contains("line 2 of the trace, `x`"),
+        "{}",
+        refused("1,x")
+    );
+    assert!(refused("5,4").contains("line 2 of the trace is earlier"));
+    assert!(refused("0").contains("no line later than 0 ms"));
+    let spec = LinkSpec::parse_with("trace 1,2,3,4", read_trace).unwrap();
+    assert_eq!(spec.rate(), Some(Bandwidth::from_bits_per_sec(12_112_000)));
+}
+
+#[test]
+fn changes_are_checked_at_the_time_at_which_they_hold() {
+    assert_refused("at 5s", "5s", 4, "nothing changes");
+    assert_refused(
+        "at 7s..5s loss 1%",
+        "7s..5s",
+        4,
+        "such as 10s, or a stretch",
+    );
+    assert_refused("delay 5ms at 5s queue 5p", "queue", 17, "needs a `rate`");
+    assert_refused("at 1s seed 5", "5", 12, "a seed cannot change");
+    spec("at 1s rate 1mbit at 2s queue 5p");
+    spec("at 1s..3s rate 1mbit at 2s..3s queue 5p");
+    assert_refused(
+        "at 1s..3s rate 1mbit at 2s..4s queue 5p",
+        "queue",
+        32,
+        "needs a `rate`",
+    );
+}
+
+#[test]
+fn the_last_of_two_changes_of_one_clause_holds() {
+    let link = spec("delay 1ms at 2s delay 2ms at 5s..7s delay 3ms at 6s loss 1%");
+    let at = |seconds| {
+        link.changes
+            .clauses_at(&link.clauses, Duration::from_secs(seconds))
+            .to_string()
+    };
+    assert_eq!(at(0), "delay 1ms");
+    assert_eq!(at(4), "delay 2ms");
+    assert_eq!(at(5), "delay 3ms");
+    assert_eq!(at(6), "delay 3ms loss 1%");
+    assert_eq!(at(7), "delay 2ms loss 1%");
 }

@@ -6,22 +6,25 @@
 //! differently.
 
 use crate::spec::Distribution;
-use units::Rng;
 
 /// How far from the mean a delay is, drawn from `distribution` for this jitter, both in
-/// nanoseconds. Rounds toward zero.
-pub(super) fn deviation(distribution: Distribution, jitter: i128, rng: &mut Rng) -> i128 {
+/// nanoseconds. `below` draws a number below its argument. Rounds toward zero.
+pub(in crate::link) fn deviation(
+    distribution: Distribution,
+    jitter: i128,
+    below: impl FnOnce(u64) -> u64,
+) -> i128 {
     let table = match distribution {
         Distribution::Uniform => {
             // Anywhere in mean − jitter … mean + jitter, the upper end excluded.
             let span = u64::try_from(2 * jitter).expect("a jitter is at most an hour");
-            return i128::from(rng.below(span)) - jitter;
+            return i128::from(below(span)) - jitter;
         }
         Distribution::Normal => &NORMAL,
         Distribution::Pareto => &PARETO,
         Distribution::ParetoNormal => &PARETO_NORMAL,
     };
-    let entry = table[rng.below(SIZE as u64) as usize];
+    let entry = table[below(SIZE as u64) as usize];
     jitter * i128::from(entry) / i128::from(SCALE)
 }
 

@@ -1,4 +1,5 @@
-use units::{Bandwidth, Bytes, Timestamp};
+use crate::spec::Rate;
+use units::{Bytes, Timestamp};
 
 /// A transmitter that sends one packet after another at a fixed rate.
 ///
@@ -6,7 +7,7 @@ use units::{Bandwidth, Bytes, Timestamp};
 /// the rate whatever its packet sizes; what it reports is rounded up to the nanosecond.
 #[derive(Debug)]
 pub(super) struct Transmitter {
-    rate: Option<Bandwidth>,
+    rate: Option<Rate>,
     /// When the last packet is out, rounded down.
     busy_until: Timestamp,
     /// What was rounded off, in units of 1/rate nanoseconds.
@@ -15,7 +16,7 @@ pub(super) struct Transmitter {
 
 impl Transmitter {
     /// `None` sends in no time.
-    pub(super) fn new(rate: Option<Bandwidth>) -> Self {
+    pub(super) fn new(rate: Option<Rate>) -> Self {
         Self {
             rate,
             busy_until: Timestamp::ZERO,
@@ -28,7 +29,7 @@ impl Transmitter {
     }
 
     /// Sends from now on at `rate`; a transmission under way ends when it would have.
-    pub(super) fn set_rate(&mut self, rate: Option<Bandwidth>) {
+    pub(super) fn set_rate(&mut self, rate: Option<Rate>) {
         if self.rate != rate {
             self.reset(self.free_at());
             self.rate = rate;
@@ -57,8 +58,9 @@ impl Transmitter {
             self.reset(ready);
         }
         if let Some(rate) = self.rate {
-            let rate = u128::from(rate.bytes_per_sec());
-            let work = u128::from(size.get()) * NANOS_PER_SEC + u128::from(self.fraction);
+            let size = u128::from(rate.wire_size(size).get());
+            let work = size * NANOS_PER_SEC + u128::from(self.fraction);
+            let rate = u128::from(rate.rate.bytes_per_sec());
             let nanos = u64::try_from(work / rate).unwrap_or(u64::MAX);
             self.busy_until =
                 Timestamp::from_nanos(self.busy_until.as_nanos().saturating_add(nanos));
@@ -74,11 +76,16 @@ const NANOS_PER_SEC: u128 = 1_000_000_000;
 mod tests {
     use super::*;
     use core::time::Duration;
+    use units::Bandwidth;
+
+    fn rate(bytes_per_sec: u64) -> Rate {
+        Rate::new(Bandwidth::from_bytes_per_sec(bytes_per_sec))
+    }
 
     #[test]
     fn a_backlog_of_odd_sizes_leaves_at_the_rate() {
         // 3 bytes at 7 bytes/s take 428,571,428.57 ns; seven of them exactly 3 s.
-        let mut transmitter = Transmitter::new(Some(Bandwidth::from_bytes_per_sec(7)));
+        let mut transmitter = Transmitter::new(Some(rate(7)));
         let ends: Vec<u64> = (0..7)
             .map(|_| {
                 transmitter
@@ -92,7 +99,7 @@ mod tests {
 
     #[test]
     fn an_idle_transmitter_begins_when_the_packet_is_ready() {
-        let mut transmitter = Transmitter::new(Some(Bandwidth::from_bytes_per_sec(1_000)));
+        let mut transmitter = Transmitter::new(Some(rate(1_000)));
         transmitter.transmit(Timestamp::ZERO, Bytes::new(1));
         let end = transmitter.transmit(Timestamp::from_millis(10), Bytes::new(5));
         assert_eq!(end, Timestamp::from_millis(15));
@@ -107,9 +114,9 @@ mod tests {
 
     #[test]
     fn a_new_rate_begins_behind_the_packet_in_transmission() {
-        let mut transmitter = Transmitter::new(Some(Bandwidth::from_bytes_per_sec(1_000)));
+        let mut transmitter = Transmitter::new(Some(rate(1_000)));
         transmitter.transmit(Timestamp::ZERO, Bytes::new(10));
-        transmitter.set_rate(Some(Bandwidth::from_bytes_per_sec(10_000)));
+        transmitter.set_rate(Some(rate(10_000)));
         let end = transmitter.transmit(Timestamp::ZERO, Bytes::new(10));
         assert_eq!(end, Timestamp::ZERO + Duration::from_millis(11));
     }

@@ -1,0 +1,175 @@
+use super::{Capacity, Discipline, Fifo, Log, Waiting};
+use crate::Packet;
+use crate::spec;
+use crate::stats::Count;
+use core::time::Duration;
+use units::{Bytes, Timestamp};
+
+/// Controlled delay (RFC 8289): drops at the head while packets have stayed longer than `target`
+/// for an `interval`, ever more often until they do not.
+#[derive(Debug)]
+pub(super) struct Codel<T> {
+    fifo: Fifo<T>,
+    capacity: Capacity,
+    parameters: spec::aqm::Codel,
+    control: ControlLaw,
+    /// The largest packet seen: a queue of no more than that is no standing queue.
+    max_packet: Bytes,
+}
+
+impl<T> Codel<T> {
+    pub(super) fn new(parameters: spec::aqm::Codel, capacity: Capacity) -> Self {
+        Self {
+            fifo: Fifo::default(),
+            capacity,
+            parameters,
+            control: ControlLaw::new(),
+            max_packet: Bytes::ZERO,
+        }
+    }
+}
+
+impl<T> Discipline<T> for Codel<T> {
+    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log) {
+        self.max_packet = self.max_packet.max(packet.size);
+        if self.capacity.fits(self.backlog(), packet.size) {
+            self.fifo.push(now, packet);
+        } else {
+            log.overflow(&packet);
+        }
+    }
+
+    fn dequeue(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>> {
+        self.control
+            .dequeue(now, self.parameters, self.max_packet, &mut self.fifo, log)
+    }
+
+    fn backlog(&self) -> Count {
+        self.fifo.backlog()
+    }
+
+    fn set_capacity(&mut self, capacity: Capacity) {
+        self.capacity = capacity;
+    }
+
+    fn take(&mut self) -> Option<Waiting<T>> {
+        self.fifo.pop()
+    }
+}
+
+/// The state machine of RFC 8289, section 5, for one queue.
+#[derive(Debug)]
+pub(super) struct ControlLaw {
+    /// When packets will have been above the target for an interval; `None` while they are below.
+    first_above: Option<Timestamp>,
+    is_dropping: bool,
+    /// When to drop next, while dropping.
+    drop_next: Timestamp,
+    /// Drops since dropping began.
+    count: u64,
+    /// `count` when dropping began last.
+    last_count: u64,
+}
+
+impl ControlLaw {
+    pub(super) fn new() -> Self {
+        Self {
+            first_above: None,
+            is_dropping: false,
+            drop_next: Timestamp::ZERO,
+            count: 0,
+            last_count: 0,
+        }
+    }
+
+    /// The next packet of `fifo` that is not dropped. A backlog of `small` bytes is not one.
+    pub(super) fn dequeue<T>(
+        &mut self,
+        now: Timestamp,
+        parameters: spec::aqm::Codel,
+        small: Bytes,
+        fifo: &mut Fifo<T>,
+        log: &mut Log,
+    ) -> Option<Waiting<T>> {
+        let mut pop = |law: &mut Self| {
+            let next = fifo.pop();
+            let stays =
+                law.stays_above(now, next.as_ref(), fifo.backlog().bytes, parameters, small);
+            (next, stays)
+        };
+        let (mut next, stays_above) = pop(self);
+        if self.is_dropping {
+            self.is_dropping = stays_above;
+            while self.is_dropping && now >= self.drop_next {
+                self.count += 1;
+                let was_marked = mark_or_drop(parameters, &mut next, log);
+                if !was_marked {
+                    (next, self.is_dropping) = pop(self);
+                }
+                self.drop_next = self.after(self.drop_next, parameters.interval);
+                if was_marked {
+                    break;
+                }
+            }
+        } else if stays_above {
+            if !mark_or_drop(parameters, &mut next, log) {
+                (next, _) = pop(self);
+            }
+            self.begin_dropping(now, parameters.interval);
+        }
+        next
+    }
+
+    /// Whether packets have stayed above the target for an interval by now.
+    fn stays_above<T>(
+        &mut self,
+        now: Timestamp,
+        next: Option<&Waiting<T>>,
+        backlog: Bytes,
+        parameters: spec::aqm::Codel,
+        small: Bytes,
+    ) -> bool {
+        let is_above =
+            |next: &Waiting<T>| now.since(next.since) >= parameters.target && backlog > small;
+        if !next.is_some_and(is_above) {
+            self.first_above = None;
+            return false;
+        }
+        let first_above = *self.first_above.get_or_insert(now + parameters.interval);
+        now >= first_above
+    }
+
+    /// Resumes at the rate of the last time where that was right a moment ago.
+    fn begin_dropping(&mut self, now: Timestamp, interval: Duration) {
+        self.is_dropping = true;
+        let since_then = self.count - self.last_count;
+        let is_recent = now.since(self.drop_next) < 16 * interval;
+        self.count = if since_then > 1 && is_recent {
+            since_then
+        } else {
+            1
+        };
+        self.last_count = self.count;
+        self.drop_next = self.after(now, interval);
+    }
+
+    /// `time` + interval ÷ √count, rounded down to the nanosecond.
+    fn after(&self, time: Timestamp, interval: Duration) -> Timestamp {
+        let square = interval.as_nanos().pow(2) / u128::from(self.count.max(1));
+        time + Duration::from_nanos(square.isqrt() as u64)
+    }
+}
+
+/// Whether the packet was marked and may stay; otherwise it is dropped.
+fn mark_or_drop<T>(
+    parameters: spec::aqm::Codel,
+    next: &mut Option<Waiting<T>>,
+    log: &mut Log,
+) -> bool {
+    let Some(waiting) = next else { return false };
+    if parameters.ecn && log.try_mark(&mut waiting.packet) {
+        return true;
+    }
+    log.drop(&waiting.packet);
+    false
+}

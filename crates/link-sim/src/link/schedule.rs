@@ -1,0 +1,37 @@
+use crate::spec::{Changes, Clauses, LinkSpec};
+use core::time::Duration;
+use std::collections::VecDeque;
+use units::Timestamp;
+
+/// What becomes of a link at which time.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    base: Clauses,
+    changes: Changes,
+    /// The times of all changes count from here.
+    begin: Timestamp,
+    /// What is still to come, in order.
+    ahead: VecDeque<Duration>,
+}
+
+impl Schedule {
+    pub(super) fn new(spec: &LinkSpec, begin: Timestamp) -> Self {
+        Self {
+            base: spec.clauses.clone(),
+            changes: spec.changes.clone(),
+            begin,
+            ahead: spec.changes.times().into_iter().collect(),
+        }
+    }
+
+    /// When something changes next.
+    pub(super) fn next_change(&self) -> Option<Timestamp> {
+        self.ahead.front().map(|after| self.begin + *after)
+    }
+
+    /// What the link becomes with the change that is next.
+    pub(super) fn advance(&mut self) -> Option<Clauses> {
+        let after = self.ahead.pop_front()?;
+        Some(self.changes.clauses_at(&self.base, after))
+    }
+}

@@ -1,0 +1,90 @@
+use super::opportunities::Opportunities;
+use super::tbf::TokenBucketFilter;
+use super::transmitter::Transmitter;
+use crate::spec::Service;
+use units::{Bytes, Timestamp};
+
+/// What sends packets on, one after another.
+#[derive(Debug)]
+pub(super) enum Server {
+    Transmitter(Transmitter),
+    TokenBucket(TokenBucketFilter),
+    Opportunities(Opportunities),
+}
+
+impl Server {
+    /// Without a service, sending takes no time.
+    pub(super) fn new(service: Option<&Service>) -> Self {
+        match service {
+            None => Self::Transmitter(Transmitter::new(None)),
+            Some(Service::Rate(rate)) => Self::Transmitter(Transmitter::new(Some(*rate))),
+            Some(Service::TokenBucket(filter)) => {
+                Self::TokenBucket(TokenBucketFilter::new(*filter))
+            }
+            Some(Service::Trace(trace)) => Self::Opportunities(Opportunities::new(trace.clone())),
+        }
+    }
+
+    /// Sends by another service from `now` on; a transmission under way ends when it would have.
+    pub(super) fn set(&mut self, now: Timestamp, service: Option<&Service>) {
+        match (&mut *self, service) {
+            (Self::Transmitter(transmitter), None) => transmitter.set_rate(None),
+            (Self::Transmitter(transmitter), Some(Service::Rate(rate))) => {
+                transmitter.set_rate(Some(*rate));
+            }
+            (Self::TokenBucket(filter), Some(Service::TokenBucket(spec))) => {
+                filter.set(now, *spec);
+            }
+            (Self::Opportunities(old), Some(Service::Trace(trace))) if old.trace() == trace => {}
+            (_, service) => {
+                let free_at = self.free_at();
+                *self = Self::new(service);
+                self.reset(free_at);
+            }
+        }
+    }
+
+    /// Makes it free at `at`.
+    pub(super) fn reset(&mut self, at: Timestamp) {
+        match self {
+            Self::Transmitter(transmitter) => transmitter.reset(at),
+            Self::TokenBucket(filter) => filter.reset(at),
+            Self::Opportunities(opportunities) => opportunities.reset(at),
+        }
+    }
+
+    /// When the next packet can be taken from the queue.
+    pub(super) fn free_at(&self) -> Timestamp {
+        match self {
+            Self::Transmitter(transmitter) => transmitter.free_at(),
+            Self::TokenBucket(filter) => filter.free_at(),
+            Self::Opportunities(opportunities) => opportunities.free_at(),
+        }
+    }
+
+    /// Whether a packet of this size will ever be sent.
+    pub(super) fn accepts(&self, size: Bytes) -> bool {
+        match self {
+            Self::TokenBucket(filter) => filter.accepts(size),
+            Self::Transmitter(_) | Self::Opportunities(_) => true,
+        }
+    }
+
+    /// Sends a packet that is ready at `ready` as soon as it is free, and answers when the last
+    /// bit is out.
+    pub(super) fn transmit(&mut self, ready: Timestamp, size: Bytes) -> Timestamp {
+        match self {
+            Self::Transmitter(transmitter) => transmitter.transmit(ready, size),
+            Self::TokenBucket(filter) => filter.transmit(ready, size),
+            Self::Opportunities(opportunities) => opportunities.transmit(ready, size),
+        }
+    }
+
+    /// Whether sending takes time at all.
+    pub(super) fn is_limited(&self) -> bool {
+        match self {
+            Self::Transmitter(transmitter) => transmitter.is_limited(),
+            Self::TokenBucket(_) | Self::Opportunities(_) => true,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+use super::delay::deviation;
+use super::label;
+use crate::spec::{Slot, SlotInterval};
+use core::time::Duration;
+use units::{Bytes, Rng, Timestamp, duration};
+
+/// netem's slots: packets leave in bursts, as behind a network that sends only now and then.
+///
+/// A packet leaves at the first slot after it is ready, with those before it as long as the slot
+/// takes packets and bytes. One that finds no slot ahead makes the next one begin to approach when
+/// it is ready.
+#[derive(Debug)]
+pub(super) struct Slots {
+    slot: Option<Slot>,
+    /// When the slot in use opened, or the next one will.
+    opens: Timestamp,
+    packets: u64,
+    bytes: u64,
+    rng: Rng,
+}
+
+impl Slots {
+    pub(super) fn new(slot: Option<Slot>, seed: u64) -> Self {
+        Self {
+            slot,
+            opens: Timestamp::ZERO,
+            packets: 0,
+            bytes: 0,
+            rng: Rng::derive(seed, label::SLOT),
+        }
+    }
+
+    pub(super) fn set(&mut self, slot: Option<Slot>) {
+        self.slot = slot;
+    }
+
+    /// When a packet leaves that is ready at `due`, before it does.
+    pub(super) fn departure(&self, due: Timestamp) -> Timestamp {
+        match self.slot {
+            Some(_) => self.opens.max(due),
+            None => due,
+        }
+    }
+
+    /// Makes sure that a slot is ahead of a packet that is ready at `due`.
+    pub(super) fn prepare(&mut self, due: Timestamp) {
+        if let Some(slot) = self.slot
+            && self.opens < due
+        {
+            self.open_after(due, slot);
+        }
+    }
+
+    /// A packet of this size leaves at `at`.
+    pub(super) fn leave(&mut self, at: Timestamp, size: Bytes) {
+        let Some(slot) = self.slot else { return };
+        self.packets = self.packets.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(size.get());
+        if self.packets == 0 || self.bytes == 0 {
+            self.open_after(at, slot);
+        }
+    }
+
+    fn open_after(&mut self, now: Timestamp, slot: Slot) {
+        let distance = match slot.interval {
+            SlotInterval::Between(least, most) => self.rng.duration_between(least, most),
+            SlotInterval::Distributed(distribution, mean, jitter) => {
+                let jitter = i128::from(duration::nanos(jitter));
+                let off = match jitter {
+                    0 => 0,
+                    jitter => deviation(distribution, jitter, |span| self.rng.below(span)),
+                };
+                let nanos = i128::from(duration::nanos(mean)) + off;
+                Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
+            }
+        };
+        self.opens = now + distance;
+        self.packets = slot.packets.map_or(u64::MAX, u64::from);
+        self.bytes = slot.bytes.map_or(u64::MAX, Bytes::get);
+    }
+}

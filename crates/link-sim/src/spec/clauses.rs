@@ -1,0 +1,194 @@
+use super::values::{PACKETS, positive};
+use super::words::{Words, canonical};
+use super::{
+    Aqm, Chance, Delay, Loss, Policer, QueueLimit, Radio, Reorder, Service, Slot, SpecError,
+};
+use core::fmt;
+use core::time::Duration;
+use units::Bandwidth;
+
+/// What a link is at one moment: each clause, where it was given.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Clauses {
+    pub(crate) delay: Option<Delay>,
+    pub(crate) loss: Option<Loss>,
+    pub(crate) corrupt: Option<Chance>,
+    pub(crate) duplicate: Option<Chance>,
+    pub(crate) reorder: Option<Reorder>,
+    pub(crate) service: Option<Service>,
+    pub(crate) slot: Option<Slot>,
+    pub(crate) limit: Option<u32>,
+    pub(crate) policer: Option<Policer>,
+    pub(crate) queue: Option<QueueLimit>,
+    pub(crate) aqm: Option<Aqm>,
+    pub(crate) radio: Option<Radio>,
+    pub(crate) seed: Option<u64>,
+}
+
+impl Clauses {
+    /// Reads clauses up to `at` or the end; each replaces what these clauses had.
+    pub(super) fn read_over(self, words: &mut Words<'_>) -> Result<Self, SpecError> {
+        let mut read = Self::default();
+        let mut known = Vec::new();
+        while let Some(word) = words.peek().filter(|word| word.text != "at") {
+            words.next();
+            let name = canonical(word.text);
+            let Some(name) = CLAUSES.into_iter().find(|clause| *clause == name) else {
+                return Err(words.unknown(word));
+            };
+            if known.contains(&name) {
+                return Err(words.error(word, format!("`{name}` stands here twice")));
+            }
+            if SERVICES.contains(&name)
+                && let Some(other) = &read.service
+            {
+                let problem = format!("`{}` sets the pace of this link already", other.name());
+                return Err(words.error(word, problem));
+            }
+            known.push(name);
+            read.read_clause(name, words)?;
+        }
+        Ok(self.overridden_by(&read))
+    }
+
+    /// Reads what follows the word `name`.
+    fn read_clause(&mut self, name: &str, words: &mut Words<'_>) -> Result<(), SpecError> {
+        match name {
+            "delay" => self.delay = Some(Delay::read(words)?),
+            "loss" => self.loss = Some(Loss::read(words)?),
+            "corrupt" => self.corrupt = Some(Chance::read(words)?),
+            "duplicate" => self.duplicate = Some(Chance::read(words)?),
+            "reorder" => self.reorder = Some(Reorder::read(words)?),
+            "slot" => self.slot = Some(Slot::read(words)?),
+            "limit" => self.limit = Some(words.value(PACKETS, positive)?),
+            "policer" => self.policer = Some(Policer::read(words)?),
+            "queue" => self.queue = Some(QueueLimit::read(words)?),
+            "aqm" => self.aqm = Some(Aqm::read(words)?),
+            "radio" => self.radio = Some(Radio::read(words)?),
+            "seed" => self.seed = Some(words.value(SEED, |text| text.parse().ok())?),
+            service => self.service = Some(Service::read(service, words)?),
+        }
+        Ok(())
+    }
+
+    /// What one clause needs of another.
+    pub(super) fn check(&self, words: &Words<'_>) -> Result<(), SpecError> {
+        let refuse = |name: &str, problem: &str| Err(words.error_at(name, problem));
+        if self.queue.is_some() && self.service.is_none() {
+            return refuse(
+                "queue",
+                "a queue needs a `rate`, a `tbf` or a `trace` that serves it",
+            );
+        }
+        if self.aqm.is_some() && self.service.is_none() {
+            return refuse(
+                "aqm",
+                "a queue needs a `rate`, a `tbf` or a `trace` that serves it",
+            );
+        }
+        if self.reorder.is_some() && self.delay().is_zero() {
+            return refuse("reorder", "reordering needs a `delay` that others wait for");
+        }
+        Ok(())
+    }
+
+    /// These clauses, but those that `other` has from there.
+    pub(super) fn overridden_by(self, other: &Self) -> Self {
+        Self {
+            delay: other.delay.or(self.delay),
+            loss: other.loss.clone().or(self.loss),
+            corrupt: other.corrupt.or(self.corrupt),
+            duplicate: other.duplicate.or(self.duplicate),
+            reorder: other.reorder.or(self.reorder),
+            service: other.service.clone().or(self.service),
+            slot: other.slot.or(self.slot),
+            limit: other.limit.or(self.limit),
+            policer: other.policer.or(self.policer),
+            queue: other.queue.or(self.queue),
+            aqm: other.aqm.or(self.aqm),
+            radio: other.radio.or(self.radio),
+            seed: other.seed.or(self.seed),
+        }
+    }
+
+    pub(crate) fn delay(&self) -> Duration {
+        self.delay.map_or(Duration::ZERO, |delay| delay.time)
+    }
+
+    pub(crate) fn rate(&self) -> Option<Bandwidth> {
+        self.service.as_ref().map(Service::rate)
+    }
+
+    /// Whether there is a bottleneck with a queue of its own, instead of netem's way in which the
+    /// delay comes first and waiting is part of it.
+    pub(crate) fn has_bottleneck(&self) -> bool {
+        let is_netems = matches!(self.service, None | Some(Service::Rate(_)));
+        self.queue.is_some() || self.aqm.is_some() || !is_netems
+    }
+
+    /// Whether nothing lets a packet overtake another.
+    pub(crate) fn keep_order(&self) -> bool {
+        let netem_rate = self.service.is_some() && !self.has_bottleneck();
+        let jitters = self
+            .delay
+            .is_some_and(|delay| !delay.jitter.is_zero() && !delay.ordered);
+        let separates_flows = self.aqm.is_some_and(|aqm| aqm.separates_flows());
+        self.reorder.is_none() && (netem_rate || !jitters) && !separates_flows
+    }
+}
+
+impl fmt::Display for Clauses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut writer = Writer { f, first: true };
+        writer.put("delay", self.delay.as_ref())?;
+        writer.put("loss", self.loss.as_ref())?;
+        writer.put("corrupt", self.corrupt.as_ref())?;
+        writer.put("duplicate", self.duplicate.as_ref())?;
+        writer.put("reorder", self.reorder.as_ref())?;
+        let service = self.service.as_ref();
+        writer.put(service.map_or("", Service::name), service)?;
+        writer.put("slot", self.slot.as_ref())?;
+        writer.put("limit", self.limit.as_ref())?;
+        writer.put("policer", self.policer.as_ref())?;
+        writer.put("queue", self.queue.as_ref())?;
+        writer.put("aqm", self.aqm.as_ref())?;
+        writer.put("radio", self.radio.as_ref())?;
+        writer.put("seed", self.seed.as_ref())
+    }
+}
+
+struct Writer<'a, 'b> {
+    f: &'a mut fmt::Formatter<'b>,
+    first: bool,
+}
+
+impl Writer<'_, '_> {
+    fn put<V: fmt::Display>(&mut self, word: &str, value: Option<&V>) -> fmt::Result {
+        let Some(value) = value else { return Ok(()) };
+        let space = if self.first { "" } else { " " };
+        self.first = false;
+        write!(self.f, "{space}{word} {value}")
+    }
+}
+
+/// The words that begin a clause.
+pub(super) const CLAUSES: [&str; 15] = [
+    "delay",
+    "loss",
+    "corrupt",
+    "duplicate",
+    "reorder",
+    "rate",
+    "tbf",
+    "trace",
+    "slot",
+    "limit",
+    "policer",
+    "queue",
+    "aqm",
+    "radio",
+    "seed",
+];
+/// Those of which a link has one.
+const SERVICES: [&str; 3] = ["rate", "tbf", "trace"];
+const SEED: &str = "a whole number";

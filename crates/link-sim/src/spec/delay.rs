@@ -1,0 +1,102 @@
+use super::SpecError;
+use super::values::{PERCENT, Percent, TIME, percent, time};
+use super::words::Words;
+use core::fmt;
+use core::time::Duration;
+use units::{Gain, duration};
+
+/// `delay TIME [JITTER [CORRELATION%] [distribution NAME] [ordered]]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Delay {
+    pub(crate) time: Duration,
+    pub(crate) jitter: Duration,
+    /// How much of netem's random number is that of the packet before.
+    pub(crate) correlation: Gain,
+    pub(crate) distribution: Distribution,
+    /// Nothing overtakes: a packet leaves no earlier than the one before it.
+    pub(crate) ordered: bool,
+}
+
+/// How delays spread around their mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Distribution {
+    #[default]
+    Uniform,
+    Normal,
+    Pareto,
+    ParetoNormal,
+}
+
+impl Delay {
+    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+        let mut delay = Self {
+            time: words.value(TIME, time)?,
+            jitter: Duration::ZERO,
+            correlation: Gain::ZERO,
+            distribution: Distribution::Uniform,
+            ordered: false,
+        };
+        if let Some(jitter) = words.value_if_any("a jitter such as 10ms", time)? {
+            delay.jitter = jitter;
+            if delay.time.is_zero() && !jitter.is_zero() {
+                return Err(words.error(words.last, "jitter needs a delay above zero to vary"));
+            }
+            delay.correlation = words.value_if_any(PERCENT, percent)?.unwrap_or(Gain::ZERO);
+        }
+        while let Some(word) = words.next_of(&["distribution", "ordered"]) {
+            if delay.jitter.is_zero() {
+                let problem = format!("`{}` needs a jitter, as in `delay 50ms 10ms`", word.text);
+                return Err(words.error(word, problem));
+            }
+            match word.text {
+                "ordered" => delay.ordered = true,
+                _ => delay.distribution = Distribution::read(words)?,
+            }
+        }
+        Ok(delay)
+    }
+}
+
+impl Distribution {
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Uniform,
+        Self::Normal,
+        Self::Pareto,
+        Self::ParetoNormal,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Normal => "normal",
+            Self::Pareto => "pareto",
+            Self::ParetoNormal => "paretonormal",
+        }
+    }
+
+    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+        words.value("uniform, normal, pareto or paretonormal", |text| {
+            Self::ALL.into_iter().find(|known| known.name() == text)
+        })
+    }
+}
+
+impl fmt::Display for Delay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", duration::display(self.time))?;
+        if self.jitter.is_zero() {
+            return Ok(());
+        }
+        write!(f, " {}", duration::display(self.jitter))?;
+        if self.correlation > Gain::ZERO {
+            write!(f, " {}", Percent(self.correlation))?;
+        }
+        if self.distribution != Distribution::Uniform {
+            write!(f, " distribution {}", self.distribution.name())?;
+        }
+        if self.ordered {
+            f.write_str(" ordered")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+use super::values::{PACKETS, POSITIVE_TIME, SIZE, TIME, positive, positive_time, size, time};
+use super::words::Words;
+use super::{Distribution, SpecError};
+use core::fmt;
+use core::time::Duration;
+use units::{Bytes, duration};
+
+/// `slot MIN [MAX] [packets N] [bytes SIZE]`, or `slot distribution NAME TIME JITTER …`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) interval: SlotInterval,
+    pub(crate) packets: Option<u32>,
+    pub(crate) bytes: Option<Bytes>,
+}
+
+/// How far slots are apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SlotInterval {
+    Between(Duration, Duration),
+    Distributed(Distribution, Duration, Duration),
+}
+
+impl Slot {
+    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+        let mut slot = Self {
+            interval: SlotInterval::read(words)?,
+            packets: None,
+            bytes: None,
+        };
+        while let Some(word) = words.next_of(&["packets", "bytes"]) {
+            match word.text {
+                "packets" => slot.packets = Some(words.value(PACKETS, positive)?),
+                _ => slot.bytes = Some(words.value(SIZE, size)?),
+            }
+        }
+        Ok(slot)
+    }
+}
+
+impl SlotInterval {
+    fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+        if words.next_of(&["distribution"]).is_some() {
+            let distribution = Distribution::read(words)?;
+            let mean = words.value(POSITIVE_TIME, positive_time)?;
+            let jitter = words.value("a jitter such as 10ms", time)?;
+            return Ok(Self::Distributed(distribution, mean, jitter));
+        }
+        let least = words.value(POSITIVE_TIME, positive_time)?;
+        let most = words.value_if_any(TIME, time)?.unwrap_or(least);
+        if most < least {
+            return Err(words.error(
+                words.last,
+                "the longest distance of slots is below the shortest",
+            ));
+        }
+        Ok(Self::Between(least, most))
+    }
+}
+
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.interval.fmt(f)?;
+        if let Some(packets) = self.packets {
+            write!(f, " packets {packets}")?;
+        }
+        match self.bytes {
+            Some(bytes) => write!(f, " bytes {bytes}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for SlotInterval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Between(least, most) if least == most => duration::display(least).fmt(f),
+            Self::Between(least, most) => {
+                write!(
+                    f,
+                    "{} {}",
+                    duration::display(least),
+                    duration::display(most)
+                )
+            }
+            Self::Distributed(distribution, mean, jitter) => {
+                let (mean, jitter) = (duration::display(mean), duration::display(jitter));
+                write!(f, "distribution {} {mean} {jitter}", distribution.name())
+            }
+        }
+    }
+}
