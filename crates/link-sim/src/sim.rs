@@ -158,6 +158,21 @@ impl<N: Node> Simulator<N> {
         id
     }
 
+    /// Adds a link and the one back, which it returns in this order.
+    ///
+    /// # Errors
+    /// A queue in `bdp` without a delay in either direction.
+    pub fn add_links(
+        &mut self,
+        link: &LinkSpec,
+        return_link: &LinkSpec,
+    ) -> Result<(LinkId, LinkId), SpecError> {
+        let base_rtt = link.base_rtt(return_link)?;
+        let there = self.add_link(link, base_rtt);
+        let back = self.add_link(return_link, base_rtt);
+        Ok((there, back))
+    }
+
     /// Sends what `from` has for `to` over these links, one after another. Any number of routes
     /// may share a link.
     ///
@@ -184,9 +199,7 @@ impl<N: Node> Simulator<N> {
         link: &LinkSpec,
         return_link: &LinkSpec,
     ) -> Result<(LinkId, LinkId), SpecError> {
-        let base_rtt = link.base_rtt(return_link)?;
-        let there = self.add_link(link, base_rtt);
-        let back = self.add_link(return_link, base_rtt);
+        let (there, back) = self.add_links(link, return_link)?;
         self.add_route(a, b, &[there]);
         self.add_route(b, a, &[back]);
         Ok((there, back))
@@ -247,7 +260,8 @@ impl<N: Node> Simulator<N> {
         while holds && self.step(end) {
             holds = condition(self);
         }
-        let links = self.links.iter().map(|pipe| pipe.link().stats());
+        let links = self.links.iter();
+        let links = links.map(|pipe| (pipe.link().stats(), pipe.collected()));
         if let Err(promise) = route::conserved(&self.routes, links) {
             self.give_up(&promise);
         }

@@ -41,6 +41,11 @@ impl<P: Clone, L: Watched<Tagged<P>>> Pipe<P, L> {
         &self.link
     }
 
+    /// Packets and copies that came out so far.
+    pub(super) fn collected(&self) -> u64 {
+        self.checks.fates().delivered()
+    }
+
     pub(super) fn enter(&mut self, now: Timestamp, packet: Packet<Envelope<P>>) {
         let tag = self.checks.fates().enter();
         self.link

@@ -223,6 +223,29 @@ fn a_run_stops_when_its_condition_ends() {
 }
 
 #[test]
+fn a_run_that_stops_before_a_delivery_is_collected_has_lost_nothing() {
+    let mut sim = Simulator::new(1);
+    let echo = sim.add_node(Host {
+        echo: true,
+        ..Host::default()
+    });
+    let asks = sim.add_node(Host::source(echo, MS, 1, Timestamp::ZERO));
+    let tells = sim.add_node(Host::source(asks, MS, 1, Timestamp::ZERO));
+    let [first, second] = [(); 2].map(|()| sim.add_link(&spec("delay 1ms"), Duration::ZERO));
+    sim.add_route(asks, echo, &[first]);
+    sim.add_route(echo, asks, &[second]);
+    sim.add_route(tells, asks, &[second]);
+    // The answer enters the second link at the instant at which another packet is due there.
+    sim.run_while(Timestamp::MAX, |sim| {
+        sim.link_stats(second).arrived.packets < 2
+    });
+    assert_eq!(sim.link_stats(second).delivered.packets, 1);
+    assert!(sim.node(asks).received.is_empty());
+    sim.run_until(Timestamp::from_millis(10));
+    assert_eq!(sim.node(asks).received.len(), 2);
+}
+
+#[test]
 fn a_node_changed_from_outside_sends_at_once() {
     let mut sim = Simulator::new(1);
     let sink = sim.add_node(Host::sink());
