@@ -1,7 +1,7 @@
 //! One endpoint as a node of the simulator.
 
-use super::FixedKey;
 use super::application::{Application, Load};
+use super::certificate::{FixedKey, NAME};
 use super::engine::{Engine, PlainQuinn};
 use crate::cc_adapter::CongestionHandle;
 use crate::clock;
@@ -20,9 +20,6 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::Instant;
 use units::{Bytes, Rng, Timestamp};
-
-/// The server's name in its certificate.
-pub(super) const NAME: &str = "server.test";
 
 /// A batch of datagrams that leaves at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,12 +42,16 @@ pub(super) type Watch = Box<dyn FnMut(&Departure)>;
 /// An endpoint with its one connection and what the application does on it.
 pub(super) struct Host {
     endpoint: Endpoint,
+    /// What a client that has not connected yet connects with.
+    departing: Option<Box<Departing>>,
     /// What a server accepts with.
     accepts: Option<ServerConfig>,
     peer: Option<NodeId>,
     /// Where the peer's packets seem to come from.
     peer_address: SocketAddr,
     connection: Option<Box<(ConnectionHandle, Engine)>>,
+    /// What the application sends when the handshake is finished.
+    load: Option<Load>,
     application: Application,
     outgoing: VecDeque<Packet<BytesMut>>,
     /// Memory for the batch that is being built.
@@ -67,54 +68,58 @@ pub(super) struct Host {
     plain: Option<PlainQuinn>,
 }
 
+/// What a client connects with, and when.
+pub(super) struct Departing {
+    pub(super) config: ClientConfig,
+    pub(super) transport: Arc<TransportConfig>,
+    pub(super) server: NodeId,
+    pub(super) start: Timestamp,
+}
+
 impl Host {
-    pub(super) fn server(config: ServerConfig, plain: Option<PlainQuinn>, seed: u64) -> Self {
-        let endpoint = endpoint(Some(config.for_endpoint()), Rng::derive(seed, SERVER));
-        Self::new(endpoint, plain, Some(config), None)
+    /// Answers the first client whose packet arrives. `load` begins when the handshake is finished.
+    pub(super) fn server(
+        config: ServerConfig,
+        plain: Option<PlainQuinn>,
+        load: Option<Load>,
+        rng: Rng,
+    ) -> Self {
+        let endpoint = endpoint(Some(config.for_endpoint()), rng);
+        Self {
+            accepts: Some(config),
+            ..Self::new(endpoint, CLIENT_ADDRESS, plain, load)
+        }
     }
 
-    /// Connects to `server` when the simulation begins.
+    /// Connects when it is told to. `load` begins when the handshake is finished.
     pub(super) fn client(
-        config: &ClientConfig,
-        transport: &TransportConfig,
+        departing: Departing,
         plain: Option<PlainQuinn>,
-        server: NodeId,
-        seed: u64,
+        load: Option<Load>,
+        rng: Rng,
     ) -> Self {
-        let endpoint = endpoint(None, Rng::derive(seed, CLIENT));
-        let mut host = Self::new(endpoint, plain, None, Some(server));
-        let now = clock::instant(Timestamp::ZERO);
-        let (mut config, congestion) = config.for_connection();
-        if let Some(PlainQuinn(factory)) = &host.plain {
-            let (mut transport, _) = transport.for_connection();
-            unshared(&mut transport).congestion_controller_factory(factory.clone());
-            config.transport_config(transport);
+        Self {
+            peer: Some(departing.server),
+            deadline: Some(departing.start),
+            departing: Some(Box::new(departing)),
+            ..Self::new(endpoint(None, rng), SERVER_ADDRESS, plain, load)
         }
-        let (handle, conn) = host
-            .endpoint
-            .connect(now, config, SERVER_ADDRESS, NAME)
-            .expect("a fresh endpoint takes a connection");
-        host.adopt(now, handle, conn, congestion);
-        host.deadline = Some(Timestamp::ZERO);
-        host
     }
 
     fn new(
         endpoint: Endpoint,
+        peer_address: SocketAddr,
         plain: Option<PlainQuinn>,
-        accepts: Option<ServerConfig>,
-        peer: Option<NodeId>,
+        load: Option<Load>,
     ) -> Self {
-        let peer_address = match accepts {
-            Some(_) => CLIENT_ADDRESS,
-            None => SERVER_ADDRESS,
-        };
         Self {
             endpoint,
-            accepts,
-            peer,
+            departing: None,
+            accepts: None,
+            peer: None,
             peer_address,
             connection: None,
+            load,
             application: Application::default(),
             outgoing: VecDeque::new(),
             batch: Vec::new(),
@@ -182,6 +187,20 @@ impl Host {
         self.watch = Some(watch);
     }
 
+    fn connect(&mut self, now: Instant, departing: &Departing) {
+        let (mut config, congestion) = departing.config.for_connection();
+        if let Some(PlainQuinn(factory)) = &self.plain {
+            let (mut transport, _) = departing.transport.for_connection();
+            unshared(&mut transport).congestion_controller_factory(factory.clone());
+            config.transport_config(transport);
+        }
+        let (handle, conn) = self
+            .endpoint
+            .connect(now, config, SERVER_ADDRESS, NAME)
+            .expect("a fresh endpoint takes a connection");
+        self.adopt(now, handle, conn, congestion);
+    }
+
     fn adopt(
         &mut self,
         now: Instant,
@@ -219,39 +238,50 @@ impl Host {
         }
     }
 
-    /// Does all there is to do at `now`.
+    /// Does all there is to do at `now`: the application hears what has happened and writes, then
+    /// what may leave leaves.
     fn drive(&mut self, now: Timestamp) {
-        let instant = clock::instant(now);
-        while std::mem::take(&mut self.is_stale) {
-            let Some(mut connection) = self.connection.take() else {
-                return;
-            };
-            let (handle, engine) = &mut *connection;
-            self.application.write(now, engine);
-            self.transmit(now, engine);
-            while let Some(event) = engine.poll_endpoint_event() {
-                if let Some(reply) = self.endpoint.handle_event(*handle, event) {
-                    engine.handle_event(instant, reply);
-                    self.is_stale = true;
-                }
-            }
-            while let Some(event) = engine.poll_event() {
-                self.is_stale = true;
-                match event {
-                    Event::Connected => self.is_connected = true,
-                    Event::ConnectionLost { reason } => self.error = Some(reason),
-                    Event::Stream(event) => self.application.on_stream_event(&event, engine),
-                    _ => {}
-                }
-            }
-            let (deadline, reason) = engine.poll_timeout().unzip();
-            self.waits_for_pacer = reason == Some(Reason::Pacing);
-            self.deadline = [deadline, self.application.deadline()]
-                .into_iter()
-                .flatten()
-                .min();
-            self.connection = Some(connection);
+        if !std::mem::take(&mut self.is_stale) {
+            return;
         }
+        let Some(mut connection) = self.connection.take() else {
+            return;
+        };
+        let (handle, engine) = &mut *connection;
+        while self.hear(now, *handle, engine) {}
+        self.application.write(now, engine);
+        self.transmit(now, engine);
+        let (deadline, reason) = engine.poll_timeout().unzip();
+        self.waits_for_pacer = reason == Some(Reason::Pacing);
+        let others = self.application.deadline();
+        self.deadline =
+            deadline.map_or(others, |at| Some(others.map_or(at, |other| other.min(at))));
+        self.connection = Some(connection);
+    }
+
+    /// Hands on what the connection has to tell; whether it may have more now.
+    fn hear(&mut self, now: Timestamp, handle: ConnectionHandle, engine: &mut Engine) -> bool {
+        let mut is_answered = false;
+        while let Some(event) = engine.poll_endpoint_event() {
+            if let Some(reply) = self.endpoint.handle_event(handle, event) {
+                engine.handle_event(clock::instant(now), reply);
+                is_answered = true;
+            }
+        }
+        while let Some(event) = engine.poll_event() {
+            match event {
+                Event::Connected => {
+                    self.is_connected = true;
+                    if let Some(load) = self.load.take() {
+                        self.application.start(now, load, engine);
+                    }
+                }
+                Event::ConnectionLost { reason } => self.error = Some(reason),
+                Event::Stream(event) => self.application.on_stream_event(&event, engine),
+                _ => {}
+            }
+        }
+        is_answered
     }
 
     fn transmit(&mut self, now: Timestamp, engine: &mut Engine) {
@@ -313,9 +343,13 @@ impl Node for Host {
     }
 
     fn handle_timeout(&mut self, now: Timestamp) {
+        let instant = clock::instant(now);
+        if let Some(departing) = self.departing.take() {
+            return self.connect(instant, &departing);
+        }
         self.pacer_wakeups += u64::from(self.waits_for_pacer);
         if let Some(connection) = &mut self.connection {
-            connection.1.handle_timeout(clock::instant(now));
+            connection.1.handle_timeout(instant);
         }
         self.is_stale = true;
     }
@@ -375,7 +409,7 @@ fn codepoint_of(ecn: Ecn) -> Option<EcnCodepoint> {
     }
 }
 
-const HAS_CONNECTION: &str = "the client's first packet has arrived";
+const HAS_CONNECTION: &str = "the connection has begun at this end";
 
 /// As many as fit into one batch of the usual packets, 65,507 ÷ 1,452.
 const MAX_SEGMENTS: usize = 45;
@@ -385,7 +419,3 @@ const CLIENT_ADDRESS: SocketAddr =
     SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 50_000));
 const SERVER_ADDRESS: SocketAddr =
     SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 2), 443));
-
-/// Streams of the simulation's seed.
-const CLIENT: u64 = 1 << 32;
-const SERVER: u64 = CLIENT + 1;
