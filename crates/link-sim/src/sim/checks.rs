@@ -1,9 +1,10 @@
-use super::fates::{Fates, Tag};
+use super::fates::Fates;
+use super::pipe::Tagged;
 use crate::spec::{Clauses, Rate, Service};
-use crate::{LinkSpec, LinkStats};
+use crate::{LinkSpec, LinkStats, Packet};
 use core::time::Duration;
 use std::rc::Rc;
-use units::{Bytes, Timestamp};
+use units::Timestamp;
 
 /// Watches one link from outside and finds promises that it broke.
 #[derive(Debug)]
@@ -40,16 +41,19 @@ impl Checks {
     }
 
     /// A packet came out. The error says which promise was broken.
-    pub(super) fn delivered(
+    pub(super) fn delivered<P>(
         &mut self,
-        tag: &Tag,
         due: Timestamp,
-        size: Bytes,
+        packet: &Packet<Tagged<P>>,
         keeps_order: bool,
     ) -> Result<(), String> {
+        let (tag, size) = (&packet.payload.0, packet.size);
         let number = tag.number();
         ensure(tag.is_of(&self.fates), || {
             format!("packet {number} of another link came out")
+        })?;
+        ensure(tag.may_become(packet.ecn), || {
+            format!("packet {number} came out as {:?}", packet.ecn)
         })?;
         let Some((last_number, last_due)) = self.last.replace((number, due)) else {
             return Ok(());

@@ -1,3 +1,4 @@
+use crate::Ecn;
 use core::cell::{Cell, RefCell};
 use core::fmt;
 use std::rc::Rc;
@@ -22,6 +23,7 @@ pub(super) struct Fates {
 #[derive(Debug)]
 pub(super) struct Tag {
     number: u64,
+    ecn: Ecn,
     fates: Rc<Fates>,
     is_inside: bool,
 }
@@ -44,13 +46,14 @@ impl Fates {
         self.most.set(self.most.get().max(most));
     }
 
-    /// A packet enters the link.
-    pub(super) fn enter(self: &Rc<Self>) -> Tag {
+    /// A packet of this codepoint enters the link.
+    pub(super) fn enter(self: &Rc<Self>, ecn: Ecn) -> Tag {
         let number = self.entered.get();
         self.entered.set(number + 1);
         self.ends.borrow_mut()[(number % WINDOW) as usize] = 0;
         Tag {
             number,
+            ecn,
             fates: Rc::clone(self),
             is_inside: true,
         }
@@ -100,6 +103,12 @@ impl Tag {
         self.number
     }
 
+    /// Whether a packet that entered with this tag may come out with codepoint `ecn`: as it was, or
+    /// marked if it is ECN-capable.
+    pub(super) fn may_become(&self, ecn: Ecn) -> bool {
+        ecn == self.ecn || ecn == Ecn::Ce && self.ecn != Ecn::NotEct
+    }
+
     /// Whether the packet entered the link of `fates`.
     pub(super) fn is_of(&self, fates: &Rc<Fates>) -> bool {
         Rc::ptr_eq(&self.fates, fates)
@@ -118,6 +127,7 @@ impl Clone for Tag {
         self.fates.copied.set(self.fates.copied.get() + 1);
         Self {
             number: self.number,
+            ecn: self.ecn,
             fates: Rc::clone(&self.fates),
             is_inside: self.is_inside,
         }

@@ -47,7 +47,7 @@ impl<P: Clone, L: Watched<Tagged<P>>> Pipe<P, L> {
     }
 
     pub(super) fn enter(&mut self, now: Timestamp, packet: Packet<Envelope<P>>) {
-        let tag = self.checks.fates().enter();
+        let tag = self.checks.fates().enter(packet.ecn);
         self.link
             .handle_packet(now, packet.map(|envelope| (tag, envelope)));
     }
@@ -62,8 +62,7 @@ impl<P: Clone, L: Watched<Tagged<P>>> Pipe<P, L> {
             return Ok(None);
         };
         let keeps_order = self.link.keeps_order();
-        let tag = &packet.payload.0;
-        self.checks.delivered(tag, due, packet.size, keeps_order)?;
+        self.checks.delivered(due, &packet, keeps_order)?;
         Ok(Some(packet.map(|(tag, envelope)| {
             tag.leave();
             envelope

@@ -1,6 +1,7 @@
 //! Links that break their word, and who notices.
 
 use super::*;
+use crate::Ecn;
 use std::collections::VecDeque;
 use units::Bytes;
 
@@ -28,6 +29,8 @@ enum Fault {
     TurnsBackTime,
     /// Delivers one that entered another link instead.
     Swaps,
+    /// Marks it although its sender does not react to marks.
+    Marks,
 }
 
 /// A packet each millisecond, one after the other, but for its fault.
@@ -82,9 +85,11 @@ impl Broken {
             }
             Fault::Hurries => self.hold(2, packet),
             Fault::TurnsBackTime => self.hold(1, packet),
+            Fault::Marks => self.hold(3, packet.ecn(Ecn::Ce)),
             Fault::Swaps => {
                 let (_, envelope) = packet.payload;
-                let stray = Checks::new(&LinkSpec::default()).fates().enter();
+                let other = Checks::new(&LinkSpec::default());
+                let stray = other.fates().enter(packet.ecn);
                 self.hold(3, Packet::new(size, (stray, envelope)));
             }
         }
@@ -150,6 +155,7 @@ fn every_broken_promise_is_found() {
         (Fault::Hurries, "after the last one at"),
         (Fault::TurnsBackTime, "came out late"),
         (Fault::Swaps, "of another link"),
+        (Fault::Marks, "came out as Ce"),
     ] {
         let found = run(fault, link).expect_err("a broken promise");
         assert!(found.contains(promise), "{fault:?}: {found}");
