@@ -15,11 +15,16 @@ use units::{Bandwidth, Bytes};
 /// # Panics
 /// When `text` names none.
 pub fn choose(text: &str) -> ControllerChoice {
+    registry()
+        .choose(text)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The standard registry and `fixed`.
+pub fn registry() -> Registry {
     let mut registry = Registry::standard();
     registry.register(SPEC);
     registry
-        .choose(text)
-        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 const SPEC: ControllerSpec = ControllerSpec {

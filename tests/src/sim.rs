@@ -6,6 +6,25 @@
 //!              └──────────────────────── return link ◀── acks ─────────────────────────────┘
 //! ```
 //!
+//! That is where a flow goes that says nothing else. A scenario may name any number of further
+//! links, and a flow the links of its data and those of its ACKs, so that flows share a part of
+//! their ways, cross several bottlenecks or meet each other's ACKs:
+//!
+//! ```
+//! # use core::time::Duration;
+//! # use e2e::sim::{Flow, Scenario};
+//! let bottleneck = "rate 10mbit delay 5ms queue 1bdp";
+//! let outcome = Scenario::new(bottleneck)
+//!     .link("second", bottleneck)
+//!     .return_link(bottleneck)
+//!     .flow(Flow::of("cubic").via(&[Scenario::LINK, "second"]))
+//!     .flow(Flow::of("cubic").via(&["second"]))
+//!     .flow(Flow::of("bbr3").reversed())
+//!     .run_for(Duration::from_secs(5));
+//! let second = outcome.link_named("second");
+//! assert!(second.arrived.packets > outcome.flow(1).packets_sent);
+//! ```
+//!
 //! Unlike a real QUIC stack it tells a controller everything: exact packet numbers, ranges of
 //! losses, losses that were none. Loss detection is RFC 9002's: a packet threshold of 3, a time
 //! threshold of 9/8 RTT, probe timeouts, persistent congestion. Nothing but the seed is random.
@@ -23,8 +42,8 @@
 //!
 //! An [`Outcome`] that is dropped by a failing test prints the scenario and its seed; the
 //! environment variable `PACELINE_SEED` overrides every seed. The event loop is
-//! [`link_sim::sim`], which watches the links while they run; after a run the books of both ends
-//! are compared.
+//! [`link_sim::sim`], which watches links and routes while they run; after a run the books of both
+//! ends are compared with them.
 
 mod app;
 mod check;

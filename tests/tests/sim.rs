@@ -85,9 +85,9 @@ fn a_full_queue_drops_and_everything_arrives_in_the_end() {
         .run_for(MS * 3_000);
     let flow = outcome.flow(0);
     assert_eq!(flow.delivered, Bytes::new(1_000_000));
-    assert_eq!(outcome.link.dropped.queue.packets, flow.packets_lost);
+    assert_eq!(outcome.link().dropped.queue.packets, flow.packets_lost);
     assert!(flow.packets_lost > 0 && flow.retransmitted == flow.lost);
-    assert!(outcome.link.queue_delay.max() <= MS * 31);
+    assert!(outcome.link().queue_delay.max() <= MS * 31);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn acks_are_delayed_and_held_as_asked() {
         let flow = Flow::of("paced").bytes(200_000).acks(acks);
         let outcome = scenario("delay 10ms").flow(flow).run_for(MS * 2_000);
         (
-            outcome.return_link.arrived.packets,
+            outcome.return_link().arrived.packets,
             outcome.flow(0).rtt.max(),
         )
     };
@@ -221,7 +221,7 @@ fn the_same_seed_gives_the_same_run_and_another_one_another() {
     };
     let (a, b, c) = (run(1), run(1), run(2));
     assert_eq!(a.flow(0).points, b.flow(0).points);
-    assert_eq!(a.link, b.link);
+    assert_eq!(a.links, b.links);
     // An overriding seed makes all three the same.
     assert!(a.seed() == c.seed() || a.flow(0).points != c.flow(0).points);
 }

@@ -1,4 +1,5 @@
 use super::app::Phase;
+use super::scenario::Scenario;
 use core::time::Duration;
 use link_sim::LinkSpec;
 use units::{Bandwidth, Bytes};
@@ -18,6 +19,8 @@ pub struct Flow {
     pub(crate) controller_changes: Vec<(Duration, String)>,
     pub(crate) acks: Acks,
     pub(crate) receive_window: Bytes,
+    pub(crate) via: Vec<String>,
+    pub(crate) back: Vec<String>,
     pub(crate) access: Option<LinkSpec>,
     pub(crate) is_ecn: bool,
 }
@@ -34,6 +37,8 @@ impl Flow {
             controller_changes: Vec::new(),
             acks: Acks::every(2),
             receive_window: Bytes::MAX,
+            via: vec![Scenario::LINK.to_owned()],
+            back: vec![Scenario::RETURN.to_owned()],
             access: None,
             is_ecn: false,
         }
@@ -118,7 +123,29 @@ impl Flow {
         self
     }
 
-    /// A link of the flow's own before the shared one.
+    /// The links that the data takes, by name and in order: [`Scenario::LINK`] alone unless said.
+    #[must_use]
+    pub fn via(mut self, links: &[&str]) -> Self {
+        self.via = names(links);
+        self
+    }
+
+    /// The links that the ACKs take, by name and in order: [`Scenario::RETURN`] alone unless said.
+    #[must_use]
+    pub fn back(mut self, links: &[&str]) -> Self {
+        self.back = names(links);
+        self
+    }
+
+    /// Data takes the way that the ACKs would, and the other way round: it meets the other flows'
+    /// ACKs there.
+    #[must_use]
+    pub fn reversed(mut self) -> Self {
+        core::mem::swap(&mut self.via, &mut self.back);
+        self
+    }
+
+    /// A link of the flow's own, before all others.
     ///
     /// # Panics
     /// When the description is wrong.
@@ -139,6 +166,29 @@ impl Flow {
         self.phases.push(phase);
         self
     }
+}
+
+impl core::fmt::Display for Flow {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self {
+            controller,
+            via,
+            back,
+            ..
+        } = self;
+        f.write_str(controller)?;
+        if let Some(access) = &self.access {
+            write!(f, " behind `{access}`")?;
+        }
+        if (via.join(" "), back.join(" ")) != (Scenario::LINK.into(), Scenario::RETURN.into()) {
+            write!(f, " via {} and back {}", via.join(", "), back.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+fn names(links: &[&str]) -> Vec<String> {
+    links.iter().copied().map(str::to_owned).collect()
 }
 
 /// When a receiver acknowledges, and what the way back does to its ACKs.

@@ -1,3 +1,4 @@
+use super::scenario::Scenario;
 use core::time::Duration;
 use link_sim::{Histogram, LinkStats};
 use units::{Bandwidth, Bytes, Timestamp};
@@ -10,10 +11,8 @@ use units::{Bandwidth, Bytes, Timestamp};
 pub struct Outcome {
     /// One for each flow, in the order of the scenario.
     pub flows: Vec<FlowOutcome>,
-    /// The shared link.
-    pub link: LinkStats,
-    /// The way back.
-    pub return_link: LinkStats,
+    /// What each link did, by its name, in the order of the scenario.
+    pub links: Vec<(String, LinkStats)>,
     /// When the run ended: when nothing was left to happen, or at its limit.
     pub ended_at: Timestamp,
     pub(super) label: Label,
@@ -26,6 +25,27 @@ impl Outcome {
     /// When the scenario has no such flow.
     pub fn flow(&self, index: usize) -> &FlowOutcome {
         &self.flows[index]
+    }
+
+    /// The link that data takes unless its flow says otherwise.
+    pub fn link(&self) -> &LinkStats {
+        self.link_named(Scenario::LINK)
+    }
+
+    /// The link that ACKs take unless their flow says otherwise.
+    pub fn return_link(&self) -> &LinkStats {
+        self.link_named(Scenario::RETURN)
+    }
+
+    /// The link of this name.
+    ///
+    /// # Panics
+    /// When the scenario has no such link.
+    pub fn link_named(&self, name: &str) -> &LinkStats {
+        let found = self.links.iter().find(|(known, _)| known == name);
+        &found
+            .unwrap_or_else(|| panic!("there is no link `{name}`"))
+            .1
     }
 
     /// The seed that was used.
@@ -51,6 +71,8 @@ pub struct FlowOutcome {
     pub packets_sent: u64,
     /// Packets that the receiver got.
     pub packets_received: u64,
+    /// Packets that the receiver got marked Congestion Experienced.
+    pub packets_marked: u64,
     /// Packets declared lost, whether they arrived later or not.
     pub packets_lost: u64,
     /// Packets declared lost that arrived after all.
@@ -140,7 +162,7 @@ pub struct Point {
     pub delivered: Bytes,
     /// Packets declared lost so far.
     pub packets_lost: u64,
-    /// Bytes that wait in the shared link's queue, of all flows.
+    /// Bytes that wait in the queues of the named links on the data's way, of all flows.
     pub queue: Bytes,
 }
 

@@ -62,6 +62,11 @@ impl Receiver {
         self.packets
     }
 
+    /// Packets received marked Congestion Experienced, duplicates included.
+    pub(crate) fn marked(&self) -> u64 {
+        self.ce_count
+    }
+
     /// When all `length` bytes were there; `None` if they are not.
     pub(crate) fn completed_at(&self, length: Option<u64>) -> Option<Timestamp> {
         (length == Some(self.received)).then_some(self.received_at)

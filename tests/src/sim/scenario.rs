@@ -2,16 +2,19 @@ use super::flow::Flow;
 use super::outcome::{Label, Outcome};
 use super::world::World;
 use cc_core::Registry;
-use core::fmt::Write as _;
 use core::time::Duration;
 use link_sim::LinkSpec;
 
-/// Flows over one shared link, and what happens to that link.
+/// Flows over links that they share, and what happens to those links.
+///
+/// Data goes over the link called [`LINK`](Self::LINK) and ACKs come back over
+/// [`RETURN`](Self::RETURN), unless a flow names other ways. The base RTT of a queue in `bdp` is
+/// that of the longest path of a flow across its link.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    pub(crate) link: LinkSpec,
-    pub(crate) return_link: LinkSpec,
-    pub(crate) link_changes: Vec<(Duration, LinkSpec)>,
+    /// Each name once; [`LINK`](Self::LINK) and [`RETURN`](Self::RETURN) come first.
+    pub(crate) links: Vec<(String, LinkSpec)>,
+    pub(crate) link_changes: Vec<(Duration, String, LinkSpec)>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) registry: Registry,
     pub(crate) sample_every: Duration,
@@ -19,15 +22,23 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Name of the link that data takes unless its flow says otherwise.
+    pub const LINK: &str = "link";
+    /// Name of the link that ACKs take unless their flow says otherwise.
+    pub const RETURN: &str = "return";
+
     /// A shared link for the data of all flows; ACKs come back at once unless
     /// [`return_link`](Self::return_link) says otherwise.
     ///
     /// # Panics
     /// As every method with a link: when the description is wrong.
     pub fn new(link: &str) -> Self {
+        let named = |name: &str, spec| (name.to_owned(), spec);
         Self {
-            link: parse(link),
-            return_link: LinkSpec::default(),
+            links: vec![
+                named(Self::LINK, parse(link)),
+                named(Self::RETURN, LinkSpec::default()),
+            ],
             link_changes: Vec::new(),
             flows: Vec::new(),
             registry: Registry::standard(),
@@ -36,10 +47,27 @@ impl Scenario {
         }
     }
 
-    /// The link that all ACKs share.
+    /// The link that ACKs share.
     #[must_use]
     pub fn return_link(mut self, link: &str) -> Self {
-        self.return_link = parse(link);
+        let [_, (_, spec), ..] = &mut *self.links else {
+            unreachable!("a scenario begins with two links")
+        };
+        *spec = parse(link);
+        self
+    }
+
+    /// Another link, for the ways of flows: [`Flow::via`] and [`Flow::back`].
+    ///
+    /// # Panics
+    /// When there is a link of this name.
+    #[must_use]
+    pub fn link(mut self, name: &str, link: &str) -> Self {
+        assert!(
+            self.links.iter().all(|(known, _)| known != name),
+            "there is a link `{name}` already"
+        );
+        self.links.push((name.to_owned(), parse(link)));
         self
     }
 
@@ -50,10 +78,16 @@ impl Scenario {
         self
     }
 
-    /// At `at` the shared link becomes another one; what is inside stays.
+    /// At `at` the link that data takes becomes another one; what is inside stays.
     #[must_use]
-    pub fn change_link(mut self, at: Duration, link: &str) -> Self {
-        self.link_changes.push((at, parse(link)));
+    pub fn change_link(self, at: Duration, link: &str) -> Self {
+        self.change(at, Self::LINK, link)
+    }
+
+    /// At `at` the link called `name` becomes another one; what is inside stays.
+    #[must_use]
+    pub fn change(mut self, at: Duration, name: &str, link: &str) -> Self {
+        self.link_changes.push((at, name.to_owned(), parse(link)));
         self
     }
 
@@ -81,8 +115,8 @@ impl Scenario {
     /// Runs until nothing is left to happen, but not longer than `limit`.
     ///
     /// # Panics
-    /// When a controller's name or parameter is wrong, when the books do not balance, and when
-    /// `PACELINE_SEED` is not a number.
+    /// When a controller's name or parameter is wrong, when a way names no link or one that there
+    /// is not, when the books do not balance, and when `PACELINE_SEED` is not a number.
     pub fn run_for(&self, limit: Duration) -> Outcome {
         let seed = seed_from_environment().unwrap_or(self.seed);
         let label = Label {
@@ -97,19 +131,17 @@ impl Scenario {
 
 impl core::fmt::Display for Scenario {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(
-            f,
-            "link `{}`, return link `{}`",
-            self.link, self.return_link
-        )?;
-        for (at, link) in &self.link_changes {
-            write!(f, ", from {at:?} `{link}`")?;
+        for (name, link) in &self.links {
+            write!(f, "{name} `{link}`, ")?;
         }
-        let mut flows = String::new();
+        for (at, name, link) in &self.link_changes {
+            write!(f, "from {at:?} {name} `{link}`, ")?;
+        }
+        f.write_str("flows")?;
         for flow in &self.flows {
-            write!(flows, " {}", flow.controller)?;
+            write!(f, " {flow}")?;
         }
-        write!(f, ", flows{flows}")
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! A scenario as nodes and links of the simulator.
 
 use super::check::assert_books_balance;
+use super::flow::Flow;
 use super::outcome::{FlowOutcome, Label, Outcome, Point};
 use super::path::Content;
 use super::receiver::Receiver;
@@ -8,7 +9,7 @@ use super::scenario::Scenario;
 use super::sender::Sender;
 use core::time::Duration;
 use link_sim::sim::{LinkId, Node, NodeId, Simulator, Transmit};
-use link_sim::{LinkSpec, LinkStats, Packet};
+use link_sim::{LinkSpec, Packet};
 use std::collections::VecDeque;
 use units::{Bytes, Timestamp};
 
@@ -16,20 +17,27 @@ use units::{Bytes, Timestamp};
 #[derive(Debug)]
 pub(crate) struct World {
     sim: Simulator<End>,
-    base_rtt: Duration,
-    link: LinkId,
-    return_link: LinkId,
-    link_changes: VecDeque<(Timestamp, LinkSpec)>,
+    links: Vec<NamedLink>,
+    link_changes: VecDeque<(Timestamp, usize, LinkSpec)>,
     flows: Vec<FlowEnds>,
     sample_every: Duration,
 }
 
-/// The nodes of a flow, the link that is its own, and its series.
+/// A link that flows share.
+#[derive(Debug)]
+struct NamedLink {
+    name: String,
+    id: LinkId,
+    base_rtt: Duration,
+}
+
+/// The nodes of a flow, the links of its data, and its series.
 #[derive(Debug)]
 struct FlowEnds {
     sender: NodeId,
     receiver: NodeId,
     access: Option<LinkId>,
+    via: Vec<LinkId>,
     points: Vec<Point>,
 }
 
@@ -42,41 +50,62 @@ enum End {
 
 impl World {
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Self {
-        let base_rtt = base_rtt(scenario);
         let mut sim = Simulator::new(seed);
-        let link = sim.add_link(&scenario.link, base_rtt);
-        let return_link = sim.add_link(&scenario.return_link, base_rtt);
-        let mut flows = Vec::new();
-        for (index, plan) in scenario.flows.iter().enumerate() {
-            let receiver = sim.add_node(End::Receiver(Box::new(Receiver::new(plan.acks))));
-            let sender = Sender::new(index, plan, receiver, &scenario.registry, seed);
-            let sender = sim.add_node(End::Sender(Box::new(sender)));
-            let access = plan.access.as_ref();
-            let access = access.map(|spec| sim.add_link(spec, base_rtt));
-            let way: Vec<LinkId> = access.into_iter().chain([link]).collect();
-            sim.add_route(sender, receiver, &way);
-            sim.add_route(receiver, sender, &[return_link]);
-            flows.push(FlowEnds {
-                sender,
-                receiver,
-                access,
-                points: Vec::new(),
-            });
-        }
-        let mut link_changes = scenario.link_changes.clone();
-        link_changes.sort_by_key(|(at, _)| *at);
-        let link_changes = link_changes.into_iter();
-        Self {
+        let links = scenario.links.iter().map(|(name, spec)| {
+            let base_rtt = base_rtt(scenario, name, spec);
+            let id = sim.add_link(spec, base_rtt);
+            let name = name.clone();
+            NamedLink { name, id, base_rtt }
+        });
+        let mut world = Self {
+            links: links.collect(),
             sim,
-            base_rtt,
-            link,
-            return_link,
-            link_changes: link_changes
-                .map(|(at, spec)| (Timestamp::ZERO + at, spec))
-                .collect(),
-            flows,
+            link_changes: VecDeque::new(),
+            flows: Vec::new(),
             sample_every: scenario.sample_every,
+        };
+        let changes = scenario.link_changes.iter();
+        let changes = changes.map(|(at, name, spec)| {
+            let link = world.links.iter().position(|link| link.name == *name);
+            let link = link.unwrap_or_else(|| panic!("there is no link `{name}` to change"));
+            (Timestamp::ZERO + *at, link, spec.clone())
+        });
+        let mut changes: Vec<_> = changes.collect();
+        changes.sort_by_key(|(at, ..)| *at);
+        world.link_changes = changes.into();
+        for (index, plan) in scenario.flows.iter().enumerate() {
+            world.add_flow(index, plan, scenario, seed);
         }
+        world
+    }
+
+    fn add_flow(&mut self, index: usize, plan: &Flow, scenario: &Scenario, seed: u64) {
+        let receiver = End::Receiver(Box::new(Receiver::new(plan.acks)));
+        let receiver = self.sim.add_node(receiver);
+        let sender = Sender::new(index, plan, receiver, &scenario.registry, seed);
+        let sender = self.sim.add_node(End::Sender(Box::new(sender)));
+        let own_rtt = path_rtt(scenario, plan);
+        let access = plan.access.as_ref();
+        let access = access.map(|spec| self.sim.add_link(spec, own_rtt));
+        let via: Vec<LinkId> = plan.via.iter().map(|name| self.named(name)).collect();
+        let back: Vec<LinkId> = plan.back.iter().map(|name| self.named(name)).collect();
+        let way: Vec<LinkId> = access.into_iter().chain(via.iter().copied()).collect();
+        self.sim.add_route(sender, receiver, &way);
+        self.sim.add_route(receiver, sender, &back);
+        self.flows.push(FlowEnds {
+            sender,
+            receiver,
+            access,
+            via,
+            points: Vec::new(),
+        });
+    }
+
+    fn named(&self, name: &str) -> LinkId {
+        let found = self.links.iter().find(|link| link.name == name);
+        found
+            .unwrap_or_else(|| panic!("there is no link `{name}`"))
+            .id
     }
 
     /// Lets everything happen that happens within `limit`.
@@ -96,26 +125,35 @@ impl World {
 
     /// Closes the books.
     pub(crate) fn finish(self, label: Label) -> Outcome {
-        let outcomes: Vec<FlowOutcome> = self.flows.iter().map(|f| self.outcome(f)).collect();
-        let entered = self.flows.iter().map(|flow| self.packets_given(flow)).sum();
-        let link = self.sim.link_stats(self.link).clone();
-        assert_books_balance(&outcomes, entered, &link);
+        let flows: Vec<FlowOutcome> = self.flows.iter().map(|f| self.outcome(f)).collect();
+        for (index, (ends, outcome)) in self.flows.iter().zip(&flows).enumerate() {
+            let route = self.sim.route_stats(ends.sender, ends.receiver);
+            assert_books_balance(index, outcome, route);
+        }
+        let links = self.links.iter();
+        let links = links.map(|link| (link.name.clone(), self.sim.link_stats(link.id).clone()));
         Outcome {
-            flows: outcomes,
-            link,
-            return_link: self.sim.link_stats(self.return_link).clone(),
+            flows,
+            links: links.collect(),
             ended_at: self.sim.now(),
             label,
         }
     }
 
-    /// Runs up to `time`, changing the link where that is due. The clock then stands at the last
+    /// Runs up to `time`, changing links where that is due. The clock then stands at the last
     /// event, or at `time` where something is still to come.
     fn run_until(&mut self, time: Timestamp) {
-        while let Some((at, spec)) = self.link_changes.front().filter(|(at, _)| *at <= time) {
-            self.sim.run_until(*at);
-            self.sim.reconfigure(self.link, spec, self.base_rtt);
-            self.link_changes.pop_front();
+        while self
+            .link_changes
+            .front()
+            .is_some_and(|(at, ..)| *at <= time)
+        {
+            let Some((at, link, spec)) = self.link_changes.pop_front() else {
+                break;
+            };
+            self.sim.run_until(at);
+            let NamedLink { id, base_rtt, .. } = self.links[link];
+            self.sim.reconfigure(id, &spec, base_rtt);
         }
         self.sim.run_while(time, |_| true);
         if !self.is_over() {
@@ -129,25 +167,16 @@ impl World {
         let mut flows = self.flows.iter();
         let is_quiet = flows.all(|flow| !waits(flow.sender) && !waits(flow.receiver));
         let access = self.flows.iter().filter_map(|flow| flow.access);
-        let mut links = access.chain([self.link, self.return_link]);
+        let mut links = access.chain(self.links.iter().map(|link| link.id));
         is_quiet && links.all(|link| self.sim.link_stats(link).held.packets == 0)
     }
 
     fn sample(&mut self, at: Timestamp) {
-        let queue = self.sim.queue(self.link).bytes;
         for flow in &mut self.flows {
+            let queues = flow.via.iter().map(|link| self.sim.queue(*link).bytes);
             let (sender, receiver) = ends(&self.sim, flow);
-            flow.points.push(point(at, sender, receiver, queue));
+            flow.points.push(point(at, sender, receiver, queues.sum()));
         }
-    }
-
-    /// Packets that a flow gave to the shared link.
-    fn packets_given(&self, flow: &FlowEnds) -> u64 {
-        let access = flow.access.map(|link| self.sim.link_stats(link));
-        access.map_or_else(
-            || ends(&self.sim, flow).0.counts().sent,
-            |stats: &LinkStats| stats.delivered.packets,
-        )
     }
 
     fn outcome(&self, flow: &FlowEnds) -> FlowOutcome {
@@ -160,6 +189,7 @@ impl World {
             completed_at,
             packets_sent: counts.sent,
             packets_received: receiver.packets(),
+            packets_marked: receiver.marked(),
             packets_lost: counts.lost,
             packets_spuriously_lost: counts.spurious,
             sent: counts.sent_bytes,
@@ -233,13 +263,26 @@ fn point(at: Timestamp, sender: &Sender, receiver: &Receiver, queue: Bytes) -> P
     }
 }
 
-/// Of the longest path: the shared links and the slowest access link.
-fn base_rtt(scenario: &Scenario) -> Duration {
-    let shared = scenario.link.base_rtt(&scenario.return_link);
-    let shared = shared.unwrap_or_else(|error| panic!("{error}"));
-    let own = scenario
-        .flows
-        .iter()
-        .filter_map(|flow| flow.access.as_ref());
-    shared + own.map(LinkSpec::delay).max().unwrap_or_default()
+/// The RTT of an empty path, of the longest of those that cross the link.
+fn base_rtt(scenario: &Scenario, name: &String, spec: &LinkSpec) -> Duration {
+    let crossing = scenario.flows.iter();
+    let crossing = crossing.filter(|flow| flow.via.contains(name) || flow.back.contains(name));
+    let longest = crossing.map(|flow| path_rtt(scenario, flow)).max();
+    match longest.filter(|rtt| !rtt.is_zero()) {
+        Some(rtt) => rtt,
+        None => spec
+            .base_rtt(&LinkSpec::default())
+            .unwrap_or_else(|error| panic!("{error}")),
+    }
+}
+
+/// The delays of all links that a flow's data and ACKs take.
+fn path_rtt(scenario: &Scenario, flow: &Flow) -> Duration {
+    let named = flow.via.iter().chain(&flow.back);
+    let specs = named.filter_map(|name| {
+        let mut links = scenario.links.iter();
+        links.find(|(known, _)| known == name)
+    });
+    let shared: Duration = specs.map(|(_, spec)| spec.delay()).sum();
+    shared + flow.access.as_ref().map_or(Duration::ZERO, LinkSpec::delay)
 }
