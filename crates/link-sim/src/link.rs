@@ -29,7 +29,7 @@ use delay::DelayStage;
 use line::Line;
 use loss::LossStage;
 use policer::PolicerStage;
-use queue::{Capacity, Log, Queue, Waiting};
+use queue::{Capacity, Log, Queue, Setup, Waiting};
 use radio::RadioStage;
 use reorder::ReorderStage;
 use schedule::Schedule;
@@ -97,8 +97,7 @@ impl<T: Clone> Link<T> {
             corrupt: Chance::new(clauses.corrupt, seed, label::CORRUPT),
             policer: PolicerStage::new(clauses.policer),
             limit: limit_of(clauses),
-            queue: queue_of(clauses, base_rtt)
-                .map(|(aqm, capacity)| Queue::new(aqm, capacity, seed)),
+            queue: queue_of(clauses, base_rtt).map(|setup| Queue::new(setup, seed)),
             server: Server::new(clauses.service.as_ref()),
             next_start: None,
             radio: RadioStage::new(clauses.radio, seed),
@@ -204,15 +203,15 @@ impl<T: Clone> Link<T> {
         self.radio.set(now, clauses.radio);
         self.server.set(now, clauses.service.as_ref());
         match (&mut self.queue, queue_of(clauses, self.base_rtt)) {
-            (Some(queue), Some(wanted)) => {
-                queue.set(now, wanted, self.seed, &mut self.log);
+            (Some(queue), Some(setup)) => {
+                queue.set(now, setup, self.seed, &mut self.log);
                 self.settle();
                 self.plan_start(now);
             }
-            (None, Some((aqm, capacity))) => {
+            (None, Some(setup)) => {
                 // Until now the transmitter's clock ran behind the delay.
                 self.server.reset(now);
-                self.queue = Some(Queue::new(aqm, capacity, self.seed));
+                self.queue = Some(Queue::new(setup, self.seed));
             }
             (Some(_), None) => self.empty_queue(now),
             (None, None) => {}
@@ -419,7 +418,7 @@ fn limit_of(clauses: &Clauses) -> u64 {
 }
 
 /// The queue before the bottleneck, if there is one.
-fn queue_of(clauses: &Clauses, base_rtt: Duration) -> Option<(Aqm, Capacity)> {
+fn queue_of(clauses: &Clauses, base_rtt: Duration) -> Option<Setup> {
     let rate = clauses.rate().filter(|_| clauses.has_bottleneck())?;
     let aqm = clauses.aqm.unwrap_or(Aqm::DropTail);
     let capacity = match clauses.queue {
@@ -430,7 +429,11 @@ fn queue_of(clauses: &Clauses, base_rtt: Duration) -> Option<(Aqm, Capacity)> {
             Capacity::Bytes(Bytes::max(rate * base_rtt * multiple, FULL_FRAME))
         }
     };
-    Some((aqm, capacity))
+    Some(Setup {
+        aqm,
+        capacity,
+        rate,
+    })
 }
 
 /// Each stage draws from its own stream, so that a draw more in one moves nothing in another.

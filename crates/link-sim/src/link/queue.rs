@@ -5,6 +5,9 @@ mod drop_head;
 mod drop_tail;
 mod fifo;
 
+#[cfg(test)]
+mod tests;
+
 use crate::spec::Aqm;
 use crate::stats::Count;
 use crate::{Ecn, Packet};
@@ -12,7 +15,7 @@ use codel::Codel;
 use drop_head::DropHead;
 use drop_tail::DropTail;
 use fifo::Fifo;
-use units::{Bytes, Timestamp};
+use units::{Bandwidth, Bytes, Timestamp};
 
 /// A queueing discipline: which packet is sent next, and which is dropped or marked.
 ///
@@ -31,8 +34,20 @@ pub(super) trait Discipline<T> {
     /// Holds so much from now on; what waits already stays.
     fn set_capacity(&mut self, capacity: Capacity);
 
+    /// The link sends at this rate from now on. Nothing to most disciplines.
+    fn set_rate(&mut self, _: Bandwidth) {}
+
     /// The next packet without any dropping, for another discipline that takes over.
     fn take(&mut self) -> Option<Waiting<T>>;
+}
+
+/// What a queue is asked to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Setup {
+    pub(super) aqm: Aqm,
+    pub(super) capacity: Capacity,
+    /// The mean rate at which it is served.
+    pub(super) rate: Bandwidth,
 }
 
 /// What a queue holds at most.
@@ -109,8 +124,9 @@ enum AnyDiscipline<T> {
 
 impl<T> Queue<T> {
     /// Disciplines that draw random numbers draw them from `seed`.
-    pub(super) fn new(aqm: Aqm, capacity: Capacity, seed: u64) -> Self {
+    pub(super) fn new(setup: Setup, seed: u64) -> Self {
         let _ = seed;
+        let Setup { aqm, capacity, .. } = setup;
         let discipline = match aqm {
             Aqm::DropTail => AnyDiscipline::DropTail(DropTail::new(capacity)),
             Aqm::DropHead => AnyDiscipline::DropHead(DropHead::new(capacity)),
@@ -119,18 +135,13 @@ impl<T> Queue<T> {
         Self { aqm, discipline }
     }
 
-    /// Becomes another discipline, if `aqm` is one; what waits is put into it.
-    pub(super) fn set(
-        &mut self,
-        now: Timestamp,
-        (aqm, capacity): (Aqm, Capacity),
-        seed: u64,
-        log: &mut Log,
-    ) {
-        if aqm == self.aqm {
-            return self.get_mut().set_capacity(capacity);
+    /// Becomes another discipline, if `setup` names one; what waits is put into it.
+    pub(super) fn set(&mut self, now: Timestamp, setup: Setup, seed: u64, log: &mut Log) {
+        if setup.aqm == self.aqm {
+            self.get_mut().set_capacity(setup.capacity);
+            return self.get_mut().set_rate(setup.rate);
         }
-        let mut old = core::mem::replace(self, Self::new(aqm, capacity, seed));
+        let mut old = core::mem::replace(self, Self::new(setup, seed));
         while let Some(Waiting { packet, .. }) = old.take() {
             self.get_mut().enqueue(now, packet, log);
         }

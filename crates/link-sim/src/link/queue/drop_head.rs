@@ -4,7 +4,8 @@ use crate::stats::Count;
 use units::Timestamp;
 
 /// First in, first out; what comes to a full queue pushes out the oldest (tc's
-/// `pfifo_head_drop`), so that the sender hears of it a queue's delay earlier.
+/// `pfifo_head_drop`), so that the sender hears of it a queue's delay earlier. What would not fit
+/// into an empty queue pushes out nothing.
 #[derive(Debug)]
 pub(super) struct DropHead<T> {
     fifo: Fifo<T>,
@@ -22,11 +23,13 @@ impl<T> DropHead<T> {
 
 impl<T> Discipline<T> for DropHead<T> {
     fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log) {
-        while !self.capacity.fits(self.backlog(), packet.size) {
-            match self.fifo.pop() {
-                Some(oldest) => log.overflow(&oldest.packet),
-                None => return log.overflow(&packet),
-            }
+        if !self.capacity.fits(Count::default(), packet.size) {
+            return log.overflow(&packet);
+        }
+        while !self.capacity.fits(self.backlog(), packet.size)
+            && let Some(oldest) = self.fifo.pop()
+        {
+            log.overflow(&oldest.packet);
         }
         self.fifo.push(now, packet);
     }
@@ -45,5 +48,36 @@ impl<T> Discipline<T> for DropHead<T> {
 
     fn take(&mut self) -> Option<Waiting<T>> {
         self.fifo.pop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::queue::tests::{numbers, offer};
+
+    #[test]
+    fn the_oldest_make_room_in_packets() {
+        let mut queue = DropHead::new(Capacity::Packets(3));
+        let log = offer(&mut queue, &[100; 5]);
+        assert_eq!(log.overflowed.packets, 2);
+        assert_eq!(numbers(&mut queue), [2, 3, 4]);
+    }
+
+    #[test]
+    fn as_many_of_the_oldest_make_room_as_a_large_packet_needs() {
+        let mut queue = DropHead::new(Capacity::Bytes(units::Bytes::new(1_000)));
+        let log = offer(&mut queue, &[400, 300, 300, 600]);
+        assert_eq!(log.overflowed.bytes.get(), 700);
+        assert_eq!(queue.backlog().bytes.get(), 900);
+        assert_eq!(numbers(&mut queue), [2, 3]);
+    }
+
+    #[test]
+    fn a_packet_larger_than_the_capacity_pushes_out_nothing() {
+        let mut queue = DropHead::new(Capacity::Bytes(units::Bytes::new(1_000)));
+        let log = offer(&mut queue, &[400, 1_001, 600]);
+        assert_eq!(log.overflowed.bytes.get(), 1_001);
+        assert_eq!(numbers(&mut queue), [0, 2]);
     }
 }

@@ -44,3 +44,34 @@ impl<T> Discipline<T> for DropTail<T> {
         self.fifo.pop()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::queue::tests::{numbers, offer};
+
+    #[test]
+    fn the_newest_is_dropped_in_packets() {
+        let mut queue = DropTail::new(Capacity::Packets(3));
+        let log = offer(&mut queue, &[100; 5]);
+        assert_eq!(log.overflowed.packets, 2);
+        assert_eq!(numbers(&mut queue), [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_dropped_in_bytes_and_a_smaller_one_still_taken() {
+        let mut queue = DropTail::new(Capacity::Bytes(units::Bytes::new(1_000)));
+        let log = offer(&mut queue, &[400, 1_001, 601, 600, 1]);
+        assert_eq!(log.overflowed.bytes.get(), 1_001 + 601 + 1);
+        assert_eq!(numbers(&mut queue), [0, 3]);
+    }
+
+    #[test]
+    fn a_smaller_capacity_keeps_what_waits() {
+        let mut queue = DropTail::new(Capacity::Packets(5));
+        offer(&mut queue, &[100; 5]);
+        queue.set_capacity(Capacity::Packets(2));
+        offer(&mut queue, &[100]);
+        assert_eq!(numbers(&mut queue), [0, 1, 2, 3, 4]);
+    }
+}
