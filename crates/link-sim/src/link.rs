@@ -421,11 +421,10 @@ fn limit_of(clauses: &Clauses) -> u64 {
 fn queue_of(clauses: &Clauses, base_rtt: Duration) -> Option<Setup> {
     let rate = clauses.rate().filter(|_| clauses.has_bottleneck())?;
     let aqm = clauses.aqm.unwrap_or(Aqm::DropTail);
-    let capacity = match clauses.queue {
-        None => Capacity::Packets(u64::from(aqm.default_limit())),
-        Some(QueueLimit::Packets(packets)) => Capacity::Packets(u64::from(packets)),
-        Some(QueueLimit::Bytes(bytes)) => Capacity::Bytes(bytes),
-        Some(QueueLimit::Bdp(multiple)) => {
+    let capacity = match clauses.queue.unwrap_or_else(|| aqm.default_limit(rate)) {
+        QueueLimit::Packets(packets) => Capacity::Packets(u64::from(packets)),
+        QueueLimit::Bytes(bytes) => Capacity::Bytes(bytes),
+        QueueLimit::Bdp(multiple) => {
             Capacity::Bytes(Bytes::max(rate * base_rtt * multiple, FULL_FRAME))
         }
     };

@@ -97,14 +97,13 @@ impl Log {
         self.early += packet.size;
     }
 
-    /// Marks a packet instead, if it can be marked.
+    /// Marks a packet instead, if it can be marked. One that is marked already counts once.
     pub(super) fn try_mark<T>(&mut self, packet: &mut Packet<T>) -> bool {
-        let can = packet.ecn != Ecn::NotEct;
-        if can {
+        if matches!(packet.ecn, Ecn::Ect0 | Ecn::Ect1) {
             packet.ecn = Ecn::Ce;
             self.marked += packet.size;
         }
-        can
+        packet.ecn == Ecn::Ce
     }
 }
 

@@ -2,10 +2,11 @@
 
 mod codel;
 
-use super::SpecError;
 use super::words::{Word, Words};
+use super::{QueueLimit, SpecError};
 pub(crate) use codel::Codel;
 use core::fmt;
+use units::Bandwidth;
 
 /// What a queue does about its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +37,12 @@ impl Aqm {
         }
     }
 
-    /// Packets that it holds when no `queue` says how many.
-    pub(crate) const fn default_limit(&self) -> u32 {
-        match self {
-            // Linux: sch_fifo takes the device's txqueuelen, sch_codel its own number.
+    /// What it holds before a bottleneck of this rate when no `queue` says how much: as in Linux,
+    /// where sch_fifo takes the device's txqueuelen and the others have numbers of their own.
+    pub(crate) fn default_limit(&self, _rate: Bandwidth) -> QueueLimit {
+        QueueLimit::Packets(match self {
             Self::DropTail | Self::DropHead | Self::Codel(_) => 1_000,
-        }
+        })
     }
 
     /// Whether packets of one flow may overtake those of another.
