@@ -24,6 +24,18 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Counts what `other` has counted as well.
+    pub fn merge(&mut self, other: &Self) {
+        if other.counts.len() > self.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self.total += other.total;
+        self.max = self.max.max(other.max);
+    }
+
     /// How many values were recorded.
     pub fn count(&self) -> u64 {
         self.total
@@ -125,6 +137,18 @@ mod tests {
             Histogram::default().quantile(Gain::percent(99)),
             Duration::ZERO
         );
+    }
+
+    #[test]
+    fn merged_histograms_hold_the_values_of_both() {
+        let (mut both, mut low, mut high) = <(Histogram, Histogram, Histogram)>::default();
+        for n in 1..=1_000 {
+            let value = Duration::from_micros(n);
+            both.record(value);
+            if n <= 300 { &mut low } else { &mut high }.record(value);
+        }
+        low.merge(&high);
+        assert_eq!(low, both);
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub mod relay;
 pub mod sim;
 mod spec;
 mod stats;
+#[cfg(all(feature = "relay", target_os = "linux"))]
+pub mod tun;
 
 pub use histogram::Histogram;
 pub use link::{Delivery, Link};

@@ -9,3 +9,19 @@ pub(crate) use clock::Clock;
 pub use lateness::Lateness;
 pub(crate) use sleep::{poll_for, sleep_precisely};
 pub(crate) use worker::Worker;
+
+/// Waits for what happens on another thread.
+#[cfg(test)]
+pub(crate) fn wait_until(mut happened: impl FnMut() -> bool) {
+    let millisecond = rustix::event::Timespec {
+        tv_sec: 0,
+        tv_nsec: 1_000_000,
+    };
+    for _ in 0..10_000 {
+        if happened() {
+            return;
+        }
+        rustix::event::poll(&mut [], Some(&millisecond)).unwrap();
+    }
+    panic!("it did not happen");
+}

@@ -20,6 +20,13 @@ impl Lateness {
         }
     }
 
+    /// Adds what another account has.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.all.merge(&other.all);
+        self.late += other.late;
+    }
+
     /// That of every packet, in time or not.
     pub fn all(&self) -> &Histogram {
         &self.all

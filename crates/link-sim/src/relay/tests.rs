@@ -1,4 +1,5 @@
 use super::*;
+use crate::realtime::wait_until;
 use core::time::Duration;
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
@@ -30,21 +31,6 @@ fn receive(socket: &UdpSocket) -> (Vec<u8>, SocketAddr) {
     let (length, from) = socket.recv_from(&mut buffer).unwrap();
     buffer.truncate(length);
     (buffer, from)
-}
-
-/// Waits for what happens on another thread.
-fn wait_until(mut happened: impl FnMut() -> bool) {
-    let millisecond = rustix::event::Timespec {
-        tv_sec: 0,
-        tv_nsec: 1_000_000,
-    };
-    for _ in 0..10_000 {
-        if happened() {
-            return;
-        }
-        rustix::event::poll(&mut [], Some(&millisecond)).unwrap();
-    }
-    panic!("it did not happen");
 }
 
 /// Different lengths, the empty one included, and different contents.
