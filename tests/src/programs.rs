@@ -2,6 +2,7 @@
 //!
 //! Every wait has an end, and every process that a test has started ends with the test.
 
+use rustix::process::Signal;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -79,11 +80,23 @@ impl Running {
     /// # Panics
     /// When the program has ended already.
     pub fn interrupt(&self) {
+        self.signal(Signal::INT);
+    }
+
+    /// Asks it to end, as a supervisor does.
+    ///
+    /// # Panics
+    /// When it has ended already.
+    pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    fn signal(&self, signal: Signal) {
         let id = i32::try_from(self.child.id())
             .ok()
             .and_then(rustix::process::Pid::from_raw);
         let id = id.expect("a process has a positive number");
-        rustix::process::kill_process(id, rustix::process::Signal::INT)
+        rustix::process::kill_process(id, signal)
             .unwrap_or_else(|error| panic!("{}: {error}", self.name));
     }
 
@@ -218,7 +231,10 @@ impl Lines {
 }
 
 /// The program's file, built from the present sources by the first test that asks.
-fn program(name: &str) -> PathBuf {
+///
+/// # Panics
+/// When it cannot be built.
+pub fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     BUILT.get_or_init(build);
     let file = profile_folder().join(name);

@@ -1,8 +1,10 @@
 //! `link-relay`: UDP in, an emulated link, UDP out.
 
 mod figures;
+#[cfg_attr(not(target_os = "linux"), path = "tun/elsewhere.rs")]
+mod tun;
 
-use clap::Parser;
+use clap::{Args, Parser, Subcommand};
 use core::fmt::Display;
 use core::time::Duration;
 use figures::Figures;
@@ -22,6 +24,21 @@ use tokio::time::MissedTickBehavior;
 /// prints what it did.
 #[derive(Debug, Parser)]
 #[command(name = "link-relay", version)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+struct CommandLine {
+    #[command(flatten)]
+    relay: Option<Arguments>,
+    #[command(subcommand)]
+    other: Option<Other>,
+}
+
+/// What is not a relay between sockets.
+#[derive(Debug, Subcommand)]
+enum Other {
+    Tun(tun::Arguments),
+}
+
+#[derive(Debug, Args)]
 struct Arguments {
     /// Address and port that clients send to
     #[arg(long, value_name = "ADDR")]
@@ -47,9 +64,14 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+    let command_line = CommandLine::parse();
+    let result = match (&command_line.other, &command_line.relay) {
+        (Some(Other::Tun(arguments)), _) => tun::run(arguments),
+        (None, Some(arguments)) => run(arguments).map(|()| 0),
+        (None, None) => unreachable!("clap asks for --listen and --to"),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
         Err(Failure { message, code }) => {
             // When even standard error is closed, the exit code is all there is.
             let _ = writeln!(io::stderr(), "link-relay: {message}");

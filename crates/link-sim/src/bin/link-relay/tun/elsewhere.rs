@@ -1,0 +1,16 @@
+//! Where there are no network namespaces.
+
+use crate::Failure;
+use std::ffi::OsString;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    any: Vec<OsString>,
+}
+
+pub(super) fn run(_: &Arguments) -> Result<u8, Failure> {
+    Err(Failure::run(
+        "`link-relay tun` needs the network namespaces and TUN devices of Linux",
+    ))
+}
