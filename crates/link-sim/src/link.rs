@@ -444,6 +444,7 @@ mod label {
     pub(super) const CORRUPT: u64 = 5;
     pub(super) const RADIO: u64 = 6;
     pub(super) const SLOT: u64 = 7;
+    pub(super) const QUEUE: u64 = 8;
 }
 
 /// tc's default for netem's `limit`.

@@ -4,10 +4,12 @@ mod codel;
 mod drop_head;
 mod drop_tail;
 mod fifo;
+mod red;
 
 #[cfg(test)]
 mod tests;
 
+use super::label;
 use crate::spec::Aqm;
 use crate::stats::Count;
 use crate::{Ecn, Packet};
@@ -15,7 +17,8 @@ use codel::Codel;
 use drop_head::DropHead;
 use drop_tail::DropTail;
 use fifo::Fifo;
-use units::{Bandwidth, Bytes, Timestamp};
+use red::Red;
+use units::{Bandwidth, Bytes, Rng, Timestamp};
 
 /// A queueing discipline: which packet is sent next, and which is dropped or marked.
 ///
@@ -119,17 +122,23 @@ enum AnyDiscipline<T> {
     DropTail(DropTail<T>),
     DropHead(DropHead<T>),
     Codel(Codel<T>),
+    Red(Red<T>),
 }
 
 impl<T> Queue<T> {
     /// Disciplines that draw random numbers draw them from `seed`.
     pub(super) fn new(setup: Setup, seed: u64) -> Self {
-        let _ = seed;
-        let Setup { aqm, capacity, .. } = setup;
+        let Setup {
+            aqm,
+            capacity,
+            rate,
+        } = setup;
+        let rng = Rng::derive(seed, label::QUEUE);
         let discipline = match aqm {
             Aqm::DropTail => AnyDiscipline::DropTail(DropTail::new(capacity)),
             Aqm::DropHead => AnyDiscipline::DropHead(DropHead::new(capacity)),
             Aqm::Codel(parameters) => AnyDiscipline::Codel(Codel::new(parameters, capacity)),
+            Aqm::Red(parameters) => AnyDiscipline::Red(Red::new(parameters, capacity, rate, rng)),
         };
         Self { aqm, discipline }
     }
@@ -163,6 +172,7 @@ impl<T> Queue<T> {
             AnyDiscipline::DropTail(queue) => queue.backlog(),
             AnyDiscipline::DropHead(queue) => queue.backlog(),
             AnyDiscipline::Codel(queue) => queue.backlog(),
+            AnyDiscipline::Red(queue) => queue.backlog(),
         }
     }
 
@@ -171,6 +181,7 @@ impl<T> Queue<T> {
             AnyDiscipline::DropTail(queue) => queue,
             AnyDiscipline::DropHead(queue) => queue,
             AnyDiscipline::Codel(queue) => queue,
+            AnyDiscipline::Red(queue) => queue,
         }
     }
 }

@@ -1,11 +1,13 @@
 //! `aqm NAME [PARAMETERS]`: the discipline of the queue before the bottleneck.
 
 mod codel;
+pub(crate) mod red;
 
 use super::words::{Word, Words};
 use super::{QueueLimit, SpecError};
 pub(crate) use codel::Codel;
 use core::fmt;
+pub(crate) use red::Red;
 use units::Bandwidth;
 
 /// What a queue does about its length.
@@ -16,6 +18,7 @@ pub(crate) enum Aqm {
     /// Nothing, but what does not fit pushes out the oldest.
     DropHead,
     Codel(Codel),
+    Red(Red),
 }
 
 impl Aqm {
@@ -25,6 +28,7 @@ impl Aqm {
             "droptail" => Ok(Self::DropTail),
             "drophead" => Ok(Self::DropHead),
             "codel" => Codel::read(words).map(Self::Codel),
+            "red" => Red::read(words).map(Self::Red),
             _ => Err(unknown(words, word)),
         }
     }
@@ -34,6 +38,7 @@ impl Aqm {
             Self::DropTail => "droptail",
             Self::DropHead => "drophead",
             Self::Codel(_) => "codel",
+            Self::Red(_) => "red",
         }
     }
 
@@ -41,14 +46,14 @@ impl Aqm {
     /// where sch_fifo takes the device's txqueuelen and the others have numbers of their own.
     pub(crate) fn default_limit(&self, _rate: Bandwidth) -> QueueLimit {
         QueueLimit::Packets(match self {
-            Self::DropTail | Self::DropHead | Self::Codel(_) => 1_000,
+            Self::DropTail | Self::DropHead | Self::Codel(_) | Self::Red(_) => 1_000,
         })
     }
 
     /// Whether packets of one flow may overtake those of another.
     pub(crate) const fn separates_flows(&self) -> bool {
         match self {
-            Self::DropTail | Self::DropHead | Self::Codel(_) => false,
+            Self::DropTail | Self::DropHead | Self::Codel(_) | Self::Red(_) => false,
         }
     }
 }
@@ -59,6 +64,7 @@ impl fmt::Display for Aqm {
         match self {
             Self::DropTail | Self::DropHead => Ok(()),
             Self::Codel(parameters) => parameters.fmt(f),
+            Self::Red(parameters) => parameters.fmt(f),
         }
     }
 }
@@ -71,4 +77,4 @@ fn unknown(words: &Words<'_>, word: Word<'_>) -> SpecError {
     words.error(word, problem)
 }
 
-const NAMES: [&str; 3] = ["droptail", "drophead", "codel"];
+const NAMES: [&str; 4] = ["droptail", "drophead", "codel", "red"];

@@ -1,4 +1,4 @@
-use super::aqm::Codel;
+use super::aqm::{Codel, Red};
 use super::*;
 use proptest::prelude::*;
 use units::{Bytes, Gain, duration};
@@ -160,6 +160,36 @@ fn clauses_that_need_another_say_so() {
 }
 
 #[test]
+fn red_wants_thresholds_that_have_a_meaning() {
+    assert_refused("rate 1mbit aqm red", "", 19, "`min` and a size in bytes");
+    assert_refused(
+        "rate 1mbit aqm red min 30kb max 20kb",
+        "20kb",
+        33,
+        "`max` is at least `min`",
+    );
+    assert_refused(
+        "rate 1mbit aqm red min 30000b burst 29",
+        "29",
+        37,
+        "`burst` is `min` ÷ `avpkt` or a few times that",
+    );
+    assert_refused(
+        "rate 1mbit aqm red min 500b",
+        "500b",
+        24,
+        "`min` is more than one `avpkt`",
+    );
+    assert_refused(
+        "rate 1mbit aqm red min 30kb probability 0%",
+        "0%",
+        41,
+        "above 0%",
+    );
+    assert_refused("delay 1ms harddrop", "harddrop", 11, "behind `aqm red`");
+}
+
+#[test]
 fn columns_count_characters() {
     assert_refused("delay 5ms ü 1%", "ü", 11, "expected delay");
     assert_eq!(error("delay\u{a0}x\n").word(), "x");
@@ -200,6 +230,9 @@ fn trailing_defaults_are_not_written() {
         "rate 10mbit queue 1bdp aqm drophead",
         "rate 10mbit aqm codel",
         "rate 10mbit aqm codel target 10ms interval 200ms ecn",
+        "rate 10mbit aqm red min 30000b",
+        "rate 10mbit aqm red min 30000b max 60000b probability 10% avpkt 1500b burst 40 ecn harddrop \
+         nodrop",
         "delay 5ms radio 2ms suspend 60ms every 15s",
         "delay 5ms at 5s..7s loss 100% at 10s rate 100kbit queue 10p",
         "at 1s delay 5ms",
@@ -350,6 +383,28 @@ fn queues() -> impl Strategy<Value = QueueLimit> {
     ]
 }
 
+fn reds() -> impl Strategy<Value = Red> {
+    let thresholds = (1..=1_000_u64, 1..=65_535_u64, 0..=1_u64 << 40);
+    let flags = [any::<bool>(), any::<bool>(), any::<bool>()];
+    (thresholds, 1..=1_000_000_u64, 0..3_000_u32, flags).prop_filter_map(
+        "a burst that has a weight",
+        |((packets, avpkt, more), millionths, burst, [ecn, harddrop, nodrop])| {
+            let min = Bytes::new(packets * avpkt);
+            let red = Red {
+                max: min + Bytes::new(more),
+                probability: Gain::from_millionths(millionths),
+                avpkt: Bytes::new(avpkt),
+                burst: packets as u32 + burst,
+                ecn,
+                harddrop,
+                nodrop,
+                ..Red::of(min)
+            };
+            red.weight_log().map(|_| red)
+        },
+    )
+}
+
 fn aqms() -> impl Strategy<Value = Aqm> {
     prop_oneof![
         Just(Aqm::DropTail),
@@ -359,6 +414,7 @@ fn aqms() -> impl Strategy<Value = Aqm> {
             interval,
             ecn
         })),
+        reds().prop_map(Aqm::Red),
     ]
 }
 

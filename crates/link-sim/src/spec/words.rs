@@ -165,7 +165,7 @@ fn is_value(word: &str) -> bool {
 }
 
 /// Words that stand inside a clause, and where.
-const PARTS: [(&str, &str); 17] = [
+const PARTS: [(&str, &str); 23] = [
     ("distribution", "`delay TIME JITTER`"),
     ("ordered", "`delay TIME JITTER`"),
     ("random", "`loss`"),
@@ -174,7 +174,7 @@ const PARTS: [(&str, &str); 17] = [
     ("packets", "`loss` or `slot TIME`"),
     ("bytes", "`slot TIME`"),
     ("gap", "`reorder P%`"),
-    ("burst", "`tbf RATE` or `policer RATE`"),
+    ("burst", "`tbf RATE`, `policer RATE` or `aqm red`"),
     ("peakrate", "`tbf RATE burst SIZE`"),
     ("mtu", "`tbf RATE burst SIZE peakrate RATE`"),
     ("suspend", "`radio TIME`"),
@@ -182,6 +182,12 @@ const PARTS: [(&str, &str); 17] = [
     ("ecn", "`loss P%` or `aqm NAME`"),
     ("target", "`aqm NAME`"),
     ("interval", "`aqm NAME`"),
+    ("min", "`aqm red`"),
+    ("max", "`aqm red`"),
+    ("probability", "`aqm red`"),
+    ("avpkt", "`aqm red`"),
+    ("harddrop", "`aqm red`"),
+    ("nodrop", "`aqm red`"),
     ("flows", "`aqm NAME`"),
 ];
 
