@@ -39,46 +39,44 @@
 //! trip it holds half a BDP for 200 ms, together with all other such flows, so that all see the
 //! path without their queues.
 //!
-//! The model lives in `data_rate`, `data_volume`, `min_rtt`, `ack_aggregation`, `congestion` and
-//! `full_pipe`; the states in `startup`, `drain`, `probe_bw` and `probe_rtt`; the way out in
-//! `control`. Names in comments such as CheckDrainDone are those of the draft's pseudocode.
+//! The model lives in `data_rate`, `data_volume`, `min_rtt` and `congestion`, and in
+//! `ack_aggregation`, `full_pipe` and `round` of the crate; the states in `startup`, `drain`,
+//! `probe_bw` and `probe_rtt`; the way out in `control`. Names in comments such as CheckDrainDone
+//! are those of the draft's pseudocode.
 
-mod ack_aggregation;
 mod ambient;
 mod congestion;
 mod control;
 mod data_rate;
 mod data_volume;
 mod drain;
-mod full_pipe;
 mod min_rtt;
 mod params;
 mod probe_bw;
 mod probe_rtt;
-mod round;
 mod startup;
 mod state;
 #[cfg(test)]
 mod tests;
 mod undo;
 
+use crate::ack_aggregation::AckAggregation;
 use crate::control::Control;
 use crate::controller::{Controller, PathState, Setup};
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
+use crate::full_pipe::FullPipe;
 use crate::observe::{Event, Observer, Snapshot};
 use crate::registry::ControllerSpec;
-use ack_aggregation::AckAggregation;
+use crate::round::Round;
 use alloc::boxed::Box;
 use ambient::AmbientLoss;
 use congestion::Congestion;
 use data_rate::DataRate;
 use data_volume::DataVolume;
-use full_pipe::FullPipe;
 use min_rtt::MinRtt;
-use params::Tuning;
+use params::{MAX_EXTRA_ACKED_ROUNDS, Tuning};
 use probe_bw::Probe;
-use round::Round;
 use state::State;
 use undo::{Left, LossEpisode};
 use units::{Bandwidth, Bytes, Gain, Rng};
@@ -105,7 +103,7 @@ struct Bbr {
     rate: DataRate,
     volume: DataVolume,
     min_rtt: MinRtt,
-    aggregation: AckAggregation,
+    aggregation: AckAggregation<MAX_EXTRA_ACKED_ROUNDS>,
     congestion: Congestion,
     /// The rule `ambient_loss=on`; `None` where it is off.
     ambient: Option<AmbientLoss>,

@@ -46,6 +46,7 @@
 
 extern crate alloc;
 
+mod ack_aggregation;
 mod bbr;
 mod carry;
 mod control;
@@ -56,6 +57,7 @@ mod delivery_rate;
 mod event;
 mod filter;
 mod flow;
+mod full_pipe;
 mod hystart;
 mod loss_based;
 mod new_reno;
@@ -63,6 +65,7 @@ mod observe;
 mod pacer;
 mod recovery;
 mod registry;
+mod round;
 mod rtt;
 
 pub use control::Control;

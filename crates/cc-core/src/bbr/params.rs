@@ -258,13 +258,6 @@ pub(super) const MAX_EXTRA_ACKED_ROUNDS: usize = 32;
 /// one whole probe (§2.11).
 pub(super) const MAX_BW_CYCLES: usize = 2;
 
-/// Growth per round below which the delivery rate counts as flat (§5.3.1.2).
-pub(super) const FULL_BW_GROWTH: Gain = Gain::new(5, 4);
-
-/// Flat rounds until the pipe counts as full: a receiver may need some to open its window
-/// (§5.3.1.2).
-pub(super) const FULL_BW_ROUNDS: u64 = 3;
-
 /// Rounds after which Drain gives up; the bandwidth was overestimated then, and ProbeBW will find
 /// out (§5.3.2).
 pub(super) const DRAIN_ROUNDS: u64 = 3;

@@ -1,16 +1,15 @@
 //! Whether sending faster still makes the network deliver faster (draft-ietf-ccwg-bbr-06
 //! §5.3.1.2).
 
-use super::params::{FULL_BW_GROWTH, FULL_BW_ROUNDS};
-use units::Bandwidth;
+use units::{Bandwidth, Gain};
 
 /// Looks for a plateau of the delivery rate while the sender accelerates.
 #[derive(Debug, Default)]
-pub(super) struct FullPipe {
+pub(crate) struct FullPipe {
     /// Whether the pipe was full at any time since the flow began: `full_bw_reached`.
-    pub(super) is_reached: bool,
+    pub(crate) is_reached: bool,
     /// Whether it has been full since the search last began: `full_bw_now`.
-    pub(super) is_now: bool,
+    pub(crate) is_now: bool,
     /// The rate that growth is measured against: `full_bw`.
     baseline: Bandwidth,
     /// Rounds without growth: `full_bw_count`.
@@ -19,7 +18,7 @@ pub(super) struct FullPipe {
 
 impl FullPipe {
     /// ResetFullBW, with `baseline` as the rate to beat.
-    pub(super) fn restart(&mut self, baseline: Bandwidth) {
+    pub(crate) fn restart(&mut self, baseline: Bandwidth) {
         self.is_now = false;
         self.baseline = baseline;
         self.flat_rounds = 0;
@@ -27,7 +26,7 @@ impl FullPipe {
 
     /// CheckFullBWReached: a round has ended with a delivery rate that the application did not
     /// limit.
-    pub(super) fn on_round(&mut self, rate: Bandwidth) {
+    pub(crate) fn on_round(&mut self, rate: Bandwidth) {
         if self.is_now {
             return;
         }
@@ -42,11 +41,17 @@ impl FullPipe {
     }
 
     /// The pipe is full, whatever shows it.
-    pub(super) fn set_full(&mut self) {
+    pub(crate) fn set_full(&mut self) {
         self.is_now = true;
         self.is_reached = true;
     }
 }
+
+/// Growth per round below which the delivery rate counts as flat.
+const FULL_BW_GROWTH: Gain = Gain::new(5, 4);
+
+/// Flat rounds until the pipe counts as full: a receiver may need some to open its window.
+const FULL_BW_ROUNDS: u64 = 3;
 
 #[cfg(test)]
 mod tests {

@@ -4,11 +4,11 @@ use units::Bytes;
 
 /// Counts round trips: one ends when a packet is acknowledged that left after it began.
 #[derive(Debug, Default)]
-pub(super) struct Round {
+pub(crate) struct Round {
     /// Round trips elapsed: `round_count`.
-    pub(super) count: u64,
+    pub(crate) count: u64,
     /// Whether the ACK at hand ended one: `round_start`.
-    pub(super) is_start: bool,
+    pub(crate) is_start: bool,
     /// A packet that left after this much had been delivered ends the round:
     /// `next_round_delivered`.
     end: Bytes,
@@ -16,7 +16,7 @@ pub(super) struct Round {
 
 impl Round {
     /// UpdateRound: an ACK whose newest packet left after `prior_delivered` bytes were delivered.
-    pub(super) fn on_ack(&mut self, prior_delivered: Bytes, delivered: Bytes) {
+    pub(crate) fn on_ack(&mut self, prior_delivered: Bytes, delivered: Bytes) {
         self.is_start = prior_delivered >= self.end;
         if self.is_start {
             self.restart(delivered);
@@ -25,7 +25,7 @@ impl Round {
     }
 
     /// StartRound: a new round begins with the next packet that leaves.
-    pub(super) fn restart(&mut self, delivered: Bytes) {
+    pub(crate) fn restart(&mut self, delivered: Bytes) {
         self.end = delivered;
     }
 }

@@ -1,22 +1,23 @@
 //! How much more than expected ACKs deliver at once (draft-ietf-ccwg-bbr-06 §5.5.9).
 
-use super::params::MAX_EXTRA_ACKED_ROUNDS;
 use crate::filter::WindowedMax;
 use units::{Bandwidth, Bytes, Timestamp};
 
 /// Measures bursts of acknowledgements against the estimated bandwidth.
+///
+/// A period is one or more round trips, as the owner counts; `PERIODS` of them are remembered.
 #[derive(Debug)]
-pub(super) struct AckAggregation {
+pub(crate) struct AckAggregation<const PERIODS: usize> {
     /// Start of the burst: `extra_acked_interval_start`.
     started_at: Timestamp,
     /// Acknowledged since then: `extra_acked_delivered`.
     acked: Bytes,
-    /// Excess by round trip: `extra_acked_filter`.
-    filter: WindowedMax<Bytes, MAX_EXTRA_ACKED_ROUNDS>,
+    /// Excess by period: `extra_acked_filter`.
+    filter: WindowedMax<Bytes, PERIODS>,
 }
 
-impl AckAggregation {
-    pub(super) fn new(now: Timestamp) -> Self {
+impl<const PERIODS: usize> AckAggregation<PERIODS> {
+    pub(crate) fn new(now: Timestamp) -> Self {
         Self {
             started_at: now,
             acked: Bytes::ZERO,
@@ -24,12 +25,12 @@ impl AckAggregation {
         }
     }
 
-    /// UpdateACKAggregation: `newly_acked` came in round trip `round` while the path was expected
+    /// UpdateACKAggregation: `newly_acked` came in period `period` while the path was expected
     /// to deliver at `bw`. More than `cwnd` cannot have been in flight.
-    pub(super) fn on_ack(
+    pub(crate) fn on_ack(
         &mut self,
         now: Timestamp,
-        round: u64,
+        period: u64,
         newly_acked: Bytes,
         bw: Bandwidth,
         cwnd: Bytes,
@@ -42,17 +43,17 @@ impl AckAggregation {
         }
         self.acked += newly_acked;
         let extra = self.acked.saturating_sub(expected).min(cwnd);
-        self.filter.advance_to(round);
+        self.filter.advance_to(period);
         self.filter.insert(extra);
     }
 
-    /// `extra_acked`: the greatest excess in the newest `rounds` round trips.
-    pub(super) fn extra_acked(&self, rounds: u64) -> Bytes {
-        self.filter.max_of(rounds).unwrap_or_default()
+    /// `extra_acked`: the greatest excess in the newest `periods` periods.
+    pub(crate) fn extra_acked(&self, periods: u64) -> Bytes {
+        self.filter.max_of(periods).unwrap_or_default()
     }
 
     /// The flow sends again after it was idle: silence until now was not the network's.
-    pub(super) fn on_restart(&mut self, now: Timestamp) {
+    pub(crate) fn on_restart(&mut self, now: Timestamp) {
         self.started_at = now;
     }
 }
@@ -67,8 +68,8 @@ mod tests {
 
     #[test]
     fn a_burst_beyond_the_expected_rate_is_the_excess() {
-        let mut aggregation = AckAggregation::new(Timestamp::ZERO);
-        let burst = |a: &mut AckAggregation, ms| {
+        let mut aggregation = AckAggregation::<10>::new(Timestamp::ZERO);
+        let burst = |a: &mut AckAggregation<10>, ms| {
             a.on_ack(Timestamp::from_millis(ms), 0, Bytes::new(10_000), BW, CWND);
         };
         // Ten milliseconds' worth at once, every ten milliseconds.
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_excess_is_at_most_the_window_and_is_forgotten_with_its_rounds() {
-        let mut aggregation = AckAggregation::new(Timestamp::ZERO);
+        let mut aggregation = AckAggregation::<10>::new(Timestamp::ZERO);
         let at = Timestamp::from_millis;
         aggregation.on_ack(at(1), 0, Bytes::new(90_000), BW, CWND);
         assert_eq!(aggregation.extra_acked(10), CWND);
