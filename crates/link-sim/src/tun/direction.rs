@@ -165,28 +165,3 @@ fn with_its_fate(packet: Packet<Box<[u8]>>) -> Box<[u8]> {
 const PACKETS_PER_TURN: usize = 32;
 /// The largest IP packet, so that none is cut, whatever MTU somebody sets.
 const MAX_PACKET: usize = 65_575;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tun::ip::tests::v4;
-
-    #[test]
-    fn marks_and_damage_of_the_link_are_written_into_the_packet() {
-        const UDP: u8 = 17;
-        let sent = v4(2, UDP, 0, &[0; 20]);
-        let fate = |ecn, corrupted| {
-            let packet = Packet::new(Bytes::new(54), sent.as_slice().into());
-            let packet: Packet<Box<[u8]>> = packet.ecn(ecn);
-            with_its_fate(Packet {
-                corrupted,
-                ..packet
-            })
-            .to_vec()
-        };
-        assert_eq!(fate(Ecn::Ect0, false), sent);
-        assert_eq!(fate(Ecn::Ce, false), v4(3, UDP, 0, &[0; 20]));
-        let damaged = [&[0; 19][..], &[1]].concat();
-        assert_eq!(fate(Ecn::Ect0, true), v4(2, UDP, 0, &damaged));
-    }
-}

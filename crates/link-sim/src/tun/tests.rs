@@ -42,6 +42,16 @@ fn every_packet_of_a_burst_meets_the_link_by_itself() {
 }
 
 #[test]
+fn marks_and_damage_of_the_link_arrive_in_the_packet() {
+    let (_relay, client, server) = relay("loss 100% ecn", "corrupt 100%");
+    client.send(&v4(2, 17, 0, &[1; 8])).unwrap();
+    assert_eq!(receive(&server), v4(3, 17, 0, &[1; 8]));
+    server.send(&v6(2, 17, &[1; 8])).unwrap();
+    let damaged = v6(2, 17, &[1, 1, 1, 1, 1, 1, 1, 0]);
+    assert_eq!(receive(&client), damaged);
+}
+
+#[test]
 fn what_is_not_an_ip_packet_is_counted_and_dropped() {
     let (relay, client, server) = relay("", "");
     let good = v4(0, 17, 0, &[1; 8]);
