@@ -4,7 +4,9 @@ mod codel;
 mod drop_head;
 mod drop_tail;
 mod fifo;
+mod pie;
 mod red;
+mod ticks;
 
 #[cfg(test)]
 mod tests;
@@ -17,6 +19,7 @@ use codel::Codel;
 use drop_head::DropHead;
 use drop_tail::DropTail;
 use fifo::Fifo;
+use pie::Pie;
 use red::Red;
 use units::{Bandwidth, Bytes, Rng, Timestamp};
 
@@ -123,6 +126,7 @@ enum AnyDiscipline<T> {
     DropHead(DropHead<T>),
     Codel(Codel<T>),
     Red(Red<T>),
+    Pie(Pie<T>),
 }
 
 impl<T> Queue<T> {
@@ -139,6 +143,7 @@ impl<T> Queue<T> {
             Aqm::DropHead => AnyDiscipline::DropHead(DropHead::new(capacity)),
             Aqm::Codel(parameters) => AnyDiscipline::Codel(Codel::new(parameters, capacity)),
             Aqm::Red(parameters) => AnyDiscipline::Red(Red::new(parameters, capacity, rate, rng)),
+            Aqm::Pie(parameters) => AnyDiscipline::Pie(Pie::new(parameters, capacity, rng)),
         };
         Self { aqm, discipline }
     }
@@ -173,6 +178,7 @@ impl<T> Queue<T> {
             AnyDiscipline::DropHead(queue) => queue.backlog(),
             AnyDiscipline::Codel(queue) => queue.backlog(),
             AnyDiscipline::Red(queue) => queue.backlog(),
+            AnyDiscipline::Pie(queue) => queue.backlog(),
         }
     }
 
@@ -182,6 +188,7 @@ impl<T> Queue<T> {
             AnyDiscipline::DropHead(queue) => queue,
             AnyDiscipline::Codel(queue) => queue,
             AnyDiscipline::Red(queue) => queue,
+            AnyDiscipline::Pie(queue) => queue,
         }
     }
 }

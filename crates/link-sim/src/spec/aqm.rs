@@ -1,12 +1,14 @@
 //! `aqm NAME [PARAMETERS]`: the discipline of the queue before the bottleneck.
 
 mod codel;
+mod pie;
 pub(crate) mod red;
 
 use super::words::{Word, Words};
 use super::{QueueLimit, SpecError};
 pub(crate) use codel::Codel;
 use core::fmt;
+pub(crate) use pie::Pie;
 pub(crate) use red::Red;
 use units::Bandwidth;
 
@@ -19,6 +21,7 @@ pub(crate) enum Aqm {
     DropHead,
     Codel(Codel),
     Red(Red),
+    Pie(Pie),
 }
 
 impl Aqm {
@@ -29,6 +32,7 @@ impl Aqm {
             "drophead" => Ok(Self::DropHead),
             "codel" => Codel::read(words).map(Self::Codel),
             "red" => Red::read(words).map(Self::Red),
+            "pie" => Pie::read(words).map(Self::Pie),
             _ => Err(unknown(words, word)),
         }
     }
@@ -39,6 +43,7 @@ impl Aqm {
             Self::DropHead => "drophead",
             Self::Codel(_) => "codel",
             Self::Red(_) => "red",
+            Self::Pie(_) => "pie",
         }
     }
 
@@ -46,14 +51,14 @@ impl Aqm {
     /// where sch_fifo takes the device's txqueuelen and the others have numbers of their own.
     pub(crate) fn default_limit(&self, _rate: Bandwidth) -> QueueLimit {
         QueueLimit::Packets(match self {
-            Self::DropTail | Self::DropHead | Self::Codel(_) | Self::Red(_) => 1_000,
+            Self::DropTail | Self::DropHead | Self::Codel(_) | Self::Red(_) | Self::Pie(_) => 1_000,
         })
     }
 
     /// Whether packets of one flow may overtake those of another.
     pub(crate) const fn separates_flows(&self) -> bool {
         match self {
-            Self::DropTail | Self::DropHead | Self::Codel(_) | Self::Red(_) => false,
+            Self::DropTail | Self::DropHead | Self::Codel(_) | Self::Red(_) | Self::Pie(_) => false,
         }
     }
 }
@@ -65,6 +70,7 @@ impl fmt::Display for Aqm {
             Self::DropTail | Self::DropHead => Ok(()),
             Self::Codel(parameters) => parameters.fmt(f),
             Self::Red(parameters) => parameters.fmt(f),
+            Self::Pie(parameters) => parameters.fmt(f),
         }
     }
 }
@@ -77,4 +83,4 @@ fn unknown(words: &Words<'_>, word: Word<'_>) -> SpecError {
     words.error(word, problem)
 }
 
-const NAMES: [&str; 4] = ["droptail", "drophead", "codel", "red"];
+const NAMES: [&str; 5] = ["droptail", "drophead", "codel", "red", "pie"];

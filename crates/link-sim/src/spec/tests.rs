@@ -1,4 +1,4 @@
-use super::aqm::{Codel, Red};
+use super::aqm::{Codel, Pie, Red};
 use super::*;
 use proptest::prelude::*;
 use units::{Bytes, Gain, duration};
@@ -190,6 +190,17 @@ fn red_wants_thresholds_that_have_a_meaning() {
 }
 
 #[test]
+fn pie_has_tcs_ranges() {
+    assert_refused("rate 1mbit aqm pie alpha 33", "33", 26, "from 0 to 32");
+    assert_refused("rate 1mbit aqm pie beta 1.5", "1.5", 25, "whole number");
+    assert_refused("rate 1mbit aqm pie target 0ms", "0ms", 27, "above zero");
+    assert_eq!(
+        spec("rate 1mbit aqm pie target 15ms ecn noecn nobytemode").to_string(),
+        "rate 1mbit aqm pie"
+    );
+}
+
+#[test]
 fn columns_count_characters() {
     assert_refused("delay 5ms ü 1%", "ü", 11, "expected delay");
     assert_eq!(error("delay\u{a0}x\n").word(), "x");
@@ -233,6 +244,8 @@ fn trailing_defaults_are_not_written() {
         "rate 10mbit aqm red min 30000b",
         "rate 10mbit aqm red min 30000b max 60000b probability 10% avpkt 1500b burst 40 ecn harddrop \
          nodrop",
+        "rate 10mbit aqm pie",
+        "rate 10mbit aqm pie target 5ms tupdate 10ms alpha 4 beta 0 ecn bytemode",
         "delay 5ms radio 2ms suspend 60ms every 15s",
         "delay 5ms at 5s..7s loss 100% at 10s rate 100kbit queue 10p",
         "at 1s delay 5ms",
@@ -405,6 +418,20 @@ fn reds() -> impl Strategy<Value = Red> {
     )
 }
 
+fn pies() -> impl Strategy<Value = Pie> {
+    let flags = [any::<bool>(), any::<bool>()];
+    (time(), time(), 0..=32_u32, 0..=32_u32, flags).prop_map(
+        |(target, tupdate, alpha, beta, [ecn, bytemode])| Pie {
+            target,
+            tupdate,
+            alpha,
+            beta,
+            ecn,
+            bytemode,
+        },
+    )
+}
+
 fn aqms() -> impl Strategy<Value = Aqm> {
     prop_oneof![
         Just(Aqm::DropTail),
@@ -415,6 +442,7 @@ fn aqms() -> impl Strategy<Value = Aqm> {
             ecn
         })),
         reds().prop_map(Aqm::Red),
+        pies().prop_map(Aqm::Pie),
     ]
 }
 

@@ -165,7 +165,7 @@ fn is_value(word: &str) -> bool {
 }
 
 /// Words that stand inside a clause, and where.
-const PARTS: [(&str, &str); 23] = [
+const PARTS: [(&str, &str); 27] = [
     ("distribution", "`delay TIME JITTER`"),
     ("ordered", "`delay TIME JITTER`"),
     ("random", "`loss`"),
@@ -188,6 +188,10 @@ const PARTS: [(&str, &str); 23] = [
     ("avpkt", "`aqm red`"),
     ("harddrop", "`aqm red`"),
     ("nodrop", "`aqm red`"),
+    ("tupdate", "`aqm NAME`"),
+    ("alpha", "`aqm NAME`"),
+    ("beta", "`aqm NAME`"),
+    ("bytemode", "`aqm pie`"),
     ("flows", "`aqm NAME`"),
 ];
 
