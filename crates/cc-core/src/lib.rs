@@ -48,6 +48,7 @@ extern crate alloc;
 
 mod ack_aggregation;
 mod bbr;
+mod brutal;
 mod carry;
 mod control;
 mod controller;
@@ -80,4 +81,4 @@ pub use registry::{
 };
 
 /// The controllers of this crate, in the order in which they are listed.
-const STANDARD: &[ControllerSpec] = &[cubic::SPEC, new_reno::SPEC, bbr::SPEC];
+const STANDARD: &[ControllerSpec] = &[cubic::SPEC, new_reno::SPEC, bbr::SPEC, brutal::SPEC];
