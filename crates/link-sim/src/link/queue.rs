@@ -3,6 +3,7 @@
 mod codel;
 mod drop_head;
 mod drop_tail;
+mod dualpi2;
 mod fifo;
 mod pie;
 mod red;
@@ -18,6 +19,7 @@ use crate::{Ecn, Packet};
 use codel::Codel;
 use drop_head::DropHead;
 use drop_tail::DropTail;
+use dualpi2::DualPi2;
 use fifo::Fifo;
 use pie::Pie;
 use red::Red;
@@ -127,6 +129,7 @@ enum AnyDiscipline<T> {
     Codel(Codel<T>),
     Red(Red<T>),
     Pie(Pie<T>),
+    DualPi2(DualPi2<T>),
 }
 
 impl<T> Queue<T> {
@@ -144,6 +147,9 @@ impl<T> Queue<T> {
             Aqm::Codel(parameters) => AnyDiscipline::Codel(Codel::new(parameters, capacity)),
             Aqm::Red(parameters) => AnyDiscipline::Red(Red::new(parameters, capacity, rate, rng)),
             Aqm::Pie(parameters) => AnyDiscipline::Pie(Pie::new(parameters, capacity, rng)),
+            Aqm::DualPi2(parameters) => {
+                AnyDiscipline::DualPi2(DualPi2::new(parameters, capacity, rng))
+            }
         };
         Self { aqm, discipline }
     }
@@ -179,6 +185,7 @@ impl<T> Queue<T> {
             AnyDiscipline::Codel(queue) => queue.backlog(),
             AnyDiscipline::Red(queue) => queue.backlog(),
             AnyDiscipline::Pie(queue) => queue.backlog(),
+            AnyDiscipline::DualPi2(queue) => queue.backlog(),
         }
     }
 
@@ -189,6 +196,7 @@ impl<T> Queue<T> {
             AnyDiscipline::Codel(queue) => queue,
             AnyDiscipline::Red(queue) => queue,
             AnyDiscipline::Pie(queue) => queue,
+            AnyDiscipline::DualPi2(queue) => queue,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `aqm NAME [PARAMETERS]`: the discipline of the queue before the bottleneck.
 
 mod codel;
+pub(crate) mod dualpi2;
 mod pie;
 pub(crate) mod red;
 
@@ -8,6 +9,7 @@ use super::words::{Word, Words};
 use super::{QueueLimit, SpecError};
 pub(crate) use codel::Codel;
 use core::fmt;
+pub(crate) use dualpi2::DualPi2;
 pub(crate) use pie::Pie;
 pub(crate) use red::Red;
 use units::Bandwidth;
@@ -22,6 +24,7 @@ pub(crate) enum Aqm {
     Codel(Codel),
     Red(Red),
     Pie(Pie),
+    DualPi2(DualPi2),
 }
 
 impl Aqm {
@@ -33,6 +36,7 @@ impl Aqm {
             "codel" => Codel::read(words).map(Self::Codel),
             "red" => Red::read(words).map(Self::Red),
             "pie" => Pie::read(words).map(Self::Pie),
+            "dualpi2" => DualPi2::read(words).map(Self::DualPi2),
             _ => Err(unknown(words, word)),
         }
     }
@@ -44,6 +48,7 @@ impl Aqm {
             Self::Codel(_) => "codel",
             Self::Red(_) => "red",
             Self::Pie(_) => "pie",
+            Self::DualPi2(_) => "dualpi2",
         }
     }
 
@@ -52,13 +57,15 @@ impl Aqm {
     pub(crate) fn default_limit(&self, _rate: Bandwidth) -> QueueLimit {
         QueueLimit::Packets(match self {
             Self::DropTail | Self::DropHead | Self::Codel(_) | Self::Red(_) | Self::Pie(_) => 1_000,
+            Self::DualPi2(_) => 10_000,
         })
     }
 
-    /// Whether packets of one flow may overtake those of another.
+    /// Whether packets of one flow, or of one codepoint, may overtake those of another.
     pub(crate) const fn separates_flows(&self) -> bool {
         match self {
             Self::DropTail | Self::DropHead | Self::Codel(_) | Self::Red(_) | Self::Pie(_) => false,
+            Self::DualPi2(_) => true,
         }
     }
 }
@@ -71,6 +78,7 @@ impl fmt::Display for Aqm {
             Self::Codel(parameters) => parameters.fmt(f),
             Self::Red(parameters) => parameters.fmt(f),
             Self::Pie(parameters) => parameters.fmt(f),
+            Self::DualPi2(parameters) => parameters.fmt(f),
         }
     }
 }
@@ -83,4 +91,4 @@ fn unknown(words: &Words<'_>, word: Word<'_>) -> SpecError {
     words.error(word, problem)
 }
 
-const NAMES: [&str; 5] = ["droptail", "drophead", "codel", "red", "pie"];
+const NAMES: [&str; 6] = ["droptail", "drophead", "codel", "red", "pie", "dualpi2"];

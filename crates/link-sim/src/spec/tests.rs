@@ -1,4 +1,5 @@
-use super::aqm::{Codel, Pie, Red};
+use super::aqm::dualpi2::{OnOverload, StepThreshold};
+use super::aqm::{Codel, DualPi2, Pie, Red};
 use super::*;
 use proptest::prelude::*;
 use units::{Bytes, Gain, duration};
@@ -201,6 +202,25 @@ fn pie_has_tcs_ranges() {
 }
 
 #[test]
+fn dualpi2_has_tcs_ranges() {
+    let refused = |parameter: &str, value: &str, says: &str| {
+        let text = format!("rate 1mbit aqm dualpi2 {parameter} {value}");
+        assert_refused(&text, value, 25 + parameter.len(), says);
+    };
+    refused("coupling_factor", "0", "from 1 to 255");
+    refused("alpha", "0", "above 0");
+    refused("beta", "8388608", "below 2^23");
+    refused("beta", "3%", "such as 0.16");
+    refused("step_thresh", "5", "such as 1ms");
+    refused("classic_protection", "101%", "to 100%");
+    assert_eq!(
+        spec("rate 1mbit aqm dualpi2 overflow drop_on_overload any_ect l4s_ect drop_dequeue")
+            .to_string(),
+        "rate 1mbit aqm dualpi2"
+    );
+}
+
+#[test]
 fn columns_count_characters() {
     assert_refused("delay 5ms ü 1%", "ü", 11, "expected delay");
     assert_eq!(error("delay\u{a0}x\n").word(), "x");
@@ -246,6 +266,10 @@ fn trailing_defaults_are_not_written() {
          nodrop",
         "rate 10mbit aqm pie",
         "rate 10mbit aqm pie target 5ms tupdate 10ms alpha 4 beta 0 ecn bytemode",
+        "rate 10mbit aqm dualpi2",
+        "rate 10mbit aqm dualpi2 target 5ms tupdate 10ms alpha 0.1 beta 3 coupling_factor 4 \
+         step_thresh 5p classic_protection 12.5% overflow drop_enqueue any_ect",
+        "rate 10mbit aqm dualpi2 step_thresh 800us",
         "delay 5ms radio 2ms suspend 60ms every 15s",
         "delay 5ms at 5s..7s loss 100% at 10s rate 100kbit queue 10p",
         "at 1s delay 5ms",
@@ -432,6 +456,38 @@ fn pies() -> impl Strategy<Value = Pie> {
     )
 }
 
+fn dualpi2s() -> impl Strategy<Value = DualPi2> {
+    let factor = || (1..=(1_u64 << 23) * 999_999).prop_map(Gain::from_millionths);
+    let step = prop_oneof![
+        time().prop_map(StepThreshold::Time),
+        (1..=u32::MAX).prop_map(StepThreshold::Packets),
+    ];
+    let flags = [any::<bool>(), any::<bool>(), any::<bool>()];
+    let controller = (time(), time(), factor(), factor(), 1..=u8::MAX);
+    (controller, step, probability(), flags).prop_map(
+        |(controller, step_thresh, classic_protection, [drops, drop_enqueue, any_ect])| {
+            let (target, tupdate, alpha, beta, coupling_factor) = controller;
+            let on_overload = if drops {
+                OnOverload::Drop
+            } else {
+                OnOverload::Overflow
+            };
+            DualPi2 {
+                target,
+                tupdate,
+                alpha,
+                beta,
+                coupling_factor,
+                step_thresh,
+                on_overload,
+                drop_enqueue,
+                any_ect,
+                classic_protection,
+            }
+        },
+    )
+}
+
 fn aqms() -> impl Strategy<Value = Aqm> {
     prop_oneof![
         Just(Aqm::DropTail),
@@ -443,6 +499,7 @@ fn aqms() -> impl Strategy<Value = Aqm> {
         })),
         reds().prop_map(Aqm::Red),
         pies().prop_map(Aqm::Pie),
+        dualpi2s().prop_map(Aqm::DualPi2),
     ]
 }
 

@@ -165,7 +165,7 @@ fn is_value(word: &str) -> bool {
 }
 
 /// Words that stand inside a clause, and where.
-const PARTS: [(&str, &str); 27] = [
+const PARTS: [(&str, &str); 36] = [
     ("distribution", "`delay TIME JITTER`"),
     ("ordered", "`delay TIME JITTER`"),
     ("random", "`loss`"),
@@ -192,6 +192,15 @@ const PARTS: [(&str, &str); 27] = [
     ("alpha", "`aqm NAME`"),
     ("beta", "`aqm NAME`"),
     ("bytemode", "`aqm pie`"),
+    ("coupling_factor", "`aqm dualpi2`"),
+    ("step_thresh", "`aqm dualpi2`"),
+    ("drop_on_overload", "`aqm dualpi2`"),
+    ("overflow", "`aqm dualpi2`"),
+    ("classic_protection", "`aqm dualpi2`"),
+    ("drop_enqueue", "`aqm dualpi2`"),
+    ("drop_dequeue", "`aqm dualpi2`"),
+    ("l4s_ect", "`aqm dualpi2`"),
+    ("any_ect", "`aqm dualpi2`"),
     ("flows", "`aqm NAME`"),
 ];
 

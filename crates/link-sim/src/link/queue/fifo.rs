@@ -23,6 +23,11 @@ impl<T> Fifo<T> {
         Some(next)
     }
 
+    /// The oldest.
+    pub(super) fn front(&self) -> Option<&Waiting<T>> {
+        self.waiting.front()
+    }
+
     pub(super) fn backlog(&self) -> Count {
         Count {
             packets: self.waiting.len() as u64,

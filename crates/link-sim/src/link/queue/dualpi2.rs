@@ -1,0 +1,225 @@
+mod control;
+#[cfg(test)]
+mod tests;
+
+use super::super::FULL_FRAME;
+use super::ticks::Ticks;
+use super::{Capacity, Discipline, Fifo, Log, Waiting};
+use crate::spec::aqm::dualpi2::{OnOverload, StepThreshold};
+use crate::stats::Count;
+use crate::{Ecn, Packet, spec};
+use control::{Control, ONE};
+use units::{Bytes, Rng, Timestamp};
+
+/// The dual queue of RFC 9332 with its PI2 controller (appendix A), as Linux has it
+/// (`net/sched/sch_dualpi2.c`): one queue for senders that take many marks and keep little in the
+/// buffer, one for the others, and one base probability p that serves both.
+///
+/// A classic packet is dropped or marked with p², a low-latency one is marked with `coupling_factor`
+/// × p and whenever it waits beyond `step_thresh`. The low-latency queue is served first, but for the
+/// share that protects the classic one.
+#[derive(Debug)]
+pub(super) struct DualPi2<T> {
+    low_latency: Fifo<T>,
+    classic: Fifo<T>,
+    capacity: Capacity,
+    parameters: spec::aqm::DualPi2,
+    ticks: Ticks,
+    control: Control,
+    credit: Credit,
+    rng: Rng,
+}
+
+impl<T> DualPi2<T> {
+    pub(super) fn new(parameters: spec::aqm::DualPi2, capacity: Capacity, rng: Rng) -> Self {
+        Self {
+            low_latency: Fifo::default(),
+            classic: Fifo::default(),
+            capacity,
+            parameters,
+            ticks: Ticks::new(parameters.tupdate),
+            control: Control::new(&parameters),
+            credit: Credit::new(&parameters),
+            rng,
+        }
+    }
+
+    /// Does what the timer would have done by now. Both queues are as they were when it fired.
+    fn advance(&mut self, now: Timestamp) {
+        if let Some((ticks, first)) = self.ticks.elapsed(now) {
+            let heads = [&self.low_latency, &self.classic].map(|queue| queue.front());
+            let oldest = heads.into_iter().flatten().map(|head| head.since).min();
+            self.control.update(ticks, first, oldest);
+        }
+    }
+
+    fn queue_of(&self, ecn: Ecn) -> Which {
+        match ecn {
+            Ecn::Ect1 | Ecn::Ce => Which::LowLatency,
+            Ecn::Ect0 if self.parameters.any_ect => Which::LowLatency,
+            Ecn::Ect0 | Ecn::NotEct => Which::Classic,
+        }
+    }
+
+    /// Whether chance has a packet dropped; if it has it marked instead, that is done.
+    fn is_dropped(&mut self, which: Which, packet: &mut Packet<T>, log: &mut Log) -> bool {
+        if self.backlog().bytes < FULL_FRAME * 2 {
+            return false;
+        }
+        let base = self.control.probability;
+        let coupled = self.control.coupled();
+        let is_overload = coupled > ONE;
+        match which {
+            Which::Classic => self.hits_squared(base) && (is_overload || !log.try_mark(packet)),
+            Which::LowLatency if is_overload => {
+                let drops = self.parameters.on_overload == OnOverload::Drop;
+                (drops && self.hits_squared(base)) || !log.try_mark(packet)
+            }
+            Which::LowLatency => self.hits(coupled) && !log.try_mark(packet),
+        }
+    }
+
+    fn hits(&mut self, probability: u64) -> bool {
+        self.rng.below(ONE) < probability
+    }
+
+    /// A square is two draws.
+    fn hits_squared(&mut self, probability: u64) -> bool {
+        self.hits(probability) && self.hits(probability)
+    }
+
+    /// The next packet that chance lets through.
+    fn pop(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>> {
+        loop {
+            let (which, other_waits) = self.turn();
+            let mut next = self.get_mut(which).pop()?;
+            if !self.parameters.drop_enqueue && self.is_dropped(which, &mut next.packet, log) {
+                log.drop(&next.packet);
+                continue;
+            }
+            if which == Which::LowLatency && self.is_beyond_step(now, &next) {
+                log.try_mark(&mut next.packet);
+            }
+            if other_waits {
+                self.credit.charge(which, next.packet.size);
+            }
+            return Some(next);
+        }
+    }
+
+    /// The queue whose turn it is, and whether a packet waits in the other.
+    fn turn(&self) -> (Which, bool) {
+        let waits = |queue: &Fifo<T>| queue.front().is_some();
+        match (waits(&self.low_latency), waits(&self.classic)) {
+            (true, true) => (self.credit.turn(), true),
+            (true, false) => (Which::LowLatency, false),
+            (false, _) => (Which::Classic, false),
+        }
+    }
+
+    fn get_mut(&mut self, which: Which) -> &mut Fifo<T> {
+        match which {
+            Which::LowLatency => &mut self.low_latency,
+            Which::Classic => &mut self.classic,
+        }
+    }
+
+    /// Whether a packet that leaves the low-latency queue has waited beyond the step.
+    fn is_beyond_step(&self, now: Timestamp, next: &Waiting<T>) -> bool {
+        match self.parameters.step_thresh {
+            StepThreshold::Time(time) => now.since(next.since) > time,
+            StepThreshold::Packets(packets) => {
+                self.low_latency.backlog().packets > u64::from(packets)
+            }
+        }
+    }
+}
+
+impl<T> Discipline<T> for DualPi2<T> {
+    fn enqueue(&mut self, now: Timestamp, mut packet: Packet<T>, log: &mut Log) {
+        self.advance(now);
+        if !self.capacity.fits(self.backlog(), packet.size) {
+            return log.overflow(&packet);
+        }
+        let which = self.queue_of(packet.ecn);
+        if self.parameters.drop_enqueue && self.is_dropped(which, &mut packet, log) {
+            return log.drop(&packet);
+        }
+        self.get_mut(which).push(now, packet);
+    }
+
+    fn dequeue(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>> {
+        self.advance(now);
+        let next = self.pop(now, log);
+        if self.backlog().packets == 0 {
+            self.credit = Credit::new(&self.parameters);
+        }
+        next
+    }
+
+    fn backlog(&self) -> Count {
+        self.low_latency.backlog() + self.classic.backlog()
+    }
+
+    fn set_capacity(&mut self, capacity: Capacity) {
+        self.capacity = capacity;
+    }
+
+    /// In the order of arrival.
+    fn take(&mut self) -> Option<Waiting<T>> {
+        let since = |queue: &Fifo<T>| queue.front().map(|head| head.since);
+        match (since(&self.low_latency), since(&self.classic)) {
+            (Some(low), classic) if classic.is_none_or(|classic| low <= classic) => {
+                self.low_latency.pop()
+            }
+            _ => self.classic.pop(),
+        }
+    }
+}
+
+/// One of the two queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    LowLatency,
+    Classic,
+}
+
+/// Whose turn it is while both queues have packets: weighted round robin by bytes.
+#[derive(Debug)]
+struct Credit {
+    /// Bytes × millionths that the low-latency queue is ahead of its share.
+    ahead: i128,
+    /// Shares of the two, in millionths.
+    classic: i128,
+    low_latency: i128,
+}
+
+impl Credit {
+    /// The queue with the larger share begins.
+    fn new(parameters: &spec::aqm::DualPi2) -> Self {
+        let share = parameters.classic_protection;
+        let classic = i128::from(share.millionths());
+        let low_latency = i128::from(share.complement().millionths());
+        Self {
+            ahead: i128::from(FULL_FRAME.get()) * (classic - low_latency),
+            classic,
+            low_latency,
+        }
+    }
+
+    fn turn(&self) -> Which {
+        if self.ahead <= 0 {
+            Which::LowLatency
+        } else {
+            Which::Classic
+        }
+    }
+
+    fn charge(&mut self, which: Which, size: Bytes) {
+        let size = i128::from(size.get());
+        self.ahead += match which {
+            Which::LowLatency => self.classic * size,
+            Which::Classic => -self.low_latency * size,
+        };
+    }
+}
