@@ -5,8 +5,11 @@ mod drop_head;
 mod drop_tail;
 mod dualpi2;
 mod fifo;
+mod flows;
+mod fq_codel;
 mod pie;
 mod red;
+mod rotation;
 mod ticks;
 
 #[cfg(test)]
@@ -21,6 +24,7 @@ use drop_head::DropHead;
 use drop_tail::DropTail;
 use dualpi2::DualPi2;
 use fifo::Fifo;
+use fq_codel::FqCodel;
 use pie::Pie;
 use red::Red;
 use units::{Bandwidth, Bytes, Rng, Timestamp};
@@ -73,6 +77,14 @@ impl Capacity {
             Self::Bytes(most) => backlog.bytes.saturating_add(size) <= most,
         }
     }
+
+    /// Whether this is more than may wait.
+    pub(super) fn is_exceeded_by(self, backlog: Count) -> bool {
+        match self {
+            Self::Packets(most) => backlog.packets > most,
+            Self::Bytes(most) => backlog.bytes > most,
+        }
+    }
 }
 
 /// A packet in the queue.
@@ -84,7 +96,7 @@ pub(super) struct Waiting<T> {
 }
 
 /// What a discipline did to packets, until the link has put it into its books.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Log {
     /// Dropped because the queue was full.
     pub(super) overflowed: Count,
@@ -130,6 +142,7 @@ enum AnyDiscipline<T> {
     Red(Red<T>),
     Pie(Pie<T>),
     DualPi2(DualPi2<T>),
+    FqCodel(FqCodel<T>),
 }
 
 impl<T> Queue<T> {
@@ -149,6 +162,9 @@ impl<T> Queue<T> {
             Aqm::Pie(parameters) => AnyDiscipline::Pie(Pie::new(parameters, capacity, rng)),
             Aqm::DualPi2(parameters) => {
                 AnyDiscipline::DualPi2(DualPi2::new(parameters, capacity, rng))
+            }
+            Aqm::FqCodel(parameters) => {
+                AnyDiscipline::FqCodel(FqCodel::new(parameters, capacity, rng))
             }
         };
         Self { aqm, discipline }
@@ -186,6 +202,7 @@ impl<T> Queue<T> {
             AnyDiscipline::Red(queue) => queue.backlog(),
             AnyDiscipline::Pie(queue) => queue.backlog(),
             AnyDiscipline::DualPi2(queue) => queue.backlog(),
+            AnyDiscipline::FqCodel(queue) => queue.backlog(),
         }
     }
 
@@ -197,6 +214,7 @@ impl<T> Queue<T> {
             AnyDiscipline::Red(queue) => queue,
             AnyDiscipline::Pie(queue) => queue,
             AnyDiscipline::DualPi2(queue) => queue,
+            AnyDiscipline::FqCodel(queue) => queue,
         }
     }
 }

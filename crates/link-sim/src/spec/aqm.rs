@@ -2,6 +2,7 @@
 
 mod codel;
 pub(crate) mod dualpi2;
+mod fq_codel;
 mod pie;
 pub(crate) mod red;
 
@@ -10,6 +11,7 @@ use super::{QueueLimit, SpecError};
 pub(crate) use codel::Codel;
 use core::fmt;
 pub(crate) use dualpi2::DualPi2;
+pub(crate) use fq_codel::FqCodel;
 pub(crate) use pie::Pie;
 pub(crate) use red::Red;
 use units::Bandwidth;
@@ -25,6 +27,7 @@ pub(crate) enum Aqm {
     Red(Red),
     Pie(Pie),
     DualPi2(DualPi2),
+    FqCodel(FqCodel),
 }
 
 impl Aqm {
@@ -37,6 +40,7 @@ impl Aqm {
             "red" => Red::read(words).map(Self::Red),
             "pie" => Pie::read(words).map(Self::Pie),
             "dualpi2" => DualPi2::read(words).map(Self::DualPi2),
+            "fq_codel" => FqCodel::read(words).map(Self::FqCodel),
             _ => Err(unknown(words, word)),
         }
     }
@@ -49,6 +53,7 @@ impl Aqm {
             Self::Red(_) => "red",
             Self::Pie(_) => "pie",
             Self::DualPi2(_) => "dualpi2",
+            Self::FqCodel(_) => "fq_codel",
         }
     }
 
@@ -58,6 +63,7 @@ impl Aqm {
         QueueLimit::Packets(match self {
             Self::DropTail | Self::DropHead | Self::Codel(_) | Self::Red(_) | Self::Pie(_) => 1_000,
             Self::DualPi2(_) => 10_000,
+            Self::FqCodel(_) => 10_240,
         })
     }
 
@@ -65,7 +71,7 @@ impl Aqm {
     pub(crate) const fn separates_flows(&self) -> bool {
         match self {
             Self::DropTail | Self::DropHead | Self::Codel(_) | Self::Red(_) | Self::Pie(_) => false,
-            Self::DualPi2(_) => true,
+            Self::DualPi2(_) | Self::FqCodel(_) => true,
         }
     }
 }
@@ -79,6 +85,7 @@ impl fmt::Display for Aqm {
             Self::Red(parameters) => parameters.fmt(f),
             Self::Pie(parameters) => parameters.fmt(f),
             Self::DualPi2(parameters) => parameters.fmt(f),
+            Self::FqCodel(parameters) => parameters.fmt(f),
         }
     }
 }
@@ -91,4 +98,6 @@ fn unknown(words: &Words<'_>, word: Word<'_>) -> SpecError {
     words.error(word, problem)
 }
 
-const NAMES: [&str; 6] = ["droptail", "drophead", "codel", "red", "pie", "dualpi2"];
+const NAMES: [&str; 7] = [
+    "droptail", "drophead", "codel", "fq_codel", "red", "pie", "dualpi2",
+];

@@ -1,5 +1,5 @@
 use super::aqm::dualpi2::{OnOverload, StepThreshold};
-use super::aqm::{Codel, DualPi2, Pie, Red};
+use super::aqm::{Codel, DualPi2, FqCodel, Pie, Red};
 use super::*;
 use proptest::prelude::*;
 use units::{Bytes, Gain, duration};
@@ -260,7 +260,6 @@ fn trailing_defaults_are_not_written() {
         "rate 10mbit policer 1mbit burst 15000b",
         "rate 10mbit queue 1bdp aqm drophead",
         "rate 10mbit aqm codel",
-        "rate 10mbit aqm codel target 10ms interval 200ms ecn",
         "rate 10mbit aqm red min 30000b",
         "rate 10mbit aqm red min 30000b max 60000b probability 10% avpkt 1500b burst 40 ecn harddrop \
          nodrop",
@@ -270,6 +269,9 @@ fn trailing_defaults_are_not_written() {
         "rate 10mbit aqm dualpi2 target 5ms tupdate 10ms alpha 0.1 beta 3 coupling_factor 4 \
          step_thresh 5p classic_protection 12.5% overflow drop_enqueue any_ect",
         "rate 10mbit aqm dualpi2 step_thresh 800us",
+        "rate 10mbit aqm codel target 10ms interval 200ms ecn ce_threshold 1ms",
+        "rate 10mbit aqm fq_codel",
+        "rate 10mbit aqm fq_codel flows 16 quantum 300b target 2ms noecn ce_threshold 0s",
         "delay 5ms radio 2ms suspend 60ms every 15s",
         "delay 5ms at 5s..7s loss 100% at 10s rate 100kbit queue 10p",
         "at 1s delay 5ms",
@@ -488,18 +490,34 @@ fn dualpi2s() -> impl Strategy<Value = DualPi2> {
     )
 }
 
+fn codels() -> impl Strategy<Value = Codel> {
+    let threshold = proptest::option::of(prop_oneof![Just(Duration::ZERO), time()]);
+    (time(), time(), any::<bool>(), threshold).prop_map(|(target, interval, ecn, ce_threshold)| {
+        Codel {
+            target,
+            interval,
+            ecn,
+            ce_threshold,
+        }
+    })
+}
+
 fn aqms() -> impl Strategy<Value = Aqm> {
     prop_oneof![
         Just(Aqm::DropTail),
         Just(Aqm::DropHead),
-        (time(), time(), any::<bool>()).prop_map(|(target, interval, ecn)| Aqm::Codel(Codel {
-            target,
-            interval,
-            ecn
-        })),
         reds().prop_map(Aqm::Red),
         pies().prop_map(Aqm::Pie),
         dualpi2s().prop_map(Aqm::DualPi2),
+        codels().prop_map(Aqm::Codel),
+        (1..=65_536_u32, 256..=1_u64 << 20, codels()).prop_map(|(flows, quantum, codel)| {
+            let quantum = Bytes::new(quantum);
+            Aqm::FqCodel(FqCodel {
+                flows,
+                quantum,
+                codel,
+            })
+        }),
     ]
 }
 
@@ -596,7 +614,7 @@ proptest! {
     fn any_words_are_a_link_or_a_refusal(
         words in proptest::collection::vec("delay|loss|random|gemodel|rate|queue|limit|gap|reorder|\
             distribution|normal|ordered|5ms|3%|1mbit|2bdp|9p|1kb|7|duplicate|seed|state|packets|ecn|\
-            corrupt|tbf|burst|policer|trace|slot|aqm|codel|target|radio|suspend|every|at|1s..2s|1-9", 0..16)
+            corrupt|tbf|burst|policer|trace|slot|aqm|codel|fq_codel|flows|target|radio|suspend|every|at|1s..2s|1-9", 0..16)
     ) {
         let text = words.join(" ");
         if let Ok(spec) = LinkSpec::parse_with(&text, read_trace) {
@@ -636,6 +654,11 @@ fn each_new_clause_refuses_what_it_cannot_be() {
     assert_refused("slot 0ms", "0ms", 6, "above zero");
     assert_refused("policer 1mbit burst 1500", "1500", 21, "with its unit");
     assert_refused("rate 1mbit aqm cdel", "cdel", 16, "did you mean `codel`?");
+    let fq_codel = |what| format!("rate 1mbit aqm fq_codel {what}");
+    assert_refused(&fq_codel("flows 0"), "0", 31, "from 1 to 65536");
+    assert_refused(&fq_codel("flows 65537"), "65537", 31, "from 1 to 65536");
+    assert_refused(&fq_codel("quantum 255b"), "255b", 33, "from 256b to 1mb");
+    assert_refused(&fq_codel("quantum 1514"), "1514", 33, "from 256b to 1mb");
     assert_refused("radio 1ms suspend 5ms", "", 22, "`every` and a time");
     assert_refused(
         "trace /nowhere/at/all",

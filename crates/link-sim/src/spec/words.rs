@@ -165,7 +165,7 @@ fn is_value(word: &str) -> bool {
 }
 
 /// Words that stand inside a clause, and where.
-const PARTS: [(&str, &str); 36] = [
+const PARTS: [(&str, &str); 39] = [
     ("distribution", "`delay TIME JITTER`"),
     ("ordered", "`delay TIME JITTER`"),
     ("random", "`loss`"),
@@ -202,6 +202,9 @@ const PARTS: [(&str, &str); 36] = [
     ("l4s_ect", "`aqm dualpi2`"),
     ("any_ect", "`aqm dualpi2`"),
     ("flows", "`aqm NAME`"),
+    ("noecn", "`aqm NAME`"),
+    ("ce_threshold", "`aqm NAME`"),
+    ("quantum", "`aqm fq_codel`"),
 ];
 
 /// A longer description is not one that a person wrote.

@@ -1,5 +1,9 @@
+#[cfg(test)]
+mod tests;
+
 use super::{Capacity, Discipline, Fifo, Log, Waiting};
 use crate::Packet;
+use crate::link::FULL_FRAME;
 use crate::spec;
 use crate::stats::Count;
 use core::time::Duration;
@@ -13,8 +17,7 @@ pub(super) struct Codel<T> {
     capacity: Capacity,
     parameters: spec::aqm::Codel,
     control: ControlLaw,
-    /// The largest packet seen: a queue of no more than that is no standing queue.
-    max_packet: Bytes,
+    mtu: Mtu,
 }
 
 impl<T> Codel<T> {
@@ -24,14 +27,14 @@ impl<T> Codel<T> {
             capacity,
             parameters,
             control: ControlLaw::new(),
-            max_packet: Bytes::ZERO,
+            mtu: Mtu::default(),
         }
     }
 }
 
 impl<T> Discipline<T> for Codel<T> {
     fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log) {
-        self.max_packet = self.max_packet.max(packet.size);
+        self.mtu.see(packet.size);
         if self.capacity.fits(self.backlog(), packet.size) {
             self.fifo.push(now, packet);
         } else {
@@ -40,8 +43,9 @@ impl<T> Discipline<T> for Codel<T> {
     }
 
     fn dequeue(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>> {
+        let pop = || (self.fifo.pop(), self.fifo.backlog().bytes);
         self.control
-            .dequeue(now, self.parameters, self.max_packet, &mut self.fifo, log)
+            .dequeue(now, &self.parameters, self.mtu, log, pop)
     }
 
     fn backlog(&self) -> Count {
@@ -57,7 +61,25 @@ impl<T> Discipline<T> for Codel<T> {
     }
 }
 
-/// The state machine of RFC 8289, section 5, for one queue.
+/// The largest packet: a queue of no more than that is no standing queue. Ethernet's, unless a
+/// larger one was seen.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mtu(Bytes);
+
+impl Mtu {
+    pub(super) fn see(&mut self, size: Bytes) {
+        self.0 = self.0.max(size);
+    }
+}
+
+impl Default for Mtu {
+    fn default() -> Self {
+        Self(FULL_FRAME)
+    }
+}
+
+/// The state machine of RFC 8289, section 5.5, for one queue, with marks as in Linux 6.18
+/// (`include/net/codel_impl.h`).
 #[derive(Debug)]
 pub(super) struct ControlLaw {
     /// When packets will have been above the target for an interval; `None` while they are below.
@@ -65,7 +87,7 @@ pub(super) struct ControlLaw {
     is_dropping: bool,
     /// When to drop next, while dropping.
     drop_next: Timestamp,
-    /// Drops since dropping began.
+    /// Drops and marks since dropping began, and more when it was resumed.
     count: u64,
     /// `count` when dropping began last.
     last_count: u64,
@@ -82,20 +104,20 @@ impl ControlLaw {
         }
     }
 
-    /// The next packet of `fifo` that is not dropped. A backlog of `small` bytes is not one.
+    /// The next packet that is not dropped of those that `pop` takes out, each with the bytes that
+    /// are left behind it.
     pub(super) fn dequeue<T>(
         &mut self,
         now: Timestamp,
-        parameters: spec::aqm::Codel,
-        small: Bytes,
-        fifo: &mut Fifo<T>,
+        parameters: &spec::aqm::Codel,
+        mtu: Mtu,
         log: &mut Log,
+        mut pop: impl FnMut() -> (Option<Waiting<T>>, Bytes),
     ) -> Option<Waiting<T>> {
         let mut pop = |law: &mut Self| {
-            let next = fifo.pop();
-            let stays =
-                law.stays_above(now, next.as_ref(), fifo.backlog().bytes, parameters, small);
-            (next, stays)
+            let (next, left) = pop();
+            let stays_above = law.stays_above(now, next.as_ref(), left, parameters, mtu);
+            (next, stays_above)
         };
         let (mut next, stays_above) = pop(self);
         if self.is_dropping {
@@ -106,7 +128,9 @@ impl ControlLaw {
                 if !was_marked {
                     (next, self.is_dropping) = pop(self);
                 }
-                self.drop_next = self.after(self.drop_next, parameters.interval);
+                if self.is_dropping {
+                    self.drop_next = self.control_law(self.drop_next, parameters.interval);
+                }
                 if was_marked {
                     break;
                 }
@@ -117,7 +141,13 @@ impl ControlLaw {
             }
             self.begin_dropping(now, parameters.interval);
         }
+        mark_above_threshold(now, parameters, &mut next, log);
         next
+    }
+
+    /// Whoever drops packets because the queue is full says so, and the next drops come sooner.
+    pub(super) fn note_overflow(&mut self, packets: u64) {
+        self.count += packets;
     }
 
     /// Whether packets have stayed above the target for an interval by now.
@@ -125,12 +155,11 @@ impl ControlLaw {
         &mut self,
         now: Timestamp,
         next: Option<&Waiting<T>>,
-        backlog: Bytes,
-        parameters: spec::aqm::Codel,
-        small: Bytes,
+        left: Bytes,
+        parameters: &spec::aqm::Codel,
+        Mtu(mtu): Mtu,
     ) -> bool {
-        let is_above =
-            |next: &Waiting<T>| now.since(next.since) >= parameters.target && backlog > small;
+        let is_above = |next: &Waiting<T>| now.since(next.since) >= parameters.target && left > mtu;
         if !next.is_some_and(is_above) {
             self.first_above = None;
             return false;
@@ -150,19 +179,25 @@ impl ControlLaw {
             1
         };
         self.last_count = self.count;
-        self.drop_next = self.after(now, interval);
+        self.drop_next = self.control_law(now, interval);
     }
 
-    /// `time` + interval ÷ √count, rounded down to the nanosecond.
-    fn after(&self, time: Timestamp, interval: Duration) -> Timestamp {
-        let square = interval.as_nanos().pow(2) / u128::from(self.count.max(1));
-        time + Duration::from_nanos(square.isqrt() as u64)
+    /// `time` + interval ÷ √count.
+    fn control_law(&self, time: Timestamp, interval: Duration) -> Timestamp {
+        time + over_root(interval, self.count)
     }
+}
+
+/// interval ÷ √count, rounded down to the nanosecond.
+pub(super) fn over_root(interval: Duration, count: u64) -> Duration {
+    let square = interval.as_nanos().pow(2) / u128::from(count.max(1));
+    // The root of a square of nanoseconds, which are at most an hour's.
+    Duration::from_nanos(square.isqrt() as u64)
 }
 
 /// Whether the packet was marked and may stay; otherwise it is dropped.
 fn mark_or_drop<T>(
-    parameters: spec::aqm::Codel,
+    parameters: &spec::aqm::Codel,
     next: &mut Option<Waiting<T>>,
     log: &mut Log,
 ) -> bool {
@@ -172,4 +207,17 @@ fn mark_or_drop<T>(
     }
     log.drop(&waiting.packet);
     false
+}
+
+fn mark_above_threshold<T>(
+    now: Timestamp,
+    parameters: &spec::aqm::Codel,
+    next: &mut Option<Waiting<T>>,
+    log: &mut Log,
+) {
+    if let (Some(threshold), Some(waiting)) = (parameters.ce_threshold, next)
+        && now.since(waiting.since) > threshold
+    {
+        log.try_mark(&mut waiting.packet);
+    }
 }

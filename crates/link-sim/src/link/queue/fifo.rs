@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use units::{Bytes, Timestamp};
 
 /// Packets in the order in which they came, and how many bytes they are.
+///
+/// Its memory is at most four times what it holds, and [`KEPT`] packets: a fair queue has many of
+/// these, and in time each may have been long.
 #[derive(Debug)]
 pub(super) struct Fifo<T> {
     waiting: VecDeque<Waiting<T>>,
@@ -20,6 +23,7 @@ impl<T> Fifo<T> {
     pub(super) fn pop(&mut self) -> Option<Waiting<T>> {
         let next = self.waiting.pop_front()?;
         self.bytes -= next.packet.size;
+        self.give_back();
         Some(next)
     }
 
@@ -34,6 +38,14 @@ impl<T> Fifo<T> {
             bytes: self.bytes,
         }
     }
+
+    /// Frees half of the memory when three quarters are not in use.
+    fn give_back(&mut self) {
+        let capacity = self.waiting.capacity();
+        if capacity > KEPT && self.waiting.len() < capacity / 4 {
+            self.waiting.shrink_to(capacity / 2);
+        }
+    }
 }
 
 impl<T> Default for Fifo<T> {
@@ -42,5 +54,28 @@ impl<T> Default for Fifo<T> {
             waiting: VecDeque::new(),
             bytes: Bytes::ZERO,
         }
+    }
+}
+
+/// Memory for so many packets is not worth giving back.
+const KEPT: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_goes_back_when_the_queue_drains() {
+        let mut fifo = Fifo::default();
+        for number in 0..10_000 {
+            fifo.push(Timestamp::ZERO, Packet::new(Bytes::new(1), number));
+        }
+        for number in 0..10_000 {
+            assert_eq!(fifo.pop().map(|next| next.packet.payload), Some(number));
+            let held = fifo.waiting.len();
+            assert!(fifo.waiting.capacity() <= KEPT.max(4 * held + 4));
+        }
+        assert!(fifo.pop().is_none());
+        assert_eq!(fifo.backlog(), Count::default());
     }
 }

@@ -18,3 +18,49 @@ pub(super) fn numbers(queue: &mut impl Discipline<u64>) -> Vec<u64> {
         .map(|waiting| waiting.packet.payload)
         .collect()
 }
+
+/// A queue, its log, and the number of the next packet.
+pub(super) struct Bench<D> {
+    pub(super) queue: D,
+    pub(super) log: Log,
+    arrived: u64,
+}
+
+impl<D: Discipline<u64>> Bench<D> {
+    pub(super) fn new(queue: D) -> Self {
+        Self {
+            queue,
+            log: Log::default(),
+            arrived: 0,
+        }
+    }
+
+    /// Packets arrive that are like this one, but numbered.
+    pub(super) fn arrive(&mut self, at: Timestamp, count: u64, like: &Packet<u64>) {
+        for _ in 0..count {
+            let packet = Packet {
+                payload: self.arrived,
+                ..like.clone()
+            };
+            self.arrived += 1;
+            self.queue.enqueue(at, packet, &mut self.log);
+        }
+    }
+
+    pub(super) fn serve(&mut self, at: Timestamp) -> Option<Packet<u64>> {
+        let waiting = self.queue.dequeue(at, &mut self.log)?;
+        Some(waiting.packet)
+    }
+
+    /// What is served at these milliseconds.
+    pub(super) fn serve_at(&mut self, millis: impl Iterator<Item = u64>) -> Vec<Packet<u64>> {
+        millis
+            .filter_map(|at| self.serve(Timestamp::from_millis(at)))
+            .collect()
+    }
+}
+
+/// A packet of so many bytes.
+pub(super) fn sized(size: u64) -> Packet<u64> {
+    Packet::new(Bytes::new(size), 0)
+}
