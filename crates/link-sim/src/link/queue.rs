@@ -1,5 +1,6 @@
 //! The queue before the bottleneck, one discipline per file.
 
+mod cake;
 mod codel;
 mod drop_head;
 mod drop_tail;
@@ -19,6 +20,7 @@ use super::label;
 use crate::spec::Aqm;
 use crate::stats::Count;
 use crate::{Ecn, Packet};
+use cake::Cake;
 use codel::Codel;
 use drop_head::DropHead;
 use drop_tail::DropTail;
@@ -143,6 +145,7 @@ enum AnyDiscipline<T> {
     Pie(Pie<T>),
     DualPi2(DualPi2<T>),
     FqCodel(FqCodel<T>),
+    Cake(Cake<T>),
 }
 
 impl<T> Queue<T> {
@@ -165,6 +168,9 @@ impl<T> Queue<T> {
             }
             Aqm::FqCodel(parameters) => {
                 AnyDiscipline::FqCodel(FqCodel::new(parameters, capacity, rng))
+            }
+            Aqm::Cake(parameters) => {
+                AnyDiscipline::Cake(Cake::new(parameters, capacity, rate, rng))
             }
         };
         Self { aqm, discipline }
@@ -203,6 +209,7 @@ impl<T> Queue<T> {
             AnyDiscipline::Pie(queue) => queue.backlog(),
             AnyDiscipline::DualPi2(queue) => queue.backlog(),
             AnyDiscipline::FqCodel(queue) => queue.backlog(),
+            AnyDiscipline::Cake(queue) => queue.backlog(),
         }
     }
 
@@ -215,6 +222,7 @@ impl<T> Queue<T> {
             AnyDiscipline::Pie(queue) => queue,
             AnyDiscipline::DualPi2(queue) => queue,
             AnyDiscipline::FqCodel(queue) => queue,
+            AnyDiscipline::Cake(queue) => queue,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `aqm NAME [PARAMETERS]`: the discipline of the queue before the bottleneck.
 
+mod cake;
 mod codel;
 pub(crate) mod dualpi2;
 mod fq_codel;
@@ -8,6 +9,7 @@ pub(crate) mod red;
 
 use super::words::{Word, Words};
 use super::{QueueLimit, SpecError};
+pub(crate) use cake::Cake;
 pub(crate) use codel::Codel;
 use core::fmt;
 pub(crate) use dualpi2::DualPi2;
@@ -28,6 +30,7 @@ pub(crate) enum Aqm {
     Pie(Pie),
     DualPi2(DualPi2),
     FqCodel(FqCodel),
+    Cake(Cake),
 }
 
 impl Aqm {
@@ -41,6 +44,7 @@ impl Aqm {
             "pie" => Pie::read(words).map(Self::Pie),
             "dualpi2" => DualPi2::read(words).map(Self::DualPi2),
             "fq_codel" => FqCodel::read(words).map(Self::FqCodel),
+            "cake" => Cake::read(words).map(Self::Cake),
             _ => Err(unknown(words, word)),
         }
     }
@@ -54,24 +58,28 @@ impl Aqm {
             Self::Pie(_) => "pie",
             Self::DualPi2(_) => "dualpi2",
             Self::FqCodel(_) => "fq_codel",
+            Self::Cake(_) => "cake",
         }
     }
 
     /// What it holds before a bottleneck of this rate when no `queue` says how much: as in Linux,
     /// where sch_fifo takes the device's txqueuelen and the others have numbers of their own.
-    pub(crate) fn default_limit(&self, _rate: Bandwidth) -> QueueLimit {
-        QueueLimit::Packets(match self {
-            Self::DropTail | Self::DropHead | Self::Codel(_) | Self::Red(_) | Self::Pie(_) => 1_000,
-            Self::DualPi2(_) => 10_000,
-            Self::FqCodel(_) => 10_240,
-        })
+    pub(crate) fn default_limit(&self, rate: Bandwidth) -> QueueLimit {
+        match self {
+            Self::DropTail | Self::DropHead | Self::Codel(_) | Self::Red(_) | Self::Pie(_) => {
+                QueueLimit::Packets(1_000)
+            }
+            Self::DualPi2(_) => QueueLimit::Packets(10_000),
+            Self::FqCodel(_) => QueueLimit::Packets(10_240),
+            Self::Cake(cake) => cake.default_limit(rate),
+        }
     }
 
     /// Whether packets of one flow, or of one codepoint, may overtake those of another.
     pub(crate) const fn separates_flows(&self) -> bool {
         match self {
             Self::DropTail | Self::DropHead | Self::Codel(_) | Self::Red(_) | Self::Pie(_) => false,
-            Self::DualPi2(_) | Self::FqCodel(_) => true,
+            Self::DualPi2(_) | Self::FqCodel(_) | Self::Cake(_) => true,
         }
     }
 }
@@ -86,6 +94,7 @@ impl fmt::Display for Aqm {
             Self::Pie(parameters) => parameters.fmt(f),
             Self::DualPi2(parameters) => parameters.fmt(f),
             Self::FqCodel(parameters) => parameters.fmt(f),
+            Self::Cake(parameters) => parameters.fmt(f),
         }
     }
 }
@@ -98,6 +107,6 @@ fn unknown(words: &Words<'_>, word: Word<'_>) -> SpecError {
     words.error(word, problem)
 }
 
-const NAMES: [&str; 7] = [
-    "droptail", "drophead", "codel", "fq_codel", "red", "pie", "dualpi2",
+const NAMES: [&str; 8] = [
+    "droptail", "drophead", "codel", "fq_codel", "cake", "red", "pie", "dualpi2",
 ];

@@ -1,5 +1,5 @@
 use super::aqm::dualpi2::{OnOverload, StepThreshold};
-use super::aqm::{Codel, DualPi2, FqCodel, Pie, Red};
+use super::aqm::{Cake, Codel, DualPi2, FqCodel, Pie, Red};
 use super::*;
 use proptest::prelude::*;
 use units::{Bytes, Gain, duration};
@@ -272,6 +272,8 @@ fn trailing_defaults_are_not_written() {
         "rate 10mbit aqm codel target 10ms interval 200ms ecn ce_threshold 1ms",
         "rate 10mbit aqm fq_codel",
         "rate 10mbit aqm fq_codel flows 16 quantum 300b target 2ms noecn ce_threshold 0s",
+        "rate 10mbit aqm cake",
+        "rate 10mbit aqm cake rtt 30ms",
         "delay 5ms radio 2ms suspend 60ms every 15s",
         "delay 5ms at 5s..7s loss 100% at 10s rate 100kbit queue 10p",
         "at 1s delay 5ms",
@@ -518,6 +520,7 @@ fn aqms() -> impl Strategy<Value = Aqm> {
                 codel,
             })
         }),
+        time().prop_map(|rtt| Aqm::Cake(Cake { rtt })),
     ]
 }
 
@@ -612,9 +615,10 @@ proptest! {
 
     #[test]
     fn any_words_are_a_link_or_a_refusal(
-        words in proptest::collection::vec("delay|loss|random|gemodel|rate|queue|limit|gap|reorder|\
-            distribution|normal|ordered|5ms|3%|1mbit|2bdp|9p|1kb|7|duplicate|seed|state|packets|ecn|\
-            corrupt|tbf|burst|policer|trace|slot|aqm|codel|fq_codel|flows|target|radio|suspend|every|at|1s..2s|1-9", 0..16)
+        words in proptest::collection::vec("delay|loss|random|gemodel|rate|queue|\
+            limit|gap|reorder|distribution|normal|ordered|5ms|3%|1mbit|2bdp|9p|1kb|7|\
+            duplicate|seed|state|packets|ecn|corrupt|tbf|burst|policer|trace|slot|aqm|codel|\
+            fq_codel|cake|flows|rtt|target|radio|suspend|every|at|1s..2s|1-9", 0..16)
     ) {
         let text = words.join(" ");
         if let Ok(spec) = LinkSpec::parse_with(&text, read_trace) {
@@ -659,6 +663,8 @@ fn each_new_clause_refuses_what_it_cannot_be() {
     assert_refused(&fq_codel("flows 65537"), "65537", 31, "from 1 to 65536");
     assert_refused(&fq_codel("quantum 255b"), "255b", 33, "from 256b to 1mb");
     assert_refused(&fq_codel("quantum 1514"), "1514", 33, "from 256b to 1mb");
+    assert_refused("rate 1mbit aqm cake rtt 0s", "0s", 25, "above zero");
+    assert_refused("rate 1mbit rtt 5ms", "rtt", 12, "behind `aqm cake`");
     assert_refused("radio 1ms suspend 5ms", "", 22, "`every` and a time");
     assert_refused(
         "trace /nowhere/at/all",

@@ -165,7 +165,7 @@ fn is_value(word: &str) -> bool {
 }
 
 /// Words that stand inside a clause, and where.
-const PARTS: [(&str, &str); 39] = [
+const PARTS: [(&str, &str); 40] = [
     ("distribution", "`delay TIME JITTER`"),
     ("ordered", "`delay TIME JITTER`"),
     ("random", "`loss`"),
@@ -205,6 +205,7 @@ const PARTS: [(&str, &str); 39] = [
     ("noecn", "`aqm NAME`"),
     ("ce_threshold", "`aqm NAME`"),
     ("quantum", "`aqm fq_codel`"),
+    ("rtt", "`aqm cake`"),
 ];
 
 /// A longer description is not one that a person wrote.

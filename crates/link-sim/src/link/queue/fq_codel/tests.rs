@@ -196,7 +196,10 @@ fn flows_are_spread_over_all_queues() {
 proptest! {
     #[test]
     fn a_single_flow_meets_exactly_codel(
-        events in proptest::collection::vec((0..20_u64, 0..6_u64, 1..3_000_u64, 0..4_usize), 1..300),
+        events in proptest::collection::vec(
+            (0..20_u64, 0..6_u64, 1..3_000_u64, 0..4_usize),
+            1..300,
+        ),
         ecn in any::<bool>(),
         threshold in proptest::option::of(0..50_u64),
     ) {
