@@ -33,7 +33,7 @@ use queue::{Capacity, Log, Queue, Setup, Waiting};
 use radio::RadioStage;
 use reorder::ReorderStage;
 use schedule::Schedule;
-use server::Server;
+use server::{Server, Transmission};
 use slots::Slots;
 use std::collections::VecDeque;
 use units::{Bytes, Timestamp};
@@ -141,14 +141,18 @@ impl<T: Clone> Link<T> {
         if let Some(delivery) = self.arrived.front() {
             return Some(delivery.due);
         }
+        let inside = self.next_inside()?;
+        // What changes then may let packets go that would have waited longer.
+        earlier(Some(inside), self.schedule.next_change())
+    }
+
+    /// When something happens to what is inside, if nothing changes `at` a time before.
+    fn next_inside(&self) -> Option<Timestamp> {
         let delivery = self.line.next_due().map(|due| self.slots.departure(due));
         if self.keeps_order && delivery.is_some() {
             return delivery;
         }
-        match (delivery, self.next_start) {
-            (Some(delivery), Some(transmission)) => Some(delivery.min(transmission)),
-            (one, other) => one.or(other),
-        }
+        earlier(delivery, self.next_start)
     }
 
     /// The next packet that has reached the far end by `now`, in order of arrival there. To be
@@ -199,7 +203,7 @@ impl<T: Clone> Link<T> {
         self.limit = limit_of(clauses);
         self.reorder.set(clauses.reorder);
         self.delay.set(clauses.delay);
-        self.slots.set(clauses.slot);
+        self.slots.set(now, clauses.slot);
         self.radio.set(now, clauses.radio);
         self.server.set(now, clauses.service.as_ref());
         match (&mut self.queue, queue_of(clauses, self.base_rtt)) {
@@ -219,7 +223,7 @@ impl<T: Clone> Link<T> {
     }
 
     fn is_empty(&self) -> bool {
-        self.stats.held.packets == 0
+        self.stats.held.packets == 0 && self.arrived.is_empty()
     }
 
     /// Whether what comes under `clauses` cannot overtake what is inside. Where netem's clock,
@@ -236,7 +240,8 @@ impl<T: Clone> Link<T> {
         self.now = self.now.max(now);
         let now = self.now;
         while let Some(at) = self.schedule.next_change().filter(|at| *at <= now) {
-            self.run(at);
+            // What begins at the very time of a change begins behind it.
+            self.run(at - Duration::from_nanos(1));
             if let Some(clauses) = self.schedule.advance() {
                 self.apply(at, &clauses);
             }
@@ -261,13 +266,18 @@ impl<T: Clone> Link<T> {
             };
             delivery.due = departure;
             self.slots.leave(departure, delivery.packet.size);
-            self.stats.held -= delivery.packet.size;
-            self.stats.delivered += delivery.packet.size;
-            if delivery.packet.corrupted {
-                self.stats.corrupted += delivery.packet.size;
-            }
-            self.arrived.push_back(delivery);
+            self.let_go(delivery);
         }
+    }
+
+    /// A packet has reached the far end.
+    fn let_go(&mut self, delivery: Delivery<T>) {
+        self.stats.held -= delivery.packet.size;
+        self.stats.delivered += delivery.packet.size;
+        if delivery.packet.corrupted {
+            self.stats.corrupted += delivery.packet.size;
+        }
+        self.arrived.push_back(delivery);
     }
 
     /// Serves the queue at `start`.
@@ -276,7 +286,7 @@ impl<T: Clone> Link<T> {
         let waiting = queue.dequeue(start, &mut self.log);
         self.settle();
         if let Some(Waiting { packet, since }) = waiting {
-            self.transmit(start, start.since(since), packet);
+            self.transmit(start, since, packet);
         }
         self.plan_start(start);
     }
@@ -287,10 +297,7 @@ impl<T: Clone> Link<T> {
             .queue
             .as_ref()
             .is_some_and(|queue| queue.backlog().packets > 0);
-        self.next_start = waits.then(|| {
-            let ready = self.server.free_at().max(now);
-            self.radio.clear_at(ready)
-        });
+        self.next_start = waits.then(|| self.radio.clear_at(self.server.takes_at(now)));
     }
 
     /// Whether the loss model takes a packet. One that it marks instead stays.
@@ -349,14 +356,14 @@ impl<T: Clone> Link<T> {
         }
     }
 
-    /// Puts a packet on the wire behind its queue.
-    fn transmit(&mut self, start: Timestamp, waited: Duration, packet: Packet<T>) {
-        self.stats.queue_delay.record(waited);
-        let sent = self.server.transmit(start, packet.size);
+    /// Puts a packet on the wire that has waited `since` then.
+    fn transmit(&mut self, start: Timestamp, since: Timestamp, packet: Packet<T>) {
+        let Transmission { begin, end } = self.server.transmit(start, packet.size);
+        self.stats.queue_delay.record(begin.since(since));
         let due = if self.reorder.jumps() {
-            sent
+            end
         } else {
-            self.delay.arrival(self.radio.arrival(sent))
+            self.delay.arrival(self.radio.arrival(end))
         };
         self.line.push(due, packet);
     }
@@ -364,15 +371,15 @@ impl<T: Clone> Link<T> {
     /// netem's way: the delay first, then the transmitter, in one departure time.
     fn depart(&mut self, now: Timestamp, packet: Packet<T>) {
         if self.reorder.jumps() {
-            return self.line.push(now, packet);
+            return self.let_go(Delivery { due: now, packet });
         }
-        let ready = self.radio.clear_at(self.delay.arrival(now));
+        let ready = self.delay.arrival(now);
         let due = if self.server.is_limited() {
-            let start = ready.max(self.server.free_at());
+            let start = self.radio.clear_at(self.server.takes_at(ready));
             self.stats.queue_delay.record(start.since(ready));
-            self.server.transmit(ready, packet.size)
+            self.server.transmit(start, packet.size).end
         } else {
-            ready
+            self.radio.clear_at(ready)
         };
         self.line.push(self.radio.arrival(due), packet);
         self.note_queue(self.stats.held);
@@ -380,9 +387,9 @@ impl<T: Clone> Link<T> {
 
     /// Sends what waits at the times at which it would have gone, without a queue from now on.
     fn empty_queue(&mut self, now: Timestamp) {
-        while let Some(waiting) = self.queue.as_mut().and_then(Queue::take) {
-            let start = self.server.free_at().max(now);
-            self.transmit(start, start.since(waiting.since), waiting.packet);
+        while let Some(Waiting { packet, since }) = self.queue.as_mut().and_then(Queue::take) {
+            let start = self.radio.clear_at(self.server.takes_at(now));
+            self.transmit(start, since, packet);
         }
         self.queue = None;
         self.next_start = None;
@@ -405,6 +412,14 @@ impl<T: Clone> Link<T> {
         let max = &mut self.stats.max_queue;
         max.packets = max.packets.max(backlog.packets);
         max.bytes = max.bytes.max(backlog.bytes);
+    }
+}
+
+/// The earlier of two times, or the only one.
+fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 

@@ -57,11 +57,20 @@ impl DelayStage {
         let off = if delay.correlation == Gain::ZERO {
             deviation(delay.distribution, jitter, |span| random.rng().below(span))
         } else {
-            // netem's remainder: little of the correlation survives it.
             let number = u64::from(random.next(delay.correlation));
-            deviation(delay.distribution, jitter, |span| number % span)
+            deviation(delay.distribution, jitter, |span| spread(number, span))
         };
         let nanos = i128::from(duration::nanos(delay.time)) + off;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
+    }
+}
+
+/// A 32-bit number as one below `span`: netem's remainder, which little of a correlation survives.
+/// netem has no span above 32 bits (a jitter of 2.1 s); there, the number is stretched.
+fn spread(number: u64, span: u64) -> u64 {
+    if span <= 1 << 32 {
+        number % span
+    } else {
+        ((u128::from(number) * u128::from(span)) >> 32) as u64
     }
 }

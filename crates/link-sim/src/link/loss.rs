@@ -10,7 +10,7 @@ pub(super) struct LossStage {
     /// The state of the Gilbert–Elliott chain, which begins good.
     bad: bool,
     state: FourStates,
-    /// Packets seen.
+    /// Packets seen, copies included.
     packets: u64,
     random: Crandom,
 }
@@ -35,8 +35,13 @@ impl LossStage {
         }
     }
 
+    /// Another model from now on, which begins without a burst. Packets are counted on.
     pub(super) fn set(&mut self, loss: Option<Loss>) {
-        self.loss = loss;
+        if loss != self.loss {
+            self.loss = loss;
+            self.bad = false;
+            self.state = FourStates::ReceivingInGap;
+        }
     }
 
     /// Whether ECN-capable packets are marked instead of lost.

@@ -35,25 +35,36 @@ impl Opportunities {
         self.free_at
     }
 
+    /// When a packet that is ready at `ready` begins to leave.
+    pub(super) fn next(&self, ready: Timestamp) -> Timestamp {
+        let (opportunity, _) = self.seek(ready);
+        self.trace.time_of(opportunity)
+    }
+
+    /// When its last byte is out.
     pub(super) fn transmit(&mut self, ready: Timestamp, size: Bytes) -> Timestamp {
-        let start = ready.max(self.free_at);
-        if self.left.is_zero() || self.trace.time_of(self.current) < start {
-            self.current = self
-                .trace
-                .first_at(start)
-                .max(self.current + u64::from(self.left.is_zero()));
-            self.left = OPPORTUNITY;
-        }
+        (self.current, self.left) = self.seek(ready);
         let beyond = size.saturating_sub(self.left);
         let more = beyond.packets_ceil(OPPORTUNITY);
-        self.current += more;
+        self.current = self.current.saturating_add(more);
         self.left = if more == 0 {
             self.left - size
         } else {
             OPPORTUNITY * more - beyond
         };
-        self.free_at = self.trace.time_of(self.current).max(start);
+        self.free_at = self.trace.time_of(self.current);
         self.free_at
+    }
+
+    /// The first opportunity from `ready` on that is not used up, and what is left of it.
+    fn seek(&self, ready: Timestamp) -> (u64, Bytes) {
+        let start = ready.max(self.free_at);
+        let is_used_up = self.left.is_zero();
+        if !is_used_up && self.trace.time_of(self.current) >= start {
+            return (self.current, self.left);
+        }
+        let unused = self.current.saturating_add(u64::from(is_used_up));
+        (self.trace.first_at(start).max(unused), OPPORTUNITY)
     }
 }
 

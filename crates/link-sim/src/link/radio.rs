@@ -52,7 +52,8 @@ impl RadioStage {
         if ready.since(self.suspended_until) > (suspension.every + suspension.length) * MANY {
             self.find_anew(ready, suspension);
         }
-        while ready >= self.suspended_until {
+        // At the end of time none comes after another.
+        while ready >= self.suspended_until && self.suspended_until < Timestamp::MAX {
             self.schedule(self.suspended_until);
         }
         if ready < self.suspended_from {

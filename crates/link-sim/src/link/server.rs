@@ -12,6 +12,15 @@ pub(super) enum Server {
     Opportunities(Opportunities),
 }
 
+/// When a packet is on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Transmission {
+    /// When its first bit leaves.
+    pub(super) begin: Timestamp,
+    /// When its last bit is out.
+    pub(super) end: Timestamp,
+}
+
 impl Server {
     /// Without a service, sending takes no time.
     pub(super) fn new(service: Option<&Service>) -> Self {
@@ -53,8 +62,19 @@ impl Server {
         }
     }
 
-    /// When the next packet can be taken from the queue.
-    pub(super) fn free_at(&self) -> Timestamp {
+    /// When it takes a packet out of the queue that is there at `ready`.
+    ///
+    /// A token bucket takes it at once and holds it until there are tokens, as a discipline other
+    /// than a FIFO does below the kernel's tbf (`qdisc_peek_dequeued`). A FIFO there keeps it.
+    pub(super) fn takes_at(&self, ready: Timestamp) -> Timestamp {
+        match self {
+            Self::Transmitter(_) | Self::TokenBucket(_) => ready.max(self.free_at()),
+            Self::Opportunities(opportunities) => opportunities.next(ready),
+        }
+    }
+
+    /// When the last packet is out.
+    fn free_at(&self) -> Timestamp {
         match self {
             Self::Transmitter(transmitter) => transmitter.free_at(),
             Self::TokenBucket(filter) => filter.free_at(),
@@ -70,13 +90,22 @@ impl Server {
         }
     }
 
-    /// Sends a packet that is ready at `ready` as soon as it is free, and answers when the last
-    /// bit is out.
-    pub(super) fn transmit(&mut self, ready: Timestamp, size: Bytes) -> Timestamp {
+    /// Sends a packet that is ready at `ready` as soon as it can.
+    pub(super) fn transmit(&mut self, ready: Timestamp, size: Bytes) -> Transmission {
+        let free = ready.max(self.free_at());
         match self {
-            Self::Transmitter(transmitter) => transmitter.transmit(ready, size),
-            Self::TokenBucket(filter) => filter.transmit(ready, size),
-            Self::Opportunities(opportunities) => opportunities.transmit(ready, size),
+            Self::Transmitter(transmitter) => Transmission {
+                begin: free,
+                end: transmitter.transmit(ready, size),
+            },
+            Self::TokenBucket(filter) => {
+                let end = filter.transmit(ready, size);
+                Transmission { begin: end, end }
+            }
+            Self::Opportunities(opportunities) => Transmission {
+                begin: opportunities.next(ready),
+                end: opportunities.transmit(ready, size),
+            },
         }
     }
 

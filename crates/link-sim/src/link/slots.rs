@@ -21,25 +21,28 @@ pub(super) struct Slots {
 
 impl Slots {
     pub(super) fn new(slot: Option<Slot>, seed: u64) -> Self {
-        Self {
-            slot,
+        let mut slots = Self {
+            slot: None,
             opens: Timestamp::ZERO,
             packets: 0,
             bytes: 0,
             rng: Rng::derive(seed, label::SLOT),
-        }
+        };
+        slots.set(Timestamp::ZERO, slot);
+        slots
     }
 
-    pub(super) fn set(&mut self, slot: Option<Slot>) {
-        self.slot = slot;
+    /// Other slots from `now` on, the first of which opens at once.
+    pub(super) fn set(&mut self, now: Timestamp, slot: Option<Slot>) {
+        if slot != self.slot {
+            self.slot = slot;
+            self.open(now);
+        }
     }
 
     /// When a packet leaves that is ready at `due`, before it does.
     pub(super) fn departure(&self, due: Timestamp) -> Timestamp {
-        match self.slot {
-            Some(_) => self.opens.max(due),
-            None => due,
-        }
+        self.opens.max(due)
     }
 
     /// Makes sure that a slot is ahead of a packet that is ready at `due`.
@@ -74,8 +77,14 @@ impl Slots {
                 Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
             }
         };
-        self.opens = now + distance;
-        self.packets = slot.packets.map_or(u64::MAX, u64::from);
-        self.bytes = slot.bytes.map_or(u64::MAX, Bytes::get);
+        self.open(now + distance);
+    }
+
+    fn open(&mut self, at: Timestamp) {
+        let packets = self.slot.and_then(|slot| slot.packets);
+        let bytes = self.slot.and_then(|slot| slot.bytes);
+        self.opens = at;
+        self.packets = packets.map_or(u64::MAX, u64::from);
+        self.bytes = bytes.map_or(u64::MAX, Bytes::get);
     }
 }

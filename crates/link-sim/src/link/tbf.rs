@@ -3,9 +3,6 @@ use crate::spec;
 use units::{Bytes, Timestamp};
 
 /// tc's token bucket filter: packets leave in no time while there are tokens for them.
-///
-/// As in the kernel, the packet that waits for its tokens has left the queue already
-/// (`qdisc_peek_dequeued`).
 #[derive(Debug)]
 pub(super) struct TokenBucketFilter {
     bucket: TokenBucket,
@@ -45,6 +42,7 @@ impl TokenBucketFilter {
         size <= self.bucket.size() && peak.is_none_or(|bucket| size <= bucket.size())
     }
 
+    /// Sends a packet that is ready at `ready` when there are tokens for it, and answers when.
     pub(super) fn transmit(&mut self, ready: Timestamp, size: Bytes) -> Timestamp {
         let mut at = self.bucket.ready_at(ready.max(self.free_at), size);
         if let Some(peak) = &mut self.peak {

@@ -41,7 +41,11 @@ impl Delay {
             if delay.time.is_zero() && !jitter.is_zero() {
                 return Err(words.error(words.last, "jitter needs a delay above zero to vary"));
             }
-            delay.correlation = words.value_if_any(PERCENT, percent)?.unwrap_or(Gain::ZERO);
+            let correlation = words.value_if_any(PERCENT, percent)?;
+            // Of no jitter it says nothing.
+            delay.correlation = correlation
+                .filter(|_| !jitter.is_zero())
+                .unwrap_or(Gain::ZERO);
         }
         while let Some(word) = words.next_of(&["distribution", "ordered"]) {
             if delay.jitter.is_zero() {

@@ -36,13 +36,14 @@ impl Changes {
             if let Some(problem) = problem {
                 return Err(words.error(words.last, problem));
             }
-            changes.0.push(Change {
+            let change = Change {
                 from,
                 until,
                 clauses,
-            });
+            };
+            changes.0.push(change.clone());
             // A clause may need another one that is there at this time and not at that.
-            for time in changes.times() {
+            for time in changes.times().into_iter().filter(|at| change.holds(*at)) {
                 changes.clauses_at(base, time).check(words)?;
             }
         }
@@ -62,12 +63,16 @@ impl Changes {
 
     /// The whole link at `time`: of two changes of one clause, the one written last holds.
     pub(crate) fn clauses_at(&self, base: &Clauses, time: Duration) -> Clauses {
-        let is_active =
-            |change: &&Change| change.from <= time && change.until.is_none_or(|until| time < until);
-        let active = self.0.iter().filter(is_active);
+        let active = self.0.iter().filter(|change| change.holds(time));
         active.fold(base.clone(), |clauses, change| {
             clauses.overridden_by(&change.clauses)
         })
+    }
+}
+
+impl Change {
+    fn holds(&self, time: Duration) -> bool {
+        self.from <= time && self.until.is_none_or(|until| time < until)
     }
 }
 

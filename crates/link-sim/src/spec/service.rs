@@ -84,9 +84,9 @@ impl Rate {
         }
         if let Some(cell) = words.value_if_any(CELL, cell)? {
             link.cell = cell;
-            if let Some(cell_overhead) = words.value_if_any(OVERHEAD, overhead)? {
-                link.cell_overhead = cell_overhead;
-            }
+            let cell_overhead = words.value_if_any(OVERHEAD, overhead)?;
+            // Without cells there is none to have it.
+            link.cell_overhead = cell_overhead.filter(|_| link.cell > 0).unwrap_or(0);
         }
         if i64::from(link.cell) + i64::from(link.cell_overhead) < i64::from(link.cell > 0) {
             return Err(words.error(words.last, "cells would have no bytes at all"));
@@ -233,7 +233,9 @@ impl Trace {
         let earlier = self
             .opportunities
             .partition_point(|opportunity| u64::from(*opportunity) < within);
-        repetition * self.opportunities.len() as u64 + earlier as u64
+        repetition
+            .saturating_mul(self.opportunities.len() as u64)
+            .saturating_add(earlier as u64)
     }
 }
 

@@ -281,10 +281,14 @@ fn trailing_defaults_are_not_written() {
     ] {
         assert_eq!(spec(text).to_string(), text);
     }
-    assert_eq!(
-        spec("delay 5ms 0ms duplicate 0.50%").to_string(),
-        "delay 5ms duplicate 0.5%"
-    );
+    for (text, shortest) in [
+        ("delay 5ms 0ms duplicate 0.50%", "delay 5ms duplicate 0.5%"),
+        ("delay 5ms 0ms 25%", "delay 5ms"),
+        ("rate 1mbit 20 0 5", "rate 1mbit 20"),
+    ] {
+        assert_eq!(spec(text).to_string(), shortest);
+        assert_eq!(spec(text), spec(shortest));
+    }
 }
 
 fn probability() -> impl Strategy<Value = Gain> {
