@@ -1,4 +1,8 @@
+mod changes;
 mod closed_forms;
+mod models;
+mod pace;
+mod waits;
 
 use super::*;
 use crate::Ecn;

@@ -4,26 +4,26 @@
 use super::*;
 
 /// Which of `count` packets a link lost.
-fn losses(text: &str, count: u64) -> Vec<bool> {
+pub(super) fn losses(text: &str, count: u64) -> Vec<bool> {
     let arrived = numbers(&send(&mut link(text), count, 100, Duration::from_micros(1)));
     let mut lost = vec![true; count as usize];
     arrived.iter().for_each(|n| lost[*n as usize] = false);
     lost
 }
 
-fn share(lost: &[bool]) -> f64 {
+pub(super) fn share(lost: &[bool]) -> f64 {
     lost.iter().filter(|lost| **lost).count() as f64 / lost.len() as f64
 }
 
 /// Mean length of the runs of losses.
-fn mean_burst(lost: &[bool]) -> f64 {
+pub(super) fn mean_burst(lost: &[bool]) -> f64 {
     let begins = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count();
     let all = lost.iter().filter(|lost| **lost).count();
     all as f64 / begins.max(1) as f64
 }
 
 #[track_caller]
-fn assert_near(measured: f64, expected: f64, tolerance: f64) {
+pub(super) fn assert_near(measured: f64, expected: f64, tolerance: f64) {
     assert!(
         (measured - expected).abs() <= tolerance,
         "{measured}, expected {expected} ± {tolerance}"
