@@ -216,6 +216,9 @@ fn when_the_output_is_polled_changes_nothing() {
         "delay 5ms 4ms loss 5% duplicate 5% reorder 5% rate 10mbit queue 5p",
         "delay 5ms 4ms duplicate 5% reorder 5% limit 6",
         "delay 5ms 4ms rate 10mbit limit 5",
+        "delay 5ms rate 10mbit aqm red min 5000b ecn",
+        "delay 5ms rate 10mbit aqm pie target 1ms ecn",
+        "delay 5ms rate 10mbit aqm dualpi2 target 1ms any_ect",
     ] {
         let eager = send(&mut link(text), 500, 1_250, Duration::from_micros(900));
         let mut lazy_link = link(text);

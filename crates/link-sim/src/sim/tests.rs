@@ -1,10 +1,11 @@
 use super::*;
-use crate::Link;
 use crate::spec::tests::specs;
+use crate::{Ecn, Link};
 use proptest::prelude::*;
 use units::{Bandwidth, Bytes};
 
-/// Sends packets of 1250 bytes at a constant rate, or counts and answers what it receives.
+/// Sends packets of 1250 bytes and every codepoint at a constant rate, or counts and answers what
+/// it receives.
 #[derive(Debug, Default)]
 struct Host {
     /// Where to, how often, and how many still.
@@ -31,7 +32,8 @@ impl Host {
 
     fn packet(&mut self) -> Packet<u64> {
         self.sent += 1;
-        Packet::new(Bytes::new(1_250), self.sent)
+        let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][self.sent as usize % 4];
+        Packet::new(Bytes::new(1_250), self.sent).ecn(ecn)
     }
 }
 

@@ -261,8 +261,8 @@ fn trailing_defaults_are_not_written() {
         "rate 10mbit queue 1bdp aqm drophead",
         "rate 10mbit aqm codel",
         "rate 10mbit aqm red min 30000b",
-        "rate 10mbit aqm red min 30000b max 60000b probability 10% avpkt 1500b burst 40 ecn harddrop \
-         nodrop",
+        "rate 10mbit aqm red min 30000b max 60000b probability 10% avpkt 1500b burst 40 ecn \
+         harddrop nodrop",
         "rate 10mbit aqm pie",
         "rate 10mbit aqm pie target 5ms tupdate 10ms alpha 4 beta 0 ecn bytemode",
         "rate 10mbit aqm dualpi2",
@@ -622,7 +622,9 @@ proptest! {
         words in proptest::collection::vec("delay|loss|random|gemodel|rate|queue|\
             limit|gap|reorder|distribution|normal|ordered|5ms|3%|1mbit|2bdp|9p|1kb|7|\
             duplicate|seed|state|packets|ecn|corrupt|tbf|burst|policer|trace|slot|aqm|codel|\
-            fq_codel|cake|flows|rtt|target|radio|suspend|every|at|1s..2s|1-9", 0..16)
+            fq_codel|cake|flows|rtt|target|radio|suspend|every|at|1s..2s|1-9|red|min|max|\
+            probability|avpkt|pie|tupdate|alpha|beta|bytemode|dualpi2|coupling_factor|\
+            step_thresh|overflow", 0..16)
     ) {
         let text = words.join(" ");
         if let Ok(spec) = LinkSpec::parse_with(&text, read_trace) {

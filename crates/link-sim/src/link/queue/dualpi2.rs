@@ -15,9 +15,9 @@ use units::{Bytes, Rng, Timestamp};
 /// (`net/sched/sch_dualpi2.c`): one queue for senders that take many marks and keep little in the
 /// buffer, one for the others, and one base probability p that serves both.
 ///
-/// A classic packet is dropped or marked with p², a low-latency one is marked with `coupling_factor`
-/// × p and whenever it waits beyond `step_thresh`. The low-latency queue is served first, but for the
-/// share that protects the classic one.
+/// A classic packet is dropped or marked with p², a low-latency one is marked with
+/// `coupling_factor` × p and whenever it waits beyond `step_thresh`. The low-latency queue goes
+/// first, but for the share that protects the classic one.
 #[derive(Debug)]
 pub(super) struct DualPi2<T> {
     low_latency: Fifo<T>,

@@ -174,8 +174,8 @@ impl Control {
     /// whether congestion is over and the next burst is allowed again.
     ///
     /// However many ticks these are, the work is bounded: after the first one all steps are equal
-    /// until the probability comes to another line of [`TUNING`], so that they are made at once; and
-    /// an idle queue's probability is zero, or too small for its 64th part to count, after 2,400.
+    /// until the probability comes to another line of [`TUNING`], so that they are made at once. An
+    /// idle queue's probability is zero, or too small for its 64th part to count, after 2,400.
     fn update(&mut self, ticks: u64, is_empty: bool) -> bool {
         let (mut left, mut is_over) = (ticks, false);
         while left > 0 {

@@ -30,9 +30,9 @@ impl Control {
     /// Makes `ticks` updates, the first of them at `first`, while the older of both heads is one
     /// that came at `oldest`.
     ///
-    /// From one update to the next that head waits longer by `tupdate`, so that what the updates add
-    /// is an arithmetic series: it falls first, if it does, and grows then. Bounding the sum of each
-    /// part is therefore the same as bounding every step.
+    /// From one update to the next that head waits longer by `tupdate`, so that what the updates
+    /// add is an arithmetic series: negative first, if at all, and positive then. Bounding the sum
+    /// of each part is therefore the same as bounding every step.
     pub(super) fn update(&mut self, ticks: u64, first: Timestamp, oldest: Option<Timestamp>) {
         let delay = oldest.map_or(Duration::ZERO, |oldest| first.since(oldest));
         self.add(self.change(delay, self.old_delay));

@@ -129,7 +129,8 @@ proptest! {
         is_empty in any::<bool>(),
     ) {
         let [delay, old_delay] = delays.map(Duration::from_millis);
-        let parameters = spec::aqm::Pie { target: target * MS, alpha, beta, ..spec::aqm::Pie::DEFAULT };
+        let target = target * MS;
+        let parameters = spec::aqm::Pie { target, alpha, beta, ..spec::aqm::Pie::DEFAULT };
         let mut one_by_one = Control { probability, delay, old_delay, ..Control::new(&parameters) };
         one_by_one.burst_allowance = MS;
         let mut at_once = one_by_one.clone();
