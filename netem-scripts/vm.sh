@@ -5,12 +5,20 @@
 # The guest's files are this machine's, read-only, so that COMMAND and everything that it calls are
 # the same programs. It can write to /run and to TMPDIR, in memory. It has no network but the one
 # that COMMAND makes, and one processor.
+#
+# In virtual time that processor is infinitely fast: the guest's clock stands still while anything
+# runs, and jumps to the next timer when all wait. How busy the machine is changes no figure then.
+# What waits by spinning on the clock waits long, and what a computation costs cannot be seen.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=kernel.sh
+source "$here/kernel.sh"
 
-USAGE="usage: vm.sh [--memory MB] [--seconds N] COMMAND [ARG...]
-  --memory MB   the guest's memory, 512 by default; /dev/shm has to have as much
-  --seconds N   end the guest after so long, 600 by default
+USAGE="usage: vm.sh [OPTION...] COMMAND [ARG...]
+  --virtual-time   the kernel of build-kernel.sh, in virtual time
+  --writable DIR   COMMAND's writes to this folder are this machine's
+  --memory MB      the guest's memory, 512 by default; /dev/shm has to have as much
+  --seconds N      end the guest after so long, 600 by default; never in virtual time
 Exit code: that of COMMAND; 2 when something is missing; 124 when the time was over; 125 when the
 guest ended without an exit code."
 
@@ -18,6 +26,8 @@ main() {
     local memory=512 seconds=600
     while (($#)); do
         case $1 in
+            --virtual-time) VIRTUAL_TIME=yes ;;
+            --writable) WRITABLE=$(folder "$@") && shift ;;
             --memory) memory=$(number "$@") && shift ;;
             --seconds) seconds=$(number "$@") && shift ;;
             -h | --help)
@@ -46,15 +56,20 @@ number() { # OPTION VALUE...
     printf '%s' "$2"
 }
 
-die() { # EXIT_CODE MESSAGE
-    printf '%s: %s\n' "${0##*/}" "$2" >&2
-    exit "$1"
+folder() { # OPTION VALUE...
+    [[ -d ${2:-} && -w $2 ]] || die 2 "\`$1\` needs a folder to write to"
+    readlink -f "$2"
 }
 
 require_everything() {
     local missing=()
-    command -v linux.uml >/dev/null || missing+=(user-mode-linux)
-    command -v modprobe >/dev/null || missing+=(kmod)
+    if [[ $VIRTUAL_TIME ]]; then
+        [[ -x $VIRTUAL_TIME_KERNEL ]] ||
+            die 2 "no kernel for virtual time; netem-scripts/build-kernel.sh builds it"
+    else
+        command -v linux.uml >/dev/null || missing+=(user-mode-linux)
+        command -v modprobe >/dev/null || missing+=(kmod)
+    fi
     if needs_wider_registers && ! command -v cc >/dev/null; then
         missing+=(gcc libc6-dev)
     fi
@@ -70,7 +85,8 @@ needs_wider_registers() {
 write_init() { # COMMAND...
     printf 'cd %q\n' "$PWD" >"$WORK/command"
     printf '%q ' "$@" >>"$WORK/command"
-    printf '#!/bin/bash\nwork=%q\nmodules=%q\n' "$WORK" "$MODULES" >"$WORK/init"
+    printf '#!/bin/bash\nwork=%q\nwritable=%q\nmodules=%q\n' \
+        "$WORK" "$WRITABLE" "$MODULES" >"$WORK/init"
     cat >>"$WORK/init" <<'INIT'
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/run/tmp
 exec 3<"$work/command"
@@ -81,12 +97,15 @@ mount -t tmpfs tmpfs /run
 mkdir -p /run/tmp /run/lib /dev/shm
 mount -t tmpfs tmpfs /dev/shm
 export TMPDIR=/run/tmp
-# modprobe wants its folder to be called so.
-mkdir -p /run/root/lib
-ln -s "$modules" /run/root/lib/modules
-for module in sch_netem sch_tbf sch_fq veth bridge tcp_bbr; do
-    modprobe -q -d /run/root "$module"
-done
+[[ ! $writable ]] || mount -t hostfs -o "$writable" hostfs "$writable"
+# A kernel that has modules. modprobe wants their folder to be called so.
+if [[ -e /proc/modules ]]; then
+    mkdir -p /run/root/lib
+    ln -s "$modules" /run/root/lib/modules
+    for module in sch_netem sch_tbf sch_fq veth bridge tcp_bbr; do
+        modprobe -q -d /run/root "$module"
+    done
+fi
 stty -opost <"/dev/console"
 echo @@begin
 bash -c "$(cat <&3)" 3<&- </dev/null 2>&1
@@ -99,15 +118,20 @@ INIT
 }
 
 boot() { # MEMORY SECONDS
-    local preload=() status=0
+    local kernel=linux.uml preload=() options=() status=0
+    if [[ $VIRTUAL_TIME ]]; then
+        kernel=$VIRTUAL_TIME_KERNEL
+        options=(time-travel=inf-cpu)
+    fi
     if needs_wider_registers; then
         cc -O2 -shared -fPIC -o "$WORK/uml-ptrace.so" "$here/uml-ptrace.c"
         preload=("LD_PRELOAD=$WORK/uml-ptrace.so")
     fi
     # UML keeps the guest's memory in a file, and runs it from there.
     env "${preload[@]}" TMPDIR=/dev/shm timeout --kill-after=5 "$2" \
-        linux.uml "mem=${1}M" rootfstype=hostfs rootflags=/ ro "init=$WORK/init" \
-        con=null con0=null,fd:1 ssl=null quiet loglevel=1 </dev/null 2>"$WORK/errors" |
+        "$kernel" "mem=${1}M" rootfstype=hostfs rootflags=/ ro "init=$WORK/init" \
+        con=null con0=null,fd:1 ssl=null quiet loglevel=1 "${options[@]}" \
+        </dev/null 2>"$WORK/errors" |
         between_marks || status=${PIPESTATUS[0]}
     if [[ -s $WORK/status ]]; then
         exit "$(<"$WORK/status")"
@@ -139,6 +163,9 @@ between_marks() {
     done
 }
 
+# What the options said; empty for no.
+VIRTUAL_TIME=
+WRITABLE=
 # Where Debian's package has them.
 MODULES=/usr/lib/uml/modules
 
