@@ -141,11 +141,10 @@ impl fmt::Display for Row {
     }
 }
 
-/// The distributions of many runs of ours together, to which each single run has a distance: the
-/// greatest difference of the cumulative shares, as Kolmogorov and Smirnov take it.
+/// The distributions of many runs of ours together, to which each single run has a distance.
 struct Yardstick {
-    /// Rounded to this many nanoseconds, so that the clocks' exactness does not part equal delays.
-    grid: u64,
+    /// In nanoseconds.
+    clock: u64,
     delays: Vec<u64>,
     bursts: Vec<u64>,
 }
@@ -153,12 +152,12 @@ struct Yardstick {
 impl Yardstick {
     fn new(runs: impl Iterator<Item = Figures>, clock: Duration) -> Self {
         let mut pooled = Self {
-            grid: units::duration::nanos(clock * 10).max(1),
+            clock: units::duration::nanos(clock),
             delays: Vec::new(),
             bursts: Vec::new(),
         };
         for run in runs {
-            pooled.delays.extend(rounded(&run.delays, pooled.grid));
+            pooled.delays.extend(run.delays);
             pooled.bursts.extend(run.bursts);
         }
         pooled.delays.sort_unstable();
@@ -168,29 +167,32 @@ impl Yardstick {
 
     /// All quantities of a run: [`QUANTITIES`], then [`DISTANCES`].
     fn values(&self, run: &Figures) -> Vec<f64> {
-        let delays: Vec<u64> = rounded(&run.delays, self.grid).collect();
         let mut values: Vec<f64> = QUANTITIES.iter().map(|it| (it.of)(run)).collect();
-        values.push(distance(&delays, &self.delays));
-        values.push(distance(&run.bursts, &self.bursts));
+        values.push(distance(&run.delays, &self.delays, self.clock));
+        values.push(distance(&run.bursts, &self.bursts, 0));
         values
     }
 }
 
-fn rounded(nanos: &[u64], grid: u64) -> impl Iterator<Item = u64> {
-    nanos.iter().map(move |nanos| (nanos + grid / 2) / grid)
+/// The greatest difference of the cumulative shares of two ascending samples, as Kolmogorov and
+/// Smirnov take it, that is left when each value may be wrong by `inexact`. 0 when one has none.
+fn distance(one: &[u64], other: &[u64], inexact: u64) -> f64 {
+    if one.is_empty() || other.is_empty() {
+        return 0.0;
+    }
+    excess(one, other, inexact).max(excess(other, one, inexact))
 }
 
-/// Between two ascending samples; 0 when one has nothing.
-fn distance(one: &[u64], other: &[u64]) -> f64 {
-    let mut greatest = 0.0;
-    let (mut below_one, mut below_other) = (0, 0);
-    while let (Some(next), Some(next_other)) = (one.get(below_one), other.get(below_other)) {
-        let value = next.min(next_other);
-        below_one += one[below_one..].partition_point(|it| it <= value);
-        below_other += other[below_other..].partition_point(|it| it <= value);
+/// By how much more of `one` than of `other` is below some value.
+fn excess(one: &[u64], other: &[u64], inexact: u64) -> f64 {
+    let (mut greatest, mut below_one, mut below_other) = (0.0, 0, 0);
+    for values in one.chunk_by(|value, next| value == next) {
+        below_one += values.len();
+        let limit = values[0].saturating_add(inexact);
+        let more = other[below_other..].iter();
+        below_other += more.take_while(|value| **value <= limit).count();
         let share = below_one as f64 / one.len() as f64;
-        let share_other = below_other as f64 / other.len() as f64;
-        greatest = f64::max(greatest, (share - share_other).abs());
+        greatest = f64::max(greatest, share - below_other as f64 / other.len() as f64);
     }
     greatest
 }
@@ -214,10 +216,13 @@ mod tests {
 
     #[test]
     fn the_distance_is_the_greatest_difference_of_cumulative_shares() {
-        assert_eq!(distance(&[1, 2, 3, 4], &[1, 2, 3, 4]), 0.0);
-        assert_eq!(distance(&[1, 1, 1, 5], &[1, 5, 5, 5]), 0.5);
-        assert_eq!(distance(&[1, 2], &[3, 4]), 1.0);
-        assert_eq!(distance(&[], &[3, 4]), 0.0);
+        assert_eq!(distance(&[1, 2, 3, 4], &[1, 2, 3, 4], 0), 0.0);
+        assert_eq!(distance(&[1, 1, 1, 5], &[1, 5, 5, 5], 0), 0.5);
+        assert_eq!(distance(&[1, 5, 5, 5], &[1, 1, 1, 5], 0), 0.5);
+        assert_eq!(distance(&[1, 2], &[3, 4], 0), 1.0);
+        assert_eq!(distance(&[1, 2], &[3, 4], 1), 0.5);
+        assert_eq!(distance(&[3, 4], &[1, 2], 2), 0.0);
+        assert_eq!(distance(&[], &[3, 4], 0), 0.0);
     }
 
     #[test]
