@@ -18,18 +18,24 @@ USAGE="usage: compare.sh [OPTION...] ['GAP LINK'...]
 Exit code: 0 when all agree, 1 when something differs, 2 when something is missing, else what
 vm.sh or the probe gave."
 
-# Of each rule of netem one at least. The gaps load a rate of 20 mbit by 0.8 and one of 100 mbit by
-# 1.06, so that its queue reaches the limit: a packet is 798 bytes on average.
+# At least one for each of netem's rules. A packet has 798 bytes on average: the loads of a rate are
+# 0.8, 1.06, which fills the link up to its limit, and 0.91.
 LINKS=(
     '1ms delay 50ms 20ms'
     '1ms delay 50ms 10ms distribution normal loss 3%'
     '400us delay 50ms 20ms rate 20mbit limit 1000'
     '1ms delay 10ms reorder 25% gap 5'
     '1ms loss gemodel 1% 10% 70% 0.1%'
-    '60us delay 20ms loss 1% duplicate 1% rate 100mbit limit 1000'
+    '60us delay 20ms loss 1% rate 100mbit limit 1000'
+    '70us delay 20ms loss 1% duplicate 1% rate 100mbit limit 1000'
     '500us delay 20ms 5ms distribution pareto'
     '500us delay 20ms 5ms distribution paretonormal'
-    '1ms delay 5ms 10ms'
+    '1ms delay 50ms 10ms 25%'
+    '1ms delay 10ms reorder 25% 50% gap 5'
+    '1ms loss 20% 25%'
+    '1ms loss state 1% 20% 10% 5% 0.5%'
+    '1ms delay 5ms corrupt 5%'
+    '400us rate 20mbit 8 48 5'
 )
 
 main() {

@@ -199,9 +199,10 @@ fn excess(one: &[u64], other: &[u64], inexact: u64) -> f64 {
 
 /// What [`Yardstick::values`] adds.
 const DISTANCES: [&str; 2] = ["delay, distance", "lost in a row, distance"];
-/// By chance a difference is beyond 4 errors once in 16,000 quantities.
+/// By chance a difference exceeds so many errors, themselves estimated from 100 runs, about once in
+/// 8,000 quantities (Student's t).
 const LIMIT: f64 = 4.0;
-/// The Kolmogorov distribution has a longer tail: it is beyond 5 of its errors once in 6,000.
+/// The Kolmogorov distribution has a longer tail: beyond 5 errors once in 6,000.
 const DISTANCE_LIMIT: f64 = 5.0;
 /// Runs of the yardstick. Its own error is less than a fourth of a run's then.
 const POOLED: u64 = 20;

@@ -17,7 +17,7 @@ mod trace;
 use clap::Parser;
 use comparison::Comparison;
 use core::time::Duration;
-use link_sim::LinkSpec;
+use link_sim::{LinkSpec, SpecError};
 use probe::Schedule;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write as _};
@@ -66,7 +66,8 @@ enum Arguments {
     /// Sends the same datagrams through a link of this crate. Exit code 1 when the two differ
     Compare {
         /// What the kernel's netem was told
-        link: LinkSpec,
+        #[arg(value_parser = parse_link)]
+        link: Box<LinkSpec>,
         /// What became of the kernel's packets
         trace: PathBuf,
         /// With how many seeds; how these runs differ is the statistical error of one
@@ -76,4 +77,8 @@ enum Arguments {
         #[arg(long, default_value = "1us", value_parser = units::duration::parse)]
         clock: Duration,
     },
+}
+
+fn parse_link(text: &str) -> Result<Box<LinkSpec>, SpecError> {
+    text.parse().map(Box::new)
 }
