@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the kernel of `vm.sh --virtual-time` from a kernel's source. It is a file of 7 MB in the
+# Builds the kernel of `vm.sh --virtual-time` from a kernel's source. It is a file of 6 MB in the
 # user's cache, needs no privilege, and nothing of it goes anywhere else.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")

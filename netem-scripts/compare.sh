@@ -15,8 +15,8 @@ USAGE="usage: compare.sh [OPTION...] ['GAP LINK'...]
   --keep DIR      where the packets' times are kept, as N.trace
   --program FILE  link-sim's example against_netem, which is built otherwise
   --here          this machine's kernel, as root; its own delays, up to 1 ms, are forgiven
-Exit code: 0 when all agree, 1 when something differs, 2 when something is missing, else what
-vm.sh or the probe gave."
+Exit code: 0 when all agree, 1 when something differs, 2 when something is missing or a LINK is
+wrong, else what vm.sh or the probe gave."
 
 # At least one for each of netem's rules. A packet has 798 bytes on average: the loads of a rate are
 # 0.8, 1.06, which fills the link up to its limit, and 0.91.
@@ -42,8 +42,14 @@ main() {
     local packets=100000 runs=100 status=0 number=0 link
     while (($#)); do
         case $1 in
-            --packets) packets=$(number "$@") && shift ;;
-            --runs) runs=$(number "$@") && shift ;;
+            --packets)
+                packets=$(number "$@")
+                shift
+                ;;
+            --runs)
+                runs=$(number "$@")
+                shift
+                ;;
             --keep | --program)
                 [[ ${2:-} ]] || die 2 "\`$1\` needs a name"
                 [[ $1 == --keep ]] && KEEP=$2 || PROGRAM=$2
@@ -65,7 +71,7 @@ main() {
         number=$((number + 1))
         measure "$link" "$packets" "$KEEP/$number.trace"
         "$PROGRAM" compare --runs "$runs" --clock "$CLOCK" "${link#* }" "$KEEP/$number.trace" ||
-            status=1
+            status=$?
     done
     exit "$status"
 }

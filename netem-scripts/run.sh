@@ -20,8 +20,14 @@ main() {
     local arguments=("$@")
     while (($#)); do
         case $1 in
-            --return-link) return_link=$(option "$@") && shift ;;
-            --server) server=$(option "$@") && shift ;;
+            --return-link)
+                return_link=$(option "$@")
+                shift
+                ;;
+            --server)
+                server=$(option "$@")
+                shift
+                ;;
             -h | --help)
                 printf '%s\n' "$USAGE"
                 exit

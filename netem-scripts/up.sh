@@ -17,8 +17,14 @@ main() {
     local return_link='' check=
     while (($#)); do
         case $1 in
-            --name) NAME=$(option "$@") && shift ;;
-            --return-link) return_link=$(option "$@") && shift ;;
+            --name)
+                NAME=$(option "$@")
+                shift
+                ;;
+            --return-link)
+                return_link=$(option "$@")
+                shift
+                ;;
             --print) PRINT_ONLY=yes ;;
             --check) check=yes ;;
             -h | --help)

@@ -27,9 +27,18 @@ main() {
     while (($#)); do
         case $1 in
             --virtual-time) VIRTUAL_TIME=yes ;;
-            --writable) WRITABLE=$(folder "$@") && shift ;;
-            --memory) memory=$(number "$@") && shift ;;
-            --seconds) seconds=$(number "$@") && shift ;;
+            --writable)
+                WRITABLE=$(folder "$@")
+                shift
+                ;;
+            --memory)
+                memory=$(number "$@")
+                shift
+                ;;
+            --seconds)
+                seconds=$(number "$@")
+                shift
+                ;;
             -h | --help)
                 printf '%s\n' "$USAGE"
                 exit

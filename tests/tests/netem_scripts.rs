@@ -131,6 +131,26 @@ fn a_wrong_link_is_refused_by_the_word() {
 }
 
 #[test]
+fn a_wrong_option_is_refused_before_anything_runs() {
+    for (name, arguments, expected) in [
+        ("run.sh", &["--server"][..], "`--server`"),
+        ("up.sh", &["--name"], "`--name`"),
+        ("vm.sh", &["--memory", "much", "true"], "`--memory`"),
+        ("vm.sh", &["--writable", "/nowhere", "true"], "`--writable`"),
+        ("vm.sh", &["--seconds", "60"], "no COMMAND"),
+        ("compare.sh", &["--packets", "many"], "`--packets`"),
+        ("compare.sh", &["--keep"], "`--keep`"),
+        ("build-kernel.sh", &["/nowhere.tar.xz"], "/nowhere.tar.xz"),
+    ] {
+        let refused = output_of(script(name).args(arguments));
+        assert_eq!(refused.code, Some(2), "{name}: {refused:?}");
+        assert_eq!(refused.stdout, "", "{name}");
+        assert_eq!(refused.stderr.lines().count(), 1, "{name}: {refused:?}");
+        assert!(refused.stderr.contains(expected), "{name}: {refused:?}");
+    }
+}
+
+#[test]
 fn the_grammar_is_that_of_link_sim() {
     for link in [
         EVERYTHING,
