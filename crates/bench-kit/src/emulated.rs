@@ -57,11 +57,10 @@ impl EmulatedPath {
             (links.link.clone(), links.return_link.clone())
         };
         let relay = Relay::spawn(RelayConfig {
-            listen: (Ipv4Addr::LOCALHOST, 0).into(),
-            to: server,
             link,
             return_link,
             seed,
+            ..RelayConfig::new((Ipv4Addr::LOCALHOST, 0).into(), server)
         })
         .map_err(|error| Failure::run(format!("cannot start the emulated link: {error}")))?;
         Ok(Self {

@@ -5,7 +5,7 @@ mod lateness;
 mod sleep;
 mod worker;
 
-pub(crate) use clock::Clock;
+pub(crate) use clock::{Clock, thread_cpu};
 pub use lateness::Lateness;
 pub(crate) use sleep::{poll_for, sleep_precisely};
 pub(crate) use worker::Worker;

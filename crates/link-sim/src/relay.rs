@@ -8,28 +8,42 @@
 //! All clients share the one link and the one return link, as users of one access line do. Every
 //! datagram meets the link by itself, however the kernel batched it, and keeps its ECN codepoint.
 //!
+//! Links can be made others while it runs ([`RelayHandle::reconfigure`]), and what is carried can
+//! be written down on both sides ([`CaptureConfig`]).
+//!
 //! A relay is one thread with one event loop. It sleeps with nanosecond timeouts; how late
 //! datagrams nevertheless left is in [`RelayStats::lateness`], because a link on a machine that
 //! cannot keep up is another link.
 
-mod batch;
+mod capture;
 mod clients;
+mod departures;
 mod engine;
 mod event_loop;
 mod kernel_drops;
+mod poller;
+mod pool;
 mod port;
+mod requests;
+mod stats;
 
 #[cfg(test)]
 mod tests;
 
+pub use capture::{CaptureConfig, CaptureStats};
+pub use stats::RelayStats;
+
 use crate::realtime::Worker;
-use crate::{Lateness, LinkSpec, LinkStats, SpecError};
+use crate::{LinkSpec, SpecError};
 use core::fmt;
+use core::time::Duration;
 use engine::Engine;
 use kernel_drops::kernel_drops;
+use poller::Poller;
+use requests::{Asker, Request, Snapshot};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// What a relay connects and how.
 #[derive(Debug, Clone)]
@@ -44,6 +58,39 @@ pub struct RelayConfig {
     pub return_link: LinkSpec,
     /// For both links, which draw different numbers from it.
     pub seed: u64,
+    /// Clients at a time; what comes from others is refused and counted. Each costs a file
+    /// descriptor and up to 8 MiB in the kernel, for answers that were not read yet.
+    pub max_clients: usize,
+    /// Files for what is carried.
+    pub capture: Option<CaptureConfig>,
+}
+
+impl RelayConfig {
+    /// Links that hand everything on at once, seed 0, [`MAX_CLIENTS`](Self::MAX_CLIENTS), no
+    /// capture.
+    pub fn new(listen: SocketAddr, to: SocketAddr) -> Self {
+        Self {
+            listen,
+            to,
+            link: LinkSpec::default(),
+            return_link: LinkSpec::default(),
+            seed: 0,
+            max_clients: Self::MAX_CLIENTS,
+            capture: None,
+        }
+    }
+
+    /// As many as a process has descriptors on most systems.
+    pub const MAX_CLIENTS: usize = 1_024;
+}
+
+/// One of the two links of a relay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The link from the clients.
+    ToServer,
+    /// The return link.
+    ToClient,
 }
 
 /// Starts relays.
@@ -54,23 +101,25 @@ impl Relay {
     /// Opens the listening socket and starts the relay's thread.
     ///
     /// # Errors
-    /// When the address cannot be listened on, the thread cannot be started, or (as
-    /// [`io::ErrorKind::InvalidInput`], around a [`SpecError`]) a queue in `bdp` has no delay.
+    /// When the address cannot be listened on, a file of the capture cannot be written, the
+    /// thread cannot be started, or (as [`io::ErrorKind::InvalidInput`], around a [`SpecError`])
+    /// a queue in `bdp` has no delay.
     pub fn spawn(config: RelayConfig) -> io::Result<RelayHandle> {
-        let base_rtt = config
-            .link
-            .base_rtt(&config.return_link)
-            .map_err(|error: SpecError| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        let engine = Engine::new(&config, base_rtt)?;
-        let local_addr = engine.local_addr()?;
-        let engine = Arc::new(Mutex::new(engine));
-        let running = Arc::clone(&engine);
+        let base_rtt = config.link.base_rtt(&config.return_link);
+        let base_rtt = base_rtt.map_err(invalid)?;
+        let mut poller = Poller::new()?;
+        let engine = Engine::new(&config, base_rtt, &mut poller)?;
+        let local_addr = engine.listen_addr();
+        let (asker, desk) = requests::line()?;
+        let ended = Arc::new(OnceLock::new());
+        let figures = Arc::clone(&ended);
         let worker = Worker::spawn("link-relay", move |stopped| {
-            event_loop::run(&running, &stopped)
+            event_loop::run(engine, poller, &desk, &stopped, &figures)
         })?;
         Ok(RelayHandle {
-            engine,
             local_addr,
+            asker,
+            ended,
             worker,
         })
     }
@@ -78,8 +127,10 @@ impl Relay {
 
 /// A running relay; dropping it ends it.
 pub struct RelayHandle {
-    engine: Arc<Mutex<Engine>>,
     local_addr: SocketAddr,
+    asker: Asker,
+    /// The last figures of a relay that has ended.
+    ended: Arc<OnceLock<RelayStats>>,
     worker: Worker,
 }
 
@@ -91,14 +142,35 @@ impl RelayHandle {
 
     /// What it did so far.
     pub fn stats(&self) -> RelayStats {
-        let (stats, addresses) = {
-            let engine = self.engine();
-            (engine.stats(), engine.local_addrs())
-        };
-        let kernel_dropped = kernel_drops(&addresses);
-        RelayStats {
-            kernel_dropped,
-            ..stats
+        match self.asker.ask(Request::Stats) {
+            Some(Snapshot { stats, addresses }) => RelayStats {
+                kernel_dropped: kernel_drops(&addresses),
+                ..stats
+            },
+            // After a panic, which `shutdown` passes on, there are none.
+            None => self.ended.get().cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Makes one link the one that `spec` describes, for packets that come or begin their
+    /// transmission from now on; see [`Link::reconfigure`](crate::Link::reconfigure). Answers how
+    /// long after the relay's begin that was.
+    ///
+    /// The other link stays as it is, and so does its queue where it was given in `bdp`.
+    ///
+    /// # Errors
+    /// As [`io::ErrorKind::InvalidInput`], around a [`SpecError`], when a queue in `bdp` has no
+    /// delay; then nothing changes. [`io::ErrorKind::NotConnected`] when the relay has ended.
+    pub fn reconfigure(&self, direction: Direction, spec: LinkSpec) -> io::Result<Duration> {
+        let changed = self
+            .asker
+            .ask(|answer| Request::Reconfigure(direction, Box::new(spec), answer));
+        match changed {
+            Some(changed) => changed.map_err(invalid),
+            None => Err(io::Error::new(
+                io::ErrorKind::NotConnected,
+                "the relay has ended",
+            )),
         }
     }
 
@@ -107,7 +179,7 @@ impl RelayHandle {
         self.worker.is_running()
     }
 
-    /// Ends it. What is on the links is lost.
+    /// Ends it, and writes what there is to write of a capture. What is on the links is lost.
     ///
     /// # Errors
     /// The error that had ended the relay before.
@@ -117,11 +189,6 @@ impl RelayHandle {
     pub fn shutdown(mut self) -> io::Result<RelayStats> {
         self.worker.stop()?;
         Ok(self.stats())
-    }
-
-    fn engine(&self) -> MutexGuard<'_, Engine> {
-        // A panic is reported by `shutdown`; the figures until then are still true.
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -133,30 +200,6 @@ impl fmt::Debug for RelayHandle {
     }
 }
 
-/// What a relay did since it was started.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RelayStats {
-    /// From the clients to the server.
-    pub link: LinkStats,
-    /// From the server to the clients.
-    pub return_link: LinkStats,
-    /// How much later than its link said each datagram was sent, both directions together.
-    pub lateness: Lateness,
-    /// Clients that have a socket towards the server now.
-    pub clients: usize,
-    /// Datagrams that met no link, because there were too many clients.
-    pub refused: u64,
-    /// Datagrams that the kernel would not send.
-    pub unsent: u64,
-    /// Datagrams that the kernel dropped because this process did not read its sockets in time;
-    /// `None` where it does not tell.
-    pub kernel_dropped: Option<u64>,
-}
-
-impl RelayStats {
-    /// Whether more than one datagram in a thousand was late or the kernel dropped any: the links
-    /// were not quite those that were asked for.
-    pub fn fell_behind(&self) -> bool {
-        self.lateness.is_considerable() || self.kernel_dropped.is_some_and(|n| n > 0)
-    }
+fn invalid(error: SpecError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, error)
 }

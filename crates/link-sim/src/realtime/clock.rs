@@ -8,6 +8,7 @@ use units::Timestamp;
 #[derive(Debug)]
 pub(crate) struct Clock {
     origin: Instant,
+    epoch: Duration,
 }
 
 impl Clock {
@@ -18,7 +19,13 @@ impl Clock {
     pub(crate) fn new() -> Self {
         Self {
             origin: Instant::now(),
+            epoch: since_epoch(),
         }
+    }
+
+    /// What the wall clock showed when the link began.
+    pub(crate) fn epoch(&self) -> Duration {
+        self.epoch
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -38,15 +45,22 @@ impl Clock {
 /// being set does no lasting harm.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WallClock {
-    pub(crate) now: Timestamp,
+    now: Timestamp,
     wall: Duration,
 }
 
 impl WallClock {
-    /// When the wall clock showed `wall`; now if that is in the future.
-    pub(crate) fn moment(self, wall: Duration) -> Timestamp {
-        self.now - self.wall.saturating_sub(wall)
+    /// When the wall clock showed `wall`; now if that is in the future or not known.
+    pub(crate) fn moment(self, wall: Option<Duration>) -> Timestamp {
+        let ago = wall.map_or(Duration::ZERO, |wall| self.wall.saturating_sub(wall));
+        self.now - ago
     }
+}
+
+/// The processor time of this thread.
+pub(crate) fn thread_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or(Duration::ZERO)
 }
 
 #[expect(
@@ -64,13 +78,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wall_time_becomes_ours_and_the_future_is_now() {
+    fn a_wall_time_becomes_ours_and_one_in_the_future_is_now() {
         let clock = WallClock {
             now: Timestamp::from_millis(500),
             wall: Duration::from_secs(1_000),
         };
         let earlier = clock.wall - Duration::from_millis(2);
-        assert_eq!(clock.moment(earlier), Timestamp::from_millis(498));
-        assert_eq!(clock.moment(clock.wall * 2), clock.now);
+        assert_eq!(clock.moment(Some(earlier)), Timestamp::from_millis(498));
+        assert_eq!(clock.moment(Some(clock.wall * 2)), clock.now);
+        assert_eq!(clock.moment(None), clock.now);
     }
 }

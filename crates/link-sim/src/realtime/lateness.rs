@@ -27,6 +27,15 @@ impl Lateness {
         self.late += other.late;
     }
 
+    /// What was counted since `earlier`, an older copy of this one.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            all: self.all.since(&earlier.all),
+            late: self.late - earlier.late,
+        }
+    }
+
     /// That of every packet, in time or not.
     pub fn all(&self) -> &Histogram {
         &self.all

@@ -1,209 +1,204 @@
-use super::batch::Batch;
+mod receiving;
+mod sending;
+
+use super::capture::Capture;
 use super::clients::Clients;
-use super::port::{Buffers, Port, packet};
-use super::{RelayConfig, RelayStats};
-use crate::realtime::Clock;
-use crate::{Ecn, Link};
+use super::kernel_drops::kernel_drops;
+use super::poller::{Poller, Source};
+use super::pool::Pool;
+use super::port::{Buffers, Port};
+use super::requests::{Request, Snapshot};
+use super::{Direction, RelayConfig, RelayStats};
+use crate::realtime::{Clock, thread_cpu};
+use crate::{Delivery, Link, LinkSpec, Packet, SpecError};
 use core::time::Duration;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use units::{Rng, Timestamp};
 
 /// Both links and the sockets at their ends.
 #[derive(Debug)]
 pub(super) struct Engine {
     clock: Clock,
-    listener: Arc<Port>,
+    listener: Port,
+    listen_addr: SocketAddr,
     clients: Clients,
     server: SocketAddr,
-    link: Link<Datagram>,
-    return_link: Link<Datagram>,
+    link: Way,
+    return_link: Way,
+    /// Where a link damages what it damages.
+    damage: Rng,
     next_sweep: Timestamp,
-    batch: Batch,
+    buffers: Buffers,
+    pool: Pool,
+    /// Answers read in one turn.
+    answers: Vec<(Timestamp, Packet<Datagram>)>,
+    /// What is due in one direction.
+    due: Vec<Delivery<Datagram>>,
+    /// Segments that leave together, one behind the other.
+    segments: Vec<u8>,
+    capture: Option<Capture>,
     stats: RelayStats,
 }
 
-/// A datagram from a client, or for one.
-#[derive(Debug, Clone)]
-pub(super) struct Datagram {
-    pub(super) client: SocketAddr,
-    pub(super) data: Box<[u8]>,
+/// A link and its description.
+#[derive(Debug)]
+struct Way {
+    link: Link<Datagram>,
+    spec: LinkSpec,
 }
 
-/// A socket that the event loop waits for.
-#[derive(Debug)]
-pub(super) struct Watch {
-    pub(super) port: Arc<Port>,
-    /// Whose socket towards the server it is; `None` is the listening one.
-    client: Option<SocketAddr>,
-    pub(super) is_readable: bool,
+/// A datagram from the client with this number, or for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Datagram {
+    pub(super) client: u64,
+    pub(super) data: Vec<u8>,
 }
 
 impl Engine {
-    pub(super) fn new(config: &RelayConfig, base_rtt: Duration) -> io::Result<Self> {
-        let seed_of = |link| Rng::derive(config.seed, link).next_u64();
+    pub(super) fn new(
+        config: &RelayConfig,
+        base_rtt: Duration,
+        poller: &mut Poller,
+    ) -> io::Result<Self> {
+        let way = |spec: &LinkSpec, label| Way {
+            link: spec.build(base_rtt, Rng::derive(config.seed, label).next_u64()),
+            spec: spec.clone(),
+        };
+        let clock = Clock::new();
+        let listener = Port::listen(config.listen)?;
+        poller.add(Source::Listener, &listener)?;
+        let capture = config.capture.as_ref();
+        let capture = capture.map(|config| Capture::start(config, clock.epoch()));
         Ok(Self {
-            clock: Clock::new(),
-            listener: Arc::new(Port::listen(config.listen)?),
-            clients: Clients::new(config.to),
+            listen_addr: listener.local_addr()?,
+            listener,
+            clients: Clients::new(config.to, config.max_clients),
             server: config.to,
-            link: config.link.build(base_rtt, seed_of(0)),
-            return_link: config.return_link.build(base_rtt, seed_of(1)),
+            link: way(&config.link, label::LINK),
+            return_link: way(&config.return_link, label::RETURN_LINK),
+            damage: Rng::derive(config.seed, label::DAMAGE),
             next_sweep: Timestamp::ZERO,
-            batch: Batch::default(),
+            buffers: Buffers::new(),
+            pool: Pool::default(),
+            answers: Vec::new(),
+            due: Vec::new(),
+            segments: Vec::new(),
+            capture: capture.transpose()?,
             stats: RelayStats::default(),
+            clock,
         })
     }
 
-    pub(super) fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
-    }
-
-    /// Everything but what the kernel knows.
-    pub(super) fn stats(&self) -> RelayStats {
-        RelayStats {
-            link: self.link.stats().clone(),
-            return_link: self.return_link.stats().clone(),
-            clients: self.clients.len(),
-            ..self.stats.clone()
-        }
-    }
-
-    /// The addresses of all sockets.
-    pub(super) fn local_addrs(&self) -> Vec<SocketAddr> {
-        let clients = self.clients.ports().map(|(_, port)| port.local_addr());
-        let all = clients.chain([self.listener.local_addr()]);
-        all.filter_map(Result::ok).collect()
+    pub(super) fn listen_addr(&self) -> SocketAddr {
+        self.listen_addr
     }
 
     /// Reads what is readable, sends what is due, and answers how long there is nothing to do.
-    pub(super) fn turn(
-        &mut self,
-        watches: &mut Vec<Watch>,
-        buffers: &mut Buffers,
-    ) -> Option<Duration> {
-        let clients = self.clients.generation();
-        for watch in watches.iter().filter(|watch| watch.is_readable) {
-            self.receive(watch, buffers);
+    pub(super) fn turn(&mut self, ready: &[Source], poller: &mut Poller) -> Option<Duration> {
+        let mut budget = DATAGRAMS_PER_TURN;
+        for source in ready {
+            let read = match source {
+                Source::Stop | Source::Requests => 0,
+                Source::Listener => self.receive_requests(poller),
+                Source::Client(number) => self.receive_answers(*number),
+            };
+            budget = budget.saturating_sub(read);
+            if budget == 0 {
+                break;
+            }
         }
+        self.enter_return_link();
         self.deliver(Direction::ToServer);
         self.deliver(Direction::ToClient);
-        self.sweep();
-        if clients != self.clients.generation() || watches.is_empty() {
-            self.watch(watches);
-        }
-        let due = [self.link.poll_timeout(), self.return_link.poll_timeout()];
-        let next = due.into_iter().flatten().min()?;
-        Some(next.since(self.clock.now()))
-    }
-
-    /// Reads from one socket, a bounded number of batches so that nothing due waits for long. A
-    /// datagram came when the kernel says it did.
-    fn receive(&mut self, watch: &Watch, buffers: &mut Buffers) {
-        for _ in 0..BATCHES_PER_TURN {
-            let wall = self.clock.wall();
-            let more = watch.port.receive(buffers, |peer, received, ecn, data| {
-                let now = received.map_or(wall.now, |received| wall.moment(received));
-                match watch.client {
-                    None => self.handle_request(now, peer, ecn, data),
-                    Some(client) => self.handle_answer(now, client, ecn, data),
-                }
-            });
-            if !more {
-                return;
-            }
-        }
-    }
-
-    fn handle_request(&mut self, now: Timestamp, client: SocketAddr, ecn: Ecn, data: &[u8]) {
-        if self.clients.welcome(now, client).is_err() {
-            self.stats.refused += 1;
-            return;
-        }
-        let data = data.into();
-        let packet = packet(client, ecn, Datagram { client, data });
-        self.link.handle_packet(now, packet);
-    }
-
-    fn handle_answer(&mut self, now: Timestamp, client: SocketAddr, ecn: Ecn, data: &[u8]) {
-        self.clients.touch(now, &client);
-        let data = data.into();
-        let packet = packet(client, ecn, Datagram { client, data });
-        self.return_link.handle_packet(now, packet);
-    }
-
-    /// Sends what has reached the far end of a link.
-    fn deliver(&mut self, direction: Direction) {
+        self.sweep(poller);
         let now = self.clock.now();
-        loop {
-            let link = match direction {
-                Direction::ToServer => &mut self.link,
-                Direction::ToClient => &mut self.return_link,
-            };
-            let delivery = link.poll_output(now);
-            if let Some(delivery) = &delivery
-                && self.batch.append(delivery, self.listener.max_segments())
-            {
-                continue;
+        let events = [
+            self.link.link.poll_timeout(),
+            self.return_link.link.poll_timeout(),
+            (self.clients.len() > 0).then_some(self.next_sweep),
+            self.capture.as_mut().and_then(|capture| capture.flush(now)),
+        ];
+        let next = events.into_iter().flatten().min()?;
+        Some(next.since(now))
+    }
+
+    pub(super) fn answer(&mut self, request: Request) {
+        // Whoever asked and did not wait needs no answer.
+        match request {
+            Request::Stats(to) => {
+                let _ = to.send(self.snapshot());
             }
-            self.send(direction);
-            match delivery {
-                Some(delivery) => self.batch.begin(&delivery),
-                None => return,
+            Request::Reconfigure(direction, spec, to) => {
+                let _ = to.send(self.reconfigure(direction, *spec));
             }
         }
     }
 
-    /// Sends the batch and notes how late it is.
-    fn send(&mut self, direction: Direction) {
-        let Some((head, datagrams)) = self.batch.take() else {
-            return;
-        };
-        let sent = match direction {
-            Direction::ToServer => match self.clients.port(&head.client) {
-                Some(port) => self.batch.send(port, self.server, head.ecn),
-                None => Err(io::ErrorKind::NotConnected.into()),
-            },
-            Direction::ToClient => self.batch.send(&self.listener, head.client, head.ecn),
-        };
-        if sent.is_err() {
-            self.stats.unsent += datagrams;
-            return;
+    /// Ends what goes on beside, and answers the last figures.
+    pub(super) fn finish(&mut self) -> RelayStats {
+        if let Some(capture) = &mut self.capture {
+            capture.finish();
         }
-        let lateness = self.clock.now().since(head.due);
-        self.stats.lateness.record(lateness, datagrams);
+        let Snapshot { stats, addresses } = self.snapshot();
+        RelayStats {
+            kernel_dropped: kernel_drops(&addresses),
+            ..stats
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let stats = RelayStats {
+            link: self.link.link.stats().clone(),
+            return_link: self.return_link.link.stats().clone(),
+            clients: self.clients.len(),
+            cpu: thread_cpu(),
+            capture: self.capture.as_ref().map(Capture::stats),
+            ..self.stats.clone()
+        };
+        let locals = self.clients.iter().map(|client| client.local);
+        let addresses = locals.chain([self.listen_addr]).collect();
+        Snapshot { stats, addresses }
+    }
+
+    /// Answers when the link changed.
+    fn reconfigure(&mut self, direction: Direction, spec: LinkSpec) -> Result<Duration, SpecError> {
+        let base_rtt = match direction {
+            Direction::ToServer => spec.base_rtt(&self.return_link.spec),
+            Direction::ToClient => self.link.spec.base_rtt(&spec),
+        }?;
+        let now = self.clock.now();
+        let way = self.way(direction);
+        way.link.reconfigure(now, &spec, base_rtt);
+        way.spec = spec;
+        Ok(now.since(Timestamp::ZERO))
+    }
+
+    fn way(&mut self, direction: Direction) -> &mut Way {
+        match direction {
+            Direction::ToServer => &mut self.link,
+            Direction::ToClient => &mut self.return_link,
+        }
     }
 
     /// Forgets idle clients, now and then.
-    fn sweep(&mut self) {
+    fn sweep(&mut self, poller: &mut Poller) {
         let now = self.clock.now();
         if now >= self.next_sweep {
             self.next_sweep = now + SWEEP;
-            self.clients.expire(now);
+            self.clients
+                .expire(now, |number| poller.remove(Source::Client(number)));
         }
     }
-
-    /// What the event loop should wait for from now on.
-    fn watch(&self, watches: &mut Vec<Watch>) {
-        let watch = |port: &Arc<Port>, client| Watch {
-            port: Arc::clone(port),
-            client,
-            is_readable: false,
-        };
-        watches.clear();
-        watches.push(watch(&self.listener, None));
-        let clients = self.clients.ports();
-        watches.extend(clients.map(|(client, port)| watch(port, Some(client))));
-    }
 }
 
-/// Which link a datagram leaves.
-#[derive(Debug, Clone, Copy)]
-enum Direction {
-    ToServer,
-    ToClient,
+/// Parts that draw numbers of their own from the seed of the relay.
+mod label {
+    pub(super) const LINK: u64 = 0;
+    pub(super) const RETURN_LINK: u64 = 1;
+    pub(super) const DAMAGE: u64 = 2;
 }
 
-const BATCHES_PER_TURN: usize = 4;
+/// Half a millisecond of reading at the most, so that nothing due waits for long.
+const DATAGRAMS_PER_TURN: usize = 1_024;
 const SWEEP: Duration = Duration::from_secs(1);

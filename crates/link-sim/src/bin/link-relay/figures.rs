@@ -1,9 +1,9 @@
-//! What the relay shows a person.
+//! What link-relay shows a person, in 80 columns.
 
 use core::fmt;
 use core::time::Duration;
-use link_sim::relay::RelayStats;
-use link_sim::{Lateness, LinkSpec, LinkStats};
+use link_sim::relay::{Direction, RelayStats};
+use link_sim::{Count, Lateness, LinkSpec, LinkStats};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::time::Instant;
@@ -22,14 +22,37 @@ pub(super) fn print_heading(
     link: &LinkSpec,
     return_link: &LinkSpec,
 ) -> io::Result<()> {
-    let name = |link: &LinkSpec| match link.to_string() {
-        transparent if transparent.is_empty() => "nothing".to_owned(),
-        words => words,
-    };
     writeln!(out, "link-relay {between}")?;
     writeln!(out, "  {TO_SERVER} {}", name(link))?;
     writeln!(out, "  {TO_CLIENT} {}", name(return_link))?;
     out.flush()
+}
+
+/// A link that is another one from `at` on, counted from the begin.
+pub(super) fn print_change(
+    out: &mut impl io::Write,
+    at: Duration,
+    direction: Direction,
+    link: &LinkSpec,
+) -> io::Result<()> {
+    let arrow = match direction {
+        Direction::ToServer => TO_SERVER,
+        Direction::ToClient => TO_CLIENT,
+    };
+    writeln!(
+        out,
+        "{:8.3} {arrow} from now on {}",
+        at.as_secs_f64(),
+        name(link)
+    )?;
+    out.flush()
+}
+
+fn name(link: &LinkSpec) -> String {
+    match link.to_string() {
+        transparent if transparent.is_empty() => "nothing".to_owned(),
+        words => words,
+    }
 }
 
 /// What the figures are of: a link, the one back, and how well this machine ran them.
@@ -38,14 +61,58 @@ pub(super) struct Path {
     pub(super) link: LinkStats,
     pub(super) return_link: LinkStats,
     pub(super) lateness: Lateness,
+    /// Numbers of packets, and what befell them that was not asked for; always the same list.
+    pub(super) mishaps: Vec<(u64, &'static str)>,
+}
+
+impl Path {
+    fn since(&self, earlier: &Self) -> Self {
+        let before = |index: usize| earlier.mishaps.get(index).map_or(0, |(count, _)| *count);
+        let mishaps = self.mishaps.iter().enumerate();
+        Self {
+            link: self.link.since(&earlier.link),
+            return_link: self.return_link.since(&earlier.return_link),
+            lateness: self.lateness.since(&earlier.lateness),
+            mishaps: mishaps
+                .map(|(index, (count, what))| (count.saturating_sub(before(index)), *what))
+                .collect(),
+        }
+    }
+
+    /// Whatever made these links others than those that were asked for.
+    fn print_warnings(&self, out: &mut impl io::Write) -> io::Result<()> {
+        if self.lateness.is_considerable() {
+            let share = percentage(self.lateness.late(), self.lateness.all().count());
+            writeln!(
+                out,
+                "warning: fell behind, {share} of the packets left over 1 ms late"
+            )?;
+        }
+        for (count, what) in self.mishaps.iter().filter(|(count, _)| *count > 0) {
+            writeln!(out, "warning: {count} {what}")?;
+        }
+        Ok(())
+    }
 }
 
 impl From<&RelayStats> for Path {
     fn from(stats: &RelayStats) -> Self {
+        let dropped = stats.kernel_dropped.unwrap_or(0);
         Self {
             link: stats.link.clone(),
             return_link: stats.return_link.clone(),
             lateness: stats.lateness.clone(),
+            mishaps: vec![
+                (
+                    dropped,
+                    "datagrams dropped at full socket buffers (net.core.rmem_max)",
+                ),
+                (stats.unsent, "datagrams that the kernel would not send"),
+                (
+                    stats.refused,
+                    "datagrams refused: too many clients (--max-clients)",
+                ),
+            ],
         }
     }
 }
@@ -76,24 +143,24 @@ impl Figures {
         now: Instant,
         path: Path,
     ) -> io::Result<()> {
-        let interval = now - self.last;
-        let (before, after) = (&self.path.lateness, &path.lateness);
-        let sent = after.all().count() - before.all().count();
-        let late = percentage(after.late() - before.late(), sent);
-        let (from, to) = (self.last - self.begin, now - self.begin);
+        let (interval, at) = (now - self.last, now - self.begin);
         if self.rows.is_multiple_of(ROWS_PER_HEADING) {
-            writeln!(out, "{:>13}    {}", "seconds", columns(INTERVAL_COLUMNS))?;
+            let titles: String = COLUMNS.iter().map(Column::title).collect();
+            writeln!(out, "{:>8}   {titles}", "seconds")?;
         }
-        let seconds = format!("{:.1}-{:.1}", from.as_secs_f64(), to.as_secs_f64());
-        let link = path.link.since(&self.path.link);
-        let back = path.return_link.since(&self.path.return_link);
-        let row_of = |link| columns(row(link, interval));
+        let new = path.since(&self.path);
+        let row = |link: &LinkStats| -> String {
+            let cells = COLUMNS.iter().map(|column| column.cell(link, interval));
+            cells.collect()
+        };
         writeln!(
             out,
-            "{seconds:>13} {TO_SERVER} {}  late {late}",
-            row_of(&link)
+            "{:8.1} {TO_SERVER}{}",
+            at.as_secs_f64(),
+            row(&new.link)
         )?;
-        writeln!(out, "{:>13} {TO_CLIENT} {}", "", row_of(&back))?;
+        writeln!(out, "{:8} {TO_CLIENT}{}", "", row(&new.return_link))?;
+        new.print_warnings(out)?;
         out.flush()?;
         self.rows += 1;
         self.last = now;
@@ -102,25 +169,12 @@ impl Figures {
     }
 }
 
-/// What happened from begin to end, and whatever made these links others than those that were
-/// asked for: `mishaps` are numbers of packets and what befell them.
-pub(super) fn print_totals(
-    out: &mut impl io::Write,
-    path: &Path,
-    mishaps: &[(u64, &str)],
-) -> io::Result<()> {
-    writeln!(out, "   {}", columns(TOTAL_COLUMNS))?;
-    for (arrow, link) in [(TO_SERVER, &path.link), (TO_CLIENT, &path.return_link)] {
-        let drops = &link.dropped;
-        let counts = [link.arrived, link.duplicated, link.delivered]
-            .into_iter()
-            .chain([drops.loss, drops.limit, drops.queue, link.held]);
-        let counts: String = counts.map(|count| columns([count.packets])).collect();
-        let waits = [
-            millis(link.queue_delay.quantile(Gain::percent(50))),
-            millis(link.queue_delay.max()),
-        ];
-        writeln!(out, "{arrow} {counts}{}", columns(waits))?;
+/// What happened from begin to end.
+pub(super) fn print_totals(out: &mut impl io::Write, path: &Path) -> io::Result<()> {
+    writeln!(out, "{:24}{TO_SERVER:>14}{TO_CLIENT:>14}", "packets")?;
+    for (what, figure) in TOTALS {
+        let [link, return_link] = [&path.link, &path.return_link].map(figure);
+        writeln!(out, "{what:24}{link:>14}{return_link:>14}")?;
     }
     let all = path.lateness.all();
     let lateness = |percent| micros(all.quantile(Gain::percent(percent)));
@@ -131,40 +185,43 @@ pub(super) fn print_totals(
         lateness(99),
         micros(all.max())
     )?;
-    if path.lateness.is_considerable() {
-        let share = percentage(path.lateness.late(), all.count());
-        writeln!(
-            out,
-            "warning: this machine did not keep up, {share} of the packets left over 1 ms late"
-        )?;
-    }
-    for (count, what) in mishaps.iter().filter(|(count, _)| *count > 0) {
-        writeln!(out, "warning: {count} {what}")?;
-    }
+    path.print_warnings(out)?;
     out.flush()
 }
 
-/// One direction of one interval, as in [`INTERVAL_COLUMNS`].
-fn row(link: &LinkStats, interval: Duration) -> [String; 8] {
-    let rate = Bandwidth::from_transfer(link.delivered.bytes, interval).bits_per_sec() as f64;
-    [
-        link.delivered.packets.to_string(),
-        format!("{:.3}", rate / 1e6),
-        link.dropped.loss.packets.to_string(),
-        link.dropped.limit.packets.to_string(),
-        link.dropped.queue.packets.to_string(),
-        link.held.packets.to_string(),
-        millis(link.queue_delay.quantile(Gain::percent(50))),
-        millis(link.queue_delay.max()),
-    ]
+/// A figure of one direction in one interval.
+struct Column {
+    title: &'static str,
+    width: usize,
+    figure: fn(&LinkStats, Duration) -> String,
 }
 
-fn columns<const N: usize>(cells: [impl fmt::Display; N]) -> String {
-    cells.map(|cell| format!("{cell:>10}")).concat()
+impl Column {
+    fn title(&self) -> String {
+        format!("{:>1$}", self.title, self.width)
+    }
+
+    fn cell(&self, link: &LinkStats, interval: Duration) -> String {
+        format!("{:>1$}", (self.figure)(link, interval), self.width)
+    }
+}
+
+fn count(count: Count) -> String {
+    count.packets.to_string()
+}
+
+fn megabits_per_second(link: &LinkStats, interval: Duration) -> String {
+    let rate = Bandwidth::from_transfer(link.delivered.bytes, interval);
+    format!("{:.3}", rate.bits_per_sec() as f64 / 1e6)
+}
+
+/// How long this share of the packets waited at most.
+fn wait(link: &LinkStats, percent: u64) -> String {
+    millis(link.queue_delay.quantile(Gain::percent(percent)))
 }
 
 fn millis(duration: Duration) -> String {
-    format!("{:.2} ms", duration.as_secs_f64() * 1e3)
+    format!("{:.2}", duration.as_secs_f64() * 1e3)
 }
 
 fn micros(duration: Duration) -> String {
@@ -178,17 +235,144 @@ fn percentage(part: u64, whole: u64) -> String {
 const TO_SERVER: &str = "->";
 const TO_CLIENT: &str = "<-";
 const ROWS_PER_HEADING: u64 = 20;
-const INTERVAL_COLUMNS: [&str; 8] = [
-    "packets", "Mbit/s", "loss", "limit", "queue", "inside", "wait p50", "max",
+
+/// Behind the time and the arrow, which take 11 of 80 columns.
+const COLUMNS: [Column; 8] = [
+    Column {
+        title: "packets",
+        width: 9,
+        figure: |link, _| count(link.delivered),
+    },
+    Column {
+        title: "Mbit/s",
+        width: 10,
+        figure: megabits_per_second,
+    },
+    Column {
+        title: "lost",
+        width: 8,
+        figure: |link, _| count(link.dropped.loss),
+    },
+    // All but those of the loss model: limit, policer, queue and its discipline.
+    Column {
+        title: "dropped",
+        width: 8,
+        figure: |link, _| count(link.dropped.total() - link.dropped.loss),
+    },
+    Column {
+        title: "marked",
+        width: 8,
+        figure: |link, _| count(link.marked),
+    },
+    Column {
+        title: "inside",
+        width: 8,
+        figure: |link, _| count(link.held),
+    },
+    Column {
+        title: "wait ms",
+        width: 9,
+        figure: |link, _| wait(link, 50),
+    },
+    Column {
+        title: "max ms",
+        width: 9,
+        figure: |link, _| wait(link, 100),
+    },
 ];
-const TOTAL_COLUMNS: [&str; 9] = [
-    "given",
-    "copies",
-    "delivered",
-    "loss",
-    "limit",
-    "queue",
-    "inside",
-    "wait p50",
-    "max",
+
+/// A total of one direction, and what it counts.
+type Total = (&'static str, fn(&LinkStats) -> String);
+
+const TOTALS: [Total; 14] = [
+    ("given to the link", |link| count(link.arrived)),
+    ("copied by it", |link| count(link.duplicated)),
+    ("delivered", |link| count(link.delivered)),
+    ("  damaged", |link| count(link.corrupted)),
+    ("marked CE", |link| count(link.marked)),
+    ("lost", |link| count(link.dropped.loss)),
+    ("dropped over the limit", |link| count(link.dropped.limit)),
+    ("  by the policer", |link| count(link.dropped.policer)),
+    ("  at a full queue", |link| count(link.dropped.queue)),
+    ("  by its discipline", |link| count(link.dropped.aqm)),
+    ("inside", |link| count(link.held)),
+    ("wait for the rate, p50 ms", |link| wait(link, 50)),
+    ("  p99 ms", |link| wait(link, 99)),
+    ("  most ms", |link| wait(link, 100)),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Bytes;
+
+    fn many(packets: u64) -> Count {
+        Count {
+            packets,
+            bytes: Bytes::new(1_494 * packets),
+        }
+    }
+
+    /// What two minutes at 10 Gbit/s give.
+    fn busy() -> Path {
+        let mut link = LinkStats {
+            arrived: many(100_000_000),
+            delivered: many(99_000_000),
+            marked: many(999_999),
+            held: many(1_048_576),
+            ..LinkStats::default()
+        };
+        link.dropped.loss = many(1_000_000);
+        link.dropped.queue = many(1_000_000);
+        link.queue_delay.record(Duration::from_secs(60));
+        Path {
+            return_link: link.clone(),
+            link,
+            mishaps: vec![(3, "that the kernel would not send"), (0, "refused")],
+            lateness: Lateness::default(),
+        }
+    }
+
+    fn printed(print: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Vec<String> {
+        let mut out = Vec::new();
+        print(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn large_figures_stand_below_their_titles_in_80_columns() {
+        let begin = tokio::time::Instant::now().into_std();
+        let mut figures = Figures::begin(begin);
+        let later = begin + Duration::from_secs(100_000);
+        let lines = printed(|out| figures.print_interval(out, later, busy()));
+        assert_eq!(lines.len(), 4);
+        assert!(lines.iter().all(|line| line.len() <= 80), "{lines:#?}");
+        let ends = |line: &str| -> Vec<usize> {
+            let bytes = line.as_bytes();
+            let is_end = |at: &usize| bytes[*at] != b' ' && bytes.get(at + 1) == Some(&b' ');
+            (11..line.len()).filter(is_end).collect()
+        };
+        // Titles of two words have one gap more.
+        let titles = ends(&lines[0].replace(" ms", "_ms"));
+        assert_eq!(ends(&lines[1]), titles, "{lines:#?}");
+        assert_eq!(ends(&lines[2]), titles, "{lines:#?}");
+        assert_eq!(lines[3], "warning: 3 that the kernel would not send");
+        let totals = printed(|out| print_totals(out, &busy()));
+        assert!(totals.iter().all(|line| line.len() <= 80), "{totals:#?}");
+    }
+
+    #[test]
+    fn an_interval_shows_what_is_new() {
+        let begin = tokio::time::Instant::now().into_std();
+        let mut figures = Figures::begin(begin);
+        let second = Duration::from_secs(1);
+        printed(|out| figures.print_interval(out, begin + second, busy()));
+        let mut path = busy();
+        path.link.delivered += many(7);
+        let lines = printed(|out| figures.print_interval(out, begin + 2 * second, path));
+        let words: Vec<&str> = lines[0].split_whitespace().collect();
+        assert_eq!(words[..4], ["2.0", "->", "7", "0.084"]);
+        assert_eq!(lines.len(), 2, "{lines:#?}");
+    }
+}

@@ -132,9 +132,8 @@ impl TunPath {
                 "the link has broken down, a device is gone: {error}"
             ))
         })?;
-        let path = path_of(&stats);
-        figures::print_totals(&mut io::stderr().lock(), &path, &mishaps(&stats, dropped))
-            .map_err(Failure::run)?;
+        let path = path_of(&stats, dropped);
+        figures::print_totals(&mut io::stderr().lock(), &path).map_err(Failure::run)?;
         Ok(code)
     }
 
@@ -178,7 +177,8 @@ impl TunPath {
                 code = client.end() => return code.map_err(Failure::run),
                 signal = signals.next() => client.signal(signal),
                 at = ticks.tick() => if interval.is_some() {
-                    let (mut out, path) = (io::stderr().lock(), path_of(&self.relay.stats()));
+                    let path = path_of(&self.relay.stats(), self.dropped());
+                    let mut out = io::stderr().lock();
                     figures.print_interval(&mut out, at.into_std(), path).map_err(Failure::run)?;
                 },
             }
@@ -283,11 +283,12 @@ fn cannot_start(name: &OsStr, error: &io::Error) -> Failure {
     Failure { message, code }
 }
 
-fn path_of(stats: &TunStats) -> Path {
+fn path_of(stats: &TunStats, dropped: u64) -> Path {
     Path {
         link: stats.link.clone(),
         return_link: stats.return_link.clone(),
         lateness: stats.lateness.clone(),
+        mishaps: mishaps(stats, dropped).to_vec(),
     }
 }
 

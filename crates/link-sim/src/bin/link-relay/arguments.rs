@@ -1,0 +1,140 @@
+//! The command line of the relay.
+
+use crate::changes::{LinkFiles, read_file};
+use crate::{Failure, figures};
+use clap::Args;
+use core::time::Duration;
+use link_sim::LinkSpec;
+use link_sim::relay::{CaptureConfig, RelayConfig};
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Address and port that clients send to
+    #[arg(long, value_name = "ADDR")]
+    listen: String,
+    /// Host and port of the server
+    #[arg(long, value_name = "ADDR")]
+    to: String,
+    /// Link from the clients to the server
+    #[arg(long)]
+    link: Option<String>,
+    /// Link from the server to the clients; without it they are reached at once
+    #[arg(long, value_name = "LINK", default_value = "")]
+    return_link: String,
+    /// File with the LINK to the server; SIGHUP reads it again
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["link", "words"])]
+    link_file: Option<PathBuf>,
+    /// The same for the link back
+    #[arg(long, value_name = "FILE", conflicts_with = "return_link")]
+    return_link_file: Option<PathBuf>,
+    /// Makes losses and delays repeatable [default: from the clock]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Clients at a time; each takes a file descriptor and up to 8 MiB of the kernel's memory
+    #[arg(long, value_name = "N", default_value_t = RelayConfig::MAX_CLIENTS as u32,
+          value_parser = clap::value_parser!(u32).range(1..=MOST_CLIENTS))]
+    max_clients: u32,
+    /// Write what is carried to PREFIX-client.pcap and PREFIX-server.pcap
+    #[arg(long, value_name = "PREFIX")]
+    pcap: Option<PathBuf>,
+    /// Bytes to keep of each packet in these files [default: all]
+    #[arg(long, value_name = "BYTES", requires = "pcap",
+          value_parser = clap::value_parser!(u32).range(28..=i64::from(CaptureConfig::WHOLE)))]
+    snaplen: Option<u32>,
+    /// Print figures every so many seconds
+    #[arg(short, value_name = "SECONDS")]
+    interval: Option<String>,
+    /// The same as --link, its words quoted or not
+    #[arg(value_name = "LINK", conflicts_with = "link")]
+    words: Vec<String>,
+}
+
+impl Arguments {
+    /// # Errors
+    /// What is wrong with an address or a link.
+    pub(super) fn config(&self) -> Result<RelayConfig, Failure> {
+        let words = self.words.join(" ");
+        let link = match (&self.link_file, &self.link) {
+            (Some(file), _) => link_of_file("--link-file", file),
+            (None, Some(link)) => parse_link("--link", link),
+            (None, None) => parse_link("LINK", &words),
+        }?;
+        let return_link = match &self.return_link_file {
+            Some(file) => link_of_file("--return-link-file", file),
+            None => parse_link("--return-link", &self.return_link),
+        }?;
+        link.base_rtt(&return_link).map_err(Failure::usage)?;
+        Ok(RelayConfig {
+            listen: resolve("--listen", &self.listen)?,
+            to: resolve("--to", &self.to)?,
+            link,
+            return_link,
+            seed: self.seed.unwrap_or_else(figures::arbitrary_seed),
+            max_clients: self.max_clients as usize,
+            capture: self.capture(),
+        })
+    }
+
+    pub(super) fn files(&self) -> LinkFiles {
+        LinkFiles {
+            link: self.link_file.clone(),
+            return_link: self.return_link_file.clone(),
+        }
+    }
+
+    /// # Errors
+    /// When it is no number of seconds, or an unreasonable one.
+    pub(super) fn interval(&self) -> Result<Option<Duration>, Failure> {
+        self.interval.as_deref().map(parse_interval).transpose()
+    }
+
+    fn capture(&self) -> Option<CaptureConfig> {
+        let capture = CaptureConfig::with_prefix(self.pcap.as_deref()?);
+        Some(CaptureConfig {
+            snap_length: self.snaplen.unwrap_or(capture.snap_length),
+            ..capture
+        })
+    }
+}
+
+fn resolve(option: &str, address: &str) -> Result<SocketAddr, Failure> {
+    let mut found = address
+        .to_socket_addrs()
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidInput => Failure::usage(format!(
+                "{option} `{address}`: expected host:port, such as 127.0.0.1:4433"
+            )),
+            _ => Failure::run(format!("{option} `{address}`: {error}")),
+        })?;
+    found
+        .next()
+        .ok_or_else(|| Failure::run(format!("{option} `{address}`: this host has no address")))
+}
+
+/// A link that `option` gives.
+pub(super) fn parse_link(option: &str, link: &str) -> Result<LinkSpec, Failure> {
+    link.parse()
+        .map_err(|error| Failure::usage(format!("{option}: {error}")))
+}
+
+fn link_of_file(option: &str, file: &Path) -> Result<LinkSpec, Failure> {
+    read_file(file)
+        .map_err(|error| Failure::usage(format!("{option} `{}`: {error}", file.display())))
+}
+
+/// What `-i` says.
+pub(super) fn parse_interval(text: &str) -> Result<Duration, Failure> {
+    let seconds = text.parse().ok();
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|interval| (SHORTEST..=LONGEST).contains(interval))
+        .ok_or_else(|| Failure::usage(format!("-i `{text}`: expected seconds from 0.1 to 3600")))
+}
+
+/// Each has a port of its own towards the server, and there are 65,535.
+const MOST_CLIENTS: i64 = 60_000;
+const SHORTEST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(3_600);

@@ -1,0 +1,250 @@
+//! The life of a relay, from the first line that it prints to the last.
+
+use crate::arguments::Arguments;
+use crate::changes::{LinkFiles, lines_of_stdin, parse_line, read_file};
+use crate::figures::{self, Figures};
+use crate::{Failure, WATCH, complain};
+use core::time::Duration;
+use link_sim::LinkSpec;
+use link_sim::relay::{CaptureStats, Direction, Relay, RelayConfig, RelayHandle, RelayStats};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::io::{self, Write as _};
+use std::time::Instant;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::Receiver;
+use tokio::time::MissedTickBehavior;
+
+/// Runs a relay until a signal ends it.
+///
+/// # Errors
+/// Wrong arguments, an address that is taken, a capture that could not be written to its end.
+#[tokio::main(flavor = "current_thread")]
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let interval = arguments.interval()?;
+    let config = arguments.config()?;
+    allow_descriptors(config.max_clients);
+    let files = arguments.files();
+    // Whoever reads the heading may send a signal.
+    let signals = Signals::new(&files).map_err(Failure::run)?;
+    let session = Session {
+        relay: start(&config)?,
+        link: config.link,
+        return_link: config.return_link,
+        files,
+        interval,
+        has_failed_capture: false,
+    };
+    session.run(signals).await
+}
+
+/// Starts the relay and says what it is.
+fn start(config: &RelayConfig) -> Result<RelayHandle, Failure> {
+    let relay = Relay::spawn(config.clone()).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable => {
+            Failure::run(format!("cannot listen on {}: {error}", config.listen))
+        }
+        _ => Failure::run(error),
+    })?;
+    let between = format!(
+        "{} to {}, seed {}",
+        relay.local_addr(),
+        config.to,
+        config.seed
+    );
+    let mut out = io::stdout().lock();
+    figures::print_heading(&mut out, between, &config.link, &config.return_link)
+        .map_err(Failure::run)?;
+    Ok(relay)
+}
+
+/// Most systems give a process 1,024 descriptors and allow it many more.
+fn allow_descriptors(max_clients: usize) {
+    let wanted = (max_clients + OTHER_DESCRIPTORS) as u64;
+    let limit = getrlimit(Resource::Nofile);
+    let allowed = limit.maximum.unwrap_or(u64::MAX);
+    if limit.current.is_none_or(|current| current >= wanted) {
+        return;
+    }
+    let raised = Rlimit {
+        current: Some(wanted.min(allowed)),
+        ..limit
+    };
+    if setrlimit(Resource::Nofile, raised).is_err() || allowed < wanted {
+        complain(format_args!(
+            "--max-clients: {max_clients} clients need {wanted} file descriptors, but this \
+             process may have {} (ulimit -n)",
+            allowed.min(wanted)
+        ));
+    }
+}
+
+#[derive(Debug)]
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    /// Where there is no file to be read it keeps its usual meaning.
+    hang_up: Option<Signal>,
+}
+
+impl Signals {
+    fn new(files: &LinkFiles) -> io::Result<Self> {
+        let has_files = files.iter().next().is_some();
+        let hang_up = has_files.then(|| signal(SignalKind::hangup()));
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: hang_up.transpose()?,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Session {
+    relay: RelayHandle,
+    /// The links as they are now.
+    link: LinkSpec,
+    return_link: LinkSpec,
+    files: LinkFiles,
+    interval: Option<Duration>,
+    has_failed_capture: bool,
+}
+
+impl Session {
+    /// Does what comes until a signal ends the program, then prints the totals.
+    async fn run(mut self, mut signals: Signals) -> Result<(), Failure> {
+        let mut lines = Some(lines_of_stdin().map_err(Failure::run)?);
+        let mut ticks = tokio::time::interval(self.interval.unwrap_or(WATCH));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let begin = ticks.tick().await;
+        let mut figures = Figures::begin(begin.into_std());
+        while self.relay.is_running() {
+            tokio::select! {
+                at = ticks.tick() => self.tick(&mut figures, at.into_std())?,
+                line = next_of(lines.as_mut().map(Receiver::recv)) => match line {
+                    Some(line) => self.obey(line)?,
+                    None => lines = None,
+                },
+                _ = next_of(signals.hang_up.as_mut().map(Signal::recv)) => self.read_files()?,
+                _ = signals.interrupt.recv() => break,
+                _ = signals.terminate.recv() => break,
+            }
+        }
+        self.end(begin.elapsed())
+    }
+
+    fn tick(&mut self, figures: &mut Figures, at: Instant) -> Result<(), Failure> {
+        let stats = self.relay.stats();
+        self.watch_capture(&stats);
+        if self.interval.is_some() {
+            let (mut out, path) = (io::stdout().lock(), (&stats).into());
+            figures
+                .print_interval(&mut out, at, path)
+                .map_err(Failure::run)?;
+        }
+        Ok(())
+    }
+
+    /// Says once, as soon as it is known, that nothing is captured any more.
+    fn watch_capture(&mut self, stats: &RelayStats) {
+        let capture = stats.capture.as_ref();
+        if let Some(error) = capture.and_then(|capture| capture.error.as_ref())
+            && !self.has_failed_capture
+        {
+            complain(format_args!(
+                "the capture has ended, the relay has not: {error}"
+            ));
+            self.has_failed_capture = true;
+        }
+    }
+
+    fn obey(&mut self, line: Result<String, String>) -> Result<(), Failure> {
+        match line.as_deref().map(parse_line) {
+            Ok(None) => {}
+            Ok(Some(Ok((direction, link)))) => self.change(direction, link)?,
+            Ok(Some(Err(error))) => complain(error),
+            Err(error) => complain(error),
+        }
+        Ok(())
+    }
+
+    fn read_files(&mut self) -> Result<(), Failure> {
+        let files = self.files.clone();
+        for (direction, path) in files.iter() {
+            match read_file(path) {
+                Ok(link) if link == *self.link(direction) => {
+                    complain(format_args!("{}: this is the link already", path.display()))
+                }
+                Ok(link) => self.change(direction, link)?,
+                Err(error) => complain(format_args!("{}: {error}", path.display())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a link another one and says so; one that the relay refuses stays as it is.
+    fn change(&mut self, direction: Direction, link: LinkSpec) -> Result<(), Failure> {
+        match self.relay.reconfigure(direction, link.clone()) {
+            Ok(at) => {
+                figures::print_change(&mut io::stdout().lock(), at, direction, &link)
+                    .map_err(Failure::run)?;
+                *self.link(direction) = link;
+            }
+            Err(error) => complain(error),
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, direction: Direction) -> &mut LinkSpec {
+        match direction {
+            Direction::ToServer => &mut self.link,
+            Direction::ToClient => &mut self.return_link,
+        }
+    }
+
+    /// Ends the relay and says what it did in `elapsed`.
+    fn end(self, elapsed: Duration) -> Result<(), Failure> {
+        let stats = self.relay.shutdown().map_err(Failure::run)?;
+        let mut out = io::stdout().lock();
+        figures::print_totals(&mut out, &(&stats).into()).map_err(Failure::run)?;
+        let busy = stats.cpu.as_secs_f64() / elapsed.as_secs_f64();
+        writeln!(out, "busy for {:.1} % of one core's time", 100.0 * busy).map_err(Failure::run)?;
+        match &stats.capture {
+            Some(capture) => print_capture(&mut out, capture),
+            None => Ok(()),
+        }
+    }
+}
+
+/// # Errors
+/// Why the files are not all that they should be.
+fn print_capture(out: &mut impl io::Write, capture: &CaptureStats) -> Result<(), Failure> {
+    let CaptureStats {
+        client_side,
+        server_side,
+        dropped,
+        error,
+    } = capture;
+    writeln!(
+        out,
+        "captured {client_side} packets on the clients' side, {server_side} on the server's, \
+         {dropped} left out"
+    )
+    .map_err(Failure::run)?;
+    match error {
+        Some(error) => Err(Failure::run(format!(
+            "the capture is not complete: {error}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Never where there is nothing to wait for.
+async fn next_of<F: Future>(future: Option<F>) -> F::Output {
+    match future {
+        Some(future) => future.await,
+        None => core::future::pending().await,
+    }
+}
+
+/// Those that are no client's: the listening socket, the pipes, the files of a capture.
+const OTHER_DESCRIPTORS: usize = 32;

@@ -1,0 +1,135 @@
+//! From the sockets into the links.
+
+use super::{Datagram, Engine};
+use crate::Packet;
+use crate::relay::capture::{Seen, Side};
+use crate::relay::clients::{Client, Clients};
+use crate::relay::poller::{Poller, Source};
+use crate::relay::pool::Pool;
+use crate::relay::port::Incoming;
+use std::io;
+use std::net::SocketAddr;
+use units::{Bytes, Timestamp};
+
+impl Engine {
+    /// Gives one batch from the clients to the link, and answers how many datagrams it was. A
+    /// datagram came when the kernel says it did.
+    pub(super) fn receive_requests(&mut self, poller: &mut Poller) -> usize {
+        let wall = self.clock.wall();
+        let mut count = 0;
+        self.listener.receive(&mut self.buffers, |incoming| {
+            count += 1;
+            let now = wall.moment(incoming.received);
+            let number = match self.clients.number(now, &incoming.from) {
+                Some(number) => Ok(number),
+                None => welcome(
+                    &mut self.clients,
+                    poller,
+                    now,
+                    incoming.from,
+                    self.listen_addr,
+                ),
+            };
+            let Ok(number) = number else {
+                self.stats.refused += 1;
+                return;
+            };
+            let client = self.clients.get(number).expect("it was welcomed");
+            if let Some(capture) = &mut self.capture {
+                let (from, to) = (client.address, client.listener);
+                capture.record(&seen(Side::Client, now, from, to, &incoming));
+            }
+            let packet = packet(&mut self.pool, client, number, &incoming);
+            self.link.link.handle_packet(now, packet);
+        });
+        count
+    }
+
+    /// Reads one batch from the server to the client with this number, and answers how many
+    /// datagrams it was.
+    pub(super) fn receive_answers(&mut self, number: u64) -> usize {
+        let wall = self.clock.wall();
+        let mut last = None;
+        let Some(client) = self.clients.get(number) else {
+            return 0;
+        };
+        let before = self.answers.len();
+        client.port.receive(&mut self.buffers, |incoming| {
+            let now = wall.moment(incoming.received);
+            last = Some(now);
+            if let Some(capture) = &mut self.capture {
+                let (from, to) = (self.server, client.local);
+                capture.record(&seen(Side::Server, now, from, to, &incoming));
+            }
+            let packet = packet(&mut self.pool, client, number, &incoming);
+            self.answers.push((now, packet));
+        });
+        if let Some(now) = last {
+            self.clients.touch(now, number);
+        }
+        self.answers.len() - before
+    }
+
+    /// Gives what was read from the server to the return link, in the order in which it came,
+    /// whoever it is for.
+    pub(super) fn enter_return_link(&mut self) {
+        self.answers.sort_by_key(|(at, _)| *at);
+        for (at, packet) in self.answers.drain(..) {
+            self.return_link.link.handle_packet(at, packet);
+        }
+    }
+}
+
+/// Opens a socket for the client at `from`, and waits for what comes back.
+fn welcome(
+    clients: &mut Clients,
+    poller: &mut Poller,
+    now: Timestamp,
+    from: SocketAddr,
+    listen_addr: SocketAddr,
+) -> io::Result<u64> {
+    let number = clients.welcome(now, from, listen_addr)?;
+    let client = clients.get(number).expect("it was welcomed");
+    match poller.add(Source::Client(number), &client.port) {
+        Ok(()) => Ok(number),
+        Err(error) => {
+            clients.forget(number);
+            Err(error)
+        }
+    }
+}
+
+/// A datagram to or from `client`, as a link counts it.
+fn packet(
+    pool: &mut Pool,
+    client: &Client,
+    number: u64,
+    incoming: &Incoming<'_>,
+) -> Packet<Datagram> {
+    let data = pool.copy(incoming.data);
+    let size = Bytes::new(data.len() as u64) + client.overhead;
+    let datagram = Datagram {
+        client: number,
+        data,
+    };
+    Packet::new(size, datagram)
+        .ecn(incoming.ecn)
+        .flow(client.flow)
+}
+
+fn seen<'a>(
+    side: Side,
+    at: Timestamp,
+    from: SocketAddr,
+    to: SocketAddr,
+    incoming: &Incoming<'a>,
+) -> Seen<'a> {
+    Seen {
+        side,
+        at,
+        from,
+        to,
+        ecn: incoming.ecn,
+        data: incoming.data,
+    }
+}
