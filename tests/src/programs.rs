@@ -4,7 +4,7 @@
 
 use rustix::process::Signal;
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -37,9 +37,24 @@ impl Running {
     /// # Panics
     /// When it cannot be built or started.
     pub fn start<S: AsRef<OsStr>>(name: &str, args: impl IntoIterator<Item = S>) -> Self {
+        Self::spawn(name, args, Stdio::null())
+    }
+
+    /// As [`start`](Self::start), and [`type_line`](Self::type_line) is its standard input.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    pub fn start_with_input<S: AsRef<OsStr>>(
+        name: &str,
+        args: impl IntoIterator<Item = S>,
+    ) -> Self {
+        Self::spawn(name, args, Stdio::piped())
+    }
+
+    fn spawn<S: AsRef<OsStr>>(name: &str, args: impl IntoIterator<Item = S>, stdin: Stdio) -> Self {
         let mut child = Command::new(program(name))
             .args(args)
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -75,6 +90,20 @@ impl Running {
         self.stderr.line_with(text, &self.name)
     }
 
+    /// Writes a line to its standard input.
+    ///
+    /// # Panics
+    /// When it was not started [with input](Self::start_with_input), or reads no more.
+    pub fn type_line(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().expect("it has an input");
+        writeln!(stdin, "{line}").unwrap_or_else(|error| panic!("{}: {error}", self.name));
+    }
+
+    /// Ends its standard input.
+    pub fn end_input(&mut self) {
+        self.child.stdin = None;
+    }
+
     /// Presses Ctrl-C.
     ///
     /// # Panics
@@ -89,6 +118,14 @@ impl Running {
     /// When it has ended already.
     pub fn terminate(&self) {
         self.signal(Signal::TERM);
+    }
+
+    /// Tells it to read its files again.
+    ///
+    /// # Panics
+    /// When it has ended already.
+    pub fn hang_up(&self) {
+        self.signal(Signal::HUP);
     }
 
     fn signal(&self, signal: Signal) {

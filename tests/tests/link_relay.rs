@@ -1,0 +1,262 @@
+//! link-relay as its users run it.
+
+use e2e::programs::{Running, port_at_end, run, scratch_file};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::Path;
+use std::time::Duration;
+
+/// A server, a client, and a relay between them.
+struct Across {
+    server: UdpSocket,
+    client: UdpSocket,
+    relay: Running,
+    port: u16,
+}
+
+impl Across {
+    fn start(arguments: &[&str]) -> Self {
+        let server = socket();
+        let to = server.local_addr().expect("it is bound").to_string();
+        let common = ["--listen", "127.0.0.1:0", "--to", &to];
+        let arguments = common.iter().chain(arguments);
+        let mut relay = Running::start_with_input("link-relay", arguments);
+        let heading = relay.line_with("link-relay 127.0.0.1:");
+        let port = port_at_end(heading.split(" to ").next().expect("it says where to"));
+        Self {
+            server,
+            client: socket(),
+            relay,
+            port,
+        }
+    }
+
+    fn send(&self, data: &[u8]) {
+        self.client
+            .send_to(data, (Ipv4Addr::LOCALHOST, self.port))
+            .expect("the relay listens");
+    }
+
+    /// A datagram there and its answer back.
+    fn cross(&self, data: &[u8]) {
+        self.send(data);
+        let mut buffer = [0; 2_000];
+        let (length, from) = self.server.recv_from(&mut buffer).expect("it crosses");
+        assert_eq!(&buffer[..length], data);
+        self.server
+            .send_to(&buffer[..length], from)
+            .expect("the relay waits");
+        let back = self.client.recv(&mut buffer).expect("it crosses");
+        assert_eq!(back, data.len());
+    }
+
+    /// What it prints when it ends well.
+    fn end(self) -> String {
+        self.relay.interrupt();
+        let ended = self.relay.wait();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.stdout
+    }
+}
+
+fn socket() -> UdpSocket {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
+    let patience = Some(Duration::from_secs(30));
+    socket
+        .set_read_timeout(patience)
+        .expect("half a minute is a time");
+    socket
+}
+
+/// Both figures of a line of the totals.
+fn total(stdout: &str, what: &str) -> Vec<u64> {
+    let line = stdout
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(what));
+    let line = line.unwrap_or_else(|| panic!("no total `{what}` in\n{stdout}"));
+    let figures = line
+        .split_whitespace()
+        .map(|figure| figure.parse().expect("totals are numbers"));
+    figures.collect()
+}
+
+#[test]
+fn a_line_on_standard_input_changes_a_link_and_a_wrong_one_nothing() {
+    let mut across = Across::start(&["delay 1ms"]);
+    across.relay.line_with("-> delay 1ms");
+    across.relay.line_with("<- nothing");
+    across.cross(b"before");
+    across.relay.type_line("loss 100%");
+    across.relay.line_with("-> from now on loss 100%");
+    across.send(b"lost");
+    across.relay.type_line("");
+    across.relay.type_line("return rate fast");
+    across.relay.note_with("`fast` at column 6");
+    across.relay.type_line("rate 1mbit queue 1bdp");
+    across.relay.note_with("a queue in bdp needs a delay");
+    across
+        .relay
+        .type_line("return delay 2ms rate 10mbit queue 1bdp");
+    across.relay.line_with("<- from now on delay 2ms");
+    across.relay.type_line("delay 1ms  # as it was");
+    across.relay.line_with("-> from now on delay 1ms");
+    across.relay.end_input();
+    across.cross(b"after");
+    let stdout = across.end();
+    assert_eq!(total(&stdout, "lost"), [1, 0]);
+    assert_eq!(total(&stdout, "delivered"), [2, 2]);
+}
+
+#[test]
+fn files_are_read_again_when_the_relay_is_hung_up() {
+    let [link, return_link] = ["link.txt", "return-link.txt"].map(scratch_file);
+    std::fs::write(&link, "# a slow link\ndelay 2ms  # there\nrate 10mbit\n").unwrap();
+    std::fs::write(&return_link, "").unwrap();
+    let files = [&link, &return_link].map(|path| path.to_str().unwrap());
+    let mut across = Across::start(&["--link-file", files[0], "--return-link-file", files[1]]);
+    across.relay.line_with("-> delay 2ms rate 10mbit");
+    across.relay.line_with("<- nothing");
+    across.cross(b"before");
+
+    std::fs::write(&return_link, "loss 100%").unwrap();
+    across.relay.hang_up();
+    across.relay.note_with("link.txt: this is the link already");
+    across.relay.line_with("<- from now on loss 100%");
+
+    std::fs::write(&link, "wibble").unwrap();
+    std::fs::remove_file(&return_link).unwrap();
+    across.relay.hang_up();
+    across.relay.note_with("link.txt: `wibble` at column 1");
+    across.relay.note_with("return-link.txt: ");
+
+    std::fs::write(&link, "delay 1ms").unwrap();
+    std::fs::write(&return_link, "delay 1ms").unwrap();
+    across.relay.hang_up();
+    across.relay.line_with("<- from now on delay 1ms");
+    across.cross(b"after");
+    across.end();
+}
+
+#[test]
+fn without_a_file_to_read_a_hang_up_ends_it_as_it_ends_any_program() {
+    let across = Across::start(&[]);
+    across.relay.hang_up();
+    assert_eq!(across.relay.wait().code, None);
+}
+
+#[test]
+fn both_sides_are_captured() {
+    let prefix = scratch_file("capture");
+    let prefix = prefix.to_str().unwrap();
+    let mut across = Across::start(&["--pcap", prefix, "--snaplen", "128", "-i", "0.1"]);
+    across.cross(&[7; 1_000]);
+    across.relay.line_with("seconds");
+    let stdout = across.end();
+    let captured = "captured 2 packets on the clients' side, 2 on the server's, 0 left out";
+    assert!(stdout.contains(captured), "{stdout}");
+    for side in ["client", "server"] {
+        let file = std::fs::read(format!("{prefix}-{side}.pcap")).unwrap();
+        assert_eq!(file[..4], 0xa1b2_3c4d_u32.to_le_bytes());
+        // A header, and two packets that were cut.
+        assert_eq!(file.len(), 24 + 2 * (16 + 128));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_capture_that_breaks_off_is_said_at_once_and_costs_the_exit_code_only() {
+    let prefix = scratch_file("broken");
+    let prefix = prefix.to_str().unwrap();
+    let pipe = format!("{prefix}-server.pcap");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    // A pipe fails when nobody reads it any more, as a disk does when it is full.
+    let reader = std::thread::spawn(move || {
+        let mut file = std::fs::File::open(pipe).unwrap();
+        std::io::Read::read_exact(&mut file, &mut [0; 24]).unwrap();
+    });
+    let mut across = Across::start(&["--pcap", prefix]);
+    reader.join().unwrap();
+    across.cross(b"first");
+    across.relay.note_with("the capture has ended");
+    across.cross(b"second");
+    across.relay.interrupt();
+    let ended = across.relay.wait();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert_eq!(total(&ended.stdout, "delivered"), [2, 2]);
+    assert!(ended.stderr.contains("the capture is not complete"));
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_names_the_file() {
+    let prefix = scratch_file("full");
+    let file = format!("{}-client.pcap", prefix.display());
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    std::os::unix::fs::symlink("/dev/full", &file).unwrap();
+    let ended = refused(&["--pcap", prefix.to_str().unwrap()]);
+    assert_eq!(ended.0, Some(1));
+    assert!(ended.1.contains(&file), "{ended:?}");
+}
+
+#[test]
+fn clients_beyond_the_limit_are_refused_and_said() {
+    let across = Across::start(&["--max-clients", "1"]);
+    across.cross(b"first");
+    let other = socket();
+    for _ in 0..3 {
+        other
+            .send_to(b"?", (Ipv4Addr::LOCALHOST, across.port))
+            .unwrap();
+    }
+    across.cross(b"again");
+    let stdout = across.end();
+    assert!(
+        stdout.contains("warning: 3 datagrams refused: too many clients"),
+        "{stdout}"
+    );
+}
+
+#[test]
+fn live_figures_fit_into_80_columns() {
+    let mut across = Across::start(&["-i", "0.1", "delay 1ms 1ms loss 1% rate 1gbit queue 10p"]);
+    let heading = across.relay.line_with("seconds");
+    for _ in 0..5 {
+        across.cross(&[0; 1_000]);
+    }
+    across.relay.line_with("->");
+    let stdout = across.end();
+    for line in stdout.lines().chain([heading.as_str()]) {
+        assert!(line.len() <= 80, "{line}");
+    }
+    assert!(stdout.contains("sent later than the link says"));
+    assert!(stdout.contains("of one core's time"));
+}
+
+#[test]
+fn contradictions_and_nonsense_are_refused() {
+    let file = scratch_file("empty.txt");
+    let missing = file.to_str().unwrap();
+    for (arguments, reason) in [
+        (&["--link-file", missing][..], missing),
+        (&["--link-file", missing, "loss 1%"], "cannot be used with"),
+        (
+            &["--return-link-file", missing, "--return-link", "loss 1%"],
+            "cannot be used with",
+        ),
+        (&["--snaplen", "100"], "--pcap"),
+        (&["--max-clients", "0"], "1..=60000"),
+        (&["rate", "1mbit", "queue", "1bdp"], "needs a delay"),
+        (&["-i", "0"], "0.1 to 3600"),
+    ] {
+        let (code, stderr) = refused(arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(reason), "{arguments:?}: {stderr}");
+    }
+}
+
+fn refused(arguments: &[&str]) -> (Option<i32>, String) {
+    let common = ["--listen", "127.0.0.1:0", "--to", "127.0.0.1:9"];
+    let ended = run("link-relay", common.iter().chain(arguments));
+    (ended.code, ended.stderr)
+}
