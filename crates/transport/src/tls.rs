@@ -95,7 +95,7 @@ pub fn server(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) 
     ServerTls {
         chain,
         key,
-        cipher: None,
+        suite: None,
         alpn: Vec::new(),
     }
 }
@@ -104,7 +104,7 @@ pub fn server(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) 
 #[derive(Debug, Clone)]
 pub struct ClientTls {
     verifier: Verifier,
-    cipher: Option<Cipher>,
+    suite: Option<SupportedCipherSuite>,
     alpn: Vec<Vec<u8>>,
 }
 
@@ -112,14 +112,21 @@ impl ClientTls {
     fn new(verifier: Verifier) -> Self {
         Self {
             verifier,
-            cipher: None,
+            suite: None,
             alpn: Vec::new(),
         }
     }
 
     /// Offers this cipher alone. Default: all three, AES-256 first.
     pub fn cipher(mut self, cipher: Cipher) -> Self {
-        self.cipher = Some(cipher);
+        self.suite = Some(cipher.entry().2);
+        self
+    }
+
+    /// The same for a suite that has no name here.
+    #[cfg(feature = "testing")]
+    pub(crate) fn suite(mut self, suite: SupportedCipherSuite) -> Self {
+        self.suite = Some(suite);
         self
     }
 
@@ -134,7 +141,7 @@ impl ClientTls {
     /// # Errors
     /// When the authorities cannot be used for verification.
     pub fn config(self) -> Result<ClientConfig, TlsError> {
-        let provider = provider(self.cipher);
+        let provider = provider(self.suite);
         let verifier = self.verifier.build(&provider)?;
         let mut config = rustls::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
@@ -155,14 +162,21 @@ impl ClientTls {
 pub struct ServerTls {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-    cipher: Option<Cipher>,
+    suite: Option<SupportedCipherSuite>,
     alpn: Vec<Vec<u8>>,
 }
 
 impl ServerTls {
     /// Accepts this cipher alone. Default: all three, in the client's order.
     pub fn cipher(mut self, cipher: Cipher) -> Self {
-        self.cipher = Some(cipher);
+        self.suite = Some(cipher.entry().2);
+        self
+    }
+
+    /// The same for a suite that has no name here.
+    #[cfg(feature = "testing")]
+    pub(crate) fn suite(mut self, suite: SupportedCipherSuite) -> Self {
+        self.suite = Some(suite);
         self
     }
 
@@ -178,7 +192,7 @@ impl ServerTls {
     /// # Errors
     /// When the key is of an unknown kind or does not belong to the certificate.
     pub fn config(self) -> Result<ServerConfig, rustls::Error> {
-        let mut config = rustls::ServerConfig::builder_with_provider(provider(self.cipher))
+        let mut config = rustls::ServerConfig::builder_with_provider(provider(self.suite))
             .with_protocol_versions(&[&rustls::version::TLS13])
             .expect("aws-lc-rs has TLS 1.3")
             .with_no_client_auth()
@@ -352,10 +366,10 @@ impl ServerCertVerifier for Unchained {
 }
 
 /// aws-lc-rs, with one cipher alone if one was chosen.
-fn provider(cipher: Option<Cipher>) -> Arc<CryptoProvider> {
+fn provider(suite: Option<SupportedCipherSuite>) -> Arc<CryptoProvider> {
     let mut provider = aws_lc_rs::default_provider();
-    if let Some(cipher) = cipher {
-        provider.cipher_suites = vec![cipher.entry().2];
+    if let Some(suite) = suite {
+        provider.cipher_suites = vec![suite];
     }
     Arc::new(provider)
 }

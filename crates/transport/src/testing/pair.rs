@@ -26,6 +26,8 @@ pub struct PairConfig {
     /// Has both ends run quinn-proto alone, under this controller; those of `client` and `server`
     /// are not used.
     pub plain: Option<PlainQuinn>,
+    /// Spares both ends the encryption of packets, see [`World::unencrypted`].
+    pub is_unencrypted: bool,
     /// Of all randomness in links, endpoints and controllers.
     pub seed: u64,
 }
@@ -46,6 +48,9 @@ impl Pair {
     /// A queue in `bdp` without a delay in either direction.
     pub fn new(config: &PairConfig) -> Result<Self, SpecError> {
         let mut world = World::new(config.seed);
+        if config.is_unencrypted {
+            world = world.unencrypted();
+        }
         let (link, return_link) = world.add_links(&config.link, &config.return_link)?;
         let ends = world.add_connection(&ConnectionPlan {
             there: vec![link],
