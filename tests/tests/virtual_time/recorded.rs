@@ -54,8 +54,7 @@ fn is_seed_overridden() -> bool {
 
 /// Three connections of real endpoints, with every kind of randomness in the links: one sends,
 /// one receives, one does both and begins later.
-fn quic() -> (World, Vec<EndId>) {
-    let mut world = World::new(7);
+fn quic(mut world: World) -> (World, Vec<EndId>) {
     let link = "delay 10ms 300us distribution normal loss 0.5% rate 20mbit queue 1bdp";
     let back = "delay 10ms duplicate 1% rate 50mbit aqm codel ecn queue 200p";
     let (there, back) = world
@@ -88,8 +87,8 @@ fn quic() -> (World, Vec<EndId>) {
 }
 
 /// One line for each second, and the digest of everything, looked at every 50 ms.
-fn run_quic() -> String {
-    let (mut world, ends) = quic();
+fn run_quic(world: World) -> String {
+    let (mut world, ends) = quic(world);
     let (mut text, mut digest) = (String::new(), Digest::new());
     for tick in 1..=100 {
         world.run_for(Duration::from_millis(50));
@@ -129,9 +128,15 @@ fn the_small_transport_gives_the_recorded_run() {
 
 #[test]
 fn real_endpoints_give_the_recorded_run() {
-    let first = run_quic();
-    assert_eq!(first, run_quic());
+    let first = run_quic(World::new(7));
+    assert_eq!(first, run_quic(World::new(7)));
     insta::assert_snapshot!(first);
+}
+
+#[test]
+fn what_is_not_encrypted_goes_the_same_way_at_the_same_time() {
+    let encrypted = run_quic(World::new(7));
+    assert_eq!(run_quic(World::new(7).unencrypted()), encrypted);
 }
 
 #[test]
@@ -146,7 +151,7 @@ fn another_seed_gives_another_run() {
 #[test]
 fn a_connection_that_never_begins_changes_nothing_of_the_others() {
     let run = |plans: u64| {
-        let (mut world, ends) = quic();
+        let (mut world, ends) = quic(World::new(7));
         for _ in 0..plans {
             let never = world.add_link(&"delay 1ms loss 3%".parse().unwrap(), Duration::ZERO);
             world.add_connection(&ConnectionPlan {
@@ -169,7 +174,7 @@ fn a_connection_that_never_begins_changes_nothing_of_the_others() {
 
 #[test]
 fn a_side_is_the_end_that_it_names() {
-    let (mut world, ends) = quic();
+    let (mut world, ends) = quic(World::new(7));
     world.run_for(Duration::from_secs(1));
     let pair = transport::testing::Ends {
         client: ends[0],
