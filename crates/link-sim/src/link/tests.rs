@@ -1,5 +1,6 @@
 mod changes;
 mod closed_forms;
+mod fair_queues;
 mod models;
 mod pace;
 mod waits;

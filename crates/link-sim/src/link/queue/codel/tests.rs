@@ -85,15 +85,18 @@ fn with_ecn_packets_that_are_not_capable_are_dropped() {
 }
 
 #[test]
-fn what_is_due_many_times_at_once_is_dropped_at_once_but_marked_only_once() {
-    for (ecn, drops, marks) in [(Ecn::NotEct, 4, 0), (Ecn::Ect0, 0, 2)] {
+fn what_is_due_many_times_is_dropped_at_once_but_marked_one_by_one() {
+    for (ecn, counts) in [(Ecn::NotEct, [3, 0, 0, 0]), (Ecn::Ect0, [1, 1, 1, 0])] {
         let mut bench = bench(WITH_ECN);
         bench.arrive(millis(0), 100, &sized(1_000).ecn(ecn));
         bench.serve_at([10, 110].into_iter());
         // 210, 280.7 and 338.4 ms have passed.
-        bench.serve(millis(340));
-        assert_eq!(bench.log.early.packets, drops);
-        assert_eq!(bench.log.marked.packets, marks);
+        let signals = [340, 341, 342, 343].map(|at| {
+            bench.log = Log::default();
+            bench.serve(millis(at));
+            bench.log.early.packets + bench.log.marked.packets
+        });
+        assert_eq!(signals, counts);
     }
 }
 
@@ -176,6 +179,17 @@ fn dropping_is_resumed_where_it_ended_within_16_intervals() {
     // One drop more than at the begin is no rate to go on with.
     assert_eq!(resumed(2, nano).0, 1);
     assert_eq!(resumed(3, nano).0, 2);
+}
+
+#[test]
+fn a_drop_that_ends_dropping_puts_off_no_other() {
+    // At 210 ms a packet is dropped, and behind the next one stands but one.
+    let mut bench = bench(DEFAULT);
+    bench.arrive(millis(0), 6, &sized(1_000));
+    bench.serve_at([10, 110, 210].into_iter());
+    assert_eq!(bench.log.early.packets, 2);
+    assert!(!bench.queue.control.is_dropping);
+    assert_eq!(bench.queue.control.drop_next, millis(210));
 }
 
 #[test]

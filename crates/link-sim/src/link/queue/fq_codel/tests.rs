@@ -104,11 +104,29 @@ fn a_flow_cannot_stay_new_by_sending_one_packet_at_a_time() {
 }
 
 #[test]
+fn an_empty_flow_is_new_again_only_after_a_round_of_the_others() {
+    let mut bench = bench(PATIENT, UNLIMITED);
+    for number in 1..=5 {
+        bench.arrive(Timestamp::ZERO, 10, &flow(number, 1_514));
+    }
+    bench.serve_at([0; 5].into_iter());
+    bench.arrive(Timestamp::ZERO, 1, &flow(6, 100));
+    let mut served = bench.serve_at([0; 2].into_iter());
+    // Its queue was found empty just now.
+    bench.arrive(Timestamp::ZERO, 1, &flow(6, 100));
+    served.extend(bench.serve_at([0; 5].into_iter()));
+    let flows: Vec<u64> = served.iter().map(|packet| packet.flow).collect();
+    assert_eq!(flows, [6, 1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
 fn when_nothing_waits_all_flows_are_new_again() {
     let mut bench = bench(PATIENT, UNLIMITED);
     bench.arrive(Timestamp::ZERO, 3, &flow(1, 1_514));
     bench.arrive(Timestamp::ZERO, 3, &flow(2, 1_514));
-    drain(&mut bench);
+    for _ in 0..6 {
+        assert!(bench.serve(Timestamp::ZERO).is_some());
+    }
     assert!((0..1_024).all(|queue| !bench.queue.rotation.is_listed(queue)));
 }
 
