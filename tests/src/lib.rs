@@ -2,6 +2,8 @@
 
 pub mod digest;
 pub mod fixed;
+pub mod picoquic;
 pub mod programs;
+pub mod quiche;
 pub mod sim;
 pub mod watch;

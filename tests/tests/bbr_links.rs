@@ -4,7 +4,8 @@
 //! delivers 97.2 Mbit/s at most; shares are shares of that.
 
 use core::time::Duration;
-use e2e::sim::{Acks, Flow, FlowOutcome, Outcome, Scenario};
+use e2e::quiche::{ESTIMATE, RTT, completed, estimate, longest_srtt, sender, sharing};
+use e2e::sim::{Acks, Flow, Outcome, Scenario};
 use e2e::watch::watch;
 use units::{Bandwidth, Bytes, Gain, Timestamp};
 
@@ -98,18 +99,6 @@ fn two_flows_share_a_link() {
     }
 }
 
-/// google/quiche's topology: a sender's link of 10 Mbit/s and 2 ms, the shared link of 30 ms, a
-/// round trip of 64 ms.
-fn sharing(link: &str) -> Scenario {
-    Scenario::new(&format!("{link} delay 30ms")).return_link("delay 32ms")
-}
-
-fn sender(controller: &str) -> Flow {
-    Flow::of(controller)
-        .mss(1_350)
-        .access("rate 10mbit delay 2ms queue 1000p")
-}
-
 /// 12 MB over 4 Mbit/s.
 fn transfer(queue: &str, acks: Acks) -> Outcome {
     let flow = sender("bbr3").acks(acks).bytes(12_000_000);
@@ -117,25 +106,6 @@ fn transfer(queue: &str, acks: Acks) -> Outcome {
         .flow(flow)
         .run_for(SECOND * 60)
 }
-
-fn completed(flow: &FlowOutcome) -> Duration {
-    let at = flow.completed_at.expect("the run is long enough");
-    at.since(Timestamp::ZERO)
-}
-
-fn longest_srtt(flow: &FlowOutcome) -> Duration {
-    let series = flow.points.iter().filter_map(|point| point.srtt);
-    series.max().expect("a round trip was measured")
-}
-
-fn estimate(flow: &FlowOutcome, at: Duration) -> u64 {
-    let bandwidth = flow.point_at(at).bandwidth;
-    bandwidth.expect("a sample came before").bits_per_sec()
-}
-
-/// 4 Mbit/s less headers.
-const ESTIMATE: u64 = 4_000_000 * 1_350 / 1_392;
-const RTT: Duration = Duration::from_millis(64);
 
 #[test]
 fn startup_ends_within_five_seconds_without_loss_and_knows_the_bandwidth() {

@@ -1,36 +1,15 @@
 //! The controllers that fear loss, over links.
 //!
-//! Bounds named after picoquic are those of its own simulations (10 Mbit/s, round trip 20 ms, queue
-//! of one BDP unless said). Its links count UDP payload, ours layer 2, so rates are converted; its
-//! packets carry some 30 bytes of QUIC that ours do not.
+//! Bounds named after picoquic are those of its own simulations.
 
 use core::time::Duration;
-use e2e::sim::{Acks, Flow, FlowOutcome, Outcome, Scenario};
-use units::{Bandwidth, Bytes, Timestamp};
+use e2e::picoquic::{done_within, payload_rate, picoquic};
+use e2e::sim::{Acks, Flow, FlowOutcome, Scenario};
+use units::{Bandwidth, Bytes};
 
 const MS: Duration = Duration::from_millis(1);
 const SEC: Duration = Duration::from_secs(1);
 const BOTH: [&str; 2] = ["cubic", "new_reno"];
-
-/// The layer-2 rate, in netem's words, that carries so much UDP payload in packets of 1,472 bytes.
-fn payload_rate(kbit: u64) -> String {
-    format!("rate {}bit", kbit * 1_000 * 1_514 / 1_472)
-}
-
-/// 10 Mbit/s and 20 ms, as most of picoquic's cases are.
-fn picoquic(more: &str) -> Scenario {
-    let rate = payload_rate(10_000);
-    Scenario::new(&format!("{rate} delay 10ms {more} queue 1bdp")).return_link("delay 10ms")
-}
-
-fn done_within(outcome: &Outcome, limit: Duration) {
-    let completed = outcome.flow(0).completed_at;
-    let done = completed.unwrap_or_else(|| panic!("not done within {:?}", outcome.ended_at));
-    assert!(
-        done <= Timestamp::ZERO + limit,
-        "done at {done}, not within {limit:?}"
-    );
-}
 
 fn megabits(rate: Bandwidth) -> f64 {
     rate.bits_per_sec() as f64 / 1e6
