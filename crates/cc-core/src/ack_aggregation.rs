@@ -56,6 +56,13 @@ impl<const PERIODS: usize> AckAggregation<PERIODS> {
     pub(crate) fn on_restart(&mut self, now: Timestamp) {
         self.started_at = now;
     }
+
+    /// As [`on_restart`](Self::on_restart), and what came before it is no part of the next burst
+    /// (Linux 5.x tcp_bbr.c, `bbr_cwnd_event`).
+    pub(crate) fn forget_burst(&mut self, now: Timestamp) {
+        self.started_at = now;
+        self.acked = Bytes::ZERO;
+    }
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ mod probe_rtt;
 mod startup;
 mod state;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod undo;
 
 use crate::ack_aggregation::AckAggregation;

@@ -48,7 +48,9 @@ extern crate alloc;
 
 mod ack_aggregation;
 mod bbr;
-mod brutal;
+mod bbr1;
+mod bbr_v1;
+mod bbrplus;
 mod carry;
 mod control;
 mod controller;
@@ -81,4 +83,10 @@ pub use registry::{
 };
 
 /// The controllers of this crate, in the order in which they are listed.
-const STANDARD: &[ControllerSpec] = &[cubic::SPEC, new_reno::SPEC, bbr::SPEC, brutal::SPEC];
+const STANDARD: &[ControllerSpec] = &[
+    cubic::SPEC,
+    new_reno::SPEC,
+    bbr::SPEC,
+    bbr1::SPEC,
+    bbrplus::SPEC,
+];

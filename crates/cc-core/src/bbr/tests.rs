@@ -13,7 +13,7 @@ const MSS: Bytes = Bytes::new(1_200);
 const RTT: Duration = Duration::from_millis(100);
 
 /// A sample that says nothing.
-pub(super) fn sample() -> RateSample {
+pub(crate) fn sample() -> RateSample {
     RateSample {
         delivery_rate: None,
         delivered: Bytes::ZERO,
@@ -31,7 +31,7 @@ pub(super) fn sample() -> RateSample {
 }
 
 /// A connection that has sent nothing.
-pub(super) fn path() -> PathState {
+pub(crate) fn path() -> PathState {
     PathState {
         now: Timestamp::ZERO,
         mss: MSS,
