@@ -186,6 +186,7 @@ impl<T> Discipline<T> for Cake<T> {
     }
 
     fn take(&mut self) -> Option<Waiting<T>> {
+        // The time would only tell how far COBALT's state has decayed.
         self.serve(Timestamp::ZERO, |cake, index| cake.queues.pop(index))
     }
 }

@@ -69,6 +69,20 @@ fn at_the_target_nothing_is_signalled() {
 }
 
 #[test]
+fn four_frames_are_no_standing_queue_on_a_slow_link() {
+    // At 1 Mbit/s the target is 18.2 ms, and four frames take 48.4 ms.
+    let slow = Parameters::new(100 * MS, Bandwidth::from_bits_per_sec(1_000_000));
+    for (sojourn, is_marked) in [(48 * MS, false), (49 * MS, true)] {
+        let (mut cobalt, mut rng) = (Cobalt::new(), Rng::new(1));
+        let mut judge = |at: u64| {
+            let now = Timestamp::from_millis(at);
+            cobalt.judge(now, &slow, sojourn, Ecn::Ect0, &mut rng)
+        };
+        assert_eq!((0..1_000).any(|at| judge(at).mark), is_marked);
+    }
+}
+
+#[test]
 fn what_is_not_ecn_capable_is_dropped_instead() {
     let mut bench = Bench::new();
     bench.judge(0, 20 * MS, Ecn::NotEct);
