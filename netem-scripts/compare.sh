@@ -19,7 +19,7 @@ Exit code: 0 when all agree, 1 when something differs, 2 when something is missi
 wrong, else what vm.sh or the probe gave."
 
 # At least one for each of netem's rules. A packet has 798 bytes on average: the loads of a rate are
-# 0.8, 1.06, which fills the link up to its limit, and 0.91.
+# 0.8, 1.06 or with copies 1.28, which fill the link up to its limit, and 0.91.
 LINKS=(
     '1ms delay 50ms 20ms'
     '1ms delay 50ms 10ms distribution normal loss 3%'
@@ -28,6 +28,7 @@ LINKS=(
     '1ms loss gemodel 1% 10% 70% 0.1%'
     '60us delay 20ms loss 1% rate 100mbit limit 1000'
     '70us delay 20ms loss 1% duplicate 1% rate 100mbit limit 1000'
+    '300us duplicate 20% rate 20mbit limit 100'
     '500us delay 20ms 5ms distribution pareto'
     '500us delay 20ms 5ms distribution paretonormal'
     '1ms delay 50ms 10ms 25%'
@@ -36,6 +37,7 @@ LINKS=(
     '1ms loss state 1% 20% 10% 5% 0.5%'
     '1ms delay 5ms corrupt 5%'
     '400us rate 20mbit 8 48 5'
+    '1ms delay 10ms slot 10ms 20ms packets 20'
 )
 
 main() {

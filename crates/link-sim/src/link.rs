@@ -125,14 +125,17 @@ impl<T: Clone> Link<T> {
         if duplicated {
             self.stats.duplicated += packet.size;
         }
+        // netem looks at its limit once, for a packet and its copy together.
+        let has_room = self.stats.held.packets < self.limit;
         if lost {
             self.stats.dropped.loss += packet.size;
         } else if duplicated {
-            self.handle_copy(now, packet.clone());
+            self.handle_copy(now, packet.clone(), has_room);
         }
         if !lost || duplicated {
-            self.admit(now, packet);
+            self.admit(now, packet, has_room);
         }
+        self.look_ahead(now);
     }
 
     /// When [`poll_output`](Self::poll_output) should be called next; `None` while nothing is
@@ -256,7 +259,9 @@ impl<T: Clone> Link<T> {
             self.transmit_next(start);
         }
         while let Some(due) = self.line.next_due() {
-            self.slots.prepare(due);
+            if due <= now {
+                self.slots.prepare(due, due);
+            }
             let departure = self.slots.departure(due);
             if departure > now {
                 return;
@@ -267,6 +272,14 @@ impl<T: Clone> Link<T> {
             delivery.due = departure;
             self.slots.leave(departure, delivery.packet.size);
             self.let_go(delivery);
+            self.look_ahead(departure);
+        }
+    }
+
+    /// netem looks at the packet that leaves next whenever one comes or leaves, and when it is due.
+    fn look_ahead(&mut self, now: Timestamp) {
+        if let Some(due) = self.line.next_due() {
+            self.slots.prepare(due, now);
         }
     }
 
@@ -314,21 +327,21 @@ impl<T: Clone> Link<T> {
     }
 
     /// The copy of a packet enters before it and meets the loss model for itself.
-    fn handle_copy(&mut self, now: Timestamp, mut copy: Packet<T>) {
+    fn handle_copy(&mut self, now: Timestamp, mut copy: Packet<T>, has_room: bool) {
         if self.loses(&mut copy) {
             self.stats.dropped.loss += copy.size;
         } else {
-            self.admit(now, copy);
+            self.admit(now, copy, has_room);
         }
     }
 
     /// A packet that survived the loss model meets the policer and the limit, then waits or goes.
-    fn admit(&mut self, now: Timestamp, mut packet: Packet<T>) {
+    fn admit(&mut self, now: Timestamp, mut packet: Packet<T>, has_room: bool) {
         packet.corrupted |= self.corrupt.happens();
         let dropped = &mut self.stats.dropped;
         if !self.policer.lets_pass(now, packet.size) {
             dropped.policer += packet.size;
-        } else if self.stats.held.packets >= self.limit {
+        } else if !has_room {
             dropped.limit += packet.size;
         } else if !self.server.accepts(packet.size) {
             dropped.queue += packet.size;
@@ -366,6 +379,7 @@ impl<T: Clone> Link<T> {
             self.delay.arrival(self.radio.arrival(end))
         };
         self.line.push(due, packet);
+        self.look_ahead(start);
     }
 
     /// netem's way: the delay first, then the transmitter, in one departure time.

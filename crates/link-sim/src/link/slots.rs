@@ -7,8 +7,8 @@ use units::{Bytes, Rng, Timestamp, duration};
 /// netem's slots: packets leave in bursts, as behind a network that sends only now and then.
 ///
 /// A packet leaves at the first slot after it is ready, with those before it as long as the slot
-/// takes packets and bytes. One that finds no slot ahead makes the next one begin to approach when
-/// it is ready.
+/// takes packets and bytes. Whenever netem looks at the packet that leaves next and the slot opens
+/// before that is ready, it takes another, counted from that moment (`netem_dequeue`).
 #[derive(Debug)]
 pub(super) struct Slots {
     slot: Option<Slot>,
@@ -45,12 +45,12 @@ impl Slots {
         self.opens.max(due)
     }
 
-    /// Makes sure that a slot is ahead of a packet that is ready at `due`.
-    pub(super) fn prepare(&mut self, due: Timestamp) {
+    /// netem looks, at `now`, at the packet that leaves next, which is ready at `due`.
+    pub(super) fn prepare(&mut self, due: Timestamp, now: Timestamp) {
         if let Some(slot) = self.slot
             && self.opens < due
         {
-            self.open_after(due, slot);
+            self.open_after(now, slot);
         }
     }
 

@@ -246,6 +246,27 @@ fn a_packet_both_duplicated_and_lost_leaves_one_copy() {
 }
 
 #[test]
+fn a_packet_and_its_copy_meet_the_limit_as_one() {
+    let mut link = link("delay 5ms duplicate 100% limit 1");
+    let out = send(&mut link, 2, 100, Duration::ZERO);
+    assert_eq!(numbers(&out), [0, 0]);
+    assert_eq!(link.stats().dropped.limit.packets, 2);
+}
+
+#[test]
+fn a_slot_before_the_next_packet_is_ready_is_given_up_at_every_look() {
+    // The packet is looked at when it comes, for a slot at 3 ms, and at 10 ms.
+    let mut alone = link("delay 10ms slot 3ms");
+    alone.handle_packet(at(0), packet(0, 100));
+    assert_eq!(drain(&mut alone), [(13_000, 0)]);
+    // Another one that comes at 8 ms makes netem look at the first: the slot at 11 ms is kept.
+    let mut followed = link("delay 10ms slot 3ms");
+    followed.handle_packet(at(0), packet(0, 100));
+    followed.handle_packet(at(8_000), packet(1, 100));
+    assert_eq!(drain(&mut followed), [(11_000, 0), (21_000, 1)]);
+}
+
+#[test]
 fn reordering_sends_every_gapth_packet_at_once() {
     let mut link = link("delay 10ms reorder 100% gap 5");
     let out = send(&mut link, 10, 100, Duration::from_millis(1));
