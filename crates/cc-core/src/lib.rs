@@ -51,6 +51,7 @@ mod bbr;
 mod bbr1;
 mod bbr_v1;
 mod bbrplus;
+mod brutal;
 mod carry;
 mod control;
 mod controller;
@@ -89,4 +90,5 @@ const STANDARD: &[ControllerSpec] = &[
     bbr::SPEC,
     bbr1::SPEC,
     bbrplus::SPEC,
+    brutal::SPEC,
 ];
