@@ -295,8 +295,13 @@ fn probability() -> impl Strategy<Value = Gain> {
     (0..=1_000_000_u64).prop_map(Gain::from_millionths)
 }
 
+/// Numbers from 1 of any length in bits, so that small ones come as often as large ones.
+fn numbers(most: u64) -> impl Strategy<Value = u64> {
+    (any::<u64>(), 0..u64::BITS).prop_map(move |(bits, less)| (bits >> less) % most + 1)
+}
+
 fn time() -> impl Strategy<Value = Duration> {
-    (1..=3_600_000_000_000_u64).prop_map(Duration::from_nanos)
+    numbers(3_600_000_000_000).prop_map(Duration::from_nanos)
 }
 
 fn chances() -> impl Strategy<Value = Chance> {
@@ -307,11 +312,11 @@ fn chances() -> impl Strategy<Value = Chance> {
 }
 
 fn bandwidths() -> impl Strategy<Value = Bandwidth> {
-    (1..=1_250_000_000_000_u64).prop_map(Bandwidth::from_bytes_per_sec)
+    numbers(1_250_000_000_000).prop_map(Bandwidth::from_bytes_per_sec)
 }
 
 fn sizes() -> impl Strategy<Value = Bytes> {
-    (1..=1_u64 << 40).prop_map(Bytes::new)
+    numbers(1 << 40).prop_map(Bytes::new)
 }
 
 fn delays() -> impl Strategy<Value = Delay> {
@@ -508,7 +513,8 @@ fn codels() -> impl Strategy<Value = Codel> {
     })
 }
 
-fn aqms() -> impl Strategy<Value = Aqm> {
+/// Any discipline.
+pub(crate) fn aqms() -> impl Strategy<Value = Aqm> {
     prop_oneof![
         Just(Aqm::DropTail),
         Just(Aqm::DropHead),

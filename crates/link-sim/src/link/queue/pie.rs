@@ -173,9 +173,10 @@ impl Control {
     /// Updates the probability `ticks` times, while nothing comes and nothing leaves. Answers
     /// whether congestion is over and the next burst is allowed again.
     ///
-    /// However many ticks these are, the work is bounded: after the first one all steps are equal
-    /// until the probability comes to another line of [`TUNING`], so that they are made at once. An
-    /// idle queue's probability is zero, or too small for its 64th part to count, after 2,400.
+    /// However many ticks these are, the work is bounded. After the first one all steps have one
+    /// sign, and are equal until the probability comes to another line of [`TUNING`], so that they
+    /// are made at once. An idle queue's probability is zero, or too small for its 64th part to
+    /// count, after 2,400.
     fn update(&mut self, ticks: u64, is_empty: bool) -> bool {
         let (mut left, mut is_over) = (ticks, false);
         while left > 0 {
@@ -211,7 +212,7 @@ impl Control {
         if self.probability >= ONE / 10 {
             step = step.min(two_percent);
         }
-        if self.delay > VERY_LONG {
+        if self.delay > VERY_LONG.max(self.parameters.target) {
             step += two_percent;
         }
         step
@@ -280,7 +281,8 @@ const MAX_BURST: Duration = Duration::from_millis(150);
 /// The part that an idle queue's probability loses. Linux; the RFC takes 2 %, and says that a 64th
 /// does.
 const DECAY: u64 = 64;
-/// Above this delay Linux lets the probability grow by 2 % more in each step.
+/// Above this delay Linux lets the probability grow by 2 % more in each step. Below a longer target
+/// the two parts of a step would pull in opposite directions, so there it begins at the target.
 const VERY_LONG: Duration = Duration::from_millis(250);
 /// RFC 8033, section 5.4: no drop before the probabilities since the last add up to so much …
 const ENOUGH: u64 = ONE / 100 * 85;
