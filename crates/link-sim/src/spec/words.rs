@@ -139,7 +139,7 @@ impl<'a> Words<'a> {
         if presets().any(|preset| preset.name == word.text) {
             return self.error(word, "the name of a preset stands at the begin");
         }
-        let mut problem = format!("expected {}", CLAUSES.join(", "));
+        let mut problem = format!("expected {} or at", CLAUSES.join(", "));
         let known = CLAUSES.into_iter().chain(PARTS.map(|(part, _)| part));
         let known = known.chain(presets().map(|preset| preset.name));
         if is_value(word.text) {
