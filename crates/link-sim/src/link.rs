@@ -20,7 +20,7 @@ mod transmitter;
 #[cfg(test)]
 mod tests;
 
-use crate::spec::{Aqm, Clauses, QueueLimit};
+use crate::spec::{Aqm, Clauses, FULL_FRAME};
 use crate::stats::{Count, LinkStats};
 use crate::{Ecn, LinkSpec, Packet};
 use chance::Chance;
@@ -29,14 +29,14 @@ use delay::DelayStage;
 use line::Line;
 use loss::LossStage;
 use policer::PolicerStage;
-use queue::{Capacity, Log, Queue, Setup, Waiting};
+use queue::{Log, Queue, Setup, Waiting};
 use radio::RadioStage;
 use reorder::ReorderStage;
 use schedule::Schedule;
 use server::{Server, Transmission};
 use slots::Slots;
 use std::collections::VecDeque;
-use units::{Bytes, Timestamp};
+use units::Timestamp;
 
 /// A one-way link: packets in at one end, some of them out at the other, later.
 ///
@@ -450,16 +450,10 @@ fn limit_of(clauses: &Clauses) -> u64 {
 fn queue_of(clauses: &Clauses, base_rtt: Duration) -> Option<Setup> {
     let rate = clauses.rate().filter(|_| clauses.has_bottleneck())?;
     let aqm = clauses.aqm.unwrap_or(Aqm::DropTail);
-    let capacity = match clauses.queue.unwrap_or_else(|| aqm.default_limit(rate)) {
-        QueueLimit::Packets(packets) => Capacity::Packets(u64::from(packets)),
-        QueueLimit::Bytes(bytes) => Capacity::Bytes(bytes),
-        QueueLimit::Bdp(multiple) => {
-            Capacity::Bytes(Bytes::max(rate * base_rtt * multiple, FULL_FRAME))
-        }
-    };
+    let limit = clauses.queue.unwrap_or_else(|| aqm.default_limit(rate));
     Some(Setup {
         aqm,
-        capacity,
+        capacity: limit.capacity(rate, base_rtt),
         rate,
     })
 }
@@ -480,5 +474,3 @@ mod label {
 const NETEM_LIMIT: u64 = 1_000;
 /// With a queue of its own, the delay line is bounded only to bound memory: 1.2 s at 10 Gbit/s.
 const MAX_HELD: u64 = 1 << 20;
-/// What a queue in `bdp` holds at least: one full Ethernet frame, or nothing could ever wait.
-const FULL_FRAME: Bytes = Bytes::new(1_514);

@@ -15,6 +15,7 @@ mod reorder;
 mod schedule;
 mod service;
 mod slot;
+mod tc;
 mod values;
 mod words;
 
@@ -28,12 +29,13 @@ pub(crate) use delay::{Delay, Distribution};
 pub use error::SpecError;
 pub(crate) use loss::{FourState, GilbertElliott, Loss, LossModel};
 pub use preset::{Preset, presets};
-pub(crate) use queue::{Policer, QueueLimit};
+pub(crate) use queue::{Capacity, FULL_FRAME, Policer, QueueLimit};
 pub(crate) use radio::{Radio, Suspension};
 pub(crate) use reorder::Reorder;
 pub(crate) use schedule::Changes;
 pub(crate) use service::{OPPORTUNITY, Rate, Service, TokenBucketFilter, Trace};
 pub(crate) use slot::{Slot, SlotInterval};
+pub use tc::TcDevices;
 
 use crate::Link;
 use core::fmt;

@@ -18,6 +18,7 @@ mod tests;
 
 use super::label;
 use crate::spec::Aqm;
+pub(super) use crate::spec::Capacity;
 use crate::stats::Count;
 use crate::{Ecn, Packet};
 use cake::Cake;
@@ -62,13 +63,6 @@ pub(super) struct Setup {
     pub(super) capacity: Capacity,
     /// The mean rate at which it is served.
     pub(super) rate: Bandwidth,
-}
-
-/// What a queue holds at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Capacity {
-    Packets(u64),
-    Bytes(Bytes),
 }
 
 impl Capacity {

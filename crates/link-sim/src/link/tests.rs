@@ -7,7 +7,7 @@ mod waits;
 
 use super::*;
 use crate::Ecn;
-use units::Bandwidth;
+use units::{Bandwidth, Bytes};
 
 fn link(text: &str) -> Link<u64> {
     let spec: LinkSpec = text.parse().unwrap();

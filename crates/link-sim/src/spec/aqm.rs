@@ -7,8 +7,9 @@ mod fq_codel;
 mod pie;
 pub(crate) mod red;
 
+use super::tc::{self, Lack};
 use super::words::{Word, Words};
-use super::{QueueLimit, SpecError};
+use super::{Capacity, QueueLimit, SpecError};
 pub(crate) use cake::Cake;
 pub(crate) use codel::Codel;
 use core::fmt;
@@ -72,6 +73,26 @@ impl Aqm {
             Self::DualPi2(_) => QueueLimit::Packets(10_000),
             Self::FqCodel(_) => QueueLimit::Packets(10_240),
             Self::Cake(cake) => cake.default_limit(rate),
+        }
+    }
+
+    /// The qdisc that tc has for it.
+    pub(super) fn tc_words(&self, capacity: Capacity, rate: Bandwidth) -> Result<String, Lack> {
+        match self {
+            Self::DropTail => Ok(match capacity {
+                Capacity::Packets(packets) => format!("pfifo limit {packets}"),
+                Capacity::Bytes(bytes) => format!("bfifo limit {}", bytes.get()),
+            }),
+            Self::DropHead => {
+                let packets = tc::in_packets(capacity, "pfifo_head_drop")?;
+                Ok(format!("pfifo_head_drop limit {packets}"))
+            }
+            Self::Codel(codel) => codel.tc_words(capacity),
+            Self::Red(red) => red.tc_words(capacity, rate),
+            Self::Pie(pie) => pie.tc_words(capacity),
+            Self::DualPi2(dual) => dual.tc_words(capacity),
+            Self::FqCodel(fq_codel) => fq_codel.tc_words(capacity),
+            Self::Cake(cake) => Ok(format!("cake unlimited {}", cake.tc_words(capacity)?)),
         }
     }
 

@@ -2,6 +2,7 @@ use super::SpecError;
 use super::values::{RATE, RateText, SIZE, positive, rate, size};
 use super::words::Words;
 use core::fmt;
+use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain};
 
 /// How much the queue before the bottleneck holds.
@@ -31,6 +32,17 @@ impl QueueLimit {
     }
 }
 
+impl QueueLimit {
+    /// What that is before a bottleneck of this rate on a path of this RTT.
+    pub(crate) fn capacity(self, rate: Bandwidth, base_rtt: Duration) -> Capacity {
+        match self {
+            Self::Packets(packets) => Capacity::Packets(u64::from(packets)),
+            Self::Bytes(bytes) => Capacity::Bytes(bytes),
+            Self::Bdp(multiple) => Capacity::Bytes((rate * base_rtt * multiple).max(FULL_FRAME)),
+        }
+    }
+}
+
 impl fmt::Display for QueueLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -39,6 +51,13 @@ impl fmt::Display for QueueLimit {
             Self::Bytes(bytes) => bytes.fmt(f),
         }
     }
+}
+
+/// What a queue holds at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Capacity {
+    Packets(u64),
+    Bytes(Bytes),
 }
 
 /// `policer RATE burst SIZE`.
@@ -64,5 +83,7 @@ impl fmt::Display for Policer {
     }
 }
 
+/// What a queue in `bdp` holds at least: one full Ethernet frame, or nothing could ever wait.
+pub(crate) const FULL_FRAME: Bytes = Bytes::new(1_514);
 const QUEUE: &str = "a queue such as 1bdp, 0.5bdp, 100p (packets) or 250kb (bytes)";
 const MAX_BDP: Gain = Gain::new(1_000, 1);

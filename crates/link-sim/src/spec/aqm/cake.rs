@@ -1,6 +1,7 @@
+use crate::spec::tc::{self, Lack};
 use crate::spec::values::{POSITIVE_TIME, positive_time};
 use crate::spec::words::Words;
-use crate::spec::{QueueLimit, SpecError};
+use crate::spec::{Capacity, QueueLimit, SpecError};
 use core::fmt;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, duration};
@@ -31,6 +32,14 @@ impl Cake {
     pub(super) fn default_limit(self, rate: Bandwidth) -> QueueLimit {
         let four_bdp = rate * (4 * self.rtt);
         QueueLimit::Bytes(four_bdp.clamp(LEAST_MEMORY, MOST_MEMORY))
+    }
+}
+
+impl Cake {
+    /// What tc calls it, its shaper left out. The memory that tc limits is the kernel's.
+    pub(in crate::spec) fn tc_words(self, capacity: Capacity) -> Result<String, Lack> {
+        let memory = tc::in_bytes(capacity, "cake")?;
+        Ok(format!("besteffort flows{self} memlimit {memory}"))
     }
 }
 

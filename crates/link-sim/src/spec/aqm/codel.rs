@@ -1,6 +1,7 @@
-use crate::spec::SpecError;
+use crate::spec::tc::{self, Lack};
 use crate::spec::values::{POSITIVE_TIME, TIME, positive_time, time};
 use crate::spec::words::Words;
+use crate::spec::{Capacity, SpecError};
 use core::fmt;
 use core::time::Duration;
 use units::duration;
@@ -70,6 +71,14 @@ impl Codel {
     }
 
     pub(super) const WORDS: [&str; 5] = ["target", "interval", "ecn", "noecn", "ce_threshold"];
+}
+
+impl Codel {
+    /// What tc calls it; its defaults are these.
+    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Lack> {
+        let limit = tc::in_packets(capacity, "codel")?;
+        Ok(format!("codel limit {limit}{self}"))
+    }
 }
 
 impl fmt::Display for Codel {

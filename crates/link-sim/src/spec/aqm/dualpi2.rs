@@ -1,6 +1,7 @@
-use crate::spec::SpecError;
+use crate::spec::tc::{self, Lack};
 use crate::spec::values::{PERCENT, POSITIVE_TIME, Percent, percent, positive, positive_time};
 use crate::spec::words::Words;
+use crate::spec::{Capacity, SpecError};
 use core::fmt;
 use core::time::Duration;
 use units::{Gain, duration};
@@ -82,6 +83,25 @@ impl DualPi2 {
             }
         }
         Ok(dual)
+    }
+}
+
+impl DualPi2 {
+    /// What tc calls it; its defaults are these. It abbreviates no packets.
+    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Lack> {
+        let limit = tc::in_packets(capacity, "dualpi2")?;
+        let step = match self.step_thresh {
+            StepThreshold::Packets(packets) => format!(" step_thresh {packets}packets"),
+            StepThreshold::Time(_) => String::new(),
+        };
+        let rest = match self.step_thresh {
+            StepThreshold::Packets(_) => Self {
+                step_thresh: Self::DEFAULT.step_thresh,
+                ..*self
+            },
+            StepThreshold::Time(_) => *self,
+        };
+        Ok(format!("dualpi2 limit {limit}{rest}{step}"))
     }
 }
 

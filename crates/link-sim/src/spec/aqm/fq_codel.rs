@@ -1,7 +1,8 @@
 use super::Codel;
-use crate::spec::SpecError;
+use crate::spec::tc::{self, Lack};
 use crate::spec::values::size;
 use crate::spec::words::Words;
+use crate::spec::{Capacity, SpecError};
 use core::fmt;
 use units::Bytes;
 
@@ -40,6 +41,14 @@ impl FqCodel {
             }
         }
         Ok(fq_codel)
+    }
+}
+
+impl FqCodel {
+    /// What tc calls it; its defaults are these.
+    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Lack> {
+        let limit = tc::in_packets(capacity, "fq_codel")?;
+        Ok(format!("fq_codel limit {limit}{self}"))
     }
 }
 

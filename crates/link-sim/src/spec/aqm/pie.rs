@@ -1,6 +1,7 @@
-use crate::spec::SpecError;
+use crate::spec::tc::{self, Lack};
 use crate::spec::values::{POSITIVE_TIME, positive_time};
 use crate::spec::words::Words;
+use crate::spec::{Capacity, SpecError};
 use core::fmt;
 use core::time::Duration;
 use units::duration;
@@ -48,6 +49,14 @@ impl Pie {
             }
         }
         Ok(pie)
+    }
+}
+
+impl Pie {
+    /// What tc calls it; its defaults are these.
+    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Lack> {
+        let limit = tc::in_packets(capacity, "pie")?;
+        Ok(format!("pie limit {limit}{self}"))
     }
 }
 

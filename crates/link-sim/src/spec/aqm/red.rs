@@ -1,8 +1,9 @@
-use crate::spec::SpecError;
-use crate::spec::values::{PACKETS, Percent, SIZE, percent, positive, size};
+use crate::spec::tc::{self, Lack};
+use crate::spec::values::{PACKETS, Percent, RateText, SIZE, percent, positive, size};
 use crate::spec::words::{Word, Words};
+use crate::spec::{Capacity, SpecError};
 use core::fmt;
-use units::{Bytes, Gain};
+use units::{Bandwidth, Bytes, Gain};
 
 /// `aqm red min SIZE [max SIZE] [probability P%] [avpkt SIZE] [burst PACKETS] [ecn] [harddrop]
 /// [nodrop]` (Floyd and Jacobson 1993, in tc-red's words).
@@ -110,6 +111,37 @@ impl Red {
     }
 }
 
+impl Red {
+    /// What tc calls it, all of it, as its defaults depend on each other. Its probability is a
+    /// fraction, and idle time counts by `bandwidth`.
+    pub(super) fn tc_words(&self, capacity: Capacity, rate: Bandwidth) -> Result<String, Lack> {
+        let limit = tc::in_bytes(capacity, "red")?;
+        let (min, max, avpkt) = (self.min.get(), self.max.get(), self.avpkt.get());
+        let (probability, burst, rate) = (self.probability, self.burst, RateText(rate));
+        let mut words = format!(
+            "red limit {limit} min {min} max {max} avpkt {avpkt} burst {burst} \
+             probability {probability} bandwidth {rate}"
+        );
+        self.flags().for_each(|flag| {
+            words.push(' ');
+            words.push_str(flag);
+        });
+        Ok(words)
+    }
+
+    fn flags(&self) -> impl Iterator<Item = &'static str> {
+        let flags = [
+            ("ecn", self.ecn),
+            ("harddrop", self.harddrop),
+            ("nodrop", self.nodrop),
+        ];
+        flags
+            .into_iter()
+            .filter(|(_, is_set)| *is_set)
+            .map(|(word, _)| word)
+    }
+}
+
 impl fmt::Display for Red {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::of(self.min);
@@ -126,16 +158,7 @@ impl fmt::Display for Red {
         if self.burst != self.usual_burst() {
             write!(f, " burst {}", self.burst)?;
         }
-        for (word, is_set) in [
-            ("ecn", self.ecn),
-            ("harddrop", self.harddrop),
-            ("nodrop", self.nodrop),
-        ] {
-            if is_set {
-                write!(f, " {word}")?;
-            }
-        }
-        Ok(())
+        self.flags().try_for_each(|flag| write!(f, " {flag}"))
     }
 }
 
