@@ -65,10 +65,12 @@ declare -A EXPECTED=(
 )
 declare -A ELSEWHERE=(
     [seed]='tc draws its own random numbers'
-    [aqm]='tc has it as qdiscs of their own, which are not set here'
-    [policer]='tc has it as an action of a filter, which is not set here'
     [trace]='tc plays no traces'
+    [radio]='tc has no radios'
 )
+for clause in aqm policer corrupt slot tbf at; do
+    ELSEWHERE[$clause]='tc has it, see link-relay --print-tc'
+done
 
 # The parse_* functions below read `words` from `at` and write `link`, all of parse_link.
 
@@ -255,27 +257,34 @@ rate_times() { # RATE_BYTES NANOSECONDS
     fi
 }
 
-# ---- from a LINK to qdiscs; empty where a device needs none
+# ---- from a LINK to qdiscs, as `link-relay --print-tc` has them; empty where a device needs none
 
+# Without a queue of its own a link is all netem's, and one netem is all of it.
 loss_qdisc() { # ARRAY
     local -n of=$1
+    [[ ${of[queue]:-} ]] || return 0
     [[ ${of[loss]:-} || ${of[duplicate]:-} ]] || return 0
     printf 'netem limit %d' "$ROOMY_LIMIT"
-    [[ -z ${of[loss]:-} ]] || printf ' loss %s' "${of[loss]}"
-    [[ -z ${of[duplicate]:-} ]] || printf ' duplicate %s' "${of[duplicate]}"
+    loss_words "$1"
+}
+
+loss_words() { # ARRAY
+    local -n of_loss=$1
+    [[ -z ${of_loss[loss]:-} ]] || printf ' loss %s' "${of_loss[loss]}"
+    [[ -z ${of_loss[duplicate]:-} ]] || printf ' duplicate %s' "${of_loss[duplicate]}"
 }
 
 # A queue in bytes is tbf's, one in packets netem's.
 rate_qdisc() { # ARRAY BASE_RTT_NS
     local -n of=$1
-    local bytes=${of[queue_bytes]:-} limit burst
-    [[ ${of[rate]:-} ]] || return 0
+    local bytes=${of[queue_bytes]:-} burst
+    [[ ${of[queue]:-} ]] || return 0
     if [[ ${of[queue_bdp]:-} ]]; then
         bytes=$(bdp_bytes "$1" "$2") || exit
     fi
     if [[ ! $bytes ]]; then
-        limit=${of[queue_packets]:-${of[limit]:-$DEFAULT_LIMIT}}
-        printf 'netem rate %s limit %d' "${of[rate]}" "$limit"
+        # netem counts the packet in transmission too.
+        printf 'netem rate %s limit %d' "${of[rate]}" $((of[queue_packets] + 1))
         return
     fi
     ((bytes >= FRAME_BYTES)) ||
@@ -295,24 +304,40 @@ bdp_bytes() { # ARRAY BASE_RTT_NS
     bytes=$(rate_times "${of_bdp[rate_bytes]}" "$2")
     ((bytes < TBF_BYTES)) ||
         die 2 "\`queue ${of_bdp[queue]}\`: 1bdp is $bytes bytes; tbf counts to $TBF_BYTES"
-    times_millionths "$bytes" "${of_bdp[queue_bdp]}"
+    bytes=$(times_millionths "$bytes" "${of_bdp[queue_bdp]}")
+    # Nothing could ever wait in less than a frame.
+    printf '%d' $((bytes > FRAME_BYTES ? bytes : FRAME_BYTES))
 }
 
+# Behind a queue what delays; without one, all there is.
 delay_qdisc() { # ARRAY
     local -n of=$1
-    local limit=$DEFAULT_LIMIT
-    if [[ ${of[delay]:-} ]]; then
-        # A queue of its own leaves the delay without a limit; else it is netem's default.
-        [[ -z ${of[queue]:-} ]] || limit=$ROOMY_LIMIT
-        printf 'netem limit %d delay %s' "${of[limit]:-$limit}" "${of[delay]}"
-        [[ -z ${of[jitter]:-} ]] || printf ' %s' "${of[jitter]}"
-        # netem's jitter is uniform unless it is told of a table.
-        [[ ${of[distribution]:-uniform} == uniform ]] ||
-            printf ' distribution %s' "${of[distribution]}"
-        [[ -z ${of[reorder]:-} ]] || printf ' reorder %s' "${of[reorder]}"
-        # With any rate netem lets no packet overtake; this one is too fast to be felt.
-        [[ -z ${of[ordered]:-} ]] || printf ' rate 1tbit'
-    elif [[ ${of[limit]:-} && -z ${of[rate]:-} ]]; then
-        printf 'netem limit %d' "${of[limit]}"
+    local words
+    if [[ ${of[queue]:-} ]]; then
+        words=$(delay_words "$1")
+        # A queue of its own leaves the delay without a limit.
+        [[ -z $words ]] || printf 'netem limit %d%s' "${of[limit]:-$ROOMY_LIMIT}" "$words"
+        return
     fi
+    words=$(
+        delay_words "$1"
+        loss_words "$1"
+        [[ -z ${of[rate]:-} ]] || printf ' rate %s' "${of[rate]}"
+    )
+    [[ -z $words && -z ${of[limit]:-} ]] ||
+        printf 'netem limit %d%s' "${of[limit]:-$DEFAULT_LIMIT}" "$words"
+}
+
+delay_words() { # ARRAY
+    local -n of_delay=$1
+    [[ ${of_delay[delay]:-} ]] || return 0
+    printf ' delay %s' "${of_delay[delay]}"
+    [[ -z ${of_delay[jitter]:-} ]] || printf ' %s' "${of_delay[jitter]}"
+    # netem's jitter is uniform unless it is told of a table.
+    [[ ${of_delay[distribution]:-uniform} == uniform ]] ||
+        printf ' distribution %s' "${of_delay[distribution]}"
+    [[ -z ${of_delay[reorder]:-} ]] || printf ' reorder %s' "${of_delay[reorder]}"
+    # With any rate netem lets no packet overtake; this one is too fast to be felt.
+    [[ -z ${of_delay[ordered]:-} || (${of_delay[rate]:-} && -z ${of_delay[queue]:-}) ]] ||
+        printf ' rate 1tbit'
 }

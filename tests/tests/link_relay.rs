@@ -255,6 +255,33 @@ fn contradictions_and_nonsense_are_refused() {
     }
 }
 
+#[test]
+fn links_are_printed_for_a_kernels_tc() {
+    let link = ["delay", "20ms", "rate", "100mbit", "queue", "1bdp"];
+    let printed = run(
+        "link-relay",
+        link.iter()
+            .chain(&["--print-tc", "--return-link", "delay 30ms"]),
+    );
+    assert_eq!(printed.code, Some(0), "{printed:?}");
+    assert_eq!(
+        printed.stdout.lines().collect::<Vec<_>>(),
+        [
+            "# Towards the server.",
+            "tc qdisc replace dev $RATE_DEV root tbf rate 100mbit burst 12500 limit 625000",
+            "tc qdisc replace dev $DELAY_DEV root netem limit 100000 delay 20ms",
+            "# Towards the client.",
+            "tc qdisc replace dev $RETURN_DELAY_DEV root netem limit 1000 delay 30ms",
+        ]
+    );
+    let refused = run("link-relay", ["--print-tc", "delay 1ms radio 5ms"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(
+        refused.stderr.contains("`radio` at column 11"),
+        "{refused:?}"
+    );
+}
+
 fn refused(arguments: &[&str]) -> (Option<i32>, String) {
     let common = ["--listen", "127.0.0.1:0", "--to", "127.0.0.1:9"];
     let ended = run("link-relay", common.iter().chain(arguments));

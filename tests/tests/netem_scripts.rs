@@ -2,6 +2,7 @@
 //! privilege; what a kernel makes of it is tried in a guest where there is one.
 #![cfg(target_os = "linux")]
 
+use link_sim::{LinkSpec, TcDevices};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -55,13 +56,10 @@ fn each_quantity_is_shaped_on_a_device_of_its_own() {
         ),
         (
             "drop gemodel 1% 10% latency 1ms 100us distribution uniform ordered",
-            &[
-                "a0 netem limit 100000 loss gemodel 1% 10%",
-                "toserver netem limit 1000 delay 1ms 100us rate 1tbit",
-            ],
+            &["toserver netem limit 1000 delay 1ms 100us rate 1tbit loss gemodel 1% 10%"],
         ),
-        ("rate 100M queue 64p", &["b0 netem rate 100Mbit limit 64"]),
-        ("rate 1gbit", &["b0 netem rate 1gbit limit 1000"]),
+        ("rate 100M queue 64p", &["b0 netem rate 100Mbit limit 65"]),
+        ("rate 1gbit", &["toserver netem limit 1000 rate 1gbit"]),
         (
             "rate 800kbps queue 250kb",
             &["b0 tbf rate 800kbps burst 3028 limit 256000"],
@@ -87,11 +85,42 @@ fn a_return_link_is_shaped_the_other_way_and_counts_in_the_bdp() {
             // 2 × 1.25 MB/s × 40 ms.
             "b0 tbf rate 10mbit burst 3028 limit 100000",
             "toserver netem limit 100000 delay 25ms",
-            "b1 netem limit 100000 loss random 1%",
-            "a1 netem rate 1mbit limit 1000",
-            "toclient netem limit 1000 delay 15ms",
+            "toclient netem limit 1000 delay 15ms loss random 1% rate 1mbit",
         ]
     );
+}
+
+#[test]
+fn the_qdiscs_are_those_of_link_relay() {
+    let devices = TcDevices {
+        loss: "a0",
+        rate: "b0",
+        delay: "toserver",
+    };
+    for link in [
+        "",
+        EVERYTHING,
+        "limit 5",
+        "delay 50ms 20ms loss 3% rate 100mbit limit 1000",
+        "delay 5ms 1ms distribution pareto ordered loss gemodel 1% 10% 90% 0.1%",
+        "delay 5ms 1ms ordered rate 1.5mbit",
+        "delay 5ms 1ms ordered rate 1.5mbit queue 9p",
+        "delay 10ms reorder 25% gap 5 duplicate 1% rate 64kbit",
+        "loss 1% rate 12.345mbit queue 256000b",
+        "delay 1ms rate 64kbit queue 1bdp",
+        "delay 33ms rate 7gbit queue 2.5bdp",
+        "rate 100mbit queue 64p limit 7",
+    ] {
+        let spec: LinkSpec = link.parse().expect("a link");
+        let words = spec.to_string();
+        let printed = output_of(script("up.sh").args(["--print", &words]));
+        let commands = spec.tc_commands(spec.delay(), devices).expect("tc has it");
+        assert_eq!(
+            tc_commands(&printed.stdout),
+            commands,
+            "{words}: {printed:?}"
+        );
+    }
 }
 
 #[test]
@@ -176,7 +205,7 @@ fn the_grammar_is_that_of_link_sim() {
         "5ms",
     ] {
         let read = link
-            .parse::<link_sim::LinkSpec>()
+            .parse::<LinkSpec>()
             .map_err(|error| error.word().to_owned());
         let printed = output_of(script("up.sh").args(["--print", link]));
         match read {
@@ -330,12 +359,18 @@ fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../netem-scripts")
 }
 
+/// The printed commands of tc, outside of the namespace.
+fn tc_commands(printed: &str) -> Vec<String> {
+    let commands = printed.lines();
+    let commands = commands.filter_map(|line| line.strip_prefix("tc -n paceline-link "));
+    commands.map(|command| format!("tc {command}")).collect()
+}
+
 /// The printed qdiscs as `DEVICE QDISC`.
 fn qdiscs(printed: &str) -> Vec<String> {
-    let commands = printed
-        .lines()
-        .filter_map(|line| line.strip_prefix("tc -n paceline-link qdisc replace dev "));
+    let commands = tc_commands(printed).into_iter();
     commands
+        .map(|command| command.replacen("tc qdisc replace dev ", "", 1))
         .map(|qdisc| qdisc.replacen(" root ", " ", 1))
         .collect()
 }

@@ -1,8 +1,9 @@
 //! The tc commands that shape the same link on a kernel.
 //!
 //! ```text
-//!  loss device                     rate device                              delay device
-//!  netem loss corrupt duplicate ─▶ police, then netem or tbf and a queue ─▶ netem delay reorder slot
+//!  loss device                  rate device                           delay device
+//!  netem loss, corrupt,     ──▶ police, then netem or tbf with its ──▶ netem delay, reorder, slot
+//!        duplicate              queue
 //! ```
 //!
 //! A link without a queue of its own is netem's: one netem on the last device is all of it.

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Address and port that clients send to
-    #[arg(long, value_name = "ADDR")]
-    listen: String,
+    #[arg(long, value_name = "ADDR", required_unless_present = "print_tc")]
+    listen: Option<String>,
     /// Host and port of the server
-    #[arg(long, value_name = "ADDR")]
-    to: String,
+    #[arg(long, value_name = "ADDR", required_unless_present = "print_tc")]
+    to: Option<String>,
     /// Link from the clients to the server
     #[arg(long)]
     link: Option<String>,
@@ -47,15 +47,20 @@ pub(super) struct Arguments {
     /// Print figures every so many seconds
     #[arg(short, value_name = "SECONDS")]
     interval: Option<String>,
+    /// Print the tc commands that make a kernel shape these links, and relay nothing
+    #[arg(long, conflicts_with_all = ["listen", "to"])]
+    pub(super) print_tc: bool,
     /// The same as --link, its words quoted or not
     #[arg(value_name = "LINK", conflicts_with = "link")]
     words: Vec<String>,
 }
 
 impl Arguments {
+    /// The link to the server and the one back.
+    ///
     /// # Errors
-    /// What is wrong with an address or a link.
-    pub(super) fn config(&self) -> Result<RelayConfig, Failure> {
+    /// What is wrong with one of them.
+    pub(super) fn links(&self) -> Result<(LinkSpec, LinkSpec), Failure> {
         let words = self.words.join(" ");
         let link = match (&self.link_file, &self.link) {
             (Some(file), _) => link_of_file("--link-file", file),
@@ -67,9 +72,16 @@ impl Arguments {
             None => parse_link("--return-link", &self.return_link),
         }?;
         link.base_rtt(&return_link).map_err(Failure::usage)?;
+        Ok((link, return_link))
+    }
+
+    /// # Errors
+    /// What is wrong with an address or a link.
+    pub(super) fn config(&self) -> Result<RelayConfig, Failure> {
+        let (link, return_link) = self.links()?;
         Ok(RelayConfig {
-            listen: resolve("--listen", &self.listen)?,
-            to: resolve("--to", &self.to)?,
+            listen: resolve("--listen", self.listen.as_deref())?,
+            to: resolve("--to", self.to.as_deref())?,
             link,
             return_link,
             seed: self.seed.unwrap_or_else(figures::arbitrary_seed),
@@ -100,7 +112,8 @@ impl Arguments {
     }
 }
 
-fn resolve(option: &str, address: &str) -> Result<SocketAddr, Failure> {
+fn resolve(option: &str, address: Option<&str>) -> Result<SocketAddr, Failure> {
+    let address = address.expect("clap asks for it");
     let mut found = address
         .to_socket_addrs()
         .map_err(|error| match error.kind() {

@@ -4,6 +4,7 @@ mod arguments;
 mod changes;
 mod figures;
 mod session;
+mod tc;
 #[cfg_attr(not(target_os = "linux"), path = "tun/elsewhere.rs")]
 mod tun;
 
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     let command_line = CommandLine::parse();
     let result = match (&command_line.other, &command_line.relay) {
         (Some(Other::Tun(arguments)), _) => tun::run(arguments),
+        (None, Some(arguments)) if arguments.print_tc => tc::print(arguments).map(|()| 0),
         (None, Some(arguments)) => session::run(arguments).map(|()| 0),
         (None, None) => unreachable!("clap asks for --listen and --to"),
     };

@@ -48,10 +48,12 @@ pub(super) fn refuse(clauses: &Clauses) -> Result<(), Lack> {
 pub(super) fn netem(clauses: &Clauses) -> Result<Option<Qdisc>, Lack> {
     let mut netem = Netem::new(clauses.limit.unwrap_or(NETEM_LIMIT));
     netem.put_delay(clauses);
+    if clauses.service.is_none() {
+        netem.put_order(clauses);
+    }
     netem.put_loss(clauses);
-    match &clauses.service {
-        Some(service) => netem.put("rate", service),
-        None => netem.put_order(clauses),
+    if let Some(service) = &clauses.service {
+        netem.put("rate", service);
     }
     netem.put_slot(clauses)?;
     Ok(netem.unless_idle(clauses.limit.is_none()))

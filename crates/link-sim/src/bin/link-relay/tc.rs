@@ -1,0 +1,58 @@
+//! The links as commands for a kernel's tc.
+
+use crate::Failure;
+use crate::arguments::Arguments;
+use link_sim::TcDevices;
+use std::io::{self, Write as _};
+
+/// Prints a shell script that wants to be told the devices.
+///
+/// # Errors
+/// A wrong link, or one that tc has not.
+pub(super) fn print(arguments: &Arguments) -> Result<(), Failure> {
+    let (link, return_link) = arguments.links()?;
+    let base_rtt = link.base_rtt(&return_link).map_err(Failure::usage)?;
+    let mut blocks = Vec::new();
+    for (link, towards, devices) in [
+        (&link, "server", TO_SERVER),
+        (&return_link, "client", TO_CLIENT),
+    ] {
+        let commands = link
+            .tc_commands(base_rtt, devices)
+            .map_err(|error| Failure::run(format!("tc cannot shape this: {error}")))?;
+        if !commands.is_empty() {
+            blocks.push((towards, commands));
+        }
+    }
+    write(&blocks).map_err(Failure::run)
+}
+
+/// Where something is waited for, each direction waits for itself.
+fn write(blocks: &[(&str, Vec<String>)]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let mut all = blocks.iter().flat_map(|(_, commands)| commands);
+    let waits = all.any(|command| command.starts_with("sleep "));
+    for (towards, commands) in blocks {
+        writeln!(out, "# Towards the {towards}.")?;
+        if waits {
+            writeln!(out, "(\n{}\n) &", commands.join("\n"))?;
+        } else {
+            writeln!(out, "{}", commands.join("\n"))?;
+        }
+    }
+    if waits {
+        writeln!(out, "wait")?;
+    }
+    Ok(())
+}
+
+const TO_SERVER: TcDevices<'_> = TcDevices {
+    loss: "$LOSS_DEV",
+    rate: "$RATE_DEV",
+    delay: "$DELAY_DEV",
+};
+const TO_CLIENT: TcDevices<'_> = TcDevices {
+    loss: "$RETURN_LOSS_DEV",
+    rate: "$RETURN_RATE_DEV",
+    delay: "$RETURN_DELAY_DEV",
+};
