@@ -256,6 +256,19 @@ fn contradictions_and_nonsense_are_refused() {
 }
 
 #[test]
+fn links_known_by_name_are_listed_with_their_sources_in_80_columns() {
+    let printed = run("link-relay", ["--list-presets"]);
+    assert_eq!(printed.code, Some(0), "{printed:?}");
+    assert!(printed.stdout.contains("lte-down "));
+    assert!(printed.stdout.contains("WebPageTest"));
+    for line in printed.stdout.lines() {
+        assert!(line.len() <= 80, "{line}");
+    }
+    let printed = run("link-relay", ["--print-tc", "dsl-down"]);
+    assert!(printed.stdout.contains("rate 5.66mbit"), "{printed:?}");
+}
+
+#[test]
 fn links_are_printed_for_a_kernels_tc() {
     let link = ["delay", "20ms", "rate", "100mbit", "queue", "1bdp"];
     let printed = run(

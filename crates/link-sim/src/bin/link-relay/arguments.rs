@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Address and port that clients send to
-    #[arg(long, value_name = "ADDR", required_unless_present = "print_tc")]
+    #[arg(long, value_name = "ADDR", required_unless_present_any = PRINTS)]
     listen: Option<String>,
     /// Host and port of the server
-    #[arg(long, value_name = "ADDR", required_unless_present = "print_tc")]
+    #[arg(long, value_name = "ADDR", required_unless_present_any = PRINTS)]
     to: Option<String>,
     /// Link from the clients to the server
     #[arg(long)]
@@ -50,6 +50,9 @@ pub(super) struct Arguments {
     /// Print the tc commands that make a kernel shape these links, and relay nothing
     #[arg(long, conflicts_with_all = ["listen", "to"])]
     pub(super) print_tc: bool,
+    /// Print the links that are known by name, and relay nothing
+    #[arg(long, exclusive = true)]
+    pub(super) list_presets: bool,
     /// The same as --link, its words quoted or not
     #[arg(value_name = "LINK", conflicts_with = "link")]
     words: Vec<String>,
@@ -147,6 +150,8 @@ pub(super) fn parse_interval(text: &str) -> Result<Duration, Failure> {
         .ok_or_else(|| Failure::usage(format!("-i `{text}`: expected seconds from 0.1 to 3600")))
 }
 
+/// What needs no addresses, as nothing is relayed.
+const PRINTS: [&str; 2] = ["print_tc", "list_presets"];
 /// Each has a port of its own towards the server, and there are 65,535.
 const MOST_CLIENTS: i64 = 60_000;
 const SHORTEST: Duration = Duration::from_millis(100);

@@ -3,6 +3,7 @@
 mod arguments;
 mod changes;
 mod figures;
+mod presets;
 mod session;
 mod tc;
 #[cfg_attr(not(target_os = "linux"), path = "tun/elsewhere.rs")]
@@ -19,8 +20,8 @@ use std::process::ExitCode;
 ///
 /// Clients send to --listen as if it were the server. A LINK is one string in the grammar of tc's
 /// netem: `delay 20ms 5ms distribution normal loss 1% rate 100mbit limit 1000`, and `queue 1bdp`,
-/// `queue 100p` or `queue 250kb` for a drop-tail queue before the rate. Ctrl-C ends the relay and
-/// prints what it did.
+/// `queue 100p` or `queue 250kb` for a drop-tail queue before the rate. It may begin with a name of
+/// --list-presets. Ctrl-C ends the relay and prints what it did.
 ///
 /// While it runs, a line on standard input makes a link another one: `LINK` the link to the
 /// server, `return LINK` the one back. What is on a link stays there.
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
     let command_line = CommandLine::parse();
     let result = match (&command_line.other, &command_line.relay) {
         (Some(Other::Tun(arguments)), _) => tun::run(arguments),
+        (None, Some(arguments)) if arguments.list_presets => presets::print().map(|()| 0),
         (None, Some(arguments)) if arguments.print_tc => tc::print(arguments).map(|()| 0),
         (None, Some(arguments)) => session::run(arguments).map(|()| 0),
         (None, None) => unreachable!("clap asks for --listen and --to"),
