@@ -15,7 +15,7 @@ fn main() -> io::Result<()> {
 }
 
 /// A trace in mahimahi's format: the millisecond of each packet of 1,514 bytes.
-pub fn cellular(seed: u64) -> String {
+pub(crate) fn cellular(seed: u64) -> String {
     let mut rng = Rng::new(seed);
     let mut lines = String::new();
     let (mut bytes_per_sec, mut silent_until, mut credit) = (500_000, 0, 0);
