@@ -253,26 +253,35 @@ impl<T: Clone> Link<T> {
         now
     }
 
-    /// Moves packets from the queue into the line and out of it.
+    /// Moves packets from the queue into the line and out of it, one event after another: what
+    /// leaves is looked at when others have come to the line, and not before.
     fn run(&mut self, now: Timestamp) {
-        while let Some(start) = self.next_start.filter(|start| *start <= now) {
-            self.transmit_next(start);
+        loop {
+            let due = self.line.next_due();
+            let departure = due.map(|due| self.slots.departure(due));
+            let start = self.next_start.filter(|start| *start <= now);
+            match (start, departure) {
+                (Some(start), departure) if departure.is_none_or(|at| start <= at) => {
+                    self.transmit_next(start);
+                }
+                (_, Some(at)) if at <= now => self.depart_next(at),
+                _ => return,
+            }
         }
-        while let Some(due) = self.line.next_due() {
-            if due <= now {
-                self.slots.prepare(due, due);
-            }
-            let departure = self.slots.departure(due);
-            if departure > now {
-                return;
-            }
-            let Some(mut delivery) = self.line.pop(due) else {
-                return;
-            };
-            delivery.due = departure;
-            self.slots.leave(departure, delivery.packet.size);
+    }
+
+    /// The packet that is next leaves at `at`, unless it is only then that its slot is drawn.
+    fn depart_next(&mut self, at: Timestamp) {
+        let due = self.line.next_due().unwrap_or(at);
+        self.slots.prepare(due, due);
+        if self.slots.departure(due) > at {
+            return;
+        }
+        if let Some(mut delivery) = self.line.pop(due) {
+            delivery.due = at;
+            self.slots.leave(at, delivery.packet.size);
             self.let_go(delivery);
-            self.look_ahead(departure);
+            self.look_ahead(at);
         }
     }
 

@@ -45,7 +45,7 @@ enum Foreign {
     Behind(Gate),
 }
 
-const LAW: [Rule; 7] = [
+const LAW: [Rule; 8] = [
     Rule {
         package: "units",
         may_use: &[],
@@ -82,6 +82,13 @@ const LAW: [Rule; 7] = [
     Rule {
         package: "bench-kit",
         may_use: &["units", "cc-core", "link-sim", "transport"],
+        gated: None,
+        foreign: Foreign::Any,
+    },
+    // What libFuzzer runs; a workspace of its own, so that nothing here can depend on it.
+    Rule {
+        package: "fuzz",
+        may_use: &["units", "link-sim"],
         gated: None,
         foreign: Foreign::Any,
     },

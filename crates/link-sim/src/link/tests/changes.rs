@@ -94,6 +94,22 @@ fn a_trace_begins_and_ends_at_its_time() {
 }
 
 #[test]
+fn a_slot_is_drawn_for_what_has_come_to_it_whenever_anybody_looks() {
+    // A packet comes to the slots every 100 ms, and none is ahead of it.
+    let text = "trace 100 queue 99p slot 1us 90ms";
+    let spec = LinkSpec::parse_with(text, crate::spec::tests::read_trace).unwrap();
+    let deliveries = |look: fn(&mut Link<u64>, Timestamp, &mut Vec<Out>)| {
+        let mut link: Link<u64> = spec.build(Duration::ZERO, 1);
+        (0..50).for_each(|number| link.handle_packet(at(0), packet(number, 1_514)));
+        let mut out = Vec::new();
+        look(&mut link, at(60_000_000), &mut out);
+        collect(&mut link, at(60_000_000), &mut out);
+        out
+    };
+    assert_eq!(deliveries(in_time), deliveries(never));
+}
+
+#[test]
 fn a_delay_changes_for_packets_that_come_from_then_on() {
     let mut link = link("delay 10ms at 1s delay 20ms at 2s..3s loss 100%");
     for (number, micros) in [
