@@ -89,6 +89,9 @@ fn a_changed_loss_model_begins_without_a_burst_and_an_unchanged_one_goes_on() {
     let lost = losses(changed, 100);
     let good: Vec<usize> = (0..lost.len()).filter(|n| !lost[*n]).collect();
     assert_eq!(good, [0, 3]);
+    let changed = "loss state 100% 0% at 3us loss state 0% 0%";
+    assert_eq!(losses(changed, 6), [true, true, true, false, false, false]);
+
     let lost = losses("loss gemodel 100% 0% at 5us delay 1ms", 100);
     assert!(!lost[0] && lost[1..].iter().all(|lost| *lost));
 }
