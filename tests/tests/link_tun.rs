@@ -115,20 +115,21 @@ fn nothing_outlives_a_killed_link_nor_a_server_its_client() {
     if is_missing(&["iperf3"]) {
         return;
     }
-    let server = "echo server $$ >&2; exec iperf3 -s >/dev/null";
+    // No other line has these words: the heading names the server too, with a seed at its end.
+    let server = "echo serves as $$ >&2; exec iperf3 -s >/dev/null";
     let tun = ["tun", "--server", server, "--", "sh", "-c"];
     let mut killed = Running::start(
         "link-relay",
-        tun.into_iter().chain(["echo client $$; exec sleep 1000"]),
+        tun.into_iter().chain(["echo runs as $$; exec sleep 1000"]),
     );
-    let server = number_at_end(&killed.note_with("server "));
-    let client = number_at_end(&killed.line_with("client "));
+    let server = number_at_end(&killed.note_with("serves as "));
+    let client = number_at_end(&killed.line_with("runs as "));
     killed.kill();
     wait_for_the_end_of(server);
     wait_for_the_end_of(client);
 
     let mut short = Running::start("link-relay", tun.into_iter().chain(["exit 0"]));
-    let server = number_at_end(&short.note_with("server "));
+    let server = number_at_end(&short.note_with("serves as "));
     assert_eq!(short.wait().code, Some(0));
     wait_for_the_end_of(server);
 }
