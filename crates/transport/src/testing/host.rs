@@ -56,6 +56,8 @@ pub(super) struct Host {
     outgoing: VecDeque<Packet<BytesMut>>,
     /// Memory for the batch that is being built.
     batch: Vec<u8>,
+    /// What the next datagrams are cut from: one allocation serves many.
+    memory: BytesMut,
     /// Whether something has happened since it was last driven.
     is_stale: bool,
     deadline: Option<Timestamp>,
@@ -123,6 +125,7 @@ impl Host {
             application: Application::default(),
             outgoing: VecDeque::new(),
             batch: Vec::new(),
+            memory: BytesMut::new(),
             is_stale: false,
             deadline: None,
             waits_for_pacer: false,
@@ -310,7 +313,11 @@ impl Host {
         let segment = transmit.segment_size.unwrap_or(transmit.size);
         for datagram in batch[..transmit.size].chunks(segment) {
             let size = Bytes::new(datagram.len() as u64) + IPV4_UDP_OVERHEAD;
-            let packet = Packet::new(size, BytesMut::from(datagram));
+            if self.memory.capacity() < datagram.len() {
+                self.memory = BytesMut::with_capacity(MEMORY.max(datagram.len()));
+            }
+            self.memory.extend_from_slice(datagram);
+            let packet = Packet::new(size, self.memory.split());
             self.outgoing
                 .push_back(packet.ecn(transmit.ecn.map_or(Ecn::NotEct, ecn_of)));
         }
@@ -413,6 +420,9 @@ const HAS_CONNECTION: &str = "the connection has begun at this end";
 
 /// As many as fit into one batch of the usual packets, 65,507 ÷ 1,452.
 const MAX_SEGMENTS: usize = 45;
+
+/// Bytes allocated at once for datagrams.
+const MEMORY: usize = 64 * 1024;
 
 /// Addresses that only the endpoints see (RFC 5737).
 const CLIENT_ADDRESS: SocketAddr =
