@@ -1,9 +1,19 @@
 //! Support for the whole-system tests.
 
 pub mod digest;
-pub mod fixed;
 pub mod picoquic;
 pub mod programs;
 pub mod quiche;
 pub mod sim;
 pub mod watch;
+
+use cc_core::{ControllerChoice, Registry};
+
+/// The standard controller that `text` names.
+///
+/// # Panics
+/// When it names none.
+pub fn choose(text: &str) -> ControllerChoice {
+    let choice = Registry::standard().choose(text);
+    choice.unwrap_or_else(|error| panic!("{error}"))
+}

@@ -1,65 +1,25 @@
 //! The small transport of `e2e::sim` itself.
 
-use cc_core::{
-    Control, Controller, ControllerSpec, LostPacket, Observer, PathState, RateSample, Registry,
-    Setup, Snapshot,
-};
 use core::time::Duration;
 use e2e::sim::{Acks, Flow, Outcome, Scenario};
 use units::{Bandwidth, Bytes, Timestamp};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// A window of 100 packets and a rate, whatever happens.
-#[derive(Debug)]
-struct Fixed(Control);
-
-impl Controller for Fixed {
-    fn on_lost(&mut self, _: &PathState, _: &LostPacket, _: &mut dyn Observer) {}
-    fn on_ack(&mut self, _: &PathState, _: &RateSample, _: &mut dyn Observer) {}
-    fn control(&self) -> Control {
-        self.0
-    }
-    fn snapshot(&self) -> Snapshot {
-        Snapshot::new("fixed", "Fixed", self.0)
-    }
-}
-
-fn fixed(rate: Bandwidth, setup: &Setup) -> Box<dyn Controller> {
-    Box::new(Fixed(Control {
-        cwnd: setup.mss * 100,
-        pacing_rate: rate,
-        send_quantum: setup.mss * 2,
-    }))
-}
-
-fn registry() -> Registry {
-    let spec = |name, build| ControllerSpec {
-        name,
-        aliases: &[],
-        summary: "a window of 100 packets",
-        params: &[],
-        build,
-    };
-    let mut registry = Registry::standard();
-    registry.register(spec("window", |_, setup| fixed(Bandwidth::MAX, setup)));
-    registry.register(spec("paced", |_, setup| {
-        fixed(Bandwidth::from_bits_per_sec(8_000_000), setup)
-    }));
-    registry
-}
+/// 100 packets.
+const WINDOW: &str = "fixed:pacing=off,cwnd=147200";
+const PACED: &str = "fixed:rate=8mbit,cwnd=147200";
 
 fn scenario(link: &str) -> Scenario {
     Scenario::new(link)
         .return_link("delay 10ms")
-        .registry(registry())
         .sample_every(MS * 10)
 }
 
 #[test]
 fn a_window_over_a_delay_gives_one_window_per_round_trip() {
     let outcome = scenario("delay 10ms")
-        .flow(Flow::of("window").bytes(147_200 * 10))
+        .flow(Flow::of(WINDOW).bytes(147_200 * 10))
         .run_for(MS * 1_000);
     // Ten windows of a 20 ms round trip; the last one takes one way.
     let completed = outcome.flow(0).completed_at;
@@ -71,7 +31,7 @@ fn a_window_over_a_delay_gives_one_window_per_round_trip() {
 #[test]
 fn a_paced_flow_keeps_to_its_rate() {
     let outcome = scenario("delay 10ms")
-        .flow(Flow::of("paced"))
+        .flow(Flow::of(PACED))
         .run_for(MS * 2_000);
     let rate = outcome.flow(0).goodput_between(MS * 100, MS * 1_100);
     let error = rate.bytes_per_sec().abs_diff(1_000_000);
@@ -81,7 +41,7 @@ fn a_paced_flow_keeps_to_its_rate() {
 #[test]
 fn a_full_queue_drops_and_everything_arrives_in_the_end() {
     let outcome = scenario("rate 8mbit delay 10ms queue 20p")
-        .flow(Flow::of("window").bytes(1_000_000))
+        .flow(Flow::of(WINDOW).bytes(1_000_000))
         .run_for(MS * 3_000);
     let flow = outcome.flow(0);
     assert_eq!(flow.delivered, Bytes::new(1_000_000));
@@ -94,7 +54,7 @@ fn a_full_queue_drops_and_everything_arrives_in_the_end() {
 fn random_loss_on_both_ways_stops_nothing() {
     let outcome = scenario("delay 10ms loss 20%")
         .return_link("delay 10ms loss 20%")
-        .flow(Flow::of("window").bytes(300_000))
+        .flow(Flow::of(WINDOW).bytes(300_000))
         .run_for(MS * 60_000);
     assert_eq!(outcome.flow(0).delivered, Bytes::new(300_000));
 }
@@ -102,7 +62,7 @@ fn random_loss_on_both_ways_stops_nothing() {
 #[test]
 fn a_dead_link_is_probed_less_and_less_and_persistent_congestion_is_noticed() {
     let outcome = scenario("delay 10ms")
-        .flow(Flow::of("window"))
+        .flow(Flow::of(WINDOW))
         .change_link(MS * 500, "delay 10ms loss 100%")
         .change_link(MS * 3_000, "delay 10ms")
         .run_for(MS * 8_000);
@@ -120,7 +80,7 @@ fn a_dead_link_is_probed_less_and_less_and_persistent_congestion_is_noticed() {
 #[test]
 fn reordering_makes_losses_that_are_found_spurious() {
     let outcome = scenario("delay 10ms 8ms rate 50mbit queue 1000p")
-        .flow(Flow::of("window").bytes(3_000_000))
+        .flow(Flow::of(WINDOW).bytes(3_000_000))
         .run_for(MS * 10_000);
     let flow = outcome.flow(0);
     assert_eq!(flow.packets_spuriously_lost, flow.packets_lost);
@@ -132,7 +92,7 @@ fn reordering_makes_losses_that_are_found_spurious() {
 fn an_application_writes_its_phases_one_after_the_other() {
     let outcome = scenario("delay 10ms")
         .flow(
-            Flow::of("window")
+            Flow::of(WINDOW)
                 .bytes(100_000)
                 .pause(MS * 100)
                 .bursts(5, 500, MS * 10)
@@ -154,7 +114,7 @@ fn an_application_writes_its_phases_one_after_the_other() {
 #[test]
 fn a_receive_window_limits_what_is_in_flight() {
     let outcome = scenario("delay 10ms")
-        .flow(Flow::of("window").receive_window(20_000))
+        .flow(Flow::of(WINDOW).receive_window(20_000))
         .run_for(MS * 500);
     let peak = outcome
         .flow(0)
@@ -168,7 +128,7 @@ fn a_receive_window_limits_what_is_in_flight() {
 #[test]
 fn acks_are_delayed_and_held_as_asked() {
     let sent = |acks: Acks| {
-        let flow = Flow::of("paced").bytes(200_000).acks(acks);
+        let flow = Flow::of(PACED).bytes(200_000).acks(acks);
         let outcome = scenario("delay 10ms").flow(flow).run_for(MS * 2_000);
         (
             outcome.return_link().arrived.packets,
@@ -188,8 +148,8 @@ fn acks_are_delayed_and_held_as_asked() {
 #[test]
 fn flows_share_a_link_and_start_when_they_are_told() {
     let outcome = scenario("rate 20mbit delay 10ms queue 300p")
-        .flow(Flow::of("window"))
-        .flow(Flow::of("window").start(MS * 500).access("delay 5ms"))
+        .flow(Flow::of(WINDOW))
+        .flow(Flow::of(WINDOW).start(MS * 500).access("delay 5ms"))
         .run_for(MS * 1_000);
     assert_eq!(outcome.flow(1).point_at(MS * 500).delivered, Bytes::ZERO);
     let second = outcome.flow(1).goodput_between(MS * 600, MS * 1_000);
@@ -200,10 +160,10 @@ fn flows_share_a_link_and_start_when_they_are_told() {
 fn a_packet_size_and_a_controller_change_in_the_middle() {
     let outcome = scenario("delay 10ms")
         .flow(
-            Flow::of("paced")
+            Flow::of(PACED)
                 .mtu_change(MS * 100, 9_000)
                 .mtu_change(MS * 300, 1_200)
-                .controller_change(MS * 500, "window"),
+                .controller_change(MS * 500, WINDOW),
         )
         .run_for(MS * 1_000);
     let flow = outcome.flow(0);
@@ -215,7 +175,7 @@ fn the_same_seed_gives_the_same_run_and_another_one_another() {
     let run = |seed| -> Outcome {
         scenario("rate 20mbit delay 10ms 2ms loss 1% queue 1bdp")
             .flow(Flow::of("new_reno"))
-            .flow(Flow::of("window"))
+            .flow(Flow::of(WINDOW))
             .seed(seed)
             .run_for(MS * 2_000)
     };
@@ -229,7 +189,7 @@ fn the_same_seed_gives_the_same_run_and_another_one_another() {
 #[test]
 fn thirty_seconds_at_a_hundred_megabits_are_all_there() {
     let outcome = scenario("rate 100mbit delay 10ms queue 1bdp")
-        .flow(Flow::of("window"))
+        .flow(Flow::of(WINDOW))
         .run_for(MS * 30_000);
     // 100 packets of 1,472 bytes in a round trip of 20 ms and the 121 µs on the wire.
     let rate = outcome.goodput().bits_per_sec();

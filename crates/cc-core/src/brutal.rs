@@ -11,7 +11,7 @@
 //! several such senders on a link that cannot carry them all lose most of what they send. It is
 //! here as a measuring stick, and because people ask for it.
 
-use crate::control::Control;
+use crate::control::{Control, send_quantum};
 use crate::controller::{Controller, PathState, Setup};
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
@@ -82,12 +82,10 @@ impl Brutal {
             None => self.control.cwnd,
             Some(srtt) => pacing_rate * srtt * self.tuning.cwnd_gain,
         };
-        let cwnd = cwnd.max(mss * MIN_WINDOW_PACKETS);
-        let least = (mss * 2).min(cwnd);
         self.control = Control {
-            cwnd,
+            cwnd: cwnd.max(mss * MIN_WINDOW_PACKETS),
             pacing_rate,
-            send_quantum: (pacing_rate * QUANTUM_TIME).min(MAX_QUANTUM).max(least),
+            send_quantum: send_quantum(pacing_rate, mss),
         };
     }
 }
@@ -215,9 +213,6 @@ const SLOTS: usize = 5;
 const MILLION: u64 = 1_000_000;
 /// RFC 9002 §7.2.
 const MIN_WINDOW_PACKETS: u64 = 2;
-/// What leaves at once, as draft-ietf-ccwg-bbr-06 §5.6.3 has it.
-const QUANTUM_TIME: Duration = Duration::from_millis(1);
-const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);
 
 #[cfg(test)]
 mod tests;

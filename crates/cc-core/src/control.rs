@@ -1,5 +1,6 @@
 //! The decision that comes out.
 
+use core::time::Duration;
 use units::{Bandwidth, Bytes};
 
 /// What a sender may do from now on. Nobody else derives a rate or a window.
@@ -23,3 +24,12 @@ impl Control {
         }
     }
 }
+
+/// What a sender of this rate may let leave at once: a millisecond's worth, two packets at least
+/// and what one segmentation-offload call takes at most (draft-ietf-ccwg-bbr-06 §5.6.3).
+pub(crate) fn send_quantum(rate: Bandwidth, mss: Bytes) -> Bytes {
+    (rate * QUANTUM_TIME).min(MAX_QUANTUM).max(mss * 2)
+}
+
+const QUANTUM_TIME: Duration = Duration::from_millis(1);
+const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);

@@ -60,6 +60,7 @@ mod cwnd_pacing;
 mod delivery_rate;
 mod event;
 mod filter;
+mod fixed;
 mod flow;
 mod full_pipe;
 mod hystart;
@@ -91,4 +92,5 @@ const STANDARD: &[ControllerSpec] = &[
     bbr1::SPEC,
     bbrplus::SPEC,
     brutal::SPEC,
+    fixed::SPEC,
 ];

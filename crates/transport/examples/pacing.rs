@@ -9,10 +9,7 @@
 //! quantum + one packet. Exit code 1 when one is broken.
 #![expect(clippy::print_stdout, reason = "a program that prints its results")]
 
-use cc_core::{
-    Control, Controller, ControllerChoice, ControllerSpec, LostPacket, Observer, ParamSpec, Params,
-    PathState, Range, RateSample, Registry, Setup, Snapshot, Value,
-};
+use cc_core::Registry;
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use std::error::Error;
 use std::io::IoSliceMut;
@@ -119,9 +116,10 @@ fn histogram(bursts: &[Burst]) {
 
 /// Sends at `rate` for as long as asked; returns what the sender knows about it.
 async fn send(to: SocketAddr, rate: Bandwidth, duration: Duration) -> Result<String> {
+    let fixed = Registry::standard().choose(&format!("fixed:rate={rate}"))?;
     let mut transport = TransportConfig::default();
     transport
-        .congestion(fixed(rate)?)
+        .congestion(fixed)
         .initial_mtu(MTU.get() as u16)
         .mtu_discovery_config(None);
     let mut config = tls::client_without_verification().config()?;
@@ -228,52 +226,7 @@ fn runtime() -> std::result::Result<tokio::runtime::Runtime, String> {
         .map_err(|error| error.to_string())
 }
 
-/// A controller that controls nothing: one rate, and a window that never fills.
-#[derive(Debug)]
-struct Fixed(Control);
-
-impl Controller for Fixed {
-    fn on_lost(&mut self, _: &PathState, _: &LostPacket, _: &mut dyn Observer) {}
-
-    fn on_ack(&mut self, _: &PathState, _: &RateSample, _: &mut dyn Observer) {}
-
-    fn control(&self) -> Control {
-        self.0
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        Snapshot::new(FIXED.name, "Fixed", self.0)
-    }
-}
-
-const FIXED: ControllerSpec = ControllerSpec {
-    name: "fixed",
-    aliases: &[],
-    summary: "one rate whatever happens, for measurements",
-    params: &[ParamSpec {
-        name: "rate",
-        default: Value::Bandwidth(Bandwidth::from_bits_per_sec(50_000_000)),
-        range: Range::Any,
-        summary: "the rate",
-        source: "the example's own",
-    }],
-    build: |params: &Params, _: &Setup| {
-        let pacing_rate = params.bandwidth("rate");
-        Box::new(Fixed(Control {
-            cwnd: Bytes::new(1 << 40),
-            pacing_rate,
-            send_quantum: send_quantum(pacing_rate),
-        }))
-    },
-};
-
-fn fixed(rate: Bandwidth) -> Result<ControllerChoice> {
-    let mut registry = Registry::standard();
-    registry.register(FIXED);
-    Ok(registry.choose(&format!("fixed:rate={rate}"))?)
-}
-
-/// What BBR sends at once: a millisecond's worth, but two packets at least and 64 KiB at most
+/// What `fixed` sends at once: a millisecond's worth, but two packets at least and 64 KiB at most
 /// (draft-ietf-ccwg-bbr-06 §5.6.3).
 fn send_quantum(rate: Bandwidth) -> Bytes {
     let millisecond = rate.bytes_in(Duration::from_millis(1));

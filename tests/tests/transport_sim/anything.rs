@@ -1,7 +1,7 @@
 //! Anything a network may do to packets, under any controller, changed at any time.
 
 use crate::{config, connect};
-use e2e::fixed;
+use e2e::choose;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn controller(rng: &mut Rng) -> String {
         1 => "cubic".to_owned(),
         2 => "bbr3".to_owned(),
         3 => format!("fixed:rate={}kbit", 300 + rng.below(50_000)),
-        _ => format!("fixed:cwnd={}", 1_000 + rng.below(200_000)),
+        _ => format!("fixed:pacing=off,cwnd={}", 1_000 + rng.below(200_000)),
     }
 }
 
@@ -73,12 +73,12 @@ fn everything_arrives_and_the_window_is_kept() {
         for _ in 0..20 {
             pair.run_for(Duration::from_millis(rng.below(400)));
             if rng.below(4) == 0 {
-                let choice = fixed::choose(&controller(&mut rng));
+                let choice = choose(&controller(&mut rng));
                 pair.set_congestion(Side::Client, &choice);
             }
         }
         // None that cannot fill the time that is left.
-        pair.set_congestion(Side::Client, &fixed::choose("cubic"));
+        pair.set_congestion(Side::Client, &choose("cubic"));
         for (side, bytes) in [(Side::Server, TRANSFER), (Side::Client, TRANSFER / 10)] {
             let limit = Duration::from_secs(900);
             let done = pair.run_until_received(side, Bytes::new(bytes), limit);

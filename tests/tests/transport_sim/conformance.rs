@@ -1,7 +1,7 @@
 //! Pacing: bytes in any window of time stay below rate × window + quantum + one packet.
 
 use crate::{config, connect, connected, percent, send_rate};
-use e2e::fixed;
+use e2e::choose;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -109,7 +109,7 @@ fn a_receiver_acknowledges_while_its_own_pacer_has_nothing_left() {
     // At 10 kbit/s one packet takes a second to pay off.
     config
         .server
-        .congestion(fixed::choose("fixed:rate=10kbit,quantum=1200"))
+        .congestion(choose("fixed:rate=10kbit,quantum=1200"))
         .mtu_discovery_config(None);
     let mut pair = connect(&config);
     // What the handshake left behind, and three packets of data, two of which wait.

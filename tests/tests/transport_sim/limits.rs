@@ -28,7 +28,7 @@ fn the_peers_flow_control() {
     let mut config = config(
         "delay 150ms rate 1gbit limit 100000",
         "delay 150ms",
-        "fixed",
+        "fixed:pacing=off",
     );
     let window = VarInt::from_u32(6_000_000);
     config
@@ -44,7 +44,11 @@ fn the_peers_flow_control() {
 
 #[test]
 fn the_own_send_buffer() {
-    let mut config = config("delay 50ms rate 1gbit limit 100000", "delay 50ms", "fixed");
+    let mut config = config(
+        "delay 50ms rate 1gbit limit 100000",
+        "delay 50ms",
+        "fixed:pacing=off",
+    );
     config.client.send_window(200_000);
     let mut pair = connect(&config);
     pair.send(Side::Client, Load::Endless);
@@ -69,7 +73,7 @@ fn the_congestion_window() {
     let mut pair = connected(
         "delay 20ms rate 100mbit queue 1bdp",
         "delay 20ms",
-        "fixed:cwnd=50000",
+        "fixed:pacing=off,cwnd=50000",
     );
     pair.send(Side::Client, Load::Endless);
     let limits = limited_by(&mut pair, RUN);

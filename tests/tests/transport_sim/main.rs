@@ -8,7 +8,7 @@ mod recovery;
 mod seam;
 mod window;
 
-use e2e::fixed;
+use e2e::choose;
 use std::time::Duration;
 use transport::testing::{Pair, PairConfig, Side};
 use units::Bandwidth;
@@ -25,8 +25,8 @@ fn config(link: &str, return_link: &str, cc: &str) -> PairConfig {
         seed: 1,
         ..PairConfig::default()
     };
-    config.client.congestion(fixed::choose(cc));
-    config.server.congestion(fixed::choose(cc));
+    config.client.congestion(choose(cc));
+    config.server.congestion(choose(cc));
     config
 }
 

@@ -2,7 +2,7 @@
 //! after an upgrade, `docs/transport.md` says what hangs on it.
 
 use crate::{config, connect};
-use e2e::fixed;
+use e2e::choose;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory};
 use std::any::Any;
@@ -112,7 +112,7 @@ fn transfer(plain: Option<PlainQuinn>) -> Pair {
 
 #[test]
 fn a_controller_works_in_quinn_protos_hands_alone() {
-    let plain = PlainQuinn::with(fixed::choose("new_reno"), 1);
+    let plain = PlainQuinn::with(choose("new_reno"), 1);
     let mut alone = transfer(Some(plain));
     let path = alone.proto_stats(Side::Client).path;
     // Slow start filled the queue; without feedback the window would have stayed at the initial
@@ -123,7 +123,7 @@ fn a_controller_works_in_quinn_protos_hands_alone() {
 
 #[test]
 fn a_connection_closes_while_data_waits_behind_a_full_window() {
-    for cc in ["fixed:cwnd=5000", "fixed:rate=10kbit"] {
+    for cc in ["fixed:pacing=off,cwnd=5000", "fixed:rate=10kbit"] {
         let config = config("delay 20ms", "delay 20ms", cc);
         let mut pair = connect(&config);
         pair.send(Side::Client, Load::Endless);

@@ -1,7 +1,7 @@
 //! The congestion window: what is in flight never exceeds it, and a small one does not stall.
 
 use crate::{config, connect, connected};
-use e2e::fixed;
+use e2e::choose;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn what_is_in_flight_stays_within_the_window() {
         let mut config = config(
             "delay 20ms rate 50mbit queue 1bdp",
             "delay 20ms",
-            &format!("fixed:cwnd={cwnd}"),
+            &format!("fixed:pacing=off,cwnd={cwnd}"),
         );
         config.client.mtu_discovery_config(None);
         let mut pair = connect(&config);
@@ -47,7 +47,7 @@ fn only_an_mtu_probe_goes_beyond_the_window() {
     let mut pair = connected(
         "delay 20ms rate 50mbit queue 1bdp",
         "delay 20ms",
-        "fixed:cwnd=30000",
+        "fixed:pacing=off,cwnd=30000",
     );
     let excess = watch_excess(&mut pair, Side::Client);
     pair.send(Side::Client, Load::Endless);
@@ -58,7 +58,11 @@ fn only_an_mtu_probe_goes_beyond_the_window() {
 #[test]
 fn a_window_below_two_packets_sends_one_at_a_time() {
     for cwnd in [1, 1_199, 1_452, 2_903] {
-        let mut pair = connected("delay 20ms", "delay 20ms", &format!("fixed:cwnd={cwnd}"));
+        let mut pair = connected(
+            "delay 20ms",
+            "delay 20ms",
+            &format!("fixed:pacing=off,cwnd={cwnd}"),
+        );
         pair.send(Side::Client, Load::Bytes(100_000));
         // 83 packets, one in a round trip and the peer's delay of 25 ms.
         let done = pair.run_until_received(
@@ -75,7 +79,7 @@ fn a_change_of_controller_keeps_what_is_in_flight_and_goes_on() {
     let mut pair = connected(
         "delay 20ms rate 50mbit queue 1bdp",
         "delay 20ms",
-        "fixed:cwnd=250k",
+        "fixed:pacing=off,cwnd=250k",
     );
     pair.send(Side::Client, Load::Endless);
     pair.run_for(Duration::from_secs(1));
@@ -84,10 +88,10 @@ fn a_change_of_controller_keeps_what_is_in_flight_and_goes_on() {
         "new_reno",
         "cubic",
         "bbr3",
-        "fixed:cwnd=250k",
+        "fixed:pacing=off,cwnd=250k",
     ] {
         let before = pair.stats(Side::Client);
-        pair.set_congestion(Side::Client, &fixed::choose(name));
+        pair.set_congestion(Side::Client, &choose(name));
         let after = pair.stats(Side::Client);
         let appeared = after.in_flight.saturating_sub(before.in_flight);
         assert!(after.in_flight >= before.in_flight, "{name} forgot packets");

@@ -1,6 +1,6 @@
 //! Real QUIC connections in one world, one against the other.
 
-use e2e::fixed;
+use e2e::choose;
 use std::time::Duration;
 use transport::testing::{ConnectionPlan, Ends, LinkId, Load, Side, World};
 use units::Bytes;
@@ -12,8 +12,8 @@ fn plan(there: &[LinkId], back: &[LinkId], cc: &str) -> ConnectionPlan {
         back: back.to_vec(),
         ..ConnectionPlan::default()
     };
-    plan.client.congestion(fixed::choose(cc));
-    plan.server.congestion(fixed::choose(cc));
+    plan.client.congestion(choose(cc));
+    plan.server.congestion(choose(cc));
     plan
 }
 

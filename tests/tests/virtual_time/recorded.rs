@@ -6,8 +6,8 @@
 
 use core::fmt::Write as _;
 use core::time::Duration;
+use e2e::choose;
 use e2e::digest::Digest;
-use e2e::fixed;
 use e2e::sim::{Acks, Flow, Scenario};
 use transport::testing::{ConnectionPlan, EndId, Load, Side, World};
 use units::Bytes;
@@ -26,7 +26,6 @@ fn small() -> Scenario {
                 .acks(Acks::every(4).held(500, Duration::from_millis(5))),
         )
         .flow(Flow::of("fixed:rate=2mbit").via(&["second"]).bytes(500_000))
-        .registry(fixed::registry())
         .seed(7)
 }
 
@@ -72,8 +71,8 @@ fn quic(mut world: World) -> (World, Vec<EndId>) {
             server_load: loads[1],
             ..ConnectionPlan::default()
         };
-        plan.client.congestion(fixed::choose(cc));
-        plan.server.congestion(fixed::choose(cc));
+        plan.client.congestion(choose(cc));
+        plan.server.congestion(choose(cc));
         let ends = world.add_connection(&plan);
         [ends.client, ends.server]
     };

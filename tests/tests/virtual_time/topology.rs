@@ -1,7 +1,6 @@
 //! The small transport over more than one link.
 
 use core::time::Duration;
-use e2e::fixed;
 use e2e::sim::{Acks, Flow, FlowOutcome, Outcome, Scenario};
 use units::{Bandwidth, Bytes};
 
@@ -63,10 +62,9 @@ fn a_queue_in_bdp_counts_the_longest_path_across_its_link() {
     let outcome = Scenario::new("rate 8mbit delay 10ms queue 1bdp")
         .link("second", "delay 30ms")
         .return_link("delay 20ms")
-        .registry(fixed::registry())
-        .flow(Flow::of("fixed").mss(958).bytes(200_000))
+        .flow(Flow::of("fixed:pacing=off").mss(958).bytes(200_000))
         .flow(
-            Flow::of("fixed")
+            Flow::of("fixed:pacing=off")
                 .via(&[Scenario::LINK, "second"])
                 .start(SECOND),
         )
@@ -104,11 +102,10 @@ fn data_shares_its_link_with_the_acks_of_the_other_direction() {
 fn flows_over_paths_of_their_own_length_get_a_window_in_each_round_trip() {
     let outcome = Scenario::new("delay 10ms")
         .return_link("delay 10ms")
-        .registry(fixed::registry())
-        .flow(Flow::of("fixed:cwnd=73600"))
-        .flow(Flow::of("fixed:cwnd=73600").access("delay 20ms"))
+        .flow(Flow::of("fixed:pacing=off,cwnd=73600"))
+        .flow(Flow::of("fixed:pacing=off,cwnd=73600").access("delay 20ms"))
         .flow(
-            Flow::of("fixed:cwnd=73600")
+            Flow::of("fixed:pacing=off,cwnd=73600")
                 .access("delay 80ms")
                 .acks(Acks::every(1)),
         )
