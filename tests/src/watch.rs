@@ -132,6 +132,10 @@ impl Controller for Watched {
         self.inner.is_self_limited()
     }
 
+    fn wants_ect1(&self) -> bool {
+        self.inner.wants_ect1()
+    }
+
     fn control(&self) -> Control {
         self.inner.control()
     }

@@ -57,6 +57,13 @@ pub trait Controller: fmt::Debug + Send {
         false
     }
 
+    /// Whether its packets are to carry ECT(1) where others carry ECT(0): it answers marks as
+    /// RFC 9331 §4.3 asks of those who get into a low-latency queue that way. A transport that
+    /// obeys says so in [`Setup::sends_ect1`].
+    fn wants_ect1(&self) -> bool {
+        false
+    }
+
     /// The decision in force.
     fn control(&self) -> Control;
 
@@ -76,18 +83,23 @@ pub struct Setup {
     pub initial_cwnd: Bytes,
     /// Smoothed round-trip time where one is known already.
     pub srtt: Option<Duration>,
+    /// Whether packets will carry ECT(1) if the controller [wants it](Controller::wants_ect1). What
+    /// is marked then is marked early and often (RFC 9331 §4.1); a mark on ECT(0) stands for a loss
+    /// (RFC 3168 §5).
+    pub sends_ect1: bool,
     /// Seed of all randomness.
     pub seed: u64,
 }
 
 impl Setup {
-    /// A new connection.
+    /// A new connection of a transport that does not send ECT(1).
     pub fn new(now: Timestamp, mss: Bytes, seed: u64) -> Self {
         Self {
             now,
             mss,
             initial_cwnd: initial_window(mss),
             srtt: None,
+            sends_ect1: false,
             seed,
         }
     }

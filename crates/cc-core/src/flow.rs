@@ -27,6 +27,7 @@ pub struct Flow {
     now: Timestamp,
     mss: Bytes,
     inflight: Bytes,
+    sends_ect1: bool,
     seed: u64,
 }
 
@@ -41,6 +42,7 @@ impl Flow {
             now: setup.now,
             mss: setup.mss,
             inflight: Bytes::ZERO,
+            sends_ect1: setup.sends_ect1,
             seed: setup.seed,
         }
     }
@@ -145,6 +147,7 @@ impl Flow {
             mss: self.mss,
             initial_cwnd: self.control().cwnd,
             srtt: self.rtt.get().map(|rtt| rtt.smoothed),
+            sends_ect1: self.sends_ect1,
             seed: self.seed,
         };
         self.controller = build(&setup);
@@ -153,6 +156,11 @@ impl Flow {
     /// The decision in force.
     pub fn control(&self) -> Control {
         self.controller.control()
+    }
+
+    /// Whether ECN-capable packets are to carry ECT(1) from now on, not ECT(0).
+    pub fn wants_ect1(&self) -> bool {
+        self.sends_ect1 && self.controller.wants_ect1()
     }
 
     /// The controller's state, for people.

@@ -79,7 +79,10 @@ fn live(flow: &mut Flow, pacer: &mut Pacer) {
 
 #[test]
 fn no_controller_allocates_after_construction() {
-    let setup = Setup::new(Timestamp::ZERO, MSS, 1);
+    let setup = Setup {
+        sends_ect1: true,
+        ..Setup::new(Timestamp::ZERO, MSS, 1)
+    };
     for spec in Registry::standard().specs() {
         let choice = Registry::standard().choose(spec.name);
         let choice = choice.expect("a registered name can be chosen");

@@ -66,7 +66,10 @@ struct Connection {
 impl Connection {
     fn new(choice: &ControllerChoice, seed: u64) -> Self {
         let (now, mss) = (Timestamp::from_millis(5), Bytes::new(1_200));
-        let setup = Setup::new(now, mss, seed);
+        let setup = Setup {
+            sends_ect1: seed % 2 == 1,
+            ..Setup::new(now, mss, seed)
+        };
         let flow = Flow::new(choice.build(&setup), &setup);
         Self {
             pacer: Pacer::new(now, flow.control(), mss),

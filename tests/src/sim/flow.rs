@@ -155,7 +155,8 @@ impl Flow {
         self
     }
 
-    /// Data packets are ECN-capable, and the receiver reports marks.
+    /// Data packets are ECN-capable, ECT(1) where the controller wants it and else ECT(0), and the
+    /// receiver reports marks. Unless said, only controllers that want ECT(1) have them so.
     #[must_use]
     pub fn ecn(mut self) -> Self {
         self.is_ecn = true;

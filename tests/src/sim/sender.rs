@@ -41,7 +41,7 @@ pub(crate) struct Sender {
     peer: NodeId,
     start: Timestamp,
     mss: Bytes,
-    ecn: Ecn,
+    is_ecn: bool,
     max_ack_delay: Duration,
     receive_window: u64,
     flow: cc_core::Flow,
@@ -101,7 +101,10 @@ impl Sender {
             Err(error) => panic!("flow {index}: {error}"),
         };
         let flow_seed = Rng::derive(seed, FLOW_SEEDS + index as u64).next_u64();
-        let setup = Setup::new(start, plan.mss, flow_seed);
+        let setup = Setup {
+            sends_ect1: true,
+            ..Setup::new(start, plan.mss, flow_seed)
+        };
         let flow = cc_core::Flow::new(choose(&plan.controller).build(&setup), &setup);
         let at = |time: Duration| Timestamp::ZERO + time;
         let mtu_changes = plan
@@ -116,7 +119,7 @@ impl Sender {
             peer,
             start,
             mss: plan.mss,
-            ecn: if plan.is_ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            is_ecn: plan.is_ecn,
             max_ack_delay: plan.acks.max_delay,
             receive_window: plan.receive_window.get(),
             pacer: Pacer::new(start, flow.control(), plan.mss),
@@ -441,6 +444,15 @@ impl Sender {
         }
     }
 
+    /// The codepoint of what leaves now.
+    fn ecn(&self) -> Ecn {
+        match (self.flow.wants_ect1(), self.is_ecn) {
+            (true, _) => Ecn::Ect1,
+            (false, true) => Ecn::Ect0,
+            (false, false) => Ecn::NotEct,
+        }
+    }
+
     /// What a packet would carry: first what was lost, then what is new.
     fn next_span(&mut self) -> Option<Range<u64>> {
         while self
@@ -494,7 +506,7 @@ impl Sender {
         };
         self.outbox.push_back(Transmit {
             to: self.peer,
-            packet: Content::data(data, self.ecn),
+            packet: Content::data(data, self.ecn()),
         });
         self.sent.push(SentPacket { stamp, bytes, span });
     }
