@@ -31,10 +31,13 @@ impl Observer for States {
 
 impl Driver {
     pub(crate) fn new(controller: &str) -> Self {
-        let setup = Setup::new(Timestamp::ZERO, MSS, 1);
+        Self::of(controller, &Setup::new(Timestamp::ZERO, MSS, 1))
+    }
+
+    pub(crate) fn of(controller: &str, setup: &Setup) -> Self {
         let choice = Registry::standard().choose(controller).unwrap();
         Self {
-            flow: Flow::new(choice.build(&setup), &setup),
+            flow: Flow::new(choice.build(setup), setup),
             now: Timestamp::ZERO,
             flying: VecDeque::new(),
             states: States::default(),
@@ -68,11 +71,17 @@ impl Driver {
 
     /// One ACK for the oldest packets.
     pub(crate) fn ack(&mut self, packets: usize) {
+        self.ack_marked(packets, 0);
+    }
+
+    /// One ACK for the oldest packets, so many of which arrived marked.
+    pub(crate) fn ack_marked(&mut self, packets: usize, ce_marked: u64) {
         let acked: Vec<_> = self.flying.drain(..packets).collect();
         let newest = acked.last().map(|packet| packet.stamp.sent_at);
         self.tell(&Feedback {
             acked: &acked,
             rtt: newest.map(|sent_at| self.now.since(sent_at)),
+            ce_marked,
             ..Feedback::at(self.now)
         });
     }
