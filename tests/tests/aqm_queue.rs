@@ -1,8 +1,7 @@
 //! Controllers over queues that drop or mark early: RED, PIE, DualPI2.
 //!
 //! The bottleneck is 50 Mbit/s with a round trip of 40 ms, and its queue holds 240 ms: what is
-//! shorter is the discipline's doing. A scalable controller, for which DualPI2's other queue is,
-//! does not exist here yet.
+//! shorter is the discipline's doing. DualPI2's other queue is seen in `prague.rs`.
 
 use core::time::Duration;
 use e2e::sim::{Flow, Outcome, Scenario};

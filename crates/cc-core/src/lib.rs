@@ -68,6 +68,7 @@ mod loss_based;
 mod new_reno;
 mod observe;
 mod pacer;
+mod prague;
 mod recovery;
 mod registry;
 mod round;
@@ -91,6 +92,7 @@ const STANDARD: &[ControllerSpec] = &[
     bbr::SPEC,
     bbr1::SPEC,
     bbrplus::SPEC,
+    prague::SPEC,
     brutal::SPEC,
     fixed::SPEC,
 ];

@@ -70,6 +70,8 @@ pub struct Snapshot {
     pub inflight_longterm: Option<Bytes>,
     /// Upper bound of bytes in flight learned from loss in the last round.
     pub inflight_shortterm: Option<Bytes>,
+    /// Average share of packets that come back marked Congestion Experienced.
+    pub marked_share: Option<Gain>,
 }
 
 impl Snapshot {
@@ -86,6 +88,7 @@ impl Snapshot {
             ssthresh: None,
             inflight_longterm: None,
             inflight_shortterm: None,
+            marked_share: None,
         }
     }
 }
@@ -112,7 +115,8 @@ impl fmt::Display for Snapshot {
         field(f, "min_rtt", self.min_rtt.map(units::duration::display))?;
         field(f, "ssthresh", self.ssthresh)?;
         field(f, "inflight_longterm", self.inflight_longterm)?;
-        field(f, "inflight_shortterm", self.inflight_shortterm)
+        field(f, "inflight_shortterm", self.inflight_shortterm)?;
+        field(f, "marked", self.marked_share)
     }
 }
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::delivery_rate::RateSample;
 use crate::event::AckedPacket;
+use crate::registry::Registry;
 use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -210,6 +211,21 @@ fn another_controller_begins_with_the_window_in_force_and_what_is_known_of_the_p
     assert_eq!(seen.get(), Some(expected));
     assert_eq!(flow.path_state().inflight, MSS * 2);
     assert_eq!(flow.control().cwnd, Bytes::ZERO);
+}
+
+#[test]
+fn ect1_is_for_a_controller_that_wants_it_on_a_transport_that_sends_it() {
+    for sends_ect1 in [false, true] {
+        let setup = Setup {
+            sends_ect1,
+            ..Setup::new(Timestamp::ZERO, MSS, 9)
+        };
+        let prague = Registry::standard().choose("prague").unwrap();
+        let mut flow = Flow::new(Box::new(Recorder::default()), &setup);
+        assert!(!flow.wants_ect1());
+        flow.change_controller(at(1), |setup| prague.build(setup));
+        assert_eq!(flow.wants_ect1(), sends_ect1);
+    }
 }
 
 #[test]
