@@ -64,6 +64,7 @@ mod fixed;
 mod flow;
 mod full_pipe;
 mod hystart;
+mod ledbat_pp;
 mod loss_based;
 mod new_reno;
 mod observe;
@@ -93,6 +94,7 @@ const STANDARD: &[ControllerSpec] = &[
     bbr1::SPEC,
     bbrplus::SPEC,
     prague::SPEC,
+    ledbat_pp::SPEC,
     brutal::SPEC,
     fixed::SPEC,
 ];
