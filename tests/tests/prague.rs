@@ -3,8 +3,10 @@
 //! Payloads are 1,472 bytes and a link carries 1,514 bytes for each; shares are thousandths of what
 //! a link can deliver of payload.
 
+use cc_core::Registry;
 use core::time::Duration;
 use e2e::sim::{Acks, Flow, FlowOutcome, Outcome, Scenario};
+use transport::testing::{Load, Pair, PairConfig, Side};
 use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 const MS: Duration = Duration::from_millis(1);
@@ -88,8 +90,9 @@ fn the_queue_of_l4s_is_shorter_than_its_threshold_and_the_link_is_full() {
 }
 
 /// RFC 9332 couples both queues so that rates are about equal for equal round-trip times. They are
-/// not equal: CUBIC's has its queue's 15 ms more, and that of `prague` is at least 25 ms. Within a
-/// factor of two is what is left for that and for CUBIC's growth beyond Reno's.
+/// not equal: CUBIC's has its queue's 15 ms more, and that of `prague` is at least 25 ms. Kernels
+/// had 2.2 at 100 Mbit/s and 30 ms (L4STeam/linux#21), and more than a little beyond that would be
+/// another algorithm.
 #[test]
 fn beside_cubic_in_a_dual_queue_both_get_their_part() {
     for (mbit, aqm) in [
@@ -103,7 +106,7 @@ fn beside_cubic_in_a_dual_queue_both_get_their_part() {
                 let outcome = scenario.run_for(SEC * 60);
                 let ratio = ratio(&outcome, SEC * 20, SEC * 60);
                 assert!(
-                    (500..=2_000).contains(&ratio),
+                    (400..=2_500).contains(&ratio),
                     "{mbit} Mbit/s, {rtt} ms: {ratio}"
                 );
             }
@@ -243,6 +246,33 @@ fn a_flow_that_changes_to_prague_moves_to_the_other_queue() {
     assert!(outcome.flow(0).packets_marked > 0);
     let mean = mean_delay(&outcome, 50, SEC * 30);
     assert!(mean < MS, "{mean:?}");
+}
+
+/// quinn-proto 0.11 takes ECT(1) for corruption. On ECT(0) packets are marked in the classic queue,
+/// and rarely.
+#[test]
+fn real_endpoints_send_ect0_and_their_marks_stand_for_losses() {
+    let mut config = PairConfig {
+        link: "rate 50mbit delay 10ms aqm dualpi2"
+            .parse()
+            .expect("a link"),
+        return_link: "delay 10ms".parse().expect("a link"),
+        seed: 1,
+        ..PairConfig::default()
+    };
+    let prague = Registry::standard().choose("prague");
+    config.client.congestion(prague.expect("a controller"));
+    let mut pair = Pair::new(&config).expect("the links have a delay");
+    pair.connect(SEC).expect("the link is up");
+    pair.send(Side::Client, Load::Endless);
+    pair.run_for(SEC * 20);
+    let link = pair.link_stats(Side::Client);
+    assert!((5..500).contains(&link.marked.packets), "{:?}", link.marked);
+    let median = link.queue_delay.quantile(Gain::percent(50));
+    assert!(median >= MS * 5, "{median:?}");
+    let received = Bandwidth::from_transfer(pair.received(Side::Server), SEC * 20);
+    assert!(received >= payload(45), "{received}");
+    assert_eq!(pair.congestion(Side::Client).marked_share, None);
 }
 
 const DUALPI2: &str = "aqm dualpi2";

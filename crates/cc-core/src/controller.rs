@@ -84,7 +84,7 @@ pub struct Setup {
     /// Smoothed round-trip time where one is known already.
     pub srtt: Option<Duration>,
     /// Whether packets will carry ECT(1) if the controller [wants it](Controller::wants_ect1). What
-    /// is marked then is marked early and often (RFC 9331 §4.1); a mark on ECT(0) stands for a loss
+    /// is marked then is marked early and often (RFC 9331 §5.2); a mark on ECT(0) stands for a loss
     /// (RFC 3168 §5).
     pub sends_ect1: bool,
     /// Seed of all randomness.
