@@ -15,7 +15,7 @@
 mod curve;
 mod stage;
 
-use crate::loss_based::{self, Avoidance, AvoidanceAck, LossBased};
+use crate::loss_based::{self, Avoidance, AvoidanceAck, LossBased, Sign};
 use crate::registry::{ControllerSpec, ParamSpec, Params, Range, Value};
 use alloc::boxed::Box;
 use curve::Curve;
@@ -50,6 +50,7 @@ struct Cubic {
 #[derive(Debug, Clone, Copy)]
 struct Tuning {
     beta: Gain,
+    beta_ecn: Gain,
     c: Gain,
     fast_convergence: bool,
 }
@@ -59,6 +60,7 @@ impl Cubic {
         Self {
             tuning: Tuning {
                 beta: params.gain("beta"),
+                beta_ecn: params.gain("beta_ecn"),
                 c: params.gain("c"),
                 fast_convergence: params.switch("fast_convergence"),
             },
@@ -68,12 +70,13 @@ impl Cubic {
         }
     }
 
-    /// W_max after congestion at `cwnd` (§4.7): below the former one, this flow is giving way to
-    /// another, and gives way more. The reduction itself is of the window, never of this.
-    fn next_w_max(&self, cwnd: Bytes) -> Bytes {
+    /// W_max after congestion at `cwnd` that leaves `beta` of it (§4.7): below the former one, this
+    /// flow is giving way to another, and gives way more. The reduction itself is of the window,
+    /// never of this.
+    fn next_w_max(&self, cwnd: Bytes, beta: Gain) -> Bytes {
         let gives_way = self.w_max.is_some_and(|w_max| cwnd < w_max);
         if self.tuning.fast_convergence && gives_way {
-            cwnd * Gain::from_millionths((MILLION + self.tuning.beta.millionths()) / 2)
+            cwnd * Gain::from_millionths((MILLION + beta.millionths()) / 2)
         } else {
             cwnd
         }
@@ -87,7 +90,8 @@ impl Cubic {
     }
 
     /// α: what makes AIMD(α, β) as fast on average as Reno (§4.3), and Reno's own 1 once the
-    /// window of before the congestion is reached again.
+    /// window of before the congestion is reached again. β is that of losses, also after a mark:
+    /// Reno cuts less then, too.
     fn alpha(&self, estimate: Bytes) -> Gain {
         if estimate >= self.cwnd_prior {
             return Gain::ONE;
@@ -100,11 +104,15 @@ impl Cubic {
 impl Avoidance for Cubic {
     const NAME: &'static str = "cubic";
 
-    fn on_congestion(&mut self, cwnd: Bytes) -> Bytes {
-        self.w_max = Some(self.next_w_max(cwnd));
+    fn on_congestion(&mut self, cwnd: Bytes, sign: Sign) -> Bytes {
+        let beta = match sign {
+            Sign::Loss => self.tuning.beta,
+            Sign::Mark => self.tuning.beta_ecn,
+        };
+        self.w_max = Some(self.next_w_max(cwnd, beta));
         self.cwnd_prior = cwnd;
         self.stage = None;
-        cwnd * self.tuning.beta
+        cwnd * beta
     }
 
     fn on_full_path(&mut self, cwnd: Bytes) {
@@ -138,18 +146,22 @@ impl Avoidance for Cubic {
     }
 }
 
-const PARAMS: [ParamSpec; 8] = loss_based::params(
+const PARAMS: [ParamSpec; 10] = loss_based::params(
     loss_based::HYSTARTPP,
     [
         ParamSpec {
             name: "beta",
             default: Value::Gain(Gain::new(7, 10)),
-            range: Range::Between(
-                Value::Gain(Gain::new(1, 10)),
-                Value::Gain(Gain::new(95, 100)),
-            ),
-            summary: "share of the window that is left after congestion",
+            range: loss_based::BETAS,
+            summary: "share of the window that is left after loss, or a mark in slow start",
             source: "RFC 9438 section 4.6",
+        },
+        ParamSpec {
+            name: "beta_ecn",
+            default: Value::Gain(Gain::new(85, 100)),
+            range: loss_based::BETAS,
+            summary: "share of the window that is left after a CE mark in congestion avoidance",
+            source: "RFC 8511 section 3.1",
         },
         ParamSpec {
             name: "c",

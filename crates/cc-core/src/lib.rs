@@ -70,6 +70,7 @@ mod new_reno;
 mod observe;
 mod pacer;
 mod prague;
+mod prr;
 mod recovery;
 mod registry;
 mod round;

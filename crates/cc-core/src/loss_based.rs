@@ -18,11 +18,12 @@ use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
 use crate::hystart::{Growth, HyStart};
 use crate::observe::{Event, Observer, Snapshot};
+use crate::prr::{Delivered, Prr};
 use crate::recovery::Recovery;
 use crate::registry::{ParamSpec, Params, Range, Value};
 use core::fmt;
 use core::time::Duration;
-use units::{Bytes, Timestamp};
+use units::{Bytes, Gain, Timestamp};
 
 /// An algorithm's congestion avoidance. `Copy`, so that a reduction can be undone.
 pub(crate) trait Avoidance: Copy + fmt::Debug + Send {
@@ -30,7 +31,7 @@ pub(crate) trait Avoidance: Copy + fmt::Debug + Send {
     const NAME: &'static str;
 
     /// Congestion at window `cwnd`. Answers the new window, before the minimum is applied.
-    fn on_congestion(&mut self, cwnd: Bytes) -> Bytes;
+    fn on_congestion(&mut self, cwnd: Bytes, sign: Sign) -> Bytes;
 
     /// Slow start ended at window `cwnd` without congestion.
     fn on_full_path(&mut self, cwnd: Bytes);
@@ -46,6 +47,15 @@ pub(crate) trait Avoidance: Copy + fmt::Debug + Send {
 
     /// Answers by how much the window grows.
     fn growth(&mut self, ack: &AvoidanceAck) -> Bytes;
+}
+
+/// What congestion made itself known by, and so how much the window falls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// A packet was lost: a queue of unknown length overflowed.
+    Loss,
+    /// A packet was marked: a queue that is kept short has begun to grow (RFC 8511 §4.1).
+    Mark,
 }
 
 /// An ACK in congestion avoidance, to a sender that fills its window.
@@ -65,6 +75,9 @@ pub(crate) struct AvoidanceAck {
 pub(crate) struct LossBased<A> {
     window: Window<A>,
     recovery: Recovery<Window<A>>,
+    with_prr: bool,
+    /// What may leave while the flight comes down to a reduced window.
+    prr: Option<Prr>,
     pacing: CwndPacing,
     mss: Bytes,
     /// The decision in force, which follows from all of the above and the smoothed RTT.
@@ -100,6 +113,13 @@ impl State {
     }
 }
 
+impl<A> Window<A> {
+    /// Conservative slow start included.
+    fn is_in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+}
+
 impl<A: Avoidance> LossBased<A> {
     pub(crate) fn new(avoidance: A, params: &Params, setup: &Setup) -> Self {
         let pacing = CwndPacing::new(params);
@@ -112,6 +132,8 @@ impl<A: Avoidance> LossBased<A> {
                 avoidance,
             },
             recovery: Recovery::new(params.switch("undo")),
+            with_prr: params.switch("prr"),
+            prr: None,
             pacing,
             mss: setup.mss,
             control: pacing.control(setup.initial_cwnd, setup.srtt, setup.mss, true),
@@ -120,9 +142,9 @@ impl<A: Avoidance> LossBased<A> {
 
     fn state(&self) -> State {
         let is_conservative = |hystart: &HyStart| hystart.is_conservative();
-        if self.recovery.is_active() {
+        if self.is_recovering() {
             State::Recovery
-        } else if self.window.cwnd >= self.window.ssthresh {
+        } else if !self.window.is_in_slow_start() {
             State::CongestionAvoidance
         } else if self.window.hystart.as_ref().is_some_and(is_conservative) {
             State::ConservativeSlowStart
@@ -131,16 +153,49 @@ impl<A: Avoidance> LossBased<A> {
         }
     }
 
+    /// Whether the window does not grow now.
+    fn is_recovering(&self) -> bool {
+        self.recovery.is_active() || self.prr.is_some()
+    }
+
     /// Reduces the window: the first sign of congestion in a recovery period.
-    fn reduce(&mut self) {
-        let least = self.mss * MIN_WINDOW_PACKETS;
+    ///
+    /// Marks cut less than losses in congestion avoidance alone (RFC 8511 §3.1): slow start ends
+    /// with up to twice the window that the path has room for, whatever told of it.
+    fn reduce(&mut self, path: &PathState, sign: Sign) {
+        let least = self.least_window();
         let window = &mut self.window;
-        window.ssthresh = window.avoidance.on_congestion(window.cwnd).max(least);
+        let sign = if window.is_in_slow_start() {
+            Sign::Loss
+        } else {
+            sign
+        };
+        window.ssthresh = window.avoidance.on_congestion(window.cwnd, sign).max(least);
         window.cwnd = window.ssthresh;
+        self.prr = self
+            .with_prr
+            .then(|| Prr::new(path.prior_inflight, path.mss));
+    }
+
+    /// Proportional Rate Reduction, where it is at work, takes an ACK into account.
+    fn release(&mut self, path: &PathState, delivered: Bytes, has_further_loss: bool) {
+        let Some(prr) = &mut self.prr else { return };
+        let is_repair = !self.recovery.is_active();
+        let target = self.window.ssthresh;
+        prr.on_delivered(&Delivered {
+            bytes: delivered,
+            inflight: path.inflight,
+            target,
+            mss: path.mss,
+            is_safe: is_repair && !has_further_loss,
+        });
+        if is_repair && prr.repair(delivered, path.inflight, target) {
+            self.prr = None;
+        }
     }
 
     fn grow(&mut self, path: &PathState, sample: &RateSample) {
-        let is_in_slow_start = self.window.cwnd < self.window.ssthresh;
+        let is_in_slow_start = self.window.is_in_slow_start();
         let growth = match &mut self.window.hystart {
             Some(hystart) if is_in_slow_start => hystart.on_ack(path, sample),
             _ => Growth::By(sample.newly_acked),
@@ -175,6 +230,10 @@ impl<A: Avoidance> LossBased<A> {
         window.cwnd = window.cwnd.saturating_add(growth);
     }
 
+    fn least_window(&self) -> Bytes {
+        self.mss * MIN_WINDOW_PACKETS
+    }
+
     /// Derives the decision anew, and tells where the state has changed.
     fn settle(&mut self, path: &PathState, before: State, observer: &mut dyn Observer) {
         let state = self.state();
@@ -182,6 +241,9 @@ impl<A: Avoidance> LossBased<A> {
         self.control = self
             .pacing
             .control(self.window.cwnd, path.srtt, self.mss, doubles);
+        if let Some(prr) = &self.prr {
+            self.control.cwnd = prr.window(path.inflight).max(self.least_window());
+        }
         if state != before {
             observer.on_event(&Event::StateChanged {
                 at: path.now,
@@ -193,16 +255,27 @@ impl<A: Avoidance> LossBased<A> {
 }
 
 impl<A: Avoidance> Controller for LossBased<A> {
-    fn on_sent(&mut self, path: &PathState, _: Bytes) {
+    /// What leaves adds to the flight what it takes from the allowance, so their sum, the window
+    /// that is in force, stays.
+    fn on_sent(&mut self, path: &PathState, bytes: Bytes) {
         if path.inflight.is_zero() {
             self.window.avoidance.skip_time(path.now);
+        }
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(bytes);
         }
     }
 
     fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer) {
         let before = self.state();
-        if self.recovery.on_lost(path.now, packet, self.window) {
-            self.reduce();
+        let begins = self.recovery.on_lost(path.now, packet, self.window);
+        if begins {
+            self.reduce(path, Sign::Loss);
+        }
+        if let Some(prr) = &mut self.prr {
+            prr.on_lost(packet.bytes);
+        }
+        if begins || self.prr.is_some() {
             self.settle(path, before, observer);
         }
     }
@@ -211,10 +284,11 @@ impl<A: Avoidance> Controller for LossBased<A> {
         let before = self.state();
         let marked_at = sample.newest_sent_at;
         if sample.ce_marked > 0 && self.recovery.on_marked(path.now, marked_at) {
-            self.reduce();
+            self.reduce(path, Sign::Mark);
         }
         self.recovery.on_acked(sample.newest_sent_at);
-        if self.recovery.is_active() {
+        self.release(path, sample.newly_acked, !sample.newly_lost.is_zero());
+        if self.is_recovering() {
             self.window.avoidance.skip_time(path.now);
         } else {
             self.grow(path, sample);
@@ -234,17 +308,21 @@ impl<A: Avoidance> Controller for LossBased<A> {
                 self.window = saved;
                 self.window.avoidance.skip_time(path.now);
             }
-            self.settle(path, before, observer);
+            self.prr = None;
         }
+        self.release(path, packet.bytes, true);
+        self.settle(path, before, observer);
     }
 
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
         let before = self.state();
+        let least = self.least_window();
         let window = &mut self.window;
-        window.cwnd = self.mss * MIN_WINDOW_PACKETS;
+        window.cwnd = least;
         window.hystart = None;
         window.avoidance.on_persistent_congestion();
         self.recovery.forget();
+        self.prr = None;
         self.settle(path, before, observer);
     }
 
@@ -255,7 +333,7 @@ impl<A: Avoidance> Controller for LossBased<A> {
             window.cwnd = initial_window(path.mss);
         }
         self.mss = path.mss;
-        window.cwnd = window.cwnd.max(self.mss * MIN_WINDOW_PACKETS);
+        window.cwnd = window.cwnd.max(path.mss * MIN_WINDOW_PACKETS);
         window.avoidance.on_mtu(window.cwnd);
         self.settle(path, self.state(), &mut ());
     }
@@ -286,6 +364,14 @@ pub(crate) const fn params<const OWN: usize, const ALL: usize>(
         summary: "whether a reduction is taken back when all its lost packets arrive after all",
         source: "RFC 9438 section 4.9.2",
     };
+    let prr = ParamSpec {
+        name: "prr",
+        // What pacing leaves to gain is little, and reordering costs more: docs/cubic.md.
+        default: Value::Switch(false),
+        range: Range::Any,
+        summary: "whether the flight comes down to a reduced window in step with deliveries",
+        source: "RFC 9937 section 6; RFC 9002 section 7.3.2",
+    };
     let slow_start = ParamSpec {
         name: "slow_start",
         default: Value::Word(slow_start),
@@ -299,14 +385,21 @@ pub(crate) const fn params<const OWN: usize, const ALL: usize>(
         all[index] = own[index];
         index += 1;
     }
-    all[OWN + 1] = slow_start;
+    all[OWN + 1] = prr;
+    all[OWN + 2] = slow_start;
     let mut pacing = 0;
     while pacing < cwnd_pacing::PARAMS.len() {
-        all[OWN + 2 + pacing] = cwnd_pacing::PARAMS[pacing];
+        all[OWN + 3 + pacing] = cwnd_pacing::PARAMS[pacing];
         pacing += 1;
     }
     all
 }
+
+/// The range of the shares of the window that are left after congestion.
+pub(crate) const BETAS: Range = Range::Between(
+    Value::Gain(Gain::new(1, 10)),
+    Value::Gain(Gain::new(95, 100)),
+);
 
 /// The words of the parameter `slow_start`.
 pub(crate) const HYSTARTPP: &str = "hystartpp";

@@ -1,8 +1,8 @@
 //! NewReno as QUIC has it (RFC 9002 §7): half on congestion, one packet more per round trip.
 
 use crate::carry::Carry;
-use crate::loss_based::{self, Avoidance, AvoidanceAck, LossBased};
-use crate::registry::{ControllerSpec, ParamSpec, Range, Value};
+use crate::loss_based::{self, Avoidance, AvoidanceAck, LossBased, Sign};
+use crate::registry::{ControllerSpec, ParamSpec, Value};
 use alloc::boxed::Box;
 use units::{Bytes, Gain, Timestamp};
 
@@ -14,7 +14,8 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     params: &PARAMS,
     build: |params, setup| {
         let avoidance = NewReno {
-            loss_reduction: params.gain("loss_reduction"),
+            beta: params.gain("beta"),
+            beta_ecn: params.gain("beta_ecn"),
             rest: Carry::default(),
         };
         Box::new(LossBased::new(avoidance, params, setup))
@@ -24,16 +25,20 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
 /// Additive increase, multiplicative decrease.
 #[derive(Debug, Clone, Copy)]
 struct NewReno {
-    loss_reduction: Gain,
+    beta: Gain,
+    beta_ecn: Gain,
     rest: Carry,
 }
 
 impl Avoidance for NewReno {
     const NAME: &'static str = "new_reno";
 
-    fn on_congestion(&mut self, cwnd: Bytes) -> Bytes {
+    fn on_congestion(&mut self, cwnd: Bytes, sign: Sign) -> Bytes {
         self.rest = Carry::default();
-        cwnd * self.loss_reduction
+        match sign {
+            Sign::Loss => cwnd * self.beta,
+            Sign::Mark => cwnd * self.beta_ecn,
+        }
     }
 
     fn on_full_path(&mut self, _: Bytes) {}
@@ -51,18 +56,24 @@ impl Avoidance for NewReno {
     }
 }
 
-const PARAMS: [ParamSpec; 6] = loss_based::params(
+const PARAMS: [ParamSpec; 8] = loss_based::params(
     loss_based::STANDARD,
-    [ParamSpec {
-        name: "loss_reduction",
-        default: Value::Gain(Gain::new(1, 2)),
-        range: Range::Between(
-            Value::Gain(Gain::new(1, 10)),
-            Value::Gain(Gain::new(95, 100)),
-        ),
-        summary: "share of the window that is left after congestion",
-        source: "RFC 9002 section 7.3.2 (kLossReductionFactor)",
-    }],
+    [
+        ParamSpec {
+            name: "beta",
+            default: Value::Gain(Gain::new(1, 2)),
+            range: loss_based::BETAS,
+            summary: "share of the window that is left after loss, or a mark in slow start",
+            source: "RFC 9002 section 7.3.2 (kLossReductionFactor)",
+        },
+        ParamSpec {
+            name: "beta_ecn",
+            default: Value::Gain(Gain::new(8, 10)),
+            range: loss_based::BETAS,
+            summary: "share of the window that is left after a CE mark in congestion avoidance",
+            source: "RFC 8511 section 3.1",
+        },
+    ],
 );
 
 #[cfg(test)]

@@ -198,7 +198,9 @@ fn choices() -> Vec<ControllerChoice> {
     let variants = [
         "cubic:slow_start=standard,fast_convergence=off",
         "cubic:pacing=off",
+        "cubic:prr=on",
         "new_reno:slow_start=hystartpp,undo=off",
+        "new_reno:prr=on,pacing=off",
     ];
     names
         .chain(variants)

@@ -65,11 +65,11 @@ fn a_second_congestion_below_the_first_cuts_to_beta_and_lowers_the_plateau() {
 #[test]
 fn without_fast_convergence_the_plateau_is_the_window_before() {
     let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
-    cubic.on_congestion(MSS * 100);
-    cubic.on_congestion(MSS * 80);
+    cubic.on_congestion(MSS * 100, Sign::Loss);
+    cubic.on_congestion(MSS * 80, Sign::Loss);
     assert_eq!(cubic.w_max, Some(MSS * 68));
     cubic.tuning.fast_convergence = false;
-    cubic.on_congestion(MSS * 60);
+    cubic.on_congestion(MSS * 60, Sign::Loss);
     assert_eq!(cubic.w_max, Some(MSS * 60));
 }
 
@@ -152,7 +152,7 @@ fn a_full_path_found_without_loss_is_the_plateau() {
 #[test]
 fn after_a_collapse_the_plateau_is_where_slow_start_ended() {
     let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
-    cubic.on_congestion(MSS * 1_000);
+    cubic.on_congestion(MSS * 1_000, Sign::Loss);
     cubic.on_persistent_congestion();
     let ack = AvoidanceAck {
         now: Timestamp::ZERO,

@@ -4,7 +4,7 @@ use crate::flow::Flow;
 use crate::registry::Registry;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use units::Bandwidth;
+use units::{Bandwidth, Gain};
 
 pub(crate) const MSS: Bytes = Bytes::new(1_000);
 pub(crate) const MS: Duration = Duration::from_millis(1);
@@ -63,10 +63,12 @@ impl Driver {
         }
     }
 
-    /// Sends what the window allows.
-    pub(crate) fn fill(&mut self) {
+    /// Sends what the window allows; how many packets that is.
+    pub(crate) fn fill(&mut self) -> u64 {
         let inflight = MSS * self.flying.len() as u64;
-        self.send(self.cwnd().saturating_sub(inflight).packets_floor(MSS));
+        let packets = self.cwnd().saturating_sub(inflight).packets_floor(MSS);
+        self.send(packets);
+        packets
     }
 
     /// One ACK for the oldest packets.
@@ -221,7 +223,7 @@ fn many_ranges_lost_from_one_flight_are_one_reduction() {
 }
 
 #[test]
-fn a_mark_reduces_as_a_loss_does_once_per_flight() {
+fn a_mark_in_slow_start_reduces_as_a_loss_does_once_per_flight() {
     for (mut driver, packets) in drivers().zip([7, 5]) {
         driver.fill();
         driver.now += MS * 100;
@@ -230,6 +232,111 @@ fn a_mark_reduces_as_a_loss_does_once_per_flight() {
         }
         assert_eq!(driver.packets(), packets);
         assert_eq!(driver.state(), "Recovery");
+    }
+}
+
+#[test]
+fn conservative_slow_start_is_slow_start_to_a_mark() {
+    let mut driver = Driver::new("cubic");
+    for rtt in [40, 40, 40, 60] {
+        driver.round(MS * rtt);
+    }
+    assert_eq!(driver.state(), "ConservativeSlowStart");
+    driver.fill();
+    driver.now += MS * 60;
+    let before = driver.cwnd();
+    driver.mark();
+    assert_eq!(driver.cwnd(), before * Gain::new(7, 10));
+}
+
+/// 100 packets or a few more, in congestion avoidance, with a full window in flight.
+fn avoiding(controller: &str) -> Driver {
+    let mut driver = Driver::new(controller);
+    while driver.packets() < 160 {
+        driver.round(MS * 100);
+    }
+    driver.congest(MS * 100);
+    driver.now += MS;
+    driver.round(MS * 100);
+    while driver.packets() < 100 {
+        driver.round(MS * 100);
+    }
+    driver.fill();
+    driver.now += MS * 100;
+    assert_eq!(driver.state(), "CongestionAvoidance");
+    driver
+}
+
+#[test]
+fn a_mark_in_congestion_avoidance_cuts_less_than_a_loss() {
+    for (controller, lost, marked) in [
+        ("cubic:slow_start=standard", 70, 85),
+        ("new_reno", 50, 80),
+        ("cubic:slow_start=standard,beta_ecn=0.7", 70, 70),
+        ("new_reno:beta=0.6,beta_ecn=0.9", 60, 90),
+    ] {
+        let mut driver = avoiding(controller);
+        let before = driver.cwnd();
+        driver.lose(1);
+        assert_eq!(driver.cwnd(), before * Gain::percent(lost), "{controller}");
+        let mut driver = avoiding(controller);
+        let before = driver.cwnd();
+        driver.mark();
+        assert_eq!(driver.cwnd(), before * Gain::percent(marked));
+    }
+}
+
+#[test]
+fn a_loss_in_the_round_of_a_mark_reduces_no_further() {
+    for controller in BOTH {
+        let mut driver = avoiding(controller);
+        driver.mark();
+        let reduced = driver.cwnd();
+        driver.lose(1);
+        driver.mark();
+        assert_eq!(driver.cwnd(), reduced, "{controller}");
+    }
+}
+
+#[test]
+fn of_a_loss_and_a_mark_in_one_ack_the_loss_counts() {
+    for (controller, left) in [("cubic:slow_start=standard", 70), ("new_reno", 50)] {
+        let mut driver = avoiding(controller);
+        let before = driver.cwnd();
+        let AckedPacket { stamp, bytes } = driver.flying.pop_front().unwrap();
+        let lost = [LostPacket {
+            stamp,
+            bytes,
+            starts_range: true,
+        }];
+        let acked = [driver.flying.pop_front().unwrap()];
+        driver.tell(&Feedback {
+            acked: &acked,
+            lost: &lost,
+            ce_marked: 1,
+            ..Feedback::at(driver.now)
+        });
+        assert_eq!(driver.cwnd(), before * Gain::percent(left), "{controller}");
+    }
+}
+
+#[test]
+fn a_mark_is_never_undone() {
+    for controller in BOTH {
+        // The mark began the period.
+        let mut driver = avoiding(controller);
+        driver.mark();
+        let reduced = driver.cwnd();
+        let lost = driver.lose(1);
+        driver.arrive_late(&lost);
+        assert_eq!(driver.cwnd(), reduced, "{controller}");
+        // A loss did, and the mark makes it final.
+        let mut driver = avoiding(controller);
+        let lost = driver.lose(1);
+        driver.mark();
+        let reduced = driver.cwnd();
+        driver.arrive_late(&lost);
+        assert_eq!(driver.cwnd(), reduced, "{controller}");
     }
 }
 
@@ -389,5 +496,149 @@ fn pacing_can_be_turned_off() {
         driver.round(MS * 100);
         assert_eq!(driver.flow.control(), Control::unpaced(driver.cwnd()));
         assert_eq!(driver.flow.snapshot().pacing_gain, None);
+    }
+}
+
+/// The oldest `packets` are acknowledged, one a millisecond; how many leave after each ACK.
+fn ack_one_by_one(driver: &mut Driver, packets: usize) -> Vec<u64> {
+    let step = |_| {
+        driver.now += MS;
+        driver.ack(1);
+        driver.fill()
+    };
+    (0..packets).map(step).collect()
+}
+
+#[test]
+fn a_window_cut_at_once_is_silent_until_the_flight_has_drained_to_it() {
+    let mut driver = Driver::new("new_reno");
+    driver.round(MS * 100);
+    driver.fill();
+    driver.now += MS * 100;
+    driver.lose(1);
+    let sent = ack_one_by_one(&mut driver, 19);
+    // 20 packets, one of them lost; the window is ten.
+    assert_eq!(sent[..9], [0; 9]);
+    assert_eq!(sent[9..], [1; 10]);
+}
+
+#[test]
+fn with_prr_the_repair_leaves_at_once_and_the_reduction_takes_the_whole_round() {
+    let mut driver = Driver::new("new_reno:prr=on");
+    driver.round(MS * 100);
+    driver.fill();
+    driver.now += MS * 100;
+    driver.lose(1);
+    driver.now += MS;
+    assert_eq!(driver.fill(), 1);
+    let sent = ack_one_by_one(&mut driver, 19);
+    // Half a packet for each ACK, and at the window one for one.
+    let expected = [0, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 1];
+    assert_eq!(sent, expected);
+    assert_eq!(driver.flying.len(), 10);
+    assert_eq!(driver.state(), "Recovery");
+    driver.now += MS;
+    driver.ack(1);
+    assert_eq!(driver.state(), "CongestionAvoidance");
+    assert_eq!(driver.packets(), 10);
+}
+
+#[test]
+fn with_prr_a_mark_spreads_its_reduction_too() {
+    let mut driver = avoiding("new_reno:prr=on");
+    let flight = driver.flying.len();
+    driver.mark();
+    driver.fill();
+    let sent = ack_one_by_one(&mut driver, flight - 1);
+    let longest_silence = sent.split(|packets| *packets > 0).map(<[u64]>::len).max();
+    assert!(longest_silence <= Some(4), "{sent:?}");
+    let target = driver.flow.snapshot().ssthresh.unwrap();
+    let flying = MSS * driver.flying.len() as u64;
+    assert!(target - flying <= MSS, "{flying} of {target}");
+}
+
+#[test]
+fn with_prr_losses_that_a_timer_finds_let_nothing_leave_but_the_repair() {
+    for controller in ["cubic:prr=on", "new_reno:prr=on"] {
+        let mut driver = avoiding(controller);
+        let flight = driver.flying.len();
+        driver.lose(flight / 2);
+        assert_eq!(driver.fill(), 1, "{controller}");
+        driver.lose(flight / 4);
+        assert_eq!(driver.fill(), 0, "{controller}");
+    }
+}
+
+#[test]
+fn with_prr_the_window_between_acks_is_what_flies_and_what_may_leave() {
+    let mut driver = avoiding("cubic:prr=on");
+    driver.lose(1);
+    driver.ack(20);
+    let window = driver.cwnd();
+    let may_leave = driver.packets() - driver.flying.len() as u64;
+    // 70 % of 20 packets.
+    assert_eq!(may_leave, 14);
+    driver.send(5);
+    assert_eq!(driver.cwnd(), window);
+    driver.send(9);
+    assert_eq!(driver.cwnd(), window);
+    // A packet that is lost now leaves the flight, and the window with it.
+    driver.lose(1);
+    assert_eq!(driver.cwnd(), window - MSS);
+}
+
+#[test]
+fn with_prr_heavy_loss_is_repaired_by_slow_start_up_to_the_window() {
+    let mut driver = Driver::new("new_reno:prr=on");
+    for _ in 0..3 {
+        driver.round(MS * 100);
+    }
+    driver.fill();
+    driver.now += MS * 100;
+    // 80 in flight, 72 lost: the window is 40.
+    driver.lose(72);
+    driver.now += MS;
+    assert_eq!(driver.fill(), 1);
+    // Conserved: one for one.
+    let conserved: u64 = ack_one_by_one(&mut driver, 8).iter().sum();
+    assert_eq!((conserved, driver.flying.len()), (8, 9));
+    // A packet more for each ACK.
+    for (acks, flying) in [(9, 18), (18, 36)] {
+        ack_one_by_one(&mut driver, acks);
+        assert_eq!((driver.flying.len(), driver.state()), (flying, "Recovery"));
+    }
+    ack_one_by_one(&mut driver, 4);
+    assert_eq!((driver.flying.len(), driver.packets()), (40, 40));
+    assert_eq!(driver.state(), "CongestionAvoidance");
+}
+
+#[test]
+fn with_prr_a_sender_that_something_else_limits_does_not_stay_in_recovery() {
+    // Ten packets at a time, far below the window: 60 of them repair what was lost.
+    let mut driver = avoiding("cubic:prr=on");
+    driver.lose(60);
+    driver.now += MS;
+    driver.ack(driver.flying.len());
+    for _ in 0..6 {
+        assert_eq!(driver.state(), "Recovery");
+        driver.send(10);
+        driver.now += MS * 100;
+        driver.ack(10);
+    }
+    assert_eq!(driver.state(), "CongestionAvoidance");
+}
+
+#[test]
+fn with_prr_an_undo_ends_the_episode() {
+    for controller in ["cubic:prr=on,slow_start=standard", "new_reno:prr=on"] {
+        let mut driver = Driver::new(controller);
+        driver.round(MS * 100);
+        driver.fill();
+        driver.now += MS * 100;
+        let lost = driver.lose(3);
+        driver.arrive_late(&lost[..2]);
+        assert_eq!(driver.state(), "Recovery");
+        driver.arrive_late(&lost[2..]);
+        assert_eq!((driver.packets(), driver.state()), (20, "SlowStart"));
     }
 }
