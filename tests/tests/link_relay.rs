@@ -256,13 +256,19 @@ fn contradictions_and_nonsense_are_refused() {
 }
 
 #[test]
-fn links_known_by_name_are_listed_with_their_sources_in_80_columns() {
-    let printed = run("link-relay", ["--list-presets"]);
-    assert_eq!(printed.code, Some(0), "{printed:?}");
-    assert!(printed.stdout.contains("lte-down "));
-    assert!(printed.stdout.contains("WebPageTest"));
-    for line in printed.stdout.lines() {
-        assert!(line.len() <= 80, "{line}");
+fn what_a_link_can_be_is_listed_in_80_columns() {
+    for (option, contained) in [
+        ("--list-presets", ["lte-down ", "WebPageTest"]),
+        ("--list-words", ["aqm NAME [PARAMETERS]\n", "such as: "]),
+    ] {
+        let printed = run("link-relay", [option]);
+        assert_eq!(printed.code, Some(0), "{printed:?}");
+        for text in contained {
+            assert!(printed.stdout.contains(text), "{printed:?}");
+        }
+        for line in printed.stdout.lines() {
+            assert!(line.len() <= 80, "{line}");
+        }
     }
     let printed = run("link-relay", ["--print-tc", "dsl-down"]);
     assert!(printed.stdout.contains("rate 5.66mbit"), "{printed:?}");

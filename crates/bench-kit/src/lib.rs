@@ -30,7 +30,6 @@ mod emulated;
 mod ending;
 mod failure;
 mod interrupt;
-mod links;
 mod output;
 mod plan;
 pub mod plot;

@@ -56,5 +56,5 @@ pub use link::{Delivery, Link};
 pub use packet::{Ecn, IPV4_UDP_OVERHEAD, IPV6_UDP_OVERHEAD, Packet};
 #[cfg(feature = "relay")]
 pub use realtime::Lateness;
-pub use spec::{LinkSpec, Preset, SpecError, TcDevices, presets};
+pub use spec::{LINK_WORDS, LinkSpec, LinkWord, Preset, SpecError, TcDevices, presets};
 pub use stats::{Count, Drops, LinkStats};

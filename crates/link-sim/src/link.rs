@@ -36,7 +36,13 @@ use schedule::Schedule;
 use server::{Server, Transmission};
 use slots::Slots;
 use std::collections::VecDeque;
-use units::Timestamp;
+use units::{Rng, Timestamp};
+
+/// Seed of the link with this number in a run with `seed`: the same link loses the same packets in
+/// every program, in virtual and in real time.
+pub(crate) fn link_seed(seed: u64, number: usize) -> u64 {
+    Rng::derive(seed, number as u64).next_u64()
+}
 
 /// A one-way link: packets in at one end, some of them out at the other, later.
 ///

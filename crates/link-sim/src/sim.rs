@@ -57,6 +57,7 @@ mod route;
 #[cfg(test)]
 mod tests;
 
+use crate::link::link_seed;
 use crate::{Count, LinkSpec, LinkStats, Packet, SpecError};
 use agenda::Agenda;
 use core::time::Duration;
@@ -64,7 +65,7 @@ use pipe::Pipe;
 pub use route::RouteStats;
 use route::{Envelope, Route};
 use std::collections::BTreeMap;
-use units::{Rng, Timestamp};
+use units::Timestamp;
 
 /// Something that sends and receives packets: a transport endpoint, a traffic source, a sink.
 ///
@@ -152,7 +153,7 @@ impl<N: Node> Simulator<N> {
     /// Adds a one-way link; `base_rtt` is for a queue in `bdp`, see [`LinkSpec::base_rtt`].
     pub fn add_link(&mut self, spec: &LinkSpec, base_rtt: Duration) -> LinkId {
         let id = LinkId(self.links.len());
-        let seed = Rng::derive(self.seed, self.links.len() as u64).next_u64();
+        let seed = link_seed(self.seed, self.links.len());
         self.links.push(Pipe::new(spec.build(base_rtt, seed), spec));
         self.link_agenda.add(None);
         id

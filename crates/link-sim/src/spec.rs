@@ -17,6 +17,7 @@ mod service;
 mod slot;
 mod tc;
 mod values;
+mod vocabulary;
 mod words;
 
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub(crate) use schedule::Changes;
 pub(crate) use service::{OPPORTUNITY, Rate, Service, TokenBucketFilter, Trace};
 pub(crate) use slot::{Slot, SlotInterval};
 pub use tc::TcDevices;
+pub use vocabulary::{LINK_WORDS, LinkWord};
 
 use crate::Link;
 use core::fmt;
@@ -52,28 +54,7 @@ use words::Words;
 /// one canonical order, which parses to an equal value. The empty string, and
 /// [`LinkSpec::default`], is a link that hands every packet on at once.
 ///
-/// | words | meaning |
-/// |---|---|
-/// | `delay TIME [JITTER [CORRELATION%] [distribution uniform\|normal\|pareto\|paretonormal] [ordered]]` | propagation; without `ordered`, jitter reorders |
-/// | `loss [random] P% [CORRELATION%] [ecn]` | independent loss, netem's correlation; `ecn` marks what can be marked |
-/// | `loss gemodel P% [R% [1-H% [1-K%]]]` | Gilbert–Elliott: P good→bad, R bad→good, then the loss in bad (100 %) and in good (0 %) |
-/// | `loss state P13% [P31% [P32% [P23% [P14%]]]]` | netem's chain of four states |
-/// | `loss packets LIST` | these packets, counted from 1: `3,10-12` |
-/// | `corrupt P% [CORRELATION%]` | one bit of the packet flips |
-/// | `duplicate P% [CORRELATION%]` | a second copy follows |
-/// | `reorder P% [CORRELATION%] [gap N]` | sent at once instead of delayed, at most every Nth packet |
-/// | `rate RATE [OVERHEAD [CELLSIZE [CELLOVERHEAD]]]` | bits per second at layer 2 |
-/// | `tbf RATE burst SIZE [peakrate RATE mtu SIZE]` | the same through a token bucket |
-/// | `trace FILE` | delivery opportunities as mahimahi records them, over and over |
-/// | `slot MIN [MAX] [packets N] [bytes SIZE]` | packets leave in bursts, MIN to MAX apart |
-/// | `slot distribution NAME TIME JITTER [packets N] [bytes SIZE]` | the same, distances from a distribution |
-/// | `limit PACKETS` | at most so many inside the link, delay included; 1000 unless it has a queue |
-/// | `policer RATE burst SIZE` | what exceeds RATE is dropped before the queue |
-/// | `queue Nbdp\|Np\|SIZE` | limit of the queue before the bottleneck: N × rate × base RTT, N packets, or bytes with a unit (`250kb`) |
-/// | `aqm NAME [PARAMETERS]` | the discipline of that queue; drop-tail without it |
-/// | `radio TIME [suspend TIME every TIME]` | a radio: waits for the channel, and is silent now and then |
-/// | `seed N` | overrules the seed given to [`build`](Self::build) |
-/// | `at TIME CLAUSES`, `at TIME..TIME CLAUSES` | from then on, or for so long, these clauses replace those before |
+/// Its words are [`LINK_WORDS`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LinkSpec {
     pub(crate) clauses: Clauses,

@@ -22,13 +22,14 @@ mod unread;
 #[cfg(test)]
 mod tests;
 
+use crate::link::link_seed;
 use crate::realtime::Worker;
 use crate::{Lateness, LinkSpec, LinkStats, SpecError};
 use direction::Direction;
 use rustix::fd::OwnedFd;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use units::{Bytes, Rng};
+use units::Bytes;
 
 /// What lies between two TUN devices.
 #[derive(Debug, Clone)]
@@ -62,8 +63,8 @@ impl TunRelay {
             .map_err(|error: SpecError| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let (client, server) = (Arc::new(client), Arc::new(server));
         let direction = |link: &LinkSpec, number, from: &Arc<_>, to: &Arc<_>| {
-            let seed = Rng::derive(config.seed, number).next_u64();
-            Direction::new(link.build(base_rtt, seed), Arc::clone(from), Arc::clone(to))
+            let link = link.build(base_rtt, link_seed(config.seed, number));
+            Direction::new(link, Arc::clone(from), Arc::clone(to))
         };
         Ok(Self {
             to_server: Half::spawn("tun-to-server", direction(link, 0, &client, &server)?)?,

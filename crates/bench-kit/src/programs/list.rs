@@ -1,11 +1,11 @@
 //! `bench-client list`.
 
 use crate::failure::Failure;
-use crate::links::LINK_WORDS;
 use crate::terminal;
 use cc_core::{ControllerSpec, Range, Registry};
-use std::fmt::Write as _;
+use link_sim::{LINK_WORDS, presets};
 use std::process::ExitCode;
+use textwrap::{Options, WordSplitter};
 
 /// Prints what `-C`, `--a`, `--b` and `--link` take.
 pub(super) fn run(registry: &Registry) -> Result<ExitCode, Failure> {
@@ -22,6 +22,11 @@ fn listing(registry: &Registry) -> String {
     for word in LINK_WORDS {
         entry(&mut text, 2, word.form, word.meaning);
         line(&mut text, 6, &format!("such as: {}", word.example));
+    }
+    text.push_str("\nLinks known by name (words behind the name replace those that it has):\n");
+    for preset in presets() {
+        entry(&mut text, 2, preset.name, preset.summary);
+        line(&mut text, 6, preset.link);
     }
     text
 }
@@ -54,23 +59,14 @@ fn entry(text: &mut String, indent: usize, head: &str, meaning: &str) {
     line(text, indent + 4, meaning);
 }
 
-/// Breaks at spaces, each line indented.
 fn line(text: &mut String, indent: usize, words: &str) {
-    let mut column = 0;
-    for word in words.split_whitespace() {
-        let width = word.chars().count();
-        if column > 0 && column + 1 + width > WIDTH {
-            text.push('\n');
-            column = 0;
-        }
-        if column == 0 {
-            write!(text, "{:indent$}{word}", "").expect("a String takes everything");
-            column = indent + width;
-        } else {
-            write!(text, " {word}").expect("a String takes everything");
-            column += 1 + width;
-        }
-    }
+    let indent = " ".repeat(indent);
+    let options = Options::new(WIDTH)
+        .initial_indent(&indent)
+        .subsequent_indent(&indent)
+        .break_words(false)
+        .word_splitter(WordSplitter::NoHyphenation);
+    text.push_str(&textwrap::fill(words, options));
     text.push('\n');
 }
 
@@ -97,6 +93,9 @@ mod tests {
         }
         for word in LINK_WORDS {
             assert!(text.contains(word.form), "{}", word.form);
+        }
+        for preset in presets() {
+            assert!(text.contains(&format!("\n  {}\n", preset.name)));
         }
         assert!(
             text.lines().all(|line| line.chars().count() <= WIDTH),

@@ -9,6 +9,7 @@ use super::pool::Pool;
 use super::port::{Buffers, Port};
 use super::requests::{Request, Snapshot};
 use super::{Direction, RelayConfig, RelayStats};
+use crate::link::link_seed;
 use crate::realtime::{Clock, thread_cpu};
 use crate::{Delivery, Link, LinkSpec, Packet, SpecError};
 use core::time::Duration;
@@ -61,8 +62,8 @@ impl Engine {
         base_rtt: Duration,
         poller: &mut Poller,
     ) -> io::Result<Self> {
-        let way = |spec: &LinkSpec, label| Way {
-            link: spec.build(base_rtt, Rng::derive(config.seed, label).next_u64()),
+        let way = |spec: &LinkSpec, number| Way {
+            link: spec.build(base_rtt, link_seed(config.seed, number)),
             spec: spec.clone(),
         };
         let clock = Clock::new();
@@ -75,9 +76,9 @@ impl Engine {
             listener,
             clients: Clients::new(config.to, config.max_clients),
             server: config.to,
-            link: way(&config.link, label::LINK),
-            return_link: way(&config.return_link, label::RETURN_LINK),
-            damage: Rng::derive(config.seed, label::DAMAGE),
+            link: way(&config.link, 0),
+            return_link: way(&config.return_link, 1),
+            damage: Rng::derive(config.seed, DAMAGE),
             next_sweep: Timestamp::ZERO,
             buffers: Buffers::new(),
             pool: Pool::default(),
@@ -192,12 +193,8 @@ impl Engine {
     }
 }
 
-/// Parts that draw numbers of their own from the seed of the relay.
-mod label {
-    pub(super) const LINK: u64 = 0;
-    pub(super) const RETURN_LINK: u64 = 1;
-    pub(super) const DAMAGE: u64 = 2;
-}
+/// What draws numbers of its own from the seed of the relay, beside its two links.
+const DAMAGE: u64 = 2;
 
 /// Half a millisecond of reading at the most, so that nothing due waits for long.
 const DATAGRAMS_PER_TURN: usize = 1_024;

@@ -128,6 +128,6 @@ fn unknown(words: &Words<'_>, word: Word<'_>) -> SpecError {
     words.error(word, problem)
 }
 
-const NAMES: [&str; 8] = [
+pub(super) const NAMES: [&str; 8] = [
     "droptail", "drophead", "codel", "fq_codel", "cake", "red", "pie", "dualpi2",
 ];

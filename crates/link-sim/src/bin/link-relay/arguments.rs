@@ -22,7 +22,12 @@ pub(super) struct Arguments {
     #[arg(long)]
     link: Option<String>,
     /// Link from the server to the clients; without it they are reached at once
-    #[arg(long, value_name = "LINK", default_value = "")]
+    #[arg(
+        long,
+        value_name = "LINK",
+        default_value = "",
+        hide_default_value = true
+    )]
     return_link: String,
     /// File with the LINK to the server; SIGHUP reads it again
     #[arg(long, value_name = "FILE", conflicts_with_all = ["link", "words"])]
@@ -53,6 +58,9 @@ pub(super) struct Arguments {
     /// Print the links that are known by name, and relay nothing
     #[arg(long, exclusive = true)]
     pub(super) list_presets: bool,
+    /// Print the words of a LINK, and relay nothing
+    #[arg(long, exclusive = true)]
+    pub(super) list_words: bool,
     /// The same as --link, its words quoted or not
     #[arg(value_name = "LINK", conflicts_with = "link")]
     words: Vec<String>,
@@ -151,7 +159,7 @@ pub(super) fn parse_interval(text: &str) -> Result<Duration, Failure> {
 }
 
 /// What needs no addresses, as nothing is relayed.
-const PRINTS: [&str; 2] = ["print_tc", "list_presets"];
+const PRINTS: [&str; 3] = ["print_tc", "list_presets", "list_words"];
 /// Each has a port of its own towards the server, and there are 65,535.
 const MOST_CLIENTS: i64 = 60_000;
 const SHORTEST: Duration = Duration::from_millis(100);

@@ -3,7 +3,7 @@
 mod arguments;
 mod changes;
 mod figures;
-mod presets;
+mod lists;
 mod session;
 mod tc;
 #[cfg_attr(not(target_os = "linux"), path = "tun/elsewhere.rs")]
@@ -19,9 +19,10 @@ use std::process::ExitCode;
 /// Relays UDP between clients and a server over an emulated link.
 ///
 /// Clients send to --listen as if it were the server. A LINK is one string in the grammar of tc's
-/// netem: `delay 20ms 5ms distribution normal loss 1% rate 100mbit limit 1000`, and `queue 1bdp`,
-/// `queue 100p` or `queue 250kb` for a drop-tail queue before the rate. It may begin with a name of
-/// --list-presets. Ctrl-C ends the relay and prints what it did.
+/// netem: `delay 20ms 5ms distribution normal loss 1% rate 100mbit limit 1000`, and ours where
+/// netem has no words: `queue 1bdp aqm fq_codel`, `at 10s rate 1mbit`; --list-words has all of
+/// them. It may begin with a name of --list-presets: `lte-down loss 1%`. Ctrl-C ends the relay and
+/// prints what it did.
 ///
 /// While it runs, a line on standard input makes a link another one: `LINK` the link to the
 /// server, `return LINK` the one back. What is on a link stays there.
@@ -45,7 +46,8 @@ fn main() -> ExitCode {
     let command_line = CommandLine::parse();
     let result = match (&command_line.other, &command_line.relay) {
         (Some(Other::Tun(arguments)), _) => tun::run(arguments),
-        (None, Some(arguments)) if arguments.list_presets => presets::print().map(|()| 0),
+        (None, Some(arguments)) if arguments.list_presets => lists::print_presets().map(|()| 0),
+        (None, Some(arguments)) if arguments.list_words => lists::print_words().map(|()| 0),
         (None, Some(arguments)) if arguments.print_tc => tc::print(arguments).map(|()| 0),
         (None, Some(arguments)) => session::run(arguments).map(|()| 0),
         (None, None) => unreachable!("clap asks for --listen and --to"),
