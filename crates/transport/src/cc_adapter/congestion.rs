@@ -30,8 +30,10 @@ struct Path {
     pending: Pending,
     newest_acked_sent: Option<Timestamp>,
     largest_acked: Option<u64>,
-    /// quinn-proto's smoothed round-trip time after the newest sample.
+    /// quinn-proto's smoothed round-trip time when it was last told.
     smoothed_rtt: Option<Duration>,
+    /// The least round-trip time, the peer's delay included.
+    least_raw_rtt: Option<Duration>,
     delivery_rate: Option<Bandwidth>,
 }
 
@@ -219,6 +221,7 @@ impl Path {
             newest_acked_sent: None,
             largest_acked: None,
             smoothed_rtt: None,
+            least_raw_rtt: None,
             delivery_rate: None,
         }
     }
@@ -296,13 +299,20 @@ impl Path {
     ///
     /// quinn-proto subtracts the delay that the ACK frame reported (RFC 9002 §5.3) but shows only
     /// the average that follows: new = (7 × old + sample) / 8. Solved for the sample, which is
-    /// exact to the 8 ns that the division dropped.
+    /// exact to the 8 ns that the division dropped. The least round-trip time bounds it, as the
+    /// same section asks.
     fn take_rtt(&mut self, smoothed_rtt: Option<Duration>) -> Option<Duration> {
-        let raw = self.pending.raw_rtt.take()?;
-        let is_single = std::mem::take(&mut self.pending.rtt_samples) == 1;
+        // Also with an ACK that gives no sample here: quinn-proto may have taken one, of packets
+        // of another number space.
         let old = std::mem::replace(&mut self.smoothed_rtt, smoothed_rtt);
+        let is_single = std::mem::take(&mut self.pending.rtt_samples) == 1;
+        let raw = self.pending.raw_rtt.take()?;
+        let least = self.least_raw_rtt.map_or(raw, |least| least.min(raw));
+        self.least_raw_rtt = Some(least);
         match (old, smoothed_rtt) {
-            (Some(old), Some(new)) if is_single => Some((new * 8).saturating_sub(old * 7).min(raw)),
+            (Some(old), Some(new)) if is_single => {
+                Some((new * 8).saturating_sub(old * 7).clamp(least, raw))
+            }
             _ => Some(raw),
         }
     }

@@ -101,6 +101,25 @@ fn an_ack_of_older_packets_gives_no_round_trip_time() {
 }
 
 #[test]
+fn a_sample_of_quinn_protos_alone_does_not_distort_the_next_one() {
+    let mut congestion = congestion("new_reno");
+    // Each is 7/8 of the one before and 1/8 of a sample: 80, 40 and 45 ms.
+    let smoothed = [80_000, 75_000, 71_250].map(Duration::from_micros);
+    send(&mut congestion, at(0), MSS);
+    congestion.on_acked(at(80), [(at(0), MSS)].into_iter(), Bytes::ZERO, Some(0));
+    congestion.flush(Some(smoothed[0]));
+    // The first packet of another number space has the same number: 40 ms.
+    send(&mut congestion, at(100), MSS);
+    congestion.on_acked(at(140), [(at(100), MSS)].into_iter(), Bytes::ZERO, Some(0));
+    congestion.flush(Some(smoothed[1]));
+    send(&mut congestion, at(200), MSS);
+    congestion.on_acked(at(245), [(at(200), MSS)].into_iter(), Bytes::ZERO, Some(1));
+    congestion.flush(Some(smoothed[2]));
+    let latest = congestion.path_state().latest_rtt;
+    assert_eq!(latest, Some(Duration::from_millis(45)));
+}
+
+#[test]
 fn quinn_protos_own_reckoning_of_flight_wins() {
     let mut congestion = congestion("new_reno");
     send(&mut congestion, at(0), MSS * 10);
