@@ -121,7 +121,7 @@ impl LedbatPp {
                 }
             }
             State::CongestionAvoidance(wait) => {
-                // A window that is not filled leaves no queue of its own: nothing to drain.
+                // Below its window a flow has seldom a queue of its own to drain.
                 let is_due = path.is_cwnd_limited && path.now >= wait.until;
                 if is_due && self.tuning.slowdown {
                     self.slow_down(path, observer);
