@@ -28,15 +28,18 @@ macro_rules! vocabulary {
 
 vocabulary! {
     "delay TIME [JITTER [C%]] [distribution NAME] [ordered]",
-    "propagation, and how far it varies; NAME is uniform, normal, pareto or paretonormal; without `ordered`, jitter reorders",
+    "propagation, and how far it varies; NAME is uniform, normal, pareto or paretonormal; \
+     without `ordered`, jitter reorders",
     "delay 20ms 5ms 25% distribution normal";
 
     "loss P% [C%] [ecn]",
-    "independent random loss, or netem's correlation of it; `ecn` marks what can be marked instead",
+    "independent random loss, or netem's correlation of it; `ecn` marks what can be marked \
+     instead",
     "loss 1%";
 
     "loss gemodel P% [R% [1-H% [1-K%]]]",
-    "bursts of loss (Gilbert-Elliott): good to bad, bad to good, then the loss in bad (100%) and in good (0%)",
+    "bursts of loss (Gilbert-Elliott): good to bad, bad to good, then the loss in bad (100%) \
+     and in good (0%)",
     "loss gemodel 1% 25%";
 
     "loss state P13% [P31% [P32% [P23% [P14%]]]]",
@@ -88,15 +91,18 @@ vocabulary! {
     "policer 10mbit burst 100kb";
 
     "queue SIZE",
-    "what the queue before the bottleneck holds: `1bdp`, multiples of rate x base RTT; `100p`, packets; `250kb`, bytes",
+    "what the queue before the bottleneck holds: `1bdp`, multiples of rate x base RTT; `100p`, \
+     packets; `250kb`, bytes",
     "delay 40ms rate 100mbit queue 1bdp";
 
     "aqm NAME [PARAMETERS]",
-    "the discipline of that queue: droptail, drophead, codel, fq_codel, cake, red, pie or dualpi2, with tc's parameters",
+    "the discipline of that queue: droptail, drophead, codel, fq_codel, cake, red, pie or \
+     dualpi2, with tc's parameters",
     "rate 100mbit aqm fq_codel target 5ms ecn";
 
     "radio TIME [suspend TIME every TIME]",
-    "a radio: each packet waits for the channel, TIME on average; silent for so long, that far apart on average",
+    "a radio: each packet waits for the channel, TIME on average; silent for so long, that far \
+     apart on average",
     "radio 5ms suspend 50ms every 10s";
 
     "seed N",
