@@ -7,7 +7,6 @@ use core::time::Duration;
 use e2e::sim::{Flow, Outcome, Scenario};
 use units::Timestamp;
 
-const MS: Duration = Duration::from_millis(1);
 const SEC: Duration = Duration::from_secs(1);
 
 /// Flows of CUBIC over this discipline for 40 s.
@@ -108,35 +107,5 @@ fn one_that_is_marked_and_one_that_is_dropped_share_alike_in_a_classic_queue() {
         let shares = shares(&cubic(aqm, &[true, false]));
         let ratio = shares[0] / shares[1];
         assert!((0.5..=2.0).contains(&ratio), "{aqm}: {shares:?} Mbit/s");
-    }
-}
-
-/// picoquic's `red_cc_algotest`: 4 MB over 100 Mbit/s and a round trip of 15 ms.
-///
-/// Its links drop a share of packets that grows from none to all while an average of weight ¼ goes
-/// from 7.5 to 40 ms of queue. A quarter is the weight of a burst of 95 packets here; at most 50 %,
-/// as gaps drawn uniformly make nearly twice the share of it. Limits are picoquic's.
-#[test]
-fn picoquic_red() {
-    let rate = 100_000_000_u64 * 1_514 / 1_472;
-    let aqm = "aqm red min 93750b max 500000b probability 50% burst 95";
-    for (cc, limit, most_losses) in [
-        ("bbr3", MS * 500, 170),
-        ("cubic", MS * 510, 225),
-        ("new_reno", MS * 500, 150),
-    ] {
-        for seed in 1..=5 {
-            let link = format!("rate {rate}bit delay 7500us {aqm} queue 500000b");
-            let outcome = Scenario::new(&link)
-                .return_link("delay 7500us")
-                .flow(Flow::of(cc).bytes(4_000_000))
-                .seed(seed)
-                .run_for(SEC * 5);
-            let flow = outcome.flow(0);
-            let done = flow.completed_at.expect("it is not done within 5 s");
-            assert!(done <= Timestamp::ZERO + limit, "{cc}: done at {done}");
-            let lost = flow.packets_lost;
-            assert!((1..=most_losses).contains(&lost), "{cc}: {lost} lost");
-        }
     }
 }

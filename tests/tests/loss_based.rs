@@ -1,9 +1,6 @@
 //! The controllers that fear loss, over links.
-//!
-//! Bounds named after picoquic are those of its own simulations.
 
 use core::time::Duration;
-use e2e::picoquic::{done_within, payload_rate, picoquic};
 use e2e::sim::{Acks, Flow, FlowOutcome, Scenario};
 use units::{Bandwidth, Bytes};
 
@@ -21,61 +18,6 @@ fn largest_window(flow: &FlowOutcome) -> Bytes {
         .map(|point| point.cwnd)
         .max()
         .unwrap_or_default()
-}
-
-#[test]
-fn picoquic_four_megabytes() {
-    for cc in BOTH {
-        let outcome = picoquic("")
-            .flow(Flow::of(cc).bytes(4_000_000))
-            .run_for(SEC * 5);
-        done_within(&outcome, MS * 3_500);
-    }
-}
-
-#[test]
-fn picoquic_four_megabytes_with_jitter() {
-    let outcome = picoquic("5ms ordered")
-        .flow(Flow::of("cubic").bytes(4_000_000))
-        .run_for(SEC * 5);
-    done_within(&outcome, MS * 3_550);
-}
-
-#[test]
-fn picoquic_long_and_slow() {
-    let rate = payload_rate(1_000);
-    let outcome = Scenario::new(&format!("{rate} delay 150ms queue 1bdp"))
-        .return_link("delay 150ms")
-        .flow(Flow::of("cubic").bytes(10_000_000))
-        .run_for(SEC * 100);
-    done_within(&outcome, SEC * 81);
-}
-
-#[test]
-fn picoquic_asymmetric() {
-    let outcome = picoquic("")
-        .return_link("rate 100kbit delay 10ms queue 20p")
-        // picoquic's sender asks for fewer ACKs; one for two packets would need 212 kbit/s.
-        .flow(Flow::of("cubic").bytes(10_000_000).acks(Acks::every(8)))
-        .run_for(SEC * 15);
-    done_within(&outcome, MS * 8_500);
-}
-
-#[test]
-fn picoquic_application_limited_then_bulk() {
-    let flow = Flow::of("cubic")
-        .bursts(5_000, 511, Duration::from_micros(800))
-        .bytes(1_000_000);
-    let outcome = picoquic("").flow(flow).run_for(SEC * 10);
-    let flow = outcome.flow(0);
-    assert!(flow.completed_at.is_some());
-    assert!(flow.rtt.max() <= MS * 62, "{:?}", flow.rtt.max());
-    assert!(
-        largest_window(flow) <= Bytes::new(100_000),
-        "{}",
-        largest_window(flow)
-    );
-    assert!(flow.packets_lost <= 64, "{}", flow.packets_lost);
 }
 
 /// The mean number of packets in flight over a path that loses every 1/p-th packet at random.
