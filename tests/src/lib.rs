@@ -4,6 +4,7 @@ pub mod digest;
 pub mod picoquic;
 pub mod programs;
 pub mod quiche;
+pub mod seed;
 pub mod sim;
 pub mod watch;
 

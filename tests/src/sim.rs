@@ -40,8 +40,7 @@
 //! assert_eq!(outcome.flow(0).delivered.get(), 1_000_000);
 //! ```
 //!
-//! An [`Outcome`] that is dropped by a failing test prints the scenario and its seed; the
-//! environment variable `PACELINE_SEED` overrides every seed. The event loop is
+//! A test that fails prints its scenarios and their [seeds](crate::seed). The event loop is
 //! [`link_sim::sim`], which watches links and routes while they run; after a run the books of both
 //! ends are compared with them.
 

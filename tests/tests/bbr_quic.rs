@@ -3,6 +3,7 @@
 
 use cc_core::Registry;
 use core::time::Duration;
+use e2e::seed;
 use transport::testing::{Load, Pair, PairConfig, Side};
 use units::{Bandwidth, Bytes};
 
@@ -14,7 +15,7 @@ fn pair(controller: &str, link: &str, return_link: &str) -> Pair {
     let mut config = PairConfig {
         link: link.parse().expect("a link"),
         return_link: return_link.parse().expect("a link"),
-        seed: 1,
+        seed: seed::choose(1, format_args!("{controller} over `{link}`")),
         ..PairConfig::default()
     };
     let choice = Registry::standard().choose(controller);

@@ -257,7 +257,7 @@ fn real_endpoints_send_ect0_and_their_marks_stand_for_losses() {
             .parse()
             .expect("a link"),
         return_link: "delay 10ms".parse().expect("a link"),
-        seed: 1,
+        seed: e2e::seed::choose(1, "real QUIC endpoints"),
         ..PairConfig::default()
     };
     let prague = Registry::standard().choose("prague");

@@ -4,9 +4,6 @@ use link_sim::{Histogram, LinkStats};
 use units::{Bandwidth, Bytes, Timestamp};
 
 /// What a run gave.
-///
-/// Dropped while its thread panics, that is by a test that fails, it prints the scenario and the
-/// seed with which the run can be had again.
 #[derive(Debug)]
 pub struct Outcome {
     /// One for each flow, in the order of the scenario.
@@ -15,7 +12,7 @@ pub struct Outcome {
     pub links: Vec<(String, LinkStats)>,
     /// When the run ended: when nothing was left to happen, or at its limit.
     pub ended_at: Timestamp,
-    pub(super) label: Label,
+    pub(super) seed: u64,
 }
 
 impl Outcome {
@@ -50,7 +47,7 @@ impl Outcome {
 
     /// The seed that was used.
     pub fn seed(&self) -> u64 {
-        self.label.seed
+        self.seed
     }
 
     /// Bytes that all receivers together got, each byte counted once, over the length of the run.
@@ -164,26 +161,4 @@ pub struct Point {
     pub packets_lost: u64,
     /// Bytes that wait in the queues of the named links on the data's way, of all flows.
     pub queue: Bytes,
-}
-
-/// How to have the run again; prints itself when dropped by a panic.
-#[derive(Debug)]
-pub(super) struct Label {
-    pub(super) scenario: String,
-    pub(super) seed: u64,
-}
-
-impl Drop for Label {
-    #[expect(
-        clippy::print_stderr,
-        reason = "this is how a failing test names its seed"
-    )]
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!(
-                "PACELINE_SEED={} repeats this run of {}",
-                self.seed, self.scenario
-            );
-        }
-    }
 }

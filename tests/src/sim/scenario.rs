@@ -1,6 +1,7 @@
 use super::flow::Flow;
-use super::outcome::{Label, Outcome};
+use super::outcome::Outcome;
 use super::world::World;
+use crate::seed;
 use cc_core::Registry;
 use core::time::Duration;
 use link_sim::LinkSpec;
@@ -118,14 +119,10 @@ impl Scenario {
     /// When a controller's name or parameter is wrong, when a way names no link or one that there
     /// is not, when the books do not balance, and when `PACELINE_SEED` is not a number.
     pub fn run_for(&self, limit: Duration) -> Outcome {
-        let seed = seed_from_environment().unwrap_or(self.seed);
-        let label = Label {
-            scenario: self.to_string(),
-            seed,
-        };
+        let seed = seed::choose(self.seed, self);
         let mut world = World::new(self, seed);
         world.run(limit);
-        world.finish(label)
+        world.finish(seed)
     }
 }
 
@@ -147,10 +144,4 @@ impl core::fmt::Display for Scenario {
 
 fn parse(link: &str) -> LinkSpec {
     link.parse().unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn seed_from_environment() -> Option<u64> {
-    let text = std::env::var("PACELINE_SEED").ok()?;
-    let seed = text.parse();
-    Some(seed.unwrap_or_else(|_| panic!("PACELINE_SEED is a whole number, `{text}` is none")))
 }

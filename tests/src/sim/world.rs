@@ -2,7 +2,7 @@
 
 use super::check::assert_books_balance;
 use super::flow::Flow;
-use super::outcome::{FlowOutcome, Label, Outcome, Point};
+use super::outcome::{FlowOutcome, Outcome, Point};
 use super::path::Content;
 use super::receiver::Receiver;
 use super::scenario::Scenario;
@@ -124,7 +124,7 @@ impl World {
     }
 
     /// Closes the books.
-    pub(crate) fn finish(self, label: Label) -> Outcome {
+    pub(crate) fn finish(self, seed: u64) -> Outcome {
         let flows: Vec<FlowOutcome> = self.flows.iter().map(|f| self.outcome(f)).collect();
         for (index, (ends, outcome)) in self.flows.iter().zip(&flows).enumerate() {
             let route = self.sim.route_stats(ends.sender, ends.receiver);
@@ -136,7 +136,7 @@ impl World {
             flows,
             links: links.collect(),
             ended_at: self.sim.now(),
-            label,
+            seed,
         }
     }
 

@@ -8,7 +8,7 @@ mod recovery;
 mod seam;
 mod window;
 
-use e2e::choose;
+use e2e::{choose, seed};
 use std::time::Duration;
 use transport::testing::{Pair, PairConfig, Side};
 use units::Bandwidth;
@@ -22,7 +22,7 @@ fn config(link: &str, return_link: &str, cc: &str) -> PairConfig {
     let mut config = PairConfig {
         link: link.parse().expect("a link"),
         return_link: return_link.parse().expect("a link"),
-        seed: 1,
+        seed: seed::choose(1, format_args!("{cc} over `{link}` and `{return_link}`")),
         ..PairConfig::default()
     };
     config.client.congestion(choose(cc));

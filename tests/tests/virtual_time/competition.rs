@@ -1,6 +1,6 @@
 //! Real QUIC connections in one world, one against the other.
 
-use e2e::choose;
+use e2e::{choose, seed};
 use std::time::Duration;
 use transport::testing::{ConnectionPlan, Ends, LinkId, Load, Side, World};
 use units::Bytes;
@@ -19,7 +19,7 @@ fn plan(there: &[LinkId], back: &[LinkId], cc: &str) -> ConnectionPlan {
 
 /// A world with one link each way.
 fn dumbbell(link: &str, return_link: &str) -> (World, LinkId, LinkId) {
-    let mut world = World::new(1);
+    let mut world = World::new(seed::choose(1, "real endpoints"));
     let (link, return_link) = (link.parse(), return_link.parse());
     let (there, back) = world
         .add_links(&link.expect("a link"), &return_link.expect("a link"))
@@ -112,7 +112,7 @@ fn a_connection_that_joins_late_and_leaves_early_is_made_room_for() {
 
 #[test]
 fn a_long_way_over_two_bottlenecks_gets_less_than_the_short_ones() {
-    let mut world = World::new(1);
+    let mut world = World::new(seed::choose(1, "real endpoints"));
     let (rtt, link) = (
         Duration::from_millis(30),
         "rate 20mbit delay 10ms queue 1bdp".parse().unwrap(),

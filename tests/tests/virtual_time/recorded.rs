@@ -8,6 +8,7 @@ use core::fmt::Write as _;
 use core::time::Duration;
 use e2e::choose;
 use e2e::digest::Digest;
+use e2e::seed;
 use e2e::sim::{Acks, Flow, Scenario};
 use transport::testing::{ConnectionPlan, EndId, Load, Side, World};
 use units::Bytes;
@@ -44,11 +45,6 @@ fn run_small() -> String {
     let mut digest = Digest::new();
     write!(text, "digest {}", digest.add_outcome(&outcome)).expect(STRING);
     text
-}
-
-/// Whether the environment makes every seed of the small transport the same.
-fn is_seed_overridden() -> bool {
-    std::env::var_os("PACELINE_SEED").is_some()
 }
 
 /// Three connections of real endpoints, with every kind of randomness in the links: one sends,
@@ -120,7 +116,7 @@ fn run_quic(world: World) -> String {
 fn the_small_transport_gives_the_recorded_run() {
     let first = run_small();
     assert_eq!(first, run_small());
-    if !is_seed_overridden() {
+    if !seed::is_overridden() {
         insta::assert_snapshot!(first);
     }
 }
@@ -144,7 +140,7 @@ fn another_seed_gives_another_run() {
         let outcome = small().seed(seed).run_for(Duration::from_secs(1));
         *Digest::new().add_outcome(&outcome)
     };
-    assert_eq!(run(7) == run(8), is_seed_overridden());
+    assert_eq!(run(7) == run(8), seed::is_overridden());
 }
 
 #[test]
