@@ -32,8 +32,8 @@
 //!
 //! How the gain cycles is a [`GainCycle`]'s; it makes a controller of this machine. The model lives
 //! in `bandwidth`, `policer` and `min_rtt` and in `ack_aggregation`, `full_pipe` and `round` of the
-//! crate; `recovery` is what loss does, `control` the way out. Names such as `bbr_set_cwnd` are the
-//! functions of the kernel.
+//! crate, which has `fast_recovery`, too; `control` is the way out. Names such as `bbr_set_cwnd` are
+//! the functions of the kernel.
 
 mod bandwidth;
 mod control;
@@ -42,7 +42,6 @@ mod min_rtt;
 mod params;
 mod policer;
 mod probe_rtt;
-mod recovery;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -52,6 +51,7 @@ use crate::control::Control;
 use crate::controller::{Controller, PathState, Setup};
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
+use crate::fast_recovery::FastRecovery;
 use crate::full_pipe::FullPipe;
 use crate::observe::{Event, Observer, Snapshot};
 use crate::registry::Params;
@@ -62,7 +62,6 @@ use min_rtt::MinRtt;
 use params::{EXTRA_ACKED_PERIODS, Tuning};
 pub(crate) use params::{PARAM_COUNT, PARAMS, params_with_extra_acked_rounds};
 use policer::{Mark, Policer, PolicerAck};
-use recovery::Recovery;
 use state::State;
 use units::{Bandwidth, Bytes, Gain, Rng};
 
@@ -81,7 +80,7 @@ pub(crate) struct BbrV1<C> {
     policer: Policer,
     min_rtt: MinRtt,
     aggregation: AckAggregation<EXTRA_ACKED_PERIODS>,
-    recovery: Recovery,
+    recovery: FastRecovery,
     /// Bytes that have arrived late, after they had been declared lost, since the newest ACK.
     late: Bytes,
     cwnd: Bytes,
@@ -119,7 +118,7 @@ impl<C: GainCycle> BbrV1<C> {
             policer: Policer::default(),
             min_rtt: MinRtt::new(setup.now, setup.srtt),
             aggregation: AckAggregation::new(setup.now),
-            recovery: Recovery::new(setup.now),
+            recovery: FastRecovery::new(setup.now),
             late: Bytes::ZERO,
             cwnd: setup.initial_cwnd,
             prior_cwnd: Bytes::ZERO,

@@ -59,6 +59,7 @@ mod cubic;
 mod cwnd_pacing;
 mod delivery_rate;
 mod event;
+mod fast_recovery;
 mod filter;
 mod fixed;
 mod flow;

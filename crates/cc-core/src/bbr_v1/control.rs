@@ -4,11 +4,11 @@ use super::params::{
     BUDGET_QUANTA, EXTRA_ACKED_PERIODS, INITIAL_RTT, MAX_EXTRA_ACKED_TIME, MAX_QUANTUM,
     MAX_QUANTUM_PACKETS, MIN_TSO_RATE, QUANTA_PER_SECOND, Tuning, UP_EXTRA_PACKETS,
 };
-use super::recovery::Change;
 use super::state::State;
 use super::{BbrV1, GainCycle, Phase};
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
+use crate::fast_recovery::Change;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain};
 

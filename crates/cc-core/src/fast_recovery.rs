@@ -1,5 +1,5 @@
-//! Loss recovery as the kernel's BBR knows it (`bbr_set_cwnd_to_recover_or_restore`, and what of
-//! `tcp_fastretrans_alert` it goes by).
+//! Fast recovery as TCP's BBR knows it (Linux 5.x `bbr_set_cwnd_to_recover_or_restore`, and what of
+//! `tcp_fastretrans_alert` it goes by; draft-cardwell-iccrg-bbr-congestion-control-02 §4.6.4.4).
 
 use crate::event::LostPacket;
 use units::{Bytes, Timestamp};
@@ -12,7 +12,7 @@ use units::{Bytes, Timestamp};
 /// and what the loss made the sender repeat left before that packet. A path that loses packets in
 /// every round trip therefore makes one long recovery.
 #[derive(Debug)]
-pub(super) struct Recovery {
+pub(crate) struct FastRecovery {
     phase: Phase,
     /// When the newest loss was noticed.
     newest_loss_at: Timestamp,
@@ -38,16 +38,16 @@ enum Phase {
 
 /// What an ACK changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// It is the first of a recovery.
     Entered,
     /// It ended the recovery.
     Left,
 }
 
-impl Recovery {
+impl FastRecovery {
     /// Nothing is lost yet.
-    pub(super) fn new(now: Timestamp) -> Self {
+    pub(crate) fn new(now: Timestamp) -> Self {
         Self {
             phase: Phase::Open,
             newest_loss_at: now,
@@ -57,16 +57,16 @@ impl Recovery {
     }
 
     /// Whether the window may be reduced because of loss.
-    pub(super) fn is_active(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         self.phase != Phase::Open
     }
 
     /// Whether the window follows what is delivered: `packet_conservation`.
-    pub(super) fn conserves(&self) -> bool {
+    pub(crate) fn conserves(&self) -> bool {
         self.phase == Phase::Conserving
     }
 
-    pub(super) fn on_lost(&mut self, now: Timestamp, packet: &LostPacket) {
+    pub(crate) fn on_lost(&mut self, now: Timestamp, packet: &LostPacket) {
         if matches!(self.phase, Phase::Open | Phase::Undone) {
             self.phase = Phase::Entered;
             self.first_lost = packet.stamp.sequence;
@@ -77,14 +77,14 @@ impl Recovery {
     }
 
     /// A round trip has ended.
-    pub(super) fn on_round(&mut self) {
+    pub(crate) fn on_round(&mut self) {
         if self.phase == Phase::Conserving {
             self.phase = Phase::Growing;
         }
     }
 
     /// An ACK whose newest packet left at `newest_sent_at`.
-    pub(super) fn on_ack(&mut self, newest_sent_at: Timestamp) -> Option<Change> {
+    pub(crate) fn on_ack(&mut self, newest_sent_at: Timestamp) -> Option<Change> {
         match self.phase {
             Phase::Open => None,
             Phase::Entered => {
@@ -100,7 +100,7 @@ impl Recovery {
     }
 
     /// A lost packet has arrived. Answers whether it was the last that the recovery missed.
-    pub(super) fn on_spurious_loss(&mut self, packet: &LostPacket) -> bool {
+    pub(crate) fn on_spurious_loss(&mut self, packet: &LostPacket) -> bool {
         if packet.stamp.sequence < self.first_lost || self.missing.is_zero() {
             return false;
         }
@@ -114,7 +114,7 @@ impl Recovery {
 
     /// Everything in flight was lost: the window grows from the bottom, without a round of
     /// conservation (`TCP_CA_Loss`).
-    pub(super) fn on_persistent_congestion(&mut self, now: Timestamp) {
+    pub(crate) fn on_persistent_congestion(&mut self, now: Timestamp) {
         self.phase = Phase::Growing;
         self.newest_loss_at = now;
     }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_recovery_conserves_for_a_round_grows_and_ends_behind_its_newest_loss() {
-        let mut recovery = Recovery::new(at(0));
+        let mut recovery = FastRecovery::new(at(0));
         recovery.on_lost(at(100), &lost(10));
         assert_eq!(recovery.on_ack(at(13)), Some(Change::Entered));
         assert!(recovery.conserves());
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn it_is_undone_when_all_that_was_lost_has_arrived() {
-        let mut recovery = Recovery::new(at(0));
+        let mut recovery = FastRecovery::new(at(0));
         recovery.on_lost(at(100), &lost(10));
         recovery.on_lost(at(100), &lost(11));
         recovery.on_ack(at(14));
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn persistent_congestion_does_not_conserve() {
-        let mut recovery = Recovery::new(at(0));
+        let mut recovery = FastRecovery::new(at(0));
         recovery.on_lost(at(100), &lost(10));
         recovery.on_persistent_congestion(at(100));
         assert!(recovery.is_active() && !recovery.conserves());
