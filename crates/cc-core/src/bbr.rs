@@ -1,4 +1,8 @@
-//! BBR version 3 (draft-ietf-ccwg-bbr-06).
+//! BBR of the drafts: what version 3 (draft-ietf-ccwg-bbr-06) and version 2
+//! (draft-cardwell-iccrg-bbr-congestion-control-02) share, and that is nearly all.
+//!
+//! A [`Revision`] makes a controller of this machine: its [`Rules`] say where the drafts decide
+//! differently. What follows, and every § in these files unless it says "-02", is -06.
 //!
 //! The algorithm in ten lines. On each ACK:
 //! 1. sample how fast the network delivers, and how long a round trip takes;
@@ -41,11 +45,13 @@
 //!
 //! The model lives in `data_rate`, `data_volume`, `min_rtt` and `congestion`, and in
 //! `ack_aggregation`, `full_pipe` and `round` of the crate; the states in `startup`, `drain`,
-//! `probe_bw` and `probe_rtt`; the way out in `control`. Names in comments such as CheckDrainDone
-//! are those of the draft's pseudocode.
+//! `probe_bw` and `probe_rtt`; loss recovery in `recovery`, as -06 has it in `undo`, as -02 in
+//! `conservation`; the way out in `control`. Names in comments such as CheckDrainDone are those of
+//! the draft's pseudocode; -02 puts BBR before each.
 
 mod ambient;
 mod congestion;
+mod conservation;
 mod control;
 mod data_rate;
 mod data_volume;
@@ -54,10 +60,13 @@ mod min_rtt;
 mod params;
 mod probe_bw;
 mod probe_rtt;
+mod recovery;
+mod revision;
 mod startup;
 mod state;
 #[cfg(test)]
 pub(crate) mod tests;
+pub(crate) mod tunable;
 mod undo;
 
 use crate::ack_aggregation::AckAggregation;
@@ -67,32 +76,26 @@ use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
 use crate::full_pipe::FullPipe;
 use crate::observe::{Event, Observer, Snapshot};
-use crate::registry::ControllerSpec;
 use crate::round::Round;
-use alloc::boxed::Box;
 use ambient::AmbientLoss;
 use congestion::Congestion;
+pub(crate) use conservation::Conservation;
 use data_rate::DataRate;
 use data_volume::DataVolume;
 use min_rtt::MinRtt;
-use params::{MAX_EXTRA_ACKED_ROUNDS, Tuning};
+use params::MAX_EXTRA_ACKED_ROUNDS;
+pub(crate) use params::Tuning;
 use probe_bw::Probe;
+use recovery::Recovery;
+pub(crate) use revision::{Plateau, Revision, Rules, UpEnd};
 use state::State;
-use undo::{Left, LossEpisode};
+pub(crate) use undo::Episodes;
+use undo::Left;
 use units::{Bandwidth, Bytes, Gain, Rng};
 
-/// BBRv3 in the registry.
-pub(crate) const SPEC: ControllerSpec = ControllerSpec {
-    name: "bbr3",
-    aliases: &["bbr"],
-    summary: "BBR version 3 (draft-ietf-ccwg-bbr-06)",
-    params: params::PARAMS,
-    build: |params, setup| Box::new(Bbr::new(Tuning::new(params), setup)),
-};
-
-/// A flow under BBRv3.
+/// A flow under revision `R` of the draft.
 #[derive(Debug)]
-struct Bbr {
+pub(crate) struct Bbr<R: Revision> {
     tuning: Tuning,
     initial_cwnd: Bytes,
     mss: Bytes,
@@ -108,7 +111,7 @@ struct Bbr {
     /// The rule `ambient_loss=on`; `None` where it is off.
     ambient: Option<AmbientLoss>,
     probe: Probe,
-    episode: Option<LossEpisode>,
+    recovery: R::Recovery,
     cwnd: Bytes,
     /// The newest window that neither recovery nor ProbeRTT had reduced: `prior_cwnd`.
     prior_cwnd: Bytes,
@@ -126,9 +129,9 @@ struct Moment<'a> {
     observer: &'a mut dyn Observer,
 }
 
-impl Bbr {
+impl<R: Revision> Bbr<R> {
     /// OnInit.
-    fn new(tuning: Tuning, setup: &Setup) -> Self {
+    pub(crate) fn new(tuning: Tuning, setup: &Setup) -> Self {
         let rate = control::initial_pacing_rate(setup.initial_cwnd, setup.srtt, &tuning);
         Self {
             tuning,
@@ -145,7 +148,7 @@ impl Bbr {
             congestion: Congestion::default(),
             ambient: tuning.ambient_loss.then(AmbientLoss::default),
             probe: Probe::default(),
-            episode: None,
+            recovery: R::Recovery::new(setup.now),
             cwnd: setup.initial_cwnd,
             prior_cwnd: Bytes::ZERO,
             pacing_rate: rate,
@@ -219,7 +222,10 @@ impl Bbr {
             && self.round.is_start
             && !sample.is_app_limited
         {
-            self.full_pipe.on_round(rate);
+            self.full_pipe.on_round(match R::RULES.plateau {
+                Plateau::MaxBw => self.rate.max_bw(),
+                Plateau::Sample => rate,
+            });
         }
     }
 
@@ -244,7 +250,7 @@ impl Bbr {
     }
 }
 
-impl Controller for Bbr {
+impl<R: Revision> Controller for Bbr<R> {
     fn on_sent(&mut self, path: &PathState, _bytes: Bytes) {
         self.handle_restart_from_idle(path);
     }
@@ -259,7 +265,6 @@ impl Controller for Bbr {
         let mut at = Moment { path, observer };
         self.handle_marks(&mut at, sample);
         self.update_model_and_state(&mut at, sample);
-        self.check_recovery_done(sample);
         self.set_pacing_rate(path);
         self.set_cwnd(path, sample);
     }
@@ -275,7 +280,7 @@ impl Controller for Bbr {
     }
 
     fn on_persistent_congestion(&mut self, path: &PathState, _observer: &mut dyn Observer) {
-        self.enter_persistent_congestion(path.now, path.inflight);
+        self.enter_persistent_congestion(path);
     }
 
     fn on_mtu(&mut self, path: &PathState) {
@@ -305,7 +310,7 @@ impl Controller for Bbr {
             min_rtt: self.min_rtt.get(),
             inflight_longterm: bound(self.volume.longterm),
             inflight_shortterm: bound(self.volume.shortterm),
-            ..Snapshot::new(SPEC.name, self.state.name(), self.control())
+            ..Snapshot::new(R::NAME, self.state.name(), self.control())
         }
     }
 }

@@ -32,8 +32,8 @@
 //!
 //! How the gain cycles is a [`GainCycle`]'s; it makes a controller of this machine. The model lives
 //! in `bandwidth`, `policer` and `min_rtt` and in `ack_aggregation`, `full_pipe` and `round` of the
-//! crate, which has `fast_recovery`, too; `control` is the way out. Names such as `bbr_set_cwnd` are
-//! the functions of the kernel.
+//! crate, which has `fast_recovery`, too; `control` is the way out. Names such as `bbr_set_cwnd`
+//! are the functions of the kernel.
 
 mod bandwidth;
 mod control;

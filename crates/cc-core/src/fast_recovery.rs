@@ -66,6 +66,11 @@ impl FastRecovery {
         self.phase == Phase::Conserving
     }
 
+    /// Whether the first round trip is over, and the window may grow: recovery goes on.
+    pub(crate) fn grows(&self) -> bool {
+        self.phase == Phase::Growing
+    }
+
     pub(crate) fn on_lost(&mut self, now: Timestamp, packet: &LostPacket) {
         if matches!(self.phase, Phase::Open | Phase::Undone) {
             self.phase = Phase::Entered;

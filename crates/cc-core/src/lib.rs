@@ -49,6 +49,8 @@ extern crate alloc;
 mod ack_aggregation;
 mod bbr;
 mod bbr1;
+mod bbr2;
+mod bbr3;
 mod bbr_v1;
 mod bbrplus;
 mod brutal;
@@ -92,7 +94,8 @@ pub use registry::{
 const STANDARD: &[ControllerSpec] = &[
     cubic::SPEC,
     new_reno::SPEC,
-    bbr::SPEC,
+    bbr3::SPEC,
+    bbr2::SPEC,
     bbr1::SPEC,
     bbrplus::SPEC,
     prague::SPEC,

@@ -6,9 +6,9 @@
 //! queue is the path's. If it is more than was known, the short-term bounds fall as ever, and what
 //! counts is what is lost then, at a pace below what the path has just delivered.
 
-use super::Bbr;
 use super::congestion::Flight;
 use super::state::State;
+use super::{Bbr, Revision};
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
@@ -275,7 +275,7 @@ impl AmbientLoss {
     }
 }
 
-impl Bbr {
+impl<R: Revision> Bbr<R> {
     /// Takes note of an ACK, before it may lower the bounds.
     pub(super) fn judge_loss_round(&mut self, path: &PathState, sample: &RateSample) {
         let Some(ambient) = &mut self.ambient else {

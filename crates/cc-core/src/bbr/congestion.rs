@@ -1,12 +1,12 @@
 //! What loss says, packet by packet and round by round (draft-ietf-ccwg-bbr-06 §2.10, §5.5.10).
 
-use super::{Bbr, Left, Moment};
+use super::recovery::Recovery;
+use super::{Bbr, Left, Moment, Revision};
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
 use units::{Bandwidth, Bytes, Gain, Timestamp};
 
-/// The signals of the present loss round: a round trip that begins anew with the first loss in it,
-/// so that it spans one whole trip after that loss.
+/// The signals of the present loss round, a round trip.
 #[derive(Debug, Default)]
 pub(super) struct Congestion {
     /// Whether a packet was lost in the round: `is_loss_in_round`.
@@ -27,14 +27,6 @@ pub(super) struct Congestion {
 }
 
 impl Congestion {
-    /// NoteLoss, but for saving state, which is the undo's business.
-    pub(super) fn note_loss(&mut self, delivered: Bytes) {
-        if !self.is_loss_in_round {
-            self.round_end = delivered;
-        }
-        self.is_loss_in_round = true;
-    }
-
     /// UpdateLatestDeliverySignals, near the start of ACK processing.
     pub(super) fn update_latest(&mut self, sample: &RateSample, delivered: Bytes) {
         self.bw_latest = self.bw_latest.max(sample.delivery_rate.unwrap_or_default());
@@ -107,12 +99,12 @@ impl Flight {
     }
 }
 
-impl Bbr {
+impl<R: Revision> Bbr<R> {
     /// HandleLostPacket. `at.path` counts the packet as lost already.
     pub(super) fn handle_lost_packet(&mut self, at: &mut Moment<'_>, packet: &LostPacket) {
-        self.note_loss_episode(at.path.now, packet);
+        self.note_loss_for_recovery(at.path.now, packet);
         self.note_ambient_loss(packet);
-        self.congestion.note_loss(at.path.delivered);
+        self.note_loss(at.path.delivered);
         self.congestion.lost_ranges += u64::from(packet.starts_range);
         if !self.probe.is_sample {
             return;
@@ -134,13 +126,21 @@ impl Bbr {
         if sample.ce_marked == 0 {
             return;
         }
-        self.congestion.note_loss(at.path.delivered);
+        self.note_loss(at.path.delivered);
         self.congestion.lost_ranges += sample.ce_marked;
         self.congestion.marked += at.path.mss * sample.ce_marked;
         let flight = Flight::from(sample);
         if self.probe.is_sample && self.is_inflight_too_high(&flight) {
             self.handle_inflight_too_high(at, &flight);
         }
+    }
+
+    /// NoteLoss, but for saving state, which is the recovery's business.
+    fn note_loss(&mut self, delivered: Bytes) {
+        if R::RULES.loss_begins_round && !self.congestion.is_loss_in_round {
+            self.congestion.round_end = delivered;
+        }
+        self.congestion.is_loss_in_round = true;
     }
 
     /// IsInflightTooHigh: more than `loss_thresh` of the flight was lost or marked, beyond what the
@@ -153,7 +153,7 @@ impl Bbr {
     }
 
     /// HandleInflightTooHigh: a probe has found the limit.
-    fn handle_inflight_too_high(&mut self, at: &mut Moment<'_>, flight: &Flight) {
+    pub(super) fn handle_inflight_too_high(&mut self, at: &mut Moment<'_>, flight: &Flight) {
         self.probe.went_too_high = true;
         // One reaction per probe.
         self.probe.is_sample = false;
@@ -162,7 +162,7 @@ impl Bbr {
             self.volume.longterm = flight.tx_in_flight.max(least);
         }
         if self.state.is_up() {
-            self.note_exit_on_loss(Left::ProbeBwUp);
+            self.recovery.on_exit(Left::ProbeBwUp);
             self.start_down(at);
         }
     }
@@ -221,18 +221,17 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_round_lasts_a_whole_trip_from_its_first_loss() {
+    fn a_loss_round_ends_with_a_packet_that_left_after_it_began() {
         let sample = |prior: u64| RateSample {
             prior_delivered: Bytes::new(prior),
             ..super::super::tests::sample()
         };
         let mut congestion = Congestion::default();
         congestion.update_latest(&sample(0), Bytes::new(1_000));
-        congestion.note_loss(Bytes::new(4_000));
-        congestion.note_loss(Bytes::new(6_000));
-        congestion.update_latest(&sample(3_999), Bytes::new(7_000));
+        assert!(congestion.is_round_start);
+        congestion.update_latest(&sample(999), Bytes::new(7_000));
         assert!(!congestion.is_round_start);
-        congestion.update_latest(&sample(4_000), Bytes::new(8_000));
-        assert!(congestion.is_round_start && congestion.is_loss_in_round);
+        congestion.update_latest(&sample(1_000), Bytes::new(8_000));
+        assert!(congestion.is_round_start);
     }
 }

@@ -1,8 +1,9 @@
 //! From the model to the three controls (draft-ietf-ccwg-bbr-06 §5.6).
 
-use super::Bbr;
 use super::params::{INITIAL_RTT, MAX_QUANTUM, MIN_QUANTUM_PACKETS, QUANTUM_TIME, Tuning};
+use super::recovery::Recovery;
 use super::state::State;
+use super::{Bbr, Revision};
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
 use core::time::Duration;
@@ -19,7 +20,7 @@ pub(super) fn initial_pacing_rate(
     Bandwidth::from_transfer(initial_cwnd, rtt) * tuning.startup_pacing_gain
 }
 
-impl Bbr {
+impl<R: Revision> Bbr<R> {
     /// SetPacingRate. The first round-trip time replaces the guess made without one.
     pub(super) fn set_pacing_rate(&mut self, path: &PathState) {
         if !self.has_seen_rtt && path.srtt.is_some_and(|srtt| !srtt.is_zero()) {
@@ -42,13 +43,29 @@ impl Bbr {
     /// SetSendQuantum: a millisecond at the pacing rate, within what offload takes and what is
     /// worth a call. Derived from the pacing rate, so it is never out of date.
     pub(super) fn send_quantum(&self) -> Bytes {
+        let least = if self.pacing_rate < R::RULES.single_packets_below {
+            1
+        } else {
+            MIN_QUANTUM_PACKETS
+        };
         (self.pacing_rate * QUANTUM_TIME)
             .min(MAX_QUANTUM)
-            .max(self.mss * MIN_QUANTUM_PACKETS)
+            .max(self.mss * least)
     }
 
     /// SetCwnd.
     pub(super) fn set_cwnd(&mut self, path: &PathState, sample: &RateSample) {
+        self.modulate_cwnd_for_recovery(path, sample);
+        if !self.recovery.conserves() {
+            self.grow_cwnd(path, sample);
+        }
+        self.bound_cwnd_for_probe_rtt();
+        self.bound_cwnd_for_model();
+    }
+
+    /// Towards what the path holds by what was delivered, as slow start does; above it only before
+    /// the pipe was ever full.
+    fn grow_cwnd(&mut self, path: &PathState, sample: &RateSample) {
         let max_inflight = self.max_inflight();
         let grown = self.cwnd + sample.newly_acked;
         if self.full_pipe.is_reached {
@@ -57,8 +74,6 @@ impl Bbr {
             self.cwnd = grown;
         }
         self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
-        self.bound_cwnd_for_probe_rtt();
-        self.bound_cwnd_for_model();
     }
 
     fn bound_cwnd_for_probe_rtt(&mut self) {

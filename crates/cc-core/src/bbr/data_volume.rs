@@ -1,8 +1,8 @@
 //! How much the path holds: BDP, max_inflight and the bounds that loss teaches
 //! (draft-ietf-ccwg-bbr-06 §2.9.2, §5.6.4.2).
 
-use super::Bbr;
 use super::params::{Tuning, UP_EXTRA_PACKETS};
+use super::{Bbr, Revision};
 use units::{Bandwidth, Bytes, Gain};
 
 /// Bounds of what may be in flight, on both time scales; [`Bytes::MAX`] is none.
@@ -44,7 +44,7 @@ impl DataVolume {
     }
 }
 
-impl Bbr {
+impl<R: Revision> Bbr<R> {
     /// BDPMultiple: `gain` times what the path holds at rate `bw`; the initial window while no
     /// round-trip time is known.
     pub(super) fn bdp_multiple(&self, bw: Bandwidth, gain: Gain) -> Bytes {
@@ -59,9 +59,9 @@ impl Bbr {
         self.bdp_multiple(self.rate.bw(), Gain::ONE)
     }
 
-    /// Inflight(bw, 1.0): the BDP at rate `bw`, with room for whole bursts.
-    pub(super) fn inflight(&self, bw: Bandwidth) -> Bytes {
-        self.with_quantization_budget(self.bdp_multiple(bw, Gain::ONE))
+    /// Inflight(bw, gain): `gain` times the BDP at rate `bw`, with room for whole bursts.
+    pub(super) fn inflight(&self, bw: Bandwidth, gain: Gain) -> Bytes {
+        self.with_quantization_budget(self.bdp_multiple(bw, gain))
     }
 
     /// UpdateMaxInflight: what the path holds with the present gain, and what ACKs hold back.
@@ -82,20 +82,21 @@ impl Bbr {
         self.mss * self.tuning.min_pipe_packets
     }
 
-    /// Rounds that the aggregation filter looks back: one in Startup, where the rate doubles and
-    /// what was extra a round ago is not any more (§5.5.9).
+    /// Rounds that the aggregation filter looks back. In Startup the rate doubles, and what was
+    /// extra a few rounds ago is not any more (§5.5.9).
     fn extra_acked_rounds(&self) -> u64 {
+        let rounds = self.tuning.extra_acked_rounds;
         if self.full_pipe.is_reached {
-            self.tuning.extra_acked_rounds
+            rounds
         } else {
-            1
+            rounds.min(R::RULES.startup_extra_acked_rounds)
         }
     }
 
-    /// QuantizationBudget. `offload_budget` is the send quantum (§5.5.8.2): no ACK_FREQUENCY frame
-    /// asks the receiver to acknowledge more rarely.
+    /// QuantizationBudget. To `offload_budget` -06 adds nothing where no ACK_FREQUENCY frame asks
+    /// the receiver to acknowledge more rarely (§5.5.8.2).
     fn with_quantization_budget(&self, inflight: Bytes) -> Bytes {
-        let offload_budget = self.send_quantum();
+        let offload_budget = self.send_quantum() * R::RULES.offload_quanta;
         let inflight = inflight.max(offload_budget).max(self.min_pipe_cwnd());
         if self.state.is_up() {
             inflight.saturating_add(self.mss * UP_EXTRA_PACKETS)
@@ -107,8 +108,8 @@ impl Bbr {
 
 #[cfg(test)]
 mod tests {
-    use super::super::params::PARAMS;
     use super::*;
+    use crate::bbr3::PARAMS;
     use crate::registry::Params;
 
     const MSS: Bytes = Bytes::new(1_200);

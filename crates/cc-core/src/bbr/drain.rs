@@ -1,10 +1,10 @@
 //! Drain (draft-ietf-ccwg-bbr-06 §5.3.2).
 
-use super::params::DRAIN_ROUNDS;
 use super::state::State;
-use super::{Bbr, Moment};
+use super::{Bbr, Moment, Revision};
+use units::Gain;
 
-impl Bbr {
+impl<R: Revision> Bbr<R> {
     /// EnterDrain.
     pub(super) fn enter_drain(&mut self, at: &mut Moment<'_>) {
         let start_round = self.round.count;
@@ -14,10 +14,15 @@ impl Bbr {
     /// CheckDrainDone.
     pub(super) fn check_drain_done(&mut self, at: &mut Moment<'_>) {
         if let State::Drain { start_round } = self.state
-            && (at.path.inflight <= self.inflight(self.rate.bw())
-                || self.round.count > start_round + DRAIN_ROUNDS)
+            && (at.path.inflight <= self.inflight(self.rate.bw(), Gain::ONE)
+                || self.has_drained_long(start_round))
         {
             self.start_down(at);
         }
+    }
+
+    fn has_drained_long(&self, start_round: u64) -> bool {
+        let limit = R::RULES.drain_rounds;
+        limit.is_some_and(|rounds| self.round.count > start_round + rounds)
     }
 }

@@ -66,8 +66,8 @@ impl MinRtt {
 
 #[cfg(test)]
 mod tests {
-    use super::super::params::PARAMS;
     use super::*;
+    use crate::bbr3::PARAMS;
     use crate::registry::Params;
 
     fn min_rtt() -> (MinRtt, Tuning) {

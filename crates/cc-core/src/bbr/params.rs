@@ -1,14 +1,14 @@
-//! Every constant of BBRv3: what it is, why it is that number, where the draft says so.
+//! The constants: what each is, why it is that number, where the draft says so.
 //!
-//! Sections are those of draft-ietf-ccwg-bbr-06.
+//! Sections are those of draft-ietf-ccwg-bbr-06; a revision's parameters name its own.
 
-use crate::registry::{ParamSpec, Params, Range, Value};
+use crate::registry::Params;
 use core::time::Duration;
 use units::{Bytes, Gain};
 
-/// The constants that a connection may choose for itself; the defaults are the draft's.
+/// The constants that a connection may choose for itself, out of [`tunable`](super::tunable).
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tuning {
+pub(crate) struct Tuning {
     /// StartupPacingGain: 4·ln 2, the least gain that lets the sending rate double each round
     /// while the delivery rate lags a round behind (§2.5).
     pub(super) startup_pacing_gain: Gain,
@@ -66,8 +66,8 @@ pub(super) struct Tuning {
 }
 
 impl Tuning {
-    /// The values chosen from [`PARAMS`].
-    pub(super) fn new(params: &Params) -> Self {
+    /// The values chosen, without the rule of ours, which not every revision offers.
+    pub(crate) fn new(params: &Params) -> Self {
         Self {
             startup_pacing_gain: params.gain("startup_pacing_gain"),
             drain_pacing_gain: params.gain("drain_pacing_gain"),
@@ -89,167 +89,18 @@ impl Tuning {
             probe_wait_max: params.duration("probe_wait_max"),
             probe_wait_rounds: params.count("probe_wait_rounds"),
             extra_acked_rounds: params.count("extra_acked_rounds"),
-            ambient_loss: params.switch("ambient_loss"),
+            ambient_loss: false,
+        }
+    }
+
+    /// The same with or without the rule of ours.
+    pub(crate) fn with_ambient_loss(self, ambient_loss: bool) -> Self {
+        Self {
+            ambient_loss,
+            ..self
         }
     }
 }
-
-/// What the registry offers for tuning; [`Tuning`] says why each default is what it is.
-pub(super) const PARAMS: &[ParamSpec] = &[
-    ParamSpec {
-        name: "startup_pacing_gain",
-        default: Value::Gain(Gain::new(277, 100)),
-        range: Range::Between(Value::Gain(Gain::ONE), Value::Gain(Gain::new(10, 1))),
-        summary: "pacing gain in Startup",
-        source: "draft-ietf-ccwg-bbr-06 section 2.5",
-    },
-    ParamSpec {
-        name: "drain_pacing_gain",
-        default: Value::Gain(Gain::new(1, 2)),
-        range: Range::Between(Value::Gain(Gain::new(1, 10)), Value::Gain(Gain::ONE)),
-        summary: "pacing gain in Drain",
-        source: "draft-ietf-ccwg-bbr-06 section 2.5",
-    },
-    ParamSpec {
-        name: "down_pacing_gain",
-        default: Value::Gain(Gain::new(9, 10)),
-        range: Range::Between(Value::Gain(Gain::new(1, 10)), Value::Gain(Gain::ONE)),
-        summary: "pacing gain in ProbeBW_DOWN",
-        source: "draft-ietf-ccwg-bbr-06 section 5.3.3.1",
-    },
-    ParamSpec {
-        name: "up_pacing_gain",
-        default: Value::Gain(Gain::new(5, 4)),
-        range: Range::Between(Value::Gain(Gain::ONE), Value::Gain(Gain::new(10, 1))),
-        summary: "pacing gain in ProbeBW_UP",
-        source: "draft-ietf-ccwg-bbr-06 section 5.3.3.5",
-    },
-    ParamSpec {
-        name: "cwnd_gain",
-        default: Value::Gain(Gain::new(2, 1)),
-        range: Range::Between(Value::Gain(Gain::ONE), Value::Gain(Gain::new(10, 1))),
-        summary: "BDPs in flight at most, but for ProbeBW_UP and ProbeRTT",
-        source: "draft-ietf-ccwg-bbr-06 section 2.6",
-    },
-    ParamSpec {
-        name: "up_cwnd_gain",
-        default: Value::Gain(Gain::new(9, 4)),
-        range: Range::Between(Value::Gain(Gain::ONE), Value::Gain(Gain::new(10, 1))),
-        summary: "BDPs in flight at most in ProbeBW_UP",
-        source: "draft-ietf-ccwg-bbr-06 section 5.3.3.5",
-    },
-    ParamSpec {
-        name: "probe_rtt_cwnd_gain",
-        default: Value::Gain(Gain::new(1, 2)),
-        range: Range::Between(Value::Gain(Gain::ZERO), Value::Gain(Gain::ONE)),
-        summary: "BDPs in flight at most in ProbeRTT",
-        source: "draft-ietf-ccwg-bbr-06 section 2.16.2",
-    },
-    ParamSpec {
-        name: "pacing_margin",
-        default: Value::Gain(Gain::percent(1)),
-        range: Range::Between(Value::Gain(Gain::ZERO), Value::Gain(Gain::new(1, 2))),
-        summary: "share of the estimated rate left unused by pacing",
-        source: "draft-ietf-ccwg-bbr-06 section 2.5",
-    },
-    ParamSpec {
-        name: "loss_thresh",
-        default: Value::Gain(Gain::percent(2)),
-        range: Range::Between(Value::Gain(Gain::ZERO), Value::Gain(Gain::new(1, 2))),
-        summary: "share of a flight that may be lost while probing",
-        source: "draft-ietf-ccwg-bbr-06 section 2.8",
-    },
-    ParamSpec {
-        name: "beta",
-        default: Value::Gain(Gain::new(7, 10)),
-        range: Range::Between(Value::Gain(Gain::new(1, 10)), Value::Gain(Gain::ONE)),
-        summary: "least factor of a cut for a round with loss",
-        source: "draft-ietf-ccwg-bbr-06 section 2.8",
-    },
-    ParamSpec {
-        name: "headroom",
-        default: Value::Gain(Gain::percent(15)),
-        range: Range::Between(Value::Gain(Gain::ZERO), Value::Gain(Gain::new(9, 10))),
-        summary: "share of inflight_longterm left unused while cruising",
-        source: "draft-ietf-ccwg-bbr-06 section 2.8",
-    },
-    ParamSpec {
-        name: "startup_loss_ranges",
-        default: Value::Count(6),
-        range: Range::Between(Value::Count(1), Value::Count(1_000)),
-        summary: "separate ranges lost in a round that end Startup",
-        source: "draft-ietf-ccwg-bbr-06 section 5.3.1.3",
-    },
-    ParamSpec {
-        name: "min_pipe_packets",
-        default: Value::Count(4),
-        range: Range::Between(Value::Count(1), Value::Count(1_000)),
-        summary: "packets that may always be in flight",
-        source: "draft-ietf-ccwg-bbr-06 section 2.8",
-    },
-    ParamSpec {
-        name: "min_rtt_window",
-        default: Value::Duration(Duration::from_secs(10)),
-        range: Range::Between(
-            Value::Duration(Duration::from_millis(1)),
-            Value::Duration(HOUR),
-        ),
-        summary: "window of the least round-trip time",
-        source: "draft-ietf-ccwg-bbr-06 section 2.16.1",
-    },
-    ParamSpec {
-        name: "probe_rtt_interval",
-        default: Value::Duration(Duration::from_secs(5)),
-        range: Range::Between(
-            Value::Duration(Duration::from_millis(1)),
-            Value::Duration(HOUR),
-        ),
-        summary: "time without a new least round-trip time until ProbeRTT",
-        source: "draft-ietf-ccwg-bbr-06 section 2.16.2",
-    },
-    ParamSpec {
-        name: "probe_rtt_duration",
-        default: Value::Duration(Duration::from_millis(200)),
-        range: Range::Between(Value::Duration(Duration::ZERO), Value::Duration(HOUR)),
-        summary: "least time in ProbeRTT once the pipe has drained",
-        source: "draft-ietf-ccwg-bbr-06 section 2.16.2",
-    },
-    ParamSpec {
-        name: "probe_wait_min",
-        default: Value::Duration(Duration::from_secs(2)),
-        range: Range::Between(Value::Duration(Duration::ZERO), Value::Duration(HOUR)),
-        summary: "least time between two probes for bandwidth",
-        source: "draft-ietf-ccwg-bbr-06 section 5.3.3.8.2",
-    },
-    ParamSpec {
-        name: "probe_wait_max",
-        default: Value::Duration(Duration::from_secs(3)),
-        range: Range::Between(Value::Duration(Duration::ZERO), Value::Duration(HOUR)),
-        summary: "greatest time between two probes for bandwidth",
-        source: "draft-ietf-ccwg-bbr-06 section 5.3.3.8.2",
-    },
-    ParamSpec {
-        name: "probe_wait_rounds",
-        default: Value::Count(63),
-        range: Range::Between(Value::Count(1), Value::Count(1_000)),
-        summary: "most round trips between two probes for bandwidth",
-        source: "draft-ietf-ccwg-bbr-06 section 5.3.3.8.2",
-    },
-    ParamSpec {
-        name: "extra_acked_rounds",
-        default: Value::Count(10),
-        range: Range::Between(Value::Count(1), Value::Count(MAX_EXTRA_ACKED_ROUNDS as u64)),
-        summary: "round trips over which aggregation is remembered",
-        source: "draft-ietf-ccwg-bbr-06 section 2.12",
-    },
-    ParamSpec {
-        name: "ambient_loss",
-        default: Value::Switch(false),
-        range: Range::Any,
-        summary: "tell the path's own loss from congestion's, and make it good",
-        source: "ours, docs/bbr-ambient-loss.md section The rule",
-    },
-];
 
 /// Bound of what `extra_acked_rounds` may ask for: the filter's memory is fixed.
 pub(super) const MAX_EXTRA_ACKED_ROUNDS: usize = 32;
@@ -257,10 +108,6 @@ pub(super) const MAX_EXTRA_ACKED_ROUNDS: usize = 32;
 /// MaxBwFilterLen: the present ProbeBW cycle and the one before, so that the window holds at least
 /// one whole probe (§2.11).
 pub(super) const MAX_BW_CYCLES: usize = 2;
-
-/// Rounds after which Drain gives up; the bandwidth was overestimated then, and ProbeBW will find
-/// out (§5.3.2).
-pub(super) const DRAIN_ROUNDS: u64 = 3;
 
 /// Doublings of the growth of `inflight_longterm`, so that its step cannot overflow (§5.3.3.9).
 pub(super) const MAX_UP_ROUNDS: u32 = 30;
@@ -280,5 +127,3 @@ pub(super) const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);
 
 /// Least send quantum, in packets (§5.6.3).
 pub(super) const MIN_QUANTUM_PACKETS: u64 = 2;
-
-const HOUR: Duration = Duration::from_secs(3_600);

@@ -2,12 +2,13 @@
 
 use super::congestion::Flight;
 use super::params::{MAX_UP_ROUNDS, Tuning};
+use super::revision::UpEnd;
 use super::state::State;
-use super::{Bbr, Moment};
+use super::{Bbr, Moment, Revision};
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
 use core::time::Duration;
-use units::{Bytes, Rng, Timestamp};
+use units::{Bytes, Gain, Rng, Timestamp};
 
 /// What acknowledgements tell about the probes for bandwidth, across states.
 #[derive(Debug, Default)]
@@ -73,9 +74,11 @@ impl ProbeWait {
     }
 }
 
-/// The growth of `inflight_longterm` in one ProbeBW_UP: by 1, 2, 4 … packets per round.
+/// One ProbeBW_UP, and how `inflight_longterm` grows in it: by 1, 2, 4 … packets per round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Climb {
+    /// When it began; -02's `cycle_stamp`.
+    started_at: Timestamp,
     /// `bw_probe_up_rounds`.
     rounds: u32,
     /// Acknowledged since the last growth: `bw_probe_up_acked`.
@@ -85,8 +88,9 @@ pub(super) struct Climb {
 }
 
 impl Climb {
-    fn new(cwnd: Bytes, mss: Bytes) -> Self {
+    fn new(now: Timestamp, cwnd: Bytes, mss: Bytes) -> Self {
         let mut climb = Self {
+            started_at: now,
             rounds: 0,
             acked: Bytes::ZERO,
             acked_per_packet: Bytes::MAX,
@@ -111,7 +115,7 @@ impl Climb {
     }
 }
 
-impl Bbr {
+impl<R: Revision> Bbr<R> {
     /// StartProbeBW_DOWN.
     pub(super) fn start_down(&mut self, at: &mut Moment<'_>) {
         self.congestion.reset();
@@ -143,9 +147,11 @@ impl Bbr {
         self.probe.is_sample = true;
         self.probe.ack_phase = AckPhase::ProbeStarting;
         self.round.restart(at.path.delivered);
-        self.full_pipe
-            .restart(sample.delivery_rate.unwrap_or_default());
-        self.transition_to(at, State::Up(Climb::new(self.cwnd, self.mss)));
+        if R::RULES.up_ends == UpEnd::Plateau {
+            self.restart_plateau(sample);
+        }
+        let climb = Climb::new(at.path.now, self.cwnd, self.mss);
+        self.transition_to(at, State::Up(climb));
     }
 
     /// UpdateProbeBWCyclePhase.
@@ -171,8 +177,8 @@ impl Bbr {
                     self.start_up(at, sample);
                 }
             }
-            State::Up(_) => {
-                if self.is_time_to_go_down(at.path, sample) {
+            State::Up(climb) => {
+                if self.is_time_to_go_down(at.path, sample, &climb) {
                     // What it lost, the feedback still to come will tell.
                     self.probe.went_too_high = false;
                     self.start_down(at);
@@ -188,7 +194,13 @@ impl Bbr {
             return true;
         }
         let is_bounded = self.volume.longterm != Bytes::MAX;
-        if is_bounded && !self.is_inflight_too_high(&Flight::from(sample)) {
+        let is_judged = R::RULES.acks_end_probes && self.probe.is_sample;
+        let flight = Flight::from(sample);
+        if (is_bounded || is_judged) && self.is_inflight_too_high(&flight) {
+            if is_judged {
+                self.handle_inflight_too_high(at, &flight);
+            }
+        } else if is_bounded {
             self.volume.longterm = self.volume.longterm.max(sample.tx_in_flight);
             self.probe_inflight_longterm_upward(at.path, sample);
         }
@@ -250,22 +262,42 @@ impl Bbr {
     /// IsTimeToCruise: the queue is gone and there is headroom.
     fn is_time_to_cruise(&self, inflight: Bytes) -> bool {
         inflight <= self.volume.with_headroom(&self.tuning, self.mss)
-            && inflight <= self.inflight(self.rate.max_bw())
+            && inflight <= self.inflight(self.rate.max_bw(), Gain::ONE)
     }
 
     /// IsTimeToGoDown.
-    fn is_time_to_go_down(&mut self, path: &PathState, sample: &RateSample) -> bool {
+    fn is_time_to_go_down(&mut self, path: &PathState, sample: &RateSample, up: &Climb) -> bool {
+        match R::RULES.up_ends {
+            UpEnd::Queue => self.is_queue_built(path, up),
+            UpEnd::Plateau => self.is_plateau_reached(path, sample),
+        }
+    }
+
+    /// Whether the probe has lasted and filled the path at its pace.
+    fn is_queue_built(&self, path: &PathState, up: &Climb) -> bool {
+        let min_rtt = self.min_rtt.get().unwrap_or_default();
+        let target = self.inflight(self.rate.max_bw(), self.tuning.up_pacing_gain);
+        path.now > up.started_at + min_rtt && path.inflight > target
+    }
+
+    /// Whether the rate is flat, or what was too much the last time is in flight again.
+    fn is_plateau_reached(&mut self, path: &PathState, sample: &RateSample) -> bool {
         if self.probe.went_too_high && path.inflight >= self.volume.longterm {
             self.probe.was_precautionary = true;
             return true;
         }
         if path.is_cwnd_limited && self.cwnd >= self.volume.longterm {
             // The bound and not the path holds the rate down: no plateau can be judged.
-            self.full_pipe
-                .restart(sample.delivery_rate.unwrap_or_default());
+            self.restart_plateau(sample);
             return false;
         }
         self.full_pipe.is_now
+    }
+
+    /// ResetFullBW.
+    fn restart_plateau(&mut self, sample: &RateSample) {
+        let rate = sample.delivery_rate.unwrap_or_default();
+        self.full_pipe.restart(rate);
     }
 }
 
@@ -278,7 +310,7 @@ mod tests {
     #[test]
     fn the_bound_climbs_by_1_2_4_packets_per_round() {
         let cwnd = MSS * 64;
-        let mut climb = Climb::new(cwnd, MSS);
+        let mut climb = Climb::new(Timestamp::ZERO, cwnd, MSS);
         let mut growth = [0; 4];
         for packets in &mut growth {
             // One round: a window's worth of acknowledgements, a packet each.
@@ -290,7 +322,7 @@ mod tests {
 
     #[test]
     fn the_climb_is_never_steeper_than_doubling_nor_does_its_step_overflow() {
-        let mut climb = Climb::new(MSS * 64, MSS);
+        let mut climb = Climb::new(Timestamp::ZERO, MSS * 64, MSS);
         for _ in 0..100 {
             climb.steepen(MSS * 64, MSS);
         }
@@ -299,7 +331,7 @@ mod tests {
 
     #[test]
     fn waits_are_two_to_three_seconds_and_differ_by_seed() {
-        use super::super::params::PARAMS;
+        use crate::bbr3::PARAMS;
         let tuning = Tuning::new(&crate::registry::Params::defaults(PARAMS));
         let pick = |seed| ProbeWait::pick(Timestamp::ZERO, &tuning, &mut Rng::new(seed)).limit;
         assert!((0..100).all(|seed| (2..3).contains(&pick(seed).as_secs())));

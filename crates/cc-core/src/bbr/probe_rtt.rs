@@ -2,7 +2,7 @@
 //! §5.3.4).
 
 use super::state::State;
-use super::{Bbr, Moment};
+use super::{Bbr, Moment, Revision};
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
 use units::{Bytes, Timestamp};
@@ -16,7 +16,7 @@ pub(super) struct Hold {
     is_round_done: bool,
 }
 
-impl Bbr {
+impl<R: Revision> Bbr<R> {
     /// CheckProbeRTT.
     pub(super) fn check_probe_rtt(&mut self, at: &mut Moment<'_>, sample: &RateSample) {
         let is_probing = matches!(self.state, State::ProbeRtt(_));

@@ -1,11 +1,12 @@
 //! Leaving Startup (draft-ietf-ccwg-bbr-06 §5.3.1).
 
 use super::congestion::Flight;
+use super::recovery::Recovery;
 use super::state::State;
-use super::{Bbr, Left, Moment};
+use super::{Bbr, Left, Moment, Revision};
 use crate::delivery_rate::RateSample;
 
-impl Bbr {
+impl<R: Revision> Bbr<R> {
     /// CheckStartupDone.
     pub(super) fn check_startup_done(&mut self, at: &mut Moment<'_>, sample: &RateSample) {
         if !matches!(self.state, State::Startup) {
@@ -22,15 +23,18 @@ impl Bbr {
     fn check_startup_high_loss(&mut self, sample: &RateSample) {
         if self.full_pipe.is_reached
             || !self.congestion.is_round_start
+            || !self.recovery.has_seen_a_round()
             || self.congestion.lost_ranges < self.tuning.startup_loss_ranges
             || !self.is_inflight_too_high(&Flight::from(sample))
             || self.is_bearable(&Flight::from(sample))
         {
             return;
         }
-        self.note_exit_on_loss(Left::Startup);
+        self.recovery.on_exit(Left::Startup);
         self.full_pipe.set_full();
-        self.volume.longterm = self.bdp().max(self.congestion.inflight_latest);
-        self.note_startup_bound();
+        if R::RULES.bounds_startup {
+            self.volume.longterm = self.bdp().max(self.congestion.inflight_latest);
+            self.note_startup_bound();
+        }
     }
 }

@@ -1,9 +1,13 @@
 //! Steps of the whole algorithm with samples made by hand; simulations over links are in the
 //! package `e2e`.
 
+mod draft_02;
+
 use super::*;
+use crate::bbr3::{self, Draft06};
 use crate::event::PacketStamp;
-use crate::registry::{Params, Registry};
+use crate::registry::{ParamSpec, Params, Registry};
+use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -60,9 +64,12 @@ impl Observer for Entered {
     }
 }
 
+/// A flow of the newest revision.
+type Bench = BenchOf<Draft06>;
+
 /// A flow and the connection it believes in.
-struct Bench {
-    bbr: Bbr,
+struct BenchOf<R: Revision> {
+    bbr: Bbr<R>,
     path: PathState,
     entered: Entered,
     sequence: u64,
@@ -74,34 +81,48 @@ fn mbit(mbit: u64) -> Bandwidth {
 
 impl Bench {
     fn new() -> Self {
+        Self::of(bbr3::PARAMS)
+    }
+
+    /// In ProbeBW_CRUISE at 100 Mbit/s.
+    fn cruising() -> Self {
+        Self::new().cruise()
+    }
+
+    /// In ProbeBW_UP at 100 Mbit/s, with the feedback of the probe coming in.
+    fn probing() -> Self {
+        Self::new().cruise().probe()
+    }
+}
+
+impl<R: Revision> BenchOf<R> {
+    fn of(params: &'static [ParamSpec]) -> Self {
         let setup = Setup::new(Timestamp::ZERO, MSS, 1);
         Self {
-            bbr: Bbr::new(Tuning::new(&Params::defaults(params::PARAMS)), &setup),
+            bbr: Bbr::new(Tuning::new(&Params::defaults(params)), &setup),
             path: path(),
             entered: Entered::default(),
             sequence: 0,
         }
     }
 
-    /// In ProbeBW_CRUISE at 100 Mbit/s.
-    fn cruising() -> Self {
-        let mut bench = Self::new();
+    /// From the beginning to ProbeBW_CRUISE at 100 Mbit/s.
+    fn cruise(mut self) -> Self {
         for _ in 0..4 {
-            bench.round(mbit(100));
+            self.round(mbit(100));
         }
-        bench.path.inflight = Bytes::ZERO;
-        bench.round(mbit(100));
-        assert_eq!(bench.state(), "ProbeBW_CRUISE");
-        bench
+        self.path.inflight = Bytes::ZERO;
+        self.round(mbit(100));
+        assert_eq!(self.state(), "ProbeBW_CRUISE");
+        self
     }
 
-    /// In ProbeBW_UP at 100 Mbit/s, with the feedback of the probe coming in.
-    fn probing() -> Self {
-        let mut bench = Self::cruising();
+    /// From there to ProbeBW_UP, with the feedback of the probe coming in.
+    fn probe(mut self) -> Self {
         for _ in 0..40 {
-            bench.round(mbit(100));
-            if bench.state() == "ProbeBW_UP" {
-                return bench;
+            self.round(mbit(100));
+            if self.state() == "ProbeBW_UP" {
+                return self;
             }
         }
         panic!("no probe in 4 s");
@@ -135,6 +156,11 @@ impl Bench {
         self.path.latest_rtt = told.rtt;
         self.path.srtt = told.rtt;
         self.bbr.on_ack(&self.path, &told, &mut self.entered);
+    }
+
+    /// One ACK that ends no round.
+    fn acks_within_the_round(&mut self, rate: Bandwidth) {
+        self.round_with(rate, |told| told.prior_delivered = Bytes::ZERO);
     }
 
     /// Loses `count` packets of one flight at once, each a range of its own.
@@ -301,6 +327,22 @@ fn loss_while_cruising_lowers_the_short_term_bounds_once_per_round_and_a_refill_
     }
     assert_eq!(bench.bbr.rate.bw(), mbit(100));
     assert_eq!(bench.bbr.volume.shortterm, Bytes::MAX);
+}
+
+#[test]
+fn a_loss_round_lasts_a_whole_trip_from_its_first_loss() {
+    let mut bench = Bench::cruising();
+    bench.round(mbit(90));
+    let began = bench.path.delivered;
+    bench.acks_within_the_round(mbit(90));
+    bench.lose(1, BDP);
+    bench.acks_within_the_round(mbit(90));
+    bench.lose(1, BDP);
+    // A packet that left after the round before, but before the first loss.
+    bench.round_with(mbit(90), |told| told.prior_delivered = began);
+    assert_eq!(bench.bbr.rate.bw(), mbit(100));
+    bench.round(mbit(90));
+    assert_eq!(bench.bbr.rate.bw(), mbit(90));
 }
 
 #[test]
@@ -565,9 +607,10 @@ fn whatever_happens_the_controls_stay_within_their_bounds() {
     for seed in 0..40 {
         let mut rng = Rng::new(seed);
         let setup = Setup::new(Timestamp::ZERO, MSS, seed);
-        let mut tuning = Tuning::new(&Params::defaults(params::PARAMS));
+        let mut tuning = Tuning::new(&Params::defaults(bbr3::PARAMS));
         tuning.ambient_loss = seed % 2 == 1;
-        let mut flow = crate::Flow::new(Box::new(Bbr::new(tuning, &setup)), &setup);
+        let bbr = Bbr::<Draft06>::new(tuning, &setup);
+        let mut flow = crate::Flow::new(Box::new(bbr), &setup);
         let (mut flying, mut lost) = (Vec::new(), Vec::new());
         let mut now = setup.now;
         for _ in 0..5_000 {

@@ -1,10 +1,18 @@
-//! Loss episodes, and how to forget one that was none (draft-ietf-ccwg-bbr-06 §5.5.11, §5.6.4.4).
+//! Loss episodes, and how to forget one that was none (draft-ietf-ccwg-bbr-06 §5.5.11).
 
+use super::recovery::Recovery;
 use super::state::State;
-use super::{Bbr, Moment};
+use super::{Bbr, Moment, Revision};
+use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
+use crate::fast_recovery::Change;
 use units::{Bandwidth, Bytes, Timestamp};
+
+/// The newest loss episode, over or not. It reduces no window by itself; what it keeps brings back
+/// window and model when it turns out to have been none.
+#[derive(Debug, Default)]
+pub(crate) struct Episodes(Option<LossEpisode>);
 
 /// One loss recovery: it begins with the loss of a packet that left after the one before began,
 /// and is over when a packet that left after its own beginning is acknowledged (RFC 9002 §7.3.2).
@@ -12,7 +20,7 @@ use units::{Bandwidth, Bytes, Timestamp};
 /// It keeps what was true when it began, once, and lives on after it is over: its packets may
 /// still arrive.
 #[derive(Debug)]
-pub(super) struct LossEpisode {
+pub(crate) struct LossEpisode {
     started_at: Timestamp,
     is_over: bool,
     /// Sequence of its first lost packet; those before belong to earlier episodes.
@@ -23,105 +31,113 @@ pub(super) struct LossEpisode {
     returned: Bytes,
     /// The state that was left because of it: `undo_state`.
     left: Option<Left>,
-    /// `undo_bw_shortterm`.
-    bw_shortterm: Bandwidth,
-    /// `undo_inflight_shortterm`.
-    inflight_shortterm: Bytes,
-    /// `undo_inflight_longterm`.
-    inflight_longterm: Bytes,
+    bounds: Bounds,
 }
 
 /// A state that loss ended and an undo brings back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Left {
+pub(crate) enum Left {
     Startup,
     ProbeBwUp,
 }
 
-impl Bbr {
-    /// InLossRecovery.
-    fn is_in_recovery(&self) -> bool {
-        self.episode
-            .as_ref()
-            .is_some_and(|episode| !episode.is_over)
+/// The model's bounds before an episode.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// `undo_bw_shortterm`.
+    pub(super) bw_shortterm: Bandwidth,
+    /// `undo_inflight_shortterm`.
+    pub(super) inflight_shortterm: Bytes,
+    /// `undo_inflight_longterm`.
+    pub(super) inflight_longterm: Bytes,
+}
+
+impl Recovery for Episodes {
+    fn new(_now: Timestamp) -> Self {
+        Self(None)
     }
 
-    /// SaveStateUponLoss, where the packet begins an episode.
-    pub(super) fn note_loss_episode(&mut self, now: Timestamp, packet: &LostPacket) {
-        match &mut self.episode {
+    fn is_active(&self) -> bool {
+        self.0.as_ref().is_some_and(|episode| !episode.is_over)
+    }
+
+    fn begins_with(&self, packet: &LostPacket) -> bool {
+        let newest = self.0.as_ref();
+        newest.is_none_or(|episode| packet.stamp.sent_at > episode.started_at)
+    }
+
+    fn on_lost(&mut self, now: Timestamp, packet: &LostPacket, bounds: Bounds) {
+        match &mut self.0 {
             Some(episode) if packet.stamp.sent_at <= episode.started_at => {
                 episode.lost += packet.bytes;
             }
-            _ => {
-                self.save_cwnd();
-                self.episode = Some(LossEpisode {
+            newest => {
+                *newest = Some(LossEpisode {
                     started_at: now,
                     is_over: false,
                     first_lost: packet.stamp.sequence,
                     lost: packet.bytes,
                     returned: Bytes::ZERO,
                     left: None,
-                    bw_shortterm: self.rate.shortterm,
-                    inflight_shortterm: self.volume.shortterm,
-                    inflight_longterm: self.volume.longterm,
+                    bounds,
                 });
             }
         }
     }
 
-    /// The state is about to be left because of loss.
-    pub(super) fn note_exit_on_loss(&mut self, left: Left) {
-        if let Some(episode) = &mut self.episode {
+    fn on_exit(&mut self, left: Left) {
+        if let Some(episode) = &mut self.0 {
             episode.left = Some(left);
         }
     }
 
     /// Ends the episode where the ACK shows that all from before it is settled.
-    pub(super) fn check_recovery_done(&mut self, sample: &RateSample) {
-        if let Some(episode) = &mut self.episode
-            && !episode.is_over
-            && sample.newest_sent_at > episode.started_at
-        {
-            episode.is_over = true;
-            self.restore_cwnd();
-        }
+    fn on_ack(&mut self, _path: &PathState, sample: &RateSample) -> Option<Change> {
+        let episode = self.0.as_mut()?;
+        let is_over = !episode.is_over && sample.newest_sent_at > episode.started_at;
+        episode.is_over |= is_over;
+        is_over.then_some(Change::Left)
     }
 
-    /// OnEnterRTO. QUIC has no such timeout; persistent congestion is what it knows of the kind.
-    /// The losses that establish it have saved the state before.
-    pub(super) fn enter_persistent_congestion(&mut self, now: Timestamp, inflight: Bytes) {
-        self.save_cwnd();
-        if let Some(episode) = &mut self.episode {
+    fn conserves(&self) -> bool {
+        false
+    }
+
+    /// The loss round began with the episode.
+    fn has_seen_a_round(&self) -> bool {
+        true
+    }
+
+    fn on_late(&mut self, packet: &LostPacket) -> Option<LossEpisode> {
+        let episode = self.0.as_mut()?;
+        if packet.stamp.sequence < episode.first_lost {
+            return None;
+        }
+        episode.returned += packet.bytes;
+        if episode.returned < episode.lost {
+            return None;
+        }
+        self.0.take()
+    }
+
+    fn on_persistent_congestion(&mut self, now: Timestamp) {
+        if let Some(episode) = &mut self.0 {
             episode.started_at = now;
             episode.is_over = false;
         }
-        self.cwnd = inflight + self.mss;
     }
+}
 
-    /// Counts a late packet; when the whole episode has come back,
+impl<R: Revision> Bbr<R> {
     /// HandleSpuriousLossDetection.
-    pub(super) fn handle_late_packet(&mut self, at: &mut Moment<'_>, packet: &LostPacket) {
-        let Some(episode) = &mut self.episode else {
-            return;
-        };
-        if packet.stamp.sequence < episode.first_lost {
-            return;
-        }
-        episode.returned += packet.bytes;
-        if episode.returned >= episode.lost
-            && let Some(episode) = self.episode.take()
-        {
-            self.undo(at, &episode);
-        }
-    }
-
-    fn undo(&mut self, at: &mut Moment<'_>, episode: &LossEpisode) {
+    pub(super) fn undo(&mut self, at: &mut Moment<'_>, episode: &LossEpisode) {
+        let bounds = episode.bounds;
         self.restore_cwnd();
         self.congestion.forget_losses();
         self.full_pipe.restart(Bandwidth::ZERO);
-        self.rate.shortterm = self.rate.shortterm.max(episode.bw_shortterm);
-        self.volume.shortterm = self.volume.shortterm.max(episode.inflight_shortterm);
-        self.volume.longterm = self.volume.longterm.max(episode.inflight_longterm);
+        self.rate.shortterm = self.rate.shortterm.max(bounds.bw_shortterm);
+        self.volume.shortterm = self.volume.shortterm.max(bounds.inflight_shortterm);
+        self.volume.longterm = self.volume.longterm.max(bounds.inflight_longterm);
         let is_probe_rtt = matches!(self.state, State::ProbeRtt(_));
         match episode.left {
             Some(Left::Startup) if !matches!(self.state, State::Startup) => {
@@ -135,20 +151,5 @@ impl Bbr {
             }
             _ => {}
         }
-    }
-
-    /// SaveCwnd: the newest window that neither recovery nor ProbeRTT had reduced.
-    pub(super) fn save_cwnd(&mut self) {
-        let is_reduced = self.is_in_recovery() || matches!(self.state, State::ProbeRtt(_));
-        self.prior_cwnd = if is_reduced {
-            self.prior_cwnd.max(self.cwnd)
-        } else {
-            self.cwnd
-        };
-    }
-
-    /// RestoreCwnd.
-    pub(super) fn restore_cwnd(&mut self) {
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 }
