@@ -1,8 +1,27 @@
-//! The controllers that fear loss, over links.
+//! The controllers that fear loss, over links; and where it is shown what their RFCs ask for.
+//!
+//! | what | test |
+//! |---|---|
+//! | RFC 9438: β = 0.7; a mark leaves 0.85 (RFC 8511) | `loss_based::a_mark_in_congestion_avoidance_cuts_less_than_a_loss` |
+//! | C = 0.4, the concave and the convex part | `cubic::the_window_follows_the_cubic_function_of_time`; here `windows_under_random_loss_are_those_of_the_response_functions` |
+//! | fast convergence, once | `cubic::a_second_congestion_below_the_first_cuts_to_beta_and_lowers_the_plateau` |
+//! | Reno-friendly region | `cubic::on_short_paths_the_window_is_as_fast_as_reno` |
+//! | idle time outside the epoch | `cubic::an_hour_of_silence_does_not_lift_the_window`, `cubic::time_in_which_the_window_is_not_the_limit_does_not_count` |
+//! | RFC 9406: 4 and 16 ms, an eighth | `hystart::the_rise_that_counts_is_an_eighth_within_4_and_16_ms` |
+//! | 8 samples | `hystart::a_round_says_something_from_its_eighth_sample_on` |
+//! | a quarter for 5 rounds, and back | `hystart::conservative_rounds_grow_by_a_quarter_and_the_fifth_is_the_last`, `hystart::a_rise_that_was_jitter_resumes_slow_start` |
+//! | L = 8 unpaced, none when paced | `hystart::an_unpaced_sender_counts_eight_packets_of_an_ack` |
+//! | RFC 9002: half, then a packet per round trip | `new_reno::a_window_halves_and_then_grows_by_one_packet_per_round_trip` |
+//! | one reduction per recovery period | `loss_based::many_ranges_lost_from_one_flight_are_one_reduction`, `loss_based::a_loss_in_the_round_of_a_mark_reduces_no_further` |
+//! | rounds of 200 ms: unlimited, a loss at 3 MB, two losses, an application of 1 MB, the least window | `crates/cc-core/tests/rounds.rs`, for both |
+//! | 500 Mbit/s × 200 ms | here `a_long_fat_path_does_not_collapse` |
+//! | RFC 9937 | `prr::tests`; `loss_based::with_prr_…`; here `unpaced_senders_gain_by_proportional_rate_reduction` |
+//!
+//! Tests with a module before their names are unit tests of cc-core.
 
 use core::time::Duration;
 use e2e::sim::{Acks, Flow, FlowOutcome, Scenario};
-use units::{Bandwidth, Bytes};
+use units::{Bandwidth, Bytes, Gain};
 
 const MS: Duration = Duration::from_millis(1);
 const SEC: Duration = Duration::from_secs(1);
@@ -52,19 +71,28 @@ fn windows_under_random_loss_are_those_of_the_response_functions() {
     }
 }
 
+/// quinn#2640: cut twice for one loss, a window of 12.5 MB needs minutes to come back.
 #[test]
 fn a_long_fat_path_does_not_collapse() {
-    for (queue, share) in [("1bdp", 0.92), ("1000p", 0.75)] {
+    for (controller, queue, share, least_left) in [
+        ("cubic", "1bdp", 0.92, 0.69),
+        ("cubic", "1000p", 0.75, 0.69),
+        ("new_reno", "1bdp", 0.92, 0.49),
+        ("new_reno", "1000p", 0.62, 0.49),
+    ] {
         let outcome = Scenario::new(&format!("rate 500mbit delay 100ms queue {queue}"))
             .return_link("delay 100ms")
-            .flow(Flow::of("cubic"))
+            .flow(Flow::of(controller))
             .run_for(SEC * 30);
         let flow = outcome.flow(0);
         let rate = megabits(flow.goodput_between(SEC * 10, SEC * 30));
-        assert!(rate >= 500.0 * share, "queue {queue}: {rate} Mbit/s");
+        assert!(
+            rate >= 500.0 * share,
+            "{controller}, queue {queue}: {rate} Mbit/s"
+        );
         for pair in flow.points.windows(2) {
             let left = pair[1].cwnd.get() as f64 / pair[0].cwnd.get() as f64;
-            assert!(left >= 0.69, "cut to {left} at {}", pair[1].at);
+            assert!(left >= least_left, "cut to {left} at {}", pair[1].at);
         }
     }
 }
@@ -182,6 +210,84 @@ fn a_slow_link_with_a_short_queue_is_not_flooded_by_bursts() {
             "{cc}: {}",
             flow.packets_lost
         );
+    }
+}
+
+/// One flow over a queue that CoDel keeps at 5 ms by marks; Mbit/s after the first ten seconds.
+fn marked(controller: &str) -> (f64, FlowOutcome) {
+    let outcome = Scenario::new("rate 50mbit delay 20ms aqm codel ecn queue 1000p")
+        .return_link("delay 20ms")
+        .flow(Flow::of(controller).ecn())
+        .run_for(SEC * 60);
+    let flow = outcome.flow(0);
+    let rate = megabits(flow.goodput_between(SEC * 10, SEC * 60));
+    (rate, flow.clone())
+}
+
+#[test]
+fn cutting_less_for_marks_fills_a_link_whose_queue_is_kept_short() {
+    for (alike, less, gain) in [
+        ("cubic:beta_ecn=0.7", "cubic", 1.04),
+        ("new_reno:beta_ecn=0.5", "new_reno", 1.15),
+    ] {
+        let ((before, _), (after, flow)) = (marked(alike), marked(less));
+        assert!(after >= before * gain, "{less}: {before} and {after}");
+        assert!(after >= 47.0, "{less}: {after} Mbit/s");
+        assert_eq!(flow.packets_lost, 0);
+        let delay = flow.rtt.quantile(Gain::percent(95));
+        assert!(delay <= MS * 47, "{less}: {delay:?}");
+    }
+}
+
+#[test]
+fn unpaced_senders_gain_by_proportional_rate_reduction() {
+    for (controller, gain) in [("cubic", 1.3), ("new_reno", 1.7)] {
+        let rate = |prr: &str| {
+            let outcome = Scenario::new("rate 500mbit delay 100ms queue 0.2bdp")
+                .return_link("delay 100ms")
+                .flow(Flow::of(&format!("{controller}:pacing=off,prr={prr}")))
+                .run_for(SEC * 30);
+            megabits(outcome.goodput())
+        };
+        let (off, on) = (rate("off"), rate("on"));
+        assert!(on >= off * gain, "{controller}: {off} and {on} Mbit/s");
+    }
+}
+
+#[test]
+fn proportional_rate_reduction_spares_what_a_policer_takes() {
+    for controller in BOTH {
+        let lost = |prr: &str| {
+            let link = "rate 100mbit policer 10mbit burst 60kb delay 20ms queue 1bdp";
+            let outcome = Scenario::new(link)
+                .return_link("delay 20ms")
+                .flow(Flow::of(&format!("{controller}:prr={prr}")).bytes(4_000_000))
+                .run_for(SEC * 10);
+            outcome.flow(0).packets_lost
+        };
+        let (off, on) = (lost("off"), lost("on"));
+        assert!(on * 100 <= off * 90, "{controller}: {off} and {on}");
+    }
+}
+
+/// With pacing it is neither here nor there: a hundredth of the goodput at most.
+#[test]
+fn paced_senders_neither_gain_nor_lose_by_it() {
+    for controller in BOTH {
+        for queue in ["0.1bdp", "0.5bdp", "1bdp"] {
+            let rate = |prr: &str| {
+                let outcome = Scenario::new(&format!("rate 100mbit delay 20ms queue {queue}"))
+                    .return_link("delay 20ms")
+                    .flow(Flow::of(&format!("{controller}:prr={prr}")))
+                    .run_for(SEC * 30);
+                megabits(outcome.goodput())
+            };
+            let ratio = rate("on") / rate("off");
+            assert!(
+                (0.99..1.01).contains(&ratio),
+                "{controller} {queue}: {ratio}"
+            );
+        }
     }
 }
 

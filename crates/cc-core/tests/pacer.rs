@@ -1,4 +1,14 @@
 //! What the pacer promises, for any rate, packet size and schedule of calls.
+//!
+//! | promise | test |
+//! |---|---|
+//! | bytes in any window ≤ rate × window + quantum | `no_window_of_time_holds_more_than_rate_times_window_plus_quantum` |
+//! | 95 % of it and more when backlogged | `a_backlogged_sender_gets_its_rate_though_it_wakes_late` |
+//! | after idle no more than the burst | `after_any_silence_one_burst_leaves_and_then_the_rate` |
+//! | a change of rate or size at once | `a_change_of_rate_or_size_holds_from_its_moment_on` |
+//! | ten years without overflow | `ten_years_of_sending_keep_the_rate_to_the_byte`, and times up to ten years in the others |
+//!
+//! `tests/tests/transport_sim/conformance.rs` holds the transport to the first two.
 
 use cc_core::{Control, Pacer};
 use core::time::Duration;
@@ -7,10 +17,10 @@ use units::{Bandwidth, Bytes, Timestamp};
 
 /// From 64 kbit/s to 10 Gbit/s, evenly on a scale of powers of two.
 fn rate() -> impl Strategy<Value = Bandwidth> {
-    (13_u32..=30, any::<u32>()).prop_map(|(exponent, below)| {
+    (12_u32..=30, any::<u32>()).prop_map(|(exponent, below)| {
         let base = 1_u64 << exponent;
         let rate = base + u64::from(below) % base;
-        Bandwidth::from_bytes_per_sec(rate.min(1_250_000_000))
+        Bandwidth::from_bytes_per_sec(rate.clamp(8_000, 1_250_000_000))
     })
 }
 
@@ -53,16 +63,23 @@ proptest! {
         quantum in quantum(),
         mss in mss(),
         start in 0..=TEN_YEARS,
-        calls in prop::collection::vec((0..50_000_000_u64, 0..=100_u64), 1..150),
+        calls in prop::collection::vec((0..50_000_000_u64, 0..=100_u64, 0..6_u8), 1..150),
     ) {
         let mut now = Timestamp::from_nanos(start);
         let mut pacer = Pacer::new(now, control(rate, quantum), mss);
         let mut sends = Vec::new();
-        for (wait, percent) in calls {
+        for (wait, percent, call) in calls {
             now += Duration::from_nanos(wait);
-            let bytes = pacer.budget(now) * percent / 100;
-            pacer.on_sent(now, bytes);
-            sends.push((now, bytes));
+            match call {
+                0 => now = pacer.next_departure(now),
+                // A decision that changes nothing must not refill the bucket.
+                1 => pacer.set_control(now, control(rate, quantum), mss),
+                _ => {
+                    let bytes = pacer.budget(now) * percent / 100;
+                    pacer.on_sent(now, bytes);
+                    sends.push((now, bytes));
+                }
+            }
         }
         assert_conforms(&sends, rate, quantum.max(mss));
     }
@@ -90,6 +107,27 @@ proptest! {
         let earned = rate * now.since(Timestamp::ZERO);
         prop_assert!(sent + depth >= earned * 95 / 100, "{sent} of {earned}");
         prop_assert!(sent <= earned + depth, "{sent} of {earned}");
+    }
+
+    #[test]
+    fn after_any_silence_one_burst_leaves_and_then_the_rate(
+        rate in rate(),
+        quantum in quantum(),
+        mss in mss(),
+        silence in 0..=TEN_YEARS,
+    ) {
+        let depth = quantum.max(mss);
+        let mut pacer = Pacer::new(Timestamp::ZERO, control(rate, quantum), mss);
+        pacer.on_sent(Timestamp::ZERO, depth);
+        let now = Timestamp::from_nanos(silence);
+        let burst = pacer.budget(now);
+        prop_assert_eq!(burst, (rate * Duration::from_nanos(silence)).min(depth));
+        pacer.on_sent(now, burst);
+        prop_assert_eq!(pacer.budget(now), Bytes::ZERO);
+        let later = Duration::from_millis(3);
+        let earned = pacer.budget(now + later);
+        let due = (rate * later).min(depth);
+        prop_assert!(earned == due || earned == due + Bytes::new(1), "{} of {}", earned, due);
     }
 
     #[test]
@@ -124,6 +162,7 @@ proptest! {
             let budget = pacer.budget(now);
             prop_assert!(budget <= quantum.max(mss));
             prop_assert!(budget <= held + earned);
+            prop_assert!(budget + Bytes::new(2) >= (held + earned).min(quantum.max(mss)));
             pacer.on_sent(now, budget);
         }
     }

@@ -27,14 +27,15 @@ fn the_rise_that_counts_is_an_eighth_within_4_and_16_ms() {
 }
 
 #[test]
-fn rounds_of_fewer_than_eight_samples_say_nothing() {
-    let mut driver = Driver::new("cubic");
-    for rtt in [40, 60, 80, 100, 120] {
-        // Seven ACKs.
-        driver.send(14);
-        driver.finish_round(MS * rtt);
+fn a_round_says_something_from_its_eighth_sample_on() {
+    for (acks, state) in [(7, "SlowStart"), (8, "ConservativeSlowStart")] {
+        let mut driver = Driver::new("cubic");
+        for rtt in [40, 60, 80, 100, 120] {
+            driver.send(acks * 2);
+            driver.finish_round(MS * rtt);
+        }
+        assert_eq!(driver.state(), state);
     }
-    assert_eq!(driver.state(), "SlowStart");
 }
 
 #[test]
