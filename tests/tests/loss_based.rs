@@ -21,6 +21,8 @@
 
 use core::time::Duration;
 use e2e::sim::{Acks, Flow, FlowOutcome, Scenario};
+use e2e::{choose, seed};
+use transport::testing::{Load, Pair, PairConfig, Side};
 use units::{Bandwidth, Bytes, Gain};
 
 const MS: Duration = Duration::from_millis(1);
@@ -288,6 +290,34 @@ fn paced_senders_neither_gain_nor_lose_by_it() {
                 "{controller} {queue}: {ratio}"
             );
         }
+    }
+}
+
+/// Goodput of real QUIC endpoints in Mbit/s, and how many packets they lost. Losses come to the
+/// controller apart from the ACKs that told of them, and its window is the gate of every packet.
+fn real_endpoints(controller: &str) -> (f64, u64) {
+    let link = "rate 100mbit delay 20ms queue 0.5bdp loss 0.05%";
+    let mut config = PairConfig {
+        link: link.parse().expect("a link"),
+        return_link: "delay 20ms".parse().expect("a link"),
+        seed: seed::choose(1, format_args!("{controller} over `{link}`")),
+        ..PairConfig::default()
+    };
+    config.client.congestion(choose(controller));
+    let mut pair = Pair::new(&config).expect("the links have a delay");
+    pair.connect(SEC * 5).expect("the link is up");
+    pair.send(Side::Client, Load::Endless);
+    pair.run_for(SEC * 20);
+    let rate = Bandwidth::from_transfer(pair.received(Side::Server), SEC * 20);
+    (megabits(rate), pair.stats(Side::Client).path.lost_packets)
+}
+
+#[test]
+fn real_endpoints_obey_proportional_rate_reduction_without_standing_still() {
+    for controller in BOTH {
+        let off = real_endpoints(controller);
+        let on = real_endpoints(&format!("{controller}:prr=on"));
+        assert!(on.0 >= off.0 * 0.95, "{controller}: {off:?} and {on:?}");
     }
 }
 

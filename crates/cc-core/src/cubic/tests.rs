@@ -74,6 +74,14 @@ fn without_fast_convergence_the_plateau_is_the_window_before() {
 }
 
 #[test]
+fn after_a_mark_the_lowered_plateau_is_halfway_between_before_and_after() {
+    let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
+    cubic.on_congestion(MSS * 100, Sign::Loss);
+    assert_eq!(cubic.on_congestion(MSS * 80, Sign::Mark), MSS * 68);
+    assert_eq!(cubic.w_max, Some(MSS * 74));
+}
+
+#[test]
 fn on_short_paths_the_window_is_as_fast_as_reno() {
     let rtt = MS * 5;
     let mut driver = reduced_from(40, rtt);

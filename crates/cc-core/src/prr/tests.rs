@@ -93,6 +93,21 @@ fn cubics_target_is_seven_packets_for_ten_acks() {
 }
 
 #[test]
+fn the_share_is_rounded_up_to_a_byte() {
+    let mut prr = Prr::new(MSS * 30, MSS);
+    prr.on_sent(MSS);
+    prr.on_delivered(&Delivered {
+        bytes: Bytes::new(3_001),
+        inflight: MSS * 20,
+        target: MSS * 10,
+        mss: MSS,
+        is_safe: false,
+    });
+    // 3,001 ÷ 3 are 1,001, of which 1,000 have left.
+    assert_eq!(prr.window(MSS * 20), MSS * 20 + Bytes::new(1));
+}
+
+#[test]
 fn what_was_not_sent_is_banked() {
     let mut prr = Prr::new(MSS * 20, MSS);
     let ack = |inflight: u64| Delivered {
