@@ -8,6 +8,8 @@
 //!      └── persistent congestion ◀────── Recovery ─────┘
 //! ```
 //!
+//! With `prr=on` Recovery goes on until the flight, too, is as large as the reduced window.
+//!
 //! An algorithm is an [`Avoidance`]: how far the window falls, and how it grows once it is above
 //! the threshold of slow start.
 

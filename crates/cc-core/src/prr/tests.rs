@@ -45,8 +45,8 @@ impl Sender {
     }
 }
 
-/// RFC 9937 §8 and RFC 6937 §3.1, the first example: the first of 20 packets is lost, the window
-/// becomes 10. Two packets have left by limited transmit with the first two of the ACKs.
+/// The first example of RFC 6937 §3.1: the first of 20 packets is lost, the window becomes 10. Two
+/// packets have left by limited transmit with the first two of the ACKs.
 #[test]
 fn one_of_twenty_lost_brings_a_packet_for_every_second_ack() {
     let mut sender = Sender::new(20, 10);
