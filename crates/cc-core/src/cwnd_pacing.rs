@@ -26,6 +26,15 @@ impl CwndPacing {
         }
     }
 
+    /// Always on, with one factor: what a specification prescribes.
+    pub(crate) fn constant(gain: Gain) -> Self {
+        Self {
+            is_on: true,
+            slow_start_gain: gain,
+            avoidance_gain: gain,
+        }
+    }
+
     pub(crate) fn is_on(&self) -> bool {
         self.is_on
     }

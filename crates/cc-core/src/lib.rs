@@ -57,6 +57,7 @@ mod brutal;
 mod carry;
 mod control;
 mod controller;
+mod copa;
 mod cubic;
 mod cwnd_pacing;
 mod delivery_rate;
@@ -78,6 +79,7 @@ mod recovery;
 mod registry;
 mod round;
 mod rtt;
+mod sliding_min;
 
 pub use control::Control;
 pub use controller::{Controller, PathState, Setup, initial_window};
@@ -98,6 +100,7 @@ const STANDARD: &[ControllerSpec] = &[
     bbr2::SPEC,
     bbr1::SPEC,
     bbrplus::SPEC,
+    copa::SPEC,
     prague::SPEC,
     ledbat_pp::SPEC,
     brutal::SPEC,

@@ -1,0 +1,36 @@
+//! The states, what each one owns, and which may follow which.
+
+use super::competition::Competition;
+
+/// Where a flow is; a variant owns what is known only there.
+#[derive(Debug)]
+pub(super) enum State {
+    /// Doubles the window each round trip until the rate is above the target (§2.1).
+    SlowStart,
+    /// Keeps 1 ÷ δ packets in the queue (§2.2).
+    Default,
+    /// Somebody else fills the queue: δ is what competing makes it (§2.2).
+    Competitive(Competition),
+}
+
+impl State {
+    /// The name for people.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::SlowStart => "SlowStart",
+            Self::Default => "Default",
+            Self::Competitive(_) => "Competitive",
+        }
+    }
+
+    /// Whether `next` may follow: the arrows of the diagram in [`super`].
+    pub(super) fn may_become(&self, next: &Self) -> bool {
+        match next {
+            Self::SlowStart | Self::Competitive(_) => {
+                matches!(self, Self::Default)
+                    || (matches!(self, Self::Competitive(_)) && matches!(next, Self::SlowStart))
+            }
+            Self::Default => !matches!(self, Self::Default),
+        }
+    }
+}
