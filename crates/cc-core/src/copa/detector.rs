@@ -47,9 +47,9 @@ impl Detector {
     }
 
     /// Whether the queue was nearly empty in the newest round trips: `dq` at most a tenth of
-    /// `RTTmax − RTTmin`, or at most `grain`, the time of a few packets. Equal counts, because where
-    /// nothing ever waits all are zero. The round trip that has not ended is looked at beyond the
-    /// full ones.
+    /// `RTTmax − RTTmin`, or at most `grain`, the time of a few packets. Equal counts, because
+    /// where nothing ever waits all are zero. The round trip that has not ended is looked at beyond
+    /// the full ones.
     pub(super) fn saw_empty_queue(&self, rtt_min: Duration, grain: Duration) -> bool {
         let least = self.least.max_of(self.empty_rounds + 1);
         let greatest = self.greatest.max_of(self.max_rounds + 1);

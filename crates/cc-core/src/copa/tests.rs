@@ -216,8 +216,8 @@ fn losing_more_than_a_tenth_of_two_round_trips_cuts_the_window() {
 }
 
 /// δ = 0.05 wants 20 packets in the queue, and a window of 320 has 29 there. A fifth of each round
-/// trip is lost, so that ACKs for four fifths of the window move it by 16 packets, by 8 when half as
-/// many are wanted, and by 11 × 4/5 a round trip later.
+/// trip is lost, so that ACKs for four fifths of the window move it by 16 packets, by 8 when half
+/// as many are wanted, and by 11 × 4/5 a round trip later.
 #[test]
 fn what_is_wanted_in_the_queue_gives_way_to_loss() {
     let mut driver = Driver::new("copa:delta=0.05,loss_reduction=1");
