@@ -1,12 +1,11 @@
-//! Copa over links: what §3 of the paper says of a queue that only it fills, what §2.2 says of
-//! company, and picoquic's bounds for any controller.
+//! Copa over links: what §3 of the paper says of a queue that only it fills, and what §2.2
+//! says of company.
 //!
 //! Payloads are 1,472 bytes and a link carries 1,514 bytes for each; shares are shares of what is
 //! then left of its rate. Queues are counted in such packets, without the one in transmission.
 
 use core::time::Duration;
-use e2e::picoquic::{done_within, payload_rate, picoquic};
-use e2e::sim::{Acks, Flow, FlowOutcome, Outcome, Point, Scenario};
+use e2e::sim::{Flow, FlowOutcome, Outcome, Point, Scenario};
 use transport::testing::{Load, Pair, PairConfig, Side};
 use units::{Bandwidth, Bytes, Gain, Timestamp};
 
@@ -288,76 +287,6 @@ fn a_slow_link_is_not_flooded() {
     let flow = outcome.flow(0);
     assert!(permille(flow, "400kbit", 5, 59) >= 990);
     assert_eq!(flow.packets_lost, 0);
-}
-
-#[test]
-fn picoquic_four_megabytes() {
-    let outcome = picoquic("")
-        .flow(Flow::of("copa").bytes(4_000_000))
-        .run_for(SECOND * 5);
-    done_within(&outcome, MS * 3_500);
-}
-
-/// picoquic's bound for CUBIC and BBR is 3.55 s. A delay that varies by more than what two packets
-/// take is a queue to a controller that knows nothing but delay.
-#[test]
-fn jitter_of_a_quarter_of_the_round_trip_halves_the_rate() {
-    let outcome = picoquic("5ms ordered")
-        .flow(Flow::of("copa").bytes(4_000_000))
-        .run_for(SECOND * 12);
-    done_within(&outcome, MS * 8_000);
-    assert!(outcome.flow(0).completed_at.unwrap() > Timestamp::ZERO + MS * 5_000);
-}
-
-/// picoquic's bound is 81 s: half a second more, most of it the way down from slow start.
-#[test]
-fn picoquic_long_and_slow() {
-    let outcome = Scenario::new(&format!("{} delay 150ms queue 1bdp", payload_rate(1_000)))
-        .return_link("delay 150ms")
-        .flow(Flow::of("copa").bytes(10_000_000))
-        .run_for(SECOND * 100);
-    done_within(&outcome, SECOND * 82);
-}
-
-/// picoquic's bound is 8.5 s. With one ACK for eight packets these leave eight at a time, and the
-/// newest, whose round trip is measured, has waited for some of the others.
-#[test]
-fn one_ack_for_eight_packets_on_a_slow_way_back_costs_a_fifth() {
-    let outcome = picoquic("")
-        .return_link("rate 100kbit delay 10ms queue 20p")
-        .flow(Flow::of("copa").bytes(10_000_000).acks(Acks::every(8)))
-        .run_for(SECOND * 15);
-    done_within(&outcome, MS * 11_000);
-}
-
-#[test]
-fn picoquic_random_early_detection() {
-    let rate = payload_rate(100_000);
-    let scenario = Scenario::new(&format!(
-        "{rate} delay 3.75ms queue 100000b aqm red min 20000b"
-    ));
-    let outcome = scenario
-        .return_link("delay 3.75ms")
-        .flow(Flow::of("copa").bytes(4_000_000))
-        .run_for(SECOND * 2);
-    done_within(&outcome, MS * 500);
-    let lost = outcome.flow(0).packets_lost;
-    assert!(lost <= 170, "{lost}");
-}
-
-/// picoquic's bound for losses is 10, for CUBIC 64: the overshoot of slow start is lost.
-#[test]
-fn picoquic_application_limited_then_bulk() {
-    let flow = Flow::of("copa")
-        .bursts(5_000, 511, Duration::from_micros(800))
-        .bytes(1_000_000);
-    let outcome = picoquic("").flow(flow).run_for(SECOND * 10);
-    let flow = outcome.flow(0);
-    assert!(flow.completed_at.is_some());
-    assert!(flow.rtt.max() <= MS * 62, "{:?}", flow.rtt.max());
-    let window = largest_window(flow);
-    assert!(window <= Bytes::new(100_000), "{window}");
-    assert!(flow.packets_lost <= 25, "{}", flow.packets_lost);
 }
 
 /// Packets of a batch share a stamp there, and round trips are quinn-proto's.
