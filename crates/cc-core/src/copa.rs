@@ -184,8 +184,7 @@ impl Copa {
 
     /// Once per window: what its end has to say of velocity, δ and loss.
     fn on_round(&mut self, at: &mut Moment<'_>) {
-        let most = self.cwnd.get() / self.share().get().max(1);
-        self.velocity.on_round(self.cwnd, most);
+        self.velocity.on_round(self.cwnd);
         if let State::Competitive(competition) = &mut self.state
             && at.path.is_cwnd_limited
         {
@@ -245,8 +244,8 @@ impl Copa {
         }
     }
 
-    /// What `acked` bytes of a window have of the v ÷ δ packets by which a window moves. In a
-    /// window of less than 1 ÷ δ packets it is all of them: no faster than slow start.
+    /// What `acked` bytes of a window have of the v ÷ δ packets by which a window moves: all of
+    /// them where v ÷ δ is more than the window, so that it never moves faster than slow start.
     fn step(&mut self, share: Bytes, acked: Bytes) -> Bytes {
         let change = u128::from(share.get()) * u128::from(self.velocity.get());
         let change = change.saturating_mul(u128::from(acked.get()));
@@ -302,14 +301,14 @@ impl Controller for Copa {
     }
 
     /// The least window, and slow start with the round-trip times of what may be another path
-    /// (RFC 9002 §7.6.2 and §5.2). The paper has nothing on it.
+    /// (RFC 9002 §7.6.2 and §5.2). The paper has nothing on it. The detector needs no word: the
+    /// next sample is the new RTTmin, and with it an empty queue.
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
         if !matches!(self.state, State::SlowStart) {
             self.transition_to(&mut Moment { path, observer }, State::SlowStart);
         }
         self.cwnd = self.min_cwnd();
         self.delay.forget();
-        self.detector.forget();
         self.capacity = Capacity::new();
         self.loss_rate = LossRate::default();
         self.wanted = self.tuning.inverse_delta;

@@ -115,6 +115,11 @@ mod tests {
     }
 
     #[test]
+    fn an_equal_value_is_a_newer_one() {
+        assert_eq!(answers(&[(0, 30), (5, 30), (163, 50)]), [30, 30, 30]);
+    }
+
+    #[test]
     fn of_values_within_a_grain_the_lesser_is_kept() {
         let values = [(0, 30), (20, 41), (29, 45), (161, 50), (181, 55)];
         assert_eq!(answers(&values), [30, 30, 30, 41, 50]);

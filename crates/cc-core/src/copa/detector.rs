@@ -41,11 +41,6 @@ impl Detector {
         self.greatest.insert(rtt);
     }
 
-    /// The path may be another one.
-    pub(super) fn forget(&mut self) {
-        *self = Self::new(self.empty_rounds, self.max_rounds, self.threshold);
-    }
-
     /// Whether the queue was nearly empty in the newest round trips: `dq` at most a tenth of
     /// `RTTmax − RTTmin`, or at most `grain`, the time of a few packets. Equal counts, because
     /// where nothing ever waits all are zero. The round trip that has not ended is looked at beyond
@@ -121,8 +116,5 @@ mod tests {
         detector.on_rtt(7, ms(100));
         detector.on_rtt(8, ms(200));
         assert!(detector.saw_empty_queue(ms(100), ms(0)));
-        detector.forget();
-        detector.on_rtt(8, ms(200));
-        assert!(!detector.saw_empty_queue(ms(100), ms(0)));
     }
 }

@@ -107,6 +107,56 @@ fn the_fourth_round_trip_in_one_direction_doubles_the_velocity() {
     assert_eq!(steps, [2, 2, 2, 4, 8]);
 }
 
+/// Steps of a window beyond the 107 packets which the path carried in 100 ms before, when it comes
+/// back from less.
+fn steps_beyond_a_full_path(controller: &str) -> alloc::vec::Vec<u64> {
+    let mut driver = Driver::new(controller);
+    while driver.packets() < 160 {
+        driver.round(BASE);
+    }
+    for _ in 0..9 {
+        driver.round(MS * 150);
+    }
+    assert!(driver.packets() < 100);
+    let mut steps = alloc::vec::Vec::new();
+    for _ in 0..20 {
+        let before = driver.packets();
+        driver.round(BASE);
+        if (107..200).contains(&before) {
+            steps.push(driver.packets() - before);
+        }
+    }
+    steps
+}
+
+#[test]
+fn speed_ends_at_the_window_that_filled_the_path_before() {
+    let with = steps_beyond_a_full_path("copa:mode_switching=off");
+    let without = steps_beyond_a_full_path("copa:mode_switching=off,velocity_stop=off");
+    assert_eq!(with, [2, 2, 2, 4, 8, 15, 29, 55]);
+    assert_eq!(without, [169]);
+}
+
+#[test]
+fn no_window_moves_faster_than_slow_start() {
+    let mut driver = Driver::new("copa:delta=0.001,loss_reduction=1");
+    for packets in [10, 20] {
+        assert_eq!(driver.packets(), packets);
+        driver.round(BASE);
+    }
+    // Out of slow start for too much loss; a thousand packets are wanted.
+    for _ in 0..3 {
+        driver.fill();
+        driver.now += BASE;
+        driver.lose(driver.packets() as usize / 2);
+        driver.finish_round(Duration::ZERO);
+    }
+    assert_eq!(driver.state(), "Default");
+    let before = driver.packets();
+    driver.round(BASE);
+    assert_eq!(driver.packets(), 2 * before);
+}
+
 #[test]
 fn packets_leave_at_twice_the_window_per_standing_round_trip() {
     let mut driver = driver();

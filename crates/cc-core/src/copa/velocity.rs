@@ -40,9 +40,8 @@ impl Velocity {
         self.factor
     }
 
-    /// A round trip ends at window `cwnd`. `most` is the greatest `v` with which the window no
-    /// more than doubles in a round trip.
-    pub(super) fn on_round(&mut self, cwnd: Bytes, most: u64) {
+    /// A round trip ends at window `cwnd`.
+    pub(super) fn on_round(&mut self, cwnd: Bytes) {
         let direction = match cwnd.cmp(&self.cwnd) {
             core::cmp::Ordering::Greater => Some(Direction::Up),
             core::cmp::Ordering::Less => Some(Direction::Down),
@@ -57,7 +56,6 @@ impl Velocity {
                 self.factor = self.factor.saturating_mul(2);
             }
         }
-        self.factor = self.factor.min(most).max(1);
         self.direction = direction;
         self.cwnd = cwnd;
     }
@@ -86,7 +84,7 @@ mod tests {
     fn velocities(windows: &[u64]) -> alloc::vec::Vec<u64> {
         let mut velocity = Velocity::new(3, Bytes::new(windows[0]));
         let after = |window: &u64| {
-            velocity.on_round(Bytes::new(*window), 1_000);
+            velocity.on_round(Bytes::new(*window));
             velocity.get()
         };
         windows[1..].iter().map(after).collect()
@@ -115,19 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn it_is_at_most_what_doubles_the_window_and_at_least_one() {
-        let mut velocity = Velocity::new(0, Bytes::new(1));
-        for (cwnd, most, expected) in [(2, 9, 1), (3, 9, 2), (4, 3, 3), (5, 0, 1), (6, 9, 2)] {
-            velocity.on_round(Bytes::new(cwnd), most);
-            assert_eq!(velocity.get(), expected);
-        }
-    }
-
-    #[test]
     fn a_turn_takes_the_speed_away_but_not_a_steady_state() {
         let mut velocity = Velocity::new(0, Bytes::new(10));
-        velocity.on_round(Bytes::new(11), 100);
-        velocity.on_round(Bytes::new(12), 100);
+        velocity.on_round(Bytes::new(11));
+        velocity.on_round(Bytes::new(12));
         velocity.turn(Direction::Up, Bytes::new(12));
         assert_eq!(velocity.get(), 2);
         velocity.turn(Direction::Down, Bytes::new(13));
@@ -135,8 +124,8 @@ mod tests {
         // Where there is no speed, round trips in one direction go on being counted.
         velocity.stop(Bytes::new(900));
         // Counted from the turn: 12 is below 13.
-        velocity.on_round(Bytes::new(12), 100);
-        velocity.on_round(Bytes::new(11), 100);
+        velocity.on_round(Bytes::new(12));
+        velocity.on_round(Bytes::new(11));
         assert_eq!(velocity.get(), 2);
     }
 }
