@@ -26,11 +26,16 @@ pub(super) enum Source {
 #[derive(Debug)]
 pub(super) struct Poller {
     set: Set,
+    /// Waits so far that found something.
+    turn: usize,
 }
 
 impl Poller {
     pub(super) fn new() -> io::Result<Self> {
-        Ok(Self { set: Set::new()? })
+        Ok(Self {
+            set: Set::new()?,
+            turn: 0,
+        })
     }
 
     /// Waits for this one too, until it is closed and, where it does not go by itself,
@@ -45,7 +50,8 @@ impl Poller {
     }
 
     /// Sleeps until something is readable or `wait` is over, and lists in `ready` what is
-    /// readable: at most [`MAX_READY`], the others the next time.
+    /// readable: at most [`MAX_READY`], the others the next time. Another one stands first each
+    /// time, so that one that is always readable does not keep whoever reads from the others.
     ///
     /// # Errors
     /// When the kernel refuses to wait.
@@ -56,9 +62,15 @@ impl Poller {
     ) -> io::Result<()> {
         ready.clear();
         match self.set.wait(wait, ready) {
-            Ok(()) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
+            Ok(()) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
         }
+        if !ready.is_empty() {
+            self.turn = self.turn.wrapping_add(1);
+            let first = self.turn % ready.len();
+            ready.rotate_left(first);
+        }
+        Ok(())
     }
 }
 
@@ -205,6 +217,27 @@ mod tests {
         sockets[2].recv(&mut [0]).unwrap();
         poller.wait(Some(Duration::ZERO), &mut ready).unwrap();
         assert_eq!(ready, []);
+    }
+
+    #[test]
+    fn each_of_those_that_stay_readable_is_first_in_its_turn() {
+        let sockets = [(); 3].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+        let mut poller = Poller::new().unwrap();
+        let sources = [Source::Listener, Source::Client(0), Source::Client(1)];
+        for (source, socket) in sources.into_iter().zip(&sockets) {
+            poller.add(source, socket).unwrap();
+            let to = socket.local_addr().unwrap();
+            sockets[0].send_to(b"!", to).unwrap();
+        }
+        let mut ready = Vec::new();
+        let first = [(); 3].map(|()| {
+            poller.wait(None, &mut ready).unwrap();
+            ready[0]
+        });
+        assert!(
+            sources.iter().all(|source| first.contains(source)),
+            "{first:?}"
+        );
     }
 
     #[test]
