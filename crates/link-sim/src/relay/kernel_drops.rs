@@ -1,5 +1,6 @@
 //! What the kernel dropped at a UDP socket, from the table it shows in /proc/net.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 /// Datagrams dropped at the sockets bound to these addresses; `None` where there is no such table.
@@ -8,7 +9,9 @@ pub(super) fn kernel_drops(addresses: &[SocketAddr]) -> Option<u64> {
         let of_family = addresses
             .iter()
             .filter(move |address| address.is_ipv6() == v6);
-        of_family.map(|address| address.port()).collect::<Vec<_>>()
+        of_family
+            .map(|address| address.port())
+            .collect::<BTreeSet<_>>()
     };
     let mut total = 0;
     for (table, ports) in [
@@ -23,7 +26,7 @@ pub(super) fn kernel_drops(addresses: &[SocketAddr]) -> Option<u64> {
 }
 
 /// Each line is `sl local:port remote:port … drops`, the addresses in hexadecimal.
-fn drops_in(table: &str, ports: &[u16]) -> u64 {
+fn drops_in(table: &str, ports: &BTreeSet<u16>) -> u64 {
     let drops_of = |line: &str| {
         let (_, port) = line.split_whitespace().nth(1)?.rsplit_once(':')?;
         let port = u16::from_str_radix(port, 16).ok()?;
@@ -42,8 +45,9 @@ mod tests {
         let table = "  sl  local_address rem_address st queues timer retransmits uid drops\n\
             21: 0100007F:1151 00000000:0000 07 00000000:00000000 00:00000000 0 0 17\n\
             22: 0100007F:1152 00000000:0000 07 00000000:00000000 00:00000000 0 0 5\n";
-        assert_eq!(drops_in(table, &[0x1151]), 17);
-        assert_eq!(drops_in(table, &[0x1151, 0x1152]), 22);
-        assert_eq!(drops_in(table, &[1]), 0);
+        let drops = |ports: &[u16]| drops_in(table, &ports.iter().copied().collect());
+        assert_eq!(drops(&[0x1151]), 17);
+        assert_eq!(drops(&[0x1151, 0x1152]), 22);
+        assert_eq!(drops(&[1]), 0);
     }
 }
