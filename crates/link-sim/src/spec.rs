@@ -75,7 +75,9 @@ impl LinkSpec {
         let clauses = clauses.read_over(&mut words)?;
         clauses.check(&words)?;
         let changes = Changes::read(&clauses, &mut words)?;
-        Ok(Self { clauses, changes })
+        let spec = Self { clauses, changes };
+        words::check_length(&spec.to_string())?;
+        Ok(spec)
     }
 
     /// An empty link of this description.

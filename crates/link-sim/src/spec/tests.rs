@@ -229,6 +229,11 @@ fn columns_count_characters() {
 #[test]
 fn an_endless_description_is_refused() {
     assert!(error(&"loss ".repeat(1_000)).problem().contains("4096"));
+    // What is accepted can be read again: `.05%` is written as `0.05%`.
+    let changes = |count| "at 1s loss .05% ".repeat(count);
+    assert!(error(&changes(250)).problem().contains("4096"));
+    let most = spec(&changes(240));
+    assert_eq!(spec(&most.to_string()), most);
 }
 
 #[test]

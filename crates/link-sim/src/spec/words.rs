@@ -25,10 +25,7 @@ impl<'a> Words<'a> {
         text: &'a str,
         read: &'a dyn Fn(&str) -> io::Result<String>,
     ) -> Result<Self, SpecError> {
-        if text.len() > MAX_TEXT {
-            let problem = format!("a link is described in at most {MAX_TEXT} bytes");
-            return Err(SpecError::new("", 0, "", problem));
-        }
+        check_length(text)?;
         Ok(Self {
             text,
             at: 0,
@@ -149,6 +146,15 @@ impl<'a> Words<'a> {
         }
         self.error(word, problem)
     }
+}
+
+/// Refuses a description that is too long, as it was given or as it is written back.
+pub(super) fn check_length(text: &str) -> Result<(), SpecError> {
+    if text.len() <= MAX_TEXT {
+        return Ok(());
+    }
+    let problem = format!("a link is described in at most {MAX_TEXT} bytes, in canonical form too");
+    Err(SpecError::new("", 0, "", problem))
 }
 
 /// The name of the clause that a word begins, tc's aliases resolved.
