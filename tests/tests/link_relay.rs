@@ -137,6 +137,24 @@ fn files_are_read_again_when_the_relay_is_hung_up() {
 }
 
 #[test]
+fn a_pipe_where_a_file_is_wanted_is_refused_and_holds_nothing_up() {
+    let pipe = scratch_file("pipe");
+    let file = scratch_file("link-or-pipe.txt");
+    let [pipe, file] = [&pipe, &file].map(|path| path.to_str().unwrap());
+    let made = std::process::Command::new("mkfifo").arg(pipe).status();
+    assert!(made.unwrap().success());
+    std::fs::write(file, "delay 1ms").unwrap();
+    let mut across = Across::start(&["--link-file", file]);
+    across.relay.type_line(&format!("trace {pipe}"));
+    across.relay.note_with("it is not a file");
+    std::fs::rename(pipe, file).unwrap();
+    across.relay.hang_up();
+    across.relay.note_with("link-or-pipe.txt: it is not a file");
+    across.cross(b"as before");
+    across.end();
+}
+
+#[test]
 fn without_a_file_to_read_a_hang_up_ends_it_as_it_ends_any_program() {
     let across = Across::start(&[]);
     across.relay.hang_up();

@@ -3,7 +3,7 @@ use super::values::{RATE, RateText, SIZE, rate, size};
 use super::words::Words;
 use core::fmt;
 use core::time::Duration;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::sync::Arc;
 use units::{Bandwidth, Bytes, Timestamp};
@@ -241,8 +241,8 @@ impl Trace {
 
 /// Reads a trace, which has to be an ordinary file of a sensible size.
 pub(super) fn read_trace_file(name: &str) -> io::Result<String> {
-    let file = File::open(name)?;
-    let metadata = file.metadata()?;
+    // Asked before it is opened: a pipe would wait for somebody who writes.
+    let metadata = fs::metadata(name)?;
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
@@ -252,7 +252,9 @@ pub(super) fn read_trace_file(name: &str) -> io::Result<String> {
         )));
     }
     let mut text = String::new();
-    file.take(MAX_TRACE).read_to_string(&mut text)?;
+    File::open(name)?
+        .take(MAX_TRACE)
+        .read_to_string(&mut text)?;
     Ok(text)
 }
 

@@ -4,7 +4,7 @@ use link_sim::relay::Direction;
 use link_sim::{LinkSpec, SpecError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use tokio::sync::mpsc::{self, Receiver, Sender};
@@ -31,8 +31,14 @@ pub(super) fn parse_line(line: &str) -> Option<Result<Change, SpecError>> {
 /// Reads a link from a file, which may have several lines.
 ///
 /// # Errors
-/// When it cannot be read or is no link.
+/// When it is no ordinary file, cannot be read or is no link.
 pub(super) fn read_file(path: &Path) -> Result<LinkSpec, String> {
+    // Asked before it is opened: a pipe would wait for somebody who writes, and has no second
+    // reading.
+    let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err("it is not a file".to_owned());
+    }
     let mut text = String::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
     // One byte more than is allowed shows that there is more.
