@@ -274,6 +274,20 @@ fn contradictions_and_nonsense_are_refused() {
 }
 
 #[test]
+fn a_server_that_is_none_is_refused() {
+    for (listen, to, reason) in [
+        ("127.0.0.1:0", "127.0.0.1:0", "a port above 0"),
+        ("127.0.0.1:4434", "127.0.0.1:4434", "to itself"),
+        ("0.0.0.0:4434", "127.0.0.1:4434", "to itself"),
+        ("[::]:4434", "[::1]:4434", "to itself"),
+    ] {
+        let ended = run("link-relay", ["--listen", listen, "--to", to]);
+        assert_eq!(ended.code, Some(2), "{listen} {to}: {ended:?}");
+        assert!(ended.stderr.contains(reason), "{listen} {to}: {ended:?}");
+    }
+}
+
+#[test]
 fn what_a_link_can_be_is_listed_in_80_columns() {
     for (option, contained) in [
         ("--list-presets", ["lte-down ", "WebPageTest"]),

@@ -90,9 +90,12 @@ impl Arguments {
     /// What is wrong with an address or a link.
     pub(super) fn config(&self) -> Result<RelayConfig, Failure> {
         let (link, return_link) = self.links()?;
+        let listen = resolve("--listen", self.listen.as_deref())?;
+        let to = resolve("--to", self.to.as_deref())?;
+        check_server(listen, to)?;
         Ok(RelayConfig {
-            listen: resolve("--listen", self.listen.as_deref())?,
-            to: resolve("--to", self.to.as_deref())?,
+            listen,
+            to,
             link,
             return_link,
             seed: self.seed.unwrap_or_else(figures::arbitrary_seed),
@@ -136,6 +139,19 @@ fn resolve(option: &str, address: Option<&str>) -> Result<SocketAddr, Failure> {
     found
         .next()
         .ok_or_else(|| Failure::run(format!("{option} `{address}`: this host has no address")))
+}
+
+/// Refuses a server that nothing reaches, and the relay itself: each datagram would come back as
+/// that of another client, until there are no more clients to be had.
+fn check_server(listen: SocketAddr, to: SocketAddr) -> Result<(), Failure> {
+    let is_here = to.ip().is_loopback() || to.ip().is_unspecified();
+    let is_itself = to == listen || (listen.ip().is_unspecified() && is_here);
+    let problem = match to.port() {
+        0 => "a server has a port above 0",
+        port if port == listen.port() && is_itself => "the relay would send to itself",
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(format!("--to `{to}`: {problem}")))
 }
 
 /// A link that `option` gives.
