@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use tokio::sync::oneshot;
 
-/// A program that runs at one end of the link. It does not outlive this one.
+/// A program that runs at one end of the link. It does not outlive this one; what it starts may.
 #[derive(Debug)]
 pub(super) struct Process {
     id: Pid,
