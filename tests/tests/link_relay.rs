@@ -192,7 +192,7 @@ fn a_capture_that_breaks_off_is_said_at_once_and_costs_the_exit_code_only() {
         let mut file = std::fs::File::open(pipe).unwrap();
         std::io::Read::read_exact(&mut file, &mut [0; 24]).unwrap();
     });
-    let mut across = Across::start(&["--pcap", prefix]);
+    let mut across = Across::start(&["--pcap", prefix, "-i", "3600"]);
     reader.join().unwrap();
     across.cross(b"first");
     across.relay.note_with("the capture has ended");
@@ -304,6 +304,17 @@ fn what_a_link_can_be_is_listed_in_80_columns() {
     }
     let printed = run("link-relay", ["--print-tc", "dsl-down"]);
     assert!(printed.stdout.contains("rate 5.66mbit"), "{printed:?}");
+}
+
+#[test]
+fn help_fits_into_80_columns() {
+    for arguments in [&["--help"][..], &["-h"], &["tun", "--help"]] {
+        let help = run("link-relay", arguments);
+        assert_eq!(help.code, Some(0), "{help:?}");
+        for line in help.stdout.lines() {
+            assert!(line.len() <= 80, "{arguments:?}: {line}");
+        }
+    }
 }
 
 #[test]

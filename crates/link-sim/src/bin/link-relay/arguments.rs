@@ -35,7 +35,7 @@ pub(super) struct Arguments {
     /// The same for the link back
     #[arg(long, value_name = "FILE", conflicts_with = "return_link")]
     return_link_file: Option<PathBuf>,
-    /// Makes losses and delays repeatable [default: from the clock]
+    /// Makes losses and delays repeatable [default: a random one, printed]
     #[arg(long)]
     seed: Option<u64>,
     /// Clients at a time; each takes a file descriptor and up to 8 MiB of the kernel's memory

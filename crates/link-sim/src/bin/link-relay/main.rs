@@ -15,6 +15,7 @@ use core::fmt::Display;
 use core::time::Duration;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 /// Relays UDP between clients and a server over an emulated link.
 ///
@@ -27,7 +28,7 @@ use std::process::ExitCode;
 /// While it runs, a line on standard input makes a link another one: `LINK` the link to the
 /// server, `return LINK` the one back. What is on a link stays there.
 #[derive(Debug, Parser)]
-#[command(name = "link-relay", version)]
+#[command(name = "link-relay", version, max_term_width = HELP_WIDTH)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct CommandLine {
     #[command(flatten)]
@@ -87,5 +88,22 @@ impl Failure {
     }
 }
 
+/// Every `period` after `begin`.
+fn ticks(begin: Instant, period: Duration) -> Interval {
+    let mut ticks = tokio::time::interval_at(begin + period, period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+/// Never where there is nothing to wait for.
+async fn next_of<F: Future>(future: Option<F>) -> F::Output {
+    match future {
+        Some(future) => future.await,
+        None => core::future::pending().await,
+    }
+}
+
+/// Columns of a terminal that nobody has made wider.
+const HELP_WIDTH: usize = 80;
 /// How often to see whether everything is well, when nothing is printed.
 const WATCH: Duration = Duration::from_secs(1);

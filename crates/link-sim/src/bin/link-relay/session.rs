@@ -3,16 +3,16 @@
 use crate::arguments::Arguments;
 use crate::changes::{LinkFiles, lines_of_stdin, parse_line, read_file};
 use crate::figures::{self, Figures};
-use crate::{Failure, WATCH, complain};
+use crate::{Failure, WATCH, complain, next_of, ticks};
 use core::time::Duration;
 use link_sim::LinkSpec;
-use link_sim::relay::{CaptureStats, Direction, Relay, RelayConfig, RelayHandle, RelayStats};
+use link_sim::relay::{CaptureStats, Direction, Relay, RelayConfig, RelayHandle};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{self, Write as _};
 use std::time::Instant;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::Receiver;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Interval, MissedTickBehavior};
 
 /// Runs a relay until a signal ends it.
 ///
@@ -113,13 +113,17 @@ impl Session {
     /// Does what comes until a signal ends the program, then prints the totals.
     async fn run(mut self, mut signals: Signals) -> Result<(), Failure> {
         let mut lines = Some(lines_of_stdin().map_err(Failure::run)?);
-        let mut ticks = tokio::time::interval(self.interval.unwrap_or(WATCH));
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let begin = ticks.tick().await;
+        let mut watch = tokio::time::interval(WATCH);
+        watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let begin = watch.tick().await;
+        let mut rows = self.interval.map(|interval| ticks(begin, interval));
         let mut figures = Figures::begin(begin.into_std());
         while self.relay.is_running() {
             tokio::select! {
-                at = ticks.tick() => self.tick(&mut figures, at.into_std())?,
+                _ = watch.tick() => self.watch_capture(),
+                at = next_of(rows.as_mut().map(Interval::tick)) => {
+                    self.print_interval(&mut figures, at.into_std())?;
+                }
                 line = next_of(lines.as_mut().map(Receiver::recv)) => match line {
                     Some(line) => self.obey(line)?,
                     None => lines = None,
@@ -132,24 +136,20 @@ impl Session {
         self.end(begin.elapsed())
     }
 
-    fn tick(&mut self, figures: &mut Figures, at: Instant) -> Result<(), Failure> {
+    fn print_interval(&self, figures: &mut Figures, at: Instant) -> Result<(), Failure> {
         let stats = self.relay.stats();
-        self.watch_capture(&stats);
-        if self.interval.is_some() {
-            let (mut out, path) = (io::stdout().lock(), (&stats).into());
-            figures
-                .print_interval(&mut out, at, path)
-                .map_err(Failure::run)?;
-        }
-        Ok(())
+        figures
+            .print_interval(&mut io::stdout().lock(), at, (&stats).into())
+            .map_err(Failure::run)
     }
 
     /// Says once, as soon as it is known, that nothing is captured any more.
-    fn watch_capture(&mut self, stats: &RelayStats) {
-        let capture = stats.capture.as_ref();
-        if let Some(error) = capture.and_then(|capture| capture.error.as_ref())
-            && !self.has_failed_capture
-        {
+    fn watch_capture(&mut self) {
+        if self.has_failed_capture {
+            return;
+        }
+        let capture = self.relay.stats().capture;
+        if let Some(error) = capture.and_then(|capture| capture.error) {
             complain(format_args!(
                 "the capture has ended, the relay has not: {error}"
             ));
@@ -235,14 +235,6 @@ fn print_capture(out: &mut impl io::Write, capture: &CaptureStats) -> Result<(),
             "the capture is not complete: {error}"
         ))),
         None => Ok(()),
-    }
-}
-
-/// Never where there is nothing to wait for.
-async fn next_of<F: Future>(future: Option<F>) -> F::Output {
-    match future {
-        Some(future) => future.await,
-        None => core::future::pending().await,
     }
 }
 

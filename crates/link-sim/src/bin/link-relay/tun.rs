@@ -6,7 +6,7 @@ mod netlink;
 mod process;
 
 use crate::figures::{self, Figures, Path};
-use crate::{Failure, WATCH, parse_interval, parse_link};
+use crate::{Failure, WATCH, next_of, parse_interval, parse_link, ticks};
 use core::time::Duration;
 use link_sim::tun::{TunConfig, TunRelay, TunStats};
 use namespace::{End, Namespace, become_privileged};
@@ -19,7 +19,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Interval, MissedTickBehavior};
 
 /// Runs a program whose network is the link, whatever it speaks: kernel TCP, iperf3, ping.
 ///
@@ -34,9 +34,14 @@ pub(super) struct Arguments {
     #[arg(long)]
     link: Option<String>,
     /// Link from the server to the client; without it the client is reached at once
-    #[arg(long, value_name = "LINK", default_value = "")]
+    #[arg(
+        long,
+        value_name = "LINK",
+        default_value = "",
+        hide_default_value = true
+    )]
     return_link: String,
-    /// Makes losses and delays repeatable [default: from the clock]
+    /// Makes losses and delays repeatable [default: a random one, printed]
     #[arg(long)]
     seed: Option<u64>,
     /// Print figures every so many seconds
@@ -169,14 +174,17 @@ impl TunPath {
             Ok(client) => client,
             Err(error) => return Err(cannot_start(&name, &error)),
         };
-        let mut ticks = tokio::time::interval(interval.unwrap_or(WATCH));
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut figures = Figures::begin(ticks.tick().await.into_std());
+        let mut watch = tokio::time::interval(WATCH);
+        watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let begin = watch.tick().await;
+        let mut rows = interval.map(|interval| ticks(begin, interval));
+        let mut figures = Figures::begin(begin.into_std());
         loop {
             tokio::select! {
                 code = client.end() => return code.map_err(Failure::run),
                 signal = signals.next() => client.signal(signal),
-                at = ticks.tick() => if interval.is_some() {
+                _ = watch.tick() => {}
+                at = next_of(rows.as_mut().map(Interval::tick)) => {
                     let path = path_of(&self.relay.stats(), self.dropped());
                     let mut out = io::stderr().lock();
                     figures.print_interval(&mut out, at.into_std(), path).map_err(Failure::run)?;
