@@ -18,7 +18,7 @@ ab *ARGS:
 bench *ARGS:
     cargo bench {{ARGS}}
 
-# Every test with the random numbers of this seed, as a failing simulation prints it.
+# Every test with other random numbers: seeds begin at this one instead of 1. A failing simulation prints it.
 sim-seed SEED *ARGS:
     PACELINE_SEED={{SEED}} cargo test --workspace {{ARGS}}
 

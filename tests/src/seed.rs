@@ -1,39 +1,55 @@
 //! Seeds of simulations: where they come from, and how a failing test tells them.
 //!
-//! The environment variable `PACELINE_SEED` overrides every seed (`just sim-seed N`). When a test
-//! panics, the runs that its thread has begun are printed with theirs, the newest last.
+//! Each run has a seed of its own, most of them 1. The environment variable `PACELINE_SEED`
+//! (`just sim-seed N`) has all of them begin at N instead of 1, so that a figure which a test takes
+//! from several seeds is still one of several. When a test panics, the runs that its thread has
+//! begun are printed with theirs, the newest last.
 
 use core::cell::RefCell;
 use core::fmt::Display;
 use std::collections::VecDeque;
 use std::sync::Once;
 
-/// The seed for a run of `what`: `default`, or what the environment says.
+/// The seed for a run of `what`: `default`, or as far from what the environment says as that is
+/// from 1.
 ///
 /// # Panics
 /// When `PACELINE_SEED` is not a whole number.
 pub fn choose(default: u64, what: impl Display) -> u64 {
-    let seed = from_environment().unwrap_or(default);
+    let first = first();
+    let seed = first.wrapping_add(default).wrapping_sub(FIRST);
     static TOLD: Once = Once::new();
     TOLD.call_once(tell_of_panics);
     RUNS.with_borrow_mut(|runs| {
         if runs.len() == MOST_RUNS {
             runs.pop_front();
         }
-        runs.push_back(format!("{VARIABLE}={seed} repeats this run of {what}"));
+        runs.push_back(format!(
+            "{VARIABLE}={first} repeats this run, of seed {seed}: {what}"
+        ));
     });
     seed
 }
 
-/// Whether the environment makes every seed the same.
-pub fn is_overridden() -> bool {
-    std::env::var_os(VARIABLE).is_some()
+/// The median of what `run` gives with each of the seeds 1 to `count`, an odd number.
+pub fn median<T: Ord>(count: u64, run: impl FnMut(u64) -> T) -> T {
+    let mut results: Vec<T> = (1..=count).map(run).collect();
+    results.sort_unstable();
+    results.swap_remove(results.len() / 2)
 }
 
-fn from_environment() -> Option<u64> {
-    let text = std::env::var(VARIABLE).ok()?;
+/// Whether the environment makes seeds others than those that the tests have of themselves.
+pub fn is_overridden() -> bool {
+    first() != FIRST
+}
+
+fn first() -> u64 {
+    let Some(text) = std::env::var_os(VARIABLE) else {
+        return FIRST;
+    };
+    let text = text.to_string_lossy();
     let seed = text.parse();
-    Some(seed.unwrap_or_else(|_| panic!("{VARIABLE} is a whole number, `{text}` is none")))
+    seed.unwrap_or_else(|_| panic!("{VARIABLE} is a whole number, `{text}` is none"))
 }
 
 fn tell_of_panics() {
@@ -63,6 +79,8 @@ thread_local! {
 }
 
 const VARIABLE: &str = "PACELINE_SEED";
+/// What [`VARIABLE`] is when nobody sets it.
+const FIRST: u64 = 1;
 /// What a person reads; a test that runs more than these compares them.
 const MOST_RUNS: usize = 24;
 
@@ -75,11 +93,20 @@ mod tests {
     }
 
     #[test]
+    fn a_median_has_as_many_above_as_below() {
+        let results = [3, 9, 1, 4, 8];
+        assert_eq!(median(5, |seed| results[seed as usize - 1]), 4);
+        assert_eq!(median(1, |seed| seed), 1);
+    }
+
+    #[test]
     fn a_run_is_told_with_its_seed_and_the_newest_are_kept() {
-        for default in 0..100 {
+        for default in 1..=100 {
             let seed = choose(default, format_args!("run {default}"));
             assert!(seed == default || is_overridden());
-            let expected = format!("PACELINE_SEED={seed} repeats this run of run {default}");
+            let first = seed - default + 1;
+            let expected =
+                format!("PACELINE_SEED={first} repeats this run, of seed {seed}: run {default}");
             assert_eq!(told().last(), Some(&expected));
         }
         assert_eq!(told().len(), MOST_RUNS);

@@ -182,8 +182,7 @@ fn the_same_seed_gives_the_same_run_and_another_one_another() {
     let (a, b, c) = (run(1), run(1), run(2));
     assert_eq!(a.flow(0).points, b.flow(0).points);
     assert_eq!(a.links, b.links);
-    // An overriding seed makes all three the same.
-    assert!(a.seed() == c.seed() || a.flow(0).points != c.flow(0).points);
+    assert_ne!(a.flow(0).points, c.flow(0).points);
 }
 
 #[test]

@@ -106,7 +106,7 @@ impl Scenario {
         self
     }
 
-    /// Seed of all that is random; `PACELINE_SEED` in the environment overrides it.
+    /// Seed of all that is random; `PACELINE_SEED` in the environment shifts it: [`crate::seed`].
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;

@@ -140,7 +140,7 @@ fn another_seed_gives_another_run() {
         let outcome = small().seed(seed).run_for(Duration::from_secs(1));
         *Digest::new().add_outcome(&outcome)
     };
-    assert_eq!(run(7) == run(8), seed::is_overridden());
+    assert_ne!(run(7), run(8));
 }
 
 #[test]
