@@ -1,6 +1,7 @@
 //! Support for the whole-system tests.
 
 pub mod digest;
+pub mod limit;
 pub mod picoquic;
 pub mod programs;
 pub mod quiche;

@@ -7,7 +7,7 @@ use cc_core::{
 };
 use core::time::Duration;
 use std::cell::RefCell;
-use units::{Bytes, Timestamp};
+use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 /// One ACK.
 #[derive(Debug, Clone, Copy)]
@@ -51,32 +51,56 @@ pub fn round_ends(acks: &[Seen]) -> impl Iterator<Item = &Seen> {
     })
 }
 
-/// Runs `scenario`, which has one flow under `bbr3`, for `limit` at most; every ACK is noted.
+/// When the third round since the start brought less than a quarter more than the round before
+/// those three: the plateau of draft-ietf-ccwg-bbr-06 §5.3.1.2.
+pub fn plateau(acks: &[Seen]) -> Option<Timestamp> {
+    let first = acks.first()?;
+    let (mut baseline, mut flat) = (Bandwidth::ZERO, 0);
+    let later = round_ends(acks).skip_while(|ack| ack.at == first.at);
+    let full = std::iter::once(first).chain(later).find(|ack| {
+        let rate = ack.sample.delivery_rate.unwrap_or_default();
+        if rate >= baseline * Gain::new(5, 4) {
+            (baseline, flat) = (rate, 0);
+        } else {
+            flat += 1;
+        }
+        flat == 3
+    });
+    full.map(|ack| ack.at)
+}
+
+/// Runs `scenario`, which has one flow under one of [`WATCHED`], for `limit` at most; every ACK is
+/// noted.
 pub fn watch(scenario: &Scenario, limit: Duration) -> (Outcome, Vec<Seen>) {
     SEEN.take();
     let outcome = scenario.clone().registry(registry()).run_for(limit);
     (outcome, SEEN.take())
 }
 
-/// The standard registry, but that its `bbr3` is watched.
+/// The standard registry, but that those of [`WATCHED`] are watched.
 fn registry() -> Registry {
     let mut registry = Registry::standard();
-    registry.register(ControllerSpec {
-        build,
-        ..watched_spec()
-    });
+    let builds = [build::<0>, build::<1>, build::<2>, build::<3>];
+    for (index, build) in builds.into_iter().enumerate() {
+        registry.register(ControllerSpec {
+            build,
+            ..watched_spec(index)
+        });
+    }
     registry
 }
 
-fn watched_spec() -> ControllerSpec {
+fn watched_spec(index: usize) -> ControllerSpec {
     let standard = Registry::standard();
-    let spec = standard.specs().iter().find(|spec| spec.name == "bbr3");
-    *spec.expect("bbr3 is a standard controller")
+    let mut specs = standard.specs().iter();
+    let spec = specs.find(|spec| spec.name == WATCHED[index]);
+    *spec.expect("what is watched is a standard controller")
 }
 
-fn build(params: &Params, setup: &Setup) -> Box<dyn Controller> {
+/// A registry makes controllers by plain functions: one for each.
+fn build<const INDEX: usize>(params: &Params, setup: &Setup) -> Box<dyn Controller> {
     Box::new(Watched {
-        inner: (watched_spec().build)(params, setup),
+        inner: (watched_spec(INDEX).build)(params, setup),
     })
 }
 
@@ -146,9 +170,12 @@ impl Controller for Watched {
 }
 
 thread_local! {
-    /// A registry makes controllers by plain functions, which can hold no list of their own.
+    /// The plain functions of a registry can hold no list of their own.
     static SEEN: RefCell<Vec<Seen>> = const { RefCell::new(Vec::new()) };
 }
+
+/// The controllers whose ACKs can be seen.
+pub const WATCHED: [&str; 4] = ["bbr3", "bbr2", "bbr1", "bbrplus"];
 
 /// Half a gigabyte of them.
 const MOST_SEEN: usize = 1_000_000;

@@ -7,7 +7,7 @@
 
 use core::time::Duration;
 use e2e::sim::{Acks, Flow, Outcome, Scenario};
-use e2e::watch::{Seen, round_ends, watch};
+use e2e::watch::{Seen, plateau, round_ends, watch};
 use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 const MSS: Bytes = Bytes::new(1_472);
@@ -105,24 +105,6 @@ fn a_01_exiting_startup_on_bandwidth_plateau() {
         assert_within(bandwidth(exit), payload_rate(rate), 2);
         assert_eq!(plateau(&acks), Some(exit.at), "{rate} {one_way:?}");
     }
-}
-
-/// When the third round since the start brought less than a quarter more than the round before
-/// those three.
-fn plateau(acks: &[Seen]) -> Option<Timestamp> {
-    let (mut baseline, mut flat) = (Bandwidth::ZERO, 0);
-    let mut rounds =
-        std::iter::once(&acks[0]).chain(round_ends(acks).skip_while(|a| a.at == acks[0].at));
-    let full = rounds.find(|ack| {
-        let rate = ack.sample.delivery_rate.unwrap_or_default();
-        if rate >= baseline * Gain::new(5, 4) {
-            (baseline, flat) = (rate, 0);
-        } else {
-            flat += 1;
-        }
-        flat == 3
-    });
-    full.map(|ack| ack.at)
 }
 
 #[test]
