@@ -254,6 +254,42 @@ fn a_packet_and_its_copy_meet_the_limit_as_one() {
 }
 
 #[test]
+fn a_lost_packet_takes_neither_room_nor_time() {
+    // 1,000 bytes take a second. Of the first four nothing is left but what the books say.
+    for rest in ["limit 2", "queue 1p"] {
+        let mut link = link(&format!("loss packets 1-4 rate 8kbit {rest}"));
+        let out = send(&mut link, 7, 1_000, Duration::ZERO);
+        assert_eq!(out, [(1_000_000, 4), (2_000_000, 5)], "{rest}");
+        let dropped = link.stats().dropped;
+        assert_eq!(dropped.loss.packets, 4);
+        assert_eq!(dropped.total().packets, 5);
+    }
+}
+
+#[test]
+fn a_reordered_packet_takes_no_time_at_the_rate_of_netem_and_moves_no_departure() {
+    // Every other one: 1,000 bytes take a second, behind 10 ms of delay.
+    let text = "delay 10ms reorder 100% gap 2 rate 8kbit";
+    let out = send(&mut link(text), 5, 1_000, Duration::ZERO);
+    let departures = [
+        (0, 1),
+        (0, 3),
+        (1_010_000, 0),
+        (2_010_000, 2),
+        (3_010_000, 4),
+    ];
+    assert_eq!(out, departures);
+    // Before a queue it is sent like the others, and arrives when its last bit is out.
+    let out = send(
+        &mut link(&format!("{text} queue 9p")),
+        3,
+        1_000,
+        Duration::ZERO,
+    );
+    assert_eq!(out, [(1_010_000, 0), (2_000_000, 1), (3_010_000, 2)]);
+}
+
+#[test]
 fn a_slot_before_the_next_packet_is_ready_is_given_up_at_every_look() {
     // The packet is looked at when it comes, for a slot at 3 ms, and at 10 ms.
     let mut alone = link("delay 10ms slot 3ms");
