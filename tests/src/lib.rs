@@ -2,7 +2,6 @@
 
 pub mod digest;
 pub mod limit;
-pub mod picoquic;
 pub mod programs;
 pub mod quiche;
 pub mod seed;

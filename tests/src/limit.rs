@@ -1,6 +1,7 @@
 //! Limits that others published, and controllers that are known to miss them.
 
 use crate::seed;
+use core::time::Duration;
 
 /// A figure that a run is not to exceed, or not to fall short of.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +65,11 @@ impl Limit {
             value <= bound
         }
     }
+}
+
+/// A time in milliseconds, rounded up.
+pub fn millis(time: Duration) -> u64 {
+    time.as_nanos().div_ceil(1_000_000) as u64
 }
 
 #[cfg(test)]

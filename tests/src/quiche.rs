@@ -69,11 +69,6 @@ pub fn longest_srtt(flow: &FlowOutcome) -> Duration {
     series.max().expect("a round trip was measured")
 }
 
-/// A time in milliseconds, rounded up.
-pub fn millis(time: Duration) -> u64 {
-    time.as_nanos().div_ceil(1_000_000) as u64
-}
-
 /// How far a round trip is from [`RTT`], in percent, rounded up.
 pub fn off_percent(rtt: Duration) -> u64 {
     (rtt.abs_diff(RTT).as_nanos() * 100).div_ceil(RTT.as_nanos()) as u64

@@ -3,10 +3,9 @@
 //! Payloads are 1,472 bytes unless said and a link carries 1,514 for each.
 
 use core::time::Duration;
-use e2e::picoquic::{done_within, payload_rate, picoquic};
 use e2e::quiche::{sender, sharing};
 use e2e::sim::{Acks, Flow, FlowOutcome, Scenario};
-use units::{Bandwidth, Bytes, Gain};
+use units::{Bandwidth, Gain};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -99,79 +98,6 @@ fn a_policer_that_is_found_takes_less_than_one_that_is_not() {
     };
     let (found, blind) = (permille_lost("bbr1"), permille_lost("bbr1:lt_bw=off"));
     assert!(found * 3 <= blind * 2, "{found} and {blind}");
-}
-
-#[test]
-fn picoquic_four_megabytes() {
-    for (jitter, limit) in [("", 3_500), ("5ms ordered", 3_600)] {
-        let outcome = picoquic(jitter)
-            .flow(Flow::of("bbr1").bytes(4_000_000))
-            .run_for(SECOND * 5);
-        done_within(&outcome, MS * limit);
-    }
-}
-
-#[test]
-fn picoquic_ten_megabytes_with_jitter() {
-    let rate = payload_rate(100_000);
-    let outcome = Scenario::new(&format!("{rate} delay 5ms 3ms ordered queue 1bdp"))
-        .return_link("delay 5ms")
-        .flow(Flow::of("bbr1").bytes(10_000_000))
-        .run_for(SECOND * 2);
-    done_within(&outcome, MS * 1_050);
-}
-
-/// 81 seconds are picoquic's limit, for controllers without a ProbeRTT of four packets: each of the
-/// eight costs 200 ms and a round trip.
-#[test]
-fn picoquic_long_and_slow() {
-    let rate = payload_rate(1_000);
-    let outcome = Scenario::new(&format!("{rate} delay 150ms queue 1bdp"))
-        .return_link("delay 150ms")
-        .flow(Flow::of("bbr1").bytes(10_000_000))
-        .run_for(SECOND * 100);
-    done_within(&outcome, SECOND * 85);
-}
-
-#[test]
-fn picoquic_asymmetric() {
-    let outcome = picoquic("")
-        .return_link("rate 100kbit delay 10ms queue 20p")
-        // picoquic's sender asks for fewer ACKs; one for two packets would need 212 kbit/s.
-        .flow(Flow::of("bbr1").bytes(10_000_000).acks(Acks::every(8)))
-        .run_for(SECOND * 15);
-    done_within(&outcome, MS * 8_500);
-}
-
-/// picoquic's own BBR takes Startup's losses for a reason to leave it: 170. This one does not.
-#[test]
-fn picoquic_random_early_detection() {
-    let rate = payload_rate(100_000);
-    let outcome = Scenario::new(&format!(
-        "{rate} delay 3.75ms queue 100000b aqm red min 20000b"
-    ))
-    .return_link("delay 3.75ms")
-    .flow(Flow::of("bbr1").bytes(4_000_000))
-    .run_for(SECOND * 2);
-    done_within(&outcome, MS * 500);
-    let lost = outcome.flow(0).packets_lost;
-    assert!(lost <= 450, "{lost}");
-}
-
-/// Startup of the transfer fills the queue of one BDP and more, for three rounds and one of
-/// conservation; picoquic's BBR loses 10 packets.
-#[test]
-fn picoquic_application_limited_then_bulk() {
-    let flow = Flow::of("bbr1")
-        .bursts(5_000, 511, Duration::from_micros(800))
-        .bytes(1_000_000);
-    let outcome = picoquic("").flow(flow).run_for(SECOND * 10);
-    let flow = outcome.flow(0);
-    assert!(flow.completed_at.is_some());
-    assert!(flow.rtt.max() <= MS * 62, "{:?}", flow.rtt.max());
-    let window = flow.points.iter().map(|point| point.cwnd).max().unwrap();
-    assert!(window <= Bytes::new(100_000), "{window}");
-    assert!(flow.packets_lost <= 135, "{}", flow.packets_lost);
 }
 
 /// Linux 6.1: 85 and 20 %, over 20 seconds after the first five.

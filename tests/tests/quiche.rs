@@ -41,10 +41,10 @@
 //! | `six_flows`, the median of five runs | 1.1 T | 1.03 | 1.05 | 1.09 | **1.11** |
 
 use core::time::Duration;
-use e2e::limit::Limit;
+use e2e::limit::{Limit, millis};
 use e2e::quiche::{
     DECIMATED_LOST, DECIMATED_SRTT, ESTIMATE, LOST, MIN_RTT_OFF, RTT, SHALLOW_LOST, SHARED, SRTT,
-    TRANSFER, completed, estimate, hundredths, longest_srtt, millis, off_percent, sender, sharing,
+    TRANSFER, completed, estimate, hundredths, longest_srtt, off_percent, sender, sharing,
 };
 use e2e::seed::median;
 use e2e::sim::{Acks, Flow, FlowOutcome, Scenario};
