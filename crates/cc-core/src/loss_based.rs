@@ -229,7 +229,9 @@ impl<A: Avoidance> LossBased<A> {
             mss: self.mss,
             srtt: path.srtt.unwrap_or_default(),
         });
-        window.cwnd = window.cwnd.saturating_add(growth);
+        // Never faster than slow start, which a window of two packets would allow CUBIC's W_est
+        // where `beta` is below a half.
+        window.cwnd = window.cwnd.saturating_add(growth.min(sample.newly_acked));
     }
 
     fn least_window(&self) -> Bytes {

@@ -39,6 +39,19 @@ fn the_window_follows_the_cubic_function_of_time() {
 }
 
 #[test]
+fn an_ack_adds_no_more_than_it_acknowledges_however_fast_reno_would_be() {
+    // α is 3 × 0.9 ÷ 1.1 = 2.45: four packets would add 4.9 to a window of two.
+    let mut driver = Driver::new("cubic:beta=0.1");
+    driver.congest(MS * 100);
+    driver.now += MS;
+    driver.send(4);
+    driver.now += MS * 100;
+    let before = driver.cwnd();
+    driver.ack(4);
+    assert_eq!((before, driver.cwnd()), (MSS * 2, MSS * 6));
+}
+
+#[test]
 fn a_second_congestion_below_the_first_cuts_to_beta_and_lowers_the_plateau() {
     let rtt = MS * 100;
     let mut driver = reduced_from(640, rtt);
