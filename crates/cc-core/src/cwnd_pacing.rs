@@ -1,6 +1,6 @@
 //! Pacing of the controllers that know a window and no rate: the one place that makes a rate of it.
 
-use crate::control::Control;
+use crate::control::{Control, LEAST_RATE};
 use crate::registry::{ParamSpec, Params, Range, Value};
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain};
@@ -69,7 +69,7 @@ impl CwndPacing {
                 ..Control::unpaced(cwnd)
             };
         };
-        let pacing_rate = Bandwidth::from_transfer(cwnd, srtt) * gain;
+        let pacing_rate = (Bandwidth::from_transfer(cwnd, srtt) * gain).max(LEAST_RATE);
         Control {
             cwnd,
             pacing_rate,

@@ -1,6 +1,6 @@
 //! Token-bucket pacer: how many bytes may leave now, and when the next may.
 
-use crate::control::Control;
+use crate::control::{Control, LEAST_RATE};
 use units::{Bandwidth, Bytes, Timestamp};
 
 /// A token bucket that fills at the pacing rate and holds one send quantum.
@@ -89,7 +89,7 @@ impl Pacer {
     }
 
     fn adopt(&mut self, control: Control, mss: Bytes) {
-        self.rate = control.pacing_rate.max(MIN_RATE);
+        self.rate = control.pacing_rate.max(LEAST_RATE);
         self.mss = mss;
         self.depth = control.send_quantum.max(mss);
     }
@@ -101,9 +101,6 @@ fn nano(bytes: Bytes) -> i128 {
 }
 
 const NANO: i128 = 1_000_000_000;
-
-/// A bucket that never fills would end the connection; one byte a second only starves it.
-const MIN_RATE: Bandwidth = Bandwidth::from_bytes_per_sec(1);
 
 #[cfg(test)]
 mod tests;

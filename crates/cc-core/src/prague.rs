@@ -25,7 +25,7 @@ mod params;
 mod virtual_rtt;
 
 use crate::carry::Carry;
-use crate::control::Control;
+use crate::control::{Control, LEAST_RATE};
 use crate::controller::{Controller, PathState, Setup, initial_window};
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
@@ -188,6 +188,7 @@ impl Prague {
         let packets = self.window.cwnd.packets_ceil(self.mss);
         let srtt = srtt.unwrap_or(self.tuning.virtual_rtt);
         let rate = Bandwidth::from_transfer(self.window.cwnd, srtt) * self.pacing_gain();
+        let rate = rate.max(LEAST_RATE);
         self.control = Control {
             cwnd: Bytes::new(self.mss.get().saturating_mul(packets)),
             pacing_rate: rate,

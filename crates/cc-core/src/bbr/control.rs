@@ -4,6 +4,7 @@ use super::params::{INITIAL_RTT, MAX_QUANTUM, MIN_QUANTUM_PACKETS, QUANTUM_TIME,
 use super::recovery::Recovery;
 use super::state::State;
 use super::{Bbr, Revision};
+use crate::control::LEAST_RATE;
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
 use core::time::Duration;
@@ -17,7 +18,8 @@ pub(super) fn initial_pacing_rate(
     tuning: &Tuning,
 ) -> Bandwidth {
     let rtt = srtt.filter(|srtt| !srtt.is_zero()).unwrap_or(INITIAL_RTT);
-    Bandwidth::from_transfer(initial_cwnd, rtt) * tuning.startup_pacing_gain
+    let rate = Bandwidth::from_transfer(initial_cwnd, rtt) * tuning.startup_pacing_gain;
+    rate.max(LEAST_RATE)
 }
 
 impl<R: Revision> Bbr<R> {

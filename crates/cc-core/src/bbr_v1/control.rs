@@ -6,6 +6,7 @@ use super::params::{
 };
 use super::state::State;
 use super::{BbrV1, GainCycle, Phase};
+use crate::control::LEAST_RATE;
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
 use crate::fast_recovery::Change;
@@ -21,7 +22,8 @@ pub(super) fn initial_pacing_rate(
 ) -> Bandwidth {
     let rtt = srtt.filter(|srtt| !srtt.is_zero()).unwrap_or(INITIAL_RTT);
     let bandwidth = Bandwidth::from_transfer(initial_cwnd, rtt);
-    bandwidth * tuning.high_gain * tuning.pacing_margin.complement()
+    let rate = bandwidth * tuning.high_gain * tuning.pacing_margin.complement();
+    rate.max(LEAST_RATE)
 }
 
 impl<C: GainCycle> BbrV1<C> {

@@ -164,3 +164,18 @@ fn a_controller_of_the_same_name_takes_the_place_of_the_former() {
     let spec = registry.specs().iter().find(|spec| spec.name == "tuned");
     assert_eq!(spec.map(|spec| spec.summary), Some("another one"));
 }
+
+#[test]
+fn a_round_trip_of_hours_leaves_every_controller_a_byte_a_second() {
+    // A packet that left before the host slept, and its ACK.
+    let setup = Setup {
+        initial_cwnd: Bytes::new(2_400),
+        srtt: Some(Duration::from_secs(36_000)),
+        ..Setup::new(Timestamp::ZERO, Bytes::new(1_200), 1)
+    };
+    for spec in crate::STANDARD {
+        let controller = (spec.build)(&Params::defaults(spec.params), &setup);
+        let rate = controller.control().pacing_rate;
+        assert!(rate >= Bandwidth::from_bytes_per_sec(1), "{}", spec.name);
+    }
+}
