@@ -52,14 +52,13 @@ impl<const PERIODS: usize> AckAggregation<PERIODS> {
         self.filter.max_of(periods).unwrap_or_default()
     }
 
-    /// The flow sends again after it was idle: silence until now was not the network's.
+    /// The flow sends again after it was idle: silence until now was not the network's, and what
+    /// came before it is no part of the next burst (Linux 5.x tcp_bbr.c, `bbr_cwnd_event`).
+    ///
+    /// The draft's HandleRestartFromIdle (draft-ietf-ccwg-bbr-06 §5.4.1) moves the start alone.
+    /// Then what is acknowledged adds up over restarts while the expectation begins anew, so that
+    /// a flow which is idle once in a round trip has an excess, and a window, without bound.
     pub(crate) fn on_restart(&mut self, now: Timestamp) {
-        self.started_at = now;
-    }
-
-    /// As [`on_restart`](Self::on_restart), and what came before it is no part of the next burst
-    /// (Linux 5.x tcp_bbr.c, `bbr_cwnd_event`).
-    pub(crate) fn forget_burst(&mut self, now: Timestamp) {
         self.started_at = now;
         self.acked = Bytes::ZERO;
     }
@@ -68,6 +67,7 @@ impl<const PERIODS: usize> AckAggregation<PERIODS> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::time::Duration;
 
     /// One byte per microsecond.
     const BW: Bandwidth = Bandwidth::from_bytes_per_sec(1_000_000);
@@ -87,6 +87,17 @@ mod tests {
         // Twice as fast as expected: the excess grows by half of each burst.
         burst(&mut aggregation, 25);
         assert_eq!(aggregation.extra_acked(1), Bytes::new(15_000));
+    }
+
+    #[test]
+    fn bursts_between_which_the_flow_was_idle_do_not_add_up() {
+        let mut aggregation = AckAggregation::<10>::new(Timestamp::ZERO);
+        for burst in 1..=5 {
+            let now = Timestamp::from_millis(burst * 5);
+            aggregation.on_restart(now - Duration::from_millis(5));
+            aggregation.on_ack(now, 0, Bytes::new(10_000), BW, CWND);
+        }
+        assert_eq!(aggregation.extra_acked(1), Bytes::new(10_000));
     }
 
     #[test]

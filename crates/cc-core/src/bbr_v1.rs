@@ -256,7 +256,7 @@ impl<C: GainCycle> BbrV1<C> {
             return;
         }
         self.is_idle_restart = true;
-        self.aggregation.forget_burst(path.now);
+        self.aggregation.on_restart(path.now);
         match self.state {
             State::ProbeBw => self.set_pacing_rate_with_gain(Gain::ONE),
             State::ProbeRtt(_) => {
