@@ -22,10 +22,14 @@ bench *ARGS:
 sim-seed SEED *ARGS:
     PACELINE_SEED={{SEED}} cargo test --workspace {{ARGS}}
 
-# libFuzzer on links, for ten minutes: `just fuzz link` or `just fuzz parse`. cargo-fuzz has to be there.
+# Every controller through this many operations of any kind, with overflow checks on.
+ops COUNT="100000000" SEED="1":
+    PACELINE_OPS={{COUNT}} PACELINE_SEED={{SEED}} nice cargo test -p cc-core --profile checked --test any_history as_long -- --nocapture
+
+# libFuzzer for ten minutes: `just fuzz controllers`, `just fuzz link` or `just fuzz parse`. cargo-fuzz has to be there.
 fuzz TARGET SECONDS="600":
     mkdir -p fuzz/corpus/{{TARGET}}
-    RUSTC_BOOTSTRAP=1 cargo fuzz run {{TARGET}} fuzz/corpus/{{TARGET}} fuzz/regressions/{{TARGET}} -- -max_total_time={{SECONDS}} -max_len=800 -len_control=0 -timeout=10 -dict=fuzz/link.dict
+    RUSTC_BOOTSTRAP=1 cargo fuzz run {{TARGET}} fuzz/corpus/{{TARGET}} fuzz/regressions/{{TARGET}} -- -max_total_time={{SECONDS}} -max_len=1600 -len_control=0 -timeout=10 -dict=fuzz/link.dict
 
 # Real netem between network namespaces: `just netem "delay 20ms rate 100mbit" ping -c 3 10.77.0.2`.
 [positional-arguments]

@@ -1,0 +1,95 @@
+//! What holds for every registered controller, whatever happens to its packets: the fuzz target's
+//! harness on random bytes, and on the bytes with which libFuzzer once broke a promise.
+
+#[path = "any_history/harness.rs"]
+mod harness;
+
+use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
+use units::Rng;
+
+/// A failing history is printed and shrunk; no file remembers it.
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn every_controller_keeps_its_promises_in_any_history(
+        data in prop::collection::vec(any::<u8>(), 0..600)
+    ) {
+        harness::history(&data);
+    }
+}
+
+/// The number of operations comes from `PACELINE_OPS`, the seed of the first history from
+/// `PACELINE_SEED`.
+#[test]
+#[expect(clippy::print_stdout, reason = "how much was tried is the result")]
+fn every_controller_keeps_its_promises_for_as_long_as_is_asked() {
+    let wanted = number("PACELINE_OPS").unwrap_or(200_000);
+    let first = number("PACELINE_SEED").unwrap_or(1);
+    let (mut done, mut histories) = (0, 0);
+    while done < wanted {
+        let seed = Seed(first + histories);
+        let data = seed.bytes();
+        done += match seed.0 % 10 {
+            8 => harness::limited(&data),
+            9 => harness::idle(&data),
+            _ => harness::history(&data),
+        };
+        histories += 1;
+    }
+    println!("{done} operations in {histories} histories from seed {first}");
+}
+
+fn number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    let number = text.parse();
+    Some(number.unwrap_or_else(|_| panic!("{name} is a whole number, `{text}` is none")))
+}
+
+/// A history's; prints itself when dropped by a panic.
+struct Seed(u64);
+
+impl Seed {
+    fn bytes(&self) -> Vec<u8> {
+        let mut rng = Rng::new(self.0);
+        let words = rng.below(MOST_WORDS) + 1;
+        let bytes = (0..words).flat_map(|_| rng.next_u64().to_le_bytes());
+        bytes.collect()
+    }
+}
+
+impl Drop for Seed {
+    #[expect(
+        clippy::print_stderr,
+        reason = "this is how a failing test names its seed"
+    )]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!(
+                "PACELINE_SEED={} PACELINE_OPS=1 repeats this history",
+                self.0
+            );
+        }
+    }
+}
+
+#[test]
+fn what_broke_a_controller_once_does_not_again() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions/controllers");
+    for file in fs::read_dir(folder).expect("there is a folder for each target") {
+        let file = file.expect("the folder is readable");
+        harness::history(&fs::read(file.path()).expect("an input is a file"));
+    }
+}
+
+/// 4 KiB of input.
+const MOST_WORDS: u64 = 512;
