@@ -5,8 +5,9 @@ use super::input::{Input, MOST_OPS};
 use super::op::{NONE, Op, Rtt, Which};
 use super::promises::{self, Fastest, Growth};
 use super::subject::Subject;
+use cc_core::Snapshot;
 use core::time::Duration;
-use units::{Bytes, Gain};
+use units::{Bandwidth, Bytes, Gain};
 
 /// A sender whose application or flow control never lets more than so many packets be in flight,
 /// though the path may lose or mark some, keeps to a window of [`most_unused`].
@@ -14,7 +15,7 @@ pub(crate) fn limited(subject: &Subject, input: &mut Input<'_>) -> u64 {
     let mut life = Life::new(subject, input);
     let (most, kind) = (input.byte().max(1), input.byte());
     let used = subject.setup.mss * u64::from(most);
-    let bound = most_unused(subject, used);
+    let bound = most_unused(subject, used, life.rtt);
     while !input.is_empty() {
         let luck = input.byte();
         let packets = if luck & 1 == 0 { most } else { input.byte() };
@@ -33,11 +34,12 @@ pub(crate) fn limited(subject: &Subject, input: &mut Input<'_>) -> u64 {
     life.ops
 }
 
-/// A sender that pauses for a second, and then sends a packet, knows what it knew: when the packet
-/// leaves nothing is less than before, and when it is acknowledged neither is the estimate of the
-/// bandwidth, nor the window but in the states that are there to reduce it for a while, which may
-/// be due by then: ProbeRTT (draft-ietf-ccwg-bbr-06 §5.3.4; `bbr_update_min_rtt`) and LEDBAT++'s
-/// Slowdown.
+/// A sender that pauses for a second, and then sends a packet, knows what it knew.
+///
+/// When the packet leaves nothing is less than before. When it is acknowledged the estimate of the
+/// bandwidth is not, and neither is the window; BBR's, however, may have come down to the BDP. The
+/// states that are there to reduce a window for a while may be due by then, so it is not looked at
+/// in ProbeRTT (draft-ietf-ccwg-bbr-06 §5.3.4; `bbr_update_min_rtt`) and LEDBAT++'s Slowdown.
 pub(crate) fn idle(subject: &Subject, input: &mut Input<'_>) -> u64 {
     let mut life = Life::new(subject, input);
     let kind = input.byte();
@@ -54,8 +56,8 @@ pub(crate) fn idle(subject: &Subject, input: &mut Input<'_>) -> u64 {
         let after = life.connection.flow.snapshot();
         let is_reduced = |state| ["ProbeRTT", "Slowdown"].contains(&state);
         let least = match Growth::of(subject.name()) {
-            // Without what ACKs held back in the round that is now too old.
-            Growth::ByModel => before.control.cwnd / 2,
+            // What ACKs held back in a round that is now too old may go, the BDP stays.
+            Growth::ByModel => before.control.cwnd.min(bdp(&before)),
             Growth::ByAck | Growth::AsTold => before.control.cwnd,
         };
         let is_less = after.control.cwnd < least && !is_reduced(after.state);
@@ -67,14 +69,19 @@ pub(crate) fn idle(subject: &Subject, input: &mut Input<'_>) -> u64 {
     life.ops
 }
 
+fn bdp(snapshot: &Snapshot) -> Bytes {
+    let rate = snapshot.bandwidth.unwrap_or(Bandwidth::ZERO);
+    rate * snapshot.min_rtt.unwrap_or_default()
+}
+
 /// The largest window of a sender that has never more than `used` in flight.
 ///
 /// - One that grows with ACKs keeps its initial window, or grows while it was filled up to a
 ///   quarter in this round trip or the one before, by what is acknowledged: 4/3 + 2 times.
-/// - BBR doubles its initial window (draft-ietf-ccwg-bbr-06 §5.6.4, SetCwnd),
-///   or keeps to its gain times the BDP, which is what was in flight; as much again for what ACKs
-///   hold back; and bursts, and packets that it may always have. An ACK may take it beyond.
-fn most_unused(subject: &Subject, used: Bytes) -> Bytes {
+/// - BBR doubles its initial window (draft-ietf-ccwg-bbr-06 §5.6.4, SetCwnd), or keeps to the sum
+///   of its gain times the BDP, which is what was in flight, what ACKs [hold back](held_back),
+///   bursts, and the packets that it may always have. An ACK may take it beyond.
+fn most_unused(subject: &Subject, used: Bytes, rtt: Duration) -> Bytes {
     let (mss, initial) = (subject.setup.mss, subject.setup.initial_cwnd);
     match Growth::of(subject.name()) {
         Growth::AsTold => Bytes::MAX,
@@ -82,14 +89,14 @@ fn most_unused(subject: &Subject, used: Bytes) -> Bytes {
         Growth::ByModel => {
             let packets = subject.count("min_pipe_packets").unwrap_or(0) + 2;
             let always = mss * packets + BURSTS.max(mss * 6);
-            let model = used * factor(subject) + always;
+            let model = used * gain(subject) + held_back(subject, used, rtt) + always;
             (initial * 2).max(model) + used
         }
     }
 }
 
-/// The greatest gain of the window, Startup's 2 at least, and what ACKs hold back.
-fn factor(subject: &Subject) -> Gain {
+/// The greatest gain of the window; Startup's 2 at least.
+fn gain(subject: &Subject) -> Gain {
     let gains = [
         "high_gain",
         "startup_cwnd_gain",
@@ -97,9 +104,21 @@ fn factor(subject: &Subject) -> Gain {
         "up_cwnd_gain",
     ];
     let gains = gains.iter().filter_map(|name| subject.gain(name));
-    let greatest = gains.max().unwrap_or(Gain::ZERO).max(Gain::new(2, 1));
-    let held_back = subject.gain("extra_acked_gain").unwrap_or(Gain::ONE);
-    Gain::from_millionths(greatest.millionths() + held_back.max(Gain::ONE).millionths())
+    gains.max().unwrap_or(Gain::ZERO).max(Gain::new(2, 1))
+}
+
+/// What ACKs bring in three round trips, as if all of it were more than expected: after a loss BBR
+/// expects less for a while than is delivered, and the difference adds up. `bbr1` expects a
+/// policer's rate where it took losses for one, for longer, and adds up to 100 ms' worth
+/// (`bbr_extra_acked_max_us`).
+fn held_back(subject: &Subject, used: Bytes, rtt: Duration) -> Bytes {
+    let share = subject.gain("extra_acked_gain").unwrap_or(Gain::ONE);
+    let policed = if subject.has("lt_bw", true) {
+        Bandwidth::from_transfer(used, rtt) * Duration::from_millis(100)
+    } else {
+        Bytes::ZERO
+    };
+    policed.max(used * share * 3)
 }
 
 /// A connection on a path of one round-trip time.
