@@ -45,7 +45,7 @@ enum Foreign {
     Behind(Gate),
 }
 
-const LAW: [Rule; 8] = [
+const LAW: [Rule; 9] = [
     Rule {
         package: "units",
         may_use: &[],
@@ -91,6 +91,13 @@ const LAW: [Rule; 8] = [
         may_use: &["units", "cc-core", "link-sim"],
         gated: None,
         foreign: Foreign::Any,
+    },
+    // A program without std, for which the same holds.
+    Rule {
+        package: "no-std",
+        may_use: &["units", "cc-core"],
+        gated: None,
+        foreign: Foreign::None,
     },
     Rule {
         package: "bench-server",

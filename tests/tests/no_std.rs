@@ -1,0 +1,71 @@
+//! cc-core needs neither std nor anybody else's code.
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+#[test]
+fn a_program_without_std_lives_by_every_controller() {
+    build(&[]);
+    let program = Path::new(TARGET).join("debug/no-std");
+    let status = Command::new(program).status();
+    let status = status.expect("what was built can be run");
+    assert!(
+        status.success(),
+        "a controller stopped or memory ran out: {status}"
+    );
+}
+
+/// The core library of a bare-metal target comes with `rustup target add x86_64-unknown-none`.
+#[test]
+#[expect(
+    clippy::print_stderr,
+    reason = "a proof that was not made has to be seen"
+)]
+fn the_same_program_links_for_bare_metal() {
+    let libdir = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", BARE])
+        .output()
+        .expect("there is a compiler");
+    let libdir = String::from_utf8(libdir.stdout).expect("a path is text");
+    if !Path::new(libdir.trim()).exists() {
+        eprintln!("SKIPPED: no core library for {BARE} here; rustup target add {BARE} brings it");
+        return;
+    }
+    build(&["--target", BARE]);
+}
+
+#[test]
+fn cc_core_depends_on_nothing_but_units() {
+    let output = cargo(&[
+        "tree",
+        "--package=cc-core",
+        "--edges=normal,build",
+        "--prefix=none",
+    ]);
+    let tree = String::from_utf8(output.stdout).expect("names are text");
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
+    assert_eq!(names.collect::<Vec<_>>(), ["cc-core", "units"]);
+}
+
+fn build(target: &[&str]) {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/no_std/Cargo.toml");
+    let fixed = ["build", "--locked", "--quiet", "--manifest-path", manifest];
+    cargo(&[&fixed, target].concat());
+}
+
+fn cargo(arguments: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO"))
+        .args(["--offline"])
+        .args(arguments)
+        .env("CARGO_TARGET_DIR", TARGET)
+        .output()
+        .expect("cargo runs this test, so there is one");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    output
+}
+
+/// Apart from the workspace's, whose lock cargo holds while it runs tests.
+const TARGET: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/no_std");
+const BARE: &str = "x86_64-unknown-none";
