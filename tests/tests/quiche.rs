@@ -43,8 +43,9 @@
 use core::time::Duration;
 use e2e::limit::{Limit, millis};
 use e2e::quiche::{
-    DECIMATED_LOST, DECIMATED_SRTT, ESTIMATE, LOST, MIN_RTT_OFF, RTT, SHALLOW_LOST, SHARED, SRTT,
-    TRANSFER, completed, estimate, hundredths, longest_srtt, off_percent, sender, sharing,
+    DECIMATED_LOST, DECIMATED_SRTT, ESTIMATE, LOST, MIN_RTT_OFF, OLD_EXTRA_ACKED, RTT,
+    SHALLOW_LOST, SHARED, SRTT, TRANSFER, WIDE_STARTUP, completed, estimate, hundredths,
+    longest_srtt, off_percent, sender, sharing,
 };
 use e2e::seed::median;
 use e2e::sim::{Acks, Flow, FlowOutcome, Scenario};
@@ -56,12 +57,6 @@ const SECOND: Duration = Duration::from_secs(1);
 
 const ESTIMATE_OFF: Limit = Limit::at_most("error of the estimate per 1,000", 10);
 const LOST_A_LOT: Limit = Limit::at_most("lost per 1,000", 300);
-
-/// 2.885 BDPs and six packets in flight are more than the three that link and queue hold.
-const WIDE_STARTUP: &str = "Startup's window is wider than link and queue";
-/// In draft-cardwell-iccrg-bbr-congestion-control-02 the filter of extra_acked is not shortened
-/// in Startup: docs/bbr2.md.
-const OLD_EXTRA_ACKED: &str = "Startup adds the extra_acked of ten rounds";
 
 /// What the shared link gives `flow` alone.
 fn over(link: &str, flow: Flow, limit: Duration) -> FlowOutcome {
