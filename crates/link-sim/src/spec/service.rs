@@ -169,8 +169,14 @@ pub(crate) struct Trace {
 
 impl Trace {
     fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
-        let name = words.expect("the name of a file")?.text.to_owned();
-        words.file(|text| Self::parse(&name, text))
+        let name = words.expect("the name of a file")?.text;
+        // However often a link changes to it, a file is read and kept once.
+        if let Some(known) = words.traces.iter().find(|trace| trace.name == name) {
+            return Ok(known.clone());
+        }
+        let trace = words.file(|text| Self::parse(name, text))?;
+        words.traces.push(trace.clone());
+        Ok(trace)
     }
 
     /// mahimahi's format: one line per opportunity, with the millisecond at which it comes.

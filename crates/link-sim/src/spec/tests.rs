@@ -710,6 +710,18 @@ fn a_trace_says_which_of_its_lines_is_wrong() {
 }
 
 #[test]
+fn a_trace_is_read_once_however_often_the_link_changes_to_it() {
+    let reads = core::cell::Cell::new(0);
+    let read = |name: &str| {
+        reads.set(reads.get() + 1);
+        read_trace(name)
+    };
+    let text = "trace 1,2 at 1s trace 5 at 2s trace 1,2 at 3s trace 5";
+    assert_eq!(LinkSpec::parse_with(text, read).unwrap().to_string(), text);
+    assert_eq!(reads.get(), 2);
+}
+
+#[test]
 fn changes_are_checked_at_the_time_at_which_they_hold() {
     assert_refused("at 5s", "5s", 4, "nothing changes");
     assert_refused(

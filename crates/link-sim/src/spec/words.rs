@@ -1,5 +1,5 @@
 use super::clauses::CLAUSES;
-use super::{SpecError, presets};
+use super::{SpecError, Trace, presets};
 use std::io;
 
 /// The words of a description from left to right.
@@ -11,6 +11,8 @@ pub(super) struct Words<'a> {
     pub(super) last: Word<'a>,
     /// How the text of a file is had.
     read: &'a dyn Fn(&str) -> io::Result<String>,
+    /// The files that were read.
+    pub(super) traces: Vec<Trace>,
 }
 
 #[derive(Clone, Copy)]
@@ -31,6 +33,7 @@ impl<'a> Words<'a> {
             at: 0,
             last: Word { text: "", at: 0 },
             read,
+            traces: Vec::new(),
         })
     }
 
@@ -116,7 +119,11 @@ impl<'a> Words<'a> {
 
     /// The error about the clause that `name` began, the last one if there are several.
     pub(super) fn error_at(&self, name: &str, problem: &str) -> SpecError {
-        let mut words = Words { at: 0, ..*self };
+        let mut words = Words {
+            at: 0,
+            traces: Vec::new(),
+            ..*self
+        };
         let mut found = self.last;
         while words.at < self.at
             && let Some(word) = words.next()
