@@ -112,5 +112,6 @@ const EXTREMES: [&str; 33] = [
     "rate 8bit aqm dualpi2 target 1ns tupdate 1ns",
     "rate 8bit aqm red min 1b avpkt 1b burst 1 probability 100% ecn",
     "rate 8bit aqm fq_codel flows 1 quantum 256b target 1ns interval 1ns",
-    "delay 3600s at 0s loss 100% at 0s..3600s loss 0% at 0s..1ns rate 8bit at 1ns..3600s queue 1p rate 10tbit",
+    "delay 3600s at 0s loss 100% at 0s..3600s loss 0% at 0s..1ns rate 8bit at 1ns..3600s \
+     queue 1p rate 10tbit",
 ];
