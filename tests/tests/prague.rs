@@ -92,7 +92,8 @@ fn the_queue_of_l4s_is_shorter_than_its_threshold_and_the_link_is_full() {
 /// RFC 9332 couples both queues so that rates are about equal for equal round-trip times. They are
 /// not equal: CUBIC's has its queue's 15 ms more, and that of `prague` is at least 25 ms. Kernels
 /// had 2.2 at 100 Mbit/s and 30 ms (L4STeam/linux#21), and more than a little beyond that would be
-/// another algorithm.
+/// another algorithm. Marked, `cubic` keeps 0.85 of its window (RFC 8511) and gets up to twice as
+/// much as `prague` at 10 Mbit/s and 10 ms: three runs had 463 to 519.
 #[test]
 fn beside_cubic_in_a_dual_queue_both_get_their_part() {
     for (mbit, aqm) in [
