@@ -254,4 +254,34 @@ mod tests {
         assert_eq!(Bytes::new(1) / Bandwidth::ZERO, Duration::MAX);
         assert_eq!(Bandwidth::MAX * Duration::MAX, Bytes::MAX);
     }
+
+    #[test]
+    fn short_products_and_long_ones_give_the_same_as_128_bits() {
+        let mut rng = crate::Rng::new(11);
+        let mut any = || {
+            let bits = rng.below(64) as u32;
+            rng.below(u64::MAX) >> bits
+        };
+        let billion = u128::from(NANOS_PER_SEC);
+        for _ in 0..20_000 {
+            let (rate, bytes, nanos) = (any().max(1), any(), any().max(1));
+            let bandwidth = Bandwidth(rate);
+            let time = Duration::from_nanos(nanos);
+            let (wide_rate, wide_bytes) = (u128::from(rate), u128::from(bytes));
+            let transfer = Bandwidth::from_transfer(Bytes::new(bytes), time);
+            assert_eq!(
+                transfer.0,
+                saturate(wide_bytes * billion / u128::from(nanos))
+            );
+            let carried = saturate(wide_rate * u128::from(nanos) / billion);
+            assert_eq!(bandwidth.bytes_in(time), Bytes::new(carried));
+            let taken = saturate((wide_bytes * billion).div_ceil(wide_rate));
+            let expected = Duration::from_nanos(taken);
+            assert_eq!(bandwidth.time_for(Bytes::new(bytes)), expected);
+            let gain = Gain::from_millionths(nanos);
+            let product = wide_rate * u128::from(nanos);
+            assert_eq!(gain.of(rate), saturate(product / 1_000_000));
+            assert_eq!(gain.of_ceil(rate), saturate(product.div_ceil(1_000_000)));
+        }
+    }
 }
