@@ -14,7 +14,7 @@ tidy:
 ab *ARGS:
     cargo run --release -p bench-client -- ab {{ARGS}}
 
-# Nanoseconds per acked packet, and what else criterion measures; `just bench -p cc-core`.
+# Nanoseconds per acked packet, and what else there is; `just bench -p cc-core`.
 bench *ARGS:
     cargo bench {{ARGS}}
 

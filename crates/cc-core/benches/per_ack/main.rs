@@ -1,103 +1,153 @@
 //! What a controller costs: nanoseconds per acknowledged packet, all controllers on one history.
 //!
-//! Ours are measured behind `Flow`, with its RTT estimator and delivery-rate sampler, and with the
-//! stamp of every packet; quinn-proto's are called as its connection calls them. Both are asked for
-//! their window after each step. Results are in `docs/measuring.md`.
+//! ```text
+//! cargo bench -p cc-core --bench per_ack                  every controller
+//! cargo bench -p cc-core --bench per_ack -- cubic bbr3    these
+//! ```
+//!
+//! Three columns for each of ours:
+//!
+//! - *alone*: what a [`Flow`](cc_core::Flow) asks of the [`Controller`](cc_core::Controller) over
+//!   the history, asked again without the `Flow`;
+//! - *Flow*: with RTT estimator, delivery-rate sampler and a stamp for each batch of packets, as
+//!   the crate `transport` drives it over quinn-proto;
+//! - *Flow, a stamp per packet*: the same with a stamp for every packet.
+//!
+//! quinn-proto's are called as its connection calls them: `on_sent` once for a batch, `on_ack` for
+//! every packet, `on_end_acks` for every ACK. The RTT estimator is the connection's and not
+//! counted. All are asked for their window after each step. One round runs each of them once, in
+//! turn, so that what else the machine does meets all alike; the figures are medians of the rounds.
+//! Results are in `docs/measuring.md`.
 
+mod clock;
 mod history;
+mod ours;
 mod quinn;
 
-use cc_core::{
-    AckedPacket, ControllerChoice, Feedback, Flow, LostPacket, PacketStamp, Registry, Setup,
-};
-use criterion::{BatchSize, Criterion, Throughput};
-use history::{History, MSS, RTT, Step};
-use std::hint::black_box;
-use units::Timestamp;
+use cc_core::{ControllerChoice, Registry};
+use history::{History, PATTERNS, RTT};
+use ours::{Calls, Stamps, Transport};
+use std::time::Duration;
 
 fn main() {
-    let history = History::record();
-    let mut criterion = Criterion::default().configure_from_args();
-    let mut group = criterion.benchmark_group("per_acked_packet");
-    group.throughput(Throughput::Elements(history.acked()));
-    for spec in Registry::standard().specs() {
-        let choice = Registry::standard().choose(spec.name);
-        let choice = choice.expect("a registered name can be chosen");
-        let mut lists = Lists::default();
-        group.bench_function(spec.name, |bencher| {
-            bencher.iter_batched(
-                || new_flow(&choice),
-                |flow| run(flow, &history, &mut lists),
-                BatchSize::SmallInput,
-            );
-        });
-    }
-    let rtt = quinn::rtt_estimator(RTT);
-    for (name, factory) in quinn::factories() {
-        group.bench_function(name, |bencher| {
-            bencher.iter_batched(
-                || quinn::Driver::new(&factory, rtt),
-                |driver| driver.run(&history),
-                BatchSize::SmallInput,
-            );
-        });
-    }
-    group.finish();
-    criterion.final_summary();
-}
-
-fn new_flow(choice: &ControllerChoice) -> Flow {
-    let setup = Setup::new(Timestamp::ZERO, MSS, 1);
-    Flow::new(choice.build(&setup), &setup)
-}
-
-/// The transport's side: the stamps of all packets, and the lists of one feedback.
-#[derive(Default)]
-struct Lists {
-    stamps: Vec<PacketStamp>,
-    acked: Vec<AckedPacket>,
-    lost: Vec<LostPacket>,
-}
-
-fn run(mut flow: Flow, history: &History, lists: &mut Lists) -> Flow {
-    lists.stamps.clear();
-    for step in &history.steps {
-        match step {
-            Step::Send { at, packets } => {
-                for _ in 0..*packets {
-                    lists.stamps.push(flow.on_sent(*at, MSS));
-                }
-            }
-            Step::Ack { at, acked, lost } => {
-                lists.fill(acked, lost);
-                let newest = lists.acked.last().map(|packet| packet.stamp.sent_at);
-                let feedback = Feedback {
-                    acked: &lists.acked,
-                    lost: &lists.lost,
-                    rtt: newest.map(|sent_at| at.since(sent_at)),
-                    ..Feedback::at(*at)
-                };
-                flow.on_feedback(&feedback, &mut ());
+    // cargo adds `--bench`, and `--test` where it only wants to see it run.
+    let (flags, names): (Vec<String>, Vec<String>) = std::env::args()
+        .skip(1)
+        .partition(|arg| arg.starts_with('-'));
+    let rounds = if flags.iter().any(|flag| flag == "--test") {
+        1
+    } else {
+        ROUNDS
+    };
+    for pattern in &PATTERNS {
+        let history = History::record(pattern);
+        let mut subjects = subjects(&history, &names);
+        for _ in 0..rounds {
+            for subject in &mut subjects {
+                subject.measure();
             }
         }
-        black_box(flow.control());
+        report(pattern.name, &subjects, history.acked());
     }
-    flow
 }
 
-impl Lists {
-    fn fill(&mut self, acked: &[usize], lost: &[usize]) {
-        let stamps = &self.stamps;
-        self.acked.clear();
-        self.acked.extend(acked.iter().map(|number| AckedPacket {
-            stamp: stamps[*number],
-            bytes: MSS,
-        }));
-        self.lost.clear();
-        self.lost.extend(lost.iter().map(|number| LostPacket {
-            stamp: stamps[*number],
-            bytes: MSS,
-            starts_range: true,
-        }));
+/// One line of the table: its columns, each with what it runs and the times that took.
+struct Subject<'a> {
+    name: &'static str,
+    columns: Vec<Column<'a>>,
+}
+
+struct Column<'a> {
+    /// Makes a fresh controller, runs it through the history and answers how long that took.
+    run: Box<dyn FnMut() -> Duration + 'a>,
+    times: Vec<Duration>,
+}
+
+impl Subject<'_> {
+    fn measure(&mut self) {
+        for column in &mut self.columns {
+            column.times.push((column.run)());
+        }
     }
 }
+
+fn subjects<'a>(history: &'a History, names: &[String]) -> Vec<Subject<'a>> {
+    let registry = Registry::standard();
+    let specs = registry.specs().iter();
+    let wanted = specs.filter(|spec| names.is_empty() || names.iter().any(|n| n == spec.name));
+    let ours = wanted.map(|spec| {
+        let choice = registry.choose(spec.name);
+        let choice = choice.expect("a registered name can be chosen");
+        let columns = vec![
+            alone(choice.clone(), history),
+            behind_flow(choice.clone(), history, Stamps::PerBatch),
+            behind_flow(choice, history, Stamps::PerPacket),
+        ];
+        Subject {
+            name: spec.name,
+            columns,
+        }
+    });
+    let rtt = quinn::rtt_estimator(RTT);
+    let theirs = quinn::factories()
+        .into_iter()
+        .map(|(name, factory)| Subject {
+            name,
+            columns: vec![column(move || {
+                let mut driver = quinn::Driver::new(&factory, rtt);
+                clock::time(|| driver.run(history))
+            })],
+        });
+    ours.chain(theirs).collect()
+}
+
+fn alone(choice: ControllerChoice, history: &History) -> Column<'static> {
+    let calls = Calls::record(&choice, history);
+    column(move || {
+        let mut controller = Calls::controller(&choice);
+        calls.run(&mut *controller)
+    })
+}
+
+fn behind_flow(choice: ControllerChoice, history: &History, stamps: Stamps) -> Column<'_> {
+    let mut transport = Transport::new(stamps);
+    column(move || {
+        let mut flow = Transport::flow(&choice);
+        clock::time(|| transport.run(&mut flow, history))
+    })
+}
+
+fn column<'a>(run: impl FnMut() -> Duration + 'a) -> Column<'a> {
+    Column {
+        run: Box::new(run),
+        times: Vec::with_capacity(ROUNDS),
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the table is what this program is for")]
+fn report(title: &str, subjects: &[Subject<'_>], acked: u64) {
+    println!("\nns per acknowledged packet; {title}");
+    println!(
+        "{:<18}{:>8}{:>8}{:>26}",
+        "", "alone", "Flow", "Flow, a stamp per packet"
+    );
+    for subject in subjects {
+        print!("{:<18}", subject.name);
+        for (column, width) in subject.columns.iter().zip([8, 8, 26]) {
+            print!(
+                "{:>width$.1}",
+                median(&column.times).as_nanos() as f64 / acked as f64
+            );
+        }
+        println!();
+    }
+}
+
+fn median(times: &[Duration]) -> Duration {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// Each run takes a fraction of a millisecond, so that an interruption spoils few of them.
+const ROUNDS: usize = 301;

@@ -1,6 +1,7 @@
 //! quinn-proto's own controllers on the same history.
 
-use crate::history::{History, MSS, Step};
+use crate::clock;
+use crate::history::{BATCH, History, MSS, RING, Step};
 use bytes::BytesMut;
 use core::time::Duration;
 use quinn_proto::congestion::{BbrConfig, Controller, ControllerFactory, CubicConfig};
@@ -18,8 +19,8 @@ use units::Timestamp;
 /// The controllers that quinn-proto ships, under the names of the benchmark.
 pub(crate) fn factories() -> [(&'static str, Arc<dyn ControllerFactory>); 2] {
     [
-        ("quinn-proto cubic", Arc::new(CubicConfig::default())),
-        ("quinn-proto bbr", Arc::new(BbrConfig::default())),
+        ("quinn-proto Cubic", Arc::new(CubicConfig::default())),
+        ("quinn-proto Bbr", Arc::new(BbrConfig::default())),
     ]
 }
 
@@ -28,48 +29,51 @@ pub(crate) struct Driver {
     controller: Box<dyn Controller>,
     base: Instant,
     rtt: RttEstimator,
-    sent_at: Vec<Instant>,
+    ring: Vec<Instant>,
+    sent: usize,
     in_flight: u64,
 }
 
 impl Driver {
     pub(crate) fn new(factory: &Arc<dyn ControllerFactory>, rtt: RttEstimator) -> Self {
-        let base = base();
+        let base = clock::now();
         let mtu = u16::try_from(MSS.get()).expect("a datagram's size has 16 bits");
         Self {
             controller: Arc::clone(factory).build(base, mtu),
             base,
             rtt,
-            sent_at: Vec::with_capacity(32_768),
+            ring: vec![base; RING],
+            sent: 0,
             in_flight: 0,
         }
     }
 
-    pub(crate) fn run(mut self, history: &History) -> Self {
+    pub(crate) fn run(&mut self, history: &History) {
         for step in &history.steps {
             match step {
-                Step::Send { at, packets } => self.send(*at, *packets),
+                Step::Send { at } => self.send(*at),
                 Step::Ack { at, acked, lost } => self.ack(*at, acked, lost),
             }
             black_box(self.controller.window());
         }
-        self
     }
 
     /// One call for a batch, as a connection makes it.
-    fn send(&mut self, at: Timestamp, packets: usize) {
+    fn send(&mut self, at: Timestamp) {
         let now = self.instant(at);
-        let bytes = MSS.get() * packets as u64;
-        self.sent_at.extend((0..packets).map(|_| now));
+        let bytes = MSS.get() * BATCH as u64;
+        for _ in 0..BATCH {
+            self.ring[self.sent % RING] = now;
+            self.sent += 1;
+        }
         self.in_flight += bytes;
-        let last = self.sent_at.len() as u64 - 1;
-        self.controller.on_sent(now, bytes, last);
+        self.controller.on_sent(now, bytes, self.sent as u64 - 1);
     }
 
     fn ack(&mut self, at: Timestamp, acked: &[usize], lost: &[usize]) {
         let (now, size) = (self.instant(at), MSS.get());
         for number in acked {
-            let sent = self.sent_at[*number];
+            let sent = self.ring[*number % RING];
             self.in_flight -= size;
             self.controller.on_ack(now, sent, size, false, &self.rtt);
         }
@@ -79,7 +83,7 @@ impl Driver {
         if let Some(newest) = lost.last() {
             let bytes = size * lost.len() as u64;
             self.in_flight -= bytes;
-            let sent = self.sent_at[*newest];
+            let sent = self.ring[*newest % RING];
             self.controller.on_congestion_event(now, sent, false, bytes);
         }
     }
@@ -100,7 +104,7 @@ pub(crate) fn rtt_estimator(rtt: Duration) -> RttEstimator {
     let server_config = Some(Arc::new(server_config));
     let mut client = Host::new(Endpoint::new(Arc::clone(&config), None, false, None));
     let mut server = Host::new(Endpoint::new(config, server_config, false, None));
-    let mut now = base();
+    let mut now = clock::now();
     let connected = client.endpoint.connect(now, client_config, ADDRESS, NAME);
     client.connection = Some(connected.expect("the configuration is complete"));
     while caught.rtt().is_none() {
@@ -226,15 +230,6 @@ impl Controller for Catcher {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
-}
-
-/// Where all times of quinn-proto's are counted from; it takes no other clock.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "an Instant has no other beginning"
-)]
-fn base() -> Instant {
-    Instant::now()
 }
 
 const NAME: &str = "server.test";
