@@ -2,14 +2,19 @@
 
 /// The greatest value seen in the newest periods of a virtual time.
 ///
-/// Time is whatever the owner counts: round trips, probing cycles. One maximum is kept for each of
-/// the `PERIODS` newest periods, so the answer is exact for any window up to that long and the
-/// memory does not depend on how many values come in a period. A period without a value is known
-/// as such; it is not a period with the value zero.
+/// Time is whatever the owner counts: round trips, probing cycles. At most one maximum is kept for
+/// each of the `PERIODS` newest periods, so the answer is exact for any window up to that long and
+/// the memory does not depend on how many values come in a period. A period without a value is
+/// known as such; it is not a period with the value zero.
+///
+/// The maximum is asked for several times with each ACK. So what a later period has matched, which
+/// can never be the greatest again, is not kept, and the greatest of all is the oldest.
 #[derive(Debug, Clone)]
 pub(crate) struct WindowedMax<T, const PERIODS: usize> {
-    /// Maximum of each period; period `p` is at `p % PERIODS`.
-    maxima: [Option<T>; PERIODS],
+    /// Maxima with their periods, from `first` on around: periods rise, values fall.
+    maxima: [Option<(u64, T)>; PERIODS],
+    first: usize,
+    len: usize,
     now: u64,
 }
 
@@ -17,40 +22,68 @@ impl<T: Copy + Ord, const PERIODS: usize> WindowedMax<T, PERIODS> {
     pub(crate) fn new() -> Self {
         Self {
             maxima: [None; PERIODS],
+            first: 0,
+            len: 0,
             now: 0,
         }
     }
 
     /// Moves on to period `now`; an earlier one changes nothing.
     pub(crate) fn advance_to(&mut self, now: u64) {
-        let passed = now.saturating_sub(self.now).min(PERIODS as u64);
         self.now = self.now.max(now);
-        for back in 0..passed {
-            self.maxima[Self::index(self.now - back)] = None;
-        }
     }
 
     /// A value of the present period.
     pub(crate) fn insert(&mut self, value: T) {
-        let present = &mut self.maxima[Self::index(self.now)];
-        *present = (*present).max(Some(value));
+        while let Some((period, newest)) = self.newest() {
+            if newest > value {
+                if period == self.now {
+                    return;
+                }
+                break;
+            }
+            self.len -= 1;
+        }
+        while self
+            .oldest()
+            .is_some_and(|oldest| !self.is_within(oldest.0, PERIODS as u64))
+        {
+            self.first = (self.first + 1) % PERIODS;
+            self.len -= 1;
+        }
+        self.maxima[(self.first + self.len) % PERIODS] = Some((self.now, value));
+        self.len += 1;
     }
 
     /// The greatest value of the present period, if it had one.
     pub(crate) fn present(&self) -> Option<T> {
-        self.maxima[Self::index(self.now)]
+        let (period, newest) = self.newest()?;
+        (period == self.now).then_some(newest)
     }
 
     /// The greatest value of the newest `periods` periods, the present one among them; at most
     /// `PERIODS` are remembered.
     pub(crate) fn max_of(&self, periods: u64) -> Option<T> {
-        (0..periods.min(PERIODS as u64).min(self.now + 1))
-            .filter_map(|back| self.maxima[Self::index(self.now - back)])
-            .max()
+        let periods = periods.min(PERIODS as u64);
+        let mut maxima = (0..self.len).filter_map(|place| self.at(place));
+        let (_, greatest) = maxima.find(|(period, _)| self.is_within(*period, periods))?;
+        Some(greatest)
     }
 
-    fn index(period: u64) -> usize {
-        (period % PERIODS as u64) as usize
+    fn is_within(&self, period: u64, periods: u64) -> bool {
+        self.now - period < periods
+    }
+
+    fn oldest(&self) -> Option<(u64, T)> {
+        self.at(0).filter(|_| self.len > 0)
+    }
+
+    fn newest(&self) -> Option<(u64, T)> {
+        self.at(self.len.checked_sub(1)?)
+    }
+
+    fn at(&self, place: usize) -> Option<(u64, T)> {
+        self.maxima[(self.first + place) % PERIODS]
     }
 }
 
@@ -94,5 +127,50 @@ mod tests {
         filter.advance_to(1_000_000);
         assert_eq!(filter.max_of(4), None);
         assert_eq!(filter.present(), None);
+    }
+
+    /// One maximum for each period, and nothing clever.
+    struct Plain {
+        maxima: alloc::vec::Vec<Option<u64>>,
+    }
+
+    impl Plain {
+        fn insert(&mut self, value: u64) {
+            let present = self.maxima.last_mut().unwrap();
+            *present = (*present).max(Some(value));
+        }
+
+        fn max_of(&self, periods: u64) -> Option<u64> {
+            let newest = self.maxima.iter().rev().take(periods as usize);
+            newest.copied().max().flatten()
+        }
+    }
+
+    #[test]
+    fn it_answers_what_a_list_of_all_periods_answers() {
+        let mut rng = units::Rng::new(3);
+        let mut filter = WindowedMax::<u64, 7>::new();
+        let mut plain = Plain {
+            maxima: alloc::vec![None],
+        };
+        for _ in 0..20_000 {
+            if rng.below(4) == 0 {
+                let passed = if rng.below(20) == 0 { 12 } else { 1 };
+                let periods = plain.maxima.len() + passed;
+                plain.maxima.resize(periods, None);
+                filter.advance_to(periods as u64 - 1);
+            }
+            if rng.below(3) > 0 {
+                // Few different values, so that many are equal.
+                let value = rng.below(12);
+                plain.insert(value);
+                filter.insert(value);
+            }
+            assert_eq!(filter.present(), plain.max_of(1));
+            for periods in 1..=7 {
+                assert_eq!(filter.max_of(periods), plain.max_of(periods));
+            }
+            assert_eq!(filter.max_of(u64::MAX), plain.max_of(7));
+        }
     }
 }

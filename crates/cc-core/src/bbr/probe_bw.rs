@@ -254,9 +254,10 @@ impl<R: Revision> Bbr<R> {
     /// IsTimeToProbeBW: by the clock, or after as many rounds as Reno would need to grow by what
     /// the probe may cost it.
     fn is_time_to_probe_bw(&self, now: Timestamp, wait: &ProbeWait) -> bool {
-        let reno_rounds = self.target_inflight().packets_ceil(self.mss);
+        // Reno needs a round for each packet of the BDP: rounds ≥ ⌈target ÷ packet⌉.
         now > wait.started_at + wait.limit
-            || wait.rounds >= reno_rounds.min(self.tuning.probe_wait_rounds)
+            || wait.rounds >= self.tuning.probe_wait_rounds
+            || self.mss * wait.rounds >= self.target_inflight()
     }
 
     /// IsTimeToCruise: the queue is gone and there is headroom.
