@@ -141,3 +141,23 @@ pub struct PathState {
     /// The least round-trip time ever seen on this path.
     pub min_rtt: Option<Duration>,
 }
+
+impl PathState {
+    /// A path on which nothing has happened.
+    pub(crate) fn new(now: Timestamp, mss: Bytes) -> Self {
+        Self {
+            now,
+            mss,
+            inflight: Bytes::ZERO,
+            prior_inflight: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            is_app_limited: false,
+            is_cwnd_limited: false,
+            latest_rtt: None,
+            srtt: None,
+            rttvar: None,
+            min_rtt: None,
+        }
+    }
+}

@@ -5,7 +5,7 @@
 //! longer of the two spans, never exceeds the bottleneck's rate, however ACKs are bunched
 //! (draft-ietf-ccwg-bbr-06 §4.1).
 
-use crate::event::{AckedPacket, LostPacket, PacketStamp};
+use crate::event::{AckedPacket, Feedback, LostPacket, PacketStamp};
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
 
@@ -116,15 +116,21 @@ impl Sampler {
         self.delivered_at = now;
     }
 
-    /// Counts the acknowledged packets as delivered; the newest of them, for [`Self::sample`].
-    pub(crate) fn on_acked(
+    /// Counts the acknowledged packets as delivered; the stamp of the newest of them, for
+    /// [`Self::sample`], and the sum of their bytes.
+    pub(crate) fn on_acked<'a>(
         &mut self,
         now: Timestamp,
-        acked: &[AckedPacket],
-    ) -> Option<(PacketStamp, Bytes)> {
-        let stamps = acked.iter().map(|packet| &packet.stamp);
-        let newest = *stamps.max_by_key(|stamp| stamp.sequence)?;
-        let newly_acked = acked.iter().map(|packet| packet.bytes).sum();
+        acked: &'a [AckedPacket],
+    ) -> Option<(&'a PacketStamp, Bytes)> {
+        let (first, others) = acked.split_first()?;
+        let (mut newest, mut newly_acked) = (&first.stamp, first.bytes);
+        for packet in others {
+            newly_acked += packet.bytes;
+            if packet.stamp.sequence >= newest.sequence {
+                newest = &packet.stamp;
+            }
+        }
         self.delivered += newly_acked;
         self.delivered_at = now;
         // May go back where packets were reordered: then the flight that is now sampled began
@@ -142,6 +148,7 @@ impl Sampler {
         newest: &PacketStamp,
         newly_acked: Bytes,
         min_rtt: Option<Duration>,
+        feedback: &Feedback<'_>,
     ) -> RateSample {
         if self
             .app_limited_until
@@ -149,9 +156,9 @@ impl Sampler {
         {
             self.app_limited_until = None;
         }
-        let send_elapsed = newest.sent_at.since(newest.first_sent_at);
-        let ack_elapsed = self.delivered_at.since(newest.delivered_at);
-        let interval = send_elapsed.max(ack_elapsed);
+        let send_elapsed = nanos_between(newest.first_sent_at, newest.sent_at);
+        let ack_elapsed = nanos_between(newest.delivered_at, self.delivered_at);
+        let interval = Duration::from_nanos(send_elapsed.max(ack_elapsed));
         let delivered = self.delivered.saturating_sub(newest.delivered);
         let is_possible = !interval.is_zero() && min_rtt.is_none_or(|min| interval >= min);
         let newly_lost = self.lost.saturating_sub(self.lost_when_sampled);
@@ -167,10 +174,14 @@ impl Sampler {
             tx_in_flight: newest.tx_in_flight,
             prior_delivered: newest.delivered,
             newest_sent_at: newest.sent_at,
-            rtt: None,
-            ce_marked: 0,
+            rtt: feedback.rtt,
+            ce_marked: feedback.ce_marked,
         }
     }
+}
+
+fn nanos_between(from: Timestamp, to: Timestamp) -> u64 {
+    to.as_nanos().saturating_sub(from.as_nanos())
 }
 
 #[cfg(test)]

@@ -2,10 +2,9 @@
 
 use crate::control::Control;
 use crate::controller::{Controller, PathState, Setup};
-use crate::delivery_rate::Sampler;
+use crate::delivery_rate::{RateSample, Sampler};
 use crate::event::{Feedback, LostPacket, PacketStamp};
 use crate::observe::{Event, Observer, Snapshot};
-use crate::rtt::Rtt;
 use alloc::boxed::Box;
 use units::{Bytes, Timestamp};
 
@@ -21,12 +20,13 @@ use units::{Bytes, Timestamp};
 #[derive(Debug)]
 pub struct Flow {
     controller: Box<dyn Controller>,
+    /// The controller's decision, asked for after each call that may change it.
+    control: Control,
     sampler: Sampler,
-    rtt: Rtt,
     utilisation: Utilisation,
-    now: Timestamp,
-    mss: Bytes,
-    inflight: Bytes,
+    /// What is shown to the controller. The present, the packet size, what is in flight and the
+    /// round-trip times are kept here; the rest is brought up to date by [`look`](Self::look).
+    path: PathState,
     sends_ect1: bool,
     seed: u64,
 }
@@ -35,13 +35,11 @@ impl Flow {
     /// A new connection under `controller`, made with the same `setup`.
     pub fn new(controller: Box<dyn Controller>, setup: &Setup) -> Self {
         Self {
+            control: controller.control(),
             controller,
             sampler: Sampler::new(setup.now),
-            rtt: Rtt::default(),
             utilisation: Utilisation::default(),
-            now: setup.now,
-            mss: setup.mss,
-            inflight: Bytes::ZERO,
+            path: PathState::new(setup.now, setup.mss),
             sends_ect1: setup.sends_ect1,
             seed: setup.seed,
         }
@@ -50,51 +48,49 @@ impl Flow {
     /// `bytes` leave now, counted in flight until acknowledged, lost or discarded.
     pub fn on_sent(&mut self, now: Timestamp, bytes: Bytes) -> PacketStamp {
         self.advance(now);
-        let path = self.path(self.inflight);
-        self.controller.on_sent(&path, bytes);
-        let stamp = self.sampler.on_sent(self.now, bytes, self.inflight);
-        self.inflight += bytes;
-        let control = self.control();
-        self.utilisation.on_sent(self.inflight, control, self.mss);
+        let inflight = self.path.inflight;
+        self.look(inflight);
+        self.controller.on_sent(&self.path, bytes);
+        self.decide();
+        let stamp = self.sampler.on_sent(self.path.now, bytes, inflight);
+        self.path.inflight += bytes;
+        self.utilisation
+            .on_sent(self.path.inflight, &self.control, self.path.mss);
         stamp
     }
 
     /// An ACK arrived or the loss timer fired.
     pub fn on_feedback(&mut self, feedback: &Feedback<'_>, observer: &mut dyn Observer) {
         self.advance(feedback.now);
-        let before = self.control();
-        let prior_inflight = self.inflight;
-        let newest = self.sampler.on_acked(self.now, feedback.acked);
+        let prior_inflight = self.path.inflight;
+        let newest = self.sampler.on_acked(self.path.now, feedback.acked);
         if let Some((newest, newly_acked)) = newest {
-            self.inflight = self.inflight.saturating_sub(newly_acked);
-            self.utilisation.on_acked(&newest, self.sampler.delivered());
+            self.path.inflight = prior_inflight.saturating_sub(newly_acked);
+            self.utilisation.on_acked(newest, self.sampler.delivered());
         }
         if let Some(rtt) = feedback.rtt {
-            self.rtt.on_sample(rtt);
+            self.path.on_rtt(rtt);
         }
         self.tell_losses(feedback, prior_inflight, observer);
-        self.inflight = feedback.inflight.unwrap_or(self.inflight);
+        self.path.inflight = feedback.inflight.unwrap_or(self.path.inflight);
         if let Some((newest, newly_acked)) = newest {
-            let min_rtt = self.rtt.get().map(|rtt| rtt.min);
-            let mut sample = self.sampler.sample(&newest, newly_acked, min_rtt);
-            sample.rtt = feedback.rtt;
-            sample.ce_marked = feedback.ce_marked;
-            observer.on_event(&Event::Sampled {
-                at: self.now,
-                sample,
-            });
-            let path = self.path(prior_inflight);
-            let was_self_limited = self.controller.is_self_limited();
-            self.controller.on_ack(&path, &sample, observer);
-            if was_self_limited || self.controller.is_self_limited() {
-                self.sampler.on_app_limited(self.inflight);
+            // The sample stays where it is made: a copy of so many words that were just written
+            // takes longer than making it.
+            let sampled = Event::Sampled {
+                at: self.path.now,
+                sample: self
+                    .sampler
+                    .sample(newest, newly_acked, self.path.min_rtt, feedback),
+            };
+            observer.on_event(&sampled);
+            if let Event::Sampled { sample, .. } = &sampled {
+                self.tell_sample(sample, prior_inflight, observer);
             }
         }
-        let control = self.control();
-        if control != before {
+        if self.decide() {
             observer.on_event(&Event::ControlChanged {
-                at: self.now,
-                control,
+                at: self.path.now,
+                control: self.control,
             });
         }
     }
@@ -107,28 +103,31 @@ impl Flow {
         observer: &mut dyn Observer,
     ) {
         self.advance(now);
-        self.sampler.on_spurious_loss(self.now, packet);
-        let path = self.path(self.inflight);
-        self.controller.on_spurious_loss(&path, packet, observer);
+        self.sampler.on_spurious_loss(self.path.now, packet);
+        self.look(self.path.inflight);
+        self.controller
+            .on_spurious_loss(&self.path, packet, observer);
+        self.decide();
     }
 
     /// `bytes` left flight without being acknowledged or lost, as when keys are discarded.
     pub fn on_discarded(&mut self, bytes: Bytes) {
-        self.inflight = self.inflight.saturating_sub(bytes);
+        self.path.inflight = self.path.inflight.saturating_sub(bytes);
     }
 
     /// The window and the pacer would let more leave, but there is nothing to send.
     pub fn on_app_limited(&mut self) {
-        self.sampler.on_app_limited(self.inflight);
+        self.sampler.on_app_limited(self.path.inflight);
     }
 
     /// Packets may now be as large as `mss`.
     pub fn on_mtu(&mut self, now: Timestamp, mss: Bytes) {
         self.advance(now);
-        if mss != self.mss {
-            self.mss = mss;
-            let path = self.path(self.inflight);
-            self.controller.on_mtu(&path);
+        if mss != self.path.mss {
+            self.path.mss = mss;
+            self.look(self.path.inflight);
+            self.controller.on_mtu(&self.path);
+            self.decide();
         }
     }
 
@@ -143,19 +142,20 @@ impl Flow {
     ) {
         self.advance(now);
         let setup = Setup {
-            now: self.now,
-            mss: self.mss,
-            initial_cwnd: self.control().cwnd,
-            srtt: self.rtt.get().map(|rtt| rtt.smoothed),
+            now: self.path.now,
+            mss: self.path.mss,
+            initial_cwnd: self.control.cwnd,
+            srtt: self.path.srtt,
             sends_ect1: self.sends_ect1,
             seed: self.seed,
         };
         self.controller = build(&setup);
+        self.decide();
     }
 
     /// The decision in force.
     pub fn control(&self) -> Control {
-        self.controller.control()
+        self.control
     }
 
     /// Whether ECN-capable packets are to carry ECT(1) from now on, not ECT(0).
@@ -170,11 +170,30 @@ impl Flow {
 
     /// The connection's state as of the newest event.
     pub fn path_state(&self) -> PathState {
-        self.path(self.inflight)
+        PathState {
+            prior_inflight: self.path.inflight,
+            delivered: self.sampler.delivered(),
+            lost: self.sampler.lost(),
+            is_app_limited: self.sampler.is_app_limited(),
+            is_cwnd_limited: self.utilisation.is_full(),
+            ..self.path
+        }
+    }
+
+    /// Asks for the decision. Answers whether it is another than before.
+    fn decide(&mut self) -> bool {
+        let control = self.controller.control();
+        // Words that were just written are compared faster than they are copied, and most of the
+        // time they are the same.
+        let has_changed = control != self.control;
+        if has_changed {
+            self.control = control;
+        }
+        has_changed
     }
 
     fn advance(&mut self, now: Timestamp) {
-        self.now = self.now.max(now);
+        self.path.now = self.path.now.max(now);
     }
 
     fn tell_losses(
@@ -185,32 +204,38 @@ impl Flow {
     ) {
         for packet in feedback.lost {
             self.sampler.on_lost(packet);
-            self.inflight = self.inflight.saturating_sub(packet.bytes);
-            let path = self.path(prior_inflight);
-            self.controller.on_lost(&path, packet, observer);
+            self.path.inflight = self.path.inflight.saturating_sub(packet.bytes);
+            self.look(prior_inflight);
+            self.controller.on_lost(&self.path, packet, observer);
         }
         if feedback.is_persistent_congestion {
-            let path = self.path(prior_inflight);
-            self.controller.on_persistent_congestion(&path, observer);
+            self.look(prior_inflight);
+            self.controller
+                .on_persistent_congestion(&self.path, observer);
         }
     }
 
-    fn path(&self, prior_inflight: Bytes) -> PathState {
-        let rtt = self.rtt.get();
-        PathState {
-            now: self.now,
-            mss: self.mss,
-            inflight: self.inflight,
-            prior_inflight,
-            delivered: self.sampler.delivered(),
-            lost: self.sampler.lost(),
-            is_app_limited: self.sampler.is_app_limited(),
-            is_cwnd_limited: self.utilisation.is_full(),
-            latest_rtt: rtt.map(|rtt| rtt.latest),
-            srtt: rtt.map(|rtt| rtt.smoothed),
-            rttvar: rtt.map(|rtt| rtt.deviation),
-            min_rtt: rtt.map(|rtt| rtt.min),
+    fn tell_sample(
+        &mut self,
+        sample: &RateSample,
+        prior_inflight: Bytes,
+        observer: &mut dyn Observer,
+    ) {
+        self.look(prior_inflight);
+        let was_self_limited = self.controller.is_self_limited();
+        self.controller.on_ack(&self.path, sample, observer);
+        if was_self_limited || self.controller.is_self_limited() {
+            self.sampler.on_app_limited(self.path.inflight);
         }
+    }
+
+    /// Brings the path up to date, in an event before which `prior_inflight` was in flight.
+    fn look(&mut self, prior_inflight: Bytes) {
+        self.path.prior_inflight = prior_inflight;
+        self.path.delivered = self.sampler.delivered();
+        self.path.lost = self.sampler.lost();
+        self.path.is_app_limited = self.sampler.is_app_limited();
+        self.path.is_cwnd_limited = self.utilisation.is_full();
     }
 }
 
@@ -229,9 +254,12 @@ struct Utilisation {
 
 impl Utilisation {
     /// Within one burst, at least two packets, of the window counts as full.
-    fn on_sent(&mut self, inflight: Bytes, control: Control, mss: Bytes) {
+    fn on_sent(&mut self, inflight: Bytes, control: &Control, mss: Bytes) {
+        if self.fills {
+            return;
+        }
         let slack = control.send_quantum.min(control.cwnd / 4).max(mss * 2);
-        self.fills |= inflight.saturating_add(slack) >= control.cwnd;
+        self.fills = inflight.saturating_add(slack) >= control.cwnd;
     }
 
     fn on_acked(&mut self, newest: &PacketStamp, delivered: Bytes) {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::event::Feedback;
 use alloc::vec::Vec;
 
 const PACKET: Bytes = Bytes::new(1_000);
@@ -46,7 +47,8 @@ impl Path {
     fn ack(&mut self, now: Timestamp, acked: &[AckedPacket]) -> RateSample {
         let (newest, newly_acked) = self.sampler.on_acked(now, acked).unwrap();
         self.inflight -= newly_acked;
-        self.sampler.sample(&newest, newly_acked, self.min_rtt)
+        self.sampler
+            .sample(newest, newly_acked, self.min_rtt, &Feedback::at(now))
     }
 }
 

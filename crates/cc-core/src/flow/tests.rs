@@ -111,7 +111,8 @@ fn losses_are_told_before_the_collapse_and_the_ack_after_both() {
         ..Feedback::at(at(10))
     };
     flow.on_feedback(&feedback, &mut told);
-    assert_eq!(told.0, ["lost", "lost", "persistent", "sample", "ack"]);
+    let order = ["lost", "lost", "persistent", "sample", "ack", "control"];
+    assert_eq!(told.0, order);
     let path = flow.path_state();
     assert_eq!(
         (path.inflight, path.delivered, path.lost),
