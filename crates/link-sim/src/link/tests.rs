@@ -254,6 +254,27 @@ fn a_packet_and_its_copy_meet_the_limit_as_one() {
 }
 
 #[test]
+fn a_policer_stands_before_the_limit() {
+    // Tokens for two packets, room for one: the second has tokens and no room.
+    let mut link = link("delay 10ms limit 1 policer 8kbit burst 2000b");
+    send(&mut link, 3, 1_000, Duration::ZERO);
+    let dropped = link.stats().dropped;
+    assert_eq!((dropped.limit.packets, dropped.policer.packets), (1, 1));
+}
+
+#[test]
+fn the_most_that_ever_waited_is_remembered_in_packets_and_in_bytes() {
+    let mut link = link("rate 8kbit queue 9p");
+    for (second, sizes) in [(0, &[1_000, 900, 900][..]), (9, &[100; 5])] {
+        for size in sizes {
+            link.handle_packet(at(second * 1_000_000), packet(0, *size));
+        }
+    }
+    let most = link.stats().max_queue;
+    assert_eq!((most.packets, most.bytes), (4, Bytes::new(1_800)));
+}
+
+#[test]
 fn a_lost_packet_takes_neither_room_nor_time() {
     // 1,000 bytes take a second. Of the first four nothing is left but what the books say.
     for rest in ["limit 2", "queue 1p"] {

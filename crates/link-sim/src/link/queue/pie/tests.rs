@@ -287,6 +287,17 @@ fn a_mark_begins_the_sum_anew() {
 }
 
 #[test]
+fn a_short_delay_spares_nothing_from_a_fifth_on() {
+    let mut control = control();
+    control.burst_allowance = Duration::ZERO;
+    control.delay = 7 * MS;
+    for (probability, spares) in [(ONE / 5 - 1, true), (ONE / 5, false)] {
+        control.probability = probability;
+        assert_eq!(control.is_lenient(), spares);
+    }
+}
+
+#[test]
 fn fewer_than_two_frames_and_a_short_delay_are_left_alone() {
     let mut log = Log::default();
     let mut queue = standing(spec::aqm::Pie::DEFAULT, ONE);
