@@ -34,7 +34,7 @@ pub use scatter::goodput_delay;
 pub use style::stylesheet;
 pub(crate) use svg::escape;
 
-use svg::Svg;
+use svg::{Anchor, Svg};
 
 /// The most points of one line; of more, each group leaves its smallest and largest.
 pub const MAX_POINTS: usize = 600;
@@ -62,24 +62,38 @@ impl Figure {
 
     /// The `<svg>` element for a page that has [`stylesheet`].
     pub fn inline(&self) -> String {
-        self.wrap("", "")
+        self.wrap("", 0.0, "")
     }
 
     /// A file of its own, with the style sheet and a background.
     pub fn standalone(&self) -> String {
-        let background = format!(
-            r#"<rect class="paper" width="{WIDTH}" height="{}"/>"#,
-            self.height
-        );
-        let style = format!("<style>{}</style>{background}", stylesheet());
-        self.wrap(r#" xmlns="http://www.w3.org/2000/svg""#, &style)
+        self.file(0.0, "")
     }
 
-    fn wrap(&self, namespace: &str, before: &str) -> String {
+    /// A file of its own that says what it shows, above the figure.
+    pub fn titled(&self) -> String {
+        let mut title = Svg::default();
+        title.text("heading", (LEFT, -8.0), Anchor::Start, &self.title);
+        self.file(TITLE, title.as_str())
+    }
+
+    /// With `above` in so many units above the figure.
+    fn file(&self, room: f64, above: &str) -> String {
+        // Zero, not -0.
+        let top = 0.0 - room;
+        let background = format!(
+            r#"<rect class="paper" y="{top}" width="{WIDTH}" height="{}"/>"#,
+            self.height + room
+        );
+        let before = format!("<style>{}</style>{background}{above}", stylesheet());
+        self.wrap(r#" xmlns="http://www.w3.org/2000/svg""#, top, &before)
+    }
+
+    fn wrap(&self, namespace: &str, top: f64, before: &str) -> String {
         format!(
-            "<svg{namespace} class=\"plot\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\">\
+            "<svg{namespace} class=\"plot\" viewBox=\"0 {top} {WIDTH} {}\" role=\"img\">\
              <title>{}</title>{before}{}</svg>\n",
-            self.height,
+            self.height - top,
             escape(&self.title),
             self.body.as_str()
         )
@@ -89,6 +103,9 @@ impl Figure {
 /// The width of every figure in its own units. A column of a page for a wide screen shows them at
 /// about 1.25 pixels each, a phone at 0.85.
 pub const WIDTH: u32 = 420;
+
+/// The height of a title above a figure.
+const TITLE: f64 = 24.0;
 
 /// The horizontal extent of a panel's data.
 const LEFT: f64 = 44.0;

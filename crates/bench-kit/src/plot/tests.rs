@@ -109,7 +109,7 @@ fn a_course_is_as_recorded() {
 fn every_figure_is_well_formed_alone_and_in_a_page() {
     for (name, result) in awkward() {
         for figure in figures(&result) {
-            for svg in [figure.standalone(), figure.inline()] {
+            for svg in [figure.standalone(), figure.titled(), figure.inline()] {
                 Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}: {svg}"));
                 assert!(
                     !svg.contains("NaN") && !svg.contains("inf"),

@@ -1,0 +1,80 @@
+//! A run as the picture that a report has of a round.
+
+use bench_kit::plot;
+use bench_kit::result::{AbKind, AbResult, Finite, Interval, Round, SCHEMA_VERSION, Variant};
+use core::time::Duration;
+use e2e::sim::{Outcome, Point};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use units::{Bandwidth, Timestamp};
+
+/// Writes `DIRECTORY/NAME.svg`; the path's round-trip time is `rtt`.
+pub(crate) fn write(directory: &Path, name: &str, rtt: Duration, outcome: &Outcome) {
+    let result = AbResult {
+        schema_version: SCHEMA_VERSION,
+        kind: AbKind::Ab,
+        complete: true,
+        error: None,
+        title: None,
+        version: String::new(),
+        seed: outcome.seed(),
+        is_virtual: true,
+        started_unix_seconds: None,
+        link: name.to_owned(),
+        return_link: String::new(),
+        link_rate_bits_per_second: None,
+        base_rtt_ms: Some(Finite::millis(rtt)),
+        round_seconds: Some(Finite::seconds(length(outcome))),
+        omit_seconds: None,
+        variants: vec![Variant {
+            name: name.to_owned(),
+            cc: format!("seed {}", outcome.seed()),
+            rounds: vec![round(outcome)],
+            summary: BTreeMap::new(),
+        }],
+        comparison: BTreeMap::new(),
+    };
+    let figure = plot::course(&result, 0).expect("a run has points");
+    fs::create_dir_all(directory).expect("the directory can be made");
+    let file = directory.join(name).with_extension("svg");
+    fs::write(&file, figure.titled()).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+}
+
+fn length(outcome: &Outcome) -> Duration {
+    outcome.ended_at.since(Timestamp::ZERO)
+}
+
+fn round(outcome: &Outcome) -> Round {
+    let flow = outcome.flow(0);
+    let pairs = flow.points.windows(2);
+    Round {
+        streams: 1,
+        seconds: Finite::seconds(length(outcome)),
+        bytes: flow.delivered.get(),
+        intervals: pairs.map(|pair| interval(&pair[0], &pair[1])).collect(),
+        ..Round::default()
+    }
+}
+
+/// From one look to the next.
+fn interval(before: &Point, point: &Point) -> Interval {
+    let length = point.at.since(before.at);
+    let delivered = point.delivered - before.delivered;
+    let is_paced = point.pacing_rate != Bandwidth::MAX;
+    let bits = |rate: Bandwidth| rate.bits_per_sec();
+    Interval {
+        t: Finite::seconds(point.at.since(Timestamp::ZERO)),
+        seconds: Finite::seconds(length),
+        omitted: false,
+        goodput_bits_per_second: bits(Bandwidth::from_transfer(delivered, length)),
+        rtt_ms: point.srtt.map(Finite::millis),
+        cwnd_bytes: Some(point.cwnd.get()),
+        bytes_in_flight: Some(point.inflight.get()),
+        pacing_rate_bits_per_second: is_paced.then(|| bits(point.pacing_rate)),
+        delivery_rate_bits_per_second: point.delivery_rate.map(bits),
+        packets_lost: Some(point.packets_lost - before.packets_lost),
+        ecn_ce_packets: None,
+        state: Some(point.state.to_owned()),
+    }
+}
