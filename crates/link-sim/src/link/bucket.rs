@@ -85,6 +85,15 @@ mod tests {
     }
 
     #[test]
+    fn a_smaller_bucket_holds_no_more_than_it_can() {
+        let mut bucket = TokenBucket::new(Bandwidth::from_bytes_per_sec(1), Bytes::new(10));
+        let size = Bytes::new(4);
+        bucket.set(Timestamp::ZERO, Bandwidth::from_bytes_per_sec(1), size);
+        assert!(bucket.try_take(Timestamp::ZERO, size));
+        assert!(!bucket.try_take(Timestamp::ZERO, Bytes::new(1)));
+    }
+
+    #[test]
     fn an_idle_bucket_is_full_and_not_fuller() {
         let mut bucket = TokenBucket::new(Bandwidth::from_bytes_per_sec(1_000), Bytes::new(10));
         let later = Timestamp::from_millis(3_600_000);

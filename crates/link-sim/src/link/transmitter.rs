@@ -120,4 +120,14 @@ mod tests {
         let end = transmitter.transmit(Timestamp::ZERO, Bytes::new(10));
         assert_eq!(end, Timestamp::ZERO + Duration::from_millis(11));
     }
+
+    #[test]
+    fn what_was_rounded_off_is_not_taken_to_another_rate() {
+        // A byte takes 142,857,142 and 6/7 ns, then a whole second.
+        let mut transmitter = Transmitter::new(Some(rate(7)));
+        transmitter.transmit(Timestamp::ZERO, Bytes::new(1));
+        transmitter.set_rate(Some(rate(1)));
+        let end = transmitter.transmit(Timestamp::ZERO, Bytes::new(1));
+        assert_eq!(end.as_nanos(), 1_142_857_143);
+    }
 }
