@@ -26,6 +26,20 @@ proptest! {
     ) {
         harness::history(&data);
     }
+
+    #[test]
+    fn no_window_outgrows_what_a_limited_sender_uses(
+        data in prop::collection::vec(any::<u8>(), 0..200)
+    ) {
+        harness::limited(&data);
+    }
+
+    #[test]
+    fn an_idle_second_is_forgotten_and_nothing_else(
+        data in prop::collection::vec(any::<u8>(), 0..100)
+    ) {
+        harness::idle(&data);
+    }
 }
 
 /// The number of operations comes from `PACELINE_OPS`, the seed of the first history from
