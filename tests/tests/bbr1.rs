@@ -4,6 +4,7 @@
 
 use core::time::Duration;
 use e2e::quiche::{sender, sharing};
+use e2e::seed;
 use e2e::sim::{Acks, Flow, FlowOutcome, Scenario};
 use units::{Bandwidth, Gain};
 
@@ -55,7 +56,8 @@ fn fifteen_percent_of_loss_leaves_more_than_62_mbit_in_every_run() {
     }
 }
 
-/// A fifth of what was delivered, 50 parts in 256, are 50 in 306 of what was sent.
+/// A fifth of what was delivered, 50 parts in 256, are 50 in 306 of what was sent. Which runs come
+/// to the low mode their seeds decide: two or more of these six, none of the next six.
 #[test]
 fn by_the_kernels_two_rules_fifteen_percent_of_loss_have_two_modes() {
     let kernel = "bbr1:lt_loss_thresh=16.34%,flat_while_conserving=on";
@@ -63,8 +65,13 @@ fn by_the_kernels_two_rules_fifteen_percent_of_loss_have_two_modes() {
         .map(|seed| kbits(&lossy_after(MS * 50, "15%", kernel), seed))
         .collect();
     rates.sort_unstable();
-    assert!(rates[0] < 15_000 && rates[1] < 15_000, "{rates:?}");
-    assert!(rates[2] > 60_000, "{rates:?}");
+    let are_two_low = rates[0] < 15_000 && rates[1] < 15_000;
+    assert!(are_two_low || seed::is_overridden(), "{rates:?}");
+    let is_one_mode = |rate: &u64| *rate < 15_000 || *rate > 60_000;
+    assert!(
+        rates.iter().all(is_one_mode) && rates[2] > 60_000,
+        "{rates:?}"
+    );
 }
 
 /// Startup's window is 2.885 BDPs and six packets, which is more than a link of 24 packets and a
@@ -86,18 +93,23 @@ fn only_startup_loses_and_only_where_the_queue_is_no_longer_than_two_bdps() {
     }
 }
 
+/// By a fifth to a quarter: the sum of six runs, of which single ones are between 0.5 and 0.95.
 #[test]
 fn a_policer_that_is_found_takes_less_than_one_that_is_not() {
-    let permille_lost = |controller: &str| {
-        let outcome = Scenario::new("rate 4mbit policer 1mbit burst 100000b queue 2bdp delay 30ms")
-            .return_link("delay 20ms")
-            .flow(sender(controller))
-            .run_for(SECOND * 30);
+    let link = "rate 4mbit policer 1mbit burst 100000b queue 2bdp delay 30ms";
+    let permille_lost = |controller: &str, seed| {
+        let scenario = Scenario::new(link).return_link("delay 20ms").seed(seed);
+        let outcome = scenario.flow(sender(controller)).run_for(SECOND * 30);
         let flow = outcome.flow(0);
         flow.packets_lost * 1_000 / flow.packets_sent
     };
-    let (found, blind) = (permille_lost("bbr1"), permille_lost("bbr1:lt_bw=off"));
-    assert!(found * 3 <= blind * 2, "{found} and {blind}");
+    let six = |controller| {
+        (1..=6)
+            .map(|seed| permille_lost(controller, seed))
+            .sum::<u64>()
+    };
+    let (found, blind) = (six("bbr1"), six("bbr1:lt_bw=off"));
+    assert!(found * 100 <= blind * 85, "{found} and {blind}");
 }
 
 /// Linux 6.1: 85 and 20 %, over 20 seconds after the first five.
