@@ -17,7 +17,7 @@ fn a_controller_from_outside_is_tested_against_another_and_fills_the_link() {
         "own_controller",
         "ab",
         "--a",
-        "vegas:beta=5",
+        "vegas:queue=3",
         "--b",
         "cubic",
     ];
@@ -29,7 +29,7 @@ fn a_controller_from_outside_is_tested_against_another_and_fills_the_link() {
     let text = std::fs::read_to_string(file).expect("the result was written");
     let result: Value = serde_json::from_str(&text).expect("the result is JSON");
     let vegas = &result["variants"][0];
-    assert_eq!(vegas["cc"], "vegas:beta=5");
+    assert_eq!(vegas["cc"], "vegas:queue=3");
     let round = &vegas["rounds"][0];
     let goodput = round["goodput_bits_per_second"].as_f64();
     assert!(goodput > Some(4e6), "{goodput:?} of 8 Mbit/s");
