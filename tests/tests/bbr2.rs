@@ -68,25 +68,24 @@ fn a_shallow_queue_loses_half_a_percent_at_most() {
     }
 }
 
-/// 100 Mbit/s, 40 ms, a queue of one BDP, over 30 seconds, the median of five seeds.
+/// 100 Mbit/s, 40 ms, a queue of one BDP, over 30 seconds, the median of three seeds.
 fn share_under_loss(controller: &str, loss: &str) -> u64 {
     let run = |seed| {
         let rest = format!("queue 1bdp loss {loss}");
         let scenario = link("100mbit", MS * 20, &rest).flow(Flow::of(controller));
         permille(&scenario.seed(seed).run_for(SECOND * 30), "100mbit")
     };
-    median(5, run)
+    median(3, run)
 }
 
 /// The short-term bounds begin at the window, and packet conservation has taken half of that.
+/// `bbr_links.rs` has `bbr3` keep 760 of 1,000 at 1 %.
 #[test]
 fn random_loss_costs_more_than_it_costs_version_3() {
     let half_a_percent = share_under_loss("bbr2", "0.5%");
     assert!(half_a_percent >= 680, "{half_a_percent}");
     let one = share_under_loss("bbr2", "1%");
     assert!((350..750).contains(&one), "{one}");
-    let newer = share_under_loss("bbr3", "1%");
-    assert!(one < newer, "{one}, {newer}");
     // Above the threshold of 2 % each probe is answered.
     let three = share_under_loss("bbr2", "3%");
     assert!((20..150).contains(&three), "{three}");
