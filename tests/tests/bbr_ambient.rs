@@ -124,15 +124,19 @@ fn a_policer_takes_no_more() {
     }
 }
 
-/// The estimate of before is twice the rate, and the queue too short to show.
+/// The estimate of before is twice the rate, and the queue too short to show. Where the drop falls
+/// in a cycle makes more of a difference than the rule: runs have from 0.9 to 1.8 % of loss.
 #[test]
 fn a_link_that_loses_half_of_its_rate_teaches_no_ambient_loss() {
-    for seed in SEEDS {
-        let scenario = link("100mbit", MS * 40, "queue 25kb")
-            .change_link(SECOND * 10, "rate 50mbit delay 20ms queue 25kb");
-        let [plain, ambient] = losses(&scenario, Flow::of, seed);
-        assert!(ambient <= plain + 10, "{ambient} against {plain}");
-    }
+    let scenario = link("100mbit", MS * 40, "queue 25kb")
+        .change_link(SECOND * 10, "rate 50mbit delay 20ms queue 25kb");
+    let runs: Vec<[u64; 2]> = (1..=16)
+        .map(|seed| losses(&scenario, Flow::of, seed))
+        .collect();
+    let mean = |which: usize| runs.iter().map(|run| run[which]).sum::<u64>() / 16;
+    let (plain, ambient) = (mean(0), mean(1));
+    assert!(ambient <= plain + 10, "{ambient} against {plain}: {runs:?}");
+    assert!(runs.iter().all(|[_, ambient]| *ambient <= 250), "{runs:?}");
 }
 
 #[test]
