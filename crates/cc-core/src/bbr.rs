@@ -65,7 +65,7 @@ mod revision;
 mod startup;
 mod state;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 pub(crate) mod tunable;
 mod undo;
 

@@ -80,6 +80,8 @@ mod registry;
 mod round;
 mod rtt;
 mod sliding_min;
+#[cfg(test)]
+mod test_driver;
 
 pub use control::Control;
 pub use controller::{Controller, PathState, Setup, initial_window};

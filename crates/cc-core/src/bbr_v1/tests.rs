@@ -2,8 +2,8 @@
 //! `e2e`.
 
 use super::*;
-use crate::bbr::tests::{path, sample};
 use crate::event::PacketStamp;
+use crate::test_driver::{path, sample};
 use alloc::vec::Vec;
 use core::time::Duration;
 use units::Timestamp;

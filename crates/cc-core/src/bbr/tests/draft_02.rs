@@ -178,11 +178,7 @@ fn an_undo_brings_the_window_back_and_leaves_the_model() {
         told.lost = MSS * 40;
     });
     assert_eq!(bench.bbr.cwnd, bench.path.inflight + MSS);
-    for packet in &lost {
-        bench
-            .bbr
-            .on_spurious_loss(&bench.path, packet, &mut bench.entered);
-    }
+    bench.find(&lost);
     bench.round_with(mbit(100), |told| {
         told.prior_delivered = Bytes::ZERO;
         told.lost = MSS * 40;

@@ -1,0 +1,77 @@
+//! ProbeRTT, and restarts from idle.
+
+use super::*;
+
+#[test]
+fn probe_rtt_holds_half_a_bdp_for_200_ms_and_a_round_and_returns_to_cruising() {
+    let mut bench = Bench::cruising();
+    bench.path.inflight = BDP;
+    while bench.state() != "ProbeRTT" {
+        bench.round(mbit(100));
+        assert!(bench.path.now < Timestamp::from_millis(6_000));
+    }
+    assert!(bench.bbr.is_self_limited());
+    assert_eq!(bench.bbr.cwnd, BDP / 2);
+    let entered_at = bench.path.now;
+    bench.bbr.volume.shortterm = BDP / 4;
+    bench.path.inflight = BDP / 2;
+    while bench.state() == "ProbeRTT" {
+        bench.round_with(mbit(50), |told| told.is_app_limited = true);
+    }
+    assert_eq!(bench.state(), "ProbeBW_CRUISE");
+    let held = bench.path.now.since(entered_at);
+    assert!(held > Duration::from_millis(200), "{held:?}");
+    assert!(bench.bbr.cwnd > BDP);
+    assert_eq!(bench.bbr.rate.max_bw(), mbit(100));
+}
+
+#[test]
+fn a_minimal_window_above_half_a_bdp_does_not_wedge_probe_rtt() {
+    let mut bench = Bench::new();
+    let slow = Bandwidth::from_bytes_per_sec(12_000);
+    while bench.state() != "ProbeRTT" {
+        bench.path.inflight = MSS * 4;
+        bench.round(slow);
+    }
+    assert_eq!(bench.bbr.cwnd, MSS * 4);
+    for _ in 0..4 {
+        bench.round(slow);
+    }
+    assert_ne!(bench.state(), "ProbeRTT");
+}
+
+#[test]
+fn idleness_takes_the_place_of_probe_rtt() {
+    let mut bench = Bench::cruising();
+    bench.path.now += Duration::from_secs(6);
+    bench.path.inflight = Bytes::ZERO;
+    bench.path.is_app_limited = true;
+    bench.bbr.on_sent(&bench.path, MSS);
+    assert!(bench.bbr.is_idle_restart);
+    assert_eq!(
+        bench.bbr.control().pacing_rate,
+        mbit(100) * Gain::percent(99)
+    );
+    bench.round(mbit(100));
+    assert!(!bench.bbr.is_idle_restart);
+    bench.round(mbit(100));
+    assert!(!bench.entered.0.contains(&"ProbeRTT"));
+}
+
+#[test]
+fn an_idle_probe_rtt_ends_when_sending_starts_again_and_the_observer_hears_of_it() {
+    let mut bench = Bench::cruising();
+    while bench.state() != "ProbeRTT" {
+        bench.round(mbit(100));
+    }
+    bench.path.inflight = BDP / 2;
+    bench.round(mbit(50));
+    bench.path.now += Duration::from_secs(1);
+    bench.path.inflight = Bytes::ZERO;
+    bench.path.is_app_limited = true;
+    bench.entered.0.clear();
+    bench.bbr.on_sent(&bench.path, MSS);
+    assert_eq!(bench.state(), "ProbeBW_CRUISE");
+    bench.round(mbit(100));
+    assert_eq!(bench.entered.0[..2], ["ProbeBW_DOWN", "ProbeBW_CRUISE"]);
+}
