@@ -113,7 +113,8 @@ impl Endpoint {
         })
     }
 
-    /// The next connection attempt; `None` once the endpoint is [`close`](Self::close)d.
+    /// The next connection attempt; `None` once the endpoint is [`close`](Self::close)d, and when
+    /// it is [`drain`](Self::drain)ed and has no more.
     ///
     /// # Cancel safety
     /// If this does not resolve, no attempt was taken.
@@ -124,7 +125,7 @@ impl Endpoint {
                 if let Some((proto, config)) = table.incoming.pop_front() {
                     return Some(Incoming::new(proto, config, self.lease.clone()));
                 }
-                if table.is_lost || table.closed.is_some() {
+                if table.is_lost || table.closed.is_some() || table.is_draining {
                     return None;
                 }
                 self.lease.incoming.notified()
@@ -231,6 +232,21 @@ impl Endpoint {
         drop(table);
         self.lease.incoming.notify_waiters();
         self.lease.queue.wake();
+    }
+
+    /// Accepts no more, while the connections that there are go on:
+    /// [`wait_idle`](Self::wait_idle) returns when the last of them has ended. There is no way
+    /// back. [`connect`](Self::connect) still works.
+    ///
+    /// [`accept`](Self::accept) gives the attempts that have arrived, then `None`. Later ones get
+    /// no answer, so that the client sends its first packet again, a second later and then at
+    /// doubled intervals, and a balancer can have moved it to another server by then. To refuse
+    /// them would end them (RFC 9000 §5.2.2 allows both). Refused are those that bring the token
+    /// of a [Retry](Incoming::retry): the connection ID that came with it leads here, whatever a
+    /// balancer does.
+    pub fn drain(&self) {
+        self.lease.table().is_draining = true;
+        self.lease.incoming.notify_waiters();
     }
 
     /// Waits until no connection is left, not even one that is closing: a program that ends
@@ -358,13 +374,20 @@ impl Inner {
 
     /// Keeps an attempt for the application, if the application still takes some.
     fn admit(&self, table: &mut Table, attempt: quinn_proto::Incoming, answer: &mut Vec<u8>) {
-        let is_open = table.closed.is_none() && !self.is_abandoned.load(Ordering::Acquire);
+        if table.is_draining && attempt.may_retry() {
+            table.stats.ignored_handshakes += 1;
+            table.proto.ignore(attempt);
+            return;
+        }
+        let is_closed = table.closed.is_some() || table.is_draining;
+        let is_open = !is_closed && !self.is_abandoned.load(Ordering::Acquire);
         match table.server_config.clone().filter(|_| is_open) {
             Some(config) => {
                 table.incoming.push_back((attempt, config));
                 self.incoming.notify_waiters();
             }
             None => {
+                table.stats.refused_handshakes += 1;
                 let transmit = table.proto.refuse(attempt, answer);
                 self.answer(&transmit, answer);
             }

@@ -56,6 +56,8 @@ pub(super) struct Table {
     pub(super) incoming: VecDeque<(quinn_proto::Incoming, Arc<ServerConfig>)>,
     /// Given by the application for all connections, present and future.
     pub(super) closed: Option<(VarInt, Bytes)>,
+    /// New attempts are somebody else's.
+    pub(super) is_draining: bool,
     /// The task is gone, and nothing will move any more.
     pub(super) is_lost: bool,
     pub(super) stats: EndpointStats,
@@ -75,6 +77,7 @@ impl Table {
             count: 0,
             incoming: VecDeque::new(),
             closed: None,
+            is_draining: false,
             is_lost: false,
             stats: EndpointStats::default(),
             queue,

@@ -6,6 +6,7 @@
 mod attempts;
 mod closing;
 mod datagrams;
+mod draining;
 mod handles;
 mod hostile;
 mod interop;
