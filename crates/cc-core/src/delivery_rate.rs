@@ -5,7 +5,8 @@
 //! longer of the two spans, never exceeds the bottleneck's rate, however ACKs are bunched
 //! (draft-ietf-ccwg-bbr-06 §4.1).
 
-use crate::event::{AckedPacket, Feedback, LostPacket, PacketStamp};
+use crate::event::{AckedPacket, LostPacket, PacketStamp};
+use core::mem;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
 
@@ -34,7 +35,9 @@ pub struct RateSample {
     pub newest_sent_at: Timestamp,
     /// Round-trip time, if this ACK gave one.
     pub rtt: Option<Duration>,
-    /// Packets newly reported as marked Congestion Experienced.
+    /// Packets reported as marked Congestion Experienced since the sample before this one. Most are
+    /// of this ACK; one that covers nothing but packets declared lost gives no sample, and its
+    /// marks come with the next.
     pub ce_marked: u64,
 }
 
@@ -48,6 +51,8 @@ pub(crate) struct Sampler {
     lost: Bytes,
     /// Value of `lost` at the newest sample.
     lost_when_sampled: Bytes,
+    /// Packets reported as marked since the newest sample.
+    ce_marked: u64,
     /// While `delivered` has not passed this, samples are application-limited.
     app_limited_until: Option<Bytes>,
 }
@@ -61,6 +66,7 @@ impl Sampler {
             first_sent_at: now,
             lost: Bytes::ZERO,
             lost_when_sampled: Bytes::ZERO,
+            ce_marked: 0,
             app_limited_until: None,
         }
     }
@@ -107,6 +113,10 @@ impl Sampler {
         self.lost += packet.bytes;
     }
 
+    pub(crate) fn on_marked(&mut self, packets: u64) {
+        self.ce_marked = self.ce_marked.saturating_add(packets);
+    }
+
     /// The packet was not lost but late: delivered now. It is older than what has been sampled, so
     /// it gives no sample of its own.
     pub(crate) fn on_spurious_loss(&mut self, now: Timestamp, packet: &LostPacket) {
@@ -148,7 +158,7 @@ impl Sampler {
         newest: &PacketStamp,
         newly_acked: Bytes,
         min_rtt: Option<Duration>,
-        feedback: &Feedback<'_>,
+        rtt: Option<Duration>,
     ) -> RateSample {
         if self
             .app_limited_until
@@ -174,8 +184,8 @@ impl Sampler {
             tx_in_flight: newest.tx_in_flight,
             prior_delivered: newest.delivered,
             newest_sent_at: newest.sent_at,
-            rtt: feedback.rtt,
-            ce_marked: feedback.ce_marked,
+            rtt,
+            ce_marked: mem::take(&mut self.ce_marked),
         }
     }
 }

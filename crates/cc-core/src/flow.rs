@@ -71,6 +71,7 @@ impl Flow {
         if let Some(rtt) = feedback.rtt {
             self.path.on_rtt(rtt);
         }
+        self.sampler.on_marked(feedback.ce_marked);
         self.tell_losses(feedback, prior_inflight, observer);
         self.path.inflight = feedback.inflight.unwrap_or(self.path.inflight);
         if let Some((newest, newly_acked)) = newest {
@@ -80,7 +81,7 @@ impl Flow {
                 at: self.path.now,
                 sample: self
                     .sampler
-                    .sample(newest, newly_acked, self.path.min_rtt, feedback),
+                    .sample(newest, newly_acked, self.path.min_rtt, feedback.rtt),
             };
             observer.on_event(&sampled);
             if let Event::Sampled { sample, .. } = &sampled {

@@ -1,5 +1,4 @@
 use super::*;
-use crate::event::Feedback;
 use alloc::vec::Vec;
 
 const PACKET: Bytes = Bytes::new(1_000);
@@ -47,8 +46,7 @@ impl Path {
     fn ack(&mut self, now: Timestamp, acked: &[AckedPacket]) -> RateSample {
         let (newest, newly_acked) = self.sampler.on_acked(now, acked).unwrap();
         self.inflight -= newly_acked;
-        self.sampler
-            .sample(newest, newly_acked, self.min_rtt, &Feedback::at(now))
+        self.sampler.sample(newest, newly_acked, self.min_rtt, None)
     }
 }
 

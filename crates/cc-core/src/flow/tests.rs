@@ -138,6 +138,34 @@ fn a_packet_that_arrives_late_is_delivered_and_not_lost() {
     );
 }
 
+/// Marks of each sample.
+#[derive(Default)]
+struct Marks(Vec<u64>);
+
+impl Observer for Marks {
+    fn on_event(&mut self, event: &Event) {
+        if let Event::Sampled { sample, .. } = event {
+            self.0.push(sample.ce_marked);
+        }
+    }
+}
+
+#[test]
+fn marks_of_packets_that_only_arrived_late_come_with_the_next_sample_and_once() {
+    let (mut flow, _) = flow(10);
+    let sent = send(&mut flow, at(0), 3);
+    let mut marks = Marks::default();
+    for (acked, ce_marked) in [(&sent[..0], 2), (&sent[..1], 1), (&sent[1..2], 0)] {
+        let feedback = Feedback {
+            acked,
+            ce_marked,
+            ..Feedback::at(at(10))
+        };
+        flow.on_feedback(&feedback, &mut marks);
+    }
+    assert_eq!(marks.0, [3, 0]);
+}
+
 #[test]
 fn the_transports_own_count_of_bytes_in_flight_is_adopted() {
     let (mut flow, _) = flow(10);
