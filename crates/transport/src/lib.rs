@@ -74,6 +74,7 @@ mod connection;
 mod driver;
 mod endpoint;
 mod error;
+pub mod fleet;
 mod gate;
 mod socket;
 mod stats;

@@ -279,9 +279,13 @@ pub enum TlsError {
 /// A number from the operating system's randomness.
 pub(crate) fn random_u64() -> u64 {
     let mut bytes = [0; 8];
-    let random = aws_lc_rs::default_provider().secure_random;
-    random.fill(&mut bytes).expect("aws-lc has randomness");
+    fill_random(&mut bytes);
     u64::from_ne_bytes(bytes)
+}
+
+/// Fills `bytes` from the operating system's randomness.
+pub(crate) fn fill_random(bytes: &mut [u8]) {
+    ::aws_lc_rs::rand::fill(bytes).expect("aws-lc has randomness");
 }
 
 #[derive(Debug, Clone)]
