@@ -5,9 +5,11 @@ use crate::tls;
 use cc_core::{ControllerChoice, Registry};
 use quinn_proto::crypto::{self, HandshakeTokenKey};
 use quinn_proto::{
-    AckFrequencyConfig, ConnectionId, IdleTimeout, MtuDiscoveryConfig, TokenStore,
+    AckFrequencyConfig, ConnectionId, IdleTimeout, MtuDiscoveryConfig, TimeSource, TokenStore,
     ValidationTokenConfig, VarInt,
 };
+use rustls::RootCertStore;
+use rustls::client::VerifierBuilderError;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::net::{SocketAddrV4, SocketAddrV6};
 use std::sync::Arc;
@@ -213,6 +215,19 @@ impl ClientConfig {
         }
     }
 
+    /// A client that trusts the authorities in `roots` and checks name and dates;
+    /// [`tls::client_with_ca`] takes them as a PEM file.
+    ///
+    /// # Errors
+    /// When `roots` has none.
+    pub fn with_root_certificates(roots: Arc<RootCertStore>) -> Result<Self, VerifierBuilderError> {
+        let config = tls::client_with_roots(roots).config();
+        config.map_err(|error| match error {
+            tls::TlsError::Verifier(error) => error,
+            _ => unreachable!("a verifier is all that can fail"),
+        })
+    }
+
     /// Replaces the transport configuration.
     pub fn transport_config(&mut self, transport: Arc<TransportConfig>) -> &mut Self {
         self.transport = transport;
@@ -243,6 +258,17 @@ impl ServerConfig {
     pub fn with_crypto(crypto: Arc<dyn crypto::ServerConfig>) -> Self {
         Self {
             proto: quinn_proto::ServerConfig::with_crypto(crypto),
+            transport: Arc::default(),
+        }
+    }
+
+    /// As [`with_crypto`](Self::with_crypto), with this key for address-validation tokens.
+    pub fn new(
+        crypto: Arc<dyn crypto::ServerConfig>,
+        token_key: Arc<dyn HandshakeTokenKey>,
+    ) -> Self {
+        Self {
+            proto: quinn_proto::ServerConfig::new(crypto, token_key),
             transport: Arc::default(),
         }
     }
@@ -312,8 +338,11 @@ delegated_setters! { ServerConfig:
     retry_token_lifetime: Duration;
     /// Whether clients may change their address. Default `true`.
     migration: bool;
-    /// Address-validation tokens for later connections.
+    /// Address-validation tokens for later connections. Default: two for each client, valid for
+    /// two weeks; those that came back are remembered in a Bloom filter of at most 20 MiB.
     validation_token_config: ValidationTokenConfig;
+    /// The clock that tokens are dated by. Default: the system's.
+    time_source: Arc<dyn TimeSource>;
     /// The key that protects tokens; servers that share it accept each other's.
     token_key: Arc<dyn HandshakeTokenKey>;
     /// IPv4 address that clients shall move to (RFC 9000 §9.6). Default none.

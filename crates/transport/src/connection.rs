@@ -5,7 +5,7 @@ mod datagram;
 mod shared;
 mod wakeups;
 
-pub use connecting::Connecting;
+pub use connecting::{Connecting, ZeroRttAccepted};
 pub(crate) use shared::{Lease, Shared, State};
 pub(crate) use wakeups::Wakeups;
 
@@ -50,8 +50,8 @@ impl Connection {
     /// # Cancel safety
     /// If this does not resolve, no stream was opened.
     pub async fn open_uni(&self) -> Result<SendStream, ConnectionError> {
-        let id = self.open(Dir::Uni).await?;
-        Ok(SendStream::new(self.0.clone(), id))
+        let (id, is_0rtt) = self.open(Dir::Uni).await?;
+        Ok(SendStream::new(self.0.clone(), id, is_0rtt))
     }
 
     /// Opens a stream in both directions, as soon as the peer allows one more.
@@ -65,8 +65,8 @@ impl Connection {
     /// # Cancel safety
     /// If this does not resolve, no stream was opened.
     pub async fn open_bi(&self) -> Result<(SendStream, RecvStream), ConnectionError> {
-        let id = self.open(Dir::Bi).await?;
-        Ok(self.both_directions(id))
+        let (id, is_0rtt) = self.open(Dir::Bi).await?;
+        Ok(self.both_directions(id, is_0rtt))
     }
 
     /// The next stream that the peer has opened in its direction only.
@@ -77,8 +77,8 @@ impl Connection {
     /// # Cancel safety
     /// If this does not resolve, no stream was accepted.
     pub async fn accept_uni(&self) -> Result<RecvStream, ConnectionError> {
-        let id = self.accept(Dir::Uni).await?;
-        Ok(RecvStream::new(self.0.clone(), id))
+        let (id, is_0rtt) = self.accept(Dir::Uni).await?;
+        Ok(RecvStream::new(self.0.clone(), id, is_0rtt))
     }
 
     /// The next stream that the peer has opened in both directions.
@@ -89,8 +89,8 @@ impl Connection {
     /// # Cancel safety
     /// If this does not resolve, no stream was accepted.
     pub async fn accept_bi(&self) -> Result<(SendStream, RecvStream), ConnectionError> {
-        let id = self.accept(Dir::Bi).await?;
-        Ok(self.both_directions(id))
+        let (id, is_0rtt) = self.accept(Dir::Bi).await?;
+        Ok(self.both_directions(id, is_0rtt))
     }
 
     /// Closes the connection at once.
@@ -239,15 +239,18 @@ impl Connection {
         self.0.schedule();
     }
 
-    async fn open(&self, dir: Dir) -> Result<StreamId, ConnectionError> {
+    /// A stream, and whether it is one of 0-RTT.
+    async fn open(&self, dir: Dir) -> Result<(StreamId, bool), ConnectionError> {
         loop {
             let available = {
                 let mut state = self.state();
                 if let Some(error) = &state.error {
                     return Err(error.clone());
                 }
-                if let Some(id) = state.driver.conn().streams().open(dir) {
-                    return Ok(id);
+                let conn = state.driver.conn();
+                if let Some(id) = conn.streams().open(dir) {
+                    let is_0rtt = conn.side().is_client() && conn.is_handshaking();
+                    return Ok((id, is_0rtt));
                 }
                 self.0.signals.available[index(dir)].notified()
             };
@@ -255,15 +258,18 @@ impl Connection {
         }
     }
 
-    async fn accept(&self, dir: Dir) -> Result<StreamId, ConnectionError> {
+    /// A stream, and whether it came with 0-RTT.
+    async fn accept(&self, dir: Dir) -> Result<(StreamId, bool), ConnectionError> {
         loop {
             let incoming = {
                 let mut state = self.state();
-                if let Some(id) = state.driver.conn().streams().accept(dir) {
+                let conn = state.driver.conn();
+                if let Some(id) = conn.streams().accept(dir) {
+                    let is_0rtt = conn.is_handshaking();
                     drop(state);
                     // The peer may be due the credit for another stream.
                     self.0.schedule();
-                    return Ok(id);
+                    return Ok((id, is_0rtt));
                 }
                 if let Some(error) = &state.error {
                     return Err(error.clone());
@@ -274,9 +280,9 @@ impl Connection {
         }
     }
 
-    fn both_directions(&self, id: StreamId) -> (SendStream, RecvStream) {
-        let send = SendStream::new(self.0.clone(), id);
-        (send, RecvStream::new(self.0.clone(), id))
+    fn both_directions(&self, id: StreamId, is_0rtt: bool) -> (SendStream, RecvStream) {
+        let send = SendStream::new(self.0.clone(), id, is_0rtt);
+        (send, RecvStream::new(self.0.clone(), id, is_0rtt))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -138,6 +138,8 @@ impl ConnectionDriver {
             ) => {
                 self.blocked_writers.remove(id);
             }
+            // Before the handshake's end there are streams of 0-RTT alone.
+            Event::Connected if !self.conn.accepted_0rtt() => self.blocked_writers.clear(),
             Event::ConnectionLost { .. } => self.blocked_writers.clear(),
             _ => {}
         }

@@ -25,7 +25,7 @@ use std::fmt;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV6};
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use table::Table;
 use task::Task;
@@ -98,8 +98,8 @@ impl Endpoint {
         let table = Table::new(proto, server_config.map(Arc::new), Arc::clone(&queue));
         let inner = Arc::new(Inner {
             table: Mutex::new(table),
-            is_ipv6: socket.local_addr()?.is_ipv6(),
-            socket,
+            socket: Mutex::new(Arc::new(socket)),
+            rebinds: AtomicU64::new(0),
             queue,
             lateness: Arc::default(),
             incoming: Notify::new(),
@@ -166,7 +166,8 @@ impl Endpoint {
         address: SocketAddr,
         server_name: &str,
     ) -> Result<Connecting, ConnectError> {
-        let remote = match (address, self.lease.is_ipv6) {
+        let is_ipv6 = self.lease.socket().is_ipv6();
+        let remote = match (address, is_ipv6) {
             (SocketAddr::V6(_), false) => return Err(ConnectError::InvalidRemoteAddress(address)),
             (SocketAddr::V4(v4), true) => {
                 SocketAddrV6::new(v4.ip().to_ipv6_mapped(), v4.port(), 0, 0).into()
@@ -184,6 +185,31 @@ impl Endpoint {
         Ok(Connecting::new(table.insert(handle, conn, congestion, now)))
     }
 
+    /// Goes on over another UDP socket, with all connections.
+    ///
+    /// Servers learn the new address from the next packet and validate it (RFC 9000 §9); clients
+    /// of this endpoint know only the old one, and are lost unless the new socket has it. What
+    /// still arrives at the old socket is taken until something has arrived at the new one.
+    ///
+    /// # Errors
+    /// When the socket lacks an option that QUIC needs. The old one is kept.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn rebind(&self, socket: std::net::UdpSocket) -> io::Result<()> {
+        let socket = self.lease.socket().replaced_by(socket)?;
+        let table = self.lease.table();
+        *self.lease.lock_socket() = Arc::new(socket);
+        self.lease.rebinds.fetch_add(1, Ordering::Release);
+        for connection in table.iter() {
+            connection.lock().driver.conn().local_address_changed();
+            connection.schedule();
+        }
+        drop(table);
+        self.lease.queue.wake();
+        Ok(())
+    }
+
     /// Replaces the configuration for attempts that arrive from now on; `None` accepts no more.
     pub fn set_server_config(&self, config: Option<ServerConfig>) {
         let mut table = self.lease.table();
@@ -197,15 +223,16 @@ impl Endpoint {
     /// # Errors
     /// What the kernel says.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.lease.socket.local_addr()
+        self.lease.socket().local_addr()
     }
 
     /// Counters at this moment.
     pub fn stats(&self) -> EndpointStats {
         let lateness = &self.lease.lateness;
+        let socket = self.lease.socket();
         EndpointStats {
-            send_errors: self.lease.socket.send_errors(),
-            send_blocked: self.lease.socket.send_blocked(),
+            send_errors: socket.send_errors(),
+            send_blocked: socket.send_blocked(),
             timer: TimerStats {
                 count: lateness.count(),
                 p50: lateness.quantile(50),
@@ -353,8 +380,9 @@ impl Drop for LastHandle {
 /// taken, never the other way round.
 struct Inner {
     table: Mutex<Table>,
-    socket: Socket,
-    is_ipv6: bool,
+    /// The task has a handle of its own, and looks here when `rebinds` has changed.
+    socket: Mutex<Arc<Socket>>,
+    rebinds: AtomicU64,
     queue: Arc<WorkQueue>,
     lateness: Arc<Lateness>,
     /// Told when an attempt arrives, and when none will any more.
@@ -370,6 +398,15 @@ impl Inner {
         // After a panic under the lock, which would be our bug, connections are told of the end
         // of the task; that needs the lock once more.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn socket(&self) -> Arc<Socket> {
+        Arc::clone(&self.lock_socket())
+    }
+
+    fn lock_socket(&self) -> MutexGuard<'_, Arc<Socket>> {
+        let socket = self.socket.lock();
+        socket.expect("replacing a value does not panic")
     }
 
     /// Keeps an attempt for the application, if the application still takes some.
@@ -397,7 +434,7 @@ impl Inner {
     /// Sends a packet that belongs to no connection. If the socket is full it is lost, as it
     /// could be anywhere on its way.
     fn answer(&self, transmit: &Transmit, contents: &[u8]) {
-        self.socket
+        self.socket()
             .send(transmit, &contents[..transmit.size], clock::now());
     }
 }
@@ -418,7 +455,7 @@ fn closed_by_its_first_packet(conn: &mut quinn_proto::Connection) -> Option<Conn
 impl fmt::Debug for Inner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Inner")
-            .field("socket", &self.socket)
+            .field("socket", &self.socket())
             .finish_non_exhaustive()
     }
 }

@@ -16,6 +16,10 @@ pub enum WriteError {
     /// The stream was finished or reset before.
     #[error("closed stream")]
     ClosedStream,
+    /// The stream was opened with 0-RTT, and the server has rejected that: for the server the
+    /// stream has never been. See [`Connecting::into_0rtt`](crate::Connecting::into_0rtt).
+    #[error("0-RTT rejected")]
+    ZeroRttRejected,
 }
 
 /// Reading from a stream failed.
@@ -33,6 +37,10 @@ pub enum ReadError {
     /// An ordered read after an unordered one, which may have left gaps.
     #[error("ordered read after unordered read")]
     IllegalOrderedRead,
+    /// The stream was opened with 0-RTT, and the server has rejected that: for the server the
+    /// stream has never been. See [`Connecting::into_0rtt`](crate::Connecting::into_0rtt).
+    #[error("0-RTT rejected")]
+    ZeroRttRejected,
 }
 
 /// [`RecvStream::read_exact`](crate::RecvStream::read_exact) failed.
@@ -63,6 +71,10 @@ pub enum StoppedError {
     /// The connection was lost.
     #[error("connection lost")]
     ConnectionLost(#[from] ConnectionError),
+    /// The stream was opened with 0-RTT, and the server has rejected that: for the server the
+    /// stream has never been. See [`Connecting::into_0rtt`](crate::Connecting::into_0rtt).
+    #[error("0-RTT rejected")]
+    ZeroRttRejected,
 }
 
 /// [`RecvStream::received_reset`](crate::RecvStream::received_reset) failed.
@@ -71,6 +83,10 @@ pub enum ResetError {
     /// The connection was lost.
     #[error("connection lost")]
     ConnectionLost(#[from] ConnectionError),
+    /// The stream was opened with 0-RTT, and the server has rejected that: for the server the
+    /// stream has never been. See [`Connecting::into_0rtt`](crate::Connecting::into_0rtt).
+    #[error("0-RTT rejected")]
+    ZeroRttRejected,
 }
 
 /// Sending an application datagram failed.
@@ -96,6 +112,24 @@ impl From<ClosedStream> for WriteError {
     }
 }
 
+impl From<StoppedError> for WriteError {
+    fn from(error: StoppedError) -> Self {
+        match error {
+            StoppedError::ConnectionLost(error) => Self::ConnectionLost(error),
+            StoppedError::ZeroRttRejected => Self::ZeroRttRejected,
+        }
+    }
+}
+
+impl From<ResetError> for ReadError {
+    fn from(error: ResetError) -> Self {
+        match error {
+            ResetError::ConnectionLost(error) => Self::ConnectionLost(error),
+            ResetError::ZeroRttRejected => Self::ZeroRttRejected,
+        }
+    }
+}
+
 impl From<ReadableError> for ReadError {
     fn from(error: ReadableError) -> Self {
         match error {
@@ -108,7 +142,7 @@ impl From<ReadableError> for ReadError {
 impl From<WriteError> for io::Error {
     fn from(error: WriteError) -> Self {
         let kind = match error {
-            WriteError::Stopped(_) => io::ErrorKind::ConnectionReset,
+            WriteError::Stopped(_) | WriteError::ZeroRttRejected => io::ErrorKind::ConnectionReset,
             WriteError::ConnectionLost(_) | WriteError::ClosedStream => io::ErrorKind::NotConnected,
         };
         Self::new(kind, error)
@@ -118,7 +152,7 @@ impl From<WriteError> for io::Error {
 impl From<ReadError> for io::Error {
     fn from(error: ReadError) -> Self {
         let kind = match error {
-            ReadError::Reset(_) => io::ErrorKind::ConnectionReset,
+            ReadError::Reset(_) | ReadError::ZeroRttRejected => io::ErrorKind::ConnectionReset,
             ReadError::ConnectionLost(_) | ReadError::ClosedStream => io::ErrorKind::NotConnected,
             ReadError::IllegalOrderedRead => io::ErrorKind::InvalidInput,
         };
@@ -128,12 +162,20 @@ impl From<ReadError> for io::Error {
 
 impl From<StoppedError> for io::Error {
     fn from(error: StoppedError) -> Self {
-        Self::new(io::ErrorKind::NotConnected, error)
+        let kind = match error {
+            StoppedError::ConnectionLost(_) => io::ErrorKind::NotConnected,
+            StoppedError::ZeroRttRejected => io::ErrorKind::ConnectionReset,
+        };
+        Self::new(kind, error)
     }
 }
 
 impl From<ResetError> for io::Error {
     fn from(error: ResetError) -> Self {
-        Self::new(io::ErrorKind::NotConnected, error)
+        let kind = match error {
+            ResetError::ConnectionLost(_) => io::ErrorKind::NotConnected,
+            ResetError::ZeroRttRejected => io::ErrorKind::ConnectionReset,
+        };
+        Self::new(kind, error)
     }
 }

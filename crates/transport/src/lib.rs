@@ -85,7 +85,7 @@ mod timer;
 pub mod tls;
 
 pub use config::{ClientConfig, ServerConfig, TransportConfig};
-pub use connection::{Connecting, Connection};
+pub use connection::{Connecting, Connection, ZeroRttAccepted};
 pub use endpoint::{Endpoint, EndpointStats, Incoming, IncomingFuture, RetryError, TimerStats};
 pub use error::{
     ReadError, ReadExactError, ReadToEndError, ResetError, SendDatagramError, StoppedError,
@@ -95,9 +95,11 @@ pub use stats::{ConnectionStats, FrameStats, LimitedBy, PathStats, UdpStats};
 pub use stream::{RecvStream, SendStream};
 
 pub use quinn_proto::{
-    AckFrequencyConfig, ApplicationClose, Chunk, ClosedStream, ConfigError, ConnectError,
-    ConnectionClose, ConnectionError, ConnectionId, ConnectionIdGenerator, Dir, EndpointConfig,
-    IdleTimeout, MtuDiscoveryConfig, Side, StreamId, TokenStore, TransportError,
-    TransportErrorCode, ValidationTokenConfig, VarInt, VarIntBoundsExceeded, Written, crypto,
+    AckFrequencyConfig, ApplicationClose, BloomTokenLog, Chunk, ClosedStream, ConfigError,
+    ConnectError, ConnectionClose, ConnectionError, ConnectionId, ConnectionIdGenerator, Dir,
+    EndpointConfig, FrameType, IdleTimeout, MtuDiscoveryConfig, NoneTokenLog, NoneTokenStore, Side,
+    StdSystemTime, StreamId, TimeSource, TokenLog, TokenMemoryCache, TokenReuseError, TokenStore,
+    TransportError, TransportErrorCode, ValidationTokenConfig, VarInt, VarIntBoundsExceeded,
+    Written, crypto,
 };
 pub use rustls;

@@ -5,8 +5,8 @@ use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::SockRef;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::Interest;
@@ -19,8 +19,8 @@ use tokio::io::Interest;
 pub(crate) struct Socket {
     io: tokio::net::UdpSocket,
     udp: UdpSocketState,
-    send_errors: Mutex<SendErrors>,
-    send_blocked: AtomicU64,
+    is_ipv6: bool,
+    counts: Arc<Counts>,
 }
 
 impl Socket {
@@ -32,17 +32,37 @@ impl Socket {
     pub(crate) fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
         raise_buffers(&socket);
         let udp = UdpSocketState::new(UdpSockRef::from(&socket))?;
+        let is_ipv6 = socket.local_addr()?.is_ipv6();
         let io = tokio::net::UdpSocket::from_std(socket)?;
         Ok(Self {
             io,
             udp,
-            send_errors: Mutex::default(),
-            send_blocked: AtomicU64::new(0),
+            is_ipv6,
+            counts: Arc::default(),
+        })
+    }
+
+    /// What takes this one's place, and counts on where this one ends.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub(crate) fn replaced_by(&self, socket: std::net::UdpSocket) -> io::Result<Self> {
+        Ok(Self {
+            counts: Arc::clone(&self.counts),
+            ..Self::new(socket)?
         })
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr()
+    }
+
+    /// Whether it takes IPv6 addresses, IPv4 ones only in their mapped form.
+    pub(crate) fn is_ipv6(&self) -> bool {
+        self.is_ipv6
     }
 
     /// Whether routers may split our packets, so that no MTU can be discovered.
@@ -100,7 +120,7 @@ impl Socket {
             let attempt = || self.try_send(&packets);
             return match self.io.try_io(Interest::WRITABLE, attempt) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.send_blocked.fetch_add(1, Ordering::Relaxed);
+                    self.counts.send_blocked.fetch_add(1, Ordering::Relaxed);
                     false
                 }
                 Err(error) => {
@@ -129,7 +149,7 @@ impl Socket {
 
     /// Times that the kernel took no more packets.
     pub(crate) fn send_blocked(&self) -> u64 {
-        self.send_blocked.load(Ordering::Relaxed)
+        self.counts.send_blocked.load(Ordering::Relaxed)
     }
 
     fn try_send(&self, packets: &quinn_udp::Transmit<'_>) -> io::Result<()> {
@@ -177,8 +197,15 @@ impl Socket {
     }
 
     fn errors(&self) -> std::sync::MutexGuard<'_, SendErrors> {
-        self.send_errors.lock().expect("counting does not panic")
+        let errors = self.counts.send_errors.lock();
+        errors.expect("counting does not panic")
     }
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    send_errors: Mutex<SendErrors>,
+    send_blocked: AtomicU64,
 }
 
 #[derive(Debug, Default)]

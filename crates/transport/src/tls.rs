@@ -87,7 +87,12 @@ pub fn client_with_ca(pem: &[u8]) -> Result<ClientTls, TlsError> {
     if roots.is_empty() {
         return Err(TlsError::Pem("no certificate in it".to_owned()));
     }
-    Ok(ClientTls::new(Verifier::Authorities(roots)))
+    Ok(client_with_roots(Arc::new(roots)))
+}
+
+/// A client that trusts the authorities in `roots` and checks name and dates.
+pub fn client_with_roots(roots: Arc<RootCertStore>) -> ClientTls {
+    ClientTls::new(Verifier::Authorities(roots))
 }
 
 /// A server with this certificate chain, its own first, and the key to it.
@@ -292,7 +297,7 @@ pub(crate) fn fill_random(bytes: &mut [u8]) {
 enum Verifier {
     Nothing,
     Fingerprint([u8; 32]),
-    Authorities(RootCertStore),
+    Authorities(Arc<RootCertStore>),
 }
 
 impl Verifier {
@@ -304,10 +309,8 @@ impl Verifier {
             Self::Nothing => None,
             Self::Fingerprint(fingerprint) => Some(fingerprint),
             Self::Authorities(roots) => {
-                let builder = WebPkiServerVerifier::builder_with_provider(
-                    Arc::new(roots),
-                    Arc::clone(provider),
-                );
+                let provider = Arc::clone(provider);
+                let builder = WebPkiServerVerifier::builder_with_provider(roots, provider);
                 return Ok(builder.build()?);
             }
         };

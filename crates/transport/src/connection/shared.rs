@@ -130,7 +130,7 @@ impl Drop for LastHandle {
 pub(crate) struct State {
     pub(crate) driver: ConnectionDriver,
     handle: ConnectionHandle,
-    /// The task that waits for the handshake.
+    /// The task that waits for the handshake, or to hear what became of 0-RTT.
     pub(crate) connecting: Option<Waker>,
     pub(crate) is_connected: bool,
     /// One task each that waits to read from a stream, or to write.
@@ -151,6 +151,17 @@ impl State {
         self.handle
     }
 
+    /// Whether the server has rejected 0-RTT: streams that were opened with it never were, and
+    /// their numbers are given out again.
+    ///
+    /// Asked of quinn-proto too, whose event may not have been forwarded yet.
+    pub(crate) fn has_rejected_0rtt(&mut self) -> bool {
+        let is_connected = self.is_connected;
+        let conn = self.driver.conn();
+        let is_established = is_connected || !(conn.is_handshaking() || conn.is_closed());
+        is_established && conn.side().is_client() && !conn.accepted_0rtt()
+    }
+
     fn close(&mut self, code: VarInt, reason: Bytes, wakeups: &mut Wakeups) {
         self.driver.conn().close(clock::now(), code, reason);
         self.terminate(ConnectionError::LocallyClosed, wakeups);
@@ -160,6 +171,11 @@ impl State {
         self.error.get_or_insert(reason);
         wakeups.everyone();
         wakeups.add(self.connecting.take());
+        self.wake_streams(wakeups);
+    }
+
+    /// Collects all who wait for one of the streams.
+    fn wake_streams(&mut self, wakeups: &mut Wakeups) {
         wakeups.extend(std::mem::take(&mut self.readers).into_values());
         wakeups.extend(std::mem::take(&mut self.writers).into_values());
         wakeups.notify(std::mem::take(&mut self.stopped).into_values());
@@ -190,6 +206,9 @@ impl State {
                 Event::Connected => {
                     self.is_connected = true;
                     wakeups.add(self.connecting.take());
+                    if self.has_rejected_0rtt() {
+                        self.wake_streams(wakeups);
+                    }
                 }
                 Event::ConnectionLost { reason } => self.terminate(reason, wakeups),
                 Event::Stream(event) => self.forward_stream_event(event, wakeups),

@@ -32,11 +32,11 @@ impl ReceiveBuffers {
         }
     }
 
-    /// Lets `receive` fill buffers and metas; it returns how many messages there are.
-    pub(super) fn fill<E>(
+    /// Lets `receive` fill buffers and metas; it returns how many messages there are, if any.
+    pub(super) fn fill<T, E>(
         &mut self,
-        receive: impl FnOnce(&mut [IoSliceMut<'_>], &mut [RecvMeta]) -> Result<usize, E>,
-    ) -> Result<usize, E> {
+        receive: impl FnOnce(&mut [IoSliceMut<'_>], &mut [RecvMeta]) -> Result<T, E>,
+    ) -> Result<T, E> {
         let batch = self.batch();
         for index in 0..batch {
             if self.buffers[index].is_empty() {
@@ -123,7 +123,7 @@ mod tests {
     use std::convert::Infallible;
 
     fn receive(buffers: &mut ReceiveBuffers, lens: &[usize]) -> Vec<BytesMut> {
-        let Ok(count) = buffers.fill::<Infallible>(|slices, metas| {
+        let Ok(count) = buffers.fill::<_, Infallible>(|slices, metas| {
             for (index, len) in lens.iter().enumerate() {
                 metas[index].len = *len;
                 slices[index][..*len].fill(index as u8 + 1);

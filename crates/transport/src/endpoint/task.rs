@@ -16,7 +16,7 @@ use super::receive::ReceiveBuffers;
 use super::table::Table;
 use crate::clock;
 use crate::connection::{Shared, State, Wakeups};
-use crate::socket::received_ecn;
+use crate::socket::{Socket, received_ecn};
 use crate::timer::Timer;
 use bytes::BytesMut;
 use quinn_proto::{
@@ -36,6 +36,11 @@ use std::time::Instant;
 /// The future that is an endpoint's task.
 pub(super) struct Task {
     inner: Arc<Inner>,
+    socket: Arc<Socket>,
+    /// The socket before it, until something has arrived at the present one.
+    former_socket: Option<Arc<Socket>>,
+    /// How often the socket had been replaced when the task last looked.
+    rebinds: u64,
     timer: Timer,
     deadlines: Deadlines,
     buffers: ReceiveBuffers,
@@ -66,6 +71,9 @@ impl Task {
     pub(super) fn new(inner: Arc<Inner>) -> io::Result<Self> {
         Ok(Self {
             timer: Timer::new(Arc::clone(&inner.lateness))?,
+            socket: inner.socket(),
+            former_socket: None,
+            rebinds: 0,
             inner,
             deadlines: Deadlines::default(),
             buffers: ReceiveBuffers::new(),
@@ -78,13 +86,23 @@ impl Task {
         })
     }
 
+    /// Takes over the socket that the application has put in place of the last one.
+    fn follow_rebind(&mut self) {
+        let rebinds = self.inner.rebinds.load(Ordering::Acquire);
+        if rebinds != self.rebinds {
+            self.rebinds = rebinds;
+            let former = mem::replace(&mut self.socket, self.inner.socket());
+            self.former_socket = Some(former);
+        }
+    }
+
     /// Sends what the socket refused, or has the task woken when the socket takes it.
     fn flush(&mut self, cx: &mut Context<'_>) {
         while let Some((transmit, packets)) = &self.refused {
-            if self.inner.socket.poll_writable(cx).is_pending() {
+            if self.socket.poll_writable(cx).is_pending() {
                 return;
             }
-            if self.inner.socket.send(transmit, packets, clock::now()) {
+            if self.socket.send(transmit, packets, clock::now()) {
                 self.refused = None;
             }
         }
@@ -99,14 +117,15 @@ impl Task {
     /// A task that is busy asks the kernel directly: the event loop may not have looked at the
     /// socket since.
     fn receive(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+        self.receive_from_former_socket(cx);
         let mut received = 0;
         while received < RECEIVE_BYTES {
-            let (inner, is_busy, batch) = (&self.inner, self.is_busy, self.buffers.batch());
+            let (socket, is_busy, batch) = (&self.socket, self.is_busy, self.buffers.batch());
             let result = self.buffers.fill(|buffers, metas| {
                 if is_busy {
-                    return inner.socket.try_recv(buffers, metas);
+                    return socket.try_recv(buffers, metas);
                 }
-                match inner.socket.poll_recv(cx, buffers, metas) {
+                match socket.poll_recv(cx, buffers, metas) {
                     Poll::Ready(result) => result,
                     Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
                 }
@@ -117,12 +136,36 @@ impl Task {
                 Err(error) => return self.on_receive_error(error),
             };
             self.receive_errors = 0;
+            self.former_socket = None;
             received += self.route(count);
             if is_busy && count < batch {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// What was on its way to the old address when the socket was replaced.
+    fn receive_from_former_socket(&mut self, cx: &mut Context<'_>) {
+        let mut received = 0;
+        while received < RECEIVE_BYTES {
+            let Some(socket) = &self.former_socket else {
+                return;
+            };
+            let result =
+                self.buffers.fill(
+                    |buffers, metas| match socket.poll_recv(cx, buffers, metas) {
+                        Poll::Ready(result) => result.map(Some),
+                        Poll::Pending => Ok(None),
+                    },
+                );
+            match result {
+                Ok(Some(count)) => received += self.route(count),
+                Ok(None) => return,
+                Err(_) => self.former_socket = None,
+            }
+        }
+        cx.waker().wake_by_ref();
     }
 
     /// ICMP errors and the like concern one peer, and anyone can forge them. A socket that only
@@ -264,20 +307,15 @@ impl Task {
                 }
                 return sent;
             }
-            let segments = self
-                .inner
-                .socket
-                .max_segments(state.driver.conn().current_mtu());
+            let mtu = state.driver.conn().current_mtu();
+            let segments = self.socket.max_segments(mtu);
             let packets = &mut self.scratch.packets;
             packets.clear();
             let Some(transmit) = state.driver.poll_transmit(now, segments, packets) else {
                 return sent;
             };
-            if !self
-                .inner
-                .socket
-                .send(&transmit, &packets[..transmit.size], now)
-            {
+            let contents = &packets[..transmit.size];
+            if !self.socket.send(&transmit, contents, now) {
                 self.refused = Some((transmit, mem::take(packets)));
             }
         }
@@ -330,6 +368,7 @@ impl Future for Task {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         this.inner.queue.begin_turn(cx.waker());
+        this.follow_rebind();
         this.flush(cx);
         let mut has_more = match this.receive(cx) {
             Ok(has_more) => has_more,

@@ -17,6 +17,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 pub struct RecvStream {
     lease: Lease,
     id: StreamId,
+    is_0rtt: bool,
     /// The end has been read, or the stream given up.
     is_done: bool,
     /// The peer's reset, found behind data that was still to be returned.
@@ -24,10 +25,11 @@ pub struct RecvStream {
 }
 
 impl RecvStream {
-    pub(crate) fn new(lease: Lease, id: StreamId) -> Self {
+    pub(crate) fn new(lease: Lease, id: StreamId, is_0rtt: bool) -> Self {
         Self {
             lease,
             id,
+            is_0rtt,
             is_done: false,
             reset: None,
         }
@@ -37,7 +39,8 @@ impl RecvStream {
     /// end. Waits until there is something.
     ///
     /// # Errors
-    /// When the peer has reset the stream, it was stopped, or the connection is lost.
+    /// When the peer has reset the stream, it was stopped, the connection is lost, or the stream
+    /// was opened with 0-RTT and that was rejected.
     ///
     /// # Cancel safety
     /// If this does not resolve, nothing was read.
@@ -132,6 +135,9 @@ impl RecvStream {
     /// When the stream was stopped, reset or read to its end before.
     pub fn stop(&mut self, code: VarInt) -> Result<(), ClosedStream> {
         let mut state = self.lease.lock();
+        if self.is_0rtt && state.has_rejected_0rtt() {
+            return Err(ClosedStream::default());
+        }
         state.driver.conn().recv_stream(self.id).stop(code)?;
         state.readers.remove(&self.id);
         drop(state);
@@ -144,7 +150,7 @@ impl RecvStream {
     /// stopped or read to its end instead.
     ///
     /// # Errors
-    /// When the connection is lost.
+    /// When the connection is lost, or the stream was opened with 0-RTT and that was rejected.
     ///
     /// # Cancel safety
     /// A code that this has returned is returned again.
@@ -154,6 +160,9 @@ impl RecvStream {
                 return Poll::Ready(Ok(Some(code)));
             }
             let mut state = self.lease.lock();
+            if self.is_0rtt && state.has_rejected_0rtt() {
+                return Poll::Ready(Err(ResetError::ZeroRttRejected));
+            }
             match state.driver.conn().recv_stream(self.id).received_reset() {
                 Err(ClosedStream { .. }) => return Poll::Ready(Ok(None)),
                 Ok(Some(code)) => {
@@ -172,6 +181,13 @@ impl RecvStream {
             Poll::Pending
         })
         .await
+    }
+
+    /// Whether the stream came or was opened before the handshake was finished. What is read from
+    /// it may be a replay by somebody who recorded it; see
+    /// [`Connecting::into_0rtt`](crate::Connecting::into_0rtt).
+    pub fn is_0rtt(&self) -> bool {
+        self.is_0rtt
     }
 
     /// The stream's number.
@@ -245,6 +261,9 @@ impl RecvStream {
             return Poll::Ready(Err(ReadError::Reset(code)));
         }
         let mut state = self.lease.lock();
+        if self.is_0rtt && state.has_rejected_0rtt() {
+            return Poll::Ready(Err(ReadError::ZeroRttRejected));
+        }
         let mut stream = state.driver.conn().recv_stream(self.id);
         let mut chunks = stream.read(ordered)?;
         let (value, stop) = read(&mut chunks);
@@ -292,6 +311,10 @@ impl Drop for RecvStream {
             return;
         }
         let mut state = self.lease.lock();
+        if self.is_0rtt && state.has_rejected_0rtt() {
+            // The number may be another stream's by now.
+            return;
+        }
         state.readers.remove(&self.id);
         if state.error.is_some() {
             return;

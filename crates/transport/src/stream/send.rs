@@ -1,12 +1,13 @@
 //! The sending direction of a stream.
 
-use crate::connection::Lease;
+use crate::connection::{Lease, State};
 use crate::error::{StoppedError, WriteError};
 use bytes::Bytes;
 use quinn_proto::{ClosedStream, FinishError, StreamId, VarInt, Written};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
+use std::sync::MutexGuard;
 use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 
@@ -18,18 +19,20 @@ use tokio::io::AsyncWrite;
 pub struct SendStream {
     lease: Lease,
     id: StreamId,
+    is_0rtt: bool,
 }
 
 impl SendStream {
-    pub(crate) fn new(lease: Lease, id: StreamId) -> Self {
-        Self { lease, id }
+    pub(crate) fn new(lease: Lease, id: StreamId, is_0rtt: bool) -> Self {
+        Self { lease, id, is_0rtt }
     }
 
     /// Writes as much of `data` as fits now, at least a byte unless it is empty, and returns how
     /// much that was. Waits until something fits.
     ///
     /// # Errors
-    /// When the peer has stopped the stream, it was finished or reset, or the connection is lost.
+    /// When the peer has stopped the stream, it was finished or reset, the connection is lost, or
+    /// the stream was opened with 0-RTT and that was rejected.
     ///
     /// # Cancel safety
     /// If this does not resolve, nothing was written.
@@ -94,9 +97,9 @@ impl SendStream {
     /// arrived.
     ///
     /// # Errors
-    /// When the stream was finished or reset before.
+    /// When the stream was finished or reset before, or opened with 0-RTT that was rejected.
     pub fn finish(&mut self) -> Result<(), ClosedStream> {
-        let mut state = self.lease.lock();
+        let mut state = self.live()?;
         let result = state.driver.conn().send_stream(self.id).finish();
         drop(state);
         match result {
@@ -113,9 +116,10 @@ impl SendStream {
     /// Gives the stream up: what has not arrived need not arrive, and the peer is told `code`.
     ///
     /// # Errors
-    /// When the stream was reset before, or finished and delivered.
+    /// When the stream was reset before, finished and delivered, or opened with 0-RTT that was
+    /// rejected.
     pub fn reset(&mut self, code: VarInt) -> Result<(), ClosedStream> {
-        let mut state = self.lease.lock();
+        let mut state = self.live()?;
         state.driver.conn().send_stream(self.id).reset(code)?;
         drop(state);
         self.lease.schedule();
@@ -125,9 +129,9 @@ impl SendStream {
     /// Sets the priority, 0 at first: streams of higher priority are sent from first.
     ///
     /// # Errors
-    /// When the stream was reset, or finished and delivered.
+    /// As [`reset`](Self::reset).
     pub fn set_priority(&self, priority: i32) -> Result<(), ClosedStream> {
-        let mut state = self.lease.lock();
+        let mut state = self.live()?;
         state
             .driver
             .conn()
@@ -138,14 +142,10 @@ impl SendStream {
     /// The priority.
     ///
     /// # Errors
-    /// When the stream was reset, or finished and delivered.
+    /// As [`reset`](Self::reset).
     pub fn priority(&self) -> Result<i32, ClosedStream> {
-        self.lease
-            .lock()
-            .driver
-            .conn()
-            .send_stream(self.id)
-            .priority()
+        let mut state = self.live()?;
+        state.driver.conn().send_stream(self.id).priority()
     }
 
     /// Waits until the peer wants no more: `Some` code when it stopped the stream, `None` when
@@ -154,16 +154,19 @@ impl SendStream {
     /// Acknowledged means received by the peer's transport; its application may not have read it.
     ///
     /// # Errors
-    /// When the connection is lost.
+    /// When the connection is lost, or the stream was opened with 0-RTT and that was rejected.
     pub fn stopped(
         &self,
     ) -> impl Future<Output = Result<Option<VarInt>, StoppedError>> + Send + Sync + 'static {
-        let (lease, id) = (self.lease.clone(), self.id);
+        let (lease, id, is_0rtt) = (self.lease.clone(), self.id, self.is_0rtt);
         async move {
             loop {
                 let notify;
                 let stopped = {
                     let mut state = lease.lock();
+                    if is_0rtt && state.has_rejected_0rtt() {
+                        return Err(StoppedError::ZeroRttRejected);
+                    }
                     match state.driver.conn().send_stream(id).stopped() {
                         Err(ClosedStream { .. }) => return Ok(None),
                         Ok(Some(code)) => return Ok(Some(code)),
@@ -200,6 +203,9 @@ impl SendStream {
         write: impl FnOnce(&mut quinn_proto::SendStream<'_>) -> Result<T, quinn_proto::WriteError>,
     ) -> Poll<Result<T, WriteError>> {
         let mut state = self.lease.lock();
+        if self.is_0rtt && state.has_rejected_0rtt() {
+            return Poll::Ready(Err(WriteError::ZeroRttRejected));
+        }
         if let Some(error) = &state.error {
             return Poll::Ready(Err(error.clone().into()));
         }
@@ -218,6 +224,16 @@ impl SendStream {
             self.lease.schedule();
         }
         Poll::Ready(result)
+    }
+
+    /// The connection, unless the stream was opened with 0-RTT that was rejected: its number may
+    /// be another stream's by now.
+    fn live(&self) -> Result<MutexGuard<'_, State>, ClosedStream> {
+        let mut state = self.lease.lock();
+        if self.is_0rtt && state.has_rejected_0rtt() {
+            return Err(ClosedStream::default());
+        }
+        Ok(state)
     }
 }
 
@@ -242,7 +258,9 @@ impl AsyncWrite for SendStream {
 
 impl Drop for SendStream {
     fn drop(&mut self) {
-        let mut state = self.lease.lock();
+        let Ok(mut state) = self.live() else {
+            return;
+        };
         state.writers.remove(&self.id);
         if state.error.is_some() {
             return;

@@ -10,7 +10,7 @@ use crate::tls;
 use cc_core::{ControllerChoice, Observer, Snapshot};
 use link_sim::sim::{LinkId, NodeId, RouteStats, Simulator};
 use link_sim::{LinkSpec, LinkStats, SpecError};
-use quinn_proto::{ConnectionError, Side};
+use quinn_proto::{ConnectionError, Side, ValidationTokenConfig};
 use rustls::SupportedCipherSuite;
 use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use std::net::SocketAddr;
@@ -140,6 +140,9 @@ impl World {
             .config()
             .expect("the key was made for the certificate");
         config.transport_config(Arc::new(accepts));
+        // No client here comes back.
+        let mut tokens = ValidationTokenConfig::default();
+        config.validation_token_config(tokens.sent(0).clone());
         let plain = plan.plain.clone();
         let server = Host::server(config, plain.clone(), plan.server_load, server_rng);
         let server = self.sim.add_node(server);

@@ -12,7 +12,7 @@ macro_rules! sides {
     ($module:ident, $library:ident) => {
         mod $module {
             use super::{hash, noise};
-            use $library::{Connection, RecvStream, SendStream};
+            use $library::{Connecting, Connection, Incoming, RecvStream, SendStream};
 
             const LEN: usize = 8 << 20;
 
@@ -34,6 +34,28 @@ macro_rules! sides {
 
             pub(super) fn hashes() -> (u64, u64) {
                 (hash(&noise(1, LEN)), hash(&noise(2, LEN)))
+            }
+
+            /// Asks with the first packets; whether the server took that.
+            pub(super) async fn ask_early(connecting: Connecting) -> bool {
+                let (connection, accepted) = connecting.into_0rtt().expect("a session to resume");
+                let (mut send, recv) = connection.open_bi().await.unwrap();
+                let data = noise(3, 2_000);
+                write(&mut send, &data).await;
+                assert_eq!(read(recv).await, hash(&data));
+                connection.close(0_u32.into(), b"done");
+                accepted.await
+            }
+
+            /// The other side of it; whether what came was early.
+            pub(super) async fn answer_early(attempt: Incoming) -> bool {
+                let (connection, _) = attempt.accept().unwrap().into_0rtt().unwrap();
+                let (mut send, mut recv) = connection.accept_bi().await.unwrap();
+                let data = recv.read_to_end(LEN).await.unwrap();
+                connection.force_key_update();
+                write(&mut send, &data).await;
+                connection.closed().await;
+                recv.is_0rtt()
             }
 
             async fn write(send: &mut SendStream, data: &[u8]) {
@@ -78,6 +100,10 @@ async fn a_client_of_quinns_is_served() {
             let (down, up) = tokio::join!(asking, answering);
             assert_eq!((up, down), ours::hashes());
         }
+        let connecting = client.connect(server.local_addr().unwrap(), NAME).unwrap();
+        let answering = async { ours::answer_early(server.accept().await.unwrap()).await };
+        let early = tokio::join!(theirs::ask_early(connecting), answering);
+        assert_eq!(early, (true, true));
     })
     .await;
 }
@@ -107,6 +133,10 @@ async fn a_server_of_quinns_serves() {
             let (down, up) = tokio::join!(asking, answering);
             assert_eq!((up, down), theirs::hashes());
         }
+        let connecting = client.connect(server.local_addr().unwrap(), NAME).unwrap();
+        let answering = async { theirs::answer_early(server.accept().await.unwrap()).await };
+        let early = tokio::join!(ours::ask_early(connecting), answering);
+        assert_eq!(early, (true, true));
     })
     .await;
 }
@@ -115,11 +145,12 @@ fn quinn_client(certificate: &SelfSigned) -> quinn::Endpoint {
     let mut roots = RootCertStore::empty();
     roots.add(certificate.cert.clone()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
+    let mut tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
+    tls.enable_early_data = true;
     let crypto = QuicClientConfig::try_from(tls).unwrap();
     let mut client = quinn::Endpoint::client(any()).unwrap();
     client.set_default_client_config(quinn::ClientConfig::new(Arc::new(crypto)));
@@ -128,12 +159,13 @@ fn quinn_client(certificate: &SelfSigned) -> quinn::Endpoint {
 
 fn quinn_server(certificate: &SelfSigned) -> quinn::Endpoint {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let tls = rustls::ServerConfig::builder_with_provider(provider)
+    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])
         .unwrap()
         .with_no_client_auth()
         .with_single_cert(vec![certificate.cert.clone()], certificate.key.clone_key())
         .unwrap();
+    tls.max_early_data_size = u32::MAX;
     let crypto = QuicServerConfig::try_from(tls).unwrap();
     let config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
     quinn::Endpoint::server(config, any()).unwrap()

@@ -10,6 +10,8 @@ mod draining;
 mod handles;
 mod hostile;
 mod interop;
+mod rebind;
 mod security;
 mod streams;
 mod support;
+mod zero_rtt;
