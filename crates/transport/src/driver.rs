@@ -7,17 +7,21 @@
 //! [`poll_timeout`](ConnectionDriver::poll_timeout).
 
 mod frames;
+mod late_acks;
 mod limits;
+mod marks;
 
 use crate::cc_adapter::CongestionHandle;
 use crate::clock;
 use crate::gate::{Built, Passage, Visit};
-use crate::stats::ConnectionStats;
+use crate::stats::{ConnectionStats, EcnStats};
 use cc_core::{Control, ControllerChoice, Observer, Pacer, Snapshot};
 use frames::frames_but_acks;
+use late_acks::LateAcks;
 use limits::{Limiter, Limits};
 use quinn_proto::{
-    Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, StreamId, Transmit,
+    Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamEvent, StreamId,
+    Transmit,
 };
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -42,6 +46,8 @@ pub(crate) struct ConnectionDriver {
     /// When the pacer lets packets leave that are waiting for it.
     departure: Option<Timestamp>,
     limits: Limits,
+    marks: EcnStats,
+    late_acks: LateAcks,
     /// Streams on which a write found no room.
     blocked_writers: BTreeSet<StreamId>,
     /// Frames sent so far that are no ACKs, if none has left since they were counted.
@@ -67,6 +73,8 @@ impl ConnectionDriver {
             mss,
             departure: None,
             limits: Limits::new(now),
+            marks: EcnStats::default(),
+            late_acks: LateAcks::default(),
             blocked_writers: BTreeSet::new(),
             frames: None,
             mtu_probes: 0,
@@ -77,7 +85,26 @@ impl ConnectionDriver {
         driver
     }
 
-    /// Hands in a datagram that arrived or a reply of the endpoint.
+    /// Hands in a datagram that arrived with this ECN mark.
+    pub(crate) fn handle_datagram(
+        &mut self,
+        now: Instant,
+        mark: Option<EcnCodepoint>,
+        event: ConnectionEvent,
+    ) {
+        self.marks.count_received(mark);
+        let before = self
+            .late_acks
+            .is_watching(clock::timestamp(now))
+            .then(|| self.acks());
+        self.handle_event(now, event);
+        if let Some((acks, useful)) = before {
+            let (acks_now, useful_now) = self.acks();
+            self.late_acks.on_acks(acks_now - acks, useful_now - useful);
+        }
+    }
+
+    /// Hands in a reply of the endpoint.
     pub(crate) fn handle_event(&mut self, now: Instant, event: ConnectionEvent) {
         self.conn.handle_event(event);
         self.settle(clock::timestamp(now));
@@ -190,6 +217,12 @@ impl ConnectionDriver {
             delivery_rate: state.delivery_rate(),
             delivered: path.delivered,
             limited_by: self.limits.until(clock::timestamp(now)),
+            rtt_histogram: state.rtt_histogram(),
+            ecn: EcnStats {
+                ce_reports: state.ce_reports(),
+                ..self.marks
+            },
+            spurious_losses: self.late_acks.spurious_losses(conn.path.lost_packets),
         };
         stats.path.cwnd = control.cwnd.get();
         stats
@@ -225,8 +258,19 @@ impl ConnectionDriver {
             return;
         }
         let smoothed_rtt = self.conn.rtt();
-        let control = self.congestion.lock().flush(Some(smoothed_rtt));
+        let mut congestion = self.congestion.lock();
+        if congestion.take_has_lost() {
+            self.late_acks.on_loss(now, smoothed_rtt);
+        }
+        let control = congestion.flush(Some(smoothed_rtt));
+        drop(congestion);
         self.adopt_control(now, control);
+    }
+
+    /// ACK frames received, and how many of them acknowledged something new.
+    fn acks(&self) -> (u64, u64) {
+        let received = self.conn.stats().frame_rx.acks;
+        (received, self.congestion.lock().useful_acks())
     }
 
     fn adopt_control(&mut self, now: Timestamp, control: Control) {
@@ -290,6 +334,7 @@ impl ConnectionDriver {
 
     fn on_transmit(&mut self, now: Timestamp, transmit: &Transmit, visit: Visit) {
         let bytes = Bytes::new(transmit.size as u64);
+        self.marks.count_sent(transmit);
         self.pacer.on_sent(now, bytes);
         self.limits.set(now, Limiter::Host);
         let is_reported = visit.has_asked || self.is_more_than_acks();

@@ -30,12 +30,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use table::Table;
 use task::Task;
 use tokio::sync::Notify;
+use tracing::Instrument;
 
 /// A UDP socket with its connections, in either role or both.
 ///
 /// Clones are handles to the same endpoint. One task, spawned on the tokio runtime in which the
 /// endpoint was made, does all of its work. It ends when the last handle and the last connection
 /// are gone; handles of a connection keep that connection going, not the ability to accept.
+///
+/// What it logs is in a `tracing` span `endpoint`, what concerns a connection in one more,
+/// `connection`, a child of the span in which the application connected or accepted. Both are of
+/// level `debug`.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     lease: EndpointLease,
@@ -106,7 +111,8 @@ impl Endpoint {
             idle: Notify::new(),
             is_abandoned: AtomicBool::new(false),
         });
-        tokio::spawn(Task::new(Arc::clone(&inner))?);
+        let span = tracing::debug_span!("endpoint", local = %inner.socket().local_addr()?);
+        tokio::spawn(Task::new(Arc::clone(&inner))?.instrument(span));
         Ok(Self {
             lease: EndpointLease(Arc::new(LastHandle(inner))),
             default_client_config: None,

@@ -76,6 +76,7 @@ mod endpoint;
 mod error;
 pub mod fleet;
 mod gate;
+mod histogram;
 mod socket;
 mod stats;
 mod stream;
@@ -91,7 +92,8 @@ pub use error::{
     ReadError, ReadExactError, ReadToEndError, ResetError, SendDatagramError, StoppedError,
     WriteError,
 };
-pub use stats::{ConnectionStats, FrameStats, LimitedBy, PathStats, UdpStats};
+pub use histogram::RttHistogram;
+pub use stats::{ConnectionStats, EcnStats, FrameStats, LimitedBy, PathStats, UdpStats};
 pub use stream::{RecvStream, SendStream};
 
 pub use quinn_proto::{

@@ -1,5 +1,6 @@
 //! What a connection can tell about itself.
 
+use crate::histogram::RttHistogram;
 use std::time::Duration;
 use units::{Bandwidth, Bytes};
 
@@ -44,6 +45,39 @@ pub struct ConnectionStats {
     pub delivered: Bytes,
     /// What kept the connection from sending more, since it began.
     pub limited_by: LimitedBy,
+    /// Round-trip times measured on this path, the peer's reported delay left out.
+    pub rtt_histogram: RttHistogram,
+    /// Explicit congestion notification (RFC 9000 §13.4).
+    pub ecn: EcnStats,
+    /// An estimate of the losses that were none: packets that were late or overtaken, and sent
+    /// again for nothing.
+    ///
+    /// quinn-proto does not tell. Counted are ACKs that acknowledge nothing that is still
+    /// expected, within two round trips of a loss: packets given up have arrived after all. It is
+    /// too low where such an ACK speaks of others too, and too high where ACKs overtake each
+    /// other. Never more than [`PathStats::lost_packets`].
+    pub spurious_losses: u64,
+}
+
+/// How many datagrams carried which ECN mark.
+///
+/// Marks are sent until the path or the peer turns out not to bring them back. What the peer
+/// reports is known as far as it is congestion: quinn-proto keeps the counters to itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EcnStats {
+    /// Sent with ECT(0).
+    pub sent_ect0: u64,
+    /// Sent with ECT(1).
+    pub sent_ect1: u64,
+    /// Received with ECT(0).
+    pub received_ect0: u64,
+    /// Received with ECT(1).
+    pub received_ect1: u64,
+    /// Received with CE: the path is congested towards us.
+    pub received_ce: u64,
+    /// ACKs by which the peer has reported more CE marks: the path is congested towards it.
+    pub ce_reports: u64,
 }
 
 /// What a connection's time went by waiting for. The parts sum to its age.

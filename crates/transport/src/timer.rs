@@ -5,6 +5,7 @@
 //! spinning. Elsewhere tokio's timer stands in, and quanta have to be larger.
 
 use crate::clock;
+use crate::histogram::{self, Scale};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
@@ -80,12 +81,12 @@ pub(crate) struct Lateness {
 }
 
 impl Lateness {
-    /// 64 octaves of nanoseconds, four buckets each.
+    const SCALE: Scale = Scale { bits: 2 };
+    /// 64 octaves of nanoseconds.
     const BUCKETS: usize = 256;
 
     fn record(&self, late: Duration) {
-        let nanos = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
-        self.counts[Self::bucket(nanos)].fetch_add(1, Ordering::Relaxed);
+        self.counts[Self::SCALE.bucket(late)].fetch_add(1, Ordering::Relaxed);
     }
 
     /// How many alarms went off.
@@ -95,35 +96,14 @@ impl Lateness {
 
     /// The lateness that `percent` of the alarms did not exceed, rounded up to its bucket's end.
     pub(crate) fn quantile(&self, percent: u64) -> Duration {
-        let rank = (self.count() * percent).div_ceil(100);
-        let mut below = 0;
-        for (bucket, count) in self.counts().enumerate() {
-            below += count;
-            if below >= rank && rank > 0 {
-                return Duration::from_nanos(Self::end(bucket));
-            }
-        }
-        Duration::ZERO
+        let bucket = histogram::quantile(self.counts(), percent);
+        bucket.map_or(Duration::ZERO, |bucket| Self::SCALE.end(bucket))
     }
 
-    fn counts(&self) -> impl Iterator<Item = u64> {
+    fn counts(&self) -> impl Iterator<Item = u64> + Clone {
         self.counts
             .iter()
             .map(|count| count.load(Ordering::Relaxed))
-    }
-
-    /// The octave's number and the two bits behind its leading one.
-    fn bucket(nanos: u64) -> usize {
-        let nanos = nanos.max(4);
-        let octave = nanos.ilog2();
-        let quarter = (nanos >> (octave - 2)) & 3;
-        octave as usize * 4 + quarter as usize
-    }
-
-    fn end(bucket: usize) -> u64 {
-        let (octave, quarter) = (bucket / 4, bucket % 4);
-        let start = 1_u64 << octave;
-        start.saturating_add((start / 4).saturating_mul(quarter as u64 + 1))
     }
 }
 

@@ -15,8 +15,8 @@ use rustls::crypto::{CryptoProvider, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
-    CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme, SupportedCipherSuite,
-    Tls13CipherSuite,
+    CertificateError, DigitallySignedStruct, KeyLogFile, RootCertStore, SignatureScheme,
+    SupportedCipherSuite, Tls13CipherSuite,
 };
 use std::sync::Arc;
 use thiserror::Error;
@@ -102,6 +102,7 @@ pub fn server(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) 
         key,
         suite: None,
         alpn: Vec::new(),
+        has_key_log: false,
     }
 }
 
@@ -111,6 +112,7 @@ pub struct ClientTls {
     verifier: Verifier,
     suite: Option<SupportedCipherSuite>,
     alpn: Vec<Vec<u8>>,
+    has_key_log: bool,
 }
 
 impl ClientTls {
@@ -119,6 +121,7 @@ impl ClientTls {
             verifier,
             suite: None,
             alpn: Vec::new(),
+            has_key_log: false,
         }
     }
 
@@ -141,6 +144,14 @@ impl ClientTls {
         self
     }
 
+    /// Writes each session's secrets to the file that the environment variable `SSLKEYLOGFILE`
+    /// names, for Wireshark and the like; nowhere if it is not set. **Whoever reads that file reads
+    /// the traffic.** Default: the variable is not looked at.
+    pub fn key_log(mut self) -> Self {
+        self.has_key_log = true;
+        self
+    }
+
     /// The configuration to connect with.
     ///
     /// # Errors
@@ -155,6 +166,9 @@ impl ClientTls {
             .with_custom_certificate_verifier(verifier)
             .with_no_client_auth();
         config.alpn_protocols = self.alpn;
+        if self.has_key_log {
+            config.key_log = Arc::new(KeyLogFile::new());
+        }
         config.enable_early_data = true;
         let crypto = QuicClientConfig::with_initial(Arc::new(config), initial_suite())
             .expect("Initial packets use AES-128-GCM");
@@ -169,6 +183,7 @@ pub struct ServerTls {
     key: PrivateKeyDer<'static>,
     suite: Option<SupportedCipherSuite>,
     alpn: Vec<Vec<u8>>,
+    has_key_log: bool,
 }
 
 impl ServerTls {
@@ -192,6 +207,14 @@ impl ServerTls {
         self
     }
 
+    /// Writes each session's secrets to the file that the environment variable `SSLKEYLOGFILE`
+    /// names, for Wireshark and the like; nowhere if it is not set. **Whoever reads that file reads
+    /// the traffic.** Default: the variable is not looked at.
+    pub fn key_log(mut self) -> Self {
+        self.has_key_log = true;
+        self
+    }
+
     /// The configuration to accept with.
     ///
     /// # Errors
@@ -203,6 +226,9 @@ impl ServerTls {
             .with_no_client_auth()
             .with_single_cert(self.chain, self.key)?;
         config.alpn_protocols = self.alpn;
+        if self.has_key_log {
+            config.key_log = Arc::new(KeyLogFile::new());
+        }
         // The only value but 0 that QUIC allows (RFC 9001 §4.6.1).
         config.max_early_data_size = u32::MAX;
         let crypto = QuicServerConfig::with_initial(Arc::new(config), initial_suite())

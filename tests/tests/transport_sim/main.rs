@@ -6,6 +6,7 @@ mod limits;
 mod migration;
 mod recovery;
 mod seam;
+mod stats;
 mod window;
 
 use e2e::{choose, seed};

@@ -1,6 +1,7 @@
 //! A connection's congestion control as the driver sees it.
 
 use super::ledger::Ledger;
+use crate::histogram::RttHistogram;
 use cc_core::{
     AckedPacket, Control, ControllerChoice, Event, Feedback, Flow, LostPacket, Observer, PathState,
     Setup, Snapshot,
@@ -20,6 +21,11 @@ pub(crate) struct Congestion {
     /// The path before the active one: quinn-proto returns to it when validation fails.
     parked: Option<Path>,
     observer: Box<dyn Observer + Send>,
+    /// ACK frames that acknowledged something new.
+    useful_acks: u64,
+    ce_reports: u64,
+    /// Whether there was a loss since anybody asked.
+    has_lost: bool,
 }
 
 #[derive(Debug)]
@@ -35,6 +41,7 @@ struct Path {
     /// The least round-trip time, the peer's delay included.
     least_raw_rtt: Option<Duration>,
     delivery_rate: Option<Bandwidth>,
+    rtt_histogram: RttHistogram,
 }
 
 /// What quinn-proto has told since the last [`Feedback`].
@@ -60,6 +67,9 @@ impl Congestion {
             active: None,
             parked: None,
             observer: Box::new(()),
+            useful_acks: 0,
+            ce_reports: 0,
+            has_lost: false,
         }
     }
 
@@ -109,6 +119,7 @@ impl Congestion {
         in_flight: Bytes,
         largest: Option<u64>,
     ) {
+        self.useful_acks += 1;
         self.path_mut().on_acked(now, acked, in_flight, largest);
     }
 
@@ -120,12 +131,14 @@ impl Congestion {
         bytes: Bytes,
         is_persistent_congestion: bool,
     ) {
+        self.has_lost = true;
         self.path_mut()
             .on_lost(now, newest, bytes, is_persistent_congestion);
     }
 
     /// The peer reports at least one more packet marked CE; quinn-proto does not say how many.
     pub(super) fn on_ce_marked(&mut self, now: Timestamp) {
+        self.ce_reports += 1;
         let pending = &mut self.path_mut().pending;
         pending.now = Some(now);
         pending.ce_marked += 1;
@@ -193,6 +206,26 @@ impl Congestion {
         self.path().delivery_rate
     }
 
+    /// Round-trip times by how often they were measured.
+    pub(crate) fn rtt_histogram(&self) -> RttHistogram {
+        self.path().rtt_histogram
+    }
+
+    /// ACK frames that acknowledged something new.
+    pub(crate) fn useful_acks(&self) -> u64 {
+        self.useful_acks
+    }
+
+    /// ACKs that reported more CE marks.
+    pub(crate) fn ce_reports(&self) -> u64 {
+        self.ce_reports
+    }
+
+    /// Whether packets were declared lost since the last call.
+    pub(crate) fn take_has_lost(&mut self) -> bool {
+        std::mem::take(&mut self.has_lost)
+    }
+
     fn path(&self) -> &Path {
         self.active.as_ref().expect(OPENED)
     }
@@ -223,6 +256,7 @@ impl Path {
             smoothed_rtt: None,
             least_raw_rtt: None,
             delivery_rate: None,
+            rtt_histogram: RttHistogram::default(),
         }
     }
 
@@ -276,6 +310,9 @@ impl Path {
             return;
         };
         let rtt = self.take_rtt(smoothed_rtt);
+        if let Some(rtt) = rtt {
+            self.rtt_histogram.record(rtt);
+        }
         let pending = &mut self.pending;
         let feedback = Feedback {
             now,

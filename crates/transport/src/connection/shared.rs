@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Instant;
 use tokio::sync::Notify;
+use tracing::Span;
 
 /// A connection's state behind its lock, what its futures wait for, and the way to the task.
 ///
@@ -27,15 +28,22 @@ pub(crate) struct Shared {
     pub(crate) signals: Signals,
     queue: Arc<WorkQueue>,
     is_queued: AtomicBool,
+    /// What is logged about the connection is logged in it.
+    pub(crate) span: Span,
 }
 
 impl Shared {
+    /// Its span becomes a child of the one that the caller is in.
     pub(crate) fn new(
-        driver: ConnectionDriver,
+        mut driver: ConnectionDriver,
         handle: ConnectionHandle,
         queue: Arc<WorkQueue>,
     ) -> Arc<Self> {
+        let conn = driver.conn();
+        let (side, remote) = (conn.side(), conn.remote_address());
+        let span = tracing::debug_span!("connection", id = handle.0, ?side, %remote);
         Arc::new(Self {
+            span,
             state: Mutex::new(State {
                 driver,
                 handle,

@@ -217,7 +217,8 @@ impl Task {
         {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if let Some(connection) = table.get(handle) {
-                    connection.lock().driver.handle_event(now, event);
+                    let _span = connection.span.enter();
+                    connection.lock().driver.handle_datagram(now, ecn, event);
                     if connection.mark_queued() {
                         self.ready.push_back(Arc::clone(connection));
                     }
@@ -268,6 +269,7 @@ impl Task {
 
     /// One connection's turn; returns how many batches it sent.
     fn drive_one(&mut self, connection: &Arc<Shared>, share: usize) -> usize {
+        let _span = connection.span.enter();
         connection.unmark_queued();
         let mut guard = connection.lock();
         let state = &mut *guard;

@@ -5,7 +5,9 @@ use crate::clock;
 use crate::driver::{ConnectionDriver, Reason};
 use cc_core::ControllerChoice;
 use quinn_proto::congestion::{Controller, ControllerFactory};
-use quinn_proto::{Connection, ConnectionEvent, EndpointEvent, Event, StreamId, Transmit};
+use quinn_proto::{
+    Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamId, Transmit,
+};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
@@ -84,6 +86,18 @@ impl Engine {
         match self {
             Self::Driven(driver) => driver.conn(),
             Self::Plain(conn) => conn,
+        }
+    }
+
+    pub(super) fn handle_datagram(
+        &mut self,
+        now: Instant,
+        mark: Option<EcnCodepoint>,
+        event: ConnectionEvent,
+    ) {
+        match self {
+            Self::Driven(driver) => driver.handle_datagram(now, mark, event),
+            Self::Plain(conn) => conn.handle_event(event),
         }
     }
 

@@ -339,7 +339,7 @@ impl Node for Host {
         match event {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
                 if let Some(connection) = &mut self.connection {
-                    connection.1.handle_event(instant, event);
+                    connection.1.handle_datagram(instant, ecn, event);
                     self.is_stale = true;
                 }
             }

@@ -10,6 +10,7 @@ mod draining;
 mod handles;
 mod hostile;
 mod interop;
+mod logs;
 mod rebind;
 mod security;
 mod streams;

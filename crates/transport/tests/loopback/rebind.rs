@@ -29,14 +29,21 @@ async fn transfer_while_moving(endpoints: &Endpoints, from: &Connection, to: &Co
     assert_eq!(hash(&received), sent);
 }
 
+/// Or waits for ever.
+async fn learns_where_the_client_is(endpoints: &Endpoints, server: &Connection) {
+    let address = endpoints.client.local_addr().unwrap();
+    while server.remote_address() != address {
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test]
 async fn a_client_moves_while_it_sends() {
     within_a_minute(async {
         let endpoints = Endpoints::new();
         let (client, server) = endpoints.connect().await;
         transfer_while_moving(&endpoints, &client, &server).await;
-        let address = endpoints.client.local_addr().unwrap();
-        assert_eq!(server.remote_address(), address);
+        learns_where_the_client_is(&endpoints, &server).await;
         endpoints.close().await;
     })
     .await;
@@ -48,8 +55,7 @@ async fn a_client_moves_while_it_receives() {
         let endpoints = Endpoints::new();
         let (client, server) = endpoints.connect().await;
         transfer_while_moving(&endpoints, &server, &client).await;
-        let address = endpoints.client.local_addr().unwrap();
-        assert_eq!(server.remote_address(), address);
+        learns_where_the_client_is(&endpoints, &server).await;
         endpoints.close().await;
     })
     .await;
@@ -61,11 +67,8 @@ async fn an_idle_connection_tells_its_peer_of_the_move() {
         let endpoints = Endpoints::new();
         let (_client, server) = endpoints.connect().await;
         let socket = UdpSocket::bind(any()).unwrap();
-        let address = socket.local_addr().unwrap();
         endpoints.client.rebind(socket).unwrap();
-        while server.remote_address() != address {
-            tokio::task::yield_now().await;
-        }
+        learns_where_the_client_is(&endpoints, &server).await;
         endpoints.close().await;
     })
     .await;
