@@ -14,6 +14,7 @@ mod ledger;
 
 use crate::clock;
 use crate::gate::Gate;
+use crate::tls;
 use cc_core::ControllerChoice;
 pub(crate) use congestion::Congestion;
 use quinn_proto::RttEstimator;
@@ -83,6 +84,33 @@ impl ControllerFactory for CongestionFactory {
             path,
             acked: Vec::new(),
         })
+    }
+}
+
+/// Makes controllers for connections that nobody drives but quinn-proto.
+#[derive(Debug)]
+pub(crate) struct UndrivenFactory {
+    choice: ControllerChoice,
+    seed: Option<u64>,
+}
+
+impl UndrivenFactory {
+    /// Without a seed, each controller draws one from the operating system.
+    #[expect(clippy::new_ret_no_self, reason = "quinn-proto wants it like this")]
+    pub(crate) fn new(
+        choice: ControllerChoice,
+        seed: Option<u64>,
+    ) -> Arc<dyn ControllerFactory + Send + Sync> {
+        Arc::new(Self { choice, seed })
+    }
+}
+
+/// Each path's controller stands alone, so that any number of connections can share the factory.
+impl ControllerFactory for UndrivenFactory {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        let seed = self.seed.unwrap_or_else(tls::random_u64);
+        let (factory, _) = CongestionFactory::new(self.choice.clone(), seed);
+        factory.build(now, current_mtu)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Configuration: quinn's, with the congestion controller chosen by name.
 
-use crate::cc_adapter::{CongestionFactory, CongestionHandle};
+use crate::cc_adapter::CongestionFactory;
+use crate::choice::ChooseController;
+use crate::driver::DriverConfig;
 use crate::tls;
 use cc_core::{ControllerChoice, Registry};
 use quinn_proto::crypto::{self, HandshakeTokenKey};
@@ -14,6 +16,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::net::{SocketAddrV4, SocketAddrV6};
 use std::sync::Arc;
 use std::time::Duration;
+use units::Bandwidth;
 
 /// How a connection behaves: limits, windows, timeouts and the congestion controller.
 ///
@@ -50,6 +53,7 @@ pub struct TransportConfig {
     enable_segmentation_offload: bool,
     congestion: ControllerChoice,
     congestion_seed: Option<u64>,
+    max_rate: Option<Bandwidth>,
 }
 
 macro_rules! setters {
@@ -117,11 +121,23 @@ setters! {
     /// Whether several packets leave in one system call where the platform can (GSO).
     /// Default `true`.
     enable_segmentation_offload: bool;
-    /// The congestion controller that each connection gets. Default `cubic`.
-    congestion: ControllerChoice;
+    /// Most that a connection sends, all packets counted by their UDP payload; the congestion
+    /// controller decides below it. Default `None`: no limit.
+    max_rate: Option<Bandwidth>;
 }
 
 impl TransportConfig {
+    /// The congestion controller that each connection gets. Default `cubic`.
+    ///
+    /// # Errors
+    /// When a string names no controller.
+    pub fn congestion<C: ChooseController>(&mut self, choice: C) -> C::Chosen<&mut Self> {
+        choice.choose_controller(|choice| {
+            self.congestion = choice;
+            self
+        })
+    }
+
     /// Fixes the randomness of the controllers. Without it each connection draws a seed from
     /// the operating system.
     pub fn congestion_seed(&mut self, seed: u64) -> &mut Self {
@@ -129,12 +145,12 @@ impl TransportConfig {
         self
     }
 
-    /// What quinn-proto needs for one connection, and the handle to its congestion control.
+    /// What quinn-proto needs for one connection, and what its driver does.
     ///
     /// Not shared between connections, because a factory belongs to one of them.
-    pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::TransportConfig>, CongestionHandle) {
+    pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::TransportConfig>, DriverConfig) {
         let seed = self.congestion_seed.unwrap_or_else(tls::random_u64);
-        let (factory, handle) = CongestionFactory::new(self.congestion.clone(), seed);
+        let (factory, congestion) = CongestionFactory::new(self.congestion.clone(), seed);
         let mut config = quinn_proto::TransportConfig::default();
         config
             .max_concurrent_bidi_streams(self.max_concurrent_bidi_streams)
@@ -160,7 +176,11 @@ impl TransportConfig {
             .datagram_send_buffer_size(self.datagram_send_buffer_size)
             .enable_segmentation_offload(self.enable_segmentation_offload)
             .congestion_controller_factory(factory);
-        (Arc::new(config), handle)
+        let driver = DriverConfig {
+            congestion,
+            max_rate: self.max_rate,
+        };
+        (Arc::new(config), driver)
     }
 }
 
@@ -193,6 +213,7 @@ impl Default for TransportConfig {
                 .choose(DEFAULT_CONTROLLER)
                 .expect("the standard registry has it"),
             congestion_seed: None,
+            max_rate: None,
         }
     }
 }
@@ -234,12 +255,24 @@ impl ClientConfig {
         self
     }
 
+    /// As [`TransportConfig::congestion`], without a change to the rest of the transport
+    /// configuration.
+    ///
+    /// # Errors
+    /// When a string names no controller.
+    pub fn congestion<C: ChooseController>(&mut self, choice: C) -> C::Chosen<&mut Self> {
+        choice.choose_controller(|choice| {
+            Arc::make_mut(&mut self.transport).congestion(choice);
+            self
+        })
+    }
+
     /// quinn-proto's configuration for one connection.
-    pub(crate) fn for_connection(&self) -> (quinn_proto::ClientConfig, CongestionHandle) {
-        let (transport, congestion) = self.transport.for_connection();
+    pub(crate) fn for_connection(&self) -> (quinn_proto::ClientConfig, DriverConfig) {
+        let (transport, driver) = self.transport.for_connection();
         let mut config = self.proto.clone();
         config.transport_config(transport);
-        (config, congestion)
+        (config, driver)
     }
 }
 
@@ -290,17 +323,29 @@ impl ServerConfig {
         self
     }
 
+    /// As [`TransportConfig::congestion`], without a change to the rest of the transport
+    /// configuration.
+    ///
+    /// # Errors
+    /// When a string names no controller.
+    pub fn congestion<C: ChooseController>(&mut self, choice: C) -> C::Chosen<&mut Self> {
+        choice.choose_controller(|choice| {
+            Arc::make_mut(&mut self.transport).congestion(choice);
+            self
+        })
+    }
+
     /// quinn-proto's part, for what concerns the endpoint as a whole.
     pub(crate) fn for_endpoint(&self) -> Arc<quinn_proto::ServerConfig> {
         Arc::new(self.proto.clone())
     }
 
     /// quinn-proto's configuration for one connection.
-    pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::ServerConfig>, CongestionHandle) {
-        let (transport, congestion) = self.transport.for_connection();
+    pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::ServerConfig>, DriverConfig) {
+        let (transport, driver) = self.transport.for_connection();
         let mut config = self.proto.clone();
         config.transport = transport;
-        (Arc::new(config), congestion)
+        (Arc::new(config), driver)
     }
 }
 

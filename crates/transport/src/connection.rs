@@ -9,11 +9,12 @@ pub use connecting::{Connecting, ZeroRttAccepted};
 pub(crate) use shared::{Lease, Shared, State};
 pub(crate) use wakeups::Wakeups;
 
+use crate::choice::ChooseController;
 use crate::clock;
 use crate::stats::ConnectionStats;
 use crate::stream::{RecvStream, SendStream};
 use bytes::Bytes;
-use cc_core::{ControllerChoice, Observer, Snapshot};
+use cc_core::{Observer, Snapshot};
 use quinn_proto::crypto::ExportKeyingMaterialError;
 use quinn_proto::{ConnectionError, Dir, Side, StreamId, VarInt};
 use shared::index;
@@ -21,6 +22,7 @@ use std::any::Any;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::MutexGuard;
 use std::time::Duration;
+use units::Bandwidth;
 
 /// A QUIC connection.
 ///
@@ -133,8 +135,19 @@ impl Connection {
     }
 
     /// Exchanges the congestion controller while the connection runs. What is in flight stays so.
-    pub fn set_congestion(&self, choice: &ControllerChoice) {
-        self.state().driver.set_congestion(clock::now(), choice);
+    ///
+    /// # Errors
+    /// When a string names no controller.
+    pub fn set_congestion<C: ChooseController>(&self, choice: C) -> C::Chosen<()> {
+        choice.choose_controller(|choice| {
+            self.state().driver.set_congestion(clock::now(), &choice);
+            self.0.schedule();
+        })
+    }
+
+    /// Changes [`TransportConfig::max_rate`](crate::TransportConfig::max_rate) from now on.
+    pub fn set_max_rate(&self, rate: Option<Bandwidth>) {
+        self.state().driver.set_max_rate(clock::now(), rate);
         self.0.schedule();
     }
 

@@ -24,8 +24,8 @@ use quinn_proto::{
     Transmit,
 };
 use std::collections::BTreeSet;
-use std::time::Instant;
-use units::{Bytes, Timestamp};
+use std::time::{Duration, Instant};
+use units::{Bandwidth, Bytes, Timestamp};
 
 /// Why a connection wants to be woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +36,23 @@ pub(crate) enum Reason {
     Pacing,
 }
 
+/// What a connection's driver has to know.
+#[derive(Debug)]
+pub(crate) struct DriverConfig {
+    /// The handle that came with the factory in quinn-proto's configuration.
+    pub(crate) congestion: CongestionHandle,
+    /// Most that leaves, whatever the controller says.
+    pub(crate) max_rate: Option<Bandwidth>,
+}
+
 /// One connection under our congestion control and pacing.
 pub(crate) struct ConnectionDriver {
     conn: Connection,
     congestion: CongestionHandle,
     pacer: Pacer,
+    /// The controller's decision, capped.
     control: Control,
+    max_rate: Option<Bandwidth>,
     mss: Bytes,
     /// When the pacer lets packets leave that are waiting for it.
     departure: Option<Timestamp>,
@@ -60,16 +71,21 @@ pub(crate) struct ConnectionDriver {
 }
 
 impl ConnectionDriver {
-    /// Drives `conn`, whose configuration had the factory that `congestion` came with.
-    pub(crate) fn new(conn: Connection, congestion: CongestionHandle, now: Instant) -> Self {
+    /// Drives `conn`, whose own configuration was made together with `config`.
+    pub(crate) fn new(conn: Connection, config: DriverConfig, now: Instant) -> Self {
         let now = clock::timestamp(now);
         let mss = Bytes::new(conn.current_mtu().into());
-        let control = congestion.lock().control();
+        let DriverConfig {
+            congestion,
+            max_rate,
+        } = config;
+        let control = capped(congestion.lock().control(), max_rate, mss);
         let driver = Self {
             conn,
             congestion,
             pacer: Pacer::new(now, control, mss),
             control,
+            max_rate,
             mss,
             departure: None,
             limits: Limits::new(now),
@@ -212,8 +228,8 @@ impl ConnectionDriver {
             rttvar: path.rttvar,
             in_flight: path.inflight,
             cwnd: control.cwnd,
-            pacing_rate: control.pacing_rate,
-            send_quantum: control.send_quantum,
+            pacing_rate: self.control.pacing_rate,
+            send_quantum: self.control.send_quantum,
             delivery_rate: state.delivery_rate(),
             delivered: path.delivered,
             limited_by: self.limits.until(clock::timestamp(now)),
@@ -246,6 +262,13 @@ impl ConnectionDriver {
         self.adopt_control(now, control);
     }
 
+    /// Sends no faster than `rate` from now on.
+    pub(crate) fn set_max_rate(&mut self, now: Instant, rate: Option<Bandwidth>) {
+        self.max_rate = rate;
+        let control = self.congestion.lock().control();
+        self.adopt_control(clock::timestamp(now), control);
+    }
+
     /// Who is told of congestion control's events from now on, while congestion control is locked:
     /// it must not ask this connection anything.
     pub(crate) fn set_observer(&mut self, observer: Box<dyn Observer + Send>) {
@@ -275,6 +298,7 @@ impl ConnectionDriver {
 
     fn adopt_control(&mut self, now: Timestamp, control: Control) {
         let mss = Bytes::new(self.conn.current_mtu().into());
+        let control = capped(control, self.max_rate, mss);
         if control == self.control && mss == self.mss {
             return;
         }
@@ -418,6 +442,25 @@ impl ConnectionDriver {
         }
     }
 }
+
+/// `control` with no more than `max_rate`, and with bursts of a millisecond of it, two packets at
+/// least: as small as controllers make them at that rate.
+fn capped(control: Control, max_rate: Option<Bandwidth>, mss: Bytes) -> Control {
+    match max_rate {
+        Some(rate) if rate < control.pacing_rate => Control {
+            pacing_rate: rate,
+            send_quantum: control
+                .send_quantum
+                .min(rate * MILLISECOND)
+                .min(MAX_UDP_PAYLOAD)
+                .max(mss * 2),
+            ..control
+        },
+        _ => control,
+    }
+}
+
+const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// Largest UDP payload over IPv4 (RFC 768): 65,535 less 8 and 20 bytes of headers.
 const MAX_UDP_PAYLOAD: Bytes = Bytes::new(65_507);

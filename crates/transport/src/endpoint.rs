@@ -185,10 +185,10 @@ impl Endpoint {
             return Err(ConnectError::EndpointStopping);
         }
         let now = clock::now();
-        let (config, congestion) = config.for_connection();
+        let (config, driver) = config.for_connection();
         let (handle, conn) = table.proto.connect(now, config, remote, server_name)?;
         table.stats.outgoing_handshakes += 1;
-        Ok(Connecting::new(table.insert(handle, conn, congestion, now)))
+        Ok(Connecting::new(table.insert(handle, conn, driver, now)))
     }
 
     /// Goes on over another UDP socket, with all connections.
@@ -317,7 +317,7 @@ impl EndpointLease {
             return Err(task::task_has_ended());
         }
         let now = clock::now();
-        let (config, congestion) = config.for_connection();
+        let (config, driver) = config.for_connection();
         let mut answer = Vec::new();
         match table.proto.accept(attempt, now, &mut answer, Some(config)) {
             Ok((handle, mut conn)) => {
@@ -326,7 +326,7 @@ impl EndpointLease {
                     return Err(reason);
                 }
                 table.stats.accepted_handshakes += 1;
-                let lease = table.insert(handle, conn, congestion, now);
+                let lease = table.insert(handle, conn, driver, now);
                 let closed = table.closed.clone();
                 drop(table);
                 if let Some((code, reason)) = closed {

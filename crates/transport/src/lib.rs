@@ -68,6 +68,7 @@
 //! | work before the task looks at the socket again | 16 batches of packets, 256 connections | fixed |
 
 mod cc_adapter;
+mod choice;
 mod clock;
 mod config;
 mod connection;
@@ -85,6 +86,7 @@ pub mod testing;
 mod timer;
 pub mod tls;
 
+pub use choice::{ChooseController, quinn_controller};
 pub use config::{ClientConfig, ServerConfig, TransportConfig};
 pub use connection::{Connecting, Connection, ZeroRttAccepted};
 pub use endpoint::{Endpoint, EndpointStats, Incoming, IncomingFuture, RetryError, TimerStats};

@@ -90,6 +90,48 @@ fn every_rate_is_kept_in_every_window_and_used_when_backlogged() {
 }
 
 #[test]
+fn a_cap_is_kept_whatever_the_controller_asks_for() {
+    for (cc, least) in [
+        // Its cycle goes below what it has measured, and that is the cap now.
+        ("bbr3", 93),
+        ("cubic", 99),
+        ("fixed:pacing=off,cwnd=2000000", 99),
+        ("fixed:rate=180mbit", 99),
+    ] {
+        let mut pair = connected("delay 10ms rate 200mbit limit 100000", "delay 10ms", cc);
+        pair.send(Side::Client, Load::Endless);
+        for cap in ["500kbit", "10mbit", "80mbit"] {
+            let cap: Bandwidth = cap.parse().expect("a rate");
+            pair.set_max_rate(Side::Client, Some(cap));
+            // What was in flight before has arrived, and the window has grown to the new rate.
+            pair.run_for(Duration::from_secs(3));
+            assert_capped(&mut pair, cap, least, cc);
+        }
+        pair.set_max_rate(Side::Client, None);
+        pair.run_for(Duration::from_secs(2));
+        let free = send_rate(&mut pair, Side::Client, Duration::from_secs(1));
+        let fast = Bandwidth::from_bits_per_sec(150_000_000);
+        assert!(free > fast, "{cc}: {free}");
+    }
+}
+
+/// Sends at `least` to 101 % of `cap`, in no window more than it, and blames the pacer.
+fn assert_capped(pair: &mut Pair, cap: Bandwidth, least: u64, cc: &str) {
+    let log = departures(pair, Side::Client);
+    let before = pair.stats(Side::Client).limited_by;
+    let time = Duration::from_secs(4);
+    let sent = send_rate(pair, Side::Client, time);
+    let is_kept = sent >= percent(cap, least) && sent <= percent(cap, 101);
+    assert!(is_kept, "{cc}: {sent} of {cap}");
+    let stats = pair.stats(Side::Client);
+    let quantum = stats.send_quantum + Bytes::new(stats.path.current_mtu.into());
+    let burst = burstiness(&log.borrow(), cap);
+    assert!(burst <= quantum, "{cc}: {burst} at {cap}");
+    let paced = stats.limited_by.pacing - before.pacing;
+    assert!(paced > time * 9 / 10, "{cc}: {paced:?} at {cap}");
+}
+
+#[test]
 fn bursts_fill_whole_batches() {
     let mut pair = connected("delay 5ms limit 100000", "delay 5ms", "fixed:rate=1gbit");
     let log = departures(&mut pair, Side::Client);

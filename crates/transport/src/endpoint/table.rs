@@ -1,10 +1,9 @@
 //! The endpoint's state: quinn-proto's endpoint and the connections beside it.
 
 use super::work::WorkQueue;
-use crate::cc_adapter::CongestionHandle;
 use crate::config::ServerConfig;
 use crate::connection::{Lease, Shared};
-use crate::driver::ConnectionDriver;
+use crate::driver::{ConnectionDriver, DriverConfig};
 use bytes::Bytes;
 use quinn_proto::{ConnectionHandle, VarInt};
 use std::collections::VecDeque;
@@ -89,10 +88,10 @@ impl Table {
         &mut self,
         handle: ConnectionHandle,
         conn: quinn_proto::Connection,
-        congestion: CongestionHandle,
+        config: DriverConfig,
         now: Instant,
     ) -> Lease {
-        let driver = ConnectionDriver::new(conn, congestion, now);
+        let driver = ConnectionDriver::new(conn, config, now);
         let shared = Shared::new(driver, handle, Arc::clone(&self.queue));
         if self.connections.len() <= handle.0 {
             self.connections.resize(handle.0 + 1, None);

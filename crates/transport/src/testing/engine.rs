@@ -1,10 +1,10 @@
 //! What drives a simulated connection: our driver, or quinn-proto alone to compare with.
 
-use crate::cc_adapter::{CongestionFactory, CongestionHandle};
+use crate::cc_adapter::UndrivenFactory;
 use crate::clock;
-use crate::driver::{ConnectionDriver, Reason};
+use crate::driver::{ConnectionDriver, DriverConfig, Reason};
 use cc_core::ControllerChoice;
-use quinn_proto::congestion::{Controller, ControllerFactory};
+use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::{
     Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamId, Transmit,
 };
@@ -22,20 +22,7 @@ impl PlainQuinn {
     /// One of cc-core's controllers in quinn-proto's hands: without a driver its window is obeyed,
     /// its pacing rate is not.
     pub fn with(choice: ControllerChoice, seed: u64) -> Self {
-        Self(Arc::new(Undriven { choice, seed }))
-    }
-}
-
-/// Makes each path's controller on its own, so that any number of connections can share it.
-struct Undriven {
-    choice: ControllerChoice,
-    seed: u64,
-}
-
-impl ControllerFactory for Undriven {
-    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let (factory, _) = CongestionFactory::new(self.choice.clone(), self.seed);
-        factory.build(now, current_mtu)
+        Self(UndrivenFactory::new(choice, Some(seed)))
     }
 }
 
@@ -57,14 +44,14 @@ pub(super) enum Engine {
 impl Engine {
     pub(super) fn new(
         conn: Connection,
-        congestion: CongestionHandle,
+        config: DriverConfig,
         now: Instant,
         is_plain: bool,
     ) -> Self {
         if is_plain {
             Self::Plain(conn)
         } else {
-            Self::Driven(ConnectionDriver::new(conn, congestion, now))
+            Self::Driven(ConnectionDriver::new(conn, config, now))
         }
     }
 

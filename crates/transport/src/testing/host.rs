@@ -3,10 +3,9 @@
 use super::application::{Application, Load};
 use super::certificate::{FixedKey, NAME};
 use super::engine::{Engine, PlainQuinn};
-use crate::cc_adapter::CongestionHandle;
 use crate::clock;
 use crate::config::{ClientConfig, ServerConfig, TransportConfig};
-use crate::driver::{ConnectionDriver, Reason};
+use crate::driver::{ConnectionDriver, DriverConfig, Reason};
 use bytes::{Bytes as Buffer, BytesMut};
 use link_sim::sim::{Node, NodeId, Transmit};
 use link_sim::{Ecn, IPV4_UDP_OVERHEAD, Packet};
@@ -191,7 +190,7 @@ impl Host {
     }
 
     fn connect(&mut self, now: Instant, departing: &Departing) {
-        let (mut config, congestion) = departing.config.for_connection();
+        let (mut config, driver) = departing.config.for_connection();
         if let Some(PlainQuinn(factory)) = &self.plain {
             let (mut transport, _) = departing.transport.for_connection();
             unshared(&mut transport).congestion_controller_factory(factory.clone());
@@ -201,7 +200,7 @@ impl Host {
             .endpoint
             .connect(now, config, SERVER_ADDRESS, NAME)
             .expect("a fresh endpoint takes a connection");
-        self.adopt(now, handle, conn, congestion);
+        self.adopt(now, handle, conn, driver);
     }
 
     fn adopt(
@@ -209,9 +208,9 @@ impl Host {
         now: Instant,
         handle: ConnectionHandle,
         conn: Connection,
-        congestion: CongestionHandle,
+        driver: DriverConfig,
     ) {
-        let engine = Engine::new(conn, congestion, now, self.plain.is_some());
+        let engine = Engine::new(conn, driver, now, self.plain.is_some());
         self.connection = Some(Box::new((handle, engine)));
         self.is_stale = true;
     }
@@ -222,7 +221,7 @@ impl Host {
         let Some(accepts) = self.accepts.as_ref().filter(|_| is_first) else {
             return self.endpoint.ignore(incoming);
         };
-        let (mut config, congestion) = accepts.for_connection();
+        let (mut config, driver) = accepts.for_connection();
         if let Some(PlainQuinn(factory)) = &self.plain {
             unshared(&mut unshared(&mut config).transport)
                 .congestion_controller_factory(factory.clone());
@@ -231,7 +230,7 @@ impl Host {
             .endpoint
             .accept(incoming, now, &mut reply, Some(config))
         {
-            Ok((handle, conn)) => self.adopt(now, handle, conn, congestion),
+            Ok((handle, conn)) => self.adopt(now, handle, conn, driver),
             Err(error) => {
                 if let Some(transmit) = error.response {
                     self.enqueue(&transmit, &reply);

@@ -10,7 +10,7 @@ use link_sim::{LinkSpec, LinkStats, SpecError};
 use quinn_proto::{ConnectionError, Side};
 use std::net::SocketAddr;
 use std::time::Duration;
-use units::{Bytes, Timestamp};
+use units::{Bandwidth, Bytes, Timestamp};
 
 /// Two endpoints and what lies between them.
 #[derive(Debug, Clone, Default)]
@@ -148,6 +148,14 @@ impl Pair {
     /// As [`Self::stats`].
     pub fn set_congestion(&mut self, side: Side, choice: &ControllerChoice) {
         self.world.set_congestion(self.ends.of(side), choice);
+    }
+
+    /// See [`World::set_max_rate`].
+    ///
+    /// # Panics
+    /// As [`Self::stats`].
+    pub fn set_max_rate(&mut self, side: Side, rate: Option<Bandwidth>) {
+        self.world.set_max_rate(self.ends.of(side), rate);
     }
 
     /// See [`World::set_observer`].

@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
-use units::{Bytes, Rng, Timestamp};
+use units::{Bandwidth, Bytes, Rng, Timestamp};
 
 /// Any number of connections in virtual time, over links that they share as they like.
 #[derive(Debug)]
@@ -280,6 +280,17 @@ impl World {
         let now = self.instant();
         self.sim.update_node(end.0, |host, _| {
             host.driver_mut().set_congestion(now, choice);
+        });
+    }
+
+    /// Has `end` send no faster than `rate` from now on.
+    ///
+    /// # Panics
+    /// As [`Self::stats`].
+    pub fn set_max_rate(&mut self, end: EndId, rate: Option<Bandwidth>) {
+        let now = self.instant();
+        self.sim.update_node(end.0, |host, _| {
+            host.driver_mut().set_max_rate(now, rate);
         });
     }
 

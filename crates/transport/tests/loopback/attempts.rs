@@ -92,9 +92,9 @@ async fn a_connection_can_have_a_configuration_of_its_own() {
         let endpoints = Endpoints::new();
         let mut transport = TransportConfig::default();
         transport.max_concurrent_uni_streams(VarInt::from_u32(0));
-        let registry = cc_core::Registry::standard();
-        transport.congestion(registry.choose("new_reno").unwrap());
-        let config = Arc::new(server_config(&endpoints.certificate, &transport));
+        let mut config = server_config(&endpoints.certificate, &transport);
+        config.congestion("new_reno").unwrap();
+        let config = Arc::new(config);
         let connecting = endpoints.client.connect(endpoints.address(), NAME).unwrap();
         let accepting = async {
             let attempt = endpoints.server.accept().await.unwrap();

@@ -141,9 +141,12 @@ async fn the_controller_can_be_exchanged_under_load_and_is_observed() {
             let mut recv = server.accept_uni().await.unwrap();
             recv.read_exact(&mut vec![0; 1_000_000]).await.unwrap();
             assert_eq!(client.congestion().algorithm, "cubic");
-            let choice = Registry::standard().choose("new_reno").unwrap();
-            client.set_congestion(&choice);
+            client.set_congestion("new_reno").unwrap();
             assert_eq!(client.congestion().algorithm, "new_reno");
+            assert!(client.set_congestion("new_bert").is_err());
+            let choice = Registry::standard().choose("bbr3").unwrap();
+            client.set_congestion(&choice);
+            assert_eq!(client.congestion().algorithm, "bbr3");
             receive_all(recv).await.len()
         };
         let ((), rest) = tokio::join!(send_all(send, &data), exchange);
