@@ -5,7 +5,7 @@
 //! counts from it as well: virtual second 3 is the epoch plus 3 s.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use units::Timestamp;
 
 /// The present, by the system's monotonic clock.
@@ -15,6 +15,16 @@ use units::Timestamp;
 )]
 pub(crate) fn now() -> Instant {
     Instant::now()
+}
+
+/// Seconds since 1970, by the system's clock, which may be set; 0 before that.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what servers share says until when it is good in the time that they share"
+)]
+pub(crate) fn unix_seconds() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since_1970.map_or(0, |time| time.as_secs())
 }
 
 /// `instant` as time since the epoch; an instant before the epoch is the epoch.

@@ -14,6 +14,7 @@ use rustls::crypto::aws_lc_rs::{self, cipher_suite};
 use rustls::crypto::{CryptoProvider, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::{ProducesTickets, StoresServerSessions};
 use rustls::{
     CertificateError, DigitallySignedStruct, KeyLogFile, RootCertStore, SignatureScheme,
     SupportedCipherSuite, Tls13CipherSuite,
@@ -103,6 +104,7 @@ pub fn server(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) 
         suite: None,
         alpn: Vec::new(),
         has_key_log: false,
+        resumption: Resumption::Alone,
     }
 }
 
@@ -184,6 +186,16 @@ pub struct ServerTls {
     suite: Option<SupportedCipherSuite>,
     alpn: Vec<Vec<u8>>,
     has_key_log: bool,
+    resumption: Resumption,
+}
+
+/// Where the sessions are that clients resume.
+#[derive(Debug)]
+enum Resumption {
+    /// In this configuration.
+    Alone,
+    Tickets(Arc<dyn ProducesTickets>),
+    Sessions(Arc<dyn StoresServerSessions>),
 }
 
 impl ServerTls {
@@ -215,6 +227,21 @@ impl ServerTls {
         self
     }
 
+    /// Has clients keep their sessions in tickets made by `tickets`, such as
+    /// [`Secrets::ticketer`](crate::fleet::Secrets::ticketer), so that other servers can resume
+    /// them. Without 0-RTT: rustls takes none with tickets that could be used twice.
+    pub fn tickets(mut self, tickets: Arc<dyn ProducesTickets>) -> Self {
+        self.resumption = Resumption::Tickets(tickets);
+        self
+    }
+
+    /// Keeps sessions in `sessions`, such as [`fleet::Sessions`](crate::fleet::Sessions), with
+    /// 0-RTT. Default: the last 256, in this configuration alone.
+    pub fn sessions(mut self, sessions: Arc<dyn StoresServerSessions>) -> Self {
+        self.resumption = Resumption::Sessions(sessions);
+        self
+    }
+
     /// The configuration to accept with.
     ///
     /// # Errors
@@ -231,6 +258,14 @@ impl ServerTls {
         }
         // The only value but 0 that QUIC allows (RFC 9001 §4.6.1).
         config.max_early_data_size = u32::MAX;
+        match self.resumption {
+            Resumption::Alone => {}
+            Resumption::Sessions(sessions) => config.session_storage = sessions,
+            Resumption::Tickets(tickets) => {
+                config.ticketer = tickets;
+                config.max_early_data_size = 0;
+            }
+        }
         let crypto = QuicServerConfig::with_initial(Arc::new(config), initial_suite())
             .expect("Initial packets use AES-128-GCM");
         Ok(ServerConfig::with_crypto(Arc::new(crypto)))

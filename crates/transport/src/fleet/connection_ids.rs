@@ -145,6 +145,14 @@ impl ConnectionIds {
         u64::try_from(left).unwrap_or(u64::MAX)
     }
 
+    /// The key of the configuration that `cid` is of; zeros where there is none.
+    pub(super) fn key_of(&self, cid: &[u8]) -> [u8; 16] {
+        let state = self.state();
+        let identity = cid.first().and_then(|first| state.known(*first));
+        let key = identity.and_then(|identity| identity.config.key());
+        key.copied().unwrap_or_default()
+    }
+
     fn write(&self, cid: &mut [u8]) {
         let mut random = [0];
         tls::fill_random(&mut random);

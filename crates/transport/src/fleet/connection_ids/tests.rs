@@ -157,5 +157,6 @@ proptest! {
         let is_valid = ids.validate(&ConnectionId::new(&cid)).is_ok();
         // A server ID of 4 octets is guessed once in 2³² times.
         prop_assert!(!is_valid);
+        ids.key_of(&cid);
     }
 }

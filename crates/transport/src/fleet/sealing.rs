@@ -1,0 +1,139 @@
+//! Sealing under the secret of an epoch, and opening under the one that was sealed with.
+
+use super::secrets::{Schedule, Secrets};
+use crate::tls;
+use quinn_proto::crypto::{AeadKey, CryptoError, HandshakeTokenKey};
+use rustls::server::ProducesTickets;
+use std::sync::Arc;
+
+/// What something is sealed for. Nothing of one purpose can be opened for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Token,
+    Ticket,
+    Session,
+}
+
+impl Purpose {
+    pub(super) const ALL: [Self; 3] = [Self::Token, Self::Ticket, Self::Session];
+
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Token => "token",
+            Self::Ticket => "ticket",
+            Self::Session => "session",
+        }
+    }
+}
+
+/// Seals with AES-256-GCM under a key of its own for each sealing, which HKDF makes from the
+/// epoch's secret and 16 random bytes: 2⁴⁸ of them under one secret share a key with a
+/// probability of 2⁻³³, however many servers there are.
+///
+/// ```text
+/// ┌────────────┬──────────┬─────────────┬──────────────┐
+/// │ ciphertext │ tag (16) │ key id (1)  │ random (16)  │
+/// └────────────┴──────────┴─────────────┴──────────────┘
+/// ```
+#[derive(Debug, Clone)]
+pub(super) struct Sealing {
+    secrets: Secrets,
+    purpose: Purpose,
+}
+
+impl Sealing {
+    pub(super) fn new(secrets: Secrets, purpose: Purpose) -> Self {
+        Self { secrets, purpose }
+    }
+
+    pub(super) fn seal(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        let mut random = [0; RANDOM];
+        tls::fill_random(&mut random);
+        let mut sealed = plain.to_vec();
+        self.aead_from_hkdf(&random).seal(&mut sealed, &[]).ok()?;
+        sealed.extend(random);
+        Some(sealed)
+    }
+
+    pub(super) fn open(&self, sealed: &[u8]) -> Option<Vec<u8>> {
+        let (sealed, random) = sealed.split_last_chunk::<RANDOM>()?;
+        let mut sealed = sealed.to_vec();
+        let key = self.aead_from_hkdf(random);
+        key.open(&mut sealed, &[]).ok().map(|plain| plain.to_vec())
+    }
+}
+
+impl HandshakeTokenKey for Sealing {
+    fn aead_from_hkdf(&self, random_bytes: &[u8]) -> Box<dyn AeadKey> {
+        Box::new(KeyOfAnyEpoch {
+            schedule: self.secrets.schedule(),
+            now: self.secrets.unix_time(),
+            purpose: self.purpose,
+            random: random_bytes.to_vec(),
+        })
+    }
+}
+
+/// A key that becomes one when it is known of which epoch.
+struct KeyOfAnyEpoch {
+    schedule: Arc<Schedule>,
+    now: u64,
+    purpose: Purpose,
+    random: Vec<u8>,
+}
+
+impl AeadKey for KeyOfAnyEpoch {
+    fn seal(&self, data: &mut Vec<u8>, additional_data: &[u8]) -> Result<(), CryptoError> {
+        let epoch = self.schedule.sealing(self.now);
+        let key = epoch.key(self.purpose).aead_from_hkdf(&self.random);
+        key.seal(data, additional_data)?;
+        data.push(epoch.key_id());
+        Ok(())
+    }
+
+    fn open<'a>(
+        &self,
+        data: &'a mut [u8],
+        additional_data: &[u8],
+    ) -> Result<&'a mut [u8], CryptoError> {
+        let (key_id, sealed) = data.split_last_mut().ok_or(CryptoError)?;
+        let epoch = self.schedule.opening(self.now, *key_id);
+        let key = epoch.ok_or(CryptoError)?.key(self.purpose);
+        key.aead_from_hkdf(&self.random)
+            .open(sealed, additional_data)
+    }
+}
+
+/// TLS session tickets that every server of the fleet can read.
+#[derive(Debug)]
+pub(super) struct Tickets(Sealing);
+
+impl Tickets {
+    pub(super) fn new(secrets: Secrets) -> Self {
+        Self(Sealing::new(secrets, Purpose::Ticket))
+    }
+}
+
+impl ProducesTickets for Tickets {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        self.0.secrets.schedule().overlap()
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        self.0.seal(plain)
+    }
+
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        self.0.open(cipher)
+    }
+}
+
+/// Bytes that make a key, as quinn-proto has them in its tokens.
+const RANDOM: usize = 16;
+
+#[cfg(test)]
+mod tests;
