@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use bytes::Bytes as Buffer;
 use quinn_proto::{Dir, StreamEvent, StreamId, WriteError};
+use std::collections::BTreeSet;
 use std::time::Duration;
 use units::{Bytes, Timestamp};
 
@@ -22,17 +23,22 @@ pub enum Load {
     },
 }
 
-/// Writes its loads and reads whatever comes.
+/// Writes its loads and reads whatever comes, byte by byte what the other one has written.
 #[derive(Debug, Default)]
 pub(super) struct Application {
     sources: Vec<Source>,
     received: Bytes,
+    /// Whether it lets lie what comes, and on which streams something does.
+    is_deaf: bool,
+    unread: BTreeSet<StreamId>,
 }
 
 #[derive(Debug)]
 struct Source {
     stream: StreamId,
     load: Load,
+    /// Bytes written.
+    offset: u64,
     /// Bytes to be written now.
     due: u64,
     /// When more are.
@@ -46,6 +52,16 @@ impl Application {
         self.received
     }
 
+    /// Reads, or lets lie what comes from now on.
+    pub(super) fn set_reading(&mut self, reads: bool, engine: &mut Engine) {
+        self.is_deaf = !reads;
+        if reads {
+            for stream in std::mem::take(&mut self.unread) {
+                self.read(stream, engine);
+            }
+        }
+    }
+
     pub(super) fn start(&mut self, now: Timestamp, load: Load, engine: &mut Engine) {
         let stream = engine.conn().streams().open(Dir::Uni);
         let (due, next) = match load {
@@ -56,6 +72,7 @@ impl Application {
         self.sources.push(Source {
             stream: stream.expect("the peer allows another stream"),
             load,
+            offset: 0,
             due,
             next,
             is_blocked: false,
@@ -94,13 +111,24 @@ impl Application {
         }
     }
 
-    fn read(&mut self, stream: StreamId, engine: &mut Engine) {
-        let mut stream = engine.conn().recv_stream(stream);
+    fn read(&mut self, id: StreamId, engine: &mut Engine) {
+        if self.is_deaf {
+            self.unread.insert(id);
+            return;
+        }
+        let mut stream = engine.conn().recv_stream(id);
         // A stream that has been read to its end is closed.
         let Ok(mut chunks) = stream.read(true) else {
             return;
         };
-        while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+        while let Ok(Some(chunk)) = chunks.next(BLOCK) {
+            let written = contents(id, chunk.offset, chunk.bytes.len());
+            assert!(
+                chunk.bytes == written,
+                "stream {id}, {} bytes from {}: not what was written",
+                written.len(),
+                chunk.offset
+            );
             self.received += Bytes::new(chunk.bytes.len() as u64);
         }
         let _ = chunks.finalize();
@@ -121,12 +149,17 @@ impl Source {
 
     fn write(&mut self, engine: &mut Engine) {
         while self.due > 0 && !self.is_blocked {
-            let len = self.due.min(BLOCK.len() as u64);
-            let mut block = [Buffer::from_static(BLOCK).slice(..len as usize)];
+            let len = self.due.min(BLOCK as u64) as usize;
+            let mut block = [Buffer::from_static(contents(self.stream, self.offset, len))];
             let mut stream = engine.conn().send_stream(self.stream);
             match stream.write_chunks(&mut block) {
-                Ok(written) if self.load == Load::Endless => debug_assert!(written.bytes > 0),
-                Ok(written) => self.due -= written.bytes as u64,
+                Ok(written) => {
+                    debug_assert!(written.bytes > 0);
+                    self.offset += written.bytes as u64;
+                    if self.load != Load::Endless {
+                        self.due -= written.bytes as u64;
+                    }
+                }
                 Err(WriteError::Blocked) => {
                     engine.note_write_blocked(self.stream);
                     self.is_blocked = true;
@@ -142,4 +175,32 @@ impl Source {
     }
 }
 
-const BLOCK: &[u8] = &[0; 65_536];
+/// What is written on a stream from `offset` on, different for every stream. At most [`BLOCK`]
+/// bytes.
+fn contents(stream: StreamId, offset: u64, len: usize) -> &'static [u8] {
+    let start = (offset + stream.index() * 1_009) % PERIOD as u64;
+    &CONTENTS[start as usize..][..len]
+}
+
+static CONTENTS: [u8; PERIOD + BLOCK] = {
+    let mut contents = [0; PERIOD + BLOCK];
+    let mut at = 0;
+    let mut state = 1_u32;
+    while at < contents.len() {
+        if at < PERIOD {
+            // Numerical Recipes' generator; its upper bits have long periods.
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            contents[at] = (state >> 24) as u8;
+        } else {
+            contents[at] = contents[at - PERIOD];
+        }
+        at += 1;
+    }
+    contents
+};
+
+/// Contents repeat after so many bytes: a prime, so that no packet is like another by its size.
+const PERIOD: usize = 65_521;
+
+/// Most bytes written or read in one call.
+const BLOCK: usize = 65_536;

@@ -38,6 +38,9 @@ pub struct Departure {
 /// Is told of departures.
 pub(super) type Watch = Box<dyn FnMut(&Departure)>;
 
+/// Puts other datagrams, or none, in the place of one.
+pub(super) type Tamper = Box<dyn FnMut(Vec<u8>) -> Vec<Vec<u8>>>;
+
 /// An endpoint with its one connection and what the application does on it.
 pub(super) struct Host {
     endpoint: Endpoint,
@@ -66,6 +69,7 @@ pub(super) struct Host {
     is_connected: bool,
     error: Option<ConnectionError>,
     watch: Option<Watch>,
+    tamper: Option<Tamper>,
     plain: Option<PlainQuinn>,
 }
 
@@ -132,6 +136,7 @@ impl Host {
             is_connected: false,
             error: None,
             watch: None,
+            tamper: None,
             plain,
         }
     }
@@ -171,6 +176,18 @@ impl Host {
         connection.1.conn().stats()
     }
 
+    pub(super) fn proto(&mut self) -> &mut Connection {
+        self.is_stale = true;
+        let connection = self.connection.as_mut().expect(HAS_CONNECTION);
+        connection.1.conn()
+    }
+
+    pub(super) fn set_reading(&mut self, reads: bool) {
+        self.is_stale = true;
+        let connection = self.connection.as_mut().expect(HAS_CONNECTION);
+        self.application.set_reading(reads, &mut connection.1);
+    }
+
     pub(super) fn send(&mut self, now: Timestamp, load: Load) {
         assert!(self.is_connected, "loads start after the handshake");
         self.is_stale = true;
@@ -187,6 +204,15 @@ impl Host {
 
     pub(super) fn watch(&mut self, watch: Watch) {
         self.watch = Some(watch);
+    }
+
+    pub(super) fn tamper(&mut self, tamper: Tamper) {
+        self.tamper = Some(tamper);
+    }
+
+    /// Sends a datagram of which the endpoint knows nothing.
+    pub(super) fn inject(&mut self, datagram: &[u8]) {
+        self.push(datagram, Ecn::NotEct);
     }
 
     fn connect(&mut self, now: Instant, departing: &Departing) {
@@ -310,16 +336,26 @@ impl Host {
     /// Splits a batch into its datagrams.
     fn enqueue(&mut self, transmit: &quinn_proto::Transmit, batch: &[u8]) {
         let segment = transmit.segment_size.unwrap_or(transmit.size);
+        let ecn = transmit.ecn.map_or(Ecn::NotEct, ecn_of);
         for datagram in batch[..transmit.size].chunks(segment) {
-            let size = Bytes::new(datagram.len() as u64) + IPV4_UDP_OVERHEAD;
-            if self.memory.capacity() < datagram.len() {
-                self.memory = BytesMut::with_capacity(MEMORY.max(datagram.len()));
+            let Some(tamper) = &mut self.tamper else {
+                self.push(datagram, ecn);
+                continue;
+            };
+            for datagram in tamper(datagram.to_vec()) {
+                self.push(&datagram, ecn);
             }
-            self.memory.extend_from_slice(datagram);
-            let packet = Packet::new(size, self.memory.split());
-            self.outgoing
-                .push_back(packet.ecn(transmit.ecn.map_or(Ecn::NotEct, ecn_of)));
         }
+    }
+
+    fn push(&mut self, datagram: &[u8], ecn: Ecn) {
+        let size = Bytes::new(datagram.len() as u64) + IPV4_UDP_OVERHEAD;
+        if self.memory.capacity() < datagram.len() {
+            self.memory = BytesMut::with_capacity(MEMORY.max(datagram.len()));
+        }
+        self.memory.extend_from_slice(datagram);
+        let packet = Packet::new(size, self.memory.split());
+        self.outgoing.push_back(packet.ecn(ecn));
     }
 }
 

@@ -264,6 +264,43 @@ impl World {
         self.sim.update_node(end.0, |host, _| host.proto_stats())
     }
 
+    /// quinn-proto's connection at `end`, for what loads cannot say.
+    ///
+    /// # Panics
+    /// As [`Self::close`].
+    pub fn proto<R>(
+        &mut self,
+        end: EndId,
+        change: impl FnOnce(&mut quinn_proto::Connection) -> R,
+    ) -> R {
+        self.sim.update_node(end.0, |host, _| change(host.proto()))
+    }
+
+    /// Has the application at `end` read what comes, as it does from the beginning, or let it lie.
+    ///
+    /// # Panics
+    /// As [`Self::close`].
+    pub fn set_reading(&mut self, end: EndId, reads: bool) {
+        self.sim
+            .update_node(end.0, |host, _| host.set_reading(reads));
+    }
+
+    /// Has `tamper` put other datagrams, or none, in the place of each that `end` sends from now
+    /// on. In an [unencrypted](Self::unencrypted) world, whoever does so writes frames that the
+    /// peer takes for its own.
+    pub fn tamper(&mut self, end: EndId, tamper: impl FnMut(Vec<u8>) -> Vec<Vec<u8>> + 'static) {
+        self.sim
+            .update_node(end.0, |host, _| host.tamper(Box::new(tamper)));
+    }
+
+    /// Sends a datagram from `end`, of which the endpoint there knows nothing.
+    ///
+    /// # Panics
+    /// On the server before the client's first packet has arrived.
+    pub fn inject(&mut self, end: EndId, datagram: &[u8]) {
+        self.sim.update_node(end.0, |host, _| host.inject(datagram));
+    }
+
     /// The state of `end`'s controller.
     ///
     /// # Panics
