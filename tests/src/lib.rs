@@ -2,6 +2,7 @@
 
 pub mod digest;
 pub mod limit;
+pub mod memory;
 pub mod programs;
 pub mod quiche;
 pub mod seed;
