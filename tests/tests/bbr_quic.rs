@@ -160,7 +160,7 @@ impl Transfer {
 
 #[test]
 fn simple_transfer() {
-    let lost = [("bbr1", 35, WIDE_STARTUP)];
+    let lost = [("bbr1", 16, WIDE_STARTUP)];
     let srtt = [("bbr2", 176, OLD_EXTRA_ACKED), ("bbr1", 195, WIDE_STARTUP)];
     for controller in ALL {
         let transfer = Transfer::over(controller, "2bdp", &None);
@@ -189,7 +189,7 @@ fn ack_decimation() {
     let mut acks = AckFrequencyConfig::default();
     acks.ack_eliciting_threshold(9u8.into());
     let acks = Some(acks);
-    let lost = [("bbr1", 4, WIDE_STARTUP)];
+    let lost = [("bbr1", 3, WIDE_STARTUP)];
     for controller in ALL {
         let transfer = Transfer::over(controller, "2bdp", &acks);
         TRANSFER.check(controller, millis(transfer.took), &[]);

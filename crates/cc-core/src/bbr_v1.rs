@@ -31,7 +31,7 @@
 //! its queue.
 //!
 //! How the gain cycles is a [`GainCycle`]'s; it makes a controller of this machine. The model lives
-//! in `bandwidth`, `policer` and `min_rtt` and in `ack_aggregation`, `full_pipe` and `round` of the
+//! in `bandwidth`, `policer`, `min_rtt` and `startup` and in `ack_aggregation` and `round` of the
 //! crate, which has `fast_recovery`, too; `control` is the way out. Names such as `bbr_set_cwnd`
 //! are the functions of the kernel.
 
@@ -42,6 +42,7 @@ mod min_rtt;
 mod params;
 mod policer;
 mod probe_rtt;
+mod startup;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -52,7 +53,6 @@ use crate::controller::{Controller, PathState, Setup};
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
 use crate::fast_recovery::FastRecovery;
-use crate::full_pipe::FullPipe;
 use crate::observe::{Event, Observer, Snapshot};
 use crate::registry::Params;
 use crate::round::Round;
@@ -62,6 +62,7 @@ use min_rtt::MinRtt;
 use params::{EXTRA_ACKED_PERIODS, Tuning};
 pub(crate) use params::{PARAM_COUNT, PARAMS, params_with_extra_acked_rounds};
 use policer::{Mark, Policer, PolicerAck};
+use startup::{Plateau, PlateauAck};
 use state::State;
 use units::{Bandwidth, Bytes, Gain, Rng};
 
@@ -75,7 +76,7 @@ pub(crate) struct BbrV1<C> {
     state: State,
     cycle: C,
     round: Round,
-    full_pipe: FullPipe,
+    plateau: Plateau,
     max_bw: MaxBandwidth,
     policer: Policer,
     min_rtt: MinRtt,
@@ -113,7 +114,7 @@ impl<C: GainCycle> BbrV1<C> {
             state: State::Startup,
             cycle: C::new(setup.now),
             round: Round::default(),
-            full_pipe: FullPipe::default(),
+            plateau: Plateau::default(),
             max_bw: MaxBandwidth::new(tuning.bw_rounds),
             policer: Policer::default(),
             min_rtt: MinRtt::new(setup.now, setup.srtt),
@@ -161,6 +162,7 @@ impl<C: GainCycle> BbrV1<C> {
         }
         self.sample_policer(&PolicerAck {
             mark: Mark::of(at.path),
+            srtt: at.path.srtt,
             has_loss: !sample.newly_lost.is_zero(),
             is_round_start: self.round.is_start,
             is_app_limited: sample.is_app_limited,
@@ -222,19 +224,21 @@ impl<C: GainCycle> BbrV1<C> {
         self.cycle.on_ack(&ack, &mut self.rng);
     }
 
-    /// `bbr_check_full_bw_reached`. A round in which no more could leave than was delivered cannot
-    /// have brought more, whatever the path has.
+    /// `bbr_check_full_bw_reached`.
     fn check_full_bw_reached(&mut self, sample: &RateSample, was_conserving: bool) {
-        let is_limited =
-            sample.is_app_limited || (was_conserving && !self.tuning.flat_while_conserving);
-        if !self.full_pipe.is_reached && self.round.is_start && !is_limited {
-            self.full_pipe.on_round(self.max_bw.get());
-        }
+        let ack = PlateauAck {
+            is_round_start: self.round.is_start,
+            was_conserving,
+            max_bw: self.max_bw.get(),
+            min_rtt: self.min_rtt.get(),
+            mss: self.mss,
+        };
+        self.plateau.on_ack(&ack, sample, &self.tuning);
     }
 
     /// `bbr_check_drain`.
     fn check_drain(&mut self, at: &mut Moment<'_>) {
-        if matches!(self.state, State::Startup) && self.full_pipe.is_reached {
+        if matches!(self.state, State::Startup) && self.plateau.is_full() {
             self.transition_to(at, State::Drain);
         }
         if matches!(self.state, State::Drain)
@@ -314,8 +318,9 @@ impl<C: GainCycle> Controller for BbrV1<C> {
     ) {
         self.tell_untold(observer);
         self.late += packet.bytes;
+        self.plateau.on_late(packet.bytes);
         if self.recovery.on_spurious_loss(packet) {
-            self.full_pipe.restart(Bandwidth::ZERO);
+            self.plateau.restart();
             self.policer.reset();
         }
     }
@@ -325,9 +330,10 @@ impl<C: GainCycle> Controller for BbrV1<C> {
         self.tell_untold(observer);
         self.save_cwnd();
         self.recovery.on_persistent_congestion(path.now);
-        self.full_pipe.restart(Bandwidth::ZERO);
+        self.plateau.restart();
         self.sample_policer(&PolicerAck {
             mark: Mark::of(path),
+            srtt: path.srtt,
             has_loss: true,
             is_round_start: true,
             is_app_limited: false,

@@ -27,17 +27,23 @@ impl FullPipe {
     /// CheckFullBWReached: a round has ended with a delivery rate that the application did not
     /// limit.
     pub(crate) fn on_round(&mut self, rate: Bandwidth) {
-        if self.is_now {
-            return;
-        }
-        if rate >= self.baseline * FULL_BW_GROWTH {
-            self.restart(rate);
+        if self.is_now || self.on_growth(rate) {
             return;
         }
         self.flat_rounds += 1;
         if self.flat_rounds >= FULL_BW_ROUNDS {
             self.set_full();
         }
+    }
+
+    /// Whether `rate` is so much more than the baseline as to count as growth; then it is what
+    /// further growth is measured against.
+    pub(crate) fn on_growth(&mut self, rate: Bandwidth) -> bool {
+        let has_grown = rate >= self.baseline * FULL_BW_GROWTH;
+        if has_grown {
+            self.restart(rate);
+        }
+        has_grown
     }
 
     /// The pipe is full, whatever shows it.

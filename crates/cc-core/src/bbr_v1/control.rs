@@ -64,7 +64,7 @@ impl<C: GainCycle> BbrV1<C> {
     /// little to send.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: Gain) {
         let rate = self.bw() * gain * self.tuning.pacing_margin.complement();
-        if rate > self.pacing_rate || (self.full_pipe.is_reached && !rate.is_zero()) {
+        if rate > self.pacing_rate || (self.plateau.is_full() && !rate.is_zero()) {
             self.pacing_rate = rate;
         }
     }
@@ -116,7 +116,7 @@ impl<C: GainCycle> BbrV1<C> {
 
     /// `bbr_ack_aggregation_cwnd`: what ACKs hold back, so that sending goes on meanwhile.
     fn ack_aggregation_cwnd(&self) -> Bytes {
-        if !self.full_pipe.is_reached {
+        if !self.plateau.is_full() {
             return Bytes::ZERO;
         }
         let extra = self.aggregation.extra_acked(EXTRA_ACKED_PERIODS as u64);
@@ -130,6 +130,7 @@ impl<C: GainCycle> BbrV1<C> {
         match self.recovery.on_ack(sample.newest_sent_at) {
             Some(Change::Entered) => {
                 self.round.restart(path.delivered);
+                self.plateau.on_recovery(self.max_bw.get(), &self.tuning);
                 cwnd = conserved;
             }
             Some(Change::Left) => cwnd = cwnd.max(self.prior_cwnd),
@@ -152,7 +153,7 @@ impl<C: GainCycle> BbrV1<C> {
         let target = target.saturating_add(self.ack_aggregation_cwnd());
         let target = self.with_quantization_budget(target);
         let grown = cwnd + sample.newly_acked;
-        let cwnd = if self.full_pipe.is_reached {
+        let cwnd = if self.plateau.is_full() {
             grown.min(target)
         } else if cwnd < target || path.delivered < self.initial_cwnd {
             grown

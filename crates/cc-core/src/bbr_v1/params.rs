@@ -7,7 +7,8 @@ use crate::registry::{ParamSpec, Params, Range, Value};
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain};
 
-/// The constants that a connection may choose for itself; the defaults are the kernel's.
+/// The constants that a connection may choose for itself; the defaults are the kernel's but where
+/// it says otherwise.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tuning {
     /// `bbr_high_gain`, for pacing and window in Startup: 2 ÷ ln 2, the least gain with which a
@@ -34,6 +35,9 @@ pub(super) struct Tuning {
     pub(super) min_pipe_packets: u64,
     /// Whether a round of packet conservation may count as flat in Startup, as in the kernel.
     pub(super) flat_while_conserving: bool,
+    /// Share of what was in flight whose loss in one flat round with a queue ends Startup: more
+    /// than most paths lose at random, less than overflows where a rate doubles.
+    pub(super) full_loss_thresh: Gain,
     /// Whether policers are looked for.
     pub(super) lt_bw: bool,
     /// `bbr_lt_loss_thresh`, but as a share of what was sent, not of what was delivered.
@@ -64,6 +68,7 @@ impl Tuning {
             probe_rtt_duration: params.duration("probe_rtt_duration"),
             min_pipe_packets: params.count("min_pipe_packets"),
             flat_while_conserving: params.switch("flat_while_conserving"),
+            full_loss_thresh: params.gain("full_loss_thresh"),
             lt_bw: params.switch("lt_bw"),
             lt_loss_thresh: params.gain("lt_loss_thresh"),
             lt_interval_rounds: params.count("lt_interval_rounds"),
@@ -157,6 +162,13 @@ pub(crate) const PARAMS: [ParamSpec; PARAM_COUNT] = [
         source: "ours, docs/bbr1.md; Linux 5.x tcp_bbr.c, bbr_check_full_bw_reached",
     },
     ParamSpec {
+        name: "full_loss_thresh",
+        default: Value::Gain(Gain::new(1, 8)),
+        range: Range::Between(Value::Gain(Gain::ZERO), Value::Gain(Gain::ONE)),
+        summary: "share lost in a flat, queued round that ends Startup; 100% is the kernel's never",
+        source: "ours, docs/bbr1.md; google/quiche bbr_sender.cc, ShouldExitStartupDueToLoss",
+    },
+    ParamSpec {
         name: "lt_bw",
         default: Value::Switch(true),
         range: Range::Any,
@@ -212,7 +224,7 @@ pub(crate) const fn params_with_extra_acked_rounds(
 }
 
 /// How many parameters there are.
-pub(crate) const PARAM_COUNT: usize = 17;
+pub(crate) const PARAM_COUNT: usize = 18;
 
 /// `bbr_extra_acked_max_us`: aggregation adds no more to the window than this time's worth.
 pub(super) const MAX_EXTRA_ACKED_TIME: Duration = Duration::from_millis(100);

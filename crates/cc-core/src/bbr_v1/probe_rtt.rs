@@ -62,7 +62,7 @@ impl<C: GainCycle> BbrV1<C> {
         }
         self.min_rtt.on_probed(at.path.now);
         self.cwnd = self.cwnd.max(self.prior_cwnd);
-        if self.full_pipe.is_reached {
+        if self.plateau.is_full() {
             self.enter_probe_bw(at);
         } else {
             self.transition_to(at, State::Startup);
