@@ -76,8 +76,8 @@ fn by_the_kernels_two_rules_fifteen_percent_of_loss_have_two_modes() {
 }
 
 /// Six flows come one after the other into 4 Mbit/s. One that loses much of the little it sends
-/// takes what is left for a policer's rate, at which a round trip counted by packets lasts for many.
-/// By packets alone one of these runs takes 1.38 times as long as the link, and the flow 28 seconds.
+/// takes what is left for a policer's rate, at which rounds that packets count last for many round
+/// trips. Counted so, one of these runs takes 1.38 times as long as the link.
 #[test]
 fn a_policer_where_there_is_none_is_not_believed_in_for_long() {
     let alone = Bytes::new(12_000_000) / Bandwidth::from_bits_per_sec(ESTIMATE);

@@ -166,7 +166,7 @@ pub(crate) const PARAMS: [ParamSpec; PARAM_COUNT] = [
         default: Value::Gain(Gain::new(1, 8)),
         range: Range::Between(Value::Gain(Gain::ZERO), Value::Gain(Gain::ONE)),
         summary: "share lost in a flat, queued round that ends Startup; 100% is the kernel's never",
-        source: "ours, docs/bbr1.md; google/quiche bbr_sender.cc, ShouldExitStartupDueToLoss",
+        source: "ours, docs/bbr1.md; Linux 5.x tcp_bbr.c, bbr_check_full_bw_reached, has none",
     },
     ParamSpec {
         name: "lt_bw",

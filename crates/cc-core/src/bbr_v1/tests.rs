@@ -2,14 +2,11 @@
 //! `e2e`.
 
 use super::*;
-use crate::event::PacketStamp;
-use crate::test_driver::{path, sample};
-use alloc::vec::Vec;
+use crate::test_driver::{self, MSS, RTT, mbit, sample};
 use core::time::Duration;
 use units::Timestamp;
 
-const MSS: Bytes = Bytes::new(1_200);
-const RTT: Duration = Duration::from_millis(100);
+type Bench = test_driver::Bench<BbrV1<Scripted>>;
 
 /// A cycle that stays where a test puts it.
 #[derive(Debug)]
@@ -45,39 +42,9 @@ pub(super) fn tuning() -> Tuning {
     Tuning::new(&Params::defaults(&PARAMS))
 }
 
-/// Names of the states entered.
-#[derive(Default)]
-struct Entered(Vec<&'static str>);
-
-impl Observer for Entered {
-    fn on_event(&mut self, event: &Event) {
-        if let Event::StateChanged { to, .. } = event {
-            self.0.push(to);
-        }
-    }
-}
-
-/// A flow and the connection it believes in.
-struct Bench {
-    bbr: BbrV1<Scripted>,
-    path: PathState,
-    entered: Entered,
-    sequence: u64,
-}
-
-fn mbit(mbit: u64) -> Bandwidth {
-    Bandwidth::from_bits_per_sec(mbit * 1_000_000)
-}
-
 impl Bench {
     fn new() -> Self {
-        let setup = Setup::new(Timestamp::ZERO, MSS, 1);
-        Self {
-            bbr: BbrV1::new(&Params::defaults(&PARAMS), &setup),
-            path: path(),
-            entered: Entered::default(),
-            sequence: 0,
-        }
+        Self::build(|setup| BbrV1::new(&Params::defaults(&PARAMS), setup))
     }
 
     /// In ProbeBW at 100 Mbit/s and 100 ms, a BDP of 1,250,000 bytes, without aggregation.
@@ -89,60 +56,6 @@ impl Bench {
         }
         assert_eq!(bench.entered.0, ["Drain", "ProbeBW"]);
         bench
-    }
-
-    fn state(&self) -> &'static str {
-        self.bbr.state.name()
-    }
-
-    /// One ACK that ends a round: a round trip later, of all that `rate` delivers in it.
-    fn round(&mut self, rate: Bandwidth) {
-        self.round_with(rate, |_| {});
-    }
-
-    fn round_with(&mut self, rate: Bandwidth, change: impl FnOnce(&mut RateSample)) {
-        let delivered = rate * RTT;
-        let mut told = RateSample {
-            delivery_rate: Some(rate),
-            delivered,
-            interval: RTT,
-            newly_acked: delivered,
-            tx_in_flight: delivered,
-            prior_delivered: self.path.delivered,
-            newest_sent_at: self.path.now + Duration::from_nanos(1),
-            rtt: Some(RTT),
-            ..sample()
-        };
-        change(&mut told);
-        self.path.now += RTT;
-        self.path.delivered += told.newly_acked;
-        self.path.srtt = told.rtt;
-        self.bbr.on_ack(&self.path, &told, &mut self.entered);
-    }
-
-    /// Loses `count` packets.
-    fn lose(&mut self, count: u64) -> Vec<LostPacket> {
-        let lose = |_| {
-            self.sequence += 1;
-            self.path.lost += MSS;
-            let packet = LostPacket {
-                stamp: PacketStamp {
-                    sequence: self.sequence,
-                    sent_at: self.path.now,
-                    first_sent_at: self.path.now,
-                    delivered: self.path.delivered,
-                    delivered_at: self.path.now,
-                    lost: self.path.lost,
-                    tx_in_flight: self.path.inflight,
-                    is_app_limited: false,
-                },
-                bytes: MSS,
-                starts_range: true,
-            };
-            self.bbr.on_lost(&self.path, &packet, &mut self.entered);
-            packet
-        };
-        (0..count).map(lose).collect()
     }
 
     /// An ACK in the middle of a round, of `acked` bytes of which the newest left long ago.
@@ -207,7 +120,7 @@ fn an_application_limited_round_and_one_that_conserves_are_not_flat() {
         bench.round_with(mbit(10), |told| told.is_app_limited = true);
         bench.round(mbit(10));
         bench.round(mbit(10));
-        bench.lose(1);
+        bench.lose(1, Bytes::ZERO);
         bench.ack(MSS, MSS);
         assert!(bench.bbr.recovery.conserves());
         bench.round(mbit(10));
@@ -271,7 +184,7 @@ fn a_loss_is_followed_by_a_round_of_conservation_and_the_old_window() {
     bench.round(mbit(100));
     let before = bench.bbr.cwnd;
     bench.path.inflight = Bytes::new(1_000_000);
-    bench.lose(1);
+    bench.lose(1, Bytes::ZERO);
     bench.ack(MSS * 2, MSS);
     assert_eq!(bench.bbr.cwnd, Bytes::new(1_002_400));
     // As much as is delivered may leave, and no more.
@@ -288,10 +201,10 @@ fn losses_in_every_round_make_one_recovery_in_which_the_window_stays_at_its_targ
     let mut bench = Bench::cycling();
     bench.round(mbit(100));
     let target = bench.bbr.cwnd;
-    bench.lose(1);
+    bench.lose(1, Bytes::ZERO);
     bench.ack(MSS, MSS);
     for _ in 0..5 {
-        bench.lose(10);
+        bench.lose(10, Bytes::ZERO);
         let now = bench.path.now;
         bench.round_with(mbit(100), |told| {
             told.newly_lost = MSS * 10;
@@ -308,7 +221,7 @@ fn a_recovery_without_a_loss_in_truth_gives_the_window_back_and_startup_its_sear
     bench.round(mbit(100));
     let before = bench.bbr.cwnd;
     bench.path.inflight = Bytes::new(100_000);
-    let lost = bench.lose(2);
+    let lost = bench.lose(2, Bytes::ZERO);
     bench.ack(MSS, MSS * 2);
     assert!(bench.bbr.cwnd < before);
     for packet in &lost {
@@ -325,7 +238,7 @@ fn a_recovery_without_a_loss_in_truth_gives_the_window_back_and_startup_its_sear
 fn what_arrives_late_lets_the_window_grow_like_what_arrives_in_time() {
     let mut bench = Bench::cycling();
     bench.path.inflight = Bytes::new(100_000);
-    let lost = bench.lose(2);
+    let lost = bench.lose(2, Bytes::ZERO);
     bench.ack(MSS, MSS * 2);
     assert_eq!(bench.bbr.cwnd, Bytes::new(101_200));
     bench
@@ -341,7 +254,7 @@ fn persistent_congestion_leaves_a_packet_and_the_next_acks_bring_the_window_back
     bench.round(mbit(100));
     let before = bench.bbr.cwnd;
     bench.path.inflight = Bytes::ZERO;
-    bench.lose(3);
+    bench.lose(3, Bytes::ZERO);
     bench
         .bbr
         .on_persistent_congestion(&bench.path, &mut bench.entered);
@@ -418,7 +331,7 @@ fn probe_rtt_ends_when_an_idle_flow_sends_again_which_is_told_with_the_next_even
     restart(&mut bench);
     assert_eq!(bench.state(), "ProbeBW");
     assert_eq!(bench.entered.0.last(), Some(&"ProbeRTT"));
-    bench.lose(1);
+    bench.lose(1, Bytes::ZERO);
     assert_eq!(bench.entered.0.last(), Some(&"ProbeBW"));
 }
 
@@ -427,13 +340,14 @@ fn a_policers_rate_is_sent_without_probing_until_it_has_served_its_time() {
     let mut bench = Bench::cycling();
     bench.bbr.cycle.phase = Phase::Up;
     let lossy = |bench: &mut Bench| {
-        bench.lose(300);
+        bench.lose(300, Bytes::ZERO);
         bench.round_with(mbit(10), |told| told.newly_lost = MSS * 300);
     };
     for _ in 0..12 {
         lossy(&mut bench);
     }
-    assert_eq!(bench.bbr.bw(), mbit(10));
+    // A megabit in each round trip of 100 ms and the microsecond in which its losses are told.
+    assert_eq!(bench.bbr.bw().bytes_per_sec(), 1_249_987);
     assert_eq!(bench.bbr.pacing_gain(), Gain::ONE);
     let starts = bench.bbr.cycle.starts;
     for _ in 0..48 {
