@@ -151,13 +151,15 @@ impl Sampler {
 
     /// The sample that the newest packet of this ACK gives.
     ///
-    /// An interval below `min_rtt` is impossible on this path: it comes from a packet that was
-    /// acknowledged after it had been declared lost and sent again, so it carries no rate.
+    /// An interval below the least round-trip time, `min_rtt` nanoseconds, is impossible on this
+    /// path: it comes from a packet that was acknowledged after it had been declared lost and sent
+    /// again, so it carries no rate.
+    #[inline]
     pub(crate) fn sample(
         &mut self,
         newest: &PacketStamp,
         newly_acked: Bytes,
-        min_rtt: Option<Duration>,
+        min_rtt: u64,
         rtt: Option<Duration>,
     ) -> RateSample {
         if self
@@ -166,17 +168,18 @@ impl Sampler {
         {
             self.app_limited_until = None;
         }
-        let send_elapsed = nanos_between(newest.first_sent_at, newest.sent_at);
-        let ack_elapsed = nanos_between(newest.delivered_at, self.delivered_at);
-        let interval = Duration::from_nanos(send_elapsed.max(ack_elapsed));
+        let send_elapsed = newest.sent_at.nanos_since(newest.first_sent_at);
+        let ack_elapsed = self.delivered_at.nanos_since(newest.delivered_at);
+        let interval = send_elapsed.max(ack_elapsed);
         let delivered = self.delivered.saturating_sub(newest.delivered);
-        let is_possible = !interval.is_zero() && min_rtt.is_none_or(|min| interval >= min);
+        let is_possible = interval > 0 && interval >= min_rtt;
         let newly_lost = self.lost.saturating_sub(self.lost_when_sampled);
         self.lost_when_sampled = self.lost;
         RateSample {
-            delivery_rate: is_possible.then(|| Bandwidth::from_transfer(delivered, interval)),
+            delivery_rate: is_possible
+                .then(|| Bandwidth::from_transfer_in_nanos(delivered, interval)),
             delivered,
-            interval,
+            interval: Duration::from_nanos(interval),
             is_app_limited: newest.is_app_limited,
             newly_acked,
             newly_lost,
@@ -188,10 +191,6 @@ impl Sampler {
             ce_marked: mem::take(&mut self.ce_marked),
         }
     }
-}
-
-fn nanos_between(from: Timestamp, to: Timestamp) -> u64 {
-    to.as_nanos().saturating_sub(from.as_nanos())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::controller::{Controller, PathState, Setup};
 use crate::delivery_rate::{RateSample, Sampler};
 use crate::event::{Feedback, LostPacket, PacketStamp};
 use crate::observe::{Event, Observer, Snapshot};
+use crate::rtt::RttEstimator;
 use alloc::boxed::Box;
 use units::{Bytes, Timestamp};
 
@@ -23,6 +24,7 @@ pub struct Flow {
     /// The controller's decision, asked for after each call that may change it.
     control: Control,
     sampler: Sampler,
+    rtt: RttEstimator,
     utilisation: Utilisation,
     /// What is shown to the controller. The present, the packet size, what is in flight and the
     /// round-trip times are kept here; the rest is brought up to date by [`look`](Self::look).
@@ -38,6 +40,7 @@ impl Flow {
             control: controller.control(),
             controller,
             sampler: Sampler::new(setup.now),
+            rtt: RttEstimator::default(),
             utilisation: Utilisation::default(),
             path: PathState::new(setup.now, setup.mss),
             sends_ect1: setup.sends_ect1,
@@ -45,7 +48,11 @@ impl Flow {
         }
     }
 
+    // This and the next are worth a copy at each of the few places that call them: a stamp is then
+    // made where the transport keeps it, and feedback read where it is put together.
+
     /// `bytes` leave now, counted in flight until acknowledged, lost or discarded.
+    #[inline]
     pub fn on_sent(&mut self, now: Timestamp, bytes: Bytes) -> PacketStamp {
         self.advance(now);
         let inflight = self.path.inflight;
@@ -60,6 +67,7 @@ impl Flow {
     }
 
     /// An ACK arrived or the loss timer fired.
+    #[inline]
     pub fn on_feedback(&mut self, feedback: &Feedback<'_>, observer: &mut dyn Observer) {
         self.advance(feedback.now);
         let prior_inflight = self.path.inflight;
@@ -69,7 +77,7 @@ impl Flow {
             self.utilisation.on_acked(newest, self.sampler.delivered());
         }
         if let Some(rtt) = feedback.rtt {
-            self.path.on_rtt(rtt);
+            self.rtt.on_sample(rtt, &mut self.path);
         }
         self.sampler.on_marked(feedback.ce_marked);
         self.tell_losses(feedback, prior_inflight, observer);
@@ -81,18 +89,16 @@ impl Flow {
                 at: self.path.now,
                 sample: self
                     .sampler
-                    .sample(newest, newly_acked, self.path.min_rtt, feedback.rtt),
+                    .sample(newest, newly_acked, self.rtt.least(), feedback.rtt),
             };
             observer.on_event(&sampled);
             if let Event::Sampled { sample, .. } = &sampled {
                 self.tell_sample(sample, prior_inflight, observer);
             }
         }
-        if self.decide() {
-            observer.on_event(&Event::ControlChanged {
-                at: self.path.now,
-                control: self.control,
-            });
+        if let Some(control) = self.decide() {
+            let at = self.path.now;
+            observer.on_event(&Event::ControlChanged { at, control });
         }
     }
 
@@ -181,16 +187,15 @@ impl Flow {
         }
     }
 
-    /// Asks for the decision. Answers whether it is another than before.
-    fn decide(&mut self) -> bool {
+    /// Asks for the decision. Answers one that is another than before.
+    fn decide(&mut self) -> Option<Control> {
         let control = self.controller.control();
-        // Words that were just written are compared faster than they are copied, and most of the
-        // time they are the same.
-        let has_changed = control != self.control;
-        if has_changed {
-            self.control = control;
-        }
-        has_changed
+        // Word by word: to copy words that were just written one by one, the processor waits until
+        // they have reached its cache.
+        let has_changed = replace(&mut self.control.cwnd, control.cwnd)
+            | replace(&mut self.control.pacing_rate, control.pacing_rate)
+            | replace(&mut self.control.send_quantum, control.send_quantum);
+        has_changed.then_some(control)
     }
 
     fn advance(&mut self, now: Timestamp) {
@@ -238,6 +243,15 @@ impl Flow {
         self.path.is_app_limited = self.sampler.is_app_limited();
         self.path.is_cwnd_limited = self.utilisation.is_full();
     }
+}
+
+/// Answers whether that changes the value.
+fn replace<T: PartialEq>(value: &mut T, by: T) -> bool {
+    let is_new = *value != by;
+    if is_new {
+        *value = by;
+    }
+    is_new
 }
 
 /// Whether packets in flight filled the window in this round trip and in the one before.

@@ -4,30 +4,47 @@ use crate::controller::PathState;
 use core::time::Duration;
 use units::duration::nanos;
 
-impl PathState {
+/// Makes the averages that a [`PathState`] shows.
+///
+/// It keeps them in nanoseconds, too: a [`Duration`] is two numbers, which take a product to
+/// become one.
+#[derive(Debug, Default)]
+pub(crate) struct RttEstimator {
+    mean: u64,
+    deviation: u64,
+    /// Zero before the first sample.
+    least: u64,
+}
+
+impl RttEstimator {
+    /// The least sample in nanoseconds; zero before the first.
+    pub(crate) fn least(&self) -> u64 {
+        self.least
+    }
+
     /// Exponentially weighted averages with 1/8 for the mean and 1/4 for the deviation, rounded
     /// down to a nanosecond.
-    pub(crate) fn on_rtt(&mut self, rtt: Duration) {
-        let sample = nanos(rtt);
-        let (mean, deviation) = match (self.srtt, self.rttvar) {
-            (Some(mean), Some(deviation)) => {
-                let (mean, deviation) = (nanos(mean), nanos(deviation));
-                let distance = mean.abs_diff(sample);
-                (weighted(mean, 7, sample), weighted(deviation, 3, distance))
-            }
-            _ => (sample, sample / 2),
-        };
-        self.latest_rtt = Some(rtt);
-        self.srtt = Some(Duration::from_nanos(mean));
-        self.rttvar = Some(Duration::from_nanos(deviation));
-        self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+    pub(crate) fn on_sample(&mut self, rtt: Duration, path: &mut PathState) {
+        let sample = nanos(rtt).min(MAX_SAMPLE);
+        let is_first = path.latest_rtt.is_none();
+        if is_first {
+            (self.mean, self.deviation) = (sample, sample / 2);
+        } else {
+            self.deviation = (self.deviation * 3 + self.mean.abs_diff(sample)) / 4;
+            self.mean = (self.mean * 7 + sample) / 8;
+        }
+        if is_first || sample < self.least {
+            self.least = sample;
+            path.min_rtt = Some(rtt);
+        }
+        path.latest_rtt = Some(rtt);
+        path.srtt = Some(Duration::from_nanos(self.mean));
+        path.rttvar = Some(Duration::from_nanos(self.deviation));
     }
 }
 
-/// The mean of `weight` parts of `old` and one of `new`; of 73 years at most.
-fn weighted(old: u64, weight: u64, new: u64) -> u64 {
-    old.saturating_mul(weight).saturating_add(new) / (weight + 1)
-}
+/// 73 years, so that eight of them fit 64 bits.
+const MAX_SAMPLE: u64 = u64::MAX / 8;
 
 #[cfg(test)]
 mod tests {
@@ -37,8 +54,14 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     fn after(millis: &[u32]) -> PathState {
+        let samples = millis.iter().map(|millis| MS * *millis);
+        after_all(samples)
+    }
+
+    fn after_all(samples: impl Iterator<Item = Duration>) -> PathState {
         let mut path = PathState::new(Timestamp::ZERO, Bytes::new(1_200));
-        millis.iter().for_each(|sample| path.on_rtt(MS * *sample));
+        let mut estimator = RttEstimator::default();
+        samples.for_each(|rtt| estimator.on_sample(rtt, &mut path));
         path
     }
 
@@ -66,9 +89,9 @@ mod tests {
 
     #[test]
     fn averages_round_down_to_a_nanosecond() {
-        let mut path = after(&[80]);
-        path.on_rtt(MS * 80 - Duration::from_nanos(1));
-        assert_eq!(path.srtt, Some(MS * 80 - Duration::from_nanos(1)));
+        let less = MS * 80 - Duration::from_nanos(1);
+        let path = after_all([MS * 80, less].into_iter());
+        assert_eq!(path.srtt, Some(less));
         assert_eq!(path.rttvar, Some(MS * 30));
     }
 
@@ -79,8 +102,7 @@ mod tests {
 
     #[test]
     fn the_longest_time_is_only_a_number() {
-        let mut path = after(&[80]);
-        (0..100).for_each(|_| path.on_rtt(Duration::MAX));
+        let path = after_all([MS * 80].into_iter().chain([Duration::MAX; 100]));
         assert!(path.srtt > Some(Duration::from_secs(1 << 31)));
     }
 }

@@ -30,7 +30,11 @@ impl Bandwidth {
 
     /// `bytes` in `interval`, rounded down; [`Bandwidth::MAX`] when the interval is zero.
     pub fn from_transfer(bytes: Bytes, interval: Duration) -> Self {
-        let nanos = crate::duration::nanos(interval);
+        Self::from_transfer_in_nanos(bytes, crate::duration::nanos(interval))
+    }
+
+    /// [`from_transfer`](Self::from_transfer) with the interval in nanoseconds.
+    pub fn from_transfer_in_nanos(bytes: Bytes, nanos: u64) -> Self {
         if nanos == 0 {
             return Self::MAX;
         }
@@ -60,7 +64,11 @@ impl Bandwidth {
 
     /// What this rate carries in `time`, rounded down, saturating.
     pub fn bytes_in(self, time: Duration) -> Bytes {
-        let nanos = crate::duration::nanos(time);
+        self.bytes_in_nanos(crate::duration::nanos(time))
+    }
+
+    /// [`bytes_in`](Self::bytes_in) with the time in nanoseconds.
+    pub fn bytes_in_nanos(self, nanos: u64) -> Bytes {
         Bytes::new(match self.0.checked_mul(nanos) {
             Some(product) => product / NANOS_PER_SEC,
             None => saturate(u128::from(self.0) * u128::from(nanos) / u128::from(NANOS_PER_SEC)),

@@ -32,7 +32,13 @@ impl Timestamp {
 
     /// Time from `earlier` to `self`; zero when `earlier` is in fact later.
     pub const fn since(self, earlier: Self) -> Duration {
-        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+        Duration::from_nanos(self.nanos_since(earlier))
+    }
+
+    /// [`since`](Self::since) in nanoseconds, for arithmetic: a [`Duration`] is two numbers, which
+    /// take a division to make and a product to use.
+    pub const fn nanos_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
     }
 }
 

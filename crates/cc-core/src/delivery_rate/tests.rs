@@ -11,7 +11,7 @@ const fn at(millis: u64) -> Timestamp {
 struct Path {
     sampler: Sampler,
     inflight: Bytes,
-    min_rtt: Option<Duration>,
+    min_rtt: u64,
 }
 
 impl Path {
@@ -19,7 +19,7 @@ impl Path {
         Self {
             sampler: Sampler::new(Timestamp::ZERO),
             inflight: Bytes::ZERO,
-            min_rtt: None,
+            min_rtt: 0,
         }
     }
 
@@ -93,7 +93,7 @@ fn of_packets_sent_at_the_same_time_the_later_one_is_the_newest() {
 #[test]
 fn an_interval_below_the_least_round_trip_carries_no_rate() {
     let mut path = Path::new();
-    path.min_rtt = Some(Duration::from_millis(20));
+    path.min_rtt = 20_000_000;
     let packet = path.send(at(0));
     let sample = path.ack(at(19), &[packet]);
     assert_eq!(sample.delivery_rate, None);
