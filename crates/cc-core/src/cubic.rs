@@ -51,15 +51,23 @@ struct Cubic {
 struct Tuning {
     beta: Gain,
     beta_ecn: Gain,
+    /// α: what makes AIMD(α, β) as fast on average as Reno (§4.3). β is that of losses, also after
+    /// a mark: Reno cuts less then, too.
+    alpha: Gain,
     c: Gain,
     fast_convergence: bool,
 }
 
 impl Cubic {
     fn new(params: &Params) -> Self {
+        let beta = params.gain("beta");
         Self {
             tuning: Tuning {
-                beta: params.gain("beta"),
+                beta,
+                alpha: Gain::new(
+                    3 * (MILLION - beta.millionths()),
+                    MILLION + beta.millionths(),
+                ),
                 beta_ecn: params.gain("beta_ecn"),
                 c: params.gain("c"),
                 fast_convergence: params.switch("fast_convergence"),
@@ -83,21 +91,11 @@ impl Cubic {
     }
 
     /// Begins a stage at the window of `ack`. Without a W_max that is its plateau, and K is zero.
-    fn begin(&mut self, ack: &AvoidanceAck) -> Stage {
+    #[cold]
+    fn begin(&mut self, ack: &AvoidanceAck) {
         let plateau = *self.w_max.get_or_insert(ack.cwnd);
         let curve = Curve::new(ack.cwnd, plateau, self.tuning.c, ack.mss);
-        Stage::new(curve, ack.cwnd, ack.now)
-    }
-
-    /// α: what makes AIMD(α, β) as fast on average as Reno (§4.3), and Reno's own 1 once the
-    /// window of before the congestion is reached again. β is that of losses, also after a mark:
-    /// Reno cuts less then, too.
-    fn alpha(&self, estimate: Bytes) -> Gain {
-        if estimate >= self.cwnd_prior {
-            return Gain::ONE;
-        }
-        let beta = self.tuning.beta.millionths();
-        Gain::new(3 * (MILLION - beta), MILLION + beta)
+        self.stage = Some(Stage::new(curve, ack.cwnd, ack.now));
     }
 }
 
@@ -136,13 +134,20 @@ impl Avoidance for Cubic {
     }
 
     fn growth(&mut self, ack: &AvoidanceAck) -> Bytes {
-        let mut stage = match self.stage {
-            Some(stage) => stage,
-            None => self.begin(ack),
+        if self.stage.is_none() {
+            self.begin(ack);
+        }
+        let Some(stage) = &mut self.stage else {
+            return Bytes::ZERO;
         };
-        let growth = stage.growth(ack, self.alpha(stage.estimate()));
-        self.stage = Some(stage);
-        growth
+        // Reno's own α once the window of before the congestion is reached again (§4.3).
+        let has_recovered = stage.estimate() >= self.cwnd_prior;
+        let alpha = if has_recovered {
+            Gain::ONE
+        } else {
+            self.tuning.alpha
+        };
+        stage.growth(ack, alpha)
     }
 }
 

@@ -60,20 +60,33 @@ impl CwndPacing {
         mss: Bytes,
         doubles: bool,
     ) -> Control {
-        let Some(gain) = self.gain(doubles) else {
-            return Control::unpaced(cwnd);
-        };
-        let Some(srtt) = srtt else {
-            return Control {
+        self.control_at(self.rate(cwnd, srtt, doubles), cwnd, mss)
+    }
+
+    /// The rate of a window; `None` when unpaced, and while no round-trip time is known.
+    pub(crate) fn rate(
+        &self,
+        cwnd: Bytes,
+        srtt: Option<Duration>,
+        doubles: bool,
+    ) -> Option<Bandwidth> {
+        let (gain, srtt) = (self.gain(doubles)?, srtt?);
+        Some((Bandwidth::from_transfer(cwnd, srtt) * gain).max(LEAST_RATE))
+    }
+
+    /// The decision for a window whose [rate](Self::rate) is known.
+    pub(crate) fn control_at(&self, rate: Option<Bandwidth>, cwnd: Bytes, mss: Bytes) -> Control {
+        match rate {
+            Some(pacing_rate) => Control {
+                cwnd,
+                pacing_rate,
+                send_quantum: send_quantum(pacing_rate, cwnd, mss),
+            },
+            None if self.is_on => Control {
                 send_quantum: cwnd,
                 ..Control::unpaced(cwnd)
-            };
-        };
-        let pacing_rate = (Bandwidth::from_transfer(cwnd, srtt) * gain).max(LEAST_RATE);
-        Control {
-            cwnd,
-            pacing_rate,
-            send_quantum: send_quantum(pacing_rate, cwnd, mss),
+            },
+            None => Control::unpaced(cwnd),
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::recovery::Recovery;
 use crate::registry::{ParamSpec, Params, Range, Value};
 use core::fmt;
 use core::time::Duration;
-use units::{Bytes, Gain, Timestamp};
+use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 /// An algorithm's congestion avoidance. `Copy`, so that a reduction can be undone.
 pub(crate) trait Avoidance: Copy + fmt::Debug + Send {
@@ -80,10 +80,14 @@ pub(crate) struct LossBased<A> {
     with_prr: bool,
     /// What may leave while the flight comes down to a reduced window.
     prr: Option<Prr>,
+    /// The window that is in force where `prr` is at work.
+    prr_window: Bytes,
     pacing: CwndPacing,
     mss: Bytes,
-    /// The decision in force, which follows from all of the above and the smoothed RTT.
-    control: Control,
+    /// The rate of the window in the newest smoothed RTT.
+    pacing_rate: Option<Bandwidth>,
+    /// The state that was told last.
+    state: State,
 }
 
 /// What congestion changes, and an undo brings back.
@@ -136,13 +140,15 @@ impl<A: Avoidance> LossBased<A> {
             recovery: Recovery::new(params.switch("undo")),
             with_prr: params.switch("prr"),
             prr: None,
+            prr_window: setup.initial_cwnd,
             pacing,
             mss: setup.mss,
-            control: pacing.control(setup.initial_cwnd, setup.srtt, setup.mss, true),
+            pacing_rate: pacing.rate(setup.initial_cwnd, setup.srtt, true),
+            state: State::SlowStart,
         }
     }
 
-    fn state(&self) -> State {
+    fn present_state(&self) -> State {
         let is_conservative = |hystart: &HyStart| hystart.is_conservative();
         if self.is_recovering() {
             State::Recovery
@@ -238,22 +244,23 @@ impl<A: Avoidance> LossBased<A> {
         self.mss * MIN_WINDOW_PACKETS
     }
 
-    /// Derives the decision anew, and tells where the state has changed.
-    fn settle(&mut self, path: &PathState, before: State, observer: &mut dyn Observer) {
-        let state = self.state();
+    /// Derives anew what the decision rests on, and tells where the state has changed: the end of
+    /// every ACK, and not worth a call of its own.
+    #[inline(always)]
+    fn settle(&mut self, path: &PathState, observer: &mut dyn Observer) {
+        let state = self.present_state();
         let doubles = state == State::SlowStart;
-        self.control = self
-            .pacing
-            .control(self.window.cwnd, path.srtt, self.mss, doubles);
+        self.pacing_rate = self.pacing.rate(self.window.cwnd, path.srtt, doubles);
         if let Some(prr) = &self.prr {
-            self.control.cwnd = prr.window(path.inflight).max(self.least_window());
+            self.prr_window = prr.window(path.inflight).max(self.least_window());
         }
-        if state != before {
+        if state != self.state {
             observer.on_event(&Event::StateChanged {
                 at: path.now,
-                from: before.name(),
+                from: self.state.name(),
                 to: state.name(),
             });
+            self.state = state;
         }
     }
 }
@@ -271,7 +278,6 @@ impl<A: Avoidance> Controller for LossBased<A> {
     }
 
     fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer) {
-        let before = self.state();
         let begins = self.recovery.on_lost(path.now, packet, self.window);
         if begins {
             self.reduce(path, Sign::Loss);
@@ -280,24 +286,25 @@ impl<A: Avoidance> Controller for LossBased<A> {
             prr.on_lost(packet.bytes);
         }
         if begins || self.prr.is_some() {
-            self.settle(path, before, observer);
+            self.settle(path, observer);
         }
     }
 
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
-        let before = self.state();
         let marked_at = sample.newest_sent_at;
         if sample.ce_marked > 0 && self.recovery.on_marked(path.now, marked_at) {
             self.reduce(path, Sign::Mark);
         }
         self.recovery.on_acked(sample.newest_sent_at);
-        self.release(path, sample.newly_acked, !sample.newly_lost.is_zero());
+        if self.prr.is_some() {
+            self.release(path, sample.newly_acked, !sample.newly_lost.is_zero());
+        }
         if self.is_recovering() {
             self.window.avoidance.skip_time(path.now);
         } else {
             self.grow(path, sample);
         }
-        self.settle(path, before, observer);
+        self.settle(path, observer);
     }
 
     fn on_spurious_loss(
@@ -306,7 +313,6 @@ impl<A: Avoidance> Controller for LossBased<A> {
         packet: &LostPacket,
         observer: &mut dyn Observer,
     ) {
-        let before = self.state();
         if let Some(saved) = self.recovery.on_spurious_loss(packet) {
             if self.window.cwnd < saved.cwnd {
                 self.window = saved;
@@ -315,11 +321,10 @@ impl<A: Avoidance> Controller for LossBased<A> {
             self.prr = None;
         }
         self.release(path, packet.bytes, true);
-        self.settle(path, before, observer);
+        self.settle(path, observer);
     }
 
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
-        let before = self.state();
         let least = self.least_window();
         let window = &mut self.window;
         window.cwnd = least;
@@ -327,7 +332,7 @@ impl<A: Avoidance> Controller for LossBased<A> {
         window.avoidance.on_persistent_congestion();
         self.recovery.forget();
         self.prr = None;
-        self.settle(path, before, observer);
+        self.settle(path, observer);
     }
 
     fn on_mtu(&mut self, path: &PathState) {
@@ -339,19 +344,25 @@ impl<A: Avoidance> Controller for LossBased<A> {
         self.mss = path.mss;
         window.cwnd = window.cwnd.max(path.mss * MIN_WINDOW_PACKETS);
         window.avoidance.on_mtu(window.cwnd);
-        self.settle(path, self.state(), &mut ());
+        self.settle(path, &mut ());
     }
 
     fn control(&self) -> Control {
-        self.control
+        let window = self.window.cwnd;
+        let control = self.pacing.control_at(self.pacing_rate, window, self.mss);
+        let cwnd = match self.prr {
+            Some(_) => self.prr_window,
+            None => window,
+        };
+        Control { cwnd, ..control }
     }
 
     fn snapshot(&self) -> Snapshot {
-        let (state, ssthresh) = (self.state(), self.window.ssthresh);
+        let ssthresh = self.window.ssthresh;
         Snapshot {
-            pacing_gain: self.pacing.gain(state == State::SlowStart),
+            pacing_gain: self.pacing.gain(self.state == State::SlowStart),
             ssthresh: (ssthresh != Bytes::MAX).then_some(ssthresh),
-            ..Snapshot::new(A::NAME, state.name(), self.control)
+            ..Snapshot::new(A::NAME, self.state.name(), self.control())
         }
     }
 }

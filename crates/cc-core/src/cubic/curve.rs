@@ -1,6 +1,5 @@
 //! The cubic function and the one cube root of this crate.
 
-use core::time::Duration;
 use units::{Bytes, Gain};
 
 /// W_cubic(t) = C·(t − K)³ + W_max (RFC 9438 §4.2, figures 1 and 2), in bytes: C is times the
@@ -31,9 +30,10 @@ impl Curve {
         }
     }
 
-    /// The window at `time` since the curve began; rounded towards the plateau.
-    pub(super) fn window_at(&self, time: Duration) -> Bytes {
-        let time = ticks(time);
+    /// The window so many nanoseconds after the curve began, rounded towards the plateau. It never
+    /// falls with time.
+    pub(super) fn window_at(&self, nanos: u64) -> Bytes {
+        let time = ticks(nanos);
         let rise = self.rise(time.abs_diff(self.k));
         if time < self.k {
             self.plateau.saturating_sub(rise)
@@ -44,10 +44,10 @@ impl Curve {
 
     /// C × |t − K|³, rounded down.
     fn rise(&self, distance: u64) -> Bytes {
-        let distance = u128::from(distance.min(MAX_DISTANCE));
-        // At most 2⁹⁶ · 2⁻³⁰: the low half of the fraction is worth 10⁻⁶ bytes.
-        let cube = (distance * distance * distance) >> 30;
-        let millionths = cube.saturating_mul(u128::from(self.steepness)) >> 30;
+        let distance = distance.min(MAX_DISTANCE);
+        // At most 2⁹³ · 2⁻³⁰: the low half of the fraction is worth 10⁻⁶ bytes.
+        let cube = (u128::from(distance * distance) * u128::from(distance)) >> 30;
+        let millionths = (cube * u128::from(self.steepness)) >> 30;
         Bytes::new(u64::try_from(millionths).unwrap_or(u64::MAX) / 1_000_000)
     }
 }
@@ -72,13 +72,12 @@ fn cube_root(value: u128) -> u64 {
 }
 
 /// 2⁻²⁰ s, rounded down.
-fn ticks(time: Duration) -> u64 {
-    let nanos = units::duration::nanos(time).min(MAX_NANOS);
-    (nanos << 20) / 1_000_000_000
+fn ticks(nanos: u64) -> u64 {
+    (nanos.min(MAX_NANOS) << 20) / 1_000_000_000
 }
 
-/// 4,096 s: with C = 0.4 and packets of 1,500 bytes the window has then risen by 41 TB.
-const MAX_DISTANCE: u64 = 1 << 32;
+/// 2,048 s: with C = 0.4 and packets of 1,500 bytes the window has then risen by 5 TB.
+const MAX_DISTANCE: u64 = 1 << 31;
 /// 140 TB, so that K fits the numbers.
 const MAX_RISE: u64 = 1 << 47;
 /// The highest bit of a root whose cube has 127 bits.
@@ -107,7 +106,7 @@ mod tests {
             for tenths in 0..600_u64 {
                 let t = tenths as f64 / 10.0;
                 let expected = closed_form(start as f64, plateau as f64, t) * 1_500.0;
-                let window = curve.window_at(Duration::from_millis(tenths * 100)).get() as f64;
+                let window = curve.window_at(tenths * 100_000_000).get() as f64;
                 // K's rounding moves a curve by at most 3·C·K²·2⁻²⁰ s.
                 let k = (0.3 * segments as f64 / 0.4).cbrt();
                 let tolerance = 1.5 + 3.0 * 600.0 * (t + k).powi(2) / 1e6;
@@ -122,21 +121,21 @@ mod tests {
     #[test]
     fn it_begins_at_its_start_and_reaches_the_plateau_at_k() {
         let curve = Curve::new(MSS * 700, MSS * 1_000, C, MSS);
-        let begin = curve.window_at(Duration::ZERO);
+        let begin = curve.window_at(0);
         assert!(
             (MSS * 700..=MSS * 700 + Bytes::new(2)).contains(&begin),
             "{begin}"
         );
         // K = ∛(300 / 0.4) s.
-        let k = Duration::from_nanos(9_085_603_000);
+        let k = 9_085_603_000;
         assert_eq!(curve.window_at(k), MSS * 1_000);
     }
 
     #[test]
     fn a_start_above_the_plateau_only_rises() {
         let curve = Curve::new(MSS * 100, MSS * 50, C, MSS);
-        assert_eq!(curve.window_at(Duration::ZERO), MSS * 100);
-        assert_eq!(curve.window_at(Duration::from_secs(10)), MSS * 500);
+        assert_eq!(curve.window_at(0), MSS * 100);
+        assert_eq!(curve.window_at(10_000_000_000), MSS * 500);
     }
 
     #[test]
@@ -152,8 +151,8 @@ mod tests {
     #[test]
     fn the_longest_time_and_the_largest_window_are_only_numbers() {
         let curve = Curve::new(Bytes::ZERO, Bytes::MAX, Gain::new(4, 1), Bytes::new(65_535));
-        assert!(curve.window_at(Duration::ZERO) <= curve.window_at(Duration::MAX));
+        assert!(curve.window_at(0) <= curve.window_at(u64::MAX));
         let flat = Curve::new(Bytes::ZERO, Bytes::ZERO, Gain::ZERO, Bytes::new(1));
-        assert!(flat.window_at(Duration::MAX) <= Bytes::new(100_000));
+        assert!(flat.window_at(u64::MAX) <= Bytes::new(100_000));
     }
 }
