@@ -36,10 +36,10 @@ impl<T: Copy + Ord, const PERIODS: usize> WindowedMax<T, PERIODS> {
     /// A value of the present period.
     pub(crate) fn insert(&mut self, value: T) {
         while let Some((period, newest)) = self.newest() {
+            if period == self.now && newest >= value {
+                return;
+            }
             if newest > value {
-                if period == self.now {
-                    return;
-                }
                 break;
             }
             self.len -= 1;
@@ -48,10 +48,10 @@ impl<T: Copy + Ord, const PERIODS: usize> WindowedMax<T, PERIODS> {
             .oldest()
             .is_some_and(|oldest| !self.is_within(oldest.0, PERIODS as u64))
         {
-            self.first = (self.first + 1) % PERIODS;
+            self.first = self.index(1);
             self.len -= 1;
         }
-        self.maxima[(self.first + self.len) % PERIODS] = Some((self.now, value));
+        self.maxima[self.index(self.len)] = Some((self.now, value));
         self.len += 1;
     }
 
@@ -83,7 +83,17 @@ impl<T: Copy + Ord, const PERIODS: usize> WindowedMax<T, PERIODS> {
     }
 
     fn at(&self, place: usize) -> Option<(u64, T)> {
-        self.maxima[(self.first + place) % PERIODS]
+        self.maxima[self.index(place)]
+    }
+
+    /// Where the maximum is that comes `place` after the first, at most once around.
+    fn index(&self, place: usize) -> usize {
+        let index = self.first + place;
+        if index < PERIODS {
+            index
+        } else {
+            index - PERIODS
+        }
     }
 }
 

@@ -10,6 +10,8 @@ use units::{Bandwidth, Gain};
 pub(super) struct DataRate {
     /// Delivery rates by ProbeBW cycle: `max_bw_filter`.
     filter: WindowedMax<Bandwidth, MAX_BW_CYCLES>,
+    /// What the filter holds, asked for many times with each ACK and seldom another.
+    max_bw: Bandwidth,
     /// Virtual time of the filter: `cycle_count`.
     pub(super) cycle: u64,
     /// Bound learned from loss since the last probe: `bw_shortterm`; [`Bandwidth::MAX`] is none.
@@ -20,6 +22,7 @@ impl DataRate {
     pub(super) fn new() -> Self {
         Self {
             filter: WindowedMax::new(),
+            max_bw: Bandwidth::ZERO,
             cycle: 0,
             shortterm: Bandwidth::MAX,
         }
@@ -28,7 +31,7 @@ impl DataRate {
     /// The greatest rate delivered in this ProbeBW cycle and the one before; zero before the first
     /// sample.
     pub(super) fn max_bw(&self) -> Bandwidth {
-        self.filter.max_of(MAX_BW_CYCLES as u64).unwrap_or_default()
+        self.max_bw
     }
 
     /// BoundBWForModel: the rate that all signals together allow.
@@ -39,8 +42,11 @@ impl DataRate {
     /// UpdateMaxBw: a sample that the application limited is a lower bound, and of use only where
     /// it is above what is known.
     pub(super) fn on_sample(&mut self, rate: Bandwidth, is_app_limited: bool) {
-        if !is_app_limited || rate >= self.max_bw() {
+        let greatest = self.filter.present();
+        let is_news = greatest.is_none_or(|greatest| rate > greatest);
+        if is_news && (!is_app_limited || rate >= self.max_bw) {
             self.filter.insert(rate);
+            self.max_bw = self.newest_max();
         }
     }
 
@@ -50,7 +56,12 @@ impl DataRate {
         if self.filter.present().is_some() {
             self.cycle += 1;
             self.filter.advance_to(self.cycle);
+            self.max_bw = self.newest_max();
         }
+    }
+
+    fn newest_max(&self) -> Bandwidth {
+        self.filter.max_of(MAX_BW_CYCLES as u64).unwrap_or_default()
     }
 
     /// A round with loss: the bound falls to what was delivered in it, but by no more than `beta`.

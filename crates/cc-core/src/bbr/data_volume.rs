@@ -48,15 +48,18 @@ impl<R: Revision> Bbr<R> {
     /// BDPMultiple: `gain` times what the path holds at rate `bw`; the initial window while no
     /// round-trip time is known.
     pub(super) fn bdp_multiple(&self, bw: Bandwidth, gain: Gain) -> Bytes {
-        match self.min_rtt.get() {
-            Some(min_rtt) => bw * min_rtt * gain,
+        match self.min_rtt.nanos() {
+            Some(min_rtt) => bw.bytes_in_nanos(min_rtt) * gain,
             None => self.initial_cwnd,
         }
     }
 
     /// `BBR.bdp`.
     pub(super) fn bdp(&self) -> Bytes {
-        self.bdp_multiple(self.rate.bw(), Gain::ONE)
+        let min_rtt = self.min_rtt.nanos();
+        min_rtt.map_or(self.initial_cwnd, |min_rtt| {
+            self.rate.bw().bytes_in_nanos(min_rtt)
+        })
     }
 
     /// Inflight(bw, gain): `gain` times the BDP at rate `bw`, with room for whole bursts.

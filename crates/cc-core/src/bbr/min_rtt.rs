@@ -3,6 +3,7 @@
 
 use core::time::Duration;
 use units::Timestamp;
+use units::duration::nanos;
 
 use super::params::Tuning;
 
@@ -10,12 +11,13 @@ use super::params::Tuning;
 /// filter window, which is the estimate.
 #[derive(Debug)]
 pub(super) struct MinRtt {
-    /// The estimate, `min_rtt`; `None` before the first sample.
-    estimate: Option<Duration>,
+    /// The estimate, `min_rtt`, in nanoseconds; `None` before the first sample.
+    estimate: Option<u64>,
     /// When `estimate` was measured: `min_rtt_stamp`.
     measured_at: Timestamp,
-    /// Least sample of the ProbeRTT interval, `probe_rtt_min_delay`; `None` before the first.
-    recent: Option<Duration>,
+    /// Least sample of the ProbeRTT interval, `probe_rtt_min_delay`, in nanoseconds; `None` before
+    /// the first.
+    recent: Option<u64>,
     /// When `recent` was measured, or the last ProbeRTT ended: `probe_rtt_min_stamp`.
     recent_at: Timestamp,
     /// Whether `recent` has not been undercut for the whole interval: `probe_rtt_expired`.
@@ -26,7 +28,7 @@ impl MinRtt {
     /// `srtt` stands in for the estimate where a connection has one already.
     pub(super) fn new(now: Timestamp, srtt: Option<Duration>) -> Self {
         Self {
-            estimate: srtt,
+            estimate: srtt.map(nanos),
             measured_at: now,
             recent: None,
             recent_at: now,
@@ -36,20 +38,25 @@ impl MinRtt {
 
     /// The estimate; `None` before the first sample.
     pub(super) fn get(&self) -> Option<Duration> {
+        self.estimate.map(Duration::from_nanos)
+    }
+
+    /// The estimate in nanoseconds.
+    pub(super) fn nanos(&self) -> Option<u64> {
         self.estimate
     }
 
     /// UpdateMinRTT. Where there was no sample, none can be out of date.
     pub(super) fn on_ack(&mut self, now: Timestamp, rtt: Option<Duration>, tuning: &Tuning) {
-        self.is_probe_due =
-            self.recent.is_some() && now > self.recent_at + tuning.probe_rtt_interval;
-        if let Some(rtt) = rtt
+        self.is_probe_due = self.recent.is_some()
+            && now.nanos_since(self.recent_at) > nanos(tuning.probe_rtt_interval);
+        if let Some(rtt) = rtt.map(nanos)
             && (self.is_probe_due || self.recent.is_none_or(|recent| rtt < recent))
         {
             self.recent = Some(rtt);
             self.recent_at = now;
         }
-        let is_expired = now > self.measured_at + tuning.min_rtt_window;
+        let is_expired = now.nanos_since(self.measured_at) > nanos(tuning.min_rtt_window);
         if let Some(recent) = self.recent
             && (is_expired || self.estimate.is_none_or(|estimate| recent < estimate))
         {
