@@ -14,6 +14,7 @@ pub(crate) use work::WorkQueue;
 use crate::clock;
 use crate::config::{ClientConfig, ServerConfig};
 use crate::connection::Connecting;
+use crate::sharded::Membership;
 use crate::socket::Socket;
 use crate::timer::Lateness;
 use bytes::Bytes;
@@ -92,6 +93,16 @@ impl Endpoint {
         server_config: Option<ServerConfig>,
         socket: std::net::UdpSocket,
     ) -> io::Result<Self> {
+        Self::in_group(config, server_config, socket, None)
+    }
+
+    /// As [`new`](Self::new), one of the shards behind one address with `membership`.
+    pub(crate) fn in_group(
+        config: EndpointConfig,
+        server_config: Option<ServerConfig>,
+        socket: std::net::UdpSocket,
+        membership: Option<Membership>,
+    ) -> io::Result<Self> {
         let socket = Socket::new(socket)?;
         let proto = quinn_proto::Endpoint::new(
             Arc::new(config),
@@ -99,12 +110,14 @@ impl Endpoint {
             !socket.may_fragment(),
             None,
         );
-        let queue = Arc::new(WorkQueue::default());
+        let queue = membership.as_ref().map(Membership::queue);
+        let queue = queue.map_or_else(Arc::default, Arc::clone);
         let table = Table::new(proto, server_config.map(Arc::new), Arc::clone(&queue));
         let inner = Arc::new(Inner {
             table: Mutex::new(table),
             socket: Mutex::new(Arc::new(socket)),
             rebinds: AtomicU64::new(0),
+            membership,
             queue,
             lateness: Arc::default(),
             incoming: Notify::new(),
@@ -389,6 +402,8 @@ struct Inner {
     /// The task has a handle of its own, and looks here when `rebinds` has changed.
     socket: Mutex<Arc<Socket>>,
     rebinds: AtomicU64,
+    /// Among the shards of a [`ShardedServer`](crate::ShardedServer).
+    membership: Option<Membership>,
     queue: Arc<WorkQueue>,
     lateness: Arc<Lateness>,
     /// Told when an attempt arrives, and when none will any more.

@@ -78,6 +78,7 @@ mod error;
 pub mod fleet;
 mod gate;
 mod histogram;
+mod sharded;
 mod socket;
 mod stats;
 mod stream;
@@ -95,6 +96,7 @@ pub use error::{
     WriteError,
 };
 pub use histogram::RttHistogram;
+pub use sharded::{ShardStats, ShardedBuilder, ShardedServer, Steering};
 pub use stats::{ConnectionStats, EcnStats, FrameStats, LimitedBy, PathStats, UdpStats};
 pub use stream::{RecvStream, SendStream};
 

@@ -26,6 +26,11 @@ pub struct EndpointStats {
     pub send_errors: u64,
     /// Times that the kernel's send buffer was full.
     pub send_blocked: u64,
+    /// Datagrams of another shard's connections that came here and were handed on; only in a
+    /// [`ShardedServer`](crate::ShardedServer).
+    pub misrouted: u64,
+    /// Those of them that were lost because the other shard was behind with its work.
+    pub misrouted_lost: u64,
     /// How late the endpoint's timer has been.
     pub timer: TimerStats,
 }

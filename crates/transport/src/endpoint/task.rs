@@ -16,6 +16,7 @@ use super::receive::ReceiveBuffers;
 use super::table::Table;
 use crate::clock;
 use crate::connection::{Shared, State, Wakeups};
+use crate::sharded::Received;
 use crate::socket::{Socket, received_ecn};
 use crate::timer::Timer;
 use bytes::BytesMut;
@@ -200,7 +201,36 @@ impl Task {
         bytes
     }
 
+    /// Routes what other shards have handed on.
+    fn receive_handed_on(&mut self) {
+        let inner = Arc::clone(&self.inner);
+        let Some(membership) = &inner.membership else {
+            return;
+        };
+        for Received { meta, data } in membership.take() {
+            self.route_own(&inner, &mut inner.table(), clock::now(), &meta, data);
+        }
+    }
+
     fn route_datagram(
+        &mut self,
+        inner: &Inner,
+        table: &mut Table,
+        now: Instant,
+        meta: &RecvMeta,
+        data: BytesMut,
+    ) {
+        if let Some(membership) = &inner.membership
+            && let Some(owner) = membership.other_owner(&data)
+        {
+            table.stats.misrouted += 1;
+            table.stats.misrouted_lost += u64::from(!membership.hand_on(owner, meta, &data));
+            return;
+        }
+        self.route_own(inner, table, now, meta, data);
+    }
+
+    fn route_own(
         &mut self,
         inner: &Inner,
         table: &mut Table,
@@ -379,6 +409,7 @@ impl Future for Task {
                 return Poll::Ready(());
             }
         };
+        this.receive_handed_on();
         this.collect();
         this.expire();
         has_more |= this.drive();

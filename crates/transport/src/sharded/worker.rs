@@ -1,0 +1,180 @@
+//! A shard's thread: its runtime, its endpoint, and the handlers of its connections.
+
+use super::Membership;
+use crate::config::ServerConfig;
+use crate::endpoint::{Endpoint, Incoming};
+use quinn_proto::EndpointConfig;
+use std::future;
+use std::io;
+use std::iter;
+use std::net::UdpSocket;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::SyncSender;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet, LocalSet};
+
+/// What becomes a shard once it is on its thread.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) config: EndpointConfig,
+    pub(super) server_config: ServerConfig,
+    pub(super) socket: UdpSocket,
+    pub(super) membership: Option<Membership>,
+    pub(super) panics: Arc<AtomicU64>,
+    /// Becomes true, or its sender goes, when no more connections are to be accepted.
+    pub(super) draining: watch::Receiver<bool>,
+    pub(super) busy: Busy,
+}
+
+impl Worker {
+    /// Serves until no connection is to be accepted any more and the whole group is idle.
+    /// `ready` gets the endpoint, or why there is none.
+    pub(super) fn run<H, F>(self, make: impl FnOnce() -> H, ready: SyncSender<io::Result<Endpoint>>)
+    where
+        H: Fn(Incoming) -> F + 'static,
+        F: Future<Output = ()> + 'static,
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        match runtime {
+            Ok(runtime) => LocalSet::new().block_on(&runtime, self.serve(make, ready)),
+            Err(error) => tell(&ready, Err(error)),
+        }
+    }
+
+    async fn serve<H, F>(
+        mut self,
+        make: impl FnOnce() -> H,
+        ready: SyncSender<io::Result<Endpoint>>,
+    ) where
+        H: Fn(Incoming) -> F + 'static,
+        F: Future<Output = ()> + 'static,
+    {
+        let server_config = Some(self.server_config);
+        let endpoint = Endpoint::in_group(self.config, server_config, self.socket, self.membership);
+        let endpoint = match endpoint {
+            Ok(endpoint) => endpoint,
+            Err(error) => return tell(&ready, Err(error)),
+        };
+        let handler = make();
+        tell(&ready, Ok(endpoint.clone()));
+        drop(ready);
+        let mut handlers = Handlers::new(self.panics);
+        accept(&endpoint, handler, &mut handlers, &mut self.draining).await;
+        let end = async {
+            handlers.join().await;
+            endpoint.wait_idle().await;
+            self.busy.wait_for_all().await;
+        };
+        tokio::select! {
+            () = end => {}
+            () = refuse(&endpoint) => {}
+        }
+    }
+}
+
+/// A shard that has work. The kernel counts a group's sockets by their places, so none is closed
+/// before the last shard is done.
+#[derive(Debug)]
+pub(super) struct Busy(watch::Sender<usize>);
+
+impl Busy {
+    /// One for each of `shards`, and how many of them there are.
+    pub(super) fn all(shards: usize) -> (impl Iterator<Item = Self>, watch::Receiver<usize>) {
+        let (busy, is_busy) = watch::channel(shards);
+        (iter::repeat_n(busy, shards).map(Self), is_busy)
+    }
+
+    /// This shard has done its work; waits until every other has.
+    async fn wait_for_all(self) {
+        let mut busy = self.0.subscribe();
+        drop(self);
+        // An error means that all are gone, and done.
+        let _ = busy.wait_for(|busy| *busy == 0).await;
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.send_modify(|busy| *busy -= 1);
+    }
+}
+
+/// Hands attempts to `handler` until there will be none any more.
+async fn accept<H, F>(
+    endpoint: &Endpoint,
+    handler: H,
+    handlers: &mut Handlers,
+    draining: &mut watch::Receiver<bool>,
+) where
+    H: Fn(Incoming) -> F + 'static,
+    F: Future<Output = ()> + 'static,
+{
+    let handler = Rc::new(handler);
+    loop {
+        tokio::select! {
+            attempt = endpoint.accept() => match attempt {
+                Some(attempt) => {
+                    let handler = Rc::clone(&handler);
+                    handlers.tasks.spawn_local(async move { handler(attempt).await });
+                }
+                None => return,
+            },
+            () = handlers.reap() => {}
+            _ = draining.wait_for(|is_draining| *is_draining) => return,
+        }
+    }
+}
+
+/// Refuses whoever still comes, for as long as it is polled.
+async fn refuse(endpoint: &Endpoint) {
+    while let Some(attempt) = endpoint.accept().await {
+        attempt.refuse();
+    }
+    future::pending().await
+}
+
+/// The tasks that the application's handler runs in.
+struct Handlers {
+    tasks: JoinSet<()>,
+    panics: Arc<AtomicU64>,
+}
+
+impl Handlers {
+    fn new(panics: Arc<AtomicU64>) -> Self {
+        Self {
+            tasks: JoinSet::new(),
+            panics,
+        }
+    }
+
+    /// Waits for one task to end, for ever if there is none.
+    async fn reap(&mut self) {
+        match self.tasks.join_next().await {
+            Some(result) => self.note(result),
+            None => future::pending().await,
+        }
+    }
+
+    /// Waits for all tasks to end.
+    async fn join(&mut self) {
+        while let Some(result) = self.tasks.join_next().await {
+            self.note(result);
+        }
+    }
+
+    fn note(&self, result: Result<(), JoinError>) {
+        if let Err(error) = result {
+            self.panics.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(%error, "a connection's handler has panicked");
+        }
+    }
+}
+
+/// The application may have given up meanwhile.
+fn tell(ready: &SyncSender<io::Result<Endpoint>>, result: io::Result<Endpoint>) {
+    let _ = ready.send(result);
+}
