@@ -68,9 +68,9 @@ use tokio::sync::watch;
 #[derive(Debug)]
 pub struct ShardedServer {
     shards: Vec<Shard>,
+    threads: Vec<JoinHandle<()>>,
     address: SocketAddr,
     steering: Steering,
-    draining: watch::Sender<bool>,
     /// How many shards have work.
     busy: watch::Receiver<usize>,
 }
@@ -104,7 +104,6 @@ pub struct ShardStats {
 struct Shard {
     endpoint: Endpoint,
     panics: Arc<AtomicU64>,
-    thread: JoinHandle<()>,
 }
 
 impl ShardedServer {
@@ -131,7 +130,8 @@ impl ShardedServer {
 
     /// Each shard's figures at this moment.
     pub fn stats(&self) -> Vec<ShardStats> {
-        self.shards.iter().map(Shard::stats).collect()
+        let shards = self.shards.iter().zip(&self.threads);
+        shards.map(|(shard, thread)| shard.stats(thread)).collect()
     }
 
     /// How many connections are open on all shards, closing ones among them.
@@ -147,9 +147,10 @@ impl ShardedServer {
         }
     }
 
-    /// Refuses connections from now on; those that are open go on.
+    /// Takes no new connections from now on; those that are open go on. See
+    /// [`Endpoint::drain`].
     pub fn drain(&self) {
-        self.draining.send_replace(true);
+        self.endpoints().for_each(Endpoint::drain);
     }
 
     /// Closes all connections at once and accepts no more.
@@ -172,9 +173,9 @@ impl ShardedServer {
         self.drain();
         // An error means that no shard is left.
         let _ = self.busy.wait_for(|busy| *busy == 0).await;
-        for shard in self.shards {
+        for thread in self.threads {
             // A thread that has panicked, which would be our bug, has said so.
-            let _ = shard.thread.join();
+            let _ = thread.join();
         }
     }
 
@@ -184,13 +185,19 @@ impl ShardedServer {
 }
 
 impl Shard {
-    fn stats(&self) -> ShardStats {
+    fn stats(&self, thread: &JoinHandle<()>) -> ShardStats {
         ShardStats {
             endpoint: self.endpoint.stats(),
             open_connections: self.endpoint.open_connections(),
             handler_panics: self.panics.load(Ordering::Relaxed),
-            is_running: !self.thread.is_finished(),
+            is_running: !thread.is_finished(),
         }
+    }
+}
+
+impl Drop for Shard {
+    fn drop(&mut self) {
+        self.endpoint.drain();
     }
 }
 

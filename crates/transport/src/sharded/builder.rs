@@ -100,13 +100,19 @@ impl ShardedBuilder {
             Starting::spawn(shard, worker, move || make(shard))
         };
         let workers = plan.workers.into_iter().enumerate();
-        let starting: Vec<_> = workers.map(start).collect::<io::Result<_>>()?;
-        let shards = starting.into_iter().map(Starting::finish);
+        let starting: Vec<_> = workers.map(start).collect();
+        // All of them, so that those that serve can be told if one does not.
+        let started: Vec<_> = starting
+            .into_iter()
+            .map(|starting| starting.and_then(Starting::finish))
+            .collect();
+        let started: Vec<_> = started.into_iter().collect::<io::Result<_>>()?;
+        let (shards, threads) = started.into_iter().unzip();
         Ok(ShardedServer {
-            shards: shards.collect::<io::Result<_>>()?,
+            shards,
+            threads,
             address: plan.address,
             steering: plan.steering,
-            draining: plan.draining,
             busy: plan.busy,
         })
     }
@@ -118,7 +124,6 @@ impl ShardedBuilder {
         let cid_len = ids.check(wanted)?;
         let Sockets { sockets, steering } = sockets::bind(self.bind, wanted.into(), cid_len)?;
         let address = sockets[0].local_addr()?;
-        let (draining, is_draining) = watch::channel(false);
         let (busy, is_busy) = Busy::all(sockets.len());
         let memberships = Membership::group(sockets.len(), cid_len);
         let shards = sockets.into_iter().zip(memberships).zip(busy);
@@ -128,14 +133,12 @@ impl ShardedBuilder {
             socket,
             membership,
             panics: Arc::default(),
-            draining: is_draining.clone(),
             busy,
         };
         Ok(Plan {
             workers: (0..=u8::MAX).zip(shards).map(worker).collect(),
             address,
             steering,
-            draining,
             busy: is_busy,
         })
     }
@@ -167,7 +170,6 @@ struct Plan {
     workers: Vec<Worker>,
     address: SocketAddr,
     steering: Steering,
-    draining: watch::Sender<bool>,
     busy: watch::Receiver<usize>,
 }
 
@@ -198,16 +200,15 @@ impl Starting {
         })
     }
 
-    /// Waits until the shard serves. If one does not, the server is dropped, and those that do
-    /// end.
-    fn finish(self) -> io::Result<Shard> {
+    /// Waits until the shard serves.
+    fn finish(self) -> io::Result<(Shard, JoinHandle<()>)> {
         let endpoint = self.ready.recv();
-        let endpoint = endpoint.map_err(|_| io::Error::other("a shard's handler was not made"))?;
-        Ok(Shard {
+        let endpoint = endpoint.map_err(|_| io::Error::other("making a handler has panicked"))?;
+        let shard = Shard {
             endpoint: endpoint?,
             panics: self.panics,
-            thread: self.thread,
-        })
+        };
+        Ok((shard, self.thread))
     }
 }
 

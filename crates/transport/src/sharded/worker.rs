@@ -23,13 +23,11 @@ pub(super) struct Worker {
     pub(super) socket: UdpSocket,
     pub(super) membership: Option<Membership>,
     pub(super) panics: Arc<AtomicU64>,
-    /// Becomes true, or its sender goes, when no more connections are to be accepted.
-    pub(super) draining: watch::Receiver<bool>,
     pub(super) busy: Busy,
 }
 
 impl Worker {
-    /// Serves until no connection is to be accepted any more and the whole group is idle.
+    /// Serves until the endpoint accepts no more and the whole group is idle.
     /// `ready` gets the endpoint, or why there is none.
     pub(super) fn run<H, F>(self, make: impl FnOnce() -> H, ready: SyncSender<io::Result<Endpoint>>)
     where
@@ -45,11 +43,8 @@ impl Worker {
         }
     }
 
-    async fn serve<H, F>(
-        mut self,
-        make: impl FnOnce() -> H,
-        ready: SyncSender<io::Result<Endpoint>>,
-    ) where
+    async fn serve<H, F>(self, make: impl FnOnce() -> H, ready: SyncSender<io::Result<Endpoint>>)
+    where
         H: Fn(Incoming) -> F + 'static,
         F: Future<Output = ()> + 'static,
     {
@@ -63,16 +58,10 @@ impl Worker {
         tell(&ready, Ok(endpoint.clone()));
         drop(ready);
         let mut handlers = Handlers::new(self.panics);
-        accept(&endpoint, handler, &mut handlers, &mut self.draining).await;
-        let end = async {
-            handlers.join().await;
-            endpoint.wait_idle().await;
-            self.busy.wait_for_all().await;
-        };
-        tokio::select! {
-            () = end => {}
-            () = refuse(&endpoint) => {}
-        }
+        accept(&endpoint, handler, &mut handlers).await;
+        handlers.join().await;
+        endpoint.wait_idle().await;
+        self.busy.wait_for_all().await;
     }
 }
 
@@ -104,12 +93,8 @@ impl Drop for Busy {
 }
 
 /// Hands attempts to `handler` until there will be none any more.
-async fn accept<H, F>(
-    endpoint: &Endpoint,
-    handler: H,
-    handlers: &mut Handlers,
-    draining: &mut watch::Receiver<bool>,
-) where
+async fn accept<H, F>(endpoint: &Endpoint, handler: H, handlers: &mut Handlers)
+where
     H: Fn(Incoming) -> F + 'static,
     F: Future<Output = ()> + 'static,
 {
@@ -124,17 +109,8 @@ async fn accept<H, F>(
                 None => return,
             },
             () = handlers.reap() => {}
-            _ = draining.wait_for(|is_draining| *is_draining) => return,
         }
     }
-}
-
-/// Refuses whoever still comes, for as long as it is polled.
-async fn refuse(endpoint: &Endpoint) {
-    while let Some(attempt) = endpoint.accept().await {
-        attempt.refuse();
-    }
-    future::pending().await
 }
 
 /// The tasks that the application's handler runs in.
