@@ -6,6 +6,7 @@ pub mod memory;
 pub mod programs;
 pub mod quiche;
 pub mod seed;
+pub mod share;
 pub mod sim;
 pub mod watch;
 

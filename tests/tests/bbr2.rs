@@ -4,25 +4,11 @@
 
 use core::time::Duration;
 use e2e::seed::median;
-use e2e::sim::{Flow, FlowOutcome, Outcome, Scenario};
-use units::{Bandwidth, Gain};
+use e2e::share::{link, permille};
+use e2e::sim::{Flow, FlowOutcome};
 
-const MSS: u64 = 1_472;
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
-
-/// A link of this rate, with half of the round-trip time on either way.
-fn link(rate: &str, one_way: Duration, rest: &str) -> Scenario {
-    let delay = units::duration::display(one_way);
-    Scenario::new(&format!("rate {rate} delay {delay} {rest}"))
-        .return_link(&format!("delay {delay}"))
-}
-
-/// Goodput of the whole run in tenths of a percent of what the link can deliver of payload.
-fn permille(outcome: &Outcome, rate: &str) -> u64 {
-    let rate = rate.parse::<Bandwidth>().expect("a rate") * Gain::new(MSS, MSS + 42);
-    outcome.goodput().bytes_per_sec() * 1_000 / rate.bytes_per_sec()
-}
 
 /// Lost of a thousand sent.
 fn lost_permille(flow: &FlowOutcome) -> u64 {

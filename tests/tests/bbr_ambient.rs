@@ -4,8 +4,9 @@
 //! random loss p is its rate × (1 − p) × 1,472 ÷ 1,514.
 
 use core::time::Duration;
+use e2e::share;
 use e2e::sim::{Flow, FlowOutcome, Outcome, Scenario};
-use units::{Bandwidth, Bytes, Gain};
+use units::{Bytes, Gain};
 
 const PLAIN: &str = "bbr3";
 const AMBIENT: &str = "bbr3:ambient_loss=on";
@@ -13,11 +14,9 @@ const SEEDS: core::ops::RangeInclusive<u64> = 1..=3;
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A link of this rate, with half of the round-trip time on either way.
+/// A link of this rate and round-trip time.
 fn link(rate: &str, rtt: Duration, rest: &str) -> Scenario {
-    let delay = units::duration::display(rtt / 2);
-    Scenario::new(&format!("rate {rate} delay {delay} {rest}"))
-        .return_link(&format!("delay {delay}"))
+    share::link(rate, rtt / 2, rest)
 }
 
 /// 100 Mbit/s with a queue of one BDP, which packets reach only after so many were lost.
@@ -35,8 +34,7 @@ fn lossy_after(rtt: Duration, percent: u64) -> Scenario {
 
 /// Goodput in tenths of a percent of the bound, for each seed.
 fn permille_of_bound(scenario: &Scenario, percent: u64) -> [u64; 3] {
-    let payload_rate = Bandwidth::from_bits_per_sec(100_000_000) * Gain::new(1_472, 1_514);
-    let bound = payload_rate * Gain::percent(percent).complement();
+    let bound = share::payload_rate("100mbit") * Gain::percent(percent).complement();
     [1, 2, 3].map(|seed| {
         let outcome = scenario.clone().seed(seed).run_for(SECOND * 30);
         outcome.goodput().bytes_per_sec() * 1_000 / bound.bytes_per_sec()

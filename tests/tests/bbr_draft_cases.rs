@@ -35,6 +35,7 @@
 
 use core::time::Duration;
 use e2e::seed::median;
+use e2e::share::{self, payload_rate};
 use e2e::sim::{Acks, Flow, Outcome, Scenario};
 use e2e::watch::{Seen, plateau, round_ends, watch};
 use units::{Bandwidth, Bytes, Gain, Timestamp};
@@ -46,16 +47,9 @@ const SECOND: Duration = Duration::from_secs(1);
 /// BBR without ProbeRTT, where that would come between.
 const WITHOUT_PROBE_RTT: &str = "bbr3:probe_rtt_interval=1000s";
 
-/// A link of this rate, with half of the round-trip time on either way.
+/// A link of this rate with a queue, and half of the round-trip time on either way.
 fn link(rate: &str, one_way: Duration, queue: &str) -> Scenario {
-    let delay = units::duration::display(one_way);
-    Scenario::new(&format!("rate {rate} delay {delay} queue {queue}"))
-        .return_link(&format!("delay {delay}"))
-}
-
-/// What a link of this rate delivers of payload.
-fn payload_rate(rate: &str) -> Bandwidth {
-    rate.parse::<Bandwidth>().expect("a rate") * Gain::new(1_472, 1_514)
+    share::link(rate, one_way, &format!("queue {queue}"))
 }
 
 /// When a run first entered `state` at or after `from`.

@@ -1,33 +1,15 @@
 //! `bbr3` over links of all kinds: of any rate and round trip, with random loss, and shared.
 //!
-//! Payloads are 1,472 bytes and a link carries 1,514 bytes for each, so a link of 100 Mbit/s
-//! delivers 97.2 Mbit/s at most; shares are shares of that.
+//! Shares are shares of what a link can deliver of payload.
 
 use core::time::Duration;
 use e2e::seed::median;
-use e2e::sim::{Flow, Outcome, Scenario};
-use units::{Bandwidth, Gain};
+use e2e::share::{link, payload_rate, permille};
+use e2e::sim::Flow;
+use units::Gain;
 
-const MSS: u64 = 1_472;
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
-
-/// A link of this rate, with half of the round-trip time on either way.
-fn link(rate: &str, one_way: Duration, rest: &str) -> Scenario {
-    let delay = units::duration::display(one_way);
-    Scenario::new(&format!("rate {rate} delay {delay} {rest}"))
-        .return_link(&format!("delay {delay}"))
-}
-
-/// What a link of this rate delivers of payload.
-fn payload_rate(rate: &str) -> Bandwidth {
-    rate.parse::<Bandwidth>().expect("a rate") * Gain::new(MSS, MSS + 42)
-}
-
-/// Goodput of the whole run in tenths of a percent of what the link can deliver.
-fn permille(outcome: &Outcome, rate: &str) -> u64 {
-    outcome.goodput().bytes_per_sec() * 1_000 / payload_rate(rate).bytes_per_sec()
-}
 
 #[test]
 fn an_ideal_link_is_used_to_94_percent_over_30_seconds() {
