@@ -46,8 +46,8 @@
 //! The model lives in `data_rate`, `data_volume`, `min_rtt` and `congestion`, and in
 //! `ack_aggregation`, `full_pipe` and `round` of the crate; the states in `startup`, `drain`,
 //! `probe_bw` and `probe_rtt`; loss recovery in `recovery`, as -06 has it in `undo`, as -02 in
-//! `conservation`; the way out in `control`. Names in comments such as CheckDrainDone are those of
-//! the draft's pseudocode; -02 puts BBR before each.
+//! `conservation`, and losses that may be none in `late`; the way out in `control`. Names in
+//! comments such as CheckDrainDone are those of the draft's pseudocode; -02 puts BBR before each.
 
 mod ambient;
 mod congestion;
@@ -56,6 +56,7 @@ mod control;
 mod data_rate;
 mod data_volume;
 mod drain;
+mod late;
 mod min_rtt;
 mod params;
 mod probe_bw;
@@ -82,6 +83,7 @@ use congestion::Congestion;
 pub(crate) use conservation::Conservation;
 use data_rate::DataRate;
 use data_volume::DataVolume;
+use late::LatePackets;
 use min_rtt::MinRtt;
 use params::MAX_EXTRA_ACKED_ROUNDS;
 pub(crate) use params::Tuning;
@@ -108,6 +110,7 @@ pub(crate) struct Bbr<R: Revision> {
     min_rtt: MinRtt,
     aggregation: AckAggregation<MAX_EXTRA_ACKED_ROUNDS>,
     congestion: Congestion,
+    late: LatePackets,
     /// The rule `ambient_loss=on`; `None` where it is off.
     ambient: Option<AmbientLoss>,
     probe: Probe,
@@ -146,6 +149,7 @@ impl<R: Revision> Bbr<R> {
             min_rtt: MinRtt::new(setup.now, setup.srtt),
             aggregation: AckAggregation::new(setup.now),
             congestion: Congestion::default(),
+            late: LatePackets::new(),
             ambient: tuning.ambient_loss.then(AmbientLoss::default),
             probe: Probe::default(),
             recovery: R::Recovery::new(setup.now),
@@ -257,16 +261,18 @@ impl<R: Revision> Controller for Bbr<R> {
 
     fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer) {
         self.untold.tell(observer);
-        self.handle_lost_packet(&mut Moment { path, observer }, packet);
+        self.take_lost(&mut Moment { path, observer }, packet);
     }
 
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
         self.untold.tell(observer);
         let mut at = Moment { path, observer };
+        self.count_late(&mut at);
         self.handle_marks(&mut at, sample);
         self.update_model_and_state(&mut at, sample);
         self.set_pacing_rate(path);
         self.set_cwnd(path, sample);
+        self.late.on_ack(self.round.is_start);
     }
 
     fn on_spurious_loss(

@@ -2,6 +2,7 @@
 
 use super::recovery::Recovery;
 use super::{Bbr, Left, Moment, Revision};
+use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
 use units::{Bandwidth, Bytes, Gain, Timestamp};
@@ -72,16 +73,6 @@ pub(super) struct Flight {
     pub(super) is_app_limited: bool,
 }
 
-impl From<&RateSample> for Flight {
-    fn from(sample: &RateSample) -> Self {
-        Self {
-            tx_in_flight: sample.tx_in_flight,
-            lost: sample.lost,
-            is_app_limited: sample.is_app_limited,
-        }
-    }
-}
-
 impl Flight {
     /// InflightAtLoss: the amount in flight at which the loss rate reached `loss_thresh`, somewhere
     /// within the lost packet of `size` bytes, which may be a burst of many.
@@ -100,18 +91,35 @@ impl Flight {
 }
 
 impl<R: Revision> Bbr<R> {
-    /// HandleLostPacket. `at.path` counts the packet as lost already.
-    pub(super) fn handle_lost_packet(&mut self, at: &mut Moment<'_>, packet: &LostPacket) {
+    /// The flight whose newest packet an ACK has brought.
+    pub(super) fn flight(&self, path: &PathState, sample: &RateSample) -> Flight {
+        Flight {
+            tx_in_flight: sample.tx_in_flight,
+            lost: self.lost_of_flight(path, sample.lost),
+            is_app_limited: sample.is_app_limited,
+        }
+    }
+
+    /// HandleLostPacket, of a packet in so many separate ranges. `at.path` counts it as lost
+    /// already.
+    pub(super) fn handle_lost_packet(
+        &mut self,
+        at: &mut Moment<'_>,
+        packet: &LostPacket,
+        ranges: u64,
+    ) {
+        self.late.lost_in_round += packet.bytes;
         self.note_loss_for_recovery(at.path.now, packet);
         self.note_ambient_loss(packet);
         self.note_loss(at.path.delivered);
-        self.congestion.lost_ranges += u64::from(packet.starts_range);
+        self.congestion.lost_ranges += ranges;
         if !self.probe.is_sample {
             return;
         }
+        let since_sent = at.path.lost.saturating_sub(packet.stamp.lost);
         let mut flight = Flight {
             tx_in_flight: packet.stamp.tx_in_flight,
-            lost: at.path.lost.saturating_sub(packet.stamp.lost),
+            lost: self.lost_of_flight(at.path, since_sent),
             is_app_limited: packet.stamp.is_app_limited,
         };
         if self.is_inflight_too_high(&flight) {
@@ -129,7 +137,7 @@ impl<R: Revision> Bbr<R> {
         self.note_loss(at.path.delivered);
         self.congestion.lost_ranges += sample.ce_marked;
         self.congestion.marked += at.path.mss * sample.ce_marked;
-        let flight = Flight::from(sample);
+        let flight = self.flight(at.path, sample);
         if self.probe.is_sample && self.is_inflight_too_high(&flight) {
             self.handle_inflight_too_high(at, &flight);
         }

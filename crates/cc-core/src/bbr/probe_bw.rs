@@ -1,6 +1,5 @@
 //! The ProbeBW cycle: down, cruise, refill, up (draft-ietf-ccwg-bbr-06 §5.3.3).
 
-use super::congestion::Flight;
 use super::params::{MAX_UP_ROUNDS, Tuning};
 use super::revision::UpEnd;
 use super::state::State;
@@ -195,7 +194,7 @@ impl<R: Revision> Bbr<R> {
         }
         let is_bounded = self.volume.longterm != Bytes::MAX;
         let is_judged = R::RULES.acks_end_probes && self.probe.is_sample;
-        let flight = Flight::from(sample);
+        let flight = self.flight(at.path, sample);
         if (is_bounded || is_judged) && self.is_inflight_too_high(&flight) {
             if is_judged {
                 self.handle_inflight_too_high(at, &flight);

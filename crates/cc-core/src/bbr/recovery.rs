@@ -3,7 +3,7 @@
 
 use super::state::State;
 use super::undo::{Bounds, Left, LossEpisode};
-use super::{Bbr, Moment, Revision};
+use super::{Bbr, Revision};
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
@@ -62,7 +62,7 @@ impl<R: Revision> Bbr<R> {
     /// BBRModulateCwndForRecovery of -02; of -06 the end of recovery, which gives the window back.
     pub(super) fn modulate_cwnd_for_recovery(&mut self, path: &PathState, sample: &RateSample) {
         if R::RULES.deducts_losses {
-            let left = self.cwnd.saturating_sub(sample.newly_lost);
+            let left = self.cwnd.saturating_sub(self.newly_lost(sample));
             self.cwnd = left.max(self.mss);
         }
         match self.recovery.on_ack(path, sample) {
@@ -81,14 +81,6 @@ impl<R: Revision> Bbr<R> {
         self.save_cwnd();
         self.recovery.on_persistent_congestion(path.now);
         self.cwnd = path.inflight + self.mss;
-    }
-
-    /// Counts a late packet; when the whole episode has come back,
-    /// HandleSpuriousLossDetection.
-    pub(super) fn handle_late_packet(&mut self, at: &mut Moment<'_>, packet: &LostPacket) {
-        if let Some(episode) = self.recovery.on_late(packet) {
-            self.undo(at, &episode);
-        }
     }
 
     /// SaveCwnd: the newest window that neither recovery nor ProbeRTT had reduced.

@@ -1,9 +1,9 @@
 //! Leaving Startup (draft-ietf-ccwg-bbr-06 §5.3.1).
 
-use super::congestion::Flight;
 use super::recovery::Recovery;
 use super::state::State;
 use super::{Bbr, Left, Moment, Revision};
+use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
 
 impl<R: Revision> Bbr<R> {
@@ -12,7 +12,7 @@ impl<R: Revision> Bbr<R> {
         if !matches!(self.state, State::Startup) {
             return;
         }
-        self.check_startup_high_loss(sample);
+        self.check_startup_high_loss(at.path, sample);
         if self.full_pipe.is_reached {
             self.enter_drain(at);
         }
@@ -20,13 +20,14 @@ impl<R: Revision> Bbr<R> {
 
     /// CheckStartupHighLoss: at the end of a loss round, which is a full round of recovery, the
     /// pipe is full if the round lost too much, in too many places to be one burst.
-    fn check_startup_high_loss(&mut self, sample: &RateSample) {
+    fn check_startup_high_loss(&mut self, path: &PathState, sample: &RateSample) {
+        let flight = self.flight(path, sample);
         if self.full_pipe.is_reached
             || !self.congestion.is_round_start
             || !self.recovery.has_seen_a_round()
             || self.congestion.lost_ranges < self.tuning.startup_loss_ranges
-            || !self.is_inflight_too_high(&Flight::from(sample))
-            || self.is_bearable(&Flight::from(sample))
+            || !self.is_inflight_too_high(&flight)
+            || self.is_bearable(&flight)
         {
             return;
         }

@@ -3,6 +3,7 @@
 
 mod draft_02;
 mod history;
+mod late;
 mod loss;
 mod probe_bw;
 mod probe_rtt;

@@ -181,7 +181,7 @@ fn an_undo_brings_the_window_back_and_leaves_the_model() {
     bench.find(&lost);
     bench.round_with(mbit(100), |told| {
         told.prior_delivered = Bytes::ZERO;
-        told.lost = MSS * 40;
+        told.tx_in_flight = longterm;
     });
     assert_eq!(bench.bbr.volume.longterm, longterm);
     assert_eq!(bench.bbr.cwnd, cwnd.min(longterm));
