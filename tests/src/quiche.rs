@@ -18,10 +18,6 @@ pub const ESTIMATE: u64 = 4_000_000 * 1_350 / 1_392;
 /// 2.885 BDPs and six packets in flight are more than the three that link and queue hold.
 pub const WIDE_STARTUP: &str = "Startup's window is wider than link and queue";
 
-/// In draft-cardwell-iccrg-bbr-congestion-control-02 the filter of extra_acked is not shortened
-/// in Startup: docs/bbr2.md.
-pub const OLD_EXTRA_ACKED: &str = "Startup adds the extra_acked of ten rounds";
-
 /// Of 12 MB.
 pub const TRANSFER: Limit = Limit::at_most("duration in ms", 30_000);
 

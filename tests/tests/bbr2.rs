@@ -64,14 +64,14 @@ fn share_under_loss(controller: &str, loss: &str) -> u64 {
     median(3, run)
 }
 
-/// The short-term bounds begin at the window, and packet conservation has taken half of that.
-/// `bbr_links.rs` has `bbr3` keep 760 of 1,000 at 1 %.
+/// The short-term bounds begin at the window, and packet conservation has taken half of that;
+/// but where the probes are it takes nothing. `bbr_links.rs` has `bbr3` keep 760 of 1,000 at 1 %.
 #[test]
 fn random_loss_costs_more_than_it_costs_version_3() {
     let half_a_percent = share_under_loss("bbr2", "0.5%");
     assert!(half_a_percent >= 680, "{half_a_percent}");
     let one = share_under_loss("bbr2", "1%");
-    assert!((350..750).contains(&one), "{one}");
+    assert!((500..800).contains(&one), "{one}");
     // Above the threshold of 2 % each probe is answered.
     let three = share_under_loss("bbr2", "3%");
     assert!((20..150).contains(&three), "{three}");

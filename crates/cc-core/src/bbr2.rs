@@ -35,7 +35,6 @@ impl Revision for Draft02 {
         deducts_losses: true,
         offload_quanta: 3,
         single_packets_below: Bandwidth::from_bits_per_sec(1_200_000),
-        startup_extra_acked_rounds: u64::MAX,
     };
     type Recovery = Conservation;
 }

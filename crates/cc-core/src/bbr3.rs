@@ -31,7 +31,6 @@ impl Revision for Draft06 {
         deducts_losses: false,
         offload_quanta: 1,
         single_packets_below: Bandwidth::ZERO,
-        startup_extra_acked_rounds: 1,
     };
     type Recovery = Episodes;
 }

@@ -1,7 +1,6 @@
 //! From the model to the three controls (draft-ietf-ccwg-bbr-06 §5.6).
 
 use super::params::{INITIAL_RTT, MAX_QUANTUM, MIN_QUANTUM_PACKETS, QUANTUM_TIME, Tuning};
-use super::recovery::Recovery;
 use super::state::State;
 use super::{Bbr, Revision};
 use crate::control::LEAST_RATE;
@@ -58,7 +57,7 @@ impl<R: Revision> Bbr<R> {
     /// SetCwnd.
     pub(super) fn set_cwnd(&mut self, path: &PathState, sample: &RateSample) {
         self.modulate_cwnd_for_recovery(path, sample);
-        if !self.recovery.conserves() {
+        if !self.conserves_packets() {
             self.grow_cwnd(path, sample);
         }
         self.bound_cwnd_for_probe_rtt();

@@ -85,14 +85,13 @@ impl<R: Revision> Bbr<R> {
         self.mss * self.tuning.min_pipe_packets
     }
 
-    /// Rounds that the aggregation filter looks back. In Startup the rate doubles, and what was
-    /// extra a few rounds ago is not any more (§5.5.9).
+    /// Rounds that the aggregation filter looks back. In Startup, one: the rate doubles, and what
+    /// was extra a few rounds ago is not any more (§5.5.9; -02 has no word for it).
     fn extra_acked_rounds(&self) -> u64 {
-        let rounds = self.tuning.extra_acked_rounds;
         if self.full_pipe.is_reached {
-            rounds
+            self.tuning.extra_acked_rounds
         } else {
-            rounds.min(R::RULES.startup_extra_acked_rounds)
+            1
         }
     }
 

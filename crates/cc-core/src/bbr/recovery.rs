@@ -66,13 +66,22 @@ impl<R: Revision> Bbr<R> {
             self.cwnd = left.max(self.mss);
         }
         match self.recovery.on_ack(path, sample) {
-            Some(Change::Entered) => self.cwnd = path.inflight + sample.newly_acked.max(self.mss),
+            Some(Change::Entered) if self.conserves_packets() => {
+                self.cwnd = path.inflight + sample.newly_acked.max(self.mss);
+            }
             Some(Change::Left) => self.restore_cwnd(),
-            None => {}
+            Some(Change::Entered) | None => {}
         }
-        if self.recovery.conserves() {
+        if self.conserves_packets() {
             self.cwnd = self.cwnd.max(path.inflight + sample.newly_acked);
         }
+    }
+
+    /// `packet_conservation`, but where the pipe is to be filled: what -02 §4.3.3.3 and §4.3.3.4
+    /// are for cannot be had with no more in flight than loss has left.
+    pub(super) fn conserves_packets(&self) -> bool {
+        let is_filling = matches!(self.state, State::Refill | State::Up(_));
+        self.recovery.conserves() && !is_filling
     }
 
     /// OnEnterRTO. QUIC has no such timeout; persistent congestion is what it knows of the kind.

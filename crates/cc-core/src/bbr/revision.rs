@@ -43,8 +43,6 @@ pub(crate) struct Rules {
     pub(crate) offload_quanta: u64,
     /// Pacing rate below which a send quantum may be a single packet (-02 §4.6.3; absent from -06).
     pub(crate) single_packets_below: Bandwidth,
-    /// Most rounds that the aggregation filter looks back in Startup (-02 §4.5.5, -06 §5.5.9).
-    pub(crate) startup_extra_acked_rounds: u64,
 }
 
 /// A rate that shows whether sending faster makes the network deliver faster.
