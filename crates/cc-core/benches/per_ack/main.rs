@@ -11,7 +11,7 @@
 //!   the history, asked again without the `Flow`;
 //! - *Flow*: with RTT estimator, delivery-rate sampler and a stamp for each batch of packets, as
 //!   the crate `transport` drives it over quinn-proto;
-//! - *Flow, a stamp per packet*: the same with a stamp for every packet.
+//! - *per packet*: the same with a stamp for every packet.
 //!
 //! quinn-proto's are called as its connection calls them: `on_sent` once for a batch, `on_ack` for
 //! every packet, `on_end_acks` for every ACK. The RTT estimator is the connection's and not
@@ -126,20 +126,33 @@ fn column<'a>(run: impl FnMut() -> Duration + 'a) -> Column<'a> {
 
 #[expect(clippy::print_stdout, reason = "the table is what this program is for")]
 fn report(title: &str, subjects: &[Subject<'_>], acked: u64) {
+    let per_packet = |column: &Column<'_>| median(&column.times).as_nanos() as f64 / acked as f64;
     println!("\nns per acknowledged packet; {title}");
     println!(
-        "{:<18}{:>8}{:>8}{:>26}",
-        "", "alone", "Flow", "Flow, a stamp per packet"
+        "{:<18}{:>8}{:>8}{:>12}{:>16}{:>15}",
+        "", "alone", "Flow", "per packet", "alone ÷ theirs", "Flow ÷ theirs"
     );
     for subject in subjects {
+        let times: Vec<f64> = subject.columns.iter().map(per_packet).collect();
         print!("{:<18}", subject.name);
-        for (column, width) in subject.columns.iter().zip([8, 8, 26]) {
-            print!(
-                "{:>width$.1}",
-                median(&column.times).as_nanos() as f64 / acked as f64
-            );
+        for (time, width) in times.iter().zip([8, 8, 12]) {
+            print!("{time:>width$.1}");
+        }
+        let theirs = theirs(subject.name);
+        if let Some(theirs) = subjects.iter().find(|s| Some(s.name) == theirs) {
+            let theirs = per_packet(&theirs.columns[0]);
+            print!("{:>16.2}{:>15.2}", times[0] / theirs, times[1] / theirs);
         }
         println!();
+    }
+}
+
+/// The controller of quinn-proto that one of ours is compared with.
+fn theirs(name: &str) -> Option<&'static str> {
+    match name {
+        "cubic" => Some("quinn-proto Cubic"),
+        "bbr3" => Some("quinn-proto Bbr"),
+        _ => None,
     }
 }
 
