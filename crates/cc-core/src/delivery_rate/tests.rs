@@ -101,6 +101,13 @@ fn an_interval_below_the_least_round_trip_carries_no_rate() {
 }
 
 #[test]
+fn no_time_at_all_carries_no_rate_before_a_round_trip_is_known() {
+    let mut path = Path::new();
+    let packet = path.send(at(5));
+    assert_eq!(path.ack(at(5), &[packet]).delivery_rate, None);
+}
+
+#[test]
 fn idle_time_counts_neither_as_sending_nor_as_delivery() {
     let mut path = Path::new();
     let packet = path.send(at(0));
@@ -152,4 +159,35 @@ fn a_late_packet_is_delivered_and_not_lost() {
     // The next flight is sampled from the newest packet delivered, not from the late one.
     let packet = path.send(at(22));
     assert_eq!(packet.stamp.first_sent_at, at(22));
+}
+
+#[test]
+fn a_loss_after_one_that_was_none_is_told_as_new() {
+    let mut path = Path::new();
+    let packets: Vec<_> = (0..5).map(|ms| path.send(at(ms))).collect();
+    let late = path.lose(&packets[0]);
+    assert_eq!(path.ack(at(20), &packets[1..2]).newly_lost, PACKET);
+    path.sampler.on_spurious_loss(at(21), &late);
+    path.lose(&packets[2]);
+    assert_eq!(path.ack(at(22), &packets[3..]).newly_lost, PACKET);
+}
+
+#[test]
+fn a_late_packet_moves_the_time_of_delivery_for_what_leaves_after_it() {
+    let mut path = Path::new();
+    let packets: Vec<_> = (0..3).map(|ms| path.send(at(ms))).collect();
+    let late = path.lose(&packets[0]);
+    path.ack(at(20), &packets[1..2]);
+    path.sampler.on_spurious_loss(at(21), &late);
+    assert_eq!(path.send(at(22)).stamp.delivered_at, at(21));
+}
+
+#[test]
+fn a_packet_that_was_overtaken_begins_the_flight_that_is_sampled_next() {
+    let mut path = Path::new();
+    let packets: Vec<_> = (0..3).map(|ms| path.send(at(ms))).collect();
+    path.ack(at(20), &packets[1..2]);
+    assert_eq!(path.send(at(20)).stamp.first_sent_at, at(1));
+    path.ack(at(21), &packets[..1]);
+    assert_eq!(path.send(at(21)).stamp.first_sent_at, at(0));
 }

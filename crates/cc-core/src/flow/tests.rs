@@ -201,6 +201,15 @@ fn the_window_is_the_limit_in_the_round_that_filled_it_and_in_the_next() {
 }
 
 #[test]
+fn a_small_window_is_filled_when_two_packets_of_room_are_left() {
+    let (mut flow, _) = flow(4);
+    send(&mut flow, at(0), 1);
+    assert!(!flow.path_state().is_cwnd_limited);
+    send(&mut flow, at(0), 1);
+    assert!(flow.path_state().is_cwnd_limited);
+}
+
+#[test]
 fn a_window_is_filled_as_it_was_when_the_packet_left() {
     let (mut flow, window) = flow(10);
     let first = send(&mut flow, at(0), 10);
@@ -291,4 +300,89 @@ fn a_changed_decision_is_an_event_and_an_unchanged_one_is_none() {
     };
     flow.on_feedback(&feedback, &mut told);
     assert_eq!(told.0, ["control", "sample"]);
+}
+
+/// Goes on to its next decision with each ACK, and holds the rate down until then.
+#[derive(Debug)]
+struct Stepping {
+    decisions: [Control; 5],
+    step: usize,
+}
+
+impl Stepping {
+    fn flow() -> (Flow, [Control; 5]) {
+        let first = Control {
+            cwnd: MSS * 10,
+            pacing_rate: units::Bandwidth::from_bytes_per_sec(1_000_000),
+            send_quantum: MSS * 2,
+        };
+        let decisions = [
+            first,
+            Control {
+                cwnd: MSS * 11,
+                ..first
+            },
+            first,
+            Control {
+                pacing_rate: first.pacing_rate.saturating_add(first.pacing_rate),
+                ..first
+            },
+            Control {
+                pacing_rate: first.pacing_rate.saturating_add(first.pacing_rate),
+                send_quantum: MSS * 3,
+                ..first
+            },
+        ];
+        let controller = Self { decisions, step: 0 };
+        let setup = Setup::new(Timestamp::ZERO, MSS, 9);
+        (Flow::new(Box::new(controller), &setup), decisions)
+    }
+}
+
+impl Controller for Stepping {
+    fn on_lost(&mut self, _: &PathState, _: &LostPacket, _: &mut dyn Observer) {}
+    fn on_ack(&mut self, _: &PathState, _: &RateSample, _: &mut dyn Observer) {
+        self.step = (self.step + 1).min(4);
+    }
+    fn is_self_limited(&self) -> bool {
+        self.step == 0
+    }
+    fn control(&self) -> Control {
+        self.decisions[self.step]
+    }
+    fn snapshot(&self) -> Snapshot {
+        Snapshot::new("stepping", "Stepping", self.control())
+    }
+}
+
+#[test]
+fn each_part_of_a_decision_is_adopted_and_told_when_it_alone_changes() {
+    let (mut flow, decisions) = Stepping::flow();
+    let sent = send(&mut flow, at(0), 5);
+    let mut told = Told::default();
+    for (packet, decision) in sent.iter().zip(&decisions[1..]) {
+        let acked = core::slice::from_ref(packet);
+        let feedback = Feedback {
+            acked,
+            ..Feedback::at(at(10))
+        };
+        flow.on_feedback(&feedback, &mut told);
+        assert_eq!(flow.control(), *decision);
+    }
+    assert_eq!(told.0, ["sample", "control"].repeat(4));
+}
+
+#[test]
+fn what_is_in_flight_when_a_controller_lets_go_counts_as_application_limited() {
+    let (mut flow, _) = Stepping::flow();
+    let sent = send(&mut flow, at(0), 3);
+    assert!(!flow.path_state().is_app_limited);
+    ack(&mut flow, at(10), &sent[..1]);
+    assert!(flow.path_state().is_app_limited);
+    ack(&mut flow, at(11), &sent[1..2]);
+    assert!(flow.path_state().is_app_limited);
+    let after = send(&mut flow, at(12), 1);
+    ack(&mut flow, at(13), &sent[2..]);
+    ack(&mut flow, at(22), &after);
+    assert!(!flow.path_state().is_app_limited);
 }
