@@ -89,14 +89,6 @@ impl Cubic {
             cwnd
         }
     }
-
-    /// Begins a stage at the window of `ack`. Without a W_max that is its plateau, and K is zero.
-    #[cold]
-    fn begin(&mut self, ack: &AvoidanceAck) {
-        let plateau = *self.w_max.get_or_insert(ack.cwnd);
-        let curve = Curve::new(ack.cwnd, plateau, self.tuning.c, ack.mss);
-        self.stage = Some(Stage::new(curve, ack.cwnd, ack.now));
-    }
 }
 
 impl Avoidance for Cubic {
@@ -134,11 +126,9 @@ impl Avoidance for Cubic {
     }
 
     fn growth(&mut self, ack: &AvoidanceAck) -> Bytes {
-        if self.stage.is_none() {
-            self.begin(ack);
-        }
-        let Some(stage) = &mut self.stage else {
-            return Bytes::ZERO;
+        let stage = match &mut self.stage {
+            Some(stage) => stage,
+            none => none.insert(begin(&mut self.w_max, self.tuning.c, ack)),
         };
         // Reno's own α once the window of before the congestion is reached again (§4.3).
         let has_recovered = stage.estimate() >= self.cwnd_prior;
@@ -149,6 +139,14 @@ impl Avoidance for Cubic {
         };
         stage.growth(ack, alpha)
     }
+}
+
+/// A stage from the window of `ack` on. Without a W_max that is its plateau, and K is zero.
+#[cold]
+fn begin(w_max: &mut Option<Bytes>, c: Gain, ack: &AvoidanceAck) -> Stage {
+    let plateau = *w_max.get_or_insert(ack.cwnd);
+    let curve = Curve::new(ack.cwnd, plateau, c, ack.mss);
+    Stage::new(curve, ack.cwnd, ack.now)
 }
 
 const PARAMS: [ParamSpec; 10] = loss_based::params(
