@@ -91,6 +91,7 @@ mod tests {
         data_rate.on_sample(rate(4), false);
         assert_eq!(data_rate.max_bw(), rate(10));
         data_rate.advance();
+        assert_eq!(data_rate.max_bw(), rate(4));
         data_rate.on_sample(rate(3), false);
         assert_eq!(data_rate.max_bw(), rate(4));
     }
