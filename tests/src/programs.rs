@@ -37,7 +37,10 @@ impl Running {
     /// # Panics
     /// When it cannot be built or started.
     pub fn start<S: AsRef<OsStr>>(name: &str, args: impl IntoIterator<Item = S>) -> Self {
-        Self::spawn(name, args, Stdio::null())
+        Self::spawn(
+            name,
+            Command::new(program(name)).args(args).stdin(Stdio::null()),
+        )
     }
 
     /// As [`start`](Self::start), and [`type_line`](Self::type_line) is its standard input.
@@ -48,13 +51,31 @@ impl Running {
         name: &str,
         args: impl IntoIterator<Item = S>,
     ) -> Self {
-        Self::spawn(name, args, Stdio::piped())
+        Self::spawn(
+            name,
+            Command::new(program(name)).args(args).stdin(Stdio::piped()),
+        )
     }
 
-    fn spawn<S: AsRef<OsStr>>(name: &str, args: impl IntoIterator<Item = S>, stdin: Stdio) -> Self {
-        let mut child = Command::new(program(name))
-            .args(args)
-            .stdin(stdin)
+    /// Runs test `name` of the calling binary in a process of its own, with these environment
+    /// variables, and [`type_line`](Self::type_line) is its standard input.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn start_test(name: &str, environment: &[(&str, String)]) -> Self {
+        let test = std::env::current_exe().expect("a test knows where it is");
+        let environment = environment.iter().map(|(name, value)| (name, value));
+        Self::spawn(
+            name,
+            Command::new(test)
+                .args([name, "--exact", "--nocapture"])
+                .envs(environment)
+                .stdin(Stdio::piped()),
+        )
+    }
+
+    fn spawn(name: &str, command: &mut Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

@@ -145,7 +145,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encrypted_is_decrypted(key: [u8; 16], fields in proptest::collection::vec(any::<u8>(), 4..=19)) {
+        fn what_is_encrypted_is_decrypted(
+            key: [u8; 16],
+            fields in proptest::collection::vec(any::<u8>(), 4..=19),
+        ) {
             let cipher = CidCipher::new(&key);
             let mut hidden = fields.clone();
             cipher.encrypt(&mut hidden);
@@ -157,7 +160,11 @@ mod tests {
         }
 
         #[test]
-        fn every_octet_depends_on_every_octet(key: [u8; 16], len in 8_usize..=19, index in 0_usize..19) {
+        fn every_octet_depends_on_every_octet(
+            key: [u8; 16],
+            len in 8_usize..=19,
+            index in 0_usize..19,
+        ) {
             let cipher = CidCipher::new(&key);
             let mut plain = vec![0; len];
             let mut flipped = plain.clone();

@@ -11,12 +11,9 @@ fn secrets(now: &Arc<AtomicU64>) -> Secrets {
 
 fn text(first: u8, second: u8) -> String {
     let secret = |byte: u8| format!("{byte:02x}").repeat(32);
-    format!(
-        "overlap 100\nreset {}\nepoch {first} from {first}000 {}\nepoch {second} from {second}000 {}",
-        secret(0),
-        secret(first),
-        secret(second)
-    )
+    let epoch = |number| format!("epoch {number} from {number}000 {}\n", secret(number));
+    let head = format!("overlap 100\nreset {}\n", secret(0));
+    head + &epoch(first) + &epoch(second)
 }
 
 fn servers() -> (Arc<AtomicU64>, Secrets, Secrets) {
@@ -103,7 +100,11 @@ fn tokens_say_of_which_epoch_they_are() {
 
 proptest! {
     #[test]
-    fn what_was_changed_is_not_opened(plain in proptest::collection::vec(any::<u8>(), 0..100), at: usize, bit in 0..8) {
+    fn what_was_changed_is_not_opened(
+        plain in proptest::collection::vec(any::<u8>(), 0..100),
+        at: usize,
+        bit in 0..8,
+    ) {
         let (_, a, b) = servers();
         let mut sealed = a.ticketer().encrypt(&plain).unwrap();
         prop_assert_eq!(b.ticketer().decrypt(&sealed), Some(plain));

@@ -157,7 +157,9 @@ fn no_secret_is_shown() {
 
 proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in r"((overlap|reset|epoch|from|[0-9a-f]{64}|\PC{0,3}|[0-9]{1,12})[ \n#]){0,20}") {
+    fn no_text_makes_it_panic(
+        text in r"((overlap|reset|epoch|from|[0-9a-f]{64}|\PC{0,3}|[0-9]{1,12})[ \n#]){0,20}"
+    ) {
         drop(Schedule::parse(text.as_bytes()));
     }
 
