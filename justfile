@@ -26,7 +26,7 @@ sim-seed SEED *ARGS:
 ops COUNT="100000000" SEED="1":
     PACELINE_OPS={{COUNT}} PACELINE_SEED={{SEED}} nice cargo test -p cc-core --profile checked --test any_history as_long -- --nocapture
 
-# libFuzzer for ten minutes: `just fuzz controllers`, `just fuzz link` or `just fuzz parse`. cargo-fuzz has to be there.
+# libFuzzer for ten minutes: `just fuzz controllers`, `link`, `parse` or `peer`. cargo-fuzz has to be there.
 fuzz TARGET SECONDS="600":
     mkdir -p fuzz/corpus/{{TARGET}}
     RUSTC_BOOTSTRAP=1 cargo fuzz run {{TARGET}} fuzz/corpus/{{TARGET}} fuzz/regressions/{{TARGET}} -- -max_total_time={{SECONDS}} -max_len=1600 -len_control=0 -timeout=10 -dict=fuzz/link.dict

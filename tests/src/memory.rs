@@ -24,6 +24,7 @@ pub struct Counting;
 
 thread_local! {
     static HELD: Cell<i64> = const { Cell::new(0) };
+    static MOST: Cell<i64> = const { Cell::new(0) };
 }
 
 /// Bytes that this thread has allocated and not freed. What one thread allocates and another
@@ -32,9 +33,20 @@ pub fn held() -> i64 {
     HELD.get()
 }
 
+/// By how much [`held`] was above what it is now at the highest, while `run` ran.
+pub fn most_held(run: impl FnOnce()) -> i64 {
+    let before = held();
+    MOST.set(before);
+    run();
+    MOST.get() - before
+}
+
 fn add(bytes: usize, sign: i64) {
     // A thread that ends frees after its counter is gone.
-    let _ = HELD.try_with(|held| held.set(held.get() + sign * bytes as i64));
+    let _ = HELD.try_with(|held| {
+        held.set(held.get() + sign * bytes as i64);
+        MOST.with(|most| most.set(most.get().max(held.get())));
+    });
 }
 
 #[expect(

@@ -88,7 +88,7 @@ const LAW: [Rule; 9] = [
     // What libFuzzer runs; a workspace of its own, so that nothing here can depend on it.
     Rule {
         package: "fuzz",
-        may_use: &["units", "cc-core", "link-sim"],
+        may_use: &["units", "cc-core", "link-sim", "transport"],
         gated: None,
         foreign: Foreign::Any,
     },

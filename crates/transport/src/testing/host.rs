@@ -206,6 +206,10 @@ impl Host {
         self.watch = Some(watch);
     }
 
+    pub(super) fn believe(&mut self) {
+        self.application.believe();
+    }
+
     pub(super) fn tamper(&mut self, tamper: Tamper) {
         self.tamper = Some(tamper);
     }

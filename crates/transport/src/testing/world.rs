@@ -293,10 +293,14 @@ impl World {
             .update_node(end.0, |host, _| host.tamper(Box::new(tamper)));
     }
 
-    /// Sends a datagram from `end`, of which the endpoint there knows nothing.
-    ///
-    /// # Panics
-    /// On the server before the client's first packet has arrived.
+    /// Has the application at `end` take whatever comes for what was written, where somebody writes
+    /// frames who is not the peer.
+    pub fn believe(&mut self, end: EndId) {
+        self.sim.update_node(end.0, |host, _| host.believe());
+    }
+
+    /// Sends a datagram from `end`, of which the endpoint there knows nothing. A server's waits for
+    /// the client's first packet, which tells where to.
     pub fn inject(&mut self, end: EndId, datagram: &[u8]) {
         self.sim.update_node(end.0, |host, _| host.inject(datagram));
     }
