@@ -31,6 +31,7 @@ fn a_loss_counts_when_it_is_older_than_what_was_late() {
     bench.acks_within_the_round(mbit(100));
     assert_eq!(bench.state(), "ProbeBW_DOWN");
     assert!(bench.bbr.volume.longterm <= BDP);
+    assert_eq!(bench.bbr.congestion.lost_ranges, 40);
 }
 
 #[test]
@@ -119,4 +120,10 @@ fn version_2_neither_conserves_packets_for_them_nor_deducts_them() {
         told.newly_lost = Bytes::ZERO;
     });
     assert_eq!(bench.bbr.cwnd, BDP / 2 + MSS);
+    // They are deducted once. A second round of recovery lets the window grow.
+    bench.round_with(mbit(100), |told| {
+        told.newly_acked = MSS;
+        told.newest_sent_at = Timestamp::ZERO;
+    });
+    assert_eq!(bench.bbr.cwnd, BDP / 2 + MSS * 2);
 }

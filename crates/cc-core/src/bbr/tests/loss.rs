@@ -109,3 +109,60 @@ fn persistent_congestion_leaves_one_packet_and_recovery_brings_the_window_back()
     // Restored, then bounded by the loss of the round.
     assert!(bench.bbr.cwnd >= cwnd * Gain::new(7, 10));
 }
+
+#[test]
+fn what_a_recovery_has_taken_from_the_window_is_given_back_after_persistent_congestion() {
+    let mut bench = Bench::cruising();
+    let cwnd = bench.bbr.cwnd;
+    bench.lose(3, BDP);
+    bench.bbr.cwnd = MSS * 10;
+    bench
+        .bbr
+        .on_persistent_congestion(&bench.path, &mut bench.entered);
+    bench.round_with(mbit(100), |told| told.newly_acked = MSS);
+    assert!(bench.bbr.cwnd >= cwnd * Gain::new(7, 10));
+}
+
+#[test]
+fn the_window_is_bounded_by_the_short_term_volume() {
+    let mut bench = Bench::cruising();
+    bench.bbr.volume.shortterm = BDP;
+    bench.acks_within_the_round(mbit(100));
+    assert_eq!(bench.bbr.cwnd, BDP);
+}
+
+#[test]
+fn marks_count_in_their_own_round() {
+    let mut bench = Bench::probing();
+    bench.path.inflight = BDP * 2;
+    // 18,000 bytes of the 25,000 that are borne, and a round without.
+    for (rate, marked) in [(130, 15), (170, 0), (220, 15)] {
+        bench.round_with(mbit(rate), |told| {
+            told.ce_marked = marked;
+            told.tx_in_flight = BDP;
+        });
+        assert_eq!(bench.state(), "ProbeBW_UP");
+    }
+}
+
+#[test]
+fn a_flight_that_the_application_limited_ends_a_probe_and_sets_no_bound() {
+    let mut bench = Bench::probing();
+    bench.path.inflight = BDP * 2;
+    bench.round_with(mbit(100), |told| {
+        told.ce_marked = 30;
+        told.is_app_limited = true;
+    });
+    assert_eq!(bench.state(), "ProbeBW_DOWN");
+    assert_eq!(bench.bbr.volume.longterm, Bytes::MAX);
+}
+
+#[test]
+fn what_a_probe_delivered_is_no_measure_for_loss_after_it() {
+    let mut bench = Bench::probing();
+    bench.round(mbit(120));
+    bench.lose(40, BDP);
+    assert_eq!(bench.state(), "ProbeBW_DOWN");
+    assert_eq!(bench.bbr.congestion.bw_latest, Bandwidth::ZERO);
+    assert_eq!(bench.bbr.congestion.inflight_latest, Bytes::ZERO);
+}

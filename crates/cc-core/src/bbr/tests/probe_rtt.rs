@@ -75,3 +75,49 @@ fn an_idle_probe_rtt_ends_when_sending_starts_again_and_the_observer_hears_of_it
     bench.round(mbit(100));
     assert_eq!(bench.entered.0[..2], ["ProbeBW_DOWN", "ProbeBW_CRUISE"]);
 }
+
+#[test]
+fn the_next_is_due_five_seconds_after_the_end() {
+    let mut bench = Bench::cruising();
+    bench.path.inflight = BDP / 2;
+    while bench.state() != "ProbeRTT" {
+        bench.round(mbit(100));
+    }
+    while bench.state() == "ProbeRTT" {
+        bench.round(mbit(50));
+    }
+    let ended_at = bench.path.now;
+    while bench.state() != "ProbeRTT" {
+        bench.round(mbit(100));
+    }
+    assert!(bench.path.now.since(ended_at) > Duration::from_secs(5));
+}
+
+#[test]
+fn it_ends_the_probe_that_it_interrupts() {
+    let mut bench = Bench::probing();
+    bench.path.inflight = BDP * 2;
+    bench.path.now += Duration::from_secs(6);
+    bench.acks_within_the_round(mbit(100));
+    assert_eq!(bench.state(), "ProbeRTT");
+    assert!(bench.bbr.probe.is_sample);
+    bench.round(mbit(100));
+    assert!(!bench.bbr.probe.is_sample);
+}
+
+#[test]
+fn it_holds_for_a_whole_round_after_the_pipe_has_drained() {
+    let mut bench = Bench::cruising();
+    bench.path.inflight = BDP * 2;
+    while bench.state() != "ProbeRTT" {
+        bench.round(mbit(100));
+    }
+    let before = bench.path.delivered;
+    bench.path.inflight = BDP / 2;
+    bench.acks_within_the_round(mbit(100));
+    bench.path.now += Duration::from_secs(1);
+    bench.round_with(mbit(100), |told| told.prior_delivered = before);
+    assert_eq!(bench.state(), "ProbeRTT");
+    bench.round(mbit(100));
+    assert_eq!(bench.state(), "ProbeBW_CRUISE");
+}

@@ -93,3 +93,27 @@ fn startup_bears_loss_that_was_one_burst_before_the_round() {
     bench.round(mbit(20));
     assert_eq!(bench.state(), "Startup");
 }
+
+#[test]
+fn the_bound_that_startup_leaves_is_what_arrived_where_that_is_more_than_the_bdp() {
+    let mut bench = Bench::new();
+    bench.round(mbit(10));
+    bench.lose(6, BDP / 10);
+    bench.round_with(mbit(20), |told| {
+        told.lost = MSS * 6;
+        told.tx_in_flight = BDP / 10;
+        told.delivered = BDP;
+    });
+    assert_eq!(bench.bbr.volume.longterm, BDP);
+}
+
+#[test]
+fn the_window_grows_whatever_the_estimate_until_the_initial_window_has_arrived() {
+    let mut bench = Bench::new();
+    for packets in [11, 12, 12] {
+        let rate = Bandwidth::from_bytes_per_sec(1);
+        bench.round_with(rate, |told| told.newly_acked = MSS);
+        assert_eq!(bench.bbr.cwnd, MSS * packets);
+        bench.path.delivered += MSS * 7;
+    }
+}

@@ -40,3 +40,30 @@ fn an_episode_of_which_one_packet_is_missing_is_not_undone() {
     bench.find(&lost[1..]);
     assert_eq!(bench.state(), "ProbeBW_DOWN");
 }
+
+#[test]
+fn an_undo_brings_back_the_window_and_the_short_term_bounds() {
+    let mut bench = Bench::cruising();
+    let cwnd = bench.bbr.cwnd;
+    bench.round(mbit(50));
+    let lost = bench.lose(2, BDP);
+    bench.round(mbit(50));
+    assert!(bench.bbr.cwnd < cwnd && bench.bbr.rate.bw() < mbit(100));
+    bench.find(&lost);
+    assert_eq!(bench.bbr.cwnd, cwnd);
+    assert_eq!(bench.bbr.rate.shortterm, Bandwidth::MAX);
+    assert_eq!(bench.bbr.volume.shortterm, Bytes::MAX);
+}
+
+#[test]
+fn an_undo_begins_the_search_for_a_plateau_again() {
+    let mut bench = Bench::new();
+    bench.path.inflight = BDP * 2;
+    (0..3).for_each(|_| bench.round(mbit(100)));
+    let lost = bench.lose(1, BDP);
+    bench.find(&lost);
+    (0..3).for_each(|_| bench.round(mbit(100)));
+    assert_eq!(bench.state(), "Startup");
+    bench.round(mbit(100));
+    assert_eq!(bench.state(), "Drain");
+}
