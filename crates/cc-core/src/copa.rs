@@ -171,6 +171,8 @@ impl Copa {
     fn update_mode(&mut self, at: &mut Moment<'_>, rtts: &Rtts) {
         let is_alone = !self.tuning.switches_mode || {
             let grain = self.capacity.time_for(self.mss * self.tuning.empty_packets);
+            let is_borne = grain <= rtts.min / COARSE || self.capacity.is_in_use();
+            let grain = if is_borne { grain } else { Duration::ZERO };
             self.detector.saw_empty_queue(rtts.min, grain)
         };
         match self.state {
@@ -344,6 +346,10 @@ impl Controller for Copa {
 fn product(bytes: Bytes, time: Duration) -> u128 {
     u128::from(bytes.get()) * u128::from(units::duration::nanos(time))
 }
+
+/// A few packets that take more than this part of `RTTmin` are a queue to a flow that has lately
+/// had more of the path; six flows that share 20 Mbit/s and 40 ms are below it.
+const COARSE: u32 = 5;
 
 /// RFC 9002 §7.2; the authors' implementation has the same two.
 const MIN_WINDOW_PACKETS: u64 = 2;

@@ -2,7 +2,7 @@
 
 use crate::filter::WindowedMax;
 use core::time::Duration;
-use units::{Bandwidth, Bytes};
+use units::{Bandwidth, Bytes, Gain};
 
 /// The greatest delivery rate of the newest round trips. The paper does without: here it says how
 /// long a packet takes in the queue, and at which window the path was full.
@@ -39,6 +39,16 @@ impl Capacity {
             .map_or(Duration::ZERO, |rate| rate.time_for(bytes))
     }
 
+    /// Whether the flow has used most of it in the newest full round trips, or nothing is known.
+    ///
+    /// A flow that something holds below what it had cannot be what stands in the queue, and a
+    /// packet of its own takes the longer the less it has: to bear two of them would make it bear
+    /// any delay.
+    pub(super) fn is_in_use(&self) -> bool {
+        let greatest = self.rate().unwrap_or_default();
+        self.rates.max_of(NEWEST_ROUNDS).unwrap_or_default() >= greatest * MOST
+    }
+
     /// The window that fills the path without a queue; zero while that is unknown.
     pub(super) fn full_window(&self, rtt_min: Duration) -> Bytes {
         self.rate().unwrap_or_default() * rtt_min
@@ -48,6 +58,13 @@ impl Capacity {
 /// Six of the cycles of five round trips in which a flow alone swings around its target (§3), of
 /// which each goes beyond what the path has.
 const ROUNDS: usize = 32;
+
+/// Two full round trips and the one under way: fewer than the five of a swing around the target.
+const NEWEST_ROUNDS: u64 = 3;
+
+/// A flow that swings around its target stays above this, one among others, too; what jitter or
+/// bunched ACKs hold back falls below it within the memory of the greatest rate.
+const MOST: Gain = Gain::new(3, 4);
 
 #[cfg(test)]
 mod tests {
@@ -65,6 +82,24 @@ mod tests {
         capacity.on_rate(33, Bandwidth::from_bytes_per_sec(500_000));
         assert_eq!(capacity.time_for(Bytes::new(3_000)), MS * 6);
         assert_eq!(capacity.full_window(MS * 40), Bytes::new(20_000));
+    }
+
+    #[test]
+    fn it_is_in_use_while_three_quarters_came_in_the_newest_three_round_trips() {
+        let mut capacity = Capacity::new();
+        assert!(capacity.is_in_use());
+        let after = |capacity: &mut Capacity, round, kilobytes: u64| {
+            capacity.on_rate(round, Bandwidth::from_bytes_per_sec(kilobytes * 1_000));
+            capacity.is_in_use()
+        };
+        assert!(after(&mut capacity, 1, 1_000));
+        assert!(after(&mut capacity, 3, 500));
+        assert!(!after(&mut capacity, 4, 500));
+        assert!(!after(&mut capacity, 5, 749));
+        assert!(after(&mut capacity, 6, 750));
+        // What is forgotten is no more to be had.
+        assert!(!after(&mut capacity, 32, 600));
+        assert!(after(&mut capacity, 33, 600));
     }
 
     #[test]
