@@ -10,8 +10,8 @@
 //! | case | limit | `cubic` | `new_reno` | `bbr3` | `bbr2` | `bbr1` | `copa` | `ledbat_pp` |
 //! |---|---|---|---|---|---|---|---|---|
 //! | 4 × 1 MB | 3.5 s | 3.30 | 3.35 | 3.31 | 3.31 | 3.29 | 3.31 | **3.84** |
-//! | the same with 5 ms of jitter | 3.55 s, BBR 3.6 | 3.34 | 3.40 | 3.41 | 3.33 | 3.42 | **4.57** | **4.24** |
-//! | 10 MB over 100 Mbit/s with jitter | BBR 1.05 s | 0.90 | 0.90 | 0.92 | 0.92 | 0.90 | **5.07** | **2.56** |
+//! | the same with 5 ms of jitter | 3.55 s, BBR 3.6 | 3.34 | 3.40 | 3.41 | 3.33 | 3.42 | **4.75** | **4.24** |
+//! | 10 MB over 100 Mbit/s with jitter | BBR 1.05 s | 0.90 | 0.90 | 0.92 | 0.92 | 0.90 | **4.96** | **2.56** |
 //! | 10 MB over 1 Mbit/s × 300 ms | 81 s | 80.5 | **81.3** | **85.2** | **85.7** | **84.4** | **81.4** | **87.7** |
 //! | 10 MB with 100 kbit/s for the ACKs | 8.5 s | 8.01 | 8.01 | 8.20 | 8.23 | 8.01 | **8.72** | **9.17** |
 //! | RED | 0.5 s, CUBIC 0.51 | 0.38 | 0.41 | 0.39 | 0.39 | 0.38 | 0.45 | **1.30** |
@@ -107,7 +107,7 @@ fn four_megabytes_with_jitter() {
 fn ten_megabytes_over_a_fast_link_with_jitter() {
     const DURATION: Limit = Limit::at_most("duration in ms", 1_050);
     let misses = [
-        ("copa", 5_200, TWO_PACKETS),
+        ("copa", 7_000, TWO_PACKETS),
         ("ledbat_pp", 2_600, SCAVENGER),
     ];
     let rate = payload_rate(100_000);
