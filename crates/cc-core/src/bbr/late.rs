@@ -107,8 +107,8 @@ impl LatePackets {
 
     /// The oldest burst, where it must count: it is too old, or there is no room for another.
     fn next_to_count(&mut self, path: &PathState) -> Option<Burst> {
-        let patience = self.patience(path).unwrap_or_default();
         let oldest = self.held.front()?;
+        let patience = self.patience(path).unwrap_or_default();
         let is_due = path.now > oldest.stamp.sent_at + patience;
         if is_due || self.held.len() >= MAX_BURSTS {
             self.held.pop_front()
