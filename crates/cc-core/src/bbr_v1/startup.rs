@@ -64,7 +64,7 @@ impl Plateau {
     /// A recovery begins, and a round with it. What the round that it cuts short has brought is no
     /// growth of the next.
     pub(super) fn on_recovery(&mut self, max_bw: Bandwidth, tuning: &Tuning) {
-        if !self.is_full() && tuning.full_loss_thresh < Gain::ONE {
+        if tuning.full_loss_thresh < Gain::ONE {
             self.full_pipe.on_growth(max_bw);
             self.begin_round();
         }

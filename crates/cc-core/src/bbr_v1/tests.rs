@@ -370,3 +370,26 @@ fn the_window_holds_at_least_the_minimum_of_a_larger_packet_size() {
     bench.bbr.on_mtu(&bench.path);
     assert_eq!(bench.bbr.cwnd, Bytes::new(36_000));
 }
+
+#[test]
+fn an_overflow_ends_startup_unless_what_was_lost_arrives() {
+    for (is_late, state) in [(false, "Drain"), (true, "Startup")] {
+        let mut bench = Bench::new();
+        bench.round(mbit(10));
+        bench.round(mbit(20));
+        bench.path.inflight = Bytes::new(1_000_000);
+        bench.lose(1, Bytes::ZERO);
+        bench.round_with(mbit(20), |told| told.rtt = Some(RTT * 2));
+        let lost = bench.lose(100, Bytes::ZERO);
+        bench.round_with(mbit(20), |told| {
+            told.rtt = Some(RTT * 2);
+            told.prior_delivered = Bytes::ZERO;
+            told.newly_lost = MSS * 100;
+        });
+        if is_late {
+            bench.find(&lost);
+        }
+        bench.round_with(mbit(20), |told| told.rtt = Some(RTT * 2));
+        assert_eq!(bench.state(), state);
+    }
+}
