@@ -66,6 +66,8 @@ mod fast_recovery;
 mod filter;
 mod fixed;
 mod flow;
+#[cfg(test)]
+mod flow_driver;
 mod full_pipe;
 mod hystart;
 mod ledbat_pp;

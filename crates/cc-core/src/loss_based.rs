@@ -425,4 +425,4 @@ pub(crate) const STANDARD: &str = "standard";
 const MIN_WINDOW_PACKETS: u64 = 2;
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::loss_based::tests::{Driver, MS, MSS};
+use crate::flow_driver::{Driver, MS, MSS};
 
 /// A flow at 8 Mbit/s, a packet of 1000 bytes per millisecond, that has sent `packets` and seen
 /// one in `one_in` of them lost.

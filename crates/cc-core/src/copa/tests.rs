@@ -1,5 +1,5 @@
 use super::*;
-use crate::loss_based::tests::{Driver, MS, MSS};
+use crate::flow_driver::{Driver, MS, MSS};
 use units::Bandwidth;
 
 /// A round trip without a queue.

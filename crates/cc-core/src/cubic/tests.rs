@@ -1,5 +1,5 @@
 use super::*;
-use crate::loss_based::tests::{Driver, MS, MSS};
+use crate::flow_driver::{Driver, MS, MSS};
 use core::time::Duration;
 
 /// W_cubic(t) in packets, as RFC 9438 figure 1 has it.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::loss_based::tests::{Driver, MS, MSS};
+use crate::flow_driver::{Driver, MS, MSS};
 
 fn control(text: &str) -> Control {
     Driver::new(text).flow.control()

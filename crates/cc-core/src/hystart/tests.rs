@@ -1,4 +1,4 @@
-use crate::loss_based::tests::{Driver, MS, MSS};
+use crate::flow_driver::{Driver, MS, MSS};
 
 /// Runs full rounds of these round-trip times in milliseconds.
 fn after(controller: &str, rtts: &[u32]) -> Driver {
@@ -72,8 +72,7 @@ fn a_rise_that_was_jitter_resumes_slow_start() {
 fn an_unpaced_sender_counts_eight_packets_of_an_ack() {
     for (controller, grown) in [("cubic:pacing=off", 8), ("cubic", 10)] {
         let mut driver = Driver::new(controller);
-        driver.fill();
-        driver.now += MS * 40;
+        driver.fly(MS * 40);
         driver.ack(10);
         assert_eq!(driver.cwnd(), MSS * (10 + grown));
     }

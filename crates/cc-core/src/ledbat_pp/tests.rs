@@ -1,6 +1,5 @@
 use super::*;
-use crate::event::Feedback;
-use crate::loss_based::tests::{Driver, MS, MSS};
+use crate::flow_driver::{Driver, MS, MSS};
 use crate::registry::Registry;
 
 /// One sample is believed at once: each round of these tests has one ACK.
@@ -16,6 +15,13 @@ fn round(driver: &mut Driver, millis: u32) {
     let packets = driver.flow.path_state().inflight.packets_floor(MSS);
     driver.now += MS * millis;
     driver.ack(packets as usize);
+}
+
+/// A single packet, acknowledged `millis` later.
+fn send_one(driver: &mut Driver, millis: u32) {
+    driver.send(1);
+    driver.now += MS * millis;
+    driver.ack(1);
 }
 
 fn rounds(driver: &mut Driver, count: u32, millis: u32) {
@@ -146,11 +152,7 @@ fn without_slowdowns_it_stays_in_congestion_avoidance() {
 #[test]
 fn a_window_that_is_not_filled_neither_grows_nor_slows_down() {
     let mut driver = ramped_up();
-    for _ in 0..100 {
-        driver.send(1);
-        driver.now += MS * 120;
-        driver.ack(1);
-    }
+    (0..100).for_each(|_| send_one(&mut driver, 120));
     // The round that was full before the first of these, and the one after, still count.
     assert!(driver.packets() <= 11, "{}", driver.packets());
     assert_eq!(driver.state(), "CongestionAvoidance");
@@ -187,11 +189,7 @@ fn a_pause_in_a_slowdown_is_no_part_of_its_cost() {
 fn neither_is_the_time_in_which_the_application_sends_little() {
     let mut driver = ramping_up();
     round(&mut driver, 120);
-    for _ in 0..10 {
-        driver.send(1);
-        driver.now += MS * 120;
-        driver.ack(1);
-    }
+    (0..10).for_each(|_| send_one(&mut driver, 120));
     round(&mut driver, 120);
     assert_eq!((driver.now, driver.packets()), (at(2_550), 10));
     rounds(&mut driver, 45, 120);
@@ -203,24 +201,17 @@ fn a_ramp_that_waits_for_the_application_ends_where_others_make_a_queue() {
     let mut driver = ramping_up();
     rounds(&mut driver, 1, 120);
     assert_eq!(driver.packets(), 8);
-    let mut send_one = |millis: u32| {
-        driver.send(1);
-        driver.now += MS * millis;
-        driver.ack(1);
-        driver.state()
-    };
-    for _ in 0..10 {
-        assert_eq!(send_one(120), "RampUp");
-    }
-    assert_eq!(send_one(180), "RampUp");
-    assert_eq!(send_one(181), "CongestionAvoidance");
+    (0..10).for_each(|_| send_one(&mut driver, 120));
+    send_one(&mut driver, 180);
+    assert_eq!(driver.state(), "RampUp");
+    send_one(&mut driver, 181);
+    assert_eq!(driver.state(), "CongestionAvoidance");
 }
 
 #[test]
 fn loss_halves_the_window_once_in_a_round_trip() {
     let mut driver = ramped_up();
-    driver.fill();
-    driver.now += MS * 120;
+    driver.fly(MS * 120);
     driver.lose(1);
     assert_eq!(driver.packets(), 5);
     driver.lose(2);
@@ -234,8 +225,7 @@ fn loss_halves_the_window_once_in_a_round_trip() {
 #[test]
 fn a_mark_is_a_loss() {
     let mut driver = ramped_up();
-    driver.fill();
-    driver.now += MS * 120;
+    driver.fly(MS * 120);
     driver.mark();
     assert_eq!(driver.packets(), 5);
 }
@@ -244,8 +234,7 @@ fn a_mark_is_a_loss() {
 fn loss_ends_slow_start_and_the_initial_slowdown_follows() {
     let mut driver = Driver::new(LEDBAT_PP);
     rounds(&mut driver, 2, 120);
-    driver.fill();
-    driver.now += MS * 120;
+    driver.fly(MS * 120);
     driver.lose(1);
     assert_eq!(
         (driver.state(), driver.packets()),
@@ -261,15 +250,12 @@ fn loss_ends_slow_start_and_the_initial_slowdown_follows() {
 fn what_is_lost_in_a_slowdown_halves_the_window_of_before() {
     let mut driver = avoiding(LEDBAT_PP);
     round(&mut driver, 170);
-    driver.fill();
-    driver.now += MS * 170;
+    driver.fly(MS * 170);
     driver.ack(5);
     assert_eq!((driver.state(), ssthresh(&driver)), ("Slowdown", Some(10)));
     let lost = driver.lose(5);
     assert_eq!((driver.packets(), ssthresh(&driver)), (2, Some(5)));
-    for packet in &lost {
-        driver.flow.on_spurious_loss(driver.now, packet, &mut ());
-    }
+    driver.arrive_late(&lost);
     assert_eq!((driver.packets(), ssthresh(&driver)), (2, Some(10)));
 }
 
@@ -277,8 +263,7 @@ fn what_is_lost_in_a_slowdown_halves_the_window_of_before() {
 fn loss_ends_a_ramp_up() {
     let mut driver = ramping_up();
     round(&mut driver, 120);
-    driver.fill();
-    driver.now += MS * 120;
+    driver.fly(MS * 120);
     driver.lose(1);
     assert_eq!(
         (driver.state(), driver.packets()),
@@ -290,12 +275,11 @@ fn loss_ends_a_ramp_up() {
 fn a_reduction_is_undone_when_everything_arrives_after_all() {
     let spurious = |controller| {
         let mut driver = avoiding(controller);
-        driver.fill();
-        driver.now += MS * 120;
+        driver.fly(MS * 120);
         let lost = driver.lose(2);
-        driver.flow.on_spurious_loss(driver.now, &lost[0], &mut ());
+        driver.arrive_late(&lost[..1]);
         let one_missing = driver.cwnd().get();
-        driver.flow.on_spurious_loss(driver.now, &lost[1], &mut ());
+        driver.arrive_late(&lost[1..]);
         (one_missing, driver.cwnd().get())
     };
     assert_eq!(spurious(LEDBAT_PP), (4_500, 9_000));
@@ -311,11 +295,10 @@ fn an_undo_goes_on_with_the_slow_start_that_the_loss_ended() {
     rounds(&mut start, 2, 120);
     for (mut driver, state) in [(start, "SlowStart"), (ramping_up(), "RampUp")] {
         let before = driver.packets();
-        driver.fill();
-        driver.now += MS * 120;
+        driver.fly(MS * 120);
         let lost = driver.lose(1);
         assert_eq!(driver.state(), "CongestionAvoidance");
-        driver.flow.on_spurious_loss(driver.now, &lost[0], &mut ());
+        driver.arrive_late(&lost[..1]);
         assert_eq!((driver.state(), driver.packets()), (state, before));
     }
 }
@@ -323,13 +306,8 @@ fn an_undo_goes_on_with_the_slow_start_that_the_loss_ended() {
 #[test]
 fn persistent_congestion_begins_anew_up_to_half_of_the_window() {
     let mut driver = ramped_up();
-    driver.fill();
-    driver.now += MS * 5_000;
-    driver.lose(10);
-    driver.tell(&Feedback {
-        is_persistent_congestion: true,
-        ..Feedback::at(driver.now)
-    });
+    driver.fly(MS * 5_000);
+    driver.collapse();
     assert_eq!((driver.state(), driver.packets()), ("SlowStart", 2));
     assert_eq!(ssthresh(&driver), Some(5));
     assert_eq!(driver.flow.snapshot().min_rtt, None);

@@ -1,4 +1,4 @@
-use crate::loss_based::tests::{Driver, MS, MSS};
+use crate::flow_driver::{Driver, MS, MSS};
 use units::Bytes;
 
 #[test]
@@ -27,8 +27,7 @@ fn small_packets_do_not_stop_growth() {
     driver.now += MS;
     let before = driver.cwnd();
     // One packet per ACK is 0.8 bytes of growth each.
-    driver.fill();
-    driver.now += MS * 100;
+    driver.fly(MS * 100);
     for _ in 0..before.packets_floor(MSS) {
         driver.ack(1);
     }

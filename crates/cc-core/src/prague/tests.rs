@@ -1,6 +1,5 @@
 use super::*;
-use crate::event::Feedback;
-use crate::loss_based::tests::{Driver, MS, MSS};
+use crate::flow_driver::{Driver, MS, MSS};
 
 const RTT: Duration = Duration::from_millis(100);
 
@@ -16,8 +15,7 @@ fn l4s(controller: &str) -> Driver {
 /// A flow whose first flight of ten packets met a mark on its first.
 fn marked_once(controller: &str, rtt: Duration) -> Driver {
     let mut driver = l4s(controller);
-    driver.fill();
-    driver.now += rtt;
+    driver.fly(rtt);
     driver.ack_marked(1, 1);
     driver
 }
@@ -38,8 +36,7 @@ fn alpha(driver: &Driver) -> u64 {
 /// were marked.
 fn round(driver: &mut Driver, rtt: Duration, marked: u64) {
     driver.now += Duration::from_nanos(1);
-    driver.fill();
-    driver.now += rtt;
+    driver.fly(rtt);
     let packets = driver.flow.path_state().inflight.packets_floor(MSS);
     for index in 0..packets {
         driver.ack_marked(1, u64::from(index < marked));
@@ -54,8 +51,7 @@ fn slow_start_doubles_a_window_until_the_first_mark_halves_it() {
         driver.round(RTT);
     }
     assert_eq!(driver.flow.snapshot().marked_share, None);
-    driver.fill();
-    driver.now += RTT;
+    driver.fly(RTT);
     driver.ack_marked(1, 1);
     assert_eq!(
         (driver.packets(), driver.state()),
@@ -84,8 +80,7 @@ fn a_large_window_grows_by_fractions_of_a_byte() {
     for _ in 0..9 {
         driver.round(RTT);
     }
-    driver.fill();
-    driver.now += RTT;
+    driver.fly(RTT);
     driver.ack_marked(1, 1);
     assert_eq!(window(&driver, RTT), Bytes::new(2_560_000));
     // 1000² ÷ 2,560,000 is 0.39 bytes an ACK: 390.6 for a thousand, a little less as it grows.
@@ -104,8 +99,7 @@ fn marks_of_one_round_trip_cut_once_and_what_is_marked_does_not_grow_the_window(
     }
     // All of it was marked, so alpha is still 1, and the next cut is a half again.
     driver.now += MS;
-    driver.fill();
-    driver.now += RTT;
+    driver.fly(RTT);
     driver.ack_marked(1, 1);
     assert_eq!(window(&driver, RTT), Bytes::new(2_500));
     assert_eq!(driver.state(), "CongestionAvoidance");
@@ -123,8 +117,7 @@ fn alpha_moves_by_a_sixteenth_of_the_distance_per_round_trip() {
     // A mark is answered with what earlier round trips have shown, 0.823974 ÷ 2 of the window.
     let before = window(&driver, RTT).get();
     driver.now += MS;
-    driver.fill();
-    driver.now += RTT;
+    driver.fly(RTT);
     driver.ack_marked(1, 1);
     let cut = before - window(&driver, RTT).get();
     assert_eq!(cut, before * 823_974 / 2_000_000);
@@ -171,8 +164,7 @@ fn without_marks_alpha_ends_at_zero_and_a_single_mark_costs_next_to_nothing() {
 #[test]
 fn more_marks_than_packets_are_as_many_as_packets() {
     let mut driver = l4s("prague");
-    driver.fill();
-    driver.now += RTT;
+    driver.fly(RTT);
     driver.ack_marked(2, 1_000);
     assert_eq!(window(&driver, RTT), Bytes::new(5_000));
     assert_eq!(alpha(&driver), 1_000_000);
@@ -182,8 +174,7 @@ fn more_marks_than_packets_are_as_many_as_packets() {
 fn a_loss_halves_the_window_which_then_rests_for_a_flight() {
     let mut driver = l4s("prague");
     driver.round(RTT);
-    driver.fill();
-    driver.now += RTT;
+    driver.fly(RTT);
     driver.lose(1);
     assert_eq!((driver.packets(), driver.state()), (10, "Recovery"));
     // Neither other losses nor marks of this flight reduce it further, and nothing grows it.
@@ -192,8 +183,7 @@ fn a_loss_halves_the_window_which_then_rests_for_a_flight() {
     driver.ack(17);
     assert_eq!((driver.packets(), driver.state()), (10, "Recovery"));
     driver.now += MS;
-    driver.fill();
-    driver.now += RTT;
+    driver.fly(RTT);
     driver.ack(1);
     assert_eq!(driver.state(), "CongestionAvoidance");
     assert_eq!(window(&driver, RTT), Bytes::new(10_100));
@@ -203,8 +193,7 @@ fn a_loss_halves_the_window_which_then_rests_for_a_flight() {
 fn a_loss_that_was_none_is_undone() {
     let mut driver = l4s("prague");
     driver.round(RTT);
-    driver.fill();
-    driver.now += RTT;
+    driver.fly(RTT);
     let lost = driver.lose(2);
     driver.arrive_late(&lost);
     assert_eq!((driver.packets(), driver.state()), (20, "SlowStart"));
@@ -219,8 +208,7 @@ fn a_loss_that_was_none_is_undone() {
 fn on_packets_without_ect1_a_mark_stands_for_a_loss_once_per_flight() {
     let mut driver = Driver::new("prague");
     driver.round(RTT);
-    driver.fill();
-    driver.now += RTT;
+    driver.fly(RTT);
     driver.ack_marked(1, 1);
     driver.ack_marked(1, 1);
     assert_eq!((driver.packets(), driver.state()), (10, "Recovery"));
@@ -229,8 +217,7 @@ fn on_packets_without_ect1_a_mark_stands_for_a_loss_once_per_flight() {
     // 5,000 and 2,500 bytes in whole packets, and the least.
     for packets in [5, 3, 2] {
         driver.now += MS;
-        driver.fill();
-        driver.now += RTT;
+        driver.fly(RTT);
         let flight = usize::try_from(driver.packets()).unwrap();
         driver.ack_marked(flight, 1);
         assert_eq!(driver.packets(), packets);
@@ -300,8 +287,7 @@ fn the_rate_is_twice_window_over_round_trip_in_slow_start_and_once_after() {
     assert_eq!(control.pacing_rate.bytes_per_sec(), 2 * 320_000 * 10);
     // 6.4 MB/s × 250 µs.
     assert_eq!(control.send_quantum, Bytes::new(1_600));
-    driver.fill();
-    driver.now += RTT;
+    driver.fly(RTT);
     driver.ack_marked(1, 1);
     let rate = driver.flow.control().pacing_rate;
     assert_eq!(rate.bytes_per_sec(), 160_000 * 10);
@@ -345,13 +331,8 @@ fn an_idle_second_is_forgotten_and_nothing_else() {
 fn persistent_congestion_starts_over_with_two_packets_up_to_the_threshold() {
     let mut driver = l4s("prague");
     driver.round(RTT);
-    driver.fill();
-    driver.now += RTT * 50;
-    driver.lose(20);
-    driver.tell(&Feedback {
-        is_persistent_congestion: true,
-        ..Feedback::at(driver.now)
-    });
+    driver.fly(RTT * 50);
+    driver.collapse();
     assert_eq!((driver.packets(), driver.state()), (2, "SlowStart"));
     // Slow start stops at ten; the rest of that round trip brings 0.6 packets.
     for packets in [4, 8, 11] {
