@@ -118,23 +118,28 @@ fn a_link_is_filled_and_its_queue_drained_by_turns() {
     }
 }
 
+/// When the second flow comes decides whose packets a full queue drops, and one run is a draw:
+/// twelve had 0.72 to 1.09 for two of `cubic`, and 1.02 to 1.69 for `cubic` beside `new_reno`.
 #[test]
 fn flows_of_one_kind_share_evenly_and_cubic_leaves_reno_its_part() {
     for (one, other, most) in [
-        ("cubic", "cubic", 1.3),
-        ("new_reno", "new_reno", 1.3),
-        ("cubic", "new_reno", 2.0),
+        ("cubic", "cubic", 1_300),
+        ("new_reno", "new_reno", 1_300),
+        ("cubic", "new_reno", 2_000),
     ] {
-        let outcome = Scenario::new("rate 20mbit delay 10ms queue 1bdp")
-            .return_link("delay 10ms")
-            .flow(Flow::of(one))
-            .flow(Flow::of(other).start(SEC * 2))
-            .run_for(SEC * 60);
-        let rate = |flow: &FlowOutcome| megabits(flow.goodput_between(SEC * 20, SEC * 60));
-        let ratio = rate(outcome.flow(0)) / rate(outcome.flow(1));
+        let median = seed::median(5, |run| {
+            let outcome = Scenario::new("rate 20mbit delay 10ms queue 1bdp")
+                .return_link("delay 10ms")
+                .flow(Flow::of(one))
+                .flow(Flow::of(other).start(SEC * 2 + MS * 140 * run as u32))
+                .run_for(SEC * 60);
+            let rate = |flow: &FlowOutcome| flow.goodput_between(SEC * 20, SEC * 60);
+            let [one, other] = [0, 1].map(|flow| rate(outcome.flow(flow)).bytes_per_sec());
+            one * 1_000 / other
+        });
         assert!(
-            (1.0 / most..most).contains(&ratio),
-            "{one} {other}: {ratio}"
+            (1_000_000 / most..most).contains(&median),
+            "{one} {other}: {median}"
         );
     }
 }

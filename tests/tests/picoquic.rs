@@ -9,16 +9,16 @@
 //!
 //! | case | limit | `cubic` | `new_reno` | `bbr3` | `bbr2` | `bbr1` | `copa` | `ledbat_pp` |
 //! |---|---|---|---|---|---|---|---|---|
-//! | 4 × 1 MB | 3.5 s | 3.30 | 3.35 | 3.31 | 3.31 | 3.29 | 3.31 | **3.84** |
-//! | the same with 5 ms of jitter | 3.55 s, BBR 3.6 | 3.34 | 3.40 | 3.41 | 3.33 | 3.42 | **4.75** | **4.24** |
-//! | 10 MB over 100 Mbit/s with jitter | BBR 1.05 s | 0.90 | 0.90 | 0.92 | 0.92 | 0.90 | **4.96** | **2.56** |
-//! | 10 MB over 1 Mbit/s × 300 ms | 81 s | 80.5 | **81.3** | **85.2** | **85.7** | **84.4** | **81.4** | **87.7** |
+//! | 4 × 1 MB | 3.5 s | 3.30 | 3.33 | 3.31 | 3.31 | 3.29 | 3.31 | **3.84** |
+//! | the same with 5 ms of jitter | 3.55 s, BBR 3.6 | 3.34 | 3.38 | 3.41 | 3.33 | 3.42 | **4.75** | **4.24** |
+//! | 10 MB over 100 Mbit/s with jitter | BBR 1.05 s | 0.90 | 0.89 | 0.92 | 0.92 | 0.90 | **4.96** | **2.56** |
+//! | 10 MB over 1 Mbit/s × 300 ms | 81 s | 80.5 | 81.0 | **85.2** | **85.7** | **84.4** | **81.4** | **87.7** |
 //! | 10 MB with 100 kbit/s for the ACKs | 8.5 s | 8.01 | 8.01 | 8.20 | 8.23 | 8.01 | **8.72** | **9.17** |
-//! | RED | 0.5 s, CUBIC 0.51 | 0.38 | 0.41 | 0.39 | 0.39 | 0.38 | 0.45 | **1.30** |
-//! | its losses | BBR 170, CUBIC 225, NewReno 150 | 139 | 111 | 75 | 71 | **194** | 113 | 13 |
-//! | application-limited: RTT | 62 ms | 59 | 60 | 50 | 43 | 60 | 55 | 59 |
-//! | its window | 100 kB | **126** | **152** | 63 | 57 | 91 | 68 | 87 |
-//! | its losses | 10, CUBIC 64 | 48 | **59** | 0 | 0 | 9 | 0 | 9 |
+//! | RED | 0.5 s, CUBIC 0.51 | 0.37 | 0.41 | 0.39 | 0.39 | 0.38 | 0.45 | **1.30** |
+//! | its losses | BBR 170, CUBIC 225, NewReno 150 | 140 | 111 | 75 | 71 | **194** | 113 | 13 |
+//! | application-limited: RTT | 62 ms | 60 | 61 | 50 | 43 | 60 | 55 | 59 |
+//! | its window | 100 kB | **110** | **153** | 63 | 57 | 91 | 68 | 87 |
+//! | its losses | 10, CUBIC 64 | 30 | **60** | 0 | 0 | 9 | 0 | 9 |
 
 use core::time::Duration;
 use e2e::limit::{Limit, millis};
@@ -124,15 +124,11 @@ fn ten_megabytes_over_a_fast_link_with_jitter() {
 #[test]
 fn ten_megabytes_over_a_long_and_slow_link() {
     const DURATION: Limit = Limit::at_most("duration in ms", 81_000);
-    /// Halved to what the path holds, the window is sent at five eighths of the link's rate until
-    /// the average has come down; unpaced it takes 80.8 s.
-    const AVERAGE: &str = "it paces by a smoothed round trip that the full queue has doubled";
     /// For 200 ms and a round trip, every five seconds, or ten (draft-ietf-ccwg-bbr-06 §5.3.4). Who
     /// does so needs 84 s at least: docs/bbr.md.
     const PROBE_RTT: &str = "ProbeRTT empties half of the path, or all but four packets";
     const WAY_DOWN: &str = "it falls below what the path holds once, after slow start";
     let misses = [
-        ("new_reno", 81_300, AVERAGE),
         ("bbr3", 85_400, PROBE_RTT),
         ("bbr2", 85_800, PROBE_RTT),
         ("bbr1", 85_000, PROBE_RTT),
@@ -140,7 +136,6 @@ fn ten_megabytes_over_a_long_and_slow_link() {
         ("ledbat_pp", 88_000, SCAVENGER),
     ];
     let mended = [
-        "new_reno:prr=on",
         "bbr3:probe_rtt_interval=1000s",
         "bbr1:probe_rtt_interval=1000s",
     ];
@@ -232,22 +227,30 @@ fn window(flow: &FlowOutcome, millis: usize) -> u64 {
     windows.max().unwrap_or_default().get() / 1_000
 }
 
-/// The path holds 75 kB with its queue full. When the first megabyte comes the window is 41 kB, as
-/// the application let it grow, and doubles in a round trip; RTTs tell of the queue in the next one
-/// (RFC 9406 §4.2), in which `cubic` adds a quarter for each byte and `new_reno` all of it. What is
-/// above 75 kB is lost. picoquic's controllers leave slow start at the first RTTs that rise.
+/// The path holds 75 kB with its queue full. When the first megabyte comes the window is 29 kB, as
+/// the application let it grow. What is sent beyond 75 kB is lost and found out a round trip later,
+/// in which a plain slow start doubles its window again; RTTs tell HyStart++ of the queue when a
+/// round has ended that began before it (RFC 9406 §4.2), and `cubic` adds a quarter from then on.
+/// picoquic's controllers leave slow start at the first RTTs that rise. `docs/cubic.md` shows why
+/// the RFCs' cannot keep to the limits. RTTs are less the receiver's delay, as picoquic's are.
 #[test]
 fn application_limited_then_bulk() {
     const RTT: Limit = Limit::at_most("longest round trip in ms", 62);
     const WINDOW: Limit = Limit::at_most("window in kB", 100);
     const LOST: Limit = Limit::at_most("packets lost", 10);
     const LOST_CUBIC: Limit = Limit::at_most("packets lost", 64);
-    const ROUND_LATER: &str = "round trips tell of the queue a round after the window has doubled";
-    let wide = [("cubic", 130, ROUND_LATER), ("new_reno", 155, ROUND_LATER)];
-    let lossy = [("new_reno", 64, ROUND_LATER)];
-    for controller in ALL {
+    const ROUND_LATER: &str = "round trips tell of the queue when the next round is under way";
+    const TWICE: &str = "slow start doubles what the path holds until the loss is known";
+    const HYSTART: &str = "new_reno:slow_start=hystartpp";
+    let wide = [
+        ("cubic", 111, ROUND_LATER),
+        (HYSTART, 111, ROUND_LATER),
+        ("new_reno", 154, TWICE),
+    ];
+    let lossy = [(HYSTART, 28, ROUND_LATER), ("new_reno", 62, TWICE)];
+    for controller in ALL.into_iter().chain([HYSTART]) {
         let flow = application_limited(controller);
-        RTT.check(controller, millis(flow.rtt.max()), &[]);
+        RTT.check(controller, millis(flow.longest_path_rtt), &[]);
         WINDOW.check(controller, window(&flow, usize::MAX), &wide);
         let is_cubic = controller == "cubic";
         let limit = if is_cubic { LOST_CUBIC } else { LOST };

@@ -13,8 +13,10 @@
 
 use crate::control::{Control, send_quantum};
 use crate::controller::{Controller, PathState, Setup};
+use crate::cwnd::least_window;
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
+use crate::fixed_rate::RATE;
 use crate::observe::{Observer, Snapshot};
 use crate::registry::{ControllerSpec, ParamSpec, Params, Range, Value};
 use alloc::boxed::Box;
@@ -83,7 +85,7 @@ impl Brutal {
             Some(srtt) => pacing_rate * srtt * self.tuning.cwnd_gain,
         };
         self.control = Control {
-            cwnd: cwnd.max(mss * MIN_WINDOW_PACKETS),
+            cwnd: cwnd.max(least_window(mss)),
             pacing_rate,
             send_quantum: send_quantum(pacing_rate, mss),
         };
@@ -176,14 +178,9 @@ fn second_of(now: Timestamp) -> u64 {
 
 const PARAMS: [ParamSpec; 4] = [
     ParamSpec {
-        name: "rate",
-        default: Value::Bandwidth(Bandwidth::from_bits_per_sec(10_000_000)),
-        range: Range::Between(
-            Value::Bandwidth(Bandwidth::from_bits_per_sec(8_000)),
-            Value::Bandwidth(Bandwidth::from_bits_per_sec(100_000_000_000)),
-        ),
         summary: "goodput to hold, headers included",
         source: "none: the user has to know the path",
+        ..RATE
     },
     ParamSpec {
         name: "min_ack_rate",
@@ -211,8 +208,6 @@ const PARAMS: [ParamSpec; 4] = [
 /// Seconds over which the ack rate is taken (`pktInfoSlotCount`).
 const SLOTS: usize = 5;
 const MILLION: u64 = 1_000_000;
-/// RFC 9002 §7.2.
-const MIN_WINDOW_PACKETS: u64 = 2;
 
 #[cfg(test)]
 mod tests;

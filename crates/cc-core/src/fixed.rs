@@ -9,6 +9,7 @@ use crate::control::{Control, send_quantum};
 use crate::controller::{Controller, PathState};
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
+use crate::fixed_rate::RATE;
 use crate::observe::{Observer, Snapshot};
 use crate::registry::{ControllerSpec, ParamSpec, Params, Range, Value};
 use alloc::boxed::Box;
@@ -71,16 +72,7 @@ impl Controller for Fixed {
 }
 
 const PARAMS: [ParamSpec; 4] = [
-    ParamSpec {
-        name: "rate",
-        default: Value::Bandwidth(Bandwidth::from_bits_per_sec(10_000_000)),
-        range: Range::Between(
-            Value::Bandwidth(Bandwidth::from_bits_per_sec(8_000)),
-            Value::Bandwidth(Bandwidth::from_bits_per_sec(100_000_000_000)),
-        ),
-        summary: "rate to send at, UDP payload",
-        source: "none: the user has to know what is measured",
-    },
+    RATE,
     ParamSpec {
         name: "cwnd",
         // 86 s at 100 Mbit/s: more than any path holds.

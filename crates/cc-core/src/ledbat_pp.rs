@@ -228,7 +228,8 @@ impl LedbatPp {
 }
 
 impl Controller for LedbatPp {
-    fn on_sent(&mut self, path: &PathState, _: Bytes) {
+    fn on_sent(&mut self, path: &PathState, bytes: Bytes) {
+        self.window.largest_flight.on_sent(path.inflight + bytes);
         if !path.inflight.is_zero() {
             return;
         }

@@ -59,12 +59,14 @@ mod control;
 mod controller;
 mod copa;
 mod cubic;
+mod cwnd;
 mod cwnd_pacing;
 mod delivery_rate;
 mod event;
 mod fast_recovery;
 mod filter;
 mod fixed;
+mod fixed_rate;
 mod flow;
 #[cfg(test)]
 mod flow_driver;

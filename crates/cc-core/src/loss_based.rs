@@ -13,19 +13,23 @@
 //! An algorithm is an [`Avoidance`]: how far the window falls, and how it grows once it is above
 //! the threshold of slow start.
 
+mod params;
+
 use crate::control::Control;
-use crate::controller::{Controller, PathState, Setup, initial_window};
-use crate::cwnd_pacing::{self, CwndPacing};
+use crate::controller::{Controller, PathState, Setup};
+use crate::cwnd::{LargestFlight, least_window, resized_window};
+use crate::cwnd_pacing::CwndPacing;
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
 use crate::hystart::{Growth, HyStart};
 use crate::observe::{Event, Observer, Snapshot};
 use crate::prr::{Delivered, Prr};
 use crate::recovery::Recovery;
-use crate::registry::{ParamSpec, Params, Range, Value};
+use crate::registry::Params;
 use core::fmt;
 use core::time::Duration;
-use units::{Bandwidth, Bytes, Gain, Timestamp};
+pub(crate) use params::{BETAS, HYSTARTPP, STANDARD, UNDO, params};
+use units::{Bandwidth, Bytes, Timestamp};
 
 /// An algorithm's congestion avoidance. `Copy`, so that a reduction can be undone.
 pub(crate) trait Avoidance: Copy + fmt::Debug + Send {
@@ -84,7 +88,7 @@ pub(crate) struct LossBased<A> {
     prr_window: Bytes,
     pacing: CwndPacing,
     mss: Bytes,
-    /// The rate of the window in the newest smoothed RTT.
+    /// The rate of the window in the newest round trip.
     pacing_rate: Option<Bandwidth>,
     /// The state that was told last.
     state: State,
@@ -95,6 +99,7 @@ pub(crate) struct LossBased<A> {
 struct Window<A> {
     cwnd: Bytes,
     ssthresh: Bytes,
+    largest_flight: LargestFlight,
     /// The first slow start's; `None` in later ones, and where it is not wanted.
     hystart: Option<HyStart>,
     avoidance: A,
@@ -134,6 +139,7 @@ impl<A: Avoidance> LossBased<A> {
             window: Window {
                 cwnd: setup.initial_cwnd,
                 ssthresh: Bytes::MAX,
+                largest_flight: LargestFlight::new(setup.initial_cwnd),
                 hystart: with_hystart.then(|| HyStart::new(pacing.is_on())),
                 avoidance,
             },
@@ -168,10 +174,12 @@ impl<A: Avoidance> LossBased<A> {
 
     /// Reduces the window: the first sign of congestion in a recovery period.
     ///
+    /// RFC 9438 §4.6 lets marks reduce to one packet; QUIC's minimum governs.
+    ///
     /// Marks cut less than losses in congestion avoidance alone (RFC 8511 §3.1): slow start ends
     /// with up to twice the window that the path has room for, whatever told of it.
     fn reduce(&mut self, path: &PathState, sign: Sign) {
-        let least = self.least_window();
+        let least = least_window(self.mss);
         let window = &mut self.window;
         let sign = if window.is_in_slow_start() {
             Sign::Loss
@@ -180,6 +188,7 @@ impl<A: Avoidance> LossBased<A> {
         };
         window.ssthresh = window.avoidance.on_congestion(window.cwnd, sign).max(least);
         window.cwnd = window.ssthresh;
+        window.largest_flight.on_reduced();
         self.prr = self
             .with_prr
             .then(|| Prr::new(path.prior_inflight, path.mss));
@@ -213,7 +222,8 @@ impl<A: Avoidance> LossBased<A> {
             _ if !path.is_cwnd_limited => self.window.avoidance.skip_time(path.now),
             Growth::By(bytes) if is_in_slow_start => {
                 let window = &mut self.window;
-                window.cwnd = window.cwnd.saturating_add(bytes).min(window.ssthresh);
+                let grown = window.largest_flight.slow_start(window.cwnd, bytes);
+                window.cwnd = grown.min(window.ssthresh);
             }
             Growth::By(_) => self.avoid(path, sample),
         }
@@ -240,19 +250,25 @@ impl<A: Avoidance> LossBased<A> {
         window.cwnd = window.cwnd.saturating_add(growth.min(sample.newly_acked));
     }
 
-    fn least_window(&self) -> Bytes {
-        self.mss * MIN_WINDOW_PACKETS
-    }
-
     /// Derives anew what the decision rests on, and tells where the state has changed: the end of
     /// every ACK, and not worth a call of its own.
+    ///
+    /// A window that fell has let a queue drain, of which the smoothed round-trip time goes on to
+    /// tell for most of another one. By that time the window would leave more slowly than the
+    /// bottleneck serves it, which would run dry; RFC 9002 §7.7 asks that an RTT that varies does
+    /// not leave the window underutilized. So the newest one counts where it is shorter.
     #[inline(always)]
     fn settle(&mut self, path: &PathState, observer: &mut dyn Observer) {
         let state = self.present_state();
         let doubles = state == State::SlowStart;
-        self.pacing_rate = self.pacing.rate(self.window.cwnd, path.srtt, doubles);
+        let rtt = if doubles {
+            path.srtt
+        } else {
+            path.srtt.min(path.latest_rtt)
+        };
+        self.pacing_rate = self.pacing.rate(self.window.cwnd, rtt, doubles);
         if let Some(prr) = &self.prr {
-            self.prr_window = prr.window(path.inflight).max(self.least_window());
+            self.prr_window = prr.window(path.inflight).max(least_window(self.mss));
         }
         if state != self.state {
             observer.on_event(&Event::StateChanged {
@@ -272,6 +288,7 @@ impl<A: Avoidance> Controller for LossBased<A> {
         if path.inflight.is_zero() {
             self.window.avoidance.skip_time(path.now);
         }
+        self.window.largest_flight.on_sent(path.inflight + bytes);
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
         }
@@ -325,9 +342,9 @@ impl<A: Avoidance> Controller for LossBased<A> {
     }
 
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
-        let least = self.least_window();
         let window = &mut self.window;
-        window.cwnd = least;
+        window.cwnd = least_window(self.mss);
+        window.largest_flight.on_reduced();
         window.hystart = None;
         window.avoidance.on_persistent_congestion();
         self.recovery.forget();
@@ -337,12 +354,8 @@ impl<A: Avoidance> Controller for LossBased<A> {
 
     fn on_mtu(&mut self, path: &PathState) {
         let window = &mut self.window;
-        // Untouched so far: the initial window is that of the new size (RFC 9002 §7.2).
-        if window.cwnd == initial_window(self.mss) {
-            window.cwnd = initial_window(path.mss);
-        }
+        window.cwnd = resized_window(window.cwnd, self.mss, path.mss);
         self.mss = path.mss;
-        window.cwnd = window.cwnd.max(path.mss * MIN_WINDOW_PACKETS);
         window.avoidance.on_mtu(window.cwnd);
         self.settle(path, &mut ());
     }
@@ -366,63 +379,6 @@ impl<A: Avoidance> Controller for LossBased<A> {
         }
     }
 }
-
-/// What the registry offers for tuning, beside what the algorithm has of its own.
-pub(crate) const fn params<const OWN: usize, const ALL: usize>(
-    slow_start: &'static str,
-    own: [ParamSpec; OWN],
-) -> [ParamSpec; ALL] {
-    let undo = ParamSpec {
-        name: "undo",
-        default: Value::Switch(true),
-        range: Range::Any,
-        summary: "whether a reduction is taken back when all its lost packets arrive after all",
-        source: "RFC 9438 section 4.9.2",
-    };
-    let prr = ParamSpec {
-        name: "prr",
-        // What pacing leaves to gain is little, and reordering costs more: docs/cubic.md.
-        default: Value::Switch(false),
-        range: Range::Any,
-        summary: "whether the flight comes down to a reduced window in step with deliveries",
-        source: "RFC 9937 section 6; RFC 9002 section 7.3.2",
-    };
-    let slow_start = ParamSpec {
-        name: "slow_start",
-        default: Value::Word(slow_start),
-        range: Range::OneOf(&[HYSTARTPP, STANDARD]),
-        summary: "how the first slow start ends: before the queue overflows, or with loss",
-        source: "RFC 9406; RFC 9438 section 4.10; RFC 9002 section 7.3.1",
-    };
-    let mut all = [undo; ALL];
-    let mut index = 0;
-    while index < OWN {
-        all[index] = own[index];
-        index += 1;
-    }
-    all[OWN + 1] = prr;
-    all[OWN + 2] = slow_start;
-    let mut pacing = 0;
-    while pacing < cwnd_pacing::PARAMS.len() {
-        all[OWN + 3 + pacing] = cwnd_pacing::PARAMS[pacing];
-        pacing += 1;
-    }
-    all
-}
-
-/// The range of the shares of the window that are left after congestion.
-pub(crate) const BETAS: Range = Range::Between(
-    Value::Gain(Gain::new(1, 10)),
-    Value::Gain(Gain::new(95, 100)),
-);
-
-/// The words of the parameter `slow_start`.
-pub(crate) const HYSTARTPP: &str = "hystartpp";
-pub(crate) const STANDARD: &str = "standard";
-
-/// kMinimumWindow (RFC 9002 §7.2): two packets, so that there is something that a receiver
-/// acknowledges without delay. RFC 9438 §4.6 lets marks reduce to one; QUIC's minimum governs.
-const MIN_WINDOW_PACKETS: u64 = 2;
 
 #[cfg(test)]
 mod tests;

@@ -26,7 +26,8 @@ mod virtual_rtt;
 
 use crate::carry::Carry;
 use crate::control::{Control, LEAST_RATE};
-use crate::controller::{Controller, PathState, Setup, initial_window};
+use crate::controller::{Controller, PathState, Setup};
+use crate::cwnd::{LargestFlight, least_window, resized_window};
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
 use crate::observe::{Event, Observer, Snapshot};
@@ -72,6 +73,7 @@ struct Window {
     /// Not a multiple of anything: `frac_cwnd` of tcp_prague.c.
     cwnd: Bytes,
     ssthresh: Bytes,
+    largest_flight: LargestFlight,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +101,7 @@ impl Prague {
             window: Window {
                 cwnd: setup.initial_cwnd,
                 ssthresh: Bytes::MAX,
+                largest_flight: LargestFlight::new(setup.initial_cwnd),
             },
             alpha: Alpha::new(setup.now, &tuning),
             virtual_rtt: VirtualRtt::new(&tuning),
@@ -156,18 +159,21 @@ impl Prague {
     }
 
     fn reduce_to(&mut self, cwnd: Bytes) {
-        let cwnd = cwnd.max(self.mss * MIN_WINDOW_PACKETS);
-        self.window = Window {
-            cwnd,
-            ssthresh: cwnd,
-        };
+        let cwnd = cwnd.max(least_window(self.mss));
+        self.window.cwnd = cwnd;
+        self.window.ssthresh = cwnd;
+        self.window.largest_flight.on_reduced();
     }
 
     /// Additive increase by what came unmarked (§2.4.3), or slow start.
     fn grow(&mut self, unmarked: Bytes, srtt: Option<Duration>) {
-        let Window { cwnd, ssthresh } = self.window;
+        let Window {
+            cwnd,
+            ssthresh,
+            largest_flight,
+        } = self.window;
         self.window.cwnd = if self.is_in_slow_start() {
-            cwnd.saturating_add(unmarked).min(ssthresh)
+            largest_flight.slow_start(cwnd, unmarked).min(ssthresh)
         } else {
             let per_round = self.virtual_rtt.increase(self.mss, srtt);
             let product = u128::from(per_round) * u128::from(unmarked.get());
@@ -219,6 +225,10 @@ impl Prague {
 }
 
 impl Controller for Prague {
+    fn on_sent(&mut self, path: &PathState, bytes: Bytes) {
+        self.window.largest_flight.on_sent(path.inflight + bytes);
+    }
+
     fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer) {
         let before = self.state();
         if self.recovery.on_lost(path.now, packet, self.window) {
@@ -264,18 +274,15 @@ impl Controller for Prague {
 
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
         let before = self.state();
-        self.window.cwnd = self.mss * MIN_WINDOW_PACKETS;
+        self.window.cwnd = least_window(self.mss);
+        self.window.largest_flight.on_reduced();
         self.recovery.forget();
         self.settle(path, before, observer);
     }
 
     fn on_mtu(&mut self, path: &PathState) {
-        // Untouched so far: the initial window is that of the new size (RFC 9002 §7.2).
-        if self.window.cwnd == initial_window(self.mss) {
-            self.window.cwnd = initial_window(path.mss);
-        }
+        self.window.cwnd = resized_window(self.window.cwnd, self.mss, path.mss);
         self.mss = path.mss;
-        self.window.cwnd = self.window.cwnd.max(self.mss * MIN_WINDOW_PACKETS);
         self.settle(path, self.state(), &mut ());
     }
 
@@ -298,8 +305,6 @@ impl Controller for Prague {
     }
 }
 
-/// RFC 9002 §7.2, and `MIN_CWND_RTT` of tcp_prague.c.
-const MIN_WINDOW_PACKETS: u64 = 2;
 const MILLION: u64 = 1_000_000;
 
 #[cfg(test)]

@@ -198,6 +198,7 @@ impl World {
             probe_timeouts: counts.probe_timeouts,
             persistent_congestions: counts.persistent_congestions,
             rtt: log.rtt.clone(),
+            longest_path_rtt: log.longest_path_rtt,
             states: log.states.clone(),
             points: flow.points.clone(),
         }

@@ -4,6 +4,7 @@
 
 use super::delay::{MAX_FILTER, MAX_HISTORY};
 use crate::cwnd_pacing;
+use crate::loss_based;
 use crate::registry::{ParamSpec, Params, Range, Value};
 use core::time::Duration;
 use units::Gain;
@@ -130,13 +131,7 @@ pub(super) const PARAMS: [ParamSpec; 14] = [
         summary: "newest round-trip times whose least is the current delay",
         source: "draft-irtf-iccrg-ledbat-plus-plus-06 section 4.5; RFC 6817 section 2.5",
     },
-    ParamSpec {
-        name: "undo",
-        default: Value::Switch(true),
-        range: Range::Any,
-        summary: "whether a reduction is taken back when all its lost packets arrive after all",
-        source: "RFC 9438 section 4.9.2",
-    },
+    loss_based::UNDO,
     cwnd_pacing::PARAMS[0],
     cwnd_pacing::PARAMS[1],
     cwnd_pacing::PARAMS[2],

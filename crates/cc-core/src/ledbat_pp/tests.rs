@@ -82,6 +82,16 @@ fn it_begins_with_two_packets_and_grows_by_the_gain() {
 }
 
 #[test]
+fn slow_start_goes_no_further_than_twice_what_has_flown() {
+    // At 120 ms GAIN is 1.
+    let mut driver = Driver::new("ledbat_pp:delay_filter=1,initial_window=10");
+    round(&mut driver, 120);
+    driver.send(5);
+    driver.finish_round(MS * 120);
+    assert_eq!(driver.packets(), 20);
+}
+
+#[test]
 fn slow_start_ends_beyond_three_quarters_of_the_target() {
     let mut driver = Driver::new(LEDBAT_PP);
     round(&mut driver, 120);

@@ -2,6 +2,7 @@
 
 use super::params::Tuning;
 use crate::carry::Carry;
+use crate::cwnd::{LargestFlight, least_window};
 use core::time::Duration;
 use units::Bytes;
 
@@ -9,8 +10,9 @@ use units::Bytes;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
     pub(super) cwnd: Bytes,
-    /// Never below it: two packets.
+    /// Never below it: two packets, QUIC's minimum and MIN_CWND (RFC 6817 §2.5).
     pub(super) least: Bytes,
+    pub(super) largest_flight: LargestFlight,
     /// Each formula has a rest of its own: they divide by different things.
     slow_start: Carry,
     growth: Carry,
@@ -31,10 +33,12 @@ pub(super) struct WindowAck {
 
 impl Window {
     pub(super) fn new(cwnd: Bytes, mss: Bytes) -> Self {
-        let least = mss * MIN_WINDOW_PACKETS;
+        let least = least_window(mss);
+        let cwnd = cwnd.max(least);
         Self {
-            cwnd: cwnd.max(least),
+            cwnd,
             least,
+            largest_flight: LargestFlight::new(cwnd),
             slow_start: Carry::default(),
             growth: Carry::default(),
             decrease: Carry::default(),
@@ -46,7 +50,8 @@ impl Window {
         if ack.is_full {
             let acked = u128::from(ack.acked.get());
             let growth = self.slow_start.divide(acked, ack.gain_divisor);
-            let grown = self.cwnd.saturating_add(Bytes::new(growth));
+            let growth = Bytes::new(growth);
+            let grown = self.largest_flight.slow_start(self.cwnd, growth);
             self.cwnd = grown.min(threshold).max(self.cwnd);
         }
     }
@@ -78,12 +83,13 @@ impl Window {
     /// Falls to `cwnd`, or to the minimum.
     pub(super) fn reduce_to(&mut self, cwnd: Bytes) {
         self.cwnd = cwnd.max(self.least);
+        self.largest_flight.on_reduced();
     }
 
     /// Packets are now of this size.
     pub(super) fn on_mtu(&mut self, mss: Bytes) {
-        self.least = mss * MIN_WINDOW_PACKETS;
-        self.reduce_to(self.cwnd);
+        self.least = least_window(mss);
+        self.cwnd = self.cwnd.max(self.least);
     }
 
     fn growth_of(&mut self, ack: &WindowAck) -> Bytes {
@@ -102,8 +108,6 @@ impl Window {
     }
 }
 
-/// MIN_CWND (RFC 6817 §2.5) and QUIC's (RFC 9002 §7.2).
-const MIN_WINDOW_PACKETS: u64 = 2;
 const MILLION: u64 = 1_000_000;
 
 #[cfg(test)]

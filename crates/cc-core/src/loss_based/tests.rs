@@ -61,6 +61,20 @@ fn a_window_that_is_not_filled_does_not_grow() {
     }
 }
 
+#[test]
+fn slow_start_goes_no_further_than_twice_what_has_flown() {
+    for mut driver in drivers() {
+        driver.round(MS * 100);
+        assert_eq!(driver.packets(), 20);
+        // The round before was full, so that this window may grow; ten packets have flown in it.
+        driver.send(5);
+        driver.finish_round(MS * 100);
+        assert_eq!(driver.packets(), 20);
+        driver.round(MS * 100);
+        assert_eq!(driver.packets(), 40);
+    }
+}
+
 /// 100 packets or a few more, in congestion avoidance, with a full window in flight.
 fn avoiding(controller: &str) -> Driver {
     let mut driver = Driver::new(controller);
@@ -107,6 +121,23 @@ fn the_rate_is_known_with_the_first_round_trip_and_follows_the_state() {
         assert_eq!(rate(&driver), 2 * 20_000 * 10);
         driver.congest(MS * 100);
         assert_eq!(rate(&driver), driver.cwnd().get() * 10 * 5 / 4);
+    }
+}
+
+#[test]
+fn a_window_is_spread_over_the_newest_round_trip_where_that_is_shorter_than_their_average() {
+    for controller in BOTH {
+        let mut driver = avoiding(controller);
+        for (millis, spread_over) in [(200, 200), (100, 100), (150, 150), (400, 225)] {
+            driver.ack(driver.flying.len());
+            (0..10).for_each(|_| driver.round(MS * 200));
+            driver.fly(MS * millis);
+            driver.ack(2);
+            let control = driver.flow.control();
+            let micros = (control.cwnd / control.pacing_rate).as_micros();
+            // With a gain of 5/4. 400 ms move the average of 200 by an eighth.
+            assert_eq!(micros / 100, spread_over * 8, "{controller}, {millis} ms");
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can be tuned.
 
+use crate::loss_based::BETAS;
 use crate::registry::{ParamSpec, Params, Range, Value};
 use core::time::Duration;
 use units::Gain;
@@ -73,10 +74,7 @@ pub(super) const PARAMS: [ParamSpec; 9] = [
         // Growth is Reno's packet per round trip, so what is left has to be Reno's half: with 0.7
         // and that growth a flow would take 1.4 times Reno's share.
         default: Value::Gain(Gain::new(1, 2)),
-        range: Range::Between(
-            Value::Gain(Gain::new(1, 10)),
-            Value::Gain(Gain::new(95, 100)),
-        ),
+        range: BETAS,
         summary: "share of the window that is left after a loss",
         source: "draft-briscoe-iccrg-prague-congestion-control-04 section 2.4.1; \
                  RFC 5681 section 3.1",

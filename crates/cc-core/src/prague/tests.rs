@@ -62,6 +62,15 @@ fn slow_start_doubles_a_window_until_the_first_mark_halves_it() {
 }
 
 #[test]
+fn slow_start_goes_no_further_than_twice_what_has_flown() {
+    let mut driver = l4s("prague");
+    driver.round(RTT);
+    driver.send(5);
+    driver.finish_round(RTT);
+    assert_eq!(driver.packets(), 20);
+}
+
+#[test]
 fn the_window_grows_by_a_packet_per_window_and_keeps_fractions() {
     let mut driver = marked_once("prague", RTT);
     assert_eq!(window(&driver, RTT), Bytes::new(5_000));

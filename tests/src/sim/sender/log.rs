@@ -9,6 +9,7 @@ use units::{Bandwidth, Timestamp};
 pub(crate) struct Log {
     pub(crate) states: Vec<StateVisit>,
     pub(crate) rtt: Histogram,
+    pub(crate) longest_path_rtt: Duration,
     pub(crate) delivery_rate: Option<Bandwidth>,
 }
 
@@ -17,6 +18,7 @@ impl Log {
         Self {
             states: vec![StateVisit { at, state }],
             rtt: Histogram::default(),
+            longest_path_rtt: Duration::ZERO,
             delivery_rate: None,
         }
     }
@@ -37,6 +39,8 @@ impl Observer for Log {
         match event {
             Event::StateChanged { at, to, .. } => self.enter(*at, to),
             Event::Sampled { sample, .. } => {
+                let rtt = sample.rtt.unwrap_or_default();
+                self.longest_path_rtt = self.longest_path_rtt.max(rtt);
                 self.delivery_rate = sample.delivery_rate.or(self.delivery_rate);
             }
             _ => {}
