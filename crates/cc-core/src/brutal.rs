@@ -189,13 +189,9 @@ const PARAMS: [ParamSpec; 4] = [
         summary: "share of packets taken to arrive when fewer do",
         source: "apernet/hysteria brutal.go, minAckRate",
     },
-    ParamSpec {
-        name: "min_packets",
-        default: Value::Count(50),
-        range: Range::Between(Value::Count(1), Value::Count(100_000)),
-        summary: "packets of the last 5 s from which the ack rate is believed",
-        source: "apernet/hysteria brutal.go, minSampleCount",
-    },
+    ParamSpec::count("min_packets", 50, 1..=100_000)
+        .summary("packets of the last 5 s from which the ack rate is believed")
+        .source("apernet/hysteria brutal.go, minSampleCount"),
     ParamSpec {
         name: "cwnd_gain",
         default: Value::Gain(Gain::new(2, 1)),

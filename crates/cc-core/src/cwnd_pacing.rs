@@ -91,6 +91,14 @@ impl CwndPacing {
     }
 }
 
+impl Control {
+    /// Sends `cwnd` over a smoothed round trip, a quarter faster than it drains, as RFC 9002 §7.7
+    /// proposes, in bursts of at least two packets of `mss`; at once while no round trip is known.
+    pub fn paced(cwnd: Bytes, srtt: Option<Duration>, mss: Bytes) -> Self {
+        CwndPacing::constant(Gain::new(5, 4)).control(cwnd, srtt, mss, false)
+    }
+}
+
 /// What the registry offers for tuning.
 pub(crate) const PARAMS: [ParamSpec; 3] = [
     ParamSpec {

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain, ParseError};
 
@@ -36,6 +37,31 @@ pub struct ParamSpec {
     pub summary: &'static str,
     /// Where the default comes from: document, revision, section.
     pub source: &'static str,
+}
+
+impl ParamSpec {
+    /// A count within `range`, ours until [`source`](Self::source) says otherwise.
+    pub const fn count(name: &'static str, default: u64, range: RangeInclusive<u64>) -> Self {
+        Self {
+            name,
+            default: Value::Count(default),
+            range: Range::Between(Value::Count(*range.start()), Value::Count(*range.end())),
+            summary: "",
+            source: "none: ours",
+        }
+    }
+
+    /// The same with what it means, in a line.
+    #[must_use]
+    pub const fn summary(self, summary: &'static str) -> Self {
+        Self { summary, ..self }
+    }
+
+    /// The same with where the default comes from: document, revision, section.
+    #[must_use]
+    pub const fn source(self, source: &'static str) -> Self {
+        Self { source, ..self }
+    }
 }
 
 /// What values a parameter takes, beyond being of the default's kind.
@@ -199,6 +225,13 @@ impl Registry {
     pub fn register(&mut self, spec: ControllerSpec) {
         self.specs.retain(|known| known.name != spec.name);
         self.specs.push(spec);
+    }
+
+    /// The same with one controller more; see [`register`](Self::register).
+    #[must_use]
+    pub fn with(mut self, spec: ControllerSpec) -> Self {
+        self.register(spec);
+        self
     }
 
     /// What can be chosen, in order of registration.

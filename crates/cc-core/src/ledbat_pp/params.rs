@@ -68,13 +68,9 @@ pub(super) const PARAMS: [ParamSpec; 14] = [
         summary: "queueing delay aimed at, both directions together",
         source: "draft-irtf-iccrg-ledbat-plus-plus-06 section 4.5; most: RFC 6817 section 2.5",
     },
-    ParamSpec {
-        name: "gain_divisor",
-        default: Value::Count(16),
-        range: Range::Between(Value::Count(1), Value::Count(64)),
-        summary: "times slower than Reno, at most; 1 is as fast as Reno on every path",
-        source: "draft-irtf-iccrg-ledbat-plus-plus-06 section 4.1 (the constant 16)",
-    },
+    ParamSpec::count("gain_divisor", 16, 1..=64)
+        .summary("times slower than Reno, at most; 1 is as fast as Reno on every path")
+        .source("draft-irtf-iccrg-ledbat-plus-plus-06 section 4.1 (the constant 16)"),
     ParamSpec {
         name: "decrease",
         default: Value::Gain(Gain::ONE),
@@ -89,13 +85,9 @@ pub(super) const PARAMS: [ParamSpec; 14] = [
         summary: "share of the target at which the initial slow start ends",
         source: "draft-irtf-iccrg-ledbat-plus-plus-06 section 4.3",
     },
-    ParamSpec {
-        name: "initial_window",
-        default: Value::Count(2),
-        range: Range::Between(Value::Count(2), Value::Count(10)),
-        summary: "window of a new connection, in packets",
-        source: "draft-irtf-iccrg-ledbat-plus-plus-06 section 4.3; RFC 6817 section 2.5",
-    },
+    ParamSpec::count("initial_window", 2, 2..=10)
+        .summary("window of a new connection, in packets")
+        .source("draft-irtf-iccrg-ledbat-plus-plus-06 section 4.3; RFC 6817 section 2.5"),
     ParamSpec {
         name: "slowdown",
         default: Value::Switch(true),
@@ -103,34 +95,18 @@ pub(super) const PARAMS: [ParamSpec; 14] = [
         summary: "whether it slows down at times, to see the path without its own queue",
         source: "draft-irtf-iccrg-ledbat-plus-plus-06 section 4.4",
     },
-    ParamSpec {
-        name: "slowdown_rtts",
-        default: Value::Count(2),
-        range: Range::Between(Value::Count(1), Value::Count(10)),
-        summary: "round trips of two packets in a slowdown, and before the initial one",
-        source: "draft-irtf-iccrg-ledbat-plus-plus-06 section 4.4",
-    },
-    ParamSpec {
-        name: "slowdown_interval",
-        default: Value::Count(9),
-        range: Range::Between(Value::Count(1), Value::Count(1_000)),
-        summary: "durations of a slowdown until the next one",
-        source: "draft-irtf-iccrg-ledbat-plus-plus-06 section 4.4",
-    },
-    ParamSpec {
-        name: "base_history",
-        default: Value::Count(10),
-        range: Range::Between(Value::Count(2), Value::Count(MAX_HISTORY)),
-        summary: "minutes of round-trip times whose least is the base delay",
-        source: "RFC 6817 section 2.5 (BASE_HISTORY)",
-    },
-    ParamSpec {
-        name: "delay_filter",
-        default: Value::Count(4),
-        range: Range::Between(Value::Count(1), Value::Count(MAX_FILTER)),
-        summary: "newest round-trip times whose least is the current delay",
-        source: "draft-irtf-iccrg-ledbat-plus-plus-06 section 4.5; RFC 6817 section 2.5",
-    },
+    ParamSpec::count("slowdown_rtts", 2, 1..=10)
+        .summary("round trips of two packets in a slowdown, and before the initial one")
+        .source("draft-irtf-iccrg-ledbat-plus-plus-06 section 4.4"),
+    ParamSpec::count("slowdown_interval", 9, 1..=1_000)
+        .summary("durations of a slowdown until the next one")
+        .source("draft-irtf-iccrg-ledbat-plus-plus-06 section 4.4"),
+    ParamSpec::count("base_history", 10, 2..=MAX_HISTORY)
+        .summary("minutes of round-trip times whose least is the base delay")
+        .source("RFC 6817 section 2.5 (BASE_HISTORY)"),
+    ParamSpec::count("delay_filter", 4, 1..=MAX_FILTER)
+        .summary("newest round-trip times whose least is the current delay")
+        .source("draft-irtf-iccrg-ledbat-plus-plus-06 section 4.5; RFC 6817 section 2.5"),
     loss_based::UNDO,
     cwnd_pacing::PARAMS[0],
     cwnd_pacing::PARAMS[1],

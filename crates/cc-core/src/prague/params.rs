@@ -62,13 +62,9 @@ pub(super) const PARAMS: [ParamSpec; 9] = [
         summary: "round-trip time that a flow with a shorter one behaves as if it had",
         source: "draft-briscoe-iccrg-prague-congestion-control-04 section 2.4.4 (RTT_VIRT_MIN)",
     },
-    ParamSpec {
-        name: "rtt_transition",
-        default: Value::Count(500),
-        range: Range::Between(Value::Count(0), Value::Count(1_000_000)),
-        summary: "round trips after slow start from which on virtual_rtt holds",
-        source: "draft-briscoe-iccrg-prague-congestion-control-04 section 2.4.4 (D)",
-    },
+    ParamSpec::count("rtt_transition", 500, 0..=1_000_000)
+        .summary("round trips after slow start from which on virtual_rtt holds")
+        .source("draft-briscoe-iccrg-prague-congestion-control-04 section 2.4.4 (D)"),
     ParamSpec {
         name: "beta",
         // Growth is Reno's packet per round trip, so what is left has to be Reno's half: with 0.7
