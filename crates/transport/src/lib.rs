@@ -18,8 +18,8 @@
 //! chooses a controller by its name in a [`cc_core::Registry`]; [`Connection::congestion`] shows
 //! its state, [`Connection::set_congestion`] exchanges it in mid-transfer, and
 //! [`Connection::set_observer`] listens to it. [`ConnectionStats`] says what limited the sender.
-//! [`ShardedServer`] serves one address from several cores.
-//! [`tls`] makes certificates and configurations for the common cases.
+//! [`ShardedServer`] serves one address from several cores; [`fleet`] is for servers behind a load
+//! balancer; [`tls`] makes certificates and configurations for the common cases.
 //!
 //! ```
 //! use transport::{Endpoint, VarInt, tls};
@@ -66,6 +66,7 @@
 //! | datagrams received, to be sent | 1.25 MB, 1 MiB | [`TransportConfig::datagram_receive_buffer_size`], [`datagram_send_buffer_size`](TransportConfig::datagram_send_buffer_size) |
 //! | handshake data out of order | 16 KiB | [`TransportConfig::crypto_buffer_size`] |
 //! | memory behind received bytes | twice the message each came in | fixed |
+//! | TLS sessions to be resumed | 256 | [`ServerTls::sessions`](tls::ServerTls::sessions), [`fleet::Sessions`] |
 //! | bytes that shards have handed to another one, each | 256 KiB | fixed |
 //! | work before the task looks at the socket again | 16 batches of packets, 256 connections | fixed |
 

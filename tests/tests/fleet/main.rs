@@ -102,6 +102,8 @@ fn a_session_of_one_server_is_resumed_with_0rtt_at_the_other() {
         let (connection, accepted) = connecting.into_0rtt().expect("there is a session");
         let answer = client::ask(&connection).await;
         assert_eq!((answer.server, answer.is_0rtt), (2, true));
+        // By the token that A gave the client for its next connection.
+        assert!(answer.is_validated);
         assert!(accepted.await);
     });
     fleet.a.wait_for("received a session");

@@ -138,11 +138,17 @@ impl CidConfig {
 
     /// Writes first octet, server ID and nonce to the beginning of `cid`, which is as long as the
     /// connection ID will be. `random` fills the first octet if it does not hold the length.
-    pub(super) fn encode(&self, server_id: &ServerId, nonce: &[u8], random: u8, cid: &mut [u8]) {
+    pub(super) fn encode(
+        &self,
+        server_id: &ServerId,
+        nonce: &[u8],
+        random: impl FnOnce() -> u8,
+        cid: &mut [u8],
+    ) {
         let low = if self.encodes_length {
             u8::try_from(cid.len() - 1).expect("at most 20 octets")
         } else {
-            random & LENGTH_BITS
+            random() & LENGTH_BITS
         };
         cid[0] = self.codepoint << CODEPOINT_SHIFT | low;
         let (first, second) = cid[1..self.len()].split_at_mut(self.server_id_len);

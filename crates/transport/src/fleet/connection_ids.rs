@@ -71,6 +71,20 @@ impl ConnectionIds {
     /// It is in the clear. Somebody who sees a client move learns whether it came back to
     /// the same shard.
     ///
+    /// ```
+    /// # use transport::fleet::{CidConfig, ConnectionIds};
+    /// # use transport::{ServerConfig, ShardedServer};
+    /// # fn serve(config: ServerConfig) -> Result<(), Box<dyn std::error::Error>> {
+    /// let cid_config = CidConfig::encrypted(0, 4, 12, *b"sixteen octets!!")?;
+    /// let ids = ConnectionIds::new(cid_config, "0000002a".parse()?)?;
+    /// let of_shard = move |shard| ids.with_shard(shard).expect("18 octets").generator();
+    /// let server = ShardedServer::builder(config, "[::]:443".parse()?)
+    ///     .connection_ids(of_shard)
+    ///     .serve(async |attempt| drop(attempt.await))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// When connection IDs are 20 octets long already.
     pub fn with_shard(&self, shard: u8) -> Result<Self, CidConfigError> {
@@ -154,8 +168,6 @@ impl ConnectionIds {
     }
 
     fn write(&self, cid: &mut [u8]) {
-        let mut random = [0];
-        tls::fill_random(&mut random);
         let mut state = self.state();
         let Identity {
             config,
@@ -165,7 +177,7 @@ impl ConnectionIds {
         let mut nonce = [0; MAX_NONCE];
         let nonce = &mut nonce[..config.nonce_len()];
         if nonces.write_next(nonce) {
-            config.encode(server_id, nonce, random[0], cid);
+            config.encode(server_id, nonce, random_octet, cid);
         } else {
             if !std::mem::replace(&mut state.is_exhausted, true) {
                 tracing::error!("all nonces have been used: connection IDs are unroutable now");
@@ -302,6 +314,12 @@ impl Identity {
         known[codepoint] = Some(self);
         known
     }
+}
+
+fn random_octet() -> u8 {
+    let mut octet = [0];
+    tls::fill_random(&mut octet);
+    octet[0]
 }
 
 /// Octets of a connection ID of QUIC version 1 (RFC 9000 §17.2).

@@ -17,7 +17,7 @@ fn check(codepoint: u8, server_id: &str, nonce: &str, key: Option<[u8; 16]>, exp
     };
     let config = config.unwrap();
     let mut cid = vec![0; config.len()];
-    config.encode(&server_id, &nonce, 0xff, &mut cid);
+    config.encode(&server_id, &nonce, || 0xff, &mut cid);
     assert_eq!(cid, octets(expected));
     assert_eq!(config.server_of(&cid), Some(server_id));
 }
@@ -57,6 +57,18 @@ fn the_drafts_encrypted_vectors() {
         key,
         "125779c9cc86beb3a3a4a3ca96fce4bfe0cdbc",
     );
+}
+
+/// mvfst's `DefaultConnectionIdAlgo.h`, which katran reads: bits 0 and 1 are the version, octets 1
+/// to 3 of version 2 the host.
+#[test]
+fn codepoint_4_without_a_key_is_version_2_of_mvfsts_scheme() {
+    let config = CidConfig::plaintext(4, 3, 8).unwrap();
+    let mut cid = [0; 12];
+    config.encode(&"01e240".parse().unwrap(), &[9; 8], || 0, &mut cid);
+    assert_eq!(cid[0] >> 6, 2);
+    let host = u32::from_be_bytes([0, cid[1], cid[2], cid[3]]);
+    assert_eq!(host, 123_456);
 }
 
 #[test]
@@ -102,7 +114,7 @@ fn a_key_is_not_shown() {
 fn without_the_length_the_first_octet_is_random() {
     let config = CidConfig::plaintext(5, 1, 4).unwrap().without_length();
     let mut cid = [0; 6];
-    config.encode(&ServerId::new(&[1]).unwrap(), &[0; 4], 0xf9, &mut cid);
+    config.encode(&ServerId::new(&[1]).unwrap(), &[0; 4], || 0xf9, &mut cid);
     assert_eq!(cid[0], 0b101_11001);
     assert!(config.fits(&cid));
 }
@@ -129,7 +141,7 @@ proptest! {
         };
         let server_id = ServerId::new(&server_id).unwrap();
         let mut cid = vec![0; config.len() + trailing];
-        config.encode(&server_id, &nonce, 0, &mut cid);
+        config.encode(&server_id, &nonce, || 0, &mut cid);
         prop_assert_eq!(cid[0] >> CODEPOINT_SHIFT, codepoint);
         prop_assert!(config.fits(&cid));
         prop_assert_eq!(config.server_of(&cid), Some(server_id));

@@ -1,5 +1,9 @@
 use super::*;
 use proptest::prelude::*;
+use rustls::pki_types::ServerName;
+use rustls::{
+    ClientConfig, ClientConnection, HandshakeKind, RootCertStore, ServerConfig, ServerConnection,
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Epoch 1 from 1,000, epoch 2 from 2,000, taken for 100 s longer.
@@ -96,6 +100,59 @@ fn tokens_say_of_which_epoch_they_are() {
     now.store(2_100, Ordering::Relaxed);
     let open = b.token_key().aead_from_hkdf(&[7; 16]);
     assert!(open.open(&mut token, &[]).is_err());
+}
+
+/// TLS as rustls has it, without QUIC around it, which does not say whether a session was resumed.
+#[test]
+fn a_ticket_of_one_server_resumes_its_session_at_another() {
+    let (_, a, b) = servers();
+    let certificate = tls::SelfSigned::generate(["localhost"]).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.cert.clone()).unwrap();
+    let client = ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let client = Arc::new(client);
+    let server = |secrets: &Secrets| {
+        let chain = vec![certificate.cert.clone()];
+        let mut config = ServerConfig::builder()
+            .with_no_client_auth()
+            .with_single_cert(chain, certificate.key.clone_key())
+            .unwrap();
+        config.ticketer = secrets.ticketer();
+        Arc::new(config)
+    };
+    assert_eq!(handshake(&client, server(&a)), HandshakeKind::Full);
+    assert_eq!(handshake(&client, server(&b)), HandshakeKind::Resumed);
+    let stranger = Secrets::new(text(7, 8).as_bytes()).unwrap();
+    assert_eq!(handshake(&client, server(&stranger)), HandshakeKind::Full);
+}
+
+fn handshake(client: &Arc<ClientConfig>, server: Arc<ServerConfig>) -> HandshakeKind {
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut client = ClientConnection::new(Arc::clone(client), name).unwrap();
+    let mut server = ServerConnection::new(server).unwrap();
+    while client.wants_write() || server.wants_write() {
+        let mut flight = Vec::new();
+        while client.wants_write() {
+            client.write_tls(&mut flight).unwrap();
+        }
+        let mut unread = &flight[..];
+        while !unread.is_empty() {
+            server.read_tls(&mut unread).unwrap();
+            server.process_new_packets().unwrap();
+        }
+        flight.clear();
+        while server.wants_write() {
+            server.write_tls(&mut flight).unwrap();
+        }
+        let mut unread = &flight[..];
+        while !unread.is_empty() {
+            client.read_tls(&mut unread).unwrap();
+            client.process_new_packets().unwrap();
+        }
+    }
+    server.handshake_kind().unwrap()
 }
 
 proptest! {
