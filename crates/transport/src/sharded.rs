@@ -26,7 +26,7 @@ use crate::endpoint::{Endpoint, EndpointStats};
 use quinn_proto::VarInt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use tokio::sync::watch;
 
@@ -96,14 +96,22 @@ pub struct ShardStats {
     pub open_connections: usize,
     /// Handlers that have panicked. Each took its own connection along, if nobody else held it.
     pub handler_panics: u64,
-    /// Whether its thread runs.
-    pub is_running: bool,
+    /// Whether it takes new connections: it has been neither drained nor closed, and its socket
+    /// has not failed.
+    pub is_accepting: bool,
 }
 
 #[derive(Debug)]
 struct Shard {
     endpoint: Endpoint,
-    panics: Arc<AtomicU64>,
+    figures: Arc<Figures>,
+}
+
+/// What a shard's thread tells of itself.
+#[derive(Debug, Default)]
+struct Figures {
+    handler_panics: AtomicU64,
+    is_accepting: AtomicBool,
 }
 
 impl ShardedServer {
@@ -130,8 +138,7 @@ impl ShardedServer {
 
     /// Each shard's figures at this moment.
     pub fn stats(&self) -> Vec<ShardStats> {
-        let shards = self.shards.iter().zip(&self.threads);
-        shards.map(|(shard, thread)| shard.stats(thread)).collect()
+        self.shards.iter().map(Shard::stats).collect()
     }
 
     /// How many connections are open on all shards, closing ones among them.
@@ -185,12 +192,12 @@ impl ShardedServer {
 }
 
 impl Shard {
-    fn stats(&self, thread: &JoinHandle<()>) -> ShardStats {
+    fn stats(&self) -> ShardStats {
         ShardStats {
             endpoint: self.endpoint.stats(),
             open_connections: self.endpoint.open_connections(),
-            handler_panics: self.panics.load(Ordering::Relaxed),
-            is_running: !thread.is_finished(),
+            handler_panics: self.figures.handler_panics.load(Ordering::Relaxed),
+            is_accepting: self.figures.is_accepting.load(Ordering::Relaxed),
         }
     }
 }

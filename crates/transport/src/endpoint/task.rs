@@ -203,11 +203,11 @@ impl Task {
 
     /// Routes what other shards have handed on.
     fn receive_handed_on(&mut self) {
-        let inner = Arc::clone(&self.inner);
-        let Some(membership) = &inner.membership else {
+        let Some(membership) = &self.inner.membership else {
             return;
         };
         for Received { meta, data } in membership.take() {
+            let inner = Arc::clone(&self.inner);
             self.route_own(&inner, &mut inner.table(), clock::now(), &meta, data);
         }
     }

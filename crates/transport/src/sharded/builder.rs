@@ -3,14 +3,13 @@
 use super::cid::ConnectionIds;
 use super::sockets::{self, Sockets};
 use super::worker::{Busy, Worker};
-use super::{Membership, Shard, ShardedServer, Steering};
+use super::{Figures, Membership, Shard, ShardedServer, Steering};
 use crate::config::ServerConfig;
 use crate::endpoint::{Endpoint, Incoming};
 use quinn_proto::{ConnectionIdGenerator, EndpointConfig};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
 use tokio::sync::watch;
@@ -132,7 +131,7 @@ impl ShardedBuilder {
             server_config: self.config.clone(),
             socket,
             membership,
-            panics: Arc::default(),
+            figures: Arc::default(),
             busy,
         };
         Ok(Plan {
@@ -176,7 +175,7 @@ struct Plan {
 /// A shard whose thread has been started.
 struct Starting {
     thread: JoinHandle<()>,
-    panics: Arc<AtomicU64>,
+    figures: Arc<Figures>,
     ready: Receiver<io::Result<Endpoint>>,
 }
 
@@ -190,12 +189,12 @@ impl Starting {
         H: Fn(Incoming) -> F + 'static,
         F: Future<Output = ()> + 'static,
     {
-        let panics = Arc::clone(&worker.panics);
+        let figures = Arc::clone(&worker.figures);
         let (is_ready, ready) = mpsc::sync_channel(1);
         let thread = thread::Builder::new().name(format!("shard-{shard}"));
         Ok(Self {
             thread: thread.spawn(move || worker.run(make, is_ready))?,
-            panics,
+            figures,
             ready,
         })
     }
@@ -206,7 +205,7 @@ impl Starting {
         let endpoint = endpoint.map_err(|_| io::Error::other("making a handler has panicked"))?;
         let shard = Shard {
             endpoint: endpoint?,
-            panics: self.panics,
+            figures: self.figures,
         };
         Ok((shard, self.thread))
     }

@@ -16,9 +16,19 @@ pub(super) struct Sockets {
 /// # Errors
 /// When `address` cannot be bound.
 pub(super) fn bind(address: SocketAddr, shards: usize, cid_len: usize) -> io::Result<Sockets> {
+    bind_with(address, shards, |founder| {
+        platform::steer(founder, cid_len, shards)
+    })
+}
+
+fn bind_with(
+    address: SocketAddr,
+    shards: usize,
+    steer: impl FnOnce(&Socket) -> io::Result<()>,
+) -> io::Result<Sockets> {
     if shards > 1 {
         let founder = socket(address)?;
-        match platform::steer(&founder, cid_len, shards) {
+        match steer(&founder) {
             Ok(()) => return bind_group(founder, address, shards),
             Err(error) => {
                 tracing::warn!(%error, shards, "no steering by connection ID: a single shard");

@@ -1,6 +1,6 @@
 //! A shard's thread: its runtime, its endpoint, and the handlers of its connections.
 
-use super::Membership;
+use super::{Figures, Membership};
 use crate::config::ServerConfig;
 use crate::endpoint::{Endpoint, Incoming};
 use quinn_proto::EndpointConfig;
@@ -10,7 +10,7 @@ use std::iter;
 use std::net::UdpSocket;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet, LocalSet};
@@ -22,13 +22,12 @@ pub(super) struct Worker {
     pub(super) server_config: ServerConfig,
     pub(super) socket: UdpSocket,
     pub(super) membership: Option<Membership>,
-    pub(super) panics: Arc<AtomicU64>,
+    pub(super) figures: Arc<Figures>,
     pub(super) busy: Busy,
 }
 
 impl Worker {
-    /// Serves until the endpoint accepts no more and the whole group is idle.
-    /// `ready` gets the endpoint, or why there is none.
+    /// Serves until the endpoint accepts no more and the whole group is idle. `ready` gets the endpoint, or why there is none.
     pub(super) fn run<H, F>(self, make: impl FnOnce() -> H, ready: SyncSender<io::Result<Endpoint>>)
     where
         H: Fn(Incoming) -> F + 'static,
@@ -55,10 +54,12 @@ impl Worker {
             Err(error) => return tell(&ready, Err(error)),
         };
         let handler = make();
+        let is_accepting = Accepting::begin(Arc::clone(&self.figures));
         tell(&ready, Ok(endpoint.clone()));
         drop(ready);
-        let mut handlers = Handlers::new(self.panics);
+        let mut handlers = Handlers::new(self.figures);
         accept(&endpoint, handler, &mut handlers).await;
+        drop(is_accepting);
         handlers.join().await;
         endpoint.wait_idle().await;
         self.busy.wait_for_all().await;
@@ -92,6 +93,22 @@ impl Drop for Busy {
     }
 }
 
+/// A shard that takes new connections.
+struct Accepting(Arc<Figures>);
+
+impl Accepting {
+    fn begin(figures: Arc<Figures>) -> Self {
+        figures.is_accepting.store(true, Ordering::Relaxed);
+        Self(figures)
+    }
+}
+
+impl Drop for Accepting {
+    fn drop(&mut self) {
+        self.0.is_accepting.store(false, Ordering::Relaxed);
+    }
+}
+
 /// Hands attempts to `handler` until there will be none any more.
 async fn accept<H, F>(endpoint: &Endpoint, handler: H, handlers: &mut Handlers)
 where
@@ -116,14 +133,14 @@ where
 /// The tasks that the application's handler runs in.
 struct Handlers {
     tasks: JoinSet<()>,
-    panics: Arc<AtomicU64>,
+    figures: Arc<Figures>,
 }
 
 impl Handlers {
-    fn new(panics: Arc<AtomicU64>) -> Self {
+    fn new(figures: Arc<Figures>) -> Self {
         Self {
             tasks: JoinSet::new(),
-            panics,
+            figures,
         }
     }
 
@@ -144,7 +161,7 @@ impl Handlers {
 
     fn note(&self, result: Result<(), JoinError>) {
         if let Err(error) = result {
-            self.panics.fetch_add(1, Ordering::Relaxed);
+            self.figures.handler_panics.fetch_add(1, Ordering::Relaxed);
             tracing::error!(%error, "a connection's handler has panicked");
         }
     }

@@ -1,6 +1,6 @@
 //! What the kernel does with a group.
 
-use super::{Sockets, bind};
+use super::{Sockets, bind, bind_with};
 use crate::sharded::{Steering, owner::owner};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -43,6 +43,13 @@ fn the_kernel_gives_each_packet_to_its_owner() {
             }
         }
     }
+}
+
+#[test]
+fn there_is_one_shard_where_nobody_can_steer() {
+    let refusal = |_: &_| Err(ErrorKind::Unsupported.into());
+    let Sockets { sockets, steering } = bind_with(any(Ipv4Addr::LOCALHOST), 4, refusal).unwrap();
+    assert_eq!((sockets.len(), steering), (1, Steering::Unavailable));
 }
 
 #[test]
