@@ -415,10 +415,11 @@ impl Gates {
     }
 }
 
+/// Connections made one after another.
 async fn connections(client: &Endpoint, to: SocketAddr, count: usize) -> Vec<Connection> {
-    let connecting = (0..count).map(|_| client.connect(to, NAME).unwrap());
     let mut connections = Vec::new();
-    for connecting in connecting.collect::<Vec<_>>() {
+    for _ in 0..count {
+        let connecting = client.connect(to, NAME).unwrap();
         connections.push(within_a_minute(connecting).await.unwrap());
     }
     connections

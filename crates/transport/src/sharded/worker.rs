@@ -27,7 +27,8 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Serves until the endpoint accepts no more and the whole group is idle. `ready` gets the endpoint, or why there is none.
+    /// Serves until the endpoint accepts no more and the whole group is idle. `ready` gets the
+    /// endpoint, or why there is none.
     pub(super) fn run<H, F>(self, make: impl FnOnce() -> H, ready: SyncSender<io::Result<Endpoint>>)
     where
         H: Fn(Incoming) -> F + 'static,
