@@ -72,26 +72,24 @@ impl Server {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answer {
     pub(crate) server: u8,
-    pub(crate) is_0rtt: bool,
     pub(crate) is_validated: bool,
     /// Of what it has received.
     pub(crate) hash: u64,
 }
 
 impl Answer {
-    pub(crate) const LEN: usize = 11;
+    pub(crate) const LEN: usize = 10;
 
     pub(crate) fn read(octets: &[u8; Self::LEN]) -> Self {
         Self {
             server: octets[0],
-            is_0rtt: octets[1] == 1,
-            is_validated: octets[2] == 1,
-            hash: u64::from_be_bytes(octets[3..].try_into().unwrap()),
+            is_validated: octets[1] == 1,
+            hash: u64::from_be_bytes(octets[2..].try_into().unwrap()),
         }
     }
 
     fn write(self) -> Vec<u8> {
-        let head = [self.server, self.is_0rtt.into(), self.is_validated.into()];
+        let head = [self.server, self.is_validated.into()];
         [&head[..], &self.hash.to_be_bytes()].concat()
     }
 }
@@ -238,7 +236,6 @@ impl Host {
         }
         let about = Answer {
             server: self.number,
-            is_0rtt: false,
             is_validated: attempt.remote_address_validated(),
             hash: 0,
         };
@@ -259,7 +256,6 @@ async fn answer(mut send: SendStream, mut recv: RecvStream, about: Answer) -> Op
     let request = recv.read_to_end(1 << 20).await.ok()?;
     let (len, upload) = request.split_first_chunk()?;
     let about = Answer {
-        is_0rtt: recv.is_0rtt(),
         hash: hash(upload),
         ..about
     };
