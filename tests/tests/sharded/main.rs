@@ -194,7 +194,7 @@ async fn a_draining_server_finishes_what_it_has_and_takes_nothing_new() {
     server.server.drain();
     let mut transport = TransportConfig::default();
     transport.max_idle_timeout(Some(VarInt::from_u32(500).into()));
-    let config = server.client_config(&transport);
+    let config = client_config(&server.certificate, &transport);
     let new = client.connect_with(config, server.address(), NAME).unwrap();
     assert_eq!(new.await.unwrap_err(), ConnectionError::TimedOut);
     let stats = server.server.stats();
@@ -205,6 +205,29 @@ async fn a_draining_server_finishes_what_it_has_and_takes_nothing_new() {
     assert_eq!(server.server.open_connections(), 8);
     client.close(VarInt::from_u32(0), b"");
     assert_eq!(server.end().await.log.len(), 8);
+}
+
+#[tokio::test]
+async fn a_dropped_server_goes_on_until_its_last_connection_has_ended() {
+    let Server {
+        server,
+        certificate,
+        ..
+    } = Server::start(|builder| builder);
+    let address = server.local_addr();
+    let client = client(&certificate, &TransportConfig::default());
+    let connections = connections(&client, address, 8).await;
+    drop(server);
+    for (seed, connection) in connections.iter().enumerate() {
+        echo_of(connection, &noise(seed as u64, 10_000)).await;
+        connection.close(VarInt::from_u32(0), b"");
+    }
+    let port_is_free = async {
+        while std::net::UdpSocket::bind(address).is_err() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    within_a_minute(port_is_free).await;
 }
 
 #[tokio::test]
@@ -299,17 +322,8 @@ impl Server {
         self.server.local_addr()
     }
 
-    fn client_config(&self, transport: &TransportConfig) -> ClientConfig {
-        let config = tls::client_with_fingerprint(self.certificate.fingerprint).config();
-        let mut config = config.unwrap();
-        config.transport_config(Arc::new(transport.clone()));
-        config
-    }
-
     fn client(&self, transport: &TransportConfig) -> Endpoint {
-        let mut client = Endpoint::client(any()).unwrap();
-        client.set_default_client_config(self.client_config(transport));
-        client
+        client(&self.certificate, transport)
     }
 
     /// Waits until all is done.
@@ -324,6 +338,19 @@ impl Server {
             stats: stats.into_iter().map(|stats| stats.endpoint).collect(),
         }
     }
+}
+
+fn client(certificate: &SelfSigned, transport: &TransportConfig) -> Endpoint {
+    let mut client = Endpoint::client(any()).unwrap();
+    client.set_default_client_config(client_config(certificate, transport));
+    client
+}
+
+fn client_config(certificate: &SelfSigned, transport: &TransportConfig) -> ClientConfig {
+    let config = tls::client_with_fingerprint(certificate.fingerprint).config();
+    let mut config = config.unwrap();
+    config.transport_config(Arc::new(transport.clone()));
+    config
 }
 
 fn server_config(certificate: &SelfSigned) -> ServerConfig {
