@@ -56,30 +56,28 @@ fn fifteen_percent_of_loss_leaves_more_than_62_mbit_in_every_run() {
     }
 }
 
-/// A fifth of what was delivered, 50 parts in 256, are 50 in 306 of what was sent. No round of
-/// Startup is judged by its queue. Which runs come
+/// A fifth of what was delivered, 50 parts in 256, are 50 in 306 of what was sent. Which runs come
 /// to the low mode their seeds decide: two or more of these six, none of the next six.
 #[test]
-fn by_the_kernels_two_rules_fifteen_percent_of_loss_have_two_modes() {
-    let kernel = "bbr1:lt_loss_thresh=16.34%,flat_while_conserving=on,full_loss_thresh=100%";
+fn by_the_kernels_rules_fifteen_percent_of_loss_have_two_modes() {
+    let kernel = "bbr1:lt_loss_thresh=16.34%,flat_while_conserving=on";
     let mut rates: Vec<u64> = (1..=6)
         .map(|seed| kbits(&lossy_after(MS * 50, "15%", kernel), seed))
         .collect();
     rates.sort_unstable();
-    let are_two_low = rates[0] < 20_000 && rates[1] < 20_000;
+    let are_two_low = rates[0] < 15_000 && rates[1] < 15_000;
     assert!(are_two_low || seed::is_overridden(), "{rates:?}");
-    let is_one_mode = |rate: &u64| *rate < 20_000 || *rate > 60_000;
+    let is_one_mode = |rate: &u64| *rate < 15_000 || *rate > 60_000;
     assert!(
         rates.iter().all(is_one_mode) && rates[2] > 60_000,
         "{rates:?}"
     );
 }
 
-/// Six flows come one after the other into 4 Mbit/s. One that loses much of the little it sends
-/// takes what is left for a policer's rate, at which rounds that packets count last for many round
-/// trips. Counted so, one of these runs takes 1.38 times as long as the link.
+/// Six flows come one after the other into 4 Mbit/s. One that loses much of the little it sends may
+/// take what is left for a policer's rate.
 #[test]
-fn a_policer_where_there_is_none_is_not_believed_in_for_long() {
+fn a_policer_where_there_is_none_delays_no_flow_by_much() {
     let alone = Bytes::new(12_000_000) / Bandwidth::from_bits_per_sec(ESTIMATE);
     let flows = (0..6).map(|index| sender("bbr1").bytes(2_000_000).start(SECOND * 2 * index));
     let scenario = flows.fold(sharing("rate 4mbit queue 2bdp"), Scenario::flow);
@@ -87,14 +85,14 @@ fn a_policer_where_there_is_none_is_not_believed_in_for_long() {
         let outcome = scenario.clone().seed(seed).run_for(SECOND * 60);
         let last = outcome.flows.iter().map(completed).max();
         let took = hundredths(last.expect("there are flows"), alone);
-        assert!(took <= 125, "{took}");
+        assert!(took <= 130, "{took}");
     }
 }
 
-/// A flat round that loses more than an eighth of what is in flight, all of which has waited, ends
-/// Startup. By the kernel's rules it takes three.
+/// By the kernel's rules Startup goes on for three flat rounds, whatever they lose. Told to mind,
+/// it ends with the first that loses an eighth of what is in flight.
 #[test]
-fn startup_overflows_a_queue_once() {
+fn startup_overflows_a_queue_once_if_it_is_to_mind() {
     let lost = |controller: &str, queue: &str| {
         let outcome = Scenario::new(&format!("rate 100mbit delay 20ms queue {queue}"))
             .return_link("delay 20ms")
@@ -103,10 +101,12 @@ fn startup_overflows_a_queue_once() {
         outcome.flow(0).packets_lost
     };
     for (queue, least, most) in [("0.5bdp", 1_900, 520), ("1bdp", 700, 380)] {
-        let kernel = "bbr1:flat_while_conserving=on,full_loss_thresh=100%";
-        assert!(lost(kernel, queue) >= least, "{queue}");
-        let lost = lost("bbr1", queue);
-        assert!(lost <= most, "{queue}: {lost}");
+        let (heedless, heeding) = (
+            lost("bbr1", queue),
+            lost("bbr1:full_loss_thresh=12.5%", queue),
+        );
+        assert!(heedless >= least, "{queue}: {heedless}");
+        assert!(heeding <= most, "{queue}: {heeding}");
     }
 }
 

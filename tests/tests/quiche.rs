@@ -8,21 +8,21 @@
 //!
 //! | row | limit | `bbr3` | `bbr2` | `bbr1` | `bbrplus` |
 //! |---|---|---|---|---|---|
-//! | `startup` of 12 MB | left within 5 s | 0.75 s | 0.75 s | 0.69 s | 0.69 s |
-//! | | after three flat rounds | yes | yes | **one before** | **one before** |
-//! | | no loss, estimate ±1 % | 0, exact | 0, exact | **11**, exact | **11**, exact |
+//! | `startup` of 12 MB | left within 5 s | 0.75 s | 0.75 s | 0.88 s | 0.88 s |
+//! | | after three flat rounds | yes | yes | yes | yes |
+//! | | no loss, estimate ±1 % | 0, exact | 0, exact | **17**, exact | **17**, exact |
 //! | `simple_transfer`, 12 MB, Q | 30 s | 25.6 | 25.6 | 25.3 | 25.3 |
-//! | | no loss | 0 | 0 | **11** | **11** |
-//! | | srtt 160 ms | 151 | 151 | **190** | **190** |
+//! | | no loss | 0 | 0 | **23** | **23** |
+//! | | srtt 160 ms | 151 | 151 | **192** | **192** |
 //! | | min_rtt ±20 % | 7 | 7 | 11 | 7 |
 //! | `queue_of_half_a_bdp`, Q | 30 s, estimate ±2 % | 25.7, exact | 25.7, exact | 25.4, exact | 25.4, exact |
-//! | | loss 5 % | 0.9 | 0.6 | 1.0 | 1.1 |
-//! | | of Startup's megabyte, too | 4.7 | 4.6 | **5.5** | **5.6** |
+//! | | loss 5 % | 0.9 | 0.6 | 1.7 | 1.5 |
+//! | | of Startup's megabyte, too | 4.7 | 4.6 | **13.0** | **12.7** |
 //! | `ack_aggregation_over_two_round_trips` of 10 KB | 35 s, srtt 320 ms | 27.2, 220 | 26.6, 206 | 26.3, 199 | 26.4, 199 |
 //! | | no loss | **35** | **8** | 0 | 0 |
 //! | | estimate ±1 % | **+13** | **+6** | exact | +0.1 |
-//! | `ack_decimation`, Q | loss 0.1 % | 0 | 0 | **0.2** | **0.2** |
-//! | | srtt 192 ms | 162 | 162 | 181 | 181 |
+//! | `ack_decimation`, Q | loss 0.1 % | 0 | 0 | **0.3** | **0.3** |
+//! | | srtt 192 ms | 162 | 162 | 185 | 185 |
 //! | `bandwidth_falls_to_a_hundredth` at 10 s, 20 MB | no loss before, done in 800 s | 696 | 699 | 677 | 677 |
 //! | `bandwidth_rises_a_hundredfold` at 15 s | done in 65 s, estimate ±2 % | 34, exact | 34, exact | 34, exact | 34, exact |
 //! | | loss 30 % | 0.4 | 0.2 | 0.2 | 0.2 |
@@ -32,13 +32,13 @@
 //! | | then srtt +10 %: 70 ms | 68 | 68 | **81** | **79** |
 //! | `startup_left_on_loss`, 0.5 BDP | in two rounds | 0.8 | 1.3 | – | – |
 //! | | bound above 1.2 BDP | 1.6 | **none** | – | – |
-//! | `policer` at a quarter | 30 s, loss 30 % | 24.8, 9.5 | 24.8, 10.3 | 24.8, 10.2 | 24.8, 10.4 |
+//! | `policer` at a quarter | 30 s, loss 30 % | 24.8, 9.5 | 24.8, 10.3 | 24.7, 8.5 | 24.7, 9.9 |
 //! | `spurious_loss` | sent = acked + lost | yes | yes | yes | yes |
 //! | `idle_in_probe_bw` for 15 s | the rate from before | 99 % | 99 % | 99 % | 99 % |
 //! | | ProbeRTT over at once | yes | yes | – | – |
 //! | `two_bbr_flows`, Q | 3 T | 2.0 | 2.0 | 2.0 | 2.0 |
 //! | `against_reno_and_cubic`, Q | 3 T | 2.0 | 2.0 | 1.3 | 2.0 |
-//! | `six_flows`, the median of five runs | 1.1 T | 1.02 | 1.04 | 1.05 | 1.03 |
+//! | `six_flows`, the median of five runs | 1.1 T | 1.02 | 1.04 | **1.14** | 1.08 |
 
 use core::time::Duration;
 use e2e::limit::{Limit, millis};
@@ -95,19 +95,17 @@ fn entered(flow: &FlowOutcome, state: &str) -> Duration {
 #[test]
 fn startup() {
     const END: Limit = Limit::at_most("end of Startup in ms", 5_000);
-    const OFF: Limit = Limit::at_most("rounds before or after three flat ones", 0);
-    const OVERFLOW: &str = "one flat round that overflows the queue is enough";
-    let off = [("bbr1", 1, OVERFLOW), ("bbrplus", 1, OVERFLOW)];
-    let lost = [("bbr1", 11, WIDE_STARTUP), ("bbrplus", 11, WIDE_STARTUP)];
+    const LATE: Limit = Limit::at_most("rounds after three flat ones", 0);
+    let lost = [("bbr1", 17, WIDE_STARTUP), ("bbrplus", 17, WIDE_STARTUP)];
     for controller in BBRS {
         let flow = sender(controller).bytes(12_000_000);
         let (outcome, acks) = watch(&sharing("rate 4mbit queue 2bdp").flow(flow), SECOND * 6);
         let exit = acks.iter().find(|ack| ack.state() != "Startup");
         let exit = exit.expect("Startup ends").at;
         let flat = plateau(&acks).expect("the link has a rate");
-        let between = flat.min(exit)..flat.max(exit);
-        let rounds = round_ends(&acks).filter(|ack| between.contains(&ack.at));
-        OFF.check(controller, rounds.count() as u64, &off);
+        assert!(flat <= exit, "{controller}: {flat}, {exit}");
+        let rounds = round_ends(&acks).filter(|ack| ack.at > flat && ack.at <= exit);
+        LATE.check(controller, rounds.count() as u64, &[]);
         let (flow, exit) = (outcome.flow(0), exit.since(Timestamp::ZERO));
         END.check(controller, millis(exit), &[]);
         ESTIMATE_OFF.check(controller, estimate_off(flow, exit, 4), &[]);
@@ -117,7 +115,7 @@ fn startup() {
 
 #[test]
 fn simple_transfer() {
-    let lost = [("bbr1", 11, WIDE_STARTUP), ("bbrplus", 11, WIDE_STARTUP)];
+    let lost = [("bbr1", 23, WIDE_STARTUP), ("bbrplus", 23, WIDE_STARTUP)];
     let srtt = [("bbr1", 192, WIDE_STARTUP), ("bbrplus", 192, WIDE_STARTUP)];
     for controller in BBRS {
         let flow = sender(controller).bytes(12_000_000);
@@ -134,8 +132,8 @@ fn simple_transfer() {
 #[test]
 fn queue_of_half_a_bdp() {
     const ESTIMATE_OFF: Limit = Limit::at_most("error of the estimate per 1,000", 20);
-    const ROUND_LATER: &str = "loss ends Startup with the round after it";
-    let of_startup = [("bbr1", 55, ROUND_LATER), ("bbrplus", 58, ROUND_LATER)];
+    const HEEDLESS: &str = "loss is no reason to leave Startup; 5.5 % with full_loss_thresh=12.5%";
+    let of_startup = [("bbr1", 133, HEEDLESS), ("bbrplus", 133, HEEDLESS)];
     for controller in BBRS {
         let flow = transfer(controller, "0.5bdp", Acks::every(2));
         TRANSFER.check(controller, millis(completed(&flow)), &[]);
@@ -181,7 +179,7 @@ fn highest_estimate_off(flow: &FlowOutcome) -> u64 {
 
 #[test]
 fn ack_decimation() {
-    let lost = [("bbr1", 2, WIDE_STARTUP), ("bbrplus", 2, WIDE_STARTUP)];
+    let lost = [("bbr1", 3, WIDE_STARTUP), ("bbrplus", 3, WIDE_STARTUP)];
     for controller in BBRS {
         let flow = transfer(controller, "2bdp", Acks::every(10));
         TRANSFER.check(controller, millis(completed(&flow)), &[]);
@@ -415,6 +413,8 @@ fn against_reno_and_cubic() {
 #[test]
 fn six_flows() {
     const TOGETHER: Limit = Limit::at_most("hundredths of the time alone", 110);
+    const POLICED: &str = "it believes in policers where there are none; 1.05 with lt_bw=off";
+    let misses = [("bbr1", 116, POLICED)];
     let alone = Bytes::new(12_000_000) / Bandwidth::from_bits_per_sec(ESTIMATE);
     for controller in BBRS {
         let flow = |index| {
@@ -430,6 +430,6 @@ fn six_flows() {
             outcome.flows.iter().map(completed).max()
         };
         let last = median(5, last).expect("there are flows");
-        TOGETHER.check(controller, hundredths(last, alone), &[]);
+        TOGETHER.check(controller, hundredths(last, alone), &misses);
     }
 }

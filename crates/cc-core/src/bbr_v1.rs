@@ -162,7 +162,6 @@ impl<C: GainCycle> BbrV1<C> {
         }
         self.sample_policer(&PolicerAck {
             mark: Mark::of(at.path),
-            srtt: at.path.srtt,
             has_loss: !sample.newly_lost.is_zero(),
             is_round_start: self.round.is_start,
             is_app_limited: sample.is_app_limited,
@@ -333,7 +332,6 @@ impl<C: GainCycle> Controller for BbrV1<C> {
         self.plateau.restart();
         self.sample_policer(&PolicerAck {
             mark: Mark::of(path),
-            srtt: path.srtt,
             has_loss: true,
             is_round_start: true,
             is_app_limited: false,

@@ -35,8 +35,8 @@ pub(super) struct Tuning {
     pub(super) min_pipe_packets: u64,
     /// Whether a round of packet conservation may count as flat in Startup, as in the kernel.
     pub(super) flat_while_conserving: bool,
-    /// Share of what was in flight whose loss in one flat round with a queue ends Startup: more
-    /// than most paths lose at random, less than overflows where a rate doubles.
+    /// Share of what was in flight whose loss in one flat round with a queue ends Startup; all of
+    /// it is never reached.
     pub(super) full_loss_thresh: Gain,
     /// Whether policers are looked for.
     pub(super) lt_bw: bool,
@@ -163,9 +163,9 @@ pub(crate) const PARAMS: [ParamSpec; PARAM_COUNT] = [
     },
     ParamSpec {
         name: "full_loss_thresh",
-        default: Value::Gain(Gain::new(1, 8)),
+        default: Value::Gain(Gain::ONE),
         range: Range::Between(Value::Gain(Gain::ZERO), Value::Gain(Gain::ONE)),
-        summary: "share lost in a flat, queued round that ends Startup; 100% is the kernel's never",
+        summary: "share lost in a flat, queued round that ends Startup; 100%: never, as the kernel",
         source: "ours, docs/bbr1.md; Linux 5.x tcp_bbr.c, bbr_check_full_bw_reached, has none",
     },
     ParamSpec {

@@ -11,7 +11,6 @@
 
 use super::params::Tuning;
 use crate::controller::PathState;
-use core::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
 
 /// Whether there seems to be a policer.
@@ -33,8 +32,6 @@ pub(super) enum Policer {
     InUse {
         /// What it lets through: `lt_bw`.
         bandwidth: Bandwidth,
-        /// When it was found.
-        since: Timestamp,
         /// Round trips in ProbeBW that this was gone by: `lt_rtt_cnt`.
         rounds: u64,
     },
@@ -52,8 +49,6 @@ pub(super) struct Mark {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PolicerAck {
     pub(super) mark: Mark,
-    /// The smoothed round-trip time.
-    pub(super) srtt: Option<Duration>,
     /// Whether the ACK tells of a loss.
     pub(super) has_loss: bool,
     pub(super) is_round_start: bool,
@@ -73,10 +68,9 @@ impl Policer {
     /// `bbr_lt_bw_sampling`. Answers whether the policer's rate has just served its time, so that
     /// the cycle of gains begins anew.
     pub(super) fn on_ack(&mut self, ack: &PolicerAck, tuning: &Tuning) -> bool {
-        if let Self::InUse { since, rounds, .. } = self {
+        if let Self::InUse { rounds, .. } = self {
             *rounds += u64::from(ack.is_probe_bw && ack.is_round_start);
-            let is_served = *rounds >= tuning.lt_bw_rounds || ack.is_past(*since, tuning);
-            let is_over = is_served && ack.is_probe_bw;
+            let is_over = *rounds >= tuning.lt_bw_rounds;
             if is_over {
                 self.reset();
             }
@@ -114,7 +108,6 @@ impl Policer {
             *self = match *previous {
                 Some(previous) if agree(rate, previous) => Self::InUse {
                     bandwidth: mean(rate, previous),
-                    since: ack.mark.at,
                     rounds: 0,
                 },
                 _ => Self::begin(ack.mark, Some(rate)),
@@ -129,18 +122,6 @@ impl Policer {
             rounds: 0,
             previous,
         }
-    }
-}
-
-impl PolicerAck {
-    /// Whether a policer's rate has been used since `since` for so long that each round trip that
-    /// it is used for may have lasted for two smoothed ones. At a rate of a packet in several round
-    /// trips those that packets count last longer, and the flow would be stuck: docs/bbr1.md.
-    fn is_past(&self, since: Timestamp, tuning: &Tuning) -> bool {
-        let most = u32::try_from(tuning.lt_bw_rounds * 2).unwrap_or(u32::MAX);
-        let elapsed = self.mark.at.since(since);
-        self.srtt
-            .is_some_and(|srtt| elapsed >= srtt.saturating_mul(most))
     }
 }
 
@@ -188,14 +169,13 @@ const SAME_DIFFERENCE: Bandwidth = Bandwidth::from_bits_per_sec(4_000);
 mod tests {
     use super::super::tests::tuning;
     use super::*;
+    use core::time::Duration;
 
     /// A connection behind a link that delivers `delivered` and loses `lost` packets per round trip
     /// of 100 ms.
     struct Link {
         policer: Policer,
         mark: Mark,
-        srtt: Duration,
-        is_probe_bw: bool,
         tuning: Tuning,
     }
 
@@ -210,8 +190,6 @@ mod tests {
                     delivered: Bytes::ZERO,
                     lost: Bytes::ZERO,
                 },
-                srtt: Duration::from_millis(100),
-                is_probe_bw: true,
                 tuning: tuning(),
             }
         }
@@ -227,11 +205,10 @@ mod tests {
             self.mark.lost += PACKET * lost;
             let ack = PolicerAck {
                 mark: self.mark,
-                srtt: Some(self.srtt),
                 has_loss: lost > 0,
                 is_round_start: true,
                 is_app_limited,
-                is_probe_bw: self.is_probe_bw,
+                is_probe_bw: true,
             };
             self.policer.on_ack(&ack, &self.tuning)
         }
@@ -310,29 +287,5 @@ mod tests {
         assert!(link.kilobytes_per_second().is_some());
         assert!(link.rounds(1, 500, 0));
         assert_eq!(link.kilobytes_per_second(), None);
-    }
-
-    /// Rounds of a packet each, which last eight smoothed round-trip times.
-    #[test]
-    fn a_policer_is_believed_in_for_96_round_trip_times_however_long_its_rounds() {
-        let mut link = Link::new();
-        link.rounds(8, 100, 25);
-        link.srtt = Duration::from_nanos(12_500_000);
-        assert!(!link.rounds(11, 1, 0));
-        assert!(link.kilobytes_per_second().is_some());
-        assert!(link.rounds(1, 1, 0));
-        assert_eq!(link.kilobytes_per_second(), None);
-    }
-
-    #[test]
-    fn the_use_of_a_policers_rate_ends_in_probe_bw_alone() {
-        let mut link = Link::new();
-        link.rounds(8, 100, 25);
-        link.srtt = Duration::ZERO;
-        link.is_probe_bw = false;
-        assert!(!link.rounds(100, 1, 0));
-        assert!(link.kilobytes_per_second().is_some());
-        link.is_probe_bw = true;
-        assert!(link.rounds(1, 1, 0));
     }
 }

@@ -10,8 +10,8 @@ use units::{Bandwidth, Bytes, Gain};
 ///
 /// Two rules are ours (docs/bbr1.md). A round in which no more could leave than was delivered
 /// cannot have brought more, whatever the path has, so it is flat only if all its packets waited.
-/// And a flat round whose packets all waited and were lost fills the pipe alone: two more like it
-/// would show nothing new, and lose as much again.
+/// And where [`Tuning::full_loss_thresh`] asks for it, a flat round whose packets all waited and
+/// were lost fills the pipe alone: two more like it would show nothing new, and lose as much again.
 #[derive(Debug, Default)]
 pub(super) struct Plateau {
     full_pipe: FullPipe,
@@ -64,7 +64,7 @@ impl Plateau {
     /// A recovery begins, and a round with it. What the round that it cuts short has brought is no
     /// growth of the next.
     pub(super) fn on_recovery(&mut self, max_bw: Bandwidth, tuning: &Tuning) {
-        if tuning.full_loss_thresh < Gain::ONE {
+        if minds_loss(tuning) {
             self.full_pipe.on_growth(max_bw);
             self.begin_round();
         }
@@ -81,7 +81,7 @@ impl Plateau {
             return;
         }
         let bearable = (inflight * tuning.full_loss_thresh).max(ack.mss * FEW_PACKETS);
-        let is_overflowing = is_queued && self.lost > bearable;
+        let is_overflowing = minds_loss(tuning) && is_queued && self.lost > bearable;
         if is_overflowing && !self.full_pipe.on_growth(ack.max_bw) {
             self.full_pipe.set_full();
         } else {
@@ -101,6 +101,11 @@ impl Plateau {
     }
 }
 
+/// Whether loss can end Startup.
+fn minds_loss(tuning: &Tuning) -> bool {
+    tuning.full_loss_thresh < Gain::ONE
+}
+
 /// A round trip so much longer than the shortest tells of a queue, and not of noise: at the
 /// plateau of Startup it is 2.885 times as long, or as long as the queue allows.
 const QUEUED: Gain = Gain::new(5, 4);
@@ -118,7 +123,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
     const MIN_RTT: Duration = Duration::from_millis(40);
 
-    /// A search whose tuning is the default's but for what `change` makes of it.
+    /// A search that minds loss, with the default's tuning but for what `change` makes of it.
     struct Search {
         plateau: Plateau,
         tuning: Tuning,
@@ -127,6 +132,7 @@ mod tests {
     impl Search {
         fn new(change: fn(&mut Tuning)) -> Self {
             let mut tuning = tuning();
+            tuning.full_loss_thresh = Gain::new(1, 8);
             change(&mut tuning);
             let plateau = Plateau::default();
             Self { plateau, tuning }

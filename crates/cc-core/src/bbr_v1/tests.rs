@@ -375,6 +375,7 @@ fn the_window_holds_at_least_the_minimum_of_a_larger_packet_size() {
 fn an_overflow_ends_startup_unless_what_was_lost_arrives() {
     for (is_late, state) in [(false, "Drain"), (true, "Startup")] {
         let mut bench = Bench::new();
+        bench.bbr.tuning.full_loss_thresh = Gain::new(1, 8);
         bench.round(mbit(10));
         bench.round(mbit(20));
         bench.path.inflight = Bytes::new(1_000_000);
