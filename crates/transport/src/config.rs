@@ -2,7 +2,7 @@
 
 use crate::cc_adapter::CongestionFactory;
 use crate::choice::ChooseController;
-use crate::driver::DriverConfig;
+use crate::driver::{DriverConfig, WindowConfig};
 use crate::tls;
 use cc_core::{ControllerChoice, Registry};
 use quinn_proto::crypto::{self, HandshakeTokenKey};
@@ -23,18 +23,21 @@ use units::Bandwidth;
 /// The setters are those of quinn's `TransportConfig`; the defaults differ in the windows.
 ///
 /// # Flow control
-/// A window caps the rate at window / RTT. The defaults, 16 MiB for the connection and 8 MiB
-/// for one stream, do not cap 1 Gbit/s at an RTT of 60 ms on one stream (7.5 MB in flight). They
-/// bound what a peer can make us hold: [`receive_window`](Self::receive_window) bytes to be read,
-/// [`send_window`](Self::send_window) bytes to be acknowledged, per connection.
+/// A window caps the rate at window ÷ round-trip time, and bounds the memory that a connection
+/// takes: [`receive_window`](Self::receive_window) bytes to be read, and
+/// [`send_window`](Self::send_window) bytes to be acknowledged. By default both begin with 1 MiB,
+/// 100 Mbit/s at 80 ms, and grow to the path. The first one grows to twice what arrives in a round
+/// trip while the application reads all there is, the second to twice the congestion window, each
+/// to 128 MiB at most: 1.7 Gbit/s at 300 ms. What all connections of an endpoint grow by has a
+/// bound, too: [`Endpoint::set_window_budget`](crate::Endpoint::set_window_budget). A window that
+/// is set stays as it was set.
 #[derive(Debug, Clone)]
 pub struct TransportConfig {
     max_concurrent_bidi_streams: VarInt,
     max_concurrent_uni_streams: VarInt,
     max_idle_timeout: Option<IdleTimeout>,
-    stream_receive_window: VarInt,
-    receive_window: VarInt,
-    send_window: u64,
+    stream_receive_window: Option<VarInt>,
+    windows: WindowConfig,
     send_fairness: bool,
     packet_threshold: u32,
     time_threshold: f32,
@@ -76,12 +79,6 @@ setters! {
     /// How long a connection lives without a packet from the peer; the smaller of both sides'
     /// values counts, `None` is no limit. Default 30 s (RFC 9308 §3.2).
     max_idle_timeout: Option<IdleTimeout>;
-    /// Most bytes that one stream may hold unread. Default 8 MiB.
-    stream_receive_window: VarInt;
-    /// Most bytes that all streams of a connection may hold unread. Default 16 MiB.
-    receive_window: VarInt;
-    /// Most bytes written but not yet acknowledged, over all streams. Default 16 MiB.
-    send_window: u64;
     /// Whether streams of equal priority take turns instead of going one after another.
     /// Default `true`.
     send_fairness: bool;
@@ -138,6 +135,47 @@ impl TransportConfig {
         })
     }
 
+    /// Most bytes that one stream may hold unread. Default: what the connection may, so that it
+    /// is for [`receive_window`](Self::receive_window) to say. An application that leaves streams
+    /// unread while it waits for others should set it to a part of that.
+    pub fn stream_receive_window(&mut self, bytes: VarInt) -> &mut Self {
+        self.stream_receive_window = Some(bytes);
+        self
+    }
+
+    /// Most bytes that all streams of a connection may hold unread. Default: 1 MiB to begin with.
+    ///
+    /// It does not grow unless [`max_receive_window`](Self::max_receive_window) is set after it.
+    pub fn receive_window(&mut self, bytes: VarInt) -> &mut Self {
+        self.windows.receive = (bytes.into_inner(), bytes.into_inner());
+        self
+    }
+
+    /// What [`receive_window`](Self::receive_window) may grow to. Default 128 MiB.
+    pub fn max_receive_window(&mut self, bytes: VarInt) -> &mut Self {
+        let (size, most) = &mut self.windows.receive;
+        *most = bytes.into_inner();
+        *size = (*size).min(*most);
+        self
+    }
+
+    /// Most bytes written but not yet acknowledged, over all streams. Default: 1 MiB to begin
+    /// with.
+    ///
+    /// It does not grow unless [`max_send_window`](Self::max_send_window) is set after it.
+    pub fn send_window(&mut self, bytes: u64) -> &mut Self {
+        self.windows.send = (bytes, bytes);
+        self
+    }
+
+    /// What [`send_window`](Self::send_window) may grow to. Default 128 MiB.
+    pub fn max_send_window(&mut self, bytes: u64) -> &mut Self {
+        let (size, most) = &mut self.windows.send;
+        *most = bytes;
+        *size = (*size).min(*most);
+        self
+    }
+
     /// Fixes the randomness of the controllers. Without it each connection draws a seed from
     /// the operating system.
     pub fn congestion_seed(&mut self, seed: u64) -> &mut Self {
@@ -151,14 +189,17 @@ impl TransportConfig {
     pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::TransportConfig>, DriverConfig) {
         let seed = self.congestion_seed.unwrap_or_else(tls::random_u64);
         let (factory, congestion) = CongestionFactory::new(self.congestion.clone(), seed);
+        let varint = |bytes| VarInt::from_u64(bytes).unwrap_or(VarInt::MAX);
+        let (receive_window, most) = self.windows.receive;
+        let stream_receive_window = self.stream_receive_window.unwrap_or_else(|| varint(most));
         let mut config = quinn_proto::TransportConfig::default();
         config
             .max_concurrent_bidi_streams(self.max_concurrent_bidi_streams)
             .max_concurrent_uni_streams(self.max_concurrent_uni_streams)
             .max_idle_timeout(self.max_idle_timeout)
-            .stream_receive_window(self.stream_receive_window)
-            .receive_window(self.receive_window)
-            .send_window(self.send_window)
+            .stream_receive_window(stream_receive_window)
+            .receive_window(varint(receive_window))
+            .send_window(self.windows.send.0)
             .send_fairness(self.send_fairness)
             .packet_threshold(self.packet_threshold)
             .time_threshold(self.time_threshold)
@@ -179,6 +220,8 @@ impl TransportConfig {
         let driver = DriverConfig {
             congestion,
             max_rate: self.max_rate,
+            windows: self.windows,
+            budget: Arc::default(),
         };
         (Arc::new(config), driver)
     }
@@ -190,9 +233,11 @@ impl Default for TransportConfig {
             max_concurrent_bidi_streams: VarInt::from_u32(100),
             max_concurrent_uni_streams: VarInt::from_u32(100),
             max_idle_timeout: Some(VarInt::from_u32(30_000).into()),
-            stream_receive_window: VarInt::from_u32(8 << 20),
-            receive_window: VarInt::from_u32(16 << 20),
-            send_window: 16 << 20,
+            stream_receive_window: None,
+            windows: WindowConfig {
+                receive: (FIRST_WINDOW, MAX_WINDOW),
+                send: (FIRST_WINDOW, MAX_WINDOW),
+            },
             send_fairness: true,
             packet_threshold: 3,
             time_threshold: 9.0 / 8.0,
@@ -395,6 +440,13 @@ delegated_setters! { ServerConfig:
     /// IPv6 address that clients shall move to (RFC 9000 §9.6). Default none.
     preferred_address_v6: Option<SocketAddrV6>;
 }
+
+/// Bytes that a window begins with. A sender that doubles from ten packets needs six round trips to
+/// fill it, in which it has grown; 10,000 connections that nobody reads from hold 10 GiB at most.
+const FIRST_WINDOW: u64 = 1 << 20;
+
+/// Bytes that a window comes to at most: 64 MiB in flight, twice.
+const MAX_WINDOW: u64 = 128 << 20;
 
 /// What a connection gets that asks for nothing.
 const DEFAULT_CONTROLLER: &str = "cubic";

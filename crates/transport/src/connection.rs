@@ -240,15 +240,17 @@ impl Connection {
         self.0.schedule();
     }
 
-    /// Changes [`TransportConfig::send_window`](crate::TransportConfig::send_window).
+    /// Changes [`TransportConfig::send_window`](crate::TransportConfig::send_window), which does
+    /// not grow any more.
     pub fn set_send_window(&self, bytes: u64) {
-        self.state().driver.conn().set_send_window(bytes);
+        self.state().driver.set_send_window(bytes);
         self.0.schedule();
     }
 
-    /// Changes [`TransportConfig::receive_window`](crate::TransportConfig::receive_window).
+    /// Changes [`TransportConfig::receive_window`](crate::TransportConfig::receive_window), which
+    /// does not grow any more.
     pub fn set_receive_window(&self, bytes: VarInt) {
-        self.state().driver.conn().set_receive_window(bytes);
+        self.state().driver.set_receive_window(bytes);
         self.0.schedule();
     }
 
@@ -263,6 +265,9 @@ impl Connection {
                 let conn = state.driver.conn();
                 if let Some(id) = conn.streams().open(dir) {
                     let is_0rtt = conn.side().is_client() && conn.is_handshaking();
+                    if dir == Dir::Bi {
+                        state.driver.begin_reading(id);
+                    }
                     return Ok((id, is_0rtt));
                 }
                 self.0.signals.available[index(dir)].notified()
@@ -279,6 +284,7 @@ impl Connection {
                 let conn = state.driver.conn();
                 if let Some(id) = conn.streams().accept(dir) {
                     let is_0rtt = conn.is_handshaking();
+                    state.driver.begin_reading(id);
                     drop(state);
                     // The peer may be due the credit for another stream.
                     self.0.schedule();

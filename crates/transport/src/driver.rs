@@ -7,25 +7,34 @@
 //! [`poll_timeout`](ConnectionDriver::poll_timeout).
 
 mod frames;
+mod inbound;
 mod late_acks;
 mod limits;
 mod marks;
+mod streams;
+mod windows;
 
+use crate::budget::Budget;
 use crate::cc_adapter::CongestionHandle;
 use crate::clock;
 use crate::gate::{Built, Passage, Visit};
 use crate::stats::{ConnectionStats, EcnStats};
 use cc_core::{Control, ControllerChoice, Observer, Pacer, Snapshot};
 use frames::frames_but_acks;
+use inbound::Inbound;
+pub(crate) use inbound::Reader;
 use late_acks::LateAcks;
 use limits::{Limiter, Limits};
 use quinn_proto::{
     Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamEvent, StreamId,
-    Transmit,
+    Transmit, VarInt,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use units::{Bandwidth, Bytes, Timestamp};
+pub(crate) use windows::WindowConfig;
+use windows::{ReceiveWindow, SendWindow};
 
 /// Why a connection wants to be woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +52,9 @@ pub(crate) struct DriverConfig {
     pub(crate) congestion: CongestionHandle,
     /// Most that leaves, whatever the controller says.
     pub(crate) max_rate: Option<Bandwidth>,
+    pub(crate) windows: WindowConfig,
+    /// What the windows grow from.
+    pub(crate) budget: Arc<Budget>,
 }
 
 /// One connection under our congestion control and pacing.
@@ -56,6 +68,17 @@ pub(crate) struct ConnectionDriver {
     mss: Bytes,
     /// When the pacer lets packets leave that are waiting for it.
     departure: Option<Timestamp>,
+    receive_window: ReceiveWindow,
+    send_window: SendWindow,
+    /// Streams that are read from.
+    inbound: BTreeMap<StreamId, Inbound>,
+    /// Bytes taken out of quinn-proto and not read, and how many of them its window leaves out.
+    held: u64,
+    withheld: u64,
+    /// Whether a datagram has come since the receive window was looked at, and stream data before
+    /// that.
+    has_received: bool,
+    has_stream_data: bool,
     limits: Limits,
     marks: EcnStats,
     late_acks: LateAcks,
@@ -78,9 +101,11 @@ impl ConnectionDriver {
         let DriverConfig {
             congestion,
             max_rate,
+            windows,
+            budget,
         } = config;
         let control = capped(congestion.lock().control(), max_rate, mss);
-        let driver = Self {
+        let mut driver = Self {
             conn,
             congestion,
             pacer: Pacer::new(now, control, mss),
@@ -88,6 +113,13 @@ impl ConnectionDriver {
             max_rate,
             mss,
             departure: None,
+            receive_window: ReceiveWindow::new(now, windows.receive, &budget),
+            send_window: SendWindow::new(windows.send, &budget),
+            inbound: BTreeMap::new(),
+            held: 0,
+            withheld: 0,
+            has_received: false,
+            has_stream_data: false,
             limits: Limits::new(now),
             marks: EcnStats::default(),
             late_acks: LateAcks::default(),
@@ -98,17 +130,21 @@ impl ConnectionDriver {
             is_confirmed: false,
         };
         driver.adopt_window();
+        driver.adopt_send_window();
         driver
     }
 
-    /// Hands in a datagram that arrived with this ECN mark.
+    /// Hands in a datagram of so many bytes that arrived with this ECN mark.
     pub(crate) fn handle_datagram(
         &mut self,
         now: Instant,
         mark: Option<EcnCodepoint>,
+        bytes: usize,
         event: ConnectionEvent,
     ) {
         self.marks.count_received(mark);
+        self.receive_window.on_arrival(Bytes::new(bytes as u64));
+        self.has_received = true;
         let before = self
             .late_acks
             .is_watching(clock::timestamp(now))
@@ -130,6 +166,32 @@ impl ConnectionDriver {
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.conn.handle_timeout(now);
         self.settle(clock::timestamp(now));
+    }
+
+    /// Lets the receive window grow after datagrams have come, if the application has a use for
+    /// it: if it has read what came before, and somebody was waiting for data when they came. To
+    /// be called before [`Self::poll_transmit`].
+    pub(crate) fn tune_receive_window(&mut self, now: Instant, is_awaited: bool) {
+        if !std::mem::take(&mut self.has_received) || !self.receive_window.is_open() {
+            return;
+        }
+        let (now, rtt) = (clock::timestamp(now), self.conn.rtt());
+        let is_awaited = is_awaited && std::mem::take(&mut self.has_stream_data);
+        if self.receive_window.tune(now, rtt, is_awaited) {
+            self.adopt_receive_window();
+        }
+    }
+
+    /// Keeps the receive window at `size` from now on.
+    pub(crate) fn set_receive_window(&mut self, size: VarInt) {
+        self.receive_window.fix(size.into_inner());
+        self.adopt_receive_window();
+    }
+
+    /// Keeps the send window at `size` from now on.
+    pub(crate) fn set_send_window(&mut self, size: u64) {
+        self.send_window.fix(size);
+        self.conn.set_send_window(size);
     }
 
     /// The next batch of at most `max_segments` datagrams that may leave at `now`, written to the
@@ -172,7 +234,12 @@ impl ConnectionDriver {
 
     /// The next event for the application.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        let event = self.conn.poll()?;
+        let event = loop {
+            match self.conn.poll()? {
+                Event::Stream(StreamEvent::Readable { id }) if !self.on_readable(id) => {}
+                event => break event,
+            }
+        };
         match &event {
             Event::Stream(
                 StreamEvent::Writable { id }
@@ -182,7 +249,13 @@ impl ConnectionDriver {
                 self.blocked_writers.remove(id);
             }
             // Before the handshake's end there are streams of 0-RTT alone.
-            Event::Connected if !self.conn.accepted_0rtt() => self.blocked_writers.clear(),
+            Event::Connected if !self.conn.accepted_0rtt() => {
+                self.blocked_writers.clear();
+                self.inbound.clear();
+            }
+            Event::Stream(StreamEvent::Opened { .. } | StreamEvent::Readable { .. }) => {
+                self.has_stream_data = true;
+            }
             Event::ConnectionLost { .. } => self.blocked_writers.clear(),
             _ => {}
         }
@@ -233,6 +306,8 @@ impl ConnectionDriver {
             delivery_rate: state.delivery_rate(),
             delivered: path.delivered,
             limited_by: self.limits.until(clock::timestamp(now)),
+            receive_window: Bytes::new(self.receive_window.size()),
+            send_window: Bytes::new(self.send_window.size()),
             rtt_histogram: state.rtt_histogram(),
             ecn: EcnStats {
                 ce_reports: state.ce_reports(),
@@ -305,6 +380,13 @@ impl ConnectionDriver {
         (self.control, self.mss) = (control, mss);
         self.pacer.set_control(now, control, mss);
         self.adopt_window();
+        self.adopt_send_window();
+    }
+
+    fn adopt_send_window(&mut self) {
+        if let Some(size) = self.send_window.tune(self.control.cwnd) {
+            self.conn.set_send_window(size);
+        }
     }
 
     fn adopt_window(&self) {

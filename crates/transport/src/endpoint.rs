@@ -237,6 +237,14 @@ impl Endpoint {
         table.server_config = config.map(Arc::new);
     }
 
+    /// Most bytes by which the flow-control windows of all connections grow, in both directions
+    /// together. Default 1 GiB.
+    ///
+    /// What connections begin with comes on top. What one has grown by it keeps until it ends.
+    pub fn set_window_budget(&self, bytes: u64) {
+        self.lease.table().budget.set_limit(bytes);
+    }
+
     /// The local address.
     ///
     /// # Errors
@@ -249,6 +257,10 @@ impl Endpoint {
     pub fn stats(&self) -> EndpointStats {
         let lateness = &self.lease.lateness;
         let socket = self.lease.socket();
+        let (stats, window_growth) = {
+            let table = self.lease.table();
+            (table.stats, table.budget.used())
+        };
         EndpointStats {
             send_errors: socket.send_errors(),
             send_blocked: socket.send_blocked(),
@@ -257,7 +269,8 @@ impl Endpoint {
                 p50: lateness.quantile(50),
                 p99: lateness.quantile(99),
             },
-            ..self.lease.table().stats
+            window_growth,
+            ..stats
         }
     }
 

@@ -60,9 +60,11 @@
 //! |---|---|---|
 //! | attempts not yet accepted | 65,536 | [`ServerConfig::max_incoming`] |
 //! | bytes held for one of them, for all | 10 MiB, 100 MiB | [`ServerConfig::incoming_buffer_size`], [`incoming_buffer_size_total`](ServerConfig::incoming_buffer_size_total) |
-//! | bytes to be read, per stream and connection | 8 MiB, 16 MiB | [`TransportConfig::stream_receive_window`], [`receive_window`](TransportConfig::receive_window) |
+//! | bytes to be read, per connection | 1 MiB, growing to 128 MiB | [`TransportConfig::receive_window`], [`max_receive_window`](TransportConfig::max_receive_window) |
+//! | bytes to be read, per stream | what the connection has | [`TransportConfig::stream_receive_window`] |
+//! | what the windows of all connections grow by, together | 1 GiB | [`Endpoint::set_window_budget`] |
 //! | streams the peer has open, each way | 100 | [`TransportConfig::max_concurrent_bidi_streams`], [`max_concurrent_uni_streams`](TransportConfig::max_concurrent_uni_streams) |
-//! | bytes written and not acknowledged | 16 MiB | [`TransportConfig::send_window`] |
+//! | bytes written and not acknowledged | 1 MiB, growing to 128 MiB | [`TransportConfig::send_window`], [`max_send_window`](TransportConfig::max_send_window) |
 //! | datagrams received, to be sent | 1.25 MB, 1 MiB | [`TransportConfig::datagram_receive_buffer_size`], [`datagram_send_buffer_size`](TransportConfig::datagram_send_buffer_size) |
 //! | handshake data out of order | 16 KiB | [`TransportConfig::crypto_buffer_size`] |
 //! | memory behind received bytes | twice the message each came in | fixed |
@@ -70,6 +72,7 @@
 //! | bytes that shards have handed to another one, each | 256 KiB | fixed |
 //! | work before the task looks at the socket again | 16 batches of packets, 256 connections | fixed |
 
+mod budget;
 mod cc_adapter;
 mod choice;
 mod clock;

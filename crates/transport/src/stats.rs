@@ -45,6 +45,10 @@ pub struct ConnectionStats {
     pub delivered: Bytes,
     /// What kept the connection from sending more, since it began.
     pub limited_by: LimitedBy,
+    /// Bytes that the peer may send and nobody has read yet.
+    pub receive_window: Bytes,
+    /// Bytes that may have been written and not yet been acknowledged.
+    pub send_window: Bytes,
     /// Round-trip times measured on this path, the peer's reported delay left out.
     pub rtt_histogram: RttHistogram,
     /// Explicit congestion notification (RFC 9000 §13.4).

@@ -5,6 +5,7 @@ use e2e::choose;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
+use transport::VarInt;
 use transport::testing::{Departure, Load, Pair, Side};
 use units::{Bandwidth, Bytes};
 
@@ -70,6 +71,9 @@ fn every_rate_is_kept_in_every_window_and_used_when_backlogged() {
         );
         // MTU probes wait for nobody: quinn-proto sends them past window and pacer.
         config.client.mtu_discovery_config(None);
+        // Nor is flow control to have a say.
+        let window = VarInt::from_u32(128 << 20);
+        config.server.receive_window(window);
         let mut pair = connect(&config);
         let log = departures(&mut pair, Side::Client);
         pair.send(Side::Client, Load::Endless);
@@ -152,6 +156,7 @@ fn a_receiver_acknowledges_while_its_own_pacer_has_nothing_left() {
     config
         .server
         .congestion(choose("fixed:rate=10kbit,quantum=1200"))
+        .receive_window(VarInt::from_u32(16 << 20))
         .mtu_discovery_config(None);
     let mut pair = connect(&config);
     // What the handshake left behind, and three packets of data, two of which wait.
@@ -159,7 +164,7 @@ fn a_receiver_acknowledges_while_its_own_pacer_has_nothing_left() {
     pair.send(Side::Server, Load::Bytes(1_000));
     pair.run_for(Duration::from_millis(1));
     let acks_before = pair.stats(Side::Server).frame_tx.acks;
-    // Less than what makes the server send MAX_STREAM_DATA.
+    // Less than what makes the server send MAX_DATA.
     pair.send(Side::Client, Load::Bytes(500_000));
     let limit = Duration::from_millis(700);
     assert!(pair.run_until_received(Side::Server, Bytes::new(500_000), limit));

@@ -8,6 +8,7 @@ mod recovery;
 mod seam;
 mod stats;
 mod window;
+mod windows;
 
 use e2e::{choose, seed};
 use std::time::Duration;

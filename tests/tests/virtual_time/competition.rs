@@ -2,6 +2,7 @@
 
 use e2e::{choose, seed};
 use std::time::Duration;
+use transport::VarInt;
 use transport::testing::{ConnectionPlan, Ends, LinkId, Load, Side, World};
 use units::Bytes;
 
@@ -14,6 +15,11 @@ fn plan(there: &[LinkId], back: &[LinkId], cc: &str) -> ConnectionPlan {
     };
     plan.client.congestion(choose(cc));
     plan.server.congestion(choose(cc));
+    // Flow control is to have no part in it.
+    let window = VarInt::from_u32(16 << 20);
+    for transport in [&mut plan.client, &mut plan.server] {
+        transport.receive_window(window).send_window(16 << 20);
+    }
     plan
 }
 

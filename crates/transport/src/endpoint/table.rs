@@ -1,6 +1,7 @@
 //! The endpoint's state: quinn-proto's endpoint and the connections beside it.
 
 use super::work::WorkQueue;
+use crate::budget::Budget;
 use crate::config::ServerConfig;
 use crate::connection::{Lease, Shared};
 use crate::driver::{ConnectionDriver, DriverConfig};
@@ -31,6 +32,8 @@ pub struct EndpointStats {
     pub misrouted: u64,
     /// Those of them that were lost because the other shard was behind with its work.
     pub misrouted_lost: u64,
+    /// Bytes by which the flow-control windows of its connections have grown, in both directions.
+    pub window_growth: u64,
     /// How late the endpoint's timer has been.
     pub timer: TimerStats,
 }
@@ -66,6 +69,8 @@ pub(super) struct Table {
     pub(super) is_lost: bool,
     pub(super) stats: EndpointStats,
     queue: Arc<WorkQueue>,
+    /// What the windows of all connections grow from.
+    pub(super) budget: Arc<Budget>,
 }
 
 impl Table {
@@ -85,6 +90,7 @@ impl Table {
             is_lost: false,
             stats: EndpointStats::default(),
             queue,
+            budget: Arc::default(),
         }
     }
 
@@ -96,6 +102,10 @@ impl Table {
         config: DriverConfig,
         now: Instant,
     ) -> Lease {
+        let config = DriverConfig {
+            budget: Arc::clone(&self.budget),
+            ..config
+        };
         let driver = ConnectionDriver::new(conn, config, now);
         let shared = Shared::new(driver, handle, Arc::clone(&self.queue));
         if self.connections.len() <= handle.0 {

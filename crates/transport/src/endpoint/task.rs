@@ -240,7 +240,7 @@ impl Task {
     ) {
         let answer = &mut self.scratch.answer;
         answer.clear();
-        let ecn = received_ecn(meta);
+        let (ecn, bytes) = (received_ecn(meta), data.len());
         match table
             .proto
             .handle(now, meta.addr, meta.dst_ip, ecn, data, answer)
@@ -248,7 +248,10 @@ impl Task {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if let Some(connection) = table.get(handle) {
                     let _span = connection.span.enter();
-                    connection.lock().driver.handle_datagram(now, ecn, event);
+                    connection
+                        .lock()
+                        .driver
+                        .handle_datagram(now, ecn, bytes, event);
                     if connection.mark_queued() {
                         self.ready.push_back(Arc::clone(connection));
                     }
@@ -306,7 +309,10 @@ impl Task {
         if state.is_retired {
             return 0;
         }
-        state.handle_timeouts(clock::now());
+        let now = clock::now();
+        state.handle_timeouts(now);
+        let is_awaited = !state.readers.is_empty();
+        state.driver.tune_receive_window(now, is_awaited);
         let sent = self.transmit(state, share, connection);
         self.scratch.events.extend(state.endpoint_events());
         state.forward_events(&mut self.scratch.wakeups);

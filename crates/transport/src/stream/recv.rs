@@ -1,9 +1,10 @@
 //! The receiving direction of a stream.
 
 use crate::connection::Lease;
+use crate::driver::Reader;
 use crate::error::{ReadError, ReadExactError, ReadToEndError, ResetError};
 use bytes::{Bytes, BytesMut};
-use quinn_proto::{Chunk, Chunks, ClosedStream, StreamId, VarInt};
+use quinn_proto::{Chunk, ClosedStream, StreamId, VarInt};
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
@@ -138,7 +139,7 @@ impl RecvStream {
         if self.is_0rtt && state.has_rejected_0rtt() {
             return Err(ClosedStream::default());
         }
-        state.driver.conn().recv_stream(self.id).stop(code)?;
+        state.driver.stop(self.id, code)?;
         state.readers.remove(&self.id);
         drop(state);
         self.is_done = true;
@@ -163,7 +164,7 @@ impl RecvStream {
             if self.is_0rtt && state.has_rejected_0rtt() {
                 return Poll::Ready(Err(ResetError::ZeroRttRejected));
             }
-            match state.driver.conn().recv_stream(self.id).received_reset() {
+            match state.driver.received_reset(self.id) {
                 Err(ClosedStream { .. }) => return Poll::Ready(Ok(None)),
                 Ok(Some(code)) => {
                     drop(state);
@@ -251,7 +252,7 @@ impl RecvStream {
         &mut self,
         cx: &mut Context<'_>,
         ordered: bool,
-        read: impl FnOnce(&mut Chunks<'_>) -> (Option<T>, Option<Stop>),
+        read: impl FnOnce(&mut Reader<'_>) -> (Option<T>, Option<Stop>),
     ) -> Poll<Result<Option<T>, ReadError>> {
         if self.is_done {
             return Poll::Ready(Ok(None));
@@ -264,11 +265,11 @@ impl RecvStream {
         if self.is_0rtt && state.has_rejected_0rtt() {
             return Poll::Ready(Err(ReadError::ZeroRttRejected));
         }
-        let mut stream = state.driver.conn().recv_stream(self.id);
-        let mut chunks = stream.read(ordered)?;
-        let (value, stop) = read(&mut chunks);
-        let has_credit_to_send = chunks.finalize().should_transmit();
+        let ((value, stop), has_credit_to_send) = state.driver.read(self.id, ordered, read)?;
         let is_blocked = matches!(stop, Some(Err(quinn_proto::ReadError::Blocked)));
+        if stop.is_some() && !is_blocked {
+            state.driver.end_reading(self.id);
+        }
         if value.is_none() && is_blocked {
             if let Some(error) = &state.error {
                 return Poll::Ready(Err(error.clone().into()));
@@ -319,11 +320,7 @@ impl Drop for RecvStream {
         if state.error.is_some() {
             return;
         }
-        let stopped = state
-            .driver
-            .conn()
-            .recv_stream(self.id)
-            .stop(VarInt::from_u32(0));
+        let stopped = state.driver.stop(self.id, VarInt::from_u32(0));
         drop(state);
         if stopped.is_ok() {
             self.lease.schedule();

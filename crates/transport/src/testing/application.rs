@@ -5,7 +5,7 @@ use bytes::Bytes as Buffer;
 use quinn_proto::{Dir, StreamEvent, StreamId, WriteError};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use units::{Bytes, Timestamp};
+use units::{Bandwidth, Bytes, Timestamp};
 
 /// What an application puts on one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub(super) struct Application {
     /// Whether it lets lie what comes, and on which streams something does.
     is_deaf: bool,
     unread: BTreeSet<StreamId>,
+    /// How fast it reads, and when it reads on; as fast as it can without.
+    rate: Option<(Bandwidth, Timestamp)>,
 }
 
 #[derive(Debug)]
@@ -64,9 +66,34 @@ impl Application {
         self.is_deaf = !reads;
         if reads {
             for stream in std::mem::take(&mut self.unread) {
-                self.read(stream, engine);
+                self.read(stream, u64::MAX, engine);
             }
         }
+    }
+
+    /// Reads at `rate` from now on, a millisecond's worth at a time.
+    pub(super) fn read_slowly(&mut self, now: Timestamp, rate: Bandwidth) {
+        self.rate = Some((rate, now));
+    }
+
+    /// Has a slow reader read what it is due.
+    pub(super) fn read_due(&mut self, now: Timestamp, engine: &mut Engine) {
+        let Some((rate, due)) = &mut self.rate else {
+            return;
+        };
+        if *due > now {
+            return;
+        }
+        let mut bytes = (*rate * (now.since(*due) + TICK)).get();
+        *due = now + TICK;
+        for stream in std::mem::take(&mut self.unread) {
+            bytes -= self.read(stream, bytes, engine);
+        }
+    }
+
+    /// Whether it has read all there is.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.unread.is_empty()
     }
 
     pub(super) fn start(&mut self, now: Timestamp, load: Load, engine: &mut Engine) {
@@ -97,17 +124,18 @@ impl Application {
 
     /// When the next bytes are due.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
-        self.sources.iter().filter_map(|source| source.next).min()
+        let writes = self.sources.iter().filter_map(|source| source.next);
+        writes.chain(self.rate.map(|(_, due)| due)).min()
     }
 
     pub(super) fn on_stream_event(&mut self, event: &StreamEvent, engine: &mut Engine) {
         match *event {
             StreamEvent::Opened { dir: Dir::Uni } => {
                 while let Some(stream) = engine.conn().streams().accept(Dir::Uni) {
-                    self.read(stream, engine);
+                    self.on_readable(stream, engine);
                 }
             }
-            StreamEvent::Readable { id } => self.read(id, engine),
+            StreamEvent::Readable { id } => self.on_readable(id, engine),
             StreamEvent::Writable { id } => {
                 let source = self.sources.iter_mut().find(|source| source.stream == id);
                 if let Some(source) = source {
@@ -118,27 +146,36 @@ impl Application {
         }
     }
 
-    fn read(&mut self, id: StreamId, engine: &mut Engine) {
-        if self.is_deaf {
+    fn on_readable(&mut self, id: StreamId, engine: &mut Engine) {
+        if self.is_deaf || self.rate.is_some() {
             self.unread.insert(id);
-            return;
+        } else {
+            self.read(id, u64::MAX, engine);
         }
-        let mut stream = engine.conn().recv_stream(id);
-        // A stream that has been read to its end is closed.
-        let Ok(mut chunks) = stream.read(true) else {
-            return;
-        };
-        while let Ok(Some(chunk)) = chunks.next(BLOCK) {
-            let written = contents(id, chunk.offset, chunk.bytes.len());
-            assert!(
-                self.is_credulous || chunk.bytes == written,
-                "stream {id}, {} bytes from {}: not what was written",
-                written.len(),
-                chunk.offset
-            );
-            self.received += Bytes::new(chunk.bytes.len() as u64);
-        }
-        let _ = chunks.finalize();
+    }
+
+    /// Reads at most `most` bytes of a stream. How many there were.
+    fn read(&mut self, id: StreamId, most: u64, engine: &mut Engine) -> u64 {
+        let mut count = 0;
+        engine.read(id, |next| {
+            while count < most {
+                let Some(chunk) = next(BLOCK.min(usize::try_from(most - count).unwrap_or(BLOCK)))
+                else {
+                    return;
+                };
+                let written = contents(id, chunk.offset, chunk.bytes.len());
+                assert!(
+                    self.is_credulous || chunk.bytes == written,
+                    "stream {id}, {} bytes from {}: not what was written",
+                    written.len(),
+                    chunk.offset
+                );
+                count += chunk.bytes.len() as u64;
+            }
+            self.unread.insert(id);
+        });
+        self.received += Bytes::new(count);
+        count
     }
 }
 
@@ -208,6 +245,9 @@ static CONTENTS: [u8; PERIOD + BLOCK] = {
 
 /// Contents repeat after so many bytes: a prime, so that no packet is like another by its size.
 const PERIOD: usize = 65_521;
+
+/// How often a slow reader reads.
+const TICK: Duration = Duration::from_millis(1);
 
 /// Most bytes written or read in one call.
 const BLOCK: usize = 65_536;

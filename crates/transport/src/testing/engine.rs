@@ -6,7 +6,7 @@ use crate::driver::{ConnectionDriver, DriverConfig, Reason};
 use cc_core::ControllerChoice;
 use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::{
-    Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamId, Transmit,
+    Chunk, Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamId, Transmit,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -80,10 +80,11 @@ impl Engine {
         &mut self,
         now: Instant,
         mark: Option<EcnCodepoint>,
+        bytes: usize,
         event: ConnectionEvent,
     ) {
         match self {
-            Self::Driven(driver) => driver.handle_datagram(now, mark, event),
+            Self::Driven(driver) => driver.handle_datagram(now, mark, bytes, event),
             Self::Plain(conn) => conn.handle_event(event),
         }
     }
@@ -99,6 +100,34 @@ impl Engine {
         match self {
             Self::Driven(driver) => driver.handle_timeout(now),
             Self::Plain(conn) => conn.handle_timeout(now),
+        }
+    }
+
+    /// Has `read` take chunks of a stream, in order, by their greatest length. A stream that has
+    /// been read to its end has none.
+    pub(super) fn read(
+        &mut self,
+        id: StreamId,
+        read: impl FnOnce(&mut dyn FnMut(usize) -> Option<Chunk>),
+    ) {
+        match self {
+            Self::Driven(driver) => {
+                let _ = driver.read(id, true, |reader| {
+                    read(&mut |most| reader.next(most).ok()?)
+                });
+            }
+            Self::Plain(conn) => {
+                if let Ok(mut chunks) = conn.recv_stream(id).read(true) {
+                    read(&mut |most| chunks.next(most).ok()?);
+                    let _ = chunks.finalize();
+                }
+            }
+        }
+    }
+
+    pub(super) fn tune_receive_window(&mut self, now: Instant, is_awaited: bool) {
+        if let Self::Driven(driver) = self {
+            driver.tune_receive_window(now, is_awaited);
         }
     }
 

@@ -18,7 +18,7 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::Instant;
-use units::{Bytes, Rng, Timestamp};
+use units::{Bandwidth, Bytes, Rng, Timestamp};
 
 /// A batch of datagrams that leaves at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,6 +195,11 @@ impl Host {
         self.application.start(now, load, &mut connection.1);
     }
 
+    pub(super) fn read_slowly(&mut self, now: Timestamp, rate: Bandwidth) {
+        self.is_stale = true;
+        self.application.read_slowly(now, rate);
+    }
+
     pub(super) fn close(&mut self, now: Timestamp) {
         self.is_stale = true;
         let connection = self.connection.as_mut().expect(HAS_CONNECTION);
@@ -280,8 +285,11 @@ impl Host {
             return;
         };
         let (handle, engine) = &mut *connection;
+        let is_awaited = self.application.is_waiting();
+        engine.tune_receive_window(clock::instant(now), is_awaited);
         while self.hear(now, *handle, engine) {}
         self.application.write(now, engine);
+        self.application.read_due(now, engine);
         self.transmit(now, engine);
         let (deadline, reason) = engine.poll_timeout().unzip();
         self.waits_for_pacer = reason == Some(Reason::Pacing);
@@ -372,13 +380,14 @@ impl Node for Host {
         let from = self.peer_address;
         let mut reply = Vec::new();
         let ecn = codepoint_of(packet.ecn);
+        let bytes = packet.payload.len();
         let event = self
             .endpoint
             .handle(instant, from, None, ecn, packet.payload, &mut reply);
         match event {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
                 if let Some(connection) = &mut self.connection {
-                    connection.1.handle_datagram(instant, ecn, event);
+                    connection.1.handle_datagram(instant, ecn, bytes, event);
                     self.is_stale = true;
                 }
             }

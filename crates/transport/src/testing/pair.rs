@@ -150,6 +150,11 @@ impl Pair {
         self.world.set_congestion(self.ends.of(side), choice);
     }
 
+    /// See [`World::read_slowly`].
+    pub fn read_slowly(&mut self, side: Side, rate: Bandwidth) {
+        self.world.read_slowly(self.ends.of(side), rate);
+    }
+
     /// See [`World::set_max_rate`].
     ///
     /// # Panics

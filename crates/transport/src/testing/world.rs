@@ -222,6 +222,13 @@ impl World {
             .update_node(end.0, |host, now| host.send(now, load));
     }
 
+    /// Has `end`'s application read no faster than `rate` from now on; it reads all there is at
+    /// once otherwise.
+    pub fn read_slowly(&mut self, end: EndId, rate: Bandwidth) {
+        self.sim
+            .update_node(end.0, |host, now| host.read_slowly(now, rate));
+    }
+
     /// Has `end` close the connection, as an application would with error code 0.
     ///
     /// # Panics

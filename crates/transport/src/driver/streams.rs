@@ -1,0 +1,92 @@
+//! Reading from streams.
+
+use super::ConnectionDriver;
+use super::inbound::{Inbound, Reader};
+use quinn_proto::{ClosedStream, ReadableError, StreamId, VarInt};
+
+impl ConnectionDriver {
+    /// Somebody is going to read from a stream, and will say when that is over.
+    pub(crate) fn begin_reading(&mut self, id: StreamId) {
+        self.inbound.insert(id, Inbound::default());
+    }
+
+    /// Has `read` read from a stream. What that gives, and whether the peer is due credit.
+    pub(crate) fn read<T>(
+        &mut self,
+        id: StreamId,
+        ordered: bool,
+        read: impl FnOnce(&mut Reader<'_>) -> T,
+    ) -> Result<(T, bool), ReadableError> {
+        let inbound = self.inbound.entry(id).or_default();
+        let held = inbound.held();
+        let mut stream = self.conn.recv_stream(id);
+        let mut reader = inbound.reader(&mut stream, ordered)?;
+        let value = read(&mut reader);
+        let has_credit = reader.finalize();
+        let released = held - inbound.held();
+        Ok((value, self.release(released) || has_credit))
+    }
+
+    /// Nobody reads from a stream any more. Whether its end had come without being read.
+    pub(crate) fn end_reading(&mut self, id: StreamId) -> bool {
+        let inbound = self.inbound.remove(&id).unwrap_or_default();
+        self.release(inbound.held());
+        inbound.has_ended()
+    }
+
+    /// Has the peer send no more on a stream, and drops what has come.
+    pub(crate) fn stop(&mut self, id: StreamId, code: VarInt) -> Result<(), ClosedStream> {
+        let has_ended = self.end_reading(id);
+        let stopped = self.conn.recv_stream(id).stop(code);
+        if has_ended { Ok(()) } else { stopped }
+    }
+
+    /// The code of the peer's reset, if there was one.
+    pub(crate) fn received_reset(&mut self, id: StreamId) -> Result<Option<VarInt>, ClosedStream> {
+        match self.inbound.get(&id).and_then(Inbound::reset_code) {
+            Some(code) => Ok(Some(code)),
+            None => self.conn.recv_stream(id).received_reset(),
+        }
+    }
+
+    /// A frame has come for a stream. Whether its reader can go on.
+    pub(super) fn on_readable(&mut self, id: StreamId) -> bool {
+        let Some(inbound) = self.inbound.get_mut(&id) else {
+            return true;
+        };
+        if !inbound.on_frame() {
+            return true;
+        }
+        let held = inbound.held();
+        let is_news = inbound.take(self.conn.recv_stream(id));
+        // A reset lets go of what was there.
+        let now = inbound.held();
+        self.held = self.held + now - held;
+        self.adopt_receive_window();
+        is_news
+    }
+
+    /// Bytes that were held have been read. Whether the peer is due credit.
+    fn release(&mut self, bytes: u64) -> bool {
+        self.held -= bytes;
+        // As quinn-proto does: an eighth of the window is worth a frame.
+        let is_due = self.withheld - self.held >= self.receive_window.size() / 8;
+        let is_over = self.held == 0 && self.withheld > 0;
+        if is_due || is_over {
+            self.adopt_receive_window();
+        }
+        is_due || is_over
+    }
+
+    /// Tells quinn-proto how large the receive window is for what it holds itself.
+    ///
+    /// To quinn-proto, what is taken out of it is read, and the peer is given credit for it. A
+    /// window that is smaller by as much takes that credit back from what comes next. So the peer
+    /// may at most send a window, and what was taken at one time, before something is read.
+    pub(super) fn adopt_receive_window(&mut self) {
+        self.withheld = self.held;
+        let size = self.receive_window.size().saturating_sub(self.held);
+        let size = VarInt::from_u64(size).unwrap_or(VarInt::MAX);
+        self.conn.set_receive_window(size);
+    }
+}

@@ -1,0 +1,129 @@
+//! Flow-control windows follow the path, and nobody else.
+
+use crate::{config, connect, send_rate};
+use std::time::Duration;
+use transport::VarInt;
+use transport::testing::{Load, Side};
+use units::{Bandwidth, Bytes};
+
+/// What a connection begins with.
+const FIRST: Bytes = Bytes::new(1 << 20);
+
+#[test]
+fn a_long_fat_path_is_filled_by_default() {
+    let mut pair = connect(&config(
+        "delay 150ms rate 1gbit queue 1bdp",
+        "delay 150ms",
+        "bbr3",
+    ));
+    pair.send(Side::Client, Load::Endless);
+    // Startup takes a dozen round trips, and what it has lost as many.
+    pair.run_for(Duration::from_secs(8));
+    let before = pair.received(Side::Server);
+    let time = Duration::from_secs(2);
+    pair.run_for(time);
+    let goodput = Bandwidth::from_transfer(pair.received(Side::Server) - before, time);
+    assert!(
+        goodput > Bandwidth::from_bits_per_sec(900_000_000),
+        "{goodput}"
+    );
+    // 37.5 MB in flight, and no more than twice as much again.
+    let (client, server) = (pair.stats(Side::Client), pair.stats(Side::Server));
+    for window in [client.send_window, server.receive_window] {
+        let is_sensible = window >= Bytes::new(75 << 20) && window <= Bytes::new(128 << 20);
+        assert!(is_sensible, "{window}");
+    }
+    // The other direction has ACKs alone.
+    let others = (client.receive_window, server.send_window);
+    assert_eq!(others, (FIRST, FIRST));
+}
+
+#[test]
+fn a_short_path_needs_no_more_than_it_began_with() {
+    let mut pair = connect(&config(
+        "delay 5ms rate 50mbit queue 1bdp",
+        "delay 5ms",
+        "bbr3",
+    ));
+    pair.send(Side::Client, Load::Endless);
+    let rate = send_rate(&mut pair, Side::Client, Duration::from_secs(3));
+    assert!(rate > Bandwidth::from_bits_per_sec(45_000_000), "{rate}");
+    let (client, server) = (pair.stats(Side::Client), pair.stats(Side::Server));
+    assert_eq!((client.send_window, server.receive_window), (FIRST, FIRST));
+}
+
+#[test]
+fn a_slow_reader_does_not_make_the_window_grow() {
+    let mut pair = connect(&config(
+        "delay 20ms rate 1gbit limit 100000",
+        "delay 20ms",
+        "bbr3",
+    ));
+    let slow = Bandwidth::from_bits_per_sec(8_000_000);
+    pair.read_slowly(Side::Server, slow);
+    pair.send(Side::Client, Load::Endless);
+    pair.run_for(Duration::from_secs(5));
+    assert_eq!(pair.stats(Side::Server).receive_window, FIRST);
+    // It gets what it reads all the same.
+    let read = pair.received(Side::Server).get();
+    assert!((4_900_000..=5_100_000).contains(&read), "{read}");
+}
+
+#[test]
+fn a_window_that_was_set_does_not_grow() {
+    let mut config = config("delay 50ms rate 1gbit limit 100000", "delay 50ms", "bbr3");
+    config.server.receive_window(VarInt::from_u32(500_000));
+    let mut pair = connect(&config);
+    pair.send(Side::Client, Load::Endless);
+    pair.run_for(Duration::from_secs(3));
+    let window = pair.stats(Side::Server).receive_window;
+    assert_eq!(window, Bytes::new(500_000));
+    let rate = send_rate(&mut pair, Side::Client, Duration::from_secs(2));
+    assert!(rate < Bandwidth::from_bits_per_sec(45_000_000), "{rate}");
+}
+
+#[test]
+fn the_first_round_trips_find_room() {
+    let link = "delay 150ms rate 1gbit limit 1000000";
+    let mut pair = connect(&config(link, "delay 150ms", "bbr3"));
+    pair.send(Side::Client, Load::Endless);
+    pair.run_for(Duration::from_secs(4));
+    let waited = pair.stats(Side::Client).limited_by.flow_control;
+    assert_eq!(waited, Duration::ZERO);
+}
+
+/// quinn-proto 0.11.19 gives a connection up when a stream has 1,024 gaps.
+#[test]
+fn thousands_of_gaps_in_a_stream_are_filled() {
+    // Slow start overshoots by a round trip's worth: of three packets one gets through.
+    let link = "delay 10ms rate 1gbit queue 1bdp";
+    let mut pair = connect(&config(link, "delay 10ms", "new_reno"));
+    let bytes = Bytes::new(20_000_000);
+    pair.send(Side::Client, Load::Bytes(bytes.get()));
+    let is_complete = pair.run_until_received(Side::Server, bytes, Duration::from_secs(5));
+    assert!(is_complete, "{:?}", pair.error(Side::Server));
+    let lost = pair.stats(Side::Client).path.lost_packets;
+    assert!(lost > 2_000, "{lost} packets");
+}
+
+#[test]
+fn gaps_do_not_undo_a_slow_readers_flow_control() {
+    let link = "delay 10ms rate 1gbit queue 1bdp";
+    let mut config = config(link, "delay 10ms", "new_reno");
+    let window = 8 << 20;
+    config.server.receive_window(VarInt::from_u32(window));
+    let mut pair = connect(&config);
+    let slow = Bandwidth::from_bits_per_sec(80_000_000);
+    pair.read_slowly(Side::Server, slow);
+    pair.send(Side::Client, Load::Endless);
+    for _ in 0..30 {
+        pair.run_for(Duration::from_millis(100));
+        let arrived = pair.stats(Side::Client).delivered;
+        let unread = arrived.saturating_sub(pair.received(Side::Server));
+        // Headers are in it, and what was taken out of quinn-proto at one time.
+        let most = u64::from(window) * 5 / 4 + pair.received(Side::Server).get() / 20;
+        assert!(unread <= Bytes::new(most), "{unread} unread");
+    }
+    let read = pair.received(Side::Server).get();
+    assert!((28_000_000..=30_100_000).contains(&read), "{read}");
+}
