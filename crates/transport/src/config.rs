@@ -3,6 +3,8 @@
 use crate::cc_adapter::CongestionFactory;
 use crate::choice::ChooseController;
 use crate::driver::{DriverConfig, WindowConfig};
+#[cfg(feature = "qlog")]
+use crate::qlog::QlogStream;
 use crate::tls;
 use cc_core::{ControllerChoice, Registry};
 use quinn_proto::crypto::{self, HandshakeTokenKey};
@@ -57,6 +59,8 @@ pub struct TransportConfig {
     congestion: ControllerChoice,
     congestion_seed: Option<u64>,
     max_rate: Option<Bandwidth>,
+    #[cfg(feature = "qlog")]
+    qlog_stream: Option<QlogStream>,
 }
 
 macro_rules! setters {
@@ -176,6 +180,13 @@ impl TransportConfig {
         self
     }
 
+    /// Where connections write what happens to them (feature `qlog`). Default `None`.
+    #[cfg(feature = "qlog")]
+    pub fn qlog_stream(&mut self, stream: Option<QlogStream>) -> &mut Self {
+        self.qlog_stream = stream;
+        self
+    }
+
     /// Fixes the randomness of the controllers. Without it each connection draws a seed from
     /// the operating system.
     pub fn congestion_seed(&mut self, seed: u64) -> &mut Self {
@@ -222,6 +233,8 @@ impl TransportConfig {
             max_rate: self.max_rate,
             windows: self.windows,
             budget: Arc::default(),
+            #[cfg(feature = "qlog")]
+            qlog: self.qlog_stream.clone(),
         };
         (Arc::new(config), driver)
     }
@@ -259,6 +272,8 @@ impl Default for TransportConfig {
                 .expect("the standard registry has it"),
             congestion_seed: None,
             max_rate: None,
+            #[cfg(feature = "qlog")]
+            qlog_stream: None,
         }
     }
 }

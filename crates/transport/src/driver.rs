@@ -12,12 +12,16 @@ mod late_acks;
 mod limits;
 mod marks;
 mod streams;
+#[cfg(feature = "qlog")]
+mod trace;
 mod windows;
 
 use crate::budget::Budget;
 use crate::cc_adapter::CongestionHandle;
 use crate::clock;
 use crate::gate::{Built, Passage, Visit};
+#[cfg(feature = "qlog")]
+use crate::qlog::QlogStream;
 use crate::stats::{ConnectionStats, EcnStats};
 use cc_core::{Control, ControllerChoice, Observer, Pacer, Snapshot};
 use frames::frames_but_acks;
@@ -32,6 +36,8 @@ use quinn_proto::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+#[cfg(feature = "qlog")]
+use trace::Trace;
 use units::{Bandwidth, Bytes, Timestamp};
 pub(crate) use windows::WindowConfig;
 use windows::{ReceiveWindow, SendWindow};
@@ -55,6 +61,8 @@ pub(crate) struct DriverConfig {
     pub(crate) windows: WindowConfig,
     /// What the windows grow from.
     pub(crate) budget: Arc<Budget>,
+    #[cfg(feature = "qlog")]
+    pub(crate) qlog: Option<QlogStream>,
 }
 
 /// One connection under our congestion control and pacing.
@@ -91,6 +99,8 @@ pub(crate) struct ConnectionDriver {
     is_app_limited: bool,
     /// Whether quinn-proto sends in one packet number space only.
     is_confirmed: bool,
+    #[cfg(feature = "qlog")]
+    trace: Option<Trace>,
 }
 
 impl ConnectionDriver {
@@ -103,7 +113,11 @@ impl ConnectionDriver {
             max_rate,
             windows,
             budget,
+            #[cfg(feature = "qlog")]
+            qlog,
         } = config;
+        #[cfg(feature = "qlog")]
+        let trace = qlog.map(|stream| Trace::new(now, stream, &conn));
         let control = capped(congestion.lock().control(), max_rate, mss);
         let mut driver = Self {
             conn,
@@ -128,6 +142,8 @@ impl ConnectionDriver {
             mtu_probes: 0,
             is_app_limited: false,
             is_confirmed: false,
+            #[cfg(feature = "qlog")]
+            trace,
         };
         driver.adopt_window();
         driver.adopt_send_window();
@@ -145,6 +161,8 @@ impl ConnectionDriver {
         self.marks.count_received(mark);
         self.receive_window.on_arrival(Bytes::new(bytes as u64));
         self.has_received = true;
+        #[cfg(feature = "qlog")]
+        self.trace.iter_mut().for_each(Trace::on_received);
         let before = self
             .late_acks
             .is_watching(clock::timestamp(now))
@@ -256,7 +274,14 @@ impl ConnectionDriver {
             Event::Stream(StreamEvent::Opened { .. } | StreamEvent::Readable { .. }) => {
                 self.has_stream_data = true;
             }
-            Event::ConnectionLost { .. } => self.blocked_writers.clear(),
+            #[cfg_attr(not(feature = "qlog"), expect(unused_variables, reason = "for qlog"))]
+            Event::ConnectionLost { reason } => {
+                self.blocked_writers.clear();
+                #[cfg(feature = "qlog")]
+                self.trace
+                    .iter_mut()
+                    .for_each(|trace| trace.on_lost(reason));
+            }
             _ => {}
         }
         Some(event)
@@ -363,6 +388,17 @@ impl ConnectionDriver {
         let control = congestion.flush(Some(smoothed_rtt));
         drop(congestion);
         self.adopt_control(now, control);
+        #[cfg(feature = "qlog")]
+        self.trace_news(now);
+    }
+
+    #[cfg(feature = "qlog")]
+    fn trace_news(&mut self, now: Timestamp) {
+        if let Some(mut trace) = self.trace.take() {
+            let stats = self.stats(clock::instant(now));
+            trace.on_news(now, &stats, &self.snapshot());
+            self.trace = Some(trace);
+        }
     }
 
     /// ACK frames received, and how many of them acknowledged something new.
@@ -441,6 +477,10 @@ impl ConnectionDriver {
     fn on_transmit(&mut self, now: Timestamp, transmit: &Transmit, visit: Visit) {
         let bytes = Bytes::new(transmit.size as u64);
         self.marks.count_sent(transmit);
+        #[cfg(feature = "qlog")]
+        if let Some(trace) = &mut self.trace {
+            trace.on_sent(now, transmit);
+        }
         self.pacer.on_sent(now, bytes);
         self.limits.set(now, Limiter::Host);
         let is_reported = visit.has_asked || self.is_more_than_acks();

@@ -84,6 +84,8 @@ mod error;
 pub mod fleet;
 mod gate;
 mod histogram;
+#[cfg(feature = "qlog")]
+pub mod qlog;
 mod sharded;
 mod socket;
 mod stats;
@@ -106,6 +108,8 @@ pub use sharded::{ShardStats, ShardedBuilder, ShardedServer, Steering};
 pub use stats::{ConnectionStats, EcnStats, FrameStats, LimitedBy, PathStats, UdpStats};
 pub use stream::{RecvStream, SendStream};
 
+#[cfg(feature = "qlog")]
+pub use qlog::{QlogConfig, QlogStream};
 pub use quinn_proto::{
     AckFrequencyConfig, ApplicationClose, BloomTokenLog, Chunk, ClosedStream, ConfigError,
     ConnectError, ConnectionClose, ConnectionError, ConnectionId, ConnectionIdGenerator, Dir,

@@ -4,6 +4,7 @@ mod anything;
 mod conformance;
 mod limits;
 mod migration;
+mod qlog;
 mod recovery;
 mod seam;
 mod stats;

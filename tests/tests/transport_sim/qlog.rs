@@ -1,0 +1,172 @@
+//! A qlog of real endpoints says what happened, in the schema's words.
+
+use crate::{config, connect};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use transport::testing::{Load, Side};
+use transport::{QlogConfig, QlogStream};
+
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no panic").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn stream(&self) -> QlogStream {
+        let mut config = QlogConfig::default();
+        config.writer(Box::new(self.clone()));
+        config.into_stream().expect("a writer and a thread")
+    }
+
+    /// The header and the events.
+    fn records(&self) -> (Value, Vec<Value>) {
+        let bytes = self.0.lock().expect("no panic").clone();
+        let text = String::from_utf8(bytes).expect("JSON is UTF-8");
+        let mut records = text.split('\u{1e}').skip(1).map(|record| {
+            let json = record.strip_suffix('\n').expect("each ends its line");
+            serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"))
+        });
+        (records.next().expect("a header"), records.collect())
+    }
+}
+
+/// What draft-ietf-quic-qlog-quic-events-01 allows in each event that is written.
+fn schema() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+    BTreeMap::from([
+        (
+            "connectivity:connection_started",
+            BTreeSet::from(["ip_version", "src_ip", "dst_ip", "src_port", "dst_port"]),
+        ),
+        (
+            "connectivity:connection_closed",
+            BTreeSet::from(["owner", "connection_code", "application_code", "reason"]),
+        ),
+        (
+            "transport:datagrams_sent",
+            BTreeSet::from(["count", "raw", "datagram_ids"]),
+        ),
+        (
+            "transport:datagrams_received",
+            BTreeSet::from(["count", "raw", "datagram_ids"]),
+        ),
+        (
+            "recovery:congestion_state_updated",
+            BTreeSet::from(["old", "new", "trigger"]),
+        ),
+        (
+            "recovery:metrics_updated",
+            BTreeSet::from([
+                "min_rtt",
+                "smoothed_rtt",
+                "latest_rtt",
+                "rtt_variance",
+                "pto_count",
+                "congestion_window",
+                "bytes_in_flight",
+                "ssthresh",
+                "packets_in_flight",
+                "pacing_rate",
+            ]),
+        ),
+    ])
+}
+
+#[test]
+fn every_record_obeys_the_schema_and_agrees_with_the_statistics() {
+    let shared = Shared::default();
+    let stream = shared.stream();
+    let mut config = config("delay 20ms rate 20mbit queue 1bdp", "delay 20ms", "bbr3");
+    config.client.qlog_stream(Some(stream.clone()));
+    let mut pair = connect(&config);
+    pair.send(Side::Client, Load::Endless);
+    pair.run_for(Duration::from_secs(2));
+    let stats = pair.stats(Side::Client);
+    drop((pair, config));
+    stream.flush();
+    assert_eq!(stream.dropped(), 0);
+
+    let (header, events) = shared.records();
+    assert_eq!(header["qlog_format"], "JSON-SEQ");
+    assert_eq!(header["trace"]["vantage_point"]["type"], "client");
+    let (schema, mut last, mut metrics) = (schema(), 0.0, BTreeMap::new());
+    let (mut sent, mut received, mut bytes) = (0, 0, 0);
+    let mut states = Vec::new();
+    for event in &events {
+        let (name, data) = (event["name"].as_str().expect("a name"), &event["data"]);
+        let known = schema.get(name).unwrap_or_else(|| panic!("{name}"));
+        let data = data.as_object().expect("members");
+        assert!(
+            data.keys().all(|key| known.contains(key.as_str())),
+            "{event}"
+        );
+        let time = event["time"].as_f64().expect("a time");
+        assert!(time >= last, "{time} after {last}");
+        last = time;
+        match name {
+            "transport:datagrams_sent" => {
+                sent += data["count"].as_u64().expect("a count");
+                let raw = data["raw"].as_array().expect("datagrams");
+                assert_eq!(Some(raw.len() as u64), data["count"].as_u64());
+                bytes += raw
+                    .iter()
+                    .filter_map(|raw| raw["length"].as_u64())
+                    .sum::<u64>();
+            }
+            "transport:datagrams_received" => received += data["count"].as_u64().expect("a count"),
+            "recovery:metrics_updated" => metrics.extend(data.clone()),
+            "recovery:congestion_state_updated" => states.push(data["new"].clone()),
+            _ => {}
+        }
+    }
+    assert_eq!((sent, bytes), (stats.udp_tx.datagrams, stats.udp_tx.bytes));
+    assert!(received.abs_diff(stats.udp_rx.datagrams) <= 1, "{received}");
+    assert!(
+        (2_030.0..2_100.0).contains(&last),
+        "{last} ms with the handshake"
+    );
+    assert!(states.iter().any(|state| state == "Startup"), "{states:?}");
+    assert!(
+        states.iter().any(|state| state == "ProbeBW_CRUISE"),
+        "{states:?}"
+    );
+    let min_rtt = metrics["min_rtt"].as_f64().expect("milliseconds");
+    assert!((40.0..41.0).contains(&min_rtt), "{min_rtt}");
+    let cwnd = metrics["congestion_window"].as_u64();
+    assert_eq!(cwnd, Some(stats.cwnd.get()));
+    let rate = metrics["pacing_rate"].as_u64();
+    assert_eq!(rate, Some(stats.pacing_rate.bits_per_sec()));
+    assert_eq!(events[0]["name"], "connectivity:connection_started");
+    let end = events.last().expect("events");
+    assert_eq!(end["name"], "connectivity:connection_closed");
+}
+
+#[test]
+fn connections_that_share_a_trace_are_told_apart() {
+    let shared = Shared::default();
+    let stream = shared.stream();
+    let mut config = config("delay 5ms rate 10mbit queue 1bdp", "delay 5ms", "cubic");
+    config.client.qlog_stream(Some(stream.clone()));
+    config.server.qlog_stream(Some(stream.clone()));
+    let mut pair = connect(&config);
+    pair.send(Side::Client, Load::Bytes(100_000));
+    pair.run_for(Duration::from_secs(1));
+    stream.flush();
+    let (_, events) = shared.records();
+    let groups: BTreeSet<_> = events
+        .iter()
+        .map(|event| event["group_id"].as_str())
+        .collect();
+    assert_eq!(groups, BTreeSet::from([Some("0"), Some("1")]));
+}
