@@ -303,6 +303,11 @@ impl ConnectionDriver {
         self.blocked_writers.insert(id);
     }
 
+    /// Nobody will write to stream `id` any more, of which quinn-proto tells no event.
+    pub(crate) fn note_write_given_up(&mut self, id: StreamId) {
+        self.blocked_writers.remove(&id);
+    }
+
     /// The socket takes no more, or the caller has used up its turn with more to send.
     pub(crate) fn note_host_blocked(&mut self, now: Instant) {
         self.limits.set(clock::timestamp(now), Limiter::Host);
@@ -550,13 +555,7 @@ impl ConnectionDriver {
     }
 
     /// Who is to blame for there being nothing to send.
-    fn idle_limiter(&mut self) -> Limiter {
-        // A stream that was reset while a write waited never becomes writable.
-        while let Some(&id) = self.blocked_writers.first()
-            && self.conn.send_stream(id).stopped().is_err()
-        {
-            self.blocked_writers.pop_first();
-        }
+    fn idle_limiter(&self) -> Limiter {
         if self.blocked_writers.is_empty() {
             Limiter::Application
         } else {

@@ -20,11 +20,17 @@ pub struct SendStream {
     lease: Lease,
     id: StreamId,
     is_0rtt: bool,
+    is_reset: bool,
 }
 
 impl SendStream {
     pub(crate) fn new(lease: Lease, id: StreamId, is_0rtt: bool) -> Self {
-        Self { lease, id, is_0rtt }
+        Self {
+            lease,
+            id,
+            is_0rtt,
+            is_reset: false,
+        }
     }
 
     /// Writes as much of `data` as fits now, at least a byte unless it is empty, and returns how
@@ -121,7 +127,13 @@ impl SendStream {
     pub fn reset(&mut self, code: VarInt) -> Result<(), ClosedStream> {
         let mut state = self.live()?;
         state.driver.conn().send_stream(self.id).reset(code)?;
+        state.driver.note_write_given_up(self.id);
+        let waiting = state.stopped.remove(&self.id);
         drop(state);
+        self.is_reset = true;
+        if let Some(waiting) = waiting {
+            waiting.notify_waiters();
+        }
         self.lease.schedule();
         Ok(())
     }
@@ -159,6 +171,7 @@ impl SendStream {
         &self,
     ) -> impl Future<Output = Result<Option<VarInt>, StoppedError>> + Send + Sync + 'static {
         let (lease, id, is_0rtt) = (self.lease.clone(), self.id, self.is_0rtt);
+        let mut is_reset = self.is_reset;
         async move {
             loop {
                 let notify;
@@ -175,10 +188,15 @@ impl SendStream {
                     if let Some(error) = &state.error {
                         return Err(error.clone().into());
                     }
+                    if is_reset {
+                        return Ok(None);
+                    }
                     notify = state.stopped.entry(id).or_default().clone();
                     notify.notified()
                 };
                 stopped.await;
+                // The peer's doing is what the first look finds; if it finds nothing, it was ours.
+                is_reset = true;
             }
         }
     }

@@ -12,6 +12,7 @@ mod handles;
 mod hostile;
 mod interop;
 mod logs;
+mod polling;
 mod rebind;
 mod security;
 mod streams;
