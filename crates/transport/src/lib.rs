@@ -54,23 +54,38 @@
 //! ```
 //!
 //! # Limits
-//! Everything that a peer can make an endpoint hold has a bound:
+//! Everything that a peer can make an endpoint hold has a bound. The tests are those of this crate
+//! (`attempts`, `hostile`, `polling`: `tests/loopback`; `receive`, `ledger`: beside the code), of
+//! `tests/tests/adversity` and of `tests/tests/transport_sim` (`limits`).
 //!
-//! | what | bound | set by |
-//! |---|---|---|
-//! | attempts not yet accepted | 65,536 | [`ServerConfig::max_incoming`] |
-//! | bytes held for one of them, for all | 10 MiB, 100 MiB | [`ServerConfig::incoming_buffer_size`], [`incoming_buffer_size_total`](ServerConfig::incoming_buffer_size_total) |
-//! | bytes to be read, per connection | 1 MiB, growing to 128 MiB | [`TransportConfig::receive_window`], [`max_receive_window`](TransportConfig::max_receive_window) |
-//! | bytes to be read, per stream | what the connection has | [`TransportConfig::stream_receive_window`] |
-//! | what the windows of all connections grow by, together | 1 GiB | [`Endpoint::set_window_budget`] |
-//! | streams the peer has open, each way | 100 | [`TransportConfig::max_concurrent_bidi_streams`], [`max_concurrent_uni_streams`](TransportConfig::max_concurrent_uni_streams) |
-//! | bytes written and not acknowledged | 1 MiB, growing to 128 MiB | [`TransportConfig::send_window`], [`max_send_window`](TransportConfig::max_send_window) |
-//! | datagrams received, to be sent | 1.25 MB, 1 MiB | [`TransportConfig::datagram_receive_buffer_size`], [`datagram_send_buffer_size`](TransportConfig::datagram_send_buffer_size) |
-//! | handshake data out of order | 16 KiB | [`TransportConfig::crypto_buffer_size`] |
-//! | memory behind received bytes | twice the message each came in | fixed |
-//! | TLS sessions to be resumed | 256 | [`ServerTls::sessions`](tls::ServerTls::sessions), [`fleet::Sessions`] |
-//! | bytes that shards have handed to another one, each | 256 KiB | fixed |
-//! | work before the task looks at the socket again | 16 batches of packets, 256 connections | fixed |
+//! | what | bound | set by | shown by |
+//! |---|---|---|---|
+//! | attempts not yet accepted | 65,536 | [`ServerConfig::max_incoming`] | `attempts::attempts_beyond_the_limit_are_not_kept` |
+//! | bytes held for one of them, for all | 10 MiB, 100 MiB | [`ServerConfig::incoming_buffer_size`], [`incoming_buffer_size_total`](ServerConfig::incoming_buffer_size_total) | quinn-proto |
+//! | bytes sent to an address before it is validated | 3 times what came from it, and a packet | fixed | `amplification` |
+//! | life of a connection, of a handshake, without a packet from the peer | 30 s | [`TransportConfig::max_idle_timeout`] | `hostile::clients_that_only_say_hello…`, `silence` |
+//! | bytes to be read, per connection | 1 MiB, growing to 128 MiB | [`TransportConfig::receive_window`], [`max_receive_window`](TransportConfig::max_receive_window) | `hoarding::a_reader_that_never_reads…`, `forged` |
+//! | bytes to be read, per stream | what the connection has | [`TransportConfig::stream_receive_window`] | the same |
+//! | what the windows of all connections grow by, together | 1 GiB | [`Endpoint::set_window_budget`] | `budget` |
+//! | pieces of one stream with holes between them | 1,024, then the connection ends | fixed | `hoarding::a_stream_full_of_holes…` |
+//! | streams the peer has open, each way | 100 | [`TransportConfig::max_concurrent_bidi_streams`], [`max_concurrent_uni_streams`](TransportConfig::max_concurrent_uni_streams) | `hoarding::streams_that_nobody_accepts…`, `streams_opened_and_reset…` |
+//! | bytes written and not acknowledged | 1 MiB, growing to 128 MiB | [`TransportConfig::send_window`], [`max_send_window`](TransportConfig::max_send_window) | `limits::the_own_send_buffer` |
+//! | batches of packets that are in flight | 32,768 for each of two paths | fixed | `ledger::a_full_ledger_merges…` |
+//! | datagrams received, to be sent | 1.25 MB, 1 MiB | [`TransportConfig::datagram_receive_buffer_size`], [`datagram_send_buffer_size`](TransportConfig::datagram_send_buffer_size) | `hoarding::datagrams_that_nobody_reads…`, `polling` |
+//! | handshake data out of order | 16 KiB | [`TransportConfig::crypto_buffer_size`] | `forged::frames_beyond_a_limit…` |
+//! | ranges of packets to be acknowledged | 64 | fixed | `hoarding::packets_with_gaps…` |
+//! | challenges to be answered | 16 | fixed | `hoarding::challenges…` |
+//! | the peer's connection IDs, in use and given back | 5, 50 | fixed | `forged`, `hoarding::connection_ids_given…` |
+//! | address-validation tokens of servers | 2 each of 256 names | [`ClientConfig::token_store`] | quinn-proto |
+//! | memory behind received bytes | twice the message each came in | fixed | `receive::small_messages…` |
+//! | TLS sessions to be resumed | 256 | [`ServerTls::sessions`](tls::ServerTls::sessions), [`fleet::Sessions`] | rustls |
+//! | bytes that shards have handed to another one, each | 256 KiB | fixed | `membership::a_shard_that_does_not_look…` |
+//! | work before the task looks at the socket again | 16 batches of packets, 256 connections | fixed | the task |
+//!
+//! Two things are the application's to bound. Connections are as many as it accepts
+//! ([`Endpoint::open_connections`] counts them); their memory comes back (`tests/tests/endurance`).
+//! And a client that says something every now and then can draw out its handshake for ever: give
+//! up a [`Connecting`] that takes too long by dropping it.
 
 mod budget;
 mod cc_adapter;

@@ -3,7 +3,9 @@
 use crate::support::{Endpoints, NAME, any, noise, receive_all, send_all, within_a_minute};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::net::UdpSocket;
+use transport::{ConnectionError, TransportConfig};
 
 #[tokio::test]
 async fn garbage_is_dropped_and_the_next_client_is_served() {
@@ -83,6 +85,52 @@ async fn replayed_and_mutilated_packets_neither_end_nor_disturb_a_connection() {
     .await;
 }
 
+#[tokio::test]
+async fn clients_that_only_say_hello_hold_nobody_up_and_are_forgotten() {
+    within_a_minute(async {
+        let mut config = TransportConfig::default();
+        config.max_idle_timeout(Some(Duration::from_millis(800).try_into().unwrap()));
+        let endpoints = Endpoints::with(&config, &TransportConfig::default());
+        let helloes = helloes(&endpoints, HALF_OPEN).await;
+        let attacker = UdpSocket::bind(any()).await.unwrap();
+        let mut waiting = Vec::new();
+        for hello in helloes {
+            attacker.send_to(&hello, endpoints.address()).await.unwrap();
+            let attempt = endpoints.server.accept().await.unwrap();
+            waiting.push(tokio::spawn(async { attempt.await }));
+        }
+        assert_serves(&endpoints).await;
+        assert!(endpoints.server.open_connections() > HALF_OPEN / 2);
+        for handshake in waiting {
+            let error = handshake.await.unwrap().unwrap_err();
+            assert_eq!(error, ConnectionError::TimedOut);
+        }
+        endpoints.client.close(0_u32.into(), b"");
+        endpoints.server.wait_idle().await;
+        assert_eq!(endpoints.server.open_connections(), 0);
+    })
+    .await;
+}
+
+const HALF_OPEN: usize = 200;
+
+/// The first packets of so many clients of their own.
+async fn helloes(endpoints: &Endpoints, count: usize) -> Vec<Vec<u8>> {
+    let nobody = UdpSocket::bind(any()).await.unwrap();
+    let mut buffer = [0; 1_500];
+    let mut helloes = Vec::new();
+    for _ in 0..count {
+        let address = nobody.local_addr().unwrap();
+        let connecting = endpoints.client.connect(address, NAME).unwrap();
+        let (len, _) = nobody.recv_from(&mut buffer).await.unwrap();
+        helloes.push(buffer[..len].to_vec());
+        drop(connecting);
+        // Its goodbye.
+        nobody.recv_from(&mut buffer).await.unwrap();
+    }
+    helloes
+}
+
 async fn assert_serves(endpoints: &Endpoints) {
     let connecting = endpoints.client.connect(endpoints.address(), NAME).unwrap();
     let serving = async {
@@ -101,10 +149,10 @@ async fn assert_serves(endpoints: &Endpoints) {
     assert_eq!(received, b"served");
 }
 
-type Datagrams = Arc<Mutex<Vec<Vec<u8>>>>;
+pub(crate) type Datagrams = Arc<Mutex<Vec<Vec<u8>>>>;
 
 /// An address that passes datagrams to `server` and answers back, and records the former.
-async fn recording_proxy(server: SocketAddr) -> (SocketAddr, Datagrams) {
+pub(crate) async fn recording_proxy(server: SocketAddr) -> (SocketAddr, Datagrams) {
     let recorded = Datagrams::default();
     let socket = UdpSocket::bind(any()).await.unwrap();
     let address = socket.local_addr().unwrap();

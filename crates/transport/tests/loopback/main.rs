@@ -17,4 +17,5 @@ mod rebind;
 mod security;
 mod streams;
 mod support;
+mod tokens;
 mod zero_rtt;
