@@ -26,6 +26,10 @@ sim-seed SEED *ARGS:
 ops COUNT="100000000" SEED="1":
     PACELINE_OPS={{COUNT}} PACELINE_SEED={{SEED}} nice cargo test -p cc-core --profile checked --test any_history as_long -- --nocapture
 
+# Endpoints for ten minutes at full rate over changing links, and 10,000 connections opened and closed: no stall, no leak.
+soak SECONDS="600" CONNECTIONS="10000":
+    PACELINE_SOAK_SECONDS={{SECONDS}} PACELINE_CONNECTIONS={{CONNECTIONS}} cargo test -p e2e --release --test endurance -- --nocapture
+
 # libFuzzer for ten minutes: `just fuzz controllers`, `link`, `parse` or `peer`. cargo-fuzz has to be there.
 fuzz TARGET SECONDS="600":
     mkdir -p fuzz/corpus/{{TARGET}}

@@ -1,4 +1,4 @@
-//! How much memory a thread holds, to the byte.
+//! How much memory a thread, or the program, holds, to the byte.
 //!
 //! A test program that wants to know has [`Counting`] as its allocator:
 //!
@@ -17,6 +17,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// The system's allocator, counted for each thread.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ thread_local! {
     static HELD: Cell<i64> = const { Cell::new(0) };
     static MOST: Cell<i64> = const { Cell::new(0) };
 }
+
+static HELD_BY_ALL: AtomicI64 = AtomicI64::new(0);
 
 /// Bytes that this thread has allocated and not freed. What one thread allocates and another
 /// frees makes the one's count too large and the other's negative.
@@ -41,10 +44,17 @@ pub fn most_held(run: impl FnOnce()) -> i64 {
     MOST.get() - before
 }
 
+/// Bytes that all threads together have allocated and not freed.
+pub fn held_by_all() -> i64 {
+    HELD_BY_ALL.load(Ordering::Relaxed)
+}
+
 fn add(bytes: usize, sign: i64) {
+    let bytes = sign * bytes as i64;
+    HELD_BY_ALL.fetch_add(bytes, Ordering::Relaxed);
     // A thread that ends frees after its counter is gone.
     let _ = HELD.try_with(|held| {
-        held.set(held.get() + sign * bytes as i64);
+        held.set(held.get() + bytes);
         MOST.with(|most| most.set(most.get().max(held.get())));
     });
 }
