@@ -67,7 +67,7 @@
 //! | bytes to be read, per connection | 1 MiB, growing to 128 MiB | [`TransportConfig::receive_window`], [`max_receive_window`](TransportConfig::max_receive_window) | `hoarding::a_reader_that_never_reads…`, `forged` |
 //! | bytes to be read, per stream | what the connection has | [`TransportConfig::stream_receive_window`] | the same |
 //! | what the windows of all connections grow by, together | 1 GiB | [`Endpoint::set_window_budget`] | `budget` |
-//! | pieces of one stream with holes between them | 1,024, then the connection ends | fixed | `hoarding::a_stream_full_of_holes…` |
+//! | pieces of a stream with holes between them | as many as the window has bytes, and the datagrams they came in | the window | `hoarding::a_stream_full_of_holes…` |
 //! | streams the peer has open, each way | 100 | [`TransportConfig::max_concurrent_bidi_streams`], [`max_concurrent_uni_streams`](TransportConfig::max_concurrent_uni_streams) | `hoarding::streams_that_nobody_accepts…`, `streams_opened_and_reset…` |
 //! | bytes written and not acknowledged | 1 MiB, growing to 128 MiB | [`TransportConfig::send_window`], [`max_send_window`](TransportConfig::max_send_window) | `limits::the_own_send_buffer` |
 //! | batches of packets that are in flight | 32,768 for each of two paths | fixed | `ledger::a_full_ledger_merges…` |

@@ -154,17 +154,14 @@ fn flood(scene: &mut Scene, count: u64, mut frames: impl FnMut(u64) -> Vec<u8> +
 const SLACK: i64 = 200_000;
 
 #[test]
-fn a_stream_full_of_holes_ends_the_connection() {
+fn a_stream_full_of_holes_holds_its_pieces_and_little_more() {
     let mut scene = Scene::readable();
     // One byte, one hole, one byte.
     let growth = flood(&mut scene, 500, |number| {
         let byte = |index| [frame(STREAM_OFF_LEN, &[2, 2 * index, 1]), vec![0]].concat();
         (40 * number..40 * number + 40).flat_map(byte).collect()
     });
-    assert!(growth < MIB, "{growth} bytes");
-    let [_, server] = scene.errors();
-    let error = server.expect("2,048 pieces are too many");
-    assert!(error.contains("too many gaps in stream buffer"), "{error}");
+    assert!(growth < 20_000 * 200, "{growth} bytes");
 }
 
 #[test]

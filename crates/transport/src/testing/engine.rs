@@ -6,7 +6,8 @@ use crate::driver::{ConnectionDriver, DriverConfig, Reason};
 use cc_core::ControllerChoice;
 use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::{
-    Chunk, Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamId, Transmit,
+    Chunk, Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, ReadError, StreamId,
+    Transmit,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -112,9 +113,17 @@ impl Engine {
     ) {
         match self {
             Self::Driven(driver) => {
-                let _ = driver.read(id, true, |reader| {
-                    read(&mut |most| reader.next(most).ok()?)
+                let mut is_over = false;
+                let result = driver.read(id, true, |reader| {
+                    read(&mut |most| {
+                        let chunk = reader.next(most);
+                        is_over = matches!(chunk, Ok(None) | Err(ReadError::Reset(_)));
+                        chunk.ok()?
+                    });
                 });
+                if is_over || result.is_err() {
+                    driver.end_reading(id);
+                }
             }
             Self::Plain(conn) => {
                 if let Ok(mut chunks) = conn.recv_stream(id).read(true) {
