@@ -121,7 +121,7 @@ impl Avoidance for Cubic {
     }
 
     /// C is in packets per s³: another packet size is another curve, from the present window.
-    fn on_mtu(&mut self, _: Bytes) {
+    fn on_mtu(&mut self) {
         self.stage = None;
     }
 

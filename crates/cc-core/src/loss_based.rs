@@ -48,8 +48,8 @@ pub(crate) trait Avoidance: Copy + fmt::Debug + Send {
     /// Time up to `now` passed without the window being the limit.
     fn skip_time(&mut self, now: Timestamp);
 
-    /// The packet size changed while the window is `cwnd`.
-    fn on_mtu(&mut self, cwnd: Bytes);
+    /// The packet size changed.
+    fn on_mtu(&mut self);
 
     /// Answers by how much the window grows.
     fn growth(&mut self, ack: &AvoidanceAck) -> Bytes;
@@ -316,9 +316,7 @@ impl<A: Avoidance> Controller for LossBased<A> {
         if self.prr.is_some() {
             self.release(path, sample.newly_acked, !sample.newly_lost.is_zero());
         }
-        if self.is_recovering() {
-            self.window.avoidance.skip_time(path.now);
-        } else {
+        if !self.is_recovering() {
             self.grow(path, sample);
         }
         self.settle(path, observer);
@@ -356,7 +354,7 @@ impl<A: Avoidance> Controller for LossBased<A> {
         let window = &mut self.window;
         window.cwnd = resized_window(window.cwnd, self.mss, path.mss);
         self.mss = path.mss;
-        window.avoidance.on_mtu(window.cwnd);
+        window.avoidance.on_mtu();
         self.settle(path, &mut ());
     }
 

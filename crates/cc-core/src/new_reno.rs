@@ -47,7 +47,7 @@ impl Avoidance for NewReno {
 
     fn skip_time(&mut self, _: Timestamp) {}
 
-    fn on_mtu(&mut self, _: Bytes) {}
+    fn on_mtu(&mut self) {}
 
     /// One packet for every window acknowledged (RFC 9002 §7.3.3).
     fn growth(&mut self, ack: &AvoidanceAck) -> Bytes {
