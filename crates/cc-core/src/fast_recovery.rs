@@ -183,6 +183,16 @@ mod tests {
     }
 
     #[test]
+    fn what_an_earlier_recovery_misses_is_not_missing_in_the_next() {
+        let mut recovery = FastRecovery::new(at(0));
+        recovery.on_lost(at(100), &lost(10));
+        recovery.on_ack(at(14));
+        assert_eq!(recovery.on_ack(at(101)), Some(Change::Left));
+        recovery.on_lost(at(200), &lost(110));
+        assert!(recovery.on_spurious_loss(&lost(110)));
+    }
+
+    #[test]
     fn persistent_congestion_does_not_conserve() {
         let mut recovery = FastRecovery::new(at(0));
         recovery.on_lost(at(100), &lost(10));

@@ -37,8 +37,8 @@ fn what_is_lost_is_sent_in_addition() {
 
 #[test]
 fn the_ack_rate_is_believed_from_fifty_packets_on_and_down_to_its_floor() {
-    assert_eq!(rate(&after(48, 4)), 1_000_000);
-    assert_eq!(rate(&after(52, 4)), 1_250_000);
+    assert_eq!(rate(&after(49, 4)), 1_000_000);
+    assert_eq!(rate(&after(50, 4)), 1_250_000);
     assert_eq!(rate(&after(1_000, 2)), 1_250_000);
 }
 
@@ -75,4 +75,13 @@ fn the_window_is_the_initial_one_until_there_is_a_round_trip_time() {
     // 2 × 12.5 MB/s × 0.1 s.
     assert_eq!(driver.cwnd(), Bytes::new(2_500_000));
     assert_eq!(driver.flow.control().send_quantum, Bytes::new(12_500));
+}
+
+#[test]
+fn a_second_takes_the_place_of_the_one_five_before() {
+    let mut tally = Tally::default();
+    let at = Timestamp::from_millis;
+    tally.now(at(2_500)).lost += MSS * 3;
+    tally.now(at(7_500)).lost += MSS;
+    assert_eq!(tally.total(at(7_600)).lost, MSS);
 }

@@ -186,6 +186,54 @@ fn after_a_collapse_the_plateau_is_where_slow_start_ended() {
     assert_eq!(cubic.w_max, Some(MSS * 700));
 }
 
+/// An ACK for a window of so many packets, at a time that the curve has not left its start.
+fn whole_window(packets: u64) -> AvoidanceAck {
+    AvoidanceAck {
+        now: Timestamp::ZERO,
+        acked: MSS * packets,
+        cwnd: MSS * packets,
+        mss: MSS,
+        srtt: Duration::ZERO,
+    }
+}
+
+#[test]
+fn congestion_at_the_same_window_as_before_gives_way_no_further() {
+    let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
+    cubic.on_congestion(MSS * 100, Sign::Loss);
+    cubic.on_congestion(MSS * 100, Sign::Loss);
+    assert_eq!(cubic.w_max, Some(MSS * 100));
+}
+
+#[test]
+fn reno_is_a_packet_a_round_trip_from_the_window_of_before_and_not_from_its_lowered_plateau() {
+    let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
+    cubic.on_congestion(MSS * 100, Sign::Loss);
+    cubic.on_congestion(MSS * 80, Sign::Loss);
+    assert_eq!(cubic.w_max, Some(MSS * 68));
+    let ack = whole_window(56);
+    // W_est passes 68 packets with the 23rd ACK and 80 with the 46th: 56 + 46 × 9 ÷ 17 = 80.35.
+    let growth: alloc::vec::Vec<_> = (0..47).map(|_| cubic.growth(&ack).get()).collect();
+    assert_eq!(growth[44..], [23_823, 24_352, 25_352]);
+}
+
+#[test]
+fn where_slow_start_found_the_path_full_reno_adds_a_packet_a_round_trip_at_once() {
+    let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
+    cubic.on_full_path(MSS * 100);
+    assert_eq!(cubic.growth(&whole_window(100)), MSS);
+}
+
+#[test]
+fn after_a_collapse_another_stage_begins() {
+    let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
+    cubic.on_congestion(MSS * 100, Sign::Loss);
+    cubic.growth(&whole_window(70));
+    cubic.on_persistent_congestion();
+    // Reno from 35 packets; the stage of before had W_est at 70.5.
+    assert_eq!(cubic.growth(&whole_window(35)), Bytes::new(529));
+}
+
 #[test]
 fn one_ack_lifts_the_window_by_half_at_most() {
     let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
@@ -214,6 +262,14 @@ fn another_packet_size_is_another_curve_from_the_present_window() {
     driver.flow.on_mtu(driver.now, Bytes::new(1_400));
     assert_eq!(driver.cwnd(), before);
     driver.round(rtt);
-    driver.round(rtt);
-    assert!((before..before + MSS * 30).contains(&driver.cwnd()));
+    let begun = driver.now;
+    for _ in 0..30 {
+        driver.round(rtt);
+    }
+    // In packets of 1,400 bytes. The curve of before, of C × 1,000 bytes, is 5 packets lower.
+    let t = driver.now.since(begun).as_secs_f64();
+    let (plateau, start) = (640.0 / 1.4, before.get() as f64 / 1_400.0);
+    let packets = driver.cwnd().get() as f64 / 1_400.0;
+    let expected = closed_form(plateau, start, t);
+    assert!((packets - expected).abs() < 1.5, "{packets} {expected}");
 }

@@ -1,4 +1,6 @@
+use super::*;
 use crate::flow_driver::{Driver, MS, MSS};
+use crate::test_driver::{path, sample};
 
 /// Runs full rounds of these round-trip times in milliseconds.
 fn after(controller: &str, rtts: &[u32]) -> Driver {
@@ -91,4 +93,26 @@ fn later_slow_starts_are_plain() {
         driver.round(MS * rtt);
         assert_ne!(driver.state(), "ConservativeSlowStart");
     }
+}
+
+#[test]
+fn a_round_ends_with_the_first_packet_that_left_after_it_began() {
+    let mut hystart = HyStart::new(true);
+    let mut path = path();
+    let mut ack = |left_at: u64, rtt| {
+        path.delivered += MSS;
+        let sample = RateSample {
+            prior_delivered: MSS * left_at,
+            rtt: Some(rtt),
+            ..sample()
+        };
+        hystart.on_ack(&path, &sample);
+        hystart.is_conservative()
+    };
+    (0..8).for_each(|_| assert!(!ack(0, MS * 40)));
+    // With the ninth ACK the second round begins; it is of packets that left after the first ACK.
+    (0..8).for_each(|_| assert!(!ack(1, MS * 40)));
+    // And these left right after the ninth.
+    (0..7).for_each(|_| assert!(!ack(9, MS * 60)));
+    assert!(ack(9, MS * 60));
 }

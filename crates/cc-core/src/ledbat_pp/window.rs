@@ -201,4 +201,26 @@ mod tests {
         window.slow_start(&idle, Bytes::MAX);
         assert_eq!(window.cwnd.get(), 2_300);
     }
+
+    #[test]
+    fn slow_start_goes_no_further_than_twice_what_has_flown_since_a_reduction() {
+        let mut window = Window::new(MSS * 10, MSS);
+        window.reduce_to(Bytes::ZERO);
+        window.largest_flight.on_sent(MSS * 2);
+        let ack = WindowAck {
+            acked: MSS * 10,
+            gain_divisor: 1,
+            ..ack(0)
+        };
+        window.slow_start(&ack, Bytes::MAX);
+        assert_eq!(window.cwnd, MSS * 4);
+    }
+
+    #[test]
+    fn slow_start_never_shrinks_a_window_that_larger_packets_have_put_above_its_threshold() {
+        let mut window = Window::new(MSS * 2, MSS);
+        window.on_mtu(MSS * 2);
+        window.slow_start(&ack(0), MSS * 3);
+        assert_eq!(window.cwnd, MSS * 4);
+    }
 }

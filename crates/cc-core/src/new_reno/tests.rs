@@ -1,5 +1,6 @@
+use super::*;
 use crate::flow_driver::{Driver, MS, MSS};
-use units::Bytes;
+use core::time::Duration;
 
 #[test]
 fn a_window_halves_and_then_grows_by_one_packet_per_round_trip() {
@@ -42,4 +43,25 @@ fn hystart_can_be_asked_for() {
         driver.round(MS * rtt);
     }
     assert_eq!(driver.state(), "ConservativeSlowStart");
+}
+
+#[test]
+fn congestion_leaves_no_fraction_of_a_byte_from_the_window_before() {
+    let mut new_reno = NewReno {
+        beta: Gain::new(1, 2),
+        beta_ecn: Gain::new(8, 10),
+        rest: Carry::default(),
+    };
+    let mut ack = AvoidanceAck {
+        now: Timestamp::ZERO,
+        acked: Bytes::new(99),
+        cwnd: MSS * 100,
+        mss: MSS,
+        srtt: Duration::ZERO,
+    };
+    // 0.99 bytes, whose rest of 99,000 would be nearly two of a window of half the size.
+    assert_eq!(new_reno.growth(&ack), Bytes::ZERO);
+    ack.cwnd = new_reno.on_congestion(ack.cwnd, Sign::Loss);
+    ack.acked = Bytes::new(1);
+    assert_eq!(new_reno.growth(&ack), Bytes::ZERO);
 }

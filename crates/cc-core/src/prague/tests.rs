@@ -360,3 +360,72 @@ fn a_packet_size_learned_before_the_first_ack_makes_the_initial_window() {
     driver.flow.on_mtu(driver.now, Bytes::new(65_000));
     assert_eq!(driver.cwnd(), Bytes::new(130_000));
 }
+
+#[test]
+fn what_left_at_the_moment_of_a_cut_is_no_reason_for_the_next() {
+    let mut driver = marked_once("prague", RTT);
+    driver.ack(9);
+    let before = window(&driver, RTT);
+    driver.fly(RTT);
+    driver.ack_marked(1, 1);
+    assert_eq!(window(&driver, RTT), before);
+}
+
+#[test]
+fn what_flew_before_a_collapse_does_not_let_the_window_grow_after_it() {
+    let mut driver = l4s("prague");
+    driver.round(RTT);
+    driver.fly(RTT);
+    driver.lose(10);
+    // Twenty fly once more when the next losses collapse the window.
+    driver.send(10);
+    driver.lose(8);
+    driver.tell(&crate::Feedback {
+        is_persistent_congestion: true,
+        ..crate::Feedback::at(driver.now)
+    });
+    driver.ack(8);
+    assert_eq!((driver.packets(), driver.state()), (2, "SlowStart"));
+}
+
+#[test]
+fn round_trips_of_slow_start_do_not_make_a_flow_old() {
+    let rtt = MS * 10;
+    let mut driver = l4s("prague:rtt_transition=3");
+    (0..5).for_each(|_| driver.round(rtt));
+    driver.fly(rtt);
+    driver.ack_marked(1, 1);
+    assert_eq!(window(&driver, rtt), Bytes::new(160_000));
+    driver.ack(16);
+    // A tenth of a window brings a tenth of a packet; of an old flow, 0.16 of that.
+    assert_eq!(window(&driver, rtt), Bytes::new(160_100));
+}
+
+#[test]
+fn a_window_that_has_outgrown_the_one_before_a_loss_is_kept() {
+    let mut driver = l4s("prague");
+    driver.round(RTT);
+    driver.fly(RTT);
+    let lost = driver.lose(1);
+    driver.ack(19);
+    driver.now += MS;
+    while driver.packets() <= 20 {
+        driver.round(RTT);
+    }
+    let grown = driver.cwnd();
+    driver.arrive_late(&lost);
+    assert_eq!(driver.cwnd(), grown);
+}
+
+#[test]
+fn alpha_of_an_old_flow_moves_once_per_virtual_round_trip() {
+    let mut driver = marked_once("prague:rtt_transition=0", MS * 10);
+    driver.ack(9);
+    for _ in 0..2 {
+        assert_eq!(alpha(&driver), 1_000_000);
+        driver.fly(MS * 10);
+        driver.ack(driver.flying.len().min(6));
+    }
+    // After 30 ms, of 22 packets one was marked: (15 + 1 ÷ 22) ÷ 16.
+    assert_eq!(alpha(&driver), 940_340);
+}

@@ -137,3 +137,63 @@ fn with_prr_an_undo_ends_the_episode() {
         assert_eq!((driver.packets(), driver.state()), (20, "SlowStart"));
     }
 }
+
+#[test]
+fn with_prr_the_share_is_of_what_flew_before_the_losses() {
+    let mut driver = Driver::new("new_reno:prr=on");
+    fly_20(&mut driver);
+    let lost: Vec<_> = driver.flying.drain(..4).collect();
+    let lost = lost.iter().map(|packet| LostPacket {
+        stamp: packet.stamp,
+        bytes: packet.bytes,
+        starts_range: true,
+    });
+    driver.tell(&Feedback {
+        lost: &lost.collect::<Vec<_>>(),
+        ..Feedback::at(driver.now)
+    });
+    driver.now += MS;
+    assert_eq!(driver.fill(), 1);
+    driver.ack(4);
+    // Half of four packets, one of which has left; of the 16 that still flew it were 2.5.
+    let may_leave = driver.cwnd() - MSS * driver.flying.len() as u64;
+    assert_eq!(may_leave, MSS);
+}
+
+#[test]
+fn with_prr_two_packets_may_always_fly() {
+    let mut driver = Driver::new("new_reno:prr=on");
+    driver.fly(MS * 100);
+    driver.lose(10);
+    // Nothing flies, and the allowance is a packet.
+    assert_eq!(driver.cwnd(), MSS * 2);
+}
+
+#[test]
+fn with_prr_a_collapse_ends_the_episode() {
+    let mut driver = Driver::new("new_reno:prr=on");
+    fly_20(&mut driver);
+    driver.collapse();
+    assert_eq!((driver.packets(), driver.state()), (2, "SlowStart"));
+    for packets in [4, 8] {
+        driver.round(MS * 100);
+        assert_eq!(driver.packets(), packets);
+    }
+}
+
+#[test]
+fn with_prr_a_late_arrival_is_no_safe_ack() {
+    let mut driver = Driver::new("new_reno:prr=on");
+    for _ in 0..3 {
+        driver.round(MS * 100);
+    }
+    driver.fly(MS * 100);
+    let lost = driver.lose(72);
+    driver.now += MS;
+    driver.fill();
+    ack_one_by_one(&mut driver, 9);
+    // Repairs arrive, and an ACK for one packet lets two leave; a packet that was late, one.
+    let before = driver.packets();
+    driver.arrive_late(&lost[..1]);
+    assert_eq!(driver.packets(), before + 1);
+}

@@ -153,3 +153,24 @@ fn a_later_slow_start_stops_at_its_threshold() {
         assert_eq!(driver.packets(), threshold);
     }
 }
+
+#[test]
+fn what_flew_before_a_collapse_does_not_let_the_window_grow_after_it() {
+    for mut driver in drivers() {
+        fly_20(&mut driver);
+        driver.lose(10);
+        // Twenty fly once more when the next losses collapse the window.
+        driver.send(10);
+        driver.lose(8);
+        driver.tell(&Feedback {
+            is_persistent_congestion: true,
+            ..Feedback::at(driver.now)
+        });
+        driver.ack(8);
+        assert_eq!((driver.packets(), driver.state()), (2, "SlowStart"));
+        // Four are left and one leaves: up to ten may be tried.
+        driver.send(1);
+        driver.ack(5);
+        assert_eq!(driver.packets(), 7);
+    }
+}

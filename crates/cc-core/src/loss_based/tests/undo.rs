@@ -60,3 +60,38 @@ fn nothing_is_undone_where_that_is_turned_off() {
         assert_eq!(driver.cwnd(), reduced);
     }
 }
+
+#[test]
+fn a_window_that_has_outgrown_the_one_before_is_kept() {
+    for controller in BOTH {
+        let mut driver = avoiding(controller);
+        let before = driver.cwnd();
+        let lost = driver.lose(1);
+        driver.ack(driver.flying.len());
+        driver.now += MS;
+        while driver.cwnd() <= before {
+            driver.round(MS * 100);
+        }
+        let grown = driver.cwnd();
+        driver.arrive_late(&lost);
+        assert_eq!(driver.cwnd(), grown, "{controller}");
+    }
+}
+
+#[test]
+fn time_between_a_reduction_and_its_undo_does_not_count() {
+    let mut driver = avoiding("cubic");
+    let before = driver.cwnd();
+    let lost = driver.lose(1);
+    driver.now += MS * 60_000;
+    driver.arrive_late(&lost);
+    assert_eq!(driver.cwnd(), before);
+    let acked = [driver.flying.pop_front().unwrap()];
+    driver.tell(&Feedback {
+        acked: &acked,
+        ..Feedback::at(driver.now)
+    });
+    // A minute on the curve would bring half a packet for this one.
+    let grown = driver.cwnd() - before;
+    assert!(grown < Bytes::new(50), "{grown}");
+}
