@@ -85,3 +85,13 @@ fn a_second_takes_the_place_of_the_one_five_before() {
     tally.now(at(7_500)).lost += MSS;
     assert_eq!(tally.total(at(7_600)).lost, MSS);
 }
+
+#[test]
+fn two_packets_may_always_fly() {
+    let mut driver = Driver::new("brutal:rate=8mbit");
+    driver.send(1);
+    driver.now += MS / 2;
+    driver.ack(1);
+    // Twice the rate over half a millisecond is one.
+    assert_eq!(driver.cwnd(), MSS * 2);
+}

@@ -273,3 +273,22 @@ fn another_packet_size_is_another_curve_from_the_present_window() {
     let expected = closed_form(plateau, start, t);
     assert!((packets - expected).abs() < 1.5, "{packets} {expected}");
 }
+
+#[test]
+fn neither_does_that_of_a_flow_that_is_never_idle_and_never_fills_its_window() {
+    let rtt = MS * 100;
+    let mut driver = reduced_from(640, rtt);
+    for _ in 0..20 {
+        driver.round(rtt);
+    }
+    let before = driver.cwnd();
+    driver.send(10);
+    for _ in 0..10_000 {
+        driver.now += rtt / 10;
+        driver.ack(1);
+        driver.send(1);
+    }
+    driver.round(rtt);
+    let grown = driver.cwnd() - before;
+    assert!(grown < MSS * 20, "{grown}");
+}

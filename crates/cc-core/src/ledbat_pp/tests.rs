@@ -361,3 +361,18 @@ fn a_transition_that_the_diagram_lacks_is_refused() {
     };
     controller.transition_to(Timestamp::ZERO, slowdown, &mut ());
 }
+
+#[test]
+fn an_undo_keeps_a_window_that_has_outgrown_the_one_before() {
+    let mut driver = avoiding("ledbat_pp:delay_filter=1,slowdown=off");
+    driver.fly(MS * 120);
+    let lost = driver.lose(1);
+    driver.ack(driver.flying.len());
+    driver.now += MS;
+    while driver.packets() < 10 {
+        round(&mut driver, 120);
+    }
+    let grown = driver.cwnd();
+    driver.arrive_late(&lost);
+    assert_eq!(driver.cwnd(), grown);
+}

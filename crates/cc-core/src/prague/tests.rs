@@ -429,3 +429,16 @@ fn alpha_of_an_old_flow_moves_once_per_virtual_round_trip() {
     // After 30 ms, of 22 packets one was marked: (15 + 1 ÷ 22) ÷ 16.
     assert_eq!(alpha(&driver), 940_340);
 }
+
+#[test]
+fn a_later_slow_start_stops_at_its_threshold() {
+    let mut driver = l4s("prague");
+    driver.round(RTT);
+    driver.fly(RTT * 50);
+    driver.collapse();
+    (0..2).for_each(|_| driver.round(RTT));
+    driver.fly(RTT);
+    // One ACK for all eight.
+    driver.ack(8);
+    assert_eq!(driver.packets(), 10);
+}
