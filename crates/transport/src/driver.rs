@@ -6,6 +6,8 @@
 //! ([`poll_transmit`](ConnectionDriver::poll_transmit)) until there is no more, then events, then
 //! [`poll_timeout`](ConnectionDriver::poll_timeout).
 
+mod control;
+mod departures;
 mod frames;
 mod inbound;
 mod late_acks;
@@ -19,12 +21,11 @@ mod windows;
 use crate::budget::Budget;
 use crate::cc_adapter::CongestionHandle;
 use crate::clock;
-use crate::gate::{Built, Passage, Visit};
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogStream;
 use crate::stats::{ConnectionStats, EcnStats};
-use cc_core::{Control, ControllerChoice, Observer, Pacer, Snapshot};
-use frames::frames_but_acks;
+use cc_core::{Control, Pacer};
+use control::capped;
 use inbound::Inbound;
 pub(crate) use inbound::Reader;
 use late_acks::LateAcks;
@@ -35,7 +36,7 @@ use quinn_proto::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 #[cfg(feature = "qlog")]
 use trace::Trace;
 use units::{Bandwidth, Bytes, Timestamp};
@@ -355,233 +356,9 @@ impl ConnectionDriver {
         (self.in_flight(), self.control.cwnd)
     }
 
-    /// The controller's state, for people.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        self.congestion.lock().snapshot()
-    }
-
-    /// Goes on under another controller; what is in flight stays in flight.
-    pub(crate) fn set_congestion(&mut self, now: Instant, choice: &ControllerChoice) {
-        let now = clock::timestamp(now);
-        let control = self.congestion.lock().set_choice(now, choice);
-        self.adopt_control(now, control);
-    }
-
-    /// Sends no faster than `rate` from now on.
-    pub(crate) fn set_max_rate(&mut self, now: Instant, rate: Option<Bandwidth>) {
-        self.max_rate = rate;
-        let control = self.congestion.lock().control();
-        self.adopt_control(clock::timestamp(now), control);
-    }
-
-    /// Who is told of congestion control's events from now on, while congestion control is locked:
-    /// it must not ask this connection anything.
-    pub(crate) fn set_observer(&mut self, observer: Box<dyn Observer + Send>) {
-        self.congestion.lock().set_observer(observer);
-    }
-
-    /// Ends one ACK or timer: the controller hears of it, and its decision holds from `now` on.
-    fn settle(&mut self, now: Timestamp) {
-        if !self.congestion.take_news() {
-            return;
-        }
-        let smoothed_rtt = self.conn.rtt();
-        let mut congestion = self.congestion.lock();
-        if congestion.take_has_lost() {
-            self.late_acks.on_loss(now, smoothed_rtt);
-        }
-        let control = congestion.flush(Some(smoothed_rtt));
-        drop(congestion);
-        self.adopt_control(now, control);
-        #[cfg(feature = "qlog")]
-        self.trace_news(now);
-    }
-
-    #[cfg(feature = "qlog")]
-    fn trace_news(&mut self, now: Timestamp) {
-        if let Some(mut trace) = self.trace.take() {
-            let stats = self.stats(clock::instant(now));
-            trace.on_news(now, &stats, &self.snapshot());
-            self.trace = Some(trace);
-        }
-    }
-
     /// ACK frames received, and how many of them acknowledged something new.
     fn acks(&self) -> (u64, u64) {
         let received = self.conn.stats().frame_rx.acks;
         (received, self.congestion.lock().useful_acks())
     }
-
-    fn adopt_control(&mut self, now: Timestamp, control: Control) {
-        let mss = Bytes::new(self.conn.current_mtu().into());
-        let control = capped(control, self.max_rate, mss);
-        if control == self.control && mss == self.mss {
-            return;
-        }
-        (self.control, self.mss) = (control, mss);
-        self.pacer.set_control(now, control, mss);
-        self.adopt_window();
-        self.adopt_send_window();
-    }
-
-    fn adopt_send_window(&mut self) {
-        if let Some(size) = self.send_window.tune(self.control.cwnd) {
-            self.conn.set_send_window(size);
-        }
-    }
-
-    fn adopt_window(&self) {
-        self.congestion
-            .gate()
-            .set_window(self.control.cwnd, self.mss);
-    }
-
-    /// Whether datagrams that count in flight may leave.
-    ///
-    /// A burst begins when the pacer's bucket is half full, one packet at least. With fewer tokens
-    /// each ACK that arrives would send a packet or two of its own, and batches would stay small.
-    fn passage(&mut self, now: Timestamp) -> Passage {
-        if self.conn.is_closed() {
-            return Passage::Unlimited;
-        }
-        if self.pacer.next_departure(now) > now {
-            return Passage::Closed;
-        }
-        self.is_confirmed = self.is_confirmed || self.has_confirmed_handshake();
-        if self.is_confirmed {
-            return Passage::Open;
-        }
-        let room = self.control.cwnd.saturating_sub(self.in_flight());
-        Passage::OpenDuringHandshake {
-            room: u32::try_from(room.packets_floor(self.mss)).unwrap_or(u32::MAX),
-        }
-    }
-
-    /// Whether quinn-proto has discarded the keys of the handshake (RFC 9001 §4.1.2).
-    fn has_confirmed_handshake(&self) -> bool {
-        !self.conn.is_handshaking()
-            && (self.conn.side().is_server() || self.conn.stats().frame_rx.handshake_done > 0)
-    }
-
-    /// How many datagrams one batch may hold: what the pacer allows, what the caller takes, and
-    /// what fits into one UDP datagram, because a larger GSO batch is refused or, worse, lost.
-    fn batch_limit(&mut self, now: Timestamp, passage: Passage, max_segments: usize) -> usize {
-        if matches!(passage, Passage::Closed | Passage::Unlimited) {
-            return 1;
-        }
-        let paced = self.pacer.budget(now).packets_floor(self.mss);
-        let gso = MAX_UDP_PAYLOAD.packets_floor(self.mss);
-        let limit = usize::try_from(paced.min(gso)).unwrap_or(usize::MAX);
-        limit.min(max_segments).max(1)
-    }
-
-    fn in_flight(&self) -> Bytes {
-        self.congestion.lock().in_flight()
-    }
-
-    fn on_transmit(&mut self, now: Timestamp, transmit: &Transmit, visit: Visit) {
-        let bytes = Bytes::new(transmit.size as u64);
-        self.marks.count_sent(transmit);
-        #[cfg(feature = "qlog")]
-        if let Some(trace) = &mut self.trace {
-            trace.on_sent(now, transmit);
-        }
-        self.pacer.on_sent(now, bytes);
-        self.limits.set(now, Limiter::Host);
-        let is_reported = visit.has_asked || self.is_more_than_acks();
-        let control = match visit.built {
-            Some(Built { path, bytes }) if is_reported => {
-                self.congestion.lock().on_sent(path, now, bytes)
-            }
-            None if self.is_mtu_probe() => self.congestion.lock().on_mtu_probe_sent(now, bytes),
-            _ => return,
-        };
-        self.is_app_limited = false;
-        if visit.has_asked {
-            self.frames = None;
-        }
-        self.adopt_control(now, control);
-    }
-
-    /// Whether a batch holds more than ACKs for which quinn-proto did not ask for the window: loss
-    /// probes, MTU probes, packets of path validation and closing.
-    fn is_more_than_acks(&mut self) -> bool {
-        let frames = frames_but_acks(&self.conn.stats().frame_tx);
-        self.frames.replace(frames) != Some(frames)
-    }
-
-    /// Whether the batch that quinn-proto did not report is an MTU probe; packets of path
-    /// validation are not reported either.
-    fn is_mtu_probe(&mut self) -> bool {
-        let mtu_probes = self.conn.stats().path.sent_plpmtud_probes;
-        std::mem::replace(&mut self.mtu_probes, mtu_probes) != mtu_probes
-    }
-
-    /// Nothing may or need leave now: say why, and wait for the pacer if it is the pacer.
-    fn on_nothing(&mut self, now: Timestamp, passage: Passage, has_asked: bool) {
-        if self.frames.is_none() {
-            self.frames = Some(frames_but_acks(&self.conn.stats().frame_tx));
-        }
-        let limiter = match (has_asked, passage) {
-            (true, Passage::Closed) => {
-                // Even if the window looks full: only quinn-proto knows, and it was not asked.
-                self.departure = Some(self.pacer.next_departure(now));
-                if self.has_room() {
-                    Limiter::Pacing
-                } else {
-                    Limiter::CongestionWindow
-                }
-            }
-            (true, _) => Limiter::CongestionWindow,
-            (false, _) => {
-                self.mark_app_limited();
-                self.idle_limiter()
-            }
-        };
-        self.limits.set(now, limiter);
-    }
-
-    /// There is nothing to send. Once told, it holds until something is sent.
-    fn mark_app_limited(&mut self) {
-        if !self.is_app_limited && self.has_room() {
-            self.is_app_limited = true;
-            self.congestion.lock().on_app_limited();
-        }
-    }
-
-    /// Whether the window has room for another packet, by our own count.
-    fn has_room(&self) -> bool {
-        self.in_flight() + self.mss <= self.control.cwnd.max(self.mss)
-    }
-
-    /// Who is to blame for there being nothing to send.
-    fn idle_limiter(&self) -> Limiter {
-        if self.blocked_writers.is_empty() {
-            Limiter::Application
-        } else {
-            Limiter::FlowControl
-        }
-    }
 }
-
-/// `control` with no more than `max_rate`, and with bursts of a millisecond of it, two packets at
-/// least: as small as controllers make them at that rate.
-fn capped(control: Control, max_rate: Option<Bandwidth>, mss: Bytes) -> Control {
-    match max_rate {
-        Some(rate) if rate < control.pacing_rate => Control {
-            pacing_rate: rate,
-            send_quantum: control
-                .send_quantum
-                .min(rate * MILLISECOND)
-                .min(MAX_UDP_PAYLOAD)
-                .max(mss * 2),
-            ..control
-        },
-        _ => control,
-    }
-}
-
-const MILLISECOND: Duration = Duration::from_millis(1);
-
-/// Largest UDP payload over IPv4 (RFC 768): 65,535 less 8 and 20 bytes of headers.
-const MAX_UDP_PAYLOAD: Bytes = Bytes::new(65_507);
