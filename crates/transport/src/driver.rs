@@ -268,7 +268,7 @@ impl ConnectionDriver {
                 self.blocked_writers.remove(id);
             }
             // Before the handshake's end there are streams of 0-RTT alone.
-            Event::Connected if !self.conn.accepted_0rtt() => {
+            Event::Connected if self.conn.side().is_client() && !self.conn.accepted_0rtt() => {
                 self.blocked_writers.clear();
                 self.inbound.clear();
             }
