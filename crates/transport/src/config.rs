@@ -38,6 +38,7 @@ pub struct TransportConfig {
     max_concurrent_bidi_streams: VarInt,
     max_concurrent_uni_streams: VarInt,
     max_idle_timeout: Option<IdleTimeout>,
+    handshake_timeout: Option<Duration>,
     stream_receive_window: Option<VarInt>,
     windows: WindowConfig,
     send_fairness: bool,
@@ -83,6 +84,12 @@ setters! {
     /// How long a connection lives without a packet from the peer; the smaller of both sides'
     /// values counts, `None` is no limit. Default 30 s (RFC 9308 §3.2).
     max_idle_timeout: Option<IdleTimeout>;
+    /// How long a handshake may take, from [`Endpoint::connect`](crate::Endpoint::connect) or
+    /// [`Incoming::accept`](crate::Incoming::accept) on and however much the peer keeps sending,
+    /// before the connection is closed; `None` is no limit. Default 10 s, as in s2n-quic
+    /// (`max_handshake_duration`) and .NET (`QuicConnectionOptions.HandshakeTimeout`): time for a
+    /// first packet to be sent four times (RFC 9002 §6.2).
+    handshake_timeout: Option<Duration>;
     /// Whether streams of equal priority take turns instead of going one after another.
     /// Default `true`.
     send_fairness: bool;
@@ -232,6 +239,7 @@ impl TransportConfig {
             congestion,
             max_rate: self.max_rate,
             windows: self.windows,
+            handshake_timeout: self.handshake_timeout,
             budget: Arc::default(),
             #[cfg(feature = "qlog")]
             qlog: self.qlog_stream.clone(),
@@ -246,6 +254,7 @@ impl Default for TransportConfig {
             max_concurrent_bidi_streams: VarInt::from_u32(100),
             max_concurrent_uni_streams: VarInt::from_u32(100),
             max_idle_timeout: Some(VarInt::from_u32(30_000).into()),
+            handshake_timeout: Some(HANDSHAKE_TIMEOUT),
             stream_receive_window: None,
             windows: WindowConfig {
                 receive: (FIRST_WINDOW, MAX_WINDOW),
@@ -327,6 +336,13 @@ impl ClientConfig {
         })
     }
 
+    /// As [`TransportConfig::handshake_timeout`], without a change to the rest of the transport
+    /// configuration.
+    pub fn handshake_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
+        Arc::make_mut(&mut self.transport).handshake_timeout(timeout);
+        self
+    }
+
     /// quinn-proto's configuration for one connection.
     pub(crate) fn for_connection(&self) -> (quinn_proto::ClientConfig, DriverConfig) {
         let (transport, driver) = self.transport.for_connection();
@@ -393,6 +409,13 @@ impl ServerConfig {
             Arc::make_mut(&mut self.transport).congestion(choice);
             self
         })
+    }
+
+    /// As [`TransportConfig::handshake_timeout`], without a change to the rest of the transport
+    /// configuration.
+    pub fn handshake_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
+        Arc::make_mut(&mut self.transport).handshake_timeout(timeout);
+        self
     }
 
     /// quinn-proto's part, for what concerns the endpoint as a whole.
@@ -462,6 +485,9 @@ const FIRST_WINDOW: u64 = 1 << 20;
 
 /// Bytes that a window comes to at most: 64 MiB in flight, twice.
 const MAX_WINDOW: u64 = 128 << 20;
+
+/// Probe timeouts of 1, 2 and 4 s, and a bit (RFC 9002 §6.2.1).
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a connection gets that asks for nothing.
 const DEFAULT_CONTROLLER: &str = "cubic";

@@ -8,6 +8,7 @@
 
 mod control;
 mod departures;
+mod ending;
 mod frames;
 mod inbound;
 mod late_acks;
@@ -26,17 +27,18 @@ use crate::qlog::QlogStream;
 use crate::stats::{ConnectionStats, EcnStats};
 use cc_core::{Control, Pacer};
 use control::capped;
-use inbound::Inbound;
+use ending::Ending;
 pub(crate) use inbound::Reader;
+use inbound::{Held, Inbound};
 use late_acks::LateAcks;
 use limits::{Limiter, Limits};
 use quinn_proto::{
-    Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamEvent, StreamId,
-    Transmit, VarInt,
+    Connection, ConnectionError, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamEvent,
+    StreamId, Transmit, VarInt,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 #[cfg(feature = "qlog")]
 use trace::Trace;
 use units::{Bandwidth, Bytes, Timestamp};
@@ -60,6 +62,8 @@ pub(crate) struct DriverConfig {
     /// Most that leaves, whatever the controller says.
     pub(crate) max_rate: Option<Bandwidth>,
     pub(crate) windows: WindowConfig,
+    /// Longest that the handshake may take.
+    pub(crate) handshake_timeout: Option<Duration>,
     /// What the windows grow from.
     pub(crate) budget: Arc<Budget>,
     #[cfg(feature = "qlog")]
@@ -81,9 +85,15 @@ pub(crate) struct ConnectionDriver {
     send_window: SendWindow,
     /// Streams that are read from.
     inbound: BTreeMap<StreamId, Inbound>,
-    /// Bytes taken out of quinn-proto and not read, and how many of them its window leaves out.
-    held: u64,
+    /// What was taken out of quinn-proto and not read, and how many bytes of it its window leaves
+    /// out.
+    held: Held,
     withheld: u64,
+    /// What ends the connection, and its end while nobody has been told.
+    ending: Option<Ending>,
+    ended: Option<ConnectionError>,
+    /// When the driver was last called with the time.
+    now: Instant,
     /// Whether a datagram has come since the receive window was looked at, and stream data before
     /// that.
     has_received: bool,
@@ -107,12 +117,14 @@ pub(crate) struct ConnectionDriver {
 impl ConnectionDriver {
     /// Drives `conn`, whose own configuration was made together with `config`.
     pub(crate) fn new(conn: Connection, config: DriverConfig, now: Instant) -> Self {
+        let began = now;
         let now = clock::timestamp(now);
         let mss = Bytes::new(conn.current_mtu().into());
         let DriverConfig {
             congestion,
             max_rate,
             windows,
+            handshake_timeout,
             budget,
             #[cfg(feature = "qlog")]
             qlog,
@@ -131,8 +143,11 @@ impl ConnectionDriver {
             receive_window: ReceiveWindow::new(now, windows.receive, &budget),
             send_window: SendWindow::new(windows.send, &budget),
             inbound: BTreeMap::new(),
-            held: 0,
+            held: Held::default(),
             withheld: 0,
+            ending: handshake_timeout.and_then(|timeout| Ending::of_handshake(began, timeout)),
+            ended: None,
+            now: began,
             has_received: false,
             has_stream_data: false,
             limits: Limits::new(now),
@@ -177,13 +192,16 @@ impl ConnectionDriver {
 
     /// Hands in a reply of the endpoint.
     pub(crate) fn handle_event(&mut self, now: Instant, event: ConnectionEvent) {
+        self.now = now;
         self.conn.handle_event(event);
         self.settle(clock::timestamp(now));
     }
 
     /// Lets timers that are due expire. Harmless when none is.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
         self.conn.handle_timeout(now);
+        self.end_if_due(now);
         self.settle(clock::timestamp(now));
     }
 
@@ -245,7 +263,8 @@ impl ConnectionDriver {
         let pacing = self
             .departure
             .map(|at| (clock::instant(at), Reason::Pacing));
-        [protocol, pacing]
+        let ending = self.ending_at().map(|at| (at, Reason::Protocol));
+        [protocol, pacing, ending]
             .into_iter()
             .flatten()
             .min_by_key(|&(at, _)| at)
@@ -254,7 +273,7 @@ impl ConnectionDriver {
     /// The next event for the application.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         let event = loop {
-            match self.conn.poll()? {
+            match self.poll_ending().or_else(|| self.conn.poll())? {
                 Event::Stream(StreamEvent::Readable { id }) if !self.on_readable(id) => {}
                 event => break event,
             }
@@ -267,16 +286,20 @@ impl ConnectionDriver {
             ) => {
                 self.blocked_writers.remove(id);
             }
-            // Before the handshake's end there are streams of 0-RTT alone.
-            Event::Connected if self.conn.side().is_client() && !self.conn.accepted_0rtt() => {
-                self.blocked_writers.clear();
-                self.inbound.clear();
+            Event::Connected => {
+                self.end_in_time();
+                // Before the handshake's end there are streams of 0-RTT alone.
+                if self.conn.side().is_client() && !self.conn.accepted_0rtt() {
+                    self.blocked_writers.clear();
+                    self.inbound.clear();
+                }
             }
             Event::Stream(StreamEvent::Opened { .. } | StreamEvent::Readable { .. }) => {
                 self.has_stream_data = true;
             }
             #[cfg_attr(not(feature = "qlog"), expect(unused_variables, reason = "for qlog"))]
             Event::ConnectionLost { reason } => {
+                self.ending = None;
                 self.blocked_writers.clear();
                 #[cfg(feature = "qlog")]
                 self.trace

@@ -64,10 +64,12 @@
 //! | bytes held for one of them, for all | 10 MiB, 100 MiB | [`ServerConfig::incoming_buffer_size`], [`incoming_buffer_size_total`](ServerConfig::incoming_buffer_size_total) | quinn-proto |
 //! | bytes sent to an address before it is validated | 3 times what came from it, and a packet | fixed | `amplification` |
 //! | life of a connection, of a handshake, without a packet from the peer | 30 s | [`TransportConfig::max_idle_timeout`] | `hostile::clients_that_only_say_hello…`, `silence` |
+//! | duration of a handshake, whatever the peer sends | 10 s | [`TransportConfig::handshake_timeout`] | `handshake::a_handshake_that_the_peer_draws_out…` |
 //! | bytes to be read, per connection | 1 MiB, growing to 128 MiB | [`TransportConfig::receive_window`], [`max_receive_window`](TransportConfig::max_receive_window) | `hoarding::a_reader_that_never_reads…`, `forged` |
 //! | bytes to be read, per stream | what the connection has | [`TransportConfig::stream_receive_window`] | the same |
 //! | what the windows of all connections grow by, together | 1 GiB | [`Endpoint::set_window_budget`] | `budget` |
-//! | pieces of a stream with holes between them | as many as the window has bytes, and the datagrams they came in | the window | `hoarding::a_stream_full_of_holes…` |
+//! | pieces, with holes between them, of streams that are read from | 4,096, and one for each 256 bytes held; more end the connection | fixed | `hoarding::a_stream_full_of_holes…` |
+//! | memory for these pieces | twice the receive window, and 1 MiB | the window | `hoarding::a_stream_of_pieces_as_small…` |
 //! | streams the peer has open, each way | 100 | [`TransportConfig::max_concurrent_bidi_streams`], [`max_concurrent_uni_streams`](TransportConfig::max_concurrent_uni_streams) | `hoarding::streams_that_nobody_accepts…`, `streams_opened_and_reset…` |
 //! | bytes written and not acknowledged | 1 MiB, growing to 128 MiB | [`TransportConfig::send_window`], [`max_send_window`](TransportConfig::max_send_window) | `limits::the_own_send_buffer` |
 //! | batches of packets that are in flight | 32,768 for each of two paths | fixed | `ledger::a_full_ledger_merges…` |
@@ -82,10 +84,8 @@
 //! | bytes that shards have handed to another one, each | 256 KiB | fixed | `membership::a_shard_that_does_not_look…` |
 //! | work before the task looks at the socket again | 16 batches of packets, 256 connections | fixed | the task |
 //!
-//! Two things are the application's to bound. Connections are as many as it accepts
+//! Connections are the application's to bound: they are as many as it accepts
 //! ([`Endpoint::open_connections`] counts them); their memory comes back (`tests/tests/endurance`).
-//! And a client that says something every now and then can draw out its handshake for ever: give
-//! up a [`Connecting`] that takes too long by dropping it.
 
 mod budget;
 mod cc_adapter;

@@ -166,7 +166,7 @@ fn frames_beyond_a_limit_or_against_the_rules() {
 }
 
 /// A variable-length integer and its length.
-fn read_varint(bytes: &[u8]) -> (u64, usize) {
+pub(crate) fn read_varint(bytes: &[u8]) -> (u64, usize) {
     let len = 1 << (bytes[0] >> 6);
     let first = u64::from(bytes[0] & 0x3f);
     let value = |value, byte: &u8| value << 8 | u64::from(*byte);
@@ -176,9 +176,9 @@ fn read_varint(bytes: &[u8]) -> (u64, usize) {
 /// Bytes of quinn-proto's connection IDs.
 const CID: usize = 8;
 /// Bytes behind the frames of a packet that stand for its authentication.
-const TAG: usize = 16;
+pub(crate) const TAG: usize = 16;
 /// Types of frames (RFC 9000 §19).
-const PADDING: u8 = 0x00;
-const PING: u8 = 0x01;
+pub(crate) const PADDING: u8 = 0x00;
+pub(crate) const PING: u8 = 0x01;
 const ACK: u8 = 0x02;
 pub(crate) const STREAM_OFF_LEN: u8 = 0x0e;

@@ -1,8 +1,8 @@
 //! Peers that want an endpoint to hold as much as it can be made to.
 
 use crate::forged::{STREAM_OFF_LEN, frame, with_payload};
-use crate::{DEAD, LINK, Scene};
-use e2e::memory::held;
+use crate::{DEAD, LINK, Scene, transport};
+use e2e::memory::{held, most_held};
 use quinn_proto::{Connection, Dir, VarInt};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -153,15 +153,55 @@ fn flood(scene: &mut Scene, count: u64, mut frames: impl FnMut(u64) -> Vec<u8> +
 /// Bytes behind the frames of a packet, in which they were received.
 const SLACK: i64 = 200_000;
 
+/// Has the client send `packets`, each with `each` pieces of `len` bytes of one stream that have a
+/// hole of one byte in front. The most by which memory has grown.
+fn send_holes(scene: &mut Scene, packets: u64, each: u64, len: u64) -> i64 {
+    let piece = move |index| {
+        let offset = (len + 1) * index + 1;
+        let data = vec![0; usize::try_from(len).expect("a packet's")];
+        [frame(STREAM_OFF_LEN, &[2, offset, len]), data].concat()
+    };
+    let opened = |conn: &mut Connection| conn.streams().open(Dir::Uni);
+    scene.world.proto(scene.ends.client, opened);
+    most_held(|| {
+        flood(scene, packets, move |number| {
+            let first = each * (number - 1);
+            (first..first + each).flat_map(piece).collect()
+        });
+    })
+}
+
 #[test]
-fn a_stream_full_of_holes_holds_its_pieces_and_little_more() {
+fn a_stream_full_of_holes_ends_the_connection() {
     let mut scene = Scene::readable();
-    // One byte, one hole, one byte.
-    let growth = flood(&mut scene, 500, |number| {
-        let byte = |index| [frame(STREAM_OFF_LEN, &[2, 2 * index, 1]), vec![0]].concat();
-        (40 * number..40 * number + 40).flat_map(byte).collect()
-    });
-    assert!(growth < 20_000 * 200, "{growth} bytes");
+    // One byte, one hole, one byte: 4,096 of them are free.
+    let growth = send_holes(&mut scene, 100, 40, 1);
+    assert!(growth < MIB, "{growth} bytes for 4,000 pieces");
+    assert_eq!(scene.errors(), [None, None]);
+
+    let mut scene = Scene::readable();
+    let growth = send_holes(&mut scene, 500, 40, 1);
+    assert!(growth < MIB, "{growth} bytes for 20,000 pieces");
+    for error in scene.errors() {
+        let error = error.expect("more pieces than losses make");
+        assert!(error.contains("too many small pieces"), "{error}");
+    }
+}
+
+#[test]
+fn a_stream_of_pieces_as_small_as_may_be_holds_twice_the_window() {
+    let window: u32 = 8 << 20;
+    let mut config = transport("cubic");
+    config
+        .receive_window(VarInt::from_u32(window))
+        .mtu_discovery_config(None);
+    let mut scene = Scene::readable_with(&config);
+    let (each, len) = (4, 256);
+    let packets = u64::from(window) / (each * (len + 1));
+    let growth = send_holes(&mut scene, packets, each, len);
+    assert!(growth > i64::from(window), "{growth} bytes");
+    assert!(growth < 2 * i64::from(window) + MIB, "{growth} bytes");
+    assert_eq!(scene.errors(), [None, None]);
 }
 
 #[test]

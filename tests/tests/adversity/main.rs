@@ -58,11 +58,21 @@ impl Scene {
 
     /// Two connected ends whose packets anybody may write.
     fn readable() -> Self {
-        let world = World::new(seed::choose(1, "unencrypted")).unencrypted();
         let mut config = transport("cubic");
         // Probes have PING frames of their own.
         config.mtu_discovery_config(None);
-        Self::new(world, LINK, LINK, &both(&config)).connect()
+        Self::readable_with(&config)
+    }
+
+    /// Two connected ends with this transport whose packets anybody may write.
+    fn readable_with(config: &TransportConfig) -> Self {
+        Self::unconnected(config).connect()
+    }
+
+    /// Two ends that are about to connect, and whose packets anybody may write.
+    fn unconnected(config: &TransportConfig) -> Self {
+        let world = World::new(seed::choose(1, "unencrypted")).unencrypted();
+        Self::new(world, LINK, LINK, &both(config))
     }
 
     fn connect(mut self) -> Self {

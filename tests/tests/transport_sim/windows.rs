@@ -107,6 +107,29 @@ fn thousands_of_gaps_in_a_stream_are_filled() {
 }
 
 #[test]
+fn gaps_on_long_fat_and_on_reordering_paths_are_filled() {
+    for (link, back, cc) in [
+        // One packet in three is missing, of all that the window lets be in flight.
+        ("delay 150ms loss 33%", "delay 150ms", "fixed:rate=900mbit"),
+        // quinn-proto 0.11.19 drops packets that more than 128 others have overtaken.
+        ("delay 20ms 1ms", "delay 20ms", "fixed:rate=500mbit"),
+        (
+            "delay 20ms 1ms loss 20%",
+            "delay 20ms",
+            "fixed:rate=500mbit",
+        ),
+    ] {
+        let mut pair = connect(&config(link, back, cc));
+        let bytes = Bytes::new(20_000_000);
+        pair.send(Side::Client, Load::Bytes(bytes.get()));
+        let is_complete = pair.run_until_received(Side::Server, bytes, Duration::from_secs(30));
+        assert!(is_complete, "{link}: {:?}", pair.error(Side::Server));
+        let lost = pair.stats(Side::Client).path.lost_packets;
+        assert!(lost > 5_000, "{link}: {lost} packets");
+    }
+}
+
+#[test]
 fn gaps_do_not_undo_a_slow_readers_flow_control() {
     let link = "delay 10ms rate 1gbit queue 1bdp";
     let mut config = config(link, "delay 10ms", "new_reno");

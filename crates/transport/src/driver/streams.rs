@@ -1,7 +1,8 @@
 //! Reading from streams.
 
 use super::ConnectionDriver;
-use super::inbound::{Inbound, Reader};
+use super::ending::Ending;
+use super::inbound::{Held, Inbound, Reader};
 use quinn_proto::{ClosedStream, ReadableError, StreamId, VarInt};
 
 impl ConnectionDriver {
@@ -23,14 +24,14 @@ impl ConnectionDriver {
         let mut reader = inbound.reader(&mut stream, ordered)?;
         let value = read(&mut reader);
         let has_credit = reader.finalize();
-        let released = held - inbound.held();
-        Ok((value, self.release(released) || has_credit))
+        let left = inbound.held();
+        Ok((value, self.release(held, left) || has_credit))
     }
 
     /// Nobody reads from a stream any more. Whether its end had come without being read.
     pub(crate) fn end_reading(&mut self, id: StreamId) -> bool {
         let inbound = self.inbound.remove(&id).unwrap_or_default();
-        self.release(inbound.held());
+        self.release(inbound.held(), Held::default());
         inbound.has_ended()
     }
 
@@ -60,18 +61,20 @@ impl ConnectionDriver {
         let held = inbound.held();
         let is_news = inbound.take(self.conn.recv_stream(id));
         // A reset lets go of what was there.
-        let now = inbound.held();
-        self.held = self.held + now - held;
+        self.held.replace(held, inbound.held());
         self.adopt_receive_window();
+        if self.held.has_too_many_pieces() {
+            self.ending = Some(Ending::of_pieces(self.now));
+        }
         is_news
     }
 
-    /// Bytes that were held have been read. Whether the peer is due credit.
-    fn release(&mut self, bytes: u64) -> bool {
-        self.held -= bytes;
+    /// What a stream held has been read, but for what is `left`. Whether the peer is due credit.
+    fn release(&mut self, held: Held, left: Held) -> bool {
+        self.held.replace(held, left);
         // As quinn-proto does: an eighth of the window is worth a frame.
-        let is_due = self.withheld - self.held >= self.receive_window.size() / 8;
-        let is_over = self.held == 0 && self.withheld > 0;
+        let is_due = self.withheld - self.held.bytes >= self.receive_window.size() / 8;
+        let is_over = self.held.bytes == 0 && self.withheld > 0;
         if is_due || is_over {
             self.adopt_receive_window();
         }
@@ -84,8 +87,8 @@ impl ConnectionDriver {
     /// window that is smaller by as much takes that credit back from what comes next. So the peer
     /// may at most send a window, and what was taken at one time, before something is read.
     pub(super) fn adopt_receive_window(&mut self) {
-        self.withheld = self.held;
-        let size = self.receive_window.size().saturating_sub(self.held);
+        self.withheld = self.held.bytes;
+        let size = self.receive_window.size().saturating_sub(self.held.bytes);
         let size = VarInt::from_u64(size).unwrap_or(VarInt::MAX);
         self.conn.set_receive_window(size);
     }

@@ -112,6 +112,25 @@ async fn clients_that_only_say_hello_hold_nobody_up_and_are_forgotten() {
     .await;
 }
 
+#[tokio::test]
+async fn a_handshake_that_nobody_answers_ends_in_time() {
+    within_a_minute(async {
+        let mut config = TransportConfig::default();
+        // Nothing else would end it.
+        config
+            .max_idle_timeout(None)
+            .handshake_timeout(Some(Duration::from_millis(300)));
+        let endpoints = Endpoints::with(&TransportConfig::default(), &config);
+        let nobody = UdpSocket::bind(any()).await.unwrap();
+        let address = nobody.local_addr().unwrap();
+        let connecting = endpoints.client.connect(address, NAME).unwrap();
+        assert_eq!(connecting.await.unwrap_err(), ConnectionError::TimedOut);
+        assert_serves(&endpoints).await;
+        endpoints.close().await;
+    })
+    .await;
+}
+
 const HALF_OPEN: usize = 200;
 
 /// The first packets of so many clients of their own.
