@@ -3,6 +3,7 @@
 use crate::support::{
     Endpoints, NAME, noise, receive_all, send_all, server_config, within_a_minute,
 };
+use std::time::Duration;
 use transport::{
     Connection, ReadError, ResetError, StoppedError, TransportConfig, WriteError, ZeroRttAccepted,
 };
@@ -56,6 +57,35 @@ async fn a_client_that_was_here_before_sends_at_once() {
         assert!(accepted.await && is_accepted.await);
         let (_, later) = client.open_bi().await.unwrap();
         assert!(!later.is_0rtt());
+        endpoints.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stream_that_began_early_goes_on_where_it_was() {
+    within_a_minute(async {
+        let endpoints = Endpoints::new();
+        get_acquainted(&endpoints).await;
+        let data = noise(1, 1_000_000);
+        let (client, accepted) = early(&endpoints);
+        let mut send = client.open_uni().await.unwrap();
+        send.write_all(&data[..3_000]).await.unwrap();
+        let attempt = endpoints.server.accept().await.unwrap();
+        let (server, is_accepted) = attempt.accept().unwrap().into_0rtt().unwrap();
+        let mut recv = server.accept_uni().await.unwrap();
+        let mut received = vec![0; data.len()];
+        recv.read_exact(&mut received[..1_000]).await.unwrap();
+
+        assert!(accepted.await && is_accepted.await);
+        recv.read_exact(&mut received[1_000..2_000]).await.unwrap();
+        // More frames than are left inside quinn-proto.
+        send.write_all(&data[3_000..]).await.unwrap();
+        while server.stats().frame_rx.stream < 600 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        recv.read_exact(&mut received[2_000..]).await.unwrap();
+        assert_eq!(received, data);
         endpoints.close().await;
     })
     .await;
