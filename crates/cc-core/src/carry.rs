@@ -2,7 +2,8 @@
 
 /// The remainder of one division, added to the next.
 ///
-/// A window grows by a fraction of a byte per ACK; rounded down each time it would not grow.
+/// A window grows by a fraction of a byte per ACK; rounded down each time it would not grow. What a
+/// larger denominator left, as that of a window that has shrunk since, counts as less than one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Carry(u64);
 
@@ -12,7 +13,8 @@ impl Carry {
     /// # Panics
     /// When `denominator` is zero.
     pub(crate) fn divide(&mut self, numerator: u128, denominator: u64) -> u64 {
-        let sum = numerator.saturating_add(u128::from(self.0));
+        let rest = self.0.min(denominator - 1);
+        let sum = numerator.saturating_add(u128::from(rest));
         let (quotient, remainder) = match u64::try_from(sum) {
             Ok(sum) => (sum / denominator, sum % denominator),
             Err(_) => divide_wide(sum, denominator),
@@ -39,6 +41,14 @@ mod tests {
     fn a_thousand_thirds_are_333() {
         let mut carry = Carry::default();
         assert_eq!((0..1_000).map(|_| carry.divide(1, 3)).sum::<u64>(), 333);
+    }
+
+    #[test]
+    fn what_a_larger_denominator_left_is_less_than_one() {
+        let mut carry = Carry::default();
+        assert_eq!(carry.divide(999_999, 1_000_000), 0);
+        assert_eq!(carry.divide(3, 3), 1);
+        assert_eq!(carry.divide(1, 3), 1);
     }
 
     #[test]
