@@ -30,6 +30,10 @@ ops COUNT="100000000" SEED="1":
 soak SECONDS="600" CONNECTIONS="10000":
     PACELINE_SOAK_SECONDS={{SECONDS}} PACELINE_CONNECTIONS={{CONNECTIONS}} cargo test -p e2e --release --test endurance -- --nocapture
 
+# How exactly a sender keeps rates from 64 kbit/s to 5 Gbit/s on this machine: rate, and bytes in the fullest window.
+pacing *ARGS:
+    cargo run --release -p transport --example pacing -- {{ARGS}}
+
 # libFuzzer for ten minutes: `just fuzz controllers`, `link`, `parse` or `peer`. cargo-fuzz has to be there.
 fuzz TARGET SECONDS="600":
     mkdir -p fuzz/corpus/{{TARGET}}

@@ -8,6 +8,7 @@ mod qlog;
 mod recovery;
 mod seam;
 mod stats;
+mod switching;
 mod window;
 mod windows;
 

@@ -147,10 +147,15 @@ async fn the_controller_can_be_exchanged_under_load_and_is_observed() {
             let choice = Registry::standard().choose("bbr3").unwrap();
             client.set_congestion(&choice);
             assert_eq!(client.congestion().algorithm, "bbr3");
-            receive_all(recv).await.len()
+            let cap = "400mbit".parse().unwrap();
+            client.set_max_rate(Some(cap));
+            assert!(client.stats().pacing_rate <= cap);
+            recv.read_exact(&mut vec![0; 1_000_000]).await.unwrap();
+            client.set_max_rate(None);
+            receive_all(recv).await
         };
         let ((), rest) = tokio::join!(send_all(send, &data), exchange);
-        assert_eq!(rest, data.len() - 1_000_000);
+        assert!(rest == data[2_000_000..], "{} bytes", rest.len());
         assert!(counter.0.load(Ordering::Relaxed) > 0);
         endpoints.close().await;
     })
