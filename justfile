@@ -34,6 +34,10 @@ soak SECONDS="600" CONNECTIONS="10000":
 pacing *ARGS:
     cargo run --release -p transport --example pacing -- {{ARGS}}
 
+# Paceline beside quinn and s2n-quic over loopback; `just peers --rounds 1 --scale 0.02` shows in a minute whether it works.
+peers *ARGS:
+    cargo run --release --manifest-path tests/peers/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" -- {{ARGS}}
+
 # libFuzzer for ten minutes: `just fuzz controllers`, `link`, `parse` or `peer`. cargo-fuzz has to be there.
 fuzz TARGET SECONDS="600":
     mkdir -p fuzz/corpus/{{TARGET}}

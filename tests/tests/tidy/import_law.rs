@@ -45,7 +45,7 @@ enum Foreign {
     Behind(Gate),
 }
 
-const LAW: [Rule; 9] = [
+const LAW: [Rule; 10] = [
     Rule {
         package: "units",
         may_use: &[],
@@ -98,6 +98,13 @@ const LAW: [Rule; 9] = [
         may_use: &["units", "cc-core"],
         gated: None,
         foreign: Foreign::None,
+    },
+    // Other libraries beside this one, likewise.
+    Rule {
+        package: "peers",
+        may_use: &["transport"],
+        gated: None,
+        foreign: Foreign::Any,
     },
     Rule {
         package: "bench-server",

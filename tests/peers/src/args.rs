@@ -1,0 +1,117 @@
+//! The command line.
+
+use crate::rows::Group;
+use crate::settings::Settings;
+use crate::stack::Name;
+use clap::Parser;
+use std::path::PathBuf;
+
+/// Paceline beside quinn and s2n-quic over loopback: server and client in two processes with a
+/// current-thread runtime each, rounds interleaved, medians.
+///
+/// Alike for all: the size of packets, AES-128-GCM and X25519 of aws-lc-rs, the certificate, CUBIC,
+/// windows, socket buffers, and what is done on the streams. Rounds during which other programs
+/// took over 15 % of a CPU are marked with `!`. The exit code is 1 when a round failed.
+#[derive(Debug, Parser)]
+#[command(name = "peers", after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Rows of the table: groups of them
+    #[arg(long, value_delimiter = ',', value_name = "GROUP,…")]
+    pub(crate) rows: Vec<Group>,
+
+    /// Only these stacks
+    #[arg(long, value_delimiter = ',', value_name = "STACK,…")]
+    pub(crate) only: Vec<Name>,
+
+    /// Measured rounds of each row and stack
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) rounds: u16,
+
+    /// UDP payload of bulk transfers in bytes
+    #[arg(long, value_delimiter = ',', value_name = "BYTES,…",
+        default_value = "1200,1452,8952,65000",
+        value_parser = clap::value_parser!(u16).range(1_200..=65_000))]
+    pub(crate) mtu: Vec<u16>,
+
+    /// Flow-control window of streams, connections and senders in bytes
+    #[arg(long, default_value_t = 4 << 20, value_name = "BYTES",
+        value_parser = clap::value_parser!(u32).range(1 << 16..=1 << 30))]
+    pub(crate) window: u32,
+
+    /// Receive and send buffer of the sockets in bytes
+    #[arg(long, default_value_t = 4 << 20, value_name = "BYTES",
+        value_parser = clap::value_parser!(u32).range(1 << 16..=1 << 30))]
+    pub(crate) socket_buffer: u32,
+
+    /// How much each round does, relative to what it usually does
+    #[arg(long, default_value_t = 1.0, value_name = "FACTOR", value_parser = scale)]
+    pub(crate) scale: f64,
+
+    /// Writes every round of every row
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+impl Args {
+    pub(crate) fn stacks(&self) -> Vec<Name> {
+        chosen(&self.only)
+    }
+
+    pub(crate) fn groups(&self) -> Vec<Group> {
+        chosen(&self.rows)
+    }
+
+    pub(crate) fn settings(&self, mtu: u16) -> Settings {
+        Settings {
+            mtu,
+            window: self.window,
+            socket_buffer: self.socket_buffer as usize,
+        }
+    }
+}
+
+/// In the order of their declaration, which is that of the table; all of them unless some are
+/// named.
+fn chosen<T: clap::ValueEnum + PartialEq>(named: &[T]) -> Vec<T> {
+    let all = T::value_variants().iter();
+    let chosen = all.filter(|one| named.is_empty() || named.contains(one));
+    chosen.cloned().collect()
+}
+
+fn scale(word: &str) -> Result<f64, String> {
+    let factor: f64 = word.parse().map_err(|_| "expected a number".to_owned())?;
+    match factor {
+        0.001..=100.0 => Ok(factor),
+        _ => Err("expected a factor from 0.001 to 100".to_owned()),
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  peers                                      the whole table, in about ten minutes
+  peers --rows bulk --mtu 1452 --only paceline,quinn
+  peers --rounds 1 --scale 0.02              whether everything works";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn ours_comes_first_whatever_the_order_of_the_words() {
+        let args = Args::parse_from(["peers", "--only", "s2n-quic,paceline"]);
+        assert_eq!(args.stacks(), [Name::Paceline, Name::S2nQuic]);
+        assert_eq!(args.groups().len(), 5);
+    }
+
+    #[test]
+    fn a_scale_of_nothing_is_refused() {
+        assert!(Args::try_parse_from(["peers", "--scale", "0"]).is_err());
+        assert!(Args::try_parse_from(["peers", "--scale", "NaN"]).is_err());
+    }
+}

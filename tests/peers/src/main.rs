@@ -1,0 +1,50 @@
+//! Paceline beside quinn and s2n-quic: the same work over loopback, in the same run.
+//!
+//! ```text
+//!   peers ── rows × rounds × stacks ──▶ two children for each: a server and a client
+//!     │                                   one thread and one runtime each, `child`
+//!     ├─ stdin:  an `Assignment`, then "sample" and "go"
+//!     └─ stdout: `Message`s, one line of JSON each
+//! ```
+//!
+//! The work is written once, in `server` and `client`, over the traits of `stack`, which each
+//! library implements. `rows` says what is done and which figures come of it; `parent` plays a
+//! round and measures the machine around it; `table` and `report` show the results.
+//! `docs/measuring.md`, "Beside other stacks", has the method.
+
+mod args;
+mod check;
+mod child;
+mod client;
+mod machine;
+mod parent;
+mod protocol;
+mod report;
+mod rows;
+mod server;
+mod settings;
+mod stack;
+mod table;
+mod wire;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Errors cross tasks, and end in a line of text.
+type Error = Box<dyn std::error::Error + Send + Sync>;
+type Result<T> = std::result::Result<T, Error>;
+
+fn main() -> ExitCode {
+    let outcome = if std::env::args().nth(1).as_deref() == Some(child::ARGUMENT) {
+        child::run()
+    } else {
+        parent::run(&args::Args::parse())
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("peers: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The table, in 80 columns.
+
+use crate::report::{Played, Report, leads, median};
+use crate::rows::{Figure, Row};
+use std::fmt::Write;
+
+/// What holds for all rows.
+pub(crate) fn head(report: &Report) -> String {
+    format!(
+        "{}\nmedian of {} rounds; windows of {} KiB, socket buffers of {} KiB, AES-128-GCM, \
+         CUBIC\n",
+        report.machine,
+        report.rounds,
+        report.window_bytes >> 10,
+        report.socket_buffer_bytes >> 10,
+    )
+}
+
+/// A row of every stack, its lead over each peer, and what failed.
+pub(crate) fn row(row: &Row, stacks: &[Played]) -> String {
+    let mut text = format!("\n{}\n{:<STACK$}", row.title, "");
+    for (place, figure) in row.figures.iter().enumerate() {
+        let range = if place == 0 { "min–max" } else { "" };
+        let width = if place == 0 { RANGE } else { 0 };
+        let _ = write!(text, "{:>FIGURE$}{range:>width$}", figure.head);
+    }
+    let _ = writeln!(text, "{:>FOREIGN$}", "others");
+    for played in stacks {
+        text += &line(row, played);
+    }
+    for peer in stacks.iter().skip(1) {
+        text += &lead_line(row, stacks, peer);
+    }
+    for played in stacks {
+        for reason in played.failures() {
+            let _ = writeln!(text, "{:<STACK$}failed: {reason}", played.stack);
+        }
+    }
+    text
+}
+
+fn line(row: &Row, played: &Played) -> String {
+    let mut text = format!("{:<STACK$}", played.stack);
+    for (place, figure) in row.figures.iter().enumerate() {
+        let Some(median) = played.median(figure) else {
+            let _ = write!(text, "{:>FIGURE$}", "–");
+            continue;
+        };
+        let _ = write!(text, "{median:>FIGURE$.*}", figure.decimals);
+        if place == 0 {
+            let _ = write!(text, "{:>RANGE$}", range(figure, played));
+        }
+    }
+    text + &foreign(played) + "\n"
+}
+
+/// Least and greatest value of all rounds.
+fn range(figure: &Figure, played: &Played) -> String {
+    let values = || played.measured().map(figure.of);
+    let (least, greatest) = (
+        values().fold(f64::MAX, f64::min),
+        values().fold(f64::MIN, f64::max),
+    );
+    let decimals = figure.decimals;
+    format!("{least:.decimals$}–{greatest:.decimals$}")
+}
+
+/// The share of one CPU that other programs took, and how many rounds that made doubtful.
+fn foreign(played: &Played) -> String {
+    let Some(foreign) = median(played.measured().map(|round| round.foreign_cpus).collect()) else {
+        return String::new();
+    };
+    let noisy = played.measured().filter(|round| !round.is_quiet()).count();
+    let mark = match noisy {
+        0 => String::new(),
+        noisy => format!(" !{noisy}"),
+    };
+    format!("{:>FOREIGN$}", format!("{:.0} %{mark}", foreign * 100.0))
+}
+
+fn lead_line(row: &Row, stacks: &[Played], peer: &Played) -> String {
+    let mut text = String::new();
+    for (place, figure) in row.figures.iter().enumerate() {
+        let leads = leads(figure, stacks);
+        let Some((_, lead)) = leads.iter().find(|(stack, _)| *stack == peer.stack) else {
+            return String::new();
+        };
+        let _ = write!(text, "{lead:>FIGURE$.2}");
+        if place == 0 {
+            let _ = write!(text, "{:RANGE$}", "");
+        }
+    }
+    let name = format!("× {}", peer.stack);
+    format!("{name:<STACK$}{}\n", text.trim_end())
+}
+
+/// What the leads are, and where there is none.
+pub(crate) fn behind(report: &Report) -> String {
+    let mut text =
+        "\n× PEER: how many times better paceline is, below 1 where it is behind.\n".to_owned();
+    for (row, figure, peer, lead) in report.behind() {
+        let _ = writeln!(text, "behind {peer}: {row}, {figure}, {lead:.2}");
+    }
+    text
+}
+
+const STACK: usize = 11;
+const FIGURE: usize = 11;
+const RANGE: usize = 15;
+const FOREIGN: usize = 10;
