@@ -64,7 +64,7 @@ impl Drop for Nat {
 }
 
 async fn forward(inside: UdpSocket, server: SocketAddr, shared: Arc<Shared>) {
-    let mut outside = UdpSocket::bind(any()).await.unwrap();
+    let mut outside = mapping().await;
     // Nobody answers there any more, not even the kernel.
     let mut forgotten = Vec::new();
     let mut client = None;
@@ -86,11 +86,31 @@ async fn forward(inside: UdpSocket, server: SocketAddr, shared: Arc<Shared>) {
                 }
             }
             () = shared.forget.notified() => {
-                let fresh = UdpSocket::bind(any()).await.unwrap();
+                let fresh = mapping().await;
                 forgotten.push(std::mem::replace(&mut outside, fresh));
                 shared.answers.store(0, Ordering::Relaxed);
                 shared.moves.fetch_add(1, Ordering::Relaxed);
             }
         }
+    }
+}
+
+/// A socket whose port is one of the dynamic ones (RFC 6335 §6), as are those of all others here.
+///
+/// s2n-quic's servers drop what comes from a port of another kind than the client's had before
+/// (`PortScopeChanged`), and Linux hands out both dynamic ones and others.
+async fn mapping() -> UdpSocket {
+    // While they are held, the kernel gives others.
+    let mut others = Vec::new();
+    loop {
+        let socket = UdpSocket::bind(any()).await.unwrap();
+        if socket.local_addr().unwrap().port() >= 49_152 {
+            return socket;
+        }
+        others.push(socket);
+        assert!(
+            others.len() < 1_000,
+            "the kernel hands out no dynamic ports"
+        );
     }
 }

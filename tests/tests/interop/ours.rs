@@ -2,11 +2,16 @@
 
 use crate::{ALPN, Client, NAME, any};
 use std::net::SocketAddr;
-use tokio::io::{AsyncWriteExt as _, copy};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
 use transport::tls::{self, SelfSigned};
 use transport::{Connection, Endpoint, Incoming};
 
-pub(crate) fn serve(certificate: &SelfSigned, retry: bool) -> SocketAddr {
+/// An echo server, which uses new keys after the first `keys_after` bytes of a stream.
+pub(crate) fn serve(
+    certificate: &SelfSigned,
+    retry: bool,
+    keys_after: Option<usize>,
+) -> SocketAddr {
     let config = certificate.server().alpn(&[ALPN]).config().unwrap();
     let server = Endpoint::server(config, any()).unwrap();
     let address = server.local_addr().unwrap();
@@ -15,16 +20,22 @@ pub(crate) fn serve(certificate: &SelfSigned, retry: bool) -> SocketAddr {
             if retry && !attempt.remote_address_validated() {
                 attempt.retry().unwrap();
             } else {
-                tokio::spawn(echo(attempt));
+                tokio::spawn(echo(attempt, keys_after));
             }
         }
     });
     address
 }
 
-async fn echo(attempt: Incoming) {
+async fn echo(attempt: Incoming, keys_after: Option<usize>) {
     let connection = attempt.await.unwrap();
     let (mut send, mut recv) = connection.accept_bi().await.unwrap();
+    if let Some(len) = keys_after {
+        copy(&mut (&mut recv).take(len as u64), &mut send)
+            .await
+            .unwrap();
+        connection.force_key_update();
+    }
     copy(&mut recv, &mut send).await.unwrap();
     send.shutdown().await.unwrap();
     connection.closed().await;
