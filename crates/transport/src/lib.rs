@@ -61,7 +61,7 @@
 //! | what | bound | set by | shown by |
 //! |---|---|---|---|
 //! | attempts not yet accepted | 65,536 | [`ServerConfig::max_incoming`] | `attempts::attempts_beyond_the_limit_are_not_kept` |
-//! | bytes held for one of them, for all | 10 MiB, 100 MiB | [`ServerConfig::incoming_buffer_size`], [`incoming_buffer_size_total`](ServerConfig::incoming_buffer_size_total) | quinn-proto |
+//! | bytes held for one of them, for all | 10 MiB, 100 MiB | [`ServerConfig::incoming_buffer_size`], [`incoming_buffer_size_total`](ServerConfig::incoming_buffer_size_total) | `attempts::what_comes_for_attempts_that_wait…` |
 //! | bytes sent to an address before it is validated | 3 times what came from it, and a packet | fixed | `amplification` |
 //! | life of a connection, of a handshake, without a packet from the peer | 30 s | [`TransportConfig::max_idle_timeout`] | `hostile::clients_that_only_say_hello…`, `silence` |
 //! | duration of a handshake, whatever the peer sends | 10 s | [`TransportConfig::handshake_timeout`] | `handshake::a_handshake_that_the_peer_draws_out…` |
@@ -78,11 +78,11 @@
 //! | ranges of packets to be acknowledged | 64 | fixed | `hoarding::packets_with_gaps…` |
 //! | challenges to be answered | 16 | fixed | `hoarding::challenges…` |
 //! | the peer's connection IDs, in use and given back | 5, 50 | fixed | `forged`, `hoarding::connection_ids_given…` |
-//! | address-validation tokens of servers | 2 each of 256 names | [`ClientConfig::token_store`] | quinn-proto |
+//! | address-validation tokens of servers | 2 each of 256 names | [`ClientConfig::token_store`] | `tokens::a_client_keeps_two_tokens…` |
 //! | memory behind received bytes | twice the message each came in | fixed | `receive::small_messages…` |
 //! | TLS sessions to be resumed | 256 | [`ServerTls::sessions`](tls::ServerTls::sessions), [`fleet::Sessions`] | rustls |
 //! | bytes that shards have handed to another one, each | 256 KiB | fixed | `membership::a_shard_that_does_not_look…` |
-//! | work before the task looks at the socket again | 16 batches of packets, 256 connections | fixed | the task |
+//! | work before the task looks at the socket again | 16 batches of packets, 256 connections | fixed | `fairness` |
 //!
 //! Connections are the application's to bound: they are as many as it accepts
 //! ([`Endpoint::open_connections`] counts them); their memory comes back (`tests/tests/endurance`).

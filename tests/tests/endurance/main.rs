@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+mod attempts;
 mod churn;
 mod soak;
 
@@ -23,4 +24,22 @@ fn asked(name: &str, default: u64) -> u64 {
     };
     text.parse()
         .unwrap_or_else(|_| panic!("{name} is a whole number, `{text}` is none"))
+}
+
+/// Figures for whoever has asked for a longer run.
+#[expect(
+    clippy::print_stdout,
+    reason = "shown by `--nocapture`, as in `just soak`"
+)]
+fn report(figures: std::fmt::Arguments<'_>) {
+    println!("{figures}");
+}
+
+/// Memory of the process that is in RAM in KiB, where the kernel tells.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
 }

@@ -1,6 +1,6 @@
 //! A transfer at full rate over links that change all the time.
 
-use crate::{any, asked, held_by_all};
+use crate::{any, asked, held_by_all, report, resident};
 use e2e::seed;
 use link_sim::relay::{Direction, Relay, RelayConfig};
 use std::hash::{DefaultHasher, Hasher};
@@ -15,6 +15,9 @@ const BLOCK: usize = 64 << 10;
 
 /// The longest that nothing may arrive: above any probe timeout that these links can bring about.
 const STALL: Duration = Duration::from_secs(20);
+
+/// Between two lines of figures.
+const TELL: Duration = Duration::from_secs(30);
 
 /// What travels: blocks of noise, each other than the last, so that order matters.
 struct Noise(Rng);
@@ -123,7 +126,7 @@ fn a_long_transfer_over_changing_links_arrives_without_a_stall_or_a_leak() {
         let up_read = tokio::spawn(read(there.accept_uni().await.unwrap()));
         let down_read = tokio::spawn(read(client.accept_uni().await.unwrap()));
 
-        let mut highest = 0;
+        let (mut highest, mut told) = (0, now());
         while now() < end {
             tokio::time::sleep(Duration::from_millis(200 + rng.below(1_000))).await;
             for direction in [Direction::ToServer, Direction::ToClient] {
@@ -136,6 +139,15 @@ fn a_long_transfer_over_changing_links_arrives_without_a_stall_or_a_leak() {
                 client.set_congestion(&choice);
             }
             highest = highest.max(held_by_all());
+            if now() - told >= TELL {
+                told = now();
+                let sent = [&client, &there].map(|end| end.stats().udp_tx.bytes / 1_000_000);
+                report(format_args!(
+                    "{sent:?} MB sent, {} KiB held, {:?} KiB resident",
+                    held_by_all() / 1_024,
+                    resident()
+                ));
+            }
         }
         // What is still to be delivered may be 16 MiB each way.
         for direction in [Direction::ToServer, Direction::ToClient] {

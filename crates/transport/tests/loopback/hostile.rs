@@ -134,7 +134,7 @@ async fn a_handshake_that_nobody_answers_ends_in_time() {
 const HALF_OPEN: usize = 200;
 
 /// The first packets of so many clients of their own.
-async fn helloes(endpoints: &Endpoints, count: usize) -> Vec<Vec<u8>> {
+pub(crate) async fn helloes(endpoints: &Endpoints, count: usize) -> Vec<Vec<u8>> {
     let nobody = UdpSocket::bind(any()).await.unwrap();
     let mut buffer = [0; 1_500];
     let mut helloes = Vec::new();

@@ -7,6 +7,7 @@ mod attempts;
 mod closing;
 mod datagrams;
 mod draining;
+mod fairness;
 mod fleet;
 mod handles;
 mod hostile;

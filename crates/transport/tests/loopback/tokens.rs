@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
-use transport::TransportConfig;
+use transport::{TokenMemoryCache, TokenStore as _, TransportConfig};
 
 /// A connection through `proxy` that the server accepts after a Retry, if it is to be one.
 async fn come_and_go(endpoints: &Endpoints, proxy: SocketAddr, retry: bool) {
@@ -120,4 +120,20 @@ async fn a_token_of_an_earlier_connection_proves_an_address_once() {
         endpoints.close().await;
     })
     .await;
+}
+
+#[test]
+fn a_client_keeps_two_tokens_of_each_of_256_servers() {
+    let store = TokenMemoryCache::default();
+    let names: Vec<_> = (0..300).map(|number| format!("server{number}")).collect();
+    for name in &names {
+        for token in 0..3 {
+            store.insert(name, vec![token; 8].into());
+        }
+    }
+    let mut kept = 0;
+    for name in &names {
+        kept += std::iter::from_fn(|| store.take(name)).count();
+    }
+    assert_eq!(kept, 2 * 256);
 }
