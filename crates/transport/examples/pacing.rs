@@ -81,7 +81,8 @@ pub(crate) struct Burst {
 impl Run {
     /// By how much the fullest window, of whatever length, exceeds rate × its length.
     ///
-    /// It is the highest level of a bucket into which flows what is sent, and which leaks at the rate.
+    /// It is the highest level of a bucket into which flows what is sent, and which leaks at the
+    /// rate.
     pub(crate) fn excess(&self) -> Bytes {
         let (mut level, mut highest) = (Bytes::ZERO, Bytes::ZERO);
         let mut last = self.bursts.first().map_or(Duration::ZERO, |burst| burst.at);
@@ -175,8 +176,8 @@ fn histogram(bursts: &[Burst]) {
     }
 }
 
-/// Sends at `rate` for as long as asked; returns what the sender knows about it, and how many probes
-/// it sent.
+/// Sends at `rate` for as long as asked; returns what the sender knows about it, and how many
+/// probes it sent.
 async fn send(to: SocketAddr, rate: Bandwidth, duration: Duration) -> Result<(String, u64)> {
     let fixed = Registry::standard().choose(&format!("fixed:rate={rate}"))?;
     let mut transport = TransportConfig::default();

@@ -61,7 +61,7 @@ fn what_comes_for_attempts_that_wait_is_kept_up_to_the_limits() {
             send(&attacker, hello, 1_000).await;
             held_by.push(held() - before);
         }
-        // A quarter more than what came, for its book-keeping; half as much again is memory behind it.
+        // Besides what came there is the memory behind it and its book-keeping, a quarter as much.
         let is_full =
             |held: i64, limit: u64| (limit as i64 * 9 / 10..2 * limit as i64).contains(&held);
         assert!(is_full(held_by[0], one), "{held_by:?}");

@@ -69,6 +69,7 @@ fn assert_arrives(pair: &mut Pair, bytes: u64, what: &str) {
 
 /// From every controller to every other.
 fn switch(seed: u64) {
+    // More than the link carries until the second after the switch is over.
     let bytes = 20_000_000;
     for from in controllers() {
         for to in controllers().filter(|to| *to != from) {
@@ -77,7 +78,7 @@ fn switch(seed: u64) {
                 pair.set_congestion(Side::Client, &choose(&to));
             });
             let what = format!("{from} to {to}, seed {seed}");
-            // 20 MB are more than the link carries until then. LEDBAT++ begins with a slowdown to two packets (§4.4 of its draft).
+            // LEDBAT++ begins with a slowdown to two packets (§4.4 of its draft).
             let least = if to == "ledbat_pp" { 25 } else { 60 };
             let goodput = goodput(&mut pair);
             let rate = Bandwidth::from_bits_per_sec(least * 1_000_000);
