@@ -85,10 +85,14 @@ pub(crate) struct ConnectionDriver {
     send_window: SendWindow,
     /// Streams that are read from.
     inbound: BTreeMap<StreamId, Inbound>,
+    /// Those of them of which something is taken out of quinn-proto in this turn.
+    due_inbound: BTreeSet<StreamId>,
     /// What was taken out of quinn-proto and not read, and how many bytes of it its window leaves
     /// out.
     held: Held,
     withheld: u64,
+    /// Bytes of datagrams that have come.
+    arrived: u64,
     /// What ends the connection, and its end while nobody has been told.
     ending: Option<Ending>,
     ended: Option<ConnectionError>,
@@ -143,8 +147,10 @@ impl ConnectionDriver {
             receive_window: ReceiveWindow::new(now, windows.receive, &budget),
             send_window: SendWindow::new(windows.send, &budget),
             inbound: BTreeMap::new(),
+            due_inbound: BTreeSet::new(),
             held: Held::default(),
             withheld: 0,
+            arrived: 0,
             ending: handshake_timeout.and_then(|timeout| Ending::of_handshake(began, timeout)),
             ended: None,
             now: began,
@@ -176,6 +182,7 @@ impl ConnectionDriver {
     ) {
         self.marks.count_received(mark);
         self.receive_window.on_arrival(Bytes::new(bytes as u64));
+        self.arrived += bytes as u64;
         self.has_received = true;
         #[cfg(feature = "qlog")]
         self.trace.iter_mut().for_each(Trace::on_received);
@@ -273,9 +280,13 @@ impl ConnectionDriver {
     /// The next event for the application.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         let event = loop {
-            match self.poll_ending().or_else(|| self.conn.poll())? {
-                Event::Stream(StreamEvent::Readable { id }) if !self.on_readable(id) => {}
-                event => break event,
+            match self.poll_ending().or_else(|| self.conn.poll()) {
+                Some(Event::Stream(StreamEvent::Readable { id })) if !self.on_readable(id) => {}
+                Some(event) => break event,
+                None => {
+                    let id = self.take_due()?;
+                    break Event::Stream(StreamEvent::Readable { id });
+                }
             }
         };
         match &event {

@@ -21,7 +21,7 @@ impl ConnectionDriver {
         let inbound = self.inbound.entry(id).or_default();
         let held = inbound.held();
         let mut stream = self.conn.recv_stream(id);
-        let mut reader = inbound.reader(&mut stream, ordered)?;
+        let mut reader = inbound.reader(&mut stream, ordered, self.arrived)?;
         let value = read(&mut reader);
         let has_credit = reader.finalize();
         let left = inbound.held();
@@ -50,23 +50,35 @@ impl ConnectionDriver {
         }
     }
 
-    /// A frame has come for a stream. Whether its reader can go on.
+    /// A frame has come for a stream. Whether its reader may look there.
     pub(super) fn on_readable(&mut self, id: StreamId) -> bool {
-        let Some(inbound) = self.inbound.get_mut(&id) else {
-            return true;
-        };
-        if !inbound.on_frame() {
-            return true;
+        let is_due = self.inbound.get_mut(&id).is_some_and(Inbound::on_frame);
+        if is_due {
+            self.due_inbound.insert(id);
         }
-        let held = inbound.held();
-        let is_news = inbound.take(self.conn.recv_stream(id));
-        // A reset lets go of what was there.
-        self.held.replace(held, inbound.held());
-        self.adopt_receive_window();
-        if self.held.has_too_many_pieces() {
-            self.ending = Some(Ending::of_pieces(self.now));
+        !is_due
+    }
+
+    /// Takes what has come for the next stream where it is time for that. The stream, if its reader
+    /// can go on.
+    pub(super) fn take_due(&mut self) -> Option<StreamId> {
+        while let Some(id) = self.due_inbound.pop_first() {
+            let Some(inbound) = self.inbound.get_mut(&id) else {
+                continue;
+            };
+            let held = inbound.held();
+            let is_news = inbound.take(self.conn.recv_stream(id), self.arrived);
+            // A reset lets go of what was there.
+            self.held.replace(held, inbound.held());
+            self.adopt_receive_window();
+            if self.held.has_too_many_pieces() {
+                self.ending = Some(Ending::of_pieces(self.now));
+            }
+            if is_news {
+                return Some(id);
+            }
         }
-        is_news
+        None
     }
 
     /// What a stream held has been read, but for what is `left`. Whether the peer is due credit.

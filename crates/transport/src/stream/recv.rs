@@ -259,6 +259,7 @@ impl RecvStream {
         }
         if let Some(code) = self.reset {
             self.is_done = true;
+            self.lease.lock().driver.end_reading(self.id);
             return Poll::Ready(Err(ReadError::Reset(code)));
         }
         let mut state = self.lease.lock();

@@ -2,6 +2,8 @@
 
 use crate::support::{Endpoints, hash, noise, receive_all, send_all, within_a_minute};
 use bytes::Bytes;
+#[cfg(target_os = "linux")]
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_test::{assert_pending, assert_ready};
 use transport::{
@@ -48,6 +50,44 @@ async fn a_large_transfer_in_both_directions_is_intact() {
             tokio::join!(send_all(send, &up), receive_all(recv), serve);
         assert_eq!(hash(&received_up), hash(&up));
         assert_eq!(hash(&received_down), hash(&down));
+        endpoints.close().await;
+    })
+    .await;
+}
+
+/// Messages of many packets are what Linux makes of them.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_lagging_reader_finds_is_where_it_was_received() {
+    within_a_minute(async {
+        let mut config = TransportConfig::default();
+        config.receive_window(VarInt::from_u32(16 << 20));
+        let endpoints = Endpoints::with(&config, &TransportConfig::default());
+        let (client, server) = endpoints.connect().await;
+        let data = noise(4, 6 << 20);
+        let mut chunks = vec![Bytes::new(); 10_000];
+        let receive = async {
+            let mut recv = server.accept_uni().await.unwrap();
+            while server.stats().udp_rx.bytes < data.len() as u64 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            let mut count = 0;
+            while let Some(more) = recv.read_chunks(&mut chunks[count..]).await.unwrap() {
+                count += more;
+            }
+            chunks.truncate(count);
+        };
+        let send = client.open_uni().await.unwrap();
+        tokio::join!(send_all(send, &data), receive);
+        assert!(chunks.concat() == data, "all bytes in order");
+        // Between the data of two packets of a message stand but headers.
+        let distance = |pair: &[Bytes]| {
+            let end = pair[0].as_ptr().addr() + pair[0].len();
+            pair[1].as_ptr().addr().wrapping_sub(end)
+        };
+        let neighbours = chunks.windows(2).filter(|pair| distance(pair) < 100);
+        assert!(chunks.len() > 4_000, "{} packets", chunks.len());
+        assert!(neighbours.count() > chunks.len() / 2, "copied");
         endpoints.close().await;
     })
     .await;
