@@ -76,8 +76,9 @@ use crate::controller::{Controller, PathState, Setup};
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
 use crate::full_pipe::FullPipe;
-use crate::observe::{Event, Observer, Snapshot};
+use crate::observe::{Observer, Snapshot};
 use crate::round::Round;
+use crate::transition::{Machine, Moment, Untold};
 use ambient::AmbientLoss;
 use congestion::Congestion;
 pub(crate) use conservation::Conservation;
@@ -126,12 +127,6 @@ pub(crate) struct Bbr<R: Revision> {
     untold: Untold,
 }
 
-/// An event's time and place, and who wants to hear of what it causes.
-struct Moment<'a> {
-    path: &'a PathState,
-    observer: &'a mut dyn Observer,
-}
-
 impl<R: Revision> Bbr<R> {
     /// OnInit.
     pub(crate) fn new(tuning: Tuning, setup: &Setup) -> Self {
@@ -160,22 +155,6 @@ impl<R: Revision> Bbr<R> {
             is_idle_restart: false,
             untold: Untold::default(),
         }
-    }
-
-    /// The one way from state to state.
-    fn transition_to(&mut self, at: &mut Moment<'_>, next: State) {
-        assert!(
-            self.state.may_become(&next),
-            "{} may not follow {}",
-            next.name(),
-            self.state.name()
-        );
-        at.observer.on_event(&Event::StateChanged {
-            at: at.path.now,
-            from: self.state.name(),
-            to: next.name(),
-        });
-        self.state = next;
     }
 
     /// UpdateModelAndState.
@@ -318,29 +297,6 @@ impl<R: Revision> Controller for Bbr<R> {
             inflight_shortterm: bound(self.volume.shortterm),
             ..Snapshot::new(R::NAME, self.state.name(), self.control())
         }
-    }
-}
-
-/// State changes made on sending, which has no observer, until the next event that has one.
-///
-/// A restart from idle makes two at most: out of ProbeRTT to ProbeBW_DOWN, and on to CRUISE.
-#[derive(Debug, Default)]
-struct Untold {
-    events: [Option<Event>; 2],
-}
-
-impl Untold {
-    fn tell(&mut self, observer: &mut dyn Observer) {
-        for event in self.events.iter_mut().filter_map(Option::take) {
-            observer.on_event(&event);
-        }
-    }
-}
-
-impl Observer for Untold {
-    fn on_event(&mut self, event: &Event) {
-        let free = self.events.iter_mut().find(|slot| slot.is_none());
-        *free.expect("what a restart causes is told before the next restart") = Some(*event);
     }
 }
 

@@ -53,9 +53,10 @@ use crate::controller::{Controller, PathState, Setup};
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
 use crate::fast_recovery::FastRecovery;
-use crate::observe::{Event, Observer, Snapshot};
+use crate::observe::{Observer, Snapshot};
 use crate::registry::Params;
 use crate::round::Round;
+use crate::transition::{Machine, Moment, Untold};
 use bandwidth::MaxBandwidth;
 pub(crate) use cycle::{CycleAck, GainCycle, Phase};
 use min_rtt::MinRtt;
@@ -92,14 +93,7 @@ pub(crate) struct BbrV1<C> {
     has_seen_rtt: bool,
     /// Whether nothing was acknowledged since the flow restarted from idle: `idle_restart`.
     is_idle_restart: bool,
-    /// A state change made on sending, which has no observer, until the next event that has one.
-    untold: Option<Event>,
-}
-
-/// An event's time and place, and who wants to hear of what it causes.
-struct Moment<'a> {
-    path: &'a PathState,
-    observer: &'a mut dyn Observer,
+    untold: Untold,
 }
 
 impl<C: GainCycle> BbrV1<C> {
@@ -126,24 +120,8 @@ impl<C: GainCycle> BbrV1<C> {
             pacing_rate: control::initial_pacing_rate(setup.initial_cwnd, setup.srtt, &tuning),
             has_seen_rtt: setup.srtt.is_some_and(|srtt| !srtt.is_zero()),
             is_idle_restart: false,
-            untold: None,
+            untold: Untold::default(),
         }
-    }
-
-    /// The one way from state to state.
-    fn transition_to(&mut self, at: &mut Moment<'_>, next: State) {
-        assert!(
-            self.state.may_become(&next),
-            "{} may not follow {}",
-            next.name(),
-            self.state.name()
-        );
-        at.observer.on_event(&Event::StateChanged {
-            at: at.path.now,
-            from: self.state.name(),
-            to: next.name(),
-        });
-        self.state = next;
     }
 
     /// `bbr_bw`: what the policer lets through where there is one, otherwise the greatest rate.
@@ -238,7 +216,7 @@ impl<C: GainCycle> BbrV1<C> {
     /// `bbr_check_drain`.
     fn check_drain(&mut self, at: &mut Moment<'_>) {
         if matches!(self.state, State::Startup) && self.plateau.is_full() {
-            self.transition_to(at, State::Drain);
+            at.transition(&mut self.state, State::Drain);
         }
         if matches!(self.state, State::Drain)
             && at.path.inflight <= self.inflight(self.max_bw.get(), Gain::ONE)
@@ -249,7 +227,7 @@ impl<C: GainCycle> BbrV1<C> {
 
     /// `bbr_reset_probe_bw_mode`.
     fn enter_probe_bw(&mut self, at: &mut Moment<'_>) {
-        self.transition_to(at, State::ProbeBw);
+        at.transition(&mut self.state, State::ProbeBw);
         self.cycle.start(at.path.now, &mut self.rng);
     }
 
@@ -263,21 +241,15 @@ impl<C: GainCycle> BbrV1<C> {
         match self.state {
             State::ProbeBw => self.set_pacing_rate_with_gain(Gain::ONE),
             State::ProbeRtt(_) => {
-                let mut untold = Untold(None);
+                let mut untold = core::mem::take(&mut self.untold);
                 let mut at = Moment {
                     path,
                     observer: &mut untold,
                 };
                 self.check_probe_rtt_done(&mut at);
-                self.untold = untold.0.or(self.untold);
+                self.untold = untold;
             }
             State::Startup | State::Drain => {}
-        }
-    }
-
-    fn tell_untold(&mut self, observer: &mut dyn Observer) {
-        if let Some(event) = self.untold.take() {
-            observer.on_event(&event);
         }
     }
 }
@@ -288,7 +260,7 @@ impl<C: GainCycle> Controller for BbrV1<C> {
     }
 
     fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer) {
-        self.tell_untold(observer);
+        self.untold.tell(observer);
         if !self.recovery.is_active() {
             self.save_cwnd();
         }
@@ -296,7 +268,7 @@ impl<C: GainCycle> Controller for BbrV1<C> {
     }
 
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
-        self.tell_untold(observer);
+        self.untold.tell(observer);
         // `acked_sacked` counts what arrived late, too.
         let sample = &RateSample {
             newly_acked: sample.newly_acked + core::mem::take(&mut self.late),
@@ -315,7 +287,7 @@ impl<C: GainCycle> Controller for BbrV1<C> {
         packet: &LostPacket,
         observer: &mut dyn Observer,
     ) {
-        self.tell_untold(observer);
+        self.untold.tell(observer);
         self.late += packet.bytes;
         self.plateau.on_late(packet.bytes);
         if self.recovery.on_spurious_loss(packet) {
@@ -326,7 +298,7 @@ impl<C: GainCycle> Controller for BbrV1<C> {
 
     /// `tcp_enter_loss` and `bbr_set_state`: a packet more than is in flight, growing from there.
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
-        self.tell_untold(observer);
+        self.untold.tell(observer);
         self.save_cwnd();
         self.recovery.on_persistent_congestion(path.now);
         self.plateau.restart();
@@ -366,15 +338,6 @@ impl<C: GainCycle> Controller for BbrV1<C> {
             min_rtt: self.min_rtt.get(),
             ..Snapshot::new(C::NAME, self.state.name(), self.control())
         }
-    }
-}
-
-/// Keeps the one state change that a restart from idle can make: out of ProbeRTT.
-struct Untold(Option<Event>);
-
-impl Observer for Untold {
-    fn on_event(&mut self, event: &Event) {
-        self.0 = Some(*event);
     }
 }
 

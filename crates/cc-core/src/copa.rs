@@ -47,9 +47,10 @@ use crate::controller::{Controller, PathState, Setup, initial_window};
 use crate::cwnd_pacing::CwndPacing;
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
-use crate::observe::{Event, Observer, Snapshot};
+use crate::observe::{Observer, Snapshot};
 use crate::registry::{ControllerSpec, Params};
 use crate::round::Round;
+use crate::transition::{Machine, Moment};
 use alloc::boxed::Box;
 use capacity::Capacity;
 use competition::Competition;
@@ -92,12 +93,6 @@ struct Copa {
     control: Control,
 }
 
-/// An event's time and place, and who wants to hear of what it causes.
-struct Moment<'a> {
-    path: &'a PathState,
-    observer: &'a mut dyn Observer,
-}
-
 impl Copa {
     fn new(params: &Params, setup: &Setup) -> Self {
         let tuning = Tuning::new(params);
@@ -122,22 +117,6 @@ impl Copa {
             rest: Carry::default(),
             control: pacing.control(setup.initial_cwnd, setup.srtt, setup.mss, true),
         }
-    }
-
-    /// The one way from state to state.
-    fn transition_to(&mut self, at: &mut Moment<'_>, next: State) {
-        assert!(
-            self.state.may_become(&next),
-            "{} may not follow {}",
-            next.name(),
-            self.state.name()
-        );
-        at.observer.on_event(&Event::StateChanged {
-            at: at.path.now,
-            from: self.state.name(),
-            to: next.name(),
-        });
-        self.state = next;
     }
 
     /// The least window (RFC 9002 §7.2).
@@ -177,9 +156,12 @@ impl Copa {
         };
         match self.state {
             State::Default if !is_alone => {
-                self.transition_to(at, State::Competitive(Competition::new(&self.tuning)));
+                at.transition(
+                    &mut self.state,
+                    State::Competitive(Competition::new(&self.tuning)),
+                );
             }
-            State::Competitive(_) if is_alone => self.transition_to(at, State::Default),
+            State::Competitive(_) if is_alone => at.transition(&mut self.state, State::Default),
             _ => {}
         }
     }
@@ -210,7 +192,7 @@ impl Copa {
 
     fn leave_slow_start(&mut self, at: &mut Moment<'_>) {
         if matches!(self.state, State::SlowStart) {
-            self.transition_to(at, State::Default);
+            at.transition(&mut self.state, State::Default);
             self.velocity = Velocity::new(self.tuning.velocity_rounds, self.cwnd);
         }
     }
@@ -307,7 +289,7 @@ impl Controller for Copa {
     /// next sample is the new RTTmin, and with it an empty queue.
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
         if !matches!(self.state, State::SlowStart) {
-            self.transition_to(&mut Moment { path, observer }, State::SlowStart);
+            Moment { path, observer }.transition(&mut self.state, State::SlowStart);
         }
         self.cwnd = self.min_cwnd();
         self.delay.forget();

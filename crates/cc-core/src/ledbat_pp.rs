@@ -31,15 +31,16 @@ use crate::controller::{Controller, PathState, Setup};
 use crate::cwnd_pacing::CwndPacing;
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
-use crate::observe::{Event, Observer, Snapshot};
+use crate::observe::{Observer, Snapshot};
 use crate::recovery::Recovery;
 use crate::registry::{ControllerSpec, Params};
+use crate::transition::{Machine, Moment};
 use alloc::boxed::Box;
 use core::time::Duration;
 use delay::Delay;
 use params::{PARAMS, Tuning};
 use state::{Cost, State, Wait};
-use units::{Bytes, Timestamp};
+use units::Bytes;
 use window::{Window, WindowAck};
 
 /// LEDBAT++ in the registry.
@@ -94,37 +95,21 @@ impl LedbatPp {
         }
     }
 
-    /// The one way from state to state.
-    fn transition_to(&mut self, now: Timestamp, next: State, observer: &mut dyn Observer) {
-        assert!(
-            self.state.may_become(&next),
-            "{} may not follow {}",
-            next.name(),
-            self.state.name()
-        );
-        observer.on_event(&Event::StateChanged {
-            at: now,
-            from: self.state.name(),
-            to: next.name(),
-        });
-        self.state = next;
-    }
-
     /// Changes of state that time and delay bring; those that the window brings follow it.
-    fn advance(&mut self, path: &PathState, observer: &mut dyn Observer) {
+    fn advance(&mut self, at: &mut Moment<'_>) {
         let queueing = self.delay.queueing(&self.tuning);
         match &mut self.state {
             State::SlowStart { .. } => {
                 let limit = units::duration::scale(self.tuning.target, self.tuning.slow_start_exit);
                 if queueing > limit {
-                    self.avoid_congestion(path, observer);
+                    self.avoid_congestion(at);
                 }
             }
             State::CongestionAvoidance(wait) => {
                 // Below its window a flow has seldom a queue of its own to drain.
-                let is_due = path.is_cwnd_limited && path.now >= wait.until;
+                let is_due = at.path.is_cwnd_limited && at.path.now >= wait.until;
                 if is_due && self.tuning.slowdown {
-                    self.slow_down(path, observer);
+                    self.slow_down(at);
                 }
             }
             State::Slowdown {
@@ -132,18 +117,18 @@ impl LedbatPp {
                 until,
                 cost,
             } => {
-                cost.count(path.now);
-                if path.now >= *until {
+                cost.count(at.path.now);
+                if at.path.now >= *until {
                     let (ssthresh, cost) = (*ssthresh, *cost);
-                    self.transition_to(path.now, State::RampUp { ssthresh, cost }, observer);
+                    at.transition(&mut self.state, State::RampUp { ssthresh, cost });
                 }
             }
-            State::RampUp { cost, .. } if path.is_cwnd_limited => cost.count(path.now),
+            State::RampUp { cost, .. } if at.path.is_cwnd_limited => cost.count(at.path.now),
             State::RampUp { cost, .. } => {
-                cost.skip(path.now);
+                cost.skip(at.path.now);
                 // The application took its time, and meanwhile others came.
                 if queueing > self.tuning.target {
-                    self.avoid_congestion(path, observer);
+                    self.avoid_congestion(at);
                 }
             }
         }
@@ -151,8 +136,8 @@ impl LedbatPp {
 
     /// Ends a slow start, the initial one or that after a slowdown, and says when the next
     /// slowdown is due (§4.4).
-    fn avoid_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
-        let shortest = self.slowdown_time(path);
+    fn avoid_congestion(&mut self, at: &mut Moment<'_>) {
+        let shortest = self.slowdown_time(at.path);
         let (delay, interval) = match &self.state {
             State::RampUp { cost, .. } => {
                 let interval = cost.spent() * self.tuning.slowdown_interval;
@@ -161,20 +146,20 @@ impl LedbatPp {
             _ => (shortest, shortest * self.tuning.slowdown_interval),
         };
         let wait = Wait {
-            until: path.now + delay,
+            until: at.path.now + delay,
             interval,
         };
-        self.transition_to(path.now, State::CongestionAvoidance(wait), observer);
+        at.transition(&mut self.state, State::CongestionAvoidance(wait));
     }
 
-    fn slow_down(&mut self, path: &PathState, observer: &mut dyn Observer) {
+    fn slow_down(&mut self, at: &mut Moment<'_>) {
         let slowdown = State::Slowdown {
             ssthresh: self.window.cwnd,
-            until: path.now + self.slowdown_time(path),
-            cost: Cost::new(path.now),
+            until: at.path.now + self.slowdown_time(at.path),
+            cost: Cost::new(at.path.now),
         };
         self.window.reduce_to(Bytes::ZERO);
-        self.transition_to(path.now, slowdown, observer);
+        at.transition(&mut self.state, slowdown);
     }
 
     /// The draft's 2 RTT, as they are before the queue drains: one of them is for that.
@@ -183,7 +168,7 @@ impl LedbatPp {
     }
 
     /// The first sign of congestion in a recovery period.
-    fn reduce(&mut self, path: &PathState, observer: &mut dyn Observer) {
+    fn reduce(&mut self, at: &mut Moment<'_>) {
         if let State::Slowdown { ssthresh, .. } = &mut self.state {
             // What was lost left before the slowdown and speaks of the window of then.
             *ssthresh = (*ssthresh / 2).max(self.window.least);
@@ -191,22 +176,17 @@ impl LedbatPp {
         }
         self.window.halve();
         if self.state.is_slow_start() {
-            self.avoid_congestion(path, observer);
+            self.avoid_congestion(at);
         }
     }
 
-    fn update_window(
-        &mut self,
-        path: &PathState,
-        sample: &RateSample,
-        observer: &mut dyn Observer,
-    ) {
+    fn update_window(&mut self, at: &mut Moment<'_>, sample: &RateSample) {
         let ack = WindowAck {
             acked: sample.newly_acked,
             mss: self.mss,
             gain_divisor: self.delay.gain_divisor(&self.tuning),
             queueing: self.delay.queueing(&self.tuning),
-            is_full: path.is_cwnd_limited,
+            is_full: at.path.is_cwnd_limited,
         };
         match self.state {
             State::CongestionAvoidance(_) => self.window.avoid(&ack, &self.tuning),
@@ -214,7 +194,7 @@ impl LedbatPp {
             State::SlowStart { ssthresh } | State::RampUp { ssthresh, .. } => {
                 self.window.slow_start(&ack, ssthresh);
                 if self.window.cwnd >= ssthresh {
-                    self.avoid_congestion(path, observer);
+                    self.avoid_congestion(at);
                 }
             }
         }
@@ -250,23 +230,24 @@ impl Controller for LedbatPp {
             state: self.state,
         };
         if self.recovery.on_lost(path.now, packet, saved) {
-            self.reduce(path, observer);
+            self.reduce(&mut Moment { path, observer });
             self.decide(path);
         }
     }
 
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
+        let at = &mut Moment { path, observer };
         if let Some(rtt) = sample.rtt {
             self.delay.on_rtt(path.now, rtt);
         }
         let marked_at = sample.newest_sent_at;
         if sample.ce_marked > 0 && self.recovery.on_marked(path.now, marked_at) {
-            self.reduce(path, observer);
+            self.reduce(at);
         }
         self.recovery.on_acked(sample.newest_sent_at);
-        self.advance(path, observer);
+        self.advance(at);
         if !self.recovery.is_active() {
-            self.update_window(path, sample, observer);
+            self.update_window(at, sample);
         }
         self.decide(path);
     }
@@ -289,7 +270,7 @@ impl Controller for LedbatPp {
             State::SlowStart { .. } | State::CongestionAvoidance(_) => {
                 self.window.cwnd = saved.cwnd.max(self.window.cwnd);
                 if saved.state.is_slow_start() {
-                    self.transition_to(path.now, saved.state, observer);
+                    Moment { path, observer }.transition(&mut self.state, saved.state);
                 }
             }
         }
@@ -303,7 +284,7 @@ impl Controller for LedbatPp {
         self.window.reduce_to(Bytes::ZERO);
         self.delay = Delay::new();
         self.recovery.forget();
-        self.transition_to(path.now, State::SlowStart { ssthresh }, observer);
+        Moment { path, observer }.transition(&mut self.state, State::SlowStart { ssthresh });
         self.decide(path);
     }
 

@@ -86,6 +86,7 @@ mod rtt;
 mod sliding_min;
 #[cfg(test)]
 mod test_driver;
+mod transition;
 
 pub use control::Control;
 pub use controller::{Controller, PathState, Setup, initial_window};

@@ -1,10 +1,11 @@
 //! What loss says, packet by packet and round by round (draft-ietf-ccwg-bbr-06 §2.10, §5.5.10).
 
 use super::recovery::Recovery;
-use super::{Bbr, Left, Moment, Revision};
+use super::{Bbr, Left, Revision};
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
+use crate::transition::Moment;
 use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 /// The signals of the present loss round, a round trip.

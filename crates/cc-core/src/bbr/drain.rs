@@ -1,14 +1,15 @@
 //! Drain (draft-ietf-ccwg-bbr-06 §5.3.2).
 
 use super::state::State;
-use super::{Bbr, Moment, Revision};
+use super::{Bbr, Revision};
+use crate::transition::Moment;
 use units::Gain;
 
 impl<R: Revision> Bbr<R> {
     /// EnterDrain.
     pub(super) fn enter_drain(&mut self, at: &mut Moment<'_>) {
         let start_round = self.round.count;
-        self.transition_to(at, State::Drain { start_round });
+        at.transition(&mut self.state, State::Drain { start_round });
     }
 
     /// CheckDrainDone.

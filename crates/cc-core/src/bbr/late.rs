@@ -9,11 +9,12 @@
 //! its repair. Where nothing arrives late there is nothing to wait for, and no difference.
 
 use super::recovery::Recovery;
-use super::{Bbr, Moment, Revision};
+use super::{Bbr, Revision};
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
 use crate::event::{LostPacket, PacketStamp};
 use crate::filter::WindowedMax;
+use crate::transition::Moment;
 use alloc::collections::VecDeque;
 use core::time::Duration;
 use units::{Bytes, Timestamp};

@@ -3,9 +3,10 @@
 use super::params::{MAX_UP_ROUNDS, Tuning};
 use super::revision::UpEnd;
 use super::state::State;
-use super::{Bbr, Moment, Revision};
+use super::{Bbr, Revision};
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
+use crate::transition::Moment;
 use core::time::Duration;
 use units::{Bytes, Gain, Rng, Timestamp};
 
@@ -122,13 +123,13 @@ impl<R: Revision> Bbr<R> {
         self.round.restart(at.path.delivered);
         self.start_listening(at.path);
         let wait = ProbeWait::pick(at.path.now, &self.tuning, &mut self.rng);
-        self.transition_to(at, State::Down(wait));
+        at.transition(&mut self.state, State::Down(wait));
     }
 
     /// StartProbeBW_CRUISE.
     pub(super) fn start_cruise(&mut self, at: &mut Moment<'_>) {
         if let State::Down(wait) = self.state {
-            self.transition_to(at, State::Cruise(wait));
+            at.transition(&mut self.state, State::Cruise(wait));
         }
     }
 
@@ -138,7 +139,7 @@ impl<R: Revision> Bbr<R> {
         self.probe.was_precautionary = false;
         self.probe.ack_phase = AckPhase::Refilling;
         self.round.restart(at.path.delivered);
-        self.transition_to(at, State::Refill);
+        at.transition(&mut self.state, State::Refill);
     }
 
     /// StartProbeBW_UP.
@@ -150,7 +151,7 @@ impl<R: Revision> Bbr<R> {
             self.restart_plateau(sample);
         }
         let climb = Climb::new(at.path.now, self.cwnd, self.mss);
-        self.transition_to(at, State::Up(climb));
+        at.transition(&mut self.state, State::Up(climb));
     }
 
     /// UpdateProbeBWCyclePhase.

@@ -2,9 +2,10 @@
 //! §5.3.4).
 
 use super::state::State;
-use super::{Bbr, Moment, Revision};
+use super::{Bbr, Revision};
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
+use crate::transition::Moment;
 use units::{Bytes, Timestamp};
 
 /// How long the drained pipe is kept so.
@@ -48,7 +49,7 @@ impl<R: Revision> Bbr<R> {
     }
 
     fn enter_probe_rtt(&mut self, at: &mut Moment<'_>) {
-        self.transition_to(at, State::ProbeRtt(None));
+        at.transition(&mut self.state, State::ProbeRtt(None));
         self.save_cwnd();
         self.probe.stop();
         self.round.restart(at.path.delivered);
@@ -86,7 +87,7 @@ impl<R: Revision> Bbr<R> {
             self.start_down(at);
             self.start_cruise(at);
         } else {
-            self.transition_to(at, State::Startup);
+            at.transition(&mut self.state, State::Startup);
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use super::recovery::Recovery;
 use super::state::State;
-use super::{Bbr, Left, Moment, Revision};
+use super::{Bbr, Left, Revision};
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
+use crate::transition::Moment;
 
 impl<R: Revision> Bbr<R> {
     /// CheckStartupDone.

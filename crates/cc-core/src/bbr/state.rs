@@ -4,6 +4,7 @@
 use super::params::Tuning;
 use super::probe_bw::{Climb, ProbeWait};
 use super::probe_rtt::Hold;
+use crate::transition::Machine;
 use units::Gain;
 
 /// Where a flow is; a variant owns what is known only there.
@@ -29,9 +30,8 @@ pub(super) enum State {
     ProbeRtt(Option<Hold>),
 }
 
-impl State {
-    /// The name for people.
-    pub(super) fn name(&self) -> &'static str {
+impl Machine for State {
+    fn name(&self) -> &'static str {
         match self {
             Self::Startup => "Startup",
             Self::Drain { .. } => "Drain",
@@ -43,6 +43,22 @@ impl State {
         }
     }
 
+    fn may_become(&self, next: &Self) -> bool {
+        match next {
+            // The end of ProbeRTT before the pipe was ever full, or the undo of an exit on loss.
+            Self::Startup => !matches!(self, Self::Startup),
+            Self::Drain { .. } => matches!(self, Self::Startup),
+            Self::Down(_) => matches!(self, Self::Drain { .. } | Self::Up(_) | Self::ProbeRtt(_)),
+            Self::Cruise(_) => matches!(self, Self::Down(_)),
+            // From Refill itself by the undo of an exit from Up on loss, which begins it again.
+            Self::Refill => matches!(self, Self::Down(_) | Self::Cruise(_) | Self::Refill),
+            Self::Up(_) => matches!(self, Self::Refill),
+            Self::ProbeRtt(_) => !matches!(self, Self::ProbeRtt(_)),
+        }
+    }
+}
+
+impl State {
     /// `pacing_gain`: factor between the estimated bandwidth and the pacing rate (§5.6.1).
     pub(super) fn pacing_gain(&self, tuning: &Tuning) -> Gain {
         match self {
@@ -84,20 +100,5 @@ impl State {
     /// IsProbingBW: loss is the price of the search here and moves no short-term bound.
     pub(super) fn is_probing_bw(&self) -> bool {
         matches!(self, Self::Startup | Self::Refill | Self::Up(_))
-    }
-
-    /// Whether `next` may follow: the arrows of the diagram in [`super`].
-    pub(super) fn may_become(&self, next: &Self) -> bool {
-        match next {
-            // The end of ProbeRTT before the pipe was ever full, or the undo of an exit on loss.
-            Self::Startup => !matches!(self, Self::Startup),
-            Self::Drain { .. } => matches!(self, Self::Startup),
-            Self::Down(_) => matches!(self, Self::Drain { .. } | Self::Up(_) | Self::ProbeRtt(_)),
-            Self::Cruise(_) => matches!(self, Self::Down(_)),
-            // From Refill itself by the undo of an exit from Up on loss, which begins it again.
-            Self::Refill => matches!(self, Self::Down(_) | Self::Cruise(_) | Self::Refill),
-            Self::Up(_) => matches!(self, Self::Refill),
-            Self::ProbeRtt(_) => !matches!(self, Self::ProbeRtt(_)),
-        }
     }
 }

@@ -121,5 +121,5 @@ fn a_transition_that_the_diagram_lacks_is_refused() {
         path: &bench.path,
         observer: &mut bench.entered,
     };
-    bench.bbr.transition_to(&mut at, donor.bbr.state);
+    at.transition(&mut bench.bbr.state, donor.bbr.state);
 }

@@ -2,11 +2,12 @@
 
 use super::recovery::Recovery;
 use super::state::State;
-use super::{Bbr, Moment, Revision};
+use super::{Bbr, Revision};
 use crate::controller::PathState;
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
 use crate::fast_recovery::Change;
+use crate::transition::Moment;
 use units::{Bandwidth, Bytes, Timestamp};
 
 /// The newest loss episode, over or not. It reduces no window by itself; what it keeps brings back
@@ -143,7 +144,7 @@ impl<R: Revision> Bbr<R> {
             Some(Left::Startup) if !matches!(self.state, State::Startup) => {
                 self.full_pipe.is_reached = false;
                 if !is_probe_rtt {
-                    self.transition_to(at, State::Startup);
+                    at.transition(&mut self.state, State::Startup);
                 }
             }
             Some(Left::ProbeBwUp) if !self.state.is_up() && !is_probe_rtt => {

@@ -2,8 +2,9 @@
 //! second half).
 
 use super::state::State;
-use super::{BbrV1, GainCycle, Moment};
+use super::{BbrV1, GainCycle};
 use crate::delivery_rate::RateSample;
+use crate::transition::Moment;
 use units::Timestamp;
 
 /// How long the drained pipe is kept so.
@@ -26,7 +27,7 @@ impl<C: GainCycle> BbrV1<C> {
         let is_wanted = !self.tuning.probe_rtt_duration.is_zero() && !self.is_idle_restart;
         if is_expired && is_wanted && !matches!(self.state, State::ProbeRtt(_)) {
             self.save_cwnd();
-            self.transition_to(at, State::ProbeRtt(None));
+            at.transition(&mut self.state, State::ProbeRtt(None));
         }
         self.handle_probe_rtt(at);
         if !sample.delivered.is_zero() {
@@ -65,7 +66,7 @@ impl<C: GainCycle> BbrV1<C> {
         if self.plateau.is_full() {
             self.enter_probe_bw(at);
         } else {
-            self.transition_to(at, State::Startup);
+            at.transition(&mut self.state, State::Startup);
         }
     }
 }

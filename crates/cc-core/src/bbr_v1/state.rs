@@ -1,6 +1,7 @@
 //! The states, what each one owns, and which may follow which (`enum bbr_mode`).
 
 use super::probe_rtt::Hold;
+use crate::transition::Machine;
 
 /// Where a flow is; a variant owns what is known only there.
 #[derive(Debug)]
@@ -16,9 +17,8 @@ pub(super) enum State {
     ProbeRtt(Option<Hold>),
 }
 
-impl State {
-    /// The name for people.
-    pub(super) fn name(&self) -> &'static str {
+impl Machine for State {
+    fn name(&self) -> &'static str {
         match self {
             Self::Startup => "Startup",
             Self::Drain => "Drain",
@@ -27,18 +27,19 @@ impl State {
         }
     }
 
-    /// Whether this is ProbeBW.
-    pub(super) fn is_probe_bw(&self) -> bool {
-        matches!(self, Self::ProbeBw)
-    }
-
-    /// Whether `next` may follow: the arrows of the diagram in [`super`].
-    pub(super) fn may_become(&self, next: &Self) -> bool {
+    fn may_become(&self, next: &Self) -> bool {
         match next {
             Self::Startup => matches!(self, Self::ProbeRtt(_)),
             Self::Drain => matches!(self, Self::Startup),
             Self::ProbeBw => matches!(self, Self::Drain | Self::ProbeRtt(_)),
             Self::ProbeRtt(_) => !matches!(self, Self::ProbeRtt(_)),
         }
+    }
+}
+
+impl State {
+    /// Whether this is ProbeBW.
+    pub(super) fn is_probe_bw(&self) -> bool {
+        matches!(self, Self::ProbeBw)
     }
 }

@@ -1,6 +1,7 @@
 //! The states, what each one owns, and which may follow which.
 
 use super::competition::Competition;
+use crate::transition::Machine;
 
 /// Where a flow is; a variant owns what is known only there.
 #[derive(Debug)]
@@ -13,9 +14,8 @@ pub(super) enum State {
     Competitive(Competition),
 }
 
-impl State {
-    /// The name for people.
-    pub(super) fn name(&self) -> &'static str {
+impl Machine for State {
+    fn name(&self) -> &'static str {
         match self {
             Self::SlowStart => "SlowStart",
             Self::Default => "Default",
@@ -23,14 +23,11 @@ impl State {
         }
     }
 
-    /// Whether `next` may follow: the arrows of the diagram in [`super`].
-    pub(super) fn may_become(&self, next: &Self) -> bool {
+    fn may_become(&self, next: &Self) -> bool {
         match next {
-            Self::SlowStart | Self::Competitive(_) => {
-                matches!(self, Self::Default)
-                    || (matches!(self, Self::Competitive(_)) && matches!(next, Self::SlowStart))
-            }
+            Self::SlowStart => !matches!(self, Self::SlowStart),
             Self::Default => !matches!(self, Self::Default),
+            Self::Competitive(_) => matches!(self, Self::Default),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The states, what each one owns, and which may follow which (§4.3, §4.4).
 
+use crate::transition::Machine;
 use core::time::Duration;
 use units::{Bytes, Timestamp};
 
@@ -25,9 +26,8 @@ pub(super) enum State {
     RampUp { ssthresh: Bytes, cost: Cost },
 }
 
-impl State {
-    /// The name for people.
-    pub(super) fn name(&self) -> &'static str {
+impl Machine for State {
+    fn name(&self) -> &'static str {
         match self {
             Self::SlowStart { .. } => "SlowStart",
             Self::CongestionAvoidance(_) => "CongestionAvoidance",
@@ -36,6 +36,20 @@ impl State {
         }
     }
 
+    fn may_become(&self, next: &Self) -> bool {
+        match next {
+            Self::SlowStart { .. } => true,
+            Self::CongestionAvoidance(_) => self.is_slow_start(),
+            Self::Slowdown { .. } => matches!(self, Self::CongestionAvoidance(_)),
+            // From congestion avoidance where the loss that ended it is undone.
+            Self::RampUp { .. } => {
+                matches!(self, Self::Slowdown { .. } | Self::CongestionAvoidance(_))
+            }
+        }
+    }
+}
+
+impl State {
     /// The window at which slow start, or the one to come, ends.
     pub(super) fn ssthresh(&self) -> Option<Bytes> {
         match *self {
@@ -62,19 +76,6 @@ impl State {
     /// Whether the window grows exponentially.
     pub(super) fn is_slow_start(&self) -> bool {
         matches!(self, Self::SlowStart { .. } | Self::RampUp { .. })
-    }
-
-    /// Whether `next` may follow: the arrows of the diagram in [`super`].
-    pub(super) fn may_become(&self, next: &Self) -> bool {
-        match next {
-            Self::SlowStart { .. } => true,
-            Self::CongestionAvoidance(_) => self.is_slow_start(),
-            Self::Slowdown { .. } => matches!(self, Self::CongestionAvoidance(_)),
-            // From congestion avoidance where the loss that ended it is undone.
-            Self::RampUp { .. } => {
-                matches!(self, Self::Slowdown { .. } | Self::CongestionAvoidance(_))
-            }
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::flow_driver::{Driver, MS, MSS};
 use crate::registry::Registry;
+use units::Timestamp;
 
 /// One sample is believed at once: each round of these tests has one ACK.
 const LEDBAT_PP: &str = "ledbat_pp:delay_filter=1";
@@ -352,14 +353,17 @@ fn larger_packets_raise_the_minimum() {
 #[test]
 #[should_panic(expected = "Slowdown may not follow SlowStart")]
 fn a_transition_that_the_diagram_lacks_is_refused() {
-    let setup = Setup::new(Timestamp::ZERO, MSS, 1);
-    let mut controller = LedbatPp::new(&Params::defaults(&PARAMS), &setup);
+    let mut state = State::SlowStart { ssthresh: MSS };
     let slowdown = State::Slowdown {
         ssthresh: MSS,
         until: Timestamp::ZERO,
         cost: Cost::new(Timestamp::ZERO),
     };
-    controller.transition_to(Timestamp::ZERO, slowdown, &mut ());
+    let mut at = Moment {
+        path: &PathState::new(Timestamp::ZERO, MSS),
+        observer: &mut (),
+    };
+    at.transition(&mut state, slowdown);
 }
 
 #[test]
