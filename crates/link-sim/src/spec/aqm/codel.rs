@@ -1,3 +1,4 @@
+use super::write_changed;
 use crate::spec::tc::{self, Lack};
 use crate::spec::values::{POSITIVE_TIME, TIME, positive_time, time};
 use crate::spec::words::Words;
@@ -53,14 +54,11 @@ impl Codel {
 
     /// Writes what differs from `default`.
     pub(super) fn write_over(&self, default: &Self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, value, default) in [
+        let times = [
             ("target", self.target, default.target),
             ("interval", self.interval, default.interval),
-        ] {
-            if value != default {
-                write!(f, " {name} {}", duration::display(value))?;
-            }
-        }
+        ];
+        write_changed(f, duration::display, &times)?;
         if self.ecn != default.ecn {
             f.write_str(if self.ecn { " ecn" } else { " noecn" })?;
         }

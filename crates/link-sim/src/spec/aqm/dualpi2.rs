@@ -1,3 +1,4 @@
+use super::{set, write_changed};
 use crate::spec::tc::{self, Lack};
 use crate::spec::values::{PERCENT, POSITIVE_TIME, Percent, percent, positive, positive_time};
 use crate::spec::words::Words;
@@ -108,22 +109,16 @@ impl DualPi2 {
 impl fmt::Display for DualPi2 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::DEFAULT;
-        for (name, value, usual) in [
+        let times = [
             ("target", self.target, usual.target),
             ("tupdate", self.tupdate, usual.tupdate),
-        ] {
-            if value != usual {
-                write!(f, " {name} {}", duration::display(value))?;
-            }
-        }
-        for (name, value, usual) in [
+        ];
+        write_changed(f, duration::display, &times)?;
+        let factors = [
             ("alpha", self.alpha, usual.alpha),
             ("beta", self.beta, usual.beta),
-        ] {
-            if value != usual {
-                write!(f, " {name} {value}")?;
-            }
-        }
+        ];
+        write_changed(f, |factor| factor, &factors)?;
         if self.coupling_factor != usual.coupling_factor {
             write!(f, " coupling_factor {}", self.coupling_factor)?;
         }
@@ -134,16 +129,12 @@ impl fmt::Display for DualPi2 {
             let share = Percent(self.classic_protection);
             write!(f, " classic_protection {share}")?;
         }
-        for (name, is_set) in [
+        let mut flags = set([
             ("overflow", self.on_overload == OnOverload::Overflow),
             ("drop_enqueue", self.drop_enqueue),
             ("any_ect", self.any_ect),
-        ] {
-            if is_set {
-                write!(f, " {name}")?;
-            }
-        }
-        Ok(())
+        ]);
+        flags.try_for_each(|flag| write!(f, " {flag}"))
     }
 }
 

@@ -1,3 +1,4 @@
+use super::{set, write_changed};
 use crate::spec::tc::{self, Lack};
 use crate::spec::values::{POSITIVE_TIME, positive_time};
 use crate::spec::words::Words;
@@ -63,28 +64,18 @@ impl Pie {
 impl fmt::Display for Pie {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::DEFAULT;
-        for (name, value, usual) in [
+        let times = [
             ("target", self.target, usual.target),
             ("tupdate", self.tupdate, usual.tupdate),
-        ] {
-            if value != usual {
-                write!(f, " {name} {}", duration::display(value))?;
-            }
-        }
-        for (name, value, usual) in [
+        ];
+        write_changed(f, duration::display, &times)?;
+        let factors = [
             ("alpha", self.alpha, usual.alpha),
             ("beta", self.beta, usual.beta),
-        ] {
-            if value != usual {
-                write!(f, " {name} {value}")?;
-            }
-        }
-        for (name, is_set) in [("ecn", self.ecn), ("bytemode", self.bytemode)] {
-            if is_set {
-                write!(f, " {name}")?;
-            }
-        }
-        Ok(())
+        ];
+        write_changed(f, |factor| factor, &factors)?;
+        let mut flags = set([("ecn", self.ecn), ("bytemode", self.bytemode)]);
+        flags.try_for_each(|flag| write!(f, " {flag}"))
     }
 }
 

@@ -1,3 +1,4 @@
+use super::set;
 use crate::spec::tc::{self, Lack};
 use crate::spec::values::{PACKETS, Percent, RateText, SIZE, percent, positive, size};
 use crate::spec::words::{Word, Words};
@@ -130,15 +131,11 @@ impl Red {
     }
 
     fn flags(&self) -> impl Iterator<Item = &'static str> {
-        let flags = [
+        set([
             ("ecn", self.ecn),
             ("harddrop", self.harddrop),
             ("nodrop", self.nodrop),
-        ];
-        flags
-            .into_iter()
-            .filter(|(_, is_set)| *is_set)
-            .map(|(word, _)| word)
+        ])
     }
 }
 
