@@ -128,29 +128,7 @@ impl FastRecovery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::PacketStamp;
-
-    fn at(millis: u64) -> Timestamp {
-        Timestamp::from_millis(millis)
-    }
-
-    /// Packet `sequence`, which left at that many milliseconds.
-    fn lost(sequence: u64) -> LostPacket {
-        LostPacket {
-            stamp: PacketStamp {
-                sequence,
-                sent_at: at(sequence),
-                first_sent_at: at(0),
-                delivered: Bytes::ZERO,
-                delivered_at: at(0),
-                lost: Bytes::ZERO,
-                tx_in_flight: Bytes::ZERO,
-                is_app_limited: false,
-            },
-            bytes: Bytes::new(1_000),
-            starts_range: true,
-        }
-    }
+    use crate::test_driver::{at, lost};
 
     #[test]
     fn a_recovery_conserves_for_a_round_grows_and_ends_behind_its_newest_loss() {

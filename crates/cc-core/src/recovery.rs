@@ -125,30 +125,7 @@ impl<S: Copy> Recovery<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::PacketStamp;
-
-    fn at(millis: u64) -> Timestamp {
-        Timestamp::from_millis(millis)
-    }
-
-    /// Packet `sequence` leaves at that many milliseconds.
-    fn lost(sequence: u64) -> LostPacket {
-        let stamp = PacketStamp {
-            sequence,
-            sent_at: at(sequence),
-            first_sent_at: at(0),
-            delivered: Bytes::ZERO,
-            delivered_at: at(0),
-            lost: Bytes::ZERO,
-            tx_in_flight: Bytes::ZERO,
-            is_app_limited: false,
-        };
-        LostPacket {
-            stamp,
-            bytes: Bytes::new(1_000),
-            starts_range: true,
-        }
-    }
+    use crate::test_driver::{at, lost};
 
     #[test]
     fn everything_sent_before_a_period_began_belongs_to_it() {

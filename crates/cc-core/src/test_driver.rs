@@ -1,5 +1,7 @@
-//! Drives a BBR by facts made by hand, as a [`Flow`](crate::Flow) would by facts of a connection.
+//! Facts made by hand, and a BBR driven by them as a [`Flow`](crate::Flow) would by those of a
+//! connection.
 
+use crate::bbr_v1::CycleAck;
 use crate::controller::{Controller, PathState, Setup};
 use crate::delivery_rate::RateSample;
 use crate::event::{LostPacket, PacketStamp};
@@ -36,6 +38,42 @@ pub(crate) fn path() -> PathState {
 
 pub(crate) fn mbit(mbit: u64) -> Bandwidth {
     Bandwidth::from_bits_per_sec(mbit * 1_000_000)
+}
+
+pub(crate) const fn at(millis: u64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+/// A lost packet of 1,000 bytes that left at `millis`, which is its number, too.
+pub(crate) fn lost(millis: u64) -> LostPacket {
+    LostPacket {
+        stamp: PacketStamp {
+            sequence: millis,
+            sent_at: at(millis),
+            first_sent_at: at(0),
+            delivered: Bytes::ZERO,
+            delivered_at: at(0),
+            lost: Bytes::ZERO,
+            tx_in_flight: Bytes::ZERO,
+            is_app_limited: false,
+        },
+        bytes: Bytes::new(1_000),
+        starts_range: true,
+    }
+}
+
+/// An ACK in ProbeBW at a least round-trip time of [`RTT`], of a flow that holds `prior_inflight`
+/// bytes of the 100,000 that its phase wants.
+pub(crate) fn cycle_ack(millis: u64, prior_inflight: u64) -> CycleAck {
+    CycleAck {
+        now: at(millis),
+        min_rtt: RTT,
+        prior_inflight: Bytes::new(prior_inflight),
+        send_quantum: Bytes::new(3_000),
+        target: Bytes::new(100_000),
+        has_loss: false,
+        is_app_limited: false,
+    }
 }
 
 /// Names of the states entered.

@@ -1,26 +1,5 @@
 use super::*;
-use core::time::Duration;
-use units::Bytes;
-
-const MS: Duration = Duration::from_millis(1);
-
-fn at(millis: u64) -> Timestamp {
-    Timestamp::from_millis(millis)
-}
-
-/// An ACK at a least round-trip time of 100 ms, of a flow that holds `prior_inflight` of the 100 kB
-/// that its phase wants.
-fn ack(millis: u64, prior_inflight: u64) -> CycleAck {
-    CycleAck {
-        now: at(millis),
-        min_rtt: MS * 100,
-        prior_inflight: Bytes::new(prior_inflight),
-        send_quantum: Bytes::new(3_000),
-        target: Bytes::new(100_000),
-        has_loss: false,
-        is_app_limited: false,
-    }
-}
+use crate::test_driver::{at, cycle_ack as ack};
 
 /// At phase `index` since the beginning.
 fn cycle(index: u64) -> EightPhases {

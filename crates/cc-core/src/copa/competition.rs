@@ -78,37 +78,13 @@ impl Competition {
 mod tests {
     use super::super::params::PARAMS;
     use super::*;
-    use crate::event::PacketStamp;
     use crate::registry::Params;
-    use units::Bytes;
+    use crate::test_driver::{at, lost};
 
     const PLENTY: u64 = u64::MAX;
 
     fn tuning() -> Tuning {
         Tuning::new(&Params::defaults(&PARAMS))
-    }
-
-    fn at(millis: u64) -> Timestamp {
-        Timestamp::from_millis(millis)
-    }
-
-    /// The packet that left at that many milliseconds.
-    fn lost(sent: u64) -> LostPacket {
-        let stamp = PacketStamp {
-            sequence: sent,
-            sent_at: at(sent),
-            first_sent_at: at(0),
-            delivered: Bytes::ZERO,
-            delivered_at: at(0),
-            lost: Bytes::ZERO,
-            tx_in_flight: Bytes::ZERO,
-            is_app_limited: false,
-        };
-        LostPacket {
-            stamp,
-            bytes: Bytes::new(1_000),
-            starts_range: true,
-        }
     }
 
     /// After as many round trips as it takes to get there, a packet each.
