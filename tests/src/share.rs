@@ -3,7 +3,8 @@
 //! A packet of [`cc_core::Setup::mss`] bytes of UDP payload, 1,472 unless a flow says otherwise,
 //! takes 1,514 bytes of a link's rate, so a link of 100 Mbit/s delivers 97.2 Mbit/s at most.
 
-use crate::sim::{Outcome, Scenario};
+use crate::seed::median;
+use crate::sim::{Flow, Outcome, Scenario};
 use core::time::Duration;
 use units::{Bandwidth, Gain};
 
@@ -29,4 +30,18 @@ pub fn payload_rate(rate: &str) -> Bandwidth {
 /// When `rate` is none.
 pub fn permille(outcome: &Outcome, rate: &str) -> u64 {
     outcome.goodput().bytes_per_sec() * 1_000 / payload_rate(rate).bytes_per_sec()
+}
+
+/// The same of a flow over 100 Mbit/s and 40 ms with a queue of one BDP and this `loss`, over 30
+/// seconds; the median of three seeds.
+///
+/// # Panics
+/// When there is no such controller or `loss` is none.
+pub fn permille_under_loss(controller: &str, loss: &str) -> u64 {
+    let rest = format!("queue 1bdp loss {loss}");
+    let scenario = link("100mbit", Duration::from_millis(20), &rest).flow(Flow::of(controller));
+    median(3, |seed| {
+        let outcome = scenario.clone().seed(seed).run_for(Duration::from_secs(30));
+        permille(&outcome, "100mbit")
+    })
 }
