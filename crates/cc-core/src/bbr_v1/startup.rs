@@ -10,8 +10,9 @@ use units::{Bandwidth, Bytes, Gain};
 ///
 /// Two rules are ours (docs/bbr1.md). A round in which no more could leave than was delivered
 /// cannot have brought more, whatever the path has, so it is flat only if all its packets waited.
-/// And where [`Tuning::full_loss_thresh`] asks for it, a flat round whose packets all waited and
-/// were lost fills the pipe alone: two more like it would show nothing new, and lose as much again.
+/// And where [`Tuning::full_loss_thresh`] asks for it, one flat round is enough whose packets all
+/// waited and of which more was lost than that: two more like it would show nothing new, and lose
+/// as much again.
 #[derive(Debug, Default)]
 pub(super) struct Plateau {
     full_pipe: FullPipe,
@@ -118,7 +119,7 @@ const FEW_PACKETS: u64 = 7;
 mod tests {
     use super::super::tests::tuning;
     use super::*;
-    use units::Timestamp;
+    use crate::test_driver::sample;
 
     const MS: Duration = Duration::from_millis(1);
     const MIN_RTT: Duration = Duration::from_millis(40);
@@ -148,18 +149,10 @@ mod tests {
                 mss: Bytes::new(1_000),
             };
             let sample = RateSample {
-                delivery_rate: Some(ack.max_bw),
-                delivered: Bytes::new(100_000),
-                interval: MS * 40,
-                is_app_limited: false,
-                newly_acked: Bytes::new(1_000),
                 newly_lost: Bytes::new(lost),
-                lost: Bytes::ZERO,
                 tx_in_flight: Bytes::new(100_000),
-                prior_delivered: Bytes::ZERO,
-                newest_sent_at: Timestamp::ZERO,
                 rtt: Some(MS * rtt),
-                ce_marked: 0,
+                ..sample()
             };
             self.plateau.on_ack(&ack, &sample, &self.tuning);
             self.plateau.is_full()
