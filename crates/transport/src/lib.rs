@@ -19,7 +19,8 @@
 //! its state, [`Connection::set_congestion`] exchanges it in mid-transfer, and
 //! [`Connection::set_observer`] listens to it. [`ConnectionStats`] says what limited the sender.
 //! [`ShardedServer`] serves one address from several cores; [`fleet`] is for servers behind a load
-//! balancer; [`tls`] makes certificates and configurations for the common cases.
+//! balancer; [`tls`] makes certificates and configurations for the common cases; with feature `h3`,
+//! module `h3` has connections carry HTTP/3.
 //!
 //! ```
 //! use transport::{Endpoint, VarInt, tls};
@@ -98,6 +99,8 @@ mod endpoint;
 mod error;
 pub mod fleet;
 mod gate;
+#[cfg(feature = "h3")]
+pub mod h3;
 mod histogram;
 #[cfg(feature = "qlog")]
 pub mod qlog;

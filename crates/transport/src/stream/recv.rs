@@ -234,7 +234,8 @@ impl RecvStream {
         read.map_ok(|_| ())
     }
 
-    fn poll_read_chunk(
+    /// [`read_chunk`](Self::read_chunk) by polling.
+    pub(crate) fn poll_read_chunk(
         &mut self,
         cx: &mut Context<'_>,
         max_length: usize,
@@ -244,6 +245,27 @@ impl RecvStream {
             Ok(Some(chunk)) => (Some(chunk), None),
             stop => (None, Some(stop.map(drop))),
         })
+    }
+
+    /// Stops the stream if its end has not been read.
+    pub(crate) fn give_up(&mut self, code: VarInt) {
+        if std::mem::replace(&mut self.is_done, true) {
+            return;
+        }
+        let mut state = self.lease.lock();
+        if self.is_0rtt && state.has_rejected_0rtt() {
+            // The number may be another stream's by now.
+            return;
+        }
+        state.readers.remove(&self.id);
+        if state.error.is_some() {
+            return;
+        }
+        let stopped = state.driver.stop(self.id, code);
+        drop(state);
+        if stopped.is_ok() {
+            self.lease.schedule();
+        }
     }
 
     /// Runs `read` on what has arrived. It returns what it read, and what it met behind that: the
@@ -309,23 +331,7 @@ impl AsyncRead for RecvStream {
 
 impl Drop for RecvStream {
     fn drop(&mut self) {
-        if self.is_done {
-            return;
-        }
-        let mut state = self.lease.lock();
-        if self.is_0rtt && state.has_rejected_0rtt() {
-            // The number may be another stream's by now.
-            return;
-        }
-        state.readers.remove(&self.id);
-        if state.error.is_some() {
-            return;
-        }
-        let stopped = state.driver.stop(self.id, VarInt::from_u32(0));
-        drop(state);
-        if stopped.is_ok() {
-            self.lease.schedule();
-        }
+        self.give_up(VarInt::from_u32(0));
     }
 }
 

@@ -215,7 +215,8 @@ impl SendStream {
         self.get_mut().poll_with(cx, |stream| stream.write(data))
     }
 
-    fn poll_with<T>(
+    /// Runs `write` on the stream, and waits for room when it finds none.
+    pub(crate) fn poll_with<T>(
         &mut self,
         cx: &mut Context<'_>,
         write: impl FnOnce(&mut quinn_proto::SendStream<'_>) -> Result<T, quinn_proto::WriteError>,

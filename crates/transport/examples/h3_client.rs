@@ -1,0 +1,107 @@
+//! Fetches a URL over HTTP/3, once, and says how fast.
+//!
+//! `cargo run --release -p transport --features h3 --example h3_client -- --insecure https://localhost:4433/FILE --output FILE`
+#![expect(clippy::print_stderr, reason = "a program that says what it has done")]
+
+use bytes::{Buf, Bytes};
+use clap::Parser;
+use h3::client::{self, SendRequest};
+use http::header::CONTENT_LENGTH;
+use http::{Request, StatusCode, Uri};
+use std::error::Error;
+use std::path::PathBuf;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::time::Instant;
+use transport::{Endpoint, h3 as h3_transport, tls};
+
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Fetches a URL over HTTP/3.
+#[derive(Debug, Parser)]
+struct Args {
+    /// https://HOST[:PORT]/PATH
+    url: Uri,
+    /// Where the body goes; standard output without it
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The authorities to trust, in PEM
+    #[arg(long, value_name = "FILE", required_unless_present = "insecure")]
+    ca: Option<PathBuf>,
+    /// Takes whatever certificate it is shown
+    #[arg(long, conflicts_with = "ca")]
+    insecure: bool,
+    /// Congestion controller of what is sent, such as bbr3; the server's decides over a download
+    #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "cubic")]
+    congestion: String,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let args = Args::parse();
+    let tls = match &args.ca {
+        Some(file) => tls::client_with_ca(&std::fs::read(file)?)?,
+        None => tls::client_without_verification(),
+    };
+    let mut config = tls.alpn(&[h3_transport::ALPN]).config()?;
+    config.congestion(args.congestion.as_str())?;
+    let mut sink: Box<dyn AsyncWrite + Send + Unpin> = match &args.output {
+        Some(file) => Box::new(tokio::fs::File::create(file).await?),
+        None => Box::new(tokio::io::stdout()),
+    };
+
+    let host = args.url.host().ok_or("expected https://HOST/PATH")?;
+    let host = host.trim_matches(['[', ']']);
+    let port = args.url.port_u16().unwrap_or(443);
+    let mut addresses = tokio::net::lookup_host((host, port)).await?;
+    let address = addresses.next().ok_or("the host has no address")?;
+    let unspecified = if address.is_ipv4() {
+        "0.0.0.0:0"
+    } else {
+        "[::]:0"
+    };
+    let endpoint = Endpoint::client(unspecified.parse()?)?;
+    let connection = endpoint.connect_with(config, address, host)?.await?;
+    let (mut driver, mut requests) = client::new(h3_transport::Connection::new(connection)).await?;
+
+    let begin = Instant::now();
+    let fetched = async {
+        let fetched = fetch(&mut requests, args.url.clone(), &mut sink).await;
+        // The last of these closes the connection.
+        drop(requests);
+        fetched
+    };
+    let (closed, fetched) = tokio::join!(driver.wait_idle(), fetched);
+    let (status, length) = fetched?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let rate = length as f64 * 8e-6 / seconds;
+    eprintln!("{status}: {length} bytes in {seconds:.3} s, {rate:.1} Mbit/s");
+    endpoint.wait_idle().await;
+    if !closed.is_h3_no_error() {
+        return Err(closed.into());
+    }
+    Ok(())
+}
+
+/// Sends a GET request and writes the body of its response to `sink`; tells its status and length.
+pub(crate) async fn fetch(
+    requests: &mut SendRequest<h3_transport::OpenStreams, Bytes>,
+    uri: Uri,
+    sink: &mut (impl AsyncWrite + Unpin),
+) -> Result<(StatusCode, u64)> {
+    let mut stream = requests.send_request(Request::get(uri).body(())?).await?;
+    stream.finish().await?;
+    let response = stream.recv_response().await?;
+    let mut length = 0;
+    while let Some(mut chunk) = stream.recv_data().await? {
+        length += chunk.remaining() as u64;
+        sink.write_all_buf(&mut chunk).await?;
+    }
+    sink.flush().await?;
+    // h3 leaves this to the application (RFC 9114 §4.1.2).
+    if let Some(promised) = response.headers().get(CONTENT_LENGTH)
+        && promised.to_str()?.parse() != Ok(length)
+    {
+        return Err(format!("{length} bytes of {promised:?} promised").into());
+    }
+    Ok((response.status(), length))
+}
