@@ -71,11 +71,10 @@ pub(crate) fn description() -> String {
     };
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
-    format!(
-        "{cpus} CPUs, {}, Linux {}",
-        first("/proc/cpuinfo", "model name"),
-        kernel.trim()
-    )
+    let name = first("/proc/cpuinfo", "model name");
+    // For the whole to fit into 80 columns.
+    let name: String = name.chars().take(40).collect();
+    format!("{cpus} CPUs, {name}, Linux {}", kernel.trim())
 }
 
 #[expect(clippy::disallowed_methods, reason = "a stopwatch")]

@@ -47,6 +47,8 @@ struct RowReport {
     medians: BTreeMap<&'static str, BTreeMap<String, f64>>,
     /// By figure and peer: how many times better Paceline is.
     leads: BTreeMap<&'static str, BTreeMap<String, f64>>,
+    #[serde(skip)]
+    behind: Vec<String>,
 }
 
 impl Report {
@@ -87,6 +89,7 @@ impl Report {
             mtu: row.mtu,
             medians: medians.collect(),
             leads: leads.collect(),
+            behind: behind(row, &stacks),
             stacks,
         });
     }
@@ -96,14 +99,10 @@ impl Report {
         played.any(|played| played.failures().next().is_some())
     }
 
-    /// Row, figure, peer and lead of all that Paceline is behind in.
-    pub(crate) fn behind(&self) -> impl Iterator<Item = (&str, &str, &str, f64)> {
-        self.rows.iter().flat_map(|row| {
-            row.leads.iter().flat_map(|(figure, peers)| {
-                let peers = peers.iter().filter(|(_, lead)| **lead < 1.0);
-                peers.map(|(peer, lead)| (row.row.as_str(), *figure, peer.as_str(), *lead))
-            })
-        })
+    /// A line for each row and peer that Paceline is behind in, with the leads.
+    pub(crate) fn behind(&self) -> impl Iterator<Item = &str> {
+        let lines = self.rows.iter().flat_map(|row| &row.behind);
+        lines.map(String::as_str)
     }
 }
 
@@ -153,6 +152,21 @@ pub(crate) fn leads(figure: &Figure, stacks: &[Played]) -> Vec<(Name, f64)> {
     let leads =
         others.filter_map(|peer| Some((peer.stack, figure.lead(ours, peer.median(figure)?))));
     leads.collect()
+}
+
+/// For each peer: what of the row it does better, by more than rounding.
+fn behind(row: &Row, stacks: &[Played]) -> Vec<String> {
+    let peers = stacks.iter().skip(1).map(|peer| {
+        let figures = row.figures.iter().filter_map(|figure| {
+            let mut leads = leads(figure, stacks).into_iter();
+            let (_, lead) = leads.find(|(stack, _)| *stack == peer.stack)?;
+            (lead < 0.995).then(|| format!("{} {lead:.2}", figure.head))
+        });
+        (peer.stack, figures.collect::<Vec<_>>())
+    });
+    let behind = peers.filter(|(_, figures)| !figures.is_empty());
+    let lines = behind.map(|(peer, figures)| format!("{}, {peer}: {}", row.id, figures.join(", ")));
+    lines.collect()
 }
 
 /// `None` of nothing.

@@ -7,12 +7,14 @@ use std::fmt::Write;
 /// What holds for all rows.
 pub(crate) fn head(report: &Report) -> String {
     format!(
-        "{}\nmedian of {} rounds; windows of {} KiB, socket buffers of {} KiB, AES-128-GCM, \
-         CUBIC\n",
+        "{}\n\
+         AES-128-GCM, CUBIC, windows of {} KiB, socket buffers of {} KiB\n\
+         medians, rounds: {}; × PEER: how many times better paceline is\n\
+         others: of one CPU; !: rounds in which they took over 15 %\n",
         report.machine,
-        report.rounds,
         report.window_bytes >> 10,
         report.socket_buffer_bytes >> 10,
+        report.rounds,
     )
 }
 
@@ -94,14 +96,13 @@ fn lead_line(row: &Row, stacks: &[Played], peer: &Played) -> String {
     format!("{name:<STACK$}{}\n", text.trim_end())
 }
 
-/// What the leads are, and where there is none.
+/// All that Paceline is behind in, once more.
 pub(crate) fn behind(report: &Report) -> String {
-    let mut text =
-        "\n× PEER: how many times better paceline is, below 1 where it is behind.\n".to_owned();
-    for (row, figure, peer, lead) in report.behind() {
-        let _ = writeln!(text, "behind {peer}: {row}, {figure}, {lead:.2}");
+    let lines: Vec<&str> = report.behind().collect();
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!("\nbehind in\n{}\n", lines.join("\n")),
     }
-    text
 }
 
 const STACK: usize = 11;

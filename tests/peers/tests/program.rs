@@ -1,0 +1,102 @@
+//! The program itself, with rounds as short as can be.
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+
+fn peers(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_peers"));
+    command.args(arguments).stdout(Stdio::piped());
+    command
+}
+
+#[test]
+fn every_row_has_every_stack_and_fits_into_80_columns() {
+    let file = std::env::temp_dir().join(format!("peers-{}.json", std::process::id()));
+    let path = file.to_str().unwrap();
+    let output = peers(&["--rounds", "1", "--scale", "0.01", "--json", path]).output();
+    let output = output.unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let report: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    fs::remove_file(file).unwrap();
+    assert!(output.status.success(), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 13);
+    for row in rows {
+        for (figure, medians) in row["medians"].as_object().unwrap() {
+            for stack in ["paceline", "quinn", "s2n-quic"] {
+                let median = medians[stack].as_f64().unwrap();
+                assert!(median.is_finite(), "{} {figure} {stack}", row["row"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_round_whose_server_dies_is_shown_and_the_run_goes_on() {
+    let arguments = [
+        "--only",
+        "paceline,quinn",
+        "--rows",
+        "many",
+        "--rounds",
+        "1",
+    ];
+    let mut program = peers(&arguments).spawn().unwrap();
+    let [server, _client] = two_children(&program);
+    kill_process(server, Signal::KILL).unwrap();
+    let mut text = String::new();
+    let mut output = program.stdout.take().unwrap();
+    output.read_to_string(&mut text).unwrap();
+    assert_eq!(program.wait().unwrap().code(), Some(1), "{text}");
+    let failed = "paceline   failed: round 1: server: ended: signal: 9";
+    assert!(text.contains(failed), "{text}");
+    assert!(text.contains("\nquinn  "), "{text}");
+}
+
+#[test]
+fn children_do_not_outlive_a_program_that_is_killed() {
+    let arguments = ["--rows", "many", "--rounds", "1", "--scale", "100"];
+    let mut program = peers(&arguments).spawn().unwrap();
+    let children = two_children(&program);
+    program.kill().unwrap();
+    program.wait().unwrap();
+    // What is left of them is for init to collect.
+    for child in children {
+        while test_kill_process(child).is_ok() && !is_zombie(child) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Server and client of the first round, once both are there.
+fn two_children(program: &Child) -> [Pid; 2] {
+    let file = format!("/proc/{0}/task/{0}/children", program.id());
+    loop {
+        let children = fs::read_to_string(&file).expect("the program runs");
+        let children: Vec<Pid> = children
+            .split_whitespace()
+            .map(|child| child.parse().ok().and_then(Pid::from_raw))
+            .map(|child| child.expect("the kernel lists processes by number"))
+            .collect();
+        if let Ok(both) = children.try_into() {
+            return both;
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn is_zombie(process: Pid) -> bool {
+    let file = format!("/proc/{}/status", process.as_raw_nonzero());
+    let Ok(status) = fs::File::open(file) else {
+        return true;
+    };
+    let mut lines = BufReader::new(status).lines().map_while(Result::ok);
+    lines.any(|line| line.starts_with("State:\tZ"))
+}
