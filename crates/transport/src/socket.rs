@@ -1,5 +1,8 @@
 //! The UDP socket: batches of datagrams in and out of the kernel.
 
+mod event_loop;
+
+use event_loop::Io;
 use quinn_proto::{EcnCodepoint, Transmit};
 use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::SockRef;
@@ -7,9 +10,8 @@ use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::io::Interest;
 
 /// A non-blocking UDP socket with segmentation offload, ECN and enlarged buffers.
 ///
@@ -17,7 +19,7 @@ use tokio::io::Interest;
 /// it could have been lost on its way, and QUIC repairs that.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    io: tokio::net::UdpSocket,
+    io: Io,
     udp: UdpSocketState,
     is_ipv6: bool,
     counts: Arc<Counts>,
@@ -33,9 +35,8 @@ impl Socket {
         raise_buffers(&socket);
         let udp = UdpSocketState::new(UdpSockRef::from(&socket))?;
         let is_ipv6 = socket.local_addr()?.is_ipv6();
-        let io = tokio::net::UdpSocket::from_std(socket)?;
         Ok(Self {
-            io,
+            io: Io::new(socket)?,
             udp,
             is_ipv6,
             counts: Arc::default(),
@@ -57,7 +58,7 @@ impl Socket {
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.io.local_addr()
+        self.io.socket().local_addr()
     }
 
     /// Whether it takes IPv6 addresses, IPv4 ones only in their mapped form.
@@ -88,7 +89,8 @@ impl Socket {
         buffers: &mut [IoSliceMut<'_>],
         metas: &mut [RecvMeta],
     ) -> io::Result<usize> {
-        self.udp.recv(UdpSockRef::from(&self.io), buffers, metas)
+        self.udp
+            .recv(UdpSockRef::from(self.io.socket()), buffers, metas)
     }
 
     /// Receives what is there; if that is nothing, the task will be woken by the next datagram.
@@ -98,37 +100,21 @@ impl Socket {
         buffers: &mut [IoSliceMut<'_>],
         metas: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.io.poll_recv_ready(cx))?;
-            let attempt = || self.try_recv(buffers, metas);
-            match self.io.try_io(Interest::READABLE, attempt) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
-        }
+        let most = buffers.len();
+        self.io
+            .poll_recv(cx, most, || self.try_recv(buffers, metas))
     }
 
     /// Sends the packets of `transmit`, whose bytes are `contents`. `false` means that the kernel
     /// takes none at present, and [`poll_writable`](Self::poll_writable) says when to try again.
     pub(crate) fn send(&self, transmit: &Transmit, contents: &[u8], now: Instant) -> bool {
         let packets = udp_transmit(transmit, contents);
-        let Err(error) = self.try_send(&packets) else {
+        let Err(error) = self.io.send(|| self.try_send(&packets)) else {
             return true;
         };
         if error.kind() == io::ErrorKind::WouldBlock {
-            // Through the event loop, so that it learns that the socket is full.
-            let attempt = || self.try_send(&packets);
-            return match self.io.try_io(Interest::WRITABLE, attempt) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.counts.send_blocked.fetch_add(1, Ordering::Relaxed);
-                    false
-                }
-                Err(error) => {
-                    self.note(&error, transmit, now);
-                    true
-                }
-                Ok(()) => true,
-            };
+            self.counts.send_blocked.fetch_add(1, Ordering::Relaxed);
+            return false;
         }
         self.note(&error, transmit, now);
         if transmit.segment_size.is_some() && self.udp.max_gso_segments() == 1 {
@@ -139,7 +125,7 @@ impl Socket {
 
     /// Ready when the kernel takes packets again.
     pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.io.poll_send_ready(cx).map(|_| ())
+        self.io.poll_room(cx)
     }
 
     /// Datagrams or batches that the kernel refused, MTU probes aside.
@@ -153,7 +139,8 @@ impl Socket {
     }
 
     fn try_send(&self, packets: &quinn_udp::Transmit<'_>) -> io::Result<()> {
-        self.udp.try_send(UdpSockRef::from(&self.io), packets)
+        self.udp
+            .try_send(UdpSockRef::from(self.io.socket()), packets)
     }
 
     /// The batch with which the kernel first refused segmentation offload, without it. What does
