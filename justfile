@@ -38,6 +38,14 @@ pacing *ARGS:
 peers *ARGS:
     cargo run --release --manifest-path tests/peers/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" -- {{ARGS}}
 
+# The transport's tests under AddressSanitizer, with the stable compiler.
+asan *ARGS:
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test -p transport --features testing --target {{arch()}}-unknown-linux-gnu --target-dir target/asan --lib --test loopback {{ARGS}}
+
+# The tests of unsafe memory under Miri: `rustup toolchain install nightly -c miri,rust-src`.
+miri *ARGS:
+    cargo +nightly miri test -p transport --lib --target-dir target/miri endpoint::receive {{ARGS}}
+
 # libFuzzer for ten minutes: `just fuzz controllers`, `link`, `parse` or `peer`. cargo-fuzz has to be there.
 fuzz TARGET SECONDS="600":
     mkdir -p fuzz/corpus/{{TARGET}}
