@@ -79,7 +79,8 @@ pub struct Setup {
     /// Largest packet, UDP payload in bytes: the sender's maximum segment size, SMSS.
     pub mss: Bytes,
     /// Window to begin with: [`initial_window`] on a new connection, the window in force when a
-    /// running connection changes its controller.
+    /// running connection changes its controller, as far as that was used
+    /// ([`Flow::change_controller`](crate::Flow::change_controller)).
     pub initial_cwnd: Bytes,
     /// Smoothed round-trip time where one is known already.
     pub srtt: Option<Duration>,

@@ -1,7 +1,7 @@
 //! One connection's congestion control: the sampler, the controller and what lies between them.
 
 use crate::control::Control;
-use crate::controller::{Controller, PathState, Setup};
+use crate::controller::{Controller, PathState, Setup, initial_window};
 use crate::delivery_rate::{RateSample, Sampler};
 use crate::event::{Feedback, LostPacket, PacketStamp};
 use crate::observe::{Event, Observer, Snapshot};
@@ -140,8 +140,9 @@ impl Flow {
 
     /// Goes on under another controller, made from the [`Setup`] that this one hands to `build`.
     ///
-    /// Counters, round-trip times and what is in flight stay; the window in force is the new
-    /// controller's initial one.
+    /// Counters, round-trip times and what is in flight stay. The window in force is the new
+    /// controller's initial one, where it was filled; else it is no more than twice what is in
+    /// flight, because a window that nobody fills says nothing of the path.
     pub fn change_controller(
         &mut self,
         now: Timestamp,
@@ -151,13 +152,22 @@ impl Flow {
         let setup = Setup {
             now: self.path.now,
             mss: self.path.mss,
-            initial_cwnd: self.control.cwnd,
+            initial_cwnd: self.proven_window(),
             srtt: self.path.srtt,
             sends_ect1: self.sends_ect1,
             seed: self.seed,
         };
         self.controller = build(&setup);
         self.decide();
+    }
+
+    fn proven_window(&self) -> Bytes {
+        if self.utilisation.is_full() {
+            return self.control.cwnd;
+        }
+        let used = self.path.inflight.saturating_add(self.path.inflight);
+        let least = initial_window(self.path.mss);
+        self.control.cwnd.min(used.max(least))
     }
 
     /// The decision in force.

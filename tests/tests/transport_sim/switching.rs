@@ -84,6 +84,12 @@ fn switch(seed: u64) {
             let rate = Bandwidth::from_bits_per_sec(least * 1_000_000);
             assert!(goodput > rate, "{what}: {goodput}");
             assert_arrives(&mut pair, bytes, &what);
+            // The new one's search for the bandwidth, but not a window that was never filled.
+            let path = pair.stats(Side::Client).path;
+            assert!(
+                path.lost_packets * 4 < path.sent_packets,
+                "{what}: {path:?}"
+            );
         }
     }
 }

@@ -252,6 +252,20 @@ fn another_controller_begins_with_the_window_in_force_and_what_is_known_of_the_p
 }
 
 #[test]
+fn another_controller_takes_over_no_more_of_a_window_than_was_proven() {
+    for (window, in_flight, taken) in [(1_000, 20, 40), (1_000, 3, 10), (25, 24, 25), (8, 2, 8)] {
+        let (mut flow, _) = flow(window);
+        send(&mut flow, at(0), in_flight);
+        let seen = Rc::new(core::cell::Cell::new(Bytes::ZERO));
+        flow.change_controller(at(1), |setup| {
+            seen.set(setup.initial_cwnd);
+            Box::new(Recorder::default())
+        });
+        assert_eq!(seen.get(), MSS * taken, "{in_flight} of {window}");
+    }
+}
+
+#[test]
 fn ect1_is_for_a_controller_that_wants_it_on_a_transport_that_sends_it() {
     for sends_ect1 in [false, true] {
         let setup = Setup {
