@@ -230,11 +230,14 @@ impl SendStream {
         }
         let result = match write(&mut state.driver.conn().send_stream(self.id)) {
             Ok(written) => Ok(written),
-            Err(quinn_proto::WriteError::Blocked) => {
-                state.writers.insert(self.id, cx.waker().clone());
-                state.driver.note_write_blocked(self.id);
-                return Poll::Pending;
-            }
+            Err(quinn_proto::WriteError::Blocked) => match self.stop_code(&mut state) {
+                Some(code) => Err(WriteError::Stopped(code)),
+                None => {
+                    state.writers.insert(self.id, cx.waker().clone());
+                    state.driver.note_write_blocked(self.id);
+                    return Poll::Pending;
+                }
+            },
             Err(quinn_proto::WriteError::Stopped(code)) => Err(WriteError::Stopped(code)),
             Err(quinn_proto::WriteError::ClosedStream) => Err(WriteError::ClosedStream),
         };
@@ -243,6 +246,13 @@ impl SendStream {
             self.lease.schedule();
         }
         Poll::Ready(result)
+    }
+
+    /// The peer's code if it has stopped the stream. While the connection has no room, quinn-proto
+    /// 0.11 calls a write blocked without a look at that, and may not tell when there is room.
+    fn stop_code(&self, state: &mut State) -> Option<VarInt> {
+        let stopped = state.driver.conn().send_stream(self.id).stopped();
+        stopped.ok().flatten()
     }
 
     /// The connection, unless the stream was opened with 0-RTT that was rejected: its number may

@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio_test::task::{Spawn, spawn};
 use tokio_test::{assert_pending, assert_ready};
-use transport::{Connection, TransportConfig, VarInt};
+use transport::{Connection, TransportConfig, VarInt, WriteError};
 
 type Idle<'a> = Spawn<Pin<Box<dyn Future<Output = ()> + 'a>>>;
 
@@ -274,6 +274,34 @@ async fn the_task_that_polled_last_is_the_one_that_is_woken() {
         let chunk = assert_ready!(here.poll()).unwrap().unwrap();
         assert_eq!(&chunk.bytes[..], b"b");
         drop(here);
+        endpoints.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_writer_that_waits_for_the_connections_room_hears_of_a_stop() {
+    within_a_minute(async {
+        let mut config = TransportConfig::default();
+        config.receive_window(VarInt::from_u32(10_000));
+        let endpoints = Endpoints::with(&config, &TransportConfig::default());
+        let (client, server) = endpoints.connect().await;
+        let mut stopped = client.open_uni().await.unwrap();
+        stopped.write_all(b"a").await.unwrap();
+        let mut recv = server.accept_uni().await.unwrap();
+        let mut unread = client.open_uni().await.unwrap();
+        unread.write_all(&noise(1, 9_999)).await.unwrap();
+        // Nobody reads, so the connection has no room for as long as it lives.
+        let mut writing = spawn(stopped.write(b"b"));
+        assert_pending!(writing.poll());
+        let code = VarInt::from_u32(7);
+        recv.stop(code).unwrap();
+        until_woken(&writing).await;
+        assert_eq!(
+            assert_ready!(writing.poll()),
+            Err(WriteError::Stopped(code))
+        );
+        drop(writing);
         endpoints.close().await;
     })
     .await;
