@@ -58,7 +58,7 @@ pub(crate) struct Round {
     pub(crate) amount: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) shares: Vec<u64>,
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) latency: Option<Latency>,
     pub(crate) server: Used,
     pub(crate) client: Used,

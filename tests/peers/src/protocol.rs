@@ -86,10 +86,12 @@ pub(crate) struct Work {
     pub(crate) usage: [Usage; 2],
 }
 
-/// In nanoseconds.
+/// Of requests, in nanoseconds.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Latency {
+    #[serde(rename = "p50_nanoseconds")]
     pub(crate) p50: u64,
+    #[serde(rename = "p99_nanoseconds")]
     pub(crate) p99: u64,
 }
 

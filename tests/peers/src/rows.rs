@@ -189,38 +189,26 @@ const fn less(
     }
 }
 
+const fn sending(of: fn(&Round) -> f64) -> Figure {
+    less("send s/GB", "sender_cpu_seconds_per_gigabyte", 3, of)
+}
+
+const fn receiving(of: fn(&Round) -> f64) -> Figure {
+    less("recv s/GB", "receiver_cpu_seconds_per_gigabyte", 3, of)
+}
+
 const RATE: Figure = more("Gbit/s", "gigabits_per_second", 2, |round| {
     round.per_second() * 8.0 / 1e9
 });
 const DOWNLOAD: &[Figure] = &[
     RATE,
-    less(
-        "send s/GB",
-        "sender_cpu_seconds_per_gigabyte",
-        3,
-        server_per_gigabyte,
-    ),
-    less(
-        "recv s/GB",
-        "receiver_cpu_seconds_per_gigabyte",
-        3,
-        client_per_gigabyte,
-    ),
+    sending(server_per_gigabyte),
+    receiving(client_per_gigabyte),
 ];
 const UPLOAD: &[Figure] = &[
     RATE,
-    less(
-        "send s/GB",
-        "sender_cpu_seconds_per_gigabyte",
-        3,
-        client_per_gigabyte,
-    ),
-    less(
-        "recv s/GB",
-        "receiver_cpu_seconds_per_gigabyte",
-        3,
-        server_per_gigabyte,
-    ),
+    sending(client_per_gigabyte),
+    receiving(server_per_gigabyte),
 ];
 const PING: &[Figure] = &[
     less("p50", "p50_microseconds", 1, |round| {
@@ -250,18 +238,8 @@ const SHAKING: &[Figure] = &[
 const MANY: &[Figure] = &[
     RATE,
     more("Jain's", "jains_index", 3, |round| jain(&round.shares)),
-    less(
-        "send s/GB",
-        "sender_cpu_seconds_per_gigabyte",
-        3,
-        server_per_gigabyte,
-    ),
-    less(
-        "recv s/GB",
-        "receiver_cpu_seconds_per_gigabyte",
-        3,
-        client_per_gigabyte,
-    ),
+    sending(server_per_gigabyte),
+    receiving(client_per_gigabyte),
 ];
 const IDLE: &[Figure] = &[
     less("server", "server_kibibytes_per_connection", 2, |round| {

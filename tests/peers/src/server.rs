@@ -74,8 +74,10 @@ async fn respond<R: Receiver>(mut sender: impl Sender, mut incoming: Incoming<R>
                 sender.write(chunk).await?;
             }
         }
-        // It ends when the client goes away.
-        Request::Endless => while send(&mut sender, u64::MAX, Content::Constant).await.is_ok() {},
+        Request::Endless => {
+            // It ends when the client goes away.
+            let _ = send(&mut sender, u64::MAX, Content::Constant).await;
+        }
     }
     // Here the client may have gone as well.
     let _ = sender.finish();
