@@ -20,6 +20,7 @@
 //! A program with controllers of its own registers them and calls [`client_main`].
 
 mod ab;
+mod account;
 mod advice;
 mod args;
 mod client;

@@ -1,112 +1,58 @@
-//! Reads the counters of one side in regular steps.
+//! Keeps the account of one side of a run on a real connection.
 
+use crate::account::{Account, Reading};
 use crate::clock;
-use crate::plan::{Limit, Plan};
-use crate::sample::{Limited, RttReport, Sample, SenderReport, Sending, SideReport};
+use crate::plan::Plan;
+use crate::sample::{Sample, SideReport};
 use crate::transfer::{Counters, Role};
-use cc_core::{ControllerChoice, Event, Observer};
-use hdrhistogram::Histogram;
+use cc_core::ControllerChoice;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use transport::{Connection, ConnectionStats};
-use units::Bandwidth;
+use transport::Connection;
 
 /// The clockwork of one side's samples.
 pub(crate) struct Sampler<'a> {
     connection: &'a Connection,
     counters: Arc<Counters>,
-    role: Role,
-    samples: Arc<Mutex<AckSamples>>,
+    account: Account,
     begin: Instant,
-    step: Duration,
-    /// When the measured part begins, counted from `begin`.
-    omit: Duration,
-    /// When it ends, where time decides.
-    end: Option<Duration>,
-    last: Reading,
-    /// The reading at the begin of the measured part.
-    base: Option<Reading>,
-}
-
-/// All counters at one moment.
-#[derive(Clone)]
-struct Reading {
-    at: Duration,
-    sent: Vec<u64>,
-    received: Vec<u64>,
-    stats: ConnectionStats,
-    cpu: Duration,
 }
 
 impl<'a> Sampler<'a> {
     /// Listens to the connection from now on.
     pub(crate) fn new(connection: &'a Connection, counters: Arc<Counters>, role: Role) -> Self {
-        let samples = Arc::new(Mutex::new(AckSamples::new()));
-        connection.set_observer(Box::new(Listener(Arc::clone(&samples))));
-        let last = Reading::take(Duration::ZERO, connection, &counters);
+        let account = Account::new(role, read(Duration::ZERO, connection, &counters));
+        connection.set_observer(account.listener());
         Self {
             connection,
             counters,
-            role,
-            samples,
+            account,
             begin: clock::now(),
-            step: Duration::ZERO,
-            omit: Duration::ZERO,
-            end: None,
-            last,
-            base: None,
         }
     }
 
     /// Time counts from `now` on.
     pub(crate) fn begin(&mut self, now: Instant, plan: &Plan) {
         self.begin = now;
-        self.step = plan.step;
-        self.omit = plan.omit;
-        self.end = match plan.limit {
-            Limit::Time(time) => Some(plan.omit.saturating_add(time)),
-            Limit::Bytes(_) => None,
-        };
-        if plan.omit.is_zero() {
-            // The first byte, whose arrival may be what began this, counts.
-            self.base = Some(self.last.clone());
-        }
+        self.account.begin(plan);
     }
 
-    /// When to [`tick`](Self::tick) next: at the next whole step, and at both ends of the measured
-    /// part.
+    /// When to [`tick`](Self::tick) next.
     pub(crate) fn next_tick(&self) -> Instant {
-        let steps = units::duration::nanos(self.last.at) / units::duration::nanos(self.step) + 1;
-        let whole = Duration::from_nanos(steps.saturating_mul(units::duration::nanos(self.step)));
-        let edges = [self.base.is_none().then_some(self.omit), self.end];
-        let next = edges.into_iter().flatten().fold(whole, Duration::min);
-        self.begin + next
+        self.begin + self.account.next_tick()
     }
 
     /// What happened since the sample before.
     pub(crate) fn tick(&mut self, now: Instant) -> Sample {
         let at = now.saturating_duration_since(self.begin);
-        let reading = Reading::take(at, self.connection, &self.counters);
-        let sample = Sample {
-            at,
-            length: at.saturating_sub(self.last.at),
-            omitted: self.base.is_none(),
-            sent: differences(&reading.sent, &self.last.sent),
-            received: differences(&reading.received, &self.last.received),
-            sending: self.role.sends.then(|| self.sending(&reading.stats)),
-        };
-        if self.base.is_none() && at >= self.omit {
-            self.base = Some(reading.clone());
-            self.samples.lock().expect("no listener panics").clear();
-        }
-        self.last = reading;
-        sample
+        let reading = read(at, self.connection, &self.counters);
+        self.account.tick(reading)
     }
 
     /// Whether the measured part has passed.
     pub(crate) fn is_over(&self) -> bool {
-        self.end.is_some_and(|end| self.last.at >= end)
+        self.account.is_over()
     }
 
     /// The rest that no tick has covered, and the sum of the measured part.
@@ -116,173 +62,22 @@ impl<'a> Sampler<'a> {
         congestion: &ControllerChoice,
     ) -> (Option<Sample>, SideReport) {
         let sample = (!self.is_over()).then(|| self.tick(now));
-        let end = &self.last;
-        let base = self.base.as_ref().unwrap_or(end);
-        let report = SideReport {
-            measured: end.at.saturating_sub(base.at),
-            sent: differences(&end.sent, &base.sent),
-            received: differences(&end.received, &base.received),
-            sender: self.role.sends.then(|| self.sender(base, congestion)),
-            cpu: end.cpu.saturating_sub(base.cpu),
-            error: None,
-        };
         self.connection.set_observer(Box::new(()));
-        (sample, report)
-    }
-
-    fn sending(&self, stats: &ConnectionStats) -> Sending {
-        let before = &self.last.stats.path;
-        Sending {
-            packets_lost: stats.path.lost_packets.saturating_sub(before.lost_packets),
-            srtt: stats.srtt,
-            rttvar: stats.rttvar,
-            cwnd: stats.cwnd.get(),
-            in_flight: stats.in_flight.get(),
-            pacing_rate: (stats.pacing_rate != Bandwidth::MAX)
-                .then(|| stats.pacing_rate.bits_per_sec()),
-            delivery_rate: stats.delivery_rate.map(Bandwidth::bits_per_sec),
-            mtu: stats.path.current_mtu,
-            state: self.connection.congestion().state.to_owned(),
-        }
-    }
-
-    fn sender(&self, base: &Reading, congestion: &ControllerChoice) -> SenderReport {
-        let (base, end) = (&base.stats, &self.last.stats);
-        let (rtt, ce_marked) = {
-            let samples = self.samples.lock().expect("no listener panics");
-            (samples.report(), samples.ce_marked)
-        };
-        SenderReport {
-            congestion: congestion.to_string(),
-            packets_sent: end.path.sent_packets.saturating_sub(base.path.sent_packets),
-            packets_lost: end.path.lost_packets.saturating_sub(base.path.lost_packets),
-            bytes_lost: end.path.lost_bytes.saturating_sub(base.path.lost_bytes),
-            ce_marked,
-            rtt,
-            limited: limited_since(base, end),
-        }
+        (sample, self.account.report(congestion))
     }
 }
 
-impl Reading {
-    fn take(at: Duration, connection: &Connection, counters: &Counters) -> Self {
-        let read = |counters: &[AtomicU64]| {
-            let values = counters.iter();
-            values.map(|value| value.load(Ordering::Relaxed)).collect()
-        };
-        Self {
-            at,
-            sent: read(&counters.sent),
-            received: read(&counters.received),
-            stats: connection.stats(),
-            cpu: clock::thread_cpu(),
-        }
-    }
-}
-
-fn limited_since(base: &ConnectionStats, end: &ConnectionStats) -> Limited {
-    let (base, end) = (&base.limited_by, &end.limited_by);
-    Limited {
-        application: end.application.saturating_sub(base.application),
-        congestion_window: end.congestion_window.saturating_sub(base.congestion_window),
-        pacing: end.pacing.saturating_sub(base.pacing),
-        flow_control: end.flow_control.saturating_sub(base.flow_control),
-        host: end.host.saturating_sub(base.host),
-    }
-}
-
-fn differences(now: &[u64], before: &[u64]) -> Vec<u64> {
-    let pairs = now.iter().zip(before);
-    pairs
-        .map(|(now, before)| now.saturating_sub(*before))
-        .collect()
-}
-
-/// What ACKs have told since the measured part began.
-struct AckSamples {
-    /// Microseconds, to three digits.
-    rtts: Histogram<u64>,
-    /// The least and the largest of them, exact.
-    extremes: Option<(Duration, Duration)>,
-    /// The least round-trip time of all, the warm-up's included.
-    base: Option<Duration>,
-    ce_marked: u64,
-}
-
-impl AckSamples {
-    fn new() -> Self {
-        Self {
-            rtts: Histogram::new_with_bounds(1, LONGEST_RTT_MICROS, 3)
-                .expect("the bounds are in order"),
-            extremes: None,
-            base: None,
-            ce_marked: 0,
-        }
-    }
-
-    fn clear(&mut self) {
-        self.rtts.reset();
-        self.extremes = None;
-        self.ce_marked = 0;
-    }
-
-    fn record(&mut self, rtt: Duration) {
-        let micros = u64::try_from(rtt.as_micros()).unwrap_or(u64::MAX);
-        self.rtts.saturating_record(micros);
-        let (least, most) = self.extremes.unwrap_or((rtt, rtt));
-        self.extremes = Some((least.min(rtt), most.max(rtt)));
-        self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
-    }
-
-    fn report(&self) -> Option<RttReport> {
-        let quantile = |share| Duration::from_micros(self.rtts.value_at_quantile(share));
-        self.extremes.map(|(min, max)| RttReport {
-            min,
-            p50: quantile(0.50),
-            p95: quantile(0.95),
-            p99: quantile(0.99),
-            max,
-            mean: Duration::from_secs_f64(self.rtts.mean() / 1e6),
-            base: self.base.unwrap_or_default(),
-        })
-    }
-}
-
-struct Listener(Arc<Mutex<AckSamples>>);
-
-impl Observer for Listener {
-    fn on_event(&mut self, event: &Event) {
-        let Event::Sampled { sample, .. } = event else {
-            return;
-        };
-        let mut samples = self.0.lock().expect("no listener panics");
-        samples.ce_marked += sample.ce_marked;
-        if let Some(rtt) = sample.rtt {
-            samples.record(rtt);
-        }
-    }
-}
-
-/// Two minutes: longer than any connection lives without an answer.
-const LONGEST_RTT_MICROS: u64 = 120_000_000;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_are_of_the_measured_part_and_the_base_of_all() {
-        let mut samples = AckSamples::new();
-        samples.record(Duration::from_millis(10));
-        samples.clear();
-        assert_eq!(samples.report(), None);
-        (1..=100).for_each(|n| samples.record(Duration::from_millis(20 + n)));
-        let report = samples.report().unwrap();
-        assert_eq!(report.base, Duration::from_millis(10));
-        assert_eq!(report.min, Duration::from_millis(21));
-        // Three digits of the histogram.
-        assert!(report.p50.abs_diff(Duration::from_millis(70)) < Duration::from_micros(100));
-        assert!(report.p99.abs_diff(Duration::from_millis(119)) < Duration::from_micros(200));
-        assert_eq!(report.max, Duration::from_millis(120));
+fn read(at: Duration, connection: &Connection, counters: &Counters) -> Reading {
+    let read = |counters: &[AtomicU64]| {
+        let values = counters.iter();
+        values.map(|value| value.load(Ordering::Relaxed)).collect()
+    };
+    Reading {
+        at,
+        sent: read(&counters.sent),
+        received: read(&counters.received),
+        stats: connection.stats(),
+        state: connection.congestion().state,
+        cpu: clock::thread_cpu(),
     }
 }

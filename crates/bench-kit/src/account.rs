@@ -1,0 +1,264 @@
+//! One side's account of a run, from counters that are read in regular steps.
+
+use crate::plan::{Limit, Plan};
+use crate::sample::{Limited, RttReport, Sample, SenderReport, Sending, SideReport};
+use crate::transfer::Role;
+use cc_core::{ControllerChoice, Event, Observer};
+use hdrhistogram::Histogram;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use transport::ConnectionStats;
+use units::Bandwidth;
+
+/// What one side counts, step by step. Times are those since the side's first byte; whoever reads
+/// the counters knows the clock.
+pub(crate) struct Account {
+    role: Role,
+    acks: Arc<Mutex<AckSamples>>,
+    step: Duration,
+    /// When the measured part begins.
+    omit: Duration,
+    /// When it ends, where time decides.
+    end: Option<Duration>,
+    last: Reading,
+    /// The reading at the begin of the measured part.
+    base: Option<Reading>,
+}
+
+/// All counters at one moment.
+#[derive(Clone)]
+pub(crate) struct Reading {
+    pub(crate) at: Duration,
+    /// Payload handed to the transport, per stream.
+    pub(crate) sent: Vec<u64>,
+    /// Payload read by the application, per stream.
+    pub(crate) received: Vec<u64>,
+    pub(crate) stats: ConnectionStats,
+    /// The controller's state in its own words.
+    pub(crate) state: &'static str,
+    /// Processor time of the side's thread.
+    pub(crate) cpu: Duration,
+}
+
+impl Account {
+    /// An account that opens with `reading`; nothing is measured before [`begin`](Self::begin).
+    pub(crate) fn new(role: Role, reading: Reading) -> Self {
+        Self {
+            role,
+            acks: Arc::new(Mutex::new(AckSamples::new())),
+            step: Duration::ZERO,
+            omit: Duration::ZERO,
+            end: None,
+            last: reading,
+            base: None,
+        }
+    }
+
+    /// Tells the account what each ACK does: to be the connection's observer.
+    pub(crate) fn listener(&self) -> Box<dyn Observer + Send> {
+        Box::new(Listener(Arc::clone(&self.acks)))
+    }
+
+    /// The side's first byte is here.
+    pub(crate) fn begin(&mut self, plan: &Plan) {
+        self.step = plan.step;
+        self.omit = plan.omit;
+        self.end = match plan.limit {
+            Limit::Time(time) => Some(plan.omit.saturating_add(time)),
+            Limit::Bytes(_) => None,
+        };
+        if plan.omit.is_zero() {
+            // The first byte, whose arrival may be what began this, counts.
+            self.base = Some(self.last.clone());
+        }
+    }
+
+    /// When to [`tick`](Self::tick) next: at the next whole step, and at both ends of the measured
+    /// part.
+    pub(crate) fn next_tick(&self) -> Duration {
+        let steps = units::duration::nanos(self.last.at) / units::duration::nanos(self.step) + 1;
+        let whole = Duration::from_nanos(steps.saturating_mul(units::duration::nanos(self.step)));
+        let edges = [self.base.is_none().then_some(self.omit), self.end];
+        edges.into_iter().flatten().fold(whole, Duration::min)
+    }
+
+    /// What happened since the sample before.
+    pub(crate) fn tick(&mut self, reading: Reading) -> Sample {
+        let at = reading.at;
+        let sample = Sample {
+            at,
+            length: at.saturating_sub(self.last.at),
+            omitted: self.base.is_none(),
+            sent: differences(&reading.sent, &self.last.sent),
+            received: differences(&reading.received, &self.last.received),
+            sending: self.role.sends.then(|| self.sending(&reading)),
+        };
+        if self.base.is_none() && at >= self.omit {
+            self.base = Some(reading.clone());
+            self.acks.lock().expect(NO_PANIC).clear();
+        }
+        self.last = reading;
+        sample
+    }
+
+    /// Whether the measured part has passed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| self.last.at >= end)
+    }
+
+    /// The sum of the measured part, as far as it was ticked.
+    pub(crate) fn report(&self, congestion: &ControllerChoice) -> SideReport {
+        let end = &self.last;
+        let base = self.base.as_ref().unwrap_or(end);
+        SideReport {
+            measured: end.at.saturating_sub(base.at),
+            sent: differences(&end.sent, &base.sent),
+            received: differences(&end.received, &base.received),
+            sender: self.role.sends.then(|| self.sender(base, congestion)),
+            cpu: end.cpu.saturating_sub(base.cpu),
+            error: None,
+        }
+    }
+
+    fn sending(&self, reading: &Reading) -> Sending {
+        let (stats, before) = (&reading.stats, &self.last.stats.path);
+        Sending {
+            packets_lost: stats.path.lost_packets.saturating_sub(before.lost_packets),
+            srtt: stats.srtt,
+            rttvar: stats.rttvar,
+            cwnd: stats.cwnd.get(),
+            in_flight: stats.in_flight.get(),
+            pacing_rate: (stats.pacing_rate != Bandwidth::MAX)
+                .then(|| stats.pacing_rate.bits_per_sec()),
+            delivery_rate: stats.delivery_rate.map(Bandwidth::bits_per_sec),
+            mtu: stats.path.current_mtu,
+            state: reading.state.to_owned(),
+        }
+    }
+
+    fn sender(&self, base: &Reading, congestion: &ControllerChoice) -> SenderReport {
+        let (base, end) = (&base.stats, &self.last.stats);
+        let (rtt, ce_marked) = {
+            let acks = self.acks.lock().expect(NO_PANIC);
+            (acks.report(), acks.ce_marked)
+        };
+        SenderReport {
+            congestion: congestion.to_string(),
+            packets_sent: end.path.sent_packets.saturating_sub(base.path.sent_packets),
+            packets_lost: end.path.lost_packets.saturating_sub(base.path.lost_packets),
+            bytes_lost: end.path.lost_bytes.saturating_sub(base.path.lost_bytes),
+            ce_marked,
+            rtt,
+            limited: limited_since(base, end),
+        }
+    }
+}
+
+fn limited_since(base: &ConnectionStats, end: &ConnectionStats) -> Limited {
+    let (base, end) = (&base.limited_by, &end.limited_by);
+    Limited {
+        application: end.application.saturating_sub(base.application),
+        congestion_window: end.congestion_window.saturating_sub(base.congestion_window),
+        pacing: end.pacing.saturating_sub(base.pacing),
+        flow_control: end.flow_control.saturating_sub(base.flow_control),
+        host: end.host.saturating_sub(base.host),
+    }
+}
+
+fn differences(now: &[u64], before: &[u64]) -> Vec<u64> {
+    let pairs = now.iter().zip(before);
+    pairs
+        .map(|(now, before)| now.saturating_sub(*before))
+        .collect()
+}
+
+/// What ACKs have told since the measured part began.
+struct AckSamples {
+    /// Microseconds, to three digits.
+    rtts: Histogram<u64>,
+    /// The least and the largest of them, exact.
+    extremes: Option<(Duration, Duration)>,
+    /// The least round-trip time of all, the warm-up's included.
+    base: Option<Duration>,
+    ce_marked: u64,
+}
+
+impl AckSamples {
+    fn new() -> Self {
+        Self {
+            rtts: Histogram::new_with_bounds(1, LONGEST_RTT_MICROS, 3)
+                .expect("the bounds are in order"),
+            extremes: None,
+            base: None,
+            ce_marked: 0,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.rtts.reset();
+        self.extremes = None;
+        self.ce_marked = 0;
+    }
+
+    fn record(&mut self, rtt: Duration) {
+        let micros = u64::try_from(rtt.as_micros()).unwrap_or(u64::MAX);
+        self.rtts.saturating_record(micros);
+        let (least, most) = self.extremes.unwrap_or((rtt, rtt));
+        self.extremes = Some((least.min(rtt), most.max(rtt)));
+        self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
+    }
+
+    fn report(&self) -> Option<RttReport> {
+        let quantile = |share| Duration::from_micros(self.rtts.value_at_quantile(share));
+        self.extremes.map(|(min, max)| RttReport {
+            min,
+            p50: quantile(0.50),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+            max,
+            mean: Duration::from_secs_f64(self.rtts.mean() / 1e6),
+            base: self.base.unwrap_or_default(),
+        })
+    }
+}
+
+struct Listener(Arc<Mutex<AckSamples>>);
+
+impl Observer for Listener {
+    fn on_event(&mut self, event: &Event) {
+        let Event::Sampled { sample, .. } = event else {
+            return;
+        };
+        let mut samples = self.0.lock().expect(NO_PANIC);
+        samples.ce_marked += sample.ce_marked;
+        if let Some(rtt) = sample.rtt {
+            samples.record(rtt);
+        }
+    }
+}
+
+const NO_PANIC: &str = "no listener panics";
+
+/// Two minutes: longer than any connection lives without an answer.
+const LONGEST_RTT_MICROS: u64 = 120_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_of_the_measured_part_and_the_base_of_all() {
+        let mut samples = AckSamples::new();
+        samples.record(Duration::from_millis(10));
+        samples.clear();
+        assert_eq!(samples.report(), None);
+        (1..=100).for_each(|n| samples.record(Duration::from_millis(20 + n)));
+        let report = samples.report().unwrap();
+        assert_eq!(report.base, Duration::from_millis(10));
+        assert_eq!(report.min, Duration::from_millis(21));
+        // Three digits of the histogram.
+        assert!(report.p50.abs_diff(Duration::from_millis(70)) < Duration::from_micros(100));
+        assert!(report.p99.abs_diff(Duration::from_millis(119)) < Duration::from_micros(200));
+        assert_eq!(report.max, Duration::from_millis(120));
+    }
+}
