@@ -3,6 +3,7 @@
 use e2e::programs::{Ended, Running, bench_server, port_at_end, run, scratch_file};
 use serde_json::Value;
 use std::net::UdpSocket;
+use std::path::Path;
 
 #[test]
 fn a_run_measures_both_directions_and_both_sides_agree() {
@@ -338,6 +339,62 @@ fn an_ab_test_writes_its_result_and_its_report() {
 }
 
 #[test]
+fn an_ab_test_in_virtual_time_is_the_same_to_the_byte_and_soon_over() {
+    let [once, again, reverse] = ["once.json", "again.json", "reverse.json"].map(scratch_file);
+    let compare = |file: &Path, more: &[&str]| {
+        let json = ["--json", file.to_str().unwrap()];
+        let plan = ["ab", "--virtual", "--seed", "7", "--no-report", "-t", "20"];
+        let ended = run("bench-client", [&plan[..], &json, more].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        std::fs::read_to_string(file).unwrap()
+    };
+    let (first, second) = (compare(&once, &[]), compare(&again, &[]));
+    assert_eq!(first, second);
+    let result = parse(&first);
+    assert_eq!(result["virtual"], true);
+    assert!(result["started_unix_seconds"].is_null());
+    for (variant, cc) in result["variants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(["cubic", "bbr3:ambient_loss=on"])
+    {
+        for round in variant["rounds"].as_array().unwrap() {
+            assert_eq!(round["congestion"], cc);
+            assert_eq!(round["seconds"], 20.0);
+            assert_eq!(round["queue_delay_source"], "link");
+            assert!(round["cpu_seconds_sender"].is_null());
+            let intervals = round["intervals"].as_array().unwrap();
+            assert!(
+                (200..=220).contains(&intervals.len()),
+                "{}",
+                intervals.len()
+            );
+        }
+    }
+    // A server that sends meets the same link.
+    let link = ["--link", "delay 20ms rate 10mbit queue 1bdp", "-P", "2"];
+    let result = parse(&compare(&reverse, &[&link[..], &["-R"]].concat()));
+    let goodput = &result["variants"][0]["summary"]["goodput_bits_per_second"]["median"];
+    let goodput = goodput.as_f64().unwrap();
+    assert!((9.0e6..9.8e6).contains(&goodput), "{goodput}");
+}
+
+#[test]
+fn an_ab_test_in_virtual_time_without_an_answer_ends_and_says_so() {
+    let link = ["--link", "delay 20ms loss 100%", "--rounds", "1"];
+    let ended = run(
+        "bench-client",
+        [&["ab", "--virtual", "--no-report"][..], &link].concat(),
+    );
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(
+        ended.stderr.contains("handshake was not finished after 5s"),
+        "{ended:?}"
+    );
+}
+
+#[test]
 fn an_ab_test_that_is_interrupted_keeps_its_rounds() {
     let json = scratch_file("interrupted-ab.json");
     let args = [
@@ -374,7 +431,7 @@ fn errors_are_one_line_that_names_the_word() {
     let here = format!("127.0.0.1:{port}");
     let nobody = free_port();
     let nobody = format!("127.0.0.1:{nobody}");
-    let cases: [&[&str]; 11] = [
+    let cases: [&[&str]; 13] = [
         &["bench-client", "run", &here, "-C", "bbr4"],
         &["bench-client", "run", &here, "-C", "bbr3:loss_thres=5%"],
         &[
@@ -410,6 +467,8 @@ fn errors_are_one_line_that_names_the_word() {
         &["bench-client", "run", &nobody, "--connect-timeout", "300"],
         &["bench-client", "run", "no.such.host.invalid"],
         &["bench-client", "ab", "--report", "/nonexistent/ab.html"],
+        &["bench-client", "ab", "--virtual", "--link", "loss 1%"],
+        &["bench-client", "ab", "--virtual", "--cipher", "aes128"],
         &[
             "bench-server",
             "--bind",

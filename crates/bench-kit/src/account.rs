@@ -101,6 +101,11 @@ impl Account {
         sample
     }
 
+    /// How far the side's clock had come at the last tick.
+    pub(crate) fn at(&self) -> Duration {
+        self.last.at
+    }
+
     /// Whether the measured part has passed.
     pub(crate) fn is_over(&self) -> bool {
         self.end.is_some_and(|end| self.last.at >= end)

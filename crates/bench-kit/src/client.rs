@@ -4,8 +4,8 @@ mod connect;
 mod outcome;
 mod rows;
 
-pub(crate) use connect::{ClientSetup, Trust};
-pub(crate) use outcome::{About, Outcome, congestion};
+pub(crate) use connect::{ClientSetup, Trust, fix_mtu, transport};
+pub(crate) use outcome::{About, Outcome, Side, congestion};
 
 use crate::clock;
 use crate::ending;

@@ -39,6 +39,22 @@ impl Links {
     }
 }
 
+/// Tells `round` how long the packets of the measured part waited in the queue of the data's link,
+/// which did `measured` meanwhile, if that link has a rate and hence a queue.
+pub(crate) fn set_queue_delay(round: &mut Round, measured: &LinkStats) {
+    let delays = &measured.queue_delay;
+    if delays.count() == 0 {
+        return;
+    }
+    let quantile = |percent| Some(Finite::millis(delays.quantile(Gain::percent(percent))));
+    round.queue_delay_source = Some(QueueDelaySource::Link);
+    round.queue_delay_ms = QueueDelayMs {
+        p50: quantile(50),
+        p95: quantile(95),
+        p99: quantile(99),
+    };
+}
+
 impl EmulatedPath {
     /// Starts a relay in front of `server`.
     ///
@@ -80,20 +96,9 @@ impl EmulatedPath {
         self.base = self.data_link();
     }
 
-    /// Tells `round` how long the packets of the measured part waited in the queue of the data's
-    /// link, if that link has a rate and hence a queue.
-    pub(crate) fn set_queue_delay(&self, round: &mut Round) {
-        let delays = self.data_link().since(&self.base).queue_delay;
-        if delays.count() == 0 {
-            return;
-        }
-        let quantile = |percent| Some(Finite::millis(delays.quantile(Gain::percent(percent))));
-        round.queue_delay_source = Some(QueueDelaySource::Link);
-        round.queue_delay_ms = QueueDelayMs {
-            p50: quantile(50),
-            p95: quantile(95),
-            p99: quantile(99),
-        };
+    /// What the data's link has done since the measured part began.
+    pub(crate) fn measured(&self) -> LinkStats {
+        self.data_link().since(&self.base)
     }
 
     /// What was wrong with the emulation, if anything was.

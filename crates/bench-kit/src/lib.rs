@@ -3,7 +3,8 @@
 //! ```text
 //!  args ──▶ plan ──▶ client ◀══ wire ══▶ server         run: two processes
 //!                      │ transfer, sampler │            ab: one process, a thread for each
-//!                      └─── SideReport ────┘                and for the emulated link
+//!                      │      account      │                and for the emulated link
+//!                      └─── SideReport ────┘            ab --virtual: a simulated world
 //!                             │
 //!               result (JSON) · table (terminal) · report (HTML)
 //! ```

@@ -73,6 +73,13 @@ pub(crate) struct Limits {
     pub(crate) duration: Duration,
 }
 
+impl Limits {
+    /// Whatever a plan asks for.
+    pub(crate) const NONE: Self = Self {
+        duration: Duration::MAX,
+    };
+}
+
 impl Plan {
     /// Checks the plan against the program's limits and `limits`, and chooses the controllers.
     ///

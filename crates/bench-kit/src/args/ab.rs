@@ -28,6 +28,10 @@ pub(crate) struct AbArgs {
     #[arg(short = 'O', long, value_name = "SECONDS", default_value = "1")]
     #[arg(value_parser = values::seconds_or_none, help_heading = "Comparison")]
     pub(crate) omit: Duration,
+    /// Run in virtual time: the same on every machine, and sooner
+    #[arg(long = "virtual", help_heading = "Comparison")]
+    #[arg(conflicts_with = "cipher")]
+    pub(crate) is_virtual: bool,
     /// Link of the data's direction, in the words of `list`
     #[arg(long, value_name = "LINK", default_value = DEFAULT_LINK)]
     #[arg(help_heading = "Emulated link")]

@@ -3,6 +3,7 @@
 use crate::ending;
 use crate::plan::{Controllers, Plan};
 use crate::wire::ALPN;
+use cc_core::ControllerChoice;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,27 +74,42 @@ impl ClientSetup {
     }
 
     fn transport(&self) -> TransportConfig {
-        let window = VarInt::try_from(self.plan.window).unwrap_or(VarInt::MAX);
-        let mut config = TransportConfig::default();
-        config
-            .congestion(self.controllers.client.clone())
-            .congestion_seed(self.seed)
-            .max_idle_timeout(IdleTimeout::try_from(self.idle_timeout).ok())
-            // Thrice within the timeout, so that two may be lost.
-            .keep_alive_interval(Some(self.idle_timeout / 3))
-            .stream_receive_window(window)
-            .receive_window(window)
-            .send_window(self.plan.window)
-            .max_concurrent_bidi_streams(VarInt::from_u32(0))
-            .max_concurrent_uni_streams(VarInt::from_u32(self.plan.streams));
+        let mut config = transport(&self.plan, &self.controllers.client, self.idle_timeout);
+        config.congestion_seed(self.seed);
         if let Some(mtu) = self.mtu {
-            config
-                .initial_mtu(mtu)
-                .min_mtu(mtu)
-                .mtu_discovery_config(None);
+            fix_mtu(&mut config, mtu);
         }
         config
     }
+}
+
+/// What a side whose controller is `congestion` needs to carry out `plan`.
+pub(crate) fn transport(
+    plan: &Plan,
+    congestion: &ControllerChoice,
+    idle_timeout: Duration,
+) -> TransportConfig {
+    let window = VarInt::try_from(plan.window).unwrap_or(VarInt::MAX);
+    let mut config = TransportConfig::default();
+    config
+        .congestion(congestion.clone())
+        .max_idle_timeout(IdleTimeout::try_from(idle_timeout).ok())
+        // Thrice within the timeout, so that two may be lost.
+        .keep_alive_interval(Some(idle_timeout / 3))
+        .stream_receive_window(window)
+        .receive_window(window)
+        .send_window(plan.window)
+        .max_concurrent_bidi_streams(VarInt::from_u32(0))
+        .max_concurrent_uni_streams(VarInt::from_u32(plan.streams));
+    config
+}
+
+/// Has all packets be as large as this.
+pub(crate) fn fix_mtu(config: &mut TransportConfig, mtu: u16) {
+    config
+        .initial_mtu(mtu)
+        .min_mtu(mtu)
+        .mtu_discovery_config(None);
 }
 
 /// A connection, and what has to live as long.

@@ -1,7 +1,7 @@
 //! `bench-client ab`.
 
 use super::interrupts;
-use crate::ab::{self, AbProgress, AbSetup};
+use crate::ab::{self, AbProgress, AbSetup, Venue};
 use crate::args::{AbArgs, DEFAULT_CONTROLLER};
 use crate::csv::csv;
 use crate::emulated::Links;
@@ -52,23 +52,31 @@ fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
         link: args.link.clone(),
         return_link: args.return_link.clone().unwrap_or_default(),
     };
-    links.base_rtt()?;
+    let base_rtt = links.base_rtt()?;
+    if args.is_virtual && base_rtt.is_none() {
+        return Err(Failure::usage(format!(
+            "--virtual: the link `{}` takes no time; give it a delay",
+            args.link
+        )));
+    }
     let mut variants = Vec::new();
     for (flag, cc) in [("--a", &args.a), ("--b", &args.b)] {
         let choice = registry
             .choose(cc)
             .map_err(|error| Failure::usage(format!("{flag}: {error}")))?;
         let plan = plan(args, cc);
-        let limits = Limits {
-            duration: Duration::MAX,
-        };
-        plan.check(&limits, registry)
+        plan.check(&Limits::NONE, registry)
             .map_err(|error| Failure::usage(error.to_string()))?;
         variants.push((choice.to_string(), plan));
     }
     Ok(AbSetup {
         variants,
         rounds: args.rounds,
+        venue: if args.is_virtual {
+            Venue::Simulated
+        } else {
+            Venue::Embedded
+        },
         links,
         seed: args.seed,
         title: args.title.clone(),
@@ -116,8 +124,14 @@ fn announce(args: &AbArgs) {
     if let Some(return_link) = &args.return_link {
         terminal::note(format_args!("return link: {return_link}"));
     }
+    let time_kind = if args.is_virtual {
+        ", in virtual time"
+    } else {
+        ""
+    };
     terminal::note(format_args!(
-        "rounds: {rounds} of each, {time} s after {omit} s of warm-up, interleaved; seed {seed}"
+        "rounds: {rounds} of each, {time} s after {omit} s of warm-up, interleaved; seed {seed}\
+         {time_kind}"
     ));
 }
 
@@ -168,7 +182,10 @@ struct Display {
     round_time: Duration,
     /// Time of the rounds that are over.
     passed: Duration,
-    cc: String,
+    /// Their names and controllers.
+    variants: [String; 2],
+    /// That of the round that goes on.
+    present: String,
     /// Payload and time since the bar was last written.
     recent: (u64, Duration),
 }
@@ -189,20 +206,23 @@ impl Display {
             rounds,
             round_time,
             passed: Duration::ZERO,
-            cc: String::new(),
+            variants: [format!("a: {}", args.a), format!("b: {}", args.b)],
+            present: String::new(),
             recent: (0, Duration::ZERO),
         }
     }
 
     fn show(&mut self, event: AbProgress<'_>) {
         match event {
-            AbProgress::Begun { slot, cc } => {
-                self.cc = format!("{}: {cc}", ["a", "b"][slot.variant]);
+            AbProgress::Begun { slot } => {
+                self.present.clone_from(&self.variants[slot.variant]);
                 self.passed = self.round_time.saturating_mul(slot.order);
-                self.say(&self.cc.clone());
+                self.say(&self.present);
             }
             AbProgress::Moved { at, bytes, length } => self.moved(at, bytes, length),
             AbProgress::Ended { slot, round } => {
+                self.passed = self.round_time.saturating_mul(slot.order + 1);
+                self.move_to(self.passed);
                 let figures = match &round.error {
                     None => Unit::Adaptive.rate(round.goodput_bits_per_second as f64),
                     Some(error) => format!("failed: {error}"),
@@ -211,7 +231,7 @@ impl Display {
                     "{:>3}/{}  {:<20} {figures}",
                     slot.order + 1,
                     self.rounds,
-                    self.cc
+                    self.variants[slot.variant]
                 );
                 self.line(&line);
             }
@@ -220,16 +240,20 @@ impl Display {
     }
 
     fn moved(&mut self, at: Duration, bytes: u64, length: Duration) {
-        let Some(bar) = &self.bar else { return };
-        let position = self.passed + at.min(self.round_time);
-        bar.set_position(u64::try_from(position.as_millis()).unwrap_or(u64::MAX));
+        self.move_to(self.passed + at.min(self.round_time));
         self.recent.0 += bytes;
         self.recent.1 += length;
         let (bytes, time) = self.recent;
         if time >= BETWEEN_RATES {
             let rate = Unit::Adaptive.rate(bytes as f64 * 8.0 / time.as_secs_f64());
-            self.say(&format!("{:<14} {rate}", self.cc));
+            self.say(&format!("{:<14} {rate}", self.present));
             self.recent = (0, Duration::ZERO);
+        }
+    }
+
+    fn move_to(&self, position: Duration) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(u64::try_from(position.as_millis()).unwrap_or(u64::MAX));
         }
     }
 

@@ -4,7 +4,7 @@ use super::{interrupts, runtime};
 use crate::advice::advice;
 use crate::args::{DEFAULT_CONTROLLER, RunArgs};
 use crate::client::{self, About, ClientSetup, Outcome, Progress, Trust};
-use crate::emulated::{EmulatedPath, Links};
+use crate::emulated::{self, EmulatedPath, Links};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::plan::{Controllers, Direction, Limit, Limits, Plan, PlanError, step_for};
@@ -87,7 +87,7 @@ fn conclude(
     };
     let mut result = outcome.run_result(&setup.plan, about);
     if let Some(path) = &path {
-        path.set_queue_delay(&mut result.result);
+        emulated::set_queue_delay(&mut result.result, &path.measured());
     }
     if args.print_json {
         terminal::text(&result.to_json());
@@ -147,17 +147,15 @@ fn plan(args: &RunArgs) -> Plan {
 
 /// Refuses what no server would take, before any server is asked.
 fn check(plan: &Plan, registry: &Registry) -> Result<Controllers, Failure> {
-    let limits = Limits {
-        duration: Duration::MAX,
-    };
-    plan.check(&limits, registry).map_err(|error| match error {
-        PlanError::Controller { side, error } => {
-            let is_peers = side == "server" && plan.direction != Direction::Reverse;
-            let flag = if is_peers { "--peer-cc" } else { "-C" };
-            Failure::usage(format!("{flag}: {error}"))
-        }
-        other => Failure::usage(other.to_string()),
-    })
+    plan.check(&Limits::NONE, registry)
+        .map_err(|error| match error {
+            PlanError::Controller { side, error } => {
+                let is_peers = side == "server" && plan.direction != Direction::Reverse;
+                let flag = if is_peers { "--peer-cc" } else { "-C" };
+                Failure::usage(format!("{flag}: {error}"))
+            }
+            other => Failure::usage(other.to_string()),
+        })
 }
 
 fn links(args: &RunArgs) -> Result<Option<Links>, Failure> {

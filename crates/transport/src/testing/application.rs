@@ -52,6 +52,11 @@ struct Source {
 }
 
 impl Application {
+    pub(super) fn sent(&self) -> Bytes {
+        let sent = self.sources.iter().map(|source| source.offset);
+        Bytes::new(sent.sum())
+    }
+
     pub(super) fn received(&self) -> Bytes {
         self.received
     }

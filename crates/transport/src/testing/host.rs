@@ -149,6 +149,10 @@ impl Host {
         self.error.as_ref()
     }
 
+    pub(super) fn sent(&self) -> Bytes {
+        self.application.sent()
+    }
+
     pub(super) fn received(&self) -> Bytes {
         self.application.received()
     }

@@ -250,6 +250,11 @@ impl World {
         self.host(end).is_connected()
     }
 
+    /// Bytes of the application's data that `end` has handed to its connection.
+    pub fn sent(&self, end: EndId) -> Bytes {
+        self.host(end).sent()
+    }
+
     /// Bytes of the application's data that `end` has received.
     pub fn received(&self, end: EndId) -> Bytes {
         self.host(end).received()
