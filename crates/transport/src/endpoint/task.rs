@@ -310,10 +310,18 @@ impl Task {
             return 0;
         }
         let now = clock::now();
-        state.handle_timeouts(now);
+        // On a machine that is behind, the time to forget a closing connection may have come
+        // before its last word is sent, which therefore goes first.
+        let is_closing = state.driver.conn().is_closed();
+        if !is_closing {
+            state.handle_timeouts(now);
+        }
         let is_awaited = !state.readers.is_empty();
         state.driver.tune_receive_window(now, is_awaited);
         let sent = self.transmit(state, share, connection);
+        if is_closing {
+            state.handle_timeouts(now);
+        }
         self.scratch.events.extend(state.endpoint_events());
         state.forward_events(&mut self.scratch.wakeups);
         state.is_retired = state.driver.conn().is_drained();

@@ -40,6 +40,21 @@ async fn the_peer_sees_code_and_reason() {
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "nothing else is to happen")]
+async fn the_peer_is_told_by_a_machine_that_is_late() {
+    within_a_minute(async {
+        let endpoints = Endpoints::new();
+        let (client, server) = endpoints.connect().await;
+        client.close(CODE, b"enough");
+        // By now a closing connection is to be forgotten (RFC 9000 §10.2).
+        std::thread::sleep(Duration::from_millis(500));
+        assert_closed_by_peer(&server.closed().await, CODE, b"enough");
+        endpoints.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn whoever_waits_is_told_of_the_end() {
     within_a_minute(async {
         let mut config = TransportConfig::default();
