@@ -9,7 +9,7 @@ pub use quinn_proto::{FrameStats, PathStats, UdpStats};
 /// A connection's counters and estimates at one moment.
 ///
 /// The counters are quinn-proto's; the rest is congestion control's own.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct ConnectionStats {
     /// UDP datagrams sent.

@@ -11,6 +11,7 @@ use quinn_proto::{
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -100,6 +101,11 @@ impl Shared {
         wakeups.fire(&self.signals);
     }
 }
+
+// A panic leaves nothing half done here: the state is behind its lock, which copes with one, and a
+// span is a number and the way to its subscriber.
+impl UnwindSafe for Shared {}
+impl RefUnwindSafe for Shared {}
 
 /// A handle that keeps a connection open; the connection closes when the last one is dropped.
 #[derive(Debug, Clone)]

@@ -130,14 +130,15 @@ impl RecvStream {
         Ok(rest.assemble())
     }
 
-    /// Tells the peer to send no more on this stream, and why. What has arrived is dropped.
+    /// Tells the peer to send no more on this stream, and why. What has arrived is dropped. If it
+    /// was opened with 0-RTT that was rejected, there is nobody to be told.
     ///
     /// # Errors
     /// When the stream was stopped, reset or read to its end before.
     pub fn stop(&mut self, code: VarInt) -> Result<(), ClosedStream> {
         let mut state = self.lease.lock();
         if self.is_0rtt && state.has_rejected_0rtt() {
-            return Err(ClosedStream::default());
+            return Ok(());
         }
         state.driver.stop(self.id, code)?;
         state.readers.remove(&self.id);

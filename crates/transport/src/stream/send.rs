@@ -120,12 +120,14 @@ impl SendStream {
     }
 
     /// Gives the stream up: what has not arrived need not arrive, and the peer is told `code`.
+    /// If it was opened with 0-RTT that was rejected, there is nobody to be told.
     ///
     /// # Errors
-    /// When the stream was reset before, finished and delivered, or opened with 0-RTT that was
-    /// rejected.
+    /// When the stream was reset before, or finished and delivered.
     pub fn reset(&mut self, code: VarInt) -> Result<(), ClosedStream> {
-        let mut state = self.live()?;
+        let Ok(mut state) = self.live() else {
+            return Ok(());
+        };
         state.driver.conn().send_stream(self.id).reset(code)?;
         state.driver.note_write_given_up(self.id);
         let waiting = state.stopped.remove(&self.id);
@@ -141,7 +143,7 @@ impl SendStream {
     /// Sets the priority, 0 at first: streams of higher priority are sent from first.
     ///
     /// # Errors
-    /// As [`reset`](Self::reset).
+    /// When the stream is over for both sides, or was opened with 0-RTT that was rejected.
     pub fn set_priority(&self, priority: i32) -> Result<(), ClosedStream> {
         let mut state = self.live()?;
         state
@@ -154,7 +156,7 @@ impl SendStream {
     /// The priority.
     ///
     /// # Errors
-    /// As [`reset`](Self::reset).
+    /// As [`set_priority`](Self::set_priority).
     pub fn priority(&self) -> Result<i32, ClosedStream> {
         let mut state = self.live()?;
         state.driver.conn().send_stream(self.id).priority()
