@@ -38,6 +38,9 @@
 //! `docs/links.md`.
 #![forbid(unsafe_code)]
 
+#[cfg(all(feature = "relay", not(unix)))]
+compile_error!("the relay runs on Unix; elsewhere take link-sim with default-features = false");
+
 mod histogram;
 mod link;
 mod packet;

@@ -9,7 +9,7 @@ mod tc;
 #[cfg_attr(not(target_os = "linux"), path = "tun/elsewhere.rs")]
 mod tun;
 
-use arguments::{Arguments, parse_interval, parse_link};
+use arguments::Arguments;
 use clap::{Parser, Subcommand};
 use core::fmt::Display;
 use core::time::Duration;

@@ -5,8 +5,9 @@ mod namespace;
 mod netlink;
 mod process;
 
+use crate::arguments::{parse_interval, parse_link};
 use crate::figures::{self, Figures, Path};
-use crate::{Failure, WATCH, next_of, parse_interval, parse_link, ticks};
+use crate::{Failure, WATCH, next_of, ticks};
 use core::time::Duration;
 use link_sim::tun::{TunConfig, TunRelay, TunStats};
 use namespace::{End, Namespace, become_privileged};

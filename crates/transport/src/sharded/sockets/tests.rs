@@ -1,10 +1,15 @@
 //! What the kernel does with a group.
 
 use super::{Sockets, bind, bind_with};
-use crate::sharded::{Steering, owner::owner};
+use crate::sharded::Steering;
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::time::Duration;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+#[cfg(target_os = "linux")]
+use {
+    crate::sharded::owner::owner,
+    std::net::{Ipv6Addr, UdpSocket},
+    std::time::Duration,
+};
 
 #[test]
 fn a_single_shard_needs_no_steering() {
