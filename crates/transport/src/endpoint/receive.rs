@@ -108,7 +108,7 @@ const MESSAGE: usize = 65_535;
 
 /// Messages in a batch while they are large, 512 KiB in all: what a turn receives shall still be
 /// in the cache when the application reads it.
-const LARGE_BATCH: usize = 8;
+const LARGE_BATCH: usize = if BATCH_SIZE < 8 { BATCH_SIZE } else { 8 };
 
 /// Lent buffers that are remembered: 16 MiB. Memory beyond that is the allocator's business.
 const MAX_LENT: usize = 256;
