@@ -2,7 +2,7 @@
 
 use bytes::{Buf, Bytes};
 use quinn_proto::Chunk;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What was taken out of quinn-proto and not read, by offset.
 ///
@@ -12,9 +12,20 @@ use std::collections::BTreeMap;
 /// a few times as much for what was kept; [`Held`] bounds the pieces.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    /// They do not overlap, because quinn-proto has seen to that.
+    /// Where nothing is missing: parts that were kept, each where the one before it ends.
+    run: Run,
+    /// The others, before and behind the run. None overlap, because quinn-proto has seen to that.
     by_offset: BTreeMap<u64, Bytes>,
+    /// Of all.
     bytes: u64,
+}
+
+/// A queue, which nothing has to be looked up in.
+#[derive(Debug, Default)]
+struct Run {
+    start: u64,
+    end: u64,
+    parts: VecDeque<Bytes>,
 }
 
 /// How much is held of one stream, or of all.
@@ -28,17 +39,18 @@ impl Pieces {
     pub(super) fn held(&self) -> Held {
         Held {
             bytes: self.bytes,
-            pieces: self.by_offset.len() as u64,
+            pieces: (self.run.parts.len() + self.by_offset.len()) as u64,
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.by_offset.is_empty()
+        self.run.parts.is_empty() && self.by_offset.is_empty()
     }
 
     /// Where the first one begins.
     pub(super) fn start(&self) -> Option<u64> {
-        self.by_offset.first_key_value().map(|(&offset, _)| offset)
+        let scattered = self.by_offset.first_key_value().map(|(&offset, _)| offset);
+        scattered.into_iter().chain(self.run.start()).min()
     }
 
     pub(super) fn clear(&mut self) {
@@ -51,10 +63,10 @@ impl Pieces {
         let are_dense = bytes >= arrived / 2;
         for Chunk { offset, bytes } in chunks {
             self.bytes += bytes.len() as u64;
-            if are_dense && bytes.len() >= SMALL {
-                self.by_offset.insert(offset, bytes);
-            } else {
+            if !are_dense || bytes.len() < SMALL {
                 self.copy(offset, &bytes);
+            } else if let Err(bytes) = self.run.push(offset, bytes) {
+                self.by_offset.insert(offset, bytes);
             }
         }
     }
@@ -80,27 +92,75 @@ impl Pieces {
 
     /// Takes at most `max_length` bytes at the offset `at`, or anywhere.
     pub(super) fn next(&mut self, max_length: usize, at: Option<u64>) -> Option<Chunk> {
-        let first = self.by_offset.first_entry();
-        let first = first.filter(|first| at.is_none_or(|at| *first.key() <= at))?;
-        let (mut offset, mut bytes) = first.remove_entry();
-        // What was read in order before the rest was taken.
-        let known = at.unwrap_or(offset) - offset;
-        if known > 0 {
+        loop {
+            let start = self.start()?;
+            if at.is_some_and(|at| at < start) {
+                return None;
+            }
+            let is_of_run = self.run.start() == Some(start);
+            let first = if is_of_run {
+                self.run.pop()
+            } else {
+                self.by_offset.pop_first().map(|(_, bytes)| bytes)
+            };
+            let mut bytes = first.expect("it starts somewhere");
+            // What was read in order before the rest was taken.
+            let known = at.unwrap_or(start) - start;
             let known = bytes
                 .len()
                 .min(usize::try_from(known).unwrap_or(usize::MAX));
             bytes.advance(known);
-            (offset, self.bytes) = (offset + known as u64, self.bytes - known as u64);
+            self.bytes -= known as u64;
             if bytes.is_empty() {
-                return self.next(max_length, at);
+                continue;
             }
+            let offset = start + known as u64;
+            if bytes.len() > max_length {
+                let rest = bytes.split_off(max_length);
+                if is_of_run {
+                    self.run.put_back(rest);
+                } else {
+                    self.by_offset.insert(offset + max_length as u64, rest);
+                }
+            }
+            self.bytes -= bytes.len() as u64;
+            return Some(Chunk { offset, bytes });
         }
-        if bytes.len() > max_length {
-            let rest = bytes.split_off(max_length);
-            self.by_offset.insert(offset + max_length as u64, rest);
+    }
+}
+
+impl Run {
+    fn start(&self) -> Option<u64> {
+        (!self.parts.is_empty()).then_some(self.start)
+    }
+
+    /// Takes a part that goes on where the run ends, or begins one; gives back others.
+    fn push(&mut self, offset: u64, bytes: Bytes) -> Result<(), Bytes> {
+        if self.parts.is_empty() {
+            (self.start, self.end) = (offset, offset);
         }
-        self.bytes -= bytes.len() as u64;
-        Some(Chunk { offset, bytes })
+        if offset != self.end {
+            return Err(bytes);
+        }
+        self.end += bytes.len() as u64;
+        self.parts.push_back(bytes);
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<Bytes> {
+        let first = self.parts.pop_front()?;
+        self.start += first.len() as u64;
+        if self.parts.is_empty() {
+            // A reader that lagged once need not lag again.
+            self.parts = VecDeque::new();
+        }
+        Some(first)
+    }
+
+    /// Puts back the end of what was popped last.
+    fn put_back(&mut self, rest: Bytes) {
+        self.start -= rest.len() as u64;
+        self.parts.push_front(rest);
     }
 }
 
@@ -238,6 +298,32 @@ mod tests {
         assert!(message.is_unique(), "copied among what others have sent");
         pieces.extend(packets(SMALL - 1), 65_500);
         assert!(message.is_unique(), "copied because it is small");
+    }
+
+    #[test]
+    fn a_run_is_read_between_what_came_around_it() {
+        let part = |offset: u64| {
+            let bytes: Vec<u8> = (offset..offset + 2_000).map(|at| at as u8).collect();
+            chunk(offset, bytes)
+        };
+        // The run is of the middle; one part is before it, one behind a gap, which is filled later.
+        let mut pieces = Pieces::default();
+        for offset in [4_000, 6_000, 10_000, 2_000, 8_000] {
+            pieces.extend(vec![part(offset)], 2_000);
+        }
+        let held = Held {
+            bytes: 10_000,
+            pieces: 5,
+        };
+        assert_eq!((pieces.held(), pieces.run.parts.len()), (held, 3));
+        assert_eq!(read(&mut pieces, 700, 1_999), None);
+        let mut at = 2_100;
+        while let Some(bytes) = read(&mut pieces, 700, at) {
+            let end = at + bytes.len() as u64;
+            assert!((at..end).map(|at| at as u8).eq(bytes), "{at}");
+            at = end;
+        }
+        assert_eq!((at, pieces.held()), (12_000, Held::default()));
     }
 
     #[test]
