@@ -1,6 +1,7 @@
 //! What is written down for those who look into it: spans and secrets.
 
 use crate::support::{Endpoints, NAME, any, receive_all, send_all, within_a_minute};
+use std::ffi::OsStr;
 use std::fmt::Debug;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -66,8 +67,18 @@ impl Visit for Text {
     }
 }
 
+/// `tracing` decides for all threads at once which places in the code are of interest, and other
+/// tests have no subscriber; so this one has a process of its own.
 #[tokio::test]
 async fn events_are_in_the_span_of_their_connection() {
+    const ALONE: &str = "PACELINE_TEST_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        return run_again(
+            "logs::events_are_in_the_span_of_their_connection",
+            ALONE,
+            "1",
+        );
+    }
     let recorder = Recorder::default();
     let _guard = tracing::subscriber::set_default(recorder.clone());
     within_a_minute(async {
@@ -104,10 +115,7 @@ async fn secrets_are_written_to_the_file_that_the_environment_names_and_only_if_
         return within_a_minute(handshakes()).await;
     }
     let file = std::env::temp_dir().join(format!("transport-secrets-{}", std::process::id()));
-    let mut again = Command::new(std::env::current_exe().unwrap());
-    again.args(["--exact", TEST]).env("SSLKEYLOGFILE", &file);
-    let output = again.output().unwrap();
-    assert!(output.status.success(), "{output:?}");
+    run_again(TEST, "SSLKEYLOGFILE", &file);
     let secrets = std::fs::read_to_string(&file).unwrap();
     std::fs::remove_file(&file).unwrap();
     // One handshake, seen from both sides.
@@ -118,6 +126,16 @@ async fn secrets_are_written_to_the_file_that_the_environment_names_and_only_if_
     let traffic = of("CLIENT_TRAFFIC_SECRET_0 ");
     assert_eq!(traffic.len(), 2, "{secrets}");
     assert_eq!(traffic[0], traffic[1]);
+}
+
+/// Runs a test of this binary in a process of its own, which has one more variable.
+fn run_again(test: &str, variable: &str, value: impl AsRef<OsStr>) {
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", test]).env(variable, value);
+    let output = again.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("1 passed"), "{said}");
 }
 
 /// One with the log and one without.
