@@ -32,11 +32,12 @@ async fn come_and_go(endpoints: &Endpoints, proxy: SocketAddr, retry: bool) {
     endpoints.server.wait_idle().await;
 }
 
-/// The first Initial packet with a token (RFC 9000 §17.2.2).
+/// The first Initial packet with a token (RFC 9000 §17.2.2), whose fixed bit a client that comes
+/// back draws (RFC 9287).
 fn with_token(recorded: &Datagrams) -> Option<Vec<u8>> {
     let recorded = recorded.lock().unwrap();
     let has_token = |datagram: &&Vec<u8>| {
-        if datagram[0] & 0xf0 != 0xc0 {
+        if datagram[0] & 0xb0 != 0x80 {
             return false;
         }
         let destination = usize::from(datagram[5]);
