@@ -8,14 +8,20 @@
 //! | kind | type | written by |
 //! |---|---|---|
 //! | `"ab"` | [`AbResult`] | `bench-client ab --json FILE` |
+//! | `"matrix"` | [`MatrixResult`] | `bench-client matrix NAME --json FILE`; each of its cells is an `"ab"` |
 //! | `"run"` | [`RunResult`] | `bench-client run --json FILE`, with iperf3's `start`, `intervals`, `end` beside it |
 
 mod finite;
 pub mod iperf;
+mod matrix;
 mod metric;
 mod round;
 
 pub use finite::{Finite, NotFinite};
+pub use matrix::{
+    MatrixAxis, MatrixCell, MatrixCompetition, MatrixDirection, MatrixKind, MatrixResult,
+    MatrixVariant,
+};
 pub use metric::Metric;
 pub use round::{Interval, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs};
 
