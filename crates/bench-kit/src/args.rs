@@ -8,7 +8,7 @@ mod values;
 pub(crate) use ab::AbArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use server::ServerArgs;
-pub(crate) use values::HostPort;
+pub(crate) use values::{HostPort, hex};
 
 use crate::failure::Failure;
 use crate::plan::{MAX_LENGTH, MAX_STREAMS, MAX_WINDOW, MIN_RATE, MIN_WINDOW};

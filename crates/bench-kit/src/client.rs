@@ -141,6 +141,10 @@ impl Session<'_> {
     async fn agree(&self) -> Result<(SendStream, Replies), String> {
         let agree = async {
             let (mut send, receive) = self.connection.open_bi().await?;
+            if let Some(token) = &self.setup.token {
+                let proof = Request::Token(token.proof(self.connection));
+                let _ = wire::write_message(&mut send, &proof).await;
+            }
             let plan = Request::Run(self.setup.plan.clone());
             // When this fails, the reply or the connection's end says why.
             let _ = wire::write_message(&mut send, &plan).await;

@@ -1,8 +1,9 @@
 //! How connections end, said to a person.
 
 use crate::table::printable;
+use crate::wire::STRANGER;
 use std::time::Duration;
-use transport::{ConnectionError, TransportErrorCode};
+use transport::{ConnectionError, TransportErrorCode, VarInt};
 
 /// Why the connection to `peer`, which may be silent for `idle_timeout`, is over.
 pub(crate) fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) -> String {
@@ -11,6 +12,11 @@ pub(crate) fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) 
         ConnectionError::TimedOut => format!(
             "{peer} has not been heard of for {silence}: it ended without a word, or the path broke"
         ),
+        ConnectionError::ApplicationClosed(close)
+            if close.error_code == VarInt::from_u32(STRANGER) =>
+        {
+            format!("{peer} serves those who know its token alone, see --token")
+        }
         ConnectionError::ApplicationClosed(close) if close.reason.is_empty() => {
             format!("{peer} closed the connection")
         }
@@ -38,7 +44,10 @@ pub(crate) fn not_connected(error: &ConnectionError, server: &str) -> String {
         ConnectionError::ConnectionClosed(close)
             if close.error_code == TransportErrorCode::CONNECTION_REFUSED =>
         {
-            format!("{server} refused the connection: it has as many clients as it takes")
+            format!(
+                "{server} refused the connection: it has as many clients as it takes, in all, from \
+                 your address, or within a second"
+            )
         }
         ConnectionError::TransportError(error) => {
             format!("the handshake with {server} failed: {error}")

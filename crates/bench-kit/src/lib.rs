@@ -44,6 +44,7 @@ mod server;
 pub mod stats;
 pub mod table;
 mod terminal;
+mod token;
 mod transfer;
 mod wire;
 

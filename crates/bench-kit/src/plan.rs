@@ -1,6 +1,7 @@
 //! What a run is to do: agreed between client and server before the first byte.
 
 use crate::result::Finite;
+use crate::table::amount;
 use cc_core::{ChooseError, ControllerChoice, Registry};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -71,12 +72,21 @@ pub(crate) enum Limit {
 pub(crate) struct Limits {
     /// The longest run, with what is omitted.
     pub(crate) duration: Duration,
+    /// The most payload, of both directions together.
+    pub(crate) bytes: Bytes,
+    /// The fastest that either side may send, over all streams.
+    pub(crate) rate: Bandwidth,
+    /// The largest flow-control window, which is what a client can make the server hold.
+    pub(crate) window: Bytes,
 }
 
 impl Limits {
     /// Whatever a plan asks for.
     pub(crate) const NONE: Self = Self {
         duration: Duration::MAX,
+        bytes: Bytes::MAX,
+        rate: Bandwidth::MAX,
+        window: Bytes::new(MAX_WINDOW),
     };
 }
 
@@ -93,10 +103,17 @@ impl Plan {
         between("streams", self.streams.into(), 1, MAX_STREAMS.into())?;
         between("length", self.length, 1, MAX_LENGTH)?;
         between("window", self.window, MIN_WINDOW, MAX_WINDOW)?;
+        if self.window > limits.window.get() {
+            return Err(PlanError::TooWide {
+                asked: Bytes::new(self.window),
+                limit: limits.window,
+            });
+        }
         if let Some(rate) = self.rate {
             between("rate", rate, MIN_RATE, u64::MAX)?;
         }
         self.check_times(limits)?;
+        self.check_amounts(limits)?;
         let choose = |side, text: &str| {
             registry
                 .choose(text)
@@ -126,6 +143,35 @@ impl Plan {
             return Err(PlanError::TooLong {
                 asked,
                 limit: limits.duration,
+            });
+        }
+        Ok(())
+    }
+
+    /// A plan without a target rate has no bounds, and one that time limits has them only in what
+    /// it moves.
+    fn check_amounts(&self, limits: &Limits) -> Result<(), PlanError> {
+        let directions = if self.direction == Direction::Both {
+            2
+        } else {
+            1
+        };
+        if let Limit::Bytes(bytes) = self.limit
+            && bytes.saturating_mul(directions) > limits.bytes.get()
+        {
+            return Err(PlanError::TooMuch {
+                asked: Bytes::new(bytes.saturating_mul(directions)),
+                limit: limits.bytes,
+            });
+        }
+        let allowed = limits.rate.bits_per_sec();
+        let asked = self
+            .rate
+            .map(|rate| rate.saturating_mul(self.streams.into()));
+        if limits.rate < Bandwidth::MAX && asked.is_none_or(|asked| asked > allowed) {
+            return Err(PlanError::TooFast {
+                streams: self.streams,
+                limit: limits.rate,
             });
         }
         Ok(())
@@ -184,6 +230,27 @@ pub(crate) enum PlanError {
         /// How long it may be.
         limit: Duration,
     },
+    /// The run would move too much.
+    TooMuch {
+        /// How much it was to be, of both directions together.
+        asked: Bytes,
+        /// How much it may be.
+        limit: Bytes,
+    },
+    /// The run would be too fast, or as fast as the path allows.
+    TooFast {
+        /// On how many streams.
+        streams: u32,
+        /// How fast it may be.
+        limit: Bandwidth,
+    },
+    /// The window is too large.
+    TooWide {
+        /// How large it was to be.
+        asked: Bytes,
+        /// How large it may be.
+        limit: Bytes,
+    },
     /// A controller is not known.
     Controller {
         /// `client` or `server`.
@@ -213,6 +280,23 @@ impl fmt::Display for PlanError {
                 "a run of {} is longer than the {} that this server allows",
                 units::duration::display(*asked),
                 units::duration::display(*limit)
+            ),
+            Self::TooMuch { asked, limit } => write!(
+                f,
+                "a run of {} is more than the {} that this server allows",
+                amount(asked.get()),
+                amount(limit.get())
+            ),
+            Self::TooFast { streams, limit } => write!(
+                f,
+                "this server allows {limit} in each direction: ask for at most {} a stream with -b",
+                Bandwidth::from_bytes_per_sec(limit.bytes_per_sec() / u64::from(*streams))
+            ),
+            Self::TooWide { asked, limit } => write!(
+                f,
+                "a window of {} is more than the {} that this server allows",
+                amount(asked.get()),
+                amount(limit.get())
             ),
             Self::Controller { side, error } => {
                 write!(f, "congestion controller of the {side}: {error}")

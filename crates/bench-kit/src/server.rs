@@ -1,17 +1,27 @@
 //! The server's side: any number of clients at once, each with a run of its own.
 
+mod admission;
+mod guard;
+mod journal;
 mod session;
+mod shared;
 
+pub(crate) use admission::Rules;
+
+use crate::clock;
 use crate::failure::Failure;
 use crate::plan::{Limits, MAX_STREAMS, MAX_WINDOW};
+use crate::token::Token;
 use crate::wire::{ALPN, SHUTDOWN};
+use admission::{Full, Origin, Verdict};
 use cc_core::Registry;
+use journal::Topic;
 use session::Session;
+use shared::{Place, Shared};
 use std::fmt;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use transport::tls::{self, ServerTls};
 use transport::{
@@ -29,8 +39,10 @@ pub(crate) struct ServerSetup {
     pub(crate) idle_timeout: Duration,
     /// What a run may ask for.
     pub(crate) limits: Limits,
-    /// How many clients are served at once.
-    pub(crate) max_connections: u32,
+    /// How many clients are let in.
+    pub(crate) rules: Rules,
+    /// What clients have to know; `None` serves everybody.
+    pub(crate) token: Option<Token>,
     /// Whether it ends after one run.
     pub(crate) is_one_off: bool,
     /// The controllers that clients can ask for.
@@ -47,16 +59,7 @@ pub(crate) struct Server {
     endpoint: Endpoint,
     fingerprint: Option<[u8; 32]>,
     shared: Arc<Shared>,
-    max_connections: u32,
     is_one_off: bool,
-}
-
-/// What all sessions use.
-pub(crate) struct Shared {
-    pub(crate) limits: Limits,
-    pub(crate) registry: Registry,
-    pub(crate) idle_timeout: Duration,
-    pub(crate) log: Log,
 }
 
 impl Server {
@@ -84,13 +87,14 @@ impl Server {
         Ok(Self {
             endpoint,
             fingerprint,
-            shared: Arc::new(Shared {
-                limits: setup.limits,
-                registry: setup.registry,
-                idle_timeout: setup.idle_timeout,
+            shared: Arc::new(Shared::new(
+                setup.limits,
+                setup.registry,
+                setup.idle_timeout,
+                setup.token,
+                setup.rules,
                 log,
-            }),
-            max_connections: setup.max_connections,
+            )),
             is_one_off: setup.is_one_off,
         })
     }
@@ -108,7 +112,6 @@ impl Server {
     /// Serves until `stop`, or until one run was made if that is wanted. Whatever runs then is
     /// ended cleanly.
     pub(crate) async fn serve(&self, stop: impl Future<Output = ()>) {
-        let places = Arc::new(Semaphore::new(self.max_connections as usize));
         let mut sessions = JoinSet::new();
         let mut number = 0_u64;
         tokio::pin!(stop);
@@ -123,33 +126,44 @@ impl Server {
                 }
                 incoming = self.endpoint.accept() => {
                     let Some(incoming) = incoming else { break };
-                    let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-                        self.refuse(incoming);
-                        continue;
-                    };
-                    number += 1;
-                    let session = Session::new(Arc::clone(&self.shared), number);
-                    sessions.spawn(async move {
-                        let is_run = session.serve(incoming).await;
-                        drop(place);
-                        is_run
-                    });
+                    if let Some((incoming, place)) = self.admit(incoming) {
+                        number += 1;
+                        let session = Session::new(Arc::clone(&self.shared), number, place);
+                        sessions.spawn(session.serve(incoming));
+                    }
                 }
             }
         }
         self.endpoint
             .close(VarInt::from_u32(SHUTDOWN), b"the server was stopped");
         sessions.shutdown().await;
+        self.shared.sum_up();
         // Until the closes have left; clients that do not get them notice by the silence.
         let _ = tokio::time::timeout(GOODBYE, self.endpoint.wait_idle()).await;
     }
 
-    fn refuse(&self, incoming: Incoming) {
-        (self.shared.log)(format_args!(
-            "Refused {}: {} clients are being served",
-            incoming.remote_address(),
-            self.max_connections
-        ));
+    /// The client with its place, if it gets one now.
+    fn admit(&self, incoming: Incoming) -> Option<(Incoming, Place)> {
+        let address = incoming.remote_address();
+        let origin = Origin::of(address.ip());
+        let has_proved = incoming.remote_address_validated() || !incoming.may_retry();
+        match Place::take(&self.shared, clock::now(), origin, has_proved) {
+            Ok(place) => Some((incoming, place)),
+            Err(Verdict::Refuse(full)) => {
+                self.refuse(incoming, origin, full);
+                None
+            }
+            Err(_) => {
+                // It comes back at once if it exists.
+                let _ = incoming.retry();
+                None
+            }
+        }
+    }
+
+    fn refuse(&self, incoming: Incoming, origin: Origin, full: Full) {
+        let line = format_args!("Refused {}: {full}", incoming.remote_address());
+        self.shared.log(origin, Topic::Refusal, line);
         incoming.refuse();
     }
 }

@@ -68,6 +68,11 @@ impl<'a> Transfer<'a> {
         }
     }
 
+    /// What has moved so far.
+    pub(crate) fn counters(&self) -> Arc<Counters> {
+        Arc::clone(&self.counters)
+    }
+
     /// Samples until the plan is carried out or `stop` says why it will not be; a stop without a
     /// reason is the other side's end of the run.
     pub(crate) async fn run(

@@ -35,11 +35,19 @@ pub(crate) const PROTOCOL_ERROR: u32 = 1;
 /// The code with which a server closes its connections when it is stopped itself.
 pub(crate) const SHUTDOWN: u32 = 2;
 
+/// The code with which a server closes a connection that has not shown to know its token.
+pub(crate) const STRANGER: u32 = 3;
+
+/// The most bytes of a message before the server knows what is wanted: the longest plan and more.
+pub(crate) const MAX_FIRST_MESSAGE: u32 = 64 << 10;
+
 /// From client to server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
-    /// What to do; the first message.
+    /// Shows that the client knows the server's token: before anything else, or not at all.
+    Token(String),
+    /// What to do; the first message but for the token.
     Run(Plan),
     /// The client's side is done; nothing follows.
     Finished(Box<SideReport>),
@@ -67,7 +75,10 @@ pub(crate) async fn write_message(
     let json = serde_json::to_vec(message).expect("keys are strings and every figure is finite");
     let length = u32::try_from(json.len()).unwrap_or(u32::MAX);
     if length > MAX_MESSAGE {
-        return Err(WireError::TooLong(length));
+        return Err(WireError::TooLong {
+            length,
+            most: MAX_MESSAGE,
+        });
     }
     to.write_all(&length.to_be_bytes()).await?;
     to.write_all(&json).await?;
@@ -80,14 +91,22 @@ pub(crate) async fn write_message(
 pub(crate) async fn read_message<T: DeserializeOwned>(
     from: &mut (impl AsyncRead + Unpin),
 ) -> Result<Option<T>, WireError> {
+    read_message_up_to(MAX_MESSAGE, from).await
+}
+
+/// The same for a message of at most `most` bytes, from a peer of whom nothing is known yet.
+pub(crate) async fn read_message_up_to<T: DeserializeOwned>(
+    most: u32,
+    from: &mut (impl AsyncRead + Unpin),
+) -> Result<Option<T>, WireError> {
     let mut length = [0; 4];
     if from.read(&mut length[..1]).await? == 0 {
         return Ok(None);
     }
     from.read_exact(&mut length[1..]).await?;
     let length = u32::from_be_bytes(length);
-    if length > MAX_MESSAGE {
-        return Err(WireError::TooLong(length));
+    if length > most {
+        return Err(WireError::TooLong { length, most });
     }
     let mut json = Vec::new();
     from.take(length.into()).read_to_end(&mut json).await?;
@@ -102,8 +121,13 @@ pub(crate) async fn read_message<T: DeserializeOwned>(
 /// Why a message was not read or written.
 #[derive(Debug)]
 pub(crate) enum WireError {
-    /// The length is above [`MAX_MESSAGE`].
-    TooLong(u32),
+    /// The length is above `most`.
+    TooLong {
+        /// The length.
+        length: u32,
+        /// The most that is allowed.
+        most: u32,
+    },
     /// The bytes are not JSON, or not of a message.
     NotAMessage(serde_json::Error),
     /// The stream broke.
@@ -119,9 +143,9 @@ impl From<io::Error> for WireError {
 impl fmt::Display for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLong(length) => write!(
+            Self::TooLong { length, most } => write!(
                 f,
-                "a control message of {length} bytes is longer than the {MAX_MESSAGE} allowed"
+                "a control message of {length} bytes is longer than the {most} allowed"
             ),
             Self::NotAMessage(error) => write!(f, "not a control message: {error}"),
             Self::Io(error) => write!(f, "the control stream broke: {error}"),

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupts;
 use crate::plan::{Limits, Plan};
 use crate::result::Round;
-use crate::server::{Server, ServerSetup};
+use crate::server::{Rules, Server, ServerSetup};
 use crate::stats::Slot;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -103,6 +103,7 @@ fn client_setup(
         plan: plan.clone(),
         controllers: setup.controllers(plan)?,
         trust: Trust::Anyone,
+        token: None,
         cipher: setup.cipher,
         mtu: setup.mtu,
         bind: None,
@@ -126,7 +127,8 @@ impl RunningServer {
             identity: None,
             idle_timeout: setup.idle_timeout,
             limits: Limits::NONE,
-            max_connections: 1,
+            rules: Rules::ONE_CLIENT,
+            token: None,
             is_one_off: false,
             registry: setup.registry.clone(),
             seed: Some(seed),

@@ -54,6 +54,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "HEX", help_heading = "Path", conflicts_with = "ca")]
     #[arg(value_parser = values::fingerprint)]
     pub(crate) fingerprint: Option<[u8; 32]>,
+    /// Show the server that you know the token in this file [default: that in
+    /// $PACELINE_TOKEN, if any]
+    #[arg(long, value_name = "FILE", help_heading = "Path", value_hint = ValueHint::FilePath)]
+    pub(crate) token: Option<PathBuf>,
     /// Link of the data's direction, emulated: "delay 40ms loss 1%"
     #[arg(long, value_name = "LINK", help_heading = "Emulated link")]
     pub(crate) link: Option<LinkSpec>,

@@ -20,6 +20,10 @@ pub(crate) struct ServerArgs {
     /// The certificate's private key as PEM
     #[arg(long, value_name = "FILE", requires = "cert", value_hint = ValueHint::FilePath)]
     pub(crate) key: Option<PathBuf>,
+    /// Serve only clients that know the token in this file [default: that in
+    /// $PACELINE_TOKEN, if any]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) token: Option<PathBuf>,
     /// Give up on a client that has been silent for this time
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::seconds)]
     #[arg(help_heading = "Limits")]
@@ -28,10 +32,43 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "TIME", default_value = "3600s", value_parser = values::seconds)]
     #[arg(help_heading = "Limits")]
     pub(crate) max_duration: Duration,
+    /// Refuse plans of more bytes, both directions together, and end runs
+    /// that move more [default: no limit]
+    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    #[arg(value_parser = values::size_up_to::<1, { u64::MAX }>)]
+    pub(crate) max_bytes: Option<Bytes>,
+    /// Refuse plans without -b or with a higher one, over all streams, and end
+    /// runs that are faster [default: no limit]
+    #[arg(long, value_name = "RATE", help_heading = "Limits", value_parser = values::rate)]
+    pub(crate) max_rate: Option<Bandwidth>,
+    /// Refuse plans with a larger flow-control window, of which a client can
+    /// make the server hold twice as much
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "1G",
+        help_heading = "Limits"
+    )]
+    #[arg(value_parser = values::size_up_to::<MIN_WINDOW, MAX_WINDOW>)]
+    pub(crate) max_window: Bytes,
     /// Refuse clients while this many are being served
     #[arg(long, value_name = "N", default_value_t = 256, help_heading = "Limits")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) max_connections: u32,
+    /// Refuse clients of an address, or of an IPv6 /64, while this many of
+    /// them are being served [default: no limit of its own]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) max_per_address: Option<u32>,
+    /// Refuse new clients beyond this many a second
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1_000,
+        help_heading = "Limits"
+    )]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) max_per_second: u32,
     /// Print the version
     #[arg(short = 'v', long, action = clap::ArgAction::Version)]
     version: (),

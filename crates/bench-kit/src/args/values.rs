@@ -127,21 +127,21 @@ pub(super) fn size_up_to<const LEAST: u64, const MOST: u64>(text: &str) -> Resul
 
 /// 32 bytes in hexadecimal, as `sha256sum` or, with colons, as openssl writes them.
 pub(super) fn fingerprint(text: &str) -> Result<[u8; 32], ParseError> {
-    let error = || ParseError::new(text, "a SHA-256 fingerprint: 64 hexadecimal digits");
+    hex(text)
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(|| ParseError::new(text, "a SHA-256 fingerprint: 64 hexadecimal digits"))
+}
+
+/// Whole bytes in hexadecimal; colons between the digits do not count.
+pub(crate) fn hex(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = text
         .chars()
         .filter(|c| *c != ':')
         .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
-        .collect::<Option<_>>()
-        .ok_or_else(error)?;
-    let bytes: Vec<u8> = digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[pair.len() - 1])
-        .collect();
-    match (digits.len(), bytes.try_into()) {
-        (64, Ok(bytes)) => Ok(bytes),
-        _ => Err(error()),
-    }
+        .collect::<Option<_>>()?;
+    let pairs = digits.chunks_exact(2);
+    let is_whole = pairs.remainder().is_empty();
+    is_whole.then(|| pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 /// Why a text is not a size within bounds.

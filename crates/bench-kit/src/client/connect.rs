@@ -2,6 +2,7 @@
 
 use crate::ending;
 use crate::plan::{Controllers, Plan};
+use crate::token::Token;
 use crate::wire::ALPN;
 use cc_core::ControllerChoice;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -24,6 +25,8 @@ pub(crate) struct ClientSetup {
     pub(crate) plan: Plan,
     pub(crate) controllers: Controllers,
     pub(crate) trust: Trust,
+    /// What the server wants its clients to know.
+    pub(crate) token: Option<Token>,
     pub(crate) cipher: Option<Cipher>,
     pub(crate) mtu: Option<u16>,
     pub(crate) bind: Option<IpAddr>,

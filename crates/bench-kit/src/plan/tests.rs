@@ -20,6 +20,9 @@ fn refusal(change: impl FnOnce(&mut Plan)) -> String {
     change(&mut plan);
     let limits = Limits {
         duration: Duration::from_secs(60),
+        bytes: Bytes::new(10 << 30),
+        window: Bytes::new(64 << 20),
+        ..Limits::NONE
     };
     let error = plan.check(&limits, &Registry::standard()).unwrap_err();
     error.to_string()
@@ -29,6 +32,9 @@ fn refusal(change: impl FnOnce(&mut Plan)) -> String {
 fn a_plan_out_of_bounds_is_refused_by_the_name_of_its_part() {
     let limits = Limits {
         duration: Duration::from_secs(10),
+        bytes: Bytes::new(1),
+        rate: Bandwidth::MAX,
+        window: Bytes::new(32 << 20),
     };
     plan().check(&limits, &Registry::standard()).unwrap();
     assert_eq!(
@@ -50,6 +56,22 @@ fn a_plan_out_of_bounds_is_refused_by_the_name_of_its_part() {
     assert_eq!(
         refusal(|plan| plan.limit = Limit::Bytes(0)),
         "bytes: 0 is below 1"
+    );
+    assert_eq!(
+        refusal(|plan| plan.limit = Limit::Bytes(11 << 30)),
+        "a run of 11.0 GBytes is more than the 10.0 GBytes that this server allows"
+    );
+    let both = |plan: &mut Plan| {
+        plan.direction = Direction::Both;
+        plan.limit = Limit::Bytes(6 << 30);
+    };
+    assert_eq!(
+        refusal(both),
+        "a run of 12.0 GBytes is more than the 10.0 GBytes that this server allows"
+    );
+    assert_eq!(
+        refusal(|plan| plan.window = 65 << 20),
+        "a window of 65.0 MBytes is more than the 64.0 MBytes that this server allows"
     );
     assert!(refusal(|plan| plan.step = Duration::ZERO).starts_with("step in ns: 0"));
     assert!(
@@ -86,4 +108,26 @@ fn a_low_target_rate_is_sent_in_small_blocks() {
     assert_eq!(block(Some(1_000_000)), 1_250);
     assert_eq!(block(Some(10_000)), 1_200);
     assert_eq!(block(Some(1_000_000_000)), 131_072);
+}
+
+#[test]
+fn a_server_with_a_rate_serves_plans_that_keep_to_it_and_says_how_to() {
+    let limits = Limits {
+        rate: Bandwidth::from_bits_per_sec(100_000_000),
+        ..Limits::NONE
+    };
+    let check = |streams, rate| {
+        let plan = Plan {
+            streams,
+            rate,
+            ..plan()
+        };
+        let checked = plan.check(&limits, &Registry::standard());
+        checked.map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(check(4, Some(25_000_000)), Ok(()));
+    let refused = "this server allows 100mbit in each direction: ask for at most 25mbit a stream \
+                   with -b";
+    assert_eq!(check(4, Some(25_000_001)).unwrap_err(), refused);
+    assert_eq!(check(4, None).unwrap_err(), refused);
 }

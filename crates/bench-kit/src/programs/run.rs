@@ -11,6 +11,7 @@ use crate::plan::{Controllers, Direction, Limit, Limits, Plan, PlanError, step_f
 use crate::result::iperf::{HostPort, Interval};
 use crate::table::{Columns, Unit, end_block, interval_header, interval_row};
 use crate::terminal;
+use crate::token::Token;
 use cc_core::Registry;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
@@ -40,6 +41,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         plan,
         controllers,
         trust,
+        token: Token::find(args.token.as_deref())?,
         cipher: args.path.cipher,
         mtu: args.path.mtu,
         bind: args.bind,

@@ -4,8 +4,9 @@ use super::{interrupts, runtime};
 use crate::args::ServerArgs;
 use crate::failure::Failure;
 use crate::plan::Limits;
-use crate::server::{Log, Server, ServerSetup};
+use crate::server::{Log, Rules, Server, ServerSetup};
 use crate::terminal;
+use crate::token::Token;
 use cc_core::Registry;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,6 +20,11 @@ use transport::tls::{self, ServerTls};
 /// Serves until interrupted.
 pub(super) fn run(args: &ServerArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let interrupts = interrupts()?;
+    if rustix::process::geteuid().is_root() {
+        terminal::note(format_args!(
+            "warning: running as root, which serves nothing but ports below 1024"
+        ));
+    }
     runtime()?.block_on(async {
         let server = listen(args, registry)?;
         let address = server
@@ -57,8 +63,16 @@ fn setup(args: &ServerArgs, registry: &Registry, ip: IpAddr) -> Result<ServerSet
         idle_timeout: args.idle_timeout,
         limits: Limits {
             duration: args.max_duration,
+            bytes: args.max_bytes.unwrap_or(Limits::NONE.bytes),
+            rate: args.max_rate.unwrap_or(Limits::NONE.rate),
+            window: args.max_window,
         },
-        max_connections: args.max_connections,
+        rules: Rules {
+            most: args.max_connections,
+            most_per_origin: args.max_per_address,
+            most_a_second: args.max_per_second,
+        },
+        token: Token::find(args.token.as_deref())?,
         is_one_off: args.one_off,
         registry: registry.clone(),
         seed: None,

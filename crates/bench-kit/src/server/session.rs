@@ -1,12 +1,14 @@
 //! One client, from its first packet to its last.
 
-use super::Shared;
+use super::guard::{self, Moved};
+use super::journal::Topic;
+use super::{Place, Shared};
 use crate::ending;
 use crate::plan::{Controllers, Plan};
 use crate::sample::{Sample, SideReport};
 use crate::table::{Unit, amount, printable};
 use crate::transfer::{Role, Transfer};
-use crate::wire::{self, PROTOCOL_ERROR, Reply, Request};
+use crate::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, STRANGER};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,15 +22,21 @@ pub(super) struct Session {
     shared: Arc<Shared>,
     /// How the log names it.
     number: u64,
+    /// Given back when the session ends.
+    place: Place,
 }
 
 impl Session {
-    pub(super) fn new(shared: Arc<Shared>, number: u64) -> Self {
-        Self { shared, number }
+    pub(super) fn new(shared: Arc<Shared>, number: u64, place: Place) -> Self {
+        Self {
+            shared,
+            number,
+            place,
+        }
     }
 
     /// Whether a run was made.
-    pub(super) async fn serve(self, incoming: Incoming) -> bool {
+    pub(super) async fn serve(mut self, incoming: Incoming) -> bool {
         let client = canonical(incoming.remote_address());
         let connection = match incoming.await {
             Ok(connection) => connection,
@@ -37,6 +45,7 @@ impl Session {
                 return false;
             }
         };
+        self.place.greeted();
         self.log(format_args!("Accepted connection from {client}"));
         // Longer than any plan that is accepted, for those that only bytes limit, and for clients
         // that keep a connection without using it.
@@ -49,6 +58,13 @@ impl Session {
             Err(Fault::Client(why)) => {
                 self.log(format_args!("{client} was refused: {why}"));
                 connection.close(VarInt::from_u32(PROTOCOL_ERROR), why.as_bytes());
+                false
+            }
+            Err(Fault::Stranger) => {
+                self.log(format_args!(
+                    "{client} was refused: it does not know the token"
+                ));
+                connection.close(VarInt::from_u32(STRANGER), b"");
                 false
             }
             Err(Fault::Lost) => {
@@ -92,11 +108,14 @@ impl Session {
         let patience = self.shared.idle_timeout;
         let read = async {
             let (send, mut receive) = connection.accept_bi().await.map_err(|_| Fault::Lost)?;
-            let request = wire::read_message::<Request>(&mut receive).await;
+            let request = self.after_token(connection, &mut receive).await?;
             Ok::<_, Fault>((send, receive, request))
         };
         let Ok(read) = timeout(patience, read).await else {
-            return Err(Fault::Client("no plan came".to_owned()));
+            return Err(match self.shared.token {
+                Some(_) => Fault::Stranger,
+                None => Fault::Client("no plan came".to_owned()),
+            });
         };
         let (send, receive, request) = read?;
         match request {
@@ -104,6 +123,29 @@ impl Session {
             Ok(_) => Err(Fault::Client("the first message is not a plan".to_owned())),
             Err(error) => Err(fault(connection, error)),
         }
+    }
+
+    /// The first message that is not a token. Whoever has to know a token and does not learns
+    /// nothing about what it has sent instead.
+    async fn after_token(
+        &self,
+        connection: &Connection,
+        receive: &mut RecvStream,
+    ) -> Result<Result<Option<Request>, wire::WireError>, Fault> {
+        let first = wire::read_message_up_to(MAX_FIRST_MESSAGE, receive).await;
+        let proof = match &first {
+            Ok(Some(Request::Token(proof))) => Some(proof),
+            _ => None,
+        };
+        let token = self.shared.token.as_ref();
+        if token.is_some_and(|token| !proof.is_some_and(|proof| token.is_proved(connection, proof)))
+        {
+            return Err(Fault::Stranger);
+        }
+        Ok(match proof {
+            Some(_) => wire::read_message_up_to(MAX_FIRST_MESSAGE, receive).await,
+            None => first,
+        })
     }
 
     /// Tells the client why, and waits for it to go.
@@ -139,8 +181,15 @@ impl Session {
         let mut reader = tokio::spawn(read_report(receive));
         let mut client = None;
         let mut transfer = Transfer::start(connection, plan, role);
+        let counters = transfer.counters();
         let stop = async {
-            client = (&mut reader).await.ok().flatten();
+            client = tokio::select! {
+                biased;
+                why = guard::exceeded(&self.shared.limits, || Moved::by(&counters)) => {
+                    return Some(why);
+                }
+                report = &mut reader => report.ok().flatten(),
+            };
             match &client {
                 Some(SideReport {
                     error: Some(error), ..
@@ -159,6 +208,7 @@ impl Session {
                 drop(samples.try_send(sample))
             })
             .await;
+        self.shared.totals.add(&report);
         drop(samples);
         let _ = finish.send(report.clone());
         if client.is_none() && connection.close_reason().is_none() {
@@ -209,7 +259,9 @@ impl Session {
     }
 
     fn log(&self, line: fmt::Arguments<'_>) {
-        (self.shared.log)(format_args!("[{:>3}] {line}", self.number));
+        let origin = self.place.origin();
+        let line = format_args!("[{:>3}] {line}", self.number);
+        self.shared.log(origin, Topic::Session, line);
     }
 }
 
@@ -217,6 +269,8 @@ impl Session {
 enum Fault {
     /// The client did something it must not.
     Client(String),
+    /// The client does not know the token.
+    Stranger,
     /// The connection is over.
     Lost,
 }
