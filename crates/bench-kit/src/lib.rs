@@ -33,6 +33,7 @@ mod ending;
 mod failure;
 mod interrupt;
 mod output;
+mod perf;
 mod plan;
 pub mod plot;
 mod programs;

@@ -10,11 +10,12 @@ pub(crate) use admission::Rules;
 
 use crate::clock;
 use crate::failure::Failure;
+use crate::perf;
 use crate::plan::{Limits, MAX_STREAMS, MAX_WINDOW};
 use crate::token::Token;
 use crate::wire::{ALPN, SHUTDOWN};
 use admission::{Full, Origin, Verdict};
-use cc_core::Registry;
+use cc_core::{ControllerChoice, Registry};
 use journal::Topic;
 use session::Session;
 use shared::{Place, Shared};
@@ -45,6 +46,8 @@ pub(crate) struct ServerSetup {
     pub(crate) token: Option<Token>,
     /// Whether it ends after one run.
     pub(crate) is_one_off: bool,
+    /// The controller for clients of `perf`, who cannot ask for one; `None` serves none of them.
+    pub(crate) perf_congestion: Option<ControllerChoice>,
     /// The controllers that clients can ask for.
     pub(crate) registry: Registry,
     /// What random numbers are drawn from; `None` takes the system's.
@@ -67,8 +70,8 @@ impl Server {
     ///
     /// # Errors
     /// When the address is in use or not this machine's, or the certificate does not fit its key.
-    pub(crate) fn bind(setup: ServerSetup, log: Log) -> Result<Self, Failure> {
-        let (tls, fingerprint) = match setup.identity {
+    pub(crate) fn bind(mut setup: ServerSetup, log: Log) -> Result<Self, Failure> {
+        let (tls, fingerprint) = match setup.identity.take() {
             Some(identity) => (identity, None),
             None => {
                 let own = tls::SelfSigned::generate(["localhost"])
@@ -77,7 +80,7 @@ impl Server {
             }
         };
         let mut config: ServerConfig = tls
-            .alpn(&[ALPN])
+            .alpn(protocols(&setup))
             .config()
             .map_err(|error| Failure::usage(format!("--cert, --key: {error}")))?;
         config.transport_config(Arc::new(transport(setup.idle_timeout, setup.seed)));
@@ -87,15 +90,8 @@ impl Server {
         Ok(Self {
             endpoint,
             fingerprint,
-            shared: Arc::new(Shared::new(
-                setup.limits,
-                setup.registry,
-                setup.idle_timeout,
-                setup.token,
-                setup.rules,
-                log,
-            )),
             is_one_off: setup.is_one_off,
+            shared: Arc::new(Shared::new(setup, log)),
         })
     }
 
@@ -165,6 +161,14 @@ impl Server {
         let line = format_args!("Refused {}: {full}", incoming.remote_address());
         self.shared.log(origin, Topic::Refusal, line);
         incoming.refuse();
+    }
+}
+
+/// A client of `perf` cannot show that it knows a token.
+fn protocols(setup: &ServerSetup) -> &'static [&'static [u8]] {
+    match (&setup.perf_congestion, &setup.token) {
+        (Some(_), None) => &[ALPN, perf::ALPN],
+        _ => &[ALPN],
     }
 }
 

@@ -256,7 +256,7 @@ fn index_of(stream: StreamId) -> usize {
 }
 
 /// Bytes that no link compresses, the same in every run.
-fn payload(length: units::Bytes) -> Bytes {
+pub(crate) fn payload(length: units::Bytes) -> Bytes {
     let mut rng = units::Rng::new(0);
     let length = usize::try_from(length.get()).expect("at most the longest block");
     let words = std::iter::repeat_with(|| rng.next_u64().to_le_bytes());

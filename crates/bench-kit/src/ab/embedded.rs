@@ -129,6 +129,7 @@ impl RunningServer {
             limits: Limits::NONE,
             rules: Rules::ONE_CLIENT,
             token: None,
+            perf_congestion: None,
             is_one_off: false,
             registry: setup.registry.clone(),
             seed: Some(seed),

@@ -24,6 +24,9 @@ pub(crate) struct ServerArgs {
     /// $PACELINE_TOKEN, if any]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) token: Option<PathBuf>,
+    /// Controller for clients of ALPN `perf`, who cannot ask for one
+    #[arg(short = 'C', long = "cc", value_name = "CC", default_value = DEFAULT_CONTROLLER)]
+    pub(crate) congestion: String,
     /// Give up on a client that has been silent for this time
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::seconds)]
     #[arg(help_heading = "Limits")]

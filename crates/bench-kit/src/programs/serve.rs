@@ -57,6 +57,9 @@ fn setup(args: &ServerArgs, registry: &Registry, ip: IpAddr) -> Result<ServerSet
         (Some(cert), Some(key)) => Some(identity(cert, key)?),
         _ => None,
     };
+    let perf_congestion = registry
+        .choose(&args.congestion)
+        .map_err(|error| Failure::usage(format!("-C: {error}")))?;
     Ok(ServerSetup {
         bind: SocketAddr::new(ip, args.port),
         identity,
@@ -73,6 +76,7 @@ fn setup(args: &ServerArgs, registry: &Registry, ip: IpAddr) -> Result<ServerSet
             most_a_second: args.max_per_second,
         },
         token: Token::find(args.token.as_deref())?,
+        perf_congestion: Some(perf_congestion),
         is_one_off: args.one_off,
         registry: registry.clone(),
         seed: None,

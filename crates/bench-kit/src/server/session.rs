@@ -1,5 +1,7 @@
 //! One client, from its first packet to its last.
 
+mod perf;
+
 use super::guard::{self, Moved};
 use super::journal::Topic;
 use super::{Place, Shared};
@@ -51,7 +53,14 @@ impl Session {
         // that keep a connection without using it.
         let patience = self.shared.limits.duration;
         let patience = patience.saturating_add(self.shared.idle_timeout);
-        let conversed = timeout(patience, self.converse(&connection)).await;
+        let conversed = timeout(patience, async {
+            if perf::is_spoken(&connection) {
+                self.perf(&connection).await
+            } else {
+                self.converse(&connection).await
+            }
+        });
+        let conversed = conversed.await;
         let too_long = |_| Err(Fault::Client(TOO_LONG.to_owned()));
         match conversed.unwrap_or_else(too_long) {
             Ok(()) => true,
@@ -208,7 +217,8 @@ impl Session {
                 drop(samples.try_send(sample))
             })
             .await;
-        self.shared.totals.add(&report);
+        let totals = &self.shared.totals;
+        totals.add(report.total_received(), report.total_sent());
         drop(samples);
         let _ = finish.send(report.clone());
         if client.is_none() && connection.close_reason().is_none() {

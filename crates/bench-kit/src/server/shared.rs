@@ -1,13 +1,12 @@
 //! What all sessions of a server use.
 
-use super::Log;
-use super::admission::{Admission, Origin, Rules, Verdict};
+use super::admission::{Admission, Origin, Verdict};
 use super::journal::{Journal, Topic};
+use super::{Log, ServerSetup};
 use crate::clock;
 use crate::plan::Limits;
-use crate::sample::SideReport;
 use crate::token::Token;
-use cc_core::Registry;
+use cc_core::{ControllerChoice, Registry};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -19,6 +18,8 @@ pub(super) struct Shared {
     pub(super) registry: Registry,
     pub(super) idle_timeout: Duration,
     pub(super) token: Option<Token>,
+    /// The controller that sends to clients of `perf`; `None` when there are none.
+    pub(super) perf_congestion: Option<ControllerChoice>,
     pub(super) totals: Totals,
     admission: Mutex<Admission>,
     journal: Mutex<Journal>,
@@ -26,21 +27,15 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(
-        limits: Limits,
-        registry: Registry,
-        idle_timeout: Duration,
-        token: Option<Token>,
-        rules: Rules,
-        log: Log,
-    ) -> Self {
+    pub(super) fn new(setup: ServerSetup, log: Log) -> Self {
         Self {
-            limits,
-            registry,
-            idle_timeout,
-            token,
+            limits: setup.limits,
+            registry: setup.registry,
+            idle_timeout: setup.idle_timeout,
+            token: setup.token,
+            perf_congestion: setup.perf_congestion,
             totals: Totals::default(),
-            admission: Mutex::new(Admission::new(rules)),
+            admission: Mutex::new(Admission::new(setup.rules)),
             journal: Mutex::new(Journal::new(clock::now())),
             log,
         }
@@ -84,11 +79,10 @@ pub(super) struct Totals {
 
 impl Totals {
     /// Adds a run, as the server counted it.
-    pub(super) fn add(&self, report: &SideReport) {
+    pub(super) fn add(&self, received: u64, sent: u64) {
         self.runs.fetch_add(1, Ordering::Relaxed);
-        self.received
-            .fetch_add(report.total_received(), Ordering::Relaxed);
-        self.sent.fetch_add(report.total_sent(), Ordering::Relaxed);
+        self.received.fetch_add(received, Ordering::Relaxed);
+        self.sent.fetch_add(sent, Ordering::Relaxed);
     }
 }
 

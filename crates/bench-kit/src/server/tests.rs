@@ -34,6 +34,7 @@ impl Fixture {
                 ..Rules::ONE_CLIENT
             },
             token: None,
+            perf_congestion: Registry::standard().choose("cubic").ok(),
             is_one_off: false,
             registry: Registry::standard(),
             seed: Some(1),
@@ -469,3 +470,5 @@ async fn packets_with_forged_addresses_do_not_take_the_places_of_clients() {
     }
     server.connect().await.unwrap_err();
 }
+
+mod perf;

@@ -1,0 +1,21 @@
+//! The QUIC performance protocol (draft-banks-quic-performance-01), which programs of many stacks
+//! speak.
+//!
+//! A client opens a stream, writes how long an answer it wants, then whatever it likes, and
+//! finishes it; the server reads all of that and answers with so many bytes, on the same stream or,
+//! if that is unidirectional, on one of its own. That is all: there is no plan, no time, and no
+//! report of what the other side has counted.
+//!
+//! Of the draft, datagrams (§2.4) are missing.
+
+/// The protocol's name in the TLS handshake (§2.1).
+pub(crate) const ALPN: &[u8] = b"perf";
+
+/// The length of an answer that goes on until the client has had enough (§2.3.1).
+pub(crate) const UNLIMITED: u64 = u64::MAX;
+
+/// How many streams of either kind a client may have open at once.
+pub(crate) const STREAMS: u32 = 128;
+
+/// Bytes of one write.
+pub(crate) const BLOCK: u64 = 128 << 10;
