@@ -223,6 +223,7 @@ impl AckSamples {
             max,
             mean: Duration::from_secs_f64(self.rtts.mean() / 1e6),
             base: self.base.unwrap_or_default(),
+            samples: self.rtts.len(),
         })
     }
 }

@@ -45,6 +45,7 @@ mod server;
 pub mod stats;
 pub mod table;
 mod terminal;
+mod together;
 mod token;
 mod transfer;
 mod wire;

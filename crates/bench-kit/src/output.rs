@@ -60,3 +60,52 @@ impl Output {
         &self.path
     }
 }
+
+/// A file that grows while a run goes on.
+#[derive(Debug)]
+pub(crate) struct Log {
+    flag: &'static str,
+    path: PathBuf,
+    file: File,
+    /// Why the first line that could not be written was not.
+    error: Option<std::io::Error>,
+}
+
+impl Log {
+    /// Opens the file that `flag` names; what it holds already stays before what will come.
+    ///
+    /// # Errors
+    /// When it cannot be written to.
+    pub(crate) fn open(flag: &'static str, path: &Path) -> Result<Self, Failure> {
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        let file = file.map_err(|error| {
+            Failure::run(format!("{flag} {}: cannot write: {error}", path.display()))
+        })?;
+        Ok(Self {
+            flag,
+            path: path.to_owned(),
+            file,
+            error: None,
+        })
+    }
+
+    /// Adds `text`, whose lines are whole, at once: a reader sees it now. Whether it was written;
+    /// after a failure nothing is.
+    pub(crate) fn write(&mut self, text: &str) -> bool {
+        if self.error.is_none() {
+            self.error = self.file.write_all(text.as_bytes()).err();
+        }
+        self.error.is_none()
+    }
+
+    /// Whether everything was written.
+    ///
+    /// # Errors
+    /// When the disk is full, for example.
+    pub(crate) fn close(self) -> Result<(), Failure> {
+        let (flag, path) = (self.flag, self.path.display());
+        self.error.map_or(Ok(()), |error| {
+            Err(Failure::run(format!("{flag} {path}: {error}")))
+        })
+    }
+}

@@ -9,7 +9,11 @@ use std::time::Duration;
 use units::{Bandwidth, Bytes};
 
 /// A run as both sides know it. The client makes it, the server checks it.
+///
+/// What later versions add is left out where it is not used, and a part that a server does not know
+/// has it refuse the plan, not misread it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Plan {
     /// Who sends.
     pub(crate) direction: Direction,
@@ -177,6 +181,25 @@ impl Plan {
         Ok(())
     }
 
+    /// The parts of the plan that so many connections have; bytes are shared out among them.
+    pub(crate) fn shares(&self, connections: u32) -> Vec<Self> {
+        let share = |index: u32| match self.limit {
+            Limit::Time(_) => self.limit,
+            Limit::Bytes(bytes) => {
+                let (even, rest) = (
+                    bytes / u64::from(connections),
+                    bytes % u64::from(connections),
+                );
+                Limit::Bytes(even + u64::from(u64::from(index) < rest))
+            }
+        };
+        let part = |index| Self {
+            limit: share(index),
+            ..self.clone()
+        };
+        (0..connections).map(part).collect()
+    }
+
     /// The length of the measured part in seconds; `None` when bytes decide.
     pub(crate) fn measured_seconds(&self) -> Option<Finite> {
         match self.limit {
@@ -339,6 +362,9 @@ pub(crate) fn step_for(limit: Limit, omit: Duration, interval: Option<Duration>)
 
 /// iperf3's limit on `-P`.
 pub(crate) const MAX_STREAMS: u32 = 128;
+
+/// The most connections of one run: as many as a run may have streams.
+pub(crate) const MAX_CONNECTIONS: u32 = 128;
 
 /// iperf3's limit on `-l`: 1 MiB.
 pub(crate) const MAX_LENGTH: u64 = 1 << 20;

@@ -110,13 +110,16 @@ impl Server {
     pub(crate) async fn serve(&self, stop: impl Future<Output = ()>) {
         let mut sessions = JoinSet::new();
         let mut number = 0_u64;
+        let mut has_run = false;
         tokio::pin!(stop);
         loop {
             tokio::select! {
                 biased;
                 () = &mut stop => break,
                 Some(ended) = sessions.join_next() => {
-                    if self.is_one_off && matches!(ended, Ok(true)) {
+                    has_run |= matches!(ended, Ok(true));
+                    // A run may have several connections.
+                    if self.is_one_off && has_run && sessions.is_empty() {
                         break;
                     }
                 }

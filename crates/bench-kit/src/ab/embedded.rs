@@ -80,7 +80,7 @@ fn run_client(
         if progress.begins_measuring(&setup.plan) {
             let _ = events.send(Event::Measuring);
         }
-        if let Progress::Sample(sample) = progress {
+        if let Progress::Sample(_, sample) = progress {
             let bytes = sample.sent.iter().chain(&sample.received).sum();
             let (at, length) = (sample.at, sample.length);
             let _ = events.send(Event::Moved { at, bytes, length });
@@ -101,6 +101,7 @@ fn client_setup(
         host: Ipv4Addr::LOCALHOST.to_string(),
         port: target.port(),
         plan: plan.clone(),
+        connections: 1,
         controllers: setup.controllers(plan)?,
         trust: Trust::Anyone,
         token: None,

@@ -2,7 +2,7 @@
 
 use super::AbSetup;
 use crate::account::{Account, Reading};
-use crate::client::{self, Outcome};
+use crate::client::{self, Flow, Outcome};
 use crate::emulated;
 use crate::ending;
 use crate::failure::Failure;
@@ -79,9 +79,13 @@ fn round(setup: &AbSetup, slot: Slot, interrupts: &Interrupts) -> Result<Round, 
     } else {
         (receiver, sender)
     };
-    let outcome = Outcome {
+    let flow = Flow {
         client,
         server,
+        ..Flow::default()
+    };
+    let outcome = Outcome {
+        flows: vec![flow],
         error,
         ..Outcome::default()
     };

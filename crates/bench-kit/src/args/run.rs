@@ -30,6 +30,10 @@ pub(crate) struct RunArgs {
     /// Both sides send at once
     #[arg(long, conflicts_with = "reverse", help_heading = "Transfer")]
     pub(crate) bidir: bool,
+    /// Connections, each with -P streams and a UDP port of its own
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Transfer")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CONNECTIONS)))]
+    pub(crate) connections: u32,
     /// How much to send, and how.
     #[command(flatten)]
     pub(crate) transfer: TransferArgs,
@@ -47,6 +51,13 @@ pub(crate) struct RunArgs {
     #[arg(short = 'B', long, value_name = "ADDR", help_heading = "Path")]
     #[arg(conflicts_with_all = ["link", "return_link"])]
     pub(crate) bind: Option<IpAddr>,
+    /// Use an IPv4 address of the server
+    #[arg(short = '4', long = "version4", help_heading = "Path")]
+    pub(crate) version4: bool,
+    /// Use an IPv6 address of the server
+    #[arg(short = '6', long = "version6", help_heading = "Path")]
+    #[arg(conflicts_with = "version4")]
+    pub(crate) version6: bool,
     /// Trust servers that this PEM file of certificates vouches for
     #[arg(long, value_name = "FILE", help_heading = "Path", value_hint = ValueHint::FilePath)]
     pub(crate) ca: Option<PathBuf>,
@@ -85,6 +96,16 @@ pub(crate) struct RunArgs {
     /// Print the result as JSON instead of rows
     #[arg(short = 'J', help_heading = "Output")]
     pub(crate) print_json: bool,
+    /// Print a JSON object per line while the run goes on
+    #[arg(long, conflicts_with = "print_json", help_heading = "Output")]
+    pub(crate) json_stream: bool,
+    /// Append all of this to a file instead of printing it
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) logfile: Option<PathBuf>,
+    /// iperf3's switch for what is so anyway: every line is written at once.
+    #[arg(long, hide = true)]
+    forceflush: bool,
     /// Write the result as JSON to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_hint = ValueHint::FilePath)]

@@ -22,7 +22,10 @@ pub(crate) struct ClientSetup {
     /// The server as the user wrote it, for messages and for its certificate's name.
     pub(crate) host: String,
     pub(crate) port: u16,
+    /// What all connections do together.
     pub(crate) plan: Plan,
+    /// How many connections there are, each with a socket of its own.
+    pub(crate) connections: u32,
     pub(crate) controllers: Controllers,
     pub(crate) trust: Trust,
     /// What the server wants its clients to know.
@@ -120,6 +123,13 @@ pub(super) struct Connected {
     pub(super) endpoint: Endpoint,
     pub(super) connection: Connection,
     pub(super) local: SocketAddr,
+}
+
+impl Connected {
+    /// The client's address and the server's.
+    pub(super) fn addresses(&self) -> (SocketAddr, SocketAddr) {
+        (self.local, self.connection.remote_address())
+    }
 }
 
 /// Connects within the setup's timeout.

@@ -14,18 +14,44 @@ use std::time::Duration;
 /// Everything that is known of a run when it is over, however it ended.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outcome {
-    /// The client's address and the server's, once connected.
-    pub(crate) connected: Option<(SocketAddr, SocketAddr)>,
     /// The begin, as time since 1970.
     pub(crate) started: Duration,
-    pub(crate) client: Side,
-    pub(crate) server: Side,
+    /// The connections, once the server has accepted the plan.
+    pub(crate) flows: Vec<Flow>,
     pub(crate) rows: Vec<iperf::Interval>,
     /// Why the plan was not carried out.
     pub(crate) error: Option<String>,
 }
 
-/// One side's account.
+/// One connection.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flow {
+    /// The client's address and the server's, where there are sockets.
+    pub(crate) addresses: Option<(SocketAddr, SocketAddr)>,
+    pub(crate) client: Side,
+    pub(crate) server: Side,
+}
+
+impl Flow {
+    /// A connection of which nothing has been measured yet.
+    pub(crate) fn between(addresses: (SocketAddr, SocketAddr)) -> Self {
+        Self {
+            addresses: Some(addresses),
+            ..Self::default()
+        }
+    }
+
+    /// The sending side and the receiving one; with `--bidir`, of the direction to the server.
+    fn sides(&self, plan: &Plan) -> (&Side, &Side) {
+        if plan.direction.client_sends() {
+            (&self.client, &self.server)
+        } else {
+            (&self.server, &self.client)
+        }
+    }
+}
+
+/// One side's account of one connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Side {
     pub(crate) series: Series,
@@ -57,15 +83,16 @@ impl Side {
 impl Outcome {
     /// The run as the A/B test compares it; with `--bidir`, the direction from client to server.
     pub(crate) fn round(&self, plan: &Plan) -> Round {
-        let (sending, receiving) = self.sides(plan);
-        let (sent, received) = (sending.totals(), receiving.totals());
+        let sides = self.flows.iter().map(|flow| flow.sides(plan));
+        let (sending, receiving): (Vec<&Side>, Vec<&Side>) = sides.unzip();
+        let (sent, received) = (sum(&sending), sum(&receiving));
         let sender = sent.sender.as_ref();
         let bytes = received.total_received();
         let seconds = Finite::seconds(received.measured);
         let rtt = sender.and_then(|sender| sender.rtt);
         Round {
             congestion: congestion(plan).to_owned(),
-            streams: plan.streams,
+            streams: plan.streams.saturating_mul(self.connections()),
             error: self.error.clone(),
             seconds,
             bytes,
@@ -77,8 +104,8 @@ impl Outcome {
             rtt_ms: rtt.map(rtt_ms).unwrap_or_default(),
             queue_delay_ms: rtt.map(above_base).unwrap_or_default(),
             queue_delay_source: rtt.map(|_| QueueDelaySource::RttAboveLeast),
-            cpu_seconds_sender: cpu(sending),
-            cpu_seconds_receiver: cpu(receiving),
+            cpu_seconds_sender: cpu(&sending),
+            cpu_seconds_receiver: cpu(&receiving),
             limited_by: sender.and_then(|sender| {
                 let limited = sender.limited;
                 LimitedBy::from_times(LimitedTimes {
@@ -89,24 +116,24 @@ impl Outcome {
                     host: limited.host,
                 })
             }),
-            intervals: course(sending.series.samples(), receiving.series.samples()),
+            intervals: course(&sending, &receiving),
             ..Round::default()
         }
     }
 
     /// The run with iperf3's `start`, `intervals` and `end`.
-    pub(crate) fn run_result(&self, plan: &Plan, about: About) -> RunResult {
+    pub(crate) fn run_result(&self, plan: &Plan, about: &About) -> RunResult {
         RunResult {
             schema_version: SCHEMA_VERSION,
             kind: RunKind::Run,
             complete: self.error.is_none(),
             error: self.error.clone(),
-            title: about.title,
+            title: about.title.clone(),
             seed: about.seed,
             is_virtual: false,
-            link: about.link,
-            return_link: about.return_link,
-            start: self.start(plan, about.connecting_to, about.interval),
+            link: about.link.clone(),
+            return_link: about.return_link.clone(),
+            start: self.start(plan, about),
             intervals: self.rows.clone(),
             end: self.end(plan),
             result: self.round(plan),
@@ -115,15 +142,10 @@ impl Outcome {
 
     /// The closing rows.
     pub(crate) fn end(&self, plan: &Plan) -> iperf::End {
-        let (client, server) = (self.client.totals(), self.server.totals());
-        let forward = ends(&client, &server, 1, true, &self.client);
-        let reverse = ends(
-            &server,
-            &client,
-            forward.streams.len() + 1,
-            false,
-            &self.server,
-        );
+        let clients: Vec<&Side> = self.flows.iter().map(|flow| &flow.client).collect();
+        let servers: Vec<&Side> = self.flows.iter().map(|flow| &flow.server).collect();
+        let forward = Ends::new(&clients, &servers, 1, true);
+        let reverse = Ends::new(&servers, &clients, forward.streams.len() + 1, false);
         let (main, other) = match plan.direction {
             Direction::Forward | Direction::Both => (forward, reverse),
             Direction::Reverse => (reverse, forward),
@@ -133,10 +155,6 @@ impl Outcome {
             Direction::Reverse => (&plan.server_congestion, &plan.client_congestion),
             _ => (&plan.client_congestion, &plan.server_congestion),
         };
-        let percent = |side: &SideReport, is_known: bool| {
-            let share = side.cpu.as_secs_f64() / side.measured.as_secs_f64() * 100.0;
-            is_known.then(|| Finite::new(share))?
-        };
         iperf::End {
             streams: [main.streams, other.streams].concat(),
             sum_sent: main.sum_sent,
@@ -144,8 +162,8 @@ impl Outcome {
             sum_sent_bidir_reverse: is_both.then_some(other.sum_sent),
             sum_received_bidir_reverse: is_both.then_some(other.sum_received),
             cpu_utilization_percent: iperf::CpuUtilization {
-                host_total: percent(&client, self.client.report.is_some()),
-                remote_total: percent(&server, self.server.report.is_some()),
+                host_total: busy_percent(&clients),
+                remote_total: busy_percent(&servers),
                 ..iperf::CpuUtilization::default()
             },
             sender_tcp_congestion: Some(sender.clone()),
@@ -153,41 +171,62 @@ impl Outcome {
         }
     }
 
-    fn start(
-        &self,
-        plan: &Plan,
-        connecting_to: iperf::HostPort,
-        interval: Duration,
-    ) -> iperf::Start {
-        let connected = self
-            .connected
-            .iter()
-            .map(|(local, remote)| iperf::Connected {
-                socket: 1,
-                local_host: local.ip().to_string(),
-                local_port: local.port(),
-                remote_host: remote.ip().to_string(),
-                remote_port: remote.port(),
-            });
+    fn start(&self, plan: &Plan, about: &About) -> iperf::Start {
+        let addresses = self.flows.iter().filter_map(|flow| flow.addresses);
+        let addresses: Vec<_> = addresses.collect();
+        let beginning = Beginning {
+            addresses: &addresses,
+            at: self.started,
+        };
+        beginning.start(plan, about)
+    }
+
+    /// How many connections there are; one before there are any.
+    fn connections(&self) -> u32 {
+        u32::try_from(self.flows.len()).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+/// How a run began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beginning<'a> {
+    /// The client's address and the server's, per connection.
+    pub(crate) addresses: &'a [(SocketAddr, SocketAddr)],
+    /// The time since 1970.
+    pub(crate) at: Duration,
+}
+
+impl Beginning<'_> {
+    /// iperf3's `start`.
+    pub(crate) fn start(&self, plan: &Plan, about: &About) -> iperf::Start {
+        let addresses = self.addresses.iter().zip(0..);
+        let connected = addresses.map(|((local, remote), index): (_, u32)| iperf::Connected {
+            socket: index.saturating_mul(plan.streams).saturating_add(1),
+            local_host: local.ip().to_string(),
+            local_port: local.port(),
+            remote_host: remote.ip().to_canonical().to_string(),
+            remote_port: remote.port(),
+        });
         let (duration, bytes) = match plan.limit {
             Limit::Time(time) => (Finite::seconds(time), 0),
             Limit::Bytes(bytes) => (Finite::ZERO, bytes),
         };
+        let connections = u32::try_from(self.addresses.len()).unwrap_or(u32::MAX);
         let rate = plan.rate.unwrap_or(0);
         iperf::Start {
             connected: connected.collect(),
             version: crate::VERSION.to_owned(),
             system_info: system_info(),
             timestamp: Some(iperf::StartTime {
-                time: crate::date::http(self.started.as_secs()),
-                timesecs: self.started.as_secs(),
-                timemillisecs: u64::try_from(self.started.as_millis()).unwrap_or(u64::MAX),
+                time: crate::date::http(self.at.as_secs()),
+                timesecs: self.at.as_secs(),
+                timemillisecs: u64::try_from(self.at.as_millis()).unwrap_or(u64::MAX),
             }),
-            connecting_to,
+            connecting_to: about.connecting_to.clone(),
             target_bitrate: rate,
             test_start: iperf::TestStart {
                 protocol: "QUIC".to_owned(),
-                num_streams: plan.streams,
+                num_streams: plan.streams.saturating_mul(connections.max(1)),
                 blksize: plan.length,
                 omit: Finite::seconds(plan.omit),
                 duration,
@@ -197,17 +236,8 @@ impl Outcome {
                 tos: 0,
                 target_bitrate: rate,
                 bidir: u8::from(plan.direction == Direction::Both),
-                interval: Finite::seconds(interval),
+                interval: Finite::seconds(about.interval),
             },
-        }
-    }
-
-    /// The sending side and the receiving one; with `--bidir`, of the direction to the server.
-    fn sides(&self, plan: &Plan) -> (&Side, &Side) {
-        if plan.direction.client_sends() {
-            (&self.client, &self.server)
-        } else {
-            (&self.server, &self.client)
         }
     }
 }
@@ -232,47 +262,60 @@ pub(crate) fn congestion(plan: &Plan) -> &str {
     }
 }
 
+/// One direction from both of its ends.
 struct Ends {
     streams: Vec<iperf::EndStream>,
     sum_sent: Row,
     sum_received: Row,
 }
 
-/// One direction from both of its ends; `is_here` says whether its sender writes this result.
-fn ends(
-    sender: &SideReport,
-    receiver: &SideReport,
+impl Ends {
+    /// The streams of all connections, numbered from `first` on; `is_here` says whether the side
+    /// that sends writes this result.
+    fn new(senders: &[&Side], receivers: &[&Side], first: usize, is_here: bool) -> Self {
+        let (sent, received) = (sum(senders), sum(receivers));
+        let mut streams = Vec::new();
+        for (sender, receiver) in senders.iter().zip(receivers) {
+            let first = first + streams.len();
+            streams.extend(end_streams(sender, receiver, first, is_here));
+        }
+        Self {
+            streams,
+            sum_sent: Row {
+                retransmits: sent.sender.as_ref().map(|sender| sender.packets_lost),
+                ..maxima(
+                    senders,
+                    end_row(None, sent.total_sent(), sent.measured, is_here),
+                )
+            },
+            sum_received: end_row(None, received.total_received(), received.measured, is_here),
+        }
+    }
+}
+
+/// The streams of one connection in one direction.
+fn end_streams(
+    sender: &Side,
+    receiver: &Side,
     first: usize,
     is_here: bool,
-    side: &Side,
-) -> Ends {
-    let lost = sender.sender.as_ref().map(|sender| sender.packets_lost);
-    let sum_sent = Row {
-        retransmits: lost,
-        ..maxima(
-            side,
-            end_row(None, sender.total_sent(), sender.measured, is_here),
-        )
-    };
-    let sum_received = end_row(None, receiver.total_received(), receiver.measured, is_here);
-    let streams = sender.sent.len().max(receiver.received.len());
+) -> Vec<iperf::EndStream> {
+    let (sent, received) = (sender.totals(), receiver.totals());
+    let lost = sent.sender.as_ref().map(|sender| sender.packets_lost);
+    let streams = sent.sent.len().max(received.received.len());
     let stream = |index: usize| {
         let id = u32::try_from(first + index).ok();
         let bytes = |all: &[u64]| all.get(index).copied().unwrap_or(0);
-        let sent = end_row(id, bytes(&sender.sent), sender.measured, is_here);
+        let row = end_row(id, bytes(&sent.sent), sent.measured, is_here);
         iperf::EndStream {
             sender: Row {
                 retransmits: lost.filter(|_| streams == 1),
-                ..maxima(side, sent)
+                ..maxima(&[sender], row)
             },
-            receiver: end_row(id, bytes(&receiver.received), receiver.measured, is_here),
+            receiver: end_row(id, bytes(&received.received), received.measured, is_here),
         }
     };
-    Ends {
-        streams: (0..streams).map(stream).collect(),
-        sum_sent,
-        sum_received,
-    }
+    (0..streams).map(stream).collect()
 }
 
 fn end_row(socket: Option<u32>, bytes: u64, measured: Duration, sender: bool) -> Row {
@@ -289,13 +332,11 @@ fn end_row(socket: Option<u32>, bytes: u64, measured: Duration, sender: bool) ->
     }
 }
 
-/// `row` with the largest window and the round-trip times of the course.
-fn maxima(side: &Side, row: Row) -> Row {
-    let sendings = side
-        .series
-        .samples()
-        .iter()
-        .filter_map(|sample| sample.sending.as_ref());
+/// `row` with the largest window and the round-trip times of the course; where there are several
+/// connections, those of any of them.
+fn maxima(sides: &[&Side], row: Row) -> Row {
+    let samples = sides.iter().flat_map(|side| side.series.samples());
+    let sendings = samples.filter_map(|sample| sample.sending.as_ref());
     let windows = sendings.clone().map(|sending| sending.cwnd);
     let rtts: Vec<Duration> = sendings.filter_map(|sending| sending.srtt).collect();
     let count = u32::try_from(rtts.len()).unwrap_or(u32::MAX);
@@ -309,9 +350,79 @@ fn maxima(side: &Side, row: Row) -> Row {
     }
 }
 
-/// The course of a run: the sender's samples beside the receiver's of the same place. Each side
-/// counts time from its own begin, which is half a round trip apart.
-fn course(sender: &[Sample], receiver: &[Sample]) -> Vec<Interval> {
+/// One side's sum over its connections.
+fn sum(sides: &[&Side]) -> SideReport {
+    let mut totals = sides.iter().map(|side| side.totals());
+    let mut sum = totals.next().unwrap_or_default();
+    totals.for_each(|report| sum.add(report));
+    sum
+}
+
+/// Processor time of one side, all of whose connections have one thread; `None` when it did not
+/// report.
+fn cpu(sides: &[&Side]) -> Option<Finite> {
+    is_told(sides).then(|| Finite::seconds(sum(sides).cpu))
+}
+
+/// The same in percent of one core.
+fn busy_percent(sides: &[&Side]) -> Option<Finite> {
+    let sum = sum(sides);
+    let share = sum.cpu.as_secs_f64() / sum.measured.as_secs_f64() * 100.0;
+    is_told(sides).then(|| Finite::new(share))?
+}
+
+fn is_told(sides: &[&Side]) -> bool {
+    !sides.is_empty() && sides.iter().all(|side| side.report.is_some())
+}
+
+/// The course of a run: the sum over the connections.
+fn course(senders: &[&Side], receivers: &[&Side]) -> Vec<Interval> {
+    let mut courses = senders.iter().zip(receivers).map(|(sender, receiver)| {
+        course_of_flow(sender.series.samples(), receiver.series.samples())
+    });
+    let first = courses.next().unwrap_or_default();
+    let more: Vec<Vec<Interval>> = courses.collect();
+    if more.is_empty() {
+        return first;
+    }
+    first
+        .into_iter()
+        .enumerate()
+        .map(|(index, interval)| {
+            let others = more.iter().filter_map(|course| course.get(index));
+            joined(interval, others.collect())
+        })
+        .collect()
+}
+
+/// One connection's interval with those of the others that have the same place.
+fn joined(first: Interval, others: Vec<&Interval>) -> Interval {
+    let all = || std::iter::once(&first).chain(others.iter().copied());
+    let total = |figure: fn(&Interval) -> Option<u64>| {
+        let values = all().filter_map(figure);
+        values.reduce(u64::saturating_add)
+    };
+    let rtts: Vec<f64> = all()
+        .filter_map(|interval| Some(interval.rtt_ms?.get()))
+        .collect();
+    let is_alike = all().all(|interval| interval.state == first.state);
+    Interval {
+        goodput_bits_per_second: total(|interval| Some(interval.goodput_bits_per_second))
+            .unwrap_or(0),
+        rtt_ms: Finite::new(rtts.iter().sum::<f64>() / rtts.len() as f64),
+        cwnd_bytes: total(|interval| interval.cwnd_bytes),
+        bytes_in_flight: total(|interval| interval.bytes_in_flight),
+        pacing_rate_bits_per_second: total(|interval| interval.pacing_rate_bits_per_second),
+        delivery_rate_bits_per_second: total(|interval| interval.delivery_rate_bits_per_second),
+        packets_lost: total(|interval| interval.packets_lost),
+        state: first.state.clone().filter(|_| is_alike),
+        ..first
+    }
+}
+
+/// The course of a connection: the sender's samples beside the receiver's of the same place. Each
+/// side counts time from its own begin, which is half a round trip apart.
+fn course_of_flow(sender: &[Sample], receiver: &[Sample]) -> Vec<Interval> {
     let mut senders = sender.iter();
     let interval = |received: &Sample| {
         let sending = senders.next().and_then(|sample| sample.sending.as_ref());
@@ -354,12 +465,6 @@ fn above_base(rtt: RttReport) -> QueueDelayMs {
         p95: millis(rtt.p95),
         p99: millis(rtt.p99),
     }
-}
-
-fn cpu(side: &Side) -> Option<Finite> {
-    side.report
-        .as_ref()
-        .map(|report| Finite::seconds(report.cpu))
 }
 
 fn system_info() -> String {

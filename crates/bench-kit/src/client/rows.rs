@@ -4,12 +4,104 @@ use crate::plan::{Direction, Plan};
 use crate::result::Finite;
 use crate::result::iperf::{Interval, Row};
 use crate::sample::{Sample, Sending, total};
+use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Joins samples until they fill an interval.
+/// Joins the samples of each connection until they fill an interval, and the intervals of all
+/// connections to one set of rows.
 #[derive(Debug)]
 pub(crate) struct Rows {
     direction: Direction,
+    /// Streams of each connection and direction.
+    streams: usize,
+    flows: Vec<FlowRows>,
+}
+
+impl Rows {
+    /// Rows of `interval` over this many connections; with zero, one row for the warm-up and one
+    /// for the rest.
+    pub(crate) fn new(plan: &Plan, flows: usize, interval: Duration) -> Self {
+        Self {
+            direction: plan.direction,
+            streams: plan.streams as usize,
+            flows: (0..flows).map(|_| FlowRows::new(plan, interval)).collect(),
+        }
+    }
+
+    /// Takes the client's next sample of a connection; gives the rows that it completes.
+    pub(crate) fn client(&mut self, flow: usize, sample: &Sample) -> Option<Interval> {
+        self.flows[flow].client(sample);
+        self.take()
+    }
+
+    /// Takes what the server has told of a connection.
+    pub(crate) fn server(&mut self, flow: usize, sample: &Sample) {
+        self.flows[flow].server(sample);
+    }
+
+    /// No sample of this connection will come any more; gives the rows that waited for one.
+    pub(crate) fn finish(&mut self, flow: usize) -> Vec<Interval> {
+        self.flows[flow].finish();
+        std::iter::from_fn(|| self.take()).collect()
+    }
+
+    /// The next rows, once every connection that goes on has come so far. One that lags by several
+    /// intervals, as it does while nothing arrives on it, holds the others up no more.
+    fn take(&mut self) -> Option<Interval> {
+        let lags = |flow: &FlowRows| flow.full.is_empty() && !flow.is_done;
+        let is_patient = self.flows.iter().all(|flow| flow.full.len() <= PATIENCE);
+        if self.flows.iter().any(lags) && is_patient {
+            return None;
+        }
+        let stretches = self.flows.iter_mut().map(|flow| flow.full.pop_front());
+        let stretches: Vec<Option<Stretch>> = stretches.collect();
+        stretches
+            .iter()
+            .any(Option::is_some)
+            .then(|| self.interval(&stretches))
+    }
+
+    fn interval(&self, stretches: &[Option<Stretch>]) -> Interval {
+        let (sends, receives) = (self.direction.client_sends(), self.direction.server_sends());
+        let sent = self.rows(stretches, 0, true);
+        let first = if sends {
+            self.streams * self.flows.len()
+        } else {
+            0
+        };
+        let received = self.rows(stretches, first, false);
+        match (sends, receives) {
+            (true, true) => Interval {
+                sum: sent.sum,
+                streams: [sent.streams, received.streams].concat(),
+                sum_bidir_reverse: Some(received.sum),
+            },
+            (true, false) => sent.interval(),
+            _ => received.interval(),
+        }
+    }
+
+    /// The rows of one direction, whose streams are numbered from `first` + 1 on.
+    fn rows(&self, stretches: &[Option<Stretch>], first: usize, sender: bool) -> DirectionRows {
+        let mut streams = Vec::new();
+        let mut sums = Vec::new();
+        for (stretch, flow) in stretches.iter().zip(0..) {
+            if let Some(stretch) = stretch {
+                let rows = stretch.rows(first + flow * self.streams, sender);
+                streams.extend(rows.streams);
+                sums.push(rows.sum);
+            }
+        }
+        DirectionRows {
+            streams,
+            sum: sum_of(sums),
+        }
+    }
+}
+
+/// The rows of one connection.
+#[derive(Debug)]
+struct FlowRows {
     interval: Duration,
     step: Duration,
     omit: Duration,
@@ -21,13 +113,14 @@ pub(crate) struct Rows {
     omitted: Duration,
     /// The newest state of the server's sending, with its losses since the row before.
     server: Option<Sending>,
+    /// Intervals that wait for those of the other connections.
+    full: VecDeque<Stretch>,
+    is_done: bool,
 }
 
-impl Rows {
-    /// Rows of `interval`; with zero, one row for the warm-up and one for the rest.
-    pub(crate) fn new(plan: &Plan, interval: Duration) -> Self {
+impl FlowRows {
+    fn new(plan: &Plan, interval: Duration) -> Self {
         Self {
-            direction: plan.direction,
             interval: if interval.is_zero() {
                 Duration::MAX
             } else {
@@ -39,11 +132,12 @@ impl Rows {
             start: Duration::ZERO,
             omitted: Duration::ZERO,
             server: None,
+            full: VecDeque::new(),
+            is_done: false,
         }
     }
 
-    /// Takes the client's next sample; gives the row that it completes.
-    pub(crate) fn client(&mut self, sample: &Sample) -> Option<Interval> {
+    fn client(&mut self, sample: &Sample) {
         match &mut self.pending {
             Some(pending) => pending.extend(sample),
             None => self.pending = Some(sample.clone()),
@@ -51,15 +145,15 @@ impl Rows {
         let covered = sample.at.saturating_sub(self.start);
         // The warm-up ends where its last sample does, whatever the interval.
         let is_warm = sample.omitted && sample.at >= self.omit;
-        let row = (is_warm || covered + self.step / 2 >= self.interval).then(|| self.take())?;
+        if is_warm || covered + self.step / 2 >= self.interval {
+            self.fill();
+        }
         if is_warm {
             self.omitted = self.start;
         }
-        row
     }
 
-    /// Takes what the server has told.
-    pub(crate) fn server(&mut self, sample: &Sample) {
+    fn server(&mut self, sample: &Sample) {
         if let Some(sending) = &sample.sending {
             let lost = self.server.as_ref().map_or(0, |before| before.packets_lost);
             let mut sending = sending.clone();
@@ -68,17 +162,19 @@ impl Rows {
         }
     }
 
-    /// The row that is not full yet.
-    pub(crate) fn finish(&mut self) -> Option<Interval> {
-        let is_worth_a_row = |sample: &Sample| sample.length >= LEAST_ROW;
-        self.pending
-            .as_ref()
-            .is_some_and(is_worth_a_row)
-            .then(|| self.take())?
+    /// The row that is not full yet is the last one.
+    fn finish(&mut self) {
+        let rest = self.pending.as_ref();
+        if rest.is_some_and(|sample| sample.length >= LEAST_ROW) {
+            self.fill();
+        }
+        self.is_done = true;
     }
 
-    fn take(&mut self) -> Option<Interval> {
-        let sample = self.pending.take()?;
+    fn fill(&mut self) {
+        let Some(sample) = self.pending.take() else {
+            return;
+        };
         let from = if sample.omitted {
             Duration::ZERO
         } else {
@@ -95,35 +191,36 @@ impl Rows {
         if let Some(server) = &mut self.server {
             server.packets_lost = 0;
         }
-        let sent = direction_rows(&span, &sample.sent, 0, true, sample.sending.as_ref());
-        let received = direction_rows(
-            &span,
-            &sample.received,
-            sample.sent.len(),
-            false,
-            server.as_ref(),
-        );
-        Some(match self.direction {
-            Direction::Forward => Interval {
-                sum: sent.sum,
-                streams: sent.streams,
-                sum_bidir_reverse: None,
-            },
-            Direction::Reverse => Interval {
-                sum: received.sum,
-                streams: received.streams,
-                sum_bidir_reverse: None,
-            },
-            Direction::Both => Interval {
-                sum: sent.sum,
-                streams: [sent.streams, received.streams].concat(),
-                sum_bidir_reverse: Some(received.sum),
-            },
-        })
+        self.full.push_back(Stretch {
+            span,
+            sample,
+            server,
+        });
+    }
+}
+
+/// What one connection did in one interval.
+#[derive(Debug)]
+struct Stretch {
+    span: Span,
+    sample: Sample,
+    /// The state of the server's sending.
+    server: Option<Sending>,
+}
+
+impl Stretch {
+    fn rows(&self, first: usize, sender: bool) -> DirectionRows {
+        let (bytes, sending) = if sender {
+            (&self.sample.sent, &self.sample.sending)
+        } else {
+            (&self.sample.received, &self.server)
+        };
+        direction_rows(&self.span, bytes, first, sender, sending.as_ref())
     }
 }
 
 /// From when to when, in seconds.
+#[derive(Debug)]
 struct Span {
     start: Finite,
     end: Finite,
@@ -136,8 +233,18 @@ struct DirectionRows {
     sum: Row,
 }
 
-/// The rows of one direction. What belongs to the connection stands in the row of every stream, but
-/// for the losses: a sum over the streams must not count them twice.
+impl DirectionRows {
+    fn interval(self) -> Interval {
+        Interval {
+            streams: self.streams,
+            sum: self.sum,
+            sum_bidir_reverse: None,
+        }
+    }
+}
+
+/// The rows of one direction of one connection. What belongs to the connection stands in the row of
+/// every stream, but for the losses: a sum over the streams must not count them twice.
 fn direction_rows(
     span: &Span,
     bytes: &[u64],
@@ -174,6 +281,36 @@ fn direction_rows(
     }
 }
 
+/// The sum over connections: windows and rates add up, the round-trip time is the mean, and what
+/// else belongs to one connection alone is left out. Their intervals began about the same time;
+/// the longest counts.
+fn sum_of(mut sums: Vec<Row>) -> Row {
+    if sums.len() <= 1 {
+        return sums.pop().unwrap_or_default();
+    }
+    let total = |figure: fn(&Row) -> Option<u64>| {
+        let figures = sums.iter().filter_map(figure);
+        figures.reduce(u64::saturating_add)
+    };
+    let longest = sums
+        .iter()
+        .max_by(|a, b| a.seconds.get().total_cmp(&b.seconds.get()));
+    let longest = longest.expect("there are at least two");
+    let bytes = total(|row| Some(row.bytes)).unwrap_or(0);
+    let rtts = u64::try_from(sums.iter().filter(|row| row.rtt.is_some()).count());
+    Row {
+        bytes,
+        bits_per_second: bits_per_second(bytes, longest.seconds),
+        retransmits: total(|row| row.retransmits),
+        snd_cwnd: total(|row| row.snd_cwnd),
+        rtt: total(|row| row.rtt).and_then(|sum| sum.checked_div(rtts.unwrap_or(0))),
+        rttvar: None,
+        pacing_rate_bits_per_second: total(|row| row.pacing_rate_bits_per_second),
+        state: None,
+        ..longest.clone()
+    }
+}
+
 /// `8 × bytes ÷ seconds`; zero in no time.
 pub(super) fn bits_per_second(bytes: u64, seconds: Finite) -> Finite {
     Finite::new(bytes as f64 * 8.0 / seconds.get()).unwrap_or(Finite::ZERO)
@@ -185,6 +322,9 @@ pub(super) fn micros(time: Duration) -> u64 {
 
 /// A shorter rest of an interval is an artefact of the clock.
 const LEAST_ROW: Duration = Duration::from_millis(5);
+
+/// How many intervals a connection may be ahead of another before its rows are shown alone.
+const PATIENCE: usize = 2;
 
 #[cfg(test)]
 mod tests;

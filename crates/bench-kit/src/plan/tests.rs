@@ -87,6 +87,26 @@ fn a_plan_survives_the_wire() {
 }
 
 #[test]
+fn a_part_that_is_not_known_is_refused_by_its_name() {
+    let mut plan = serde_json::to_value(plan()).unwrap();
+    plan["teleport"] = true.into();
+    let error = serde_json::from_value::<Plan>(plan).unwrap_err();
+    assert!(error.to_string().contains("`teleport`"), "{error}");
+}
+
+#[test]
+fn connections_share_bytes_out_and_not_time() {
+    let limits = |limit| {
+        let plan = Plan { limit, ..plan() };
+        let shares = plan.shares(3);
+        shares.iter().map(|plan| plan.limit).collect::<Vec<_>>()
+    };
+    assert_eq!(limits(Limit::Bytes(11)), [4, 4, 3].map(Limit::Bytes));
+    let time = Limit::Time(Duration::from_secs(10));
+    assert_eq!(limits(time), [time; 3]);
+}
+
+#[test]
 fn samples_divide_the_rows_and_stay_few() {
     let step = |seconds: u64, interval: Option<f64>| {
         let limit = Limit::Time(Duration::from_secs(seconds));

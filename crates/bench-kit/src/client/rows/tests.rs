@@ -32,6 +32,7 @@ fn sample(tenths: u32, omitted: bool, sends: bool) -> Sample {
 fn sending() -> Sending {
     Sending {
         packets_lost: 1,
+        srtt: Some(Duration::from_millis(20)),
         cwnd: 12_000,
         ..Sending::default()
     }
@@ -53,11 +54,11 @@ fn spans(rows: &[Interval]) -> Vec<(f64, f64, u64, bool)> {
 #[test]
 fn rows_begin_anew_after_the_warm_up() {
     let plan = plan(Direction::Forward, STEP * 7);
-    let mut rows = Rows::new(&plan, STEP * 5);
+    let mut rows = Rows::new(&plan, 1, STEP * 5);
     let mut out: Vec<Interval> = (1..=20)
-        .filter_map(|tenths| rows.client(&sample(tenths, tenths <= 7, true)))
+        .filter_map(|tenths| rows.client(0, &sample(tenths, tenths <= 7, true)))
         .collect();
-    out.extend(rows.finish());
+    out.extend(rows.finish(0));
     assert_eq!(
         spans(&out),
         [
@@ -77,32 +78,32 @@ fn rows_begin_anew_after_the_warm_up() {
 #[test]
 fn a_receiving_client_shows_the_servers_figures() {
     let plan = plan(Direction::Reverse, Duration::ZERO);
-    let mut rows = Rows::new(&plan, STEP * 2);
+    let mut rows = Rows::new(&plan, 1, STEP * 2);
     for _ in 0..3 {
-        rows.server(&sample(1, false, true));
+        rows.server(0, &sample(1, false, true));
     }
-    assert_eq!(rows.client(&sample(1, false, false)), None);
-    let first = rows.client(&sample(2, false, false)).unwrap();
+    assert_eq!(rows.client(0, &sample(1, false, false)), None);
+    let first = rows.client(0, &sample(2, false, false)).unwrap();
     assert!(!first.sum.sender);
     assert_eq!(first.sum.bytes, 300);
     assert_eq!(
         (first.sum.retransmits, first.sum.snd_cwnd),
         (Some(3), Some(12_000))
     );
-    rows.client(&sample(3, false, false));
-    let second = rows.client(&sample(4, false, false)).unwrap();
+    rows.client(0, &sample(3, false, false));
+    let second = rows.client(0, &sample(4, false, false)).unwrap();
     assert_eq!(second.sum.retransmits, Some(0));
 }
 
 #[test]
 fn both_directions_have_their_own_streams_and_sums() {
     let plan = plan(Direction::Both, Duration::ZERO);
-    let mut rows = Rows::new(&plan, STEP);
+    let mut rows = Rows::new(&plan, 1, STEP);
     let both = Sample {
         received: vec![7, 8],
         ..sample(1, false, true)
     };
-    let row = rows.client(&both).unwrap();
+    let row = rows.client(0, &both).unwrap();
     let ids: Vec<_> = row
         .streams
         .iter()
@@ -116,6 +117,37 @@ fn both_directions_have_their_own_streams_and_sums() {
         (row.sum.bytes, row.sum_bidir_reverse.unwrap().bytes),
         (150, 15)
     );
+}
+
+#[test]
+fn connections_have_rows_of_their_own_and_a_common_sum() {
+    let plan = plan(Direction::Forward, Duration::ZERO);
+    let mut rows = Rows::new(&plan, 2, STEP);
+    assert_eq!(rows.client(0, &sample(1, false, true)), None);
+    let row = rows.client(1, &sample(1, false, true)).unwrap();
+    let ids: Vec<_> = row.streams.iter().map(|row| row.socket).collect();
+    assert_eq!(ids, [1, 2, 3, 4].map(Some));
+    let sum = &row.sum;
+    assert_eq!(
+        (sum.socket, sum.bytes, sum.retransmits),
+        (None, 300, Some(2))
+    );
+    assert_eq!((sum.snd_cwnd, sum.rtt), (Some(24_000), Some(20_000)));
+    assert_eq!(sum.bits_per_second, Finite::new(24_000.0).unwrap());
+}
+
+#[test]
+fn a_connection_that_is_done_or_stuck_does_not_hold_the_others_up() {
+    let plan = plan(Direction::Forward, Duration::ZERO);
+    let mut rows = Rows::new(&plan, 2, STEP);
+    let shown = |rows: &mut Rows, tenths| {
+        let rows = rows.client(0, &sample(tenths, false, true));
+        rows.map(|rows| rows.streams.len())
+    };
+    assert_eq!((1..=2).find_map(|tenths| shown(&mut rows, tenths)), None);
+    assert_eq!(shown(&mut rows, 3), Some(2));
+    assert_eq!(rows.finish(1).len(), 2);
+    assert_eq!(shown(&mut rows, 4), Some(2));
 }
 
 const STEP: Duration = Duration::from_millis(100);

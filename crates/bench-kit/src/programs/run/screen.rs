@@ -1,0 +1,175 @@
+//! What the user sees of a run.
+
+use crate::advice::advice;
+use crate::args::RunArgs;
+use crate::client::{About, Beginning, ClientSetup, Progress, Trust};
+use crate::failure::Failure;
+use crate::output::Log;
+use crate::plan::Plan;
+use crate::result::Round;
+use crate::result::RunResult;
+use crate::result::iperf::{End, Interval, Start};
+use crate::table::{Columns, Unit, end_block, interval_header, interval_row};
+use crate::terminal;
+use serde::Serialize;
+
+/// Where a run shows what, in which form.
+pub(super) struct Screen {
+    form: Form,
+    unit: Unit,
+    title: Option<String>,
+    /// Instead of stdout.
+    log: Option<Log>,
+}
+
+/// How a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// iperf3's rows.
+    Rows,
+    /// One JSON object at the end.
+    Json,
+    /// A JSON object per line, as things happen.
+    JsonStream,
+}
+
+/// A line of `--json-stream`, with iperf3's names.
+#[derive(Serialize)]
+#[serde(tag = "event", content = "data", rename_all = "snake_case")]
+enum Event<'a> {
+    Start(&'a Start),
+    Interval(&'a Interval),
+    End(&'a End),
+    /// What iperf3 does not have: the run as the A/B test compares it.
+    Result(&'a Round),
+    Error(&'a str),
+}
+
+impl Screen {
+    /// Opens the log that `args` name.
+    ///
+    /// # Errors
+    /// When it cannot be written to.
+    pub(super) fn open(args: &RunArgs) -> Result<Self, Failure> {
+        let log = args.logfile.as_deref();
+        Ok(Self {
+            form: match (args.json_stream, args.print_json) {
+                (true, _) => Form::JsonStream,
+                (false, true) => Form::Json,
+                (false, false) => Form::Rows,
+            },
+            unit: args.format.unwrap_or_default(),
+            title: args.title.clone(),
+            log: log.map(|path| Log::open("--logfile", path)).transpose()?,
+        })
+    }
+
+    /// What is known before anything is sent.
+    pub(super) fn connecting(&mut self, setup: &ClientSetup) {
+        if matches!(setup.trust, Trust::Anyone) {
+            terminal::note(format_args!(
+                "The server's certificate is not verified; --fingerprint or --ca would."
+            ));
+        }
+        self.row(&format!(
+            "Connecting to host {}, port {}",
+            setup.host, setup.port
+        ));
+    }
+
+    /// What happens meanwhile.
+    pub(super) fn show(&mut self, progress: &Progress<'_>, plan: &Plan, about: &About) {
+        match progress {
+            Progress::Started(beginning) => {
+                self.event(&Event::Start(&beginning.start(plan, about)));
+                self.started(beginning, plan);
+            }
+            Progress::Sample(..) => {}
+            Progress::Rows(interval) => {
+                self.event(&Event::Interval(interval));
+                self.rows(interval);
+            }
+        }
+    }
+
+    fn started(&mut self, beginning: &Beginning<'_>, plan: &Plan) {
+        for ((local, remote), index) in beginning.addresses.iter().zip(0..) {
+            self.row(&format!(
+                "[{:>3}] local {} port {} connected to {} port {}",
+                index * plan.streams + 1,
+                local.ip(),
+                local.port(),
+                remote.ip().to_canonical(),
+                remote.port()
+            ));
+        }
+        self.row(&interval_header(Columns::Narrow));
+    }
+
+    fn rows(&mut self, interval: &Interval) {
+        for row in &interval.streams {
+            self.row(&interval_row(row, self.unit, Columns::Narrow));
+        }
+        let sums = [Some(&interval.sum), interval.sum_bidir_reverse.as_ref()];
+        let directions = sums.iter().flatten().count();
+        if interval.streams.len() > directions {
+            for sum in sums.into_iter().flatten() {
+                self.row(&interval_row(sum, self.unit, Columns::Narrow));
+            }
+        }
+    }
+
+    /// What the run has come to.
+    pub(super) fn end(&mut self, result: &RunResult, plan: &Plan) {
+        if self.form == Form::Json {
+            self.text(&result.to_json());
+        }
+        if !result.start.connected.is_empty() {
+            self.event(&Event::End(&result.end));
+            self.event(&Event::Result(&result.result));
+            for line in end_block(&result.end, self.unit).lines() {
+                self.row(line);
+            }
+            if let Some(advice) = advice(&result.result, plan) {
+                self.row("");
+                advice.lines().for_each(|line| self.row(line));
+            }
+        }
+        if let Some(error) = &result.error {
+            self.event(&Event::Error(error));
+        }
+    }
+
+    /// Whether everything was written.
+    ///
+    /// # Errors
+    /// When the log could not be: its disk is full, for example.
+    pub(super) fn finish(&mut self) -> Result<(), Failure> {
+        self.log.take().map_or(Ok(()), Log::close)
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if self.form == Form::JsonStream {
+            let line = serde_json::to_string(event);
+            let line = line.expect("keys are strings and every figure is finite");
+            self.text(&(line + "\n"));
+        }
+    }
+
+    fn row(&mut self, row: &str) {
+        if self.form == Form::Rows {
+            match &self.title {
+                Some(title) => self.text(&format!("{title}:  {row}\n")),
+                None => self.text(&format!("{row}\n")),
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        // What a full disk does not take is shown after all.
+        let is_logged = self.log.as_mut().is_some_and(|log| log.write(text));
+        if !is_logged {
+            terminal::text(text);
+        }
+    }
+}
