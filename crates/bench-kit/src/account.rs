@@ -1,5 +1,6 @@
 //! One side's account of a run, from counters that are read in regular steps.
 
+use crate::distribution::Distribution;
 use crate::plan::{Limit, Plan};
 use crate::sample::{Limited, RttReport, Sample, SenderReport, Sending, SideReport};
 use crate::transfer::Role;
@@ -143,9 +144,9 @@ impl Account {
 
     fn sender(&self, base: &Reading, congestion: &ControllerChoice) -> SenderReport {
         let (base, end) = (&base.stats, &self.last.stats);
-        let (rtt, ce_marked) = {
+        let (rtt, rtt_distribution, ce_marked) = {
             let acks = self.acks.lock().expect(NO_PANIC);
-            (acks.report(), acks.ce_marked)
+            (acks.report(), acks.distribution(), acks.ce_marked)
         };
         SenderReport {
             congestion: congestion.to_string(),
@@ -154,6 +155,7 @@ impl Account {
             bytes_lost: end.path.lost_bytes.saturating_sub(base.path.lost_bytes),
             ce_marked,
             rtt,
+            rtt_distribution,
             limited: limited_since(base, end),
         }
     }
@@ -226,6 +228,16 @@ impl AckSamples {
             samples: self.rtts.len(),
         })
     }
+
+    fn distribution(&self) -> Distribution {
+        // The highest bucket reaches beyond the largest sample.
+        let (_, most) = self.extremes.unwrap_or_default();
+        let counts = self.rtts.iter_recorded().map(|bucket| {
+            let highest = Duration::from_micros(bucket.value_iterated_to());
+            (highest.min(most), bucket.count_since_last_iteration())
+        });
+        Distribution::new(counts, self.rtts.len())
+    }
 }
 
 struct Listener(Arc<Mutex<AckSamples>>);
@@ -266,5 +278,9 @@ mod tests {
         assert!(report.p50.abs_diff(Duration::from_millis(70)) < Duration::from_micros(100));
         assert!(report.p99.abs_diff(Duration::from_millis(119)) < Duration::from_micros(200));
         assert_eq!(report.max, Duration::from_millis(120));
+        let shares = samples.distribution().shares();
+        let (first, last) = (shares[0], shares[shares.len() - 1]);
+        assert!((first.ms.get() - 21.0).abs() < 0.1 && first.share.get() == 0.01);
+        assert_eq!((last.ms.get(), last.share.get()), (120.0, 1.0));
     }
 }

@@ -1,5 +1,6 @@
 //! A link between client and server, in a thread of this process.
 
+use crate::distribution::Distribution;
 use crate::failure::Failure;
 use crate::plan::Direction;
 use crate::result::{Finite, QueueDelayMs, QueueDelaySource, Round};
@@ -53,6 +54,7 @@ pub(crate) fn set_queue_delay(round: &mut Round, measured: &LinkStats) {
         p95: quantile(95),
         p99: quantile(99),
     };
+    round.queue_delay_distribution = Distribution::new(delays.buckets(), delays.count()).shares();
 }
 
 impl EmulatedPath {

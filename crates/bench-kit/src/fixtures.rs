@@ -1,8 +1,8 @@
 //! A small result for the tests of this crate, every figure of it chosen by hand.
 
 use crate::result::{
-    AbKind, AbResult, Finite, Interval, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource,
-    Round, RttMs, SCHEMA_VERSION, Variant,
+    AbKind, AbResult, DelayShare, Finite, Interval, LimitedBy, LimitedTimes, QueueDelayMs,
+    QueueDelaySource, Round, RttMs, SCHEMA_VERSION, Variant,
 };
 use crate::stats;
 use std::collections::BTreeMap;
@@ -92,6 +92,13 @@ pub(crate) fn round(cc: &str, block: u32, goodput: u64) -> Round {
             p99: Some(finite(3.0)),
         },
         queue_delay_source: Some(QueueDelaySource::Link),
+        rtt_distribution: [(0.0, 0.1), (0.5, 0.5), (2.0, 0.95), (4.0, 1.0)]
+            .map(|(above, share)| DelayShare {
+                ms: rtt(above).expect("a constant"),
+                share: finite(share),
+            })
+            .to_vec(),
+        queue_delay_distribution: Vec::new(),
         cpu_seconds_sender: Some(finite(0.010)),
         cpu_seconds_receiver: Some(finite(0.008)),
         limited_by: LimitedBy::from_times(LimitedTimes {

@@ -28,6 +28,7 @@ mod client;
 mod clock;
 pub mod csv;
 mod date;
+mod distribution;
 mod emulated;
 mod ending;
 mod failure;

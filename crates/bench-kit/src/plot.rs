@@ -4,6 +4,8 @@
 //! forest         ratios b/a with their intervals, on a logarithmic axis
 //! goodput_delay  a dot per round
 //! goodput, rtt   both variants in one panel, the median round bold, others thin
+//! rtt_cdf, rtt_ccdf   the distribution of the round-trip time, and its tail
+//! limits         what held each variant back, as bars
 //! course         one variant: the controller's states behind five panels over one time axis
 //! ```
 //!
@@ -18,7 +20,10 @@
 mod axis;
 mod bands;
 mod course;
+mod distribution;
 mod forest;
+mod key;
+mod limits;
 mod overlay;
 mod panel;
 mod quantity;
@@ -26,11 +31,15 @@ mod scatter;
 mod series;
 mod style;
 mod svg;
+mod variants;
 
 pub use course::course;
+pub use distribution::{rtt_ccdf, rtt_cdf};
 pub use forest::forest;
+pub use limits::limits;
 pub use overlay::{goodput, rtt};
 pub use scatter::goodput_delay;
+pub(crate) use style::chips;
 pub use style::stylesheet;
 pub(crate) use svg::escape;
 

@@ -27,10 +27,13 @@ pub fn html(result: &AbResult) -> String {
     page.push_str("<div class=\"stack\">\n");
     figure(&mut page, &plot::forest(result), FOREST);
     figure(&mut page, &plot::goodput_delay(result), SCATTER);
+    figure(&mut page, &plot::limits(result), LIMITS);
     page.push_str("</div>\n</section>\n<section>\n<h2>Side by side</h2>\n");
     page.push_str("<div class=\"columns\">\n");
     figure(&mut page, &plot::goodput(result), OVERLAY);
     figure(&mut page, &plot::rtt(result), OVERLAY);
+    figure(&mut page, &plot::rtt_cdf(result), DISTRIBUTION);
+    figure(&mut page, &plot::rtt_ccdf(result), TAIL);
     page.push_str("</div>\n</section>\n");
     courses(&mut page, result);
     rounds::table(&mut page, result);
@@ -47,7 +50,8 @@ fn head(page: &mut String, result: &AbResult) {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"color-scheme\" content=\"light dark\"/>\n\
-         <title>{title}</title>\n<style>\n{PAGE_STYLE}{}\n</style>\n</head>\n<body>\n",
+         <title>{title}</title>\n<style>\n{PAGE_STYLE}{}{}\n</style>\n</head>\n<body>\n",
+        plot::chips(),
         plot::stylesheet()
     ));
 }
@@ -136,6 +140,12 @@ const FOREST: &str = "Each metric of b against the same metric of a, paired by b
 const SCATTER: &str = "A dot for each round, a ring at the medians.";
 const OVERLAY: &str = "Bold: the round of the median goodput. Thin: others, at most eight. Grey: \
                        warm-up, left out of the figures.";
+const DISTRIBUTION: &str = "All samples of a variant, each round weighing the same; the longest of \
+                            two hundred are left to the figure beside.";
+const TAIL: &str =
+    "The same samples from the other end: how many are longer, on a logarithmic axis.";
+const LIMITS: &str = "Why the sender was not sending, in the mean over the rounds. A controller is at \
+                      work where window or pacing hold it back.";
 const COURSE: &str = "Bold, the line without colour, the states and the losses: the round of the \
                       median goodput. Thin: others, at most eight. All columns have the same axes.";
 const METHOD: &str = "Rounds run interleaved in mirrored blocks and are compared in pairs. Centres \

@@ -23,7 +23,9 @@ pub use matrix::{
     MatrixVariant,
 };
 pub use metric::Metric;
-pub use round::{Interval, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs};
+pub use round::{
+    DelayShare, Interval, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs,
+};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
 //! What one side of a run counts, as it goes over the wire.
 
+use crate::distribution::Distribution;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -122,6 +123,9 @@ pub(crate) struct SenderReport {
     pub(crate) ce_marked: u64,
     /// Round-trip times; `None` without a sample.
     pub(crate) rtt: Option<RttReport>,
+    /// All samples of the round-trip time in a few points.
+    #[serde(default)]
+    pub(crate) rtt_distribution: Distribution,
     /// How long each limit was the one that held.
     pub(crate) limited: Limited,
 }
@@ -139,6 +143,7 @@ impl SenderReport {
                 (Some(rtt), Some(other)) => Some(rtt.with(other)),
                 (rtt, other) => rtt.or(other),
             },
+            rtt_distribution: self.rtt_distribution.plus(&other.rtt_distribution),
             limited: self.limited.plus(other.limited),
         }
     }

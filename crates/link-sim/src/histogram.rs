@@ -60,6 +60,20 @@ impl Histogram {
         self.max
     }
 
+    /// How many values each bucket holds that holds any, in ascending order, with the largest value
+    /// that falls into it, for the last one [`max`](Self::max).
+    pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
+        let held = self
+            .counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0);
+        held.map(|(bucket, count)| {
+            let highest = Duration::from_nanos(highest_of(bucket));
+            (highest.min(self.max), *count)
+        })
+    }
+
     /// What was recorded since `earlier`, an older copy of this histogram. Its
     /// [`max`](Self::max) is that of the bucket, as the exact one is not known.
     #[must_use]
@@ -129,6 +143,17 @@ mod tests {
         assert!((990..=1_000).contains(&micros(&histogram, 99)));
         assert_eq!(micros(&histogram, 100), 1_000);
         assert_eq!(histogram.max(), Duration::from_millis(1));
+    }
+
+    #[test]
+    fn buckets_rise_hold_everything_and_end_at_the_largest() {
+        let mut histogram = Histogram::default();
+        (1..=1_000).for_each(|n| histogram.record(Duration::from_micros(n)));
+        let buckets: Vec<(Duration, u64)> = histogram.buckets().collect();
+        assert!(buckets.is_sorted_by(|a, b| a.0 < b.0));
+        assert_eq!(buckets.iter().map(|(_, count)| count).sum::<u64>(), 1_000);
+        assert_eq!(buckets.last().unwrap().0, Duration::from_millis(1));
+        assert_eq!(Histogram::default().buckets().count(), 0);
     }
 
     #[test]

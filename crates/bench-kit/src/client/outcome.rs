@@ -104,6 +104,7 @@ impl Outcome {
             rtt_ms: rtt.map(rtt_ms).unwrap_or_default(),
             queue_delay_ms: rtt.map(above_base).unwrap_or_default(),
             queue_delay_source: rtt.map(|_| QueueDelaySource::RttAboveLeast),
+            rtt_distribution: sender.map_or_else(Vec::new, |s| s.rtt_distribution.shares()),
             cpu_seconds_sender: cpu(&sending),
             cpu_seconds_receiver: cpu(&receiving),
             limited_by: sender.and_then(|sender| {

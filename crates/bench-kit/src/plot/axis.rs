@@ -1,3 +1,53 @@
+mod marked;
+
+pub(super) use marked::Marked;
+
+/// From a value to a coordinate.
+#[derive(Debug, Clone)]
+pub(super) enum Axis {
+    /// With ticks at round numbers.
+    Linear(Linear),
+    /// With ticks of its own.
+    Marked(Marked),
+}
+
+impl Axis {
+    /// The same axis with its low end at coordinate `from` and its high end at `to`.
+    pub(super) fn over(self, from: f64, to: f64) -> Self {
+        match self {
+            Self::Linear(axis) => Self::Linear(axis.over(from, to)),
+            Self::Marked(axis) => Self::Marked(axis.over(from, to)),
+        }
+    }
+
+    pub(super) fn at(&self, value: f64) -> f64 {
+        match self {
+            Self::Linear(axis) => axis.at(value),
+            Self::Marked(axis) => axis.at(value),
+        }
+    }
+
+    /// The ticks with their labels.
+    pub(super) fn ticks(&self) -> Vec<(f64, String)> {
+        match self {
+            Self::Linear(axis) => axis.ticks().collect(),
+            Self::Marked(axis) => axis.ticks(),
+        }
+    }
+}
+
+impl From<Linear> for Axis {
+    fn from(axis: Linear) -> Self {
+        Self::Linear(axis)
+    }
+}
+
+impl From<Marked> for Axis {
+    fn from(axis: Marked) -> Self {
+        Self::Marked(axis)
+    }
+}
+
 /// A linear axis from a value to a coordinate, with ticks at round numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Linear {

@@ -1,9 +1,11 @@
 use super::axis::Linear;
 use super::bands::Bands;
-use super::panel::{HEADING, Inside, Panel, TIME, XLABELS, keys};
+use super::key::{self, Key};
+use super::panel::{HEADING, Inside, Panel, TIME, XLABELS};
 use super::quantity::{GOODPUT, Quantity, RATE, RTT, View, WINDOW};
 use super::series::{duration, median_round, warm_up};
 use super::svg::{Anchor, Svg};
+use super::variants::Look;
 use super::{Figure, LEFT, RIGHT};
 use crate::result::{AbResult, Round, Variant};
 use crate::table::Scale;
@@ -14,10 +16,7 @@ use crate::table::Scale;
 /// course.
 pub fn course(result: &AbResult, index: usize) -> Option<Figure> {
     let variant = result.variants.get(index)?;
-    let class = super::overlay::CLASSES
-        .get(index)
-        .copied()
-        .unwrap_or("none");
+    let class = Look::of(index).class;
     let median = median_round(variant)?;
     let bands = Bands::of(median);
     let time = Linear::exact(0.0, duration(&result.variants), 6);
@@ -27,7 +26,7 @@ pub fn course(result: &AbResult, index: usize) -> Option<Figure> {
         let view = View::new(quantity, result, 4);
         let panel = view.panel(top, height, &time);
         draw(&mut svg, &panel, &view, &bands, variant, class);
-        keys(&mut svg, top, &names(quantity, &view, class));
+        key::in_heading(&mut svg, top, &names(quantity, &view, class));
         top = panel.bottom() + GAP;
     }
     let panel = lost_packets(&mut svg, top, result, median, &time, &bands);
@@ -91,8 +90,8 @@ fn backdrop(svg: &mut Svg, panel: &Panel, bands: &Bands, warm_up: f64) {
 }
 
 /// The keys of a panel: its lines where it has two, and its reference.
-fn names(quantity: &Quantity, view: &View, class: &str) -> Vec<(String, String)> {
-    let key = |class: &str, name: &str| (class.to_owned(), name.to_owned());
+fn names(quantity: &Quantity, view: &View, class: &str) -> Vec<(Key, String)> {
+    let key = |class: &str, name: &str| (Key::Line(class.to_owned()), name.to_owned());
     let mut keys = Vec::new();
     if let Some(second) = quantity.second {
         keys.push(key(&format!("bold {class}"), quantity.first.name));
@@ -125,7 +124,7 @@ fn lost_packets(
         unit => format!("Packets lost, {unit}"),
     };
     let axis = Linear::round(0.0, (highest.max(2) as f64) / scale.divisor, 2);
-    let panel = Panel::new(heading, top, LOSS_HEIGHT, time, axis);
+    let panel = Panel::new(heading, top, LOSS_HEIGHT, time.clone(), axis);
     backdrop(svg, &panel, bands, warm_up(round));
     panel.frame(svg);
     panel.area(svg, |svg, inside| {

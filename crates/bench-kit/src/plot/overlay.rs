@@ -1,17 +1,18 @@
 use super::Figure;
 use super::axis::Linear;
-use super::panel::{TIME, XLABELS, keys};
+use super::panel::{TIME, XLABELS};
 use super::quantity::{GOODPUT, Quantity, RTT, View};
 use super::series::{duration, median_round, warm_up};
-use super::svg::{Svg, fitting};
+use super::svg::Svg;
+use super::variants::{self, Look, drawn};
 use crate::result::{AbResult, Variant};
 
-/// Goodput over time: both variants in one panel, with the link's rate where it is known.
+/// Goodput over time: all variants in one panel, with the link's rate where it is known.
 pub fn goodput(result: &AbResult) -> Figure {
     overlay(&GOODPUT, result)
 }
 
-/// The smoothed round-trip time over time: both variants in one panel, with that of the empty
+/// The smoothed round-trip time over time: all variants in one panel, with that of the empty
 /// path where it is known.
 pub fn rtt(result: &AbResult) -> Figure {
     overlay(&RTT, result)
@@ -21,18 +22,18 @@ fn overlay(quantity: &'static Quantity, result: &AbResult) -> Figure {
     let time = Linear::exact(0.0, duration(&result.variants), 6);
     let view = View::new(quantity, result, 5);
     let panel = view.panel(0.0, HEIGHT, &time);
-    let variants: Vec<&Variant> = result.variants.iter().take(CLASSES.len()).collect();
-    let colours = || variants.iter().copied().zip(CLASSES);
+    let variants: Vec<&Variant> = drawn(result).map(|(variant, _)| variant).collect();
     let mut svg = Svg::default();
     panel.frame(&mut svg);
     panel.area(&mut svg, |svg, inside| {
         let warm_up = result.variants.iter().filter_map(median_round).map(warm_up);
         inside.stretch(svg, "warm-up", 0.0, warm_up.fold(0.0, f64::max));
-        for (variant, class) in colours() {
-            view.thin(svg, inside, variant, class);
+        // Of many variants the thin lines would hide the bold ones.
+        for (variant, look) in drawn(result).filter(|_| variants.len() <= 2) {
+            view.thin(svg, inside, variant, look.class);
         }
-        for (variant, class) in colours() {
-            view.bold(svg, inside, variant, class);
+        for (variant, look) in drawn(result) {
+            view.bold(svg, inside, variant, look.class);
         }
     });
     if let Some(reference) = view.reference() {
@@ -40,24 +41,13 @@ fn overlay(quantity: &'static Quantity, result: &AbResult) -> Figure {
     }
     view.notes(&mut svg, &panel, &variants);
     panel.x_labels(&mut svg, TIME);
-    let names: Vec<(String, String)> = colours()
-        .map(|(variant, class)| (format!("bold {class}"), label(variant)))
-        .collect();
-    keys(&mut svg, 0.0, &names);
+    let height = panel.bottom() + XLABELS;
+    let legend = variants::legend(&mut svg, result, Look::line_key, 0.0, height);
     let title = format!(
         "{} over time, the median round bold, others thin",
         quantity.heading
     );
-    Figure::new(title, panel.bottom() + XLABELS, svg)
+    Figure::new(title, height + legend, svg)
 }
 
-/// A variant's name and its controller without parameters, short enough for a key.
-pub(super) fn label(variant: &Variant) -> String {
-    fitting(&format!("{} {}", variant.name, variant.controller()), NAME)
-}
-
-/// The classes of the variants that have a colour.
-pub(super) const CLASSES: [&str; 2] = ["a", "b"];
-/// Leaves room for two names beside the longest heading.
-const NAME: f64 = 88.0;
 const HEIGHT: f64 = 190.0;

@@ -1,7 +1,7 @@
-use super::axis::Linear;
+use super::axis::Axis;
 use super::series::Series;
 use super::svg::{Anchor, Svg, text_width};
-use super::{LEFT, RIGHT};
+use super::{LEFT, RIGHT, WIDTH};
 use crate::table::Scale;
 
 /// One coordinate system, mostly over time: grid, labels and what is drawn in it.
@@ -13,20 +13,26 @@ pub(super) struct Panel {
     top: f64,
     /// The height of the data's area.
     height: f64,
-    x: Linear,
-    y: Linear,
+    x: Axis,
+    y: Axis,
 }
 
 impl Panel {
     /// A panel whose heading begins at `top`, over an area of this height.
-    pub(super) fn new(heading: String, top: f64, height: f64, x: &Linear, y: Linear) -> Self {
+    pub(super) fn new(
+        heading: String,
+        top: f64,
+        height: f64,
+        x: impl Into<Axis>,
+        y: impl Into<Axis>,
+    ) -> Self {
         let area = top + HEADING;
         Self {
             heading,
             top,
             height,
-            x: x.clone().over(0.0, RIGHT - LEFT),
-            y: y.over(area + height, area),
+            x: x.into().over(0.0, RIGHT - LEFT),
+            y: y.into().over(area + height, area),
         }
     }
 
@@ -102,10 +108,17 @@ impl Panel {
     /// The ticks' labels below, and the name of the axis.
     pub(super) fn x_labels(&self, svg: &mut Svg, name: &str) {
         let y = self.bottom();
+        let mut taken = 0.0;
         for (tick, label) in self.x.ticks() {
             let x = LEFT + self.x.at(tick);
             svg.line("axis", (x, y), (x, y + 3.0));
-            svg.text("label", (x, y + 14.0), Anchor::Middle, &label);
+            let half = text_width(&label) / 2.0;
+            let middle = x.clamp(half, f64::from(WIDTH) - half);
+            // A label without room is left out; its tick stays.
+            if middle - half >= taken {
+                svg.text("label", (middle, y + 14.0), Anchor::Middle, &label);
+                taken = middle + half + 3.0;
+            }
         }
         let middle = f64::midpoint(LEFT, RIGHT);
         svg.text("label", (middle, y + 28.0), Anchor::Middle, name);
@@ -175,23 +188,6 @@ fn without_zeros(number: &str) -> &str {
     }
 }
 
-/// Lines and their names, towards the right end of a heading's row.
-pub(super) fn keys(svg: &mut Svg, top: f64, keys: &[(String, String)]) {
-    let width = |name: &str| SAMPLE + 4.0 + text_width(name) + 8.0;
-    let total: f64 = keys.iter().map(|(_, name)| width(name)).sum();
-    let mut left = RIGHT + 8.0 - total;
-    for (class, name) in keys {
-        svg.line(class, (left, top + 8.5), (left + SAMPLE, top + 8.5));
-        svg.text(
-            "label",
-            (left + SAMPLE + 4.0, top + 12.0),
-            Anchor::Start,
-            name,
-        );
-        left += width(name);
-    }
-}
-
 /// The name of the axis that most panels have.
 pub(super) const TIME: &str = "Time since the start, s";
 /// What the labels of the horizontal axis need below it.
@@ -200,5 +196,3 @@ pub(super) const XLABELS: f64 = 33.0;
 pub(super) const HEADING: f64 = 19.0;
 /// How far the clipped area exceeds the data's area above and below.
 const MARGIN: f64 = 1.0;
-/// The length of a key's line.
-const SAMPLE: f64 = 13.0;

@@ -1,20 +1,20 @@
 use super::Figure;
 use super::axis::Linear;
-use super::overlay::{CLASSES, label};
-use super::panel::{Inside, Panel, Reference, XLABELS, keys};
+use super::key::Key;
+use super::panel::{Inside, Panel, Reference, XLABELS};
 use super::quantity::Range;
 use super::svg::Svg;
+use super::variants::{self, Look, drawn};
 use crate::result::{AbResult, Metric, Round, Summary, Variant};
 use crate::table::Scale;
 
 /// Goodput against delay: a dot per round that did not fail, and a ring at the medians of each
-/// variant. Up and left is better.
+/// variant; each variant has a shape of its own. Up and left is better.
 pub fn goodput_delay(result: &AbResult) -> Figure {
-    let variants = || result.variants.iter().zip(CLASSES);
-    let dots: Vec<(Dot, &str)> = variants()
-        .flat_map(|(variant, class)| {
+    let dots: Vec<(Dot, Look)> = drawn(result)
+        .flat_map(|(variant, look)| {
             let dots = variant.rounds.iter().filter_map(Dot::of_round);
-            dots.map(move |dot| (dot, class))
+            dots.take(MAX_DOTS).map(move |dot| (dot, look))
         })
         .collect();
     let rate = result.link_rate_bits_per_second.map(|rate| rate as f64);
@@ -30,7 +30,7 @@ pub fn goodput_delay(result: &AbResult) -> Figure {
         format!("Goodput, {}", scale.unit),
         0.0,
         HEIGHT,
-        &Linear::exact(delays.low / unit.divisor, delays.high / unit.divisor, 6),
+        Linear::exact(delays.low / unit.divisor, delays.high / unit.divisor, 6),
         Linear::exact(0.0, goodputs.high / scale.divisor, 5),
     );
     let mut svg = Svg::default();
@@ -42,24 +42,22 @@ pub fn goodput_delay(result: &AbResult) -> Figure {
         inside.point(dot.delay / unit.divisor, dot.goodput / scale.divisor)
     };
     panel.area(&mut svg, |svg, inside| {
-        for (dot, class) in &dots {
-            svg.circle(&format!("{class}-fill dot"), at(inside, dot), 3.0);
+        for (dot, look) in &dots {
+            look.mark(svg, " dot", at(inside, dot), 3.0);
         }
-        for (variant, class) in variants() {
+        for (variant, look) in drawn(result) {
             if let Some(dot) = Dot::of_medians(variant) {
-                svg.circle(&format!("{class} ring"), at(inside, &dot), 7.0);
+                look.ring(svg, at(inside, &dot), 7.0);
             }
         }
     });
     panel.note(&mut svg, "↖ better");
     let delay = format!("95th percentile of the round-trip time, {}", unit.unit);
     panel.x_labels(&mut svg, &delay);
-    let names: Vec<(String, String)> = variants()
-        .map(|(variant, class)| (format!("bold {class}"), label(variant)))
-        .collect();
-    keys(&mut svg, 0.0, &names);
+    let height = panel.bottom() + XLABELS;
+    let legend = variants::legend(&mut svg, result, Key::Mark, 0.0, height);
     let title = "Goodput against delay, a dot per round, a ring at the medians".to_owned();
-    Figure::new(title, panel.bottom() + XLABELS, svg)
+    Figure::new(title, height + legend, svg)
 }
 
 struct Dot {
@@ -95,3 +93,5 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
 }
 
 const HEIGHT: f64 = 190.0;
+/// Of one variant: more would hide each other.
+const MAX_DOTS: usize = 200;

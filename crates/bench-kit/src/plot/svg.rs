@@ -44,6 +44,16 @@ impl Svg {
         self.0.push_str("\"/>");
     }
 
+    /// The area within `corners`.
+    pub(super) fn polygon(&mut self, class: &str, corners: &[(f64, f64)]) {
+        self.write(format_args!(r#"<polygon class="{class}" points=""#));
+        for (index, &(x, y)) in corners.iter().enumerate() {
+            let space = if index == 0 { "" } else { " " };
+            self.write(format_args!("{space}{},{}", Tenths(x), Tenths(y)));
+        }
+        self.0.push_str("\"/>");
+    }
+
     pub(super) fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
         self.write(format_args!(
             r#"<circle class="{class}" cx="{}" cy="{}" r="{radius}"/>"#,

@@ -16,6 +16,9 @@ fn figures(result: &AbResult) -> Vec<Figure> {
         goodput(result),
         rtt(result),
         goodput_delay(result),
+        rtt_cdf(result),
+        rtt_ccdf(result),
+        limits(result),
     ];
     figures.extend((0..result.variants.len()).filter_map(|index| course(result, index)));
     figures

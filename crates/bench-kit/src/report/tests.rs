@@ -31,8 +31,9 @@ fn the_page_has_the_verdict_every_metric_and_every_figure() {
     let figures = document
         .descendants()
         .filter(|node| node.has_tag_name("figure"));
-    // Ratios, goodput against delay, goodput, RTT, and a course for each variant.
-    assert_eq!(figures.count(), 6);
+    // Ratios, goodput against delay, limits, goodput, RTT, its distribution and its tail, and a
+    // course for each variant.
+    assert_eq!(figures.count(), 9);
     let rows = document
         .descendants()
         .filter(|node| node.has_tag_name("tr"));

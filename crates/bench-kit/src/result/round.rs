@@ -49,6 +49,14 @@ pub struct Round {
     /// Where `queue_delay_ms` comes from; `null` when it is not known.
     #[serde(default)]
     pub queue_delay_source: Option<QueueDelaySource>,
+    /// The samples behind `rtt_ms`: at most 64 points, most of them in the tail, the last the
+    /// longest. Left out of the JSON when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rtt_distribution: Vec<DelayShare>,
+    /// Those behind `queue_delay_ms`, where the emulated link timed them. Left out of the JSON
+    /// when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queue_delay_distribution: Vec<DelayShare>,
     /// Processor time of the sending side, in seconds, user and system.
     pub cpu_seconds_sender: Option<Finite>,
     /// Processor time of the receiving side, in seconds, user and system.
@@ -90,6 +98,15 @@ pub struct QueueDelayMs {
     pub p95: Option<Finite>,
     /// 99 % of the samples are at most this.
     pub p99: Option<Finite>,
+}
+
+/// One point of a distribution of delays.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DelayShare {
+    /// A delay, in milliseconds.
+    pub ms: Finite,
+    /// The share of the samples that are at most as long, above 0 and at most 1.
+    pub share: Finite,
 }
 
 /// How time in queues was measured.

@@ -1,0 +1,70 @@
+use super::svg::{Anchor, Svg, fitting, text_width};
+use super::variants::Look;
+use super::{RIGHT, WIDTH};
+
+/// What stands before a name in a legend.
+#[derive(Debug, Clone)]
+pub(super) enum Key {
+    /// A line of this class.
+    Line(String),
+    /// The mark of a variant.
+    Mark(Look),
+    /// A square of this class.
+    Area(String),
+}
+
+impl Key {
+    /// In the middle of `width` units from `x` on, at the height `y`.
+    fn draw(&self, svg: &mut Svg, (x, y): (f64, f64), width: f64) {
+        let middle = x + width / 2.0;
+        match self {
+            Self::Line(class) => svg.line(class, (x, y), (x + width, y)),
+            Self::Mark(look) => look.mark(svg, "", (middle, y), 4.0),
+            Self::Area(class) => svg.rect(class, (middle - 5.0, y - 5.0), (10.0, 10.0)),
+        }
+    }
+
+    /// What it takes beside others in the row of a heading.
+    fn width(&self) -> f64 {
+        match self {
+            Self::Line(_) => 13.0,
+            Self::Mark(_) | Self::Area(_) => 10.0,
+        }
+    }
+}
+
+/// Keys and their names towards the right end of the row of the heading at `top`.
+pub(super) fn in_heading(svg: &mut Svg, top: f64, entries: &[(Key, String)]) {
+    let width = |key: &Key, name: &str| key.width() + 4.0 + text_width(name) + 8.0;
+    let total: f64 = entries.iter().map(|(key, name)| width(key, name)).sum();
+    let mut left = RIGHT + 8.0 - total;
+    for (key, name) in entries {
+        key.draw(svg, (left, top + 8.5), key.width());
+        let text = (left + key.width() + 4.0, top + 12.0);
+        svg.text("label", text, Anchor::Start, name);
+        left += width(key, name);
+    }
+}
+
+/// Keys and their names from `top` down, in as many columns as the longest name leaves room for.
+/// Returns the height used.
+pub(super) fn rows(svg: &mut Svg, top: f64, entries: &[(Key, String)]) -> f64 {
+    let widths = entries.iter().map(|(_, name)| text_width(name));
+    let widest = widths.fold(0.0, f64::max) + SAMPLE + 13.0;
+    let columns = ((ROWS / widest) as usize).clamp(1, entries.len().clamp(1, 4));
+    let column = ROWS / columns as f64;
+    for (index, (key, name)) in entries.iter().enumerate() {
+        let x = RIGHT - ROWS + column * (index % columns) as f64;
+        let y = top + ROW * (index / columns) as f64;
+        key.draw(svg, (x, y + 7.0), SAMPLE);
+        let name = fitting(name, column - SAMPLE - 8.0);
+        svg.text("label", (x + SAMPLE + 5.0, y + 10.5), Anchor::Start, &name);
+    }
+    ROW * entries.len().div_ceil(columns) as f64 + 2.0
+}
+
+/// The length of a line before its name: two of the longest dashes.
+const SAMPLE: f64 = 24.0;
+const ROW: f64 = 15.0;
+/// The width of all columns.
+const ROWS: f64 = WIDTH as f64 - 20.0;
