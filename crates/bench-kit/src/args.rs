@@ -1,11 +1,13 @@
 //! The command lines. Flags have iperf3's letters and meaning wherever iperf3 has one.
 
 mod ab;
+mod report;
 mod run;
 mod server;
 mod values;
 
 pub(crate) use ab::AbArgs;
+pub(crate) use report::ReportArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use server::ServerArgs;
 pub(crate) use values::{HostPort, hex};
@@ -42,6 +44,8 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Compare two congestion controllers over an emulated link, all in one process
     Ab(Box<AbArgs>),
+    /// Show a result that was measured before: as a page, pictures and tables
+    Report(ReportArgs),
     /// List the congestion controllers with their parameters, and the words of a link
     List,
 }
@@ -125,7 +129,7 @@ fn parse<T: CommandFactory + FromArgMatches>(
             Exit::Asked(error.to_string())
         }
         clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Exit::Refused(
-            Failure::usage("what to do is missing: run, ab or list; --help tells more"),
+            Failure::usage("what to do is missing: run, ab, report or list; --help tells more"),
         ),
         _ => Exit::Refused(Failure::usage(one_line(&error.to_string()))),
     })

@@ -1,47 +1,57 @@
-//! The course of every round as a table for other programs (RFC 4180).
+//! Results as tables for other programs (RFC 4180).
 
-use crate::result::AbResult;
-use std::fmt::Write as _;
+mod cells;
+mod rounds;
+
+pub use cells::cells;
+pub use rounds::rounds;
+
+use crate::result::{AbResult, Interval, Round, Variant};
 
 /// A row per sample of each round, below a row of names with their units. What is not known is
 /// empty.
 pub fn csv(result: &AbResult) -> String {
-    let mut text = HEAD.join(",");
-    text.push('\n');
+    let mut text = String::new();
+    line(&mut text, HEAD.map(str::to_owned));
     for variant in &result.variants {
         for round in &variant.rounds {
             for interval in &round.intervals {
-                let figures = [
-                    Some(interval.t.to_string()),
-                    Some(interval.seconds.to_string()),
-                    Some(interval.omitted.to_string()),
-                    Some(interval.goodput_bits_per_second.to_string()),
-                    shown(interval.rtt_ms),
-                    shown(interval.cwnd_bytes),
-                    shown(interval.bytes_in_flight),
-                    shown(interval.pacing_rate_bits_per_second),
-                    shown(interval.delivery_rate_bits_per_second),
-                    shown(interval.packets_lost),
-                    interval.state.clone(),
-                ];
-                write!(
-                    text,
-                    "{},{},{},{}",
-                    field(&variant.name),
-                    field(&variant.cc),
-                    round.block,
-                    round.order
-                )
-                .expect("a String takes everything");
-                for figure in figures {
-                    text.push(',');
-                    text.push_str(&field(&figure.unwrap_or_default()));
-                }
-                text.push('\n');
+                line(&mut text, sample(variant, round, interval));
             }
         }
     }
     text
+}
+
+fn sample(variant: &Variant, round: &Round, interval: &Interval) -> [String; 15] {
+    [
+        Some(variant.name.clone()),
+        Some(variant.cc.clone()),
+        Some(round.block.to_string()),
+        Some(round.order.to_string()),
+        Some(interval.t.to_string()),
+        Some(interval.seconds.to_string()),
+        Some(interval.omitted.to_string()),
+        Some(interval.goodput_bits_per_second.to_string()),
+        shown(interval.rtt_ms),
+        shown(interval.cwnd_bytes),
+        shown(interval.bytes_in_flight),
+        shown(interval.pacing_rate_bits_per_second),
+        shown(interval.delivery_rate_bits_per_second),
+        shown(interval.packets_lost),
+        interval.state.clone(),
+    ]
+    .map(Option::unwrap_or_default)
+}
+
+fn line(text: &mut String, fields: impl IntoIterator<Item = String>) {
+    for (index, value) in fields.into_iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        text.push_str(&field(&value));
+    }
+    text.push('\n');
 }
 
 fn shown(figure: Option<impl ToString>) -> Option<String> {

@@ -1,7 +1,8 @@
 //! A small result for the tests of this crate, every figure of it chosen by hand.
 
 use crate::result::{
-    AbKind, AbResult, DelayShare, Finite, Interval, LimitedBy, LimitedTimes, QueueDelayMs,
+    AbKind, AbResult, DelayShare, Finite, Interval, LimitedBy, LimitedTimes, MatrixAxis,
+    MatrixCell, MatrixDirection, MatrixKind, MatrixResult, MatrixVariant, QueueDelayMs,
     QueueDelaySource, Round, RttMs, SCHEMA_VERSION, Variant,
 };
 use crate::stats;
@@ -57,6 +58,85 @@ fn variant(name: &str, cc: &str, goodputs: &[u64]) -> Variant {
         cc: cc.to_owned(),
         rounds,
         summary: BTreeMap::new(),
+    }
+}
+
+/// CUBIC against BBR at three rates of loss and two delays: b better by 2, 4 and 20 times, a by 2
+/// times, the same, and unknown.
+pub(crate) fn matrix() -> MatrixResult {
+    let axis = |name: &str, values: &[&str]| MatrixAxis {
+        name: name.to_owned(),
+        values: values.iter().map(|value| (*value).to_owned()).collect(),
+    };
+    let axes = vec![
+        axis("loss", &["0.1%", "1%", "10%"]),
+        axis("delay", &["10ms", "100ms"]),
+    ];
+    let places = axes[0]
+        .values
+        .iter()
+        .flat_map(|loss| axes[1].values.iter().map(move |delay| (loss, delay)));
+    let goodputs: [([u64; 3], [u64; 3]); 6] = [
+        ([90, 92, 91], [91, 92, 90]),
+        ([80, 81, 82], [40, 41, 40]),
+        ([40, 41, 42], [82, 80, 81]),
+        ([20, 19, 21], [80, 76, 84]),
+        ([30, 60, 90], [50, 51, 49]),
+        ([4, 4, 4], [80, 80, 80]),
+    ];
+    let cells = (0..)
+        .zip(places)
+        .zip(goodputs)
+        .map(|((index, (loss, delay)), (a, b))| {
+            let megabits = |goodputs: [u64; 3]| goodputs.map(|goodput| goodput * 1_000_000);
+            let mut result = ab_of(&megabits(a), &megabits(b));
+            stats::conclude(&mut result);
+            cell(index, [("loss", loss), ("delay", delay)], result)
+        });
+    MatrixResult {
+        schema_version: SCHEMA_VERSION,
+        kind: MatrixKind::Matrix,
+        complete: true,
+        error: None,
+        name: "fixture".to_owned(),
+        title: None,
+        source: None,
+        version: "paceline 0.1.0".to_owned(),
+        seed: 7,
+        is_virtual: true,
+        rounds: 3,
+        round_seconds: finite(0.5),
+        omit_seconds: Finite::ZERO,
+        cells: cells.collect(),
+        axes,
+    }
+}
+
+fn cell(index: u32, at: [(&str, &str); 2], result: AbResult) -> MatrixCell {
+    let variants = result.variants.into_iter().map(|variant| MatrixVariant {
+        name: variant.name,
+        cc: variant.cc,
+        flows: 1,
+        start_seconds: Finite::ZERO,
+        extra_delay_ms: Finite::ZERO,
+        summary: variant.summary,
+    });
+    MatrixCell {
+        index,
+        at: at
+            .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
+            .into(),
+        seed: 7,
+        link: format!("delay {} loss {} rate 100mbit", at[1].1, at[0].1),
+        return_link: String::new(),
+        link_rate_bits_per_second: Some(100_000_000),
+        base_rtt_ms: None,
+        direction: MatrixDirection::Forward,
+        variants: variants.collect(),
+        comparison: result.comparison,
+        further_comparisons: BTreeMap::new(),
+        competition: None,
+        error: None,
     }
 }
 

@@ -14,7 +14,7 @@
 //! | [`result`] | the JSON contract |
 //! | [`stats`] | the order of the rounds, and what their differences mean |
 //! | [`table`] | what a terminal shows |
-//! | [`csv`] | the course of every round, for other programs |
+//! | [`csv`] | courses, rounds and cells, for other programs |
 //! | [`plot`] | pictures as SVG |
 //! | [`report`] | one HTML file with all of it |
 //!

@@ -1,9 +1,55 @@
 //! Files that a run writes: opened before it begins, so that a wrong path costs no run.
 
 use crate::failure::Failure;
+use crate::plot::NamedFigure;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
+
+/// A directory that figures are written into.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    flag: &'static str,
+    path: PathBuf,
+}
+
+impl Directory {
+    /// Makes the directory that `flag` names, unless it is there.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(crate) fn create(flag: &'static str, path: &Path) -> Result<Self, Failure> {
+        let directory = Self {
+            flag,
+            path: path.to_owned(),
+        };
+        match std::fs::create_dir_all(path) {
+            Ok(()) => Ok(directory),
+            Err(error) => Err(directory.failure(path, &error)),
+        }
+    }
+
+    /// Writes each figure into a file of its own.
+    ///
+    /// # Errors
+    /// When the disk is full, for example; the files before that one are written.
+    pub(crate) fn write(&self, figures: &[NamedFigure]) -> Result<(), Failure> {
+        for (name, figure) in figures {
+            let path = self.path.join(name).with_extension("svg");
+            let written = std::fs::write(&path, figure.standalone());
+            written.map_err(|error| self.failure(&path, &error))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn failure(&self, path: &Path, error: &std::io::Error) -> Failure {
+        Failure::run(format!("{} {}: {error}", self.flag, path.display()))
+    }
+}
 
 /// A file that will be written when there is a result.
 #[derive(Debug)]

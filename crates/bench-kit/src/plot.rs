@@ -6,6 +6,8 @@
 //! goodput, rtt   both variants in one panel, the median round bold, others thin
 //! rtt_cdf, rtt_ccdf   the distribution of the round-trip time, and its tail
 //! limits         what held each variant back, as bars
+//! sweeps         a matrix: a metric along an axis, a line per contender
+//! heat_maps      a matrix: who is better where
 //! course         one variant: the controller's states behind five panels over one time axis
 //! ```
 //!
@@ -22,8 +24,11 @@ mod bands;
 mod course;
 mod distribution;
 mod forest;
+mod grid;
+mod heat;
 mod key;
 mod limits;
+mod named;
 mod overlay;
 mod panel;
 mod quantity;
@@ -31,17 +36,24 @@ mod scatter;
 mod series;
 mod style;
 mod svg;
+mod sweep;
 mod variants;
 
 pub use course::course;
 pub use distribution::{rtt_ccdf, rtt_cdf};
 pub use forest::forest;
+pub(crate) use grid::{Best, Grid, Point};
+pub use heat::heat_maps;
 pub use limits::limits;
+pub(crate) use named::MATRIX_METRICS;
+pub use named::{NamedFigure, of_ab, of_matrix};
 pub use overlay::{goodput, rtt};
 pub use scatter::goodput_delay;
 pub(crate) use style::chips;
 pub use style::stylesheet;
 pub(crate) use svg::escape;
+pub use sweep::sweeps;
+use variants::CLASSES;
 
 use svg::{Anchor, Svg};
 
@@ -50,6 +62,9 @@ pub const MAX_POINTS: usize = 600;
 
 /// The most rounds of one variant that a figure draws thin, the earliest ones.
 pub const MAX_ROUNDS: usize = 8;
+
+/// The most figures of one kind and metric that a matrix has, however many axes it has.
+pub const MAX_FIGURES: usize = 12;
 
 /// One drawing, [`WIDTH`] units wide.
 #[derive(Debug, Clone)]

@@ -2,6 +2,7 @@
 
 mod ab;
 mod list;
+mod report;
 mod run;
 mod serve;
 
@@ -23,6 +24,7 @@ pub fn client_main(registry: &Registry, args: impl IntoIterator<Item = OsString>
         match args.command {
             Command::Run(args) => run::run(&args, registry),
             Command::Ab(args) => ab::run(&args, registry),
+            Command::Report(args) => report::run(&args),
             Command::List => list::run(registry),
         }
         .map_err(Exit::Refused)

@@ -11,12 +11,14 @@
 //! | `"matrix"` | [`MatrixResult`] | `bench-client matrix NAME --json FILE`; each of its cells is an `"ab"` |
 //! | `"run"` | [`RunResult`] | `bench-client run --json FILE`, with iperf3's `start`, `intervals`, `end` beside it |
 
+mod any;
 mod finite;
 pub mod iperf;
 mod matrix;
 mod metric;
 mod round;
 
+pub use any::{AnyResult, ReadError};
 pub use finite::{Finite, NotFinite};
 pub use matrix::{
     MatrixAxis, MatrixCell, MatrixCompetition, MatrixDirection, MatrixKind, MatrixResult,

@@ -95,6 +95,7 @@ fn the_help_is_readable_at_80_columns() {
         ("help", "bench-client --help"),
         ("help_run", "bench-client run --help"),
         ("help_ab", "bench-client ab --help"),
+        ("help_report", "bench-client report --help"),
     ] {
         let Err(Exit::Asked(text)) = client(words(line)) else {
             panic!("no help");

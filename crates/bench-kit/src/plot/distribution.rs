@@ -100,7 +100,7 @@ fn delay_axis(low: f64, high: f64) -> Axis {
 fn highest(curves: &[(Curve, Look)], share: f64) -> f64 {
     let reached = curves.iter().filter_map(|(curve, _)| {
         let point = curve.0.iter().find(|(_, reached)| *reached >= share - ALL);
-        point.or(curve.0.last())
+        point.or_else(|| curve.0.last())
     });
     reached.map(|(ms, _)| *ms).fold(0.0, f64::max)
 }

@@ -85,6 +85,13 @@ const SHAPES: &str = "\
 .plot .hollow{stroke-width:1.4}\
 .plot .dot{fill-opacity:.75}\
 .plot .ring{fill:none;stroke-width:1.8}\
+.plot .whisker{stroke-width:1.1;stroke-opacity:.7}\
+.plot .area{fill-opacity:.85;stroke-width:.8}\
+.plot .cell{stroke-width:.8;stroke-dasharray:2 2}\
+.plot .lead-1{fill-opacity:.14}\
+.plot .lead-2{fill-opacity:.28}\
+.plot .lead-3{fill-opacity:.44}\
+.plot .lead-4{fill-opacity:.62}\
 @media screen and (max-width:640px){.plot{font-size:12px}}\
 ";
 
@@ -104,7 +111,11 @@ const VARIANTS: [(&str, &str, &str, &str); 8] = [
 ];
 
 /// Selector, property, light, dark.
-const COLOURS: [(&str, &str, &str, &str); 14] = [
+const COLOURS: [(&str, &str, &str, &str); 18] = [
+    (".plot .inverse", "fill", "#ffffff", "#14181d"),
+    (".plot .area", "stroke", "#ffffff", "#14181d"),
+    (".plot .cell", "stroke", "#8c959f", "#8c959f"),
+    (".plot .lead", "fill", "#57606a", "#a5aeb8"),
     (".plot .on-tint", "fill", "#14181d", "#14181d"),
     (".plot .paper", "fill", "#ffffff", "#14181d"),
     (".plot text", "fill", "#24292f", "#e3e7eb"),
@@ -116,7 +127,7 @@ const COLOURS: [(&str, &str, &str, &str); 14] = [
     (".plot .warm-up", "fill", "#d8dce1", "#39414b"),
     (".plot .none,.plot .hollow", "stroke", "#8c959f", "#8c959f"),
     (".plot .second", "stroke", "#24292f", "#e3e7eb"),
-    (".plot .none-fill", "fill", "#ffffff", "#14181d"),
+    (".plot .none-fill,.plot .cell", "fill", "#ffffff", "#14181d"),
     (".plot .same-fill", "fill", "#8c959f", "#8c959f"),
     (".plot .loss", "fill", "#57606a", "#a5aeb8"),
 ];

@@ -5,23 +5,70 @@ use super::series::{Series, median_round};
 use super::svg::{LARGE_TEXT, text_width};
 use super::*;
 use crate::fixtures::{self, finite};
-use crate::result::{AbResult, Interval, Round};
+use crate::result::{AbResult, Interval, MatrixResult, Metric, Round};
 use crate::stats;
 use roxmltree::Document;
 use std::collections::BTreeSet;
 
 fn figures(result: &AbResult) -> Vec<Figure> {
-    let mut figures = vec![
-        forest(result),
-        goodput(result),
-        rtt(result),
-        goodput_delay(result),
-        rtt_cdf(result),
-        rtt_ccdf(result),
-        limits(result),
-    ];
-    figures.extend((0..result.variants.len()).filter_map(|index| course(result, index)));
-    figures
+    of_ab(result)
+        .into_iter()
+        .map(|(_, figure)| figure)
+        .collect()
+}
+
+/// Every figure of every awkward result, by the result's name.
+fn awkward_figures() -> Vec<(&'static str, Figure)> {
+    let ab = awkward().into_iter().flat_map(|(name, result)| {
+        let figures = figures(&result).into_iter();
+        figures.map(move |figure| (name, figure))
+    });
+    let matrices = awkward_matrices().into_iter().flat_map(|(name, result)| {
+        let figures = of_matrix(&result).into_iter();
+        figures.map(move |(_, figure)| (name, figure))
+    });
+    ab.chain(matrices).collect()
+}
+
+/// Matrices that are awkward to draw, by name.
+fn awkward_matrices() -> Vec<(&'static str, MatrixResult)> {
+    let mut long = fixtures::matrix();
+    let axis = &mut long.axes[1];
+    axis.name = "a name that is longer than anybody would give to an axis".to_owned();
+    let renamed = axis.name.clone();
+    for value in &mut axis.values {
+        value.insert_str(0, "rate 100mbit queue 1bdp aqm fq_codel ");
+    }
+    for cell in &mut long.cells {
+        let delay = cell.at.remove("delay").unwrap();
+        let value = format!("rate 100mbit queue 1bdp aqm fq_codel {delay}");
+        cell.at.insert(renamed.clone(), value);
+        for variant in &mut cell.variants {
+            variant.cc = "MWMWMWMWMWMWMWMWMWMW:parameter=1".to_owned();
+        }
+    }
+    let mut no_cells = fixtures::matrix();
+    no_cells.cells.clear();
+    let mut no_axes = fixtures::matrix();
+    no_axes.axes.clear();
+    let mut one_axis = fixtures::matrix();
+    one_axis.axes.truncate(1);
+    let mut wide = fixtures::matrix();
+    wide.axes[0].values = (0..40).map(|n| format!("{n}%")).collect();
+    let mut alone = fixtures::matrix();
+    alone
+        .cells
+        .iter_mut()
+        .for_each(|cell| cell.variants.truncate(1));
+    vec![
+        ("usual matrix", fixtures::matrix()),
+        ("long names of axes", long),
+        ("no cells", no_cells),
+        ("no axes", no_axes),
+        ("one axis", one_axis),
+        ("many values", wide),
+        ("one variant", alone),
+    ]
 }
 
 /// Results that are awkward to draw, by name.
@@ -110,41 +157,33 @@ fn a_course_is_as_recorded() {
 
 #[test]
 fn every_figure_is_well_formed_alone_and_in_a_page() {
-    for (name, result) in awkward() {
-        for figure in figures(&result) {
-            for svg in [figure.standalone(), figure.titled(), figure.inline()] {
-                Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}: {svg}"));
-                assert!(
-                    !svg.contains("NaN") && !svg.contains("inf"),
-                    "{name}: {svg}"
-                );
-            }
+    for (name, figure) in awkward_figures() {
+        for svg in [figure.standalone(), figure.titled(), figure.inline()] {
+            Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}: {svg}"));
+            assert!(
+                !svg.contains("NaN") && !svg.contains("inf"),
+                "{name}: {svg}"
+            );
         }
     }
 }
 
 #[test]
 fn texts_stay_inside_their_figure_and_apart_even_at_the_larger_size() {
-    for (name, result) in awkward() {
-        for figure in figures(&result) {
-            let boxes = text_boxes(&figure);
-            for (index, text) in boxes.iter().enumerate() {
-                let inside = text.left >= -0.5
-                    && text.right <= f64::from(WIDTH) + 0.5
-                    && text.top >= 0.0
-                    && text.bottom <= figure.height;
+    for (name, figure) in awkward_figures() {
+        let boxes = text_boxes(&figure);
+        let title = &figure.title;
+        for (index, text) in boxes.iter().enumerate() {
+            let inside = text.left >= -0.5
+                && text.right <= f64::from(WIDTH) + 0.5
+                && text.top >= 0.0
+                && text.bottom <= figure.height;
+            assert!(inside, "{name}, {title}: {text:?} leaves the figure");
+            for other in &boxes[index + 1..] {
                 assert!(
-                    inside,
-                    "{name}, {}: {text:?} leaves the figure",
-                    figure.title
+                    !text.overlaps(other),
+                    "{name}, {title}: {text:?} overlaps {other:?}"
                 );
-                for other in &boxes[index + 1..] {
-                    assert!(
-                        !text.overlaps(other),
-                        "{name}, {}: {text:?} overlaps {other:?}",
-                        figure.title
-                    );
-                }
             }
         }
     }
@@ -205,14 +244,12 @@ fn text_boxes(figure: &Figure) -> Vec<TextBox> {
 fn every_class_in_a_figure_has_a_style() {
     let sheet = stylesheet();
     let mut classes = BTreeSet::new();
-    for (_, result) in awkward() {
-        for figure in figures(&result) {
-            let svg = figure.inline();
-            let document = Document::parse(&svg).unwrap();
-            for node in document.descendants() {
-                let list = node.attribute("class").unwrap_or_default();
-                classes.extend(list.split_whitespace().map(str::to_owned));
-            }
+    for (_, figure) in awkward_figures() {
+        let svg = figure.inline();
+        let document = Document::parse(&svg).unwrap();
+        for node in document.descendants() {
+            let list = node.attribute("class").unwrap_or_default();
+            classes.extend(list.split_whitespace().map(str::to_owned));
         }
     }
     let colours = (0..bands::FREE_COLOURS).map(|index| format!("state-other-{index}"));
@@ -363,4 +400,71 @@ fn a_line_lies_where_its_axis_says() {
     let axis = Linear::exact(0.0, 5.0, 5).over(10.0, 110.0);
     assert_eq!(axis.at(0.0), 10.0);
     assert_eq!(axis.at(2.5), 60.0);
+}
+
+#[test]
+fn a_matrix_has_a_sweep_per_value_of_its_other_axis_and_one_map_of_both() {
+    let result = fixtures::matrix();
+    let titles = |figures: Vec<Figure>| figures.into_iter().map(|f| f.title).collect::<Vec<_>>();
+    assert_eq!(
+        titles(sweeps(&result, Metric::GoodputBitsPerSecond)),
+        [
+            "Goodput by loss, delay 10ms",
+            "Goodput by loss, delay 100ms"
+        ]
+    );
+    assert_eq!(
+        titles(heat_maps(&result, Metric::GoodputBitsPerSecond)),
+        ["Who has the better goodput"]
+    );
+    let map = heat_maps(&result, Metric::GoodputBitsPerSecond)
+        .remove(0)
+        .inline();
+    for text in [">b 20.0×<", ">b 4.00×<", ">a 2.00×<", ">=<", ">?<"] {
+        assert!(map.contains(text), "{text} in {map}");
+    }
+}
+
+#[test]
+fn goodput_against_loss_has_the_bound_of_what_arrives() {
+    let figures = sweeps(&fixtures::matrix(), Metric::GoodputBitsPerSecond);
+    assert!(
+        figures
+            .iter()
+            .all(|figure| figure.inline().contains("rate × (1 − loss)"))
+    );
+    let figures = sweeps(&fixtures::matrix(), Metric::RttMsP95);
+    assert!(
+        figures
+            .iter()
+            .all(|figure| !figure.inline().contains("rate × (1 − loss)"))
+    );
+}
+
+#[test]
+fn controllers_along_an_axis_are_contenders_of_one_condition() {
+    let mut result = fixtures::matrix();
+    result.axes[1].name = "cc".to_owned();
+    result.axes[1].values = ["cubic", "bbr3"].map(str::to_owned).to_vec();
+    for (cell, cc) in result
+        .cells
+        .iter_mut()
+        .zip(["cubic", "bbr3"].into_iter().cycle())
+    {
+        cell.at.remove("delay");
+        cell.at.insert("cc".to_owned(), cc.to_owned());
+        cell.variants.truncate(1);
+        cell.comparison.clear();
+    }
+    let grid = Grid::of(&result);
+    assert_eq!(grid.contenders, ["a cubic", "b bbr3"]);
+    assert_eq!((grid.axes.len(), grid.points.len()), (1, 3));
+    let medians = |point: &Point<'_>| {
+        let median =
+            |metrics: &Option<&std::collections::BTreeMap<Metric, crate::result::Summary>>| {
+                metrics.unwrap()[&Metric::GoodputBitsPerSecond].median.get() / 1e6
+            };
+        point.summaries.iter().map(median).collect::<Vec<_>>()
+    };
+    assert_eq!(medians(&grid.points[0]), [91.0, 81.0]);
 }

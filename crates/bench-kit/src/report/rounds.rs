@@ -1,4 +1,4 @@
-use super::letter;
+use super::page::letter;
 use crate::plot::escape;
 use crate::result::{AbResult, Finite, LimitedBy, Metric, Round, Variant};
 use crate::table::Scale;
@@ -40,7 +40,7 @@ fn row(page: &mut String, variant: &Variant, round: &Round, scales: &[(Metric, S
     page.push_str(&format!(
         "<tr><td>{}</td><td class=\"text\">{}</td>",
         round.block + 1,
-        letter(variant)
+        letter(&variant.name)
     ));
     for (metric, scale) in scales {
         let text = match metric.of(round) {

@@ -1,26 +1,11 @@
-use super::letter;
+use super::page::{letter, link};
 use crate::date;
 use crate::plot::escape;
 use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Summary, Variant};
 use crate::table::{Scale, queue_delay_source, significant};
 
 /// What was tested, as names and values.
-pub(super) fn parameters(page: &mut String, result: &AbResult) {
-    page.push_str("<dl class=\"parameters\">\n");
-    for (name, value) in entries(result) {
-        page.push_str(&format!(
-            "<div><dt>{name}</dt><dd>{}</dd></div>\n",
-            escape(&value)
-        ));
-    }
-    page.push_str("</dl>\n");
-}
-
-fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
-    let link = |link: &str| match link {
-        "" => "not shaped".to_owned(),
-        link => link.to_owned(),
-    };
+pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
     let rounds = result.variants.iter().map(|variant| variant.rounds.len());
     let rounds = rounds.max().unwrap_or(0);
     let length = match result.round_seconds {
@@ -77,7 +62,11 @@ pub(super) fn table(page: &mut String, result: &AbResult) {
 
 /// A variant in the head of a column, without the parameters of its controller.
 fn side(variant: &Variant) -> String {
-    format!("{}\u{a0}{}", letter(variant), escape(variant.controller()))
+    format!(
+        "{}\u{a0}{}",
+        letter(&variant.name),
+        escape(variant.controller())
+    )
 }
 
 fn row(

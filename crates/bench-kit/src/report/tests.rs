@@ -1,7 +1,7 @@
 use super::*;
 use crate::fixtures;
 use crate::result::Metric;
-use crate::stats;
+use crate::stats::{self, verdict};
 use roxmltree::{Document, ParsingOptions};
 
 fn parse(page: &str) -> Document<'_> {

@@ -68,6 +68,14 @@ impl Metric {
         self == Self::GoodputBitsPerSecond
     }
 
+    /// Its name in JSON, which carries the unit: `goodput_bits_per_second`.
+    pub fn name(self) -> String {
+        let name = serde_json::to_value(self).expect("a variant without fields is a name");
+        name.as_str()
+            .expect("a variant without fields is a name")
+            .to_owned()
+    }
+
     /// A name for people, at most 14 characters wide.
     pub fn label(self) -> &'static str {
         match self {

@@ -1,0 +1,88 @@
+use super::{line, shown};
+use crate::result::{Finite, MatrixCell, MatrixResult, MatrixVariant, Metric};
+
+/// A row per variant of each cell of a matrix: the conditions, and every metric's median with its
+/// interval, below a row of names with their units. What is not known is empty.
+pub fn cells(result: &MatrixResult) -> String {
+    let axes: Vec<&str> = result.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let mut text = String::new();
+    let names = ["cell"]
+        .into_iter()
+        .chain(axes.iter().copied())
+        .chain(FIXED);
+    let metrics = Metric::ALL.into_iter().flat_map(|metric| {
+        let name = metric.name();
+        ["", "_low", "_high"].map(|end| format!("{name}{end}"))
+    });
+    line(&mut text, names.map(str::to_owned).chain(metrics));
+    for cell in &result.cells {
+        for variant in &cell.variants {
+            row(&mut text, &axes, cell, variant);
+        }
+    }
+    text
+}
+
+fn row(text: &mut String, axes: &[&str], cell: &MatrixCell, variant: &MatrixVariant) {
+    let place = axes
+        .iter()
+        .map(|axis| cell.at.get(*axis).cloned().unwrap_or_default());
+    let competition = cell.competition.as_ref();
+    let share = competition.and_then(|competition| competition.shares.get(&variant.name));
+    let fixed = [
+        Some(cell.link.clone()),
+        Some(cell.return_link.clone()),
+        Some(variant.name.clone()),
+        Some(variant.cc.clone()),
+        Some(variant.flows.to_string()),
+        Some(variant.start_seconds.to_string()),
+        Some(variant.extra_delay_ms.to_string()),
+        cell.error.clone(),
+        shown(competition.map(|competition| competition.jain_index.median)),
+        shown(share.map(|share| share.median)),
+    ];
+    let metrics = Metric::ALL.into_iter().flat_map(|metric| {
+        let summary = variant.summary.get(&metric);
+        let figures: [Option<Finite>; 3] = [
+            summary.map(|summary| summary.median),
+            summary.and_then(|summary| summary.low),
+            summary.and_then(|summary| summary.high),
+        ];
+        figures.map(|figure| shown(figure).unwrap_or_default())
+    });
+    let fields = [cell.index.to_string()].into_iter().chain(place);
+    let fixed = fixed.into_iter().map(Option::unwrap_or_default);
+    line(text, fields.chain(fixed).chain(metrics));
+}
+
+const FIXED: [&str; 10] = [
+    "link",
+    "return_link",
+    "variant",
+    "cc",
+    "flows",
+    "start_seconds",
+    "extra_delay_ms",
+    "error",
+    "jain_index",
+    "share",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+
+    #[test]
+    fn every_variant_of_every_cell_has_a_row_with_a_field_per_name() {
+        let result = fixtures::matrix();
+        let text = cells(&result);
+        let variants: usize = result.cells.iter().map(|cell| cell.variants.len()).sum();
+        assert_eq!(text.lines().count(), 1 + variants);
+        let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let names = lines.next().unwrap();
+        assert!(names.starts_with(&["cell", "loss", "delay", "link"]));
+        assert!(lines.all(|fields| fields.len() == names.len()));
+        assert!(text.contains(",b,bbr3,1,0,0,"), "{text}");
+    }
+}

@@ -1,0 +1,219 @@
+use crate::result::{
+    Comparison, Decision, MatrixAxis, MatrixCell, MatrixResult, MatrixVariant, Metric, Summary,
+};
+use std::collections::BTreeMap;
+
+/// A matrix as its figures see it: conditions along axes, and at each of them what several
+/// contenders came to.
+///
+/// Contenders are the variants of a cell; where each cell has a single one and an axis is called
+/// `cc`, they are the values of that axis.
+#[derive(Debug)]
+pub(crate) struct Grid<'a> {
+    /// Without the one that the contenders are taken from, and without those of a single value.
+    pub(crate) axes: Vec<&'a MatrixAxis>,
+    /// The names of the contenders.
+    pub(crate) contenders: Vec<String>,
+    pub(crate) points: Vec<Point<'a>>,
+}
+
+/// One condition.
+#[derive(Debug)]
+pub(crate) struct Point<'a> {
+    /// The place of its value on each axis of the grid.
+    pub(crate) at: Vec<usize>,
+    /// A cell of this condition: the first, where there is one for each contender.
+    pub(crate) cell: &'a MatrixCell,
+    /// The figures of each contender, where it has any.
+    pub(crate) summaries: Vec<Option<&'a BTreeMap<Metric, Summary>>>,
+}
+
+impl<'a> Grid<'a> {
+    pub(crate) fn of(result: &'a MatrixResult) -> Self {
+        let is_single = result.cells.iter().all(|cell| cell.variants.len() <= 1);
+        let by_axis = result
+            .axes
+            .iter()
+            .find(|axis| axis.name == "cc" && is_single);
+        let axes: Vec<&MatrixAxis> = result
+            .axes
+            .iter()
+            .filter(|axis| axis.values.len() > 1 && by_axis.is_none_or(|by| by.name != axis.name))
+            .collect();
+        let mut grid = Self {
+            contenders: by_axis.map_or_else(|| variants(result), lettered),
+            points: Vec::new(),
+            axes,
+        };
+        for cell in &result.cells {
+            grid.add(cell, by_axis);
+        }
+        grid
+    }
+
+    fn add(&mut self, cell: &'a MatrixCell, by_axis: Option<&MatrixAxis>) {
+        let place = |axis: &MatrixAxis| {
+            let value = cell.at.get(&axis.name)?;
+            axis.values.iter().position(|other| other == value)
+        };
+        let at: Option<Vec<usize>> = self.axes.iter().map(|axis| place(axis)).collect();
+        let Some(at) = at else { return };
+        let first = match by_axis {
+            Some(axis) => place(axis).unwrap_or(usize::MAX),
+            None => 0,
+        };
+        let count = self.contenders.len();
+        let known = self.points.iter().position(|point| point.at == at);
+        let index = known.unwrap_or_else(|| {
+            self.points.push(Point {
+                at,
+                cell,
+                summaries: vec![None; count],
+            });
+            self.points.len() - 1
+        });
+        let summaries = self.points[index].summaries.iter_mut().skip(first);
+        for (summary, variant) in summaries.zip(&cell.variants) {
+            *summary = Some(&variant.summary);
+        }
+    }
+
+    /// The letter that the name of a contender begins with.
+    pub(crate) fn letter(&self, contender: usize) -> &str {
+        let name = &self.contenders[contender];
+        name.split(' ').next().unwrap_or(name)
+    }
+
+    /// A condition as `loss 1%, delay 40ms`.
+    pub(crate) fn place(&self, point: &Point<'_>) -> String {
+        let values = self.axes.iter().zip(&point.at);
+        let words = values.map(|(axis, place)| format!("{} {}", axis.name, axis.values[*place]));
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The value of a condition on an axis.
+    pub(crate) fn value(&self, axis: usize, point: &Point<'_>) -> &'a str {
+        &self.axes[axis].values[point.at[axis]]
+    }
+
+    /// The points by the values of all axes but those in `along`: what each group has in common,
+    /// as `delay 40ms, flows 2`, and its points.
+    pub(crate) fn groups(&self, along: &[usize]) -> Vec<(String, Vec<&Point<'a>>)> {
+        let mut groups: BTreeMap<Vec<usize>, Vec<&Point<'a>>> = BTreeMap::new();
+        let rest: Vec<usize> = (0..self.axes.len())
+            .filter(|axis| !along.contains(axis))
+            .collect();
+        for point in &self.points {
+            let key = rest.iter().map(|axis| point.at[*axis]).collect();
+            groups.entry(key).or_default().push(point);
+        }
+        let name = |key: &[usize]| {
+            let words = rest.iter().zip(key).map(|(axis, place)| {
+                let axis = self.axes[*axis];
+                format!("{} {}", axis.name, axis.values[*place])
+            });
+            words.collect::<Vec<_>>().join(", ")
+        };
+        let groups = groups.into_iter();
+        groups.map(|(key, points)| (name(&key), points)).collect()
+    }
+}
+
+/// The values of an axis behind letters.
+fn lettered(axis: &MatrixAxis) -> Vec<String> {
+    let letters = super::CLASSES.iter().chain(std::iter::repeat(&"–"));
+    let values = axis.values.iter().zip(letters);
+    values
+        .map(|(value, letter)| format!("{letter} {value}"))
+        .collect()
+}
+
+/// The variants by their letters, with the controller where it is the same in all cells.
+fn variants(result: &MatrixResult) -> Vec<String> {
+    let most = result.cells.iter().max_by_key(|cell| cell.variants.len());
+    let variants = most.iter().flat_map(|cell| &cell.variants).enumerate();
+    let name = |(place, variant): (usize, &MatrixVariant)| {
+        let others = result
+            .cells
+            .iter()
+            .filter_map(|cell| cell.variants.get(place));
+        if others.into_iter().all(|other| other.cc == variant.cc) {
+            format!("{} {}", variant.name, variant.cc)
+        } else {
+            variant.name.clone()
+        }
+    };
+    variants.map(name).collect()
+}
+
+/// Who is better at a condition, and how much.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Best {
+    /// The contender at this place, so many times better than the next one.
+    One(usize, f64),
+    /// The best are the same within 5 %.
+    Same,
+    /// The rounds do not tell.
+    Unknown,
+}
+
+impl Point<'_> {
+    /// Who is better by this metric; `None` with fewer than two figures.
+    ///
+    /// Of two variants of one cell their paired comparison decides, of others whether their
+    /// intervals lie apart.
+    pub(crate) fn best(&self, metric: Metric) -> Option<Best> {
+        let medians = self.summaries.iter().enumerate();
+        let medians =
+            medians.filter_map(|(place, summary)| Some((place, *summary.as_ref()?.get(&metric)?)));
+        let mut ranked: Vec<(usize, Summary)> = medians.collect();
+        ranked.sort_by(|(_, one), (_, other)| {
+            let order = one.median.get().total_cmp(&other.median.get());
+            if metric.higher_is_better() {
+                order.reverse()
+            } else {
+                order
+            }
+        });
+        let [(first, best), (_, next), ..] = ranked.as_slice() else {
+            return None;
+        };
+        let (high, low) = if metric.higher_is_better() {
+            (best, next)
+        } else {
+            (next, best)
+        };
+        let margin = high.median.get() / low.median.get();
+        if let [_, _] = ranked.as_slice()
+            && let Some(comparison) = self.cell.comparison.get(&metric)
+            && self.cell.variants.len() == 2
+        {
+            return Some(decided(comparison, metric));
+        }
+        let is_apart = low.high.zip(high.low).is_some_and(|(low, high)| low < high);
+        Some(match is_apart {
+            _ if high.median == low.median => Best::Same,
+            true if margin > 1.0 + crate::stats::EQUAL => Best::One(*first, margin),
+            _ if margin <= 1.0 + crate::stats::EQUAL => Best::Same,
+            _ => Best::Unknown,
+        })
+    }
+}
+
+/// What the paired comparison of b with a says.
+fn decided(comparison: &Comparison, metric: Metric) -> Best {
+    let b_is_higher = match comparison.decision {
+        Decision::TooFewRounds => return Best::Unknown,
+        Decision::Same => return Best::Same,
+        Decision::BHigher => true,
+        Decision::BLower => false,
+    };
+    let ratio = comparison
+        .ratio_b_over_a
+        .map_or(f64::INFINITY, |ratio| ratio.get());
+    let margin = if ratio > 1.0 { ratio } else { 1.0 / ratio };
+    Best::One(
+        usize::from(b_is_higher == metric.higher_is_better()),
+        margin,
+    )
+}

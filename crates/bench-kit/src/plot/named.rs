@@ -1,0 +1,51 @@
+use super::{
+    CLASSES, Figure, course, forest, goodput, goodput_delay, heat_maps, limits, rtt, rtt_ccdf,
+    rtt_cdf, sweeps,
+};
+use crate::result::{AbResult, MatrixResult, Metric};
+
+/// A figure and the name of its file without `.svg`: lower-case letters, digits and hyphens.
+pub type NamedFigure = (String, Figure);
+
+/// Every figure of an A/B test or, as one without a comparison, of a run.
+pub fn of_ab(result: &AbResult) -> Vec<NamedFigure> {
+    let mut figures = vec![
+        ("goodput".to_owned(), goodput(result)),
+        ("rtt".to_owned(), rtt(result)),
+        ("rtt-cdf".to_owned(), rtt_cdf(result)),
+        ("rtt-ccdf".to_owned(), rtt_ccdf(result)),
+        ("limits".to_owned(), limits(result)),
+        ("goodput-delay".to_owned(), goodput_delay(result)),
+    ];
+    if result.variants.len() > 1 {
+        figures.push(("forest".to_owned(), forest(result)));
+    }
+    for (index, name) in CLASSES.iter().enumerate() {
+        let course = course(result, index);
+        figures.extend(course.map(|figure| (format!("course-{name}"), figure)));
+    }
+    figures
+}
+
+/// Every figure of a matrix.
+pub fn of_matrix(result: &MatrixResult) -> Vec<NamedFigure> {
+    let mut figures = Vec::new();
+    for (name, metric) in MATRIX_METRICS {
+        let kinds = [
+            ("sweep", sweeps(result, metric)),
+            ("heat", heat_maps(result, metric)),
+        ];
+        for (kind, drawn) in kinds {
+            let numbered = (1..).zip(drawn);
+            figures.extend(numbered.map(|(n, figure)| (format!("{kind}-{name}-{n}"), figure)));
+        }
+    }
+    figures
+}
+
+/// What the figures of a matrix show, and what their files are called by.
+pub(crate) const MATRIX_METRICS: [(&str, Metric); 3] = [
+    ("goodput", Metric::GoodputBitsPerSecond),
+    ("rtt-p95", Metric::RttMsP95),
+    ("loss", Metric::LossRate),
+];

@@ -1,0 +1,99 @@
+use crate::plot::{self, Figure, escape};
+
+/// What every page has, whatever it reports.
+pub(super) struct Shell<'a> {
+    /// What kind of measurement it was, in a few words.
+    pub(super) brand: &'a str,
+    pub(super) heading: &'a str,
+    /// The outcome in a sentence or two.
+    pub(super) verdict: &'a str,
+    /// What the reader must know first, where something went wrong.
+    pub(super) alert: Option<String>,
+    /// How the figures were made.
+    pub(super) method: &'a str,
+    /// The program and its version.
+    pub(super) version: &'a str,
+}
+
+impl Shell<'_> {
+    /// The page around `main`.
+    pub(super) fn page(&self, main: &str) -> String {
+        let mut page = self.head();
+        page.push_str(&format!(
+            "<header>\n<p class=\"brand\">Paceline <span>{}</span></p>\n\
+             <h1>{}</h1>\n<p class=\"verdict\">{}</p>\n",
+            escape(self.brand),
+            escape(self.heading),
+            escape(self.verdict)
+        ));
+        if let Some(alert) = &self.alert {
+            page.push_str(&format!(
+                "<p class=\"alert\" role=\"alert\"><strong>Incomplete.</strong> {}</p>\n",
+                escape(alert)
+            ));
+        }
+        page.push_str("</header>\n<main>\n");
+        page.push_str(main);
+        page.push_str(&format!(
+            "</main>\n<footer>\n<p>{}</p>\n<p>{}</p>\n</footer>\n</body>\n</html>\n",
+            escape(self.method),
+            escape(self.version)
+        ));
+        page
+    }
+
+    fn head(&self) -> String {
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\"/>\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+             <meta name=\"color-scheme\" content=\"light dark\"/>\n\
+             <title>{}</title>\n<style>\n{PAGE_STYLE}{}{}\n</style>\n</head>\n<body>\n",
+            escape(self.heading),
+            plot::chips(),
+            plot::stylesheet()
+        )
+    }
+}
+
+/// Names and values in a row.
+pub(super) fn parameters<'a>(
+    page: &mut String,
+    entries: impl IntoIterator<Item = (&'a str, String)>,
+) {
+    page.push_str("<dl class=\"parameters\">\n");
+    for (name, value) in entries {
+        page.push_str(&format!(
+            "<div><dt>{name}</dt><dd>{}</dd></div>\n",
+            escape(&value)
+        ));
+    }
+    page.push_str("</dl>\n");
+}
+
+/// A link as a parameter.
+pub(super) fn link(link: &str) -> String {
+    match link {
+        "" => "not shaped".to_owned(),
+        link => link.to_owned(),
+    }
+}
+
+pub(super) fn figure(page: &mut String, figure: &Figure, caption: &str) {
+    page.push_str("<figure>\n");
+    page.push_str(&figure.inline());
+    if !caption.is_empty() {
+        page.push_str(&format!("<figcaption>{caption}</figcaption>\n"));
+    }
+    page.push_str("</figure>\n");
+}
+
+/// The variant's letter in its colour.
+pub(super) fn letter(name: &str) -> String {
+    format!("<span class=\"chip chip-{0}\">{0}</span>", escape(name))
+}
+
+const PAGE_STYLE: &str = include_str!("style.css");
+
+/// Styles of this file, and nothing else from anywhere.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
