@@ -62,8 +62,8 @@ impl Distribution {
             (None, _) => 0,
             (Some(before), None) => before.at_most,
             (Some(before), Some(next)) => {
-                let passed = (delay - before.at).as_nanos();
-                let span = (next.at - before.at).as_nanos().max(1);
+                let passed = delay.saturating_sub(before.at).as_nanos();
+                let span = next.at.saturating_sub(before.at).as_nanos().max(1);
                 let between = u128::from(next.at_most.saturating_sub(before.at_most));
                 let part = between.saturating_mul(passed) / span;
                 before
@@ -233,6 +233,8 @@ mod tests {
             at: ms * MS,
             at_most,
         };
+        let unsorted = Distribution(vec![point(9, 1), point(1, 5), point(5, 2)]);
+        assert!(unsorted.plus(&unsorted).shares().len() <= MAX_POINTS);
         let falling = Distribution(vec![point(5, 9), point(4, 3), point(6, 2), point(7, 10)]);
         let delays: Vec<f64> = falling.shares().iter().map(|s| s.ms.get()).collect();
         assert_eq!(delays, [5.0, 7.0]);
