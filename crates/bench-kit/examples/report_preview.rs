@@ -63,6 +63,9 @@ fn test(controllers: [&str; 2], rounds: u32, seconds: f64, step: f64) -> AbResul
         .map(|(cc, name)| Variant {
             name: name.to_owned(),
             cc: cc.to_owned(),
+            flows: 1,
+            start_seconds: Finite::ZERO,
+            extra_delay_ms: Finite::ZERO,
             rounds: Vec::new(),
             summary: BTreeMap::new(),
         })
@@ -94,6 +97,8 @@ fn test(controllers: [&str; 2], rounds: u32, seconds: f64, step: f64) -> AbResul
         omit_seconds: Some(Finite::ZERO),
         variants,
         comparison: BTreeMap::new(),
+        further_comparisons: BTreeMap::new(),
+        competition: None,
     };
     stats::conclude(&mut result);
     result

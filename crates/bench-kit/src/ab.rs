@@ -1,8 +1,11 @@
 //! The A/B test: its rounds, in real time one after the other, in virtual time as many at once as
 //! there are cores.
 
-mod embedded;
+mod heat;
+mod real;
 mod simulated;
+
+pub(crate) use heat::Heat;
 
 use crate::client;
 use crate::clock;
@@ -10,20 +13,26 @@ use crate::emulated::Links;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
 use crate::plan::{Controllers, Limits, Plan};
-use crate::result::{AbKind, AbResult, Finite, Round, SCHEMA_VERSION, Variant};
+use crate::result::{AbKind, AbResult, CompetitionRound, Finite, Round, SCHEMA_VERSION, Variant};
 use crate::stats::{self, Schedule, Slot};
 use cc_core::Registry;
+use heat::Ended;
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::time::Duration;
 use transport::tls::Cipher;
 
 /// An A/B test that can be run.
 #[derive(Debug)]
 pub(crate) struct AbSetup {
-    /// A controller each, and the plan of its rounds.
-    pub(crate) variants: Vec<(String, Plan)>,
+    /// The baseline, and at least one more.
+    pub(crate) variants: Vec<AbVariant>,
+    /// Whether the variants of a block run at once, through one bottleneck.
+    pub(crate) competes: bool,
     pub(crate) rounds: u32,
     pub(crate) venue: Venue,
+    /// In virtual time: how many heats run at once.
+    pub(crate) workers: NonZero<usize>,
     pub(crate) links: Links,
     pub(crate) seed: u64,
     pub(crate) title: Option<String>,
@@ -32,6 +41,22 @@ pub(crate) struct AbSetup {
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Duration,
     pub(crate) registry: Registry,
+}
+
+/// One side of a test.
+#[derive(Debug, Clone)]
+pub(crate) struct AbVariant {
+    /// The controller with its parameters, as the registry writes it.
+    pub(crate) cc: String,
+    /// What each of its connections does; the controller of the side that sends is the same.
+    pub(crate) plan: Plan,
+    /// How many connections it has at a time, at least one.
+    pub(crate) flows: u32,
+    /// In a competition: when they start, after the begin of the round.
+    pub(crate) start: Duration,
+    /// How much longer their round trip is than the link's; on the client's side of the link, in
+    /// the data's direction.
+    pub(crate) extra_delay: Duration,
 }
 
 /// Where the rounds take place.
@@ -43,27 +68,43 @@ pub(crate) enum Venue {
     Simulated,
 }
 
+/// Variants are called by letters, and a table of more is none that anybody reads.
+pub(crate) const MOST_VARIANTS: usize = 8;
+
+/// The connections of one variant: as many as a server takes by default.
+pub(crate) const MOST_FLOWS: u32 = 256;
+
 /// What a test tells while it goes on.
 #[derive(Debug)]
 pub(crate) enum AbProgress<'a> {
-    /// A round has begun to connect. Not told in virtual time.
-    Begun { slot: Slot },
-    /// It goes on: time since its begin, and the payload that arrived or left here since the
+    /// These rounds have begun to connect. Not told in virtual time.
+    Begun { heat: &'a Heat },
+    /// They go on: time since their begin, and the payload that arrived or left here since the
     /// sample before, with that sample's length. Not told in virtual time.
     Moved {
         at: Duration,
         bytes: u64,
         length: Duration,
     },
-    /// It is over. Rounds are told in their order, although they may have run at once.
+    /// One is over. Rounds are told in their order, although they may have run at once.
     Ended { slot: Slot, round: &'a Round },
     /// The emulated link was not what it should have been.
     Complaint(String),
 }
 
 impl AbSetup {
-    fn slots(&self) -> Schedule {
-        Schedule::new(self.seed, self.variants.len(), self.rounds)
+    /// What runs one after the other.
+    fn heats(&self) -> Vec<Heat> {
+        let slots: Vec<Slot> = Schedule::new(self.seed, self.variants.len(), self.rounds).collect();
+        let at_once = if self.competes {
+            self.variants.len()
+        } else {
+            1
+        };
+        let heats = slots.chunks(at_once).map(|slots| Heat {
+            slots: slots.to_vec(),
+        });
+        heats.collect()
     }
 
     /// # Errors
@@ -84,52 +125,74 @@ pub(crate) fn run(
     interrupts: &Interrupts,
     on_progress: &mut dyn FnMut(AbProgress<'_>),
 ) -> Result<AbResult, Failure> {
-    let mut result = blank(setup)?;
+    let mut record = Record {
+        result: blank(setup)?,
+        competitions: Vec::new(),
+    };
+    let heats = setup.heats();
     let ended = match setup.venue {
-        Venue::Embedded => one_by_one(setup, interrupts, on_progress, &mut result),
-        Venue::Simulated => simulated::all(setup, interrupts, &mut |slot, round| {
+        Venue::Embedded => one_by_one(setup, &heats, interrupts, on_progress, &mut record),
+        Venue::Simulated => simulated::all(setup, &heats, interrupts, &mut |ended| {
+            record.take(ended, on_progress);
+        }),
+    };
+    record.result.error = ended.err().map(|failure| failure.to_string());
+    Ok(record.conclude())
+}
+
+/// Runs heats in real time.
+fn one_by_one(
+    setup: &AbSetup,
+    heats: &[Heat],
+    interrupts: &Interrupts,
+    on_progress: &mut dyn FnMut(AbProgress<'_>),
+    record: &mut Record,
+) -> Result<(), Failure> {
+    for heat in heats {
+        if interrupts.is_interrupted() {
+            return Err(Failure::run(client::INTERRUPTED));
+        }
+        on_progress(AbProgress::Begun { heat });
+        let ended = real::heat(setup, heat, interrupts, on_progress)?;
+        record.take(ended, on_progress);
+    }
+    Ok(())
+}
+
+/// What the test has come to so far.
+struct Record {
+    result: AbResult,
+    competitions: Vec<CompetitionRound>,
+}
+
+impl Record {
+    fn take(&mut self, ended: Ended, on_progress: &mut dyn FnMut(AbProgress<'_>)) {
+        for (slot, round) in ended.rounds {
             on_progress(AbProgress::Ended {
                 slot,
                 round: &round,
             });
-            result.variants[slot.variant].rounds.push(round);
-        }),
-    };
-    result.error = ended.err().map(|failure| failure.to_string());
-    let failed = |variant: &Variant| variant.rounds.iter().any(|round| !round.succeeded());
-    result.complete = result.error.is_none() && !result.variants.iter().any(failed);
-    stats::conclude(&mut result);
-    Ok(result)
-}
-
-fn one_by_one(
-    setup: &AbSetup,
-    interrupts: &Interrupts,
-    on_progress: &mut dyn FnMut(AbProgress<'_>),
-    result: &mut AbResult,
-) -> Result<(), Failure> {
-    for slot in setup.slots() {
-        if interrupts.is_interrupted() {
-            return Err(Failure::run(client::INTERRUPTED));
+            self.result.variants[slot.variant].rounds.push(round);
         }
-        let (_, plan) = &setup.variants[slot.variant];
-        on_progress(AbProgress::Begun { slot });
-        let round = embedded::round(setup, plan, slot, interrupts, on_progress)?;
-        on_progress(AbProgress::Ended {
-            slot,
-            round: &round,
-        });
-        result.variants[slot.variant].rounds.push(round);
+        self.competitions.extend(ended.competition);
     }
-    Ok(())
+
+    fn conclude(self) -> AbResult {
+        let mut result = self.result;
+        let failed = |variant: &Variant| variant.rounds.iter().any(|round| !round.succeeded());
+        result.complete = result.error.is_none() && !result.variants.iter().any(failed);
+        result.competition = stats::competition(self.competitions, result.seed);
+        stats::conclude(&mut result);
+        result
+    }
 }
 
 /// The result before its first round.
 fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
     let base_rtt = setup.links.base_rtt()?;
-    let plan = &setup.variants[0].1;
+    let plan = &setup.variants[0].plan;
     let is_virtual = setup.venue == Venue::Simulated;
-    let variants = setup.variants.iter().zip(b'a'..);
+    let variants = setup.variants.iter().enumerate();
     Ok(AbResult {
         schema_version: SCHEMA_VERSION,
         kind: AbKind::Ab,
@@ -144,16 +207,29 @@ fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
         return_link: setup.links.return_link.to_string(),
         link_rate_bits_per_second: setup.links.link.rate().map(units::Bandwidth::bits_per_sec),
         base_rtt_ms: base_rtt.map(Finite::millis),
-        round_seconds: plan.measured_seconds(),
+        round_seconds: plan.measured_time().map(Finite::seconds),
         omit_seconds: Some(Finite::seconds(plan.omit)),
         variants: variants
-            .map(|((cc, _), name)| Variant {
-                name: char::from(name).to_string(),
-                cc: cc.clone(),
+            .map(|(index, variant)| Variant {
+                name: name(index),
+                cc: variant.cc.clone(),
+                flows: variant.flows,
+                start_seconds: Finite::seconds(variant.start),
+                extra_delay_ms: Finite::millis(variant.extra_delay),
                 rounds: Vec::new(),
                 summary: BTreeMap::new(),
             })
             .collect(),
         comparison: BTreeMap::new(),
+        further_comparisons: BTreeMap::new(),
+        competition: None,
     })
+}
+
+/// What a variant is called: `a`, `b` and so on.
+pub(crate) fn name(variant: usize) -> String {
+    let letter = u8::try_from(variant)
+        .ok()
+        .and_then(|index| b'a'.checked_add(index));
+    char::from(letter.expect("there are at most MOST_VARIANTS")).to_string()
 }

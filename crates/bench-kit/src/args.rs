@@ -42,7 +42,7 @@ pub(crate) struct ClientArgs {
 pub(crate) enum Command {
     /// Measure the throughput to a bench-server, as iperf3 does
     Run(Box<RunArgs>),
-    /// Compare two congestion controllers over an emulated link, all in one process
+    /// Compare congestion controllers over an emulated link, all in one process
     Ab(Box<AbArgs>),
     /// Show a result that was measured before: as a page, pictures and tables
     Report(ReportArgs),

@@ -40,6 +40,14 @@ impl Links {
     }
 }
 
+/// A link that takes this long and does nothing else.
+pub(crate) fn delay(delay: Duration) -> LinkSpec {
+    // netem's limit of a thousand packets is less than fast paths hold.
+    format!("delay {} limit 1048576", units::duration::display(delay))
+        .parse()
+        .expect("it is a link")
+}
+
 /// Tells `round` how long the packets of the measured part waited in the queue of the data's link,
 /// which did `measured` meanwhile, if that link has a rate and hence a queue.
 pub(crate) fn set_queue_delay(round: &mut Round, measured: &LinkStats) {

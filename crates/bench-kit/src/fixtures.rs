@@ -44,6 +44,8 @@ pub(crate) fn ab_of(a: &[u64], b: &[u64]) -> AbResult {
         omit_seconds: Some(Finite::ZERO),
         variants: vec![variant("a", "cubic", a), variant("b", "bbr3", b)],
         comparison: BTreeMap::new(),
+        further_comparisons: BTreeMap::new(),
+        competition: None,
     }
 }
 
@@ -56,6 +58,9 @@ fn variant(name: &str, cc: &str, goodputs: &[u64]) -> Variant {
     Variant {
         name: name.to_owned(),
         cc: cc.to_owned(),
+        flows: 1,
+        start_seconds: Finite::ZERO,
+        extra_delay_ms: Finite::ZERO,
         rounds,
         summary: BTreeMap::new(),
     }

@@ -1,6 +1,5 @@
 //! What a run is to do: agreed between client and server before the first byte.
 
-use crate::result::Finite;
 use crate::table::amount;
 use cc_core::{ChooseError, ControllerChoice, Registry};
 use serde::{Deserialize, Serialize};
@@ -200,10 +199,10 @@ impl Plan {
         (0..connections).map(part).collect()
     }
 
-    /// The length of the measured part in seconds; `None` when bytes decide.
-    pub(crate) fn measured_seconds(&self) -> Option<Finite> {
+    /// The length of the measured part; `None` when bytes decide.
+    pub(crate) fn measured_time(&self) -> Option<Duration> {
         match self.limit {
-            Limit::Time(time) => Some(Finite::seconds(time)),
+            Limit::Time(time) => Some(time),
             Limit::Bytes(_) => None,
         }
     }

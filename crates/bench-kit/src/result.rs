@@ -12,6 +12,7 @@
 //! | `"run"` | [`RunResult`] | `bench-client run --json FILE`, with iperf3's `start`, `intervals`, `end` beside it |
 
 mod any;
+mod competition;
 mod finite;
 pub mod iperf;
 mod matrix;
@@ -19,6 +20,7 @@ mod metric;
 mod round;
 
 pub use any::{AnyResult, ReadError};
+pub use competition::{Competition, CompetitionRound};
 pub use finite::{Finite, NotFinite};
 pub use matrix::{
     MatrixAxis, MatrixCell, MatrixCompetition, MatrixDirection, MatrixKind, MatrixResult,
@@ -35,7 +37,7 @@ use std::collections::BTreeMap;
 /// The version of the schema that this crate writes.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The two sides of an A/B test, round by round, and what their difference is.
+/// The sides of an A/B test, round by round, and what their differences are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AbResult {
     /// [`SCHEMA_VERSION`].
@@ -77,10 +79,17 @@ pub struct AbResult {
     /// How much at the start of each round the figures leave out.
     #[serde(default)]
     pub omit_seconds: Option<Finite>,
-    /// What was compared; the first two are `a` and `b`.
+    /// What was compared: `a`, `b`, and further ones `c`, `d` and so on.
     pub variants: Vec<Variant>,
     /// `b` against `a`, for each metric that both have in at least one common block.
     pub comparison: BTreeMap<Metric, Comparison>,
+    /// Each further variant against `a` in the same way, by the variant's name: what is said of `b`
+    /// is then true of that one. Left out of the JSON when there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub further_comparisons: BTreeMap<String, BTreeMap<Metric, Comparison>>,
+    /// How the variants shared the link, where all ran at once. Left out of the JSON elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub competition: Option<Competition>,
 }
 
 impl AbResult {
@@ -96,6 +105,30 @@ impl AbResult {
             _ => None,
         }
     }
+
+    /// The baseline `a`, and every other variant with its comparison against `a`; `None` with
+    /// fewer than two variants.
+    pub fn challengers(&self) -> Option<(&Variant, Vec<Challenger<'_>>)> {
+        let (a, others) = self.variants.split_first()?;
+        let challenger = |(index, variant)| Challenger {
+            variant,
+            comparison: match index {
+                0 => Some(&self.comparison),
+                _ => self.further_comparisons.get(&variant.name),
+            },
+        };
+        let challengers: Vec<Challenger<'_>> = others.iter().enumerate().map(challenger).collect();
+        (!challengers.is_empty()).then_some((a, challengers))
+    }
+}
+
+/// A variant that is not the baseline.
+#[derive(Debug, Clone, Copy)]
+pub struct Challenger<'a> {
+    /// The variant.
+    pub variant: &'a Variant,
+    /// It against the baseline; `None` in a result that does not say.
+    pub comparison: Option<&'a BTreeMap<Metric, Comparison>>,
 }
 
 /// The kind of an [`AbResult`]; a file of another kind is refused when it is read as one.
@@ -114,6 +147,15 @@ pub struct Variant {
     pub name: String,
     /// The controller and its parameters, as the registry reads them.
     pub cc: String,
+    /// How many connections it had at a time; its rounds are the sums over them.
+    #[serde(default = "one")]
+    pub flows: u32,
+    /// When its connections started, after the first ones of the round.
+    #[serde(default)]
+    pub start_seconds: Finite,
+    /// How much longer the round trip of its connections was than the link's own.
+    #[serde(default)]
+    pub extra_delay_ms: Finite,
     /// In the order of their blocks.
     pub rounds: Vec<Round>,
     /// Each metric over the rounds that did not fail.
@@ -125,6 +167,11 @@ impl Variant {
     pub fn controller(&self) -> &str {
         self.cc.split(':').next().unwrap_or_default()
     }
+}
+
+/// What every result before there were several connections had.
+fn one() -> u32 {
+    1
 }
 
 /// One metric of one variant over its rounds, in the unit of the metric.

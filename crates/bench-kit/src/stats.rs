@@ -15,13 +15,15 @@
 //! the measured levels, and what an interval from three rounds can mean.
 
 mod bootstrap;
+mod fairness;
 mod schedule;
 mod verdict;
 
+pub use fairness::{FAIRNESS_WINDOW, LEAST_FAIR, UNFAIRNESS, competition, convergence, jain_index};
 pub use schedule::{Schedule, Slot};
 pub use verdict::verdict;
 
-use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Round, Summary};
+use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Round, Summary, Variant};
 use bootstrap::{Estimate, estimate};
 use std::collections::BTreeMap;
 use units::Rng;
@@ -40,15 +42,20 @@ pub const EQUAL: f64 = 0.05;
 /// one out: 1 %. Such a difference is certain, and no reason to choose.
 pub const NEGLIGIBLE: f64 = 0.01;
 
-/// Fills in the summaries and the comparison of `result` from its rounds and its seed.
+/// Fills in the summaries and the comparisons of `result` from its rounds and its seed.
 pub fn conclude(result: &mut AbResult) {
+    let seed = result.seed;
     for variant in &mut result.variants {
-        variant.summary = summarise(&variant.rounds, result.seed);
+        variant.summary = summarise(&variant.rounds, seed);
     }
-    result.comparison = match result.pair() {
-        Some((a, b)) => compare(&a.rounds, &b.rounds, result.seed),
-        None => BTreeMap::new(),
-    };
+    result.comparison = BTreeMap::new();
+    result.further_comparisons = BTreeMap::new();
+    if let [a, b, further @ ..] = result.variants.as_slice() {
+        result.comparison = compare(&a.rounds, &b.rounds, seed);
+        let against_a = |variant: &Variant| compare(&a.rounds, &variant.rounds, seed);
+        let further = further.iter().map(|c| (c.name.clone(), against_a(c)));
+        result.further_comparisons = further.collect();
+    }
 }
 
 /// Median, mean and the median's interval for each metric that a round which did not fail has.
@@ -58,16 +65,21 @@ pub fn summarise(rounds: &[Round], seed: u64) -> BTreeMap<Metric, Summary> {
             .iter()
             .filter_map(|round| value(metric, round))
             .collect();
-        let estimate = estimate(&values, &mut rng(seed, metric, Purpose::Summary))?;
-        // No metric can be negative; the widened interval of a few rounds could be.
-        let not_negative = |end: f64| rounded(end.max(0.0));
-        Some(Summary {
-            median: rounded(estimate.median)?,
-            mean: rounded(values.iter().sum::<f64>() / values.len() as f64)?,
-            low: estimate.low.and_then(not_negative),
-            high: estimate.high.and_then(not_negative),
-            rounds: count(values.len()),
-        })
+        summary(&values, &mut rng(seed, metric, Purpose::Summary))
+    })
+}
+
+/// Median, mean and the median's interval of figures that cannot be negative.
+fn summary(values: &[f64], rng: &mut Rng) -> Option<Summary> {
+    let estimate = estimate(values, rng)?;
+    // The widened interval of a few rounds could be.
+    let not_negative = |end: f64| rounded(end.max(0.0));
+    Some(Summary {
+        median: rounded(estimate.median)?,
+        mean: rounded(values.iter().sum::<f64>() / values.len() as f64)?,
+        low: estimate.low.and_then(not_negative),
+        high: estimate.high.and_then(not_negative),
+        rounds: count(values.len()),
     })
 }
 

@@ -1,65 +1,59 @@
-//! Rounds in virtual time: the endpoints that ship, over simulated links, with nobody waiting.
+//! Heats in virtual time: the endpoints that ship, over simulated links, with nobody waiting.
+
+mod flow;
 
 use super::AbSetup;
-use crate::account::{Account, Reading};
-use crate::client::{self, Flow, Outcome};
+use super::heat::{Carried, Ended, Entrant, Heat};
+use crate::client::{self, Outcome};
 use crate::emulated;
-use crate::ending;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
-use crate::plan::{Direction, Plan};
-use crate::result::Round;
-use crate::sample::Series;
-use crate::stats::Slot;
-use crate::transfer::Role;
-use cc_core::ControllerChoice;
+use crate::plan::Direction;
+use flow::Flow;
 use link_sim::LinkStats;
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
-use transport::testing::{ConnectError, ConnectionPlan, EndId, Ends, LinkId, Load, World};
-use units::{Bandwidth, Bytes, Timestamp};
+use transport::testing::{ConnectionPlan, LinkId, World};
+use units::Timestamp;
 
-/// Runs all rounds, on all cores, and hands them on in their order.
+/// Runs all heats, as many at once as the setup says, and hands them on in their order.
 ///
 /// # Errors
-/// When the setup makes no sense, or the user has ended the test; rounds before that one have been
+/// When the setup makes no sense, or the user has ended the test; heats before that one have been
 /// handed on.
 pub(super) fn all(
     setup: &AbSetup,
+    heats: &[Heat],
     interrupts: &Interrupts,
-    on_round: &mut dyn FnMut(Slot, Round),
+    on_heat: &mut dyn FnMut(Ended),
 ) -> Result<(), Failure> {
-    let slots: Vec<Slot> = setup.slots().collect();
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let next = AtomicUsize::new(0);
     let work = |results: mpsc::Sender<_>| {
-        while let Some(slot) = slots.get(next.fetch_add(1, Ordering::Relaxed)) {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(heat) = heats.get(index) else { return };
             // A receiver that has met a failure wants no more.
-            if results
-                .send((*slot, round(setup, *slot, interrupts)))
-                .is_err()
-            {
+            if results.send((index, run(setup, heat, interrupts))).is_err() {
                 return;
             }
         }
     };
     thread::scope(|scope| {
         let (sender, results) = mpsc::channel();
-        for _ in 0..cores.min(slots.len()) {
+        for _ in 0..setup.workers.get().min(heats.len()) {
             let sender = sender.clone();
             scope.spawn(|| work(sender));
         }
         drop(sender);
         let mut early = BTreeMap::new();
         let mut due = 0;
-        for (slot, round) in results {
-            early.insert(slot.order, (slot, round));
-            while let Some((slot, round)) = early.remove(&due) {
-                on_round(slot, round?);
+        for (index, ended) in results {
+            early.insert(index, ended);
+            while let Some(ended) = early.remove(&due) {
+                on_heat(ended?);
                 due += 1;
             }
         }
@@ -67,76 +61,71 @@ pub(super) fn all(
     })
 }
 
-/// One round in a world of its own.
-fn round(setup: &AbSetup, slot: Slot, interrupts: &Interrupts) -> Result<Round, Failure> {
-    let (_, plan) = &setup.variants[slot.variant];
-    let mut run = Run::new(setup, plan, slot)?;
-    let error = run.carry_out(interrupts)?;
-    let measured = run.world.link_stats(run.link).since(&run.base);
-    let (sender, receiver) = (run.sender.side(), run.receiver.side());
-    let (client, server) = if plan.direction.client_sends() {
-        (sender, receiver)
-    } else {
-        (receiver, sender)
-    };
-    let flow = Flow {
-        client,
-        server,
-        ..Flow::default()
-    };
-    let outcome = Outcome {
-        flows: vec![flow],
-        error,
-        ..Outcome::default()
-    };
-    let mut round = Round {
-        block: slot.block,
-        order: slot.order,
-        // Both ends and the links had one thread.
-        cpu_seconds_sender: None,
-        cpu_seconds_receiver: None,
-        ..outcome.round(plan)
-    };
-    emulated::set_queue_delay(&mut round, &measured);
-    Ok(round)
+/// One heat in a world of its own.
+fn run(setup: &AbSetup, heat: &Heat, interrupts: &Interrupts) -> Result<Ended, Failure> {
+    let entrants = heat.entrants(setup);
+    let mut run = Run::new(setup, heat.seed(), &entrants)?;
+    run.carry_out(interrupts)?;
+    let outcomes = (0..entrants.len()).map(|place| run.outcome(place));
+    let outcomes: Vec<Outcome> = outcomes.collect();
+    let mut ended = heat.conclude(setup, &entrants, &outcomes, Some(&run.carried()));
+    for (_, round) in &mut ended.rounds {
+        // All ends and links had one thread.
+        (round.cpu_seconds_sender, round.cpu_seconds_receiver) = (None, None);
+    }
+    Ok(ended)
 }
 
-struct Run<'a> {
+struct Run {
     world: World,
-    ends: Ends,
     /// That of the data.
     link: LinkId,
-    /// Its figures when the measured part began.
-    base: LinkStats,
-    plan: &'a Plan,
-    connect_timeout: Duration,
-    idle_timeout: Duration,
-    sender: Side,
-    receiver: Side,
+    /// Each with the place of its entrant.
+    flows: Vec<(usize, Flow)>,
+    /// Since all warm-ups are over: when that was, and the link's figures then.
+    base: Option<(Timestamp, LinkStats)>,
 }
 
-/// One end of the connection, and what it counts.
-struct Side {
-    end: EndId,
-    role: Role,
-    congestion: ControllerChoice,
-    /// Since when; `None` before its first byte.
-    account: Option<(Timestamp, Account)>,
-    series: Series,
-}
-
-impl<'a> Run<'a> {
-    fn new(setup: &AbSetup, plan: &'a Plan, slot: Slot) -> Result<Self, Failure> {
-        let controllers = setup.controllers(plan)?;
-        let mut world = World::new(slot.seed).unencrypted();
+impl Run {
+    fn new(setup: &AbSetup, seed: u64, entrants: &[Entrant]) -> Result<Self, Failure> {
+        let mut world = World::new(seed).unencrypted();
         let links = world.add_links(&setup.links.link, &setup.links.return_link);
         let (link, return_link) =
             links.map_err(|error| Failure::usage(format!("--link: {error}")))?;
-        let is_reverse = plan.direction == Direction::Reverse;
-        let (there, back) = if is_reverse {
-            (return_link, link)
+        let mut run = Self {
+            world,
+            link,
+            flows: Vec::new(),
+            base: None,
+        };
+        for (place, entrant) in entrants.iter().enumerate() {
+            for _ in 0..entrant.flows {
+                run.add(setup, place, entrant, return_link)?;
+            }
+        }
+        Ok(run)
+    }
+
+    /// Adds one connection of an entrant.
+    fn add(
+        &mut self,
+        setup: &AbSetup,
+        place: usize,
+        entrant: &Entrant,
+        return_link: LinkId,
+    ) -> Result<(), Failure> {
+        let plan = &entrant.plan;
+        let controllers = setup.controllers(plan)?;
+        // The client's own part of the path is before the shared one, or behind it.
+        let own = (!entrant.extra_delay.is_zero()).then(|| {
+            let own = emulated::delay(entrant.extra_delay);
+            self.world.add_link(&own, Duration::ZERO)
+        });
+        let shared = [self.link];
+        let (there, back) = if plan.direction == Direction::Reverse {
+            (vec![return_link], shared.into_iter().chain(own).collect())
         } else {
-            (link, return_link)
+            (own.into_iter().chain(shared).collect(), vec![return_link])
         };
         let transport = |congestion| {
             let mut config = client::transport(plan, congestion, setup.idle_timeout);
@@ -145,189 +134,81 @@ impl<'a> Run<'a> {
             }
             config
         };
-        let ends = world.add_connection(&ConnectionPlan {
-            there: vec![there],
-            back: vec![back],
+        let ends = self.world.add_connection(&ConnectionPlan {
+            there,
+            back,
             client: transport(&controllers.client),
             server: transport(&controllers.server),
+            start: entrant.start,
             ..ConnectionPlan::default()
         });
-        let client = (ends.client, controllers.client);
-        let server = (ends.server, controllers.server);
-        let (sender, receiver) = if is_reverse {
-            (server, client)
-        } else {
-            (client, server)
-        };
-        Ok(Self {
-            world,
-            ends,
-            link,
-            base: LinkStats::default(),
-            plan,
-            connect_timeout: setup.connect_timeout,
-            idle_timeout: setup.idle_timeout,
-            sender: Side::new(sender, true),
-            receiver: Side::new(receiver, false),
-        })
+        let deadline = Timestamp::ZERO + entrant.start + setup.connect_timeout;
+        let flow = Flow::new(setup, plan, controllers, ends, deadline);
+        self.flows.push((place, flow));
+        Ok(())
     }
 
-    /// Why the plan was not carried out, if it was not.
+    /// Goes on until every connection has done its part or failed.
     ///
     /// # Errors
     /// When the user has ended the test.
-    fn carry_out(&mut self, interrupts: &Interrupts) -> Result<Option<String>, Failure> {
-        let connected = self
-            .world
-            .run_until_connected(self.ends, self.connect_timeout);
-        match connected {
-            Ok(()) => {}
-            Err(ConnectError::Lost(error)) => {
-                return Ok(Some(ending::not_connected(&error, SERVER)));
-            }
-            Err(error) => return Ok(Some(error.to_string())),
-        }
-        for _ in 0..self.plan.streams {
-            self.world.send(self.sender.end, load(self.plan));
-        }
-        self.sender.begin(&mut self.world, self.plan);
-        self.mark_base();
-        while !(self.sender.is_over() && self.receiver.is_over()) {
+    fn carry_out(&mut self, interrupts: &Interrupts) -> Result<(), Failure> {
+        while !self.flows().all(Flow::is_over) {
             if interrupts.is_interrupted() {
                 return Err(Failure::run(client::INTERRUPTED));
             }
-            for end in [self.sender.end, self.receiver.end] {
-                if let Some(error) = self.world.error(end) {
-                    return Ok(Some(ending::lost(
-                        error,
-                        "the other side",
-                        self.idle_timeout,
-                    )));
-                }
-            }
-            if self.sender.is_over() && self.receiver.account.is_none() {
-                return Ok(Some("nothing has arrived".to_owned()));
-            }
             self.step();
         }
-        Ok(None)
+        Ok(())
     }
 
-    /// Goes on to the next moment at which something is counted.
+    /// Goes on to the next moment at which something begins or is counted.
     fn step(&mut self) {
-        let sides = [&self.sender, &self.receiver];
-        let next = sides.into_iter().filter_map(Side::next_tick).min();
-        let next = next.expect("a side that is not over ticks");
         let now = self.world.now();
-        let has_begun = self.receiver.account.is_some();
-        if !has_begun {
-            let wait = next.since(now);
-            let first = Bytes::new(1);
-            let receiver = self.receiver.end;
-            if self.world.run_until_received(receiver, first, wait) {
-                self.receiver.begin(&mut self.world, self.plan);
+        let next = self.flows().filter_map(Flow::next_tick).min();
+        let wait = next.map(|next| next.since(now));
+        let mut waiting = self.flows.iter().filter(|(_, flow)| flow.waits());
+        match (waiting.next(), waiting.next()) {
+            (Some((_, flow)), None) => flow.wait(&mut self.world, wait),
+            // The others' begin is noticed a little late.
+            (Some((_, flow)), Some(_)) => {
+                let limit = wait.map_or(BETWEEN_LOOKS, |wait| wait.min(BETWEEN_LOOKS));
+                flow.wait(&mut self.world, Some(limit));
             }
-        } else {
-            self.world.run_for(next.since(now));
+            (None, _) => self.world.run_for(wait.unwrap_or_default()),
         }
-        let was_warm = self.sender.is_warm(self.plan);
-        self.sender.tick(&self.world);
-        self.receiver.tick(&self.world);
-        if self.sender.is_warm(self.plan) && !was_warm {
-            self.mark_base();
+        for (_, flow) in &mut self.flows {
+            flow.look(&mut self.world);
+        }
+        if self.base.is_none() && self.flows().all(|flow| flow.is_warm() || flow.is_over()) {
+            let stats = self.world.link_stats(self.link).clone();
+            self.base = Some((self.world.now(), stats));
         }
     }
 
-    fn mark_base(&mut self) {
-        self.base = self.world.link_stats(self.link).clone();
+    fn flows(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().map(|(_, flow)| flow)
+    }
+
+    /// What the connections of one entrant have done.
+    fn outcome(&self, place: usize) -> Outcome {
+        let own = || self.flows.iter().filter(|(owner, _)| *owner == place);
+        Outcome {
+            flows: own().map(|(_, flow)| flow.account()).collect(),
+            error: own().find_map(|(_, flow)| flow.error()),
+            ..Outcome::default()
+        }
+    }
+
+    fn carried(&self) -> Carried {
+        self.base
+            .as_ref()
+            .map_or_else(Carried::default, |(begin, base)| Carried {
+                stats: self.world.link_stats(self.link).since(base),
+                time: self.world.now().since(*begin),
+            })
     }
 }
 
-impl Side {
-    fn new((end, congestion): (EndId, ControllerChoice), sends: bool) -> Self {
-        let role = Role {
-            sends,
-            receives: !sends,
-        };
-        Self {
-            end,
-            role,
-            congestion,
-            account: None,
-            series: Series::default(),
-        }
-    }
-
-    fn begin(&mut self, world: &mut World, plan: &Plan) {
-        let mut account = Account::new(self.role, self.read(world, Duration::ZERO));
-        account.begin(plan);
-        world.set_observer(self.end, account.listener());
-        self.account = Some((world.now(), account));
-    }
-
-    /// Counts if it is time to.
-    fn tick(&mut self, world: &World) {
-        let now = world.now();
-        if self.next_tick() != Some(now) {
-            return;
-        }
-        let begin = self.account.as_ref().map_or(now, |(begin, _)| *begin);
-        let reading = self.read(world, now.since(begin));
-        if let Some((_, account)) = &mut self.account {
-            self.series.push(account.tick(reading));
-        }
-    }
-
-    fn next_tick(&self) -> Option<Timestamp> {
-        let (begin, account) = self.account.as_ref()?;
-        (!account.is_over()).then(|| *begin + account.next_tick())
-    }
-
-    /// Whether its warm-up is over.
-    fn is_warm(&self, plan: &Plan) -> bool {
-        let account = self.account.as_ref();
-        account.is_some_and(|(_, account)| account.at() >= plan.omit)
-    }
-
-    fn is_over(&self) -> bool {
-        let account = self.account.as_ref();
-        account.is_some_and(|(_, account)| account.is_over())
-    }
-
-    fn read(&self, world: &World, at: Duration) -> Reading {
-        let counter = |counts: bool, bytes: Bytes| {
-            let bytes = counts.then_some(bytes.get());
-            bytes.into_iter().collect()
-        };
-        Reading {
-            at,
-            sent: counter(self.role.sends, world.sent(self.end)),
-            received: counter(self.role.receives, world.received(self.end)),
-            stats: world.stats(self.end),
-            state: world.congestion(self.end).state,
-            cpu: Duration::ZERO,
-        }
-    }
-
-    /// As the rest of the program knows it.
-    fn side(&self) -> client::Side {
-        let account = self.account.as_ref();
-        client::Side {
-            series: self.series.clone(),
-            report: account.map(|(_, account)| account.report(&self.congestion)),
-        }
-    }
-}
-
-/// What one stream sends.
-fn load(plan: &Plan) -> Load {
-    match plan.rate {
-        None => Load::Endless,
-        Some(rate) => Load::Every {
-            bytes: plan.block().get(),
-            interval: plan.block() / Bandwidth::from_bits_per_sec(rate),
-        },
-    }
-}
-
-const SERVER: &str = "the simulated server";
+/// With several connections about to begin.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);

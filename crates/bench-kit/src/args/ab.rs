@@ -1,6 +1,7 @@
 use super::*;
+use crate::ab::MOST_FLOWS;
 
-/// `bench-client ab`: two controllers, round by round, over one emulated link.
+/// `bench-client ab`: two controllers or more, round by round, over one emulated link.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AbArgs {
     /// The baseline: NAME[:key=value,...]
@@ -11,6 +12,34 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "CC", default_value = DEFAULT_CHALLENGER)]
     #[arg(help_heading = "Comparison")]
     pub(crate) b: String,
+    /// Another one to compare with the baseline; up to six
+    #[arg(long, value_name = "CC", help_heading = "Comparison")]
+    pub(crate) also: Vec<String>,
+    /// All at once through one bottleneck, instead of one after the other
+    #[arg(long, help_heading = "Comparison")]
+    pub(crate) compete: bool,
+    /// Connections of each controller
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        help_heading = "Comparison"
+    )]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_FLOWS)))]
+    pub(crate) flows: u32,
+    /// Start each so much later than the one before it
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        requires = "compete",
+        default_value = "0"
+    )]
+    #[arg(value_parser = values::seconds_or_none, help_heading = "Comparison")]
+    pub(crate) stagger: Duration,
+    /// Lengthen the path of one, such as b=30ms
+    #[arg(long, value_name = "V=TIME", help_heading = "Comparison")]
+    #[arg(value_parser = values::extra_delay)]
+    pub(crate) extra_delay: Vec<(usize, Duration)>,
     /// Rounds of each controller
     #[arg(
         long,

@@ -1,5 +1,6 @@
 //! Values as iperf3 and tc write them.
 
+use crate::ab::MOST_VARIANTS;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -78,6 +79,15 @@ pub(super) fn millis(text: &str) -> Result<Duration, ParseError> {
         "ms",
         "a time: milliseconds, or with a unit such as 5s",
     )
+}
+
+/// The place of a variant and its time: `b=30ms` is 1 and 30 ms.
+pub(super) fn extra_delay(text: &str) -> Result<(usize, Duration), ParseError> {
+    let error = || ParseError::new(text, "a variant's letter and a time with its unit: b=30ms");
+    let (name, time) = text.split_once('=').ok_or_else(error)?;
+    let place = (0..MOST_VARIANTS).find(|place| crate::ab::name(*place) == name);
+    let time = units::duration::parse(time).map_err(|_| error())?;
+    Ok((place.ok_or_else(error)?, time))
 }
 
 /// iperf3's `-i`: 0.1 to 60 seconds, or 0 for no rows.
@@ -213,6 +223,15 @@ mod tests {
         assert_eq!(interval("0.1"), Ok(Duration::from_millis(100)));
         assert!(interval("0.05").is_err());
         assert!(interval("61").is_err());
+    }
+
+    #[test]
+    fn an_extra_delay_names_its_variant() {
+        assert_eq!(extra_delay("b=30ms"), Ok((1, Duration::from_millis(30))));
+        assert_eq!(extra_delay("h=1s"), Ok((7, Duration::from_secs(1))));
+        for wrong in ["b", "b=", "b=30", "i=1s", "=1s", "ab=1s"] {
+            assert_eq!(extra_delay(wrong).unwrap_err().input(), wrong);
+        }
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! `bench-client ab`.
 
+mod display;
+
 use super::interrupts;
-use crate::ab::{self, AbProgress, AbSetup, Venue};
+use crate::ab::{self, AbSetup, AbVariant, MOST_VARIANTS, Venue};
 use crate::args::{AbArgs, DEFAULT_CONTROLLER};
 use crate::csv::csv;
 use crate::emulated::Links;
@@ -10,11 +12,11 @@ use crate::output::Output;
 use crate::plan::{Direction, Limit, Limits, Plan, step_for};
 use crate::report;
 use crate::result::AbResult;
-use crate::table::{Unit, ab_table};
+use crate::table::ab_table;
 use crate::terminal;
 use cc_core::Registry;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use display::Display;
+use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -23,8 +25,8 @@ pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failur
     let setup = setup(args, registry)?;
     let files = Files::open(args)?;
     let interrupts = interrupts()?;
-    announce(args);
-    let mut progress = Display::new(args);
+    announce(args, &setup);
+    let mut progress = Display::new(&setup);
     let result = ab::run(&setup, &interrupts, &mut |event| progress.show(event))?;
     progress.close();
     if args.print_json {
@@ -59,24 +61,16 @@ fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
             args.link
         )));
     }
-    let mut variants = Vec::new();
-    for (flag, cc) in [("--a", &args.a), ("--b", &args.b)] {
-        let choice = registry
-            .choose(cc)
-            .map_err(|error| Failure::usage(format!("{flag}: {error}")))?;
-        let plan = plan(args, cc);
-        plan.check(&Limits::NONE, registry)
-            .map_err(|error| Failure::usage(error.to_string()))?;
-        variants.push((choice.to_string(), plan));
-    }
     Ok(AbSetup {
-        variants,
+        variants: variants(args, registry)?,
+        competes: args.compete,
         rounds: args.rounds,
         venue: if args.is_virtual {
             Venue::Simulated
         } else {
             Venue::Embedded
         },
+        workers: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
         links,
         seed: args.seed,
         title: args.title.clone(),
@@ -86,6 +80,41 @@ fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
         idle_timeout: args.path.idle_timeout,
         registry: registry.clone(),
     })
+}
+
+fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failure> {
+    let also = args.also.iter().map(|cc| ("--also", cc));
+    let controllers = [("--a", &args.a), ("--b", &args.b)].into_iter().chain(also);
+    let mut variants: Vec<AbVariant> = Vec::new();
+    for (flag, cc) in controllers {
+        let choice = registry
+            .choose(cc)
+            .map_err(|error| Failure::usage(format!("{flag}: {error}")))?;
+        let plan = plan(args, cc);
+        plan.check(&Limits::NONE, registry)
+            .map_err(|error| Failure::usage(error.to_string()))?;
+        variants.push(AbVariant {
+            cc: choice.to_string(),
+            plan,
+            flows: args.flows,
+            start: args.stagger.saturating_mul(variants.len() as u32),
+            extra_delay: Duration::ZERO,
+        });
+    }
+    if variants.len() > MOST_VARIANTS {
+        return Err(Failure::usage(format!(
+            "--also: {} controllers are more than the {MOST_VARIANTS} of one test",
+            variants.len()
+        )));
+    }
+    for (place, time) in &args.extra_delay {
+        let variant = variants.get_mut(*place).ok_or_else(|| {
+            let name = ab::name(*place);
+            Failure::usage(format!("--extra-delay: there is no variant `{name}`"))
+        })?;
+        variant.extra_delay = *time;
+    }
+    Ok(variants)
 }
 
 fn plan(args: &AbArgs, cc: &str) -> Plan {
@@ -110,29 +139,35 @@ fn plan(args: &AbArgs, cc: &str) -> Plan {
 }
 
 /// Says what will be done.
-fn announce(args: &AbArgs) {
-    let AbArgs {
-        a,
-        b,
-        link,
-        rounds,
-        seed,
-        ..
-    } = args;
-    let (time, omit) = (args.time.as_secs_f64(), args.omit.as_secs_f64());
-    terminal::note(format_args!("a: {a}   b: {b}\nlink: {link}"));
+fn announce(args: &AbArgs, setup: &AbSetup) {
+    terminal::note(format_args!("{}", names(setup).join("   ")));
+    terminal::note(format_args!("link: {}", args.link));
     if let Some(return_link) = &args.return_link {
         terminal::note(format_args!("return link: {return_link}"));
     }
+    let (time, omit) = (args.time.as_secs_f64(), args.omit.as_secs_f64());
+    let order = if args.compete {
+        "all at once"
+    } else {
+        "interleaved"
+    };
     let time_kind = if args.is_virtual {
         ", in virtual time"
     } else {
         ""
     };
     terminal::note(format_args!(
-        "rounds: {rounds} of each, {time} s after {omit} s of warm-up, interleaved; seed {seed}\
-         {time_kind}"
+        "rounds: {} of each, {time} s after {omit} s of warm-up, {order}; seed {}{time_kind}",
+        args.rounds, args.seed
     ));
+}
+
+/// The variants' names and controllers.
+fn names(setup: &AbSetup) -> Vec<String> {
+    let variants = setup.variants.iter().zip('a'..);
+    variants
+        .map(|(variant, name)| format!("{name}: {}", variant.cc))
+        .collect()
 }
 
 /// What the test writes.
@@ -174,111 +209,3 @@ impl Files {
         failure
     }
 }
-
-/// A bar where somebody watches, a line per round elsewhere.
-struct Display {
-    bar: Option<ProgressBar>,
-    rounds: u32,
-    round_time: Duration,
-    /// Time of the rounds that are over.
-    passed: Duration,
-    /// Their names and controllers.
-    variants: [String; 2],
-    /// That of the round that goes on.
-    present: String,
-    /// Payload and time since the bar was last written.
-    recent: (u64, Duration),
-}
-
-impl Display {
-    fn new(args: &AbArgs) -> Self {
-        let rounds = args.rounds.saturating_mul(2);
-        let round_time = args.omit.saturating_add(args.time);
-        let total =
-            u64::try_from(round_time.saturating_mul(rounds).as_millis()).unwrap_or(u64::MAX);
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template(BAR).expect("the template is well-formed");
-            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-            bar.with_style(style)
-        });
-        Self {
-            bar,
-            rounds,
-            round_time,
-            passed: Duration::ZERO,
-            variants: [format!("a: {}", args.a), format!("b: {}", args.b)],
-            present: String::new(),
-            recent: (0, Duration::ZERO),
-        }
-    }
-
-    fn show(&mut self, event: AbProgress<'_>) {
-        match event {
-            AbProgress::Begun { slot } => {
-                self.present.clone_from(&self.variants[slot.variant]);
-                self.passed = self.round_time.saturating_mul(slot.order);
-                self.say(&self.present);
-            }
-            AbProgress::Moved { at, bytes, length } => self.moved(at, bytes, length),
-            AbProgress::Ended { slot, round } => {
-                self.passed = self.round_time.saturating_mul(slot.order + 1);
-                self.move_to(self.passed);
-                let figures = match &round.error {
-                    None => Unit::Adaptive.rate(round.goodput_bits_per_second as f64),
-                    Some(error) => format!("failed: {error}"),
-                };
-                let line = format!(
-                    "{:>3}/{}  {:<20} {figures}",
-                    slot.order + 1,
-                    self.rounds,
-                    self.variants[slot.variant]
-                );
-                self.line(&line);
-            }
-            AbProgress::Complaint(complaint) => self.line(&format!("warning: {complaint}")),
-        }
-    }
-
-    fn moved(&mut self, at: Duration, bytes: u64, length: Duration) {
-        self.move_to(self.passed + at.min(self.round_time));
-        self.recent.0 += bytes;
-        self.recent.1 += length;
-        let (bytes, time) = self.recent;
-        if time >= BETWEEN_RATES {
-            let rate = Unit::Adaptive.rate(bytes as f64 * 8.0 / time.as_secs_f64());
-            self.say(&format!("{:<14} {rate}", self.present));
-            self.recent = (0, Duration::ZERO);
-        }
-    }
-
-    fn move_to(&self, position: Duration) {
-        if let Some(bar) = &self.bar {
-            bar.set_position(u64::try_from(position.as_millis()).unwrap_or(u64::MAX));
-        }
-    }
-
-    fn say(&self, message: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(message.to_owned());
-        }
-    }
-
-    fn line(&self, line: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(line),
-            None => terminal::note(format_args!("{line}")),
-        }
-    }
-
-    fn close(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-/// 80 columns: 30 for the bar, the rest for the controller and its rate.
-const BAR: &str = "{wide_bar:30} {percent:>3} % {eta:>4} left  {msg}";
-
-/// Often enough to look alive, seldom enough to be read.
-const BETWEEN_RATES: Duration = Duration::from_millis(500);

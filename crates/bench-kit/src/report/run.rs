@@ -52,10 +52,15 @@ pub(super) fn as_ab(result: &RunResult) -> AbResult {
         variants: vec![Variant {
             name: "a".to_owned(),
             cc: result.result.congestion.clone(),
+            flows: 1,
+            start_seconds: Finite::ZERO,
+            extra_delay_ms: Finite::ZERO,
             rounds: vec![result.result.clone()],
             summary: BTreeMap::new(),
         }],
         comparison: BTreeMap::new(),
+        further_comparisons: BTreeMap::new(),
+        competition: None,
     }
 }
 

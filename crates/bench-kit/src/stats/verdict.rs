@@ -1,42 +1,91 @@
+use super::compare;
 use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Variant};
 use crate::table::significant;
+use std::collections::BTreeMap;
 
-/// What the test says about goodput and about the delay under load, in one sentence for people.
+/// What the test says about goodput and about the delay under load, for people: a sentence for each
+/// variant against the first, and with more than two one that names a winner if there is one.
 ///
 /// > bbr3 has 4.41 times the goodput of cubic (95 % interval 3.18 to 5.41); the p95 RTT
 /// > of bbr3 is 12 % lower (8.1 % to 15 %), over 3 pairs of rounds.
 pub fn verdict(result: &AbResult) -> String {
-    let Some((a, b)) = names(result) else {
+    let Some((a, challengers)) = result.challengers() else {
         return "There is only one variant, so nothing was compared.".to_owned();
     };
-    let Some(goodput) = result.comparison.get(&Metric::GoodputBitsPerSecond) else {
+    let name = |variant| name_among(&result.variants, variant);
+    let mut sentences: Vec<String> = challengers
+        .iter()
+        .map(|challenger| {
+            let (a, b) = (name(a), name(challenger.variant));
+            against(challenger.comparison, &a, &b)
+        })
+        .collect();
+    if challengers.len() > 1 {
+        sentences.push(match winner(result) {
+            Some(winner) => format!("{} has the most goodput.", name(winner)),
+            None => "Which has the most goodput, these rounds do not tell.".to_owned(),
+        });
+    }
+    if let Some(competition) = &result.competition {
+        sentences.push(format!(
+            "All ran at once; Jain's index of fairness is {}.",
+            significant(competition.jain_index.median.get())
+        ));
+    }
+    sentences.join(" ")
+}
+
+/// How a variant is called: by its controller, with parameters where only these make the
+/// difference, or by its own name where others have the same.
+fn name_among(variants: &[Variant], variant: &Variant) -> String {
+    let is_shared = |same: fn(&Variant, &Variant) -> bool| {
+        let mut others = variants.iter().filter(|other| other.name != variant.name);
+        others.any(|other| same(other, variant))
+    };
+    if is_shared(|one, other| one.cc == other.cc) {
+        format!("{} ({})", variant.name, variant.cc)
+    } else if is_shared(|one, other| one.controller() == other.controller()) {
+        variant.cc.clone()
+    } else {
+        variant.controller().to_owned()
+    }
+}
+
+/// The variant whose goodput is higher than that of every other one, each interval says so.
+fn winner(result: &AbResult) -> Option<&Variant> {
+    let goodput = |variant: &Variant| {
+        let summary = variant.summary.get(&Metric::GoodputBitsPerSecond);
+        summary.map_or(0.0, |summary| summary.median.get())
+    };
+    let best = |one: &&Variant, other: &&Variant| goodput(one).total_cmp(&goodput(other));
+    let best = result.variants.iter().max_by(best)?;
+    let others = result
+        .variants
+        .iter()
+        .filter(|other| other.name != best.name);
+    let is_beaten = |other: &Variant| {
+        let comparison = compare(&other.rounds, &best.rounds, result.seed);
+        let goodput = comparison.get(&Metric::GoodputBitsPerSecond);
+        goodput.is_some_and(|goodput| goodput.decision == Decision::BHigher)
+    };
+    others.into_iter().all(is_beaten).then_some(best)
+}
+
+/// The sentence about `b` and `a`.
+fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) -> String {
+    let of = |metric| comparison.and_then(|comparison| comparison.get(&metric));
+    let Some(goodput) = of(Metric::GoodputBitsPerSecond) else {
         return format!("No pair of rounds of {a} and {b} succeeded, so nothing was compared.");
     };
-    let delay = match result.comparison.get(&Metric::RttMsP95) {
-        Some(delay) => format!("; {}", delay_clause(delay, &b)),
+    let delay = match of(Metric::RttMsP95) {
+        Some(delay) => format!("; {}", delay_clause(delay, b)),
         None => String::new(),
     };
     let pairs = match goodput.pairs {
         1 => "a single pair of rounds".to_owned(),
         n => format!("{n} pairs of rounds"),
     };
-    format!("{}{delay}, over {pairs}.", goodput_clause(goodput, &a, &b))
-}
-
-/// How the variants are called: by their controllers, with parameters only where these make the
-/// difference, or by their own names where both are the same.
-fn names(result: &AbResult) -> Option<(String, String)> {
-    let (a, b) = result.pair()?;
-    let name = |variant: &Variant| {
-        if a.cc == b.cc {
-            format!("{} ({})", variant.name, variant.cc)
-        } else if a.controller() == b.controller() {
-            variant.cc.clone()
-        } else {
-            variant.controller().to_owned()
-        }
-    };
-    Some((name(a), name(b)))
+    format!("{}{delay}, over {pairs}.", goodput_clause(goodput, a, b))
 }
 
 fn goodput_clause(goodput: &Comparison, a: &str, b: &str) -> String {

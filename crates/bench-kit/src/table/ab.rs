@@ -1,3 +1,6 @@
+mod competition;
+mod several;
+
 use super::{Scale, printable, significant};
 use crate::result::{
     AbResult, Comparison, Decision, Finite, Metric, QueueDelaySource, Summary, Variant,
@@ -5,21 +8,22 @@ use crate::result::{
 use crate::stats::verdict;
 
 /// The result of an A/B test in 80 columns: a row per metric with each side's median and its
-/// interval, their ratio, and the verdict below. Ends with a newline.
+/// interval, their ratio, and the verdict below; with more than two sides, a row for each of them
+/// under every metric. Ends with a newline.
 pub fn ab_table(result: &AbResult) -> String {
     let mut table = String::new();
-    if let Some((a, b)) = result.pair() {
-        head(&mut table, [a, b]);
-        for metric in Metric::ALL {
-            let sides = [a.summary.get(&metric), b.summary.get(&metric)];
-            if sides != [None, None] {
-                row(&mut table, metric, sides, result.comparison.get(&metric));
-            }
+    if let Some((a, challengers)) = result.challengers() {
+        match challengers.as_slice() {
+            [_] => two_sides(&mut table, result),
+            _ => several::sides(&mut table, a, &challengers),
         }
-        table.push_str(LEGEND);
         if let Some(source) = queue_delay_source(result) {
             table.push_str(&format!("Queue: {source}\n"));
         }
+        table.push('\n');
+    }
+    if let Some(competition) = &result.competition {
+        competition::block(&mut table, &result.variants, competition);
         table.push('\n');
     }
     for line in wrap(&printable(&verdict(result)), WIDTH) {
@@ -41,10 +45,27 @@ pub fn queue_delay_source(result: &AbResult) -> Option<QueueDelaySource> {
     sources.all(|source| source == first).then_some(first)
 }
 
+fn two_sides(table: &mut String, result: &AbResult) {
+    let Some((a, b)) = result.pair() else { return };
+    head(table, [a, b]);
+    for metric in Metric::ALL {
+        let sides = [a.summary.get(&metric), b.summary.get(&metric)];
+        if sides != [None, None] {
+            row(table, metric, sides, result.comparison.get(&metric));
+        }
+    }
+    table.push_str(LEGEND);
+}
+
 fn head(table: &mut String, [a, b]: [&Variant; 2]) {
     line(
         table,
-        &[String::new(), title(a), title(b), "b / a".to_owned()],
+        &[
+            String::new(),
+            title(a, CELL),
+            title(b, CELL),
+            "b / a".to_owned(),
+        ],
         "",
     );
     let cell = "median 95 % interval".to_owned();
@@ -53,13 +74,13 @@ fn head(table: &mut String, [a, b]: [&Variant; 2]) {
 }
 
 /// The variant's name and controller, without parameters where those do not fit.
-fn title(variant: &Variant) -> String {
+fn title(variant: &Variant, width: usize) -> String {
     let with = |controller: &str| printable(&format!("{}: {controller}", variant.name));
     let full = with(&variant.cc);
-    if full.chars().count() <= CELL {
+    if full.chars().count() <= width {
         full
     } else {
-        with(variant.controller()).chars().take(CELL).collect()
+        with(variant.controller()).chars().take(width).collect()
     }
 }
 
@@ -69,27 +90,35 @@ fn row(
     sides: [Option<&Summary>; 2],
     comparison: Option<&Comparison>,
 ) {
-    let largest = sides.into_iter().flatten().map(|side| side.median.get());
-    let scale = Scale::of(metric, largest.fold(0.0, f64::max));
+    let scale = scale(metric, sides.into_iter());
     let label = format!("{} {}", metric.label(), scale.unit);
-    let side = |summary: Option<&Summary>| match summary {
+    let [a, b] = sides.map(|side| summary_cell(side, scale));
+    line(
+        table,
+        &[label, a, b, ratio_cell(comparison)],
+        comparison.map_or("", |comparison| mark(metric, comparison.decision)),
+    );
+}
+
+/// The unit in which all of these are read.
+fn scale<'a>(metric: Metric, sides: impl Iterator<Item = Option<&'a Summary>>) -> Scale {
+    let largest = sides.flatten().map(|side| side.median.get());
+    Scale::of(metric, largest.fold(0.0, f64::max))
+}
+
+fn summary_cell(summary: Option<&Summary>, scale: Scale) -> String {
+    match summary {
         Some(side) => cell(side.median, side.low, side.high, |v| scale.show(v)),
         None => String::new(),
-    };
-    let ratio = comparison.and_then(|comparison| {
+    }
+}
+
+fn ratio_cell(comparison: Option<&Comparison>) -> String {
+    let cell = comparison.and_then(|comparison| {
         let ratio = comparison.ratio_b_over_a?;
         Some(cell(ratio, comparison.low, comparison.high, significant))
     });
-    line(
-        table,
-        &[
-            label,
-            side(sides[0]),
-            side(sides[1]),
-            ratio.unwrap_or_default(),
-        ],
-        comparison.map_or("", |comparison| mark(metric, comparison.decision)),
-    );
+    cell.unwrap_or_default()
 }
 
 fn cell(

@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixtures::{self, finite};
 use crate::result::iperf::{End, EndStream, Row};
+use crate::result::{AbResult, CompetitionRound};
 use crate::stats;
 
 fn row(second: u32, mbytes: u64) -> Row {
@@ -191,6 +192,64 @@ fn the_ab_table_fits_into_80_columns() {
         "{table}"
     );
     insta::assert_snapshot!(ab_table(&fixtures::ab()));
+}
+
+/// Three sides: the fixture's, and new_reno a tenth below cubic.
+fn three() -> AbResult {
+    let mut result = fixtures::ab();
+    let third = fixtures::ab_of(&[], &[19_300_000, 17_600_000, 21_700_000]);
+    let mut third = third.variants[1].clone();
+    (third.name, third.cc) = ("c".to_owned(), "new_reno".to_owned());
+    result.variants.push(third);
+    stats::conclude(&mut result);
+    result
+}
+
+#[test]
+fn a_table_of_more_than_two_has_a_row_for_each_and_names_the_winner() {
+    let mut result = three();
+    let text = ab_table(&result);
+    insta::assert_snapshot!(text);
+    result.variants[1].cc = format!("bbr3:{}", "a_very_long_parameter=1,".repeat(3));
+    for line in ab_table(&result).lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn no_winner_is_named_where_an_interval_leaves_it_open() {
+    let mut result = fixtures::ab_of(&[20; 4], &[90; 4]);
+    let mut third = fixtures::ab_of(&[], &[99, 80, 60, 95]).variants[1].clone();
+    third.name = "c".to_owned();
+    result.variants.push(third);
+    stats::conclude(&mut result);
+    let verdict = stats::verdict(&result);
+    assert!(verdict.contains("has 4.50 times the goodput"), "{verdict}");
+    assert!(verdict.ends_with("these rounds do not tell."), "{verdict}");
+}
+
+#[test]
+fn a_competition_has_its_shares_below_the_table() {
+    let mut result = fixtures::ab();
+    let shares = [0.18, 0.2, 0.23];
+    let round = |(share, block)| CompetitionRound {
+        block,
+        jain_index: finite(0.68),
+        shares: [("a", share), ("b", 1.0 - share)]
+            .map(|(name, share)| (name.to_owned(), finite(share)))
+            .into(),
+        convergence_seconds: (block > 0).then(|| finite(3.5)),
+        link_utilisation: Some(finite(0.987)),
+    };
+    let rounds = shares.into_iter().zip(0..).map(round).collect();
+    result.competition = stats::competition(rounds, 1);
+    let table = ab_table(&result);
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
+    let from = table.find("All at once").unwrap();
+    insta::assert_snapshot!(&table[from..]);
 }
 
 #[test]
