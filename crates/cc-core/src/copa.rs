@@ -43,7 +43,8 @@ mod velocity;
 
 use crate::carry::Carry;
 use crate::control::Control;
-use crate::controller::{Controller, PathState, Setup, initial_window};
+use crate::controller::{Controller, PathState, Setup};
+use crate::cwnd::{least_window, resized_window};
 use crate::cwnd_pacing::CwndPacing;
 use crate::delivery_rate::RateSample;
 use crate::event::LostPacket;
@@ -119,11 +120,6 @@ impl Copa {
         }
     }
 
-    /// The least window (RFC 9002 §7.2).
-    fn min_cwnd(&self) -> Bytes {
-        self.mss * MIN_WINDOW_PACKETS
-    }
-
     /// What the flow wants to have in the queue: 1 ÷ δ packets.
     fn share(&self) -> Bytes {
         let inverse_delta = match &self.state {
@@ -185,7 +181,7 @@ impl Copa {
     /// Too much is lost: the queue is shorter than what is wanted in it, too.
     fn cut(&mut self, at: &mut Moment<'_>) {
         self.wanted = (self.wanted * Gain::new(1, 2)).max(self.tuning.least_inverse_delta());
-        self.cwnd = (self.cwnd * self.tuning.loss_reduction).max(self.min_cwnd());
+        self.cwnd = (self.cwnd * self.tuning.loss_reduction).max(least_window(self.mss));
         self.leave_slow_start(at);
         self.velocity = Velocity::new(self.tuning.velocity_rounds, self.cwnd);
     }
@@ -205,7 +201,7 @@ impl Copa {
             self.leave_slow_start(at);
             self.velocity.turn(Direction::Down, self.cwnd);
             let step = self.step(share, acked);
-            self.cwnd = self.cwnd.saturating_sub(step).max(self.min_cwnd());
+            self.cwnd = self.cwnd.saturating_sub(step).max(least_window(self.mss));
         } else if !at.path.is_cwnd_limited {
             // RFC 9002 §7.8: what the application leaves unused proves nothing.
         } else if matches!(self.state, State::SlowStart) {
@@ -291,7 +287,7 @@ impl Controller for Copa {
         if !matches!(self.state, State::SlowStart) {
             Moment { path, observer }.transition(&mut self.state, State::SlowStart);
         }
-        self.cwnd = self.min_cwnd();
+        self.cwnd = least_window(self.mss);
         self.delay.forget();
         self.capacity = Capacity::new();
         self.loss_rate = LossRate::default();
@@ -301,12 +297,8 @@ impl Controller for Copa {
     }
 
     fn on_mtu(&mut self, path: &PathState) {
-        // Untouched so far: the initial window is that of the new size (RFC 9002 §7.2).
-        if self.cwnd == initial_window(self.mss) {
-            self.cwnd = initial_window(path.mss);
-        }
+        self.cwnd = resized_window(self.cwnd, self.mss, path.mss);
         self.mss = path.mss;
-        self.cwnd = self.cwnd.max(self.min_cwnd());
         self.decide(path);
     }
 
@@ -332,6 +324,3 @@ fn product(bytes: Bytes, time: Duration) -> u128 {
 /// A few packets that take more than this part of `RTTmin` are a queue to a flow that has lately
 /// had more of the path; six flows that share 20 Mbit/s and 40 ms are below it.
 const COARSE: u32 = 5;
-
-/// RFC 9002 §7.2; the authors' implementation has the same two.
-const MIN_WINDOW_PACKETS: u64 = 2;

@@ -142,16 +142,7 @@ fn with_prr_an_undo_ends_the_episode() {
 fn with_prr_the_share_is_of_what_flew_before_the_losses() {
     let mut driver = Driver::new("new_reno:prr=on");
     fly_20(&mut driver);
-    let lost: Vec<_> = driver.flying.drain(..4).collect();
-    let lost = lost.iter().map(|packet| LostPacket {
-        stamp: packet.stamp,
-        bytes: packet.bytes,
-        starts_range: true,
-    });
-    driver.tell(&Feedback {
-        lost: &lost.collect::<Vec<_>>(),
-        ..Feedback::at(driver.now)
-    });
+    driver.lose(4);
     driver.now += MS;
     assert_eq!(driver.fill(), 1);
     driver.ack(4);
