@@ -97,6 +97,8 @@ mod connection;
 mod driver;
 mod endpoint;
 mod error;
+#[cfg(target_os = "linux")]
+mod event_loop;
 pub mod fleet;
 mod gate;
 #[cfg(feature = "h3")]

@@ -1,10 +1,10 @@
 //! The UDP socket: batches of datagrams in and out of the kernel.
 
-mod event_loop;
+mod readiness;
 
-use event_loop::Io;
 use quinn_proto::{EcnCodepoint, Transmit};
 use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
+use readiness::Io;
 use socket2::SockRef;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;

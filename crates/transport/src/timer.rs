@@ -117,6 +117,7 @@ impl Default for Lateness {
 
 #[cfg(target_os = "linux")]
 mod platform {
+    use crate::event_loop::register;
     use rustix::time::{
         Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
         timerfd_settime,
@@ -132,14 +133,10 @@ mod platform {
     pub(super) struct Alarm(AsyncFd<OwnedFd>);
 
     impl Alarm {
-        #[expect(unsafe_code, reason = "tokio registers by the descriptor's number")]
         pub(super) fn new() -> io::Result<Self> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-            // SAFETY: an `OwnedFd` has one number, open for as long as it lives, and this one is
-            // never taken out of the `AsyncFd` or replaced.
-            let fd = unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }?;
-            Ok(Self(fd))
+            Ok(Self(register(fd, Interest::READABLE)?))
         }
 
         pub(super) fn set(&mut self, _at: Instant, after: Duration) {

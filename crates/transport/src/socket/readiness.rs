@@ -1,4 +1,4 @@
-//! A UDP socket in tokio's event loop.
+//! When a UDP socket has something to receive, and when it has room.
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::Io;
@@ -7,9 +7,10 @@ pub(super) use portable::Io;
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use crate::event_loop::register;
     use std::io;
     use std::net::UdpSocket;
-    use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+    use std::os::fd::{AsFd, OwnedFd};
     use std::sync::Mutex;
     use std::task::{Context, Poll, ready};
     use tokio::io::Interest;
@@ -102,13 +103,6 @@ mod linux {
         fn full(&self) -> std::sync::MutexGuard<'_, Option<AsyncFd<OwnedFd>>> {
             self.full.lock().expect("moving a value does not panic")
         }
-    }
-
-    #[expect(unsafe_code, reason = "tokio registers by the descriptor's number")]
-    fn register<T: AsRawFd>(file: T, interest: Interest) -> io::Result<AsyncFd<T>> {
-        // SAFETY: callers hand in sockets, which have one number, open for as long as they live,
-        // and never take them out of the `AsyncFd` or replace them.
-        Ok(unsafe { AsyncFd::register_with_interest(file, interest) }?)
     }
 
     #[cfg(test)]
