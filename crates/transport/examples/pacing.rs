@@ -33,7 +33,8 @@ fn main() -> Result<ExitCode> {
     };
     let seconds: u64 = args.next().as_deref().unwrap_or("5").parse()?;
     let run = measure(rate.parse()?, Duration::from_secs(seconds))?;
-    println!("{HEADING}\n{}\n\n{}\n", run.row(), run.report);
+    println!("{HEADING}\n{}\n\n{}", run.row(), run.report);
+    println!("{}\n", way_out(send_quantum(run.rate))?);
     histogram(&run.bursts);
     Ok(exit_code(run.keeps_promises()))
 }
@@ -174,6 +175,49 @@ fn histogram(bursts: &[Burst]) {
         let bar = "█".repeat((count * 50).div_ceil(most));
         println!("{:>8} µs … {count:>7} {bar}", 1_u64 << octave);
     }
+}
+
+/// How long `quantum` takes from a sender's clock to the kernel's timestamp, with nobody pacing: by
+/// as much as this varies, bursts that were decided in time come closer together on the wire.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the kernel's timestamps have this clock, and this thread has no event loop"
+)]
+fn way_out(quantum: Bytes) -> Result<String> {
+    let from = std::net::UdpSocket::bind(LOOPBACK)?;
+    let to = std::net::UdpSocket::bind(LOOPBACK)?;
+    let (out, arrivals) = (UdpSockRef::from(&from), UdpSocketState::new((&to).into())?);
+    let state = UdpSocketState::new(out)?;
+    let contents = vec![0; (quantum.get() / MTU.get() * MTU.get()) as usize];
+    let packets = Transmit {
+        destination: to.local_addr()?,
+        ecn: None,
+        contents: &contents,
+        segment_size: Some(MTU.get() as usize),
+        src_ip: None,
+    };
+    let mut memory = vec![0; BATCH_SIZE << 16];
+    let mut metas = [RecvMeta::default(); BATCH_SIZE];
+    let mut times = Vec::new();
+    while times.len() < 2_000 {
+        let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+        state.try_send((&from).into(), &packets)?;
+        thread::sleep(Duration::from_micros(200));
+        let mut buffers: Vec<_> = memory.chunks_mut(1 << 16).map(IoSliceMut::new).collect();
+        arrivals.recv((&to).into(), &mut buffers, &mut metas)?;
+        let at = metas[0].timestamp.ok_or("the kernel gives no timestamps")?;
+        times.push(at.saturating_sub(clock));
+    }
+    times.sort();
+    let quantile = |percent: usize| times[(times.len() - 1) * percent / 100];
+    Ok(format!(
+        "from the clock to the wire, without any pacer: {:?} at least, {:?} at p50, {:?} at p99, \
+         {:?} at most",
+        quantile(0),
+        quantile(50),
+        quantile(99),
+        quantile(100)
+    ))
 }
 
 /// Sends at `rate` for as long as asked; returns what the sender knows about it, and how many
