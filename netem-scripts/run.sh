@@ -44,6 +44,7 @@ main() {
     require_everything
     become_root "${arguments[@]}"
     NAME=paceline-$$
+    export PACELINE_SERVER=$SERVER_ADDRESS PACELINE_CLIENT=$CLIENT_ADDRESS
     trap finish EXIT
     trap 'forward TERM' TERM HUP
     # A terminal sends it to COMMAND as well, which may take its time to end in order.
@@ -73,7 +74,8 @@ CLIENT_PID=
 
 start_server() { # SHELL_COMMAND
     local tries
-    with_addresses setsid nsenter "--net=/run/netns/$NAME-server" -- sh -c "$1" &
+    # Its own session, so that all it starts can be ended.
+    setsid nsenter "--net=/run/netns/$NAME-server" -- sh -c "$1" &
     SERVER_PID=$!
     # 5 s; a program that opens its port later has to be waited for by COMMAND.
     for ((tries = 0; tries < 100; tries++)); do
@@ -87,8 +89,7 @@ start_server() { # SHELL_COMMAND
 run_client() { # COMMAND...
     local status=0
     # In the background, so that a signal to this script is acted on at once.
-    with_addresses env --default-signal=INT,QUIT \
-        nsenter "--net=/run/netns/$NAME-client" -- "$@" <&0 &
+    env --default-signal=INT,QUIT nsenter "--net=/run/netns/$NAME-client" -- "$@" <&0 &
     CLIENT_PID=$!
     while :; do
         wait "$CLIENT_PID" && status=0 || status=$?
@@ -96,10 +97,6 @@ run_client() { # COMMAND...
     done
     CLIENT_PID=
     exit "$status"
-}
-
-with_addresses() {
-    PACELINE_SERVER=$SERVER_ADDRESS PACELINE_CLIENT=$CLIENT_ADDRESS "$@"
 }
 
 forward() { # SIGNAL
@@ -113,7 +110,6 @@ forward() { # SIGNAL
 finish() {
     local tries
     if [[ $SERVER_PID ]]; then
-        # Its own session, so the whole group is its.
         kill -s TERM -- "-$SERVER_PID" 2>/dev/null || true
         for ((tries = 0; tries < 40; tries++)); do
             kill -s 0 -- "-$SERVER_PID" 2>/dev/null || break

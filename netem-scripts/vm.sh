@@ -136,18 +136,32 @@ boot() { # MEMORY SECONDS
         cc -O2 -shared -fPIC -o "$WORK/uml-ptrace.so" "$here/uml-ptrace.c"
         preload=("LD_PRELOAD=$WORK/uml-ptrace.so")
     fi
-    # UML keeps the guest's memory in a file, and runs it from there.
+    mkfifo "$WORK/fifo"
+    between_marks <"$WORK/fifo" &
+    # UML keeps the guest's memory in a file, and runs it from there. In the background, so that a
+    # signal to this script ends the guest at once.
     env "${preload[@]}" TMPDIR=/dev/shm timeout --kill-after=5 "$2" \
         "$kernel" "mem=${1}M" rootfstype=hostfs rootflags=/ ro "init=$WORK/init" \
         con=null con0=null,fd:1 ssl=null quiet loglevel=1 "${options[@]}" \
-        </dev/null 2>"$WORK/errors" |
-        between_marks || status=${PIPESTATUS[0]}
+        </dev/null 2>"$WORK/errors" >"$WORK/fifo" &
+    GUEST=$!
+    trap 'stop 143' TERM HUP
+    trap 'stop 130' INT
+    wait "$GUEST" || status=$?
+    wait
     if [[ -s $WORK/status ]]; then
         exit "$(<"$WORK/status")"
     fi
     ((status != 124)) || die 124 "the guest ran longer than $2 s"
     tail -n 5 "$WORK/console" "$WORK/errors" >&2 || true
     die 125 "the guest ended without an exit code; its last words are above"
+}
+
+# shellcheck disable=SC2317 # Traps call it.
+stop() { # EXIT_CODE
+    kill "$GUEST" 2>/dev/null || true
+    wait
+    exit "$1"
 }
 
 # Passes on what COMMAND prints; the rest goes to a file.
@@ -175,6 +189,7 @@ between_marks() {
 # What the options said; empty for no.
 VIRTUAL_TIME=
 WRITABLE=
+GUEST=
 # Where Debian's package has them.
 MODULES=/usr/lib/uml/modules
 
