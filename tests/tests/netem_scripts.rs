@@ -3,9 +3,10 @@
 #![cfg(target_os = "linux")]
 
 use link_sim::{LinkSpec, TcDevices};
-use std::io::{self, Write};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 #[test]
 fn a_whole_path_is_printed_as_commands() {
@@ -169,6 +170,17 @@ fn a_wrong_option_is_refused_before_anything_runs() {
         ("vm.sh", &["--seconds", "60"], "no COMMAND"),
         ("compare.sh", &["--packets", "many"], "`--packets`"),
         ("compare.sh", &["--keep"], "`--keep`"),
+        (
+            "kernel-tcp.sh",
+            &["--rounds", "few", "delay 5ms"],
+            "`--rounds`",
+        ),
+        (
+            "kernel-tcp.sh",
+            &["--cc", "cubic bbr", "delay 5ms"],
+            "`--cc`",
+        ),
+        ("kernel-tcp.sh", &["--cc", "bbr"], "no LINK"),
         ("build-kernel.sh", &["/nowhere.tar.xz"], "/nowhere.tar.xz"),
     ] {
         let refused = output_of(script(name).args(arguments));
@@ -257,6 +269,68 @@ fn a_kernel_with_netem_delays_as_the_link_says_and_nothing_is_left_behind() {
         .and_then(|ms| ms.parse().ok())
         .expect("ping says its times");
     assert!(fastest >= 40.0, "the path has 40 ms, ping saw {fastest} ms");
+}
+
+#[test]
+fn a_server_that_serves_for_ever_ends_with_the_command() {
+    let Some(ran) = on_a_kernel_with_netem(
+        "./run.sh --server 'exec iperf3 -s' 'delay 1ms' -- \
+         sh -c 'iperf3 -c $PACELINE_SERVER -n 10k >/dev/null && echo has run'; \
+         pgrep -c iperf3; echo status $?",
+    ) else {
+        return;
+    };
+    assert!(ran.stdout.contains("has run\n"), "{ran:?}");
+    assert!(ran.stdout.contains("\n0\nstatus 1\n"), "{ran:?}");
+}
+
+#[test]
+fn a_guest_ends_with_the_script_that_started_it() {
+    let mut guest = script("vm.sh");
+    guest.args(["--seconds", "300", "sh", "-c", "echo $0 up; sleep 200"]);
+    guest.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut guest = guest.spawn().expect("the script is executable");
+    let mut line = String::new();
+    let stdout = guest.stdout.take().expect("it is piped");
+    let mut stdout = BufReader::new(stdout);
+    stdout.read_line(&mut line).expect("it prints UTF-8");
+    if line.is_empty() {
+        let ran = guest.wait_with_output().expect("it was started");
+        return skipped(&String::from_utf8_lossy(&ran.stderr));
+    }
+    let pid = Pid::from_child(&guest);
+    kill_process(pid, Signal::TERM).expect("it runs");
+    // Until the guest has closed its end, too.
+    let rest = stdout.read_to_string(&mut line).expect("it prints UTF-8");
+    let ended = guest.wait().expect("it was started");
+    assert_eq!(ended.code(), Some(143), "{rest} bytes: {line}");
+}
+
+#[test]
+fn the_kernels_tcp_is_measured_over_a_link() {
+    let csv = std::env::temp_dir().join(format!("paceline-rounds-{}.csv", std::process::id()));
+    let measured = output_of(
+        script("kernel-tcp.sh")
+            .args(["--seconds", "4", "--omit", "1", "--csv"])
+            .arg(&csv)
+            .arg("delay 20ms rate 5mbit queue 1bdp"),
+    );
+    if measured.code == Some(2) {
+        return skipped(&measured.stderr);
+    }
+    assert!(measured.success, "{measured:?}");
+    for name in ["cubic", "bbr"] {
+        let row = measured.stdout.lines().find(|row| row.starts_with(name));
+        let cells: Vec<&str> = row.expect("a row each").split_whitespace().collect();
+        let mbits: f64 = cells[1].parse().expect("a number");
+        // 1,448 of the 1,514 bytes of a frame are payload.
+        assert!((4.2..=4.8).contains(&mbits), "{}", measured.stdout);
+        let rtt: f64 = cells[3].parse().expect("a number");
+        assert!((20.0..=45.0).contains(&rtt), "{}", measured.stdout);
+    }
+    let rows = std::fs::read_to_string(&csv).expect("it was written");
+    std::fs::remove_file(csv).expect("it was written");
+    assert_eq!(rows.lines().count(), 3, "{rows}");
 }
 
 #[test]

@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# The kernel's own TCP over the same links: iperf3 with each of its controllers, a row for each, to
+# put beside what Paceline's do. In the guest of `vm.sh --virtual-time`, or on this machine's own
+# kernel.
+set -euo pipefail
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=kernel.sh
+source "$here/kernel.sh"
+
+USAGE="usage: kernel-tcp.sh [OPTION...] LINK...
+  LINK                what happens on the way of the data, such as 'delay 50ms loss 1% rate 100mbit
+                      queue 1bdp'; a row for each LINK and controller
+  --return-link LINK  what happens on the way back, for all of them; nothing by default
+  --cc NAME,NAME...   the kernel's controllers; cubic,bbr by default
+  --seconds N         of each round that are measured; 20 by default
+  --omit N            before them; 2 by default
+  --rounds N          of each; their medians are shown; 1 by default
+  --streams N         at once; 1 by default
+  --csv FILE          a row for each round
+  --here              this machine's kernel, as root or in a user namespace, in real time
+Exit code: 0; 1 when a round failed; 2 when something is missing or an option is wrong."
+
+main() {
+    while (($#)); do
+        case $1 in
+            --seconds | --omit | --rounds | --streams)
+                SETTINGS[${1#--}]=$(number "$@")
+                shift
+                ;;
+            --return-link | --cc | --csv)
+                [[ ${2:-} ]] || die 2 "\`$1\` needs a value"
+                SETTINGS[${1#--}]=$2
+                shift
+                ;;
+            --here) HERE=yes ;;
+            -h | --help)
+                printf '%s\n' "$USAGE"
+                exit
+                ;;
+            -*) die 2 "unknown option \`$1\`; try --help" ;;
+            *) break ;;
+        esac
+        shift
+    done
+    (($#)) || die 2 "there is no LINK; try --help"
+    prepare
+    printf '%s\n' "$HEADING" >"$WORK/rounds.csv"
+    local link
+    for link in "$@"; do
+        measure "$link"
+    done
+    if [[ ${SETTINGS[csv]:-} ]]; then
+        cp "$WORK/rounds.csv" "${SETTINGS[csv]}" || die 1 "cannot write ${SETTINGS[csv]}"
+    fi
+}
+
+number() { # OPTION VALUE...
+    [[ ${2:-} =~ ^[0-9]{1,5}$ ]] || die 2 "\`$1\` needs a whole number"
+    printf '%d' "$((10#$2))"
+}
+
+prepare() {
+    local program missing=()
+    for program in iperf3 jq; do
+        command -v "$program" >/dev/null || missing+=("$program")
+    done
+    ((${#missing[@]} == 0)) || die 2 "not installed; apt-get install ${missing[*]}"
+    ((SETTINGS[seconds] > 0 && SETTINGS[rounds] > 0 && SETTINGS[streams] > 0)) ||
+        die 2 "--seconds, --rounds and --streams are 1 at least"
+    [[ ${SETTINGS[cc]} =~ ^[a-z0-9_]+(,[a-z0-9_]+)*$ ]] ||
+        die 2 "\`--cc\` needs names such as cubic,bbr, not \`${SETTINGS[cc]}\`"
+    WORK=$(mktemp -d)
+    trap 'rm -rf "$WORK"' EXIT
+    KERNEL=(env)
+    [[ $HERE ]] || KERNEL=("$here/vm.sh" --virtual-time --seconds 3600 --writable "$WORK")
+    write_client >"$WORK/client"
+}
+
+# What runs at the client's end, once a path is up. A receiver that could take no more than the
+# default 6 MB would hide what the controllers do on long paths.
+write_client() {
+    cat <<'CLIENT'
+sysctl -qw net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_wmem='4096 65536 134217728'
+IFS=, read -ra names <<<"$CC"
+for name in "${names[@]}"; do
+    sysctl -qw net.ipv4.tcp_congestion_control="$name" ||
+        { echo "this kernel has no \`$name\`" >&2; exit 2; }
+    for ((round = 1; round <= ROUNDS; round++)); do
+        iperf3 -c "$PACELINE_SERVER" -C "$name" -t "$SECONDS_MEASURED" -O "$OMIT" -P "$STREAMS" \
+            -i 0.1 -J >"$OUT/$name.$round.json" || touch "$OUT/$name.$round.failed"
+    done
+done
+CLIENT
+}
+
+measure() { # LINK
+    local out=$WORK/out name
+    rm -rf "$out"
+    mkdir "$out"
+    # shellcheck disable=SC2016 # It is for the shell at the server's end.
+    "${KERNEL[@]}" env "OUT=$out" "CC=${SETTINGS[cc]}" "ROUNDS=${SETTINGS[rounds]}" \
+        "SECONDS_MEASURED=${SETTINGS[seconds]}" "OMIT=${SETTINGS[omit]}" \
+        "STREAMS=${SETTINGS[streams]}" "$here/run.sh" --return-link "${SETTINGS[return-link]}" \
+        --server 'sysctl -qw net.ipv4.tcp_rmem="4096 131072 134217728"; exec iperf3 -s' \
+        "$1" -- bash "$WORK/client" >"$WORK/log" 2>&1 || fail $? "$1"
+    [[ $SHOWN ]] || printf '%-8s %10s %8s %8s %8s %8s   %s\n' \
+        cc Mbit/s retrans 'RTT p50' p95 max 'link (RTT in ms)'
+    SHOWN=yes
+    IFS=, read -ra names <<<"${SETTINGS[cc]}"
+    for name in "${names[@]}"; do
+        row "$1" "$name" "$out"
+    done
+}
+
+fail() { # EXIT_CODE LINK
+    tail -n 5 "$WORK/log" >&2
+    die "$(($1 == 2 ? 2 : 1))" "no figures over \`$2\`; what was said last is above"
+}
+
+# The medians of the rounds of one controller over one link, and a line of CSV for each.
+row() { # LINK NAME FOLDER
+    local round
+    for ((round = 1; round <= SETTINGS[rounds]; round++)); do
+        [[ ! -e $3/$2.$round.failed ]] || die 1 "round $round of $2 over \`$1\` failed: $(
+            jq -r '.error // "iperf3 says nothing"' "$3/$2.$round.json"
+        )"
+        jq -r --arg link "$1" --arg cc "$2" --argjson round "$round" "$FIGURES" \
+            "$3/$2.$round.json" >>"$3/$2.csv"
+    done
+    cat "$3/$2.csv" >>"$WORK/rounds.csv"
+    local cells
+    IFS=$'\t' read -ra cells < <(
+        jq -Rsr --arg link "$1" --arg cc "$2" "$MEDIANS" "$3/$2.csv"
+    )
+    printf '%-8s %10s %8s %8s %8s %8s   %s\n' "${cells[@]}"
+}
+
+# Of iperf3's JSON: what the receiver got, and the smoothed RTT in steps of 0.1 s.
+# shellcheck disable=SC2016 # jq expands it.
+FIGURES='
+def quantile(q): sort | .[((length - 1) * q | floor)] / 1000;
+[.intervals[] | select(.sum.omitted | not) | .streams[].rtt] as $rtts
+| [$link, $cc, $round, .end.sum_received.bits_per_second / 1e6, .end.sum_sent.retransmits,
+   ($rtts | quantile(0.5)), ($rtts | quantile(0.95)), ($rtts | quantile(1))]
+| @csv'
+
+# shellcheck disable=SC2016 # jq expands it.
+MEDIANS='
+def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
+def digits($n): . * pow(10; $n) | round / pow(10; $n) | tostring;
+split("\n") | map(select(length > 0) | "[" + . + "]" | fromjson) | transpose
+| [$cc, (.[3] | median | digits(if . < 10 then 2 else 1 end)), (.[4] | median | digits(0)),
+   (.[5] | median | digits(1)), (.[6] | median | digits(1)), (.[7] | max | digits(1)), $link]
+| @tsv'
+
+HEADING=link,cc,round,goodput_mbits_per_second,retransmissions,srtt_ms_p50,srtt_ms_p95,srtt_ms_max
+
+declare -A SETTINGS=([seconds]=20 [omit]=2 [rounds]=1 [streams]=1 [cc]='cubic,bbr' [return-link]='')
+KERNEL=()
+HERE=
+SHOWN=
+WORK=
+
+main "$@"
