@@ -46,11 +46,16 @@ fn a_stream_of_json_has_iperf3s_events_in_their_order() {
     assert_eq!(ended.stdout, "");
     let text = std::fs::read_to_string(&file).unwrap();
     let events: Vec<Value> = text.lines().map(parse).collect();
-    let names: Vec<_> = events.iter().map(|event| &event["event"]).collect();
-    assert_eq!(names, ["start", "interval", "interval", "end", "result"]);
-    assert_eq!(events[0]["data"]["test_start"]["protocol"], "QUIC");
-    assert!(events[1]["data"]["sum"]["bytes"].as_u64() > Some(0));
-    assert!(events[3]["data"]["sum_received"]["bytes"].as_u64() > Some(0));
+    let data = |name: &str| {
+        let event = events.iter().find(|event| event["event"] == name);
+        &event.unwrap_or_else(|| panic!("no {name} in {text}"))["data"]
+    };
+    let mut names: Vec<_> = events.iter().map(|event| &event["event"]).collect();
+    names.dedup();
+    assert_eq!(names, ["start", "interval", "end", "result"]);
+    assert_eq!(data("start")["test_start"]["protocol"], "QUIC");
+    assert!(data("interval")["sum"]["bytes"].as_u64() > Some(0));
+    assert!(data("end")["sum_received"]["bytes"].as_u64() > Some(0));
 
     let nobody = "127.0.0.1:9";
     let flags = ["run", nobody, "--json-stream", "--connect-timeout", "300"];
@@ -69,6 +74,98 @@ fn an_address_family_that_the_host_does_not_have_is_named() {
     assert_eq!(ended.stderr, error);
 }
 
+#[test]
+fn a_file_arrives_as_it_was_either_way_and_both_ends_know_its_hash() {
+    let (_server, port) = bench_server(&[]);
+    let [sent, received] = ["sent.bin", "received.bin"].map(scratch_file);
+    let bytes: Vec<u8> = (0..3_000_001_u32).map(|n| (n % 251) as u8).collect();
+    std::fs::write(&sent, &bytes).unwrap();
+    let flags = ["-F", sent.to_str().unwrap(), "-J"];
+    let result = parse(&client(port, &flags).stdout);
+    assert_eq!(result["end"]["sum_received"]["bytes"], 3_000_001);
+    let hash = |side: &str| result["sha256"][side].as_str().unwrap();
+    assert_eq!(hash("sender"), sha256(&bytes));
+    assert_eq!(hash("receiver"), hash("sender"));
+
+    let path = received.to_str().unwrap();
+    let ended = client(port, &["-F", path, "-R", "-n", "2M"]);
+    let written = std::fs::read(&received).unwrap();
+    assert_eq!(written.len(), 2 << 20);
+    let line = format!("SHA-256 at both ends: {}", sha256(&written));
+    assert!(ended.stdout.contains(&line), "{line} in:\n{}", ended.stdout);
+
+    let full = self::ended(port, &["-F", "/dev/full", "-R", "-n", "2M"]);
+    assert_eq!(full.code, Some(1), "{full:?}");
+    assert!(full.stderr.contains("-F /dev/full: "), "{}", full.stderr);
+}
+
+#[test]
+fn the_servers_rows_come_with_the_result() {
+    let (_server, port) = bench_server(&[]);
+    let flags = ["-t", "1", "-Z", "--get-server-output"];
+    let text = client(port, &flags).stdout;
+    let (_, output) = text.split_once("Server output:\n").unwrap();
+    for part in ["Accepted connection", "the client sends", "[  1]  0.00-1.0"] {
+        assert!(output.contains(part), "{part} in:\n{text}");
+    }
+    let result = parse(&client(port, &[&flags[..], &["-J"]].concat()).stdout);
+    assert!(
+        result["server_output_text"]
+            .as_str()
+            .unwrap()
+            .contains("sec")
+    );
+}
+
+#[test]
+fn datagrams_have_iperf3s_figures_of_udp() {
+    let (_server, port) = bench_server(&[]);
+    let flags = ["-u", "-t", "1", "-b", "8M", "-P", "2", "-J"];
+    for (direction, link) in [
+        (&[][..], "delay 5ms loss 10%"),
+        (&["-R"], "delay 5ms loss 10%"),
+    ] {
+        let flags = [&flags[..], direction, &["--link", link]].concat();
+        let result = parse(&client(port, &flags).stdout);
+        let sum = &result["end"]["sum"];
+        let figure = |name: &str| {
+            sum[name]
+                .as_f64()
+                .unwrap_or_else(|| panic!("{name}: {sum}"))
+        };
+        // Two streams of 8 Mbit/s in packets of 1,200 to 1,450 bytes: 1,380 to 1,670 a second.
+        assert!((1_300.0..1_750.0).contains(&figure("packets")), "{sum}");
+        let loss = figure("lost_packets") / figure("packets");
+        assert!((0.06..0.14).contains(&loss), "{sum}");
+        assert!((figure("lost_percent") - 100.0 * loss).abs() < 1e-9);
+        assert!(figure("jitter_ms") < 50.0, "{sum}");
+        let sent = result["end"]["sum_sent"]["bits_per_second"]
+            .as_f64()
+            .unwrap();
+        assert!((14e6..18e6).contains(&sent), "{sent}");
+    }
+}
+
+#[test]
+fn every_datagram_of_a_run_that_bytes_limit_is_counted() {
+    let (_server, port) = bench_server(&[]);
+    let flags = ["-u", "-n", "100K", "-b", "10M", "-l", "1000"];
+    let text = client(port, &flags).stdout;
+    assert!(text.contains("Jitter  Lost/Total Datagrams"), "{text}");
+    let receiver = text
+        .lines()
+        .find(|line| line.ends_with("receiver"))
+        .unwrap();
+    assert!(receiver.contains(" ms  0/103 (0%)"), "{receiver}");
+    let too_large = ended(port, &["-u", "-l", "60K", "-t", "1"]);
+    assert_eq!(too_large.code, Some(1), "{too_large:?}");
+    assert!(
+        too_large
+            .stderr
+            .contains("datagrams of 61440 bytes do not fit this path")
+    );
+}
+
 fn ended(port: u16, flags: &[&str]) -> Ended {
     let server = format!("127.0.0.1:{port}");
     run("bench-client", [&["run", server.as_str()], flags].concat())
@@ -79,6 +176,12 @@ fn client(port: u16, flags: &[&str]) -> Ended {
     let ended = ended(port, flags);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     ended
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
+    let bytes = digest.as_ref().iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn parse(json: &str) -> Value {

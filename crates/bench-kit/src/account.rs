@@ -2,7 +2,7 @@
 
 use crate::distribution::Distribution;
 use crate::plan::{Limit, Plan};
-use crate::sample::{Limited, RttReport, Sample, SenderReport, Sending, SideReport};
+use crate::sample::{Arrivals, Limited, RttReport, Sample, SenderReport, Sending, SideReport};
 use crate::transfer::Role;
 use cc_core::{ControllerChoice, Event, Observer};
 use hdrhistogram::Histogram;
@@ -27,13 +27,17 @@ pub(crate) struct Account {
 }
 
 /// All counters at one moment.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Reading {
     pub(crate) at: Duration,
     /// Payload handed to the transport, per stream.
     pub(crate) sent: Vec<u64>,
     /// Payload read by the application, per stream.
     pub(crate) received: Vec<u64>,
+    /// Datagrams handed to the transport, per stream.
+    pub(crate) datagrams_sent: Vec<u64>,
+    /// Datagrams that have arrived, per stream.
+    pub(crate) arrivals: Vec<Arrivals>,
     pub(crate) stats: ConnectionStats,
     /// The controller's state in its own words.
     pub(crate) state: &'static str,
@@ -92,6 +96,8 @@ impl Account {
             omitted: self.base.is_none(),
             sent: differences(&reading.sent, &self.last.sent),
             received: differences(&reading.received, &self.last.received),
+            datagrams_sent: differences(&reading.datagrams_sent, &self.last.datagrams_sent),
+            arrivals: arrivals_since(&reading, &self.last),
             sending: self.role.sends.then(|| self.sending(&reading)),
         };
         if self.base.is_none() && at >= self.omit {
@@ -120,9 +126,11 @@ impl Account {
             measured: end.at.saturating_sub(base.at),
             sent: differences(&end.sent, &base.sent),
             received: differences(&end.received, &base.received),
+            datagrams_sent: differences(&end.datagrams_sent, &base.datagrams_sent),
+            arrivals: arrivals_since(end, base),
             sender: self.role.sends.then(|| self.sender(base, congestion)),
             cpu: end.cpu.saturating_sub(base.cpu),
-            error: None,
+            ..SideReport::default()
         }
     }
 
@@ -170,6 +178,11 @@ fn limited_since(base: &ConnectionStats, end: &ConnectionStats) -> Limited {
         flow_control: end.flow_control.saturating_sub(base.flow_control),
         host: end.host.saturating_sub(base.host),
     }
+}
+
+fn arrivals_since(end: &Reading, begin: &Reading) -> Vec<Arrivals> {
+    let pairs = end.arrivals.iter().zip(&begin.arrivals);
+    pairs.map(|(end, begin)| end.since(begin)).collect()
 }
 
 fn differences(now: &[u64], before: &[u64]) -> Vec<u64> {

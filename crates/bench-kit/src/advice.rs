@@ -95,6 +95,7 @@ mod tests {
             server_congestion: "cubic".to_owned(),
             window: 32 << 20,
             step: Duration::from_secs(1),
+            extras: crate::plan::Extras::default(),
         }
     }
 

@@ -64,7 +64,7 @@ pub(crate) struct TransferArgs {
     /// Target rate of each stream, such as 20M [default: unlimited]
     #[arg(short = 'b', long, value_name = "RATE", value_parser = values::rate)]
     pub(crate) bitrate: Option<Bandwidth>,
-    /// Bytes of one write
+    /// Bytes of one write, or of one datagram
     #[arg(short = 'l', long, value_name = "SIZE", default_value = "128K")]
     #[arg(value_parser = values::size_up_to::<1, MAX_LENGTH>)]
     pub(crate) length: Bytes,

@@ -6,14 +6,16 @@ mod record;
 mod rows;
 mod session;
 
-pub(crate) use connect::{ClientSetup, Trust, fix_mtu, transport};
+pub(crate) use connect::{ClientSetup, DATAGRAM_BUFFER, Trust, fix_mtu, transport};
 pub(crate) use outcome::{About, Beginning, Flow, Outcome, Side, congestion};
+pub(crate) use rows::Rows;
 
 use crate::clock;
 use crate::interrupt::Interrupts;
 use crate::plan::Plan;
-use crate::result::iperf;
+use crate::result::{Sha256, iperf};
 use crate::sample::Sample;
+use crate::table::printable;
 use crate::together;
 use crate::wire::DONE;
 use connect::Connected;
@@ -82,6 +84,9 @@ pub(crate) async fn run(
         on_progress,
     )
     .await;
+    if outcome.error.is_none() {
+        outcome.error = outcome.sha256(&setup.plan).and_then(complaint);
+    }
     for connected in &connected {
         connected.connection.close(VarInt::from_u32(DONE), b"");
     }
@@ -135,6 +140,16 @@ async fn carry_out(
     if let Some(error) = failed.send_replace(None) {
         outcome.error.get_or_insert(error);
     }
+}
+
+/// Why what has arrived is not what was sent, if it is not.
+fn complaint(Sha256 { sender, receiver }: Sha256) -> Option<String> {
+    let [sender, receiver] = [sender, receiver].map(|hash| hash.unwrap_or_else(|| "none".into()));
+    (sender != receiver).then(|| {
+        let receiver = printable(&receiver);
+        let sender = printable(&sender);
+        format!("what arrived has the SHA-256 {receiver}, what was sent {sender}")
+    })
 }
 
 /// The error of a run that the user ended.

@@ -1,6 +1,7 @@
 //! What a run is to do: agreed between client and server before the first byte.
 
 use crate::table::amount;
+use crate::transfer::SMALLEST_DATAGRAM;
 use cc_core::{ChooseError, ControllerChoice, Registry};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -34,6 +35,41 @@ pub(crate) struct Plan {
     pub(crate) window: u64,
     /// Time between two samples of the course of the run.
     pub(crate) step: Duration,
+    /// What there is beside that.
+    #[serde(default, skip_serializing_if = "Extras::is_none")]
+    pub(crate) extras: Extras,
+}
+
+/// What a run does beside sending noise on streams.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Extras {
+    /// The payload is zeros.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) zeros: bool,
+    /// Both sides hash the one stream of the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) digest: bool,
+    /// The server tells its rows, of this interval; zero is none but the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) server_output: Option<Duration>,
+    /// Payload goes in datagrams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) datagrams: Option<Datagrams>,
+}
+
+impl Extras {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How payload goes in datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Datagrams {
+    /// Bytes of each; `None` is as many as the path takes at the time.
+    pub(crate) size: Option<u16>,
 }
 
 /// Who sends.
@@ -117,6 +153,7 @@ impl Plan {
         }
         self.check_times(limits)?;
         self.check_amounts(limits)?;
+        self.check_extras()?;
         let choose = |side, text: &str| {
             registry
                 .choose(text)
@@ -176,6 +213,23 @@ impl Plan {
                 streams: self.streams,
                 limit: limits.rate,
             });
+        }
+        Ok(())
+    }
+
+    fn check_extras(&self) -> Result<(), PlanError> {
+        if let Some(Datagrams { size: Some(size) }) = self.extras.datagrams {
+            between(
+                "datagram size",
+                size.into(),
+                SMALLEST_DATAGRAM,
+                u16::MAX.into(),
+            )?;
+        }
+        if self.extras.digest {
+            let directions = 1 + u64::from(self.direction == Direction::Both);
+            let streams = u64::from(self.streams) * directions;
+            between("streams of a run that is hashed", streams, 1, 1)?;
         }
         Ok(())
     }

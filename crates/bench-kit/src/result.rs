@@ -257,8 +257,25 @@ pub struct RunResult {
     pub intervals: Vec<iperf::Interval>,
     /// The closing rows, as iperf3 says them.
     pub end: iperf::End,
+    /// The hashes of a file's transfer. Left out of the JSON when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<Sha256>,
+    /// What the server has logged of the run, as iperf3's `--get-server-output` has it. Left out of
+    /// the JSON when it was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_output_text: Option<String>,
     /// The same run with everything that the A/B test compares.
     pub result: Round,
+}
+
+/// SHA-256 in hexadecimal of the payload at both ends; `null` at an end that did not come to its
+/// last byte.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Sha256 {
+    /// Of what was sent.
+    pub sender: Option<String>,
+    /// Of what arrived.
+    pub receiver: Option<String>,
 }
 
 impl RunResult {

@@ -19,6 +19,12 @@ pub(crate) struct Sample {
     pub(crate) received: Vec<u64>,
     /// The state of the sending; `None` when this side does not send.
     pub(crate) sending: Option<Sending>,
+    /// Datagrams handed to the transport in it, per stream; empty when they are not in use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) datagrams_sent: Vec<u64>,
+    /// Datagrams that arrived in it, per stream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) arrivals: Vec<Arrivals>,
 }
 
 impl Sample {
@@ -29,6 +35,12 @@ impl Sample {
         self.length = self.length.saturating_add(next.length);
         add_each(&mut self.sent, &next.sent);
         add_each(&mut self.received, &next.received);
+        add_each(&mut self.datagrams_sent, &next.datagrams_sent);
+        let known = self.arrivals.len().max(next.arrivals.len());
+        self.arrivals.resize(known, Arrivals::default());
+        for (sum, next) in self.arrivals.iter_mut().zip(&next.arrivals) {
+            *sum = sum.then(next);
+        }
         let lost = self
             .sending
             .as_ref()
@@ -37,6 +49,43 @@ impl Sample {
             let mut sending = sending.clone();
             sending.packets_lost = sending.packets_lost.saturating_add(lost);
             self.sending = Some(sending);
+        }
+    }
+}
+
+/// What a stream of numbered datagrams has come to at its receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Arrivals {
+    /// Datagrams that were sent, as far as numbers tell: those that arrived and those that are
+    /// missing.
+    pub(crate) packets: u64,
+    /// Those that are missing.
+    pub(crate) lost: u64,
+    /// Those that came after one with a higher number.
+    pub(crate) out_of_order: u64,
+    /// Jitter at the end (RFC 3550 §6.4.1).
+    pub(crate) jitter: Duration,
+}
+
+impl Arrivals {
+    /// What has come since `before`. Late arrivals of what was missing before can only make the
+    /// figure smaller, down to none.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        Self {
+            packets: self.packets.saturating_sub(before.packets),
+            lost: self.lost.saturating_sub(before.lost),
+            out_of_order: self.out_of_order.saturating_sub(before.out_of_order),
+            jitter: self.jitter,
+        }
+    }
+
+    /// The stretch after this one added to it.
+    pub(crate) fn then(&self, next: &Self) -> Self {
+        Self {
+            packets: self.packets.saturating_add(next.packets),
+            lost: self.lost.saturating_add(next.lost),
+            out_of_order: self.out_of_order.saturating_add(next.out_of_order),
+            jitter: next.jitter,
         }
     }
 }
@@ -73,6 +122,18 @@ pub(crate) struct SideReport {
     pub(crate) sent: Vec<u64>,
     /// Payload read by the application, per stream; empty when this side does not receive.
     pub(crate) received: Vec<u64>,
+    /// Datagrams handed to the transport, per stream; empty when they are not in use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) datagrams_sent: Vec<u64>,
+    /// Datagrams that arrived, per stream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) arrivals: Vec<Arrivals>,
+    /// The SHA-256 of the one stream's payload, if it was asked for and the stream came to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sha256: Option<String>,
+    /// What the server has logged of the run, if it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) output: Option<String>,
     /// Of the sending; `None` when this side does not send.
     pub(crate) sender: Option<SenderReport>,
     /// Processor time, user and system, of the thread that ran this side.
@@ -89,6 +150,8 @@ impl SideReport {
         self.measured = self.measured.max(other.measured);
         self.sent.extend(other.sent);
         self.received.extend(other.received);
+        self.datagrams_sent.extend(other.datagrams_sent);
+        self.arrivals.extend(other.arrivals);
         self.sender = match (self.sender.take(), other.sender) {
             (Some(sender), Some(other)) => Some(sender.plus(other)),
             (sender, other) => sender.or(other),
@@ -344,12 +407,12 @@ mod tests {
             length: Duration::from_millis(100),
             omitted,
             sent: vec![index],
-            received: Vec::new(),
             sending: Some(Sending {
                 packets_lost: 1,
                 cwnd: index,
                 ..Sending::default()
             }),
+            ..Sample::default()
         }
     }
 

@@ -76,6 +76,8 @@ fn read(at: Duration, connection: &Connection, counters: &Counters) -> Reading {
         at,
         sent: read(&counters.sent),
         received: read(&counters.received),
+        datagrams_sent: counters.datagrams.sent(),
+        arrivals: counters.datagrams.arrivals(),
         stats: connection.stats(),
         state: connection.congestion().state,
         cpu: clock::thread_cpu(),

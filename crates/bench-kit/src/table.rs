@@ -9,7 +9,7 @@ mod scale;
 mod unit;
 
 pub use ab::{ab_table, queue_delay_source};
-pub use rows::{Columns, end_block, interval_header, interval_row};
+pub use rows::{Columns, datagram_header, end_block, interval_header, interval_row};
 pub(crate) use scale::{Scale, significant};
 pub use unit::{Unit, amount};
 

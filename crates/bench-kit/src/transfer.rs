@@ -1,20 +1,28 @@
-//! One side's part in a run: its streams, and what they count.
+//! One side's part in a run: what it sends and receives, and what it counts.
+
+mod arrivals;
+mod content;
+mod datagrams;
+mod receiving;
+mod sending;
+
+pub(crate) use content::{LocalFile, payload};
+pub(crate) use datagrams::SMALLEST as SMALLEST_DATAGRAM;
 
 use crate::clock;
-use crate::plan::{Limit, Plan};
+use crate::plan::Plan;
 use crate::sample::{Sample, SideReport};
 use crate::sampler::Sampler;
-use crate::wire::DONE;
-use bytes::Bytes;
 use cc_core::ControllerChoice;
-use std::future::Future;
+use datagrams::DatagramCounters;
+use sending::Sending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
-use transport::{Connection, ReadError, RecvStream, SendStream, StreamId, VarInt, WriteError};
+use transport::{Connection, StreamId};
 
 /// What this side does in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +39,7 @@ pub(crate) struct Transfer<'a> {
     counters: Arc<Counters>,
     /// Set when the senders' time is over.
     is_over: watch::Sender<bool>,
-    streams: JoinSet<()>,
+    tasks: JoinSet<Result<(), String>>,
 }
 
 /// Payload so far, per stream. Written by the streams' tasks, read by the sampler; all run on one
@@ -40,31 +48,65 @@ pub(crate) struct Transfer<'a> {
 pub(crate) struct Counters {
     pub(crate) sent: Box<[AtomicU64]>,
     pub(crate) received: Box<[AtomicU64]>,
+    pub(crate) datagrams: DatagramCounters,
     first_byte: Notify,
+    digest: OnceLock<String>,
 }
 
 impl<'a> Transfer<'a> {
-    /// Opens or awaits the streams; payload moves from now on.
-    pub(crate) fn start(connection: &'a Connection, plan: &'a Plan, role: Role) -> Self {
-        let counters = Arc::new(Counters::new(plan.streams, role));
+    /// Opens or awaits the streams; payload moves from now on. `file` is what is sent, or where
+    /// what is received goes.
+    pub(crate) fn start(
+        connection: &'a Connection,
+        plan: &'a Plan,
+        role: Role,
+        file: Option<LocalFile>,
+    ) -> Self {
+        let counters = Arc::new(Counters::new(plan, role));
         let (is_over, over) = watch::channel(false);
-        let mut streams = JoinSet::new();
-        if role.sends {
-            let sending = Sending::new(connection, plan, &counters, &over);
-            for _ in 0..counters.sent.len() {
-                streams.spawn(sending.clone().stream());
-            }
-        }
-        if role.receives {
-            streams.spawn(receive_all(connection.clone(), Arc::clone(&counters)));
-        }
-        Self {
+        let mut transfer = Self {
             connection,
             plan,
             role,
             counters,
             is_over,
-            streams,
+            tasks: JoinSet::new(),
+        };
+        if plan.extras.datagrams.is_some() {
+            transfer.start_datagrams(&over);
+        } else {
+            transfer.start_streams(file, &over);
+        }
+        transfer
+    }
+
+    fn start_streams(&mut self, file: Option<LocalFile>, over: &watch::Receiver<bool>) {
+        if self.role.sends {
+            let file = file.clone();
+            let sending = Sending::new(self.connection, self.plan, file, &self.counters, over);
+            for _ in 0..self.counters.sent.len() {
+                self.tasks.spawn(sending.clone().stream());
+            }
+        }
+        if self.role.receives {
+            self.tasks.spawn(receiving::receive_all(
+                self.connection.clone(),
+                Arc::clone(&self.counters),
+                file,
+                self.plan.extras.digest,
+            ));
+        }
+    }
+
+    fn start_datagrams(&mut self, over: &watch::Receiver<bool>) {
+        let (connection, counters) = (self.connection, &self.counters);
+        if self.role.sends {
+            let sending = datagrams::Sending::new(connection, self.plan, counters, over);
+            self.tasks.spawn(sending.run());
+        }
+        if self.role.receives {
+            let (connection, counters) = (connection.clone(), Arc::clone(counters));
+            self.tasks.spawn(datagrams::receive(connection, counters));
         }
     }
 
@@ -97,7 +139,11 @@ impl<'a> Transfer<'a> {
             tokio::select! {
                 biased;
                 why = &mut stop => (error, is_stopped) = (why, true),
-                ended = self.streams.join_next() => is_stopped = ended.is_none(),
+                ended = self.tasks.join_next() => match ended {
+                    Some(Ok(Err(why))) => (error, is_stopped) = (Some(why), true),
+                    Some(_) => {}
+                    None => is_stopped = true,
+                },
                 () = sleep_until(Instant::from_std(sampler.next_tick())) => {
                     on_sample(sampler.tick(clock::now()));
                     is_stopped = sampler.is_over();
@@ -109,159 +155,39 @@ impl<'a> Transfer<'a> {
             on_sample(sample);
         }
         report.error = error;
+        report.sha256 = self.counters.digest.get().cloned();
         self.is_over.send_replace(true);
         report
     }
 }
 
 impl Counters {
-    fn new(streams: u32, role: Role) -> Self {
+    fn new(plan: &Plan, role: Role) -> Self {
         let zeros = |wanted: bool| {
-            let count = if wanted { streams } else { 0 };
+            let count = if wanted { plan.streams } else { 0 };
             (0..count).map(|_| AtomicU64::new(0)).collect()
         };
         Self {
             sent: zeros(role.sends),
             received: zeros(role.receives),
-            first_byte: Notify::new(),
-        }
-    }
-}
-
-/// What every sending stream needs.
-#[derive(Clone)]
-struct Sending {
-    connection: Connection,
-    counters: Arc<Counters>,
-    block: Bytes,
-    /// Time between two blocks under a target rate.
-    gap: Option<Duration>,
-    /// What is left to send over all streams, where bytes limit the run.
-    left: Option<Arc<AtomicU64>>,
-    most_unacked: u64,
-    over: watch::Receiver<bool>,
-}
-
-impl Sending {
-    fn new(
-        connection: &Connection,
-        plan: &Plan,
-        counters: &Arc<Counters>,
-        over: &watch::Receiver<bool>,
-    ) -> Self {
-        let block = plan.block();
-        let rate = plan.rate.map(units::Bandwidth::from_bits_per_sec);
-        Self {
-            connection: connection.clone(),
-            counters: Arc::clone(counters),
-            block: payload(block),
-            gap: rate.map(|rate| block / rate),
-            left: match plan.limit {
-                Limit::Bytes(bytes) => Some(Arc::new(AtomicU64::new(bytes))),
-                Limit::Time(_) => None,
+            datagrams: match plan.extras.datagrams {
+                Some(_) => DatagramCounters::new(plan.streams, role),
+                None => DatagramCounters::default(),
             },
-            most_unacked: plan.window,
-            over: over.clone(),
+            first_byte: Notify::new(),
+            digest: OnceLock::new(),
         }
     }
 
-    async fn stream(mut self) {
-        let Ok(mut stream) = self.connection.open_uni().await else {
-            return;
-        };
-        let index = index_of(stream.id());
-        let mut over = self.over.clone();
-        tokio::select! {
-            biased;
-            _ = over.wait_for(|is_over| *is_over) => {
-                // The stream may have been stopped by the receiver meanwhile; that is the same.
-                let _ = stream.reset(VarInt::from_u32(DONE));
-            }
-            // An error means that the receiver or the connection has gone; the run ends by that.
-            _ = self.send(&mut stream, index) => {}
+    /// The hash of the one stream of a run that wants it.
+    fn set_digest(&self, digest: Option<String>) {
+        if let Some(digest) = digest {
+            self.digest.get_or_init(|| digest);
         }
     }
-
-    /// Sends until the bytes are used up and acknowledged, or for ever.
-    async fn send(&mut self, stream: &mut SendStream, index: usize) -> Result<(), WriteError> {
-        let mut due = Instant::from_std(clock::now());
-        loop {
-            let length = self.take();
-            if length == 0 {
-                stream.finish()?;
-                let _ = stream.stopped().await;
-                return Ok(());
-            }
-            self.keep_the_backlog_short();
-            stream.write_chunk(self.block.slice(..length)).await?;
-            self.counters.sent[index].fetch_add(length as u64, Ordering::Relaxed);
-            if let Some(gap) = self.gap {
-                due += gap;
-                sleep_until(due).await;
-            }
-        }
-    }
-
-    /// How many bytes to write next; zero when none are left.
-    fn take(&self) -> usize {
-        let Some(left) = &self.left else {
-            return self.block.len();
-        };
-        let take = |left: u64| left.min(self.block.len() as u64);
-        let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-            Some(left - take(left))
-        });
-        let before = before.expect("the closure always returns a value");
-        usize::try_from(take(before)).expect("at most a block")
-    }
-
-    /// Lets twice the congestion window wait for acknowledgement, as Linux sizes a TCP socket's
-    /// buffer: enough to never hold the controller back, little enough that what was written and
-    /// what has left stay close.
-    fn keep_the_backlog_short(&self) {
-        let cwnd = self.connection.congestion().control.cwnd.get();
-        let wanted = cwnd.saturating_mul(2).max(LEAST_UNACKED);
-        self.connection
-            .set_send_window(wanted.min(self.most_unacked));
-    }
-}
-
-/// Takes as many streams as were agreed and reads each to its end.
-async fn receive_all(connection: Connection, counters: Arc<Counters>) {
-    let mut streams = JoinSet::new();
-    for _ in 0..counters.received.len() {
-        let Ok(stream) = connection.accept_uni().await else {
-            return;
-        };
-        streams.spawn(receive(stream, Arc::clone(&counters)));
-    }
-    while streams.join_next().await.is_some() {}
-}
-
-async fn receive(mut stream: RecvStream, counters: Arc<Counters>) -> Result<(), ReadError> {
-    let index = index_of(stream.id());
-    while let Some(chunk) = stream.read_chunk(usize::MAX, true).await? {
-        let Some(counter) = counters.received.get(index) else {
-            return Ok(());
-        };
-        counter.fetch_add(chunk.bytes.len() as u64, Ordering::Relaxed);
-        counters.first_byte.notify_one();
-    }
-    Ok(())
 }
 
 /// Which of its side's streams of payload this is, from 0: both sides count alike.
 fn index_of(stream: StreamId) -> usize {
     usize::try_from(stream.index()).unwrap_or(usize::MAX)
 }
-
-/// Bytes that no link compresses, the same in every run.
-pub(crate) fn payload(length: units::Bytes) -> Bytes {
-    let mut rng = units::Rng::new(0);
-    let length = usize::try_from(length.get()).expect("at most the longest block");
-    let words = std::iter::repeat_with(|| rng.next_u64().to_le_bytes());
-    words.flatten().take(length).collect()
-}
-
-/// Two blocks of the usual length, and what a fast machine sends between two turns of a task.
-const LEAST_UNACKED: u64 = 1 << 20;

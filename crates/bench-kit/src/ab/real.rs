@@ -105,6 +105,7 @@ impl Stage {
             port: target.port(),
             plan: entrant.plan.clone(),
             connections: entrant.flows,
+            file: None,
             controllers: setup.controllers(&entrant.plan)?,
             trust: Trust::Anyone,
             token: None,

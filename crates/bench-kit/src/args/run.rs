@@ -30,6 +30,18 @@ pub(crate) struct RunArgs {
     /// Both sides send at once
     #[arg(long, conflicts_with = "reverse", help_heading = "Transfer")]
     pub(crate) bidir: bool,
+    /// Send this file; with -R, write what is received to it
+    #[arg(short = 'F', long, value_name = "FILE", help_heading = "Transfer")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with_all = ["time", "omit", "bidir", "connections", "parallel"])]
+    pub(crate) file: Option<PathBuf>,
+    /// Send zeros instead of noise: does the path compress?
+    #[arg(short = 'Z', long, conflicts_with = "file", help_heading = "Transfer")]
+    pub(crate) zero_payload: bool,
+    /// Send QUIC datagrams (RFC 9221), which may be lost, at 1M a stream
+    /// unless -b says otherwise
+    #[arg(short = 'u', long, conflicts_with = "file", help_heading = "Transfer")]
+    pub(crate) udp: bool,
     /// Connections, each with -P streams and a UDP port of its own
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Transfer")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CONNECTIONS)))]
@@ -99,6 +111,9 @@ pub(crate) struct RunArgs {
     /// Print a JSON object per line while the run goes on
     #[arg(long, conflicts_with = "print_json", help_heading = "Output")]
     pub(crate) json_stream: bool,
+    /// Ask the server for its rows as well
+    #[arg(long, help_heading = "Output")]
+    pub(crate) get_server_output: bool,
     /// Append all of this to a file instead of printing it
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_hint = ValueHint::FilePath)]

@@ -112,12 +112,15 @@ fn time(text: &str, unit: &str, expected: &'static str) -> Result<Duration, Pars
     parsed.map_err(|_| ParseError::new(text, expected))
 }
 
-/// A rate that the programs can keep.
+/// A rate that the programs can keep; 0 is unlimited, as in iperf3.
 pub(super) fn rate(text: &str) -> Result<Bandwidth, ParseError> {
     let least = Bandwidth::from_bits_per_sec(super::MIN_RATE);
     let rate: Bandwidth = text.parse()?;
-    if rate < least {
-        return Err(ParseError::new(text, "a rate of at least 1kbit"));
+    if rate < least && rate > Bandwidth::ZERO {
+        return Err(ParseError::new(
+            text,
+            "a rate of at least 1kbit, or 0 for unlimited",
+        ));
     }
     Ok(rate)
 }

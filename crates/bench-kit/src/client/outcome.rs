@@ -1,11 +1,11 @@
 //! What a run has come to.
 
-use super::rows::{bits_per_second, micros};
+use super::rows::{bits_per_second, micros, set_arrivals};
 use crate::plan::{Direction, Limit, Plan};
 use crate::result::iperf::{self, Row};
 use crate::result::{
     Finite, Interval, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs,
-    RunKind, RunResult, SCHEMA_VERSION,
+    RunKind, RunResult, SCHEMA_VERSION, Sha256,
 };
 use crate::sample::{RttReport, Sample, Series, SideReport, total};
 use std::net::SocketAddr;
@@ -137,6 +137,8 @@ impl Outcome {
             start: self.start(plan, about),
             intervals: self.rows.clone(),
             end: self.end(plan),
+            sha256: self.sha256(plan),
+            server_output_text: self.server_output(),
             result: self.round(plan),
         }
     }
@@ -157,6 +159,7 @@ impl Outcome {
             _ => (&plan.client_congestion, &plan.server_congestion),
         };
         iperf::End {
+            sum: main.sum_received.packets.map(|_| main.sum_received.clone()),
             streams: [main.streams, other.streams].concat(),
             sum_sent: main.sum_sent,
             sum_received: main.sum_received,
@@ -170,6 +173,29 @@ impl Outcome {
             sender_tcp_congestion: Some(sender.clone()),
             receiver_tcp_congestion: Some(receiver.clone()),
         }
+    }
+
+    /// The hashes of what was sent and of what came, if the plan asks for them.
+    pub(crate) fn sha256(&self, plan: &Plan) -> Option<Sha256> {
+        if !plan.extras.digest {
+            return None;
+        }
+        let (sender, receiver) = self.flows.first()?.sides(plan);
+        let hash = |side: &Side| side.report.as_ref()?.sha256.clone();
+        Some(Sha256 {
+            sender: hash(sender),
+            receiver: hash(receiver),
+        })
+    }
+
+    /// What the server has logged of the run, if the plan asks for it.
+    fn server_output(&self) -> Option<String> {
+        let reports = self
+            .flows
+            .iter()
+            .filter_map(|flow| flow.server.report.as_ref());
+        let outputs = reports.filter_map(|report| report.output.as_deref());
+        outputs.map(str::to_owned).reduce(|all, next| all + &next)
     }
 
     fn start(&self, plan: &Plan, about: &About) -> iperf::Start {
@@ -226,7 +252,10 @@ impl Beginning<'_> {
             connecting_to: about.connecting_to.clone(),
             target_bitrate: rate,
             test_start: iperf::TestStart {
-                protocol: "QUIC".to_owned(),
+                protocol: match plan.extras.datagrams {
+                    Some(_) => "QUIC datagrams".to_owned(),
+                    None => "QUIC".to_owned(),
+                },
                 num_streams: plan.streams.saturating_mul(connections.max(1)),
                 blksize: plan.length,
                 omit: Finite::seconds(plan.omit),
@@ -280,16 +309,20 @@ impl Ends {
             let first = first + streams.len();
             streams.extend(end_streams(sender, receiver, first, is_here));
         }
+        let mut sum_received = end_row(None, received.total_received(), received.measured, is_here);
+        set_arrivals(&mut sum_received, &received.arrivals);
+        let packets = (!sent.datagrams_sent.is_empty()).then(|| total(&sent.datagrams_sent));
         Self {
             streams,
             sum_sent: Row {
                 retransmits: sent.sender.as_ref().map(|sender| sender.packets_lost),
+                packets,
                 ..maxima(
                     senders,
                     end_row(None, sent.total_sent(), sent.measured, is_here),
                 )
             },
-            sum_received: end_row(None, received.total_received(), received.measured, is_here),
+            sum_received,
         }
     }
 }
@@ -308,12 +341,17 @@ fn end_streams(
         let id = u32::try_from(first + index).ok();
         let bytes = |all: &[u64]| all.get(index).copied().unwrap_or(0);
         let row = end_row(id, bytes(&sent.sent), sent.measured, is_here);
+        let mut receiver = end_row(id, bytes(&received.received), received.measured, is_here);
+        if let Some(arrivals) = received.arrivals.get(index) {
+            set_arrivals(&mut receiver, std::slice::from_ref(arrivals));
+        }
         iperf::EndStream {
             sender: Row {
                 retransmits: lost.filter(|_| streams == 1),
+                packets: sent.datagrams_sent.get(index).copied(),
                 ..maxima(&[sender], row)
             },
-            receiver: end_row(id, bytes(&received.received), received.measured, is_here),
+            receiver,
         }
     };
     (0..streams).map(stream).collect()

@@ -3,7 +3,7 @@
 use crate::plan::{Direction, Plan};
 use crate::result::Finite;
 use crate::result::iperf::{Interval, Row};
-use crate::sample::{Sample, Sending, total};
+use crate::sample::{Arrivals, Sample, Sending, total};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -210,12 +210,19 @@ struct Stretch {
 
 impl Stretch {
     fn rows(&self, first: usize, sender: bool) -> DirectionRows {
+        let sample = &self.sample;
         let (bytes, sending) = if sender {
-            (&self.sample.sent, &self.sample.sending)
+            (&sample.sent, &self.sample.sending)
         } else {
-            (&self.sample.received, &self.server)
+            (&sample.received, &self.server)
         };
-        direction_rows(&self.span, bytes, first, sender, sending.as_ref())
+        let mut rows = direction_rows(&self.span, bytes, first, sender, sending.as_ref());
+        if sender {
+            count_sent(&mut rows, &sample.datagrams_sent);
+        } else {
+            count_arrivals(&mut rows, &sample.arrivals);
+        }
+        rows
     }
 }
 
@@ -281,6 +288,38 @@ fn direction_rows(
     }
 }
 
+/// How many datagrams each stream sent, if they are in use.
+fn count_sent(rows: &mut DirectionRows, sent: &[u64]) {
+    for (row, sent) in rows.streams.iter_mut().zip(sent) {
+        row.packets = Some(*sent);
+    }
+    rows.sum.packets = (!sent.is_empty()).then(|| total(sent));
+}
+
+fn count_arrivals(rows: &mut DirectionRows, arrivals: &[Arrivals]) {
+    for (row, arrivals) in rows.streams.iter_mut().zip(arrivals) {
+        set_arrivals(row, std::slice::from_ref(arrivals));
+    }
+    set_arrivals(&mut rows.sum, arrivals);
+}
+
+/// What has become of the datagrams of these streams: amounts add up, jitter is the mean.
+pub(super) fn set_arrivals(row: &mut Row, arrivals: &[Arrivals]) {
+    if arrivals.is_empty() {
+        return;
+    }
+    let all = arrivals
+        .iter()
+        .fold(Arrivals::default(), |sum, next| sum.then(next));
+    let jitter: Duration = arrivals.iter().map(|one| one.jitter).sum();
+    let percent = all.lost as f64 * 100.0 / all.packets as f64;
+    row.packets = Some(all.packets);
+    row.jitter_ms = Some(Finite::millis(jitter / arrivals.len() as u32));
+    row.lost_packets = Some(all.lost);
+    row.lost_percent = Some(Finite::new(percent).unwrap_or(Finite::ZERO));
+    row.out_of_order = Some(all.out_of_order);
+}
+
 /// The sum over connections: windows and rates add up, the round-trip time is the mean, and what
 /// else belongs to one connection alone is left out. Their intervals began about the same time;
 /// the longest counts.
@@ -297,6 +336,14 @@ fn sum_of(mut sums: Vec<Row>) -> Row {
         .max_by(|a, b| a.seconds.get().total_cmp(&b.seconds.get()));
     let longest = longest.expect("there are at least two");
     let bytes = total(|row| Some(row.bytes)).unwrap_or(0);
+    let lost_percent = total(|row| row.lost_packets).and_then(|lost| {
+        let packets = total(|row| row.packets)?;
+        Finite::new(lost as f64 * 100.0 / packets as f64)
+    });
+    let jitters: Vec<f64> = sums
+        .iter()
+        .filter_map(|row| Some(row.jitter_ms?.get()))
+        .collect();
     let rtts = u64::try_from(sums.iter().filter(|row| row.rtt.is_some()).count());
     Row {
         bytes,
@@ -307,6 +354,11 @@ fn sum_of(mut sums: Vec<Row>) -> Row {
         rttvar: None,
         pacing_rate_bits_per_second: total(|row| row.pacing_rate_bits_per_second),
         state: None,
+        packets: total(|row| row.packets),
+        lost_packets: total(|row| row.lost_packets),
+        out_of_order: total(|row| row.out_of_order),
+        lost_percent,
+        jitter_ms: Finite::new(jitters.iter().sum::<f64>() / jitters.len() as f64),
         ..longest.clone()
     }
 }

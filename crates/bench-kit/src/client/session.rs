@@ -41,7 +41,8 @@ impl Session<'_> {
             sends: self.plan.direction.client_sends(),
             receives: self.plan.direction.server_sends(),
         };
-        let mut transfer = Transfer::start(self.connection, self.plan, role);
+        let mut transfer =
+            Transfer::start(self.connection, self.plan, role, self.setup.file.clone());
         let report = transfer
             .run(
                 &self.setup.controllers.client,

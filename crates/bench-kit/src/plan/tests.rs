@@ -12,6 +12,7 @@ fn plan() -> Plan {
         server_congestion: "new_reno".to_owned(),
         window: 32 << 20,
         step: STEP,
+        extras: Extras::default(),
     }
 }
 

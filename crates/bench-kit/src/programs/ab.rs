@@ -135,6 +135,7 @@ fn plan(args: &AbArgs, cc: &str) -> Plan {
         server_congestion: server.to_owned(),
         window: args.transfer.window.get(),
         step: step_for(limit, args.omit, None),
+        extras: crate::plan::Extras::default(),
     }
 }
 

@@ -18,7 +18,8 @@ use std::process::ExitCode;
 
 /// Measures, prints and writes.
 pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failure> {
-    let plan = setup::plan(args);
+    let (file, file_length) = setup::file(args)?.unzip();
+    let plan = setup::plan(args, file_length.flatten());
     let controllers = setup::check(&plan, args.connections, registry)?;
     let links = setup::links(args)?;
     let trust = setup::trust(args)?;
@@ -38,6 +39,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         plan,
         connections: args.connections,
         controllers,
+        file,
         trust,
         token: Token::find(args.token.as_deref())?,
         cipher: args.path.cipher,

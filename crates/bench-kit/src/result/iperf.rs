@@ -154,6 +154,21 @@ pub struct Row {
     pub omitted: Option<bool>,
     /// Whether the side that writes the result sent.
     pub sender: bool,
+    /// Datagrams, with `-u`: a sender counts what it has sent, a receiver what it should have got.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<u64>,
+    /// Jitter of the datagrams at the end, by RFC 3550 §6.4.1; the mean over streams in a sum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_ms: Option<Finite>,
+    /// Datagrams that did not arrive, as the receiver can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_packets: Option<u64>,
+    /// The same in percent of `packets`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_percent: Option<Finite>,
+    /// Datagrams that arrived after one that was sent later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_of_order: Option<u64>,
     /// The pacing rate at the end of an interval, in bits per second (not in iperf3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing_rate_bits_per_second: Option<u64>,
@@ -167,6 +182,9 @@ pub struct Row {
 pub struct End {
     /// Each stream from both of its ends.
     pub streams: Vec<EndStream>,
+    /// What became of the datagrams of `-u`, as iperf3 says it of UDP: the receiver's figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sum: Option<Row>,
     /// What the sender counted.
     pub sum_sent: Row,
     /// What the receiver counted.

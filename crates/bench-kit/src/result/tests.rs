@@ -201,6 +201,8 @@ fn run() -> RunResult {
             sender_tcp_congestion: Some("bbr3".to_owned()),
             ..iperf::End::default()
         },
+        sha256: None,
+        server_output_text: None,
         result,
     }
 }

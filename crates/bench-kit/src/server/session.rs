@@ -1,5 +1,6 @@
 //! One client, from its first packet to its last.
 
+mod output;
 mod perf;
 
 use super::guard::{self, Moved};
@@ -11,6 +12,7 @@ use crate::sample::{Sample, SideReport};
 use crate::table::{Unit, amount, printable};
 use crate::transfer::{Role, Transfer};
 use crate::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, STRANGER};
+use output::Output;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -26,6 +28,7 @@ pub(super) struct Session {
     number: u64,
     /// Given back when the session ends.
     place: Place,
+    output: Output,
 }
 
 impl Session {
@@ -34,6 +37,7 @@ impl Session {
             shared,
             number,
             place,
+            output: Output::default(),
         }
     }
 
@@ -95,6 +99,7 @@ impl Session {
         connection.set_congestion(&controllers.server);
         wire::write_message(&mut send, &Reply::Accepted).await?;
         self.log(format_args!("{}", Headline(&plan)));
+        self.output.begin(&plan);
         let (report, client) = self
             .transfer(connection, &plan, controllers, send, receive)
             .await;
@@ -189,7 +194,7 @@ impl Session {
         // A task of its own, because reading cannot be cancelled between the bytes of a message.
         let mut reader = tokio::spawn(read_report(receive));
         let mut client = None;
-        let mut transfer = Transfer::start(connection, plan, role);
+        let mut transfer = Transfer::start(connection, plan, role, None);
         let counters = transfer.counters();
         let stop = async {
             client = tokio::select! {
@@ -211,12 +216,14 @@ impl Session {
                 None => Some(self.lost(&connection.closed().await)),
             }
         };
-        let report = transfer
+        let mut report = transfer
             // A client that does not read its control stream loses samples, and nothing else.
             .run(&controllers.server, stop, |sample| {
-                drop(samples.try_send(sample))
+                self.output.sample(&sample);
+                drop(samples.try_send(sample));
             })
             .await;
+        report.output = self.output.end(&report);
         let totals = &self.shared.totals;
         totals.add(report.total_received(), report.total_sent());
         drop(samples);
@@ -270,6 +277,7 @@ impl Session {
 
     fn log(&self, line: fmt::Arguments<'_>) {
         let origin = self.place.origin();
+        self.output.line(line);
         let line = format_args!("[{:>3}] {line}", self.number);
         self.shared.log(origin, Topic::Session, line);
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::plan::{Direction, Limit, Plan};
+use crate::plan::{Direction, Extras, Limit, Plan};
 use crate::wire::{PROTOCOL_ERROR, Reply, Request, STRANGER, read_message, write_message};
 use std::future::pending;
 use std::net::Ipv4Addr;
@@ -176,6 +176,7 @@ fn plan() -> Plan {
         server_congestion: "cubic".to_owned(),
         window: 32 << 20,
         step: Duration::from_millis(100),
+        extras: Extras::default(),
     }
 }
 

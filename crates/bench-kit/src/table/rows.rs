@@ -1,4 +1,5 @@
 use super::printable;
+use super::scale::significant;
 use super::unit::{Unit, amount, short_rate};
 use crate::result::iperf::{End, Row};
 
@@ -24,11 +25,28 @@ impl Columns {
 
 /// The head of the interval rows.
 pub fn interval_header(columns: Columns) -> String {
-    let narrow = format!("{} {:>11} {:>6} {:>5}", head(), "Cwnd", "RTT", "Pace");
+    let narrow = format!(
+        "{} {:>4} {:>11} {:>6} {:>5}",
+        head(),
+        "Retr",
+        "Cwnd",
+        "RTT",
+        "Pace"
+    );
     match columns {
         Columns::Narrow => narrow,
         Columns::Wide => format!("{narrow} State"),
     }
+}
+
+/// The head of the interval rows of datagrams; `arrive` where this side receives them.
+pub fn datagram_header(arrive: bool) -> String {
+    let columns = if arrive {
+        "   Jitter  Lost/Total Datagrams"
+    } else {
+        " Total Datagrams"
+    };
+    format!("{}{columns}", head())
 }
 
 /// One interval of one stream, or of the sum of all when `row` has no socket.
@@ -40,6 +58,13 @@ pub fn interval_header(columns: Columns) -> String {
 /// place of the last columns.
 pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
     let mut line = transfer(row, unit);
+    if let Some(datagrams) = datagrams(row) {
+        line.push_str(&datagrams);
+        if row.omitted == Some(true) {
+            line.push_str("  (omitted)");
+        }
+        return line;
+    }
     let cwnd = row.snd_cwnd.map(amount);
     line.push_str(&format!(" {:>4} {:>11}", text(row.retransmits), text(cwnd)));
     if row.omitted == Some(true) {
@@ -67,7 +92,12 @@ pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
 pub fn end_block(end: &End, unit: Unit) -> String {
     let mut block = "- ".repeat(25);
     block.truncate(block.len() - 1);
-    block.push_str(&format!("\n{}\n", head()));
+    let is_of_datagrams = end.sum_sent.packets.is_some() || end.sum_received.packets.is_some();
+    block.push_str(&if is_of_datagrams {
+        format!("\n{}\n", datagram_header(true))
+    } else {
+        format!("\n{} {:>4}\n", head(), "Retr")
+    });
     for stream in &end.streams {
         end_rows(&mut block, [&stream.sender, &stream.receiver], unit);
     }
@@ -84,6 +114,10 @@ pub fn end_block(end: &End, unit: Unit) -> String {
 
 fn end_rows(block: &mut String, rows: [&Row; 2], unit: Unit) {
     for (row, role) in rows.into_iter().zip(["sender", "receiver"]) {
+        if let Some(datagrams) = datagrams(row) {
+            block.push_str(&format!("{}{datagrams}  {role}\n", transfer(row, unit)));
+            continue;
+        }
         block.push_str(&format!(
             "{} {:>4}             {role}\n",
             transfer(row, unit),
@@ -92,11 +126,29 @@ fn end_rows(block: &mut String, rows: [&Row; 2], unit: Unit) {
     }
 }
 
-/// The names of the columns that every row has, and of the packets lost.
+/// iperf3's columns of UDP: jitter and losses where the row knows them, else the datagrams sent.
+fn datagrams(row: &Row) -> Option<String> {
+    let packets = row.packets?;
+    let Some(((jitter, lost), percent)) = row.jitter_ms.zip(row.lost_packets).zip(row.lost_percent)
+    else {
+        return Some(format!(" {packets:>15}"));
+    };
+    let jitter = jitter.get();
+    let late = row.out_of_order.filter(|late| *late > 0);
+    let late = late
+        .map(|late| format!(", {late} late"))
+        .unwrap_or_default();
+    Some(format!(
+        " {jitter:>6.3} ms  {lost}/{packets} ({}%{late})",
+        significant(percent.get())
+    ))
+}
+
+/// The names of the columns that every row has.
 fn head() -> String {
     format!(
-        "[ ID]  {:<14} {:>11} {:>14} {:>4}",
-        "Interval", "Transfer", "Bitrate", "Retr"
+        "[ ID]  {:<14} {:>11} {:>14}",
+        "Interval", "Transfer", "Bitrate"
     )
 }
 

@@ -231,7 +231,7 @@ impl Side {
             received: counter(self.role.receives, world.received(self.end)),
             stats: world.stats(self.end),
             state: world.congestion(self.end).state,
-            cpu: Duration::ZERO,
+            ..Reading::default()
         }
     }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::plan::Limit;
+use crate::plan::{Extras, Limit};
 
 fn plan(direction: Direction, omit: Duration) -> Plan {
     Plan {
@@ -13,6 +13,7 @@ fn plan(direction: Direction, omit: Duration) -> Plan {
         server_congestion: "cubic".to_owned(),
         window: 32 << 20,
         step: STEP,
+        extras: Extras::default(),
     }
 }
 
@@ -26,6 +27,7 @@ fn sample(tenths: u32, omitted: bool, sends: bool) -> Sample {
         sent: if sends { bytes.clone() } else { Vec::new() },
         received: if sends { Vec::new() } else { bytes },
         sending: sends.then(sending),
+        ..Sample::default()
     }
 }
 

@@ -6,10 +6,12 @@ use crate::client::{About, Beginning, ClientSetup, Progress, Trust};
 use crate::failure::Failure;
 use crate::output::Log;
 use crate::plan::Plan;
-use crate::result::Round;
 use crate::result::RunResult;
 use crate::result::iperf::{End, Interval, Start};
-use crate::table::{Columns, Unit, end_block, interval_header, interval_row};
+use crate::result::{Round, Sha256};
+use crate::table::{
+    Columns, Unit, datagram_header, end_block, interval_header, interval_row, printable,
+};
 use crate::terminal;
 use serde::Serialize;
 
@@ -42,6 +44,7 @@ enum Event<'a> {
     End(&'a End),
     /// What iperf3 does not have: the run as the A/B test compares it.
     Result(&'a Round),
+    ServerOutputText(&'a str),
     Error(&'a str),
 }
 
@@ -103,7 +106,10 @@ impl Screen {
                 remote.port()
             ));
         }
-        self.row(&interval_header(Columns::Narrow));
+        self.row(&match plan.extras.datagrams {
+            Some(_) => datagram_header(plan.direction.server_sends()),
+            None => interval_header(Columns::Narrow),
+        });
     }
 
     fn rows(&mut self, interval: &Interval) {
@@ -130,10 +136,23 @@ impl Screen {
             for line in end_block(&result.end, self.unit).lines() {
                 self.row(line);
             }
+            if let Some(Sha256 {
+                sender: Some(hash), ..
+            }) = &result.sha256
+                && result.error.is_none()
+            {
+                self.row(&format!("SHA-256 at both ends: {hash}"));
+            }
             if let Some(advice) = advice(&result.result, plan) {
                 self.row("");
                 advice.lines().for_each(|line| self.row(line));
             }
+        }
+        if let Some(output) = &result.server_output_text {
+            self.event(&Event::ServerOutputText(output));
+            self.row("");
+            self.row("Server output:");
+            output.lines().for_each(|line| self.row(&printable(line)));
         }
         if let Some(error) = &result.error {
             self.event(&Event::Error(error));

@@ -4,23 +4,25 @@ use crate::args::{DEFAULT_CONTROLLER, RunArgs};
 use crate::client::Trust;
 use crate::emulated::Links;
 use crate::failure::Failure;
-use crate::plan::{Controllers, Direction, Limit, Limits, Plan, PlanError, step_for};
+use crate::plan::{
+    Controllers, Datagrams, Direction, Extras, Limit, Limits, Plan, PlanError, step_for,
+};
+use crate::transfer::LocalFile;
 use cc_core::Registry;
+use std::fs::File;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
+use units::Bandwidth;
 
-pub(super) fn plan(args: &RunArgs) -> Plan {
+/// What `args` ask for; `file_length` is that of the file to be sent.
+pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Plan {
     let direction = match (args.transfer.reverse, args.bidir) {
         (true, _) => Direction::Reverse,
         (false, true) => Direction::Both,
         (false, false) => Direction::Forward,
     };
     let length = args.transfer.length.get();
-    let limit = match (args.bytes, args.blockcount) {
-        (Some(bytes), _) => Limit::Bytes(bytes.get()),
-        (None, Some(blocks)) => Limit::Bytes(blocks.saturating_mul(length)),
-        (None, None) => Limit::Time(args.time.unwrap_or(DEFAULT_TIME)),
-    };
+    let limit = limit(args, file_length);
     // What does not send needs no controller, unless it is asked for.
     let of_side = |sends: bool| {
         if sends {
@@ -37,12 +39,69 @@ pub(super) fn plan(args: &RunArgs) -> Plan {
         omit: args.omit,
         streams: args.transfer.parallel,
         length,
-        rate: args.transfer.bitrate.map(units::Bandwidth::bits_per_sec),
+        rate: rate(args),
         client_congestion: of_side(direction.client_sends()),
         server_congestion: args.peer_cc.clone().unwrap_or_else(of_server),
         window: args.transfer.window.get(),
         step: step_for(limit, args.omit, interval),
+        extras: Extras {
+            zeros: args.zero_payload,
+            digest: args.file.is_some(),
+            server_output: args.get_server_output.then_some(args.interval),
+            datagrams: args.udp.then(|| Datagrams {
+                // The usual length is that of writes: no datagram is as large.
+                size: u16::try_from(length).ok(),
+            }),
+        },
     }
+}
+
+fn limit(args: &RunArgs, file_length: Option<u64>) -> Limit {
+    let length = args.transfer.length.get();
+    match (args.bytes, args.blockcount, file_length) {
+        (Some(bytes), ..) => Limit::Bytes(bytes.get()),
+        (None, Some(blocks), _) => Limit::Bytes(blocks.saturating_mul(length)),
+        (None, None, Some(length)) => Limit::Bytes(length),
+        (None, None, None) => Limit::Time(args.time.unwrap_or(DEFAULT_TIME)),
+    }
+}
+
+fn rate(args: &RunArgs) -> Option<u64> {
+    let asked = args.transfer.bitrate.map(Bandwidth::bits_per_sec);
+    let usual = args.udp.then_some(DATAGRAM_RATE);
+    asked.or(usual).filter(|rate| *rate > 0)
+}
+
+/// The file of `-F`, open for what it is needed for, and its length if it is to be sent.
+pub(super) fn file(args: &RunArgs) -> Result<Option<(LocalFile, Option<u64>)>, Failure> {
+    let Some(path) = &args.file else {
+        return Ok(None);
+    };
+    let failure = |error| Failure::run(format!("-F {}: {error}", path.display()));
+    let is_received = args.transfer.reverse;
+    if is_received && args.bytes.is_none() && args.blockcount.is_none() {
+        return Err(Failure::usage(
+            "-F with -R: say with -n how much to receive",
+        ));
+    }
+    let file = if is_received {
+        File::create(path)
+    } else {
+        File::open(path)
+    };
+    let file = file.map_err(failure)?;
+    let length = if is_received {
+        None
+    } else {
+        Some(file.metadata().map_err(failure)?.len())
+    };
+    if length == Some(0) {
+        return Err(Failure::usage(format!(
+            "-F {}: it is empty",
+            path.display()
+        )));
+    }
+    Ok(Some((LocalFile::new(path.clone(), file), length)))
 }
 
 /// Refuses what no server would take, before any server is asked.
@@ -114,6 +173,9 @@ pub(super) fn resolve(args: &RunArgs, port: u16) -> Result<SocketAddr, Failure> 
         ))
     })
 }
+
+/// iperf3's rate of UDP, in bits per second.
+const DATAGRAM_RATE: u64 = 1_000_000;
 
 /// iperf3's `-t`.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);

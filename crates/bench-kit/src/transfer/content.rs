@@ -1,0 +1,173 @@
+//! What streams carry, and its hash.
+
+use aws_lc_rs::digest::{Context, Digest, SHA256};
+use bytes::Bytes;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+/// A file of this side: the source of what it sends, or where what it receives goes. It is read and
+/// written on the thread of the run, as iperf3 does: a slow disk slows the run down.
+#[derive(Debug, Clone)]
+pub(crate) struct LocalFile(Arc<Mutex<Open>>);
+
+#[derive(Debug)]
+struct Open {
+    path: PathBuf,
+    file: File,
+}
+
+impl LocalFile {
+    /// A file that is open for what it is needed for.
+    pub(crate) fn new(path: PathBuf, file: File) -> Self {
+        Self(Arc::new(Mutex::new(Open { path, file })))
+    }
+
+    fn read(&self, length: usize) -> Result<Bytes, String> {
+        let mut open = self.0.lock().expect(NO_PANIC);
+        let mut block = vec![0; length];
+        match open.file.read_exact(&mut block) {
+            Ok(()) => Ok(block.into()),
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(format!(
+                "-F {}: the file has become shorter",
+                open.path.display()
+            )),
+            Err(error) => Err(format!("-F {}: {error}", open.path.display())),
+        }
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<(), String> {
+        let mut open = self.0.lock().expect(NO_PANIC);
+        let written = open.file.write_all(bytes);
+        written.map_err(|error| format!("-F {}: {error}", open.path.display()))
+    }
+}
+
+/// What a stream sends.
+pub(super) struct Content {
+    source: Source,
+    hash: Option<Context>,
+}
+
+#[derive(Clone)]
+enum Source {
+    /// The same block over and over.
+    Block(Bytes),
+    File(LocalFile),
+}
+
+impl Content {
+    /// Zeros or noise; `block` at most at a time.
+    pub(super) fn generated(block: units::Bytes, is_zeros: bool, is_hashed: bool) -> Self {
+        let noise = payload(block);
+        let source = Source::Block(if is_zeros {
+            vec![0; noise.len()].into()
+        } else {
+            noise
+        });
+        Self::new(source, is_hashed)
+    }
+
+    pub(super) fn of_file(file: LocalFile, is_hashed: bool) -> Self {
+        Self::new(Source::File(file), is_hashed)
+    }
+
+    fn new(source: Source, is_hashed: bool) -> Self {
+        Self {
+            source,
+            hash: is_hashed.then(|| Context::new(&SHA256)),
+        }
+    }
+
+    /// The next so many bytes, at most a block.
+    pub(super) fn next(&mut self, length: usize) -> Result<Bytes, String> {
+        let bytes = match &self.source {
+            Source::Block(block) => block.slice(..length),
+            Source::File(file) => file.read(length)?,
+        };
+        if let Some(hash) = &mut self.hash {
+            hash.update(&bytes);
+        }
+        Ok(bytes)
+    }
+
+    /// The SHA-256 of all that was sent, in hexadecimal, if it was asked for.
+    pub(super) fn digest(self) -> Option<String> {
+        self.hash.map(|hash| hex(&hash.finish()))
+    }
+}
+
+impl Clone for Content {
+    /// The same content from its begin, for a stream of its own.
+    fn clone(&self) -> Self {
+        Self::new(self.source.clone(), self.hash.is_some())
+    }
+}
+
+/// Where what a stream receives goes.
+pub(super) struct Sink {
+    file: Option<LocalFile>,
+    hash: Option<Context>,
+}
+
+impl Sink {
+    pub(super) fn new(file: Option<LocalFile>, is_hashed: bool) -> Self {
+        Self {
+            file,
+            hash: is_hashed.then(|| Context::new(&SHA256)),
+        }
+    }
+
+    /// Takes the next bytes, in order.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
+        if let Some(hash) = &mut self.hash {
+            hash.update(bytes);
+        }
+        self.file.as_ref().map_or(Ok(()), |file| file.write(bytes))
+    }
+
+    /// The SHA-256 of all that came, in hexadecimal, if it was asked for.
+    pub(super) fn digest(self) -> Option<String> {
+        self.hash.map(|hash| hex(&hash.finish()))
+    }
+}
+
+fn hex(digest: &Digest) -> String {
+    let bytes = digest.as_ref().iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Bytes that no link compresses, the same in every run.
+pub(crate) fn payload(length: units::Bytes) -> Bytes {
+    let mut rng = units::Rng::new(0);
+    let length = usize::try_from(length.get()).expect("at most the longest block");
+    let words = std::iter::repeat_with(|| rng.next_u64().to_le_bytes());
+    words.flatten().take(length).collect()
+}
+
+const NO_PANIC: &str = "nothing panics while it is locked";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_in_pieces_has_the_hash_of_what_comes_in_others() {
+        let mut content = Content::generated(units::Bytes::new(100), true, true);
+        let mut sink = Sink::new(None, true);
+        for length in [100, 60, 40] {
+            content.next(length).unwrap();
+        }
+        for length in [10, 190] {
+            sink.take(&vec![0; length]).unwrap();
+        }
+        let digest = content.digest().unwrap();
+        // sha256sum of 200 zeros.
+        assert_eq!(
+            digest,
+            "6d9c54dee5660c46886f32d80e57e9dd0ffa57ee0cd2a762b036d9c8e0c3a33a"
+        );
+        assert_eq!(sink.digest().unwrap(), digest);
+    }
+}

@@ -1,0 +1,282 @@
+//! Payload in QUIC datagrams (RFC 9221) instead of streams: iperf3's UDP.
+//!
+//! ```text
+//!  0       2                10               18
+//!  | stream | number, from 1 | departure, ns | the rest is noise |    big-endian
+//! ```
+//! Departures count from the sender's begin. When its bytes are sent, or its time is over, a sender
+//! says on one stream how many datagrams each of its streams had, in eight bytes each: the last ones
+//! may be lost.
+
+use super::arrivals::Ledger;
+use super::{Counters, Role};
+use crate::clock;
+use crate::plan::{Limit, Plan};
+use crate::sample::Arrivals;
+use crate::together;
+use bytes::{BufMut, Bytes, BytesMut};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use transport::{Connection, RecvStream, SendDatagramError};
+
+/// The fewest bytes that a datagram can have: the header.
+pub(crate) const SMALLEST: u64 = 18;
+
+/// Datagrams so far, per stream.
+#[derive(Debug, Default)]
+pub(crate) struct DatagramCounters {
+    sent: Box<[AtomicU64]>,
+    arrivals: Box<[Mutex<Arrivals>]>,
+}
+
+impl DatagramCounters {
+    pub(super) fn new(streams: u32, role: Role) -> Self {
+        let streams = |wanted| 0..if wanted { streams } else { 0 };
+        Self {
+            sent: streams(role.sends).map(|_| AtomicU64::new(0)).collect(),
+            arrivals: streams(role.receives).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// How many were handed to the transport, per stream.
+    pub(crate) fn sent(&self) -> Vec<u64> {
+        let sent = self.sent.iter();
+        sent.map(|sent| sent.load(Ordering::Relaxed)).collect()
+    }
+
+    /// What has arrived, per stream.
+    pub(crate) fn arrivals(&self) -> Vec<Arrivals> {
+        let arrivals = self.arrivals.iter();
+        arrivals.map(|one| *one.lock().expect(NO_PANIC)).collect()
+    }
+}
+
+/// What the sender needs.
+pub(super) struct Sending {
+    connection: Connection,
+    counters: Arc<Counters>,
+    /// The size that was asked for; `None` is the largest that fits at the time.
+    size: Option<usize>,
+    rate: Option<units::Bandwidth>,
+    /// What is left to send over all streams, where bytes limit the run.
+    left: Option<AtomicU64>,
+    noise: Bytes,
+    begin: Instant,
+    over: watch::Receiver<bool>,
+}
+
+impl Sending {
+    pub(super) fn new(
+        connection: &Connection,
+        plan: &Plan,
+        counters: &Arc<Counters>,
+        over: &watch::Receiver<bool>,
+    ) -> Self {
+        let size = plan.extras.datagrams.and_then(|datagrams| datagrams.size);
+        Self {
+            connection: connection.clone(),
+            counters: Arc::clone(counters),
+            size: size.map(usize::from),
+            rate: plan.rate.map(units::Bandwidth::from_bits_per_sec),
+            left: match plan.limit {
+                Limit::Bytes(bytes) => Some(AtomicU64::new(bytes)),
+                Limit::Time(_) => None,
+            },
+            noise: if plan.extras.zeros {
+                vec![0; LARGEST].into()
+            } else {
+                super::content::payload(units::Bytes::new(LARGEST as u64))
+            },
+            begin: Instant::from_std(clock::now()),
+            over: over.clone(),
+        }
+    }
+
+    /// Sends on all streams, and then says how many there were.
+    ///
+    /// # Errors
+    /// When datagrams of the size that was asked for do not fit, or the other side takes none.
+    pub(super) async fn run(self) -> Result<(), String> {
+        self.await_size().await?;
+        let mut over = self.over.clone();
+        let streams = 0..self.counters.datagrams.sent.len();
+        let streams = together::all(streams.map(|index| self.stream(index)));
+        let sent = tokio::select! {
+            biased;
+            _ = over.wait_for(|is_over| *is_over) => return Ok(()),
+            sent = streams => sent,
+        };
+        sent.into_iter().collect::<Result<(), String>>()?;
+        // An error means that the connection has gone; the run ends by that.
+        let _ = self.say_totals().await;
+        Ok(())
+    }
+
+    /// The MTU grows to what the path takes in the first round trips.
+    async fn await_size(&self) -> Result<(), String> {
+        let Some(size) = self.size else {
+            return Ok(());
+        };
+        let fits = || self.connection.max_datagram_size() >= Some(size);
+        let grow = async {
+            while !fits() {
+                sleep(BETWEEN_LOOKS).await;
+            }
+        };
+        timeout(MTU_DISCOVERY, grow).await.map_err(|_| {
+            let most = self.connection.max_datagram_size().unwrap_or(0);
+            format!("datagrams of {size} bytes do not fit this path, which takes {most}")
+        })
+    }
+
+    async fn stream(&self, index: usize) -> Result<(), String> {
+        let mut due = Instant::from_std(clock::now());
+        let mut number = 0_u64;
+        loop {
+            let largest = self.connection.max_datagram_size();
+            let largest = largest.ok_or("the other side takes no datagrams")?;
+            let size = self.size.unwrap_or(largest).min(LARGEST);
+            let Some(size) = self.take(size) else {
+                return Ok(());
+            };
+            number += 1;
+            let datagram = self.datagram(index, number, size);
+            match self.connection.send_datagram_wait(datagram).await {
+                Ok(()) => {}
+                // The path has become narrower: it is lost, as it would be on the way.
+                Err(SendDatagramError::TooLarge) => {}
+                Err(SendDatagramError::ConnectionLost(_)) => return Ok(()),
+                Err(error) => return Err(error.to_string()),
+            }
+            self.counters.sent[index].fetch_add(size as u64, Ordering::Relaxed);
+            self.counters.datagrams.sent[index].store(number, Ordering::Relaxed);
+            if let Some(rate) = self.rate {
+                due += units::Bytes::new(size as u64) / rate;
+                sleep_until(due).await;
+            }
+        }
+    }
+
+    /// The size of the next datagram, at most `size`; `None` when no bytes are left to send.
+    fn take(&self, size: usize) -> Option<usize> {
+        let Some(left) = &self.left else {
+            return Some(size);
+        };
+        let size = size as u64;
+        let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            Some(left.saturating_sub(size))
+        });
+        let before = before.expect("the closure always returns a value");
+        // The last one has what is left, and its header at least.
+        (before > 0).then(|| usize::try_from(size.min(before.max(SMALLEST))).unwrap_or(LARGEST))
+    }
+
+    fn datagram(&self, index: usize, number: u64, size: usize) -> Bytes {
+        let departure = self.begin.elapsed();
+        let mut datagram = BytesMut::with_capacity(size);
+        datagram.put_u16(u16::try_from(index).unwrap_or(u16::MAX));
+        datagram.put_u64(number);
+        datagram.put_u64(units::duration::nanos(departure));
+        let rest = size.saturating_sub(datagram.len());
+        datagram.put_slice(&self.noise[..rest]);
+        datagram.freeze()
+    }
+
+    async fn say_totals(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let mut stream = self.connection.open_uni().await?;
+        let totals = self.counters.datagrams.sent();
+        let totals: Vec<u8> = totals.into_iter().flat_map(u64::to_be_bytes).collect();
+        stream.write_all(&totals).await?;
+        stream.finish()?;
+        stream.stopped().await?;
+        Ok(())
+    }
+}
+
+/// Counts what arrives until the sender says that there is no more.
+///
+/// A sender that does not keep to the form spoils nothing but its own figures; the result is that of
+/// a task like the others.
+pub(super) async fn receive(connection: Connection, counters: Arc<Counters>) -> Result<(), String> {
+    let mut ledgers: Vec<Ledger> = Vec::new();
+    ledgers.resize_with(counters.received.len(), Ledger::default);
+    let begin = Instant::from_std(clock::now());
+    let totals = read_totals(&connection, counters.received.len());
+    tokio::pin!(totals);
+    let totals = loop {
+        tokio::select! {
+            biased;
+            datagram = connection.read_datagram() => match datagram {
+                Ok(datagram) => arrive(&datagram, begin.elapsed(), &mut ledgers, &counters),
+                Err(_) => return Ok(()),
+            },
+            totals = &mut totals => break totals,
+        }
+    };
+    let late = async {
+        while let Ok(datagram) = connection.read_datagram().await {
+            arrive(&datagram, begin.elapsed(), &mut ledgers, &counters);
+        }
+    };
+    // What was sent before the totals and overtaken by them.
+    let _ = timeout((connection.rtt() / 2).min(LATEST), late).await;
+    for ((ledger, total), arrivals) in ledgers
+        .iter_mut()
+        .zip(totals)
+        .zip(&counters.datagrams.arrivals)
+    {
+        *arrivals.lock().expect(NO_PANIC) = ledger.end(total);
+    }
+    Ok(())
+}
+
+fn arrive(datagram: &[u8], at: Duration, ledgers: &mut [Ledger], counters: &Counters) {
+    let Some((header, _)) = datagram.split_first_chunk::<{ SMALLEST as usize }>() else {
+        return;
+    };
+    let index = usize::from(u16::from_be_bytes([header[0], header[1]]));
+    let field = |from: usize| {
+        let bytes = header[from..from + 8].try_into();
+        u64::from_be_bytes(bytes.expect("the header is as long"))
+    };
+    let (number, sent) = (field(2), Duration::from_nanos(field(10)));
+    let Some(ledger) = ledgers.get_mut(index) else {
+        return;
+    };
+    let arrivals = ledger.arrive(number, sent, at);
+    *counters.datagrams.arrivals[index].lock().expect(NO_PANIC) = arrivals;
+    counters.received[index].fetch_add(datagram.len() as u64, Ordering::Relaxed);
+    counters.first_byte.notify_one();
+}
+
+/// How many datagrams each stream had, once the sender says so.
+async fn read_totals(connection: &Connection, streams: usize) -> Vec<u64> {
+    let read = async |mut stream: RecvStream| stream.read_to_end(8 * streams).await;
+    if let Ok(stream) = connection.accept_uni().await
+        && let Ok(totals) = read(stream).await
+    {
+        let (totals, _) = totals.as_chunks::<8>();
+        return totals
+            .iter()
+            .map(|total| u64::from_be_bytes(*total))
+            .collect();
+    }
+    // A sender that breaks off says so elsewhere.
+    std::future::pending().await
+}
+
+/// The largest UDP payload there is.
+const LARGEST: usize = 65_527;
+
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+/// Discovery takes a few probes of a round trip each.
+const MTU_DISCOVERY: Duration = Duration::from_secs(3);
+
+/// A datagram that is later than this against the last of the streams is lost.
+const LATEST: Duration = Duration::from_secs(1);
+
+const NO_PANIC: &str = "nothing panics while it is locked";

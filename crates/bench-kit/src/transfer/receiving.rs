@@ -1,0 +1,56 @@
+//! Streams that this side receives.
+
+use super::content::{LocalFile, Sink};
+use super::{Counters, index_of};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use tokio::task::JoinSet;
+use transport::{Connection, RecvStream};
+
+/// Takes as many streams as were agreed and reads each to its end.
+///
+/// # Errors
+/// When what came cannot be kept: the disk is full.
+pub(super) async fn receive_all(
+    connection: Connection,
+    counters: Arc<Counters>,
+    file: Option<LocalFile>,
+    is_hashed: bool,
+) -> Result<(), String> {
+    let mut streams = JoinSet::new();
+    for _ in 0..counters.received.len() {
+        let Ok(stream) = connection.accept_uni().await else {
+            return Ok(());
+        };
+        let sink = Sink::new(file.clone(), is_hashed);
+        streams.spawn(receive(stream, Arc::clone(&counters), sink));
+    }
+    while let Some(received) = streams.join_next().await {
+        received.unwrap_or(Ok(()))?;
+    }
+    Ok(())
+}
+
+async fn receive(
+    mut stream: RecvStream,
+    counters: Arc<Counters>,
+    mut sink: Sink,
+) -> Result<(), String> {
+    let index = index_of(stream.id());
+    loop {
+        // An error means that the sender's time is over, or that the connection has gone.
+        let Ok(chunk) = stream.read_chunk(usize::MAX, true).await else {
+            return Ok(());
+        };
+        let Some(chunk) = chunk else {
+            counters.set_digest(sink.digest());
+            return Ok(());
+        };
+        let Some(counter) = counters.received.get(index) else {
+            return Ok(());
+        };
+        sink.take(&chunk.bytes)?;
+        counter.fetch_add(chunk.bytes.len() as u64, Ordering::Relaxed);
+        counters.first_byte.notify_one();
+    }
+}

@@ -1,0 +1,135 @@
+//! Streams that this side sends.
+
+use super::content::{Content, LocalFile};
+use super::{Counters, index_of};
+use crate::clock;
+use crate::plan::{Limit, Plan};
+use crate::wire::DONE;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+use transport::{Connection, SendStream, VarInt};
+
+/// What every sending stream needs.
+#[derive(Clone)]
+pub(super) struct Sending {
+    connection: Connection,
+    counters: Arc<Counters>,
+    content: Content,
+    /// The most bytes of one write.
+    block: u64,
+    /// Time between two blocks under a target rate.
+    gap: Option<Duration>,
+    /// What is left to send over all streams, where bytes limit the run.
+    left: Option<Arc<AtomicU64>>,
+    most_unacked: u64,
+    over: watch::Receiver<bool>,
+}
+
+impl Sending {
+    pub(super) fn new(
+        connection: &Connection,
+        plan: &Plan,
+        file: Option<LocalFile>,
+        counters: &Arc<Counters>,
+        over: &watch::Receiver<bool>,
+    ) -> Self {
+        let block = plan.block();
+        let rate = plan.rate.map(units::Bandwidth::from_bits_per_sec);
+        let extras = &plan.extras;
+        Self {
+            connection: connection.clone(),
+            counters: Arc::clone(counters),
+            content: match file {
+                Some(file) => Content::of_file(file, extras.digest),
+                None => Content::generated(block, extras.zeros, extras.digest),
+            },
+            block: block.get(),
+            gap: rate.map(|rate| block / rate),
+            left: match plan.limit {
+                Limit::Bytes(bytes) => Some(Arc::new(AtomicU64::new(bytes))),
+                Limit::Time(_) => None,
+            },
+            most_unacked: plan.window,
+            over: over.clone(),
+        }
+    }
+
+    /// One stream, from its begin to its end.
+    ///
+    /// # Errors
+    /// When there is nothing to send: the file cannot be read.
+    pub(super) async fn stream(mut self) -> Result<(), String> {
+        let Ok(mut stream) = self.connection.open_uni().await else {
+            return Ok(());
+        };
+        let index = index_of(stream.id());
+        let mut over = self.over.clone();
+        tokio::select! {
+            biased;
+            _ = over.wait_for(|is_over| *is_over) => {
+                // The stream may have been stopped by the receiver meanwhile; that is the same.
+                let _ = stream.reset(VarInt::from_u32(DONE));
+                Ok(())
+            }
+            sent = self.send(&mut stream, index) => sent,
+        }
+    }
+
+    /// Sends until the bytes are used up and acknowledged, or for ever.
+    async fn send(&mut self, stream: &mut SendStream, index: usize) -> Result<(), String> {
+        let mut due = Instant::from_std(clock::now());
+        loop {
+            let length = self.take();
+            if length == 0 {
+                // When it fails the receiver or the connection has gone; the run ends by that.
+                if stream.finish().is_ok() {
+                    let _ = stream.stopped().await;
+                }
+                let content = self.content.clone();
+                let content = std::mem::replace(&mut self.content, content);
+                self.counters.set_digest(content.digest());
+                return Ok(());
+            }
+            self.keep_the_backlog_short();
+            let chunk = self.content.next(length)?;
+            if stream.write_chunk(chunk).await.is_err() {
+                return Ok(());
+            }
+            self.counters.sent[index].fetch_add(length as u64, Ordering::Relaxed);
+            if let Some(gap) = self.gap {
+                due += gap;
+                sleep_until(due).await;
+            }
+        }
+    }
+
+    /// How many bytes to write next; zero when none are left.
+    fn take(&self) -> usize {
+        let take = |left: u64| left.min(self.block);
+        let before = match &self.left {
+            None => self.block,
+            Some(left) => left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                    Some(left - take(left))
+                })
+                .expect("the closure always returns a value"),
+        };
+        usize::try_from(take(before)).expect("at most a block")
+    }
+
+    /// Lets twice the congestion window wait for acknowledgement, as Linux sizes a TCP socket's
+    /// buffer: enough to never hold the controller back, little enough that what was written and
+    /// what has left stay close.
+    fn keep_the_backlog_short(&self) {
+        let cwnd = self.connection.congestion().control.cwnd.get();
+        let wanted = cwnd.saturating_mul(2).max(LEAST_UNACKED);
+        self.connection
+            .set_send_window(wanted.min(self.most_unacked));
+    }
+}
+
+/// Two blocks of the usual length, and what a fast machine sends between two turns of a task.
+const LEAST_UNACKED: u64 = 1 << 20;
