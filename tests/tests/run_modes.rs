@@ -120,7 +120,19 @@ fn the_servers_rows_come_with_the_result() {
 #[test]
 fn datagrams_have_iperf3s_figures_of_udp() {
     let (_server, port) = bench_server(&[]);
-    let flags = ["-u", "-t", "1", "-b", "8M", "-P", "2", "-J"];
+    // A controller that loss does not slow down.
+    let flags = [
+        "-u",
+        "-t",
+        "1",
+        "-b",
+        "8M",
+        "-P",
+        "2",
+        "-J",
+        "-C",
+        "fixed:rate=50mbit",
+    ];
     for (direction, link) in [
         (&[][..], "delay 5ms loss 10%"),
         (&["-R"], "delay 5ms loss 10%"),
@@ -164,6 +176,44 @@ fn every_datagram_of_a_run_that_bytes_limit_is_counted() {
             .stderr
             .contains("datagrams of 61440 bytes do not fit this path")
     );
+}
+
+#[test]
+fn requests_are_timed_alone_and_under_load() {
+    let (_server, port) = bench_server(&[]);
+    let link = [
+        "-t",
+        "2",
+        "-J",
+        "--link",
+        "delay 20ms rate 20mbit queue 4bdp",
+    ];
+    let flags = [&link[..], &["--ping=0.05"]].concat();
+    let idle = parse(&client(port, &flags).stdout);
+    let requests = &idle["requests"];
+    assert_eq!(requests["under_load"], false);
+    let count = requests["rtt_ms"]["count"].as_u64().unwrap();
+    assert!((30..=41).contains(&count), "{requests}");
+    let median = |times: &Value| times["p50"].as_f64().unwrap();
+    assert!(
+        (20.0..35.0).contains(&median(&requests["rtt_ms"])),
+        "{requests}"
+    );
+    assert_eq!(idle["end"]["sum_received"]["bytes"], 0);
+    let idle_rpm = requests["responsiveness_rpm"].as_f64().unwrap();
+    assert!((1_000.0..3_000.0).contains(&idle_rpm), "{requests}");
+
+    let loaded = parse(&client(port, &[&link[..], &["--rpm", "-O", "1"]].concat()).stdout);
+    let requests = &loaded["requests"];
+    assert_eq!(requests["under_load"], true);
+    // The queue is full of cubic's packets: up to 100 ms in all.
+    assert!(median(&requests["rtt_ms"]) > 40.0, "{requests}");
+    assert!(
+        median(&requests["foreign"]["handshake_ms"]) > 20.0,
+        "{requests}"
+    );
+    assert!(requests["responsiveness_rpm"].as_f64().unwrap() < idle_rpm);
+    assert!(loaded["end"]["sum_received"]["bytes"].as_u64() > Some(1_000_000));
 }
 
 fn ended(port: u16, flags: &[&str]) -> Ended {

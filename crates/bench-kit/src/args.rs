@@ -13,7 +13,10 @@ pub(crate) use server::ServerArgs;
 pub(crate) use values::{HostPort, hex};
 
 use crate::failure::Failure;
-use crate::plan::{MAX_CONNECTIONS, MAX_LENGTH, MAX_STREAMS, MAX_WINDOW, MIN_RATE, MIN_WINDOW};
+use crate::plan::{
+    MAX_CONNECTIONS, MAX_LENGTH, MAX_STREAMS, MAX_WINDOW, MIN_BETWEEN_REQUESTS, MIN_RATE,
+    MIN_WINDOW,
+};
 use crate::table::Unit;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use link_sim::LinkSpec;

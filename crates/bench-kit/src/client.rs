@@ -2,7 +2,9 @@
 
 mod connect;
 mod outcome;
+mod probes;
 mod record;
+mod requests;
 mod rows;
 mod session;
 
@@ -20,6 +22,7 @@ use crate::together;
 use crate::wire::DONE;
 use connect::Connected;
 use record::Record;
+use requests::Probes;
 use session::Session;
 use std::cell::RefCell;
 use std::time::Duration;
@@ -134,9 +137,21 @@ async fn carry_out(
         addresses: &addresses,
         at: outcome.started,
     }));
+    let mut made = Probes::default();
     let record = RefCell::new(Record::new(&setup.plan, interval, outcome, on_progress));
     let parts = sessions.iter().zip(agreed);
-    together::all(parts.map(|(session, control)| session.run(control, &record))).await;
+    let parts = parts.map(|(session, control)| session.run(control, &record));
+    let requests = setup.plan.extras.requests;
+    if requests.is_some_and(|requests| requests.under_load) {
+        tokio::select! {
+            _ = together::all(parts) => {}
+            () = probes::run(setup, interrupts, &mut made) => {}
+        }
+    } else {
+        together::all(parts).await;
+    }
+    drop(record);
+    outcome.probes = made;
     if let Some(error) = failed.send_replace(None) {
         outcome.error.get_or_insert(error);
     }

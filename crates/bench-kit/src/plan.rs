@@ -56,9 +56,27 @@ pub(crate) struct Extras {
     /// Payload goes in datagrams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) datagrams: Option<Datagrams>,
+    /// The client times requests on a stream of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) requests: Option<Requests>,
+}
+
+/// How requests are timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Requests {
+    /// Time from one to the next, whether or not the first has its answer.
+    pub(crate) interval: Duration,
+    /// Whether the rest of the plan is carried out meanwhile.
+    pub(crate) under_load: bool,
 }
 
 impl Extras {
+    /// Whether nothing is sent but requests.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.requests.is_some_and(|requests| !requests.under_load)
+    }
+
     fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -225,6 +243,14 @@ impl Plan {
                 SMALLEST_DATAGRAM,
                 u16::MAX.into(),
             )?;
+        }
+        if let Some(Requests { interval, .. }) = self.extras.requests {
+            let interval = units::duration::nanos(interval);
+            let (least, most) = (
+                MIN_BETWEEN_REQUESTS.as_nanos() as u64,
+                MAX_STEP.as_nanos() as u64,
+            );
+            between("time between requests in ns", interval, least, most)?;
         }
         if self.extras.digest {
             let directions = 1 + u64::from(self.direction == Direction::Both);
@@ -436,6 +462,9 @@ const MIN_RATED_BLOCK: u64 = 1_200;
 
 /// Fine enough to see a round trip of a long path, coarse enough to cost nothing.
 const STEP: Duration = Duration::from_millis(100);
+
+/// The least time between requests: a hundred a second.
+pub(crate) const MIN_BETWEEN_REQUESTS: Duration = Duration::from_millis(10);
 
 /// The least time between samples that a server accepts.
 const MIN_STEP: Duration = Duration::from_millis(10);

@@ -264,8 +264,58 @@ pub struct RunResult {
     /// the JSON when it was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_output_text: Option<String>,
+    /// What requests took, with `--ping` or `--rpm`. Left out of the JSON when there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RunRequests>,
     /// The same run with everything that the A/B test compares.
     pub result: Round,
+}
+
+/// What requests and their answers took, on a stream of their own.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct RunRequests {
+    /// Whether payload was sent meanwhile, on the same connection.
+    pub under_load: bool,
+    /// From one request to the next.
+    pub interval_ms: Finite,
+    /// From a request to its answer.
+    pub rtt_ms: RequestTimes,
+    /// The same as a distribution.
+    pub rtt_distribution: Vec<DelayShare>,
+    /// Round trips per minute, after draft-ietf-ippm-responsiveness; `null` without an answer.
+    pub responsiveness_rpm: Option<Finite>,
+    /// What new connections took meanwhile; `null` without load.
+    pub foreign: Option<ForeignProbes>,
+}
+
+/// Connections that were made while another had the load.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ForeignProbes {
+    /// How many came to nothing.
+    pub failed: u32,
+    /// From the first packet to the end of the handshake.
+    pub handshake_ms: RequestTimes,
+    /// The first request on each.
+    pub request_ms: RequestTimes,
+}
+
+/// Times in milliseconds; `null` of none.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct RequestTimes {
+    /// How many there were.
+    pub count: u64,
+    /// The shortest.
+    pub min: Option<Finite>,
+    /// The median.
+    pub p50: Option<Finite>,
+    /// 95 % are at most this.
+    pub p95: Option<Finite>,
+    /// 99 % are at most this.
+    pub p99: Option<Finite>,
+    /// The longest.
+    pub max: Option<Finite>,
+    /// The mean of all but the slowest 5 %.
+    pub trimmed_mean: Option<Finite>,
 }
 
 /// SHA-256 in hexadecimal of the payload at both ends; `null` at an end that did not come to its

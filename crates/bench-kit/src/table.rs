@@ -4,11 +4,13 @@
 //! Functions from results to text; nothing here writes to a terminal.
 
 mod ab;
+mod requests;
 mod rows;
 mod scale;
 mod unit;
 
 pub use ab::{ab_table, queue_delay_source};
+pub use requests::{request_block, request_row};
 pub use rows::{Columns, datagram_header, end_block, interval_header, interval_row};
 pub(crate) use scale::{Scale, significant};
 pub use unit::{Unit, amount};

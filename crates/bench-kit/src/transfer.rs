@@ -4,10 +4,12 @@ mod arrivals;
 mod content;
 mod datagrams;
 mod receiving;
+mod requests;
 mod sending;
 
 pub(crate) use content::{LocalFile, payload};
 pub(crate) use datagrams::SMALLEST as SMALLEST_DATAGRAM;
+pub(crate) use requests::{Answer, Answers};
 
 use crate::clock;
 use crate::plan::Plan;
@@ -29,6 +31,35 @@ use transport::{Connection, StreamId};
 pub(crate) struct Role {
     pub(crate) sends: bool,
     pub(crate) receives: bool,
+    /// Sends the requests of a plan that has any; else it answers them.
+    pub(crate) asks: bool,
+}
+
+impl Role {
+    /// The client's in this plan.
+    pub(crate) fn of_client(plan: &Plan) -> Self {
+        let has_payload = !plan.extras.is_idle();
+        Self {
+            sends: has_payload && plan.direction.client_sends(),
+            receives: has_payload && plan.direction.server_sends(),
+            asks: true,
+        }
+    }
+
+    /// The server's in this plan.
+    pub(crate) fn of_server(plan: &Plan) -> Self {
+        let client = Self::of_client(plan);
+        Self {
+            sends: client.receives,
+            receives: client.sends,
+            asks: false,
+        }
+    }
+
+    /// Whether this side's clock starts by itself, not with what the other sends.
+    fn begins(self, plan: &Plan) -> bool {
+        self.sends || (self.asks && plan.extras.is_idle())
+    }
 }
 
 /// One side's part in a run. Dropping it ends its streams.
@@ -40,6 +71,8 @@ pub(crate) struct Transfer<'a> {
     /// Set when the senders' time is over.
     is_over: watch::Sender<bool>,
     tasks: JoinSet<Result<(), String>>,
+    /// What goes on beside the payload, and does not keep the run from ending.
+    beside: JoinSet<()>,
 }
 
 /// Payload so far, per stream. Written by the streams' tasks, read by the sampler; all run on one
@@ -49,6 +82,8 @@ pub(crate) struct Counters {
     pub(crate) sent: Box<[AtomicU64]>,
     pub(crate) received: Box<[AtomicU64]>,
     pub(crate) datagrams: DatagramCounters,
+    /// Those to the requests of this side.
+    pub(crate) answers: Answers,
     first_byte: Notify,
     digest: OnceLock<String>,
 }
@@ -71,7 +106,22 @@ impl<'a> Transfer<'a> {
             counters,
             is_over,
             tasks: JoinSet::new(),
+            beside: JoinSet::new(),
         };
+        if let Some(requests) = plan.extras.requests {
+            let (connection, counters) = (connection.clone(), Arc::clone(&transfer.counters));
+            if role.asks {
+                let ask = requests::ask(connection, counters, requests.interval);
+                transfer.beside.spawn(ask);
+            } else {
+                transfer
+                    .beside
+                    .spawn(requests::answer(connection, counters));
+            }
+        }
+        if plan.extras.is_idle() {
+            return transfer;
+        }
         if plan.extras.datagrams.is_some() {
             transfer.start_datagrams(&over);
         } else {
@@ -127,7 +177,8 @@ impl<'a> Transfer<'a> {
         tokio::pin!(stop);
         let mut error = None;
         let mut is_stopped = false;
-        if !self.role.sends {
+        let has_payload = !self.plan.extras.is_idle();
+        if !self.role.begins(self.plan) {
             tokio::select! {
                 biased;
                 why = &mut stop => (error, is_stopped) = (why, true),
@@ -139,7 +190,7 @@ impl<'a> Transfer<'a> {
             tokio::select! {
                 biased;
                 why = &mut stop => (error, is_stopped) = (why, true),
-                ended = self.tasks.join_next() => match ended {
+                ended = self.tasks.join_next(), if has_payload => match ended {
                     Some(Ok(Err(why))) => (error, is_stopped) = (Some(why), true),
                     Some(_) => {}
                     None => is_stopped = true,
@@ -174,6 +225,7 @@ impl Counters {
                 Some(_) => DatagramCounters::new(plan.streams, role),
                 None => DatagramCounters::default(),
             },
+            answers: Answers::default(),
             first_byte: Notify::new(),
             digest: OnceLock::new(),
         }

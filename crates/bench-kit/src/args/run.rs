@@ -42,6 +42,24 @@ pub(crate) struct RunArgs {
     /// unless -b says otherwise
     #[arg(short = 'u', long, conflicts_with = "file", help_heading = "Transfer")]
     pub(crate) udp: bool,
+    /// Time requests on an idle connection, one per INTERVAL, and send nothing
+    /// else [default INTERVAL: 100ms]
+    #[arg(long, value_name = "INTERVAL", help_heading = "Transfer", num_args = 0..=1)]
+    #[arg(require_equals = true, default_missing_value = "0.1")]
+    #[arg(value_parser = values::request_interval)]
+    #[arg(conflicts_with_all = ["bytes", "blockcount", "bidir", "file", "udp", "connections"])]
+    #[arg(conflicts_with_all = ["reverse", "parallel", "bitrate"])]
+    pub(crate) ping: Option<Duration>,
+    /// Time requests, and new connections, while the path is under load:
+    /// responsiveness in round trips per minute [default INTERVAL: 100ms]
+    #[arg(long, value_name = "INTERVAL", help_heading = "Transfer", num_args = 0..=1)]
+    #[arg(
+        require_equals = true,
+        default_missing_value = "0.1",
+        conflicts_with = "ping"
+    )]
+    #[arg(value_parser = values::request_interval)]
+    pub(crate) rpm: Option<Duration>,
     /// Connections, each with -P streams and a UDP port of its own
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Transfer")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CONNECTIONS)))]

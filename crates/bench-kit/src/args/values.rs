@@ -102,6 +102,17 @@ pub(super) fn interval(text: &str) -> Result<Duration, ParseError> {
     }
 }
 
+/// The time between two requests; a bare number is seconds.
+pub(super) fn request_interval(text: &str) -> Result<Duration, ParseError> {
+    let expected = "an interval: 0.01 to 60 seconds";
+    let time = time(text, "s", expected)?;
+    if (super::MIN_BETWEEN_REQUESTS..=Duration::from_secs(60)).contains(&time) {
+        Ok(time)
+    } else {
+        Err(ParseError::new(text, expected))
+    }
+}
+
 fn time(text: &str, unit: &str, expected: &'static str) -> Result<Duration, ParseError> {
     let is_bare = text.ends_with(|c: char| c.is_ascii_digit() || c == '.');
     let parsed = if is_bare {

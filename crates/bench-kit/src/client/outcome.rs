@@ -1,5 +1,6 @@
 //! What a run has come to.
 
+use super::requests::{self, Probes};
 use super::rows::{bits_per_second, micros, set_arrivals};
 use crate::plan::{Direction, Limit, Plan};
 use crate::result::iperf::{self, Row};
@@ -8,6 +9,7 @@ use crate::result::{
     RunKind, RunResult, SCHEMA_VERSION, Sha256,
 };
 use crate::sample::{RttReport, Sample, Series, SideReport, total};
+use crate::transfer::Answer;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -19,6 +21,9 @@ pub(crate) struct Outcome {
     /// The connections, once the server has accepted the plan.
     pub(crate) flows: Vec<Flow>,
     pub(crate) rows: Vec<iperf::Interval>,
+    /// What the requests of the run have come to, if it has any.
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) probes: Probes,
     /// Why the plan was not carried out.
     pub(crate) error: Option<String>,
 }
@@ -139,6 +144,7 @@ impl Outcome {
             end: self.end(plan),
             sha256: self.sha256(plan),
             server_output_text: self.server_output(),
+            requests: requests::sum(plan, &self.answers, &self.probes),
             result: self.round(plan),
         }
     }

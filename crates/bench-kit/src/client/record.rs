@@ -1,16 +1,21 @@
 //! Where the samples of all connections and of both sides come together.
 
+use super::requests;
 use super::rows::Rows;
 use super::{Outcome, Progress};
 use crate::plan::Plan;
 use crate::result::iperf;
 use crate::sample::{Sample, SideReport};
+use crate::transfer::Counters;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What is known of a run so far, and who wants to see it.
 pub(super) struct Record<'a> {
     rows: Rows,
     outcome: &'a mut Outcome,
+    /// The counters of the connection that asks.
+    counters: Option<Arc<Counters>>,
     on_progress: &'a mut dyn FnMut(Progress<'_>),
 }
 
@@ -25,7 +30,15 @@ impl<'a> Record<'a> {
         Self {
             rows: Rows::new(plan, outcome.flows.len(), interval),
             outcome,
+            counters: None,
             on_progress,
+        }
+    }
+
+    /// What this connection counts; the first one's requests are those of the run.
+    pub(super) fn set_counters(&mut self, flow: usize, counters: Arc<Counters>) {
+        if flow == 0 {
+            self.counters = Some(counters);
         }
     }
 
@@ -64,7 +77,12 @@ impl<'a> Record<'a> {
         self.outcome.flows[flow].server.report.is_some()
     }
 
-    fn show(&mut self, rows: iperf::Interval) {
+    fn show(&mut self, mut rows: iperf::Interval) {
+        if let Some(counters) = &self.counters {
+            let answers = counters.answers.after(self.outcome.answers.len());
+            rows.requests = requests::row(&answers);
+            self.outcome.answers.extend(answers);
+        }
         (self.on_progress)(Progress::Rows(&rows));
         // A run of an hour with ten rows a second has 36,000.
         if self.outcome.rows.len() < MOST_ROWS {

@@ -75,6 +75,7 @@ impl Rows {
                 sum: sent.sum,
                 streams: [sent.streams, received.streams].concat(),
                 sum_bidir_reverse: Some(received.sum),
+                requests: None,
             },
             (true, false) => sent.interval(),
             _ => received.interval(),
@@ -245,7 +246,7 @@ impl DirectionRows {
         Interval {
             streams: self.streams,
             sum: self.sum,
-            sum_bidir_reverse: None,
+            ..Interval::default()
         }
     }
 }

@@ -37,12 +37,12 @@ pub(super) struct Control {
 impl Session<'_> {
     /// Carries out this connection's part of the plan.
     pub(super) async fn run(&self, mut control: Control, record: &RefCell<Record<'_>>) {
-        let role = Role {
-            sends: self.plan.direction.client_sends(),
-            receives: self.plan.direction.server_sends(),
-        };
+        let role = Role::of_client(self.plan);
         let mut transfer =
             Transfer::start(self.connection, self.plan, role, self.setup.file.clone());
+        record
+            .borrow_mut()
+            .set_counters(self.flow, transfer.counters());
         let report = transfer
             .run(
                 &self.setup.controllers.client,

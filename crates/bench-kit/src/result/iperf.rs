@@ -103,6 +103,22 @@ pub struct Interval {
     /// The sum of the server's sending, with `--bidir`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum_bidir_reverse: Option<Row>,
+    /// The requests that were answered in the interval, with `--ping` or `--rpm` (not in iperf3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestRow>,
+}
+
+/// What requests took that were answered in one interval.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct RequestRow {
+    /// How many there were.
+    pub answered: u64,
+    /// The fastest, in milliseconds.
+    pub min_ms: Finite,
+    /// The median, in milliseconds.
+    pub median_ms: Finite,
+    /// The slowest, in milliseconds.
+    pub max_ms: Finite,
 }
 
 /// What one stream moved in one interval; the sum rows and the closing rows have the same form

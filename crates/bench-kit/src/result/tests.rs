@@ -189,7 +189,7 @@ fn run() -> RunResult {
         intervals: vec![iperf::Interval {
             streams: vec![row()],
             sum: sum(),
-            sum_bidir_reverse: None,
+            ..iperf::Interval::default()
         }],
         end: iperf::End {
             streams: vec![iperf::EndStream {
@@ -203,6 +203,7 @@ fn run() -> RunResult {
         },
         sha256: None,
         server_output_text: None,
+        requests: None,
         result,
     }
 }

@@ -97,6 +97,9 @@ impl Session {
         let window = VarInt::try_from(plan.window).unwrap_or(VarInt::MAX);
         connection.set_receive_window(window);
         connection.set_congestion(&controllers.server);
+        if plan.extras.requests.is_some() {
+            connection.set_max_concurrent_bi_streams(VarInt::from_u32(2));
+        }
         wire::write_message(&mut send, &Reply::Accepted).await?;
         self.log(format_args!("{}", Headline(&plan)));
         self.output.begin(&plan);
@@ -184,10 +187,7 @@ impl Session {
         mut send: SendStream,
         receive: RecvStream,
     ) -> (SideReport, Option<SideReport>) {
-        let role = Role {
-            sends: plan.direction.server_sends(),
-            receives: plan.direction.client_sends(),
-        };
+        let role = Role::of_server(plan);
         let (samples, batches) = mpsc::channel(QUEUED_SAMPLES);
         let (finish, finished) = oneshot::channel();
         let writer = tokio::spawn(async move { write_replies(&mut send, batches, finished).await });
@@ -356,6 +356,9 @@ struct Headline<'a>(&'a Plan);
 impl fmt::Display for Headline<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plan = self.0;
+        if plan.extras.is_idle() {
+            return f.write_str("the client times requests");
+        }
         let who = match (plan.direction.client_sends(), plan.direction.server_sends()) {
             (true, true) => "both send",
             (true, false) => "the client sends",

@@ -60,6 +60,8 @@ pub(super) struct Sending {
     counters: Arc<Counters>,
     /// The size that was asked for; `None` is the largest that fits at the time.
     size: Option<usize>,
+    /// How long the path may take to carry that.
+    patience: Duration,
     rate: Option<units::Bandwidth>,
     /// What is left to send over all streams, where bytes limit the run.
     left: Option<AtomicU64>,
@@ -80,6 +82,10 @@ impl Sending {
             connection: connection.clone(),
             counters: Arc::clone(counters),
             size: size.map(usize::from),
+            patience: match plan.limit {
+                Limit::Time(time) => MTU_DISCOVERY.min(time / 2),
+                Limit::Bytes(_) => MTU_DISCOVERY,
+            },
             rate: plan.rate.map(units::Bandwidth::from_bits_per_sec),
             left: match plan.limit {
                 Limit::Bytes(bytes) => Some(AtomicU64::new(bytes)),
@@ -126,7 +132,7 @@ impl Sending {
                 sleep(BETWEEN_LOOKS).await;
             }
         };
-        timeout(MTU_DISCOVERY, grow).await.map_err(|_| {
+        timeout(self.patience, grow).await.map_err(|_| {
             let most = self.connection.max_datagram_size().unwrap_or(0);
             format!("datagrams of {size} bytes do not fit this path, which takes {most}")
         })

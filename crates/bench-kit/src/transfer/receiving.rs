@@ -49,8 +49,8 @@ async fn receive(
         let Some(counter) = counters.received.get(index) else {
             return Ok(());
         };
-        sink.take(&chunk.bytes)?;
         counter.fetch_add(chunk.bytes.len() as u64, Ordering::Relaxed);
         counters.first_byte.notify_one();
+        sink.take(&chunk.bytes)?;
     }
 }

@@ -180,6 +180,7 @@ impl Side {
         let role = Role {
             sends,
             receives: !sends,
+            asks: false,
         };
         Self {
             end,

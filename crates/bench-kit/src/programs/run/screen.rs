@@ -8,9 +8,10 @@ use crate::output::Log;
 use crate::plan::Plan;
 use crate::result::RunResult;
 use crate::result::iperf::{End, Interval, Start};
-use crate::result::{Round, Sha256};
+use crate::result::{Round, RunRequests, Sha256};
 use crate::table::{
     Columns, Unit, datagram_header, end_block, interval_header, interval_row, printable,
+    request_block, request_row,
 };
 use crate::terminal;
 use serde::Serialize;
@@ -44,6 +45,7 @@ enum Event<'a> {
     End(&'a End),
     /// What iperf3 does not have: the run as the A/B test compares it.
     Result(&'a Round),
+    Requests(&'a RunRequests),
     ServerOutputText(&'a str),
     Error(&'a str),
 }
@@ -106,6 +108,9 @@ impl Screen {
                 remote.port()
             ));
         }
+        if plan.extras.is_idle() {
+            return;
+        }
         self.row(&match plan.extras.datagrams {
             Some(_) => datagram_header(plan.direction.server_sends()),
             None => interval_header(Columns::Narrow),
@@ -113,6 +118,16 @@ impl Screen {
     }
 
     fn rows(&mut self, interval: &Interval) {
+        self.payload_rows(interval);
+        if let Some(requests) = &interval.requests {
+            self.row(&request_row(interval, requests));
+        }
+    }
+
+    fn payload_rows(&mut self, interval: &Interval) {
+        if interval.streams.is_empty() {
+            return;
+        }
         for row in &interval.streams {
             self.row(&interval_row(row, self.unit, Columns::Narrow));
         }
@@ -133,8 +148,15 @@ impl Screen {
         if !result.start.connected.is_empty() {
             self.event(&Event::End(&result.end));
             self.event(&Event::Result(&result.result));
-            for line in end_block(&result.end, self.unit).lines() {
-                self.row(line);
+            if !plan.extras.is_idle() {
+                let rows = end_block(&result.end, self.unit);
+                rows.lines().for_each(|line| self.row(line));
+            }
+            if let Some(requests) = &result.requests {
+                self.event(&Event::Requests(requests));
+                self.row("");
+                let block = request_block(requests);
+                block.lines().for_each(|line| self.row(line));
             }
             if let Some(Sha256 {
                 sender: Some(hash), ..
@@ -143,7 +165,9 @@ impl Screen {
             {
                 self.row(&format!("SHA-256 at both ends: {hash}"));
             }
-            if let Some(advice) = advice(&result.result, plan) {
+            if !plan.extras.is_idle()
+                && let Some(advice) = advice(&result.result, plan)
+            {
                 self.row("");
                 advice.lines().for_each(|line| self.row(line));
             }

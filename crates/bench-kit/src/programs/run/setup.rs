@@ -5,7 +5,7 @@ use crate::client::Trust;
 use crate::emulated::Links;
 use crate::failure::Failure;
 use crate::plan::{
-    Controllers, Datagrams, Direction, Extras, Limit, Limits, Plan, PlanError, step_for,
+    Controllers, Datagrams, Direction, Extras, Limit, Limits, Plan, PlanError, Requests, step_for,
 };
 use crate::transfer::LocalFile;
 use cc_core::Registry;
@@ -51,6 +51,10 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Plan {
             datagrams: args.udp.then(|| Datagrams {
                 // The usual length is that of writes: no datagram is as large.
                 size: u16::try_from(length).ok(),
+            }),
+            requests: args.ping.or(args.rpm).map(|interval| Requests {
+                interval,
+                under_load: args.rpm.is_some(),
             }),
         },
     }

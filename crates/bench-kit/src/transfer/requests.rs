@@ -1,0 +1,128 @@
+//! Requests and their answers on a stream of their own: what an application would wait for.
+//!
+//! A request is [`LENGTH`] bytes, its answer the same. The client sends one after each interval,
+//! whether or not those before have their answers: a path that stalls is asked as often as one that
+//! does not. On both sides they go before the payload of streams, so that what they wait for is the
+//! path, the transport and the two machines, and not this run's own queue of payload.
+
+use super::Counters;
+use crate::clock;
+use crate::wire::DONE;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::{Instant, sleep, sleep_until};
+use transport::{Connection, RecvStream, SendStream, VarInt};
+
+/// What the requests of one connection have come to.
+#[derive(Debug, Default)]
+pub(crate) struct Answers(Mutex<Vec<Answer>>);
+
+/// One request that was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// When it was sent, since the first of them was due.
+    pub(crate) at: Duration,
+    /// From sending it to the last byte of its answer.
+    pub(crate) took: Duration,
+}
+
+impl Answers {
+    pub(crate) fn push(&self, answer: Answer) {
+        let mut answers = self.0.lock().expect(NO_PANIC);
+        if answers.len() < MOST_ANSWERS {
+            answers.push(answer);
+        }
+    }
+
+    /// Those after the first `skip`.
+    pub(crate) fn after(&self, skip: usize) -> Vec<Answer> {
+        let answers = self.0.lock().expect(NO_PANIC);
+        answers.get(skip..).unwrap_or_default().to_vec()
+    }
+}
+
+/// Sends requests for ever.
+pub(super) async fn ask(connection: Connection, counters: Arc<Counters>, interval: Duration) {
+    let Ok((mut send, receive)) = connection.open_bi().await else {
+        return;
+    };
+    let _ = send.set_priority(BEFORE_PAYLOAD);
+    let begin = Instant::from_std(clock::now());
+    let sent = Mutex::new(VecDeque::new());
+    let asking = async {
+        for number in 0_u32.. {
+            sleep_until(begin + interval * number).await;
+            sent.lock().expect(NO_PANIC).push_back(begin.elapsed());
+            let request = u128::from(number).to_be_bytes();
+            if send.write_all(&request[..LENGTH]).await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = asking => {}
+        () = note_answers(receive, begin, &sent, &counters.answers) => {}
+    }
+}
+
+async fn note_answers(
+    mut receive: RecvStream,
+    begin: Instant,
+    sent: &Mutex<VecDeque<Duration>>,
+    answers: &Answers,
+) {
+    let mut answer = [0; LENGTH];
+    while receive.read_exact(&mut answer).await.is_ok() {
+        let Some(at) = sent.lock().expect(NO_PANIC).pop_front() else {
+            return;
+        };
+        let took = begin.elapsed().saturating_sub(at);
+        answers.push(Answer { at, took });
+    }
+}
+
+/// Answers the requests on one stream until there are no more, at most [`MOST_A_SECOND`].
+pub(super) async fn answer(connection: Connection, counters: Arc<Counters>) {
+    let Ok((send, receive)) = connection.accept_bi().await else {
+        return;
+    };
+    let mut streams = (send, receive);
+    let _ = streams.0.set_priority(BEFORE_PAYLOAD);
+    // An error means that the client has gone.
+    let _ = echo(&mut streams, &counters).await;
+    let _ = streams.0.reset(VarInt::from_u32(DONE));
+}
+
+async fn echo(
+    (send, receive): &mut (SendStream, RecvStream),
+    counters: &Counters,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let begin = Instant::from_std(clock::now());
+    let mut request = [0; LENGTH];
+    for number in 1_u64.. {
+        receive.read_exact(&mut request).await?;
+        counters.first_byte.notify_one();
+        while number > MOST_A_SECOND * (begin.elapsed().as_secs() + 1) {
+            sleep(BETWEEN_LOOKS).await;
+        }
+        send.write_all(&request).await?;
+    }
+    Ok(())
+}
+
+/// Bytes of a request, and of its answer.
+const LENGTH: usize = 16;
+
+/// Streams are at 0.
+const BEFORE_PAYLOAD: i32 = 1;
+
+/// Twice what a plan can ask for; 3.2 kB/s.
+const MOST_A_SECOND: u64 = 200;
+
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// A hundred a second for an hour.
+const MOST_ANSWERS: usize = 360_000;
+
+const NO_PANIC: &str = "nothing panics while it is locked";
