@@ -51,6 +51,10 @@ fuzz TARGET SECONDS="600":
     mkdir -p fuzz/corpus/{{TARGET}}
     RUSTC_BOOTSTRAP=1 cargo fuzz run -O {{TARGET}} fuzz/corpus/{{TARGET}} fuzz/regressions/{{TARGET}} -- -max_total_time={{SECONDS}} -max_len=1600 -len_control=0 -timeout=10 -dict=fuzz/link.dict
 
+# 200 clients at once on one server for half a minute, as fast as they can.
+crowd SECONDS="30" RATE="0":
+    PACELINE_CROWD_SECONDS={{SECONDS}} PACELINE_CROWD_RATE={{RATE}} cargo test -p e2e --release --test robust crowd -- --nocapture
+
 # Real netem between network namespaces: `just netem "delay 20ms rate 100mbit" ping -c 3 10.77.0.2`.
 [positional-arguments]
 netem LINK +COMMAND:

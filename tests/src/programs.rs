@@ -57,6 +57,33 @@ impl Running {
         )
     }
 
+    /// As [`start`](Self::start) with these environment variables.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    pub fn start_with_environment<S: AsRef<OsStr>>(
+        name: &str,
+        args: impl IntoIterator<Item = S>,
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let environment = environment.iter().copied();
+        Self::spawn(
+            name,
+            Command::new(program(name))
+                .args(args)
+                .envs(environment)
+                .stdin(Stdio::null()),
+        )
+    }
+
+    /// Starts a program of the system, such as `sh`.
+    ///
+    /// # Panics
+    /// When there is none of that name.
+    pub fn start_system<S: AsRef<OsStr>>(name: &str, args: impl IntoIterator<Item = S>) -> Self {
+        Self::spawn(name, Command::new(name).args(args).stdin(Stdio::null()))
+    }
+
     /// Runs test `name` of the calling binary in a process of its own, with these environment
     /// variables, and [`type_line`](Self::type_line) is its standard input.
     ///
@@ -172,10 +199,22 @@ impl Running {
     ///
     /// # Panics
     /// When it goes on printing nothing for half a minute without ending.
-    pub fn wait(mut self) -> Ended {
+    pub fn wait(self) -> Ended {
+        self.wait_for(PATIENCE)
+    }
+
+    /// The same for a program that prints nothing for minutes.
+    ///
+    /// # Panics
+    /// When it goes on printing nothing for ten minutes without ending.
+    pub fn wait_long(self) -> Ended {
+        self.wait_for(20 * PATIENCE)
+    }
+
+    fn wait_for(mut self, patience: Duration) -> Ended {
         // The pipes close when the program ends, so reading to their end is waiting for it.
-        let stdout = self.stdout.rest(&self.name);
-        let stderr = self.stderr.rest(&self.name);
+        let stdout = self.stdout.rest(&self.name, patience);
+        let stderr = self.stderr.rest(&self.name, patience);
         let status = self.child.wait().expect("it was started");
         Ended {
             code: status.code(),
@@ -259,8 +298,8 @@ impl Lines {
         }
     }
 
-    fn next(&mut self) -> Result<String, RecvTimeoutError> {
-        let line = self.coming.recv_timeout(PATIENCE)?;
+    fn next(&mut self, patience: Duration) -> Result<String, RecvTimeoutError> {
+        let line = self.coming.recv_timeout(patience)?;
         self.seen.push_str(&line);
         self.seen.push('\n');
         Ok(line)
@@ -268,7 +307,7 @@ impl Lines {
 
     fn line_with(&mut self, text: &str, name: &str) -> String {
         loop {
-            match self.next() {
+            match self.next(PATIENCE) {
                 Ok(line) if line.contains(text) => return line,
                 Ok(_) => {}
                 Err(error) => panic!("{name}: no `{text}` ({error}) in:\n{}", self.seen),
@@ -277,9 +316,9 @@ impl Lines {
     }
 
     /// Everything, up to the end.
-    fn rest(&mut self, name: &str) -> String {
+    fn rest(&mut self, name: &str, patience: Duration) -> String {
         loop {
-            match self.next() {
+            match self.next(patience) {
                 Ok(_) => {}
                 Err(RecvTimeoutError::Disconnected) => return std::mem::take(&mut self.seen),
                 Err(RecvTimeoutError::Timeout) => panic!("{name} does not end:\n{}", self.seen),

@@ -1,12 +1,14 @@
 //! The command lines. Flags have iperf3's letters and meaning wherever iperf3 has one.
 
 mod ab;
+mod manual;
 mod report;
 mod run;
 mod server;
 mod values;
 
 pub(crate) use ab::AbArgs;
+pub(crate) use manual::{CompletionsArgs, ManArgs, Program};
 pub(crate) use report::ReportArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use server::ServerArgs;
@@ -51,6 +53,10 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// List the congestion controllers with their parameters, and the words of a link
     List,
+    /// Write the manual pages to a folder
+    Man(ManArgs),
+    /// Print the script by which a shell completes command lines
+    Completions(CompletionsArgs),
 }
 
 /// How much to send, and how.

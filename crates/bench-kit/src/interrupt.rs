@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM.
+//! Ctrl-C, SIGTERM, and the end of the terminal.
 
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -49,6 +49,8 @@ impl Interrupts {
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    /// `None` where the program is to outlive its terminal, as under nohup.
+    hang_up: Option<Signal>,
 }
 
 impl Signals {
@@ -56,6 +58,10 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            hang_up: match hangs_up() {
+                true => Some(signal(SignalKind::hangup())?),
+                false => None,
+            },
         })
     }
 
@@ -64,6 +70,22 @@ impl Signals {
         tokio::select! {
             one = self.interrupt.recv() => one.is_some(),
             one = self.terminate.recv() => one.is_some(),
+            Some(one) = next_of(&mut self.hang_up) => one.is_some(),
         }
     }
+}
+
+async fn next_of(signal: &mut Option<Signal>) -> Option<Option<()>> {
+    Some(signal.as_mut()?.recv().await)
+}
+
+/// Whether SIGHUP was not ignored when the program began; where the system does not tell, it is
+/// left as it is.
+fn hangs_up() -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        // Signal 1 is bit 0.
+        mask.is_some_and(|mask| mask & 1 == 0)
+    })
 }

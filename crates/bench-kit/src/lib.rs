@@ -39,6 +39,7 @@ mod plan;
 pub mod plot;
 mod programs;
 pub mod report;
+mod rescue;
 pub mod result;
 mod sample;
 mod sampler;

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::plot::NamedFigure;
+use crate::rescue;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
@@ -80,16 +81,17 @@ impl Output {
         }
     }
 
-    /// Replaces what the file holds.
+    /// Replaces what the file holds. What it does not take goes to another one.
     ///
     /// # Errors
-    /// When the disk is full, for example.
+    /// When the disk is full, for example; it names the other file.
     pub(crate) fn write(mut self, text: &str) -> Result<(), Failure> {
         let written = self
             .truncate()
             .and_then(|()| self.file.write_all(text.as_bytes()));
         written.map_err(|error| {
-            Failure::run(format!("{} {}: {error}", self.flag, self.path.display()))
+            let what = format!("{} {}", self.flag, self.path.display());
+            rescue::failure(&what, self.flag, &error, text)
         })
     }
 

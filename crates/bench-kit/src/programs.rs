@@ -2,6 +2,7 @@
 
 mod ab;
 mod list;
+mod manual;
 mod report;
 mod run;
 mod serve;
@@ -26,6 +27,8 @@ pub fn client_main(registry: &Registry, args: impl IntoIterator<Item = OsString>
             Command::Ab(args) => ab::run(&args, registry),
             Command::Report(args) => report::run(&args),
             Command::List => list::run(registry),
+            Command::Man(args) => manual::write_pages(&args),
+            Command::Completions(args) => Ok(manual::print_completions(&args)),
         }
         .map_err(Exit::Refused)
     });
@@ -43,16 +46,21 @@ pub fn server_main(registry: &Registry, args: impl IntoIterator<Item = OsString>
 }
 
 fn exit_code(ended: Result<ExitCode, Exit>) -> ExitCode {
-    match ended {
+    let code = match ended {
         Ok(code) => code,
         Err(Exit::Asked(text)) => {
             terminal::text(&text);
             ExitCode::SUCCESS
         }
-        Err(Exit::Refused(failure)) => {
-            terminal::note(format_args!("error: {failure}"));
-            failure.exit_code()
+        Err(Exit::Refused(failure)) => terminal::failure(&failure),
+    };
+    match terminal::lost() {
+        Some(failure) if code == ExitCode::SUCCESS => terminal::failure(&failure),
+        Some(failure) => {
+            terminal::failure(&failure);
+            code
         }
+        None => code,
     }
 }
 

@@ -192,6 +192,7 @@ fn transport(idle_timeout: Duration, seed: Option<u64>) -> TransportConfig {
     let mut config = TransportConfig::default();
     config
         .max_idle_timeout(IdleTimeout::try_from(idle_timeout).ok())
+        .handshake_timeout(Some(idle_timeout))
         .stream_receive_window(largest)
         .receive_window(VarInt::from_u32(WINDOW_BEFORE_PLAN))
         .max_concurrent_bidi_streams(VarInt::from_u32(1))

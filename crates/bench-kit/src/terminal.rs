@@ -1,21 +1,41 @@
 //! The programs' two streams: results on stdout, everything else on stderr.
 
+use crate::failure::Failure;
+use crate::rescue;
 use std::fmt;
+use std::fs::File;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Mutex;
 
 /// Prints a result. A reader that has gone, such as `head`, is no failure.
 pub(crate) fn result(line: fmt::Arguments<'_>) {
-    let mut stdout = io::stdout().lock();
-    let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+    text(&format!("{line}\n"));
 }
 
-/// Prints a text that ends its own lines.
+/// Prints a text that ends its own lines. What stdout does not take, on a full disk for example,
+/// goes to another file, of which [`lost`] tells.
 pub(crate) fn text(text: &str) {
-    let mut stdout = io::stdout().lock();
-    let _ = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
+    let mut stdout = STDOUT.lock().expect("nothing panics while it is locked");
+    stdout.write(text);
+}
+
+/// That stdout has not taken everything, and where the rest is; `None` when it has.
+pub(crate) fn lost() -> Option<Failure> {
+    let stdout = STDOUT.lock().expect("nothing panics while it is locked");
+    match &*stdout {
+        Stdout::Works | Stdout::Unread => None,
+        Stdout::Full { error, rest } => Some(Failure::run(match rest {
+            Ok((path, _)) => format!(
+                "standard output: {error}; the rest of it is in {} instead",
+                path.display()
+            ),
+            Err(other) => {
+                format!("standard output: {error}; nor could it be saved elsewhere: {other}")
+            }
+        })),
+    }
 }
 
 /// Prints what is not a result.
@@ -24,7 +44,45 @@ pub(crate) fn note(line: fmt::Arguments<'_>) {
 }
 
 /// Says why a program ends, in a line.
-pub(crate) fn failure(failure: &crate::failure::Failure) -> ExitCode {
+pub(crate) fn failure(failure: &Failure) -> ExitCode {
     note(format_args!("error: {failure}"));
     failure.exit_code()
+}
+
+/// How far stdout is to be had.
+enum Stdout {
+    Works,
+    /// Nobody reads it any more.
+    Unread,
+    /// It takes no more because of `error`.
+    Full {
+        error: io::Error,
+        /// What takes the rest.
+        rest: io::Result<(PathBuf, File)>,
+    },
+}
+
+static STDOUT: Mutex<Stdout> = Mutex::new(Stdout::Works);
+
+impl Stdout {
+    fn write(&mut self, text: &str) {
+        if let Self::Works = self {
+            let mut stdout = io::stdout().lock();
+            let written = stdout.write_all(text.as_bytes());
+            match written.and_then(|()| stdout.flush()) {
+                Ok(()) => return,
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => *self = Self::Unread,
+                Err(error) => {
+                    let rest = rescue::file("stdout");
+                    *self = Self::Full { error, rest };
+                }
+            }
+        }
+        if let Self::Full { rest, .. } = self
+            && let Ok((_, file)) = rest
+            && let Err(error) = file.write_all(text.as_bytes())
+        {
+            *rest = Err(error);
+        }
+    }
 }

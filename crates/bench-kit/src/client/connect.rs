@@ -84,7 +84,9 @@ impl ClientSetup {
 
     fn transport(&self) -> TransportConfig {
         let mut config = transport(&self.plan, &self.controllers.client, self.idle_timeout);
-        config.congestion_seed(self.seed);
+        config
+            .congestion_seed(self.seed)
+            .handshake_timeout(Some(self.connect_timeout));
         if let Some(mtu) = self.mtu {
             fix_mtu(&mut config, mtu);
         }

@@ -270,7 +270,10 @@ impl Session {
         for total in totals {
             self.log(format_args!("{total}"));
         }
-        if let Some(error) = &server.error {
+        // Of a client that is lost, the end of the session tells.
+        if let Some(error) = &server.error
+            && client.is_some()
+        {
             self.log(format_args!("Ended early: {error}"));
         }
     }

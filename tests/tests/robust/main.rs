@@ -1,0 +1,24 @@
+//! The programs when things go wrong around them: killed, terminated, out of disk, with a clock
+//! that jumps, with 200 clients at once. No wrong result, and no lost one.
+
+mod clock;
+mod crowd;
+mod disk;
+mod ends;
+mod installed;
+
+use e2e::programs::{Ended, Running};
+use serde_json::Value;
+
+fn start_client(port: u16, flags: &[&str]) -> Running {
+    let server = format!("127.0.0.1:{port}");
+    Running::start("bench-client", [&["run", server.as_str()], flags].concat())
+}
+
+fn client(port: u16, flags: &[&str]) -> Ended {
+    start_client(port, flags).wait()
+}
+
+fn parse(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}:\n{json}"))
+}
