@@ -36,9 +36,7 @@ pub(crate) fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) 
 pub(crate) fn not_connected(error: &ConnectionError, server: &str) -> String {
     match error {
         ConnectionError::TimedOut => no_answer(server),
-        ConnectionError::ConnectionClosed(close)
-            if close.error_code == TransportErrorCode::crypto(NO_APPLICATION_PROTOCOL) =>
-        {
+        error if is_about_alpn(error) => {
             format!("{server} speaks QUIC, but it is no bench-server of this version")
         }
         ConnectionError::ConnectionClosed(close)
@@ -54,6 +52,12 @@ pub(crate) fn not_connected(error: &ConnectionError, server: &str) -> String {
         }
         other => format!("{server} did not connect: {other}"),
     }
+}
+
+/// Whether the server does not speak the protocol that the client asked for.
+pub(crate) fn is_about_alpn(error: &ConnectionError) -> bool {
+    matches!(error, ConnectionError::ConnectionClosed(close)
+        if close.error_code == TransportErrorCode::crypto(NO_APPLICATION_PROTOCOL))
 }
 
 /// Whether this side's TLS ended it, over the certificate for example (RFC 9001 §4.8).

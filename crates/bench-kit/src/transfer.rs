@@ -10,6 +10,7 @@ mod sending;
 pub(crate) use content::{LocalFile, payload};
 pub(crate) use datagrams::SMALLEST as SMALLEST_DATAGRAM;
 pub(crate) use requests::{Answer, Answers};
+pub(crate) use sending::backlog;
 
 use crate::clock;
 use crate::plan::Plan;
@@ -20,7 +21,7 @@ use datagrams::DatagramCounters;
 use sending::Sending;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -97,17 +98,8 @@ impl<'a> Transfer<'a> {
         role: Role,
         file: Option<LocalFile>,
     ) -> Self {
-        let counters = Arc::new(Counters::new(plan, role));
-        let (is_over, over) = watch::channel(false);
-        let mut transfer = Self {
-            connection,
-            plan,
-            role,
-            counters,
-            is_over,
-            tasks: JoinSet::new(),
-            beside: JoinSet::new(),
-        };
+        let mut transfer = Self::with(connection, plan, role, |_, _| {});
+        let over = transfer.is_over.subscribe();
         if let Some(requests) = plan.extras.requests {
             let (connection, counters) = (connection.clone(), Arc::clone(&transfer.counters));
             if role.asks {
@@ -128,6 +120,27 @@ impl<'a> Transfer<'a> {
             transfer.start_streams(file, &over);
         }
         transfer
+    }
+
+    /// A part of another protocol, whose tasks `spawn` starts; they end by themselves.
+    pub(crate) fn with(
+        connection: &'a Connection,
+        plan: &'a Plan,
+        role: Role,
+        spawn: impl FnOnce(&mut JoinSet<Result<(), String>>, &Arc<Counters>),
+    ) -> Self {
+        let counters = Arc::new(Counters::new(plan, role));
+        let mut tasks = JoinSet::new();
+        spawn(&mut tasks, &counters);
+        Self {
+            connection,
+            plan,
+            role,
+            counters,
+            is_over: watch::Sender::new(false),
+            tasks,
+            beside: JoinSet::new(),
+        }
     }
 
     fn start_streams(&mut self, file: Option<LocalFile>, over: &watch::Receiver<bool>) {
@@ -229,6 +242,12 @@ impl Counters {
             first_byte: Notify::new(),
             digest: OnceLock::new(),
         }
+    }
+
+    /// The application has read so much of a stream.
+    pub(crate) fn receive(&self, stream: usize, bytes: usize) {
+        self.received[stream].fetch_add(bytes as u64, Ordering::Relaxed);
+        self.first_byte.notify_one();
     }
 
     /// The hash of the one stream of a run that wants it.

@@ -109,6 +109,7 @@ impl Stage {
             controllers: setup.controllers(&entrant.plan)?,
             trust: Trust::Anyone,
             token: None,
+            is_perf: false,
             cipher: setup.cipher,
             mtu: setup.mtu,
             bind: None,

@@ -64,6 +64,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Transfer")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CONNECTIONS)))]
     pub(crate) connections: u32,
+    /// Measure against a server of any stack that speaks ALPN perf; what it
+    /// would know of its own side is missing then
+    #[arg(long, conflicts_with_all = ["peer_cc", "token", "ping", "rpm", "udp", "file"])]
+    #[arg(conflicts_with_all = ["zero_payload", "get_server_output"], help_heading = "Transfer")]
+    pub(crate) perf: bool,
     /// How much to send, and how.
     #[command(flatten)]
     pub(crate) transfer: TransferArgs,

@@ -1,6 +1,7 @@
 //! From a plan to a connection.
 
 use crate::ending;
+use crate::perf;
 use crate::plan::{Controllers, Plan};
 use crate::token::Token;
 use crate::transfer::LocalFile;
@@ -33,6 +34,8 @@ pub(crate) struct ClientSetup {
     pub(crate) trust: Trust,
     /// What the server wants its clients to know.
     pub(crate) token: Option<Token>,
+    /// Whether the server speaks `perf` and knows no plan.
+    pub(crate) is_perf: bool,
     pub(crate) cipher: Option<Cipher>,
     pub(crate) mtu: Option<u16>,
     pub(crate) bind: Option<IpAddr>,
@@ -75,7 +78,7 @@ impl ClientSetup {
             None => tls,
         };
         let mut config = tls
-            .alpn(&[ALPN])
+            .alpn(&[if self.is_perf { perf::ALPN } else { ALPN }])
             .config()
             .map_err(|error| format!("--ca: {error}"))?;
         config.transport_config(Arc::new(self.transport()));
@@ -160,6 +163,9 @@ pub(super) async fn connect(setup: &ClientSetup) -> Result<Connected, String> {
             }
             (error, Trust::Authorities(_)) if ending::is_by_tls(error) => {
                 format!("--ca does not vouch for {server}: {error}")
+            }
+            (error, _) if setup.is_perf && ending::is_about_alpn(error) => {
+                format!("{server} speaks QUIC, but not `perf`")
             }
             (error, _) => ending::not_connected(error, &server),
         })?;

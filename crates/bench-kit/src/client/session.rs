@@ -1,5 +1,7 @@
 //! One connection of a run: agreement, payload, final reports.
 
+mod perf;
+
 use super::record::Record;
 use super::{ClientSetup, GOODBYE, INTERRUPTED};
 use crate::ending;
@@ -36,7 +38,10 @@ pub(super) struct Control {
 
 impl Session<'_> {
     /// Carries out this connection's part of the plan.
-    pub(super) async fn run(&self, mut control: Control, record: &RefCell<Record<'_>>) {
+    pub(super) async fn run(&self, control: Option<Control>, record: &RefCell<Record<'_>>) {
+        let Some(mut control) = control else {
+            return self.perf(record).await;
+        };
         let role = Role::of_client(self.plan);
         let mut transfer =
             Transfer::start(self.connection, self.plan, role, self.setup.file.clone());
@@ -75,8 +80,11 @@ impl Session<'_> {
         failed.clone().unwrap_or_default()
     }
 
-    /// Sends the plan and waits for its acceptance.
-    pub(super) async fn agree(&self) -> Result<Control, String> {
+    /// Sends the plan and waits for its acceptance; `None` where a server knows no plan.
+    pub(super) async fn agree(&self) -> Result<Option<Control>, String> {
+        if self.setup.is_perf {
+            return Ok(None);
+        }
         let agree = async {
             let (mut send, receive) = self.connection.open_bi().await?;
             if let Some(token) = &self.setup.token {
@@ -103,7 +111,7 @@ impl Session<'_> {
         };
         let (send, replies, reply) = answered.map_err(|error| self.lost(&error))?;
         match reply {
-            Ok(Some(Reply::Accepted)) => Ok(Control { send, replies }),
+            Ok(Some(Reply::Accepted)) => Ok(Some(Control { send, replies })),
             Ok(Some(Reply::Refused(why))) => {
                 let why = printable(&why);
                 Err(format!("{} refuses the run: {why}", self.setup.server()))

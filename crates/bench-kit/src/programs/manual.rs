@@ -60,7 +60,9 @@ fn pages(program: Program) -> Vec<Page> {
 }
 
 fn page(command: Command) -> Page {
-    let name = command.get_display_name().unwrap_or(command.get_name());
+    let name = command
+        .get_display_name()
+        .unwrap_or_else(|| command.get_name());
     let file = format!("{name}.1");
     let man = Man::new(command).source(crate::VERSION).manual("Paceline");
     let mut text = Vec::new();
@@ -112,7 +114,9 @@ mod tests {
             command.build();
             let commands: Vec<Command> = command.get_subcommands().cloned().collect();
             for command in [command].into_iter().chain(commands) {
-                let name = command.get_display_name().unwrap_or(command.get_name());
+                let name = command
+                    .get_display_name()
+                    .unwrap_or_else(|| command.get_name());
                 let page = page(command.clone());
                 assert_eq!(page.file, format!("{name}.1"));
                 let text = String::from_utf8(page.text).unwrap();

@@ -9,6 +9,7 @@ use crate::client::{self, About, ClientSetup, Outcome, Progress};
 use crate::emulated::{self, EmulatedPath};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::perf;
 use crate::result::iperf::HostPort;
 use crate::terminal;
 use crate::token::Token;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 /// Measures, prints and writes.
 pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let (file, file_length) = setup::file(args)?.unzip();
-    let plan = setup::plan(args, file_length.flatten());
+    let plan = setup::plan(args, file_length.flatten())?;
     let controllers = setup::check(&plan, args.connections, registry)?;
     let links = setup::links(args)?;
     let trust = setup::trust(args)?;
@@ -42,6 +43,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         file,
         trust,
         token: Token::find(args.token.as_deref())?,
+        is_perf: args.perf,
         cipher: args.path.cipher,
         mtu: args.path.mtu,
         bind: args.bind,
@@ -89,6 +91,9 @@ fn conclude(
     let mut result = outcome.run_result(&setup.plan, about);
     if let Some(path) = &path {
         emulated::set_queue_delay(&mut result.result, &path.measured());
+    }
+    if setup.is_perf {
+        perf::forget_unknown(&mut result, &setup.plan);
     }
     screen.end(&result, &setup.plan);
     if let Some(complaint) = path.as_ref().and_then(EmulatedPath::complaint) {

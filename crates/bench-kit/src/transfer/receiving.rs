@@ -3,7 +3,6 @@
 use super::content::{LocalFile, Sink};
 use super::{Counters, index_of};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use tokio::task::JoinSet;
 use transport::{Connection, RecvStream};
 
@@ -46,11 +45,10 @@ async fn receive(
             counters.set_digest(sink.digest());
             return Ok(());
         };
-        let Some(counter) = counters.received.get(index) else {
+        if index >= counters.received.len() {
             return Ok(());
-        };
-        counter.fetch_add(chunk.bytes.len() as u64, Ordering::Relaxed);
-        counters.first_byte.notify_one();
+        }
+        counters.receive(index, chunk.bytes.len());
         sink.take(&chunk.bytes)?;
     }
 }

@@ -120,15 +120,19 @@ impl Sending {
         usize::try_from(take(before)).expect("at most a block")
     }
 
-    /// Lets twice the congestion window wait for acknowledgement, as Linux sizes a TCP socket's
-    /// buffer: enough to never hold the controller back, little enough that what was written and
-    /// what has left stay close.
     fn keep_the_backlog_short(&self) {
-        let cwnd = self.connection.congestion().control.cwnd.get();
-        let wanted = cwnd.saturating_mul(2).max(LEAST_UNACKED);
+        let wanted = backlog(&self.connection);
         self.connection
             .set_send_window(wanted.min(self.most_unacked));
     }
+}
+
+/// How many bytes to let wait for acknowledgement: twice the congestion window, as Linux sizes a
+/// TCP socket's buffer. That is enough to never hold the controller back, and little enough that
+/// what was written and what has left stay close.
+pub(crate) fn backlog(connection: &Connection) -> u64 {
+    let cwnd = connection.congestion().control.cwnd.get();
+    cwnd.saturating_mul(2).max(LEAST_UNACKED)
 }
 
 /// Two blocks of the usual length, and what a fast machine sends between two turns of a task.

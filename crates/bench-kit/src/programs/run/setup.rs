@@ -15,7 +15,7 @@ use std::time::Duration;
 use units::Bandwidth;
 
 /// What `args` ask for; `file_length` is that of the file to be sent.
-pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Plan {
+pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Failure> {
     let direction = match (args.transfer.reverse, args.bidir) {
         (true, _) => Direction::Reverse,
         (false, true) => Direction::Both,
@@ -33,7 +33,12 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Plan {
     };
     let of_server = || of_side(direction.server_sends());
     let interval = (!args.interval.is_zero()).then_some(args.interval);
-    Plan {
+    if args.perf && direction.server_sends() && args.transfer.bitrate.is_some() {
+        return Err(Failure::usage(
+            "-b: a server that speaks perf cannot be asked for a rate",
+        ));
+    }
+    Ok(Plan {
         direction,
         limit,
         omit: args.omit,
@@ -57,7 +62,7 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Plan {
                 under_load: args.rpm.is_some(),
             }),
         },
-    }
+    })
 }
 
 fn limit(args: &RunArgs, file_length: Option<u64>) -> Limit {
