@@ -1,6 +1,8 @@
 //! The protocol `perf` between the programs, and between each of them and another stack, quinn, for
 //! which a client and a server of a few lines are here.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 use e2e::programs::{Ended, bench_server, run};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use serde_json::Value;

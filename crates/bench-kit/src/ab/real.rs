@@ -65,7 +65,7 @@ struct Stage {
 
 impl Stage {
     fn set_up(setup: &AbSetup, heat: &Heat, entrants: &[Entrant]) -> Result<Self, Failure> {
-        let server = RunningServer::start(setup, heat.seed(), entrants)?;
+        let server = RunningServer::start(setup, heat.seed())?;
         let direction = entrants[0].plan.direction;
         let path = EmulatedPath::start(&setup.links, direction, server.address, heat.seed())?;
         let own_path = |entrant: &Entrant| {
@@ -234,16 +234,13 @@ struct RunningServer {
 }
 
 impl RunningServer {
-    fn start(setup: &AbSetup, seed: u64, entrants: &[Entrant]) -> Result<Self, Failure> {
+    fn start(setup: &AbSetup, seed: u64) -> Result<Self, Failure> {
         let server = ServerSetup {
             bind: (Ipv4Addr::LOCALHOST, 0).into(),
             identity: None,
             idle_timeout: setup.idle_timeout,
             limits: Limits::NONE,
-            rules: Rules {
-                most: entrants.iter().map(|entrant| entrant.flows).sum(),
-                ..Rules::ONE_CLIENT
-            },
+            rules: Rules::OWN_CLIENTS,
             token: None,
             perf_congestion: None,
             is_one_off: false,

@@ -120,7 +120,8 @@ mod tests {
                 let page = page(command.clone());
                 assert_eq!(page.file, format!("{name}.1"));
                 let text = String::from_utf8(page.text).unwrap();
-                for long in command.get_arguments().filter_map(clap::Arg::get_long) {
+                let flags = command.get_arguments().filter(|flag| !flag.is_hide_set());
+                for long in flags.filter_map(clap::Arg::get_long) {
                     let flag = format!("\\-\\-{}", long.replace('-', "\\-"));
                     assert!(text.contains(&flag), "{flag} in:\n{text}");
                 }

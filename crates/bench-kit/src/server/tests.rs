@@ -31,7 +31,7 @@ impl Fixture {
             },
             rules: Rules {
                 most: 8,
-                ..Rules::ONE_CLIENT
+                ..Rules::OWN_CLIENTS
             },
             token: None,
             perf_congestion: Registry::standard().choose("cubic").ok(),
