@@ -2,6 +2,7 @@
 
 mod ab;
 mod manual;
+mod matrix;
 mod report;
 mod run;
 mod server;
@@ -9,10 +10,11 @@ mod values;
 
 pub(crate) use ab::AbArgs;
 pub(crate) use manual::{CompletionsArgs, ManArgs, Program};
+pub(crate) use matrix::{MatrixArgs, MatrixCommand, MatrixOutputArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use server::ServerArgs;
-pub(crate) use values::{HostPort, hex};
+pub(crate) use values::{HostPort, hex, rate, seconds, seconds_or_none, size_up_to};
 
 use crate::failure::Failure;
 use crate::plan::{
@@ -49,9 +51,11 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Compare congestion controllers over an emulated link, all in one process
     Ab(Box<AbArgs>),
+    /// Run an A/B test for each combination of conditions, or go on with it
+    Matrix(Box<MatrixArgs>),
     /// Show a result that was measured before: as a page, pictures and tables
     Report(ReportArgs),
-    /// List the congestion controllers with their parameters, and the words of a link
+    /// List controllers with their parameters, the words of a link, and matrices
     List,
     /// Write the manual pages to a folder
     Man(ManArgs),
@@ -74,11 +78,11 @@ pub(crate) struct TransferArgs {
     #[arg(short = 'b', long, value_name = "RATE", value_parser = values::rate)]
     pub(crate) bitrate: Option<Bandwidth>,
     /// Bytes of one write, or of one datagram
-    #[arg(short = 'l', long, value_name = "SIZE", default_value = "128K")]
+    #[arg(short = 'l', long, value_name = "SIZE", default_value = DEFAULT_LENGTH)]
     #[arg(value_parser = values::size_up_to::<1, MAX_LENGTH>)]
     pub(crate) length: Bytes,
     /// Flow-control window of each receiver
-    #[arg(short = 'w', long, value_name = "SIZE", default_value = "32M")]
+    #[arg(short = 'w', long, value_name = "SIZE", default_value = DEFAULT_WINDOW)]
     #[arg(value_parser = values::size_up_to::<MIN_WINDOW, MAX_WINDOW>)]
     pub(crate) window: Bytes,
 }
@@ -137,9 +141,11 @@ fn parse<T: CommandFactory + FromArgMatches>(
         clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion => {
             Exit::Asked(error.to_string())
         }
-        clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Exit::Refused(
-            Failure::usage("what to do is missing: run, ab, report or list; --help tells more"),
-        ),
+        clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Exit::Refused(Failure::usage(
+                "what to do is missing: run, ab, matrix, report or list; --help tells more",
+            ))
+        }
         _ => Exit::Refused(Failure::usage(one_line(&error.to_string()))),
     })
 }
@@ -161,6 +167,12 @@ pub(crate) const DEFAULT_PORT: u16 = 4433;
 
 /// What most of the Internet's senders run.
 pub(crate) const DEFAULT_CONTROLLER: &str = "cubic";
+
+/// iperf3's write for TCP.
+pub(crate) const DEFAULT_LENGTH: &str = "128K";
+
+/// 1 Gbit/s over 250 ms.
+pub(crate) const DEFAULT_WINDOW: &str = "32M";
 
 /// BBRv3 with the rule for random loss, of which the default link has plenty: `bbr3` alone, the
 /// draft to the letter, slows down for every lost packet while it cruises (docs/bbr.md).

@@ -33,6 +33,7 @@ mod emulated;
 mod ending;
 mod failure;
 mod interrupt;
+mod matrix;
 mod output;
 mod perf;
 mod plan;

@@ -3,6 +3,7 @@
 mod ab;
 mod list;
 mod manual;
+mod matrix;
 mod report;
 mod run;
 mod serve;
@@ -25,6 +26,7 @@ pub fn client_main(registry: &Registry, args: impl IntoIterator<Item = OsString>
         match args.command {
             Command::Run(args) => run::run(&args, registry),
             Command::Ab(args) => ab::run(&args, registry),
+            Command::Matrix(args) => matrix::run(&args, registry),
             Command::Report(args) => report::run(&args),
             Command::List => list::run(registry),
             Command::Man(args) => manual::write_pages(&args),

@@ -67,6 +67,12 @@ fn a_wrong_word_is_named_in_one_line() {
         "bench-client run host --fingerprint 12",
         "bench-client ab --rounds 0",
         "bench-client ab -t 0",
+        "bench-client matrix",
+        "bench-client matrix bbr-paper --shard 0/4",
+        "bench-client matrix bbr-paper --shard 5/4",
+        "bench-client matrix bbr-paper --only loss",
+        "bench-client matrix bbr-paper --jobs 2",
+        "bench-client matrix merge",
     ];
     let refusals: Vec<String> = lines
         .iter()
@@ -95,6 +101,8 @@ fn the_help_is_readable_at_80_columns() {
         ("help", "bench-client --help"),
         ("help_run", "bench-client run --help"),
         ("help_ab", "bench-client ab --help"),
+        ("help_matrix", "bench-client matrix --help"),
+        ("help_matrix_merge", "bench-client matrix merge --help"),
         ("help_report", "bench-client report --help"),
     ] {
         let Err(Exit::Asked(text)) = client(words(line)) else {

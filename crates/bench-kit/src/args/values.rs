@@ -56,7 +56,7 @@ impl FromStr for HostPort {
 }
 
 /// A time above zero; a bare number is seconds, as in iperf3.
-pub(super) fn seconds(text: &str) -> Result<Duration, ParseError> {
+pub(crate) fn seconds(text: &str) -> Result<Duration, ParseError> {
     let expected = "a time above zero: seconds, or with a unit such as 500ms";
     time(text, "s", expected).and_then(|time| {
         if time.is_zero() {
@@ -68,7 +68,7 @@ pub(super) fn seconds(text: &str) -> Result<Duration, ParseError> {
 }
 
 /// A time or zero; a bare number is seconds, as in iperf3.
-pub(super) fn seconds_or_none(text: &str) -> Result<Duration, ParseError> {
+pub(crate) fn seconds_or_none(text: &str) -> Result<Duration, ParseError> {
     time(text, "s", "a time: seconds, or with a unit such as 500ms")
 }
 
@@ -124,7 +124,7 @@ fn time(text: &str, unit: &str, expected: &'static str) -> Result<Duration, Pars
 }
 
 /// A rate that the programs can keep; 0 is unlimited, as in iperf3.
-pub(super) fn rate(text: &str) -> Result<Bandwidth, ParseError> {
+pub(crate) fn rate(text: &str) -> Result<Bandwidth, ParseError> {
     let least = Bandwidth::from_bits_per_sec(super::MIN_RATE);
     let rate: Bandwidth = text.parse()?;
     if rate < least && rate > Bandwidth::ZERO {
@@ -137,7 +137,7 @@ pub(super) fn rate(text: &str) -> Result<Bandwidth, ParseError> {
 }
 
 /// A size in `LEAST..=MOST` bytes.
-pub(super) fn size_up_to<const LEAST: u64, const MOST: u64>(text: &str) -> Result<Bytes, Error> {
+pub(crate) fn size_up_to<const LEAST: u64, const MOST: u64>(text: &str) -> Result<Bytes, Error> {
     let size: Bytes = text.parse().map_err(Error::NotASize)?;
     if (LEAST..=MOST).contains(&size.get()) {
         return Ok(size);
@@ -170,7 +170,7 @@ pub(crate) fn hex(text: &str) -> Option<Vec<u8>> {
 
 /// Why a text is not a size within bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Error {
+pub(crate) enum Error {
     NotASize(ParseError),
     OutOfBounds { text: String, least: u64, most: u64 },
 }

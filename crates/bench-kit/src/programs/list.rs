@@ -1,13 +1,14 @@
 //! `bench-client list`.
 
 use crate::failure::Failure;
+use crate::matrix::BUILT_IN;
 use crate::terminal;
 use cc_core::{ControllerSpec, Range, Registry};
 use link_sim::{LINK_WORDS, presets};
 use std::process::ExitCode;
 use textwrap::{Options, WordSplitter};
 
-/// Prints what `-C`, `--a`, `--b` and `--link` take.
+/// Prints what `-C`, `--a`, `--b`, `--link` and `matrix` take.
 pub(super) fn run(registry: &Registry) -> Result<ExitCode, Failure> {
     terminal::text(&listing(registry));
     Ok(ExitCode::SUCCESS)
@@ -27,6 +28,11 @@ fn listing(registry: &Registry) -> String {
     for preset in presets() {
         entry(&mut text, 2, preset.name, preset.summary);
         line(&mut text, 6, preset.link);
+    }
+    text.push_str("\nMatrices known by name:\n");
+    for matrix in BUILT_IN {
+        let title = matrix.file().title.unwrap_or_default();
+        entry(&mut text, 2, matrix.name, &title);
     }
     text
 }
@@ -96,6 +102,9 @@ mod tests {
         }
         for preset in presets() {
             assert!(text.contains(&format!("\n  {}\n", preset.name)));
+        }
+        for matrix in BUILT_IN {
+            assert!(text.contains(&format!("\n  {}\n", matrix.name)));
         }
         assert!(
             text.lines().all(|line| line.chars().count() <= WIDTH),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::fixtures::{self, finite};
 use crate::result::iperf::{End, EndStream, Row};
-use crate::result::{AbResult, CompetitionRound};
+use crate::result::{AbResult, CompetitionRound, MatrixCompetition, MatrixResult, Summary};
 use crate::stats;
 
 fn row(second: u32, mbytes: u64) -> Row {
@@ -313,4 +313,84 @@ fn the_same_controller_on_both_sides_is_told_apart_by_name() {
     result.variants[1].cc = "cubic".to_owned();
     let verdict = stats::verdict(&result);
     assert!(verdict.contains("goodput of a (cubic)"), "{verdict}");
+}
+
+/// Three controllers; the last cell failed.
+fn sweep() -> MatrixResult {
+    let mut matrix = fixtures::matrix();
+    for cell in &mut matrix.cells {
+        let mut third = cell.variants[1].clone();
+        third.name = "c".to_owned();
+        third.cc = "bbr3:ambient_loss=on".to_owned();
+        cell.variants.push(third);
+        let comparison = cell.comparison.clone();
+        cell.further_comparisons.insert("c".to_owned(), comparison);
+    }
+    let last = matrix.cells.last_mut().unwrap();
+    last.error = Some("a round failed: a (cubic): no answer".to_owned());
+    last.variants[0].summary.clear();
+    last.comparison.clear();
+    last.further_comparisons.clear();
+    matrix
+}
+
+/// Two flows, of which the second has nine tenths where loss is high, and keeps them.
+fn competition() -> MatrixResult {
+    let mut matrix = fixtures::matrix();
+    let summary = |value: f64| Summary {
+        median: finite(value),
+        mean: finite(value),
+        low: None,
+        high: None,
+        rounds: 3,
+    };
+    for cell in &mut matrix.cells {
+        let is_even = cell.at["loss"] != "10%";
+        let share = if is_even { 0.5 } else { 0.1 };
+        let shares = [("a", share), ("b", 1.0 - share)];
+        cell.competition = Some(MatrixCompetition {
+            jain_index: summary(if is_even { 1.0 } else { 0.61 }),
+            shares: shares
+                .map(|(name, share)| (name.to_owned(), summary(share)))
+                .into(),
+            convergence_seconds: is_even.then(|| summary(4.2)),
+            link_utilisation: Some(summary(0.957)),
+        });
+    }
+    matrix
+}
+
+#[test]
+fn the_tables_of_a_matrix_fit_into_80_columns() {
+    let text = matrix_table(&sweep());
+    let competition = matrix_table(&competition());
+    for line in text.lines().chain(competition.lines()) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    insta::assert_snapshot!(format!("{text}\n{competition}"));
+}
+
+#[test]
+fn a_matrix_of_eight_controllers_with_long_names_fits_too() {
+    let mut matrix = sweep();
+    for cell in &mut matrix.cells {
+        let last = cell.variants[2].clone();
+        cell.variants.resize(8, last);
+        let long = "delay 100ms rate 100mbit queue 1bdp";
+        cell.at
+            .insert("loss".to_owned(), format!("{long} {}", cell.index));
+    }
+    matrix.name = "n".repeat(60);
+    let text = matrix_table(&matrix);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    let row = text.lines().find(|line| line.contains('…')).unwrap();
+    assert_eq!(
+        row.split_whitespace()
+            .filter(|word| word.parse::<f64>().is_ok())
+            .count(),
+        8
+    );
 }
