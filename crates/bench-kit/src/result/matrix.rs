@@ -97,7 +97,8 @@ pub struct MatrixCell {
     pub variants: Vec<MatrixVariant>,
     /// `b` against `a`.
     pub comparison: BTreeMap<Metric, Comparison>,
-    /// `c` and those after it against `a`, by their names. Left out of the JSON when there are none.
+    /// `c` and those after it against `a`, by their names. Left out of the JSON when there are
+    /// none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub further_comparisons: BTreeMap<String, BTreeMap<Metric, Comparison>>,
     /// How the variants shared the bottleneck; `null` when they did not run at once.

@@ -165,7 +165,8 @@ impl Block<'_> {
         wrap(&printable(&entries.join("   ")))
     }
 
-    /// The variants by their controllers where these are the same in all rows, by letters elsewhere.
+    /// The variants by their controllers where these are the same in all rows, by letters
+    /// elsewhere.
     fn names(&self) -> Vec<String> {
         let longest = self.rows.iter().max_by_key(|(_, cell)| cell.variants.len());
         let Some((_, first)) = longest else {
