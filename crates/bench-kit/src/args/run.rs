@@ -144,6 +144,10 @@ pub(crate) struct RunArgs {
     /// iperf3's switch for what is so anyway: every line is written at once.
     #[arg(long, hide = true)]
     forceflush: bool,
+    /// Write a report with plots to this file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
     /// Write the result as JSON to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_hint = ValueHint::FilePath)]

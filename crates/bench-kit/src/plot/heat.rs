@@ -1,5 +1,5 @@
 use super::grid::{Best, Grid, Point};
-use super::svg::{Anchor, Svg, fitting, text_width};
+use super::svg::{Anchor, BOLD, Svg, fitting, text_width};
 use super::variants::Look;
 use super::{Figure, MAX_FIGURES, RIGHT};
 use crate::result::{MatrixResult, Metric};
@@ -59,7 +59,7 @@ impl Map<'_> {
         let heading = format!("Better {}{comma}{condition}", self.what());
         let title = format!("Who has the better {}{comma}{condition}", self.what());
         let mut svg = Svg::default();
-        let heading = fitting(&heading, RIGHT);
+        let heading = fitting(&heading, RIGHT / BOLD);
         svg.text("heading", (0.0, 12.0), Anchor::Start, &heading);
         let columns = self.grid.axes[self.across].values.len().max(1);
         let rows = self.grid.axes[self.down].values.len();

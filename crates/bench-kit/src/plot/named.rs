@@ -44,8 +44,7 @@ pub fn of_matrix(result: &MatrixResult) -> Vec<NamedFigure> {
 }
 
 /// What the figures of a matrix show, and what their files are called by.
-pub(crate) const MATRIX_METRICS: [(&str, Metric); 3] = [
+pub(crate) const MATRIX_METRICS: [(&str, Metric); 2] = [
     ("goodput", Metric::GoodputBitsPerSecond),
     ("rtt-p95", Metric::RttMsP95),
-    ("loss", Metric::LossRate),
 ];

@@ -132,8 +132,8 @@ const COLOURS: [(&str, &str, &str, &str); 18] = [
     (".plot .loss", "fill", "#57606a", "#a5aeb8"),
 ];
 
-/// The colours of limits and states: class, light, dark. Light tints that stay apart in every form of
-/// colour blindness, by hue and by lightness.
+/// The colours of limits and states: class, light, dark. Light tints that stay apart in every form
+/// of colour blindness, by hue and by lightness.
 const STATES: [(&str, &str, &str); 17] = [
     ("limit-window", "#8fb8de", "#8fb8de"),
     ("limit-pacing", "#f2c879", "#f2c879"),

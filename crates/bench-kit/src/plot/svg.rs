@@ -149,6 +149,9 @@ pub(super) fn fitting(text: &str, width: f64) -> String {
     short
 }
 
+/// How much wider a heading's bold letters are.
+pub(super) const BOLD: f64 = 1.08;
+
 /// The size of text on a narrow screen, in units.
 pub(super) const LARGE_TEXT: f64 = 12.0;
 

@@ -4,7 +4,7 @@ use super::key::{self, Key};
 use super::panel::{Inside, Panel, Reference, XLABELS};
 use super::quantity::Range;
 use super::series::Series;
-use super::svg::{Svg, fitting};
+use super::svg::{BOLD, Svg, fitting};
 use super::variants::Look;
 use super::{Figure, LEFT, MAX_FIGURES, RIGHT};
 use crate::result::{Finite, MatrixAxis, MatrixCell, MatrixResult, Metric, Summary};
@@ -13,9 +13,9 @@ use crate::table::Scale;
 /// A metric along the matrix's main axis, a line per contender with its intervals: a figure for
 /// each combination of the other axes' values, at most [`MAX_FIGURES`].
 ///
-/// The main axis is the first that has numbers, with the same unit, for all of its values; it is
-/// logarithmic where they span a decade. Where it is a rate of loss, goodput has the bound
-/// rate × (1 − loss) as its reference.
+/// The main axis is the longest of those that have numbers, with the same unit, for all of their
+/// values, an axis of loss before others; it is logarithmic where they span a decade. Where it is
+/// a loss in percent, goodput has the bound rate × (1 − loss) as its reference.
 pub fn sweeps(result: &MatrixResult, metric: Metric) -> Vec<Figure> {
     let grid = Grid::of(result);
     let Some(along) = main_axis(&grid) else {
@@ -28,14 +28,15 @@ pub fn sweeps(result: &MatrixResult, metric: Metric) -> Vec<Figure> {
         .collect()
 }
 
-/// The first axis of numbers, or else the longest one.
-pub(crate) fn main_axis(grid: &Grid<'_>) -> Option<usize> {
-    let numeric = grid
-        .axes
-        .iter()
-        .position(|axis| Numbers::of(axis).is_some());
-    let longest = || (0..grid.axes.len()).max_by_key(|axis| grid.axes[*axis].values.len());
-    numeric.or_else(longest)
+/// The longest axis of numbers, one of loss before others, or else the longest of all.
+fn main_axis(grid: &Grid<'_>) -> Option<usize> {
+    let rank = |axis: &usize| {
+        let axis = grid.axes[*axis];
+        let is_loss = axis.name.contains("loss");
+        (Numbers::of(axis).is_some(), is_loss, axis.values.len())
+    };
+    // Of equal ones the first.
+    (0..grid.axes.len()).rev().max_by_key(rank)
 }
 
 struct Sweep<'a> {
@@ -86,7 +87,7 @@ impl<'a> Sweep<'a> {
             self.metric.label(),
             self.scale.unit
         );
-        let heading = fitting(&heading, RIGHT - LEFT);
+        let heading = fitting(&heading, (RIGHT - LEFT) / BOLD);
         let title = format!("{} by {}{comma}{condition}", self.metric.label(), axis.name);
         let values = Linear::exact(0.0, self.range.high / self.scale.divisor, 5);
         let panel = Panel::new(heading, 0.0, HEIGHT, self.places(axis), values);

@@ -10,11 +10,14 @@ use crate::emulated::{self, EmulatedPath};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::perf;
+use crate::report;
+use crate::result::RunResult;
 use crate::result::iperf::HostPort;
 use crate::terminal;
 use crate::token::Token;
 use cc_core::Registry;
 use screen::Screen;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Measures, prints and writes.
@@ -24,9 +27,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     let controllers = setup::check(&plan, args.connections, registry)?;
     let links = setup::links(args)?;
     let trust = setup::trust(args)?;
-    let open = |flag, path| Output::open(flag, path);
-    let json = args.json.as_deref().map(|path| open("--json", path));
-    let json = json.transpose()?;
+    let files = Files::open(args)?;
     let port = args.server.port.unwrap_or(args.port);
     let server = setup::resolve(args, port)?;
     let mut path = links
@@ -76,7 +77,37 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     };
     let run = client::run(&setup, args.interval, &interrupts, &mut on_progress);
     let outcome = runtime()?.block_on(run);
-    conclude(&setup, &about, path, &mut screen, &outcome, json)
+    conclude(&setup, &about, path, &mut screen, &outcome, files)
+}
+
+/// What the run writes.
+struct Files {
+    json: Option<Output>,
+    report: Option<Output>,
+}
+
+impl Files {
+    fn open(args: &RunArgs) -> Result<Self, Failure> {
+        let open = |flag, path: &Option<PathBuf>| {
+            let path = path.as_deref();
+            path.map(|path| Output::open(flag, path)).transpose()
+        };
+        Ok(Self {
+            json: open("--json", &args.json)?,
+            report: open("--report", &args.report)?,
+        })
+    }
+
+    /// Writes both; one that fails does not keep the other from being written.
+    fn write(self, result: &RunResult) -> Result<(), Failure> {
+        let write = |file: Option<Output>, text: &dyn Fn() -> String| match file {
+            Some(file) => file.write(&text()),
+            None => Ok(()),
+        };
+        let json = write(self.json, &|| result.to_json());
+        let report = write(self.report, &|| report::run_html(result));
+        json.and(report)
+    }
 }
 
 /// Prints and writes what a run has come to.
@@ -86,7 +117,7 @@ fn conclude(
     path: Option<EmulatedPath>,
     screen: &mut Screen,
     outcome: &Outcome,
-    json: Option<Output>,
+    files: Files,
 ) -> Result<ExitCode, Failure> {
     let mut result = outcome.run_result(&setup.plan, about);
     if let Some(path) = &path {
@@ -100,10 +131,7 @@ fn conclude(
         terminal::note(format_args!("warning: {complaint}"));
     }
     // One that fails does not keep the other from being written.
-    let [logged, written] = [
-        screen.finish(),
-        json.map_or(Ok(()), |json| json.write(&result.to_json())),
-    ];
+    let [logged, written] = [screen.finish(), files.write(&result)];
     let written = logged.and(written);
     match &outcome.error {
         None => written.map(|()| ExitCode::SUCCESS),

@@ -93,8 +93,8 @@ const DISTRIBUTION: &str = "All samples of a variant, each round weighing the sa
                             two hundred are left to the figure beside.";
 const TAIL: &str =
     "The same samples from the other end: how many are longer, on a logarithmic axis.";
-const LIMITS: &str = "Why the sender was not sending, in the mean over the rounds. A controller is at \
-                      work where window or pacing hold it back.";
+const LIMITS: &str = "Why the sender was not sending, in the mean over the rounds. A controller is \
+                      at work where window or pacing hold it back.";
 const COURSE: &str = "Bold, the line without colour, the states and the losses: the round of the \
                       median goodput. Thin: others, at most eight. All columns have the same axes.";
 const METHOD: &str = "Rounds run interleaved in mirrored blocks and are compared in pairs. Centres \

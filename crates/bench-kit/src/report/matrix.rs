@@ -11,7 +11,7 @@ pub(super) fn html(result: &MatrixResult) -> String {
     section(&mut main, "Who is better where", HEAT, |metric| {
         plot::heat_maps(result, metric)
     });
-    section(&mut main, "Along the axis", SWEEP, |metric| {
+    section(&mut main, "One axis at a time", SWEEP, |metric| {
         plot::sweeps(result, metric)
     });
     cells(&mut main, result, &grid);
@@ -142,8 +142,14 @@ fn section(
     if drawn.iter().all(Vec::is_empty) {
         return;
     }
+    let class = if drawn.iter().flatten().count() > 4 {
+        "multiples"
+    } else {
+        "columns"
+    };
     page.push_str(&format!(
-        "<section>\n<h2>{heading}</h2>\n<p class=\"lead\">{caption}</p>\n<div class=\"columns\">\n"
+        "<section>\n<h2>{heading}</h2>\n<p class=\"lead\">{caption}</p>\n\
+         <div class=\"{class}\">\n"
     ));
     for drawn in drawn.iter().flatten() {
         figure(page, drawn, "");
@@ -153,37 +159,16 @@ fn section(
 
 /// Every condition with the medians of every contender.
 fn cells(page: &mut String, result: &MatrixResult, grid: &Grid<'_>) {
+    let has_faults = result.cells.iter().any(|cell| cell.error.is_some());
+    let scales = COLUMNS.map(|metric| (metric, scale(grid, metric)));
     page.push_str(
-        "<section>\n<h2>All conditions</h2>\n<div class=\"scroll\">\n<table class=\"rounds\">\n\
-         <caption>Medians of the rounds</caption>\n<thead>\n<tr>",
+        "<section>\n<h2>All conditions</h2>\n<div class=\"scroll\">\n<table class=\"cells\">\n\
+         <caption>Medians of the rounds</caption>\n<thead>\n",
     );
-    for axis in &grid.axes {
-        page.push_str(&format!(
-            "<th scope=\"col\" rowspan=\"2\">{}</th>",
-            escape(&axis.name)
-        ));
-    }
-    let scales = plot::MATRIX_METRICS.map(|(_, metric)| (metric, scale(grid, metric)));
-    for (metric, scale) in scales {
-        page.push_str(&format!(
-            "<th scope=\"colgroup\" class=\"group\" colspan=\"{}\">{} <span class=\"unit\">{}</span></th>",
-            grid.contenders.len().max(1),
-            metric.label(),
-            scale.unit
-        ));
-    }
-    page.push_str("<th scope=\"col\" rowspan=\"2\">Fault</th></tr>\n<tr>");
-    for _ in scales {
-        for place in 0..grid.contenders.len() {
-            page.push_str(&format!(
-                "<th scope=\"col\">{}</th>",
-                letter(grid.letter(place))
-            ));
-        }
-    }
-    page.push_str("</tr>\n</thead>\n<tbody>\n");
+    head(page, grid, &scales, has_faults);
+    page.push_str("</thead>\n<tbody>\n");
     for point in &grid.points {
-        row(page, grid, point, &scales);
+        row(page, grid, point, &scales, has_faults);
     }
     page.push_str("</tbody>\n</table>\n</div>\n");
     if result.cells.is_empty() {
@@ -192,42 +177,88 @@ fn cells(page: &mut String, result: &MatrixResult, grid: &Grid<'_>) {
     page.push_str("</section>\n");
 }
 
+/// The metrics, and below each of them the letters of the contenders.
+fn head(page: &mut String, grid: &Grid<'_>, scales: &[(Metric, Scale)], has_faults: bool) {
+    page.push_str("<tr>");
+    for axis in &grid.axes {
+        let name = escape(&axis.name);
+        page.push_str(&format!("<th scope=\"col\" rowspan=\"2\">{name}</th>"));
+    }
+    for (metric, scale) in scales {
+        page.push_str(&format!(
+            "<th scope=\"colgroup\" class=\"group\" colspan=\"{}\">{} \
+             <span class=\"unit\">{}</span></th>",
+            grid.contenders.len().max(1),
+            metric.label(),
+            scale.unit
+        ));
+    }
+    if has_faults {
+        page.push_str("<th scope=\"col\" rowspan=\"2\" class=\"text\">Fault</th>");
+    }
+    page.push_str("</tr>\n<tr>");
+    for _ in scales {
+        for place in 0..grid.contenders.len() {
+            let letter = letter(grid.letter(place));
+            page.push_str(&format!("<th scope=\"col\"{}>{letter}</th>", first(place)));
+        }
+    }
+    page.push_str("</tr>\n");
+}
+
+/// The class of the first column of each metric.
+fn first(place: usize) -> &'static str {
+    if place == 0 { " class=\"first\"" } else { "" }
+}
+
 fn scale(grid: &Grid<'_>, metric: Metric) -> Scale {
-    let summaries = grid
-        .points
-        .iter()
-        .flat_map(|point| &point.summaries)
-        .flatten();
-    let medians = summaries.filter_map(|summary| Some(summary.get(&metric)?.median));
+    let summaries = grid.points.iter().flat_map(|point| &point.summaries);
+    let medians = summaries
+        .flatten()
+        .filter_map(|summary| Some(summary.get(&metric)?.median));
     Scale::of(metric, medians.map(Finite::get).fold(0.0, f64::max))
 }
 
-fn row(page: &mut String, grid: &Grid<'_>, point: &Point<'_>, scales: &[(Metric, Scale)]) {
+fn row(
+    page: &mut String,
+    grid: &Grid<'_>,
+    point: &Point<'_>,
+    scales: &[(Metric, Scale)],
+    has_faults: bool,
+) {
     page.push_str("<tr>");
     for axis in 0..grid.axes.len() {
-        page.push_str(&format!(
-            "<td class=\"text\">{}</td>",
-            escape(grid.value(axis, point))
-        ));
+        let value = escape(grid.value(axis, point));
+        page.push_str(&format!("<th scope=\"row\">{value}</th>"));
     }
     for (metric, scale) in scales {
-        for summary in &point.summaries {
+        for (place, summary) in point.summaries.iter().enumerate() {
             let median = summary.and_then(|summary| Some(summary.get(metric)?.median));
             let text = median.map_or_else(|| "–".to_owned(), |median| scale.show(median.get()));
-            page.push_str(&format!("<td>{text}</td>"));
+            page.push_str(&format!("<td{}>{text}</td>", first(place)));
         }
     }
-    let fault = point.cell.error.as_deref().unwrap_or_default();
-    page.push_str(&format!("<td class=\"text\">{}</td></tr>\n", escape(fault)));
+    if has_faults {
+        let fault = point.cell.error.as_deref().unwrap_or_default();
+        page.push_str(&format!("<td class=\"text\">{}</td>", escape(fault)));
+    }
+    page.push_str("</tr>\n");
 }
 
-const HEAT: &str = "Each field is one condition: the letter of the better one, and how many times it is ahead of \
-                    the next.";
+const COLUMNS: [Metric; 3] = [
+    Metric::GoodputBitsPerSecond,
+    Metric::RttMsP95,
+    Metric::LossRate,
+];
+const HEAT: &str = "Each field is one condition: the letter of the better one, and how many times \
+                    it is ahead of the next.";
 const SWEEP: &str = "Medians of the rounds with their 95 % intervals.";
-const METHOD: &str = "Each condition is an A/B test of its own, whose rounds run interleaved in mirrored blocks. Cells \
-                      that differ in their controllers alone meet the same losses. Of two variants of a test their \
-                      paired comparison decides who is better, of others whether the 95 % intervals of their medians \
-                      lie apart. With many conditions some intervals miss the truth: one in twenty, on average.";
+const METHOD: &str = "Each condition is an A/B test of its own, whose rounds run interleaved in \
+                      mirrored blocks. Cells that differ in their controllers alone meet the same \
+                      losses. Of two variants of a test their paired comparison decides who is \
+                      better, of others whether the 95 % intervals of their medians lie apart. \
+                      With many conditions some intervals miss the truth: one in twenty, on \
+                      average.";
 
 #[cfg(test)]
 mod tests {

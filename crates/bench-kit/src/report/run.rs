@@ -125,10 +125,10 @@ fn alert(result: &RunResult) -> Option<String> {
     ))
 }
 
-const COURSE: &str =
-    "In colour: goodput, RTT, window and pacing. Behind them the controller's states.";
+const COURSE: &str = "In colour: goodput, RTT, window and pacing, over the controller's states.";
 const LIMITS: &str = "Why the sender was not sending.";
 const DISTRIBUTION: &str = "All samples; the longest of two hundred are left to the figure below.";
 const TAIL: &str = "The same samples from the other end, on a logarithmic axis.";
-const METHOD: &str = "Goodput is payload as the receiving application got it, in order. The round-trip time is the \
-                      smoothed one in the course of the run, and every sample of the sender in the distributions.";
+const METHOD: &str = "Goodput is payload as the receiving application got it, in order. The \
+                      round-trip time is the smoothed one in the course of the run, and every \
+                      sample of the sender in the distributions.";

@@ -1,0 +1,71 @@
+// What a reader of this page would complain about, as a list of sentences.
+(() => {
+  const faults = [];
+  const round = (rect) => [rect.left, rect.top, rect.right, rect.bottom].map(Math.round).join(" ");
+  const name = (node) => {
+    const text = node.textContent.trim().slice(0, 40);
+    return `<${node.tagName} class="${node.getAttribute("class") || ""}"> ${text}`;
+  };
+  if (document.scripts.length > 0) {
+    faults.push(`${document.scripts.length} scripts`);
+  }
+  const width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > width) {
+    faults.push(`the page scrolls sideways: ${document.documentElement.scrollWidth} > ${width}`);
+  }
+  // What leaves the window may lie in a table that scrolls by itself.
+  for (const node of document.querySelectorAll("header *, dl *, figure, figcaption, .scroll, footer *")) {
+    const rect = node.getBoundingClientRect();
+    if (rect.right > width + 1 || rect.left < -1) {
+      faults.push(`${name(node)} leaves the window: ${round(rect)}`);
+    }
+  }
+  // A line's box is higher than its letters; those of the smallest fonts still have to be apart.
+  const inner = (node) => {
+    const { left, right, top, bottom } = node.getBoundingClientRect();
+    const height = bottom - top;
+    return { left, right, top: top + height * 0.22, bottom: bottom - height * 0.22 };
+  };
+  const plots = [...document.querySelectorAll("svg.plot")];
+  if (plots.length === 0) {
+    faults.push("no plot");
+  }
+  for (const plot of plots) {
+    const title = plot.querySelector("title").textContent;
+    const box = plot.getBoundingClientRect();
+    if (box.width < 200 || box.height < 30) {
+      faults.push(`${title}: too small: ${round(box)}`);
+    }
+    const shapes = [...plot.querySelectorAll("text, path, rect, circle, polygon")];
+    // What lies in a drawing inside the drawing is cut off at its edges.
+    for (const shape of shapes.filter((shape) => shape.parentNode === plot)) {
+      const rect = shape.getBoundingClientRect();
+      const isInside = rect.left >= box.left - 1 && rect.right <= box.right + 1 &&
+        rect.top >= box.top - 1 && rect.bottom <= box.bottom + 1;
+      if (!isInside) {
+        faults.push(`${title}: ${name(shape)} leaves the plot: ${round(rect)} of ${round(box)}`);
+      }
+    }
+    const marks = shapes.filter((shape) => shape.tagName !== "text" && !shape.matches(".grid, .axis, .reference"));
+    const isEmpty = [...plot.querySelectorAll("text")].some((text) => /^(no|does not) /.test(text.textContent));
+    if (marks.length === 0 && !isEmpty) {
+      faults.push(`${title}: no mark, and nothing says why`);
+    }
+    const texts = shapes.filter((shape) => shape.tagName === "text");
+    for (const text of texts) {
+      if (text.textContent.trim() === "" || text.getBoundingClientRect().width === 0) {
+        faults.push(`${title}: an empty text`);
+      }
+    }
+    const boxes = texts.map(inner);
+    for (let i = 0; i < boxes.length; i++) {
+      for (let j = i + 1; j < boxes.length; j++) {
+        const [a, b] = [boxes[i], boxes[j]];
+        if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) {
+          faults.push(`${title}: ${name(texts[i])} overlaps ${name(texts[j])}`);
+        }
+      }
+    }
+  }
+  return faults;
+})()
