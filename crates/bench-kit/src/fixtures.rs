@@ -1,8 +1,8 @@
 //! A small result for the tests of this crate, every figure of it chosen by hand.
 
 use crate::result::{
-    AbKind, AbResult, DelayShare, Finite, Interval, LimitedBy, LimitedTimes, MatrixAxis,
-    MatrixCell, MatrixDirection, MatrixKind, MatrixResult, MatrixVariant, QueueDelayMs,
+    AbKind, AbResult, CompetitionRound, DelayShare, Finite, Interval, LimitedBy, LimitedTimes,
+    MatrixAxis, MatrixCell, MatrixDirection, MatrixKind, MatrixResult, MatrixVariant, QueueDelayMs,
     QueueDelaySource, Round, RttMs, SCHEMA_VERSION, Variant,
 };
 use crate::stats;
@@ -20,6 +20,40 @@ pub(crate) fn ab() -> AbResult {
         &[21_300_000, 19_800_000, 24_100_000],
         &[93_900_000, 94_200_000, 94_100_000],
     );
+    stats::conclude(&mut result);
+    result
+}
+
+/// CUBIC against BBR at once: Jain's indices of 0.9, 0.5 and 0.7.
+pub(crate) fn competition() -> AbResult {
+    let mut result = ab();
+    let rounds = [0.9, 0.5, 0.7].into_iter().zip(0..);
+    let rounds = rounds.map(|(index, block)| CompetitionRound {
+        block,
+        jain_index: finite(index),
+        shares: [("a", 0.2), ("b", 0.8)]
+            .map(|(name, share)| (name.to_owned(), finite(share)))
+            .into(),
+        convergence_seconds: None,
+        link_utilisation: Some(finite(0.95)),
+    });
+    result.competition = stats::competition(rounds.collect(), result.seed);
+    result
+}
+
+/// Five controllers: CUBIC, and four against it.
+pub(crate) fn five() -> AbResult {
+    let mut result = ab();
+    let further = [
+        variant("c", "bbr1", &[80_000_000, 82_000_000, 81_000_000]),
+        variant("d", "new_reno", &[18_000_000, 22_000_000, 21_000_000]),
+        variant(
+            "e",
+            "copa:mode=default",
+            &[40_000_000, 90_000_000, 10_000_000],
+        ),
+    ];
+    result.variants.extend(further);
     stats::conclude(&mut result);
     result
 }

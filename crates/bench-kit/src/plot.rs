@@ -5,6 +5,7 @@
 //! goodput_delay  a dot per round
 //! goodput, rtt   both variants in one panel, the median round bold, others thin
 //! rtt_cdf, rtt_ccdf   the distribution of the round-trip time, and its tail
+//! share          a competition: each variant's share over time, and Jain's index
 //! limits         what held each variant back, as bars
 //! sweeps         a matrix: a metric along an axis, a line per contender
 //! heat_maps      a matrix: who is better where
@@ -34,6 +35,7 @@ mod panel;
 mod quantity;
 mod scatter;
 mod series;
+mod share;
 mod style;
 mod svg;
 mod sweep;
@@ -49,6 +51,7 @@ pub(crate) use named::MATRIX_METRICS;
 pub use named::{NamedFigure, of_ab, of_matrix};
 pub use overlay::{goodput, rtt};
 pub use scatter::goodput_delay;
+pub use share::share;
 pub(crate) use style::chips;
 pub use style::stylesheet;
 pub(crate) use svg::escape;

@@ -9,6 +9,7 @@ mod matrix;
 mod page;
 mod rounds;
 mod run;
+mod several;
 mod summary;
 
 use crate::result::{AbResult, MatrixResult, RunResult};

@@ -92,6 +92,10 @@ pub(crate) struct AbArgs {
     /// Write no report
     #[arg(long, conflicts_with = "report", help_heading = "Output")]
     pub(crate) no_report: bool,
+    /// Write every plot as an SVG file into this directory
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) svg: Option<PathBuf>,
     /// Print the result as JSON instead of the table
     #[arg(short = 'J', help_heading = "Output")]
     pub(crate) print_json: bool,
@@ -103,4 +107,8 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) csv: Option<PathBuf>,
+    /// Write a row for each round as CSV to this file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) rounds_csv: Option<PathBuf>,
 }

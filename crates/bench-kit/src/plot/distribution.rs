@@ -34,7 +34,8 @@ pub fn rtt_ccdf(result: &AbResult) -> Figure {
     let beyond = curves.iter().flat_map(|(curve, _)| &curve.0);
     let beyond = beyond.map(|(_, share)| 1.0 - share);
     let least = beyond.filter(|b| *b > ALL).fold(0.1, f64::min);
-    let low = 10_f64.powf(least.log10().floor());
+    // Rounds keep their tail down to that share.
+    let low = 10_f64.powf(least.log10().floor()).max(1e-5);
     let percent = Marked::log(low * 100.0, 100.0);
     let heading = "Longer, % of samples".to_owned();
     let title = "The tail of the round-trip time, on a logarithmic axis".to_owned();

@@ -1,6 +1,6 @@
 use super::axis::Ratios;
 use super::svg::{Anchor, Svg, fitting, text_width};
-use super::variants::{Look, drawn};
+use super::variants::{CLASSES, Look};
 use super::{Figure, WIDTH};
 use crate::result::{AbResult, Comparison, Decision, Metric};
 use crate::table::significant;
@@ -48,10 +48,15 @@ type Comparisons = BTreeMap<Metric, Comparison>;
 
 /// What is compared with `a`: each with its look and its name.
 fn challengers(result: &AbResult) -> Vec<(Look, &str, &Comparisons)> {
-    let all = drawn(result).skip(1);
-    all.filter_map(|(variant, look)| {
-        let is_b = look == Look::of(1);
-        is_b.then_some((look, variant.name.as_str(), &result.comparison))
+    let all = result.challengers().map_or_else(Vec::new, |(_, all)| all);
+    let looks = (1..CLASSES.len()).map(Look::of);
+    let all = all.into_iter().zip(looks);
+    all.filter_map(|(challenger, look)| {
+        Some((
+            look,
+            challenger.variant.name.as_str(),
+            challenger.comparison?,
+        ))
     })
     .collect()
 }

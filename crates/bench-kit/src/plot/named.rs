@@ -1,6 +1,6 @@
 use super::{
     CLASSES, Figure, course, forest, goodput, goodput_delay, heat_maps, limits, rtt, rtt_ccdf,
-    rtt_cdf, sweeps,
+    rtt_cdf, share, sweeps,
 };
 use crate::result::{AbResult, MatrixResult, Metric};
 
@@ -20,6 +20,7 @@ pub fn of_ab(result: &AbResult) -> Vec<NamedFigure> {
     if result.variants.len() > 1 {
         figures.push(("forest".to_owned(), forest(result)));
     }
+    figures.extend(share(result).map(|figure| ("share".to_owned(), figure)));
     for (index, name) in CLASSES.iter().enumerate() {
         let course = course(result, index);
         figures.extend(course.map(|figure| (format!("course-{name}"), figure)));

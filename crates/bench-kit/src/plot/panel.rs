@@ -99,6 +99,11 @@ impl Panel {
         );
     }
 
+    /// Where a point of the data lies in the figure.
+    pub(super) fn place(&self, x: f64, y: f64) -> (f64, f64) {
+        (LEFT + self.x.at(x), self.y.at(y))
+    }
+
     /// A remark at the upper left of the area.
     pub(super) fn note(&self, svg: &mut Svg, text: &str) {
         let at = (LEFT + 4.0, self.area_top() + 11.5);

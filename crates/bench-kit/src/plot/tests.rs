@@ -119,7 +119,30 @@ fn awkward() -> Vec<(&'static str, AbResult)> {
         ("many states", many_states),
         ("no figures", no_figures),
         ("extremes", extremes),
+        ("five variants", fixtures::five()),
+        ("five with long names", long_five()),
+        ("a competition", fixtures::competition()),
+        ("a staggered competition", staggered()),
     ]
+}
+
+fn long_five() -> AbResult {
+    let mut result = fixtures::five();
+    for variant in &mut result.variants {
+        variant.cc = format!("MWMWMWMWMWMWMWMWMWMW:parameter={}", variant.name);
+    }
+    result
+}
+
+fn staggered() -> AbResult {
+    let mut result = fixtures::five();
+    result.competition = fixtures::competition().competition;
+    for (variant, start) in result.variants.iter_mut().zip([0.0, 0.05, 0.1, 0.15, 0.2]) {
+        variant.start_seconds = finite(start);
+        variant.extra_delay_ms = finite(start * 1e3);
+        variant.cc = "cubic".to_owned();
+    }
+    result
 }
 
 fn concluded(a: &[u64], b: &[u64]) -> AbResult {

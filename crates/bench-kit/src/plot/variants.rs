@@ -70,23 +70,43 @@ pub(super) fn drawn(result: &AbResult) -> impl Iterator<Item = (&Variant, Look)>
     variants.map(|(place, variant)| (variant, Look::of(place)))
 }
 
-/// A name for each of the variants: its letter and controller, with parameters only where the
-/// controllers alone would be the same.
+/// A name for each of the variants: its letter and controller, and whatever else tells it from
+/// the others: the controller's parameters, how many connections it has, when they start, and how
+/// much longer their path is.
 pub(super) fn names(result: &AbResult) -> Vec<String> {
     let variants = &result.variants;
-    let is_shared = |variant: &Variant| {
-        let same = variants
+    let has_same = |variant: &Variant| {
+        let same = |other: &&Variant| other.controller() == variant.controller();
+        variants
             .iter()
-            .filter(|v| v.controller() == variant.controller());
-        same.count() > 1 && variants.iter().any(|v| v.cc != variant.cc)
+            .filter(same)
+            .any(|other| other.cc != variant.cc)
     };
+    let differs = |of: fn(&Variant) -> f64| {
+        let mut values = variants.iter().map(of);
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let flows = differs(|variant| f64::from(variant.flows));
+    let starts = differs(|variant| variant.start_seconds.get());
+    let delays = differs(|variant| variant.extra_delay_ms.get());
     let name = |variant: &Variant| {
-        let controller = if is_shared(variant) {
+        let controller = if has_same(variant) {
             variant.cc.as_str()
         } else {
             variant.controller()
         };
-        format!("{} {controller}", variant.name)
+        let mut name = format!("{} {controller}", variant.name);
+        if flows {
+            name.push_str(&format!(" × {}", variant.flows));
+        }
+        if starts {
+            name.push_str(&format!(" at {} s", variant.start_seconds));
+        }
+        if delays {
+            name.push_str(&format!(" + {} ms", variant.extra_delay_ms));
+        }
+        name
     };
     variants.iter().map(name).collect()
 }

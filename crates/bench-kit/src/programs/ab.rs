@@ -5,11 +5,12 @@ mod display;
 use super::interrupts;
 use crate::ab::{self, AbSetup, AbVariant, MOST_VARIANTS, Venue};
 use crate::args::{AbArgs, DEFAULT_CONTROLLER};
-use crate::csv::csv;
+use crate::csv;
 use crate::emulated::Links;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Directory, Output};
 use crate::plan::{Direction, Limit, Limits, Plan, step_for};
+use crate::plot;
 use crate::report;
 use crate::result::AbResult;
 use crate::table::ab_table;
@@ -176,6 +177,8 @@ struct Files {
     report: Option<Output>,
     json: Option<Output>,
     csv: Option<Output>,
+    rounds_csv: Option<Output>,
+    svg: Option<Directory>,
 }
 
 impl Files {
@@ -187,6 +190,12 @@ impl Files {
             report: open("--report", (!args.no_report).then_some(&args.report))?,
             json: open("--json", args.json.as_deref())?,
             csv: open("--csv", args.csv.as_deref())?,
+            rounds_csv: open("--rounds-csv", args.rounds_csv.as_deref())?,
+            svg: args
+                .svg
+                .as_deref()
+                .map(|path| Directory::create("--svg", path))
+                .transpose()?,
         })
     }
 
@@ -194,9 +203,20 @@ impl Files {
         let texts = [
             (self.report, report::html(result)),
             (self.json, result.to_json()),
-            (self.csv, csv(result)),
+            (self.csv, csv::csv(result)),
+            (self.rounds_csv, csv::rounds(result)),
         ];
         let mut failure = Ok(());
+        if let Some(directory) = self.svg {
+            match directory.write(&plot::of_ab(result)) {
+                Ok(()) if is_silent => {}
+                Ok(()) => {
+                    let path = directory.path().display();
+                    terminal::note(format_args!("Written: {path}"));
+                }
+                Err(error) => failure = Err(error),
+            }
+        }
         for (file, text) in texts {
             let Some(file) = file else { continue };
             let path = file.path().to_owned();

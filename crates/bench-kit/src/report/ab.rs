@@ -1,5 +1,5 @@
 use super::page::{self, Shell, figure, letter};
-use super::{rounds, summary};
+use super::{rounds, several, summary};
 use crate::plot::{self, escape};
 use crate::result::{AbResult, Variant};
 use crate::stats::verdict;
@@ -8,14 +8,27 @@ use crate::stats::verdict;
 pub(super) fn html(result: &AbResult) -> String {
     let mut main = String::new();
     page::parameters(&mut main, summary::entries(result));
+    let has_many = result.variants.len() > 2;
+    if has_many {
+        // As wide as the page.
+        main.push_str("<section>\n");
+        summary::table(&mut main, result);
+        main.push_str("</section>\n");
+    }
     main.push_str("<section class=\"columns\">\n<div class=\"stack\">\n");
-    summary::table(&mut main, result);
+    if !has_many {
+        summary::table(&mut main, result);
+    }
+    several::competition(&mut main, result);
     figure(&mut main, &plot::limits(result), LIMITS);
     main.push_str("</div>\n<div class=\"stack\">\n");
     figure(&mut main, &plot::forest(result), FOREST);
     figure(&mut main, &plot::goodput_delay(result), SCATTER);
     main.push_str("</div>\n</section>\n<section>\n<h2>Side by side</h2>\n");
     main.push_str("<div class=\"columns\">\n");
+    if let Some(share) = plot::share(result) {
+        figure(&mut main, &share, SHARE);
+    }
     figure(&mut main, &plot::goodput(result), OVERLAY);
     figure(&mut main, &plot::rtt(result), OVERLAY);
     figure(&mut main, &plot::rtt_cdf(result), DISTRIBUTION);
@@ -87,6 +100,8 @@ fn chip(variant: &Variant) -> String {
 const FOREST: &str = "Each metric of b against the same metric of a, paired by block: the median \
                       ratio and its 95 % interval.";
 const SCATTER: &str = "A dot for each round, a ring at the medians.";
+const SHARE: &str = "The block whose index of fairness is the median, over half seconds or more; the \
+                     index is over the connections that had started. Thin: the other blocks.";
 const OVERLAY: &str = "Bold: the round of the median goodput. Thin: others, at most eight. Grey: \
                        warm-up, left out of the figures.";
 const DISTRIBUTION: &str = "All samples of a variant, each round weighing the same; the longest of \

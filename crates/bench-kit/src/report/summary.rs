@@ -1,4 +1,5 @@
 use super::page::{letter, link};
+use super::several;
 use crate::date;
 use crate::plot::escape;
 use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Summary, Variant};
@@ -40,9 +41,15 @@ pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
     entries
 }
 
-/// Medians, intervals and ratios; nothing without two variants.
+/// Medians, intervals and ratios; nothing without two variants, and another table with more.
 pub(super) fn table(page: &mut String, result: &AbResult) {
-    let Some((a, b)) = result.pair() else { return };
+    let Some((a, challengers)) = result.challengers() else {
+        return;
+    };
+    let b = match challengers.as_slice() {
+        [b] => b.variant,
+        _ => return several::table(page, a, &challengers),
+    };
     page.push_str(&format!(
         "<div class=\"scroll\">\n<table class=\"result\">\n<caption>Median of the rounds, below it \
          its 95 % interval</caption>\n<thead><tr><th scope=\"col\">Metric</th>\
@@ -75,8 +82,7 @@ fn row(
     sides: [Option<&Summary>; 2],
     comparison: Option<&Comparison>,
 ) {
-    let largest = sides.into_iter().flatten().map(|side| side.median.get());
-    let scale = Scale::of(metric, largest.fold(0.0, f64::max));
+    let scale = scale(metric, sides);
     page.push_str(&format!(
         "<tr><th scope=\"row\">{} <span class=\"unit\">{}</span></th>",
         metric.label(),
@@ -89,8 +95,18 @@ fn row(
     }
     let ratio = comparison.and_then(|c| Some((c.ratio_b_over_a?, c.low, c.high)));
     cell(page, ratio, significant);
-    let reading = comparison.map_or("", |comparison| reading(metric, comparison.decision));
+    let reading = comparison.map(|comparison| reading(metric, comparison.decision, "b"));
+    let reading = reading.unwrap_or_default();
     page.push_str(&format!("<td class=\"reading\">{reading}</td></tr>\n"));
+}
+
+/// The unit in which all of these are read.
+pub(super) fn scale<'a>(
+    metric: Metric,
+    sides: impl IntoIterator<Item = Option<&'a Summary>>,
+) -> Scale {
+    let largest = sides.into_iter().flatten().map(|side| side.median.get());
+    Scale::of(metric, largest.fold(0.0, f64::max))
 }
 
 type Estimate = (Finite, Option<Finite>, Option<Finite>);
@@ -111,18 +127,20 @@ fn cell(page: &mut String, estimate: Option<Estimate>, show: impl Fn(f64) -> Str
     page.push_str("</td>");
 }
 
-fn reading(metric: Metric, decision: Decision) -> &'static str {
-    let b_is_better = match decision {
-        Decision::TooFewRounds => return TOO_FEW,
-        Decision::Same => return SAME,
+/// What a decision about a challenger and `a` says, in a word or a sign.
+pub(super) fn reading(metric: Metric, decision: Decision, challenger: &str) -> String {
+    let challenger_is_better = match decision {
+        Decision::TooFewRounds => return TOO_FEW.to_owned(),
+        Decision::Same => return SAME.to_owned(),
         Decision::BHigher => metric.higher_is_better(),
         Decision::BLower => !metric.higher_is_better(),
     };
-    if b_is_better {
-        "<span class=\"chip chip-b\">b</span><span class=\"word\"> better</span>"
+    let better = if challenger_is_better {
+        challenger
     } else {
-        "<span class=\"chip chip-a\">a</span><span class=\"word\"> better</span>"
-    }
+        "a"
+    };
+    format!("{}<span class=\"word\"> better</span>", letter(better))
 }
 
 /// A phone has room for a sign only.

@@ -26,9 +26,32 @@ pub(crate) fn folder() -> PathBuf {
 
 pub(crate) fn all() -> Vec<Page> {
     let two = ab("two", &["-t", "4", "--rounds", "3"]);
+    let also = ["--also", "bbr1", "--also", "new_reno", "--also", "copa"];
+    let five = ab("five", &[&["-t", "2", "--rounds", "2"], &also[..]].concat());
+    let link = ["--link", "delay 20ms rate 20mbit queue 1bdp"];
+    let staggered = [
+        "--stagger",
+        "2",
+        "--also",
+        "cubic",
+        "--a",
+        "cubic",
+        "--b",
+        "cubic",
+    ];
+    let compete = [
+        &["--compete", "-t", "8", "--rounds", "2"],
+        &link[..],
+        &staggered,
+    ]
+    .concat();
+    let compete = ab("compete", &compete);
     let matrix = matrix(&two);
     vec![
         page("two variants", report::html(&two)),
+        page("five variants", report::html(&five)),
+        page("competition", report::html(&compete)),
+        page("hostile of five", report::html(&hostile(five))),
         page("hostile", report::html(&hostile(two.clone()))),
         page("nothing", report::html(&nothing(two))),
         page("matrix", report::matrix_html(&matrix)),
