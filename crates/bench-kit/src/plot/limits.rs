@@ -98,7 +98,7 @@ const TOP: f64 = 20.0;
 const ROW: f64 = 25.0;
 const BAR: f64 = 19.0;
 /// Behind the names.
-const LEFT: f64 = 92.0;
+const LEFT: f64 = 112.0;
 /// More is no picture.
 const MAX_BARS: usize = 16;
 

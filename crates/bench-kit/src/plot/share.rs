@@ -140,21 +140,28 @@ impl Block {
         })
     }
 
-    /// The lower or upper edge of a variant's band, in percent, at the middle of each stretch.
+    /// The lower or upper edge of a variant's band, in percent, over time.
     fn edge(&self, place: usize, is_upper: bool) -> Vec<(f64, f64)> {
         let below = place + usize::from(is_upper);
-        let bins = self.bins.iter().enumerate();
-        bins.map(|(index, bin)| {
+        let share = |bin: &Vec<f64>| {
             let total: f64 = bin.iter().sum();
             let part: f64 = bin[..below].iter().sum();
-            let share = if total > 0.0 {
+            if total > 0.0 {
                 part / total * 100.0
             } else {
                 0.0
-            };
-            ((index as f64 + 0.5) * self.width, share)
-        })
-        .collect()
+            }
+        };
+        let middle = |index: usize| (index as f64 + 0.5) * self.width;
+        let bins = self.bins.iter().enumerate();
+        let edge = bins.map(|(index, bin)| (middle(index), share(bin)));
+        let mut edge: Vec<(f64, f64)> = edge.collect();
+        // The first and the last stretch are filled to their ends.
+        if let [(first, _), .., (last, _)] = edge.as_mut_slice() {
+            *first = 0.0;
+            *last += self.width / 2.0;
+        }
+        edge
     }
 
     /// Jain's index over the connections that had started in each stretch.
@@ -251,9 +258,9 @@ mod tests {
     #[test]
     fn the_bands_lie_on_each_other_and_fill_the_panel() {
         let block = block(&[[30.0, 10.0], [0.0, 0.0]], [(1, 0.0); 2]);
-        assert_eq!(block.edge(0, false), [(0.5, 0.0), (1.5, 0.0)]);
+        assert_eq!(block.edge(0, false), [(0.0, 0.0), (2.0, 0.0)]);
         assert_eq!(block.edge(0, true), block.edge(1, false));
-        assert_eq!(block.edge(1, true), [(0.5, 100.0), (1.5, 0.0)]);
+        assert_eq!(block.edge(1, true), [(0.0, 100.0), (2.0, 0.0)]);
     }
 
     #[test]

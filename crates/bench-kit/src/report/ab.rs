@@ -97,8 +97,8 @@ fn chip(variant: &Variant) -> String {
     format!("{}\u{a0}{}", letter(&variant.name), escape(&variant.cc))
 }
 
-const FOREST: &str = "Each metric of b against the same metric of a, paired by block: the median \
-                      ratio and its 95 % interval.";
+const FOREST: &str = "Each metric against the same metric of a, paired by block: the median ratio \
+                      and its 95 % interval.";
 const SCATTER: &str = "A dot for each round, a ring at the medians.";
 const SHARE: &str = "The block whose index of fairness is the median, over half seconds or more; the \
                      index is over the connections that had started. Thin: the other blocks.";

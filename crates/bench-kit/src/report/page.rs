@@ -21,9 +21,14 @@ impl Shell<'_> {
         let mut page = self.head();
         page.push_str(&format!(
             "<header>\n<p class=\"brand\">Paceline <span>{}</span></p>\n\
-             <h1>{}</h1>\n<p class=\"verdict\">{}</p>\n",
+             <h1>{}</h1>\n<p class=\"verdict{}\">{}</p>\n",
             escape(self.brand),
             escape(self.heading),
+            if self.verdict.len() > LONG {
+                " long"
+            } else {
+                ""
+            },
             escape(self.verdict)
         ));
         if let Some(alert) = &self.alert {
@@ -92,6 +97,9 @@ pub(super) fn figure(page: &mut String, figure: &Figure, caption: &str) {
 pub(super) fn letter(name: &str) -> String {
     format!("<span class=\"chip chip-{0}\">{0}</span>", escape(name))
 }
+
+/// From how many bytes on a verdict is set as text and not as a headline.
+const LONG: usize = 300;
 
 const PAGE_STYLE: &str = include_str!("style.css");
 
