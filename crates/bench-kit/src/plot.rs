@@ -47,7 +47,7 @@ pub use forest::forest;
 pub(crate) use grid::{Best, Grid, Point};
 pub use heat::heat_maps;
 pub use limits::limits;
-pub(crate) use named::MATRIX_METRICS;
+pub(crate) use named::{MAPS, SWEEPS};
 pub use named::{NamedFigure, of_ab, of_matrix};
 pub use overlay::{goodput, rtt};
 pub use scatter::goodput_delay;
@@ -55,7 +55,7 @@ pub use share::share;
 pub(crate) use style::chips;
 pub use style::stylesheet;
 pub(crate) use svg::escape;
-pub use sweep::sweeps;
+pub use sweep::{Measure, sweeps};
 use variants::CLASSES;
 
 use svg::{Anchor, Svg};

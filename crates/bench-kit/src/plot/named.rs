@@ -1,6 +1,6 @@
 use super::{
-    CLASSES, Figure, course, forest, goodput, goodput_delay, heat_maps, limits, rtt, rtt_ccdf,
-    rtt_cdf, share, sweeps,
+    CLASSES, Figure, Measure, course, forest, goodput, goodput_delay, heat_maps, limits, rtt,
+    rtt_ccdf, rtt_cdf, share, sweeps,
 };
 use crate::result::{AbResult, MatrixResult, Metric};
 
@@ -30,22 +30,26 @@ pub fn of_ab(result: &AbResult) -> Vec<NamedFigure> {
 
 /// Every figure of a matrix.
 pub fn of_matrix(result: &MatrixResult) -> Vec<NamedFigure> {
-    let mut figures = Vec::new();
-    for (name, metric) in MATRIX_METRICS {
-        let kinds = [
-            ("sweep", sweeps(result, metric)),
-            ("heat", heat_maps(result, metric)),
-        ];
-        for (kind, drawn) in kinds {
-            let numbered = (1..).zip(drawn);
-            figures.extend(numbered.map(|(n, figure)| (format!("{kind}-{name}-{n}"), figure)));
-        }
-    }
-    figures
+    let sweeps = SWEEPS.map(|(name, measure)| (format!("sweep-{name}"), sweeps(result, measure)));
+    let maps = MAPS.map(|(name, metric)| (format!("heat-{name}"), heat_maps(result, metric)));
+    let drawn = sweeps.into_iter().chain(maps);
+    let numbered = drawn.flat_map(|(kind, figures)| {
+        let numbered = (1..).zip(figures);
+        numbered.map(move |(number, figure)| (format!("{kind}-{number}"), figure))
+    });
+    numbered.collect()
 }
 
-/// What the figures of a matrix show, and what their files are called by.
-pub(crate) const MATRIX_METRICS: [(&str, Metric); 2] = [
+/// What is drawn along an axis of a matrix, and what its files are called by.
+pub(crate) const SWEEPS: [(&str, Measure); 4] = [
+    ("goodput", Measure::Metric(Metric::GoodputBitsPerSecond)),
+    ("rtt-p95", Measure::Metric(Metric::RttMsP95)),
+    ("share", Measure::Share),
+    ("jain", Measure::JainIndex),
+];
+
+/// By what a matrix has maps of who is better, and what their files are called by.
+pub(crate) const MAPS: [(&str, Metric); 2] = [
     ("goodput", Metric::GoodputBitsPerSecond),
     ("rtt-p95", Metric::RttMsP95),
 ];

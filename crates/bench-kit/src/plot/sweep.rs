@@ -2,7 +2,6 @@ use super::axis::{Axis, Linear, Marked};
 use super::grid::{Grid, Point};
 use super::key::{self, Key};
 use super::panel::{Inside, Panel, Reference, XLABELS};
-use super::quantity::Range;
 use super::series::Series;
 use super::svg::{BOLD, Svg, fitting};
 use super::variants::Look;
@@ -10,22 +9,67 @@ use super::{Figure, LEFT, MAX_FIGURES, RIGHT};
 use crate::result::{Finite, MatrixAxis, MatrixCell, MatrixResult, Metric, Summary};
 use crate::table::Scale;
 
-/// A metric along the matrix's main axis, a line per contender with its intervals: a figure for
+/// A measure along the matrix's main axis, a line per contender with its intervals: a figure for
 /// each combination of the other axes' values, at most [`MAX_FIGURES`].
 ///
 /// The main axis is the longest of those that have numbers, with the same unit, for all of their
 /// values, an axis of loss before others; it is logarithmic where they span a decade. Where it is
 /// a loss in percent, goodput has the bound rate × (1 − loss) as its reference.
-pub fn sweeps(result: &MatrixResult, metric: Metric) -> Vec<Figure> {
+pub fn sweeps(result: &MatrixResult, measure: Measure) -> Vec<Figure> {
     let grid = Grid::of(result);
     let Some(along) = main_axis(&grid) else {
         return Vec::new();
     };
-    let sweep = Sweep::new(&grid, along, metric);
+    let Some(sweep) = Sweep::new(&grid, along, measure) else {
+        return Vec::new();
+    };
     let groups = grid.groups(&[along]).into_iter().take(MAX_FIGURES);
     groups
         .map(|(name, points)| sweep.figure(&name, &points))
         .collect()
+}
+
+/// What a sweep shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// A metric of each contender.
+    Metric(Metric),
+    /// The part of all goodput that each variant of a competition had.
+    Share,
+    /// Jain's index over the connections of a competition.
+    JainIndex,
+}
+
+impl Measure {
+    fn label(self) -> &'static str {
+        match self {
+            Self::Metric(metric) => metric.label(),
+            Self::Share => "Share of the goodput",
+            Self::JainIndex => "Jain's index",
+        }
+    }
+
+    /// The unit for values up to `largest`.
+    fn scale(self, largest: f64) -> Scale {
+        match self {
+            Self::Metric(metric) => Scale::of(metric, largest),
+            Self::Share => Scale::of(Metric::LossRate, largest),
+            Self::JainIndex => Scale::count(largest),
+        }
+    }
+
+    /// The figure of the contender at this place.
+    fn of(self, point: &Point<'_>, place: usize) -> Option<Summary> {
+        let competition = point.cell.competition.as_ref();
+        match self {
+            Self::Metric(metric) => point.summaries.get(place)?.as_ref()?.get(&metric).copied(),
+            Self::Share => {
+                let variant = point.cell.variants.get(place)?;
+                competition?.shares.get(&variant.name).copied()
+            }
+            Self::JainIndex => (place == 0).then_some(competition?.jain_index),
+        }
+    }
 }
 
 /// The longest axis of numbers, one of loss before others, or else the longest of all.
@@ -42,54 +86,52 @@ fn main_axis(grid: &Grid<'_>) -> Option<usize> {
 struct Sweep<'a> {
     grid: &'a Grid<'a>,
     along: usize,
-    metric: Metric,
+    measure: Measure,
     numbers: Option<Numbers>,
-    /// The same in all figures.
-    range: Range,
+    /// The end of the values' axis and its unit, the same in all figures.
+    high: f64,
     scale: Scale,
 }
 
 impl<'a> Sweep<'a> {
-    fn new(grid: &'a Grid<'a>, along: usize, metric: Metric) -> Self {
-        let summaries = grid.points.iter().flat_map(|point| &point.summaries);
-        let summaries = summaries
-            .flatten()
-            .filter_map(|summary| summary.get(&metric));
+    /// `None` when nothing has such a figure.
+    fn new(grid: &'a Grid<'a>, along: usize, measure: Measure) -> Option<Self> {
+        let places = 0..grid.contenders.len();
+        let points = grid.points.iter();
+        let summaries =
+            points.flat_map(|p| places.clone().filter_map(|place| measure.of(p, place)));
         let values = summaries.flat_map(|s| [Some(s.median), s.low, s.high]);
-        let mut values: Vec<f64> = values.flatten().map(Finite::get).collect();
-        values.sort_unstable_by(f64::total_cmp);
-        let is_rate = metric == Metric::GoodputBitsPerSecond;
-        let rates = grid
-            .points
-            .iter()
-            .filter(|_| is_rate)
-            .filter_map(|point| rate(point.cell));
-        let range = Range {
-            low: 0.0,
-            high: rates.chain(values.last().copied()).fold(0.0, f64::max) * 1.12,
-            peak: None,
+        let highest = values.flatten().map(Finite::get).max_by(f64::total_cmp)?;
+        let is_rate = measure == GOODPUT;
+        let rates = grid.points.iter().filter(|_| is_rate);
+        let rates = rates.filter_map(|point| rate(point.cell));
+        let high = match measure {
+            // The intervals of a few rounds may reach beyond what there is.
+            Measure::Share | Measure::JainIndex => 1.0,
+            Measure::Metric(_) => rates.fold(highest, f64::max) * 1.12,
         };
-        Self {
+        Some(Self {
             grid,
             along,
-            metric,
+            measure,
             numbers: Numbers::of(grid.axes[along]),
-            scale: Scale::of(metric, range.high),
-            range,
-        }
+            scale: measure.scale(high),
+            high,
+        })
     }
 
     fn figure(&self, condition: &str, points: &[&Point<'_>]) -> Figure {
         let axis = self.grid.axes[self.along];
         let comma = if condition.is_empty() { "" } else { ", " };
-        let heading = format!(
-            "{}, {}{comma}{condition}",
-            self.metric.label(),
-            self.scale.unit
-        );
+        let label = self.measure.label();
+        let unit = match self.scale.unit {
+            "" => String::new(),
+            unit => format!(", {unit}"),
+        };
+        let heading = format!("{label}{unit}{comma}{condition}");
         let heading = fitting(&heading, (RIGHT - LEFT) / BOLD);
-        let title = format!("{} by {}{comma}{condition}", self.metric.label(), axis.name);
-        let values = Linear::exact(0.0, self.range.high / self.scale.divisor, 5);
+        let title = format!("{label} by {}{comma}{condition}", axis.name);
+        let values = Linear::exact(0.0, self.high / self.scale.divisor, 5);
         let panel = Panel::new(heading, 0.0, HEIGHT, self.places(axis), values);
         let mut svg = Svg::default();
         panel.frame(&mut svg);
@@ -107,10 +149,7 @@ impl<'a> Sweep<'a> {
             panel.labelled_reference(&mut svg, &reference);
         }
         panel.x_labels(&mut svg, &fitting(&axis.name, RIGHT - LEFT));
-        let names = self.grid.contenders.iter().enumerate();
-        let mut entries: Vec<(Key, String)> = names
-            .map(|(place, name)| (Look::of(place).line_key(), name.clone()))
-            .collect();
+        let mut entries = self.entries();
         if bound.is_some() {
             entries.push((
                 Key::Line("reference".to_owned()),
@@ -122,15 +161,25 @@ impl<'a> Sweep<'a> {
         Figure::new(title, height + legend, svg)
     }
 
+    /// The lines with their names; nothing where there is one line and the heading names it.
+    fn entries(&self) -> Vec<(Key, String)> {
+        if self.measure == Measure::JainIndex {
+            return Vec::new();
+        }
+        let names = self.grid.contenders.iter().enumerate();
+        let entries = names.map(|(place, name)| (Look::of(place).line_key(), name.clone()));
+        entries.collect()
+    }
+
     /// The medians of a contender, with their intervals.
     fn line(&self, svg: &mut Svg, inside: &Inside<'_>, place: usize, points: &[&Point<'_>]) {
-        let look = Look::of(place);
-        let mut values: Vec<(f64, &Summary)> = points
+        let look = match self.measure {
+            Measure::JainIndex => Look::of(NEUTRAL),
+            _ => Look::of(place),
+        };
+        let mut values: Vec<(f64, Summary)> = points
             .iter()
-            .filter_map(|point| {
-                let summary = point.summaries.get(place)?.as_ref()?.get(&self.metric)?;
-                Some((self.x(point), summary))
-            })
+            .filter_map(|point| Some((self.x(point), self.measure.of(point, place)?)))
             .collect();
         values.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         let line = |of: fn(&Summary) -> f64| values.iter().map(move |(x, s)| (*x, of(s)));
@@ -187,7 +236,7 @@ impl<'a> Sweep<'a> {
 
     /// The link's rate where it is the same at all of these points.
     fn link_rate(&self, points: &[&Point<'_>]) -> Option<f64> {
-        if self.metric != Metric::GoodputBitsPerSecond {
+        if self.measure != GOODPUT {
             return None;
         }
         let first = rate(points.first()?.cell)?;
@@ -288,6 +337,9 @@ fn number(text: &str) -> Option<(f64, &str)> {
     Some((value * factor, unit))
 }
 
+const GOODPUT: Measure = Measure::Metric(Metric::GoodputBitsPerSecond);
+/// The look of a line that is no contender's: dark grey.
+const NEUTRAL: usize = 4;
 const HEIGHT: f64 = 190.0;
 /// A curve of so many pieces looks smooth.
 const BOUND_STEPS: u32 = 60;

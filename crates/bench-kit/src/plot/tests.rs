@@ -5,7 +5,7 @@ use super::series::{Series, median_round};
 use super::svg::{LARGE_TEXT, text_width};
 use super::*;
 use crate::fixtures::{self, finite};
-use crate::result::{AbResult, Interval, MatrixResult, Metric, Round};
+use crate::result::{AbResult, Interval, MatrixCompetition, MatrixResult, Metric, Round};
 use crate::stats;
 use roxmltree::Document;
 use std::collections::BTreeSet;
@@ -47,6 +47,8 @@ fn awkward_matrices() -> Vec<(&'static str, MatrixResult)> {
             variant.cc = "MWMWMWMWMWMWMWMWMWMW:parameter=1".to_owned();
         }
     }
+    let mut competitions = fixtures::matrix();
+    compete(&mut competitions);
     let mut no_cells = fixtures::matrix();
     no_cells.cells.clear();
     let mut no_axes = fixtures::matrix();
@@ -68,6 +70,7 @@ fn awkward_matrices() -> Vec<(&'static str, MatrixResult)> {
         ("one axis", one_axis),
         ("many values", wide),
         ("one variant", alone),
+        ("competitions", competitions),
     ]
 }
 
@@ -430,7 +433,7 @@ fn a_matrix_has_a_sweep_per_value_of_its_other_axis_and_one_map_of_both() {
     let result = fixtures::matrix();
     let titles = |figures: Vec<Figure>| figures.into_iter().map(|f| f.title).collect::<Vec<_>>();
     assert_eq!(
-        titles(sweeps(&result, Metric::GoodputBitsPerSecond)),
+        titles(sweeps(&result, GOODPUT)),
         [
             "Goodput by loss, delay 10ms",
             "Goodput by loss, delay 100ms"
@@ -450,13 +453,13 @@ fn a_matrix_has_a_sweep_per_value_of_its_other_axis_and_one_map_of_both() {
 
 #[test]
 fn goodput_against_loss_has_the_bound_of_what_arrives() {
-    let figures = sweeps(&fixtures::matrix(), Metric::GoodputBitsPerSecond);
+    let figures = sweeps(&fixtures::matrix(), GOODPUT);
     assert!(
         figures
             .iter()
             .all(|figure| figure.inline().contains("rate × (1 − loss)"))
     );
-    let figures = sweeps(&fixtures::matrix(), Metric::RttMsP95);
+    let figures = sweeps(&fixtures::matrix(), Measure::Metric(Metric::RttMsP95));
     assert!(
         figures
             .iter()
@@ -491,3 +494,35 @@ fn controllers_along_an_axis_are_contenders_of_one_condition() {
     };
     assert_eq!(medians(&grid.points[0]), [91.0, 81.0]);
 }
+
+#[test]
+fn shares_and_fairness_are_drawn_of_competitions_alone() {
+    let mut result = fixtures::matrix();
+    for measure in [Measure::Share, Measure::JainIndex] {
+        assert!(sweeps(&result, measure).is_empty());
+    }
+    compete(&mut result);
+    let shares = sweeps(&result, Measure::Share);
+    assert_eq!(shares[0].title, "Share of the goodput by loss, delay 10ms");
+    assert!(shares[0].inline().contains("a cubic"));
+    let index = sweeps(&result, Measure::JainIndex).remove(0).inline();
+    assert!(
+        !index.contains("a cubic") && index.contains("bold e"),
+        "{index}"
+    );
+}
+
+/// As if the variants of each cell had run at once.
+fn compete(result: &mut MatrixResult) {
+    let competition = fixtures::competition().competition.unwrap();
+    for cell in &mut result.cells {
+        cell.competition = Some(MatrixCompetition {
+            jain_index: competition.jain_index,
+            shares: competition.shares.clone(),
+            convergence_seconds: competition.convergence_seconds,
+            link_utilisation: competition.link_utilisation,
+        });
+    }
+}
+
+const GOODPUT: Measure = Measure::Metric(Metric::GoodputBitsPerSecond);

@@ -8,12 +8,10 @@ pub(super) fn html(result: &MatrixResult) -> String {
     let grid = Grid::of(result);
     let mut main = String::new();
     page::parameters(&mut main, entries(result, &grid));
-    section(&mut main, "Who is better where", HEAT, |metric| {
-        plot::heat_maps(result, metric)
-    });
-    section(&mut main, "One axis at a time", SWEEP, |metric| {
-        plot::sweeps(result, metric)
-    });
+    let maps = plot::MAPS.map(|(_, metric)| plot::heat_maps(result, metric));
+    section(&mut main, "Who is better where", HEAT, &maps.concat());
+    let sweeps = plot::SWEEPS.map(|(_, measure)| plot::sweeps(result, measure));
+    section(&mut main, "One axis at a time", SWEEP, &sweeps.concat());
     cells(&mut main, result, &grid);
     let title = result.title.as_deref().unwrap_or(&result.name);
     Shell {
@@ -132,17 +130,11 @@ fn largest(grid: &Grid<'_>, outcomes: &[(&Point<'_>, Best)]) -> String {
     )
 }
 
-fn section(
-    page: &mut String,
-    heading: &str,
-    caption: &str,
-    figures: impl Fn(Metric) -> Vec<Figure>,
-) {
-    let drawn = plot::MATRIX_METRICS.map(|(_, metric)| figures(metric));
-    if drawn.iter().all(Vec::is_empty) {
+fn section(page: &mut String, heading: &str, caption: &str, figures: &[Figure]) {
+    if figures.is_empty() {
         return;
     }
-    let class = if drawn.iter().flatten().count() > 4 {
+    let class = if figures.len() > 4 {
         "multiples"
     } else {
         "columns"
@@ -151,7 +143,7 @@ fn section(
         "<section>\n<h2>{heading}</h2>\n<p class=\"lead\">{caption}</p>\n\
          <div class=\"{class}\">\n"
     ));
-    for drawn in drawn.iter().flatten() {
+    for drawn in figures {
         figure(page, drawn, "");
     }
     page.push_str("</div>\n</section>\n");
