@@ -48,8 +48,10 @@ pub(crate) struct ClientArgs {
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Command {
     /// Measure the throughput to a bench-server, as iperf3 does
+    #[command(after_help = EXAMPLES_OF_RUN)]
     Run(Box<RunArgs>),
     /// Compare congestion controllers over an emulated link, all in one process
+    #[command(after_help = EXAMPLES_OF_AB)]
     Ab(Box<AbArgs>),
     /// Run an A/B test for each combination of conditions, or go on with it
     Matrix(Box<MatrixArgs>),
@@ -161,6 +163,25 @@ fn one_line(message: &str) -> String {
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     text.replace(":; ", ": ")
 }
+
+const EXAMPLES_OF_RUN: &str = "\
+Examples:
+  bench-client run HOST -t 5 -R          download for five seconds
+  bench-client run HOST -n 100M -P 4 -J  100 MiB over four streams, as JSON
+  bench-client run HOST --bidir -C bbr3  both directions at once, by BBRv3
+  bench-client run HOST --rpm            what load does to latency
+  bench-client run HOST --link \"delay 40ms loss 1% rate 100mbit queue 1bdp\"";
+
+const EXAMPLES_OF_AB: &str = "\
+Examples:
+  bench-client ab --virtual --rounds 10       in seconds, the same everywhere
+  bench-client ab --virtual --compete --flows 2
+  bench-client ab --b copa --link \"delay 20ms rate 20mbit queue 4bdp\"";
+
+const EXAMPLES_OF_SERVER: &str = "\
+Examples:
+  bench-server --bind 127.0.0.1 --one-off
+  bench-server --token FILE --max-rate 500M --max-duration 60s";
 
 /// The port of bench-server.
 pub(crate) const DEFAULT_PORT: u16 = 4433;

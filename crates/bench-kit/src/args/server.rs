@@ -3,7 +3,7 @@ use super::*;
 /// The server side of Paceline's throughput runs: waits for bench-client
 #[derive(Debug, Clone, Parser)]
 #[command(name = "bench-server", version, disable_version_flag = true)]
-#[command(max_term_width = HELP_WIDTH)]
+#[command(max_term_width = HELP_WIDTH, after_help = EXAMPLES_OF_SERVER)]
 pub(crate) struct ServerArgs {
     /// Local address to listen on [default: all]
     #[arg(short = 'B', long, value_name = "ADDR")]
