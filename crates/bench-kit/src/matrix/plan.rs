@@ -245,7 +245,10 @@ impl MatrixPlan {
     }
 
     /// Measured part and warm-up of a round.
-    fn times(&self) -> Result<(Duration, Duration), String> {
+    ///
+    /// # Errors
+    /// Names the key that says no time.
+    pub(crate) fn times(&self) -> Result<(Duration, Duration), String> {
         let omit = args::seconds_or_none(self.matrix.omit.as_str());
         let omit = omit.map_err(|error| format!("omit: {error}"))?;
         Ok((time("seconds", &self.matrix.seconds)?, omit))

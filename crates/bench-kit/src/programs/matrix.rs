@@ -130,10 +130,12 @@ fn announce(run: &MatrixRun, shard: Option<Shard>) {
         ""
     };
     let part = shard.map_or_else(String::new, |shard| format!(", part {shard} of these"));
+    let times = run.plan.times().expect("cells were planned with them");
+    let (time, omit) = (times.0.as_secs_f64(), times.1.as_secs_f64());
     terminal::note(format_args!(
-        "cells: {}{part}; rounds: {} of each controller, {} s after {} s of warm-up; seed {}\
-         {time_kind}",
-        run.all_cells, matrix.rounds, matrix.seconds, matrix.omit, matrix.seed,
+        "cells: {}{part}; rounds: {} of each controller, {time} s after {omit} s of warm-up; seed \
+         {}{time_kind}",
+        run.all_cells, matrix.rounds, matrix.seed,
     ));
 }
 
