@@ -1,6 +1,7 @@
 //! What `bench-client run` can do beside one connection's streams.
 
 use e2e::programs::{Ended, bench_server, run, scratch_file};
+use link_sim::relay::{Relay, RelayConfig};
 use serde_json::Value;
 
 #[test]
@@ -73,6 +74,55 @@ fn an_address_family_that_the_host_does_not_have_is_named() {
     let error = "error: the host `127.0.0.1` has no address of the family of -6\n";
     assert_eq!(ended.stderr, error);
 }
+
+#[test]
+fn client_server_and_relay_agree_on_what_was_moved() {
+    let (_server, port) = bench_server(&[]);
+    let server = ([127, 0, 0, 1], port).into();
+    // Lossless, so that the relay sees each byte of payload once.
+    for (link, megabytes) in [
+        ("rate 10mbit limit 100000", 5),
+        ("rate 100mbit limit 100000", 30),
+        ("", 100),
+    ] {
+        let listen = ([127, 0, 0, 1], 0).into();
+        let config = RelayConfig {
+            link: link.parse().unwrap(),
+            ..RelayConfig::new(listen, server)
+        };
+        let relay = Relay::spawn(config).unwrap();
+        let bytes = format!("{megabytes}M");
+        let flags = ["-n", &bytes, "-M", "1400", "-J"];
+        let result = parse(&client(relay.local_addr().port(), &flags).stdout);
+        let end = &result["end"];
+        let figure = |sum: &str, name: &str| end[sum][name].as_f64().unwrap();
+        let asked = f64::from(megabytes << 20);
+        assert_eq!(figure("sum_sent", "bytes"), asked, "{link}");
+        assert_eq!(figure("sum_received", "bytes"), asked, "{link}");
+        let rates = ["sum_sent", "sum_received"].map(|sum| figure(sum, "bits_per_second"));
+        let stats = relay.shutdown().unwrap();
+        let delivered = stats.link.delivered;
+        let overhead = OVERHEAD * delivered.packets as f64;
+        let counted = delivered.bytes.get() as f64 - overhead;
+        let lost = end["sum_sent"]["retransmits"].as_u64().unwrap() as f64;
+        let again = lost * 1_338.0;
+        eprintln!("{link}: {rates:?}, {counted} of {asked}, {lost} lost");
+        for (what, ratio) in [
+            ("rate", rates[0] / rates[1]),
+            ("bytes", (counted - again) / asked),
+        ] {
+            assert!(
+                (0.995..1.005).contains(&ratio),
+                "{what} at `{link}`: {ratio}"
+            );
+        }
+    }
+}
+
+/// What a packet has beside payload, as the link counts it. Layer 2 to 4: 14 + 20 + 8. QUIC's short
+/// header: 1 + 8 of connection ID + 2 or so of packet number. The STREAM frame: type, stream, length
+/// and offset, 1 + 1 + 2 + 4. The tag: 16.
+const OVERHEAD: f64 = 42.0 + 11.0 + 8.0 + 16.0;
 
 #[test]
 fn a_file_arrives_as_it_was_either_way_and_both_ends_know_its_hash() {

@@ -326,6 +326,7 @@ impl Flow {
             packets_lost: Some(lost),
             ecn_ce_packets: Some(0),
             state: Some(self.state.to_owned()),
+            ..Interval::default()
         }
     }
 

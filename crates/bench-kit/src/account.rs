@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use transport::ConnectionStats;
-use units::Bandwidth;
+use units::{Bandwidth, Gain};
 
 /// What one side counts, step by step. Times are those since the side's first byte; whoever reads
 /// the counters knows the clock.
@@ -41,6 +41,9 @@ pub(crate) struct Reading {
     pub(crate) stats: ConnectionStats,
     /// The controller's state in its own words.
     pub(crate) state: &'static str,
+    /// The controller's gains, where it has them.
+    pub(crate) pacing_gain: Option<Gain>,
+    pub(crate) cwnd_gain: Option<Gain>,
     /// Processor time of the side's thread.
     pub(crate) cpu: Duration,
 }
@@ -135,9 +138,11 @@ impl Account {
     }
 
     fn sending(&self, reading: &Reading) -> Sending {
-        let (stats, before) = (&reading.stats, &self.last.stats.path);
+        let (stats, before) = (&reading.stats, &self.last.stats);
+        let lost = stats.path.lost_packets;
+        let application = stats.limited_by.application;
         Sending {
-            packets_lost: stats.path.lost_packets.saturating_sub(before.lost_packets),
+            packets_lost: lost.saturating_sub(before.path.lost_packets),
             srtt: stats.srtt,
             rttvar: stats.rttvar,
             cwnd: stats.cwnd.get(),
@@ -147,6 +152,11 @@ impl Account {
             delivery_rate: stats.delivery_rate.map(Bandwidth::bits_per_sec),
             mtu: stats.path.current_mtu,
             state: reading.state.to_owned(),
+            min_rtt: stats.min_rtt,
+            pacing_gain: reading.pacing_gain.map(Gain::millionths),
+            cwnd_gain: reading.cwnd_gain.map(Gain::millionths),
+            application_limited: application.saturating_sub(before.limited_by.application),
+            ce_marked: self.acks.lock().expect(NO_PANIC).take_newly_marked(),
         }
     }
 
@@ -201,6 +211,8 @@ struct AckSamples {
     /// The least round-trip time of all, the warm-up's included.
     base: Option<Duration>,
     ce_marked: u64,
+    /// Those that no sample of the course has told yet.
+    newly_marked: u64,
 }
 
 impl AckSamples {
@@ -211,6 +223,7 @@ impl AckSamples {
             extremes: None,
             base: None,
             ce_marked: 0,
+            newly_marked: 0,
         }
     }
 
@@ -218,6 +231,10 @@ impl AckSamples {
         self.rtts.reset();
         self.extremes = None;
         self.ce_marked = 0;
+    }
+
+    fn take_newly_marked(&mut self) -> u64 {
+        std::mem::take(&mut self.newly_marked)
     }
 
     fn record(&mut self, rtt: Duration) {
@@ -262,6 +279,7 @@ impl Observer for Listener {
         };
         let mut samples = self.0.lock().expect(NO_PANIC);
         samples.ce_marked += sample.ce_marked;
+        samples.newly_marked += sample.ce_marked;
         if let Some(rtt) = sample.rtt {
             samples.record(rtt);
         }

@@ -4,17 +4,44 @@ use crate::plan::Plan;
 use crate::result::{LimitedBy, Round};
 use crate::table::amount;
 
-/// Two lines for the end of a run; `None` when the sender did not tell.
-pub(crate) fn advice(round: &Round, plan: &Plan) -> Option<String> {
+/// A few lines for the end of a run; `None` when the sender did not tell. `dropped` is what the
+/// receiving machine dropped at its socket.
+pub(crate) fn advice(round: &Round, dropped: Option<u64>, plan: &Plan) -> Option<String> {
     let limited = round.limited_by?;
     let (limit, share) = largest(&limited);
-    Some(format!(
+    let mut text = format!(
         "Limited by {}, {:.0} % of the time.\n{}",
         limit.name(round),
         share * 100.0,
         limit.remedy(round, plan)
-    ))
+    );
+    if let Some(dropped) = dropped.filter(|dropped| *dropped > 0) {
+        text.push_str(&format!(
+            "\nThe receiving machine dropped {dropped} packets, its socket's buffer being full:\n\
+             there, sysctl -w net.core.rmem_max={SOCKET_BUFFER}, or a faster core."
+        ));
+    }
+    let busy = [
+        ("sender", round.cpu_seconds_sender),
+        ("receiver", round.cpu_seconds_receiver),
+    ];
+    for (side, cpu) in busy {
+        let share = cpu.map_or(0.0, |cpu| cpu.get() / round.seconds.get());
+        if share >= BUSY {
+            text.push_str(&format!(
+                "\nThe {side}'s thread kept a core {:.0} % busy.",
+                share * 100.0
+            ));
+        }
+    }
+    Some(text)
 }
+
+/// From here on a thread has nothing left to give.
+const BUSY: f64 = 0.9;
+
+/// What the transport asks of the kernel for a socket's buffer.
+const SOCKET_BUFFER: u32 = 4 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Limit {
@@ -102,7 +129,7 @@ mod tests {
     fn line(times: LimitedTimes, plan: &Plan) -> String {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.limited_by = LimitedBy::from_times(times);
-        advice(&round, plan).unwrap()
+        advice(&round, None, plan).unwrap()
     }
 
     #[test]
@@ -138,9 +165,28 @@ mod tests {
     }
 
     #[test]
+    fn a_full_socket_buffer_and_a_busy_core_are_named() {
+        let mut round = fixtures::round("cubic", 0, 20_000_000);
+        round.cpu_seconds_receiver = crate::result::Finite::new(round.seconds.get() * 0.95);
+        let text = advice(&round, Some(17), &plan()).unwrap();
+        for part in ["dropped 17 packets", "net.core.rmem_max=4194304"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert!(
+            text.ends_with("The receiver's thread kept a core 95 % busy."),
+            "{text}"
+        );
+        assert!(
+            !advice(&round, Some(0), &plan())
+                .unwrap()
+                .contains("dropped")
+        );
+    }
+
+    #[test]
     fn without_the_senders_report_nothing_is_claimed() {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.limited_by = None;
-        assert_eq!(advice(&round, &plan()), None);
+        assert_eq!(advice(&round, None, &plan()), None);
     }
 }

@@ -120,6 +120,7 @@ async fn carry_out(
             flow,
             interrupts,
             connection: &connected.connection,
+            socket: connected.bound,
             failed: &failed,
         })
         .collect();

@@ -251,5 +251,6 @@ pub(crate) fn interval(tenth: u32, goodput: u64) -> Interval {
             }
             .to_owned(),
         ),
+        ..Interval::default()
     }
 }

@@ -41,14 +41,8 @@ impl Sample {
         for (sum, next) in self.arrivals.iter_mut().zip(&next.arrivals) {
             *sum = sum.then(next);
         }
-        let lost = self
-            .sending
-            .as_ref()
-            .map_or(0, |before| before.packets_lost);
         if let Some(sending) = &next.sending {
-            let mut sending = sending.clone();
-            sending.packets_lost = sending.packets_lost.saturating_add(lost);
-            self.sending = Some(sending);
+            self.sending = Some(sending.after(self.sending.as_ref()));
         }
     }
 }
@@ -111,6 +105,35 @@ pub(crate) struct Sending {
     pub(crate) mtu: u16,
     /// The controller's state in its own words.
     pub(crate) state: String,
+    /// Least round-trip time of the path so far.
+    #[serde(default)]
+    pub(crate) min_rtt: Option<Duration>,
+    /// Factor between the controller's bandwidth and its pacing rate, in millionths.
+    #[serde(default)]
+    pub(crate) pacing_gain: Option<u64>,
+    /// Factor between the controller's bandwidth-delay product and its window, in millionths.
+    #[serde(default)]
+    pub(crate) cwnd_gain: Option<u64>,
+    /// How long in the stretch there was nothing to send.
+    #[serde(default)]
+    pub(crate) application_limited: Duration,
+    /// Packets in the stretch that were reported as marked Congestion Experienced.
+    #[serde(default)]
+    pub(crate) ce_marked: u64,
+}
+
+impl Sending {
+    /// The state of this stretch with the amounts of the one before it added.
+    pub(crate) fn after(&self, before: Option<&Self>) -> Self {
+        let mut sum = self.clone();
+        if let Some(before) = before {
+            sum.packets_lost = sum.packets_lost.saturating_add(before.packets_lost);
+            sum.ce_marked = sum.ce_marked.saturating_add(before.ce_marked);
+            let application = before.application_limited;
+            sum.application_limited = sum.application_limited.saturating_add(application);
+        }
+        sum
+    }
 }
 
 /// What one side counted over the measured part of a run.
@@ -131,6 +154,10 @@ pub(crate) struct SideReport {
     /// The SHA-256 of the one stream's payload, if it was asked for and the stream came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sha256: Option<String>,
+    /// Datagrams that the kernel dropped at this side's socket, where it tells. A server's clients
+    /// share one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) socket_drops: Option<u64>,
     /// What the server has logged of the run, if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) output: Option<String>,
@@ -152,6 +179,7 @@ impl SideReport {
         self.received.extend(other.received);
         self.datagrams_sent.extend(other.datagrams_sent);
         self.arrivals.extend(other.arrivals);
+        self.socket_drops = self.socket_drops.max(other.socket_drops);
         self.sender = match (self.sender.take(), other.sender) {
             (Some(sender), Some(other)) => Some(sender.plus(other)),
             (sender, other) => sender.or(other),

@@ -72,6 +72,7 @@ fn read(at: Duration, connection: &Connection, counters: &Counters) -> Reading {
         let values = counters.iter();
         values.map(|value| value.load(Ordering::Relaxed)).collect()
     };
+    let congestion = connection.congestion();
     Reading {
         at,
         sent: read(&counters.sent),
@@ -79,7 +80,9 @@ fn read(at: Duration, connection: &Connection, counters: &Counters) -> Reading {
         datagrams_sent: counters.datagrams.sent(),
         arrivals: counters.datagrams.arrivals(),
         stats: connection.stats(),
-        state: connection.congestion().state,
+        state: congestion.state,
+        pacing_gain: congestion.pacing_gain,
+        cwnd_gain: congestion.cwnd_gain,
         cpu: clock::thread_cpu(),
     }
 }

@@ -88,11 +88,14 @@ impl Server {
         let endpoint = listen(setup.bind, config).map_err(|error| {
             Failure::run(format!("cannot listen on UDP {}: {error}", setup.bind))
         })?;
+        let address = endpoint
+            .local_addr()
+            .map_err(|error| Failure::run(error.to_string()))?;
         Ok(Self {
             endpoint,
             fingerprint,
             is_one_off: setup.is_one_off,
-            shared: Arc::new(Shared::new(setup, log)),
+            shared: Arc::new(Shared::new(setup, address, log)),
         })
     }
 

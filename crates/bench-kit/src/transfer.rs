@@ -18,7 +18,9 @@ use crate::sample::{Sample, SideReport};
 use crate::sampler::Sampler;
 use cc_core::ControllerChoice;
 use datagrams::DatagramCounters;
+use link_sim::relay::kernel_drops;
 use sending::Sending;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,6 +76,8 @@ pub(crate) struct Transfer<'a> {
     tasks: JoinSet<Result<(), String>>,
     /// What goes on beside the payload, and does not keep the run from ending.
     beside: JoinSet<()>,
+    /// The socket that the connection uses, where the kernel is to be asked about it.
+    socket: Option<SocketAddr>,
 }
 
 /// Payload so far, per stream. Written by the streams' tasks, read by the sampler; all run on one
@@ -96,10 +100,12 @@ impl<'a> Transfer<'a> {
         connection: &'a Connection,
         plan: &'a Plan,
         role: Role,
+        socket: SocketAddr,
         file: Option<LocalFile>,
     ) -> Self {
         let mut transfer = Self::with(connection, plan, role, |_, _| {});
         let over = transfer.is_over.subscribe();
+        transfer.socket = Some(socket);
         if let Some(requests) = plan.extras.requests {
             let (connection, counters) = (connection.clone(), Arc::clone(&transfer.counters));
             if role.asks {
@@ -140,6 +146,7 @@ impl<'a> Transfer<'a> {
             is_over: watch::Sender::new(false),
             tasks,
             beside: JoinSet::new(),
+            socket: None,
         }
     }
 
@@ -198,6 +205,7 @@ impl<'a> Transfer<'a> {
                 () = self.counters.first_byte.notified() => {}
             }
         }
+        let dropped_before = self.dropped();
         sampler.begin(clock::now(), self.plan);
         while !is_stopped {
             tokio::select! {
@@ -219,9 +227,18 @@ impl<'a> Transfer<'a> {
             on_sample(sample);
         }
         report.error = error;
+        report.socket_drops = self
+            .dropped()
+            .zip(dropped_before)
+            .map(|(now, before)| now.saturating_sub(before));
         report.sha256 = self.counters.digest.get().cloned();
         self.is_over.send_replace(true);
         report
+    }
+
+    /// What the kernel has dropped at the socket since it was opened.
+    fn dropped(&self) -> Option<u64> {
+        kernel_drops(&[self.socket?])
     }
 }
 

@@ -38,7 +38,7 @@ use crate::{LinkSpec, SpecError};
 use core::fmt;
 use core::time::Duration;
 use engine::Engine;
-use kernel_drops::kernel_drops;
+pub use kernel_drops::kernel_drops;
 use poller::Poller;
 use requests::{Asker, Request, Snapshot};
 use std::io;

@@ -125,6 +125,14 @@ pub(crate) struct RunArgs {
     /// Unit of rates: k, m, g, t for bits, K, M, G, T for bytes
     #[arg(short = 'f', long, value_name = "UNIT", help_heading = "Output")]
     pub(crate) format: Option<Unit>,
+    /// Rows of 150 columns with what ss -ti shows: least RTT, bytes in flight,
+    /// delivery rate, gains, time without data, CE marks, state
+    #[arg(short = 'V', long, help_heading = "Output")]
+    pub(crate) verbose: bool,
+    /// Show the run on a full screen, with sparklines
+    #[arg(long, help_heading = "Output")]
+    #[arg(conflicts_with_all = ["print_json", "json_stream", "logfile", "ping"])]
+    pub(crate) live: bool,
     /// Title, put before every row
     #[arg(short = 'T', long, value_name = "TEXT", help_heading = "Output")]
     pub(crate) title: Option<String>,

@@ -137,6 +137,8 @@ pub(super) struct Connected {
     pub(super) endpoint: Endpoint,
     pub(super) connection: Connection,
     pub(super) local: SocketAddr,
+    /// What the socket is bound to.
+    pub(super) bound: SocketAddr,
 }
 
 impl Connected {
@@ -173,6 +175,7 @@ pub(super) async fn connect(setup: &ClientSetup) -> Result<Connected, String> {
     let ip = connection.local_ip().or_else(|| local_ip(setup.target));
     Ok(Connected {
         local: SocketAddr::new(ip.unwrap_or_else(|| bound.ip()), bound.port()),
+        bound,
         endpoint,
         connection,
     })

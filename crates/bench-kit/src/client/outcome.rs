@@ -1,7 +1,7 @@
 //! What a run has come to.
 
 use super::requests::{self, Probes};
-use super::rows::{bits_per_second, micros, set_arrivals};
+use super::rows::{bits_per_second, gain, micros, set_arrivals, share};
 use crate::plan::{Direction, Limit, Plan};
 use crate::result::iperf::{self, Row};
 use crate::result::{
@@ -144,6 +144,7 @@ impl Outcome {
             end: self.end(plan),
             sha256: self.sha256(plan),
             server_output_text: self.server_output(),
+            receiver_socket_drops: self.receiver_drops(plan),
             requests: requests::sum(plan, &self.answers, &self.probes),
             result: self.round(plan),
         }
@@ -192,6 +193,12 @@ impl Outcome {
             sender: hash(sender),
             receiver: hash(receiver),
         })
+    }
+
+    /// Packets that the receiving machine dropped at the socket, where it tells.
+    fn receiver_drops(&self, plan: &Plan) -> Option<u64> {
+        let receivers = self.flows.iter().map(|flow| flow.sides(plan).1);
+        sum(&receivers.collect::<Vec<_>>()).socket_drops
     }
 
     /// What the server has logged of the run, if the plan asks for it.
@@ -460,6 +467,13 @@ fn joined(first: Interval, others: Vec<&Interval>) -> Interval {
         pacing_rate_bits_per_second: total(|interval| interval.pacing_rate_bits_per_second),
         delivery_rate_bits_per_second: total(|interval| interval.delivery_rate_bits_per_second),
         packets_lost: total(|interval| interval.packets_lost),
+        ecn_ce_packets: total(|interval| interval.ecn_ce_packets),
+        min_rtt_ms: all()
+            .filter_map(|interval| interval.min_rtt_ms)
+            .min_by(|a, b| a.get().total_cmp(&b.get())),
+        pacing_gain: None,
+        cwnd_gain: None,
+        application_limited: None,
         state: first.state.clone().filter(|_| is_alike),
         ..first
     }
@@ -484,7 +498,12 @@ fn course_of_flow(sender: &[Sample], receiver: &[Sample]) -> Vec<Interval> {
             pacing_rate_bits_per_second: sending.and_then(|sending| sending.pacing_rate),
             delivery_rate_bits_per_second: sending.and_then(|sending| sending.delivery_rate),
             packets_lost: sending.map(|sending| sending.packets_lost),
-            ecn_ce_packets: None,
+            ecn_ce_packets: sending.map(|sending| sending.ce_marked),
+            min_rtt_ms: sending.and_then(|sending| Some(Finite::millis(sending.min_rtt?))),
+            pacing_gain: sending.and_then(|sending| gain(sending.pacing_gain)),
+            cwnd_gain: sending.and_then(|sending| gain(sending.cwnd_gain)),
+            application_limited: sending
+                .and_then(|sending| share(sending.application_limited, seconds)),
             state: sending.map(|sending| sending.state.clone()),
         }
     };

@@ -56,6 +56,7 @@ async fn probe(
         flow: 0,
         interrupts,
         connection: &connected.connection,
+        socket: connected.bound,
         failed: &watch::Sender::new(None),
     };
     let agreed = session.agree().await?;

@@ -156,10 +156,7 @@ impl FlowRows {
 
     fn server(&mut self, sample: &Sample) {
         if let Some(sending) = &sample.sending {
-            let lost = self.server.as_ref().map_or(0, |before| before.packets_lost);
-            let mut sending = sending.clone();
-            sending.packets_lost = sending.packets_lost.saturating_add(lost);
-            self.server = Some(sending);
+            self.server = Some(sending.after(self.server.as_ref()));
         }
     }
 
@@ -191,6 +188,8 @@ impl FlowRows {
         let server = self.server.clone();
         if let Some(server) = &mut self.server {
             server.packets_lost = 0;
+            server.ce_marked = 0;
+            server.application_limited = Duration::ZERO;
         }
         self.full.push_back(Stretch {
             span,
@@ -277,6 +276,14 @@ fn direction_rows(
         sender,
         pacing_rate_bits_per_second: sending.and_then(|sending| sending.pacing_rate),
         state: sending.map(|sending| sending.state.clone()),
+        path_min_rtt: sending.and_then(|sending| Some(micros(sending.min_rtt?))),
+        bytes_in_flight: sending.map(|sending| sending.in_flight),
+        delivery_rate_bits_per_second: sending.and_then(|sending| sending.delivery_rate),
+        pacing_gain: sending.and_then(|sending| gain(sending.pacing_gain)),
+        cwnd_gain: sending.and_then(|sending| gain(sending.cwnd_gain)),
+        application_limited: sending
+            .and_then(|sending| share(sending.application_limited, span.seconds)),
+        ecn_ce_packets: sending.map(|sending| sending.ce_marked),
         ..Row::default()
     };
     let lost_of_stream = if bytes.len() == 1 { lost } else { None };
@@ -355,6 +362,13 @@ fn sum_of(mut sums: Vec<Row>) -> Row {
         rttvar: None,
         pacing_rate_bits_per_second: total(|row| row.pacing_rate_bits_per_second),
         state: None,
+        path_min_rtt: sums.iter().filter_map(|row| row.path_min_rtt).min(),
+        bytes_in_flight: total(|row| row.bytes_in_flight),
+        delivery_rate_bits_per_second: total(|row| row.delivery_rate_bits_per_second),
+        pacing_gain: None,
+        cwnd_gain: None,
+        application_limited: None,
+        ecn_ce_packets: total(|row| row.ecn_ce_packets),
         packets: total(|row| row.packets),
         lost_packets: total(|row| row.lost_packets),
         out_of_order: total(|row| row.out_of_order),
@@ -367,6 +381,16 @@ fn sum_of(mut sums: Vec<Row>) -> Row {
 /// `8 × bytes ÷ seconds`; zero in no time.
 pub(super) fn bits_per_second(bytes: u64, seconds: Finite) -> Finite {
     Finite::new(bytes as f64 * 8.0 / seconds.get()).unwrap_or(Finite::ZERO)
+}
+
+/// A gain as a plain number.
+pub(super) fn gain(millionths: Option<u64>) -> Option<Finite> {
+    Finite::new(millionths? as f64 / 1e6)
+}
+
+/// The part of an interval, 0 to 1, that `time` is. The server's clock may be ahead of the row's.
+pub(super) fn share(time: Duration, seconds: Finite) -> Option<Finite> {
+    Finite::new((time.as_secs_f64() / seconds.get()).min(1.0))
 }
 
 pub(super) fn micros(time: Duration) -> u64 {

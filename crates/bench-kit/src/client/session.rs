@@ -12,6 +12,7 @@ use crate::table::printable;
 use crate::transfer::{Role, Transfer};
 use crate::wire::{self, Reply, Request};
 use std::cell::RefCell;
+use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
@@ -26,6 +27,8 @@ pub(super) struct Session<'a> {
     pub(super) flow: usize,
     pub(super) interrupts: &'a Interrupts,
     pub(super) connection: &'a Connection,
+    /// The address of its socket.
+    pub(super) socket: SocketAddr,
     /// Why the run failed, as the first of its connections said it: all of them end by that.
     pub(super) failed: &'a watch::Sender<Option<String>>,
 }
@@ -43,8 +46,13 @@ impl Session<'_> {
             return self.perf(record).await;
         };
         let role = Role::of_client(self.plan);
-        let mut transfer =
-            Transfer::start(self.connection, self.plan, role, self.setup.file.clone());
+        let mut transfer = Transfer::start(
+            self.connection,
+            self.plan,
+            role,
+            self.socket,
+            self.setup.file.clone(),
+        );
         record
             .borrow_mut()
             .set_counters(self.flow, transfer.counters());

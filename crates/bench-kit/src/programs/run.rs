@@ -1,5 +1,6 @@
 //! `bench-client run`.
 
+mod live;
 mod screen;
 mod setup;
 
@@ -65,7 +66,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         interval: args.interval,
     };
     let mut screen = Screen::open(args)?;
-    screen.connecting(&setup);
+    screen.connecting(&setup)?;
     let interrupts = interrupts()?;
     let mut on_progress = |progress: Progress<'_>| {
         screen.show(&progress, &setup.plan, &about);

@@ -188,6 +188,29 @@ pub struct Row {
     /// The pacing rate at the end of an interval, in bits per second (not in iperf3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing_rate_bits_per_second: Option<u64>,
+    /// The least round-trip time of the path so far, in microseconds (not in iperf3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_min_rtt: Option<u64>,
+    /// Bytes in flight at the end of an interval (not in iperf3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_in_flight: Option<u64>,
+    /// The latest sample of the delivery rate, in bits per second (not in iperf3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery_rate_bits_per_second: Option<u64>,
+    /// Factor between estimated bandwidth and pacing rate, where the controller has one (not in
+    /// iperf3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing_gain: Option<Finite>,
+    /// Factor between estimated bandwidth-delay product and window, where the controller has one
+    /// (not in iperf3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwnd_gain: Option<Finite>,
+    /// The share of the interval, 0 to 1, in which there was nothing to send (not in iperf3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application_limited: Option<Finite>,
+    /// Packets reported as marked Congestion Experienced in the interval (not in iperf3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn_ce_packets: Option<u64>,
     /// The state of the controller at the end of an interval (not in iperf3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,

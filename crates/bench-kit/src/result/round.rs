@@ -211,6 +211,19 @@ pub struct Interval {
     /// Packets in the interval that arrived with the mark Congestion Experienced.
     #[serde(default)]
     pub ecn_ce_packets: Option<u64>,
+    /// The least round-trip time of the path so far. Left out of the JSON when it is not known, as
+    /// are the three that follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_rtt_ms: Option<Finite>,
+    /// Factor between estimated bandwidth and pacing rate at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing_gain: Option<Finite>,
+    /// Factor between estimated bandwidth-delay product and window at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwnd_gain: Option<Finite>,
+    /// The share of the interval, 0 to 1, in which there was nothing to send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application_limited: Option<Finite>,
     /// The controller's state at the end, in its own words: `Startup`, `ProbeBW_CRUISE`; `null`
     /// where it has none or the connections differ.
     pub state: Option<String>,

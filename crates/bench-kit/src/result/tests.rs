@@ -203,6 +203,7 @@ fn run() -> RunResult {
         },
         sha256: None,
         server_output_text: None,
+        receiver_socket_drops: None,
         requests: None,
         result,
     }

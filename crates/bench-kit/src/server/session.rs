@@ -194,7 +194,7 @@ impl Session {
         // A task of its own, because reading cannot be cancelled between the bytes of a message.
         let mut reader = tokio::spawn(read_report(receive));
         let mut client = None;
-        let mut transfer = Transfer::start(connection, plan, role, None);
+        let mut transfer = Transfer::start(connection, plan, role, self.shared.address, None);
         let counters = transfer.counters();
         let stop = async {
             client = tokio::select! {

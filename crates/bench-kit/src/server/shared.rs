@@ -8,12 +8,15 @@ use crate::plan::Limits;
 use crate::token::Token;
 use cc_core::{ControllerChoice, Registry};
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What all sessions use.
 pub(super) struct Shared {
+    /// Where the server listens.
+    pub(super) address: SocketAddr,
     pub(super) limits: Limits,
     pub(super) registry: Registry,
     pub(super) idle_timeout: Duration,
@@ -27,8 +30,9 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(setup: ServerSetup, log: Log) -> Self {
+    pub(super) fn new(setup: ServerSetup, address: SocketAddr, log: Log) -> Self {
         Self {
+            address,
             limits: setup.limits,
             registry: setup.registry,
             idle_timeout: setup.idle_timeout,

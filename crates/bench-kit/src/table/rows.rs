@@ -10,6 +10,8 @@ pub enum Columns {
     Narrow,
     /// The controller's state as well: 95 characters and more.
     Wide,
+    /// Before the state what `ss -ti` has, too: 150 characters.
+    Full,
 }
 
 impl Columns {
@@ -36,6 +38,10 @@ pub fn interval_header(columns: Columns) -> String {
     match columns {
         Columns::Narrow => narrow,
         Columns::Wide => format!("{narrow} State"),
+        Columns::Full => format!(
+            "{narrow} {:>6} {:>11} {:>5} {:>9} {:>4} {:>4} State",
+            "MinRTT", "InFlight", "Deliv", "Gains", "App", "CE"
+        ),
     }
 }
 
@@ -77,7 +83,10 @@ pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
         text(row.rtt.map(millis)),
         text(pacing)
     ));
-    if columns == Columns::Wide
+    if columns == Columns::Full {
+        line.push_str(&details(row));
+    }
+    if columns != Columns::Narrow
         && let Some(state) = &row.state
     {
         line.push(' ');
@@ -85,6 +94,24 @@ pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
     }
     line.truncate(line.trim_end().len());
     line
+}
+
+/// The columns of `ss -ti`: least RTT, bytes in flight, delivery rate, the gains of pacing and of the
+/// window, the share of the time with nothing to send, and CE marks.
+fn details(row: &Row) -> String {
+    let gains = row.pacing_gain.zip(row.cwnd_gain);
+    let gains = gains.map(|(pacing, cwnd)| format!("{:.2}/{:.2}", pacing.get(), cwnd.get()));
+    let application = row.application_limited;
+    let application = application.map(|share| format!("{:.0}%", share.get() * 100.0));
+    format!(
+        " {:>6} {:>11} {:>5} {:>9} {:>4} {:>4}",
+        text(row.path_min_rtt.map(millis)),
+        text(row.bytes_in_flight.map(amount)),
+        text(row.delivery_rate_bits_per_second.map(short_rate)),
+        text(gains),
+        text(application),
+        text(row.ecn_ce_packets)
+    )
 }
 
 /// The closing rows: what each stream's sender and receiver counted, and the sums when there are

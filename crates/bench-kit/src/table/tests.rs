@@ -95,6 +95,26 @@ fn a_wide_terminal_shows_the_state_as_well() {
 }
 
 #[test]
+fn verbose_rows_have_the_columns_of_ss() {
+    let row = Row {
+        path_min_rtt: Some(40_012),
+        bytes_in_flight: Some(498_100),
+        delivery_rate_bits_per_second: Some(93_400_000),
+        pacing_gain: Some(finite(1.25)),
+        cwnd_gain: Some(finite(2.0)),
+        application_limited: Some(finite(0.031)),
+        ecn_ce_packets: Some(12),
+        ..row(1, 11)
+    };
+    let lines = [
+        interval_header(Columns::Full),
+        interval_row(&row, Unit::Adaptive, Columns::Full),
+        interval_row(&self::row(2, 0), Unit::Adaptive, Columns::Full),
+    ];
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
 fn the_closing_rows_are_as_recorded() {
     let (sender, receiver) = (row(0, 94), row(0, 93));
     let end = End {

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-/// Datagrams dropped at the sockets bound to these addresses; `None` where there is no such table.
-pub(super) fn kernel_drops(addresses: &[SocketAddr]) -> Option<u64> {
+/// Datagrams that Linux has dropped at the UDP sockets bound to these addresses since they were
+/// opened, for the most part because nobody read them in time; `None` on systems without such a
+/// table. Sockets are told apart by family and port alone.
+pub fn kernel_drops(addresses: &[SocketAddr]) -> Option<u64> {
     let ports = |v6| {
         let of_family = addresses
             .iter()

@@ -226,12 +226,15 @@ impl Side {
             let bytes = counts.then_some(bytes.get());
             bytes.into_iter().collect()
         };
+        let congestion = world.congestion(self.end);
         Reading {
             at,
             sent: counter(self.role.sends, world.sent(self.end)),
             received: counter(self.role.receives, world.received(self.end)),
             stats: world.stats(self.end),
-            state: world.congestion(self.end).state,
+            state: congestion.state,
+            pacing_gain: congestion.pacing_gain,
+            cwnd_gain: congestion.cwnd_gain,
             ..Reading::default()
         }
     }

@@ -1,8 +1,9 @@
 //! What the user sees of a run.
 
+use super::live::Live;
 use crate::advice::advice;
 use crate::args::RunArgs;
-use crate::client::{About, Beginning, ClientSetup, Progress, Trust};
+use crate::client::{self, About, Beginning, ClientSetup, Progress, Trust};
 use crate::failure::Failure;
 use crate::output::Log;
 use crate::plan::Plan;
@@ -20,7 +21,10 @@ use serde::Serialize;
 pub(super) struct Screen {
     form: Form,
     unit: Unit,
+    columns: Columns,
     title: Option<String>,
+    /// While the run goes on.
+    live: Option<Live>,
     /// Instead of stdout.
     log: Option<Log>,
 }
@@ -32,6 +36,8 @@ enum Form {
     Rows,
     /// One JSON object at the end.
     Json,
+    /// A full screen, and iperf3's closing rows.
+    Live,
     /// A JSON object per line, as things happen.
     JsonStream,
 }
@@ -58,19 +64,29 @@ impl Screen {
     pub(super) fn open(args: &RunArgs) -> Result<Self, Failure> {
         let log = args.logfile.as_deref();
         Ok(Self {
-            form: match (args.json_stream, args.print_json) {
-                (true, _) => Form::JsonStream,
-                (false, true) => Form::Json,
-                (false, false) => Form::Rows,
+            form: match (args.json_stream, args.print_json, args.live) {
+                (true, ..) => Form::JsonStream,
+                (false, true, _) => Form::Json,
+                (false, false, true) => Form::Live,
+                (false, false, false) => Form::Rows,
             },
+            live: None,
             unit: args.format.unwrap_or_default(),
+            columns: if args.verbose {
+                Columns::Full
+            } else {
+                Columns::Narrow
+            },
             title: args.title.clone(),
             log: log.map(|path| Log::open("--logfile", path)).transpose()?,
         })
     }
 
     /// What is known before anything is sent.
-    pub(super) fn connecting(&mut self, setup: &ClientSetup) {
+    ///
+    /// # Errors
+    /// When the full screen is asked for and there is no terminal.
+    pub(super) fn connecting(&mut self, setup: &ClientSetup) -> Result<(), Failure> {
         if matches!(setup.trust, Trust::Anyone) {
             terminal::note(format_args!(
                 "The server's certificate is not verified; --fingerprint or --ca would."
@@ -80,10 +96,18 @@ impl Screen {
             "Connecting to host {}, port {}",
             setup.host, setup.port
         ));
+        if self.form == Form::Live {
+            let congestion = client::congestion(&setup.plan);
+            self.live = Some(Live::open(format!("{}, {congestion}", setup.server()))?);
+        }
+        Ok(())
     }
 
     /// What happens meanwhile.
     pub(super) fn show(&mut self, progress: &Progress<'_>, plan: &Plan, about: &About) {
+        if let Some(live) = &mut self.live {
+            live.show(progress);
+        }
         match progress {
             Progress::Started(beginning) => {
                 self.event(&Event::Start(&beginning.start(plan, about)));
@@ -113,7 +137,7 @@ impl Screen {
         }
         self.row(&match plan.extras.datagrams {
             Some(_) => datagram_header(plan.direction.server_sends()),
-            None => interval_header(Columns::Narrow),
+            None => interval_header(self.columns),
         });
     }
 
@@ -129,19 +153,20 @@ impl Screen {
             return;
         }
         for row in &interval.streams {
-            self.row(&interval_row(row, self.unit, Columns::Narrow));
+            self.row(&interval_row(row, self.unit, self.columns));
         }
         let sums = [Some(&interval.sum), interval.sum_bidir_reverse.as_ref()];
         let directions = sums.iter().flatten().count();
         if interval.streams.len() > directions {
             for sum in sums.into_iter().flatten() {
-                self.row(&interval_row(sum, self.unit, Columns::Narrow));
+                self.row(&interval_row(sum, self.unit, self.columns));
             }
         }
     }
 
     /// What the run has come to.
     pub(super) fn end(&mut self, result: &RunResult, plan: &Plan) {
+        self.live = None;
         if self.form == Form::Json {
             self.text(&result.to_json());
         }
@@ -166,7 +191,7 @@ impl Screen {
                 self.row(&format!("SHA-256 at both ends: {hash}"));
             }
             if !plan.extras.is_idle()
-                && let Some(advice) = advice(&result.result, plan)
+                && let Some(advice) = advice(&result.result, result.receiver_socket_drops, plan)
             {
                 self.row("");
                 advice.lines().for_each(|line| self.row(line));
@@ -200,7 +225,8 @@ impl Screen {
     }
 
     fn row(&mut self, row: &str) {
-        if self.form == Form::Rows {
+        let has_rows = matches!(self.form, Form::Rows | Form::Live);
+        if has_rows && self.live.is_none() {
             match &self.title {
                 Some(title) => self.text(&format!("{title}:  {row}\n")),
                 None => self.text(&format!("{row}\n")),
