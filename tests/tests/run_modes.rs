@@ -1,8 +1,9 @@
 //! What `bench-client run` can do beside one connection's streams.
 
-use e2e::programs::{Ended, bench_server, run, scratch_file};
+use e2e::programs::{Ended, bench_server, program, run, scratch_file};
 use link_sim::relay::{Relay, RelayConfig};
 use serde_json::Value;
+use std::process::{Command, Stdio};
 
 #[test]
 fn several_connections_are_one_run_and_add_up() {
@@ -264,6 +265,39 @@ fn requests_are_timed_alone_and_under_load() {
     );
     assert!(requests["responsiveness_rpm"].as_f64().unwrap() < idle_rpm);
     assert!(loaded["end"]["sum_received"]["bytes"].as_u64() > Some(1_000_000));
+}
+
+#[test]
+fn a_full_screen_needs_a_terminal_and_gives_it_back() {
+    let (_server, port) = bench_server(&[]);
+    let refused = ended(port, &["--live"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("--live: stdout is not a terminal"));
+
+    let program = program("bench-client");
+    let program = program.to_str().unwrap();
+    for (flags, code) in [("-t 1", 0), ("-t 1 -u -l 60K", 1), ("-C bbr3 -R -t 1", 0)] {
+        let command = format!("{program} run 127.0.0.1:{port} --live {flags}");
+        // util-linux's: the command in a terminal of its own, its exit code handed on.
+        let Ok(shown) = Command::new("script")
+            .args(["-qec", &command, "/dev/null"])
+            .stdin(Stdio::null())
+            .output()
+        else {
+            eprintln!("SKIPPED: no program `script` (Debian: bsdutils)");
+            return;
+        };
+        let text = String::from_utf8_lossy(&shown.stdout);
+        assert_eq!(shown.status.code(), Some(code), "{text}");
+        let (before, screen) = text.split_once("\u{1b}[?1049h").expect("it is entered");
+        assert!(before.contains("Connecting to host"), "{text}");
+        let (screen, after) = screen.split_once("\u{1b}[?1049l").expect("it is left");
+        assert!(screen.contains("Throughput"), "{text}");
+        assert!(
+            after.contains("receiver") && !after.contains('\u{1b}'),
+            "{text}"
+        );
+    }
 }
 
 fn ended(port: u16, flags: &[&str]) -> Ended {

@@ -51,13 +51,21 @@ enum Limit {
     Host,
 }
 
-/// Window and pacing rate are two sides of the controller's one decision.
+/// Window and pacing rate are two sides of the controller's one decision. But where the peer's window
+/// runs out in each round trip, that is what makes the rate: pacing only spreads the window over a
+/// part of the round trip, and its time goes with the window's.
 fn largest(limited: &LimitedBy) -> (Limit, f64) {
-    let congestion = limited.congestion_window.get() + limited.pacing.get();
+    let (cwnd, pacing) = (limited.congestion_window.get(), limited.pacing.get());
+    let flow_control = limited.flow_control.get();
+    let (congestion, flow_control) = if flow_control > cwnd + pacing {
+        (cwnd, flow_control + pacing)
+    } else {
+        (cwnd + pacing, flow_control)
+    };
     [
         (Limit::Application, limited.application.get()),
         (Limit::Congestion, congestion),
-        (Limit::FlowControl, limited.flow_control.get()),
+        (Limit::FlowControl, flow_control),
         (Limit::Host, limited.host.get()),
     ]
     .into_iter()
@@ -162,6 +170,22 @@ mod tests {
             ..plan()
         };
         assert!(line(application, &rated).ends_with("100 % of the time.\n-b asks for no more."));
+    }
+
+    #[test]
+    fn pacing_inside_a_window_that_runs_out_goes_with_the_window() {
+        // BBRv3 over 300 ms at 1 Gbit/s with a flow-control window of 6 MB, in virtual time.
+        let times = LimitedTimes {
+            congestion_window: Duration::from_millis(27),
+            pacing: Duration::from_millis(302),
+            flow_control: Duration::from_millis(671),
+            ..LimitedTimes::default()
+        };
+        let text = line(times, &plan());
+        assert!(
+            text.starts_with("Limited by flow control, 97 % of the time.\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,15 +1,23 @@
 //! What a run has come to.
 
+mod beginning;
+mod course;
+mod ends;
+
+pub(crate) use beginning::Beginning;
+
 use super::requests::{self, Probes};
-use super::rows::{bits_per_second, gain, micros, set_arrivals, share};
-use crate::plan::{Direction, Limit, Plan};
-use crate::result::iperf::{self, Row};
+use super::rows::bits_per_second;
+use crate::plan::{Direction, Plan};
+use crate::result::iperf;
 use crate::result::{
-    Finite, Interval, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs,
-    RunKind, RunResult, SCHEMA_VERSION, Sha256,
+    Finite, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs, RunKind,
+    RunResult, SCHEMA_VERSION, Sha256,
 };
-use crate::sample::{RttReport, Sample, Series, SideReport, total};
+use crate::sample::{RttReport, Sample, Series, SideReport};
 use crate::transfer::Answer;
+use course::course;
+use ends::Ends;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -227,64 +235,6 @@ impl Outcome {
     }
 }
 
-/// How a run began.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Beginning<'a> {
-    /// The client's address and the server's, per connection.
-    pub(crate) addresses: &'a [(SocketAddr, SocketAddr)],
-    /// The time since 1970.
-    pub(crate) at: Duration,
-}
-
-impl Beginning<'_> {
-    /// iperf3's `start`.
-    pub(crate) fn start(&self, plan: &Plan, about: &About) -> iperf::Start {
-        let addresses = self.addresses.iter().zip(0..);
-        let connected = addresses.map(|((local, remote), index): (_, u32)| iperf::Connected {
-            socket: index.saturating_mul(plan.streams).saturating_add(1),
-            local_host: local.ip().to_string(),
-            local_port: local.port(),
-            remote_host: remote.ip().to_canonical().to_string(),
-            remote_port: remote.port(),
-        });
-        let (duration, bytes) = match plan.limit {
-            Limit::Time(time) => (Finite::seconds(time), 0),
-            Limit::Bytes(bytes) => (Finite::ZERO, bytes),
-        };
-        let connections = u32::try_from(self.addresses.len()).unwrap_or(u32::MAX);
-        let rate = plan.rate.unwrap_or(0);
-        iperf::Start {
-            connected: connected.collect(),
-            version: crate::VERSION.to_owned(),
-            system_info: system_info(),
-            timestamp: Some(iperf::StartTime {
-                time: crate::date::http(self.at.as_secs()),
-                timesecs: self.at.as_secs(),
-                timemillisecs: u64::try_from(self.at.as_millis()).unwrap_or(u64::MAX),
-            }),
-            connecting_to: about.connecting_to.clone(),
-            target_bitrate: rate,
-            test_start: iperf::TestStart {
-                protocol: match plan.extras.datagrams {
-                    Some(_) => "QUIC datagrams".to_owned(),
-                    None => "QUIC".to_owned(),
-                },
-                num_streams: plan.streams.saturating_mul(connections.max(1)),
-                blksize: plan.length,
-                omit: Finite::seconds(plan.omit),
-                duration,
-                bytes,
-                blocks: 0,
-                reverse: u8::from(plan.direction == Direction::Reverse),
-                tos: 0,
-                target_bitrate: rate,
-                bidir: u8::from(plan.direction == Direction::Both),
-                interval: Finite::seconds(about.interval),
-            },
-        }
-    }
-}
-
 /// What a result says of a run beside its figures.
 #[derive(Debug, Clone)]
 pub(crate) struct About {
@@ -302,103 +252,6 @@ pub(crate) fn congestion(plan: &Plan) -> &str {
         &plan.client_congestion
     } else {
         &plan.server_congestion
-    }
-}
-
-/// One direction from both of its ends.
-struct Ends {
-    streams: Vec<iperf::EndStream>,
-    sum_sent: Row,
-    sum_received: Row,
-}
-
-impl Ends {
-    /// The streams of all connections, numbered from `first` on; `is_here` says whether the side
-    /// that sends writes this result.
-    fn new(senders: &[&Side], receivers: &[&Side], first: usize, is_here: bool) -> Self {
-        let (sent, received) = (sum(senders), sum(receivers));
-        let mut streams = Vec::new();
-        for (sender, receiver) in senders.iter().zip(receivers) {
-            let first = first + streams.len();
-            streams.extend(end_streams(sender, receiver, first, is_here));
-        }
-        let mut sum_received = end_row(None, received.total_received(), received.measured, is_here);
-        set_arrivals(&mut sum_received, &received.arrivals);
-        let packets = (!sent.datagrams_sent.is_empty()).then(|| total(&sent.datagrams_sent));
-        Self {
-            streams,
-            sum_sent: Row {
-                retransmits: sent.sender.as_ref().map(|sender| sender.packets_lost),
-                packets,
-                ..maxima(
-                    senders,
-                    end_row(None, sent.total_sent(), sent.measured, is_here),
-                )
-            },
-            sum_received,
-        }
-    }
-}
-
-/// The streams of one connection in one direction.
-fn end_streams(
-    sender: &Side,
-    receiver: &Side,
-    first: usize,
-    is_here: bool,
-) -> Vec<iperf::EndStream> {
-    let (sent, received) = (sender.totals(), receiver.totals());
-    let lost = sent.sender.as_ref().map(|sender| sender.packets_lost);
-    let streams = sent.sent.len().max(received.received.len());
-    let stream = |index: usize| {
-        let id = u32::try_from(first + index).ok();
-        let bytes = |all: &[u64]| all.get(index).copied().unwrap_or(0);
-        let row = end_row(id, bytes(&sent.sent), sent.measured, is_here);
-        let mut receiver = end_row(id, bytes(&received.received), received.measured, is_here);
-        if let Some(arrivals) = received.arrivals.get(index) {
-            set_arrivals(&mut receiver, std::slice::from_ref(arrivals));
-        }
-        iperf::EndStream {
-            sender: Row {
-                retransmits: lost.filter(|_| streams == 1),
-                packets: sent.datagrams_sent.get(index).copied(),
-                ..maxima(&[sender], row)
-            },
-            receiver,
-        }
-    };
-    (0..streams).map(stream).collect()
-}
-
-fn end_row(socket: Option<u32>, bytes: u64, measured: Duration, sender: bool) -> Row {
-    let seconds = Finite::seconds(measured);
-    Row {
-        socket,
-        start: Finite::ZERO,
-        end: seconds,
-        seconds,
-        bytes,
-        bits_per_second: bits_per_second(bytes, seconds),
-        sender,
-        ..Row::default()
-    }
-}
-
-/// `row` with the largest window and the round-trip times of the course; where there are several
-/// connections, those of any of them.
-fn maxima(sides: &[&Side], row: Row) -> Row {
-    let samples = sides.iter().flat_map(|side| side.series.samples());
-    let sendings = samples.filter_map(|sample| sample.sending.as_ref());
-    let windows = sendings.clone().map(|sending| sending.cwnd);
-    let rtts: Vec<Duration> = sendings.filter_map(|sending| sending.srtt).collect();
-    let count = u32::try_from(rtts.len()).unwrap_or(u32::MAX);
-    let mean = rtts.iter().sum::<Duration>().checked_div(count);
-    Row {
-        max_snd_cwnd: windows.max(),
-        max_rtt: rtts.iter().max().copied().map(micros),
-        min_rtt: rtts.iter().min().copied().map(micros),
-        mean_rtt: mean.map(micros),
-        ..row
     }
 }
 
@@ -427,89 +280,6 @@ fn is_told(sides: &[&Side]) -> bool {
     !sides.is_empty() && sides.iter().all(|side| side.report.is_some())
 }
 
-/// The course of a run: the sum over the connections.
-fn course(senders: &[&Side], receivers: &[&Side]) -> Vec<Interval> {
-    let mut courses = senders.iter().zip(receivers).map(|(sender, receiver)| {
-        course_of_flow(sender.series.samples(), receiver.series.samples())
-    });
-    let first = courses.next().unwrap_or_default();
-    let more: Vec<Vec<Interval>> = courses.collect();
-    if more.is_empty() {
-        return first;
-    }
-    first
-        .into_iter()
-        .enumerate()
-        .map(|(index, interval)| {
-            let others = more.iter().filter_map(|course| course.get(index));
-            joined(interval, others.collect())
-        })
-        .collect()
-}
-
-/// One connection's interval with those of the others that have the same place.
-fn joined(first: Interval, others: Vec<&Interval>) -> Interval {
-    let all = || std::iter::once(&first).chain(others.iter().copied());
-    let total = |figure: fn(&Interval) -> Option<u64>| {
-        let values = all().filter_map(figure);
-        values.reduce(u64::saturating_add)
-    };
-    let rtts: Vec<f64> = all()
-        .filter_map(|interval| Some(interval.rtt_ms?.get()))
-        .collect();
-    let is_alike = all().all(|interval| interval.state == first.state);
-    Interval {
-        goodput_bits_per_second: total(|interval| Some(interval.goodput_bits_per_second))
-            .unwrap_or(0),
-        rtt_ms: Finite::new(rtts.iter().sum::<f64>() / rtts.len() as f64),
-        cwnd_bytes: total(|interval| interval.cwnd_bytes),
-        bytes_in_flight: total(|interval| interval.bytes_in_flight),
-        pacing_rate_bits_per_second: total(|interval| interval.pacing_rate_bits_per_second),
-        delivery_rate_bits_per_second: total(|interval| interval.delivery_rate_bits_per_second),
-        packets_lost: total(|interval| interval.packets_lost),
-        ecn_ce_packets: total(|interval| interval.ecn_ce_packets),
-        min_rtt_ms: all()
-            .filter_map(|interval| interval.min_rtt_ms)
-            .min_by(|a, b| a.get().total_cmp(&b.get())),
-        pacing_gain: None,
-        cwnd_gain: None,
-        application_limited: None,
-        state: first.state.clone().filter(|_| is_alike),
-        ..first
-    }
-}
-
-/// The course of a connection: the sender's samples beside the receiver's of the same place. Each
-/// side counts time from its own begin, which is half a round trip apart.
-fn course_of_flow(sender: &[Sample], receiver: &[Sample]) -> Vec<Interval> {
-    let mut senders = sender.iter();
-    let interval = |received: &Sample| {
-        let sending = senders.next().and_then(|sample| sample.sending.as_ref());
-        let seconds = Finite::seconds(received.length);
-        let bytes = total(&received.received);
-        Interval {
-            t: Finite::seconds(received.at),
-            seconds,
-            omitted: received.omitted,
-            goodput_bits_per_second: bits_per_second(bytes, seconds).get() as u64,
-            rtt_ms: sending.and_then(|sending| Some(Finite::millis(sending.srtt?))),
-            cwnd_bytes: sending.map(|sending| sending.cwnd),
-            bytes_in_flight: sending.map(|sending| sending.in_flight),
-            pacing_rate_bits_per_second: sending.and_then(|sending| sending.pacing_rate),
-            delivery_rate_bits_per_second: sending.and_then(|sending| sending.delivery_rate),
-            packets_lost: sending.map(|sending| sending.packets_lost),
-            ecn_ce_packets: sending.map(|sending| sending.ce_marked),
-            min_rtt_ms: sending.and_then(|sending| Some(Finite::millis(sending.min_rtt?))),
-            pacing_gain: sending.and_then(|sending| gain(sending.pacing_gain)),
-            cwnd_gain: sending.and_then(|sending| gain(sending.cwnd_gain)),
-            application_limited: sending
-                .and_then(|sending| share(sending.application_limited, seconds)),
-            state: sending.map(|sending| sending.state.clone()),
-        }
-    };
-    receiver.iter().map(interval).collect()
-}
-
 fn rtt_ms(rtt: RttReport) -> RttMs {
     let millis = |time| Some(Finite::millis(time));
     RttMs {
@@ -529,17 +299,4 @@ fn above_base(rtt: RttReport) -> QueueDelayMs {
         p95: millis(rtt.p95),
         p99: millis(rtt.p99),
     }
-}
-
-fn system_info() -> String {
-    let name = rustix::system::uname();
-    [
-        name.sysname(),
-        name.nodename(),
-        name.release(),
-        name.version(),
-        name.machine(),
-    ]
-    .map(|part| part.to_string_lossy().into_owned())
-    .join(" ")
 }
