@@ -120,9 +120,9 @@ fn client_server_and_relay_agree_on_what_was_moved() {
     }
 }
 
-/// What a packet has beside payload, as the link counts it. Layer 2 to 4: 14 + 20 + 8. QUIC's short
-/// header: 1 + 8 of connection ID + 2 or so of packet number. The STREAM frame: type, stream, length
-/// and offset, 1 + 1 + 2 + 4. The tag: 16.
+/// What a packet has beside payload, as the link counts it. Layer 2 to 4: 14 + 20 + 8. QUIC's
+/// short header: 1 + 8 of connection ID + 2 or so of packet number. The STREAM frame: type, stream,
+/// length and offset, 1 + 1 + 2 + 4. The tag: 16.
 const OVERHEAD: f64 = 42.0 + 11.0 + 8.0 + 16.0;
 
 #[test]

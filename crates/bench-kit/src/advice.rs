@@ -51,9 +51,9 @@ enum Limit {
     Host,
 }
 
-/// Window and pacing rate are two sides of the controller's one decision. But where the peer's window
-/// runs out in each round trip, that is what makes the rate: pacing only spreads the window over a
-/// part of the round trip, and its time goes with the window's.
+/// Window and pacing rate are two sides of the controller's one decision. But where the peer's
+/// window runs out in each round trip, that is what makes the rate: pacing only spreads the window
+/// over a part of the round trip, and its time goes with the window's.
 fn largest(limited: &LimitedBy) -> (Limit, f64) {
     let (cwnd, pacing) = (limited.congestion_window.get(), limited.pacing.get());
     let flow_control = limited.flow_control.get();

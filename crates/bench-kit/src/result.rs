@@ -264,8 +264,8 @@ pub struct RunResult {
     /// the JSON when it was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_output_text: Option<String>,
-    /// UDP datagrams that the receiving machine's kernel dropped at the socket meanwhile. Left out of
-    /// the JSON where it does not tell.
+    /// UDP datagrams that the receiving machine's kernel dropped at the socket meanwhile. Left out
+    /// of the JSON where it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_socket_drops: Option<u64>,
     /// What requests took, with `--ping` or `--rpm`. Left out of the JSON when there were none.

@@ -96,8 +96,8 @@ pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
     line
 }
 
-/// The columns of `ss -ti`: least RTT, bytes in flight, delivery rate, the gains of pacing and of the
-/// window, the share of the time with nothing to send, and CE marks.
+/// The columns of `ss -ti`: least RTT, bytes in flight, delivery rate, the gains of pacing and of
+/// the window, the share of the time with nothing to send, and CE marks.
 fn details(row: &Row) -> String {
     let gains = row.pacing_gain.zip(row.cwnd_gain);
     let gains = gains.map(|(pacing, cwnd)| format!("{:.2}/{:.2}", pacing.get(), cwnd.get()));
