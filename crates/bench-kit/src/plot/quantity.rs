@@ -38,9 +38,7 @@ impl Line {
 
 pub(super) const GOODPUT: Quantity = Quantity {
     heading: "Goodput",
-    first: Line::new("", |round| {
-        Series::at_middle(round, |i| Some(i.goodput_bits_per_second as f64))
-    }),
+    first: Line::new("", Series::goodput),
     second: None,
     unit: Scale::bits_per_second,
     reference: link_rate,

@@ -11,12 +11,21 @@ impl Series {
         Self::collect(round, |interval| Some((interval.t.get(), of(interval)?)))
     }
 
-    /// What `of` finds in each interval, at the middle of it: for means over the interval.
-    pub(super) fn at_middle(round: &Round, of: impl Fn(&Interval) -> Option<f64>) -> Self {
-        Self::collect(round, |interval| {
-            let middle = interval.t.get() - interval.seconds.get() / 2.0;
-            Some((middle, of(interval)?))
-        })
+    /// The goodput of each interval, at the middle of it. Of more than [`MAX_MEANS`] intervals
+    /// neighbours are joined: the mean of a longer stretch is as exact, and less noisy.
+    pub(super) fn goodput(round: &Round) -> Self {
+        let group = round.intervals.len().div_ceil(MAX_MEANS).max(1);
+        let means = round.intervals.chunks(group).filter_map(|intervals| {
+            let seconds: f64 = intervals.iter().map(|i| i.seconds.get()).sum();
+            let bits = intervals
+                .iter()
+                .map(|i| i.goodput_bits_per_second as f64 * i.seconds.get());
+            let end = intervals.last()?.t.get();
+            (seconds > 0.0).then(|| (end - seconds / 2.0, bits.sum::<f64>() / seconds))
+        });
+        let mut runs = vec![means.collect::<Vec<_>>()];
+        runs.retain(|run| !run.is_empty());
+        Self(runs)
     }
 
     fn collect(round: &Round, point: impl Fn(&Interval) -> Option<(f64, f64)>) -> Self {
@@ -127,3 +136,6 @@ pub(super) fn warm_up(round: &Round) -> f64 {
         .last()
         .map_or(0.0, |interval| interval.t.get())
 }
+
+/// More means than that of a line as wide as a figure do not stand out.
+const MAX_MEANS: usize = 150;

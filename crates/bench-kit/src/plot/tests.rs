@@ -347,6 +347,22 @@ fn a_missing_figure_interrupts_its_line() {
 }
 
 #[test]
+fn the_goodput_of_a_long_round_is_the_mean_of_neighbours() {
+    let mut round = fixtures::round("cubic", 0, 1);
+    round.intervals = (1..=400)
+        .map(|tenth| fixtures::interval(tenth, u64::from(tenth % 2) * 200))
+        .collect();
+    let line = Series::goodput(&round);
+    assert_eq!(line.0[0].len(), 134);
+    // Of three intervals one or two have 200.
+    let means: Vec<f64> = line.values().map(f64::round).collect();
+    assert_eq!(means[..3], [133.0, 67.0, 133.0]);
+    assert!((line.0[0][0].0 - 0.15).abs() < 1e-9);
+    round.intervals.clear();
+    assert_eq!(Series::goodput(&round), Series::default());
+}
+
+#[test]
 fn the_median_round_is_one_that_did_not_fail() {
     let mut result = fixtures::ab_of(&[50, 10, 40, 20, 30], &[]);
     let block = |result: &AbResult| median_round(&result.variants[0]).unwrap().block;
