@@ -14,6 +14,10 @@ tidy:
 ab *ARGS:
     cargo run --release -p bench-client -- ab {{ARGS}}
 
+# A controller against itself, a hundred times: how often the A/B test's interval contains a ratio of one.
+aa SEEDS="100":
+    PACELINE_AA_SEEDS={{SEEDS}} cargo test -p e2e --test ab against_itself -- --nocapture
+
 # Nanoseconds per acked packet, and what else there is; `just bench -p cc-core`.
 bench *ARGS:
     cargo bench {{ARGS}}

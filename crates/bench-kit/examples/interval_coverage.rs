@@ -1,5 +1,6 @@
-//! Prints the table of docs/measuring.md, "How the A/B test decides": how often the intervals
-//! contain the truth, and how often two equal controllers are called different.
+//! Prints the tables of docs/measuring.md, "How the A/B test decides": how often the intervals
+//! contain the truth, and how often two equal controllers are called different; and the same where
+//! the test goes on until the interval is narrow.
 //!
 //! ```text
 //! cargo run --release -p bench-kit --example interval_coverage
@@ -25,7 +26,85 @@ fn main() -> std::io::Result<()> {
         }
         writeln!(out, " {:.1} % |", called_different(rounds))?;
     }
+    writeln!(out)?;
+    stopping(&mut out)
+}
+
+/// The same of tests that go on until the interval is narrow, at most for [`MOST`] rounds: how many
+/// rounds that took on the mean, and how often the interval then contained the truth.
+fn stopping(out: &mut impl std::io::Write) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "| a round's σ | until | rounds | narrow | contains the truth | if narrow |"
+    )?;
+    writeln!(out, "|---|---|---|---|---|---|")?;
+    for (sigma, until) in [
+        (0.02, 0.05),
+        (0.05, 0.05),
+        (0.10, 0.05),
+        (0.20, 0.05),
+        (0.10, 0.10),
+        (0.20, 0.10),
+        (0.40, 0.20),
+    ] {
+        let ended: Vec<Stopped> = (0..STOPPING_TESTS)
+            .map(|test| until_narrow(sigma, until, test))
+            .collect();
+        let share = |of: fn(&&Stopped) -> bool, all: fn(&&Stopped) -> bool| {
+            let all: Vec<&Stopped> = ended.iter().filter(all).collect();
+            let count = all.iter().filter(|one| of(one)).count();
+            100.0 * count as f64 / all.len().max(1) as f64
+        };
+        let rounds: f64 = ended.iter().map(|one| one.rounds as f64).sum();
+        writeln!(
+            out,
+            "| {:.0} % | {:.0} % | {:.1} | {:.0} % | {:.1} % | {:.1} % |",
+            sigma * 100.0,
+            until * 100.0,
+            rounds / ended.len() as f64,
+            share(|one| one.is_narrow, |_| true),
+            share(|one| one.is_right, |_| true),
+            share(|one| one.is_right, |one| one.is_narrow),
+        )?;
+    }
     Ok(())
+}
+
+struct Stopped {
+    rounds: usize,
+    is_narrow: bool,
+    is_right: bool,
+}
+
+/// Two equal variants whose rounds are log-normal with this spread.
+fn until_narrow(sigma: f64, until: f64, test: u64) -> Stopped {
+    let mut rng = Rng::derive(test, (sigma * 1e6) as u64);
+    let mut draw = |block| Round {
+        block,
+        goodput_bits_per_second: ((sigma * normal(&mut rng)).exp() * UNIT) as u64,
+        ..Round::default()
+    };
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for block in 0..MOST {
+        a.push(draw(block));
+        b.push(draw(block));
+        let is_last = block + 1 == MOST;
+        if !stats::is_a_look(block + 1) && !is_last {
+            continue;
+        }
+        let half_width = stats::goodput_half_width(&a, &b, test);
+        let is_narrow = half_width.is_some_and(|half_width| half_width <= until);
+        if is_narrow || is_last {
+            let goodput = stats::compare(&a, &b, test)[&Metric::GoodputBitsPerSecond];
+            let low = goodput.low.is_some_and(|low| low.get() <= 1.0);
+            return Stopped {
+                rounds: a.len(),
+                is_narrow,
+                is_right: low && goodput.high.is_some_and(|high| 1.0 <= high.get()),
+            };
+        }
+    }
+    unreachable!("the last block returns")
 }
 
 /// A distribution of goodputs with a known median.
@@ -113,5 +192,8 @@ fn normal(rng: &mut Rng) -> f64 {
 }
 
 const TESTS: u64 = 2_000;
+const STOPPING_TESTS: u64 = 1_000;
+/// `--max-rounds`.
+const MOST: u32 = 50;
 /// Goodputs are whole bits per second; this many stand for one.
 const UNIT: f64 = 1e9;

@@ -96,9 +96,7 @@ fn test(controllers: [&str; 2], rounds: u32, seconds: f64, step: f64) -> AbResul
         round_seconds: Some(figure(seconds)),
         omit_seconds: Some(Finite::ZERO),
         variants,
-        comparison: BTreeMap::new(),
-        further_comparisons: BTreeMap::new(),
-        competition: None,
+        ..AbResult::default()
     };
     stats::conclude(&mut result);
     result

@@ -7,17 +7,22 @@ mod simulated;
 
 pub(crate) use heat::Heat;
 
-use crate::client;
+use crate::client::{self, Trust};
 use crate::clock;
 use crate::emulated::Links;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
 use crate::plan::{Controllers, Limits, Plan};
-use crate::result::{AbKind, AbResult, CompetitionRound, Finite, Round, SCHEMA_VERSION, Variant};
+use crate::result::{
+    self, AbKind, AbResult, CompetitionRound, Finite, Round, SCHEMA_VERSION, Variant,
+};
 use crate::stats::{self, Schedule, Slot};
+use crate::token::Token;
 use cc_core::Registry;
 use heat::Ended;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZero;
 use std::time::Duration;
 use transport::tls::Cipher;
@@ -29,7 +34,12 @@ pub(crate) struct AbSetup {
     pub(crate) variants: Vec<AbVariant>,
     /// Whether the variants of a block run at once, through one bottleneck.
     pub(crate) competes: bool,
+    /// Whether each round draws its own random numbers, instead of all rounds of a block the same.
+    pub(crate) is_independent: bool,
+    /// The blocks.
     pub(crate) rounds: u32,
+    /// When there may be more of them.
+    pub(crate) until: Option<Until>,
     pub(crate) venue: Venue,
     /// In virtual time: how many heats run at once.
     pub(crate) workers: NonZero<usize>,
@@ -59,13 +69,47 @@ pub(crate) struct AbVariant {
     pub(crate) extra_delay: Duration,
 }
 
+/// A test that goes on until it knows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Until {
+    /// What [`goodput_half_width`](stats::goodput_half_width) of every comparison has to be below.
+    pub(crate) half_width: Finite,
+    /// The most blocks.
+    pub(crate) most: u32,
+}
+
 /// Where the rounds take place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Venue {
     /// In this process, over sockets and an emulated link.
     Embedded,
     /// In virtual time.
     Simulated,
+    /// Against a server elsewhere.
+    Network(Box<Remote>),
+}
+
+/// A server elsewhere, and how to reach it.
+#[derive(Debug, Clone)]
+pub(crate) struct Remote {
+    /// Where packets go to: the server, or a relay in front of it.
+    pub(crate) target: SocketAddr,
+    /// The server as the user wrote it.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) trust: Trust,
+    pub(crate) token: Option<Token>,
+    pub(crate) bind: Option<IpAddr>,
+}
+
+impl fmt::Display for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
 }
 
 /// Variants are called by letters, and a table of more is none that anybody reads.
@@ -93,9 +137,20 @@ pub(crate) enum AbProgress<'a> {
 }
 
 impl AbSetup {
+    /// The most blocks that there may be.
+    pub(crate) fn most_rounds(&self) -> u32 {
+        self.until
+            .map_or(self.rounds, |until| until.most.max(self.rounds))
+    }
+
     /// What runs one after the other.
     fn heats(&self) -> Vec<Heat> {
-        let slots: Vec<Slot> = Schedule::new(self.seed, self.variants.len(), self.rounds).collect();
+        let schedule = Schedule::new(self.seed, self.variants.len(), self.most_rounds());
+        let slots: Vec<Slot> = if self.is_independent {
+            schedule.independent().collect()
+        } else {
+            schedule.collect()
+        };
         let at_once = if self.competes {
             self.variants.len()
         } else {
@@ -130,14 +185,38 @@ pub(crate) fn run(
         competitions: Vec::new(),
     };
     let heats = setup.heats();
-    let ended = match setup.venue {
-        Venue::Embedded => one_by_one(setup, &heats, interrupts, on_progress, &mut record),
-        Venue::Simulated => simulated::all(setup, &heats, interrupts, &mut |ended| {
-            record.take(ended, on_progress);
-        }),
-    };
+    let ended = in_batches(setup, &heats, interrupts, on_progress, &mut record);
     record.result.error = ended.err().map(|failure| failure.to_string());
     Ok(record.conclude())
+}
+
+/// Runs all heats, or as many as it takes to know.
+fn in_batches(
+    setup: &AbSetup,
+    heats: &[Heat],
+    interrupts: &Interrupts,
+    on_progress: &mut dyn FnMut(AbProgress<'_>),
+    record: &mut Record,
+) -> Result<(), Failure> {
+    let looks = (1..=setup.most_rounds()).filter(|blocks| {
+        *blocks >= setup.rounds && setup.until.is_some() && stats::is_a_look(*blocks)
+    });
+    let mut begin = 0;
+    for blocks in looks.chain([setup.most_rounds()]) {
+        let is_in_batch = |heat: &&Heat| (begin..blocks).contains(&heat.slots[0].block);
+        let batch: Vec<Heat> = heats.iter().filter(is_in_batch).cloned().collect();
+        match setup.venue {
+            Venue::Simulated => simulated::all(setup, &batch, interrupts, &mut |ended| {
+                record.take(ended, on_progress);
+            }),
+            _ => one_by_one(setup, &batch, interrupts, on_progress, record),
+        }?;
+        begin = blocks;
+        if record.is_narrow(setup.until) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Runs heats in real time.
@@ -177,6 +256,22 @@ impl Record {
         self.competitions.extend(ended.competition);
     }
 
+    /// Whether the test was to go on until now.
+    fn is_narrow(&mut self, until: Option<Until>) -> bool {
+        let (Some(until), Some((a, others))) = (until, self.result.variants.split_first()) else {
+            return false;
+        };
+        let seed = self.result.seed;
+        let is_narrow = others.iter().all(|other| {
+            let half_width = stats::goodput_half_width(&a.rounds, &other.rounds, seed);
+            half_width.is_some_and(|half_width| half_width <= until.half_width.get())
+        });
+        if let Some(until) = &mut self.result.until {
+            until.reached = is_narrow;
+        }
+        is_narrow
+    }
+
     fn conclude(self) -> AbResult {
         let mut result = self.result;
         let failed = |variant: &Variant| variant.rounds.iter().any(|round| !round.succeeded());
@@ -188,10 +283,13 @@ impl Record {
 }
 
 /// The result before its first round.
-fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
+///
+/// # Errors
+/// When the setup makes no sense.
+pub(crate) fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
     let base_rtt = setup.links.base_rtt()?;
     let plan = &setup.variants[0].plan;
-    let is_virtual = setup.venue == Venue::Simulated;
+    let is_virtual = matches!(setup.venue, Venue::Simulated);
     let variants = setup.variants.iter().enumerate();
     Ok(AbResult {
         schema_version: SCHEMA_VERSION,
@@ -202,6 +300,15 @@ fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
         version: crate::VERSION.to_owned(),
         seed: setup.seed,
         is_virtual,
+        independent: setup.is_independent,
+        server: match &setup.venue {
+            Venue::Network(remote) => Some(remote.to_string()),
+            _ => None,
+        },
+        until: setup.until.map(|until| result::Until {
+            half_width: until.half_width,
+            reached: false,
+        }),
         started_unix_seconds: (!is_virtual).then(|| clock::since_1970().as_secs()),
         link: setup.links.link.to_string(),
         return_link: setup.links.return_link.to_string(),
@@ -220,9 +327,7 @@ fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
                 summary: BTreeMap::new(),
             })
             .collect(),
-        comparison: BTreeMap::new(),
-        further_comparisons: BTreeMap::new(),
-        competition: None,
+        ..AbResult::default()
     })
 }
 

@@ -8,7 +8,7 @@ mod run;
 mod server;
 mod values;
 
-pub(crate) use ab::AbArgs;
+pub(crate) use ab::{AbArgs, RemoteArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs, Program};
 pub(crate) use matrix::{MatrixArgs, MatrixCommand, MatrixOutputArgs};
 pub(crate) use report::ReportArgs;
@@ -50,7 +50,7 @@ pub(crate) enum Command {
     /// Measure the throughput to a bench-server, as iperf3 does
     #[command(after_help = EXAMPLES_OF_RUN)]
     Run(Box<RunArgs>),
-    /// Compare congestion controllers over an emulated link, all in one process
+    /// Compare congestion controllers, over an emulated link or a real network
     #[command(after_help = EXAMPLES_OF_AB)]
     Ab(Box<AbArgs>),
     /// Run an A/B test for each combination of conditions, or go on with it

@@ -77,9 +77,7 @@ pub(crate) fn ab_of(a: &[u64], b: &[u64]) -> AbResult {
         round_seconds: Some(finite(0.5)),
         omit_seconds: Some(Finite::ZERO),
         variants: vec![variant("a", "cubic", a), variant("b", "bbr3", b)],
-        comparison: BTreeMap::new(),
-        further_comparisons: BTreeMap::new(),
-        competition: None,
+        ..AbResult::default()
     }
 }
 

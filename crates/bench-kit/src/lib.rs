@@ -24,6 +24,7 @@ mod ab;
 mod account;
 mod advice;
 mod args;
+mod baseline;
 mod client;
 mod clock;
 pub mod csv;

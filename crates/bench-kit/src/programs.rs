@@ -4,6 +4,7 @@ mod ab;
 mod list;
 mod manual;
 mod matrix;
+mod remote;
 mod report;
 mod run;
 mod serve;

@@ -38,7 +38,7 @@ use std::collections::BTreeMap;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The sides of an A/B test, round by round, and what their differences are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AbResult {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -63,6 +63,13 @@ pub struct AbResult {
     /// The start in whole seconds since 1970; `null` in virtual time, which has no date.
     #[serde(default)]
     pub started_unix_seconds: Option<u64>,
+    /// Whether each round drew its own random numbers, instead of all rounds of a block the same.
+    /// Left out of the JSON when not.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub independent: bool,
+    /// The server, where it was not in the same process. Left out of the JSON when it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// The link in the data's direction, in netem's words; empty when nothing was shaped.
     pub link: String,
     /// The link in the other direction; empty when nothing was shaped.
@@ -87,6 +94,14 @@ pub struct AbResult {
     /// is then true of that one. Left out of the JSON when there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub further_comparisons: BTreeMap<String, BTreeMap<Metric, Comparison>>,
+    /// How narrow the intervals were to be, where that decided how many rounds there were. Left out
+    /// of the JSON elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
+    /// Each variant against the same one of an earlier test, where there was one to compare with.
+    /// Left out of the JSON elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<BaselineComparison>,
     /// How the variants shared the link, where all ran at once. Left out of the JSON elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub competition: Option<Competition>,
@@ -167,6 +182,32 @@ impl Variant {
     pub fn controller(&self) -> &str {
         self.cc.split(':').next().unwrap_or_default()
     }
+}
+
+/// The width of an interval at which a test was to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Until {
+    /// How far the ends of each interval of the goodput's ratio may lie from its middle, as a share
+    /// of it; see [`goodput_half_width`](crate::stats::goodput_half_width).
+    pub half_width: Finite,
+    /// Whether every interval was that narrow before the rounds were at their most.
+    pub reached: bool,
+}
+
+/// A test against an earlier one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BaselineComparison {
+    /// Whether rounds were compared by block: both tests in virtual time, with the same draws. The
+    /// medians of all rounds otherwise.
+    pub paired: bool,
+    /// By the variant's name: now over then, where then had the same. What is said of `b` is true
+    /// of now, and what is said of `a` of then.
+    pub comparisons: BTreeMap<String, BTreeMap<Metric, Comparison>>,
+}
+
+/// Whether a field says what is usual.
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What every result before there were several connections had.

@@ -17,10 +17,14 @@
 mod bootstrap;
 mod fairness;
 mod schedule;
+mod stopping;
+mod unpaired;
 mod verdict;
 
 pub use fairness::{FAIRNESS_WINDOW, LEAST_FAIR, UNFAIRNESS, competition, convergence, jain_index};
 pub use schedule::{Schedule, Slot};
+pub use stopping::{LEAST_BLOCKS, goodput_half_width, is_a_look};
+pub use unpaired::compare_unpaired;
 pub use verdict::verdict;
 
 use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Round, Summary, Variant};

@@ -1,7 +1,7 @@
 //! A heat in real time: server, emulated link and clients, each in a thread of its own.
 
 use super::heat::{Carried, Ended, Entrant, Heat};
-use super::{AbProgress, AbSetup};
+use super::{AbProgress, AbSetup, Remote, Venue};
 use crate::client::{self, ClientSetup, Outcome, Progress, Trust};
 use crate::clock;
 use crate::emulated::{self, EmulatedPath, Links};
@@ -44,18 +44,23 @@ pub(super) fn heat(
     drop(sender);
     stage.follow(entrants.len(), events, on_progress);
     let outcomes: Result<Vec<Outcome>, Failure> = clients.into_iter().map(join).collect();
-    let ended = heat.conclude(setup, &entrants, &outcomes?, Some(&stage.carried()));
-    if let Some(complaint) = stage.path.complaint() {
+    let ended = heat.conclude(setup, &entrants, &outcomes?, stage.carried().as_ref());
+    if let Some(complaint) = stage.path.as_ref().and_then(EmulatedPath::complaint) {
         on_progress(AbProgress::Complaint(complaint));
     }
-    stage.server.stop();
+    if let Some(server) = stage.server {
+        server.stop();
+    }
     Ok(ended)
 }
 
 /// What the clients of a heat run against and through.
 struct Stage {
-    server: RunningServer,
-    path: EmulatedPath,
+    remote: Remote,
+    /// Where it is in this process.
+    server: Option<RunningServer>,
+    /// Where there is an emulated link.
+    path: Option<EmulatedPath>,
     /// Each entrant's own part of the path, where it has one.
     own_paths: Vec<Option<EmulatedPath>>,
     /// When the measured part began.
@@ -65,21 +70,29 @@ struct Stage {
 
 impl Stage {
     fn set_up(setup: &AbSetup, heat: &Heat, entrants: &[Entrant]) -> Result<Self, Failure> {
-        let server = RunningServer::start(setup, heat.seed())?;
         let direction = entrants[0].plan.direction;
-        let path = EmulatedPath::start(&setup.links, direction, server.address, heat.seed())?;
+        let (remote, server, path) = match &setup.venue {
+            Venue::Network(remote) => (remote.as_ref().clone(), None, None),
+            _ => {
+                let server = RunningServer::start(setup, heat.seed())?;
+                let path =
+                    EmulatedPath::start(&setup.links, direction, server.address, heat.seed())?;
+                (embedded(path.address()), Some(server), Some(path))
+            }
+        };
         let own_path = |entrant: &Entrant| {
             let links = Links {
                 link: emulated::delay(entrant.extra_delay),
                 return_link: LinkSpec::default(),
             };
-            let start = || EmulatedPath::start(&links, direction, path.address(), heat.seed());
+            let start = || EmulatedPath::start(&links, direction, remote.target, heat.seed());
             (!entrant.extra_delay.is_zero()).then(start).transpose()
         };
         let own_paths: Result<Vec<_>, Failure> = entrants.iter().map(own_path).collect();
         Ok(Self {
-            server,
             own_paths: own_paths?,
+            remote,
+            server,
             path,
             begin: None,
             carried: None,
@@ -93,26 +106,26 @@ impl Stage {
         index: usize,
         entrant: &Entrant,
     ) -> Result<ClientSetup, Failure> {
-        let own = self.own_paths[index].as_ref();
-        let target = own.unwrap_or(&self.path).address();
+        let own = self.own_paths[index].as_ref().map(EmulatedPath::address);
+        let remote = self.remote.clone();
         let seed = match index {
             0 => heat.seed(),
             other => Rng::derive(heat.seed(), CLIENTS + other as u64).next_u64(),
         };
         Ok(ClientSetup {
-            target,
-            host: Ipv4Addr::LOCALHOST.to_string(),
-            port: target.port(),
+            target: own.unwrap_or(remote.target),
+            host: remote.host,
+            port: remote.port,
             plan: entrant.plan.clone(),
             connections: entrant.flows,
             file: None,
             controllers: setup.controllers(&entrant.plan)?,
-            trust: Trust::Anyone,
-            token: None,
+            trust: remote.trust,
+            token: remote.token,
             is_perf: false,
             cipher: setup.cipher,
             mtu: setup.mtu,
-            bind: None,
+            bind: remote.bind,
             connect_timeout: setup.connect_timeout,
             idle_timeout: setup.idle_timeout,
             seed,
@@ -132,11 +145,13 @@ impl Stage {
                 Event::Measuring => {
                     measuring += 1;
                     if measuring == clients {
-                        self.path.begin();
+                        if let Some(path) = &mut self.path {
+                            path.begin();
+                        }
                         self.begin = Some(clock::now());
                     }
                 }
-                Event::Measured if self.carried.is_none() => self.carried = Some(self.so_far()),
+                Event::Measured if self.carried.is_none() => self.carried = self.so_far(),
                 Event::Measured => {}
                 Event::Moved { at, bytes, length } => {
                     on_progress(AbProgress::Moved { at, bytes, length });
@@ -145,17 +160,30 @@ impl Stage {
         }
     }
 
-    fn so_far(&self) -> Carried {
-        Carried {
-            stats: self.path.measured(),
+    fn so_far(&self) -> Option<Carried> {
+        let path = self.path.as_ref()?;
+        Some(Carried {
+            stats: path.measured(),
             time: self
                 .begin
                 .map_or(Duration::ZERO, |begin| clock::now() - begin),
-        }
+        })
     }
 
-    fn carried(&mut self) -> Carried {
-        self.carried.take().unwrap_or_else(|| self.so_far())
+    fn carried(&mut self) -> Option<Carried> {
+        self.carried.take().or_else(|| self.so_far())
+    }
+}
+
+/// A server in this process, behind a path that begins at `target`.
+fn embedded(target: SocketAddr) -> Remote {
+    Remote {
+        target,
+        host: Ipv4Addr::LOCALHOST.to_string(),
+        port: target.port(),
+        trust: Trust::Anyone,
+        token: None,
+        bind: None,
     }
 }
 

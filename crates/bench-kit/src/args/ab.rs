@@ -1,9 +1,15 @@
 use super::*;
 use crate::ab::MOST_FLOWS;
+use crate::baseline::Rule;
+use units::Gain;
 
-/// `bench-client ab`: two controllers or more, round by round, over one emulated link.
+/// `bench-client ab`: two controllers or more, round by round, over one emulated link or network.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AbArgs {
+    /// The server, if it is not to be in this process: over the real network
+    #[arg(value_name = "HOST[:PORT]", value_hint = ValueHint::Hostname)]
+    #[arg(conflicts_with_all = ["link", "return_link", "is_virtual"])]
+    pub(crate) server: Option<HostPort>,
     /// The baseline: NAME[:key=value,...]
     #[arg(long, value_name = "CC", default_value = DEFAULT_CONTROLLER)]
     #[arg(help_heading = "Comparison")]
@@ -49,6 +55,30 @@ pub(crate) struct AbArgs {
     )]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) rounds: u32,
+    /// Go on until goodput's intervals are this narrow, such as 5%
+    #[arg(long, value_name = "PERCENT", value_parser = values::half_width)]
+    #[arg(help_heading = "Comparison")]
+    pub(crate) until: Option<Gain>,
+    /// The most rounds of each with --until
+    #[arg(long, value_name = "N", default_value_t = 50, requires = "until")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(help_heading = "Comparison")]
+    pub(crate) max_rounds: u32,
+    /// Have each round draw its own losses, not each block
+    #[arg(long, conflicts_with = "compete", help_heading = "Comparison")]
+    pub(crate) independent: bool,
+    /// Compare with an earlier result as well, the JSON of another `ab`
+    #[arg(long, value_name = "FILE", help_heading = "Comparison")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Fail when this is so: "goodput < -5%", "rtt_p95 > 10%"
+    #[arg(
+        long,
+        value_name = "RULE",
+        requires = "baseline",
+        help_heading = "Comparison"
+    )]
+    pub(crate) fail_if: Vec<Rule>,
     /// Seconds that each round measures
     #[arg(short = 't', long, value_name = "SECONDS", default_value = "5")]
     #[arg(value_parser = values::seconds, help_heading = "Comparison")]
@@ -82,6 +112,9 @@ pub(crate) struct AbArgs {
     /// How packets travel.
     #[command(flatten)]
     pub(crate) path: PathArgs,
+    /// Where the server is, and how it is trusted.
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
     /// Title of the report
     #[arg(short = 'T', long, value_name = "TEXT", help_heading = "Output")]
     pub(crate) title: Option<String>,
@@ -111,4 +144,32 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) rounds_csv: Option<PathBuf>,
+}
+
+/// A server elsewhere.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct RemoteArgs {
+    /// UDP port of the server
+    #[arg(short = 'p', long, default_value_t = DEFAULT_PORT, requires = "server")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// Send through this link-relay, which sends to the server
+    #[arg(long, value_name = "HOST:PORT", requires = "server")]
+    #[arg(value_parser = values::relay)]
+    pub(crate) relay: Option<HostPort>,
+    /// Local address to send from
+    #[arg(short = 'B', long, value_name = "ADDR", requires = "server")]
+    pub(crate) bind: Option<IpAddr>,
+    /// Trust servers that this PEM file of certificates vouches for
+    #[arg(long, value_name = "FILE", requires = "server", value_hint = ValueHint::FilePath)]
+    pub(crate) ca: Option<PathBuf>,
+    /// Trust the server whose certificate has this SHA-256 fingerprint
+    #[arg(long, value_name = "HEX", requires = "server", conflicts_with = "ca")]
+    #[arg(value_parser = values::fingerprint)]
+    pub(crate) fingerprint: Option<[u8; 32]>,
+    /// Show the server that you know the token in this file [default: that in
+    /// $PACELINE_TOKEN, if any]
+    #[arg(long, value_name = "FILE", requires = "server", value_hint = ValueHint::FilePath)]
+    pub(crate) token: Option<PathBuf>,
 }

@@ -4,7 +4,7 @@ use crate::ab::MOST_VARIANTS;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use units::{Bandwidth, Bytes, ParseError};
+use units::{Bandwidth, Bytes, Gain, ParseError};
 
 /// A host, and a port if one is given: `HOST`, `HOST:PORT`, `[IPV6]:PORT`, `IPV6`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +79,25 @@ pub(super) fn millis(text: &str) -> Result<Duration, ParseError> {
         "ms",
         "a time: milliseconds, or with a unit such as 5s",
     )
+}
+
+/// A host with its port.
+pub(super) fn relay(text: &str) -> Result<HostPort, ParseError> {
+    let relay: HostPort = text.parse()?;
+    if relay.port.is_none() {
+        return Err(ParseError::new(text, "a relay with its port: HOST:PORT"));
+    }
+    Ok(relay)
+}
+
+/// The width of an interval that says something.
+pub(super) fn half_width(text: &str) -> Result<Gain, ParseError> {
+    let error = || ParseError::new(text, "a percentage above zero, such as 5%");
+    let gain: Gain = text.parse().map_err(|_| error())?;
+    if gain.millionths() == 0 || !text.ends_with('%') {
+        return Err(error());
+    }
+    Ok(gain)
 }
 
 /// The place of a variant and its time: `b=30ms` is 1 and 30 ms.
@@ -245,6 +264,16 @@ mod tests {
         assert_eq!(extra_delay("h=1s"), Ok((7, Duration::from_secs(1))));
         for wrong in ["b", "b=", "b=30", "i=1s", "=1s", "ab=1s"] {
             assert_eq!(extra_delay(wrong).unwrap_err().input(), wrong);
+        }
+    }
+
+    #[test]
+    fn a_relay_has_a_port_and_a_width_is_a_percentage() {
+        assert_eq!(relay("[::1]:5201").unwrap().port, Some(5201));
+        assert_eq!(relay("host").unwrap_err().input(), "host");
+        assert_eq!(half_width("2.5%").unwrap().as_f64(), 0.025);
+        for wrong in ["0%", "5", "five%", "-5%", ""] {
+            assert_eq!(half_width(wrong).unwrap_err().input(), wrong);
         }
     }
 

@@ -132,6 +132,8 @@ impl CellPlan {
             variants: variants.collect(),
             competes: self.compete,
             rounds: self.rounds,
+            is_independent: false,
+            until: None,
             venue,
             workers,
             links: self.links.clone(),

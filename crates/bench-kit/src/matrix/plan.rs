@@ -42,7 +42,7 @@ impl MatrixPlan {
             schema_version: SCHEMA_VERSION,
             kind: PlanKind::MatrixPlan,
             version: crate::VERSION.to_owned(),
-            is_virtual: venue == Venue::Simulated,
+            is_virtual: matches!(venue, Venue::Simulated),
             matrix,
         }
     }

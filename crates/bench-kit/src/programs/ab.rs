@@ -3,8 +3,11 @@
 mod display;
 
 use super::interrupts;
-use crate::ab::{self, AbSetup, AbVariant, MOST_VARIANTS, Venue};
-use crate::args::{AbArgs, DEFAULT_CONTROLLER};
+use super::remote::{self, Family};
+use crate::ab::{self, AbSetup, AbVariant, MOST_VARIANTS, Remote, Until, Venue};
+use crate::args::{AbArgs, DEFAULT_CONTROLLER, RemoteArgs};
+use crate::baseline::{self, Baseline};
+use crate::client::Trust;
 use crate::csv;
 use crate::emulated::Links;
 use crate::failure::Failure;
@@ -12,9 +15,10 @@ use crate::output::{Directory, Output};
 use crate::plan::{Direction, Limit, Limits, Plan, step_for};
 use crate::plot;
 use crate::report;
-use crate::result::AbResult;
+use crate::result::{AbResult, Finite};
 use crate::table::ab_table;
 use crate::terminal;
+use crate::token::Token;
 use cc_core::Registry;
 use display::Display;
 use std::num::NonZero;
@@ -24,12 +28,17 @@ use std::time::Duration;
 /// Compares, prints and writes.
 pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let setup = setup(args, registry)?;
+    let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
+    if let Some(baseline) = &baseline {
+        baseline.check(&ab::blank(&setup)?, setup.competes)?;
+    }
     let files = Files::open(args)?;
     let interrupts = interrupts()?;
     announce(args, &setup);
     let mut progress = Display::new(&setup);
-    let result = ab::run(&setup, &interrupts, &mut |event| progress.show(event))?;
+    let mut result = ab::run(&setup, &interrupts, &mut |event| progress.show(event))?;
     progress.close();
+    result.baseline = baseline.map(|baseline| baseline.compare(&result));
     if args.print_json {
         terminal::text(&result.to_json());
     } else {
@@ -37,7 +46,7 @@ pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failur
     }
     files.write(&result, args.print_json)?;
     if result.complete {
-        return Ok(ExitCode::SUCCESS);
+        return judge(args, &result);
     }
     let failed = result.variants.iter().flat_map(|variant| &variant.rounds);
     let error = result
@@ -50,10 +59,30 @@ pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failur
     )))
 }
 
+/// Says what became of the baseline's variants, and whether a rule is broken.
+fn judge(args: &AbArgs, result: &AbResult) -> Result<ExitCode, Failure> {
+    for line in baseline::summary(result) {
+        terminal::note(format_args!("{line}"));
+    }
+    let verdicts: Vec<_> = args.fail_if.iter().map(|rule| rule.judge(result)).collect();
+    for open in verdicts.iter().flat_map(|verdict| &verdict.open) {
+        terminal::note(format_args!("warning: --fail-if: {open}"));
+    }
+    let broken = verdicts.into_iter().flat_map(|verdict| verdict.broken);
+    let broken: Vec<String> = broken.collect();
+    if broken.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(Failure::run(format!("--fail-if: {}", broken.join("; "))))
+}
+
 fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
-    let links = Links {
-        link: args.link.clone(),
-        return_link: args.return_link.clone().unwrap_or_default(),
+    let links = match args.server {
+        Some(_) => Links::default(),
+        None => Links {
+            link: args.link.clone(),
+            return_link: args.return_link.clone().unwrap_or_default(),
+        },
     };
     let base_rtt = links.base_rtt()?;
     if args.is_virtual && base_rtt.is_none() {
@@ -65,12 +94,13 @@ fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
     Ok(AbSetup {
         variants: variants(args, registry)?,
         competes: args.compete,
+        is_independent: args.independent,
         rounds: args.rounds,
-        venue: if args.is_virtual {
-            Venue::Simulated
-        } else {
-            Venue::Embedded
-        },
+        until: args.until.map(|half_width| Until {
+            half_width: Finite::new(half_width.as_f64()).unwrap_or_default(),
+            most: args.max_rounds,
+        }),
+        venue: venue(args)?,
         workers: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
         links,
         seed: args.seed,
@@ -81,6 +111,42 @@ fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
         idle_timeout: args.path.idle_timeout,
         registry: registry.clone(),
     })
+}
+
+fn venue(args: &AbArgs) -> Result<Venue, Failure> {
+    let Some(server) = &args.server else {
+        return Ok(if args.is_virtual {
+            Venue::Simulated
+        } else {
+            Venue::Embedded
+        });
+    };
+    let RemoteArgs {
+        port,
+        relay,
+        bind,
+        ca,
+        fingerprint,
+        token,
+    } = &args.remote;
+    let port = server.port.unwrap_or(*port);
+    let family = bind.map(|ip| Family {
+        is_ipv4: ip.is_ipv4(),
+        flag: "-B",
+    });
+    // With a relay the server's name need not be known here.
+    let target = match relay {
+        Some(relay) => remote::resolve(&relay.host, relay.port.unwrap_or(port), family)?,
+        None => remote::resolve(&server.host, port, family)?,
+    };
+    Ok(Venue::Network(Box::new(Remote {
+        target,
+        host: server.host.clone(),
+        port,
+        trust: remote::trust(ca.as_deref(), *fingerprint)?,
+        token: Token::find(token.as_deref())?,
+        bind: *bind,
+    })))
 }
 
 fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failure> {
@@ -143,11 +209,23 @@ fn plan(args: &AbArgs, cc: &str) -> Plan {
 /// Says what will be done.
 fn announce(args: &AbArgs, setup: &AbSetup) {
     terminal::note(format_args!("{}", names(setup).join("   ")));
-    terminal::note(format_args!("link: {}", args.link));
+    match &setup.venue {
+        Venue::Network(remote) => {
+            terminal::note(format_args!("server: {remote}"));
+            if matches!(remote.trust, Trust::Anyone) {
+                terminal::note(format_args!("{}", remote::NOT_VERIFIED));
+            }
+        }
+        _ => terminal::note(format_args!("link: {}", args.link)),
+    }
     if let Some(return_link) = &args.return_link {
         terminal::note(format_args!("return link: {return_link}"));
     }
     let (time, omit) = (args.time.as_secs_f64(), args.omit.as_secs_f64());
+    let rounds = match setup.until {
+        Some(_) => format!("at most {}", setup.most_rounds()),
+        None => setup.rounds.to_string(),
+    };
     let order = if args.compete {
         "all at once"
     } else {
@@ -159,8 +237,8 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
         ""
     };
     terminal::note(format_args!(
-        "rounds: {} of each, {time} s after {omit} s of warm-up, {order}; seed {}{time_kind}",
-        args.rounds, args.seed
+        "rounds: {rounds} of each, {time} s after {omit} s of warm-up, {order}; seed {}{time_kind}",
+        args.seed
     ));
 }
 

@@ -76,9 +76,11 @@ fn prepare(args: &MatrixArgs, registry: &Registry) -> Result<(MatrixRun, Option<
     let folder = args.dir.clone();
     let folder = folder.unwrap_or_else(|| PathBuf::from(format!("{}-cells", plan.matrix.name)));
     let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-    let jobs = match venue {
-        Venue::Simulated => args.jobs.unwrap_or_else(cores),
-        Venue::Embedded => NonZero::<usize>::MIN,
+    // In real time one disturbs the other.
+    let jobs = if args.is_virtual {
+        args.jobs.unwrap_or_else(cores)
+    } else {
+        NonZero::<usize>::MIN
     };
     let run = MatrixRun {
         plan,

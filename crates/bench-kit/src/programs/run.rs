@@ -4,7 +4,7 @@ mod live;
 mod screen;
 mod setup;
 
-use super::{interrupts, runtime};
+use super::{interrupts, remote, runtime};
 use crate::args::RunArgs;
 use crate::client::{self, About, ClientSetup, Outcome, Progress};
 use crate::emulated::{self, EmulatedPath};
@@ -27,10 +27,10 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     let plan = setup::plan(args, file_length.flatten())?;
     let controllers = setup::check(&plan, args.connections, registry)?;
     let links = setup::links(args)?;
-    let trust = setup::trust(args)?;
+    let trust = remote::trust(args.ca.as_deref(), args.fingerprint)?;
     let files = Files::open(args)?;
     let port = args.server.port.unwrap_or(args.port);
-    let server = setup::resolve(args, port)?;
+    let server = remote::resolve(&args.server.host, port, setup::family(args))?;
     let mut path = links
         .as_ref()
         .map(|links| EmulatedPath::start(links, plan.direction, server, args.seed))

@@ -58,9 +58,7 @@ pub(super) fn as_ab(result: &RunResult) -> AbResult {
             rounds: vec![result.result.clone()],
             summary: BTreeMap::new(),
         }],
-        comparison: BTreeMap::new(),
-        further_comparisons: BTreeMap::new(),
-        competition: None,
+        ..AbResult::default()
     }
 }
 

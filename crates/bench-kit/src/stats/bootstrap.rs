@@ -36,11 +36,45 @@ pub(super) fn estimate(values: &[f64], rng: &mut Rng) -> Option<Estimate> {
     })
 }
 
+/// The median of `b` less that of `a`, and the interval of this difference; `None` without a value
+/// on either side. As [`estimate`], with both sides drawn again apart and the widening of the
+/// smaller one.
+pub(super) fn estimate_difference(a: &[f64], b: &[f64], rng: &mut Rng) -> Option<Estimate> {
+    let sorted = |values: &[f64]| {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted
+    };
+    let (a, b) = (sorted(a), sorted(b));
+    let median = median_of_sorted(&b)? - median_of_sorted(&a)?;
+    let fewer = a.len().min(b.len());
+    if fewer < 2 {
+        return Some(Estimate {
+            median,
+            low: None,
+            high: None,
+        });
+    }
+    let medians = resampled(&b, rng).into_iter().zip(resampled(&a, rng));
+    let (low, high) = middle(medians.map(|(b, a)| b - a).collect());
+    let widening = widening(fewer);
+    Some(Estimate {
+        median,
+        low: Some(median - (median - low) * widening),
+        high: Some(median + (high - median) * widening),
+    })
+}
+
 /// The ends of the middle [`CONFIDENCE`] of the medians of [`RESAMPLES`] draws with replacement.
 fn percentiles(sorted: &[f64], rng: &mut Rng) -> (f64, f64) {
+    middle(resampled(sorted, rng))
+}
+
+/// The medians of [`RESAMPLES`] draws with replacement.
+fn resampled(sorted: &[f64], rng: &mut Rng) -> Vec<f64> {
     let n = sorted.len();
     let mut draw = vec![0; n];
-    let mut medians: Vec<f64> = (0..RESAMPLES)
+    (0..RESAMPLES)
         .map(|_| {
             for index in &mut draw {
                 *index = usize::try_from(rng.below(n as u64)).expect("below a usize");
@@ -49,12 +83,16 @@ fn percentiles(sorted: &[f64], rng: &mut Rng) -> (f64, f64) {
             // The order of the indices is that of the values.
             (sorted[draw[(n - 1) / 2]] + sorted[draw[n / 2]]) / 2.0
         })
-        .collect();
-    medians.sort_unstable_by(f64::total_cmp);
+        .collect()
+}
+
+/// The ends of the middle [`CONFIDENCE`] of [`RESAMPLES`] figures.
+fn middle(mut figures: Vec<f64>) -> (f64, f64) {
+    figures.sort_unstable_by(f64::total_cmp);
     // With B resamples the p-quantile is the p(B+1)-th of them, counted from one.
     let below = (RESAMPLES + 1) as f64 * (1.0 - CONFIDENCE) / 2.0;
     let rank = below.round() as usize;
-    (medians[rank - 1], medians[RESAMPLES - rank])
+    (figures[rank - 1], figures[RESAMPLES - rank])
 }
 
 /// How much farther than the bootstrap says the ends lie with `n` values.

@@ -18,6 +18,7 @@ use units::Rng;
 #[derive(Debug, Clone)]
 pub struct Schedule {
     seed: u64,
+    is_independent: bool,
     blocks: u32,
     next_block: u32,
     next_order: u32,
@@ -37,7 +38,8 @@ pub struct Slot {
     /// The index of the variant.
     pub variant: usize,
     /// What this round draws its random numbers from. All rounds of a block have the same, so
-    /// that the link loses and delays by the same draws for each variant.
+    /// that the link loses and delays by the same draws for each variant, unless the schedule is
+    /// [independent](Schedule::independent).
     pub seed: u64,
 }
 
@@ -46,11 +48,21 @@ impl Schedule {
     pub fn new(seed: u64, variants: usize, rounds: u32) -> Self {
         Self {
             seed,
+            is_independent: false,
             blocks: rounds,
             next_block: 0,
             next_order: 0,
             queue: Vec::new(),
             latest: (0..variants).collect(),
+        }
+    }
+
+    /// The same order, in which each round draws its random numbers for itself.
+    #[must_use]
+    pub fn independent(self) -> Self {
+        Self {
+            is_independent: true,
+            ..self
         }
     }
 
@@ -78,11 +90,17 @@ impl Iterator for Schedule {
         let variant = self.queue.pop()?;
         let (block, order) = (self.next_block - 1, self.next_order);
         self.next_order += 1;
+        let of_block = Rng::derive(self.seed, ROUND_SEEDS + u64::from(block)).next_u64();
+        let seed = if self.is_independent {
+            Rng::derive(of_block, variant as u64).next_u64()
+        } else {
+            of_block
+        };
         Some(Slot {
             block,
             order,
             variant,
-            seed: Rng::derive(self.seed, ROUND_SEEDS + u64::from(block)).next_u64(),
+            seed,
         })
     }
 }

@@ -3,7 +3,7 @@ mod several;
 
 use super::{Scale, printable, significant};
 use crate::result::{
-    AbResult, Comparison, Decision, Finite, Metric, QueueDelaySource, Summary, Variant,
+    AbResult, Comparison, Decision, Finite, Metric, QueueDelaySource, Summary, Until, Variant,
 };
 use crate::stats::verdict;
 
@@ -29,6 +29,9 @@ pub fn ab_table(result: &AbResult) -> String {
     for line in wrap(&printable(&verdict(result)), WIDTH) {
         table.push_str(&line);
         table.push('\n');
+    }
+    if let Some(until) = &result.until {
+        table.push_str(&until_line(result, until));
     }
     for failure in failures(result) {
         table.push_str(&printable(&failure));
@@ -148,6 +151,17 @@ fn line(table: &mut String, cells: &[String; 4], mark: &str) {
     let [label, a, b, ratio] = cells;
     let text = format!("{label:<LABEL$}{a:<CELL$} {b:<CELL$} {ratio:<CELL$} {mark}");
     table.push_str(&format!("{}\n", text.trim_end()));
+}
+
+fn until_line(result: &AbResult, until: &Until) -> String {
+    let rounds = result.variants.iter().map(|variant| variant.rounds.len());
+    let rounds = rounds.max().unwrap_or(0);
+    let percent = significant(until.half_width.get() * 100.0);
+    if until.reached {
+        format!("Goodput's interval is within {percent} % of its middle after {rounds} rounds.\n")
+    } else {
+        format!("Goodput's interval is wider than {percent} % after {rounds} rounds.\n")
+    }
 }
 
 fn failures(result: &AbResult) -> Vec<String> {

@@ -7,6 +7,7 @@ use crate::client::{self, About, Beginning, ClientSetup, Progress, Trust};
 use crate::failure::Failure;
 use crate::output::Log;
 use crate::plan::Plan;
+use crate::programs::remote::NOT_VERIFIED;
 use crate::result::RunResult;
 use crate::result::iperf::{End, Interval, Start};
 use crate::result::{Round, RunRequests, Sha256};
@@ -88,9 +89,7 @@ impl Screen {
     /// When the full screen is asked for and there is no terminal.
     pub(super) fn connecting(&mut self, setup: &ClientSetup) -> Result<(), Failure> {
         if matches!(setup.trust, Trust::Anyone) {
-            terminal::note(format_args!(
-                "The server's certificate is not verified; --fingerprint or --ca would."
-            ));
+            terminal::note(format_args!("{NOT_VERIFIED}"));
         }
         self.row(&format!(
             "Connecting to host {}, port {}",

@@ -1,16 +1,15 @@
 //! From a command line to what the client needs.
 
 use crate::args::{DEFAULT_CONTROLLER, RunArgs};
-use crate::client::Trust;
 use crate::emulated::Links;
 use crate::failure::Failure;
 use crate::plan::{
     Controllers, Datagrams, Direction, Extras, Limit, Limits, Plan, PlanError, Requests, step_for,
 };
+use crate::programs::remote::Family;
 use crate::transfer::LocalFile;
 use cc_core::Registry;
 use std::fs::File;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 use units::Bandwidth;
 
@@ -149,38 +148,15 @@ pub(super) fn links(args: &RunArgs) -> Result<Option<Links>, Failure> {
     Ok(Some(links))
 }
 
-pub(super) fn trust(args: &RunArgs) -> Result<Trust, Failure> {
-    match (&args.ca, args.fingerprint) {
-        (Some(path), _) => std::fs::read(path)
-            .map(Trust::Authorities)
-            .map_err(|error| Failure::run(format!("--ca {}: {error}", path.display()))),
-        (None, Some(fingerprint)) => Ok(Trust::Fingerprint(fingerprint)),
-        (None, None) => Ok(Trust::Anyone),
-    }
-}
-
-/// The first address of the host, of the family that `-4`, `-6` or `-B` asks for.
-pub(super) fn resolve(args: &RunArgs, port: u16) -> Result<SocketAddr, Failure> {
-    let host = args.server.host.as_str();
-    let addresses = (host, port)
-        .to_socket_addrs()
-        .map_err(|error| Failure::run(format!("cannot find the host `{host}`: {error}")))?;
-    let bound = args
-        .bind
-        .map(|ip| (if ip.is_ipv4() { "-4" } else { "-6" }, "-B"));
-    let asked = [("-4", args.version4), ("-6", args.version6)];
-    let asked = asked.into_iter().find(|(_, is_asked)| *is_asked);
-    let family = asked.map(|(family, _)| (family, family)).or(bound);
-    let fits = |address: &SocketAddr| {
-        family.is_none_or(|(family, _)| address.is_ipv4() == (family == "-4"))
-    };
-    let address = addresses.into_iter().find(fits);
-    address.ok_or_else(|| {
-        let flag = family.map_or("", |(_, flag)| flag);
-        Failure::run(format!(
-            "the host `{host}` has no address of the family of {flag}"
-        ))
-    })
+/// What `-4`, `-6` or `-B` asks for.
+pub(super) fn family(args: &RunArgs) -> Option<Family> {
+    let family = |is_ipv4, flag| Family { is_ipv4, flag };
+    let bound = args.bind.map(|ip| family(ip.is_ipv4(), "-B"));
+    let asked = [
+        args.version4.then(|| family(true, "-4")),
+        args.version6.then(|| family(false, "-6")),
+    ];
+    asked.into_iter().flatten().next().or(bound)
 }
 
 /// iperf3's rate of UDP, in bits per second.

@@ -1,0 +1,54 @@
+//! The server that a command line names.
+
+use crate::client::Trust;
+use crate::failure::Failure;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+
+/// Whom `--ca` or `--fingerprint` has the client trust.
+///
+/// # Errors
+/// When the file of `--ca` cannot be read.
+pub(super) fn trust(ca: Option<&Path>, fingerprint: Option<[u8; 32]>) -> Result<Trust, Failure> {
+    match (ca, fingerprint) {
+        (Some(path), _) => std::fs::read(path)
+            .map(Trust::Authorities)
+            .map_err(|error| Failure::run(format!("--ca {}: {error}", path.display()))),
+        (None, Some(fingerprint)) => Ok(Trust::Fingerprint(fingerprint)),
+        (None, None) => Ok(Trust::Anyone),
+    }
+}
+
+/// A family of addresses, and the flag that asks for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Family {
+    pub(super) is_ipv4: bool,
+    pub(super) flag: &'static str,
+}
+
+/// The first address of the host, of this family if one is asked for.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn resolve(
+    host: &str,
+    port: u16,
+    family: Option<Family>,
+) -> Result<SocketAddr, Failure> {
+    let addresses = (host, port)
+        .to_socket_addrs()
+        .map_err(|error| Failure::run(format!("cannot find the host `{host}`: {error}")))?;
+    let fits =
+        |address: &SocketAddr| family.is_none_or(|family| address.is_ipv4() == family.is_ipv4);
+    let address = addresses.into_iter().find(fits);
+    address.ok_or_else(|| {
+        let flag = family.map_or("", |family| family.flag);
+        Failure::run(format!(
+            "the host `{host}` has no address of the family of {flag}"
+        ))
+    })
+}
+
+/// To be said once to whoever trusts anyone.
+pub(super) const NOT_VERIFIED: &str =
+    "The server's certificate is not verified; --fingerprint or --ca would.";

@@ -1,0 +1,47 @@
+use super::bootstrap::{Estimate, estimate_difference};
+use super::{CONFIDENCE, EQUAL, Purpose, count, decide, per_metric, rng, rounded, value};
+use crate::result::{Comparison, Finite, Metric, Round};
+use std::collections::BTreeMap;
+
+/// `b` against `a` where no round of one belongs to a round of the other: the ratio and the
+/// difference of the medians. [`Comparison::pairs`] is the number of rounds of the smaller side.
+pub fn compare_unpaired(a: &[Round], b: &[Round], seed: u64) -> BTreeMap<Metric, Comparison> {
+    per_metric(|metric| {
+        let values = |rounds: &[Round]| -> Vec<f64> {
+            let values = rounds.iter().filter_map(|round| value(metric, round));
+            values.collect()
+        };
+        compare_metric(metric, &values(a), &values(b), seed)
+    })
+}
+
+fn compare_metric(metric: Metric, a: &[f64], b: &[f64], seed: u64) -> Option<Comparison> {
+    let difference = estimate_difference(a, b, &mut rng(seed, metric, Purpose::Difference))?;
+    let has_ratio = a.iter().chain(b).all(|value| *value > 0.0);
+    let logs = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.ln()).collect() };
+    let ratio = || {
+        let mut rng = rng(seed, metric, Purpose::Ratio);
+        let log = estimate_difference(&logs(a), &logs(b), &mut rng)?;
+        Some(Estimate {
+            median: log.median.exp(),
+            low: log.low.map(f64::exp),
+            high: log.high.map(f64::exp),
+        })
+    };
+    let ratio = has_ratio.then(ratio).flatten();
+    let rounds = a.len().min(b.len());
+    Some(Comparison {
+        ratio_b_over_a: ratio.and_then(|ratio| rounded(ratio.median)),
+        low: ratio.and_then(|ratio| rounded(ratio.low?)),
+        high: ratio.and_then(|ratio| rounded(ratio.high?)),
+        confidence: Finite::new(CONFIDENCE)?,
+        difference_b_minus_a: rounded(difference.median)?,
+        difference_low: difference.low.and_then(rounded),
+        difference_high: difference.high.and_then(rounded),
+        pairs: count(rounds),
+        decision: match ratio {
+            Some(ratio) => decide(&ratio, 1.0, EQUAL, rounds),
+            None => decide(&difference, 0.0, 0.0, rounds),
+        },
+    })
+}
