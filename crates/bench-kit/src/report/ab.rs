@@ -100,8 +100,8 @@ fn chip(variant: &Variant) -> String {
 const FOREST: &str = "Each metric against the same metric of a, paired by block: the median ratio \
                       and its 95 % interval.";
 const SCATTER: &str = "A dot for each round, a ring at the medians.";
-const SHARE: &str = "The block whose index of fairness is the median, over half seconds or more; the \
-                     index is over the connections that had started. Thin: the other blocks.";
+const SHARE: &str = "The block whose index of fairness is the median, over half seconds or more; \
+                     the index is over the connections that had started. Thin: the other blocks.";
 const OVERLAY: &str = "Bold: the round of the median goodput. Thin: others, at most eight. Grey: \
                        warm-up, left out of the figures.";
 const DISTRIBUTION: &str = "All samples of a variant, each round weighing the same; the longest of \

@@ -5,8 +5,8 @@
 //!  | stream | number, from 1 | departure, ns | the rest is noise |    big-endian
 //! ```
 //! Departures count from the sender's begin. When its bytes are sent, or its time is over, a sender
-//! says on one stream how many datagrams each of its streams had, in eight bytes each: the last ones
-//! may be lost.
+//! says on one stream how many datagrams each of its streams had, in eight bytes each: the last
+//! ones may be lost.
 
 use super::arrivals::Ledger;
 use super::{Counters, Role};
@@ -204,8 +204,8 @@ impl Sending {
 
 /// Counts what arrives until the sender says that there is no more.
 ///
-/// A sender that does not keep to the form spoils nothing but its own figures; the result is that of
-/// a task like the others.
+/// A sender that does not keep to the form spoils nothing but its own figures; the result is that
+/// of a task like the others.
 pub(super) async fn receive(connection: Connection, counters: Arc<Counters>) -> Result<(), String> {
     let mut ledgers: Vec<Ledger> = Vec::new();
     ledgers.resize_with(counters.received.len(), Ledger::default);
