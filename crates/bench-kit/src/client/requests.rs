@@ -61,7 +61,8 @@ pub(super) fn sum(plan: &Plan, answers: &[Answer], probes: &Probes) -> Option<Ru
 /// ```
 /// TM is the mean of all but the slowest 5 %. The draft has a third each for TCP's handshake, TLS's
 /// and the first request in the half that new connections have; QUIC has one handshake, so that
-/// here both have half of it. Without new connections the requests beside the load are all there is.
+/// here both have half of it. Without new connections the requests beside the load are all there
+/// is.
 fn responsiveness(own: &[Duration], probes: &Probes) -> Option<Finite> {
     let own = trimmed_mean(own)?;
     let foreign = trimmed_mean(&probes.handshakes).zip(trimmed_mean(&probes.requests));

@@ -263,8 +263,8 @@ mod tests {
         assert_eq!(
             verdict(&Grid::of(&result)),
             "Most goodput, of 6 conditions: b bbr3 in 3, a cubic in 1, the best are the same \
-             within 5 % in 1, the rounds do not tell in 1. The largest lead is that of b bbr3: 20.0 times \
-             the next, at loss 10%, delay 100ms."
+             within 5 % in 1, the rounds do not tell in 1. The largest lead is that of b bbr3: \
+             20.0 times the next, at loss 10%, delay 100ms."
         );
     }
 

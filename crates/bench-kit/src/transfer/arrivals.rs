@@ -7,8 +7,8 @@ use std::time::Duration;
 ///
 /// A number that is skipped is taken for lost until it comes after all; then it counts as out of
 /// order. Jitter is RFC 3550's (§6.4.1, as RFC 1889's): of the differences D in transit time
-/// between a datagram and the one that arrived before it, `J += (|D| − J) / 16`, here in whole nanoseconds,
-/// rounded towards zero.
+/// between a datagram and the one that arrived before it, `J += (|D| − J) / 16`, here in whole
+/// nanoseconds, rounded towards zero.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     arrivals: Arrivals,
