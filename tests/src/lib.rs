@@ -11,6 +11,16 @@ pub mod sim;
 pub mod watch;
 
 use cc_core::{ControllerChoice, Registry};
+use std::io::Write as _;
+
+/// Says that a test did not look at something, and why. Past the harness, which shows output only
+/// of tests that fail.
+///
+/// # Panics
+/// When there is no stderr.
+pub fn skipped(why: &str) {
+    writeln!(std::io::stderr(), "SKIPPED: {}", why.trim()).expect("stderr is open");
+}
 
 /// The standard controller that `text` names.
 ///

@@ -1,4 +1,5 @@
 //! The recipes of `scenarios/cluster`, as far as a single machine can try them.
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use e2e::programs::{program, run, scratch_file};
 use std::fs;
@@ -11,8 +12,7 @@ use std::time::Duration;
 #[test]
 fn ray_runs_a_part_again_whose_worker_was_killed() {
     if !has_ray() {
-        eprintln!("SKIPPED: python3 has no Ray; `pip install ray` brings it");
-        return;
+        return e2e::skipped("python3 has no Ray; `pip install ray` brings it");
     }
     let folder = scratch_file("ray");
     let _ = fs::remove_dir_all(&folder);

@@ -1,7 +1,7 @@
 //! link-relay as its users run it.
 
 use e2e::programs::{Running, port_at_end, run, scratch_file};
-use std::io::{self, Write as _};
+use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
@@ -158,9 +158,7 @@ fn a_pipe_where_a_file_is_wanted_is_refused_and_holds_nothing_up() {
 #[test]
 fn without_a_file_to_read_a_hang_up_ends_it_as_it_ends_any_program() {
     if ignores_hang_ups() {
-        let why = "hang-ups are ignored here, as under nohup, and by what is started here";
-        writeln!(io::stderr(), "SKIPPED: {why}").expect("stderr is open");
-        return;
+        return e2e::skipped("hang-ups are ignored here, as under nohup");
     }
     let across = Across::start(&[]);
     across.relay.hang_up();

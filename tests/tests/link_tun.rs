@@ -6,7 +6,6 @@ use e2e::programs::{Ended, Running, program, run};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::{self, File};
-use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
@@ -199,8 +198,7 @@ fn missing(programs: &[&str]) -> Option<String> {
 }
 
 fn skip(why: &str) {
-    // Not `eprintln`, which the test harness keeps to itself.
-    writeln!(io::stderr(), "SKIPPED: no link between TUN devices: {why}").expect("stderr is open");
+    e2e::skipped(&format!("no link between TUN devices: {why}"));
 }
 
 fn run_tun(arguments: &[&str]) -> Ended {

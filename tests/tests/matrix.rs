@@ -1,4 +1,5 @@
 //! Sweeps as a user has them: interrupted, shared out, merged, and the same in the end.
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use e2e::programs::{Ended, Running, run, scratch_file};
 use serde_json::Value;
@@ -328,8 +329,7 @@ fn a_full_disk_costs_the_cell_that_did_not_fit_and_no_other() {
         Err(error) => error.to_string(),
     };
     let Some(ended) = ended.ok().filter(|_| stderr.contains("cells: 6")) else {
-        eprintln!("SKIPPED: nobody gets a file system of his own here: {stderr}");
-        return;
+        return e2e::skipped(&format!("no file system of one's own here: {stderr}"));
     };
     assert_eq!(ended.status.code(), Some(1), "{stderr}");
     assert!(

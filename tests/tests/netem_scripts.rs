@@ -4,7 +4,7 @@
 
 use link_sim::{LinkSpec, TcDevices};
 use rustix::process::{Pid, Signal, kill_process};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -399,8 +399,7 @@ fn on_a_kernel_with_netem(commands: &str) -> Option<Ran> {
 }
 
 fn skipped(reason: &str) {
-    // Not `eprintln`, which the test harness keeps to itself.
-    writeln!(io::stderr(), "SKIPPED: no real netem: {}", reason.trim()).expect("stderr is open");
+    e2e::skipped(&format!("no real netem: {}", reason.trim()));
 }
 
 /// Every clause that is shaped, each with its options.

@@ -107,7 +107,6 @@ fn client_server_and_relay_agree_on_what_was_moved() {
         let counted = delivered.bytes.get() as f64 - overhead;
         let lost = end["sum_sent"]["retransmits"].as_u64().unwrap() as f64;
         let again = lost * 1_338.0;
-        eprintln!("{link}: {rates:?}, {counted} of {asked}, {lost} lost");
         for (what, ratio) in [
             ("rate", rates[0] / rates[1]),
             ("bytes", (counted - again) / asked),
@@ -284,8 +283,7 @@ fn a_full_screen_needs_a_terminal_and_gives_it_back() {
             .stdin(Stdio::null())
             .output()
         else {
-            eprintln!("SKIPPED: no program `script` (Debian: bsdutils)");
-            return;
+            return e2e::skipped("there is no program `script` (Debian: bsdutils)");
         };
         let text = String::from_utf8_lossy(&shown.stdout);
         assert_eq!(shown.status.code(), Some(code), "{text}");

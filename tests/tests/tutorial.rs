@@ -12,10 +12,7 @@ use std::path::Path;
 #[test]
 fn every_command_of_the_tutorial_works_as_written_and_prints_what_is_shown() {
     if UdpSocket::bind("127.0.0.1:4433").is_err() {
-        use std::io::Write as _;
-        let why = "SKIPPED: the tutorial's port, UDP 4433, is in use";
-        writeln!(std::io::stderr(), "{why}").unwrap();
-        return;
+        return e2e::skipped("the tutorial's port, UDP 4433, is in use");
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let text = std::fs::read_to_string(root.join("docs/tutorial.md")).unwrap();

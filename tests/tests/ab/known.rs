@@ -11,6 +11,7 @@ fn seeds() -> u64 {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "a figure for `just aa`")]
 fn a_controller_against_itself_is_not_called_different() {
     let link = "delay 20ms loss 0.5% rate 10mbit queue 1bdp";
     let plan = [

@@ -6,7 +6,6 @@ use crate::{NAME, connect, drive, h3_client, limited, noise, sha256};
 use aws_lc_rs::digest::{SHA256, digest};
 use e2e::programs::scratch_file;
 use rcgen::{KeyPair, PublicKeyData};
-use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -131,9 +130,8 @@ fn installed(names: &[&str]) -> Option<PathBuf> {
     files.into_iter().find(|file| file.is_file())
 }
 
-/// Past the harness, which shows output only of tests that fail.
 fn skip(why: &str) {
-    writeln!(io::stderr(), "SKIPPED: {why} here").expect("stderr is open");
+    e2e::skipped(&format!("{why} here"));
 }
 
 /// SHA-256 of the certificate's public key, in Base64: what Chromium calls a certificate by.

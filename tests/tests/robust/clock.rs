@@ -12,7 +12,7 @@ use std::time::Duration;
 #[test]
 fn a_date_that_jumps_changes_no_figure() {
     let Some(library) = library() else {
-        eprintln!("SKIPPED: there is no libfaketime; Debian's package has that name");
+        e2e::skipped("there is no libfaketime; Debian's package has that name");
         return;
     };
     let date = scratch_file("date");

@@ -29,7 +29,7 @@ fn manual_pages_are_there_for_each_command_and_render_without_a_warning() {
         assert!(names.contains(&name), "{name} in {names:?}");
     }
     if !is_there("groff") {
-        eprintln!("SKIPPED: there is no groff, so nothing was rendered");
+        e2e::skipped("there is no groff, so nothing was rendered");
         return;
     }
     for page in &pages {
@@ -50,7 +50,7 @@ fn manual_pages_are_there_for_each_command_and_render_without_a_warning() {
 #[test]
 fn bash_completes_commands_flags_and_values() {
     if !is_there("bash") {
-        eprintln!("SKIPPED: there is no bash");
+        e2e::skipped("there is no bash");
         return;
     }
     for (program, words, completed) in [

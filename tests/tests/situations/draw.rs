@@ -1,7 +1,7 @@
 //! A run as the picture that a report has of a round.
 
 use bench_kit::plot;
-use bench_kit::result::{AbKind, AbResult, Finite, Interval, Round, SCHEMA_VERSION, Variant};
+use bench_kit::result::{AbResult, Finite, Interval, Round, SCHEMA_VERSION, Variant};
 use core::time::Duration;
 use e2e::sim::{Outcome, Point};
 use std::collections::BTreeMap;
@@ -13,27 +13,22 @@ use units::{Bandwidth, Timestamp};
 pub(crate) fn write(directory: &Path, name: &str, rtt: Duration, outcome: &Outcome) {
     let result = AbResult {
         schema_version: SCHEMA_VERSION,
-        kind: AbKind::Ab,
         complete: true,
-        error: None,
-        title: None,
-        version: String::new(),
         seed: outcome.seed(),
         is_virtual: true,
-        started_unix_seconds: None,
         link: name.to_owned(),
-        return_link: String::new(),
-        link_rate_bits_per_second: None,
         base_rtt_ms: Some(Finite::millis(rtt)),
         round_seconds: Some(Finite::seconds(length(outcome))),
-        omit_seconds: None,
         variants: vec![Variant {
             name: name.to_owned(),
             cc: format!("seed {}", outcome.seed()),
+            flows: 1,
+            start_seconds: Finite::ZERO,
+            extra_delay_ms: Finite::ZERO,
             rounds: vec![round(outcome)],
             summary: BTreeMap::new(),
         }],
-        comparison: BTreeMap::new(),
+        ..AbResult::default()
     };
     let figure = plot::course(&result, 0).expect("a run has points");
     fs::create_dir_all(directory).expect("the directory can be made");
@@ -66,7 +61,6 @@ fn interval(before: &Point, point: &Point) -> Interval {
     Interval {
         t: Finite::seconds(point.at.since(Timestamp::ZERO)),
         seconds: Finite::seconds(length),
-        omitted: false,
         goodput_bits_per_second: bits(Bandwidth::from_transfer(delivered, length)),
         rtt_ms: point.srtt.map(Finite::millis),
         cwnd_bytes: Some(point.cwnd.get()),
@@ -74,7 +68,7 @@ fn interval(before: &Point, point: &Point) -> Interval {
         pacing_rate_bits_per_second: is_paced.then(|| bits(point.pacing_rate)),
         delivery_rate_bits_per_second: point.delivery_rate.map(bits),
         packets_lost: Some(point.packets_lost - before.packets_lost),
-        ecn_ce_packets: None,
         state: Some(point.state.to_owned()),
+        ..Interval::default()
     }
 }
