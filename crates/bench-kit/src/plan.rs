@@ -421,6 +421,11 @@ fn between(what: &'static str, value: u64, least: u64, most: u64) -> Result<(), 
     })
 }
 
+/// What a plan has where this target rate was asked for: as in iperf3, 0 is no limit.
+pub(crate) fn target_rate(asked: Option<Bandwidth>) -> Option<u64> {
+    asked.map(Bandwidth::bits_per_sec).filter(|rate| *rate > 0)
+}
+
 /// The time between samples: a tenth of a second, more where a run is so long that the samples
 /// would be more than [`SERIES_SAMPLES`]; a whole fraction of `interval` where rows are wanted.
 pub(crate) fn step_for(limit: Limit, omit: Duration, interval: Option<Duration>) -> Duration {

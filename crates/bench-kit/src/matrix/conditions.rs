@@ -8,12 +8,12 @@ use crate::args::{self, DEFAULT_CONTROLLER, DEFAULT_LENGTH, DEFAULT_WINDOW};
 use crate::emulated::Links;
 use crate::plan::{
     Direction, Extras, Limit, Limits, MAX_LENGTH, MAX_WINDOW, MIN_WINDOW, Plan, step_for,
+    target_rate,
 };
 use cc_core::Registry;
 use link_sim::LinkSpec;
 use std::fmt;
 use std::time::Duration;
-use units::Bandwidth;
 
 /// What the keys say where axes have these words. Errors name the key.
 pub(super) struct Conditions<'a> {
@@ -93,8 +93,7 @@ impl Conditions<'_> {
             omit,
             streams: self.value("streams", 1, str::parse)?,
             length: self.size("length", DEFAULT_LENGTH, length)?,
-            // As in iperf3, 0 is no limit.
-            rate: rate.map(Bandwidth::bits_per_sec).filter(|rate| *rate > 0),
+            rate: target_rate(rate),
             client_congestion: client.to_owned(),
             server_congestion: server.to_owned(),
             window: self.size("window", DEFAULT_WINDOW, window)?,

@@ -1,5 +1,13 @@
 use super::*;
 
+#[test]
+fn a_target_rate_of_zero_is_none() {
+    let asked = |bits| Some(Bandwidth::from_bits_per_sec(bits));
+    assert_eq!(target_rate(asked(0)), None);
+    assert_eq!(target_rate(asked(5_000)), Some(5_000));
+    assert_eq!(target_rate(None), None);
+}
+
 fn plan() -> Plan {
     Plan {
         direction: Direction::Forward,

@@ -12,7 +12,7 @@ use crate::csv;
 use crate::emulated::Links;
 use crate::failure::Failure;
 use crate::output::{Directory, Output};
-use crate::plan::{Direction, Limit, Limits, Plan, step_for};
+use crate::plan::{Direction, Limit, Limits, Plan, step_for, target_rate};
 use crate::plot;
 use crate::report;
 use crate::result::{AbResult, Finite};
@@ -197,7 +197,7 @@ fn plan(args: &AbArgs, cc: &str) -> Plan {
         omit: args.omit,
         streams: args.transfer.parallel,
         length: args.transfer.length.get(),
-        rate: args.transfer.bitrate.map(units::Bandwidth::bits_per_sec),
+        rate: target_rate(args.transfer.bitrate),
         client_congestion: client.to_owned(),
         server_congestion: server.to_owned(),
         window: args.transfer.window.get(),

@@ -5,6 +5,7 @@ use crate::emulated::Links;
 use crate::failure::Failure;
 use crate::plan::{
     Controllers, Datagrams, Direction, Extras, Limit, Limits, Plan, PlanError, Requests, step_for,
+    target_rate,
 };
 use crate::programs::remote::Family;
 use crate::transfer::LocalFile;
@@ -75,9 +76,8 @@ fn limit(args: &RunArgs, file_length: Option<u64>) -> Limit {
 }
 
 fn rate(args: &RunArgs) -> Option<u64> {
-    let asked = args.transfer.bitrate.map(Bandwidth::bits_per_sec);
     let usual = args.udp.then_some(DATAGRAM_RATE);
-    asked.or(usual).filter(|rate| *rate > 0)
+    target_rate(args.transfer.bitrate.or(usual))
 }
 
 /// The file of `-F`, open for what it is needed for, and its length if it is to be sent.
@@ -160,7 +160,7 @@ pub(super) fn family(args: &RunArgs) -> Option<Family> {
 }
 
 /// iperf3's rate of UDP, in bits per second.
-const DATAGRAM_RATE: u64 = 1_000_000;
+const DATAGRAM_RATE: Bandwidth = Bandwidth::from_bits_per_sec(1_000_000);
 
 /// iperf3's `-t`.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
