@@ -107,10 +107,10 @@ fn client_server_and_relay_agree_on_what_was_moved() {
         let counted = delivered.bytes.get() as f64 - overhead;
         let lost = end["sum_sent"]["retransmits"].as_u64().unwrap() as f64;
         let again = lost * 1_338.0;
-        for (what, ratio) in [
-            ("rate", rates[0] / rates[1]),
-            ("bytes", (counted - again) / asked),
-        ] {
+        // Without a link the run is over in a moment, of which a late thread is a part.
+        let rates = (!link.is_empty()).then_some(("rate", rates[0] / rates[1]));
+        let bytes = ("bytes", (counted - again) / asked);
+        for (what, ratio) in rates.into_iter().chain([bytes]) {
             assert!(
                 (0.995..1.005).contains(&ratio),
                 "{what} at `{link}`: {ratio}"
