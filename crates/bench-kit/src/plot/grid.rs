@@ -190,14 +190,32 @@ impl Point<'_> {
         {
             return Some(decided(comparison, metric));
         }
-        let is_apart = low.high.zip(high.low).is_some_and(|(low, high)| low < high);
-        Some(match is_apart {
-            _ if high.median == low.median => Best::Same,
-            true if margin > 1.0 + crate::stats::EQUAL => Best::One(*first, margin),
-            _ if margin <= 1.0 + crate::stats::EQUAL => Best::Same,
-            _ => Best::Unknown,
-        })
+        Some(
+            if is_apart(low, high) && margin > 1.0 + crate::stats::EQUAL {
+                Best::One(*first, margin)
+            } else if is_same(low, high) {
+                Best::Same
+            } else {
+                Best::Unknown
+            },
+        )
     }
+}
+
+/// Whether the intervals do not meet.
+fn is_apart(low: &Summary, high: &Summary) -> bool {
+    low.high.zip(high.low).is_some_and(|(low, high)| low < high)
+}
+
+/// Whether both intervals lie within what is the same, from end to end.
+fn is_same(low: &Summary, high: &Summary) -> bool {
+    let ends = [low, high].map(|summary| summary.low.zip(summary.high));
+    let [Some(one), Some(other)] = ends else {
+        return false;
+    };
+    let least = one.0.get().min(other.0.get());
+    let most = one.1.get().max(other.1.get());
+    most <= least * (1.0 + crate::stats::EQUAL)
 }
 
 /// What the paired comparison of b with a says.
@@ -216,4 +234,33 @@ fn decided(comparison: &Comparison, metric: Metric) -> Best {
         usize::from(b_is_higher == metric.higher_is_better()),
         margin,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::Finite;
+
+    fn summary(median: f64, interval: Option<(f64, f64)>) -> Summary {
+        let finite = |value| Finite::new(value).unwrap();
+        Summary {
+            median: finite(median),
+            mean: finite(median),
+            low: interval.map(|(low, _)| finite(low)),
+            high: interval.map(|(_, high)| finite(high)),
+            rounds: 3,
+        }
+    }
+
+    #[test]
+    fn only_whole_intervals_tell_what_is_the_same_and_what_is_not() {
+        let narrow = summary(100.0, Some((99.0, 101.0)));
+        let near = summary(102.0, Some((101.5, 103.0)));
+        let wide = summary(101.0, Some((95.0, 107.0)));
+        let alone = summary(100.0, None);
+        assert!(is_same(&narrow, &near) && is_apart(&narrow, &near));
+        assert!(!is_same(&narrow, &wide) && !is_apart(&narrow, &wide));
+        // A single round has no interval, however near it is.
+        assert!(!is_same(&alone, &alone) && !is_apart(&alone, &near));
+    }
 }
