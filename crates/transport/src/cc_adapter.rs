@@ -142,10 +142,10 @@ impl Shared {
     }
 
     /// Nobody drives: what was told until now is complete, and the window changes at once.
-    fn send_undriven(&self, path: u64, now: Timestamp, bytes: Bytes) {
+    fn send_undriven(&self, path: u64, now: Timestamp, bytes: Bytes, last_number: u64) {
         let mut congestion = self.lock();
         congestion.flush(None);
-        let control = congestion.on_sent(path, now, bytes);
+        let control = congestion.on_sent(path, now, bytes, last_number);
         self.gate
             .set_window(control.cwnd, congestion.path_state().mss);
     }
@@ -161,10 +161,11 @@ struct QuicController {
 }
 
 impl Controller for QuicController {
-    fn on_sent(&mut self, now: Instant, bytes: u64, _last_packet_number: u64) {
-        if !self.shared.gate.take_built(self.path, bytes) {
+    fn on_sent(&mut self, now: Instant, bytes: u64, last_number: u64) {
+        if !self.shared.gate.take_built(self.path, bytes, last_number) {
             let (now, bytes) = (clock::timestamp(now), Bytes::new(bytes));
-            self.shared.send_undriven(self.path, now, bytes);
+            self.shared
+                .send_undriven(self.path, now, bytes, last_number);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::cc_adapter::CongestionFactory;
 use crate::choice::ChooseController;
-use crate::driver::{DriverConfig, WindowConfig};
+use crate::driver::{DriverConfig, LossThresholds, WindowConfig};
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogStream;
 use crate::tls;
@@ -44,6 +44,7 @@ pub struct TransportConfig {
     send_fairness: bool,
     packet_threshold: u32,
     time_threshold: f32,
+    max_time_threshold: f32,
     initial_rtt: Duration,
     initial_mtu: u16,
     min_mtu: u16,
@@ -93,12 +94,17 @@ setters! {
     /// Whether streams of equal priority take turns instead of going one after another.
     /// Default `true`.
     send_fairness: bool;
-    /// Packets that may overtake one before it counts as lost, at least 3 (RFC 9002 §6.1.1).
-    /// Default 3.
+    /// Packets that may overtake one before it counts as lost, at least 3 (RFC 9002 §6.1.1), while
+    /// no packet has been late. Default 3.
     packet_threshold: u32;
-    /// Round trips that a packet may be late before it counts as lost (RFC 9002 §6.1.2).
-    /// Default 9/8.
+    /// Round trips after which a packet that another one has overtaken counts as lost (RFC 9002
+    /// §6.1.2), while no packet has been late. Default 9/8.
     time_threshold: f32;
+    /// Round trips that [`time_threshold`](Self::time_threshold) may become where packets are late,
+    /// when no number of packets counts any more (RFC 9002 §6.1.1, RFC 8985 §6.2). No more than
+    /// `time_threshold`: both thresholds stay as they are. Default 9/4: the fastest packets of a
+    /// path tell its round-trip time, and the slowest may well take twice as long.
+    max_time_threshold: f32;
     /// Round-trip time assumed before the first sample. Default 333 ms (RFC 9002 §6.2.2).
     initial_rtt: Duration;
     /// UDP payload in bytes to begin with, at least 1,200. Default 1,200.
@@ -210,6 +216,12 @@ impl TransportConfig {
         let varint = |bytes| VarInt::from_u64(bytes).unwrap_or(VarInt::MAX);
         let (receive_window, most) = self.windows.receive;
         let stream_receive_window = self.stream_receive_window.unwrap_or_else(|| varint(most));
+        let loss_thresholds = LossThresholds {
+            packets: self.packet_threshold,
+            time: self.time_threshold,
+            most_time: self.max_time_threshold,
+        };
+        let (packet_threshold, time_threshold) = loss_thresholds.of_quinn();
         let mut config = quinn_proto::TransportConfig::default();
         config
             .max_concurrent_bidi_streams(self.max_concurrent_bidi_streams)
@@ -219,8 +231,8 @@ impl TransportConfig {
             .receive_window(varint(receive_window))
             .send_window(self.windows.send.0)
             .send_fairness(self.send_fairness)
-            .packet_threshold(self.packet_threshold)
-            .time_threshold(self.time_threshold)
+            .packet_threshold(packet_threshold)
+            .time_threshold(time_threshold)
             .initial_rtt(self.initial_rtt)
             .initial_mtu(self.initial_mtu)
             .min_mtu(self.min_mtu)
@@ -239,6 +251,7 @@ impl TransportConfig {
             congestion,
             max_rate: self.max_rate,
             windows: self.windows,
+            loss_thresholds,
             handshake_timeout: self.handshake_timeout,
             budget: Arc::default(),
             #[cfg(feature = "qlog")]
@@ -263,6 +276,7 @@ impl Default for TransportConfig {
             send_fairness: true,
             packet_threshold: 3,
             time_threshold: 9.0 / 8.0,
+            max_time_threshold: 9.0 / 4.0,
             initial_rtt: Duration::from_millis(333),
             initial_mtu: 1_200,
             min_mtu: 1_200,

@@ -13,10 +13,13 @@ mod frames;
 mod inbound;
 mod late_acks;
 mod limits;
+mod losses;
 mod marks;
+mod reordering;
 mod streams;
 #[cfg(feature = "qlog")]
 mod trace;
+mod turns;
 mod windows;
 
 use crate::budget::Budget;
@@ -32,15 +35,19 @@ pub(crate) use inbound::Reader;
 use inbound::{Held, Inbound};
 use late_acks::LateAcks;
 use limits::{Limiter, Limits};
+use losses::Losses;
 use quinn_proto::{
     Connection, ConnectionError, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamEvent,
     StreamId, Transmit, VarInt,
 };
+pub(crate) use reordering::LossThresholds;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 #[cfg(feature = "qlog")]
 use trace::Trace;
+pub(crate) use turns::Amount;
+use turns::Turns;
 use units::{Bandwidth, Bytes, Timestamp};
 pub(crate) use windows::WindowConfig;
 use windows::{ReceiveWindow, SendWindow};
@@ -62,6 +69,7 @@ pub(crate) struct DriverConfig {
     /// Most that leaves, whatever the controller says.
     pub(crate) max_rate: Option<Bandwidth>,
     pub(crate) windows: WindowConfig,
+    pub(crate) loss_thresholds: LossThresholds,
     /// Longest that the handshake may take.
     pub(crate) handshake_timeout: Option<Duration>,
     /// What the windows grow from.
@@ -105,8 +113,13 @@ pub(crate) struct ConnectionDriver {
     limits: Limits,
     marks: EcnStats,
     late_acks: LateAcks,
+    losses: Losses,
     /// Streams on which a write found no room.
     blocked_writers: BTreeSet<StreamId>,
+    /// Whose turn it is where there is less room than streams want.
+    turns: Turns,
+    /// Whether all that has happened was told since the last call for events.
+    is_round_over: bool,
     /// Frames sent so far that are no ACKs, if none has left since they were counted.
     frames: Option<u64>,
     mtu_probes: u64,
@@ -128,6 +141,7 @@ impl ConnectionDriver {
             congestion,
             max_rate,
             windows,
+            loss_thresholds,
             handshake_timeout,
             budget,
             #[cfg(feature = "qlog")]
@@ -159,7 +173,10 @@ impl ConnectionDriver {
             limits: Limits::new(now),
             marks: EcnStats::default(),
             late_acks: LateAcks::default(),
+            losses: Losses::new(loss_thresholds),
             blocked_writers: BTreeSet::new(),
+            turns: Turns::default(),
+            is_round_over: true,
             frames: None,
             mtu_probes: 0,
             is_app_limited: false,
@@ -193,7 +210,12 @@ impl ConnectionDriver {
         self.handle_event(now, event);
         if let Some((acks, useful)) = before {
             let (acks_now, useful_now) = self.acks();
-            self.late_acks.on_acks(acks_now - acks, useful_now - useful);
+            let (acks, useful) = (acks_now - acks, useful_now - useful);
+            self.late_acks.on_acks(acks, useful);
+            if acks > useful {
+                let at = clock::timestamp(now);
+                self.losses.on_spurious_loss(at, self.conn.rtt());
+            }
         }
     }
 
@@ -201,6 +223,7 @@ impl ConnectionDriver {
     pub(crate) fn handle_event(&mut self, now: Instant, event: ConnectionEvent) {
         self.now = now;
         self.conn.handle_event(event);
+        self.give_up_overdue(clock::timestamp(now));
         self.settle(clock::timestamp(now));
     }
 
@@ -209,6 +232,7 @@ impl ConnectionDriver {
         self.now = now;
         self.conn.handle_timeout(now);
         self.end_if_due(now);
+        self.give_up_overdue(clock::timestamp(now));
         self.settle(clock::timestamp(now));
     }
 
@@ -251,6 +275,7 @@ impl ConnectionDriver {
             "quinn-proto writes from the start of the buffer"
         );
         let at = clock::timestamp(now);
+        self.now = now;
         self.departure = None;
         let passage = self.passage(at);
         let datagrams = self.batch_limit(at, passage, max_segments);
@@ -271,7 +296,12 @@ impl ConnectionDriver {
             .departure
             .map(|at| (clock::instant(at), Reason::Pacing));
         let ending = self.ending_at().map(|at| (at, Reason::Protocol));
-        [protocol, pacing, ending]
+        let loss = self.losses.give_up_at();
+        let loss = loss.map(|at| (clock::instant(at), Reason::Protocol));
+        // Another round of events, as soon as those who were told of room have had their time.
+        let is_holding = self.turns.is_holding();
+        let turn = is_holding.then_some((self.now, Reason::Protocol));
+        [protocol, pacing, ending, loss, turn]
             .into_iter()
             .flatten()
             .min_by_key(|&(at, _)| at)
@@ -279,29 +309,36 @@ impl ConnectionDriver {
 
     /// The next event for the application.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        if std::mem::take(&mut self.is_round_over) {
+            self.turns.begin_round();
+        }
         let event = loop {
             match self.poll_ending().or_else(|| self.conn.poll()) {
                 Some(Event::Stream(StreamEvent::Readable { id })) if !self.on_readable(id) => {}
+                Some(Event::Stream(StreamEvent::Writable { id })) if !self.turns.tell(id) => {}
                 Some(event) => break event,
-                None => {
-                    let id = self.take_due()?;
-                    break Event::Stream(StreamEvent::Readable { id });
-                }
+                None => match self.poll_taken() {
+                    Some(event) => break Event::Stream(event),
+                    None => {
+                        self.is_round_over = true;
+                        return None;
+                    }
+                },
             }
         };
         match &event {
-            Event::Stream(
-                StreamEvent::Writable { id }
-                | StreamEvent::Finished { id }
-                | StreamEvent::Stopped { id, .. },
-            ) => {
+            Event::Stream(StreamEvent::Writable { id }) => {
                 self.blocked_writers.remove(id);
+            }
+            Event::Stream(StreamEvent::Finished { id } | StreamEvent::Stopped { id, .. }) => {
+                self.note_write_given_up(*id);
             }
             Event::Connected => {
                 self.end_in_time();
                 // Before the handshake's end there are streams of 0-RTT alone.
                 if self.conn.side().is_client() && !self.conn.accepted_0rtt() {
                     self.blocked_writers.clear();
+                    self.turns = Turns::default();
                     self.inbound.clear();
                 }
             }
@@ -312,6 +349,7 @@ impl ConnectionDriver {
             Event::ConnectionLost { reason } => {
                 self.ending = None;
                 self.blocked_writers.clear();
+                self.turns = Turns::default();
                 #[cfg(feature = "qlog")]
                 self.trace
                     .iter_mut()
@@ -330,17 +368,6 @@ impl ConnectionDriver {
     /// quinn-proto's connection, for streams, datagrams and closing.
     pub(crate) fn conn(&mut self) -> &mut Connection {
         &mut self.conn
-    }
-
-    /// A write on stream `id` has found no room: until the stream is writable again, having
-    /// nothing to send is flow control's doing.
-    pub(crate) fn note_write_blocked(&mut self, id: StreamId) {
-        self.blocked_writers.insert(id);
-    }
-
-    /// Nobody will write to stream `id` any more, of which quinn-proto tells no event.
-    pub(crate) fn note_write_given_up(&mut self, id: StreamId) {
-        self.blocked_writers.remove(&id);
     }
 
     /// The socket takes no more, or the caller has used up its turn with more to send.

@@ -31,6 +31,7 @@ pub(crate) struct Gate {
     /// What quinn-proto said it built since then: bytes, none if zero, and the path.
     built: AtomicU64,
     built_path: AtomicU64,
+    built_number: AtomicU64,
 }
 
 /// What quinn-proto did between [`Gate::attend`] and [`Gate::leave`].
@@ -50,6 +51,8 @@ pub(crate) struct Built {
     pub(crate) path: u64,
     /// Length of all datagrams, ACKs alone included.
     pub(crate) bytes: Bytes,
+    /// Number of the last packet.
+    pub(crate) last_number: u64,
 }
 
 /// Whether ack-eliciting datagrams may leave.
@@ -106,9 +109,10 @@ impl Gate {
 
     /// quinn-proto reports a batch to the controller of `path`. Whether somebody attends to it;
     /// otherwise the controller must see to it itself.
-    pub(crate) fn take_built(&self, path: u64, bytes: u64) -> bool {
+    pub(crate) fn take_built(&self, path: u64, bytes: u64, last_number: u64) -> bool {
         self.built.store(bytes, Relaxed);
         self.built_path.store(path, Relaxed);
+        self.built_number.store(last_number, Relaxed);
         self.is_attended.load(Relaxed)
     }
 
@@ -121,6 +125,7 @@ impl Gate {
             built: (bytes > 0).then(|| Built {
                 path: self.built_path.load(Relaxed),
                 bytes: Bytes::new(bytes),
+                last_number: self.built_number.load(Relaxed),
             }),
         }
     }
@@ -230,7 +235,7 @@ mod tests {
     #[test]
     fn what_quinn_proto_did_is_told() {
         let gate = gate();
-        assert!(!gate.take_built(3, 700), "nobody attends");
+        assert!(!gate.take_built(3, 700, 1), "nobody attends");
 
         gate.attend(Passage::Closed);
         let nothing = Visit {
@@ -241,12 +246,13 @@ mod tests {
 
         gate.attend(Passage::Open);
         gate.answer();
-        assert!(gate.take_built(4, 1_200));
+        assert!(gate.take_built(4, 1_200, 9));
         let batch = Visit {
             has_asked: true,
             built: Some(Built {
                 path: 4,
                 bytes: Bytes::new(1_200),
+                last_number: 9,
             }),
         };
         assert_eq!(gate.leave(), batch);

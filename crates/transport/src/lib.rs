@@ -83,7 +83,7 @@
 //! | memory behind received bytes | twice the message each came in | fixed | `receive::small_messages…` |
 //! | TLS sessions to be resumed | 256 | [`ServerTls::sessions`](tls::ServerTls::sessions), [`fleet::Sessions`] | rustls |
 //! | bytes that shards have handed to another one, each | 256 KiB | fixed | `membership::a_shard_that_does_not_look…` |
-//! | work before the task looks at the socket again | 16 batches of packets, 256 connections | fixed | `fairness` |
+//! | work before the task looks at the socket again | 1 MiB of packets to send, 128 batches of them, 256 connections | fixed | `fairness` |
 //!
 //! Connections are the application's to bound: they are as many as it accepts
 //! ([`Endpoint::open_connections`] counts them); their memory comes back (`tests/tests/endurance`).

@@ -93,7 +93,8 @@ pub struct LimitedBy {
     pub congestion_window: Duration,
     /// The pacer had no tokens.
     pub pacing: Duration,
-    /// The peer's flow control, or the own send buffer, took no more from the application.
+    /// The peer's flow control, or the own send buffer, took no more from the application, or had
+    /// within the last round trip: pacing then spreads what they let go.
     pub flow_control: Duration,
     /// This machine: packets were being built, or the socket took no more.
     pub host: Duration,

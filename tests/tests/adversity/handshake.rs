@@ -60,6 +60,7 @@ impl Ping {
             let (packet, behind) = rest.split_at_mut(end);
             if packet[0] & KIND == HANDSHAKE {
                 packet[number_end..end - TAG].fill(PADDING);
+                packet[end - TAG..].fill(0);
                 packet[number_end] = PING;
                 ping = Some(Self {
                     packet: packet.to_vec(),

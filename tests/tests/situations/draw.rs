@@ -25,6 +25,7 @@ pub(crate) fn write(directory: &Path, name: &str, rtt: Duration, outcome: &Outco
             flows: 1,
             start_seconds: Finite::ZERO,
             extra_delay_ms: Finite::ZERO,
+            duplicate: 1,
             rounds: vec![round(outcome)],
             summary: BTreeMap::new(),
         }],

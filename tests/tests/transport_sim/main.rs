@@ -9,6 +9,7 @@ mod recovery;
 mod seam;
 mod stats;
 mod switching;
+mod turns;
 mod window;
 mod windows;
 

@@ -119,7 +119,10 @@ fn gaps_on_long_fat_and_on_reordering_paths_are_filled() {
             "fixed:rate=500mbit",
         ),
     ] {
-        let mut pair = connect(&config(link, back, cc));
+        let mut config = config(link, back, cc);
+        // What is late is taken for lost.
+        config.client.max_time_threshold(0.0);
+        let mut pair = connect(&config);
         let bytes = Bytes::new(20_000_000);
         pair.send(Side::Client, Load::Bytes(bytes.get()));
         let is_complete = pair.run_until_received(Side::Server, bytes, Duration::from_secs(30));
@@ -153,5 +156,27 @@ fn a_slow_reader_has_the_peer_wait() {
         }
         let read = pair.received(Side::Server).get();
         assert!((28_000_000..=30_100_000).contains(&read), "{cc}: {read}");
+    }
+}
+
+/// A packet that is lost thrice is five round trips in coming, and all that comes behind it is in
+/// the windows until then.
+#[test]
+fn losses_leave_windows_that_follow_the_path_most_of_what_large_ones_have() {
+    for (delay, loss, least) in [("25ms", "10%", 95), ("75ms", "5%", 95), ("75ms", "15%", 75)] {
+        let link = format!("delay {delay} loss {loss} rate 100mbit queue 1bdp");
+        let received = |are_large: bool| {
+            let mut config = config(&link, &format!("delay {delay}"), "bbr1");
+            if are_large {
+                config.client.send_window(128 << 20);
+                config.server.receive_window(VarInt::from_u32(128 << 20));
+            }
+            let mut pair = connect(&config);
+            pair.send(Side::Client, Load::Endless);
+            pair.run_for(Duration::from_secs(15));
+            pair.received(Side::Server).get()
+        };
+        let percent = received(false) * 100 / received(true);
+        assert!(percent >= least, "{link}: {percent} %");
     }
 }

@@ -38,6 +38,10 @@ struct Path {
     largest_acked: Option<u64>,
     /// quinn-proto's smoothed round-trip time when it was last told.
     smoothed_rtt: Option<Duration>,
+    /// The newest round-trip time, the peer's delay included.
+    newest_raw_rtt: Duration,
+    /// The most that a packet took of which a later one had arrived before.
+    latest_late: Option<Duration>,
     /// The least round-trip time, the peer's delay included.
     least_raw_rtt: Option<Duration>,
     delivery_rate: Option<Bandwidth>,
@@ -98,17 +102,20 @@ impl Congestion {
     }
 
     /// `bytes` that count in flight have left on path `id`. The decision in force after it.
-    pub(crate) fn on_sent(&mut self, id: u64, now: Timestamp, bytes: Bytes) -> Control {
+    pub(crate) fn on_sent(
+        &mut self,
+        id: u64,
+        now: Timestamp,
+        bytes: Bytes,
+        last_number: u64,
+    ) -> Control {
         self.select_path(id);
-        let path = self.path_mut();
-        let stamp = path.flow.on_sent(now, bytes);
-        path.ledger.push(stamp, bytes);
-        path.flow.control()
+        self.path_mut().on_sent(now, bytes, Some(last_number))
     }
 
     /// An MTU probe has left; quinn-proto does not report those.
     pub(crate) fn on_mtu_probe_sent(&mut self, now: Timestamp, bytes: Bytes) -> Control {
-        self.on_sent(self.path().id, now, bytes)
+        self.path_mut().on_sent(now, bytes, None)
     }
 
     /// An ACK was read: `acked` bytes by time of sending; `in_flight` are left before losses.
@@ -221,6 +228,39 @@ impl Congestion {
         self.ce_reports
     }
 
+    /// The newest round-trip time or `smoothed`, if that is longer: what quinn-proto measures a
+    /// packet's age by.
+    pub(crate) fn conservative_rtt(&self, smoothed: Duration) -> Duration {
+        smoothed.max(self.path().newest_raw_rtt)
+    }
+
+    /// The most that a packet took since the last call that had been overtaken.
+    pub(crate) fn take_latest_late(&mut self) -> Option<Duration> {
+        self.path_mut().latest_late.take()
+    }
+
+    /// See [`Ledger::missing_since`].
+    pub(crate) fn missing_since(&self) -> Option<Timestamp> {
+        let path = self.path();
+        let mss = path.flow.path_state().mss;
+        path.ledger.missing_since(path.largest_acked?, mss)
+    }
+
+    /// See [`Ledger::overdue`].
+    pub(crate) fn overdue(&self, packets: Option<u64>, sent_until: Timestamp) -> Option<Timestamp> {
+        let path = self.path();
+        let mss = path.flow.path_state().mss;
+        path.ledger
+            .overdue(path.largest_acked?, mss, packets, sent_until)
+    }
+
+    /// What was told since the last [`Self::flush`] was told at `now`, whatever quinn-proto took
+    /// for the time.
+    pub(crate) fn correct_time(&mut self, now: Timestamp) {
+        let told = &mut self.path_mut().pending.now;
+        *told = told.and(Some(now));
+    }
+
     /// Whether packets were declared lost since the last call.
     pub(crate) fn take_has_lost(&mut self) -> bool {
         std::mem::take(&mut self.has_lost)
@@ -254,10 +294,18 @@ impl Path {
             newest_acked_sent: None,
             largest_acked: None,
             smoothed_rtt: None,
+            newest_raw_rtt: Duration::ZERO,
+            latest_late: None,
             least_raw_rtt: None,
             delivery_rate: None,
             rtt_histogram: RttHistogram::default(),
         }
+    }
+
+    fn on_sent(&mut self, now: Timestamp, bytes: Bytes, last_number: Option<u64>) -> Control {
+        let stamp = self.flow.on_sent(now, bytes);
+        self.ledger.push(stamp, bytes, last_number);
+        self.flow.control()
     }
 
     fn on_acked(
@@ -272,6 +320,12 @@ impl Path {
         let mut newest = None;
         for (sent_at, bytes) in acked {
             newest = newest.max(Some(sent_at));
+            if self
+                .newest_acked_sent
+                .is_some_and(|newest| sent_at < newest)
+            {
+                self.latest_late = self.latest_late.max(Some(now.since(sent_at)));
+            }
             self.ledger
                 .take_acked(sent_at, bytes, |packet| pending.acked.push(packet));
         }
@@ -279,7 +333,8 @@ impl Path {
         pending.inflight = Some(in_flight);
         let is_new_largest = largest != self.largest_acked && newest >= self.newest_acked_sent;
         if let Some(newest) = newest.filter(|_| is_new_largest) {
-            pending.raw_rtt = Some(now.since(newest));
+            self.newest_raw_rtt = now.since(newest);
+            pending.raw_rtt = Some(self.newest_raw_rtt);
             pending.rtt_samples += 1;
             self.newest_acked_sent = Some(newest);
         }

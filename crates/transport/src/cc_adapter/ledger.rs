@@ -21,24 +21,33 @@ struct Batch {
     stamp: PacketStamp,
     /// When its newest packet left; later than the stamp's time only in merged batches.
     last_sent_at: Timestamp,
+    /// The number of its newest packet; of an MTU probe, that of the batch after it.
+    last_number: u64,
     outstanding: Bytes,
     /// Whether a part of it has been acknowledged.
     has_hole: bool,
 }
 
 impl Ledger {
-    /// `bytes` left with `stamp`. Times never decrease.
-    pub(crate) fn push(&mut self, stamp: PacketStamp, bytes: Bytes) {
+    /// `bytes` left with `stamp`, the last packet of them with this number, if that is known. Times
+    /// and numbers never decrease.
+    pub(crate) fn push(&mut self, stamp: PacketStamp, bytes: Bytes, last_number: Option<u64>) {
+        let last_number = last_number.unwrap_or(UNKNOWN);
+        if let Some(before) = self.batches.back_mut() {
+            before.last_number = before.last_number.min(last_number);
+        }
         self.outstanding += bytes;
         let is_full = self.batches.len() >= CAPACITY;
         if let Some(last) = self.batches.back_mut().filter(|_| is_full) {
             last.outstanding += bytes;
             last.last_sent_at = stamp.sent_at;
+            last.last_number = last_number;
             return;
         }
         self.batches.push_back(Batch {
             stamp,
             last_sent_at: stamp.sent_at,
+            last_number,
             outstanding: bytes,
             has_hole: false,
         });
@@ -127,6 +136,45 @@ impl Ledger {
         self.drop_finished();
     }
 
+    /// When the oldest packet left that is missing although packet `largest` has arrived. Packets
+    /// have `mss` bytes at most.
+    ///
+    /// Of a batch that `largest` is in the middle of, it is missing if more is outstanding than
+    /// what left after `largest`.
+    pub(crate) fn missing_since(&self, largest: u64, mss: Bytes) -> Option<Timestamp> {
+        let oldest = self.batches.front()?;
+        let later = oldest.last_number.saturating_sub(largest);
+        (oldest.outstanding > mss * later).then_some(oldest.last_sent_at)
+    }
+
+    /// Packet `largest` has arrived: what left until when is lost, if anything is missing at all.
+    ///
+    /// That is what `packets` numbers or more are behind, and what left until `sent_until`. Batches
+    /// of one send time are lost together, by the numbers of the last one.
+    pub(crate) fn overdue(
+        &self,
+        largest: u64,
+        mss: Bytes,
+        packets: Option<u64>,
+        sent_until: Timestamp,
+    ) -> Option<Timestamp> {
+        let missing_since = self.missing_since(largest, mss)?;
+        let newest_by_number = packets.and_then(|packets| {
+            let newest = largest.checked_sub(packets)?;
+            let mut end = self
+                .batches
+                .partition_point(|batch| batch.last_number <= newest);
+            let after = self.batches.get(end).map(|batch| batch.stamp.sent_at);
+            while end > 0 && after.is_some_and(|after| self.batches[end - 1].last_sent_at >= after)
+            {
+                end -= 1;
+            }
+            Some(self.batches[end.checked_sub(1)?].last_sent_at)
+        });
+        let newest_by_time = (missing_since <= sent_until).then_some(sent_until);
+        newest_by_number.max(newest_by_time)
+    }
+
     fn drop_finished(&mut self) {
         while self
             .batches
@@ -141,6 +189,9 @@ impl Ledger {
 /// Most batches that are told apart. Beyond, the newest absorbs what leaves, and those bytes share
 /// its stamp. At 2 µs a batch, about the cost of a system call, it spans 65 ms.
 const CAPACITY: usize = 32_768;
+
+/// Of the last batch alone.
+const UNKNOWN: u64 = u64::MAX;
 
 #[cfg(test)]
 mod tests;

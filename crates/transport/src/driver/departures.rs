@@ -3,7 +3,7 @@
 use super::ConnectionDriver;
 use super::frames::frames_but_acks;
 use super::limits::Limiter;
-use crate::gate::{Built, Passage, Visit};
+use crate::gate::{Passage, Visit};
 use quinn_proto::Transmit;
 use units::{Bytes, Timestamp};
 
@@ -67,8 +67,9 @@ impl ConnectionDriver {
         self.limits.set(now, Limiter::Host);
         let is_reported = visit.has_asked || self.is_more_than_acks();
         let control = match visit.built {
-            Some(Built { path, bytes }) if is_reported => {
-                self.congestion.lock().on_sent(path, now, bytes)
+            Some(built) if is_reported => {
+                let mut congestion = self.congestion.lock();
+                congestion.on_sent(built.path, now, built.bytes, built.last_number)
             }
             None if self.is_mtu_probe() => self.congestion.lock().on_mtu_probe_sent(now, bytes),
             _ => return,
@@ -104,12 +105,13 @@ impl ConnectionDriver {
                 // Even if the window looks full: only quinn-proto knows, and it was not asked.
                 self.departure = Some(self.pacer.next_departure(now));
                 if self.has_room() {
-                    Limiter::Pacing
-                } else {
-                    Limiter::CongestionWindow
+                    return self.limits.set_pacing(now, self.conn.rtt());
                 }
+                Limiter::CongestionWindow
             }
             (true, _) => Limiter::CongestionWindow,
+            // What is to be sent has not been written yet, for others came first.
+            (false, _) if self.turns.is_holding() => Limiter::Host,
             (false, _) => {
                 self.mark_app_limited();
                 self.idle_limiter()

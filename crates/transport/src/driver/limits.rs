@@ -1,6 +1,7 @@
 //! What a connection's time goes by waiting for.
 
 use crate::stats::LimitedBy;
+use std::time::Duration;
 use units::Timestamp;
 
 /// What keeps a connection from sending more.
@@ -14,6 +15,8 @@ pub(super) enum Limiter {
     Pacing,
     /// A write waits for the peer's credit or for the own send buffer.
     FlowControl,
+    /// The pacer has no tokens, but it only spreads what flow control lets go.
+    SpentCredit,
     /// This machine has not come to it yet.
     Host,
 }
@@ -24,6 +27,8 @@ pub(super) struct Limits {
     sums: LimitedBy,
     limiter: Limiter,
     since: Timestamp,
+    /// When flow control last let nothing leave.
+    exhausted_at: Option<Timestamp>,
 }
 
 impl Limits {
@@ -33,13 +38,33 @@ impl Limits {
             sums: LimitedBy::default(),
             limiter: Limiter::Host,
             since: now,
+            exhausted_at: None,
         }
+    }
+
+    /// From `now` on the pacer has no tokens, on a path of this round-trip time.
+    ///
+    /// Where flow control has run out within the last round trip, pacing only spreads over the
+    /// round trip what flow control lets go in it. Without a pacer the same would leave, only
+    /// earlier, and with more credit more: the time is flow control's.
+    pub(super) fn set_pacing(&mut self, now: Timestamp, rtt: Duration) {
+        let is_spread = self.limiter == Limiter::FlowControl
+            || self.exhausted_at.is_some_and(|at| now < at + rtt);
+        let limiter = if is_spread {
+            Limiter::SpentCredit
+        } else {
+            Limiter::Pacing
+        };
+        self.set(now, limiter);
     }
 
     /// From `now` on it is `limiter`.
     pub(super) fn set(&mut self, now: Timestamp, limiter: Limiter) {
         if limiter == self.limiter {
             return;
+        }
+        if self.limiter == Limiter::FlowControl {
+            self.exhausted_at = Some(now);
         }
         self.sums = self.until(now);
         self.since = self.since.max(now);
@@ -53,7 +78,7 @@ impl Limits {
             Limiter::Application => &mut sums.application,
             Limiter::CongestionWindow => &mut sums.congestion_window,
             Limiter::Pacing => &mut sums.pacing,
-            Limiter::FlowControl => &mut sums.flow_control,
+            Limiter::FlowControl | Limiter::SpentCredit => &mut sums.flow_control,
             Limiter::Host => &mut sums.host,
         };
         *sum += now.since(self.since);
@@ -78,6 +103,34 @@ mod tests {
         assert_eq!(sums.pacing, Duration::from_millis(8));
         assert_eq!(sums.application, Duration::from_millis(80));
         assert_eq!(sums.total(), Duration::from_millis(90));
+    }
+
+    #[test]
+    fn pacing_within_a_round_trip_of_flow_control_is_flow_controls() {
+        let at = Timestamp::from_millis;
+        let rtt = Duration::from_millis(100);
+        let mut limits = Limits::new(at(0));
+        limits.set_pacing(at(0), rtt);
+        limits.set(at(30), Limiter::FlowControl);
+        limits.set(at(100), Limiter::Host);
+        for millis in (100..150).step_by(10) {
+            limits.set_pacing(at(millis), rtt);
+            limits.set(at(millis + 10), Limiter::Host);
+        }
+        let sums = limits.until(at(150));
+        assert_eq!(sums.pacing, Duration::from_millis(30));
+        assert_eq!(sums.flow_control, Duration::from_millis(120));
+
+        limits.set(at(150), Limiter::FlowControl);
+        limits.set_pacing(at(160), rtt);
+        limits.set_pacing(at(260), rtt);
+        let sums = limits.until(at(290));
+        assert_eq!(
+            sums.pacing,
+            Duration::from_millis(60),
+            "a round trip is over"
+        );
+        assert_eq!(sums.flow_control, Duration::from_millis(230));
     }
 
     #[test]

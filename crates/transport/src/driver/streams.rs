@@ -1,11 +1,63 @@
-//! Reading from streams.
+//! Reading from streams, and writing to them.
 
 use super::ConnectionDriver;
 use super::ending::Ending;
 use super::inbound::{Held, Inbound, Reader};
-use quinn_proto::{ClosedStream, ReadableError, StreamId, VarInt};
+use super::turns::Amount;
+use quinn_proto::{
+    ClosedStream, ReadableError, SendStream, StreamEvent, StreamId, VarInt, WriteError,
+};
 
 impl ConnectionDriver {
+    /// Has `write` write to a stream. It is blocked while there is no room for it, and while others
+    /// that want to write have had less of the room than it.
+    ///
+    /// Until the stream is writable again, having nothing to send is flow control's doing, or
+    /// nobody's.
+    pub(crate) fn write<T: Amount>(
+        &mut self,
+        id: StreamId,
+        write: impl FnOnce(&mut SendStream<'_>) -> Result<T, WriteError>,
+    ) -> Result<T, WriteError> {
+        if !self.turns.is_next(id) {
+            self.turns.hold(id);
+            return Err(WriteError::Blocked);
+        }
+        let result = write(&mut self.conn.send_stream(id));
+        match &result {
+            Ok(written) => self.turns.on_written(id, written.bytes()),
+            Err(WriteError::Blocked) => {
+                self.turns.leave(id);
+                self.blocked_writers.insert(id);
+            }
+            Err(_) => self.note_write_given_up(id),
+        }
+        result
+    }
+
+    /// Whether a stream has room, and waits for others that have had less of it. It is time for
+    /// [`Self::poll_event`] then, after those that were told of room have had time to write.
+    pub(crate) fn is_holding_writers(&self) -> bool {
+        self.turns.is_holding()
+    }
+
+    /// Nobody will write to stream `id` any more, of which quinn-proto tells no event.
+    pub(crate) fn note_write_given_up(&mut self, id: StreamId) {
+        self.blocked_writers.remove(&id);
+        self.turns.forget(id);
+    }
+
+    /// The next event of what was not handed on at once: room for a stream that has waited for
+    /// others, or what has come for a reader.
+    pub(super) fn poll_taken(&mut self) -> Option<StreamEvent> {
+        let writable = self.turns.release().map(|id| StreamEvent::Writable { id });
+        writable.or_else(|| {
+            Some(StreamEvent::Readable {
+                id: self.take_due()?,
+            })
+        })
+    }
+
     /// Somebody is going to read from a stream, and will say when that is over.
     pub(crate) fn begin_reading(&mut self, id: StreamId) {
         self.inbound.insert(id, Inbound::default());

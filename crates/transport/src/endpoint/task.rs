@@ -3,12 +3,14 @@
 //! ```text
 //!  flush ─▶ receive ─▶ collect ─▶ expire ─▶ drive ─▶ sleep, or another turn
 //!  what the  256 KiB,   what the   whose     connections in turn: timeouts,
-//!  socket    to their   applica-   time has  ≤ 16 batches out, events to the
+//!  socket    to their   applica-   time has  ≤ 1 MiB out, events to the
 //!  refused   connections tion did  come      application
 //! ```
 //!
-//! Between two looks at the socket stand no more than 16 batches of packets, about 700 µs of
-//! work: longer bursts would let ACKs wait, shorter ones cost system calls.
+//! Between two looks at the socket stands no more to be sent than 16 large batches of packets or
+//! 128 small ones, about 700 µs of work: longer bursts would let ACKs wait, shorter ones cost
+//! system calls. It is not 16 of any size: of 200 connections that have a packet each to send, the
+//! last would wait for thirteen turns, in which 3 MiB are received.
 
 use super::Inner;
 use super::deadlines::Deadlines;
@@ -28,11 +30,12 @@ use quinn_udp::RecvMeta;
 use std::collections::VecDeque;
 use std::io;
 use std::mem;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Instant;
+use tokio::task::yield_now;
 
 /// The future that is an endpoint's task.
 pub(super) struct Task {
@@ -288,19 +291,20 @@ impl Task {
     /// Gives each ready connection its share of the turn; whether some are left.
     fn drive(&mut self) -> bool {
         let count = self.ready.len();
-        let share = (SENDS / count.max(1)).max(1);
-        let mut sends = SENDS;
+        let share = (SEND_WORK / count.max(1)).max(1);
+        let mut left = SEND_WORK;
         for _ in 0..count.min(CONNECTIONS) {
-            if sends == 0 {
+            if left == 0 {
                 break;
             }
             let connection = self.ready.pop_front().expect("counted");
-            sends -= self.drive_one(&connection, share.min(sends));
+            let done = self.drive_one(&connection, share.min(left));
+            left = left.saturating_sub(done);
         }
         !self.ready.is_empty()
     }
 
-    /// One connection's turn; returns how many batches it sent.
+    /// One connection's turn; returns the [work](send_work) of what it sent.
     fn drive_one(&mut self, connection: &Arc<Shared>, share: usize) -> usize {
         let _span = connection.span.enter();
         connection.unmark_queued();
@@ -336,15 +340,17 @@ impl Task {
         self.scratch.wakeups.fire(&connection.signals);
         self.deadlines.set(handle, deadline);
         self.tell_endpoint(connection, handle, is_retired);
-        if sent == share && !is_retired {
+        if sent >= share && !is_retired {
             self.enqueue(connection);
         }
         sent
     }
 
-    /// Sends up to `share` batches of packets; returns how many it sent.
+    /// Sends batches of packets until they are `share` of [work](send_work); returns how much they
+    /// are. The last one may exceed it.
     fn transmit(&mut self, state: &mut State, share: usize, connection: &Arc<Shared>) -> usize {
-        for sent in 0..share {
+        let mut sent = 0;
+        while sent < share {
             let now = clock::now();
             if self.refused.is_some() {
                 state.driver.note_host_blocked(now);
@@ -360,12 +366,13 @@ impl Task {
             let Some(transmit) = state.driver.poll_transmit(now, segments, packets) else {
                 return sent;
             };
+            sent += send_work(transmit.size);
             let contents = &packets[..transmit.size];
             if !self.socket.send(&transmit, contents, now) {
                 self.refused = Some((transmit, mem::take(packets)));
             }
         }
-        share
+        sent
     }
 
     /// Passes the connection's events to quinn-proto's endpoint and the replies back.
@@ -400,6 +407,16 @@ impl Task {
         }
         drop(state);
         self.enqueue(connection);
+    }
+
+    /// Has the task woken once the runtime has looked at its event loop, and not before.
+    ///
+    /// A task that wakes itself at once would keep a thread's runtime from doing that for dozens of
+    /// turns, each of them up to a millisecond: meanwhile no other endpoint of the thread would
+    /// hear of its ACKs, or of its pacer's time.
+    fn come_back(&self, cx: &mut Context<'_>) {
+        self.inner.queue.expect_turn();
+        let _ = pin!(yield_now()).poll(cx);
     }
 
     /// Whether nothing can come any more: no handle, no connection.
@@ -438,7 +455,7 @@ impl Future for Task {
         has_more |= this.timer.poll(cx, next, clock::now()).is_ready();
         // A busy turn has not asked the event loop to watch the socket; the one after it does.
         if has_more || this.is_busy {
-            cx.waker().wake_by_ref();
+            this.come_back(cx);
         }
         this.is_busy = has_more;
         Poll::Pending
@@ -473,8 +490,17 @@ pub(super) fn task_has_ended() -> ConnectionError {
     })
 }
 
-/// Batches of packets that a turn sends: 16 of 64 KiB are 1 MiB, about 700 µs of work.
-const SENDS: usize = 16;
+/// How much work it is to send a batch of so many bytes: as much as for a larger one that is sent
+/// as part of a turn's bytes. One packet takes about as long as an eighth of the largest batch.
+fn send_work(bytes: usize) -> usize {
+    bytes.max(LEAST_SEND_WORK)
+}
+
+/// What a turn sends: 1 MiB in batches of 64 KiB, about 700 µs of work.
+const SEND_WORK: usize = 1 << 20;
+
+/// The work of a batch of one small packet, most of which is a system call.
+const LEAST_SEND_WORK: usize = 8 << 10;
 
 /// Connections that a turn looks at. Those that only have events take about a microsecond each.
 const CONNECTIONS: usize = 256;

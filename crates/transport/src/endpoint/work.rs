@@ -49,6 +49,11 @@ impl WorkQueue {
         self.is_awake.store(false, Ordering::Release);
     }
 
+    /// The task comes back by itself: work that is put here until then need not wake it.
+    pub(crate) fn expect_turn(&self) {
+        self.is_awake.store(true, Ordering::Release);
+    }
+
     /// Moves everything in the queue to the back of `to`.
     pub(crate) fn take(&self, to: &mut impl Extend<Arc<Shared>>) {
         let ready = lock(&self.ready).as_mut().map(mem::take);

@@ -1,6 +1,7 @@
 //! The sending direction of a stream.
 
 use crate::connection::{Lease, State};
+use crate::driver::Amount;
 use crate::error::{StoppedError, WriteError};
 use bytes::Bytes;
 use quinn_proto::{ClosedStream, FinishError, StreamId, VarInt, Written};
@@ -218,7 +219,7 @@ impl SendStream {
     }
 
     /// Runs `write` on the stream, and waits for room when it finds none.
-    pub(crate) fn poll_with<T>(
+    pub(crate) fn poll_with<T: Amount>(
         &mut self,
         cx: &mut Context<'_>,
         write: impl FnOnce(&mut quinn_proto::SendStream<'_>) -> Result<T, quinn_proto::WriteError>,
@@ -230,13 +231,20 @@ impl SendStream {
         if let Some(error) = &state.error {
             return Poll::Ready(Err(error.clone().into()));
         }
-        let result = match write(&mut state.driver.conn().send_stream(self.id)) {
+        let result = match state.driver.write(self.id, write) {
             Ok(written) => Ok(written),
             Err(quinn_proto::WriteError::Blocked) => match self.stop_code(&mut state) {
-                Some(code) => Err(WriteError::Stopped(code)),
+                Some(code) => {
+                    state.driver.note_write_given_up(self.id);
+                    Err(WriteError::Stopped(code))
+                }
                 None => {
                     state.writers.insert(self.id, cx.waker().clone());
-                    state.driver.note_write_blocked(self.id);
+                    let has_to_be_told = state.driver.is_holding_writers();
+                    drop(state);
+                    if has_to_be_told {
+                        self.lease.schedule();
+                    }
                     return Poll::Pending;
                 }
             },
@@ -293,6 +301,7 @@ impl Drop for SendStream {
             return;
         };
         state.writers.remove(&self.id);
+        state.driver.note_write_given_up(self.id);
         if state.error.is_some() {
             return;
         }

@@ -57,6 +57,12 @@ impl Application {
         Bytes::new(sent.sum())
     }
 
+    /// The same by stream, in the order in which they were opened.
+    pub(super) fn sent_by_stream(&self) -> Vec<Bytes> {
+        let sent = self.sources.iter().map(|source| Bytes::new(source.offset));
+        sent.collect()
+    }
+
     pub(super) fn received(&self) -> Bytes {
         self.received
     }
@@ -200,8 +206,7 @@ impl Source {
         while self.due > 0 && !self.is_blocked {
             let len = self.due.min(BLOCK as u64) as usize;
             let mut block = [Buffer::from_static(contents(self.stream, self.offset, len))];
-            let mut stream = engine.conn().send_stream(self.stream);
-            match stream.write_chunks(&mut block) {
+            match engine.write(self.stream, &mut block) {
                 Ok(written) => {
                     debug_assert!(written.bytes > 0);
                     self.offset += written.bytes as u64;
@@ -209,10 +214,7 @@ impl Source {
                         self.due -= written.bytes as u64;
                     }
                 }
-                Err(WriteError::Blocked) => {
-                    engine.note_write_blocked(self.stream);
-                    self.is_blocked = true;
-                }
+                Err(WriteError::Blocked) => self.is_blocked = true,
                 Err(_) => self.due = 0,
             }
         }

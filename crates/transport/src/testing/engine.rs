@@ -3,11 +3,12 @@
 use crate::cc_adapter::UndrivenFactory;
 use crate::clock;
 use crate::driver::{ConnectionDriver, DriverConfig, Reason};
+use bytes::Bytes;
 use cc_core::ControllerChoice;
 use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::{
     Chunk, Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, ReadError, StreamId,
-    Transmit,
+    Transmit, WriteError, Written,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -174,9 +175,15 @@ impl Engine {
         }
     }
 
-    pub(super) fn note_write_blocked(&mut self, id: StreamId) {
-        if let Self::Driven(driver) = self {
-            driver.note_write_blocked(id);
+    /// Writes to a stream.
+    pub(super) fn write(
+        &mut self,
+        id: StreamId,
+        chunks: &mut [Bytes],
+    ) -> Result<Written, WriteError> {
+        match self {
+            Self::Driven(driver) => driver.write(id, |stream| stream.write_chunks(chunks)),
+            Self::Plain(conn) => conn.send_stream(id).write_chunks(chunks),
         }
     }
 }

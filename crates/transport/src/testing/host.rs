@@ -153,6 +153,10 @@ impl Host {
         self.application.sent()
     }
 
+    pub(super) fn sent_by_stream(&self) -> Vec<Bytes> {
+        self.application.sent_by_stream()
+    }
+
     pub(super) fn received(&self) -> Bytes {
         self.application.received()
     }

@@ -113,6 +113,11 @@ impl Pair {
             .run_until_received(self.ends.of(side), bytes, limit)
     }
 
+    /// See [`World::sent_by_stream`].
+    pub fn sent_by_stream(&self, side: Side) -> Vec<Bytes> {
+        self.world.sent_by_stream(self.ends.of(side))
+    }
+
     /// Bytes of the application's data that `side` has received.
     pub fn received(&self, side: Side) -> Bytes {
         self.world.received(self.ends.of(side))

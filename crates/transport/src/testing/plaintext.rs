@@ -45,18 +45,20 @@ impl Algorithm for Plaintext {
 }
 
 impl PacketKey for Plaintext {
-    fn encrypt_in_place(&self, _: u64, _: &[u8], _: &mut [u8]) -> Result<Tag, Error> {
-        Ok(Tag::from(&[0; TAG][..]))
+    fn encrypt_in_place(&self, number: u64, _: &[u8], _: &mut [u8]) -> Result<Tag, Error> {
+        Ok(Tag::from(&tag(number)[..]))
     }
 
     fn decrypt_in_place<'a>(
         &self,
-        _: u64,
+        number: u64,
         _: &[u8],
         payload: &'a mut [u8],
     ) -> Result<&'a [u8], Error> {
-        let end = payload.len().checked_sub(TAG).ok_or(Error::DecryptError)?;
-        Ok(&payload[..end])
+        match payload.split_last_chunk() {
+            Some((plain, found)) if *found == tag(number) || *found == ANY_NUMBER => Ok(plain),
+            _ => Err(Error::DecryptError),
+        }
     }
 
     fn tag_len(&self) -> usize {
@@ -85,6 +87,16 @@ impl HeaderProtectionKey for Plaintext {
         TAG
     }
 }
+
+/// The packet's number, which is what a header can leave in doubt: a packet that so many others
+/// have overtaken that its number is completed to a wrong one is not to be understood, either
+/// (RFC 9000 §17.1).
+fn tag(number: u64) -> [u8; TAG] {
+    (u128::from(number) + 1).to_be_bytes()
+}
+
+/// The tag of who forges packets, see [`World::tamper`](super::World::tamper).
+const ANY_NUMBER: [u8; TAG] = [0; TAG];
 
 /// Of AES-128-GCM, as are the limits of packets for one key (RFC 9001 §6.6), so that keys change
 /// when they would.

@@ -255,6 +255,11 @@ impl World {
         self.host(end).sent()
     }
 
+    /// The same by stream, in the order in which they were opened.
+    pub fn sent_by_stream(&self, end: EndId) -> Vec<Bytes> {
+        self.host(end).sent_by_stream()
+    }
+
     /// Bytes of the application's data that `end` has received.
     pub fn received(&self, end: EndId) -> Bytes {
         self.host(end).received()
@@ -299,7 +304,8 @@ impl World {
 
     /// Has `tamper` put other datagrams, or none, in the place of each that `end` sends from now
     /// on. In an [unencrypted](Self::unencrypted) world, whoever does so writes frames that the
-    /// peer takes for its own.
+    /// peer takes for its own. Packets there end in 16 bytes that stand for their number; zeros are
+    /// right for every number.
     pub fn tamper(&mut self, end: EndId, tamper: impl FnMut(Vec<u8>) -> Vec<Vec<u8>> + 'static) {
         self.sim
             .update_node(end.0, |host, _| host.tamper(Box::new(tamper)));

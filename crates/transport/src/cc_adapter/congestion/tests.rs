@@ -17,7 +17,7 @@ fn congestion(name: &str) -> Congestion {
 }
 
 fn send(congestion: &mut Congestion, now: Timestamp, bytes: Bytes) {
-    congestion.on_sent(0, now, bytes);
+    congestion.on_sent(0, now, bytes, 0);
 }
 
 /// Keeps the samples it is told of.
@@ -195,7 +195,7 @@ fn losses_of_packets_from_another_path_are_harmless() {
 /// A callback of quinn-proto or the driver, with anything for arguments.
 #[derive(Debug, Clone)]
 enum Call {
-    Sent(u64, u64),
+    Sent(u64, u64, u64),
     MtuProbe(u64),
     Acked {
         sent: Vec<(u64, u64)>,
@@ -215,13 +215,15 @@ enum Call {
     SelectPath(u64),
     SetChoice(bool),
     Wait(u64),
+    GiveUp(u64, u64),
 }
 
 fn call() -> impl Strategy<Value = Call> {
     let bytes = || prop_oneof![1_u64..100_000, Just(0), Just(10_000_000)];
     let time = 0_u64..100_000;
     prop_oneof![
-        4 => (0_u64..6, bytes()).prop_map(|(path, bytes)| Call::Sent(path, bytes)),
+        4 => (0_u64..6, bytes(), 0_u64..1_000)
+            .prop_map(|(path, bytes, number)| Call::Sent(path, bytes, number)),
         1 => bytes().prop_map(Call::MtuProbe),
         4 => (
             prop::collection::vec((time.clone(), bytes()), 0..5),
@@ -238,7 +240,8 @@ fn call() -> impl Strategy<Value = Call> {
         1 => Just(Call::OpenPath),
         1 => (0_u64..6).prop_map(Call::SelectPath),
         1 => any::<bool>().prop_map(Call::SetChoice),
-        4 => time.prop_map(Call::Wait),
+        4 => time.clone().prop_map(Call::Wait),
+        2 => (0_u64..5, time).prop_map(|(packets, until)| Call::GiveUp(packets, until)),
     ]
 }
 
@@ -246,7 +249,9 @@ fn make(congestion: &mut Congestion, now: &mut Timestamp, call: &Call) {
     let micros = |micros| Timestamp::ZERO + Duration::from_micros(micros);
     let now_is = *now;
     match *call {
-        Call::Sent(path, bytes) => drop(congestion.on_sent(path, now_is, Bytes::new(bytes))),
+        Call::Sent(path, bytes, number) => {
+            let _ = congestion.on_sent(path, now_is, Bytes::new(bytes), number);
+        }
         Call::MtuProbe(bytes) => drop(congestion.on_mtu_probe_sent(now_is, Bytes::new(bytes))),
         Call::Acked {
             ref sent,
@@ -277,7 +282,64 @@ fn make(congestion: &mut Congestion, now: &mut Timestamp, call: &Call) {
             let _ = congestion.set_choice(now_is, &choice);
         }
         Call::Wait(micros) => *now += Duration::from_micros(micros),
+        Call::GiveUp(packets, until) => {
+            let overdue = congestion.overdue(Some(packets), micros(until));
+            assert!(overdue.is_none() || congestion.missing_since().is_some());
+            congestion.take_latest_late();
+            congestion.correct_time(now_is);
+        }
     }
+}
+
+#[test]
+fn a_packet_that_was_overtaken_tells_how_long_it_took() {
+    let mut congestion = congestion("new_reno");
+    for number in 0..4 {
+        congestion.on_sent(0, at(number), MSS, number);
+    }
+    let acked = |congestion: &mut Congestion, now, sent, largest| {
+        let in_flight = congestion.in_flight().saturating_sub(MSS);
+        congestion.on_acked(now, [(sent, MSS)].into_iter(), in_flight, Some(largest));
+        let late = congestion.take_latest_late();
+        congestion.flush(None);
+        late
+    };
+    assert_eq!(acked(&mut congestion, at(40), at(0), 0), None);
+    assert_eq!(acked(&mut congestion, at(43), at(3), 3), None, "overtakes");
+    assert_eq!(congestion.missing_since(), Some(at(1)));
+    let late = acked(&mut congestion, at(60), at(1), 3);
+    assert_eq!(late, Some(Duration::from_millis(59)));
+    assert_eq!(congestion.missing_since(), Some(at(2)));
+    let smoothed = Duration::from_millis(30);
+    let rtt = congestion.conservative_rtt(smoothed);
+    assert_eq!(
+        rtt,
+        Duration::from_millis(40),
+        "of the packet that overtook"
+    );
+}
+
+#[test]
+fn the_rest_of_a_batch_is_not_late() {
+    let mut congestion = congestion("new_reno");
+    congestion.on_sent(0, at(0), MSS * 4, 3);
+    for (now, largest) in [(40, 1), (41, 3)] {
+        let in_flight = congestion.in_flight().saturating_sub(MSS * 2);
+        let acked = [(at(0), MSS * 2)].into_iter();
+        congestion.on_acked(at(now), acked, in_flight, Some(largest));
+        congestion.flush(None);
+    }
+    assert_eq!(congestion.take_latest_late(), None);
+}
+
+#[test]
+fn losses_told_ahead_of_time_are_told_to_the_controller_at_the_true_one() {
+    let mut congestion = congestion("new_reno");
+    send(&mut congestion, at(0), MSS * 5);
+    congestion.on_lost(at(90), at(0), MSS, false);
+    congestion.correct_time(at(50));
+    congestion.flush(None);
+    assert_eq!(congestion.path_state().now, at(50));
 }
 
 proptest! {
