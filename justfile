@@ -18,6 +18,10 @@ ab *ARGS:
 aa SEEDS="100":
     PACELINE_AA_SEEDS={{SEEDS}} cargo test -p e2e --test ab against_itself -- --nocapture
 
+# NewReno, another beta and CUBIC against the response function at five rates of random loss, in virtual time: a minute or two.
+response:
+    PACELINE_RESPONSE=1 cargo test -p e2e --test ab response_function -- --nocapture
+
 # Nanoseconds per acked packet, and what else there is; `just bench -p cc-core`.
 bench *ARGS:
     cargo bench {{ARGS}}

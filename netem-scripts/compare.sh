@@ -45,16 +45,19 @@ main() {
     while (($#)); do
         case $1 in
             --packets)
-                packets=$(number "$@")
+                packets=$(number 1 "$@")
                 shift
                 ;;
             --runs)
-                runs=$(number "$@")
+                runs=$(number 1 "$@")
                 shift
                 ;;
-            --keep | --program)
-                [[ ${2:-} ]] || die 2 "\`$1\` needs a name"
-                [[ $1 == --keep ]] && KEEP=$2 || PROGRAM=$2
+            --keep)
+                KEEP=$(option "$@")
+                shift
+                ;;
+            --program)
+                PROGRAM=$(option "$@")
                 shift
                 ;;
             --here) KERNEL=(env) CLOCK=1ms ;;
@@ -76,11 +79,6 @@ main() {
             status=$?
     done
     exit "$status"
-}
-
-number() { # OPTION VALUE...
-    [[ ${2:-} =~ ^[1-9][0-9]{0,6}$ ]] || die 2 "\`$1\` needs a whole number"
-    printf '%s' "$2"
 }
 
 prepare() {

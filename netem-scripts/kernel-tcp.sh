@@ -14,7 +14,7 @@ USAGE="usage: kernel-tcp.sh [OPTION...] LINK...
   --cc NAME,NAME...   the kernel's controllers; cubic,bbr by default
   --seconds N         of each round that are measured; 20 by default
   --omit N            before them; 2 by default
-  --rounds N          of each; their medians are shown; 1 by default
+  --rounds N          of each; their medians are shown, and the range of goodput; 1 by default
   --streams N         at once; 1 by default
   --csv FILE          a row for each round
   --here              this machine's kernel, as root or in a user namespace, in real time
@@ -23,13 +23,16 @@ Exit code: 0; 1 when a round failed; 2 when something is missing or an option is
 main() {
     while (($#)); do
         case $1 in
-            --seconds | --omit | --rounds | --streams)
-                SETTINGS[${1#--}]=$(number "$@")
+            --seconds | --rounds | --streams)
+                SETTINGS[${1#--}]=$(number 1 "$@")
+                shift
+                ;;
+            --omit)
+                SETTINGS[omit]=$(number 0 "$@")
                 shift
                 ;;
             --return-link | --cc | --csv)
-                [[ ${2:-} ]] || die 2 "\`$1\` needs a value"
-                SETTINGS[${1#--}]=$2
+                SETTINGS[${1#--}]=$(option "$@")
                 shift
                 ;;
             --here) HERE=yes ;;
@@ -54,19 +57,12 @@ main() {
     fi
 }
 
-number() { # OPTION VALUE...
-    [[ ${2:-} =~ ^[0-9]{1,5}$ ]] || die 2 "\`$1\` needs a whole number"
-    printf '%d' "$((10#$2))"
-}
-
 prepare() {
     local program missing=()
     for program in iperf3 jq; do
         command -v "$program" >/dev/null || missing+=("$program")
     done
     ((${#missing[@]} == 0)) || die 2 "not installed; apt-get install ${missing[*]}"
-    ((SETTINGS[seconds] > 0 && SETTINGS[rounds] > 0 && SETTINGS[streams] > 0)) ||
-        die 2 "--seconds, --rounds and --streams are 1 at least"
     [[ ${SETTINGS[cc]} =~ ^[a-z0-9_]+(,[a-z0-9_]+)*$ ]] ||
         die 2 "\`--cc\` needs names such as cubic,bbr, not \`${SETTINGS[cc]}\`"
     WORK=$(mktemp -d)
@@ -76,18 +72,25 @@ prepare() {
     write_client >"$WORK/client"
 }
 
-# What runs at the client's end, once a path is up. A receiver that could take no more than the
-# default 6 MB would hide what the controllers do on long paths.
+# What runs at the receiver's end, once a path is up. iperf3 3.12 has a client that sends wait for
+# the start of the test by asking again and again, each time 256 ns later in virtual time. So the
+# client is the receiver, which does so only where the message of the start is lost. One that could
+# take no more than the default 6 MB would hide what the controllers do on long paths.
 write_client() {
     cat <<'CLIENT'
-sysctl -qw net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_wmem='4096 65536 134217728'
+sysctl -qw net.ipv4.tcp_rmem='4096 131072 134217728'
 IFS=, read -ra names <<<"$CC"
 for name in "${names[@]}"; do
     sysctl -qw net.ipv4.tcp_congestion_control="$name" ||
         { echo "this kernel has no \`$name\`" >&2; exit 2; }
     for ((round = 1; round <= ROUNDS; round++)); do
-        iperf3 -c "$PACELINE_SERVER" -C "$name" -t "$SECONDS_MEASURED" -O "$OMIT" -P "$STREAMS" \
-            -i 0.1 -J >"$OUT/$name.$round.json" || touch "$OUT/$name.$round.failed"
+        # A server that still sees the connection of the round before refuses this one's.
+        for pause in 1 2 4 8 16; do
+            sleep "$pause"
+            iperf3 -c "$PACELINE_SERVER" -R -C "$name" -t "$SECONDS_MEASURED" -O "$OMIT" \
+                -P "$STREAMS" -J --get-server-output >"$OUT/$name.$round.json" || true
+            jq -e .end.sum_received "$OUT/$name.$round.json" >/dev/null && break
+        done
     done
 done
 CLIENT
@@ -97,14 +100,15 @@ measure() { # LINK
     local out=$WORK/out name
     rm -rf "$out"
     mkdir "$out"
-    # shellcheck disable=SC2016 # It is for the shell at the server's end.
+    # shellcheck disable=SC2016 # It is for the shell at the sender's end.
     "${KERNEL[@]}" env "OUT=$out" "CC=${SETTINGS[cc]}" "ROUNDS=${SETTINGS[rounds]}" \
         "SECONDS_MEASURED=${SETTINGS[seconds]}" "OMIT=${SETTINGS[omit]}" \
-        "STREAMS=${SETTINGS[streams]}" "$here/run.sh" --return-link "${SETTINGS[return-link]}" \
-        --server 'sysctl -qw net.ipv4.tcp_rmem="4096 131072 134217728"; exec iperf3 -s' \
-        "$1" -- bash "$WORK/client" >"$WORK/log" 2>&1 || fail $? "$1"
-    [[ $SHOWN ]] || printf '%-8s %10s %8s %8s %8s %8s   %s\n' \
-        cc Mbit/s retrans 'RTT p50' p95 max 'link (RTT in ms)'
+        "STREAMS=${SETTINGS[streams]}" "$here/run.sh" --return-link "$1" \
+        --server 'sysctl -qw net.ipv4.tcp_no_metrics_save=1 \
+                      net.ipv4.tcp_wmem="4096 65536 134217728"
+                  exec iperf3 -s -i 0.1 -J >/dev/null' \
+        "${SETTINGS[return-link]}" -- bash "$WORK/client" >"$WORK/log" 2>&1 || fail $? "$1"
+    [[ $SHOWN ]] || print_row cc Mbit/s least most retrans 'RTT p50' p95 max 'link (RTT in ms)'
     SHOWN=yes
     IFS=, read -ra names <<<"${SETTINGS[cc]}"
     for name in "${names[@]}"; do
@@ -121,9 +125,10 @@ fail() { # EXIT_CODE LINK
 row() { # LINK NAME FOLDER
     local round
     for ((round = 1; round <= SETTINGS[rounds]; round++)); do
-        [[ ! -e $3/$2.$round.failed ]] || die 1 "round $round of $2 over \`$1\` failed: $(
-            jq -r '.error // "iperf3 says nothing"' "$3/$2.$round.json"
-        )"
+        jq -e .end.sum_received "$3/$2.$round.json" >/dev/null ||
+            die 1 "round $round of $2 over \`$1\` failed: $(
+                jq -r '.error // "iperf3 says nothing"' "$3/$2.$round.json"
+            )"
         jq -r --arg link "$1" --arg cc "$2" --argjson round "$round" "$FIGURES" \
             "$3/$2.$round.json" >>"$3/$2.csv"
     done
@@ -132,14 +137,18 @@ row() { # LINK NAME FOLDER
     IFS=$'\t' read -ra cells < <(
         jq -Rsr --arg link "$1" --arg cc "$2" "$MEDIANS" "$3/$2.csv"
     )
-    printf '%-8s %10s %8s %8s %8s %8s   %s\n' "${cells[@]}"
+    print_row "${cells[@]}"
 }
 
-# Of iperf3's JSON: what the receiver got, and the smoothed RTT in steps of 0.1 s.
+print_row() { # CELL...
+    printf '%-8s %8s %6s %6s %8s %8s %8s %8s   %s\n' "$@"
+}
+
+# Of iperf3's JSON: what the receiver got, and the sender's smoothed RTT in steps of 0.1 s.
 # shellcheck disable=SC2016 # jq expands it.
 FIGURES='
 def quantile(q): sort | .[((length - 1) * q | floor)] / 1000;
-[.intervals[] | select(.sum.omitted | not) | .streams[].rtt] as $rtts
+[.server_output_json.intervals[] | select(.sum.omitted | not) | .streams[].rtt] as $rtts
 | [$link, $cc, $round, .end.sum_received.bits_per_second / 1e6, .end.sum_sent.retransmits,
    ($rtts | quantile(0.5)), ($rtts | quantile(0.95)), ($rtts | quantile(1))]
 | @csv'
@@ -148,8 +157,9 @@ def quantile(q): sort | .[((length - 1) * q | floor)] / 1000;
 MEDIANS='
 def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
 def digits($n): . * pow(10; $n) | round / pow(10; $n) | tostring;
+def rate: digits(if . < 10 then 2 else 1 end);
 split("\n") | map(select(length > 0) | "[" + . + "]" | fromjson) | transpose
-| [$cc, (.[3] | median | digits(if . < 10 then 2 else 1 end)), (.[4] | median | digits(0)),
+| [$cc, (.[3] | median, min, max | rate), (.[4] | median | digits(0)),
    (.[5] | median | digits(1)), (.[6] | median | digits(1)), (.[7] | max | digits(1)), $link]
 | @tsv'
 

@@ -11,6 +11,8 @@
 #
 # shellcheck shell=bash
 
+# shellcheck source=options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
 # shellcheck source=link.sh
 source "$(dirname "${BASH_SOURCE[0]}")/link.sh"
 
@@ -20,18 +22,18 @@ CLIENT_MAC=02:00:00:4d:00:01
 SERVER_MAC=02:00:00:4d:00:02
 # Every veth, as NAMESPACE:DEVICE.
 DEVICES=(client:eth0 link:toclient link:a0 link:a1 link:b0 link:b1 link:toserver server:eth0)
+# Those that may get a qdisc: towards the server, towards the client.
+SHAPED=(a0 b0 toserver b1 a1 toclient)
 
 # The namespaces' common prefix, whether commands are only printed, and what `plan` planned.
 NAME=paceline
 PRINT_ONLY=
 PLAN=
-
-# ---- messages
-
-die() { # EXIT_CODE MESSAGE
-    printf '%s: %s\n' "${0##*/}" "$2" >&2
-    exit "$1"
-}
+# What a ping has to see of it: the RTT's bounds, and the share that is lost, which is empty where a
+# few pings do not tell.
+RTT_LEAST_NS=0
+RTT_MOST_NS=0
+LOSS_MILLIONTHS=0
 
 # Prints the command, and runs it unless printing is all that was asked for.
 run() {
@@ -103,6 +105,35 @@ plan() { # LINK RETURN_LINK
         plan_device a1 rate_qdisc to_client "$rtt_ns"
         plan_device toclient delay_qdisc to_client
     ) || exit
+    expect_of to_server
+    expect_of to_client
+}
+
+# Adds what one way does to a ping.
+expect_of() { # ARRAY
+    local -n way=$1
+    local delay=${way[delay_ns]:-0} jitter=0 least
+    [[ ! ${way[jitter]:-} ]] || jitter=$(nanoseconds "${way[jitter]}")
+    # The tables of the other distributions end within eight of their deviations.
+    [[ ${way[distribution]:-uniform} == uniform ]] || jitter=$((8 * jitter))
+    least=$((delay > jitter ? delay - jitter : 0))
+    # What is reordered waits for nothing.
+    [[ ! ${way[reorder]:-} ]] || least=0
+    RTT_LEAST_NS=$((RTT_LEAST_NS + least))
+    RTT_MOST_NS=$((RTT_MOST_NS + delay + jitter))
+    if [[ ${way[rate]:-} ]]; then
+        RTT_MOST_NS=$((RTT_MOST_NS + PING_BYTES * 1000000000 / way[rate_bytes]))
+    fi
+    # Losses come together, or the pings themselves fill the queue.
+    if [[ ${way[loss]:-} == gemodel* ]] || ((${way[limit]:-$PINGS} < PINGS)) ||
+        ((${way[rate_bytes]:-1000000} < PING_BYTES * PINGS_PER_SECOND)); then
+        LOSS_MILLIONTHS=
+    elif [[ ${way[loss]:-} && $LOSS_MILLIONTHS ]]; then
+        local lost=${way[loss]#random }
+        lost=$(($(millionths "${lost%\%}") / 100))
+        # What is left of the rest: 1 - (1 - a)(1 - b).
+        LOSS_MILLIONTHS=$((LOSS_MILLIONTHS + lost - LOSS_MILLIONTHS * lost / 1000000))
+    fi
 }
 
 plan_device() { # DEVICE COMMAND...
@@ -118,14 +149,21 @@ in_namespace() { # client|link|server COMMAND...
     run nsenter "--net=/run/netns/$namespace" -- "$@"
 }
 
-# Makes what `plan` has planned.
-build() {
+# Makes what `plan` has planned, on the path that there is.
+shape() {
     local device qdisc
-    make_path
     while IFS=: read -r device qdisc; do
         # shellcheck disable=SC2086 # These are words.
         [[ -z $qdisc ]] || run tc -n "$NAME-link" qdisc replace dev "$device" root $qdisc
     done <<<"$PLAN"
+}
+
+# The path as it is before `shape`.
+clear_shapes() {
+    local device
+    for device in "${SHAPED[@]}"; do
+        tc -n "$NAME-link" qdisc delete dev "$device" root 2>/dev/null || true
+    done
 }
 
 make_path() {
@@ -193,7 +231,7 @@ remove() {
 
 show() {
     local device
-    for device in a0 b0 toserver b1 a1 toclient; do
+    for device in "${SHAPED[@]}"; do
         in_namespace link tc qdisc show dev "$device" root |
             sed -n "/noqueue/d; s/^qdisc/$device:/; s/ root refcnt [0-9]*//p"
     done
@@ -201,14 +239,48 @@ show() {
         "$CLIENT_ADDRESS" "$NAME" "$SERVER_ADDRESS" "$NAME"
 }
 
-# Fails unless one of a few pings comes back.
+# Fails unless a few pings find the path to be what was planned. Only the fastest one's time is
+# judged, as others may have waited for a busy machine.
 verify() {
-    local out
+    local out sent back fastest_ns lost
     # Each waits for 5 s at most, the way and a full queue included.
-    if out=$(in_namespace client ping -n -q -c 5 -i 0.2 -W 5 "$SERVER_ADDRESS"); then
-        printf 'ping: %s\n' "$(tail -n 2 <<<"$out" | paste -sd ' ')"
-    else
-        printf '%s: none of 5 pings came back over this link\n' "${0##*/}" >&2
-        return 1
+    out=$(in_namespace client ping -n -q -c "$PINGS" -i "0.0$((100 / PINGS_PER_SECOND))" -W 5 \
+        "$SERVER_ADDRESS") || true
+    [[ $out =~ ([0-9]+)\ packets\ transmitted,\ ([0-9]+)\ received ]] ||
+        wrong "ping said \`${out:-nothing}\`"
+    sent=${BASH_REMATCH[1]} back=${BASH_REMATCH[2]}
+    lost="$((sent - back)) of $sent pings were lost"
+    within_chance $((sent - back)) "$sent" ||
+        wrong "$lost over a path that loses $((LOSS_MILLIONTHS / 10000)) %"
+    if [[ ! $out =~ min/avg/max/mdev\ =\ ([0-9.]+)/ ]]; then
+        ((LOSS_MILLIONTHS > 0)) || wrong "$lost"
+        printf 'ping: %s\n' "$lost"
+        return
     fi
+    fastest_ns=$(nanoseconds "${BASH_REMATCH[1]}ms")
+    ((fastest_ns >= RTT_LEAST_NS)) ||
+        wrong "a ping took ${BASH_REMATCH[1]} ms where $((RTT_LEAST_NS / 1000)) us are the least"
+    ((fastest_ns <= RTT_MOST_NS + FORGIVEN_NS)) ||
+        wrong "all pings took ${BASH_REMATCH[1]} ms where $((RTT_MOST_NS / 1000)) us are the most"
+    printf 'ping: %s, the fastest came back in %s ms\n' "$lost" "${BASH_REMATCH[1]}"
 }
+
+# Within five standard deviations of what a random loss would give, and two pings for good measure.
+within_chance() { # LOST SENT
+    [[ $LOSS_MILLIONTHS ]] || return 0
+    local loss=$LOSS_MILLIONTHS apart
+    apart=$(($1 * 1000000 - $2 * loss))
+    apart=$((${apart#-} - 2000000))
+    ((apart <= 0 || apart * apart <= 25 * $2 * loss * (1000000 - loss)))
+}
+
+wrong() { # PROBLEM
+    die 1 "the path is not as it should be: $1"
+}
+
+PINGS=20
+PINGS_PER_SECOND=20
+# What ping sends unless told otherwise, with its headers.
+PING_BYTES=98
+# What a ping may be late by on a busy machine.
+FORGIVEN_NS=50000000

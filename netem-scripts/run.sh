@@ -7,12 +7,13 @@ here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=lib.sh
 source "$here/lib.sh"
 
-USAGE="usage: run.sh [--return-link LINK] [--server COMMAND] LINK -- COMMAND [ARG...]
+USAGE="usage: run.sh [--return-link LINK] [--server COMMAND] [LINK] -- COMMAND [ARG...]
   LINK                what happens on the way to the server, e.g. delay 20ms rate 100mbit queue 1bdp
   --return-link LINK  what happens on the way back; nothing by default
   --server COMMAND    for the shell in the server's namespace; COMMAND behind -- starts once it
                       listens, and it is ended when that COMMAND ends
-Both commands find the addresses in PACELINE_SERVER and PACELINE_CLIENT.
+Both commands find the addresses in PACELINE_SERVER and PACELINE_CLIENT, and the path's name, with
+which shape.sh shapes it anew, in PACELINE_NAME.
 Exit code: that of COMMAND; 1 when the path failed; 2 for a wrong LINK or a part that is missing."
 
 main() {
@@ -44,28 +45,30 @@ main() {
     require_everything
     become_root "${arguments[@]}"
     NAME=paceline-$$
-    export PACELINE_SERVER=$SERVER_ADDRESS PACELINE_CLIENT=$CLIENT_ADDRESS
+    export PACELINE_NAME=$NAME PACELINE_SERVER=$SERVER_ADDRESS PACELINE_CLIENT=$CLIENT_ADDRESS
     trap finish EXIT
     trap 'forward TERM' TERM HUP
     # A terminal sends it to COMMAND as well, which may take its time to end in order.
-    trap : INT
-    build
+    trap '[[ $CLIENT_PID ]] || exit 130' INT
+    make_path
+    shape
     show
     verify
     [[ -z $server ]] || start_server "$server"
     run_client "$@"
 }
 
-option() { # OPTION VALUE...
-    (($# > 1)) || die 2 "\`$1\` needs a value"
-    printf '%s' "$2"
-}
-
-# Without root: once more as the root of a user namespace, where /run is ours.
+# Without root, or as the root of a user namespace alone: once more where /run is ours.
 become_root() {
-    ((EUID != 0)) || return 0
+    local as=(--map-root-user)
+    [[ ! ${PACELINE_OWN_RUN:-} ]] || return 0
+    if ((EUID == 0)); then
+        as=()
+        # The machine's own root has all of the users.
+        [[ $(</proc/self/uid_map) != *\ 4294967295 ]] || return 0
+    fi
     # shellcheck disable=SC2016 # The inner shell expands it.
-    exec unshare --map-root-user --net --mount -- \
+    PACELINE_OWN_RUN=yes exec unshare "${as[@]}" --net --mount -- \
         bash -c 'mount -t tmpfs tmpfs /run && exec bash "$@"' - "$here/run.sh" "$@"
 }
 

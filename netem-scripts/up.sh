@@ -44,19 +44,18 @@ main() {
         die 2 "\`$NAME\` is not a name of small letters and digits"
     plan "$*" "$return_link"
     [[ $PRINT_ONLY ]] || prepare
-    build
+    make_path
+    shape
     [[ $PRINT_ONLY ]] || finish
 }
 
-option() { # OPTION VALUE...
-    (($# > 1)) || die 2 "\`$1\` needs a value"
-    printf '%s' "$2"
-}
-
 prepare() {
-    ((EUID == 0)) || die 2 "needs root, as what it builds outlives it; run.sh does without"
     require_everything
     ! exists || die 1 "\`$NAME\` is up already; netem-scripts/down.sh $NAME takes it away"
+    if ! ip netns add "$NAME-client" 2>/dev/null; then
+        die 2 "needs root, or \`unshare -rnm\` and a tmpfs on /run; run.sh does that itself"
+    fi
+    ip netns delete "$NAME-client"
     trap remove EXIT
 }
 

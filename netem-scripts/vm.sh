@@ -18,7 +18,7 @@ USAGE="usage: vm.sh [OPTION...] COMMAND [ARG...]
   --virtual-time   the kernel of build-kernel.sh, in virtual time
   --writable DIR   COMMAND's writes to this folder are this machine's
   --memory MB      the guest's memory, 512 by default; /dev/shm has to have as much
-  --seconds N      end the guest after so long, 600 by default; never in virtual time
+  --seconds N      end the guest after so long by this machine's clock, 600 by default
 Exit code: that of COMMAND; 2 when something is missing; 124 when the time was over; 125 when the
 guest ended without an exit code."
 
@@ -32,11 +32,11 @@ main() {
                 shift
                 ;;
             --memory)
-                memory=$(number "$@")
+                memory=$(number 1 "$@")
                 shift
                 ;;
             --seconds)
-                seconds=$(number "$@")
+                seconds=$(number 1 "$@")
                 shift
                 ;;
             -h | --help)
@@ -58,16 +58,6 @@ main() {
     trap 'rm -rf "$WORK"' EXIT
     write_init "$@"
     boot "$memory" "$seconds"
-}
-
-number() { # OPTION VALUE...
-    [[ ${2:-} =~ ^[1-9][0-9]{0,5}$ ]] || die 2 "\`$1\` needs a whole number"
-    printf '%s' "$2"
-}
-
-folder() { # OPTION VALUE...
-    [[ -d ${2:-} && -w $2 ]] || die 2 "\`$1\` needs a folder to write to"
-    readlink -f "$2"
 }
 
 require_everything() {

@@ -4,6 +4,7 @@
 
 use link_sim::{LinkSpec, TcDevices};
 use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -181,6 +182,21 @@ fn a_wrong_option_is_refused_before_anything_runs() {
             "`--cc`",
         ),
         ("kernel-tcp.sh", &["--cc", "bbr"], "no LINK"),
+        (
+            "kernel-tcp.sh",
+            &["--seconds", "0", "delay 5ms"],
+            "`--seconds`",
+        ),
+        ("shape.sh", &[], "a LINK"),
+        ("shape.sh", &["dealy 5ms"], "`dealy`"),
+        ("shape.sh", &["delay 5ms", "loss 3"], "`3`"),
+        ("matrix.sh", &["--programs"], "`--programs`"),
+        (
+            "matrix.sh",
+            &["--programs", "/nowhere", "buffers"],
+            "no bench-client",
+        ),
+        ("matrix.sh", &["--dir", "cells"], "no matrix"),
         ("build-kernel.sh", &["/nowhere.tar.xz"], "/nowhere.tar.xz"),
     ] {
         let refused = output_of(script(name).args(arguments));
@@ -285,6 +301,135 @@ fn a_server_that_serves_for_ever_ends_with_the_command() {
 }
 
 #[test]
+fn a_path_that_is_not_as_planned_fails_and_whatever_ends_a_run_nothing_is_left() {
+    let Some(ran) = in_a_guest(
+        r#"
+        left() { echo "$1: $2, $(ls /run/netns 2>/dev/null | grep -c '^paceline-')"; }
+        ./up.sh --return-link 'delay 5ms' 'delay 20ms' >/dev/null; echo "up: $?"
+        tc -n paceline-link qdisc replace dev a0 root netem delay 300ms
+        bash -c 'source ./lib.sh; plan "delay 20ms" "delay 5ms"; verify'; echo "slow: $?"
+        tc -n paceline-link qdisc replace dev toserver root netem delay 1ms
+        tc -n paceline-link qdisc delete dev a0 root
+        bash -c 'source ./lib.sh; plan "delay 20ms" "delay 5ms"; verify'; echo "fast: $?"
+        tc -n paceline-link qdisc replace dev toserver root netem delay 20ms loss 80%
+        bash -c 'source ./lib.sh; plan "delay 20ms loss 1%" ""; verify'; echo "lossy: $?"
+        ./shape.sh '' 'delay 7ms' | grep -c netem
+        ./shape.sh 'loss 100%' | grep lost; echo "shape: $?"
+        ./down.sh; left down $?
+        ./shape.sh 'delay 1ms'; left 'no path' $?
+        mkdir /run/bin
+        printf '#!/bin/sh\ncase "$*" in *toserver*) exit 9; esac; exec %s "$@"\n' \
+            "$(command -v tc)" >/run/bin/tc
+        chmod +x /run/bin/tc
+        PATH=/run/bin:$PATH ./run.sh 'delay 5ms' -- true; left 'run half-way' $?
+        ./run.sh 'delay 1ms' -- sh -c 'kill -9 $$' >/dev/null; left 'killed command' $?
+        set -m
+        for signal in TERM INT; do
+            mkfifo /run/$signal
+            ./run.sh 'delay 1ms' -- sh -c "echo >/run/$signal; exec sleep 50" >/dev/null & pid=$!
+            read <"/run/$signal"
+            if [ $signal = INT ]; then kill -INT -- -$pid; else kill -TERM $pid; fi
+            wait $pid; left $signal $?
+        done
+        setpriv --reuid 65534 --regid 65534 --clear-groups unshare -rn \
+            ./run.sh 'delay 1ms' -- id -u; left user $?
+        "#,
+        &[],
+    ) else {
+        return;
+    };
+    let said: Vec<&str> = ran.stdout.lines().collect();
+    for line in [
+        "up: 0",
+        "slow: 1",
+        "fast: 1",
+        "lossy: 1",
+        "1",
+        "shape: 0",
+        "down: 0, 0",
+        "no path: 1, 0",
+        "run half-way: 9, 0",
+        "killed command: 137, 0",
+        "TERM: 143, 0",
+        "INT: 130, 0",
+        "user: 0, 0",
+    ] {
+        assert!(said.contains(&line), "{line}: {ran:?}");
+    }
+    let lossy = "pings were lost over a path that loses 1 %";
+    for found in ["all pings took", "a ping took", lossy] {
+        assert!(ran.stdout.contains(found), "{found}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_matrix_is_run_over_a_kernels_netem_and_merged() {
+    let folder = e2e::programs::scratch_file("netem-matrix");
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    std::fs::write(folder.join("short.toml"), SHORT).expect("the folder is ours");
+    let bench_client = e2e::programs::program("bench-client");
+    let bench_server = e2e::programs::program("bench-server");
+    assert_eq!(bench_client.parent(), bench_server.parent());
+    let matrix = format!(
+        "{}/matrix.sh --programs {} short.toml --dir cells --csv cells.csv",
+        scripts().display(),
+        bench_client.parent().expect("it is in a folder").display()
+    );
+    let place = folder.display();
+    let commands = format!("cd {place}; {matrix}; echo first $?; {matrix}; echo again $?");
+    let Some(ran) = on_a_kernel_with_netem_writing(&folder, &commands) else {
+        return;
+    };
+    for line in ["first 0", "again 0"] {
+        assert!(ran.stdout.lines().any(|said| said == line), "{ran:?}");
+    }
+    let kept = "2 cells are there already, 0 are to be run";
+    assert!(ran.stdout.contains(kept), "{ran:?}");
+    let rows = std::fs::read_to_string(folder.join("cells.csv")).expect("it was written");
+    assert_eq!(rows.lines().count(), 5, "{rows}");
+    check_short(&folder);
+    std::fs::remove_dir_all(folder).expect("it is ours");
+}
+
+/// Two cells, one in each direction, that a guest can carry in real time.
+const SHORT: &str = r#"
+    name = "short"
+    rounds = 1
+    seconds = 2
+    omit = 1
+    link = "delay {delay} rate 4mbit queue 1bdp"
+    direction = "{sender}"
+    [axes]
+    delay = [{ at = "20ms", sender = "forward" }, { at = "60ms", sender = "reverse" }]
+    cc = ["cubic", "bbr3"]
+"#;
+
+/// The cells in `folder` make a whole result, whose figures are those of their links.
+fn check_short(folder: &Path) {
+    let (cells, merged) = (folder.join("cells"), folder.join("merged.json"));
+    let arguments = ["matrix", "merge", "--json"].map(OsStr::new).into_iter();
+    let arguments = arguments.chain([merged.as_os_str(), cells.as_os_str()]);
+    let joined = e2e::programs::run("bench-client", arguments);
+    assert_eq!(joined.code, Some(0), "{joined:?}");
+    let result = std::fs::read_to_string(merged).expect("it was written");
+    let result: serde_json::Value = serde_json::from_str(&result).expect("it is JSON");
+    assert_eq!(result["complete"], true);
+    assert_eq!(result["network"], true);
+    let cells = result["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 2);
+    for cell in cells {
+        let rtt = cell["base_rtt_ms"].as_f64().expect("a time");
+        for variant in cell["variants"].as_array().expect("variants") {
+            let median = |metric: &str| variant["summary"][metric]["median"].as_f64();
+            // Payload is 95 % of a frame; a guest on a busy machine may carry less.
+            let goodput = median("goodput_bits_per_second").expect("a rate");
+            assert!((1e6..=3.9e6).contains(&goodput), "{cell}");
+            assert!(median("rtt_ms_p50") >= Some(rtt), "{cell}");
+        }
+    }
+}
+
+#[test]
 fn a_guest_ends_with_the_script_that_started_it() {
     let mut guest = script("vm.sh");
     guest.args(["--seconds", "300", "sh", "-c", "echo $0 up; sleep 200"]);
@@ -325,7 +470,12 @@ fn the_kernels_tcp_is_measured_over_a_link() {
         let mbits: f64 = cells[1].parse().expect("a number");
         // 1,448 of the 1,514 bytes of a frame are payload.
         assert!((4.2..=4.8).contains(&mbits), "{}", measured.stdout);
-        let rtt: f64 = cells[3].parse().expect("a number");
+        assert_eq!(
+            cells[1..4],
+            [cells[1]; 3],
+            "of one round, least and most are the median"
+        );
+        let rtt: f64 = cells[5].parse().expect("a number");
         assert!((20.0..=45.0).contains(&rtt), "{}", measured.stdout);
     }
     let rows = std::fs::read_to_string(&csv).expect("it was written");
@@ -381,20 +531,34 @@ fn against_netem() -> PathBuf {
 /// Runs shell commands in `netem-scripts` here or, where this kernel has no netem, in a guest;
 /// `None` when there is no guest either.
 fn on_a_kernel_with_netem(commands: &str) -> Option<Ran> {
-    let here = output_of(script("up.sh").arg("--check"));
-    if here.success {
+    here_or_in_a_guest(commands, &[])
+}
+
+/// The same with a folder that the guest may write to.
+fn on_a_kernel_with_netem_writing(folder: &Path, commands: &str) -> Option<Ran> {
+    here_or_in_a_guest(commands, &["--writable".as_ref(), folder.as_os_str()])
+}
+
+fn here_or_in_a_guest(commands: &str, options: &[&OsStr]) -> Option<Ran> {
+    if output_of(script("up.sh").arg("--check")).success {
         let mut shell = Command::new("bash");
         return Some(output_of(
             shell.args(["-c", commands]).current_dir(scripts()),
         ));
     }
+    in_a_guest(commands, options)
+}
+
+/// In a guest, where everybody is root; `None` when there is none.
+fn in_a_guest(commands: &str, options: &[&OsStr]) -> Option<Ran> {
     let mut guest = script("vm.sh");
-    guest.args(["--seconds", "300", "bash", "-c", commands]);
+    guest.args(options);
+    guest.args(["--seconds", "600", "bash", "-c", commands]);
     let ran = output_of(guest.current_dir(scripts()));
     if ran.code != Some(2) {
         return Some(ran);
     }
-    skipped(&format!("{}; {}", here.stderr.trim(), ran.stderr.trim()));
+    skipped(&ran.stderr);
     None
 }
 
