@@ -4,6 +4,7 @@ mod arguments;
 mod changes;
 mod figures;
 mod lists;
+mod manual;
 mod session;
 mod tc;
 #[cfg_attr(not(target_os = "linux"), path = "tun/elsewhere.rs")]
@@ -28,7 +29,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 /// While it runs, a line on standard input makes a link another one: `LINK` the link to the
 /// server, `return LINK` the one back. What is on a link stays there.
 #[derive(Debug, Parser)]
-#[command(name = "link-relay", version, max_term_width = HELP_WIDTH)]
+#[command(name = "link-relay", version, propagate_version = true, max_term_width = HELP_WIDTH)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct CommandLine {
     #[command(flatten)]
@@ -41,12 +42,18 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Other {
     Tun(tun::Arguments),
+    Man(manual::ManArguments),
+    Completions(manual::CompletionsArguments),
 }
 
 fn main() -> ExitCode {
     let command_line = CommandLine::parse();
     let result = match (&command_line.other, &command_line.relay) {
         (Some(Other::Tun(arguments)), _) => tun::run(arguments),
+        (Some(Other::Man(arguments)), _) => manual::write_pages(arguments).map(|()| 0),
+        (Some(Other::Completions(arguments)), _) => {
+            manual::print_completions(arguments).map(|()| 0)
+        }
         (None, Some(arguments)) if arguments.list_presets => lists::print_presets().map(|()| 0),
         (None, Some(arguments)) if arguments.list_words => lists::print_words().map(|()| 0),
         (None, Some(arguments)) if arguments.print_tc => tc::print(arguments).map(|()| 0),

@@ -1,0 +1,145 @@
+//! What a package installs beside the program: its manual pages and completions.
+
+use crate::{CommandLine, Failure};
+use clap::{Args, Command, CommandFactory as _, ValueHint};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+/// Write the manual pages to a folder
+#[derive(Debug, Args)]
+pub(super) struct ManArguments {
+    /// Folder to write the pages to
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    folder: PathBuf,
+}
+
+/// Print what a shell needs to complete command lines
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArguments {
+    /// The shell that reads the script
+    shell: Shell,
+}
+
+/// Writes a page for the program and each of its commands.
+///
+/// # Errors
+/// When the folder or a file in it cannot be written.
+pub(super) fn write_pages(ManArguments { folder }: &ManArguments) -> Result<(), Failure> {
+    let cannot = |path: &std::path::Path, error: io::Error| {
+        Failure::run(format!("cannot write {}: {error}", path.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+    for (name, text) in pages() {
+        let path = folder.join(format!("{name}.1"));
+        std::fs::write(&path, text).map_err(|error| cannot(&path, error))?;
+    }
+    Ok(())
+}
+
+/// Prints a shell's script.
+///
+/// # Errors
+/// When it cannot be printed.
+pub(super) fn print_completions(arguments: &CompletionsArguments) -> Result<(), Failure> {
+    match io::stdout().write_all(script(arguments.shell).as_bytes()) {
+        // Whoever read it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.map_err(Failure::run),
+    }
+}
+
+fn script(shell: Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut CommandLine::command(), NAME, &mut script);
+    // clap_complete 4.6.11 takes the hyphen in a program's name for the begin of a command in one
+    // of the two places where bash has to find the same word.
+    String::from_utf8_lossy(&script).replace("link__subcmd__", "link__")
+}
+
+/// The names of the pages, and their text in roff.
+fn pages() -> Vec<(String, Vec<u8>)> {
+    let mut command = CommandLine::command().disable_help_subcommand(true);
+    // Gives the commands their full names.
+    command.build();
+    let commands = [&command].into_iter().chain(command.get_subcommands());
+    commands.map(|one| page(one.clone())).collect()
+}
+
+fn page(command: Command) -> (String, Vec<u8>) {
+    let name = command.get_display_name().unwrap_or(NAME).to_owned();
+    let mut text = Vec::new();
+    render(command, &mut text).expect("a vector takes everything");
+    text.extend_from_slice(REST.as_bytes());
+    (name, text)
+}
+
+/// All of clap_mangen's sections that have something in them.
+fn render(command: Command, to: &mut Vec<u8>) -> io::Result<()> {
+    let has_subcommands = command.has_subcommands();
+    let man = Man::new(command).source(env!("CARGO_PKG_VERSION"));
+    let man = man.manual("Paceline");
+    man.render_title(to)?;
+    man.render_name_section(to)?;
+    man.render_synopsis_section(to)?;
+    man.render_description_section(to)?;
+    man.render_options_section(to)?;
+    if has_subcommands {
+        man.render_subcommands_section(to)?;
+    }
+    man.render_version_section(to)
+}
+
+const NAME: &str = "link-relay";
+
+/// What all pages end with.
+const REST: &str = r#".SH "EXIT STATUS"
+.TP
+0
+Done. With \fBtun\fR it is COMMAND's exit code instead.
+.TP
+1
+It failed.
+.TP
+2
+The command line is wrong.
+.SH "SEE ALSO"
+.BR bench\-client (1),
+.BR bench\-server (1),
+.BR tc\-netem (8)
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum as _;
+
+    #[test]
+    fn every_flag_and_every_command_is_in_its_page() {
+        let mut command = CommandLine::command().disable_help_subcommand(true);
+        command.build();
+        let commands: Vec<Command> = command.get_subcommands().cloned().collect();
+        assert_eq!(pages().len(), 1 + commands.len());
+        for command in [command].into_iter().chain(commands) {
+            let (_, text) = page(command.clone());
+            let text = String::from_utf8(text).unwrap();
+            for long in command.get_arguments().filter_map(clap::Arg::get_long) {
+                let flag = format!("\\-\\-{}", long.replace('-', "\\-"));
+                assert!(text.contains(&flag), "{flag} in:\n{text}");
+            }
+            for sub in command.get_subcommands() {
+                let sub = sub.get_name();
+                assert!(text.contains(&format!("\\-{sub}(1)")), "{sub} in:\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_shell_has_a_script_that_knows_the_flags() {
+        for shell in Shell::value_variants() {
+            let script = script(*shell);
+            assert!(script.contains("return-link-file"), "{shell}: {script}");
+        }
+    }
+}
