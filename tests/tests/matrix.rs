@@ -1,7 +1,7 @@
 //! Sweeps as a user has them: interrupted, shared out, merged, and the same in the end.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use e2e::programs::{Ended, Running, run, scratch_file};
+use e2e::programs::{Ended, Running, bench_server, run, scratch_file};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -392,6 +392,202 @@ fn a_matrix_runs_in_real_time_too() {
 }
 
 #[test]
+fn bytes_end_a_round_in_virtual_and_in_real_time() {
+    let place = Place::new("bytes");
+    let text = MATRIX.replace("seconds = 2", "bytes = '100K'\nseconds = 2");
+    fs::write(place.path("small.toml"), text.replace("omit = 0.5", "")).unwrap();
+    let only = ["--only", "loss=0.1%", "-t", "20"];
+    let ended = place.run(&[&only[..], &["--json", "virtual.json"]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("Time, s"), "{}", ended.stdout);
+    let file = place.path("small.toml");
+    let words = [&only[..], &["--only", "rate=5mbit", "--rounds", "1"]].concat();
+    let words = words.iter().map(AsRef::as_ref);
+    let folder = place.path("real");
+    let head = [
+        "matrix".as_ref(),
+        file.as_os_str(),
+        "--dir".as_ref(),
+        folder.as_os_str(),
+    ];
+    let ended = run("bench-client", head.into_iter().chain(words));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    for folder in ["cells", "real"] {
+        for file in place.cell_files(folder) {
+            let cell = parse(&fs::read_to_string(file).unwrap());
+            assert_eq!(cell["round_bytes"], 100 << 10);
+            for round in variants(&cell).flat_map(rounds) {
+                assert_eq!(round["bytes"], 100 << 10, "{folder}: to the byte");
+                assert_eq!(round["planned_bytes"], 100 << 10);
+                let seconds = round["seconds"].as_f64().unwrap();
+                // The first byte takes a round trip's half more than the last.
+                assert!((0.1..10.0).contains(&seconds), "{folder}: {seconds}");
+                let rate = round["goodput_bits_per_second"].as_f64().unwrap();
+                assert!(
+                    (rate * seconds / 819_200.0 - 1.0).abs() < 1e-3,
+                    "{rate} {seconds}"
+                );
+            }
+        }
+    }
+    let result = parse(&place.text("virtual.json"));
+    let time = &result["cells"][0]["variants"][0]["summary"]["seconds"]["median"];
+    // 100 KiB at 2 Mbit/s, from the first byte's arrival on, and what a short queue drops.
+    assert!((0.41..1.20).contains(&time.as_f64().unwrap()), "{time}");
+}
+
+#[test]
+fn a_transfer_that_takes_too_long_counts_for_what_has_come() {
+    let place = Place::new("bound");
+    let text = MATRIX.replace("seconds = 2", "bytes = '10M'\nseconds = 2");
+    fs::write(place.path("small.toml"), text.replace("omit = 0.5", "")).unwrap();
+    let ended = place.run(&["--only", "loss=5%", "--only", "rate=5mbit"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let cell = parse(&fs::read_to_string(&place.cell_files("cells")[0]).unwrap());
+    for round in variants(&cell).flat_map(rounds) {
+        assert_eq!(round["seconds"], 2.0);
+        let bytes = round["bytes"].as_u64().unwrap();
+        assert!((50_000..10 << 20).contains(&bytes), "{bytes}");
+    }
+}
+
+#[test]
+fn a_sender_that_sends_all_twice_pays_in_rate_and_gains_in_loss() {
+    let place = Place::new("twice");
+    let text = MATRIX
+        .replace("cc = [\"cubic\", \"bbr1\"]", "controller = [\"new_reno\"]")
+        .replace("\"0.1%\", \"1%\", ", "\"0%\", ")
+        .replace("delay 10ms", "delay 100ms");
+    let variants_text = "\n[[variants]]\ncc = \"{controller}\"\n\
+                         [[variants]]\ncc = \"{controller}\"\nduplicate = 2\n";
+    fs::write(place.path("small.toml"), text + variants_text).unwrap();
+    let ended = place.run(&["--only", "rate=5mbit", "--json", "twice.json"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("b new_reno ×2: "), "{ended:?}");
+    assert!(ended.stdout.contains("new_reno ×2"), "{}", ended.stdout);
+    let goodput = |cell: &Value, variant: usize| {
+        let summary = &cell["variants"][variant]["summary"]["goodput_bits_per_second"];
+        summary["median"].as_f64().unwrap()
+    };
+    let result = parse(&place.text("twice.json"));
+    let (clean, lossy) = (&result["cells"][0], &result["cells"][1]);
+    // Copies share the bottleneck with what they are copies of.
+    let share = goodput(clean, 1) / goodput(clean, 0);
+    assert!((0.40..0.55).contains(&share), "{share}");
+    // One in twenty is lost, or one in four hundred.
+    let gain = goodput(lossy, 1) / goodput(lossy, 0);
+    assert!(gain > 1.5, "{gain}");
+    for file in place.cell_files("cells") {
+        let cell = parse(&fs::read_to_string(file).unwrap());
+        for round in rounds(&cell["variants"][1]) {
+            let sent = round["packets_sent"].as_u64().unwrap();
+            assert_eq!(round["packets_copied"].as_u64(), Some(sent / 2));
+        }
+        assert!(rounds(&cell["variants"][0]).all(|round| round.get("packets_copied").is_none()));
+    }
+}
+
+#[test]
+fn copies_in_real_time_are_counted_and_arrive_once() {
+    let (_server, port) = bench_server(&[]);
+    let port = port.to_string();
+    let flags = [
+        "-n",
+        "1M",
+        "--duplicate",
+        "2",
+        "-J",
+        "--link",
+        "delay 5ms loss 10% rate 50mbit queue 1bdp",
+    ];
+    let words = ["run", "127.0.0.1", "-p", &port].into_iter().chain(flags);
+    let run_twice = parse(&run("bench-client", words).stdout);
+    let ended = run(
+        "bench-client",
+        [
+            "ab",
+            "--a",
+            "cubic",
+            "--b",
+            "cubic",
+            "--duplicate",
+            "b=2",
+            "--no-report",
+            "-J",
+        ]
+        .into_iter()
+        .chain([
+            "--rounds",
+            "1",
+            "-t",
+            "0.5",
+            "-O",
+            "0.1",
+            "--link",
+            "delay 5ms rate 10mbit queue 1bdp",
+        ]),
+    );
+    let pair = parse(&ended.stdout);
+    let (once, twice) = (&pair["variants"][0], &pair["variants"][1]);
+    assert_eq!(
+        (once.get("duplicate"), &twice["duplicate"]),
+        (None, &2.into())
+    );
+    for round in [&run_twice["result"], &twice["rounds"][0]] {
+        let sent = round["packets_sent"].as_u64().unwrap();
+        assert_eq!(round["packets_copied"].as_u64(), Some(sent / 2), "{round}");
+    }
+    assert_eq!(run_twice["result"]["bytes"], 1 << 20);
+    let goodput = |variant: &Value| {
+        variant["rounds"][0]["goodput_bits_per_second"]
+            .as_f64()
+            .unwrap()
+    };
+    // Copies take as much of 10 Mbit/s as what they are copies of. In half a second of real time
+    // what had queued before it counts as well.
+    assert!(goodput(twice) < 6e6, "{}", goodput(twice));
+    assert!(goodput(once) > 6e6, "{}", goodput(once));
+}
+
+#[test]
+fn a_cell_of_every_built_in_matrix_runs_in_virtual_time() {
+    let place = Place::new("built-in");
+    let cheap: [(&str, &[&str]); 13] = [
+        ("bbr-paper", &["loss=10%"]),
+        ("bufferbloat", &["cc=bbr3"]),
+        ("buffers", &["buffer=0.1bdp"]),
+        ("coexistence", &["buffer=1bdp", "challenger=bbr3"]),
+        ("duplicating", &["copies=2", "controller=bbr1", "loss=2%"]),
+        ("four-kernels", &["case=cake"]),
+        ("kernel-tcp", &["case=50ms 15%"]),
+        ("loopback-loss", &["loss=10%", "cc=cubic"]),
+        ("netem", &["case=50ms 15%"]),
+        ("random-loss", &["loss=3%", "rtt=40ms"]),
+        (
+            "rtt-fairness",
+            &["buffer=1bdp", "controller=bbr1", "extra=20ms"],
+        ),
+        ("seven-rounds", &["round=4"]),
+        ("staggered", &["buffer=1bdp", "controller=new_reno"]),
+    ];
+    let listed = run("bench-client", ["list"]).stdout;
+    for (name, only) in cheap {
+        assert!(listed.contains(name), "{name}");
+        let folder = place.path(name);
+        let mut words = vec!["matrix".as_ref(), name.as_ref(), "--virtual".as_ref()];
+        words.extend(["--rounds", "1", "-O", "0", "-t", "2", "--dir"].map(OsStr::new));
+        words.push(folder.as_os_str());
+        words.extend(
+            only.iter()
+                .flat_map(|only| ["--only", only])
+                .map(OsStr::new),
+        );
+        let ended = run("bench-client", words);
+        assert_eq!(ended.code, Some(0), "{name}: {ended:?}");
+    }
+}
+
+#[test]
 fn errors_are_one_line_that_names_the_key() {
     let place = Place::new("errors");
     let refused = |text: &str| {
@@ -505,6 +701,14 @@ impl Place {
         files.sort();
         files
     }
+}
+
+fn variants(cell: &Value) -> impl Iterator<Item = &Value> {
+    cell["variants"].as_array().unwrap().iter()
+}
+
+fn rounds(variant: &Value) -> impl Iterator<Item = &Value> {
+    variant["rounds"].as_array().unwrap().iter()
 }
 
 fn parse(json: &str) -> Value {

@@ -1,9 +1,19 @@
 //! What `bench-client run` can do beside one connection's streams.
 
-use e2e::programs::{Ended, bench_server, program, run, scratch_file};
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+use bench_kit::{Registry, client_main, server_main};
+use cc_core::{
+    Control, Controller, ControllerSpec, LostPacket, Observer, PathState, RateSample, Snapshot,
+};
+use e2e::programs::{Ended, Running, bench_server, port_at_end, program, run, scratch_file};
 use link_sim::relay::{Relay, RelayConfig};
 use serde_json::Value;
-use std::process::{Command, Stdio};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{ChildStdin, Command, ExitCode, Stdio};
+use std::time::Duration;
+use units::Timestamp;
 
 #[test]
 fn several_connections_are_one_run_and_add_up() {
@@ -264,6 +274,244 @@ fn requests_are_timed_alone_and_under_load() {
     );
     assert!(requests["responsiveness_rpm"].as_f64().unwrap() < idle_rpm);
     assert!(loaded["end"]["sum_received"]["bytes"].as_u64() > Some(1_000_000));
+}
+
+#[test]
+fn new_connections_ask_for_no_more_than_the_run_that_they_are_made_in() {
+    let limits = [
+        "--max-duration",
+        "2",
+        "--max-rate",
+        "20M",
+        "--max-bytes",
+        "10M",
+    ];
+    let (_server, port) = bench_server(&limits);
+    let flags = ["--rpm", "-t", "1.5", "-i", "0", "-b", "10M", "-J"];
+    let result = parse(&client(port, &flags).stdout);
+    let foreign = &result["requests"]["foreign"];
+    assert_eq!(foreign["failed"], 0, "{foreign}");
+    assert!(
+        foreign["request_ms"]["count"].as_u64() > Some(0),
+        "{foreign}"
+    );
+}
+
+#[test]
+fn a_server_that_takes_no_more_clients_of_an_address_leaves_responsiveness_to_the_load() {
+    let (_server, port) = bench_server(&["--max-per-address", "1"]);
+    let ended = client(port, &["--rpm", "-t", "1", "-i", "0", "-b", "10M"]);
+    let line = ended.stdout.lines();
+    let mut line = line.filter(|line| line.starts_with("New connections that failed: "));
+    let line = line.next().unwrap_or_else(|| panic!("{ended:?}"));
+    assert!(line.contains("; the first: "), "{line}");
+    assert!(
+        line.contains("it has as many clients as it takes"),
+        "{line}"
+    );
+    assert!(
+        ended.stdout.contains("Responsiveness under load: "),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn streams_of_a_run_have_about_as_much_each() {
+    let (_server, port) = bench_server(&[]);
+    for flags in [&["-R"][..], &[], &["--link", "rate 20mbit delay 5ms"]] {
+        let common = ["-P", "5", "-t", "2", "-O", "0.5", "-i", "0", "-J"];
+        let result = parse(&client(port, &[&common[..], flags].concat()).stdout);
+        let streams = result["end"]["streams"].as_array().unwrap().iter();
+        let bytes = streams.map(|stream| stream["receiver"]["bytes"].as_u64().unwrap());
+        let bytes: Vec<u64> = bytes.collect();
+        let (least, most) = (bytes.iter().min().unwrap(), bytes.iter().max().unwrap());
+        assert!(least * 2 > *most, "{flags:?}: {bytes:?}");
+    }
+}
+
+#[test]
+fn what_a_sender_says_is_close_to_what_arrives() {
+    let (_server, port) = bench_server(&[]);
+    let link = ["--link", "rate 10mbit delay 10ms limit 100000"];
+    for (flags, most) in [(&link[..], 1_u64 << 19), (&[], 8 << 20)] {
+        let common = [
+            "-t",
+            "3",
+            "-i",
+            "0",
+            "-C",
+            "fixed:cwnd=100000,pacing=off",
+            "-J",
+        ];
+        let result = parse(&client(port, &[&common[..], flags].concat()).stdout);
+        let bytes = |sum: &str| result["end"][sum]["bytes"].as_u64().unwrap();
+        let (sent, received) = (bytes("sum_sent"), bytes("sum_received"));
+        assert!(
+            sent.abs_diff(received) <= most,
+            "{sent} sent, {received} received"
+        );
+    }
+}
+
+/// What was sent behind a missing packet is kept until that one has come, and is no reason to wait.
+#[test]
+fn a_sender_on_a_path_that_loses_much_does_not_wait_for_its_own_buffer() {
+    let (_server, port) = bench_server(&[]);
+    let link = "delay 100ms loss 15% rate 20mbit queue 1bdp";
+    let flags = ["--link", link, "-C", "bbr1", "-t", "4", "-O", "2", "-J"];
+    let result = parse(&client(port, &flags).stdout);
+    let waited = &result["result"]["limited_by"]["flow_control"];
+    assert!(waited.as_f64().unwrap() < 0.3, "{waited} of the time");
+}
+
+#[test]
+fn datagrams_that_are_counted_are_blocks() {
+    let (_server, port) = bench_server(&[]);
+    for (flags, bytes) in [(&[][..], 50 * 1_150), (&["-l", "600"], 50 * 600)] {
+        let common = ["-u", "-k", "50", "-b", "10M", "-J"];
+        let result = parse(&client(port, &[&common[..], flags].concat()).stdout);
+        assert_eq!(result["end"]["sum_sent"]["packets"], 50, "{flags:?}");
+        assert_eq!(result["end"]["sum_sent"]["bytes"], bytes, "{flags:?}");
+    }
+}
+
+#[test]
+fn a_full_screen_is_left_however_the_run_ends() {
+    // `script` hands a signal on to the program, and a terminal's Ctrl-C comes as a byte.
+    let Some(shown) = in_terminal("--live -t 30 -C cubic", |server, _| server.kill()) else {
+        return;
+    };
+    check_left(&shown, 1, "has not been heard of");
+    let ctrl_c = |_: &mut Running, input: &mut ChildStdin| input.write_all(b"\x03").unwrap();
+    let shown = in_terminal("--live -t 30", ctrl_c).expect("there was a terminal before");
+    check_left(&shown, 1, "interrupted");
+}
+
+/// A controller from outside may panic, in the middle of a connection's task.
+#[test]
+fn a_full_screen_is_left_by_a_panic_which_stays_to_be_read() {
+    if let Ok(args) = std::env::var(PANICKING_ARGS) {
+        let main: fn(&Registry, Vec<OsString>) -> ExitCode = match args.starts_with("bench-server")
+        {
+            true => server_main,
+            false => client_main,
+        };
+        let args = args.split(' ').map(OsString::from).collect();
+        let code = main(&Registry::standard().with(PANICKING), args);
+        std::process::exit(if code == ExitCode::from(1) { 1 } else { 99 });
+    }
+    // The server has to know the controllers that its clients choose, too.
+    let name = "a_full_screen_is_left_by_a_panic_which_stays_to_be_read";
+    let server = "bench-server --bind 127.0.0.1 --port 0".to_owned();
+    let mut server = Running::start_test(name, &[(PANICKING_ARGS, server)]);
+    let port = port_at_end(&server.line_with("listening on UDP"));
+    let test = std::env::current_exe().unwrap();
+    let flags = "--live -t 30 -C panicking --peer-cc cubic --idle-timeout 1";
+    let args = format!("{PANICKING_ARGS}='bench-client run 127.0.0.1:{port} {flags}'");
+    let run = format!("{args} {} {name} --exact --nocapture", test.display());
+    let Some(shown) = in_terminal_of(server, &run, 1, |_, _| {}) else {
+        return;
+    };
+    check_left(&shown, 1, "the endpoint's task has ended");
+    let (_, after) = shown.0.split_once("\u{1b}[?1049l").unwrap();
+    assert!(after.contains("a controller of somebody's"), "{after}");
+}
+
+const PANICKING_ARGS: &str = "PACELINE_PANICKING_ARGS";
+
+/// Panics half a second after its first ACK.
+const PANICKING: ControllerSpec = ControllerSpec {
+    name: "panicking",
+    aliases: &[],
+    summary: "an unlucky controller",
+    params: &[],
+    build: |_, setup| Box::new(Panicking(setup.initial_cwnd, None)),
+};
+
+#[derive(Debug)]
+struct Panicking(units::Bytes, Option<Timestamp>);
+
+impl Controller for Panicking {
+    fn on_lost(&mut self, _: &PathState, _: &LostPacket, _: &mut dyn Observer) {}
+
+    fn on_ack(&mut self, path: &PathState, _: &RateSample, _: &mut dyn Observer) {
+        let first = *self.1.get_or_insert(path.now);
+        let is_over = path.now.since(first) > Duration::from_millis(500);
+        assert!(!is_over, "a controller of somebody's");
+    }
+
+    fn control(&self) -> Control {
+        Control::paced(self.0, None, units::Bytes::new(1_200))
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot::new(PANICKING.name, "Calm", self.control())
+    }
+}
+
+/// What a terminal shows of a run that `end` ends after its first second, and the run's exit code;
+/// `None` without a program that makes a terminal.
+fn in_terminal(
+    flags: &str,
+    end: impl FnOnce(&mut Running, &mut ChildStdin),
+) -> Option<(String, Option<i32>)> {
+    let (server, port) = bench_server(&[]);
+    let program = program("bench-client");
+    let program = program.to_str().unwrap();
+    let run = format!("{program} run 127.0.0.1:{port} {flags} --idle-timeout 1");
+    in_terminal_of(server, &run, 10, end)
+}
+
+/// The same of any command, ended after so many frames.
+fn in_terminal_of(
+    mut server: Running,
+    run: &str,
+    after: usize,
+    end: impl FnOnce(&mut Running, &mut ChildStdin),
+) -> Option<(String, Option<i32>)> {
+    // What the terminal is set to, before and after. Ctrl-C reaches the shell too, and not every
+    // one outlives it unless it has something else to do then.
+    let command = format!("trap : INT; stty -a; {run}; code=$?; stty -a; exit $code");
+    let script = Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .env("SHELL", "/bin/sh")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut script) = script else {
+        e2e::skipped("there is no program `script` (Debian: bsdutils)");
+        return None;
+    };
+    let mut input = script.stdin.take().unwrap();
+    let mut output = BufReader::new(script.stdout.take().unwrap());
+    let mut shown = Vec::new();
+    // A frame goes to the screen's upper left corner first; there are ten a second.
+    let frames = |shown: &[u8]| String::from_utf8_lossy(shown).matches("\u{1b}[H").count();
+    while frames(&shown) < after {
+        let read = output.read_until(b'\n', &mut shown).unwrap();
+        assert!(read > 0, "{}", String::from_utf8_lossy(&shown));
+    }
+    end(&mut server, &mut input);
+    output.read_to_end(&mut shown).unwrap();
+    let code = script.wait().unwrap().code();
+    Some((String::from_utf8_lossy(&shown).into_owned(), code))
+}
+
+/// The screen was left, what was measured and why it ended stand below, and the terminal is set to
+/// what it was.
+fn check_left((shown, code): &(String, Option<i32>), expected: i32, why: &str) {
+    assert_eq!(*code, Some(expected), "{shown}");
+    let (_, after) = shown
+        .split_once("\u{1b}[?25h\u{1b}[?1049l")
+        .expect("it is left");
+    assert!(after.contains("sender") && after.contains(why), "{shown}");
+    assert!(!after.contains('\u{1b}'), "{shown}");
+    let settings: Vec<&str> = shown
+        .lines()
+        .filter(|line| line.contains("icanon"))
+        .collect();
+    assert_eq!(settings.len(), 2, "{shown}");
+    assert_eq!(settings[0], settings[1]);
 }
 
 #[test]

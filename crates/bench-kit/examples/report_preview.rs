@@ -66,6 +66,7 @@ fn test(controllers: [&str; 2], rounds: u32, seconds: f64, step: f64) -> AbResul
             flows: 1,
             start_seconds: Finite::ZERO,
             extra_delay_ms: Finite::ZERO,
+            duplicate: 1,
             rounds: Vec::new(),
             summary: BTreeMap::new(),
         })

@@ -12,7 +12,7 @@ use crate::clock;
 use crate::emulated::Links;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
-use crate::plan::{Controllers, Limits, Plan};
+use crate::plan::{Controllers, Direction, Limits, Plan};
 use crate::result::{
     self, AbKind, AbResult, CompetitionRound, Finite, Round, SCHEMA_VERSION, Variant,
 };
@@ -67,6 +67,8 @@ pub(crate) struct AbVariant {
     /// How much longer their round trip is than the link's; on the client's side of the link, in
     /// the data's direction.
     pub(crate) extra_delay: Duration,
+    /// How often each datagram of the sender is put on the wire, once or twice.
+    pub(crate) duplicate: u32,
 }
 
 /// A test that goes on until it knows.
@@ -118,6 +120,13 @@ pub(crate) const MOST_VARIANTS: usize = 8;
 /// The connections of one variant: as many as a server takes by default.
 pub(crate) const MOST_FLOWS: u32 = 256;
 
+/// Each datagram once more is what tools that do so put on the wire.
+pub(crate) const MOST_COPIES: u32 = 2;
+
+/// In real time copies are made on the client's side of the path, where its own part of it is.
+pub(crate) const COPIES_OF_A_SERVER: &str =
+    "what a server sends can be sent twice in virtual time alone: have the client send";
+
 /// What a test tells while it goes on.
 #[derive(Debug)]
 pub(crate) enum AbProgress<'a> {
@@ -160,6 +169,19 @@ impl AbSetup {
             slots: slots.to_vec(),
         });
         heats.collect()
+    }
+
+    /// # Errors
+    /// When a round in real time cannot have what is asked for.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let is_simulated = matches!(self.venue, Venue::Simulated);
+        let asks = |variant: &AbVariant| {
+            variant.duplicate > 1 && variant.plan.direction != Direction::Forward
+        };
+        if !is_simulated && self.variants.iter().any(asks) {
+            return Err(Failure::usage(format!("--duplicate: {COPIES_OF_A_SERVER}")));
+        }
+        Ok(())
     }
 
     /// # Errors
@@ -314,7 +336,8 @@ pub(crate) fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
         return_link: setup.links.return_link.to_string(),
         link_rate_bits_per_second: setup.links.link.rate().map(units::Bandwidth::bits_per_sec),
         base_rtt_ms: base_rtt.map(Finite::millis),
-        round_seconds: plan.measured_time().map(Finite::seconds),
+        round_seconds: plan.longest().map(Finite::seconds),
+        round_bytes: plan.bytes(),
         omit_seconds: Some(Finite::seconds(plan.omit)),
         variants: variants
             .map(|(index, variant)| Variant {
@@ -323,6 +346,7 @@ pub(crate) fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
                 flows: variant.flows,
                 start_seconds: Finite::seconds(variant.start),
                 extra_delay_ms: Finite::millis(variant.extra_delay),
+                duplicate: variant.duplicate,
                 rounds: Vec::new(),
                 summary: BTreeMap::new(),
             })

@@ -1,8 +1,10 @@
 //! One side's account of a run, from counters that are read in regular steps.
 
 use crate::distribution::Distribution;
-use crate::plan::{Limit, Plan};
-use crate::sample::{Arrivals, Limited, RttReport, Sample, SenderReport, Sending, SideReport};
+use crate::plan::Plan;
+use crate::sample::{
+    Arrivals, Limited, RttReport, Sample, SenderReport, Sending, SideReport, total,
+};
 use crate::transfer::Role;
 use cc_core::{ControllerChoice, Event, Observer};
 use hdrhistogram::Histogram;
@@ -19,7 +21,7 @@ pub(crate) struct Account {
     step: Duration,
     /// When the measured part begins.
     omit: Duration,
-    /// When it ends, where time decides.
+    /// When it ends at the latest, where time decides or bounds it.
     end: Option<Duration>,
     last: Reading,
     /// The reading at the begin of the measured part.
@@ -71,10 +73,7 @@ impl Account {
     pub(crate) fn begin(&mut self, plan: &Plan) {
         self.step = plan.step;
         self.omit = plan.omit;
-        self.end = match plan.limit {
-            Limit::Time(time) => Some(plan.omit.saturating_add(time)),
-            Limit::Bytes(_) => None,
-        };
+        self.end = plan.longest().map(|time| plan.omit.saturating_add(time));
         if plan.omit.is_zero() {
             // The first byte, whose arrival may be what began this, counts.
             self.base = Some(self.last.clone());
@@ -128,13 +127,32 @@ impl Account {
         SideReport {
             measured: end.at.saturating_sub(base.at),
             sent: differences(&end.sent, &base.sent),
-            received: differences(&end.received, &base.received),
+            received: self.received_since(base),
             datagrams_sent: differences(&end.datagrams_sent, &base.datagrams_sent),
             arrivals: arrivals_since(end, base),
             sender: self.role.sends.then(|| self.sender(base, congestion)),
             cpu: end.cpu.saturating_sub(base.cpu),
             ..SideReport::default()
         }
+    }
+
+    /// Payload of the measured part, per stream: what was read, less what can only have arrived in
+    /// the warm-up, where it waited behind a gap for a packet to be sent again.
+    fn received_since(&self, base: &Reading) -> Vec<u64> {
+        let end = &self.last;
+        let mut received = differences(&end.received, &base.received);
+        // Without a warm-up all has arrived since; and datagrams wait for none.
+        if self.omit.is_zero() || !end.arrivals.is_empty() {
+            return received;
+        }
+        let (read, arrived) = (total(&received), payload_between(base, end));
+        if read > arrived {
+            for stream in &mut received {
+                let share = u128::from(*stream) * u128::from(arrived) / u128::from(read);
+                *stream = u64::try_from(share).expect("less than before");
+            }
+        }
+        received
     }
 
     fn sending(&self, reading: &Reading) -> Sending {
@@ -187,6 +205,26 @@ fn limited_since(base: &ConnectionStats, end: &ConnectionStats) -> Limited {
         pacing: end.pacing.saturating_sub(base.pacing),
         flow_control: end.flow_control.saturating_sub(base.flow_control),
         host: end.host.saturating_sub(base.host),
+    }
+}
+
+/// The most payload of streams that the packets between two readings can have brought.
+fn payload_between(base: &Reading, end: &Reading) -> u64 {
+    let (udp, before) = (&end.stats.udp_rx, &base.stats.udp_rx);
+    let packets = udp.datagrams.saturating_sub(before.datagrams);
+    let offset = base.received.iter().min().copied().unwrap_or(0);
+    let headers = packets.saturating_mul(LEAST_HEADERS + varint_size(offset));
+    let bytes = udp.bytes.saturating_sub(before.bytes);
+    bytes.saturating_sub(headers)
+}
+
+/// The size of a variable-length integer (RFC 9000 §16).
+fn varint_size(value: u64) -> u64 {
+    match value {
+        0..=0x3f => 1,
+        0x40..=0x3fff => 2,
+        0x4000..=0x3fff_ffff => 4,
+        _ => 8,
     }
 }
 
@@ -286,6 +324,11 @@ impl Observer for Listener {
     }
 }
 
+/// The least that a UDP datagram of payload has besides it and the offset in the stream: of the
+/// packet the first byte, the connection ID of eight, one byte of the number and the tag of 16
+/// (RFC 9000 §17.3.1); of the STREAM frame its type and the stream's ID (§19.8).
+const LEAST_HEADERS: u64 = 1 + 8 + 1 + 16 + 1 + 1;
+
 const NO_PANIC: &str = "no listener panics";
 
 /// Two minutes: longer than any connection lives without an answer.
@@ -294,6 +337,65 @@ const LONGEST_RTT_MICROS: u64 = 120_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_waited_behind_a_gap_in_the_warm_up_does_not_count() {
+        let role = Role {
+            sends: false,
+            receives: true,
+            asks: false,
+        };
+        let reading = |seconds, received: [u64; 2], packets: u64| {
+            let mut reading = Reading {
+                at: Duration::from_secs(seconds),
+                received: received.into(),
+                ..Reading::default()
+            };
+            reading.stats.udp_rx.datagrams = packets;
+            reading.stats.udp_rx.bytes = packets * 1_032;
+            reading
+        };
+        let received = |omit: u64, readings: [Reading; 2]| {
+            // What begins the account has come in packets already counted.
+            let begin = reading(0, [0, 0], 90);
+            let mut account = Account::new(role, begin);
+            account.omit = Duration::from_secs(omit);
+            account.base = (omit == 0).then(|| account.last.clone());
+            for reading in readings {
+                account.tick(reading);
+            }
+            account.received_since(account.base.as_ref().unwrap())
+        };
+        // 1,000 bytes of payload in each packet: 32 are of headers, four of them the offset.
+        let even = || {
+            [
+                reading(1, [20_000, 20_000], 40),
+                reading(2, [30_000, 40_000], 70),
+            ]
+        };
+        assert_eq!(received(1, even()), [10_000, 20_000]);
+        let fewer = || {
+            [
+                reading(1, [20_000, 20_000], 40),
+                reading(2, [25_000, 30_000], 70),
+            ]
+        };
+        assert_eq!(received(1, fewer()), [5_000, 10_000]);
+        let gap = || {
+            [
+                reading(1, [20_000, 20_000], 80),
+                reading(2, [60_000, 40_000], 110),
+            ]
+        };
+        assert_eq!(received(1, gap()), [20_000, 10_000]);
+        assert_eq!(received(0, gap()), [60_000, 40_000]);
+        // Datagrams wait for none.
+        let datagrams = gap().map(|reading| Reading {
+            arrivals: vec![Arrivals::default(); 2],
+            ..reading
+        });
+        assert_eq!(received(1, datagrams), [40_000, 20_000]);
+    }
 
     #[test]
     fn quantiles_are_of_the_measured_part_and_the_base_of_all() {

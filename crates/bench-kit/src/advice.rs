@@ -1,13 +1,42 @@
 //! What held a run back, and what to change.
 
 use crate::plan::Plan;
-use crate::result::{LimitedBy, Round};
+use crate::result::{LimitedBy, Round, RunResult};
 use crate::table::amount;
 
-/// A few lines for the end of a run; `None` when the sender did not tell. `dropped` is what the
-/// receiving machine dropped at its socket.
-pub(crate) fn advice(round: &Round, dropped: Option<u64>, plan: &Plan) -> Option<String> {
-    let limited = round.limited_by?;
+/// What the receiving machine dropped, its socket's buffer being full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Drops {
+    packets: u64,
+    /// The largest buffer that it gives, in bytes, as far as it is known.
+    limit: Option<u64>,
+}
+
+impl Drops {
+    /// Those that `result` tells of.
+    pub(crate) fn of(result: &RunResult) -> Self {
+        Self {
+            packets: result.receiver_socket_drops.unwrap_or(0),
+            limit: result.receiver_socket_buffer_limit,
+        }
+    }
+
+    /// A buffer as large as it was asked for is not made larger by a limit.
+    fn remedy(self) -> String {
+        if self
+            .limit
+            .is_some_and(|limit| limit >= SOCKET_BUFFER.into())
+        {
+            "there, a faster core; or less at a time, with -b or -w.".to_owned()
+        } else {
+            format!("there, sysctl -w net.core.rmem_max={SOCKET_BUFFER}, or a faster core.")
+        }
+    }
+}
+
+/// A few lines for the end of a run; `None` when the sender did not tell, or nothing came of it.
+pub(crate) fn advice(round: &Round, drops: Drops, plan: &Plan) -> Option<String> {
+    let limited = round.limited_by.filter(|_| round.bytes > 0)?;
     let (limit, share) = largest(&limited);
     let mut text = format!(
         "Limited by {}, {:.0} % of the time.\n{}",
@@ -15,10 +44,11 @@ pub(crate) fn advice(round: &Round, dropped: Option<u64>, plan: &Plan) -> Option
         share * 100.0,
         limit.remedy(round, plan)
     );
-    if let Some(dropped) = dropped.filter(|dropped| *dropped > 0) {
+    if drops.packets > 0 {
         text.push_str(&format!(
-            "\nThe receiving machine dropped {dropped} packets, its socket's buffer being full:\n\
-             there, sysctl -w net.core.rmem_max={SOCKET_BUFFER}, or a faster core."
+            "\nThe receiving machine dropped {} packets, its socket's buffer being full:\n{}",
+            drops.packets,
+            drops.remedy()
         ));
     }
     let busy = [
@@ -27,7 +57,8 @@ pub(crate) fn advice(round: &Round, dropped: Option<u64>, plan: &Plan) -> Option
     ];
     for (side, cpu) in busy {
         let share = cpu.map_or(0.0, |cpu| cpu.get() / round.seconds.get());
-        if share >= BUSY {
+        // Above what a thread can have, the two did not measure the same time.
+        if (BUSY..POSSIBLE).contains(&share) {
             text.push_str(&format!(
                 "\nThe {side}'s thread kept a core {:.0} % busy.",
                 share * 100.0
@@ -40,6 +71,9 @@ pub(crate) fn advice(round: &Round, dropped: Option<u64>, plan: &Plan) -> Option
 /// From here on a thread has nothing left to give.
 const BUSY: f64 = 0.9;
 
+/// A thread has one core, and the clocks of both sides began about the same time.
+const POSSIBLE: f64 = 1.1;
+
 /// What the transport asks of the kernel for a socket's buffer.
 const SOCKET_BUFFER: u32 = 4 << 20;
 
@@ -51,21 +85,13 @@ enum Limit {
     Host,
 }
 
-/// Window and pacing rate are two sides of the controller's one decision. But where the peer's
-/// window runs out in each round trip, that is what makes the rate: pacing only spreads the window
-/// over a part of the round trip, and its time goes with the window's.
+/// Window and pacing rate are two sides of the controller's one decision.
 fn largest(limited: &LimitedBy) -> (Limit, f64) {
-    let (cwnd, pacing) = (limited.congestion_window.get(), limited.pacing.get());
-    let flow_control = limited.flow_control.get();
-    let (congestion, flow_control) = if flow_control > cwnd + pacing {
-        (cwnd, flow_control + pacing)
-    } else {
-        (cwnd + pacing, flow_control)
-    };
+    let congestion = limited.congestion_window.get() + limited.pacing.get();
     [
         (Limit::Application, limited.application.get()),
         (Limit::Congestion, congestion),
-        (Limit::FlowControl, flow_control),
+        (Limit::FlowControl, limited.flow_control.get()),
         (Limit::Host, limited.host.get()),
     ]
     .into_iter()
@@ -137,7 +163,7 @@ mod tests {
     fn line(times: LimitedTimes, plan: &Plan) -> String {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.limited_by = LimitedBy::from_times(times);
-        advice(&round, None, plan).unwrap()
+        advice(&round, Drops::default(), plan).unwrap()
     }
 
     #[test]
@@ -173,44 +199,66 @@ mod tests {
     }
 
     #[test]
-    fn pacing_inside_a_window_that_runs_out_goes_with_the_window() {
-        // BBRv3 over 300 ms at 1 Gbit/s with a flow-control window of 6 MB, in virtual time.
-        let times = LimitedTimes {
-            congestion_window: Duration::from_millis(27),
-            pacing: Duration::from_millis(302),
-            flow_control: Duration::from_millis(671),
-            ..LimitedTimes::default()
-        };
-        let text = line(times, &plan());
-        assert!(
-            text.starts_with("Limited by flow control, 97 % of the time.\n"),
-            "{text}"
-        );
-    }
-
-    #[test]
     fn a_full_socket_buffer_and_a_busy_core_are_named() {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.cpu_seconds_receiver = crate::result::Finite::new(round.seconds.get() * 0.95);
-        let text = advice(&round, Some(17), &plan()).unwrap();
+        let drops = |packets, limit| Drops { packets, limit };
+        let text = advice(&round, drops(17, None), &plan()).unwrap();
         for part in ["dropped 17 packets", "net.core.rmem_max=4194304"] {
             assert!(text.contains(part), "{text}");
         }
+        let with = |limit| advice(&round, drops(1, Some(limit)), &plan()).unwrap();
+        assert!(with((4 << 20) - 1).contains("rmem_max"));
+        assert!(with(4 << 20).contains("buffer being full:\nthere, a faster core; or less"));
         assert!(
             text.ends_with("The receiver's thread kept a core 95 % busy."),
             "{text}"
         );
         assert!(
-            !advice(&round, Some(0), &plan())
+            !advice(&round, drops(0, None), &plan())
                 .unwrap()
                 .contains("dropped")
         );
     }
 
     #[test]
+    fn a_run_that_lost_nothing_is_told_of_no_loss() {
+        let mut round = fixtures::round("cubic", 0, 20_000_000);
+        round.limited_by = LimitedBy::from_times(LimitedTimes {
+            pacing: Duration::from_secs(1),
+            ..LimitedTimes::default()
+        });
+        round.packets_lost = Some(0);
+        let text = advice(&round, Drops::default(), &plan()).unwrap();
+        assert!(text.contains("found no more room: try"), "{text}");
+    }
+
+    #[test]
     fn without_the_senders_report_nothing_is_claimed() {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.limited_by = None;
-        assert_eq!(advice(&round, None, &plan()), None);
+        assert_eq!(advice(&round, Drops::default(), &plan()), None);
+    }
+
+    #[test]
+    fn of_a_run_that_moved_nothing_nothing_is_claimed() {
+        let mut round = fixtures::round("cubic", 0, 20_000_000);
+        round.bytes = 0;
+        assert_eq!(advice(&round, Drops::default(), &plan()), None);
+    }
+
+    #[test]
+    fn a_thread_is_not_busier_than_it_can_be() {
+        let mut round = fixtures::round("cubic", 0, 20_000_000);
+        let with = |round: &mut Round, share: f64| {
+            round.cpu_seconds_sender = crate::result::Finite::new(round.seconds.get() * share);
+            advice(round, Drops::default(), &plan())
+                .unwrap()
+                .contains("busy")
+        };
+        assert!(!with(&mut round, 0.89));
+        assert!(with(&mut round, 0.91));
+        assert!(with(&mut round, 1.01));
+        assert!(!with(&mut round, 3_632.4));
     }
 }

@@ -93,9 +93,9 @@ pub(crate) struct TransferArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Path")]
 pub(crate) struct PathArgs {
-    /// Fix the UDP payload size, 1200 to 65527, instead of discovering it
+    /// Fix the UDP payload size, 1200 to 16383, instead of discovering it
     #[arg(short = 'M', long, value_name = "BYTES")]
-    #[arg(value_parser = clap::value_parser!(u16).range(1_200..=65_527))]
+    #[arg(value_parser = clap::value_parser!(u16).range(i64::from(MIN_MTU)..=i64::from(MAX_MTU)))]
     pub(crate) mtu: Option<u16>,
     /// Fix the cipher: aes128, aes256 or chacha20 [default: negotiated]
     #[arg(long, value_name = "CIPHER")]
@@ -191,6 +191,12 @@ pub(crate) const DEFAULT_CONTROLLER: &str = "cubic";
 
 /// iperf3's write for TCP.
 pub(crate) const DEFAULT_LENGTH: &str = "128K";
+
+/// What QUIC asks of every path (RFC 9000 §14).
+pub(crate) const MIN_MTU: u16 = 1_200;
+
+/// quinn-proto pads its first packets to the whole size, and writes their length in 14 bits.
+pub(crate) const MAX_MTU: u16 = (1 << 14) - 1;
 
 /// 1 Gbit/s over 250 ms.
 pub(crate) const DEFAULT_WINDOW: &str = "32M";

@@ -6,8 +6,10 @@
 //! ```
 
 use crate::failure::Failure;
-use crate::result::{AbResult, BaselineComparison, Comparison, Decision, Finite, Metric, Variant};
-use crate::stats;
+use crate::result::{
+    AbResult, BaselineComparison, Comparison, Decision, Finite, Metric, Round, Variant,
+};
+use crate::stats::{self, End};
 use crate::table::significant;
 use std::fmt;
 use std::path::Path;
@@ -91,6 +93,7 @@ impl Baseline {
                 && before.flows == variant.flows
                 && before.start_seconds == variant.start_seconds
                 && before.extra_delay_ms == variant.extra_delay_ms
+                && before.duplicate == variant.duplicate
         };
         self.result.variants.iter().find(is_same)
     }
@@ -98,8 +101,10 @@ impl Baseline {
     /// Every variant of `result` against the same one of then.
     pub(crate) fn compare(&self, result: &AbResult) -> BaselineComparison {
         let is_paired = self.draws_as(result);
+        // What may have ended this test is another ratio.
+        let paired = |a: &[Round], b: &[Round], seed| stats::compare(a, b, seed, End::Planned);
         let compare = if is_paired {
-            stats::compare
+            paired
         } else {
             stats::compare_unpaired
         };
@@ -151,14 +156,16 @@ impl Conditions {
             "interleaved"
         };
         let time = if result.is_virtual { "virtual" } else { "real" };
-        let seconds = result.round_seconds.map(|seconds| seconds.to_string());
+        let seconds = result.round_seconds.map(|seconds| format!("{seconds} s"));
+        let bytes = result.round_bytes.map(|bytes| format!("{bytes} B"));
+        let length: Vec<String> = bytes.into_iter().chain(seconds).collect();
         Self([
             ("link", result.link.clone()),
             ("return link", result.return_link.clone()),
             ("server", result.server.clone().unwrap_or_default()),
             ("time", time.to_owned()),
             ("order", order.to_owned()),
-            ("length of a round", seconds.unwrap_or_default()),
+            ("length of a round", length.join(" in ")),
         ])
     }
 }

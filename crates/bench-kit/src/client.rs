@@ -8,7 +8,9 @@ mod requests;
 mod rows;
 mod session;
 
-pub(crate) use connect::{ClientSetup, DATAGRAM_BUFFER, Trust, fix_mtu, transport};
+pub(crate) use connect::{
+    ClientSetup, DATAGRAM_BUFFER, DATAGRAMS_RECEIVED, Trust, fix_mtu, transport,
+};
 pub(crate) use outcome::{About, Beginning, Flow, Outcome, Side, congestion};
 pub(crate) use rows::Rows;
 

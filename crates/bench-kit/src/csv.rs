@@ -91,6 +91,19 @@ mod tests {
     use crate::fixtures;
 
     #[test]
+    fn what_would_end_a_field_is_quoted() {
+        for (value, expected) in [
+            ("plain 1", "plain 1"),
+            ("a,b", "\"a,b\""),
+            ("say \"so\"", "\"say \"\"so\"\"\""),
+            ("two\nlines", "\"two\nlines\""),
+            ("two\rlines", "\"two\rlines\""),
+        ] {
+            assert_eq!(field(value), expected);
+        }
+    }
+
+    #[test]
     fn every_sample_has_a_row_with_a_field_per_name() {
         let mut result = fixtures::ab();
         result.variants[1].cc = "bbr3:a=1,b=2".to_owned();

@@ -55,6 +55,12 @@ impl Distribution {
         Self::new(counts, total)
     }
 
+    /// The share of the samples that are at most as long, 0 to 1; `None` without samples.
+    pub(crate) fn share_at_most(&self, delay: Duration) -> Option<f64> {
+        let total = self.0.last()?.at_most;
+        (total > 0).then(|| self.at_most(delay) as f64 / total as f64)
+    }
+
     fn at_most(&self, delay: Duration) -> u64 {
         let next = self.0.partition_point(|point| point.at <= delay);
         let before = next.checked_sub(1).map(|index| self.0[index]);

@@ -48,6 +48,22 @@ pub(crate) fn delay(delay: Duration) -> LinkSpec {
         .expect("it is a link")
 }
 
+/// A link that takes no time and hands on `copies` of each packet, one or two.
+pub(crate) fn copier(copies: u32) -> LinkSpec {
+    let text = if copies > 1 { "duplicate 100%" } else { "" };
+    text.parse().expect("it is a link")
+}
+
+/// The part of a path that belongs to one client alone, in the data's direction.
+pub(crate) fn own(extra_delay: Duration, copies: u32) -> LinkSpec {
+    let text = match (extra_delay.is_zero(), copies > 1) {
+        (true, _) => return copier(copies),
+        (false, false) => return delay(extra_delay),
+        (false, true) => format!("{} {}", delay(extra_delay), copier(copies)),
+    };
+    text.parse().expect("it is a link")
+}
+
 /// Tells `round` how long the packets of the measured part waited in the queue of the data's link,
 /// which did `measured` meanwhile, if that link has a rate and hence a queue.
 pub(crate) fn set_queue_delay(round: &mut Round, measured: &LinkStats) {

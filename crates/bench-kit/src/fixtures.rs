@@ -1,9 +1,13 @@
 //! A small result for the tests of this crate, every figure of it chosen by hand.
 
+mod run;
+
+pub(crate) use run::run;
+
 use crate::result::{
     AbKind, AbResult, CompetitionRound, DelayShare, Finite, Interval, LimitedBy, LimitedTimes,
-    MatrixAxis, MatrixCell, MatrixDirection, MatrixKind, MatrixResult, MatrixVariant, QueueDelayMs,
-    QueueDelaySource, Round, RttMs, SCHEMA_VERSION, Variant,
+    MatrixAxis, MatrixCell, MatrixDirection, MatrixKind, MatrixResult, MatrixVariant, Metric,
+    QueueDelayMs, QueueDelaySource, Round, RttMs, SCHEMA_VERSION, Variant,
 };
 use crate::stats;
 use std::collections::BTreeMap;
@@ -12,6 +16,12 @@ use std::time::Duration;
 /// `value` as a figure.
 pub(crate) fn finite(value: f64) -> Finite {
     Finite::new(value).unwrap()
+}
+
+/// What rounds have that time ends: a transfer of a set size has its time as well.
+pub(crate) fn metrics() -> impl Iterator<Item = Metric> {
+    let all = Metric::ALL.into_iter();
+    all.filter(|metric| *metric != Metric::Seconds)
 }
 
 /// CUBIC against BBR: three rounds of half a second each, clearly different.
@@ -93,6 +103,7 @@ fn variant(name: &str, cc: &str, goodputs: &[u64]) -> Variant {
         flows: 1,
         start_seconds: Finite::ZERO,
         extra_delay_ms: Finite::ZERO,
+        duplicate: 1,
         rounds,
         summary: BTreeMap::new(),
     }
@@ -141,6 +152,7 @@ pub(crate) fn matrix() -> MatrixResult {
         version: "paceline 0.1.0".to_owned(),
         seed: 7,
         is_virtual: true,
+        network: false,
         rounds: 3,
         round_seconds: finite(0.5),
         omit_seconds: Finite::ZERO,
@@ -156,6 +168,7 @@ fn cell(index: u32, at: [(&str, &str); 2], result: AbResult) -> MatrixCell {
         flows: 1,
         start_seconds: Finite::ZERO,
         extra_delay_ms: Finite::ZERO,
+        duplicate: 1,
         summary: variant.summary,
     });
     MatrixCell {
@@ -192,6 +205,8 @@ pub(crate) fn round(cc: &str, block: u32, goodput: u64) -> Round {
         bytes,
         goodput_bits_per_second: goodput,
         packets_sent: Some(packets),
+        packets_copied: None,
+        planned_bytes: None,
         packets_lost: Some(packets / 100),
         bytes_retransmitted: Some(packets / 100 * 1_200),
         packets_spuriously_lost: None,

@@ -5,8 +5,8 @@
 //!                        axis, template        │
 //!                        conditions            │ shard: every N-th, on one machine of N
 //!                                              ▼
-//!                   store: a file per cell ◀── ab::run, as many cells at once as there are cores
-//!                              │
+//!                   store: a file per cell ◀── ab::run, as many cells at once as there are cores,
+//!                              │               or one by one over a network shaped for each
 //!                              └──▶ MatrixResult, here or, from several folders, by merge
 //! ```
 //!
@@ -19,6 +19,7 @@ mod cell;
 mod conditions;
 mod file;
 mod merge;
+mod network;
 mod plan;
 mod shard;
 mod store;
@@ -29,11 +30,12 @@ pub(crate) use builtin::{BUILT_IN, find};
 pub(crate) use cell::CellPlan;
 pub(crate) use file::MatrixFile;
 pub(crate) use merge::{Merged, merge};
+pub(crate) use network::Network;
 pub(crate) use plan::MatrixPlan;
 pub(crate) use shard::Shard;
 pub(crate) use store::Store;
 
-use crate::ab::{self, AbProgress};
+use crate::ab::{self, AbProgress, Venue};
 use crate::client;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
@@ -56,6 +58,8 @@ pub(crate) struct MatrixRun {
     pub(crate) store: Store,
     /// How many cells at once; in real time it is one.
     pub(crate) jobs: NonZero<usize>,
+    /// Where the cells are not to be in this process.
+    pub(crate) network: Option<Network>,
     pub(crate) registry: Registry,
 }
 
@@ -70,6 +74,10 @@ pub(crate) enum MatrixProgress<'a> {
         due: usize,
         rounds: u64,
     },
+    /// The program that shapes the network has said this of a cell's links.
+    Shaped(String),
+    /// It could not give the network the links of a cell, which is left out.
+    Unshaped { place: String, reason: String },
     /// A round of some cell is over.
     RoundEnded,
     /// A cell is over, and its file is written.
@@ -133,7 +141,7 @@ impl MatrixRun {
                 let ended = self.measure(cell, inner, interrupts, &events);
                 has_failed.fetch_or(ended.is_err(), Ordering::Relaxed);
                 // The receiver stays until all senders have gone.
-                let _ = events.send(Event::CellEnded(ended));
+                let _ = events.send(Event::CellEnded(cell.place(), ended));
             }
         };
         thread::scope(|scope| {
@@ -144,19 +152,31 @@ impl MatrixRun {
             }
             drop(sender);
             let mut failure = Ok(());
+            let mut left_out = Vec::new();
             for event in events {
                 match event {
                     Event::RoundEnded => on_progress(MatrixProgress::RoundEnded),
                     Event::Complaint(text) => on_progress(MatrixProgress::Complaint(text)),
-                    Event::CellEnded(Ok(cell)) => {
+                    Event::Shaped(text) => on_progress(MatrixProgress::Shaped(text)),
+                    Event::CellEnded(_, Ok(Measured::Result(cell))) => {
                         on_progress(MatrixProgress::CellEnded { cell: &cell });
                         done.push(*cell);
                     }
+                    Event::CellEnded(place, Ok(Measured::Unshaped(reason))) => {
+                        left_out.push(format!("{place}: {reason}"));
+                        on_progress(MatrixProgress::Unshaped { place, reason });
+                    }
                     // The first one is the cause; others follow from it.
-                    Event::CellEnded(Err(error)) => failure = failure.and(Err(error)),
+                    Event::CellEnded(_, Err(error)) => failure = failure.and(Err(error)),
                 }
             }
-            failure
+            failure.and_then(|()| match left_out.as_slice() {
+                [] => Ok(()),
+                [first, ..] => Err(Failure::run(format!(
+                    "cells whose links could not be had: {}, the first {first}",
+                    left_out.len()
+                ))),
+            })
         })
     }
 
@@ -167,11 +187,24 @@ impl MatrixRun {
         workers: NonZero<usize>,
         interrupts: &Interrupts,
         events: &mpsc::Sender<Event>,
-    ) -> Result<Box<MatrixCell>, Failure> {
+    ) -> Result<Measured, Failure> {
         if interrupts.is_interrupted() {
             return Err(Failure::run(client::INTERRUPTED));
         }
-        let setup = cell.ab_setup(&self.registry, workers);
+        let mut setup = cell.ab_setup(&self.registry, workers);
+        if let Some(network) = &self.network {
+            match network.shape(cell) {
+                Ok(said) => {
+                    let _ = events.send(Event::Shaped(said));
+                }
+                // It has met the same signal.
+                Err(_) if interrupts.is_interrupted() => {
+                    return Err(Failure::run(client::INTERRUPTED));
+                }
+                Err(reason) => return Ok(Measured::Unshaped(reason)),
+            }
+            setup.venue = Venue::Network(network.remote.clone());
+        }
         let result = ab::run(&setup, interrupts, &mut |progress| {
             let event = match progress {
                 AbProgress::Ended { .. } => Event::RoundEnded,
@@ -184,15 +217,24 @@ impl MatrixRun {
             return Err(Failure::run(error));
         }
         self.store.write(cell, &result)?;
-        Ok(Box::new(cell.summary(&result)))
+        Ok(Measured::Result(Box::new(cell.summary(&result))))
     }
 }
 
 /// From the threads that run cells to the one that shows.
 enum Event {
+    Shaped(String),
     RoundEnded,
-    CellEnded(Result<Box<MatrixCell>, Failure>),
+    /// Where the cell lies, and what became of it.
+    CellEnded(String, Result<Measured, Failure>),
     Complaint(String),
+}
+
+/// What has become of a cell.
+enum Measured {
+    Result(Box<MatrixCell>),
+    /// The network could not be given its links.
+    Unshaped(String),
 }
 
 /// Orders the cells of a result, and says whether there are as many as there should be.

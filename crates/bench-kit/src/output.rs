@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::plot::NamedFigure;
 use crate::rescue;
+use crate::terminal;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
@@ -81,6 +82,17 @@ impl Output {
         }
     }
 
+    /// As [`open`](Self::open), where `flag` was given.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn open_if(
+        flag: &'static str,
+        path: Option<&Path>,
+    ) -> Result<Option<Self>, Failure> {
+        path.map(|path| Self::open(flag, path)).transpose()
+    }
+
     /// Replaces what the file holds. What it does not take goes to another one.
     ///
     /// # Errors
@@ -103,10 +115,27 @@ impl Output {
         }
         Ok(())
     }
+}
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+/// Writes the files that there are and, unless that is to be silent, says which.
+///
+/// # Errors
+/// The last; the files behind one that cannot be written are still worth writing.
+pub(crate) fn write_all(
+    files: impl IntoIterator<Item = (Option<Output>, String)>,
+    is_silent: bool,
+) -> Result<(), Failure> {
+    let mut failure = Ok(());
+    for (file, text) in files {
+        let Some(file) = file else { continue };
+        let path = file.path.clone();
+        match file.write(&text) {
+            Ok(()) if is_silent => {}
+            Ok(()) => terminal::note(format_args!("Written: {}", path.display())),
+            Err(error) => failure = Err(error),
+        }
     }
+    failure
 }
 
 /// A file that grows while a run goes on.

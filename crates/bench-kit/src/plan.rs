@@ -59,6 +59,9 @@ pub(crate) struct Extras {
     /// The client times requests on a stream of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) requests: Option<Requests>,
+    /// When a run that bytes limit ends without them, not counting what is omitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) at_most: Option<Duration>,
 }
 
 /// How requests are timed.
@@ -194,7 +197,8 @@ impl Plan {
             }
             Limit::Bytes(bytes) => {
                 between("bytes", bytes, 1, u64::MAX)?;
-                self.omit
+                let at_most = self.extras.at_most.unwrap_or_default();
+                at_most.saturating_add(self.omit)
             }
         };
         if asked > limits.duration {
@@ -285,6 +289,19 @@ impl Plan {
             Limit::Time(time) => Some(time),
             Limit::Bytes(_) => None,
         }
+    }
+
+    /// The payload after which the run is over; `None` when time decides.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        match self.limit {
+            Limit::Time(_) => None,
+            Limit::Bytes(bytes) => Some(bytes),
+        }
+    }
+
+    /// The longest that the measured part may be, where there is such a bound.
+    pub(crate) fn longest(&self) -> Option<Duration> {
+        self.measured_time().or(self.extras.at_most)
     }
 
     /// The most that one write holds: [`length`](Self::length), but no more than 10 ms of the

@@ -3,8 +3,9 @@
 //! ```text
 //! forest         ratios b/a with their intervals, on a logarithmic axis
 //! goodput_delay  a dot per round
-//! goodput, rtt   both variants in one panel, the median round bold, others thin
+//! goodput, rtt, window   the variants in one panel, the median round bold, others thin
 //! rtt_cdf, rtt_ccdf   the distribution of the round-trip time, and its tail
+//! queue_cdf      that of the time in the emulated link's queue
 //! share          a competition: each variant's share over time, and Jain's index
 //! limits         what held each variant back, as bars
 //! sweeps         a matrix: a metric along an axis, a line per contender
@@ -42,14 +43,15 @@ mod sweep;
 mod variants;
 
 pub use course::course;
-pub use distribution::{rtt_ccdf, rtt_cdf};
+pub(crate) use distribution::{answer_ccdf, answer_cdf};
+pub use distribution::{queue_cdf, rtt_ccdf, rtt_cdf};
 pub use forest::forest;
 pub(crate) use grid::{Best, Grid, Point};
 pub use heat::heat_maps;
 pub use limits::limits;
 pub(crate) use named::{MAPS, SWEEPS};
 pub use named::{NamedFigure, of_ab, of_matrix};
-pub use overlay::{goodput, rtt};
+pub use overlay::{goodput, rtt, window};
 pub use scatter::goodput_delay;
 pub use share::share;
 pub(crate) use style::chips;

@@ -5,6 +5,7 @@
 //! reader's light or dark scheme and prints in light.
 
 mod ab;
+mod baseline;
 mod matrix;
 mod page;
 mod rounds;

@@ -22,6 +22,7 @@ mod round;
 pub use any::{AnyResult, ReadError};
 pub use competition::{Competition, CompetitionRound};
 pub use finite::{Finite, NotFinite};
+pub(crate) use matrix::common_sender;
 pub use matrix::{
     MatrixAxis, MatrixCell, MatrixCompetition, MatrixDirection, MatrixKind, MatrixResult,
     MatrixVariant,
@@ -80,9 +81,12 @@ pub struct AbResult {
     /// The round-trip time of the empty path, where it is known.
     #[serde(default)]
     pub base_rtt_ms: Option<Finite>,
-    /// How long each round was planned to measure.
+    /// How long each round was planned to measure; at most, where bytes end it.
     #[serde(default)]
     pub round_seconds: Option<Finite>,
+    /// The payload after which a round was to end. Left out of the JSON where time ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_bytes: Option<u64>,
     /// How much at the start of each round the figures leave out.
     #[serde(default)]
     pub omit_seconds: Option<Finite>,
@@ -171,6 +175,9 @@ pub struct Variant {
     /// How much longer the round trip of its connections was than the link's own.
     #[serde(default)]
     pub extra_delay_ms: Finite,
+    /// How often its sender's datagrams were on the wire. Left out of the JSON where it was once.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub duplicate: u32,
     /// In the order of their blocks.
     pub rounds: Vec<Round>,
     /// Each metric over the rounds that did not fail.
@@ -181,6 +188,20 @@ impl Variant {
     /// The controller without its parameters.
     pub fn controller(&self) -> &str {
         self.cc.split(':').next().unwrap_or_default()
+    }
+
+    /// The controller with its parameters, and `×2` behind that of a sender whose datagrams were
+    /// on the wire twice.
+    pub fn sender(&self) -> String {
+        sender(&self.cc, self.duplicate)
+    }
+}
+
+/// A controller, and how often the datagrams that it sent were on the wire.
+pub(crate) fn sender(cc: &str, duplicate: u32) -> String {
+    match duplicate {
+        1 => cc.to_owned(),
+        more => format!("{cc} ×{more}"),
     }
 }
 
@@ -211,8 +232,16 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// What every result before there were several connections had.
-fn one() -> u32 {
+pub(crate) fn one() -> u32 {
     1
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands fields by reference"
+)]
+pub(crate) fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 /// One metric of one variant over its rounds, in the unit of the metric.
@@ -309,6 +338,10 @@ pub struct RunResult {
     /// of the JSON where it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_socket_drops: Option<u64>,
+    /// The largest buffer that the receiving machine gives a socket, in bytes (Linux's
+    /// `net.core.rmem_max`). Left out of the JSON where it does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver_socket_buffer_limit: Option<u64>,
     /// What requests took, with `--ping` or `--rpm`. Left out of the JSON when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<RunRequests>,
@@ -338,6 +371,9 @@ pub struct RunRequests {
 pub struct ForeignProbes {
     /// How many came to nothing.
     pub failed: u32,
+    /// Why the first of these did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// From the first packet to the end of the handshake.
     pub handshake_ms: RequestTimes,
     /// The first request on each.

@@ -158,6 +158,10 @@ pub(crate) struct SideReport {
     /// share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) socket_drops: Option<u64>,
+    /// The largest buffer that this side's kernel gives a socket for what it receives, in bytes,
+    /// where it tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) socket_buffer_limit: Option<u64>,
     /// What the server has logged of the run, if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) output: Option<String>,
@@ -180,6 +184,7 @@ impl SideReport {
         self.datagrams_sent.extend(other.datagrams_sent);
         self.arrivals.extend(other.arrivals);
         self.socket_drops = self.socket_drops.max(other.socket_drops);
+        self.socket_buffer_limit = self.socket_buffer_limit.or(other.socket_buffer_limit);
         self.sender = match (self.sender.take(), other.sender) {
             (Some(sender), Some(other)) => Some(sender.plus(other)),
             (sender, other) => sender.or(other),
@@ -231,7 +236,10 @@ impl SenderReport {
             bytes_lost: self.bytes_lost.saturating_add(other.bytes_lost),
             ce_marked: self.ce_marked.saturating_add(other.ce_marked),
             rtt: match (self.rtt, other.rtt) {
-                (Some(rtt), Some(other)) => Some(rtt.with(other)),
+                (Some(rtt), Some(others)) => Some(RttReport::of_both(
+                    (rtt, &self.rtt_distribution),
+                    (others, &other.rtt_distribution),
+                )),
                 (rtt, other) => rtt.or(other),
             },
             rtt_distribution: self.rtt_distribution.plus(&other.rtt_distribution),
@@ -263,20 +271,28 @@ pub(crate) struct RttReport {
 }
 
 impl RttReport {
-    /// The quantiles of the samples of both, as far as quantiles tell: between two of them the
-    /// samples are taken to lie evenly.
-    fn with(self, other: Self) -> Self {
-        let weights = [&self, &other].map(|report| report.samples.max(1) as f64);
-        let [mine, others] = weights;
-        let least = self.min.min(other.min);
-        let most = self.max.max(other.max);
+    /// The quantiles of the samples of both, as far as their distributions tell: between two points
+    /// of one the samples are taken to lie evenly.
+    fn of_both(mine: (Self, &Distribution), others: (Self, &Distribution)) -> Self {
+        let both = [mine, others];
+        let weights = both.map(|(report, _)| report.samples.max(1) as f64);
+        let all = weights[0] + weights[1];
+        let ([(mine, _), (others, _)], [weight, other_weight]) = (both, weights);
+        let least = mine.min.min(others.min);
+        let most = mine.max.max(others.max);
+        let at_most = |time| {
+            let shares = both.map(|(report, distribution)| {
+                let share = distribution.share_at_most(time);
+                share.unwrap_or_else(|| report.share_below(time))
+            });
+            weight * shares[0] + other_weight * shares[1]
+        };
         let quantile = |share: f64| {
             let (mut low, mut high) = (least, most);
             // Halves the largest span, two minutes, to below a microsecond.
             for _ in 0..28 {
                 let middle = low + (high - low) / 2;
-                let below = mine * self.share_below(middle) + others * other.share_below(middle);
-                if below < share * (mine + others) {
+                if at_most(middle) < share * all {
                     low = middle;
                 } else {
                     high = middle;
@@ -284,20 +300,20 @@ impl RttReport {
             }
             high
         };
-        let mean = self.mean.as_secs_f64() * mine + other.mean.as_secs_f64() * others;
+        let mean = mine.mean.as_secs_f64() * weight + others.mean.as_secs_f64() * other_weight;
         Self {
             min: least,
             p50: quantile(0.50),
             p95: quantile(0.95),
             p99: quantile(0.99),
             max: most,
-            mean: Duration::from_secs_f64(mean / (mine + others)),
-            base: self.base.min(other.base),
-            samples: self.samples.saturating_add(other.samples),
+            mean: Duration::from_secs_f64(mean / all),
+            base: mine.base.min(others.base),
+            samples: mine.samples.saturating_add(others.samples),
         }
     }
 
-    /// The share of the samples that are at most `time`, 0 to 1.
+    /// The share of the samples that are at most `time`, 0 to 1, as far as quantiles tell.
     fn share_below(&self, time: Duration) -> f64 {
         let known = [
             (self.min, 0.0),
@@ -480,6 +496,54 @@ mod tests {
         };
         assert_eq!(sample.at, Duration::from_millis(101));
         assert_eq!((sample.length, sample.sent[0]), (sample.at, 1));
+    }
+
+    /// What a connection with these round-trip times, which rise, in microseconds, reports.
+    fn report(micros: &[u64], has_distribution: bool) -> SenderReport {
+        let times = || micros.iter().copied().map(Duration::from_micros);
+        let rank = |share: f64| {
+            times()
+                .nth((micros.len() as f64 * share) as usize - 1)
+                .unwrap()
+        };
+        let counts = times().map(|time| (time, 1));
+        SenderReport {
+            rtt: Some(RttReport {
+                min: rank(0.001),
+                p50: rank(0.50),
+                p95: rank(0.95),
+                p99: rank(0.99),
+                max: rank(1.0),
+                samples: micros.len() as u64,
+                ..RttReport::default()
+            }),
+            rtt_distribution: if has_distribution {
+                Distribution::new(counts, micros.len() as u64)
+            } else {
+                Distribution::default()
+            },
+            ..SenderReport::default()
+        }
+    }
+
+    #[test]
+    fn quantiles_of_two_connections_are_those_of_all_samples() {
+        let growing: Vec<u64> = (1..=1_000).map(|i| i * i).collect();
+        let steady: Vec<u64> = (0..1_000).map(|i| 600_000 + i).collect();
+        let both = |has_distribution| {
+            let [growing, steady] = [&growing, &steady].map(|all| report(all, has_distribution));
+            growing.plus(steady).rtt.unwrap()
+        };
+        // Of the 2,000: the 1,000th is steady, the 1,900th and the 1,980th are 900² and 980².
+        let exact = [600_225_u64, 810_000, 960_400].map(Duration::from_micros);
+        let told = |rtt: RttReport| [rtt.p50, rtt.p95, rtt.p99];
+        for (told, exact) in told(both(true)).into_iter().zip(exact) {
+            assert!(told.abs_diff(exact) * 200 < exact, "{told:?}, {exact:?}");
+        }
+        // Of a peer that tells quantiles alone, they have to do.
+        let [_, p95, _] = told(both(false));
+        assert!(p95.abs_diff(exact[1]) * 20 < exact[1], "{p95:?}");
+        assert_eq!(both(true).samples, 2_000);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod shared;
 
 pub(crate) use admission::Rules;
 
-use crate::client::DATAGRAM_BUFFER;
+use crate::client::{DATAGRAM_BUFFER, DATAGRAMS_RECEIVED};
 use crate::clock;
 use crate::failure::Failure;
 use crate::perf;
@@ -200,7 +200,7 @@ fn transport(idle_timeout: Duration, seed: Option<u64>) -> TransportConfig {
         .receive_window(VarInt::from_u32(WINDOW_BEFORE_PLAN))
         .max_concurrent_bidi_streams(VarInt::from_u32(1))
         .max_concurrent_uni_streams(VarInt::from_u32(MAX_STREAMS))
-        .datagram_receive_buffer_size(Some(DATAGRAM_BUFFER))
+        .datagram_receive_buffer_size(Some(DATAGRAMS_RECEIVED))
         .datagram_send_buffer_size(DATAGRAM_BUFFER);
     if let Some(seed) = seed {
         config.congestion_seed(seed);

@@ -1,16 +1,17 @@
 //! One side's part in a run: what it sends and receives, and what it counts.
 
 mod arrivals;
+mod backlog;
 mod content;
 mod datagrams;
 mod receiving;
 mod requests;
 mod sending;
 
+pub(crate) use backlog::Backlog;
 pub(crate) use content::{LocalFile, payload};
 pub(crate) use datagrams::SMALLEST as SMALLEST_DATAGRAM;
 pub(crate) use requests::{Answer, Answers};
-pub(crate) use sending::backlog;
 
 use crate::clock;
 use crate::plan::Plan;
@@ -231,6 +232,7 @@ impl<'a> Transfer<'a> {
             .dropped()
             .zip(dropped_before)
             .map(|(now, before)| now.saturating_sub(before));
+        report.socket_buffer_limit = socket_buffer_limit();
         report.sha256 = self.counters.digest.get().cloned();
         self.is_over.send_replace(true);
         report
@@ -273,6 +275,12 @@ impl Counters {
             self.digest.get_or_init(|| digest);
         }
     }
+}
+
+/// Linux's `net.core.rmem_max`.
+fn socket_buffer_limit() -> Option<u64> {
+    let limit = std::fs::read_to_string("/proc/sys/net/core/rmem_max").ok()?;
+    limit.trim().parse().ok()
 }
 
 /// Which of its side's streams of payload this is, from 0: both sides count alike.

@@ -45,3 +45,21 @@ fn a_test_that_never_knows_stops_at_its_most_rounds_and_says_so() {
         assert_eq!(variant["rounds"].as_array().map(Vec::len), Some(11));
     }
 }
+
+#[test]
+fn every_interval_has_to_be_narrow_and_rounds_that_were_asked_for_are_run() {
+    // `a` and `b` send the same to a percent; what `c` gets depends on its losses.
+    let plan = "--independent -t 1 --a fixed:rate=1mbit --b fixed:rate=1mbit --also cubic";
+    let plan: Vec<&str> = plan.split(' ').collect();
+    let until = ["--until", "2%", "--max-rounds", "10"];
+    let result = measured(&[&plan[..], &LINK, &until].concat());
+    let [low, _, high] = goodput_ratio(&result, "b");
+    assert!((high / low).sqrt() <= 1.02, "{low} {high}");
+    assert_eq!(result["until"]["reached"], false);
+
+    let until = ["--until", "90%", "--rounds", "12"];
+    let result = measured(&[&plan[..], &LINK, &until].concat());
+    let rounds = &result["variants"][0]["rounds"];
+    assert_eq!(rounds.as_array().map(Vec::len), Some(12));
+    assert_eq!(result["until"]["reached"], true);
+}

@@ -66,6 +66,11 @@ fn what_does_not_go_together_is_named() {
         (&["--max-rounds", "9"], ["--until", "required"]),
         (&["--until", "5"], ["--until", "`5`"]),
         (&["--extra-delay", "c=1ms"], ["--extra-delay", "`c`"]),
+        (&["--duplicate", "c=2"], ["--duplicate", "`c`"]),
+        (
+            &["--duplicate", "2", "-R"],
+            ["--duplicate", "have the client send"],
+        ),
         (&["--also", "bbr9"], ["--also", "`bbr9`"]),
     ] {
         let ended = run("bench-client", [&["ab", "--no-report"], args].concat());

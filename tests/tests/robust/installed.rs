@@ -4,11 +4,13 @@ use e2e::programs::{run, scratch_file};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folder with the manual pages.
+/// The manual pages, which two programs have written to one folder.
 fn pages() -> Vec<PathBuf> {
     let folder = scratch_file("man");
-    let ended = run("bench-client", ["man", folder.to_str().unwrap()]);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    for program in ["bench-client", "link-relay"] {
+        let ended = run(program, ["man", folder.to_str().unwrap()]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
     let pages = std::fs::read_dir(&folder).unwrap();
     pages.map(|page| page.unwrap().path()).collect()
 }
@@ -25,6 +27,8 @@ fn manual_pages_are_there_for_each_command_and_render_without_a_warning() {
         "bench-client-run.1",
         "bench-client-ab.1",
         "bench-server.1",
+        "link-relay.1",
+        "link-relay-tun.1",
     ] {
         assert!(names.contains(&name), "{name} in {names:?}");
     }
@@ -44,6 +48,12 @@ fn manual_pages_are_there_for_each_command_and_render_without_a_warning() {
             "{page:?}: {warnings}"
         );
         assert!(output.stdout.len() > 500, "{page:?}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+        // Headings stand at the margin, which the first and the last line of a page reach as well.
+        let is_empty = |pair: &&[&str]| !pair.iter().any(|line| line.starts_with(' '));
+        let empty = lines[1..lines.len() - 1].windows(2).find(is_empty);
+        assert_eq!(empty, None, "a heading has nothing below it in {page:?}");
     }
 }
 
@@ -58,9 +68,14 @@ fn bash_completes_commands_flags_and_values() {
         ("bench-client", "run --con", "--connect-timeout"),
         ("bench-client", "completions f", "fish"),
         ("bench-server", "--max-per", "--max-per-address"),
+        ("link-relay", "--list-p", "--list-presets"),
+        ("link-relay", "tun --ser", "--server"),
     ] {
         let script = scratch_file("completions.bash");
-        let ended = run("bench-client", ["completions", "bash", program]);
+        let ended = match program {
+            "link-relay" => run(program, ["completions", "bash"]),
+            _ => run("bench-client", ["completions", "bash", program]),
+        };
         assert_eq!(ended.code, Some(0), "{ended:?}");
         std::fs::write(&script, &ended.stdout).unwrap();
         let completions = completions(&script, program, words);

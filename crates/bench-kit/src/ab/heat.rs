@@ -29,6 +29,8 @@ pub(super) struct Entrant {
     pub(super) start: Duration,
     /// How much longer their own path is.
     pub(super) extra_delay: Duration,
+    /// How often each of their sender's datagrams is on the wire.
+    pub(super) duplicate: u32,
 }
 
 /// What a heat has come to.
@@ -74,6 +76,7 @@ impl Heat {
                 flows: variant.flows,
                 start,
                 extra_delay: variant.extra_delay,
+                duplicate: variant.duplicate,
             }
         });
         entrants.collect()
@@ -150,6 +153,7 @@ impl Entrant {
     /// The sum over its connections; the course counts its time from the heat's begin.
     fn round(&self, outcome: &Outcome) -> Round {
         let mut round = outcome.round(&self.plan);
+        round.count_copies(self.duplicate);
         if !self.start.is_zero() {
             for interval in &mut round.intervals {
                 let t = interval.t.get() + self.start.as_secs_f64();

@@ -34,7 +34,7 @@ pub(super) fn heat(
         let (interrupts, start) = (interrupts.clone(), entrant.start);
         let tell = Tell {
             index,
-            end: entrant.plan.omit + entrant.plan.measured_time().unwrap_or(Duration::MAX / 2),
+            end: entrant.plan.omit + entrant.plan.longest().unwrap_or(Duration::MAX / 2),
             events: sender.clone(),
         };
         let thread = std::thread::Builder::new().name("client".into());
@@ -81,12 +81,14 @@ impl Stage {
             }
         };
         let own_path = |entrant: &Entrant| {
+            let link = emulated::own(entrant.extra_delay, entrant.duplicate);
+            let is_any = link != LinkSpec::default();
             let links = Links {
-                link: emulated::delay(entrant.extra_delay),
+                link,
                 return_link: LinkSpec::default(),
             };
             let start = || EmulatedPath::start(&links, direction, remote.target, heat.seed());
-            (!entrant.extra_delay.is_zero()).then(start).transpose()
+            is_any.then(start).transpose()
         };
         let own_paths: Result<Vec<_>, Failure> = entrants.iter().map(own_path).collect();
         Ok(Self {

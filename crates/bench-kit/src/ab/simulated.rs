@@ -8,9 +8,9 @@ use crate::client::{self, Outcome};
 use crate::emulated;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
-use crate::plan::Direction;
+use crate::plan::{Direction, Plan};
 use flow::Flow;
-use link_sim::LinkStats;
+use link_sim::{LinkSpec, LinkStats};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -99,8 +99,8 @@ impl Run {
             base: None,
         };
         for (place, entrant) in entrants.iter().enumerate() {
-            for _ in 0..entrant.flows {
-                run.add(setup, place, entrant, return_link)?;
+            for plan in entrant.plan.shares(entrant.flows) {
+                run.add(setup, place, entrant, &plan, return_link)?;
             }
         }
         Ok(run)
@@ -112,20 +112,25 @@ impl Run {
         setup: &AbSetup,
         place: usize,
         entrant: &Entrant,
+        plan: &Plan,
         return_link: LinkId,
     ) -> Result<(), Failure> {
-        let plan = &entrant.plan;
         let controllers = setup.controllers(plan)?;
+        let mut add = |own: LinkSpec| self.world.add_link(&own, Duration::ZERO);
+        let copier = (entrant.duplicate > 1).then(|| add(emulated::copier(entrant.duplicate)));
         // The client's own part of the path is before the shared one, or behind it.
-        let own = (!entrant.extra_delay.is_zero()).then(|| {
-            let own = emulated::delay(entrant.extra_delay);
-            self.world.add_link(&own, Duration::ZERO)
-        });
+        let own =
+            (!entrant.extra_delay.is_zero()).then(|| add(emulated::delay(entrant.extra_delay)));
+        let (before, behind) = match plan.direction {
+            Direction::Reverse => (None, own),
+            _ => (own, None),
+        };
         let shared = [self.link];
-        let (there, back) = if plan.direction == Direction::Reverse {
-            (vec![return_link], shared.into_iter().chain(own).collect())
-        } else {
-            (own.into_iter().chain(shared).collect(), vec![return_link])
+        let data = copier.into_iter().chain(before).chain(shared).chain(behind);
+        let (data, acks) = (data.collect(), vec![return_link]);
+        let (there, back) = match plan.direction {
+            Direction::Reverse => (acks, data),
+            _ => (data, acks),
         };
         let transport = |congestion| {
             let mut config = client::transport(plan, congestion, setup.idle_timeout);

@@ -46,6 +46,10 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "V=TIME", help_heading = "Comparison")]
     #[arg(value_parser = values::extra_delay)]
     pub(crate) extra_delay: Vec<(usize, Duration)>,
+    /// Put every datagram of a sender on the wire twice: 2, or b=2 for one
+    #[arg(long, value_name = "[V=]N", help_heading = "Comparison")]
+    #[arg(value_parser = values::duplicate)]
+    pub(crate) duplicate: Vec<(Option<usize>, u32)>,
     /// Rounds of each controller
     #[arg(
         long,

@@ -48,6 +48,23 @@ pub(crate) struct MatrixArgs {
     /// Seed from which the cells' are derived [default: the matrix's]
     #[arg(long, value_name = "N", help_heading = "Rounds")]
     pub(crate) seed: Option<u64>,
+    /// Run against this server, over a network that --shape shapes
+    #[arg(long, value_name = "HOST[:PORT]", help_heading = "Server")]
+    #[arg(value_hint = ValueHint::Hostname, requires = "shape", conflicts_with = "is_virtual")]
+    pub(crate) server: Option<HostPort>,
+    /// Before each cell run PROGRAM LINK RETURN_LINK, which gives the ways to the server and back
+    /// these links
+    #[arg(
+        long,
+        value_name = "PROGRAM",
+        help_heading = "Server",
+        requires = "server"
+    )]
+    #[arg(value_hint = ValueHint::CommandName)]
+    pub(crate) shape: Option<PathBuf>,
+    /// Where the server is, and how it is trusted.
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
     /// What is written.
     #[command(flatten)]
     pub(crate) output: MatrixOutputArgs,

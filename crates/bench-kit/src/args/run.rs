@@ -1,4 +1,5 @@
 use super::*;
+use crate::ab::MOST_COPIES;
 
 /// `bench-client run`: one measurement against a bench-server.
 #[derive(Debug, Clone, Args)]
@@ -18,7 +19,8 @@ pub(crate) struct RunArgs {
     #[arg(short = 'n', long, value_name = "SIZE", conflicts_with = "time")]
     #[arg(value_parser = values::size_up_to::<1, { u64::MAX }>, help_heading = "Transfer")]
     pub(crate) bytes: Option<Bytes>,
-    /// Blocks of -l bytes to send instead, over all streams
+    /// Blocks of -l bytes to send instead, over all streams; with -u,
+    /// datagrams, of 1150 bytes without -l
     #[arg(short = 'k', long, value_name = "N", conflicts_with_all = ["time", "bytes"])]
     #[arg(value_parser = clap::value_parser!(u64).range(1..), help_heading = "Transfer")]
     pub(crate) blockcount: Option<u64>,
@@ -104,6 +106,11 @@ pub(crate) struct RunArgs {
     /// $PACELINE_TOKEN, if any]
     #[arg(long, value_name = "FILE", help_heading = "Path", value_hint = ValueHint::FilePath)]
     pub(crate) token: Option<PathBuf>,
+    /// Put every datagram of the client on the wire so many times: 1 or 2
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Path")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_COPIES)))]
+    #[arg(conflicts_with_all = ["reverse", "bind"])]
+    pub(crate) duplicate: u32,
     /// Link of the data's direction, emulated: "delay 40ms loss 1%"
     #[arg(long, value_name = "LINK", help_heading = "Emulated link")]
     pub(crate) link: Option<LinkSpec>,

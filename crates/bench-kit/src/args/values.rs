@@ -1,6 +1,6 @@
 //! Values as iperf3 and tc write them.
 
-use crate::ab::MOST_VARIANTS;
+use crate::ab::{MOST_COPIES, MOST_VARIANTS};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -107,6 +107,26 @@ pub(super) fn extra_delay(text: &str) -> Result<(usize, Duration), ParseError> {
     let place = (0..MOST_VARIANTS).find(|place| crate::ab::name(*place) == name);
     let time = units::duration::parse(time).map_err(|_| error())?;
     Ok((place.ok_or_else(error)?, time))
+}
+
+/// How often datagrams are on the wire, of a variant or of all: `b=2` is 1 and 2.
+pub(super) fn duplicate(text: &str) -> Result<(Option<usize>, u32), ParseError> {
+    let error = || ParseError::new(text, "1 or 2, for all or behind a variant's letter: b=2");
+    let (name, copies) = match text.split_once('=') {
+        Some((name, copies)) => (Some(name), copies),
+        None => (None, text),
+    };
+    let place = name.map(|name| {
+        let mut places = 0..MOST_VARIANTS;
+        places
+            .find(|place| crate::ab::name(*place) == name)
+            .ok_or_else(error)
+    });
+    let copies = copies
+        .parse()
+        .ok()
+        .filter(|copies| (1..=MOST_COPIES).contains(copies));
+    Ok((place.transpose()?, copies.ok_or_else(error)?))
 }
 
 /// iperf3's `-i`: 0.1 to 60 seconds, or 0 for no rows.
@@ -234,6 +254,16 @@ mod tests {
         ] {
             let error = wrong.parse::<HostPort>().unwrap_err();
             assert_eq!(error.input(), wrong);
+        }
+    }
+
+    #[test]
+    fn copies_are_of_all_variants_or_of_one() {
+        assert_eq!(duplicate("2"), Ok((None, 2)));
+        assert_eq!(duplicate("1"), Ok((None, 1)));
+        assert_eq!(duplicate("b=2"), Ok((Some(1), 2)));
+        for wrong in ["0", "3", "b", "b=", "b=3", "z=2", "", "-1"] {
+            assert_eq!(duplicate(wrong).unwrap_err().input(), wrong);
         }
     }
 

@@ -108,6 +108,7 @@ impl Outcome {
             streams: plan.streams.saturating_mul(self.connections()),
             error: self.error.clone(),
             seconds,
+            planned_bytes: plan.bytes(),
             bytes,
             goodput_bits_per_second: bits_per_second(bytes, seconds).get() as u64,
             packets_sent: sender.map(|sender| sender.packets_sent),
@@ -152,7 +153,8 @@ impl Outcome {
             end: self.end(plan),
             sha256: self.sha256(plan),
             server_output_text: self.server_output(),
-            receiver_socket_drops: self.receiver_drops(plan),
+            receiver_socket_drops: self.receiver(plan).socket_drops,
+            receiver_socket_buffer_limit: self.receiver(plan).socket_buffer_limit,
             requests: requests::sum(plan, &self.answers, &self.probes),
             result: self.round(plan),
         }
@@ -203,10 +205,10 @@ impl Outcome {
         })
     }
 
-    /// Packets that the receiving machine dropped at the socket, where it tells.
-    fn receiver_drops(&self, plan: &Plan) -> Option<u64> {
+    /// The sum of the receiving side; with `--bidir`, of what the client sends.
+    fn receiver(&self, plan: &Plan) -> SideReport {
         let receivers = self.flows.iter().map(|flow| flow.sides(plan).1);
-        sum(&receivers.collect::<Vec<_>>()).socket_drops
+        sum(&receivers.collect::<Vec<_>>())
     }
 
     /// What the server has logged of the run, if the plan asks for it.

@@ -23,7 +23,10 @@ pub(super) async fn run(setup: &ClientSetup, interrupts: &Interrupts, probes: &m
                 probes.requests.push(request);
             }
             Ok(_) => {}
-            Err(_) => probes.failed = probes.failed.saturating_add(1),
+            Err(why) => {
+                probes.failed = probes.failed.saturating_add(1);
+                probes.failure.get_or_insert(why);
+            }
         }
         sleep(BETWEEN).await;
     }
@@ -39,7 +42,7 @@ async fn probe(
     let connected = connect::connect(setup).await?;
     let handshake = begin.elapsed();
     let plan = Plan {
-        limit: Limit::Time(setup.connect_timeout),
+        limit: Limit::Time(longest(setup.plan.limit, setup.connect_timeout)),
         omit: Duration::ZERO,
         extras: Extras {
             requests: Some(Requests {
@@ -68,6 +71,14 @@ async fn probe(
     Ok((handshake, request.map_err(|error| error.to_string())?))
 }
 
+/// How long a probe may take: no longer than the run, which the server allows.
+fn longest(limit: Limit, patience: Duration) -> Duration {
+    match limit {
+        Limit::Time(time) => time.min(patience),
+        Limit::Bytes(_) => patience,
+    }
+}
+
 async fn request(
     connected: &connect::Connected,
 ) -> Result<Duration, Box<dyn std::error::Error + Send + Sync>> {
@@ -84,3 +95,16 @@ const BETWEEN: Duration = Duration::from_millis(300);
 const GOODBYE: Duration = Duration::from_millis(100);
 
 const MOST: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_takes_no_longer_than_the_run_and_than_patience_lasts() {
+        let [one, five] = [1, 5].map(Duration::from_secs);
+        assert_eq!(longest(Limit::Time(one), five), one);
+        assert_eq!(longest(Limit::Time(five), one), one);
+        assert_eq!(longest(Limit::Bytes(1), five), five);
+    }
+}

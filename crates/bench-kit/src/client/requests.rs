@@ -16,6 +16,8 @@ pub(crate) struct Probes {
     pub(crate) requests: Vec<Duration>,
     /// Those that came to nothing.
     pub(crate) failed: u32,
+    /// Why the first of them did.
+    pub(crate) failure: Option<String>,
 }
 
 /// The answers of one interval, if there were any.
@@ -41,6 +43,7 @@ pub(super) fn sum(plan: &Plan, answers: &[Answer], probes: &Probes) -> Option<Ru
     let own: Vec<Duration> = measured.map(|answer| answer.took).collect();
     let foreign = under_load.then(|| ForeignProbes {
         failed: probes.failed,
+        failure: probes.failure.clone(),
         handshake_ms: times(&probes.handshakes),
         request_ms: times(&probes.requests),
     });
@@ -114,6 +117,7 @@ fn distribution(times: &[Duration]) -> Distribution {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::{Direction, Extras, Limit};
 
     fn millis(times: impl IntoIterator<Item = u64>) -> Vec<Duration> {
         times.into_iter().map(Duration::from_millis).collect()
@@ -137,11 +141,41 @@ mod tests {
         let probes = Probes {
             handshakes: millis([20; 5]),
             requests: millis([60; 5]),
-            failed: 0,
+            ..Probes::default()
         };
         // (20 + 60) / 4 + 100 / 2 = 70 ms.
         assert!((rpm(&probes) - 60_000.0 / 70.0).abs() < 1e-9);
         assert_eq!(responsiveness(&[], &probes), None);
+    }
+
+    #[test]
+    fn answers_of_the_warm_up_do_not_count() {
+        let plan = Plan {
+            direction: Direction::Forward,
+            limit: Limit::Bytes(1),
+            omit: Duration::from_secs(1),
+            streams: 1,
+            length: 1,
+            rate: None,
+            client_congestion: "cubic".to_owned(),
+            server_congestion: "cubic".to_owned(),
+            window: 1,
+            step: Duration::from_secs(1),
+            extras: Extras {
+                requests: Some(Requests {
+                    interval: Duration::from_secs(1),
+                    under_load: false,
+                }),
+                ..Extras::default()
+            },
+        };
+        let answers = [(999, 30), (1_000, 10), (2_000, 20)].map(|(at, took)| Answer {
+            at: Duration::from_millis(at),
+            took: Duration::from_millis(took),
+        });
+        let sum = sum(&plan, &answers, &Probes::default()).unwrap();
+        assert_eq!(sum.rtt_ms.count, 2);
+        assert_eq!(sum.rtt_ms.max.unwrap().get(), 20.0);
     }
 
     #[test]
@@ -153,5 +187,8 @@ mod tests {
             [1.0, 50.0, 95.0, 99.0, 100.0]
         );
         assert_eq!(super::times(&[]).p50, None);
+        let few = super::times(&millis([1, 2, 3]));
+        assert_eq!(few.p50.unwrap().get(), 2.0);
+        assert_eq!(few.p95.unwrap().get(), 3.0);
     }
 }

@@ -37,6 +37,7 @@ fn row(text: &mut String, axes: &[&str], cell: &MatrixCell, variant: &MatrixVari
         Some(variant.flows.to_string()),
         Some(variant.start_seconds.to_string()),
         Some(variant.extra_delay_ms.to_string()),
+        Some(variant.duplicate.to_string()),
         cell.error.clone(),
         shown(competition.map(|competition| competition.jain_index.median)),
         shown(share.map(|share| share.median)),
@@ -55,7 +56,7 @@ fn row(text: &mut String, axes: &[&str], cell: &MatrixCell, variant: &MatrixVari
     line(text, fields.chain(fixed).chain(metrics));
 }
 
-const FIXED: [&str; 10] = [
+const FIXED: [&str; 11] = [
     "link",
     "return_link",
     "variant",
@@ -63,6 +64,7 @@ const FIXED: [&str; 10] = [
     "flows",
     "start_seconds",
     "extra_delay_ms",
+    "duplicate",
     "error",
     "jain_index",
     "share",
@@ -72,6 +74,7 @@ const FIXED: [&str; 10] = [
 mod tests {
     use super::*;
     use crate::fixtures;
+    use crate::result::MatrixCompetition;
 
     #[test]
     fn every_variant_of_every_cell_has_a_row_with_a_field_per_name() {
@@ -83,6 +86,35 @@ mod tests {
         let names = lines.next().unwrap();
         assert!(names.starts_with(&["cell", "loss", "delay", "link"]));
         assert!(lines.all(|fields| fields.len() == names.len()));
-        assert!(text.contains(",b,bbr3,1,0,0,"), "{text}");
+        assert!(text.contains(",b,bbr3,1,0,0,1,"), "{text}");
+    }
+
+    #[test]
+    fn every_figure_stands_below_its_name() {
+        let mut result = fixtures::matrix();
+        let mut competition = fixtures::competition().competition.unwrap();
+        let share = competition.shares.get_mut("a").unwrap();
+        (share.median, share.mean) = (fixtures::finite(0.25), fixtures::finite(0.3));
+        result.cells[0].competition = Some(MatrixCompetition {
+            jain_index: competition.jain_index,
+            shares: competition.shares,
+            convergence_seconds: None,
+            link_utilisation: None,
+        });
+        let goodput = result.cells[0].variants[0].summary[&Metric::GoodputBitsPerSecond];
+        let text = cells(&result);
+        let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let (names, first) = (lines.next().unwrap(), lines.next().unwrap());
+        let of = |name: &str| first[names.iter().position(|n| *n == name).unwrap()];
+        assert_eq!((of("share"), of("jain_index")), ("0.25", "0.7"));
+        assert_eq!(of("goodput_bits_per_second"), goodput.median.to_string());
+        assert_eq!(
+            of("goodput_bits_per_second_low"),
+            goodput.low.unwrap().to_string()
+        );
+        assert_eq!(
+            of("goodput_bits_per_second_high"),
+            goodput.high.unwrap().to_string()
+        );
     }
 }

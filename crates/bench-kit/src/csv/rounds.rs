@@ -90,11 +90,21 @@ const LIMITS: [Limit; 5] = [
 mod tests {
     use super::*;
     use crate::fixtures;
+    use crate::result::LimitedTimes;
+    use std::time::Duration;
 
     #[test]
     fn every_round_has_a_row_with_its_figures_by_their_names() {
         let mut result = fixtures::ab();
         result.variants[0].rounds[1].error = Some("lost, \"gone\"".to_owned());
+        let millis = Duration::from_millis;
+        result.variants[0].rounds[0].limited_by = LimitedBy::from_times(LimitedTimes {
+            application: millis(10),
+            congestion_window: millis(50),
+            pacing: millis(20),
+            flow_control: millis(5),
+            host: millis(15),
+        });
         let text = rounds(&result);
         let mut lines = text.lines();
         let names: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -108,6 +118,10 @@ mod tests {
             ("link", "0.2")
         );
         assert_eq!((of("error"), of("packets_spuriously_lost")), ("", ""));
+        assert_eq!((of("rtt_ms_max"), of("rtt_ms_p99")), ("44", "43"));
+        let limits = ["application", "congestion_window", "flow_control", "host"];
+        let limits = limits.map(|limit| of(&format!("limited_by_{limit}")));
+        assert_eq!(limits, ["0.1", "0.5", "0.05", "0.15"]);
         assert!(lines.next().unwrap().contains("\"lost, \"\"gone\"\"\""));
         assert_eq!(text.lines().count(), 1 + 6);
     }

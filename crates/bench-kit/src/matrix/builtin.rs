@@ -42,11 +42,19 @@ macro_rules! built_in {
 }
 
 /// In alphabetical order.
-pub(crate) const BUILT_IN: [BuiltIn; 5] = [
+pub(crate) const BUILT_IN: [BuiltIn; 13] = [
     built_in!("bbr-paper"),
+    built_in!("bufferbloat"),
     built_in!("buffers"),
     built_in!("coexistence"),
+    built_in!("duplicating"),
+    built_in!("four-kernels"),
+    built_in!("kernel-tcp"),
+    built_in!("loopback-loss"),
+    built_in!("netem"),
+    built_in!("random-loss"),
     built_in!("rtt-fairness"),
+    built_in!("seven-rounds"),
     built_in!("staggered"),
 ];
 

@@ -4,7 +4,7 @@ use crate::ab::{AbSetup, AbVariant, Venue};
 use crate::emulated::Links;
 use crate::plan::{Direction, Plan};
 use crate::result::{
-    AbResult, MatrixCell, MatrixCompetition, MatrixDirection, MatrixVariant, SCHEMA_VERSION,
+    AbResult, MatrixCell, MatrixCompetition, MatrixDirection, MatrixVariant, SCHEMA_VERSION, is_one,
 };
 use cc_core::Registry;
 use serde::Serialize;
@@ -23,6 +23,8 @@ pub(crate) struct CellPlan {
     pub(crate) matrix: String,
     pub(crate) matrix_seed: u64,
     pub(crate) is_virtual: bool,
+    /// Whether the links are those of a network outside.
+    pub(crate) network: bool,
     pub(crate) compete: bool,
     pub(crate) rounds: u32,
     pub(crate) direction: Direction,
@@ -45,6 +47,9 @@ pub(crate) struct PlannedVariant {
     pub(crate) start: Duration,
     /// How much longer than the link their own path is.
     pub(crate) extra_delay: Duration,
+    /// How often each of their sender's datagrams is on the wire.
+    #[serde(skip_serializing_if = "is_one")]
+    pub(crate) duplicate: u32,
 }
 
 impl CellPlan {
@@ -87,7 +92,10 @@ impl CellPlan {
             ),
             &self.variants,
         );
-        let text = serde_json::to_string(&whole).expect("a plan has no keys but strings");
+        let mut text = serde_json::to_string(&whole).expect("a plan has no keys but strings");
+        if self.network {
+            text.push_str("network");
+        }
         format!("{:032x}", fnv_1a(&text))
     }
 
@@ -161,6 +169,7 @@ impl CellPlan {
             flows: variant.flows,
             start_seconds: variant.start_seconds,
             extra_delay_ms: variant.extra_delay_ms,
+            duplicate: variant.duplicate,
             summary: variant.summary.clone(),
         });
         let competition = result.competition.as_ref();
@@ -198,6 +207,7 @@ impl PlannedVariant {
             flows: self.flows,
             start: self.start,
             extra_delay: self.extra_delay,
+            duplicate: self.duplicate,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::cell::PlannedVariant;
 use super::file::{MatrixFile, VariantFile};
 use super::template::{Text, Words};
-use crate::ab::MOST_FLOWS;
+use crate::ab::{MOST_COPIES, MOST_FLOWS};
 use crate::args::{self, DEFAULT_CONTROLLER, DEFAULT_LENGTH, DEFAULT_WINDOW};
 use crate::emulated::Links;
 use crate::plan::{
@@ -73,12 +73,18 @@ impl Conditions<'_> {
             flows,
             start,
             extra_delay: extra.transpose()?.unwrap_or_default(),
+            duplicate: match own(&variant.duplicate)? {
+                Some(text) => read("duplicate", text, duplicate)?,
+                None => 1,
+            },
         })
     }
 
     /// What each connection of controller `cc` does, as `ab` plans it.
     fn plan(&self, cc: &str, (time, omit): (Duration, Duration)) -> Result<Plan, String> {
-        let limit = Limit::Time(time);
+        let bytes = args::size_up_to::<1, { u64::MAX }>;
+        let bytes = self.value("bytes", None, |text| bytes(text).map(Some))?;
+        let limit = bytes.map_or(Limit::Time(time), |bytes| Limit::Bytes(bytes.get()));
         let direction = self.direction()?;
         let (client, server) = match direction {
             Direction::Reverse => (DEFAULT_CONTROLLER, cc),
@@ -87,18 +93,28 @@ impl Conditions<'_> {
         let length = args::size_up_to::<1, MAX_LENGTH>;
         let window = args::size_up_to::<MIN_WINDOW, MAX_WINDOW>;
         let rate = self.value("bitrate", None, |text| args::rate(text).map(Some))?;
+        let rate = target_rate(rate);
+        if bytes.is_some() && rate.is_some() {
+            return Err("bitrate: a transfer of so many `bytes` is as fast as can be".to_owned());
+        }
+        if bytes.is_some() && self.matrix.compete {
+            return Err("bytes: variants that run at once are measured over one time".to_owned());
+        }
         Ok(Plan {
             direction,
             limit,
             omit,
             streams: self.value("streams", 1, str::parse)?,
             length: self.size("length", DEFAULT_LENGTH, length)?,
-            rate: target_rate(rate),
+            rate,
             client_congestion: client.to_owned(),
             server_congestion: server.to_owned(),
             window: self.size("window", DEFAULT_WINDOW, window)?,
             step: step_for(limit, omit, None),
-            extras: Extras::default(),
+            extras: Extras {
+                at_most: bytes.map(|_| time),
+                ..Extras::default()
+            },
         })
     }
 
@@ -150,4 +166,10 @@ fn flows(text: &str) -> Result<u32, String> {
     let flows = text.parse().ok();
     let flows = flows.filter(|flows| (1..=MOST_FLOWS).contains(flows));
     flows.ok_or_else(|| format!("`{text}` is no number from 1 to {MOST_FLOWS}"))
+}
+
+fn duplicate(text: &str) -> Result<u32, String> {
+    let copies = text.parse().ok();
+    let copies = copies.filter(|copies| (1..=MOST_COPIES).contains(copies));
+    copies.ok_or_else(|| format!("`{text}` is no number from 1 to {MOST_COPIES}"))
 }

@@ -2,6 +2,7 @@
 
 use super::axis::Axes;
 use super::template::Text;
+use crate::args::{MAX_MTU, MIN_MTU};
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 
@@ -22,15 +23,15 @@ pub(crate) struct MatrixFile {
     /// Rounds of each variant in each cell.
     #[serde(default = "default_rounds")]
     pub(crate) rounds: u32,
-    /// How long each round measures; a bare number is seconds.
-    #[serde(default = "default_seconds")]
-    pub(crate) seconds: Text,
+    /// How long each round measures, or at most; a bare number is seconds.
+    pub(crate) seconds: Option<Text>,
     /// How much of warm-up comes before; a bare number is seconds.
-    #[serde(default = "default_omit")]
-    pub(crate) omit: Text,
+    pub(crate) omit: Option<Text>,
     /// What the cells' seeds are derived from.
     #[serde(default = "default_seed")]
     pub(crate) seed: u64,
+    /// The payload that ends a round.
+    pub(crate) bytes: Option<Text>,
     /// The link in the data's direction.
     pub(crate) link: Option<Text>,
     /// The link in the other direction.
@@ -78,6 +79,16 @@ pub(crate) struct VariantFile {
     pub(crate) start: Option<Text>,
     /// How much longer than the link their own path is.
     pub(crate) extra_delay: Option<Text>,
+    /// How often each of their sender's datagrams is on the wire.
+    pub(crate) duplicate: Option<Text>,
+}
+
+impl VariantFile {
+    /// Every text but the controller's.
+    pub(super) fn others(&self) -> impl Iterator<Item = &Text> {
+        let others = [&self.flows, &self.start, &self.extra_delay, &self.duplicate];
+        others.into_iter().flatten()
+    }
 }
 
 impl MatrixFile {
@@ -112,6 +123,11 @@ impl MatrixFile {
                 self.rounds
             ));
         }
+        if let Some(mtu) = self.mtu
+            && !(MIN_MTU..=MAX_MTU).contains(&mtu)
+        {
+            return Err(format!("mtu: {mtu} is not between {MIN_MTU} and {MAX_MTU}"));
+        }
         let has_variants = !self.variants.is_empty();
         match (has_variants, self.axes.get(CC).is_some()) {
             (true, true) => Err("variants: the axis `cc` says them already".to_owned()),
@@ -123,9 +139,19 @@ impl MatrixFile {
         }
     }
 
+    /// Whether bytes end the rounds, and not time.
+    pub(super) fn is_by_bytes(&self) -> bool {
+        let of_axis = self.axes.iter().any(|axis| {
+            let mut words = axis.values.iter().flat_map(|value| value.words.keys());
+            axis.name == BYTES || words.any(|word| word == BYTES)
+        });
+        self.bytes.is_some() || of_axis
+    }
+
     /// The key of this name, of those that differ from cell to cell.
     pub(super) fn condition(&self, key: &str) -> Option<&Text> {
         match key {
+            BYTES => self.bytes.as_ref(),
             "link" => self.link.as_ref(),
             "return_link" => self.return_link.as_ref(),
             "direction" => self.direction.as_ref(),
@@ -148,14 +174,6 @@ fn default_rounds() -> u32 {
     3
 }
 
-fn default_seconds() -> Text {
-    Text::from("5")
-}
-
-fn default_omit() -> Text {
-    Text::from("1")
-}
-
 fn default_seed() -> u64 {
     1
 }
@@ -171,8 +189,12 @@ fn default_idle_timeout() -> Text {
 /// The axis whose values are the variants of each cell, and no cells.
 pub(super) const CC: &str = "cc";
 
+/// The condition that ends rounds by what has come.
+const BYTES: &str = "bytes";
+
 /// The keys that differ from cell to cell: an axis with the name of one is its value.
-pub(super) const CONDITIONS: [&str; 8] = [
+pub(super) const CONDITIONS: [&str; 9] = [
+    BYTES,
     "link",
     "return_link",
     "direction",

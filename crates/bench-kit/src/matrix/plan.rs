@@ -4,9 +4,10 @@ use super::cell::{CellPlan, PlannedVariant};
 use super::conditions::{Conditions, time};
 use super::file::{CC, CONDITIONS, MatrixFile, VariantFile};
 use super::template::{Text, Words};
-use crate::ab::{MOST_VARIANTS, Venue};
+use crate::ab::{COPIES_OF_A_SERVER, MOST_VARIANTS, Venue};
 use crate::args;
 use crate::failure::Failure;
+use crate::plan::Direction;
 use crate::result::{Finite, MatrixAxis, MatrixKind, MatrixResult, SCHEMA_VERSION};
 use cc_core::Registry;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,9 @@ pub(crate) struct MatrixPlan {
     pub(crate) version: String,
     #[serde(rename = "virtual")]
     pub(crate) is_virtual: bool,
+    /// Whether the links are those of a network outside.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) network: bool,
     pub(crate) matrix: MatrixFile,
 }
 
@@ -43,6 +47,7 @@ impl MatrixPlan {
             kind: PlanKind::MatrixPlan,
             version: crate::VERSION.to_owned(),
             is_virtual: matches!(venue, Venue::Simulated),
+            network: matches!(venue, Venue::Network(_)),
             matrix,
         }
     }
@@ -95,6 +100,7 @@ impl MatrixPlan {
             version: self.version.clone(),
             seed: matrix.seed,
             is_virtual: self.is_virtual,
+            network: self.network,
             rounds: matrix.rounds,
             round_seconds: Finite::seconds(time),
             omit_seconds: Finite::seconds(omit),
@@ -146,10 +152,8 @@ impl MatrixPlan {
     fn texts(&self) -> impl Iterator<Item = &Text> {
         let matrix = &self.matrix;
         let conditions = CONDITIONS.iter().filter_map(|key| matrix.condition(key));
-        let of_variants = matrix.variants.iter().flat_map(|variant| {
-            let others = [&variant.flows, &variant.start, &variant.extra_delay];
-            others.into_iter().flatten().chain([&variant.cc])
-        });
+        let of_variants = matrix.variants.iter();
+        let of_variants = of_variants.flat_map(|variant| variant.others().chain([&variant.cc]));
         let values = matrix.axes.iter().flat_map(|axis| &axis.values);
         let of_values = values.flat_map(|value| value.words.values().chain([&value.at]));
         conditions.chain(of_variants).chain(of_values)
@@ -192,6 +196,12 @@ impl MatrixPlan {
                 "link: `{link}` takes no time, as virtual time needs; add a delay"
             ));
         }
+        let direction = conditions.direction()?;
+        let variants = self.variants(&conditions, registry)?;
+        let is_copied = variants.iter().any(|variant| variant.duplicate > 1);
+        if is_copied && direction != Direction::Forward && !self.is_virtual {
+            return Err(format!("duplicate: {COPIES_OF_A_SERVER}"));
+        }
         let at = corner
             .iter()
             .map(|(axis, at, _)| (axis.clone(), at.to_string()));
@@ -201,10 +211,11 @@ impl MatrixPlan {
             matrix: self.matrix.name.clone(),
             matrix_seed: self.matrix.seed,
             is_virtual: self.is_virtual,
+            network: self.network,
             compete: self.matrix.compete,
             rounds: self.matrix.rounds,
-            direction: conditions.direction()?,
-            variants: self.variants(&conditions, registry)?,
+            direction,
+            variants,
             links,
             mtu: self.matrix.mtu,
             connect_timeout: time("connect_timeout", &self.matrix.connect_timeout)?,
@@ -228,6 +239,7 @@ impl MatrixPlan {
             flows: None,
             start: None,
             extra_delay: None,
+            duplicate: None,
         });
         let all: Vec<VariantFile> = of_axis.chain(matrix.variants.iter().cloned()).collect();
         if all.len() > MOST_VARIANTS {
@@ -244,16 +256,37 @@ impl MatrixPlan {
         variants.collect()
     }
 
-    /// Measured part and warm-up of a round.
+    /// Measured part and warm-up of a round; where bytes end it, the longest that it may take.
     ///
     /// # Errors
     /// Names the key that says no time.
     pub(crate) fn times(&self) -> Result<(Duration, Duration), String> {
-        let omit = args::seconds_or_none(self.matrix.omit.as_str());
+        let matrix = &self.matrix;
+        let (usual_seconds, usual_omit) = if matrix.is_by_bytes() {
+            LONGEST_TRANSFER
+        } else {
+            USUAL_TIMES
+        };
+        let text = |key: &Option<Text>, usual: &str| key.clone().unwrap_or_else(|| usual.into());
+        let omit = args::seconds_or_none(text(&matrix.omit, usual_omit).as_str());
         let omit = omit.map_err(|error| format!("omit: {error}"))?;
-        Ok((time("seconds", &self.matrix.seconds)?, omit))
+        if matrix.is_by_bytes() && !omit.is_zero() {
+            return Err(
+                "omit: a transfer of so many `bytes` is measured from its begin".to_owned(),
+            );
+        }
+        Ok((
+            time("seconds", &text(&matrix.seconds, usual_seconds))?,
+            omit,
+        ))
     }
 }
+
+/// Seconds that a round measures and leaves out, as those of `ab`.
+const USUAL_TIMES: (&str, &str) = ("5", "1");
+
+/// The same where bytes end it: nobody waits for a download of more than ten minutes.
+const LONGEST_TRANSFER: (&str, &str) = ("600", "0");
 
 /// Weeks of work; more is a slip of the pen.
 const MAX_CELLS: usize = 10_000;

@@ -1,5 +1,6 @@
 use super::*;
-use crate::ab::Venue;
+use crate::ab::{Remote, Venue};
+use crate::client::Trust;
 use crate::plan::Direction;
 use std::collections::BTreeMap;
 
@@ -142,14 +143,17 @@ fn variants_have_flows_starts_and_extra_delays_of_their_own() {
         flows = 1
         start = 2.5
         extra_delay = "{extra}"
+        duplicate = "{copies}"
         [axes]
         controller = ["cubic"]
         extra = ["30ms"]
+        copies = [2]
     "#,
     );
     let [a, b] = cells[0].variants.as_slice() else {
         panic!("{:?}", cells[0].variants);
     };
+    assert_eq!((a.duplicate, b.duplicate), (1, 2));
     assert_eq!(
         (a.flows, a.start.as_millis(), a.extra_delay.as_millis()),
         (2, 0, 0)
@@ -159,6 +163,49 @@ fn variants_have_flows_starts_and_extra_delays_of_their_own() {
         (1, 2_500, 30)
     );
     assert!(cells[0].compete);
+}
+
+#[test]
+fn bytes_end_a_round_and_seconds_bound_it() {
+    let by_bytes = |more: &str| cells(&format!("bytes = '2M'\n{more}{TWO_AXES}"));
+    let plan = by_bytes("")[0].variants[0].plan.clone();
+    assert_eq!((plan.bytes(), plan.omit.as_secs()), (Some(2 << 20), 0));
+    assert_eq!(
+        (plan.measured_time(), plan.longest().unwrap().as_secs()),
+        (None, 600)
+    );
+    let plan = by_bytes("seconds = 7\nomit = 0\n")[0].variants[0]
+        .plan
+        .clone();
+    assert_eq!(plan.longest().unwrap().as_secs(), 7);
+    assert_eq!(by_bytes("")[0].seed(), cells(TWO_AXES)[0].seed());
+    // Also where an axis says them.
+    let sizes = TWO_AXES.replace("delay = [", "bytes = ['1K', '4K']\n    delay = [");
+    let sizes: Vec<Option<u64>> = cells(&sizes)
+        .iter()
+        .map(|cell| cell.variants[0].plan.bytes())
+        .collect();
+    assert_eq!(
+        sizes[0..4],
+        [Some(1 << 10), Some(1 << 10), Some(1 << 10), Some(4 << 10)]
+    );
+}
+
+#[test]
+fn what_a_server_sends_is_sent_twice_in_virtual_time_alone() {
+    let text = "name = 'm'\nlink = 'delay 1ms'\ndirection = 'reverse'\n\
+                [[variants]]\ncc = 'cubic'\nduplicate = 2";
+    assert_eq!(cells(text)[0].variants[0].duplicate, 2);
+    let planned = |text: &str| {
+        let real = MatrixPlan::new(plan(text).matrix, Venue::Embedded);
+        real.cells(&Registry::standard()).map(drop)
+    };
+    let refused = planned(text).unwrap_err().to_string();
+    assert!(
+        refused.contains("duplicate: what a server sends"),
+        "{refused}"
+    );
+    assert!(planned(&text.replace("reverse", "forward")).is_ok());
 }
 
 #[test]
@@ -209,13 +256,21 @@ fn a_fingerprint_changes_with_everything_that_is_planned() {
         "idle_timeout = 6",
         "direction = 'reverse'",
         "return_link = 'delay 1ms'",
+        "bytes = '1M'\nseconds = 5",
     ] {
         assert_ne!(print(&format!("{change}\n{TWO_AXES}")), first, "{change}");
     }
     assert_ne!(print(&TWO_AXES.replace("bbr3", "bbr1")), first);
-    let real = MatrixPlan::new(plan(TWO_AXES).matrix, Venue::Embedded);
-    let real = real.cells(&Registry::standard()).unwrap();
-    assert_ne!(real[0].fingerprint(), first);
+    let once = "name = 'm'\nlink = 'delay 1ms'\n[[variants]]\ncc = 'cubic'";
+    assert_ne!(print(&format!("{once}\nduplicate = 2")), print(once));
+    let at = |venue| {
+        let plan = MatrixPlan::new(plan(TWO_AXES).matrix, venue);
+        plan.cells(&Registry::standard()).unwrap()[0].fingerprint()
+    };
+    let elsewhere = at(Venue::Network(Box::new(remote())));
+    assert_ne!(at(Venue::Embedded), first);
+    assert_ne!(elsewhere, first);
+    assert_ne!(elsewhere, at(Venue::Embedded));
 }
 
 #[test]
@@ -303,6 +358,13 @@ fn what_is_wrong_is_named_with_its_line_or_its_cell() {
         format!("{TWO_AXES}\nlink = [\"delay 1ms\"]"),
         with("delay {delay} ", "").replace("loss {loss}", "loss {loss}{delay}"),
         "name = 'm'\nlink = 'loss 1%'\n[axes]\ncc = ['cubic']".to_owned(),
+        format!("mtu = 1199\n{TWO_AXES}"),
+        format!("mtu = 16384\n{TWO_AXES}"),
+        format!("bytes = 0\n{TWO_AXES}"),
+        format!("bytes = '1M'\nomit = 1\n{TWO_AXES}"),
+        format!("bytes = '1M'\nbitrate = '1M'\n{TWO_AXES}"),
+        format!("bytes = '1M'\ncompete = true\n{TWO_AXES}"),
+        "name = 'm'\nlink = 'delay 1ms'\n[[variants]]\ncc = 'cubic'\nduplicate = 3".to_owned(),
         with("[\"cubic\", \"bbr3\"]", "[1,2,3,4,5,6,7,8,9]"),
     ];
     let refusals: Vec<String> = cases.iter().map(|case| refusal(case)).collect();
@@ -383,4 +445,43 @@ fn batch_systems_say_which_part_is_due() {
         alone.contains("JOB_COMPLETIONS") && alone.contains("--shard"),
         "{alone}"
     );
+}
+
+#[test]
+fn a_network_is_given_the_links_of_both_ways() {
+    let shape = |text: &str, shaper: &str| {
+        let network = Network {
+            remote: Box::new(remote()),
+            shaper: shaper.into(),
+        };
+        network.shape(&cells(text)[0])
+    };
+    let there = "name = 'm'\nlink = 'delay 3ms loss 1%'\nreturn_link = 'delay 4ms'\n\
+                 axes.cc = ['cubic']\n";
+    let back = format!("direction = 'reverse'\n{there}");
+    assert_eq!(
+        shape(there, "echo").unwrap(),
+        "delay 3ms loss 1% delay 4ms\n"
+    );
+    assert_eq!(
+        shape(&back, "echo").unwrap(),
+        "delay 4ms delay 3ms loss 1%\n"
+    );
+    // It says what it does not know: `sh` looks for a file of this name.
+    let refused = shape(there, "sh").unwrap_err();
+    assert!(refused.contains("delay 3ms loss 1%"), "{refused}");
+    assert_eq!(shape(there, "false").unwrap_err(), "false: exit status: 1");
+    let missing = shape(there, "/nowhere/shape").unwrap_err();
+    assert!(missing.starts_with("/nowhere/shape: "), "{missing}");
+}
+
+fn remote() -> Remote {
+    Remote {
+        target: "192.0.2.1:4433".parse().unwrap(),
+        host: "192.0.2.1".to_owned(),
+        port: 4433,
+        trust: Trust::Anyone,
+        token: None,
+        bind: None,
+    }
 }

@@ -21,34 +21,36 @@ pub fn course(result: &AbResult, index: usize) -> Option<Figure> {
     let bands = Bands::of(median);
     let time = Linear::exact(0.0, duration(&result.variants), 6);
     let mut svg = Svg::default();
-    let mut top = ribbon(&mut svg, &bands, &time);
+    let states = match variant.rounds.len() {
+        1 => "State of the controller",
+        _ => "State in the median round",
+    };
+    let mut top = ribbon(&mut svg, states, &bands, &time);
     for (quantity, height) in PANELS {
         let view = View::new(quantity, result, 4);
         let panel = view.panel(top, height, &time);
         draw(&mut svg, &panel, &view, &bands, variant, class);
-        key::in_heading(&mut svg, top, &names(quantity, &view, class));
+        key::towards_right(&mut svg, top, &names(quantity, &view, class));
         top = panel.bottom() + GAP;
     }
     let panel = lost_packets(&mut svg, top, result, median, &time, &bands);
     panel.x_labels(&mut svg, TIME);
     let mut height = panel.bottom() + XLABELS + GAP;
     height += bands.legend(&mut svg, height);
-    let title = format!("The course of {} ({})", variant.name, variant.cc);
+    let title = match result.variants.len() {
+        1 => format!("The course of {}", variant.cc),
+        _ => format!("The course of {} ({})", variant.name, variant.cc),
+    };
     Some(Figure::new(title, height, svg))
 }
 
 /// The strip of states at the top. Returns the height used.
-fn ribbon(svg: &mut Svg, bands: &Bands, time: &Linear) -> f64 {
+fn ribbon(svg: &mut Svg, heading: &str, bands: &Bands, time: &Linear) -> f64 {
     if bands.bands.is_empty() {
         return 0.0;
     }
     let time = time.clone().over(LEFT, RIGHT);
-    svg.text(
-        "heading",
-        (LEFT, 12.0),
-        Anchor::Start,
-        "State of the median round",
-    );
+    svg.text("heading", (LEFT, 12.0), Anchor::Start, heading);
     for band in &bands.bands {
         let (from, to) = (time.at(band.from), time.at(band.to));
         let class = &bands.states[band.state].1;

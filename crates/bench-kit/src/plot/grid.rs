@@ -1,5 +1,6 @@
 use crate::result::{
     Comparison, Decision, MatrixAxis, MatrixCell, MatrixResult, MatrixVariant, Metric, Summary,
+    common_sender,
 };
 use std::collections::BTreeMap;
 
@@ -128,20 +129,15 @@ fn lettered(axis: &MatrixAxis) -> Vec<String> {
         .collect()
 }
 
-/// The variants by their letters, with the controller where it is the same in all cells.
+/// The variants by their letters, with the controller where it is the same in all cells, or with
+/// the axis that says it.
 fn variants(result: &MatrixResult) -> Vec<String> {
     let most = result.cells.iter().max_by_key(|cell| cell.variants.len());
     let variants = most.iter().flat_map(|cell| &cell.variants).enumerate();
-    let name = |(place, variant): (usize, &MatrixVariant)| {
-        let others = result
-            .cells
-            .iter()
-            .filter_map(|cell| cell.variants.get(place));
-        if others.into_iter().all(|other| other.cc == variant.cc) {
-            format!("{} {}", variant.name, variant.cc)
-        } else {
-            variant.name.clone()
-        }
+    let name = |(place, variant): (usize, &MatrixVariant)| match common_sender(&result.cells, place)
+    {
+        Some(sender) => format!("{} {sender}", variant.name),
+        None => variant.name.clone(),
     };
     variants.map(name).collect()
 }

@@ -33,17 +33,20 @@ impl Key {
     }
 }
 
-/// Keys and their names towards the right end of the row of the heading at `top`.
-pub(super) fn in_heading(svg: &mut Svg, top: f64, entries: &[(Key, String)]) {
+/// Keys and their names towards the right end of a row that begins at `top`, such as that of a
+/// heading. Returns where they begin.
+pub(super) fn towards_right(svg: &mut Svg, top: f64, entries: &[(Key, String)]) -> f64 {
     let width = |key: &Key, name: &str| key.width() + 4.0 + text_width(name) + 8.0;
     let total: f64 = entries.iter().map(|(key, name)| width(key, name)).sum();
-    let mut left = RIGHT + 8.0 - total;
+    let begin = RIGHT + 8.0 - total;
+    let mut left = begin;
     for (key, name) in entries {
         key.draw(svg, (left, top + 8.5), key.width());
         let text = (left + key.width() + 4.0, top + 12.0);
         svg.text("label", text, Anchor::Start, name);
         left += width(key, name);
     }
+    begin
 }
 
 /// Keys and their names from `top` down, in as many columns as the longest name leaves room for.

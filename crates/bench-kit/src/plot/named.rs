@@ -1,6 +1,6 @@
 use super::{
-    CLASSES, Figure, Measure, course, forest, goodput, goodput_delay, heat_maps, limits, rtt,
-    rtt_ccdf, rtt_cdf, share, sweeps,
+    CLASSES, Figure, Measure, course, forest, goodput, goodput_delay, heat_maps, limits, queue_cdf,
+    rtt, rtt_ccdf, rtt_cdf, share, sweeps, window,
 };
 use crate::result::{AbResult, MatrixResult, Metric};
 
@@ -12,6 +12,7 @@ pub fn of_ab(result: &AbResult) -> Vec<NamedFigure> {
     let mut figures = vec![
         ("goodput".to_owned(), goodput(result)),
         ("rtt".to_owned(), rtt(result)),
+        ("window".to_owned(), window(result)),
         ("rtt-cdf".to_owned(), rtt_cdf(result)),
         ("rtt-ccdf".to_owned(), rtt_ccdf(result)),
         ("limits".to_owned(), limits(result)),
@@ -20,6 +21,7 @@ pub fn of_ab(result: &AbResult) -> Vec<NamedFigure> {
     if result.variants.len() > 1 {
         figures.push(("forest".to_owned(), forest(result)));
     }
+    figures.extend(queue_cdf(result).map(|figure| ("queue-cdf".to_owned(), figure)));
     figures.extend(share(result).map(|figure| ("share".to_owned(), figure)));
     for (index, name) in CLASSES.iter().enumerate() {
         let course = course(result, index);

@@ -1,7 +1,7 @@
 use super::Figure;
 use super::axis::Linear;
 use super::panel::{TIME, XLABELS};
-use super::quantity::{GOODPUT, Quantity, RTT, View};
+use super::quantity::{CWND, GOODPUT, Quantity, RTT, View};
 use super::series::{duration, median_round, warm_up};
 use super::svg::Svg;
 use super::variants::{self, Look, drawn};
@@ -16,6 +16,12 @@ pub fn goodput(result: &AbResult) -> Figure {
 /// path where it is known.
 pub fn rtt(result: &AbResult) -> Figure {
     overlay(&RTT, result)
+}
+
+/// The congestion window over time: all variants in one panel, with the bandwidth-delay product
+/// where it is known.
+pub fn window(result: &AbResult) -> Figure {
+    overlay(&CWND, result)
 }
 
 fn overlay(quantity: &'static Quantity, result: &AbResult) -> Figure {
@@ -36,18 +42,29 @@ fn overlay(quantity: &'static Quantity, result: &AbResult) -> Figure {
             view.bold(svg, inside, variant, look.class);
         }
     });
-    if let Some(reference) = view.reference() {
-        panel.labelled_reference(&mut svg, reference);
+    match view.reference() {
+        // Beside the line its name would lie over those of the variants.
+        Some(reference) => {
+            panel.reference(&mut svg, reference);
+            panel.x_labels_and_key(&mut svg, TIME, reference);
+        }
+        None => panel.x_labels(&mut svg, TIME),
     }
     view.notes(&mut svg, &panel, &variants);
-    panel.x_labels(&mut svg, TIME);
     let height = panel.bottom() + XLABELS;
     let legend = variants::legend(&mut svg, result, Look::line_key, 0.0, height);
-    let title = format!(
-        "{} over time, the median round bold, others thin",
-        quantity.heading
-    );
+    let title = format!("{} over time{}", quantity.heading, lines(result));
     Figure::new(title, height + legend, svg)
+}
+
+/// Which rounds the lines are, where there are several.
+fn lines(result: &AbResult) -> &'static str {
+    let rounds = result.variants.iter().map(|variant| variant.rounds.len());
+    match (rounds.max(), result.variants.len()) {
+        (None | Some(0 | 1), _) => "",
+        (_, 0..=2) => ", the median round bold, others thin",
+        _ => " in the median round",
+    }
 }
 
 const HEIGHT: f64 = 190.0;

@@ -1,4 +1,5 @@
 use super::axis::Axis;
+use super::key::{self, Key};
 use super::series::Series;
 use super::svg::{Anchor, Svg, text_width};
 use super::{LEFT, RIGHT, WIDTH};
@@ -112,6 +113,28 @@ impl Panel {
 
     /// The ticks' labels below, and the name of the axis.
     pub(super) fn x_labels(&self, svg: &mut Svg, name: &str) {
+        self.ticks_below(svg);
+        let middle = f64::midpoint(LEFT, RIGHT);
+        let baseline = self.bottom() + 28.0;
+        svg.text("label", (middle, baseline), Anchor::Middle, name);
+    }
+
+    /// The same with the key of a reference line in the row of the axis' name.
+    pub(super) fn x_labels_and_key(&self, svg: &mut Svg, name: &str, reference: &Reference) {
+        let key = [(Key::Line("reference".to_owned()), reference.label.clone())];
+        let left = key::towards_right(svg, self.bottom() + 16.0, &key);
+        let half = text_width(name) / 2.0;
+        let middle = f64::midpoint(LEFT, RIGHT).min(left - half - 8.0);
+        self.ticks_below(svg);
+        svg.text(
+            "label",
+            (middle, self.bottom() + 28.0),
+            Anchor::Middle,
+            name,
+        );
+    }
+
+    fn ticks_below(&self, svg: &mut Svg) {
         let y = self.bottom();
         let mut taken = 0.0;
         for (tick, label) in self.x.ticks() {
@@ -125,8 +148,6 @@ impl Panel {
                 taken = middle + half + 3.0;
             }
         }
-        let middle = f64::midpoint(LEFT, RIGHT);
-        svg.text("label", (middle, y + 28.0), Anchor::Middle, name);
     }
 }
 

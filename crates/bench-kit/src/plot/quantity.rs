@@ -58,11 +58,17 @@ pub(super) const RTT: Quantity = Quantity {
     floats: true,
 };
 
+/// The window alone.
+pub(super) const CWND: Quantity = Quantity {
+    heading: "Congestion window",
+    first: Line::new("", cwnd),
+    second: None,
+    ..WINDOW
+};
+
 pub(super) const WINDOW: Quantity = Quantity {
     heading: "Window",
-    first: Line::new("cwnd", |round| {
-        Series::at_end(round, |i| i.cwnd_bytes.map(|bytes| bytes as f64))
-    }),
+    first: Line::new("cwnd", cwnd),
     second: Some(Line::new("in flight", |round| {
         Series::at_end(round, |i| i.bytes_in_flight.map(|bytes| bytes as f64))
     })),
@@ -92,6 +98,10 @@ pub(super) const RATE: Quantity = Quantity {
     missing: "does not pace",
     floats: false,
 };
+
+fn cwnd(round: &Round) -> Series {
+    Series::at_end(round, |i| i.cwnd_bytes.map(|bytes| bytes as f64))
+}
 
 fn link_rate(result: &AbResult) -> Option<(f64, &'static str)> {
     Some((result.link_rate_bits_per_second? as f64, "link"))

@@ -62,8 +62,8 @@ fn rule(sheet: &mut String, selector: &str, property: &str, value: &str) {
     sheet.push_str(&format!("{selector}{{{property}:{value}}}"));
 }
 
-/// Everything but colour. Text grows on a narrow screen, where a figure is scaled down, to
-/// [`LARGE_TEXT`](super::svg::LARGE_TEXT); the figures leave room for it.
+/// Everything but colour. Text grows on a narrow screen and on paper, where a figure is scaled
+/// down, to [`LARGE_TEXT`](super::svg::LARGE_TEXT); the figures leave room for it.
 const SHAPES: &str = "\
 .plot{display:block;width:100%;height:auto;font-family:system-ui,-apple-system,'Segoe UI',Roboto,\
 'Liberation Sans','DejaVu Sans',sans-serif;font-size:10.5px}\
@@ -93,6 +93,7 @@ const SHAPES: &str = "\
 .plot .lead-3{fill-opacity:.44}\
 .plot .lead-4{fill-opacity:.62}\
 @media screen and (max-width:640px){.plot{font-size:12px}}\
+@media print{.plot{font-size:12px}}\
 ";
 
 /// The variants: class, light, dark, and the dashes of their bold lines, the first two of which

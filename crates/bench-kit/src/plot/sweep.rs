@@ -1,3 +1,5 @@
+mod rows;
+
 use super::axis::{Axis, Linear, Marked};
 use super::grid::{Grid, Point};
 use super::key::{self, Key};
@@ -14,7 +16,8 @@ use crate::table::Scale;
 ///
 /// The main axis is the longest of those that have numbers, with the same unit, for all of their
 /// values, an axis of loss before others; it is logarithmic where they span a decade. Where it is
-/// a loss in percent, goodput has the bound rate × (1 − loss) as its reference.
+/// a loss in percent, goodput has the bound rate × (1 − loss) as its reference. Where no axis has
+/// numbers, it is the longest, with a row for each value instead.
 pub fn sweeps(result: &MatrixResult, measure: Measure) -> Vec<Figure> {
     let grid = Grid::of(result);
     let Some(along) = main_axis(&grid) else {
@@ -25,7 +28,10 @@ pub fn sweeps(result: &MatrixResult, measure: Measure) -> Vec<Figure> {
     };
     let groups = grid.groups(&[along]).into_iter().take(MAX_FIGURES);
     groups
-        .map(|(name, points)| sweep.figure(&name, &points))
+        .map(|(name, points)| match &sweep.numbers {
+            Some(numbers) => sweep.lines(numbers, &name, &points),
+            None => sweep.rows(&name, &points),
+        })
         .collect()
 }
 
@@ -58,6 +64,11 @@ impl Measure {
         }
     }
 
+    fn is_rtt(self) -> bool {
+        use Metric::{RttMsP50, RttMsP95, RttMsP99};
+        matches!(self, Self::Metric(RttMsP50 | RttMsP95 | RttMsP99))
+    }
+
     /// The figure of the contender at this place.
     fn of(self, point: &Point<'_>, place: usize) -> Option<Summary> {
         let competition = point.cell.competition.as_ref();
@@ -88,8 +99,8 @@ struct Sweep<'a> {
     along: usize,
     measure: Measure,
     numbers: Option<Numbers>,
-    /// The end of the values' axis and its unit, the same in all figures.
-    high: f64,
+    /// The values' axis and its unit, the same in all figures.
+    values: Axis,
     scale: Scale,
 }
 
@@ -100,48 +111,52 @@ impl<'a> Sweep<'a> {
         let points = grid.points.iter();
         let summaries =
             points.flat_map(|p| places.clone().filter_map(|place| measure.of(p, place)));
-        let values = summaries.flat_map(|s| [Some(s.median), s.low, s.high]);
-        let highest = values.flatten().map(Finite::get).max_by(f64::total_cmp)?;
+        let (mut medians, mut end) = (Vec::new(), 0.0_f64);
+        for summary in summaries {
+            medians.push(summary.median.get());
+            end = end.max(summary.high.map_or(0.0, Finite::get));
+        }
+        let high = medians.iter().copied().max_by(f64::total_cmp)?;
+        let low = medians.iter().copied().fold(high, f64::min);
         let is_rate = measure == GOODPUT;
         let rates = grid.points.iter().filter(|_| is_rate);
         let rates = rates.filter_map(|point| rate(point.cell));
         let high = match measure {
             // The intervals of a few rounds may reach beyond what there is.
             Measure::Share | Measure::JainIndex => 1.0,
-            Measure::Metric(_) => rates.fold(highest, f64::max) * 1.12,
+            Measure::Metric(_) => rates.fold(high.max(end.min(WHISKERS * high)), f64::max) * 1.12,
         };
+        let scale = measure.scale(high);
+        let (low, high) = (low / scale.divisor, high / scale.divisor);
+        let is_log = measure.is_rtt() && low > 0.0 && high >= MULTIPLE * low;
         Some(Self {
             grid,
             along,
             measure,
             numbers: Numbers::of(grid.axes[along]),
-            scale: measure.scale(high),
-            high,
+            values: if is_log {
+                Marked::log(low / 1.2, high).into()
+            } else {
+                Linear::exact(0.0, high, 5).into()
+            },
+            scale,
         })
     }
 
-    fn figure(&self, condition: &str, points: &[&Point<'_>]) -> Figure {
+    fn lines(&self, numbers: &Numbers, condition: &str, points: &[&Point<'_>]) -> Figure {
         let axis = self.grid.axes[self.along];
-        let comma = if condition.is_empty() { "" } else { ", " };
-        let label = self.measure.label();
-        let unit = match self.scale.unit {
-            "" => String::new(),
-            unit => format!(", {unit}"),
-        };
-        let heading = format!("{label}{unit}{comma}{condition}");
-        let heading = fitting(&heading, (RIGHT - LEFT) / BOLD);
-        let title = format!("{label} by {}{comma}{condition}", axis.name);
-        let values = Linear::exact(0.0, self.high / self.scale.divisor, 5);
-        let panel = Panel::new(heading, 0.0, HEIGHT, self.places(axis), values);
+        let heading = fitting(&self.heading(condition), (RIGHT - LEFT) / BOLD);
+        let values = self.values.clone();
+        let panel = Panel::new(heading, 0.0, HEIGHT, numbers.axis(axis), values);
         let mut svg = Svg::default();
         panel.frame(&mut svg);
-        let bound = self.bound(points);
+        let bound = self.bound(numbers, points);
         panel.area(&mut svg, |svg, inside| {
             if let Some(bound) = &bound {
                 inside.line(svg, "reference", &self.scaled(bound));
             }
             for place in 0..self.grid.contenders.len() {
-                self.line(svg, inside, place, points);
+                self.line(svg, inside, place, numbers, points);
             }
         });
         if let Some(rate) = self.link_rate(points).filter(|_| bound.is_none()) {
@@ -149,7 +164,7 @@ impl<'a> Sweep<'a> {
             panel.labelled_reference(&mut svg, &reference);
         }
         panel.x_labels(&mut svg, &fitting(&axis.name, RIGHT - LEFT));
-        let mut entries = self.entries();
+        let mut entries = self.entries(Look::line_key);
         if bound.is_some() {
             entries.push((
                 Key::Line("reference".to_owned()),
@@ -158,28 +173,52 @@ impl<'a> Sweep<'a> {
         }
         let height = panel.bottom() + XLABELS + 2.0;
         let legend = key::rows(&mut svg, height, &entries);
-        Figure::new(title, height + legend, svg)
+        Figure::new(self.title(condition), height + legend, svg)
     }
 
-    /// The lines with their names; nothing where there is one line and the heading names it.
-    fn entries(&self) -> Vec<(Key, String)> {
+    fn title(&self, condition: &str) -> String {
+        let axis = &self.grid.axes[self.along].name;
+        format!("{} by {axis}{}", self.measure.label(), behind(condition))
+    }
+
+    /// The measure with its unit, and what the points have in common.
+    fn heading(&self, condition: &str) -> String {
+        let label = self.measure.label();
+        format!("{label}{}{}", behind(self.scale.unit), behind(condition))
+    }
+
+    /// The contenders' names behind what `key` makes of their looks; nothing where there is one
+    /// figure for all and the heading names it.
+    fn entries(&self, key: fn(Look) -> Key) -> Vec<(Key, String)> {
         if self.measure == Measure::JainIndex {
             return Vec::new();
         }
         let names = self.grid.contenders.iter().enumerate();
-        let entries = names.map(|(place, name)| (Look::of(place).line_key(), name.clone()));
+        let entries = names.map(|(place, name)| (key(Look::of(place)), name.clone()));
         entries.collect()
     }
 
-    /// The medians of a contender, with their intervals.
-    fn line(&self, svg: &mut Svg, inside: &Inside<'_>, place: usize, points: &[&Point<'_>]) {
-        let look = match self.measure {
+    fn look(&self, place: usize) -> Look {
+        match self.measure {
             Measure::JainIndex => Look::of(NEUTRAL),
             _ => Look::of(place),
-        };
+        }
+    }
+
+    /// The medians of a contender, with their intervals.
+    fn line(
+        &self,
+        svg: &mut Svg,
+        inside: &Inside<'_>,
+        place: usize,
+        numbers: &Numbers,
+        points: &[&Point<'_>],
+    ) {
+        let look = self.look(place);
+        let x = |point: &Point<'_>| numbers.drawn(point.at[self.along]);
         let mut values: Vec<(f64, Summary)> = points
             .iter()
-            .filter_map(|point| Some((self.x(point), self.measure.of(point, place)?)))
+            .filter_map(|point| Some((x(point), self.measure.of(point, place)?)))
             .collect();
         values.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         let line = |of: fn(&Summary) -> f64| values.iter().map(move |(x, s)| (*x, of(s)));
@@ -202,26 +241,10 @@ impl<'a> Sweep<'a> {
         series.clone().divided_by(self.scale.divisor)
     }
 
-    fn places(&self, axis: &MatrixAxis) -> Axis {
-        match &self.numbers {
-            Some(numbers) => numbers.axis(axis),
-            None => Marked::places(axis.values.iter().cloned()).into(),
-        }
-    }
-
-    fn x(&self, point: &Point<'_>) -> f64 {
-        let place = point.at[self.along];
-        match &self.numbers {
-            Some(numbers) => numbers.drawn(place),
-            None => place as f64,
-        }
-    }
-
     /// What no sender can exceed where a share of the packets is lost.
-    fn bound(&self, points: &[&Point<'_>]) -> Option<Series> {
+    fn bound(&self, numbers: &Numbers, points: &[&Point<'_>]) -> Option<Series> {
         let rate = self.link_rate(points)?;
-        let numbers = self.numbers.as_ref().filter(|n| n.unit == "%")?;
-        if !self.grid.axes[self.along].name.contains("loss") {
+        if numbers.unit != "%" || !self.grid.axes[self.along].name.contains("loss") {
             return None;
         }
         let (low, high) = numbers.extent();
@@ -242,6 +265,14 @@ impl<'a> Sweep<'a> {
         let first = rate(points.first()?.cell)?;
         let is_same = points.iter().all(|point| rate(point.cell) == Some(first));
         is_same.then_some(first)
+    }
+}
+
+/// `text` behind a comma, if there is any.
+fn behind(text: &str) -> String {
+    match text {
+        "" => String::new(),
+        text => format!(", {text}"),
     }
 }
 
@@ -341,6 +372,11 @@ const GOODPUT: Measure = Measure::Metric(Metric::GoodputBitsPerSecond);
 /// The look of a line that is no contender's: dark grey.
 const NEUTRAL: usize = 4;
 const HEIGHT: f64 = 190.0;
+/// An axis ends so far above the highest median: the interval of a few rounds may be many times as
+/// high, and would press the medians of all into a line.
+const WHISKERS: f64 = 1.5;
+/// Round-trip times that differ by more have a logarithmic axis.
+const MULTIPLE: f64 = 20.0;
 /// A curve of so many pieces looks smooth.
 const BOUND_STEPS: u32 = 60;
 

@@ -1,3 +1,5 @@
+mod matrices;
+
 use super::axis::Linear;
 use super::bands::Bands;
 use super::quantity::Range;
@@ -5,7 +7,7 @@ use super::series::{Series, median_round};
 use super::svg::{LARGE_TEXT, text_width};
 use super::*;
 use crate::fixtures::{self, finite};
-use crate::result::{AbResult, Interval, MatrixCompetition, MatrixResult, Metric, Round};
+use crate::result::{AbResult, Interval, Round};
 use crate::stats;
 use roxmltree::Document;
 use std::collections::BTreeSet;
@@ -23,55 +25,11 @@ fn awkward_figures() -> Vec<(&'static str, Figure)> {
         let figures = figures(&result).into_iter();
         figures.map(move |figure| (name, figure))
     });
-    let matrices = awkward_matrices().into_iter().flat_map(|(name, result)| {
+    let matrices = matrices::awkward().into_iter().flat_map(|(name, result)| {
         let figures = of_matrix(&result).into_iter();
         figures.map(move |(_, figure)| (name, figure))
     });
     ab.chain(matrices).collect()
-}
-
-/// Matrices that are awkward to draw, by name.
-fn awkward_matrices() -> Vec<(&'static str, MatrixResult)> {
-    let mut long = fixtures::matrix();
-    let axis = &mut long.axes[1];
-    axis.name = "a name that is longer than anybody would give to an axis".to_owned();
-    let renamed = axis.name.clone();
-    for value in &mut axis.values {
-        value.insert_str(0, "rate 100mbit queue 1bdp aqm fq_codel ");
-    }
-    for cell in &mut long.cells {
-        let delay = cell.at.remove("delay").unwrap();
-        let value = format!("rate 100mbit queue 1bdp aqm fq_codel {delay}");
-        cell.at.insert(renamed.clone(), value);
-        for variant in &mut cell.variants {
-            variant.cc = "MWMWMWMWMWMWMWMWMWMW:parameter=1".to_owned();
-        }
-    }
-    let mut competitions = fixtures::matrix();
-    compete(&mut competitions);
-    let mut no_cells = fixtures::matrix();
-    no_cells.cells.clear();
-    let mut no_axes = fixtures::matrix();
-    no_axes.axes.clear();
-    let mut one_axis = fixtures::matrix();
-    one_axis.axes.truncate(1);
-    let mut wide = fixtures::matrix();
-    wide.axes[0].values = (0..40).map(|n| format!("{n}%")).collect();
-    let mut alone = fixtures::matrix();
-    alone
-        .cells
-        .iter_mut()
-        .for_each(|cell| cell.variants.truncate(1));
-    vec![
-        ("usual matrix", fixtures::matrix()),
-        ("long names of axes", long),
-        ("no cells", no_cells),
-        ("no axes", no_axes),
-        ("one axis", one_axis),
-        ("many values", wide),
-        ("one variant", alone),
-        ("competitions", competitions),
-    ]
 }
 
 /// Results that are awkward to draw, by name.
@@ -326,6 +284,9 @@ fn a_thinned_line_keeps_its_ends_its_peaks_and_its_order() {
     assert!(thinned.values().any(|value| value == 1_007.0));
     assert!(thinned.0[0].is_sorted_by(|a, b| a.0 < b.0));
     assert!(thinned.0[0].last().unwrap().0 > 9_900.0);
+    let falling = (0..10_000).map(|index| (f64::from(index), -f64::from(index)));
+    let thinned = Series(vec![falling.collect()]).thinned(MAX_POINTS);
+    assert!(thinned.0[0].is_sorted_by(|a, b| a.0 < b.0));
 }
 
 #[test]
@@ -445,100 +406,34 @@ fn a_line_lies_where_its_axis_says() {
 }
 
 #[test]
-fn a_matrix_has_a_sweep_per_value_of_its_other_axis_and_one_map_of_both() {
-    let result = fixtures::matrix();
-    let titles = |figures: Vec<Figure>| figures.into_iter().map(|f| f.title).collect::<Vec<_>>();
-    assert_eq!(
-        titles(sweeps(&result, GOODPUT)),
-        [
-            "Goodput by loss, delay 10ms",
-            "Goodput by loss, delay 100ms"
-        ]
-    );
-    assert_eq!(
-        titles(heat_maps(&result, Metric::GoodputBitsPerSecond)),
-        ["Who has the better goodput"]
-    );
-    let map = heat_maps(&result, Metric::GoodputBitsPerSecond)
-        .remove(0)
-        .inline();
-    for text in [">b 20.0×<", ">b 4.00×<", ">a 2.00×<", ">=<", ">?<"] {
-        assert!(map.contains(text), "{text} in {map}");
-    }
-}
-
-#[test]
-fn goodput_against_loss_has_the_bound_of_what_arrives() {
-    let figures = sweeps(&fixtures::matrix(), GOODPUT);
-    assert!(
-        figures
-            .iter()
-            .all(|figure| figure.inline().contains("rate × (1 − loss)"))
-    );
-    let figures = sweeps(&fixtures::matrix(), Measure::Metric(Metric::RttMsP95));
-    assert!(
-        figures
-            .iter()
-            .all(|figure| !figure.inline().contains("rate × (1 − loss)"))
-    );
-}
-
-#[test]
-fn controllers_along_an_axis_are_contenders_of_one_condition() {
-    let mut result = fixtures::matrix();
-    result.axes[1].name = "cc".to_owned();
-    result.axes[1].values = ["cubic", "bbr3"].map(str::to_owned).to_vec();
-    for (cell, cc) in result
-        .cells
-        .iter_mut()
-        .zip(["cubic", "bbr3"].into_iter().cycle())
-    {
-        cell.at.remove("delay");
-        cell.at.insert("cc".to_owned(), cc.to_owned());
-        cell.variants.truncate(1);
-        cell.comparison.clear();
-    }
-    let grid = Grid::of(&result);
-    assert_eq!(grid.contenders, ["a cubic", "b bbr3"]);
-    assert_eq!((grid.axes.len(), grid.points.len()), (1, 3));
-    let medians = |point: &Point<'_>| {
-        let median =
-            |metrics: &Option<&std::collections::BTreeMap<Metric, crate::result::Summary>>| {
-                metrics.unwrap()[&Metric::GoodputBitsPerSecond].median.get() / 1e6
-            };
-        point.summaries.iter().map(median).collect::<Vec<_>>()
+fn a_mark_has_the_colour_of_who_is_better() {
+    let colour = |a: [u64; 3], b: [u64; 3]| {
+        let figure = forest(&concluded(&a, &b)).inline();
+        let goodput = figure.split(">Goodput<").nth(1).unwrap();
+        let class = goodput.split("class=\"interval ").nth(1).unwrap();
+        class.split('"').next().unwrap().to_owned()
     };
-    assert_eq!(medians(&grid.points[0]), [91.0, 81.0]);
+    let (less, more) = ([20_000_000, 21_000_000, 22_000_000], [80_000_000; 3]);
+    assert_eq!(
+        (colour(less, more), colour(more, less)),
+        ("b".to_owned(), "a".to_owned())
+    );
+    assert_eq!(colour(less, less), "none");
 }
 
 #[test]
-fn shares_and_fairness_are_drawn_of_competitions_alone() {
-    let mut result = fixtures::matrix();
-    for measure in [Measure::Share, Measure::JainIndex] {
-        assert!(sweeps(&result, measure).is_empty());
-    }
-    compete(&mut result);
-    let shares = sweeps(&result, Measure::Share);
-    assert_eq!(shares[0].title, "Share of the goodput by loss, delay 10ms");
-    assert!(shares[0].inline().contains("a cubic"));
-    let index = sweeps(&result, Measure::JainIndex).remove(0).inline();
-    assert!(
-        !index.contains("a cubic") && index.contains("bold e"),
-        "{index}"
-    );
+fn rounds_that_failed_have_no_dot() {
+    let dots = |result: &AbResult| goodput_delay(result).inline().matches(" dot\"").count();
+    let mut result = fixtures::ab();
+    assert_eq!(dots(&result), 6);
+    result.variants[0].rounds[1].error = Some("lost".to_owned());
+    assert_eq!(dots(&result), 5);
 }
 
-/// As if the variants of each cell had run at once.
-fn compete(result: &mut MatrixResult) {
-    let competition = fixtures::competition().competition.unwrap();
-    for cell in &mut result.cells {
-        cell.competition = Some(MatrixCompetition {
-            jain_index: competition.jain_index,
-            shares: competition.shares.clone(),
-            convergence_seconds: competition.convergence_seconds,
-            link_utilisation: competition.link_utilisation,
-        });
-    }
+/// Of the points of the first line that has these classes.
+pub(super) fn heights(figure: &str, classes: &str) -> Vec<f64> {
+    let path = figure.split(&format!("{classes}\" d=\"M")).nth(1).unwrap();
+    let points = path.split('"').next().unwrap().split(' ');
+    let heights = points.skip(1).step_by(2);
+    heights.map(|height| height.parse().unwrap()).collect()
 }
-
-const GOODPUT: Measure = Measure::Metric(Metric::GoodputBitsPerSecond);

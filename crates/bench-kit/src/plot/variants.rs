@@ -39,6 +39,11 @@ impl Look {
         Key::Line(format!("bold {}", self.class))
     }
 
+    /// The key of its mark.
+    pub(super) fn mark_key(self) -> Key {
+        Key::Mark(self)
+    }
+
     /// A filled mark with about the area of a circle of this radius.
     pub(super) fn mark(self, svg: &mut Svg, more: &str, at: (f64, f64), radius: f64) {
         let class = format!("{}-fill{more}", self.class);
@@ -71,10 +76,14 @@ pub(super) fn drawn(result: &AbResult) -> impl Iterator<Item = (&Variant, Look)>
 }
 
 /// A name for each of the variants: its letter and controller, and whatever else tells it from
-/// the others: the controller's parameters, how many connections it has, when they start, and how
-/// much longer their path is.
+/// the others: the controller's parameters, how many connections it has, how often
+/// their datagrams are on the wire, when they start, and how much longer their path is. One that is
+/// alone has no letter.
 pub(super) fn names(result: &AbResult) -> Vec<String> {
     let variants = &result.variants;
+    if let [alone] = variants.as_slice() {
+        return vec![alone.controller().to_owned()];
+    }
     let has_same = |variant: &Variant| {
         let same = |other: &&Variant| other.controller() == variant.controller();
         variants
@@ -90,6 +99,7 @@ pub(super) fn names(result: &AbResult) -> Vec<String> {
     let flows = differs(|variant| f64::from(variant.flows));
     let starts = differs(|variant| variant.start_seconds.get());
     let delays = differs(|variant| variant.extra_delay_ms.get());
+    let copies = differs(|variant| f64::from(variant.duplicate));
     let name = |variant: &Variant| {
         let controller = if has_same(variant) {
             variant.cc.as_str()
@@ -99,6 +109,9 @@ pub(super) fn names(result: &AbResult) -> Vec<String> {
         let mut name = format!("{} {controller}", variant.name);
         if flows {
             name.push_str(&format!(" × {}", variant.flows));
+        }
+        if copies && variant.duplicate > 1 {
+            name.push_str(&format!(", sent ×{}", variant.duplicate));
         }
         if starts {
             name.push_str(&format!(" at {} s", variant.start_seconds));
@@ -127,7 +140,7 @@ pub(super) fn legend(
     }
     let short = entries.into_iter();
     let short = short.map(|(key, name)| (key, fitting(&name, NAME)));
-    key::in_heading(svg, top, &short.collect::<Vec<_>>());
+    key::towards_right(svg, top, &short.collect::<Vec<_>>());
     0.0
 }
 

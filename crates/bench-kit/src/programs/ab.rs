@@ -3,22 +3,21 @@
 mod display;
 
 use super::interrupts;
-use super::remote::{self, Family};
-use crate::ab::{self, AbSetup, AbVariant, MOST_VARIANTS, Remote, Until, Venue};
-use crate::args::{AbArgs, DEFAULT_CONTROLLER, RemoteArgs};
+use super::remote;
+use crate::ab::{self, AbSetup, AbVariant, MOST_VARIANTS, Until, Venue};
+use crate::args::{AbArgs, DEFAULT_CONTROLLER};
 use crate::baseline::{self, Baseline};
 use crate::client::Trust;
 use crate::csv;
 use crate::emulated::Links;
 use crate::failure::Failure;
-use crate::output::{Directory, Output};
+use crate::output::{self, Directory, Output};
 use crate::plan::{Direction, Limit, Limits, Plan, step_for, target_rate};
 use crate::plot;
 use crate::report;
-use crate::result::{AbResult, Finite};
+use crate::result::{AbResult, Finite, sender};
 use crate::table::ab_table;
 use crate::terminal;
-use crate::token::Token;
 use cc_core::Registry;
 use display::Display;
 use std::num::NonZero;
@@ -28,6 +27,7 @@ use std::time::Duration;
 /// Compares, prints and writes.
 pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let setup = setup(args, registry)?;
+    setup.check()?;
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
     if let Some(baseline) = &baseline {
         baseline.check(&ab::blank(&setup)?, setup.competes)?;
@@ -121,32 +121,8 @@ fn venue(args: &AbArgs) -> Result<Venue, Failure> {
             Venue::Embedded
         });
     };
-    let RemoteArgs {
-        port,
-        relay,
-        bind,
-        ca,
-        fingerprint,
-        token,
-    } = &args.remote;
-    let port = server.port.unwrap_or(*port);
-    let family = bind.map(|ip| Family {
-        is_ipv4: ip.is_ipv4(),
-        flag: "-B",
-    });
-    // With a relay the server's name need not be known here.
-    let target = match relay {
-        Some(relay) => remote::resolve(&relay.host, relay.port.unwrap_or(port), family)?,
-        None => remote::resolve(&server.host, port, family)?,
-    };
-    Ok(Venue::Network(Box::new(Remote {
-        target,
-        host: server.host.clone(),
-        port,
-        trust: remote::trust(ca.as_deref(), *fingerprint)?,
-        token: Token::find(token.as_deref())?,
-        bind: *bind,
-    })))
+    let remote = remote::find(server, &args.remote)?;
+    Ok(Venue::Network(Box::new(remote)))
 }
 
 fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failure> {
@@ -166,6 +142,7 @@ fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failur
             flows: args.flows,
             start: args.stagger.saturating_mul(variants.len() as u32),
             extra_delay: Duration::ZERO,
+            duplicate: 1,
         });
     }
     if variants.len() > MOST_VARIANTS {
@@ -180,6 +157,16 @@ fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failur
             Failure::usage(format!("--extra-delay: there is no variant `{name}`"))
         })?;
         variant.extra_delay = *time;
+    }
+    for (place, copies) in &args.duplicate {
+        let of_one = place.map_or(0..variants.len(), |place| place..place + 1);
+        let asked = variants.get_mut(of_one).ok_or_else(|| {
+            let name = place.map(ab::name).unwrap_or_default();
+            Failure::usage(format!("--duplicate: there is no variant `{name}`"))
+        })?;
+        asked
+            .iter_mut()
+            .for_each(|variant| variant.duplicate = *copies);
     }
     Ok(variants)
 }
@@ -246,7 +233,7 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
 fn names(setup: &AbSetup) -> Vec<String> {
     let variants = setup.variants.iter().zip('a'..);
     variants
-        .map(|(variant, name)| format!("{name}: {}", variant.cc))
+        .map(|(variant, name)| format!("{name}: {}", sender(&variant.cc, variant.duplicate)))
         .collect()
 }
 
@@ -261,14 +248,14 @@ struct Files {
 
 impl Files {
     fn open(args: &AbArgs) -> Result<Self, Failure> {
-        let open = |flag, path: Option<&std::path::Path>| {
-            path.map(|path| Output::open(flag, path)).transpose()
-        };
         Ok(Self {
-            report: open("--report", (!args.no_report).then_some(&args.report))?,
-            json: open("--json", args.json.as_deref())?,
-            csv: open("--csv", args.csv.as_deref())?,
-            rounds_csv: open("--rounds-csv", args.rounds_csv.as_deref())?,
+            report: Output::open_if(
+                "--report",
+                (!args.no_report).then_some(args.report.as_path()),
+            )?,
+            json: Output::open_if("--json", args.json.as_deref())?,
+            csv: Output::open_if("--csv", args.csv.as_deref())?,
+            rounds_csv: Output::open_if("--rounds-csv", args.rounds_csv.as_deref())?,
             svg: args
                 .svg
                 .as_deref()
@@ -295,16 +282,6 @@ impl Files {
                 Err(error) => failure = Err(error),
             }
         }
-        for (file, text) in texts {
-            let Some(file) = file else { continue };
-            let path = file.path().to_owned();
-            match file.write(&text) {
-                Ok(()) if is_silent => {}
-                Ok(()) => terminal::note(format_args!("Written: {}", path.display())),
-                // The other files are still worth writing.
-                Err(error) => failure = Err(error),
-            }
-        }
-        failure
+        output::write_all(texts, is_silent).and(failure)
     }
 }

@@ -64,22 +64,28 @@ fn page(command: Command) -> Page {
         .get_display_name()
         .unwrap_or_else(|| command.get_name());
     let file = format!("{name}.1");
-    let man = Man::new(command).source(crate::VERSION).manual("Paceline");
     let mut text = Vec::new();
-    render(&man, &mut text).expect("a vector takes everything");
+    render(command, &mut text).expect("a vector takes everything");
     text.extend_from_slice(REST.as_bytes());
     Page { file, text }
 }
 
-/// All of clap_mangen's sections but its list of authors.
-fn render(man: &Man, to: &mut Vec<u8>) -> io::Result<()> {
+/// All of clap_mangen's sections that have something in them.
+fn render(command: Command, to: &mut Vec<u8>) -> io::Result<()> {
+    let has_subcommands = command.has_subcommands();
+    let has_extra = command.get_after_help().is_some() || command.get_after_long_help().is_some();
+    let man = Man::new(command).source(crate::VERSION).manual("Paceline");
     man.render_title(to)?;
     man.render_name_section(to)?;
     man.render_synopsis_section(to)?;
     man.render_description_section(to)?;
     man.render_options_section(to)?;
-    man.render_subcommands_section(to)?;
-    man.render_extra_section(to)?;
+    if has_subcommands {
+        man.render_subcommands_section(to)?;
+    }
+    if has_extra {
+        man.render_extra_section(to)?;
+    }
     man.render_version_section(to)
 }
 

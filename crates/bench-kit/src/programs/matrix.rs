@@ -1,14 +1,15 @@
 //! `bench-client matrix`.
 
-use super::interrupts;
+use super::{interrupts, remote};
 use crate::ab::Venue;
 use crate::args::{MatrixArgs, MatrixCommand, MatrixOutputArgs};
+use crate::client::Trust;
 use crate::csv;
 use crate::failure::Failure;
 use crate::matrix::{
-    self, MatrixFile, MatrixPlan, MatrixProgress, MatrixRun, Merged, Shard, Store,
+    self, MatrixFile, MatrixPlan, MatrixProgress, MatrixRun, Merged, Network, Shard, Store,
 };
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::report;
 use crate::result::{MatrixAxis, MatrixCell, MatrixResult, Metric};
 use crate::table::{Unit, matrix_table, printable};
@@ -54,10 +55,11 @@ fn prepare(args: &MatrixArgs, registry: &Registry) -> Result<(MatrixRun, Option<
     let name = args.matrix.as_deref().expect("clap demands it");
     let mut file = find(name)?;
     change(&mut file, args)?;
-    let venue = if args.is_virtual {
-        Venue::Simulated
-    } else {
-        Venue::Embedded
+    let network = network(args)?;
+    let venue = match &network {
+        Some(network) => Venue::Network(network.remote.clone()),
+        None if args.is_virtual => Venue::Simulated,
+        None => Venue::Embedded,
     };
     let shard = match args.shard {
         Some(shard) => Some((shard, "--shard")),
@@ -88,9 +90,21 @@ fn prepare(args: &MatrixArgs, registry: &Registry) -> Result<(MatrixRun, Option<
         all_cells,
         store: Store::create(&folder)?,
         jobs,
+        network,
         registry: registry.clone(),
     };
     Ok((run, shard))
+}
+
+/// The network that the cells are to be run over, if any.
+fn network(args: &MatrixArgs) -> Result<Option<Network>, Failure> {
+    let Some((server, shaper)) = args.server.as_ref().zip(args.shape.as_ref()) else {
+        return Ok(None);
+    };
+    Ok(Some(Network {
+        remote: Box::new(remote::find(server, &args.remote)?),
+        shaper: shaper.clone(),
+    }))
 }
 
 /// The matrix in file `name`, or the one that is known by it.
@@ -111,10 +125,10 @@ fn change(file: &mut MatrixFile, args: &MatrixArgs) -> Result<(), Failure> {
     file.rounds = args.rounds.unwrap_or(file.rounds);
     file.seed = args.seed.unwrap_or(file.seed);
     if let Some(time) = args.time {
-        file.seconds = text(time);
+        file.seconds = Some(text(time));
     }
     if let Some(omit) = args.omit {
-        file.omit = text(omit);
+        file.omit = Some(text(omit));
     }
     let narrowed = file.axes.narrow(&args.only);
     narrowed.map_err(|error| Failure::usage(format!("--only: {error}")))
@@ -131,6 +145,12 @@ fn announce(run: &MatrixRun, shard: Option<Shard>) {
     } else {
         ""
     };
+    if let Some(network) = &run.network {
+        terminal::note(format_args!("server: {}", network.remote));
+        if matches!(network.remote.trust, Trust::Anyone) {
+            terminal::note(format_args!("{}", remote::NOT_VERIFIED));
+        }
+    }
     let part = shard.map_or_else(String::new, |shard| format!(", part {shard} of these"));
     let times = run.plan.times().expect("cells were planned with them");
     let (time, omit) = (times.0.as_secs_f64(), times.1.as_secs_f64());
@@ -186,12 +206,10 @@ struct Files {
 
 impl Files {
     fn open(args: &MatrixOutputArgs) -> Result<Self, Failure> {
-        let open =
-            |flag, path: Option<&Path>| path.map(|path| Output::open(flag, path)).transpose();
         Ok(Self {
-            json: open("--json", args.json.as_deref())?,
-            report: open("--report", args.report.as_deref())?,
-            csv: open("--csv", args.csv.as_deref())?,
+            json: Output::open_if("--json", args.json.as_deref())?,
+            report: Output::open_if("--report", args.report.as_deref())?,
+            csv: Output::open_if("--csv", args.csv.as_deref())?,
         })
     }
 
@@ -201,18 +219,7 @@ impl Files {
             (self.report, report::matrix_html(result)),
             (self.csv, csv::cells(result)),
         ];
-        let mut failure = Ok(());
-        for (file, text) in texts {
-            let Some(file) = file else { continue };
-            let path = file.path().to_owned();
-            match file.write(&text) {
-                Ok(()) if is_silent => {}
-                Ok(()) => terminal::note(format_args!("Written: {}", path.display())),
-                // The other files are still worth writing.
-                Err(error) => failure = Err(error),
-            }
-        }
-        failure
+        output::write_all(texts, is_silent)
     }
 }
 
@@ -248,6 +255,14 @@ impl Display {
                 }
                 self.due = due;
                 self.bar = bar(rounds);
+            }
+            MatrixProgress::Shaped(text) => {
+                for line in text.lines() {
+                    self.line(line);
+                }
+            }
+            MatrixProgress::Unshaped { place, reason } => {
+                self.line(&format!("{place}: left out: {reason}"));
             }
             MatrixProgress::RoundEnded => {
                 if let Some(bar) = &self.bar {
@@ -293,7 +308,11 @@ fn figures(cell: &MatrixCell) -> String {
         let goodput = variant.summary.get(&Metric::GoodputBitsPerSecond);
         let goodput = goodput.map(|goodput| Unit::Adaptive.rate(goodput.median.get()));
         let goodput = goodput.unwrap_or_else(|| "failed".to_owned());
-        format!("{}: {goodput}", variant.name)
+        format!(
+            "{} {}: {goodput}",
+            variant.name,
+            printable(&variant.sender())
+        )
     });
     let variants: Vec<String> = variants.collect();
     variants.join(", ")
@@ -301,3 +320,42 @@ fn figures(cell: &MatrixCell) -> String {
 
 /// 80 columns: 40 for the bar.
 const BAR: &str = "{wide_bar:40} {percent:>3} % {pos}/{len} rounds, {eta} left";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{self, Command};
+
+    #[test]
+    fn the_matrices_behind_the_pages_of_results_can_be_run_as_they_say() {
+        let pages = [
+            include_str!("../../../../docs/field-tests.md"),
+            include_str!("../../../../docs/which-controller.md"),
+        ];
+        let lines = pages.iter().flat_map(|page| page.lines());
+        let commands = lines.filter(|line| line.starts_with("bench-client matrix "));
+        let commands: Vec<&str> = commands.collect();
+        assert!(commands.len() >= 9, "{commands:?}");
+        for command in commands {
+            let command = command.split('#').next().unwrap_or_default();
+            let words = shlex(command).into_iter().map(Into::into);
+            let Ok(Command::Matrix(args)) = args::client(words).map(|args| args.command) else {
+                panic!("{command}");
+            };
+            let mut file = find(args.matrix.as_deref().unwrap()).unwrap();
+            change(&mut file, &args).unwrap();
+            let cells = MatrixPlan::new(file, Venue::Simulated).cells(&Registry::standard());
+            assert!(!cells.unwrap().is_empty(), "{command}");
+        }
+    }
+
+    /// Words with quotes around some.
+    fn shlex(line: &str) -> Vec<String> {
+        let parts = line.split('\'').enumerate();
+        let words = parts.flat_map(|(index, part)| match index % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        });
+        words.collect()
+    }
+}

@@ -1,9 +1,45 @@
 //! The server that a command line names.
 
+use crate::ab::Remote;
+use crate::args::{HostPort, RemoteArgs};
 use crate::client::Trust;
 use crate::failure::Failure;
+use crate::token::Token;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
+
+/// The server of a test, and how to reach it.
+///
+/// # Errors
+/// When its name cannot be found, or a file cannot be read.
+pub(super) fn find(server: &HostPort, args: &RemoteArgs) -> Result<Remote, Failure> {
+    let RemoteArgs {
+        port,
+        relay,
+        bind,
+        ca,
+        fingerprint,
+        token,
+    } = args;
+    let port = server.port.unwrap_or(*port);
+    let family = bind.map(|ip| Family {
+        is_ipv4: ip.is_ipv4(),
+        flag: "-B",
+    });
+    // With a relay the server's name need not be known here.
+    let target = match relay {
+        Some(relay) => resolve(&relay.host, relay.port.unwrap_or(port), family)?,
+        None => resolve(&server.host, port, family)?,
+    };
+    Ok(Remote {
+        target,
+        host: server.host.clone(),
+        port,
+        trust: trust(ca.as_deref(), *fingerprint)?,
+        token: Token::find(token.as_deref())?,
+        bind: *bind,
+    })
+}
 
 /// Whom `--ca` or `--fingerprint` has the client trust.
 ///

@@ -7,18 +7,20 @@ mod setup;
 use super::{interrupts, remote, runtime};
 use crate::args::RunArgs;
 use crate::client::{self, About, ClientSetup, Outcome, Progress};
-use crate::emulated::{self, EmulatedPath};
+use crate::emulated::{self, EmulatedPath, Links};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::perf;
+use crate::plan::Direction;
 use crate::report;
 use crate::result::RunResult;
 use crate::result::iperf::HostPort;
 use crate::terminal;
 use crate::token::Token;
 use cc_core::Registry;
+use link_sim::LinkSpec;
 use screen::Screen;
-use std::path::PathBuf;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 
 /// Measures, prints and writes.
@@ -35,8 +37,10 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         .as_ref()
         .map(|links| EmulatedPath::start(links, plan.direction, server, args.seed))
         .transpose()?;
+    let target = path.as_ref().map_or(server, EmulatedPath::address);
+    let copier = copier(args, target)?;
     let setup = ClientSetup {
-        target: path.as_ref().map_or(server, EmulatedPath::address),
+        target: copier.as_ref().map_or(target, EmulatedPath::address),
         host: args.server.host.clone(),
         port,
         plan,
@@ -53,18 +57,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         idle_timeout: args.path.idle_timeout,
         seed: args.seed,
     };
-    let links = links.unwrap_or_default();
-    let about = About {
-        title: args.title.clone(),
-        seed: args.seed,
-        link: links.link.to_string(),
-        return_link: links.return_link.to_string(),
-        connecting_to: HostPort {
-            host: setup.host.clone(),
-            port: setup.port,
-        },
-        interval: args.interval,
-    };
+    let about = about(args, &setup, links);
     let mut screen = Screen::open(args)?;
     screen.connecting(&setup)?;
     let interrupts = interrupts()?;
@@ -78,7 +71,41 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     };
     let run = client::run(&setup, args.interval, &interrupts, &mut on_progress);
     let outcome = runtime()?.block_on(run);
-    conclude(&setup, &about, path, &mut screen, &outcome, files)
+    conclude(
+        &setup,
+        &about,
+        path,
+        args.duplicate,
+        &mut screen,
+        &outcome,
+        files,
+    )
+}
+
+/// What the result says of the command line.
+fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {
+    let links = links.unwrap_or_default();
+    About {
+        title: args.title.clone(),
+        seed: args.seed,
+        link: links.link.to_string(),
+        return_link: links.return_link.to_string(),
+        connecting_to: HostPort {
+            host: setup.host.clone(),
+            port: setup.port,
+        },
+        interval: args.interval,
+    }
+}
+
+/// In front of `target`, where the client's datagrams are to be on the wire more than once.
+fn copier(args: &RunArgs, target: SocketAddr) -> Result<Option<EmulatedPath>, Failure> {
+    let links = Links {
+        link: emulated::copier(args.duplicate),
+        return_link: LinkSpec::default(),
+    };
+    let start = || EmulatedPath::start(&links, Direction::Forward, target, args.seed);
+    (args.duplicate > 1).then(start).transpose()
 }
 
 /// What the run writes.
@@ -89,13 +116,9 @@ struct Files {
 
 impl Files {
     fn open(args: &RunArgs) -> Result<Self, Failure> {
-        let open = |flag, path: &Option<PathBuf>| {
-            let path = path.as_deref();
-            path.map(|path| Output::open(flag, path)).transpose()
-        };
         Ok(Self {
-            json: open("--json", &args.json)?,
-            report: open("--report", &args.report)?,
+            json: Output::open_if("--json", args.json.as_deref())?,
+            report: Output::open_if("--report", args.report.as_deref())?,
         })
     }
 
@@ -116,11 +139,13 @@ fn conclude(
     setup: &ClientSetup,
     about: &About,
     path: Option<EmulatedPath>,
+    duplicate: u32,
     screen: &mut Screen,
     outcome: &Outcome,
     files: Files,
 ) -> Result<ExitCode, Failure> {
     let mut result = outcome.run_result(&setup.plan, about);
+    result.result.count_copies(duplicate);
     if let Some(path) = &path {
         emulated::set_queue_delay(&mut result.result, &path.measured());
     }

@@ -1,5 +1,5 @@
-use super::page::{self, Shell, figure, letter};
-use super::{rounds, several, summary};
+use super::page::{self, Shell, figure, letter, reason};
+use super::{baseline, rounds, several, summary};
 use crate::plot::{self, escape};
 use crate::result::{AbResult, Variant};
 use crate::stats::verdict;
@@ -15,26 +15,10 @@ pub(super) fn html(result: &AbResult) -> String {
         summary::table(&mut main, result);
         main.push_str("</section>\n");
     }
-    main.push_str("<section class=\"columns\">\n<div class=\"stack\">\n");
-    if !has_many {
-        summary::table(&mut main, result);
-    }
-    several::competition(&mut main, result);
-    figure(&mut main, &plot::limits(result), LIMITS);
-    main.push_str("</div>\n<div class=\"stack\">\n");
-    figure(&mut main, &plot::forest(result), FOREST);
-    figure(&mut main, &plot::goodput_delay(result), SCATTER);
-    main.push_str("</div>\n</section>\n<section>\n<h2>Side by side</h2>\n");
-    main.push_str("<div class=\"columns\">\n");
-    if let Some(share) = plot::share(result) {
-        figure(&mut main, &share, SHARE);
-    }
-    figure(&mut main, &plot::goodput(result), OVERLAY);
-    figure(&mut main, &plot::rtt(result), OVERLAY);
-    figure(&mut main, &plot::rtt_cdf(result), DISTRIBUTION);
-    figure(&mut main, &plot::rtt_ccdf(result), TAIL);
-    main.push_str("</div>\n</section>\n");
+    in_short(&mut main, result, has_many);
+    side_by_side(&mut main, result);
     courses(&mut main, result);
+    baseline::section(&mut main, result);
     rounds::table(&mut main, result);
     Shell {
         brand: "A/B test of congestion controllers",
@@ -45,6 +29,80 @@ pub(super) fn html(result: &AbResult) -> String {
         version: &result.version,
     }
     .page(&main)
+}
+
+/// What the rounds come to, in two columns of about the same length.
+fn in_short(page: &mut String, result: &AbResult, has_many: bool) {
+    let limits = |page: &mut String| figure(page, &plot::limits(result), LIMITS);
+    let scatter = |page: &mut String| figure(page, &plot::goodput_delay(result), SCATTER);
+    let competes = result.competition.is_some();
+    page.push_str("<section class=\"columns\">\n<div class=\"stack\">\n");
+    if !has_many {
+        summary::table(page, result);
+    }
+    several::competition(page, result);
+    if !competes {
+        limits(page);
+    }
+    if has_many {
+        scatter(page);
+    }
+    page.push_str("</div>\n<div class=\"stack\">\n");
+    figure(page, &plot::forest(result), FOREST);
+    if !has_many {
+        scatter(page);
+    }
+    if competes {
+        limits(page);
+    }
+    page.push_str("</div>\n</section>\n");
+}
+
+/// All variants in the same axes.
+fn side_by_side(page: &mut String, result: &AbResult) {
+    let rounds = rounds_of(result);
+    let lines = match (rounds, result.variants.len()) {
+        (0 | 1, _) => String::new(),
+        (_, 0..=2) => format!("{MEDIAN} {THIN} "),
+        _ => format!("{MEDIAN} "),
+    };
+    let overlay = format!("{lines}{}", warm_up(result)).trim_end().to_owned();
+    page.push_str("<section>\n<h2>Side by side</h2>\n<div class=\"columns\">\n");
+    let share = plot::share(result);
+    if let Some(share) = &share {
+        figure(page, share, SHARE);
+    }
+    figure(
+        page,
+        &plot::goodput(result),
+        format!("{overlay} {PEAKS}").trim_start(),
+    );
+    figure(page, &plot::rtt(result), &overlay);
+    figure(page, &plot::window(result), &overlay);
+    // What runs at once waits in one queue.
+    if let Some(queue) = plot::queue_cdf(result).filter(|_| share.is_none()) {
+        figure(page, &queue, QUEUE);
+    }
+    figure(page, &plot::rtt_cdf(result), DISTRIBUTION);
+    figure(page, &plot::rtt_ccdf(result), TAIL);
+    page.push_str("</div>\n</section>\n");
+}
+
+/// What grey says, where there is any.
+fn warm_up(result: &AbResult) -> &'static str {
+    let rounds = result.variants.iter().flat_map(|variant| &variant.rounds);
+    let mut intervals = rounds.flat_map(|round| &round.intervals);
+    if intervals.any(|interval| interval.omitted) {
+        "Grey: warm-up, left out of the figures."
+    } else {
+        ""
+    }
+}
+
+/// How many rounds the variant has that has most.
+fn rounds_of(result: &AbResult) -> usize {
+    let rounds = result.variants.iter().map(|variant| variant.rounds.len());
+    rounds.max().unwrap_or(0)
 }
 
 fn heading(result: &AbResult) -> String {
@@ -67,11 +125,7 @@ fn alert(result: &AbResult) -> Option<String> {
     if result.complete && failed == 0 {
         return None;
     }
-    let error = result
-        .error
-        .as_deref()
-        .unwrap_or("not every round succeeded");
-    let error = error.trim_end_matches('.');
+    let error = reason(result.error.as_deref(), "not every round succeeded");
     Some(format!(
         "{error}. Failed rounds: {failed}; they count for nothing."
     ))
@@ -79,11 +133,17 @@ fn alert(result: &AbResult) -> Option<String> {
 
 /// What happened inside each variant, all in the same axes.
 fn courses(page: &mut String, result: &AbResult) {
+    let caption = match rounds_of(result) {
+        0 | 1 => COURSE.to_owned(),
+        _ => format!("{MEDIAN_COURSE} {THIN} {COURSE}"),
+    };
+    let caption = format!("{caption} {}", warm_up(result));
+    let caption = caption.trim_end();
     page.push_str("<section>\n<h2>Inside the controllers</h2>\n<div class=\"columns\">\n");
     for (index, variant) in result.variants.iter().enumerate() {
         if let Some(course) = plot::course(result, index) {
             page.push_str(&format!(
-                "<figure>\n<h3>{}</h3>\n{}<figcaption>{COURSE}</figcaption>\n</figure>\n",
+                "<figure>\n<h3>{}</h3>\n{}<figcaption>{caption}</figcaption>\n</figure>\n",
                 chip(variant),
                 course.inline()
             ));
@@ -102,16 +162,21 @@ const FOREST: &str = "Each metric against the same metric of a, paired by block:
 const SCATTER: &str = "A dot for each round, a ring at the medians.";
 const SHARE: &str = "The block whose index of fairness is the median, over half seconds or more; \
                      the index is over the connections that had started. Thin: the other blocks.";
-const OVERLAY: &str = "Bold: the round of the median goodput. Thin: others, at most eight. Grey: \
-                       warm-up, left out of the figures.";
+const MEDIAN: &str = "Bold: the round of the median goodput.";
+const THIN: &str = "Thin: others, at most eight.";
+const PEAKS: &str = "Payload counts when it can be read in order: a filled gap releases what \
+                     waited behind it, which makes peaks above the link's rate.";
+const QUEUE: &str = "All packets of a variant, as the emulated link timed them; each round weighs \
+                     the same, and the longest of two hundred are left out.";
 const DISTRIBUTION: &str = "All samples of a variant, each round weighing the same; the longest of \
                             two hundred are left to the figure beside.";
 const TAIL: &str =
     "The same samples from the other end: how many are longer, on a logarithmic axis.";
 const LIMITS: &str = "Why the sender was not sending, in the mean over the rounds. A controller is \
                       at work where window or pacing hold it back.";
-const COURSE: &str = "Bold, the line without colour, the states and the losses: the round of the \
-                      median goodput. Thin: others, at most eight. All columns have the same axes.";
+const MEDIAN_COURSE: &str = "Bold, the line without colour, the states and the losses: the round \
+                             of the median goodput.";
+const COURSE: &str = "All columns have the same axes.";
 const METHOD: &str = "Rounds run interleaved in mirrored blocks and are compared in pairs. Centres \
                       are medians. Intervals are seeded percentile bootstraps, widened for few \
                       rounds; at 95 % each, one metric in twenty may mislead. The same: the whole \

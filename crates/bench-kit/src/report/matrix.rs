@@ -1,4 +1,4 @@
-use super::page::{self, Shell, figure, letter};
+use super::page::{self, Shell, figure, letter, reason};
 use crate::plot::{self, Best, Figure, Grid, Point, escape};
 use crate::result::{Finite, MatrixResult, Metric};
 use crate::table::Scale;
@@ -37,7 +37,12 @@ fn entries(result: &MatrixResult, grid: &Grid<'_>) -> Vec<(&'static str, String)
         ("Compared", grid.contenders.join(", ")),
         (
             "Rounds",
-            format!("{} × {} s each", result.rounds, result.round_seconds),
+            format!(
+                "{} × {}{} s each",
+                result.rounds,
+                if result.is_by_bytes() { "at most " } else { "" },
+                result.round_seconds
+            ),
         ),
         ("Warm-up", format!("{} s left out", result.omit_seconds)),
         ("Seed", result.seed.to_string()),
@@ -46,6 +51,12 @@ fn entries(result: &MatrixResult, grid: &Grid<'_>) -> Vec<(&'static str, String)
             if result.is_virtual { "virtual" } else { "real" }.to_owned(),
         ),
     ];
+    if result.network {
+        entries.push((
+            "Links",
+            "a network's, shaped outside of the program".to_owned(),
+        ));
+    }
     if let Some(source) = &result.source {
         entries.push(("Conditions from", source.clone()));
     }
@@ -61,11 +72,7 @@ fn alert(result: &MatrixResult) -> Option<String> {
     if result.complete && failed == 0 {
         return None;
     }
-    let error = result
-        .error
-        .as_deref()
-        .unwrap_or("not every round succeeded");
-    let error = error.trim_end_matches('.');
+    let error = reason(result.error.as_deref(), "not every round succeeded");
     Some(format!("{error}. Cells with a fault: {failed}."))
 }
 
@@ -134,14 +141,9 @@ fn section(page: &mut String, heading: &str, caption: &str, figures: &[Figure]) 
     if figures.is_empty() {
         return;
     }
-    let class = if figures.len() > 4 {
-        "multiples"
-    } else {
-        "columns"
-    };
     page.push_str(&format!(
         "<section>\n<h2>{heading}</h2>\n<p class=\"lead\">{caption}</p>\n\
-         <div class=\"{class}\">\n"
+         <div class=\"columns\">\n"
     ));
     for drawn in figures {
         figure(page, drawn, "");
@@ -244,7 +246,8 @@ const COLUMNS: [Metric; 3] = [
 ];
 const HEAT: &str = "Each field is one condition: the letter of the better one, and how many times \
                     it is ahead of the next.";
-const SWEEP: &str = "Medians of the rounds with their 95 % intervals.";
+const SWEEP: &str = "Medians of the rounds with their 95 % intervals; those of few rounds may \
+                     leave the figure. All figures of a metric have the same axes.";
 const METHOD: &str = "Each condition is an A/B test of its own, whose rounds run interleaved in \
                       mirrored blocks. Cells that differ in their controllers alone meet the same \
                       losses. Of two variants of a test their paired comparison decides who is \

@@ -1,4 +1,5 @@
 use crate::plot::{self, Figure, escape};
+use crate::result::Variant;
 
 /// What every page has, whatever it reports.
 pub(super) struct Shell<'a> {
@@ -61,6 +62,11 @@ impl Shell<'_> {
     }
 }
 
+/// Why a result is not whole, without a full stop: its error, or else `otherwise`.
+pub(super) fn reason<'a>(error: Option<&'a str>, otherwise: &'a str) -> &'a str {
+    error.unwrap_or(otherwise).trim_end_matches('.')
+}
+
 /// Names and values in a row.
 pub(super) fn parameters<'a>(
     page: &mut String,
@@ -91,6 +97,15 @@ pub(super) fn figure(page: &mut String, figure: &Figure, caption: &str) {
         page.push_str(&format!("<figcaption>{caption}</figcaption>\n"));
     }
     page.push_str("</figure>\n");
+}
+
+/// A variant by its letter and its controller without parameters, which stay in one line.
+pub(super) fn named(variant: &Variant) -> String {
+    format!(
+        "{}\u{a0}{}",
+        letter(&variant.name),
+        escape(variant.controller())
+    )
 }
 
 /// The variant's letter in its colour.

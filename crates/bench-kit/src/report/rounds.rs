@@ -72,6 +72,7 @@ fn limits(limited_by: &LimitedBy) -> String {
         .filter(|(share, _)| share.get() >= 0.05);
     let words: Vec<String> = worth
         .map(|(share, name)| format!("{name} {:.0} %", share.get() * 100.0))
+        .map(|words| words.replace(' ', "\u{a0}"))
         .collect();
     words.join(", ")
 }

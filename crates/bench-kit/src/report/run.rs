@@ -1,23 +1,24 @@
-use super::page::{self, Shell, figure};
+use super::page::{self, Shell, figure, reason};
+use crate::emulated::Links;
 use crate::plot;
-use crate::result::{AbKind, AbResult, Finite, Metric, RunResult, SCHEMA_VERSION, Variant};
-use crate::table::Scale;
+use crate::result::{
+    AbKind, AbResult, Finite, Metric, RequestTimes, RunRequests, RunResult, SCHEMA_VERSION,
+    Variant, iperf,
+};
+use crate::table::{Scale, significant};
+use link_sim::LinkSpec;
 use std::collections::BTreeMap;
 
 /// The report of one run.
 pub(super) fn html(result: &RunResult) -> String {
-    let ab = as_ab(result);
     let mut main = String::new();
     page::parameters(&mut main, entries(result));
-    main.push_str("<section class=\"columns\">\n<div class=\"stack\">\n");
-    if let Some(course) = plot::course(&ab, 0) {
-        figure(&mut main, &course, COURSE);
+    if let Some(requests) = &result.requests {
+        answers(&mut main, result, requests);
     }
-    main.push_str("</div>\n<div class=\"stack\">\n");
-    figure(&mut main, &plot::limits(&ab), LIMITS);
-    figure(&mut main, &plot::rtt_cdf(&ab), DISTRIBUTION);
-    figure(&mut main, &plot::rtt_ccdf(&ab), TAIL);
-    main.push_str("</div>\n</section>\n");
+    if has_payload(result) {
+        payload(&mut main, &as_ab(result));
+    }
     let to = &result.start.connecting_to;
     let heading = result.title.clone();
     Shell {
@@ -31,8 +32,48 @@ pub(super) fn html(result: &RunResult) -> String {
     .page(&main)
 }
 
+/// Whether the run was to send more than requests.
+fn has_payload(result: &RunResult) -> bool {
+    let requests = result.requests.as_ref();
+    requests.is_none_or(|requests| requests.under_load) || result.result.bytes > 0
+}
+
+/// What the payload did, and its sender.
+fn payload(page: &mut String, ab: &AbResult) {
+    page.push_str("<section class=\"columns\">\n<div class=\"stack\">\n");
+    if let Some(course) = plot::course(ab, 0) {
+        figure(page, &course, COURSE);
+    }
+    page.push_str("</div>\n<div class=\"stack\">\n");
+    figure(page, &plot::limits(ab), LIMITS);
+    figure(page, &plot::rtt_cdf(ab), DISTRIBUTION);
+    figure(page, &plot::rtt_ccdf(ab), TAIL);
+    page.push_str("</div>\n</section>\n");
+}
+
+/// How long requests took, whose answers stand in the place of the sender's round-trip times.
+fn answers(page: &mut String, result: &RunResult, requests: &RunRequests) {
+    let mut ab = as_ab(result);
+    let rounds = ab
+        .variants
+        .iter_mut()
+        .flat_map(|variant| &mut variant.rounds);
+    for round in rounds {
+        round
+            .rtt_distribution
+            .clone_from(&requests.rtt_distribution);
+    }
+    page.push_str("<section class=\"columns\">\n");
+    figure(page, &plot::answer_cdf(&ab), ANSWERS);
+    figure(page, &plot::answer_ccdf(&ab), ANSWERS_TAIL);
+    page.push_str("</section>\n");
+}
+
 /// The run as an A/B test of one variant, whose figures are the same.
 pub(super) fn as_ab(result: &RunResult) -> AbResult {
+    let links = links(result);
+    let base_rtt = links.as_ref().and_then(|links| links.base_rtt().ok()?);
+    let rate = links.as_ref().and_then(|links| links.link.rate());
     AbResult {
         schema_version: SCHEMA_VERSION,
         kind: AbKind::Ab,
@@ -45,8 +86,8 @@ pub(super) fn as_ab(result: &RunResult) -> AbResult {
         started_unix_seconds: None,
         link: result.link.clone(),
         return_link: result.return_link.clone(),
-        link_rate_bits_per_second: None,
-        base_rtt_ms: None,
+        link_rate_bits_per_second: rate.map(units::Bandwidth::bits_per_sec),
+        base_rtt_ms: base_rtt.map(Finite::millis),
         round_seconds: Some(result.result.seconds),
         omit_seconds: None,
         variants: vec![Variant {
@@ -55,11 +96,24 @@ pub(super) fn as_ab(result: &RunResult) -> AbResult {
             flows: 1,
             start_seconds: Finite::ZERO,
             extra_delay_ms: Finite::ZERO,
+            duplicate: 1,
             rounds: vec![result.result.clone()],
             summary: BTreeMap::new(),
         }],
         ..AbResult::default()
     }
+}
+
+/// The emulated links, where there were any and they are still understood.
+fn links(result: &RunResult) -> Option<Links> {
+    let parse = |link: &str| match link {
+        "" => Some(LinkSpec::default()),
+        link => link.parse().ok(),
+    };
+    Some(Links {
+        link: parse(&result.link)?,
+        return_link: parse(&result.return_link)?,
+    })
 }
 
 fn entries(result: &RunResult) -> Vec<(&'static str, String)> {
@@ -68,10 +122,12 @@ fn entries(result: &RunResult) -> Vec<(&'static str, String)> {
         ("Server", format!("{} port {}", to.host, to.port)),
         ("Controller", result.result.congestion.clone()),
         ("Measured", format!("{:.1} s", result.result.seconds.get())),
-        ("Streams", result.result.streams.to_string()),
         ("Link", page::link(&result.link)),
         ("Return link", page::link(&result.return_link)),
     ];
+    if has_payload(result) {
+        entries.insert(3, ("Streams", result.result.streams.to_string()));
+    }
     for metric in [
         Metric::RttMsP50,
         Metric::RttMsP95,
@@ -83,10 +139,60 @@ fn entries(result: &RunResult) -> Vec<(&'static str, String)> {
             entries.push((metric.label(), shown(metric, value)));
         }
     }
+    if let Some(datagrams) = &result.end.sum {
+        entries.extend(of_datagrams(datagrams));
+    }
+    if let Some(requests) = &result.requests {
+        entries.extend(of_requests(requests));
+    }
     if let Some(start) = &result.start.timestamp {
         entries.push(("Started", crate::date::utc(start.timesecs)));
     }
     entries
+}
+
+fn of_datagrams(datagrams: &iperf::Row) -> Vec<(&'static str, String)> {
+    let mut entries = Vec::new();
+    if let Some(jitter) = datagrams.jitter_ms {
+        entries.push(("Jitter", format!("{} ms", significant(jitter.get()))));
+    }
+    if let (Some(lost), Some(packets)) = (datagrams.lost_packets, datagrams.packets) {
+        entries.push(("Datagrams lost", format!("{lost} of {packets}")));
+    }
+    if let Some(late) = datagrams.out_of_order.filter(|late| *late > 0) {
+        entries.push(("Out of order", late.to_string()));
+    }
+    entries
+}
+
+fn of_requests(requests: &RunRequests) -> Vec<(&'static str, String)> {
+    let interval = format!("one in {} ms", requests.interval_ms);
+    let mut entries = vec![("Requests", format!("{}, {interval}", requests.rtt_ms.count))];
+    if let Some(times) = three(&requests.rtt_ms) {
+        entries.push(("Answered in, p50, p95, p99", times));
+    }
+    if let Some(foreign) = &requests.foreign {
+        if let Some(times) = three(&foreign.handshake_ms) {
+            entries.push(("Handshake meanwhile, p50, p95, p99", times));
+        }
+        entries.extend(match foreign.failed {
+            0 => None,
+            failed => Some(("Failed connections", failed.to_string())),
+        });
+    }
+    if let Some(rpm) = requests.responsiveness_rpm {
+        entries.push((
+            "Responsiveness",
+            format!("{:.0} round trips/min", rpm.get()),
+        ));
+    }
+    entries
+}
+
+/// The quantiles that people look for.
+fn three(times: &RequestTimes) -> Option<String> {
+    let [p50, p95, p99] = [times.p50?, times.p95?, times.p99?].map(|time| significant(time.get()));
+    Some(format!("{p50}, {p95}, {p99} ms"))
 }
 
 fn shown(metric: Metric, value: Finite) -> String {
@@ -95,38 +201,60 @@ fn shown(metric: Metric, value: Finite) -> String {
 }
 
 fn verdict(result: &RunResult) -> String {
+    let cc = &result.result.congestion;
+    let answered = result.requests.as_ref().and_then(answered);
+    if !has_payload(result) {
+        return answered.unwrap_or_else(|| "No request was answered.".to_owned());
+    }
     let goodput = Metric::GoodputBitsPerSecond.of(&result.result);
     let goodput = goodput.map_or_else(String::new, |goodput| {
         shown(Metric::GoodputBitsPerSecond, goodput)
     });
-    let rtt = Metric::RttMsP95
-        .of(&result.result)
-        .map(|rtt| format!(" with a p95 RTT of {}", shown(Metric::RttMsP95, rtt)));
-    format!(
-        "{} had a goodput of {goodput}{}.",
-        result.result.congestion,
-        rtt.unwrap_or_default()
-    )
+    let rtt = Metric::RttMsP95.of(&result.result);
+    let rtt = rtt.map_or_else(String::new, |rtt| {
+        format!(" with a p95 RTT of {}", shown(Metric::RttMsP95, rtt))
+    });
+    let back = result.end.sum_received_bidir_reverse.as_ref();
+    let both = match back {
+        Some(_) => " to the server",
+        None => "",
+    };
+    let mut sentences = vec![format!("{cc} had a goodput of {goodput}{both}{rtt}.")];
+    sentences.extend(back.map(|back| {
+        let scale = Scale::bits_per_second(back.bits_per_second.get());
+        let rate = scale.show(back.bits_per_second.get());
+        format!(
+            "Meanwhile {rate} {} came back; the figures are of what went there.",
+            scale.unit
+        )
+    }));
+    sentences.extend(answered);
+    sentences.join(" ")
+}
+
+fn answered(requests: &RunRequests) -> Option<String> {
+    let (p50, p95) = (requests.rtt_ms.p50?.get(), requests.rtt_ms.p95?.get());
+    Some(format!(
+        "Half of the requests were answered within {} ms, 95 % within {} ms.",
+        significant(p50),
+        significant(p95)
+    ))
 }
 
 fn alert(result: &RunResult) -> Option<String> {
     if result.complete {
         return None;
     }
-    let error = result
-        .error
-        .as_deref()
-        .unwrap_or("the run did not end as planned");
-    Some(format!(
-        "{}. What was measured until then is below.",
-        error.trim_end_matches('.')
-    ))
+    let error = reason(result.error.as_deref(), "the run did not end as planned");
+    Some(format!("{error}. What was measured until then is below."))
 }
 
 const COURSE: &str = "In colour: goodput, RTT, window and pacing, over the controller's states.";
 const LIMITS: &str = "Why the sender was not sending.";
 const DISTRIBUTION: &str = "All samples; the longest of two hundred are left to the figure below.";
 const TAIL: &str = "The same samples from the other end, on a logarithmic axis.";
+const ANSWERS: &str = "All requests; the longest of two hundred are left to the figure beside.";
+const ANSWERS_TAIL: &str = "The same requests from the other end, on a logarithmic axis.";
 const METHOD: &str = "Goodput is payload as the receiving application got it, in order. The \
                       round-trip time is the smoothed one in the course of the run, and every \
                       sample of the sender in the distributions.";

@@ -1,7 +1,8 @@
-use super::page::letter;
+use super::page::named;
 use super::summary::{reading, scale};
-use crate::plot::escape;
-use crate::result::{AbResult, Challenger, Comparison, Finite, Metric, Summary, Variant};
+use crate::result::{
+    AbResult, Challenger, Comparison, Competition, Finite, Metric, Summary, Variant,
+};
 use crate::table::{Scale, significant};
 
 /// Medians and intervals of more than two variants, each with its ratio to `a`: a column per
@@ -14,11 +15,7 @@ pub(super) fn table(page: &mut String, a: &Variant, challengers: &[Challenger<'_
     );
     let variants = || [a].into_iter().chain(challengers.iter().map(|c| c.variant));
     for variant in variants() {
-        page.push_str(&format!(
-            "<th scope=\"col\">{} {}</th>",
-            letter(&variant.name),
-            escape(variant.controller())
-        ));
+        page.push_str(&format!("<th scope=\"col\">{}</th>", named(variant)));
     }
     page.push_str("</tr></thead>\n<tbody>\n");
     for metric in Metric::ALL {
@@ -93,29 +90,10 @@ pub(super) fn competition(page: &mut String, result: &AbResult) {
     let Some(competition) = &result.competition else {
         return;
     };
-    let flows: u32 = result.variants.iter().map(|variant| variant.flows).sum();
-    page.push_str(
-        "<div class=\"scroll\">\n<table class=\"result several\">\n<caption>All at once: shares of \
-         the goodput</caption>\n<thead><tr><th scope=\"col\">Variant</th>\
-         <th scope=\"col\">Connections</th><th scope=\"col\">Start</th>\
-         <th scope=\"col\">Share</th><th scope=\"col\">Fair</th></tr></thead>\n<tbody>\n",
-    );
-    let percent = |value: f64| format!("{} %", significant(value * 100.0));
-    for variant in &result.variants {
-        let share = competition.shares.get(&variant.name);
-        let fair = f64::from(variant.flows) / f64::from(flows.max(1));
-        page.push_str(&format!(
-            "<tr><th scope=\"row\">{} {}</th><td>{}</td><td>{} s</td><td>{}</td><td>{}</td></tr>\n",
-            letter(&variant.name),
-            escape(variant.controller()),
-            variant.flows,
-            variant.start_seconds,
-            share.map_or_else(|| "–".to_owned(), |share| summary(share, percent)),
-            percent(fair)
-        ));
-    }
+    shares(page, result, competition);
     page.push_str("</tbody>\n</table>\n<dl class=\"parameters\">\n");
     let seconds = |value: f64| format!("{} s", significant(value));
+    let percent = |value: f64| format!("{} %", significant(value * 100.0));
     let converged = competition.convergence_seconds.as_ref();
     let converged = converged.map(|time| {
         let (of, all) = (time.rounds, competition.rounds.len());
@@ -145,6 +123,43 @@ pub(super) fn competition(page: &mut String, result: &AbResult) {
         }
     }
     page.push_str("</dl>\n</div>\n");
+}
+
+/// The rows of a table without its end: every variant's share, and its delay.
+fn shares(page: &mut String, result: &AbResult, competition: &Competition) {
+    let flows: u32 = result.variants.iter().map(|variant| variant.flows).sum();
+    page.push_str(
+        "<div class=\"scroll\">\n<table class=\"result several\">\n<caption>All at once: shares of \
+         the goodput</caption>\n<thead><tr><th scope=\"col\">Variant</th>",
+    );
+    for (name, unit) in [
+        ("Flows", ""),
+        ("Start", "s"),
+        ("Share", "%"),
+        ("Fair", "%"),
+        ("RTT p95", "ms"),
+    ] {
+        page.push_str(&format!(
+            "<th scope=\"col\">{name} <span class=\"unit\">{unit}</span></th>"
+        ));
+    }
+    page.push_str("</tr></thead>\n<tbody>\n");
+    let percent = |value: f64| significant(value * 100.0);
+    for variant in &result.variants {
+        let share = competition.shares.get(&variant.name);
+        let delay = variant.summary.get(&Metric::RttMsP95);
+        let fair = f64::from(variant.flows) / f64::from(flows.max(1));
+        page.push_str(&format!(
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+             <td>{}</td></tr>\n",
+            named(variant),
+            variant.flows,
+            variant.start_seconds,
+            share.map_or_else(|| "–".to_owned(), |share| summary(share, percent)),
+            percent(fair),
+            delay.map_or_else(|| "–".to_owned(), |delay| summary(delay, significant))
+        ));
+    }
 }
 
 fn summary(summary: &Summary, show: impl Fn(f64) -> String) -> String {

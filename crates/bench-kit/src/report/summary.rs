@@ -1,15 +1,18 @@
-use super::page::{letter, link};
+use super::page::{letter, link, named};
 use super::several;
 use crate::date;
-use crate::plot::escape;
-use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Summary, Variant};
-use crate::table::{Scale, queue_delay_source, significant};
+use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Summary, Until};
+use crate::table::{Scale, amount, queue_delay_source, significant};
 
 /// What was tested, as names and values.
 pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
     let rounds = result.variants.iter().map(|variant| variant.rounds.len());
     let rounds = rounds.max().unwrap_or(0);
     let length = match result.round_seconds {
+        Some(seconds) if result.round_bytes.is_some() => {
+            let bytes = amount(result.round_bytes.unwrap_or_default());
+            format!("{rounds} × {bytes}, in at most {seconds} s each")
+        }
         Some(seconds) => format!("{rounds} × {seconds} s each"),
         None => format!("{rounds} each"),
     };
@@ -26,6 +29,12 @@ pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
     if let Some(rtt) = result.base_rtt_ms {
         entries.insert(2, ("Empty path", format!("{rtt} ms round trip")));
     }
+    if let Some(server) = &result.server {
+        entries.insert(0, ("Server", server.clone()));
+    }
+    if let Some(until) = &result.until {
+        entries.push(("Until", until_said(until)));
+    }
     if let Some(omitted) = result
         .omit_seconds
         .filter(|omitted| *omitted > Finite::ZERO)
@@ -39,6 +48,16 @@ pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
         entries.push(("Started", date::utc(started)));
     }
     entries
+}
+
+fn until_said(until: &Until) -> String {
+    let percent = significant(until.half_width.get() * 100.0);
+    let reached = if until.reached {
+        "reached"
+    } else {
+        "not reached"
+    };
+    format!("goodput's ratio known to ±{percent} %, {reached}")
 }
 
 /// Medians, intervals and ratios; nothing without two variants, and another table with more.
@@ -55,8 +74,8 @@ pub(super) fn table(page: &mut String, result: &AbResult) {
          its 95 % interval</caption>\n<thead><tr><th scope=\"col\">Metric</th>\
          <th scope=\"col\">{}</th><th scope=\"col\">{}</th><th scope=\"col\">b / a</th>\
          <th scope=\"col\"><span class=\"word\">Reading</span></th></tr></thead>\n<tbody>\n",
-        side(a),
-        side(b)
+        named(a),
+        named(b)
     ));
     for metric in Metric::ALL {
         let sides = [a.summary.get(&metric), b.summary.get(&metric)];
@@ -65,15 +84,6 @@ pub(super) fn table(page: &mut String, result: &AbResult) {
         }
     }
     page.push_str("</tbody>\n</table>\n</div>\n");
-}
-
-/// A variant in the head of a column, without the parameters of its controller.
-fn side(variant: &Variant) -> String {
-    format!(
-        "{}\u{a0}{}",
-        letter(&variant.name),
-        escape(variant.controller())
-    )
 }
 
 fn row(
@@ -129,21 +139,45 @@ fn cell(page: &mut String, estimate: Option<Estimate>, show: impl Fn(f64) -> Str
 
 /// What a decision about a challenger and `a` says, in a word or a sign.
 pub(super) fn reading(metric: Metric, decision: Decision, challenger: &str) -> String {
-    let challenger_is_better = match decision {
+    let [better, worse] = [challenger, "a"]
+        .map(|better| format!("{}<span class=\"word\"> better</span>", letter(better)));
+    decided(metric, decision, &better, &worse)
+}
+
+/// One of these where a decision says that `b` is better or worse.
+pub(super) fn decided(metric: Metric, decision: Decision, better: &str, worse: &str) -> String {
+    let is_better = match decision {
         Decision::TooFewRounds => return TOO_FEW.to_owned(),
         Decision::Same => return SAME.to_owned(),
         Decision::BHigher => metric.higher_is_better(),
         Decision::BLower => !metric.higher_is_better(),
     };
-    let better = if challenger_is_better {
-        challenger
-    } else {
-        "a"
-    };
-    format!("{}<span class=\"word\"> better</span>", letter(better))
+    if is_better { better } else { worse }.to_owned()
 }
 
 /// A phone has room for a sign only.
 const TOO_FEW: &str =
     "<span class=\"unit word\">too few to tell</span><span class=\"sign\">?</span>";
 const SAME: &str = "<span class=\"unit word\">the same</span><span class=\"sign\">=</span>";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_value_of_a_row_gives_its_unit() {
+        let [small, large] = [9e5, 2e9].map(|bits| {
+            let value = Finite::new(bits).unwrap();
+            Summary {
+                median: value,
+                mean: value,
+                low: None,
+                high: None,
+                rounds: 1,
+            }
+        });
+        let of = |sides: [Option<&Summary>; 3]| scale(Metric::GoodputBitsPerSecond, sides).unit;
+        assert_eq!(of([Some(&small), None, Some(&large)]), "Gbit/s");
+        assert_eq!(of([Some(&small), None, None]), "kbit/s");
+    }
+}

@@ -1,6 +1,9 @@
 use super::*;
 use crate::fixtures;
-use crate::result::Metric;
+use crate::result::{
+    BaselineComparison, LimitedBy, LimitedTimes, Metric, RequestTimes, Round, RunRequests, Until,
+    iperf,
+};
 use crate::stats::{self, verdict};
 use roxmltree::{Document, ParsingOptions};
 
@@ -25,20 +28,21 @@ fn the_page_has_the_verdict_every_metric_and_every_figure() {
     let text = text(&document);
     assert!(text.contains(&verdict(&result)));
     assert!(text.contains(&result.link));
-    for metric in Metric::ALL {
+    for metric in fixtures::metrics() {
         assert!(text.contains(metric.label()), "{metric:?}");
     }
+    assert!(page.contains("Goodput <span class=\"unit\">Mbit/s</span>"));
     let figures = document
         .descendants()
         .filter(|node| node.has_tag_name("figure"));
-    // Ratios, goodput against delay, limits, goodput, RTT, its distribution and its tail, and a
-    // course for each variant.
-    assert_eq!(figures.count(), 9);
+    // Ratios, goodput against delay, limits, goodput, RTT, window, RTT's distribution and its tail,
+    // and a course for each variant.
+    assert_eq!(figures.count(), 10);
     let rows = document
         .descendants()
         .filter(|node| node.has_tag_name("tr"));
     // Two heads, the metrics, the rounds.
-    assert_eq!(rows.count(), 2 + Metric::ALL.len() + 6);
+    assert_eq!(rows.count(), 2 + fixtures::metrics().count() + 6);
 }
 
 #[test]
@@ -129,4 +133,207 @@ fn long_rounds_make_no_larger_report() {
     let (usual, long) = (size(600), size(20_000));
     assert!(long < usual * 3 / 2, "{long} bytes against {usual}");
     assert!(long < 500_000, "{long} bytes");
+}
+
+#[test]
+fn what_decided_how_the_test_ran_is_said() {
+    let mut result = fixtures::ab();
+    result.server = Some("measure.example:4433".to_owned());
+    result.until = Some(Until {
+        half_width: fixtures::finite(0.05),
+        reached: false,
+    });
+    result.baseline = Some(BaselineComparison {
+        paired: true,
+        comparisons: [("b".to_owned(), result.comparison.clone())].into(),
+    });
+    let page = html(&result);
+    let said = text(&parse(&page));
+    for part in [
+        "measure.example:4433",
+        "goodput's ratio known to ±5.00 %, not reached",
+        "Against the baseline",
+        "round by round",
+    ] {
+        assert!(said.contains(part), "{part}");
+    }
+    let table = page.split("Against the baseline").nth(1).unwrap();
+    let table = table.split("</table>").next().unwrap();
+    // `a` was not there then; goodput is better than it was, and so on for each metric.
+    assert!(
+        !table.contains("chip-a") && table.contains("chip-b"),
+        "{table}"
+    );
+    assert!(
+        table.contains("<td>× 4.41 better<span class=\"interval\">"),
+        "{table}"
+    );
+    assert!(table.contains("worse"), "{table}");
+    result.until = Some(Until {
+        half_width: fixtures::finite(0.05),
+        reached: true,
+    });
+    assert!(text(&parse(&html(&result))).contains("±5.00 %, reached"));
+}
+
+#[test]
+fn captions_speak_of_several_rounds_where_there_are_some() {
+    let says = |result: &AbResult, part: &str| html(result).contains(part);
+    let mut result = fixtures::ab();
+    assert!(says(&result, "median goodput") && says(&result, "Thin: others"));
+    assert!(says(&result, "State in the median round") && !says(&result, "Grey: warm-up"));
+    result.variants[1].rounds[0].intervals[0].omitted = true;
+    assert!(says(&result, "Grey: warm-up"));
+    let mut one = fixtures::ab_of(&[21_300_000], &[93_900_000]);
+    stats::conclude(&mut one);
+    assert!(!says(&one, "median goodput") && !says(&one, "Thin: others"));
+    assert!(says(&one, "State of the controller"));
+    // In the axes of five all rounds would be a tangle; each course has its own.
+    let five = fixtures::five();
+    let side_by_side = html(&five);
+    let side_by_side = side_by_side.split("Inside the controllers").next().unwrap();
+    assert!(side_by_side.contains("median goodput") && !side_by_side.contains("Thin: others"));
+}
+
+#[test]
+fn queues_that_were_timed_are_drawn_unless_all_have_the_same() {
+    let timed = |mut result: AbResult| {
+        for round in result.variants.iter_mut().flat_map(|v| &mut v.rounds) {
+            round.queue_delay_distribution = round.rtt_distribution.clone();
+        }
+        html(&result).contains("Time in the link&#39;s queue, ms")
+    };
+    assert!(timed(fixtures::ab()));
+    assert!(!timed(fixtures::competition()));
+    assert!(!html(&fixtures::ab()).contains("Time in the link&#39;s queue, ms"));
+}
+
+#[test]
+fn a_competition_has_each_variants_delay() {
+    let mut result = fixtures::competition();
+    result.variants[1].flows = 3;
+    let page = html(&result);
+    let table = page.split("All at once").nth(1).unwrap();
+    for fair in ["<td>25.0</td>", "<td>75.0</td>"] {
+        assert!(table.contains(fair), "{table}");
+    }
+    let p95 = &fixtures::competition().variants[0].summary[&Metric::RttMsP95];
+    let p95 = format!("<td>{}<span", crate::table::significant(p95.median.get()));
+    assert!(table.contains(&p95), "{p95}: {table}");
+}
+
+#[test]
+fn a_run_has_the_lines_of_its_link_and_no_letter() {
+    let mut result = fixtures::run();
+    let page = run_html(&result);
+    assert!(!page.contains("reference\"") && !page.contains("a bbr3"));
+    assert!(page.contains("State of the controller"));
+    result.link = "delay 40ms rate 100mbit queue 1bdp".to_owned();
+    result.return_link = "delay 10ms".to_owned();
+    let page = run_html(&result);
+    for line in ["link 100 Mbit/s", "empty path 50 ms", "BDP"] {
+        assert!(page.contains(line), "{line}");
+    }
+    // A link of a later version.
+    result.link = "warp 9".to_owned();
+    assert!(run_html(&result).contains("warp 9"));
+}
+
+#[test]
+fn a_run_says_what_it_was_for() {
+    let mut result = fixtures::run();
+    assert!(run_html(&result).contains("bbr3 had a goodput of 94.0 Mbit/s with"));
+    result.end.sum_received_bidir_reverse = Some(iperf::Row {
+        bits_per_second: fixtures::finite(12.3e6),
+        ..iperf::Row::default()
+    });
+    let page = run_html(&result);
+    assert!(page.contains("goodput of 94.0 Mbit/s to the server with"));
+    assert!(page.contains("Meanwhile 12.3 Mbit/s came back"));
+
+    result.end.sum = Some(iperf::Row {
+        jitter_ms: Some(fixtures::finite(0.25)),
+        lost_packets: Some(3),
+        packets: Some(1_000),
+        out_of_order: Some(7),
+        ..iperf::Row::default()
+    });
+    let page = text(&parse(&run_html(&result)));
+    for part in [
+        "Jitter\n0.250 ms",
+        "Datagrams lost\n3 of 1000",
+        "Out of order\n7",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_run_of_requests_shows_their_times_and_no_empty_figure() {
+    let times = |first: f64| RequestTimes {
+        count: 30,
+        p50: Some(fixtures::finite(first)),
+        p95: Some(fixtures::finite(first + 1.0)),
+        p99: Some(fixtures::finite(first + 2.0)),
+        ..RequestTimes::default()
+    };
+    let mut result = fixtures::run();
+    result.result = Round::default();
+    result.requests = Some(RunRequests {
+        interval_ms: fixtures::finite(100.0),
+        rtt_ms: times(20.0),
+        rtt_distribution: fixtures::round("", 0, 1).rtt_distribution,
+        responsiveness_rpm: Some(fixtures::finite(2_900.4)),
+        ..RunRequests::default()
+    });
+    let page = run_html(&result);
+    let said = text(&parse(&page));
+    for part in [
+        "Half of the requests were answered within 20.0 ms, 95 % within 21.0 ms.",
+        "30, one in 100 ms",
+        "20.0, 21.0, 22.0 ms",
+        "2900 round trips/min",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(page.matches("<figure>").count(), 2);
+    assert!(!page.contains("goodput of") && !page.contains("no distribution"));
+
+    result.requests.as_mut().unwrap().under_load = true;
+    result.result = fixtures::round("bbr3", 0, 94_000_000);
+    let page = run_html(&result);
+    assert!(page.contains("goodput of 94.0 Mbit/s") && page.contains("were answered within"));
+    assert_eq!(page.matches("<figure>").count(), 6);
+    result.result = Round::default();
+    result.requests = Some(RunRequests::default());
+    assert!(run_html(&result).contains("No request was answered."));
+}
+
+#[test]
+fn rounds_stand_in_their_order_with_what_limited_them_most() {
+    let mut result = fixtures::ab();
+    let millis = std::time::Duration::from_millis;
+    result.variants[0].rounds[0].limited_by = LimitedBy::from_times(LimitedTimes {
+        application: millis(4),
+        congestion_window: millis(26),
+        pacing: millis(70),
+        ..LimitedTimes::default()
+    });
+    result.variants[0].rounds[1].limited_by = LimitedBy::from_times(LimitedTimes {
+        host: millis(97),
+        pacing: millis(3),
+        ..LimitedTimes::default()
+    });
+    // The second of `a` ran last of all.
+    result.variants[0].rounds[1].order = 99;
+    let page = html(&result);
+    let table = page.split("In the order in which they ran").nth(1).unwrap();
+    let spaced = table.replace('\u{a0}', " ");
+    assert!(
+        spaced.contains(">pacing 70 %, congestion window 26 %<"),
+        "{spaced}"
+    );
+    assert!(spaced.contains(">host 97 %<"), "{spaced}");
+    let last = spaced.rfind("<tr>").unwrap();
+    assert!(spaced[last..].contains(">host 97 %<"), "{spaced}");
 }

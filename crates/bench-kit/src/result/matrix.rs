@@ -1,4 +1,4 @@
-use super::{Comparison, Finite, Metric, Summary, to_json};
+use super::{Comparison, Finite, Metric, Summary, is_one, one, sender, to_json};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -34,9 +34,13 @@ pub struct MatrixResult {
     /// Whether time was virtual.
     #[serde(rename = "virtual")]
     pub is_virtual: bool,
+    /// Whether the links were those of a network outside of the program. Left out of the JSON when
+    /// it emulated them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub network: bool,
     /// Rounds of each variant in each cell.
     pub rounds: u32,
-    /// How long each round was planned to measure.
+    /// How long each round was planned to measure; at most, where bytes end it.
     pub round_seconds: Finite,
     /// How much at the start of each round the figures leave out.
     pub omit_seconds: Finite,
@@ -50,6 +54,12 @@ impl MatrixResult {
     /// The JSON text, indented, with a newline at its end.
     pub fn to_json(&self) -> String {
         to_json(self)
+    }
+
+    /// Whether the rounds ended when so much payload had come.
+    pub fn is_by_bytes(&self) -> bool {
+        let mut variants = self.cells.iter().flat_map(|cell| &cell.variants);
+        variants.any(|variant| variant.summary.contains_key(&Metric::Seconds))
     }
 }
 
@@ -121,6 +131,48 @@ impl MatrixCell {
     }
 }
 
+impl MatrixVariant {
+    /// The controller, and `×2` behind that of a sender whose datagrams were on the wire twice.
+    pub fn sender(&self) -> String {
+        sender(&self.cc, self.duplicate)
+    }
+}
+
+/// What the variant at `place` is in all of these cells: its controller, or the axis whose value
+/// that is, as the matrix's author would write it: `{challenger}`; and how often its datagrams were
+/// on the wire.
+pub(crate) fn common_sender<'a>(
+    cells: impl IntoIterator<Item = &'a MatrixCell>,
+    place: usize,
+) -> Option<String> {
+    let variants = cells.into_iter();
+    let variants = variants.filter_map(|cell| Some((cell, cell.variants.get(place)?)));
+    let variants: Vec<(&MatrixCell, &MatrixVariant)> = variants.collect();
+    let cc = common(&variants, |variant| variant.cc.clone())?;
+    let times = common(&variants, |variant| variant.duplicate.to_string())?;
+    Some(match times.as_str() {
+        "1" => cc,
+        times => format!("{cc} ×{times}"),
+    })
+}
+
+/// What `of` all variants is the same, or the axis that says it.
+fn common(
+    variants: &[(&MatrixCell, &MatrixVariant)],
+    of: impl Fn(&MatrixVariant) -> String,
+) -> Option<String> {
+    let (cell, variant) = variants.first()?;
+    let first = of(variant);
+    if variants.iter().all(|(_, variant)| of(variant) == first) {
+        return Some(first);
+    }
+    let says = |axis: &&String| {
+        let mut all = variants.iter();
+        all.all(|(cell, variant)| cell.at.get(*axis) == Some(&of(variant)))
+    };
+    cell.at.keys().find(says).map(|axis| format!("{{{axis}}}"))
+}
+
 /// Who sends the data that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -144,6 +196,9 @@ pub struct MatrixVariant {
     pub start_seconds: Finite,
     /// How much longer than the link their own path is.
     pub extra_delay_ms: Finite,
+    /// How often its sender's datagrams were on the wire. Left out of the JSON where it was once.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub duplicate: u32,
     /// Each metric over the rounds that did not fail.
     pub summary: BTreeMap<Metric, Summary>,
 }

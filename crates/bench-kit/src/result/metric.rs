@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub enum Metric {
     /// Payload received per second, in bits per second.
     GoodputBitsPerSecond,
+    /// The time that a transfer of a set size took, in seconds; other rounds have none.
+    Seconds,
     /// Median round-trip time, in milliseconds.
     RttMsP50,
     /// 95th percentile of the round-trip time, in milliseconds.
@@ -19,7 +21,7 @@ pub enum Metric {
     QueueDelayMsP95,
     /// 99th percentile of the time in queues, in milliseconds.
     QueueDelayMsP99,
-    /// Packets declared lost over packets sent, 0 to 1.
+    /// Packets declared lost over packets sent, copies apart, 0 to 1.
     LossRate,
     /// Payload sent more than once, in bytes.
     BytesRetransmitted,
@@ -31,8 +33,9 @@ pub enum Metric {
 
 impl Metric {
     /// Every metric, in the order of the tables.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::GoodputBitsPerSecond,
+        Self::Seconds,
         Self::RttMsP50,
         Self::RttMsP95,
         Self::RttMsP99,
@@ -50,13 +53,20 @@ impl Metric {
         let (rtt, queue) = (&round.rtt_ms, &round.queue_delay_ms);
         match self {
             Self::GoodputBitsPerSecond => Finite::new(round.goodput_bits_per_second as f64),
+            Self::Seconds => round.planned_bytes.map(|_| round.seconds),
             Self::RttMsP50 => rtt.p50,
             Self::RttMsP95 => rtt.p95,
             Self::RttMsP99 => rtt.p99,
             Self::QueueDelayMsP50 => queue.p50,
             Self::QueueDelayMsP95 => queue.p95,
             Self::QueueDelayMsP99 => queue.p99,
-            Self::LossRate => Finite::ratio(round.packets_lost?, round.packets_sent?),
+            Self::LossRate => {
+                let copies = round.packets_copied.unwrap_or_default();
+                Finite::ratio(
+                    round.packets_lost?,
+                    round.packets_sent?.saturating_sub(copies),
+                )
+            }
             Self::BytesRetransmitted => Finite::new(round.bytes_retransmitted? as f64),
             Self::CpuSecondsPerGigabyteSender => per_gigabyte(round.cpu_seconds_sender?, round),
             Self::CpuSecondsPerGigabyteReceiver => per_gigabyte(round.cpu_seconds_receiver?, round),
@@ -80,6 +90,7 @@ impl Metric {
     pub fn label(self) -> &'static str {
         match self {
             Self::GoodputBitsPerSecond => "Goodput",
+            Self::Seconds => "Time",
             Self::RttMsP50 => "RTT p50",
             Self::RttMsP95 => "RTT p95",
             Self::RttMsP99 => "RTT p99",

@@ -26,12 +26,20 @@ pub struct Round {
     pub error: Option<String>,
     /// The time measured, without what was omitted at the start.
     pub seconds: Finite,
+    /// The payload after which the round was to end: `seconds` is the time that this took, or the
+    /// most that it was given. Left out of the JSON where time ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_bytes: Option<u64>,
     /// Payload that the receiving application got.
     pub bytes: u64,
     /// `bytes` over `seconds`, in bits per second.
     pub goodput_bits_per_second: u64,
-    /// QUIC packets sent, probes included.
+    /// QUIC packets sent, probes and copies included.
     pub packets_sent: Option<u64>,
+    /// Of these, those that a duplicating sender put on the wire once more. Left out of the JSON
+    /// where it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets_copied: Option<u64>,
     /// QUIC packets declared lost.
     pub packets_lost: Option<u64>,
     /// Payload sent more than once.
@@ -71,6 +79,16 @@ impl Round {
     /// Whether the round ended without an error, so that its figures count.
     pub fn succeeded(&self) -> bool {
         self.error.is_none()
+    }
+
+    /// Says that each packet of the sender was on the wire so many times: copies were made of all
+    /// that it sent.
+    pub(crate) fn count_copies(&mut self, times: u32) {
+        if let (2.., Some(sent)) = (times, &mut self.packets_sent) {
+            let copies = sent.saturating_mul(u64::from(times - 1));
+            self.packets_copied = Some(copies);
+            *sent += copies;
+        }
     }
 }
 

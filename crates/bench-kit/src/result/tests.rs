@@ -14,7 +14,7 @@ fn the_json_of_an_ab_test_is_as_recorded() {
 
 #[test]
 fn the_json_of_a_run_is_as_recorded() {
-    insta::assert_snapshot!(run().to_json());
+    insta::assert_snapshot!(fixtures::run().to_json());
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn an_ab_result_has_every_field_of_the_contract() {
     );
     let variant = &json["variants"][0];
     assert_fields(variant, "name cc rounds summary");
-    for metric in Metric::ALL {
+    for metric in fixtures::metrics() {
         let name = serde_json::to_value(metric).unwrap();
         let name = name.as_str().unwrap();
         assert_fields(&variant["summary"][name], "median mean low high");
@@ -43,7 +43,7 @@ fn an_ab_result_has_every_field_of_the_contract() {
 
 #[test]
 fn a_run_has_every_field_of_the_contract_and_those_of_iperf3() {
-    let json: Value = serde_json::from_str(&run().to_json()).unwrap();
+    let json: Value = serde_json::from_str(&fixtures::run().to_json()).unwrap();
     assert_eq!(json["kind"], json!("run"));
     assert_fields(&json, "schema_version complete start intervals end result");
     assert_round(&json["result"]);
@@ -80,7 +80,7 @@ fn a_run_has_every_field_of_the_contract_and_those_of_iperf3() {
 fn what_was_written_is_read_back() {
     let ab = fixtures::ab();
     assert_eq!(serde_json::from_str::<AbResult>(&ab.to_json()).unwrap(), ab);
-    let run = run();
+    let run = fixtures::run();
     assert_eq!(
         serde_json::from_str::<RunResult>(&run.to_json()).unwrap(),
         run
@@ -90,7 +90,7 @@ fn what_was_written_is_read_back() {
 #[test]
 fn a_result_of_the_other_kind_is_refused() {
     assert!(serde_json::from_str::<RunResult>(&fixtures::ab().to_json()).is_err());
-    assert!(serde_json::from_str::<AbResult>(&run().to_json()).is_err());
+    assert!(serde_json::from_str::<AbResult>(&fixtures::run().to_json()).is_err());
 }
 
 #[test]
@@ -104,6 +104,25 @@ fn metrics_come_from_the_rounds_own_figures() {
     assert_eq!(of(Metric::CpuSecondsPerGigabyteSender), Some(4.0));
     assert_eq!(of(Metric::LossRate), Some(0.025));
     assert_eq!(of(Metric::RttMsP95), Some(42.0));
+    assert_eq!(of(Metric::Seconds), None, "time ended the round");
+    round.planned_bytes = Some(500_000_000);
+    let seconds = Metric::Seconds.of(&round);
+    assert_eq!(seconds, Some(round.seconds));
+}
+
+#[test]
+fn copies_are_sent_and_not_lost() {
+    let mut round = fixtures::round("cubic", 0, 1_000_000);
+    (round.packets_sent, round.packets_lost) = (Some(1_000), Some(25));
+    let once = round.clone();
+    round.count_copies(1);
+    assert_eq!(round, once);
+    round.count_copies(2);
+    assert_eq!(
+        (round.packets_sent, round.packets_copied),
+        (Some(2_000), Some(1_000))
+    );
+    assert_eq!(Metric::LossRate.of(&round), Metric::LossRate.of(&once));
 }
 
 #[test]
@@ -172,93 +191,29 @@ fn assert_fields(object: &Value, names: &str) {
     }
 }
 
-fn run() -> RunResult {
-    let mut result = fixtures::round("bbr3", 0, 94_000_000);
-    result.intervals.truncate(1);
-    RunResult {
-        schema_version: SCHEMA_VERSION,
-        kind: RunKind::Run,
-        complete: true,
-        error: None,
-        title: None,
-        seed: 7,
-        is_virtual: false,
-        link: String::new(),
-        return_link: String::new(),
-        start: start(),
-        intervals: vec![iperf::Interval {
-            streams: vec![row()],
-            sum: sum(),
-            ..iperf::Interval::default()
-        }],
-        end: iperf::End {
-            streams: vec![iperf::EndStream {
-                sender: row(),
-                receiver: row(),
-            }],
-            sum_sent: sum(),
-            sum_received: sum(),
-            sender_tcp_congestion: Some("bbr3".to_owned()),
-            ..iperf::End::default()
-        },
-        sha256: None,
-        server_output_text: None,
-        receiver_socket_drops: None,
-        requests: None,
-        result,
+#[test]
+fn a_variant_is_called_by_its_controller_or_by_the_axis_that_says_it() {
+    let mut cells = fixtures::matrix().cells;
+    let name = |cells: &[MatrixCell]| common_sender(cells, 1);
+    assert_eq!(name(&cells).as_deref(), Some("bbr3"));
+    let says = |cells: &mut [MatrixCell], index: usize, cc: &str, copies: u32| {
+        cells[index].variants[1].cc = cc.to_owned();
+        cells[index].variants[1].duplicate = copies;
+        let values = [
+            ("challenger", cc.to_owned()),
+            ("copies", copies.to_string()),
+        ];
+        let values = values.map(|(axis, value)| (axis.to_owned(), value));
+        cells[index].at.extend(values);
+    };
+    for index in 0..cells.len() {
+        says(&mut cells, index, "bbr3", 2);
     }
-}
-
-fn start() -> iperf::Start {
-    iperf::Start {
-        connected: vec![iperf::Connected {
-            socket: 1,
-            local_host: "127.0.0.1".to_owned(),
-            local_port: 40_000,
-            remote_host: "127.0.0.1".to_owned(),
-            remote_port: 4_433,
-        }],
-        version: "paceline 0.1.0".to_owned(),
-        system_info: "Linux".to_owned(),
-        timestamp: None,
-        connecting_to: iperf::HostPort {
-            host: "127.0.0.1".to_owned(),
-            port: 4_433,
-        },
-        target_bitrate: 0,
-        test_start: iperf::TestStart {
-            protocol: "QUIC".to_owned(),
-            num_streams: 1,
-            blksize: 131_072,
-            duration: finite(1.0),
-            interval: finite(1.0),
-            ..iperf::TestStart::default()
-        },
-    }
-}
-
-fn row() -> iperf::Row {
-    iperf::Row {
-        socket: Some(1),
-        snd_cwnd: Some(512_000),
-        rtt: Some(40_200),
-        rttvar: Some(150),
-        pmtu: Some(1_452),
-        pacing_rate_bits_per_second: Some(95_000_000),
-        state: Some("ProbeBW_CRUISE".to_owned()),
-        ..sum()
-    }
-}
-
-fn sum() -> iperf::Row {
-    iperf::Row {
-        end: finite(1.0),
-        seconds: finite(1.0),
-        bytes: 11_750_000,
-        bits_per_second: finite(94e6),
-        retransmits: Some(3),
-        omitted: Some(false),
-        sender: true,
-        ..iperf::Row::default()
-    }
+    assert_eq!(name(&cells).as_deref(), Some("bbr3 ×2"));
+    says(&mut cells, 0, "copa", 2);
+    assert_eq!(name(&cells).as_deref(), Some("{challenger} ×2"));
+    says(&mut cells, 1, "bbr3", 1);
+    assert_eq!(name(&cells).as_deref(), Some("{challenger} ×{copies}"));
+    cells[0].variants[1].cc = "cubic".to_owned();
+    assert_eq!(name(&cells), None);
 }

@@ -245,6 +245,12 @@ mod tests {
         admission.leave(near, false);
         assert_eq!(admission.judge(now, near, true), Verdict::Admit);
         assert_eq!(admission.of_origin.len(), 2);
+        admission.leave(far, false);
+        assert_eq!(
+            admission.of_origin.len(),
+            1,
+            "nothing is kept of those that left"
+        );
     }
 
     #[test]
@@ -267,6 +273,11 @@ mod tests {
         }
         // A second's worth at once, and then ten a second.
         assert!((108..=110).contains(&admitted), "{admitted}");
+        // What was not used in a quiet minute is not saved up.
+        let now = begin + Duration::from_secs(70);
+        let later = (0..100).map(|n| admission.judge(now, nth(n), true));
+        let admitted = later.filter(|verdict| *verdict == Verdict::Admit).count();
+        assert_eq!(admitted, 10);
     }
 
     #[test]
@@ -282,5 +293,27 @@ mod tests {
         }
         let full = Verdict::Refuse(Full::Places(64));
         assert_eq!(admission.judge(now, nth(30_000), true), full);
+    }
+
+    #[test]
+    fn whoever_leaves_during_its_handshake_is_no_reason_for_suspicion() {
+        let mut admission = Admission::new(ROOMY);
+        let now = clock::now();
+        for n in 0..100 {
+            assert_eq!(admission.judge(now, nth(n), false), Verdict::Admit);
+            admission.leave(nth(n), false);
+        }
+    }
+
+    #[test]
+    fn the_second_half_of_the_places_is_for_clients_that_prove_their_address() {
+        let mut admission = Admission::new(ROOMY);
+        let now = clock::now();
+        for n in 0..32 {
+            assert_eq!(admission.judge(now, nth(n), false), Verdict::Admit);
+            admission.greeted();
+        }
+        assert_eq!(admission.judge(now, nth(32), false), Verdict::Retry);
+        assert_eq!(admission.judge(now, nth(32), true), Verdict::Admit);
     }
 }

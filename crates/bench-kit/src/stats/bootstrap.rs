@@ -10,6 +10,17 @@ pub(super) struct Estimate {
     pub(super) high: Option<f64>,
 }
 
+impl Estimate {
+    /// Back from the scale of the logarithm.
+    pub(super) fn exp(self) -> Self {
+        Self {
+            median: self.median.exp(),
+            low: self.low.map(f64::exp),
+            high: self.high.map(f64::exp),
+        }
+    }
+}
+
 /// The median of `values` and its interval at the level [`CONFIDENCE`]; `None` without a value.
 ///
 /// A percentile bootstrap, each end then moved away from the median by [`widening`]. Percentile
@@ -102,11 +113,18 @@ fn middle(mut figures: Vec<f64>) -> (f64, f64) {
 /// values, 2.7 for three, 1.2 for ten and tends to 1.
 fn widening(n: usize) -> f64 {
     let degrees = n - 1;
-    let t = T_975.get(degrees - 1).copied().unwrap_or_else(|| {
-        // The first term of the expansion of t about the normal; exact to 0.002 from 21 on.
-        Z_975 + (Z_975.powi(3) + Z_975) / (4.0 * degrees as f64)
-    });
-    (n as f64 / degrees as f64).sqrt() * t / Z_975
+    (n as f64 / degrees as f64).sqrt() * t_975(degrees) / Z_975
+}
+
+/// The 97.5 % quantile of Student's t, from one degree of freedom on.
+pub(super) fn t_975(degrees: usize) -> f64 {
+    T_975.get(degrees - 1).copied().unwrap_or_else(|| {
+        // Two terms of the expansion of t about the normal; exact to 0.001 from 21 on.
+        let (z, n) = (Z_975, degrees as f64);
+        let first = (z.powi(3) + z) / (4.0 * n);
+        let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n);
+        z + first + second
+    })
 }
 
 fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
@@ -120,9 +138,9 @@ fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
 const RESAMPLES: usize = 3_999;
 
 /// The 97.5 % quantile of the normal distribution.
-const Z_975: f64 = 1.959_964;
+pub(super) const Z_975: f64 = 1.959_964;
 
-/// The 97.5 % quantile of Student's t, from one degree of freedom on.
+/// Those of one to twenty degrees.
 const T_975: [f64; 20] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,

@@ -71,7 +71,8 @@ fn the_same_against_the_same_is_rarely_called_different() {
             .filter(|&seed| {
                 let mut rng = Rng::new(seed);
                 let mut side = || only_goodput(&goodputs(&mut rng, rounds, 50e6, 0.2));
-                let goodput = compare(&side(), &side(), seed)[&Metric::GoodputBitsPerSecond];
+                let goodput =
+                    compare(&side(), &side(), seed, End::Planned)[&Metric::GoodputBitsPerSecond];
                 let (low, high) = (goodput.low.unwrap().get(), goodput.high.unwrap().get());
                 let called_different =
                     matches!(goodput.decision, Decision::BHigher | Decision::BLower);
@@ -123,6 +124,132 @@ fn two_pairs_have_an_interval_and_no_conclusion() {
     let goodput = result.comparison[&Metric::GoodputBitsPerSecond];
     assert!(goodput.low.unwrap().get() > 1.0);
     assert_eq!(goodput.decision, Decision::TooFewRounds);
+}
+
+/// A draw of two has the smaller median in a quarter of all cases and the larger in another, so
+/// that these are the ends of the interval, before it is widened.
+#[test]
+fn two_pairs_are_as_wide_as_their_closed_form() {
+    let (a, b) = ([100_000_000, 100_000_000], [110_000_000, 150_000_000]);
+    let half_width = |b: &[u64]| goodput_half_width(&only_goodput(&a), &only_goodput(b), 1);
+    let spread = (1.5_f64 / 1.1).ln();
+    let closed = (spread / 2.0 * WIDENING_OF_TWO).exp_m1();
+    let found = half_width(&b).unwrap();
+    assert!((found / closed - 1.0).abs() < 1e-4, "{found} {closed}");
+    assert_eq!(half_width(&[110_000_000, 0]), None);
+    assert_eq!(half_width(&b[..1]), None);
+    assert_eq!(half_width(&[110_000_000, 110_000_000]), Some(0.0));
+}
+
+/// √(n/(n−1)) · t / z of two values.
+const WIDENING_OF_TWO: f64 = std::f64::consts::SQRT_2 * 12.706 / 1.959_964;
+
+/// The same of two rounds now and two of then: the least difference of medians is that of the
+/// smaller one now and the larger one then, in a sixteenth of all cases.
+#[test]
+fn unpaired_pairs_are_as_wide_as_their_closed_form() {
+    let (a, b) = ([20_000_000, 30_000_000], [80_000_000, 100_000_000]);
+    let of = |a: &[u64], b: &[u64]| {
+        compare_unpaired(&only_goodput(a), &only_goodput(b), 1)[&Metric::GoodputBitsPerSecond]
+    };
+    let goodput = of(&a, &b);
+    let near = |figure: Option<Finite>, closed: f64| {
+        let figure = figure.unwrap().get();
+        assert!((figure / closed - 1.0).abs() < 1e-6, "{figure} {closed}");
+    };
+    near(Some(goodput.difference_b_minus_a), 65e6);
+    near(goodput.difference_low, 65e6 - 15e6 * WIDENING_OF_TWO);
+    near(goodput.difference_high, 65e6 + 15e6 * WIDENING_OF_TWO);
+    // On the scale of the logarithm the middle of two is their geometric mean.
+    let ratio = (80.0_f64 * 100.0 / (20.0 * 30.0)).sqrt();
+    near(goodput.ratio_b_over_a, ratio);
+    near(
+        goodput.low,
+        ratio * (80.0 / 30.0 / ratio).powf(WIDENING_OF_TWO),
+    );
+    near(
+        goodput.high,
+        ratio * (100.0 / 20.0 / ratio).powf(WIDENING_OF_TWO),
+    );
+    assert_eq!(goodput.decision, Decision::TooFewRounds);
+    // The level of the smaller side, however large the other.
+    let one = of(&a[..1], &b);
+    assert_eq!((one.low, one.difference_high, one.pairs), (None, None, 1));
+    assert_eq!(of(&[0, 30_000_000], &b).ratio_b_over_a, None);
+    assert!(compare_unpaired(&[], &only_goodput(&b), 1).is_empty());
+}
+
+/// All draws with replacement from four values and from five, of which the bootstrap tries some.
+#[test]
+fn an_unpaired_interval_has_the_quantiles_of_all_draws() {
+    let a = [10.0, 13.0, 17.0, 29.0];
+    let b = [40.0, 41.0, 47.0, 61.0, 83.0];
+    let medians = |values: &[f64]| -> Vec<f64> {
+        let n = values.len();
+        let draws = (0..n.pow(n as u32)).map(|draw| {
+            let mut drawn: Vec<f64> = (0..n as u32)
+                .map(|place| values[draw / n.pow(place) % n])
+                .collect();
+            drawn.sort_unstable_by(f64::total_cmp);
+            f64::midpoint(drawn[(n - 1) / 2], drawn[n / 2])
+        });
+        draws.collect()
+    };
+    let (of_a, of_b) = (medians(&a), medians(&b));
+    let pairs = of_b.iter().flat_map(|b| of_a.iter().map(move |a| b - a));
+    let mut all: Vec<f64> = pairs.collect();
+    all.sort_unstable_by(f64::total_cmp);
+    let quantile = |share: f64| all[(share * all.len() as f64) as usize];
+    // That of the smaller side, of four values.
+    let widening = (4.0_f64 / 3.0).sqrt() * 3.182 / 1.959_964;
+    let median = 47.0 - 15.0;
+    let widened = |end: f64| median + (end - median) * widening;
+    for seed in 1..=5 {
+        let estimate = bootstrap::estimate_difference(&a, &b, &mut Rng::new(seed)).unwrap();
+        assert_eq!(estimate.median, median);
+        let (low, high) = (estimate.low.unwrap(), estimate.high.unwrap());
+        assert!(widened(quantile(0.018)) <= low && low <= widened(quantile(0.032)));
+        assert!(widened(quantile(0.968)) <= high && high <= widened(quantile(0.982)));
+    }
+}
+
+/// Tests of two equal variants that go on until their interval is narrow or they have twenty
+/// rounds: how many of two hundred have got narrow, and how many of those are right.
+fn narrow_and_right(spread: f64, end: End) -> (u32, u32) {
+    let (mut narrow, mut right) = (0, 0);
+    for seed in 0..200 {
+        let mut rng = Rng::derive(seed, 77);
+        let logs: Vec<f64> = (0..20)
+            .map(|_| spread * (normal(&mut rng) - normal(&mut rng)))
+            .collect();
+        let looks = (1..=20).filter(|blocks| is_a_look(*blocks));
+        let intervals = looks.map(|blocks| {
+            let estimate = end.estimate(&logs[..blocks as usize], &mut Rng::new(seed));
+            let estimate = estimate.unwrap().exp();
+            (estimate.low.unwrap(), estimate.high.unwrap())
+        });
+        let is_narrow = |(low, high): &(f64, f64)| (high / low).sqrt() <= 1.05;
+        if let Some((low, high)) = intervals.into_iter().find(is_narrow) {
+            narrow += 1;
+            right += u32::from((low..=high).contains(&1.0));
+        }
+    }
+    (narrow, right)
+}
+
+#[test]
+fn a_test_that_stops_when_it_is_narrow_is_as_right_as_it_says() {
+    for spread in [0.03, 0.05] {
+        let (narrow, right) = narrow_and_right(spread, End::Narrow);
+        assert!(narrow > 40, "{narrow}");
+        assert!(right * 100 >= narrow * 95, "{right} of {narrow}");
+        // A plain bootstrap is not, where it is narrow by chance.
+        let (more, fewer) = narrow_and_right(spread, End::Planned);
+        assert!(
+            more >= narrow && right * more > fewer * narrow,
+            "{fewer} of {more}"
+        );
+    }
 }
 
 #[test]
@@ -209,7 +336,7 @@ fn the_seed_decides_the_interval_and_moves_it_little() {
 fn nearly_the_same_is_said_only_where_the_whole_interval_is() {
     let decision = |b: &[u64]| {
         let a = only_goodput(&[100_000_000, 101_000_000, 99_000_000, 100_000_000]);
-        compare(&a, &only_goodput(b), 1)[&Metric::GoodputBitsPerSecond].decision
+        compare(&a, &only_goodput(b), 1, End::Planned)[&Metric::GoodputBitsPerSecond].decision
     };
     let near = decision(&[100_500_000, 100_000_000, 99_500_000, 100_000_000]);
     assert_eq!(near, Decision::Same);
@@ -368,4 +495,101 @@ fn a_block_shares_one_seed_and_no_two_blocks_do() {
     seeds.sort_unstable();
     seeds.dedup();
     assert_eq!(seeds.len(), 50);
+}
+
+#[test]
+fn variants_with_one_controller_are_called_by_their_letters() {
+    let mut result = fixtures::ab_of(&[10_000_000], &[20_000_000]);
+    result.variants[1].cc = "cubic".to_owned();
+    conclude(&mut result);
+    let said = verdict(&result);
+    let open = "Too few rounds to tell the goodput of b (cubic) from that of a (cubic)";
+    assert!(said.starts_with(open), "{said}");
+}
+
+#[test]
+fn looks_are_after_whole_couples_of_blocks_from_the_eighth_on() {
+    let looks: Vec<u32> = (0..14).filter(|blocks| is_a_look(*blocks)).collect();
+    assert_eq!(looks, [8, 10, 12]);
+}
+
+#[test]
+fn independent_rounds_have_seeds_of_their_own_and_the_same_order() {
+    let common: Vec<Slot> = Schedule::new(9, 2, 20).collect();
+    let own: Vec<Slot> = Schedule::new(9, 2, 20).independent().collect();
+    let order = |slots: &[Slot]| slots.iter().map(|slot| slot.variant).collect::<Vec<_>>();
+    assert_eq!(order(&common), order(&own));
+    let mut seeds: Vec<u64> = own.iter().map(|slot| slot.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), 40);
+}
+
+/// From tables of the distribution.
+#[test]
+fn students_quantiles_go_on_beyond_their_table() {
+    for (degrees, quantile) in [
+        (1, 12.706),
+        (20, 2.086),
+        (21, 2.080),
+        (30, 2.042),
+        (49, 2.010),
+    ] {
+        let found = bootstrap::t_975(degrees);
+        assert!((found - quantile).abs() < 0.001, "{degrees}: {found}");
+    }
+}
+
+#[test]
+fn an_interval_that_touches_no_difference_contains_it() {
+    let decided = |low: f64, high: f64, none: f64| {
+        let estimate = Estimate {
+            median: f64::midpoint(low, high),
+            low: Some(low),
+            high: Some(high),
+        };
+        decide(&estimate, none, if none > 0.0 { EQUAL } else { 0.0 }, 5)
+    };
+    assert_eq!(decided(1.0, 2.0, 1.0), Decision::TooFewRounds);
+    assert_eq!(decided(0.5, 1.0, 1.0), Decision::TooFewRounds);
+    assert_eq!(decided(0.0, 3.0, 0.0), Decision::TooFewRounds);
+    assert_eq!(decided(1.02, 2.0, 1.0), Decision::BHigher);
+    assert_eq!(decided(0.5, 0.98, 1.0), Decision::BLower);
+}
+
+#[test]
+fn a_test_that_its_intervals_end_has_wider_ones() {
+    let mut rng = Rng::new(8);
+    let mut side = |median| goodputs(&mut rng, 8, median, 0.1);
+    let mut result = fixtures::ab_of(&side(20e6), &side(21e6));
+    let width = |result: &mut AbResult| {
+        conclude(result);
+        let goodput = result.comparison[&Metric::GoodputBitsPerSecond];
+        goodput.high.unwrap().get() / goodput.low.unwrap().get()
+    };
+    let planned = width(&mut result);
+    result.until = Some(crate::result::Until {
+        half_width: fixtures::finite(0.05),
+        reached: true,
+    });
+    let narrow = width(&mut result);
+    assert!(narrow > planned * 1.001, "{narrow} {planned}");
+    let [a, b] = result.variants.as_slice() else {
+        panic!("{result:?}");
+    };
+    let half_width = goodput_half_width(&a.rounds, &b.rounds, result.seed).unwrap();
+    assert!((narrow.sqrt() - 1.0 - half_width).abs() < 1e-9);
+}
+
+#[test]
+fn twice_and_more_are_said_as_multiples_and_less_in_percent() {
+    let said = |b: u64| {
+        let mut result = fixtures::ab_of(&[10_000_000; 4], &[b; 4]);
+        conclude(&mut result);
+        verdict(&result)
+    };
+    assert!(said(20_000_000).starts_with("bbr3 has 2.00 times the goodput of cubic"));
+    assert!(said(19_000_000).starts_with("bbr3 has 90 % more goodput than cubic"));
+    assert!(said(6_000_000).starts_with("bbr3 has 40 % less goodput than cubic"));
+    assert!(said(5_000_000).starts_with("bbr3 has 0.500 times the goodput of cubic"));
 }

@@ -1,6 +1,6 @@
 use super::bootstrap::{Estimate, estimate_difference};
-use super::{CONFIDENCE, EQUAL, Purpose, count, decide, per_metric, rng, rounded, value};
-use crate::result::{Comparison, Finite, Metric, Round};
+use super::{Purpose, concluded, per_metric, rng, value};
+use crate::result::{Comparison, Metric, Round};
 use std::collections::BTreeMap;
 
 /// `b` against `a` where no round of one belongs to a round of the other: the ratio and the
@@ -21,27 +21,8 @@ fn compare_metric(metric: Metric, a: &[f64], b: &[f64], seed: u64) -> Option<Com
     let logs = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.ln()).collect() };
     let ratio = || {
         let mut rng = rng(seed, metric, Purpose::Ratio);
-        let log = estimate_difference(&logs(a), &logs(b), &mut rng)?;
-        Some(Estimate {
-            median: log.median.exp(),
-            low: log.low.map(f64::exp),
-            high: log.high.map(f64::exp),
-        })
+        estimate_difference(&logs(a), &logs(b), &mut rng).map(Estimate::exp)
     };
     let ratio = has_ratio.then(ratio).flatten();
-    let rounds = a.len().min(b.len());
-    Some(Comparison {
-        ratio_b_over_a: ratio.and_then(|ratio| rounded(ratio.median)),
-        low: ratio.and_then(|ratio| rounded(ratio.low?)),
-        high: ratio.and_then(|ratio| rounded(ratio.high?)),
-        confidence: Finite::new(CONFIDENCE)?,
-        difference_b_minus_a: rounded(difference.median)?,
-        difference_low: difference.low.and_then(rounded),
-        difference_high: difference.high.and_then(rounded),
-        pairs: count(rounds),
-        decision: match ratio {
-            Some(ratio) => decide(&ratio, 1.0, EQUAL, rounds),
-            None => decide(&difference, 0.0, 0.0, rounds),
-        },
-    })
+    concluded(&difference, ratio, a.len().min(b.len()))
 }

@@ -1,4 +1,4 @@
-use super::compare;
+use super::{End, compare};
 use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Variant};
 use crate::table::significant;
 use std::collections::BTreeMap;
@@ -35,19 +35,14 @@ pub fn verdict(result: &AbResult) -> String {
     sentences.join(" ")
 }
 
-/// How a variant is called: by its controller, with parameters where only these make the
-/// difference, or by its own name where others have the same.
+/// How a variant is called: by its controller with its parameters, and by its own name too where
+/// others have the same.
 fn name_among(variants: &[Variant], variant: &Variant) -> String {
-    let is_shared = |same: fn(&Variant, &Variant) -> bool| {
-        let mut others = variants.iter().filter(|other| other.name != variant.name);
-        others.any(|other| same(other, variant))
-    };
-    if is_shared(|one, other| one.cc == other.cc) {
+    let mut others = variants.iter().filter(|other| other.name != variant.name);
+    if others.any(|other| other.cc == variant.cc) {
         format!("{} ({})", variant.name, variant.cc)
-    } else if is_shared(|one, other| one.controller() == other.controller()) {
-        variant.cc.clone()
     } else {
-        variant.controller().to_owned()
+        variant.cc.clone()
     }
 }
 
@@ -64,7 +59,7 @@ fn winner(result: &AbResult) -> Option<&Variant> {
         .iter()
         .filter(|other| other.name != best.name);
     let is_beaten = |other: &Variant| {
-        let comparison = compare(&other.rounds, &best.rounds, result.seed);
+        let comparison = compare(&other.rounds, &best.rounds, result.seed, End::of(result));
         let goodput = comparison.get(&Metric::GoodputBitsPerSecond);
         goodput.is_some_and(|goodput| goodput.decision == Decision::BHigher)
     };
@@ -90,11 +85,15 @@ fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) 
 
 fn goodput_clause(goodput: &Comparison, a: &str, b: &str) -> String {
     match Effect::of(goodput) {
-        Effect::Unknown(None) => format!("Too few rounds to tell the goodput of {b} from {a}'s"),
+        Effect::Unknown(None) => format!(
+            "Too few rounds to tell the goodput of {b} from {}",
+            possessed(a)
+        ),
         Effect::Sign(true) => format!("{b} has more goodput than {a}"),
         Effect::Sign(false) => format!("{b} has less goodput than {a}"),
         Effect::Unknown(Some(ratio)) => format!(
-            "Too few rounds to tell the goodput of {b} from {a}'s ({})",
+            "Too few rounds to tell the goodput of {b} from {} ({})",
+            possessed(a),
             ratio.ratio()
         ),
         Effect::Same(within) => format!("{b} and {a} have the same goodput{within}"),
@@ -110,6 +109,15 @@ fn goodput_clause(goodput: &Comparison, a: &str, b: &str) -> String {
             if ratio.centre > 1.0 { "more" } else { "less" },
             ratio.percent_range()
         ),
+    }
+}
+
+/// `cubic's`, but `that of a (cubic)`.
+fn possessed(name: &str) -> String {
+    if name.ends_with(')') {
+        format!("that of {name}")
+    } else {
+        format!("{name}'s")
     }
 }
 

@@ -79,7 +79,7 @@ fn head(table: &mut String, [a, b]: [&Variant; 2]) {
 /// The variant's name and controller, without parameters where those do not fit.
 fn title(variant: &Variant, width: usize) -> String {
     let with = |controller: &str| printable(&format!("{}: {controller}", variant.name));
-    let full = with(&variant.cc);
+    let full = with(&variant.sender());
     if full.chars().count() <= width {
         full
     } else {

@@ -1,6 +1,7 @@
 use super::{Scale, printable, significant};
 use crate::result::{
     Comparison, Decision, MatrixAxis, MatrixCell, MatrixCompetition, MatrixResult, Metric, Summary,
+    common_sender,
 };
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use std::collections::BTreeMap;
 /// with a row for each value of the first and a column for each variant. Ends with a newline.
 ///
 /// Where the variants ran at once the figures are their shares of the goodput, with Jain's index,
-/// the time to convergence and the use of the link beside them; elsewhere goodput, and the 95th
-/// percentile of the round-trip time below.
+/// the time to convergence and the use of the link beside them; elsewhere goodput, the time that
+/// a transfer of a set size took, and the 95th percentile of the round-trip time below.
 pub fn matrix_table(result: &MatrixResult) -> String {
     let mut text = String::new();
     for block in blocks(result) {
@@ -165,31 +166,28 @@ impl Block<'_> {
         wrap(&printable(&entries.join("   ")))
     }
 
-    /// The variants by their controllers where these are the same in all rows, by letters
-    /// elsewhere.
+    /// The variants by their controllers where these are the same in all rows, or by the axis
+    /// that says them; by letters elsewhere.
     fn names(&self) -> Vec<String> {
         let longest = self.rows.iter().max_by_key(|(_, cell)| cell.variants.len());
         let Some((_, first)) = longest else {
             return Vec::new();
         };
-        let variants = first.variants.iter().enumerate();
-        let columns = variants.map(|(index, variant)| {
-            let others = self
-                .rows
-                .iter()
-                .filter_map(|(_, cell)| cell.variants.get(index));
-            let is_same = others.into_iter().all(|other| other.cc == variant.cc);
-            let is_single = !first
-                .variants
-                .iter()
-                .enumerate()
-                .any(|(other, same)| other != index && same.cc == variant.cc);
-            match (is_same, is_single) {
-                (true, true) => variant.cc.clone(),
-                (true, false) => format!("{}: {}", variant.name, variant.cc),
-                (false, _) => variant.name.clone(),
-            }
-        });
+        let cells = || self.rows.iter().map(|(_, cell)| *cell);
+        let senders = (0..first.variants.len()).map(|place| common_sender(cells(), place));
+        let senders: Vec<Option<String>> = senders.collect();
+        let columns = first
+            .variants
+            .iter()
+            .zip(&senders)
+            .map(|(variant, sender)| {
+                let is_single = senders.iter().filter(|other| *other == sender).count() == 1;
+                match sender {
+                    Some(sender) if is_single => sender.clone(),
+                    Some(sender) => format!("{}: {sender}", variant.name),
+                    None => variant.name.clone(),
+                }
+            });
         columns.collect()
     }
 }
@@ -305,7 +303,11 @@ const WHOLE_WIDTH: usize = 34;
 const MISSING: &str = "–";
 
 /// What a sweep is looked at for.
-const METRICS: [Metric; 2] = [Metric::GoodputBitsPerSecond, Metric::RttMsP95];
+const METRICS: [Metric; 3] = [
+    Metric::GoodputBitsPerSecond,
+    Metric::Seconds,
+    Metric::RttMsP95,
+];
 
 static NO_SHARES: BTreeMap<String, Summary> = BTreeMap::new();
 

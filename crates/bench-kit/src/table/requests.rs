@@ -1,3 +1,4 @@
+use super::printable;
 use super::scale::significant;
 use crate::result::iperf::{Interval, RequestRow};
 use crate::result::{Finite, RequestTimes, RunRequests};
@@ -26,8 +27,9 @@ pub fn request_block(requests: &RunRequests) -> String {
         block.push_str(&line("New connections, request", &foreign.request_ms));
         if foreign.failed > 0 {
             block.push_str(&format!(
-                "New connections that failed: {}\n",
-                foreign.failed
+                "New connections that failed: {}{}\n",
+                foreign.failed,
+                why(foreign.failure.as_deref())
             ));
         }
     }
@@ -43,6 +45,13 @@ pub fn request_block(requests: &RunRequests) -> String {
         ));
     }
     block
+}
+
+/// `; the first: ...`, in one line whatever the server has sent.
+fn why(failure: Option<&str>) -> String {
+    failure.map_or_else(String::new, |why| {
+        format!("; the first: {}", printable(why))
+    })
 }
 
 fn line(what: &str, times: &RequestTimes) -> String {

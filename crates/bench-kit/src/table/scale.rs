@@ -15,6 +15,7 @@ impl Scale {
         match metric {
             Metric::GoodputBitsPerSecond => Self::bits_per_second(largest),
             Metric::BytesRetransmitted => Self::bytes(largest),
+            Metric::Seconds => Self::new(1.0, "s"),
             Metric::LossRate => Self::new(0.01, "%"),
             Metric::CpuSecondsPerGigabyteSender | Metric::CpuSecondsPerGigabyteReceiver => {
                 Self::new(1.0, "s/GB")

@@ -1,12 +1,13 @@
 //! Streams that this side sends.
 
+use super::backlog::Backlog;
 use super::content::{Content, LocalFile};
 use super::{Counters, index_of};
 use crate::clock;
 use crate::plan::{Limit, Plan};
 use crate::wire::DONE;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -24,7 +25,8 @@ pub(super) struct Sending {
     gap: Option<Duration>,
     /// What is left to send over all streams, where bytes limit the run.
     left: Option<Arc<AtomicU64>>,
-    most_unacked: u64,
+    /// Of all streams together.
+    backlog: Arc<Mutex<Backlog>>,
     over: watch::Receiver<bool>,
 }
 
@@ -52,7 +54,7 @@ impl Sending {
                 Limit::Bytes(bytes) => Some(Arc::new(AtomicU64::new(bytes))),
                 Limit::Time(_) => None,
             },
-            most_unacked: plan.window,
+            backlog: Arc::new(Mutex::new(Backlog::new(plan.window))),
             over: over.clone(),
         }
     }
@@ -81,6 +83,7 @@ impl Sending {
     /// Sends until the bytes are used up and acknowledged, or for ever.
     async fn send(&mut self, stream: &mut SendStream, index: usize) -> Result<(), String> {
         let mut due = Instant::from_std(clock::now());
+        let mut unchecked = u64::MAX;
         loop {
             let length = self.take();
             if length == 0 {
@@ -93,7 +96,11 @@ impl Sending {
                 self.counters.set_digest(content.digest());
                 return Ok(());
             }
-            self.keep_the_backlog_short();
+            if unchecked >= BETWEEN_CHECKS {
+                self.keep_the_backlog_short();
+                unchecked = 0;
+            }
+            unchecked += length as u64;
             let chunk = self.content.next(length)?;
             if stream.write_chunk(chunk).await.is_err() {
                 return Ok(());
@@ -121,19 +128,11 @@ impl Sending {
     }
 
     fn keep_the_backlog_short(&self) {
-        let wanted = backlog(&self.connection);
-        self.connection
-            .set_send_window(wanted.min(self.most_unacked));
+        let mut backlog = self.backlog.lock().expect("nobody panics with it");
+        backlog.keep(&self.connection);
     }
 }
 
-/// How many bytes to let wait for acknowledgement: twice the congestion window, as Linux sizes a
-/// TCP socket's buffer. That is enough to never hold the controller back, and little enough that
-/// what was written and what has left stay close.
-pub(crate) fn backlog(connection: &Connection) -> u64 {
-    let cwnd = connection.congestion().control.cwnd.get();
-    cwnd.saturating_mul(2).max(LEAST_UNACKED)
-}
-
-/// Two blocks of the usual length, and what a fast machine sends between two turns of a task.
-const LEAST_UNACKED: u64 = 1 << 20;
+/// How much a stream writes until it asks for the window again: often enough to follow it, and
+/// seldom enough to cost nothing where the blocks are small.
+const BETWEEN_CHECKS: u64 = 64 << 10;

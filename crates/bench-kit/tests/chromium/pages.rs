@@ -1,8 +1,8 @@
 //! A report of each kind, from short tests in virtual time and from results made awkward.
 
 use bench_kit::result::{
-    AbResult, AnyResult, Finite, MatrixAxis, MatrixCell, MatrixDirection, MatrixKind, MatrixResult,
-    MatrixVariant, SCHEMA_VERSION,
+    AbResult, AnyResult, BaselineComparison, Finite, MatrixAxis, MatrixCell, MatrixDirection,
+    MatrixKind, MatrixResult, MatrixVariant, SCHEMA_VERSION, Until,
 };
 use bench_kit::{Registry, client_main, report, server_main};
 use std::collections::BTreeMap;
@@ -28,6 +28,7 @@ pub(crate) fn all() -> Vec<Page> {
     let two = ab("two", &["-t", "4", "--rounds", "3"]);
     let also = ["--also", "bbr1", "--also", "new_reno", "--also", "copa"];
     let five = ab("five", &[&["-t", "2", "--rounds", "2"], &also[..]].concat());
+    let one = ab("one", &["-t", "2", "--rounds", "1"]);
     let link = ["--link", "delay 20ms rate 20mbit queue 1bdp"];
     let staggered = [
         "--stagger",
@@ -50,6 +51,8 @@ pub(crate) fn all() -> Vec<Page> {
     vec![
         page("two variants", report::html(&two)),
         page("five variants", report::html(&five)),
+        page("one round", report::html(&one)),
+        page("decided", report::html(&decided(two.clone()))),
         page("competition", report::html(&compete)),
         page("hostile of five", report::html(&hostile(five))),
         page("hostile", report::html(&hostile(two.clone()))),
@@ -59,7 +62,8 @@ pub(crate) fn all() -> Vec<Page> {
             "unfinished matrix",
             report::matrix_html(&unfinished(matrix)),
         ),
-        run(),
+        run("run", &["-C", "bbr3"]),
+        run("requests", &["--ping=20ms"]),
     ]
 }
 
@@ -100,6 +104,22 @@ fn hostile(mut result: AbResult) -> AbResult {
             interval.rtt_ms = interval.rtt_ms.filter(|_| index % 9 > 2);
         }
     }
+    result
+}
+
+/// Over a network, until its intervals were narrow, against an earlier test.
+fn decided(mut result: AbResult) -> AbResult {
+    result.server = Some("[2001:db8::1]:4433".to_owned());
+    result.until = Some(Until {
+        half_width: Finite::ONE,
+        reached: true,
+    });
+    result.baseline = Some(BaselineComparison {
+        paired: false,
+        comparisons: ["a", "b"]
+            .map(|name| (name.to_owned(), result.comparison.clone()))
+            .into(),
+    });
     result
 }
 
@@ -155,6 +175,7 @@ fn matrix(result: &AbResult) -> MatrixResult {
         version: result.version.clone(),
         seed: 1,
         is_virtual: true,
+        network: false,
         rounds: 3,
         round_seconds: Finite::ONE,
         omit_seconds: Finite::ONE,
@@ -179,6 +200,7 @@ fn cell(result: &AbResult, index: u32, at: BTreeMap<String, String>) -> MatrixCe
             flows: 1,
             start_seconds: Finite::ZERO,
             extra_delay_ms: Finite::ZERO,
+            duplicate: 1,
             summary,
         }
     });
@@ -208,31 +230,30 @@ fn unfinished(mut result: MatrixResult) -> MatrixResult {
 }
 
 /// A second over loopback, through an emulated link.
-fn run() -> Page {
+fn run(name: &'static str, more: &[&str]) -> Page {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback has a free port");
     let port = socket.local_addr().expect("it is bound").port().to_string();
     drop(socket);
     let server = ["bench-server", "-1", "-B", "127.0.0.1", "-p", &port].map(OsString::from);
     let server = std::thread::spawn(|| server_main(&Registry::standard(), server));
-    let file = folder().join("run.html");
+    let file = folder().join(name).with_extension("html");
     let plan = [
         "127.0.0.1",
         "-p",
         &port,
         "-t",
         "1",
-        "-C",
-        "bbr3",
         "--link",
         "delay 20ms rate 20mbit",
     ];
     let line = ["bench-client", "run"]
         .into_iter()
         .chain(plan)
+        .chain(more.iter().copied())
         .chain(["--report"]);
     let args = line.map(OsString::from).chain([file.clone().into()]);
     assert_eq!(client_main(&Registry::standard(), args), ExitCode::SUCCESS);
     let ended = server.join().expect("a server does not panic");
     assert_eq!(ended, ExitCode::SUCCESS);
-    Page { name: "run", file }
+    Page { name, file }
 }

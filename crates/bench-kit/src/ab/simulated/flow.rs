@@ -54,7 +54,7 @@ impl Flow {
 
     /// Whether its next step is for something to come, and not for a moment.
     pub(super) fn waits(&self) -> bool {
-        self.error.is_none() && self.receiver.account.is_none()
+        !self.is_over() && (self.receiver.account.is_none() || self.plan.bytes().is_some())
     }
 
     /// Lets time pass until what it waits for is there, at most for `limit` and no longer than it
@@ -73,7 +73,9 @@ impl Flow {
             let connected = world.run_until_connected(self.ends, limit);
             !matches!(connected, Err(ConnectError::TimedOut(_)))
         } else {
-            world.run_until_received(self.receiver.end, Bytes::new(1), limit)
+            let begun = self.receiver.account.as_ref();
+            let wanted = begun.map_or(1, |_| self.plan.bytes().unwrap_or(u64::MAX));
+            world.run_until_received(self.receiver.end, Bytes::new(wanted), limit)
         };
         if !is_there {
             world.run_for((now + limit).since(world.now()));
@@ -93,6 +95,12 @@ impl Flow {
         }
         self.sender.tick(world);
         self.receiver.tick(world);
+        let received = world.received(self.receiver.end).get();
+        if self.plan.bytes().is_some_and(|bytes| received >= bytes) {
+            // The sender knows it half a round trip later, in which nothing happens.
+            self.sender.finish(world);
+            self.receiver.finish(world);
+        }
         let lost = [self.sender.end, self.receiver.end]
             .into_iter()
             .find_map(|end| world.error(end));
@@ -115,8 +123,8 @@ impl Flow {
             .into_iter()
             .all(|end| world.is_connected(end))
         {
-            for _ in 0..self.plan.streams {
-                world.send(self.sender.end, load(&self.plan));
+            for part in self.plan.shares(self.plan.streams) {
+                world.send(self.sender.end, load(&part));
             }
             self.sender.begin(world, &self.plan);
         } else if world.now() >= self.deadline {
@@ -173,6 +181,8 @@ struct Side {
     /// Since when; `None` before its first byte.
     account: Option<(Timestamp, Account)>,
     series: Series,
+    /// Whether all that was to be sent has come, so that nothing is left to count.
+    is_finished: bool,
 }
 
 impl Side {
@@ -188,11 +198,18 @@ impl Side {
             congestion,
             account: None,
             series: Series::default(),
+            is_finished: false,
         }
     }
 
     fn begin(&mut self, world: &mut World, plan: &Plan) {
-        let mut account = Account::new(self.role, self.read(world, Duration::ZERO));
+        let mut reading = self.read(world, Duration::ZERO);
+        if plan.bytes().is_some() {
+            // Those with which the round begins are some of them.
+            let counters = reading.sent.iter_mut().chain(&mut reading.received);
+            counters.for_each(|counter| *counter = 0);
+        }
+        let mut account = Account::new(self.role, reading);
         account.begin(plan);
         world.set_observer(self.end, account.listener());
         self.account = Some((world.now(), account));
@@ -200,10 +217,23 @@ impl Side {
 
     /// Counts if it is time to.
     fn tick(&mut self, world: &World) {
-        let now = world.now();
-        if self.next_tick() != Some(now) {
-            return;
+        if self.next_tick() == Some(world.now()) {
+            self.count(world);
         }
+    }
+
+    /// Counts what no tick has covered, for the last time.
+    fn finish(&mut self, world: &World) {
+        let begun = self.account.as_ref();
+        let counted = begun.map(|(begin, account)| *begin + account.at());
+        if !self.is_over() && counted.is_some_and(|counted| counted < world.now()) {
+            self.count(world);
+        }
+        self.is_finished = true;
+    }
+
+    fn count(&mut self, world: &World) {
+        let now = world.now();
         let begin = self.account.as_ref().map_or(now, |(begin, _)| *begin);
         let reading = self.read(world, now.since(begin));
         if let Some((_, account)) = &mut self.account {
@@ -213,12 +243,12 @@ impl Side {
 
     fn next_tick(&self) -> Option<Timestamp> {
         let (begin, account) = self.account.as_ref()?;
-        (!account.is_over()).then(|| *begin + account.next_tick())
+        (!self.is_over()).then(|| *begin + account.next_tick())
     }
 
     fn is_over(&self) -> bool {
         let account = self.account.as_ref();
-        account.is_some_and(|(_, account)| account.is_over())
+        self.is_finished || account.is_some_and(|(_, account)| account.is_over())
     }
 
     fn read(&self, world: &World, at: Duration) -> Reading {
@@ -251,9 +281,10 @@ impl Side {
 
 /// What one stream sends.
 fn load(plan: &Plan) -> Load {
-    match plan.rate {
-        None => Load::Endless,
-        Some(rate) => Load::Every {
+    match (plan.rate, plan.bytes()) {
+        (None, None) => Load::Endless,
+        (None, Some(bytes)) => Load::Bytes(bytes),
+        (Some(rate), _) => Load::Every {
             bytes: plan.block().get(),
             interval: plan.block() / Bandwidth::from_bits_per_sec(rate),
         },

@@ -78,6 +78,25 @@ fn rows_begin_anew_after_the_warm_up() {
 }
 
 #[test]
+fn steps_that_are_rounded_down_fill_their_interval_all_the_same() {
+    let third = Duration::from_nanos(83_333_333);
+    let plan = Plan {
+        step: third,
+        ..plan(Direction::Forward, Duration::ZERO)
+    };
+    let mut rows = Rows::new(&plan, 1, Duration::from_millis(250));
+    let filled = (1..=6).map(|n| {
+        let sample = Sample {
+            at: third * n,
+            length: third,
+            ..sample(0, false, true)
+        };
+        rows.client(0, &sample).is_some()
+    });
+    assert!(filled.eq([false, false, true, false, false, true]));
+}
+
+#[test]
 fn a_receiving_client_shows_the_servers_figures() {
     let plan = plan(Direction::Reverse, Duration::ZERO);
     let mut rows = Rows::new(&plan, 1, STEP * 2);

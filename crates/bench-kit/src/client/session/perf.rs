@@ -9,7 +9,7 @@ use crate::clock;
 use crate::perf::{SUCCESS, UNLIMITED};
 use crate::plan::{Limit, Plan};
 use crate::sample::Sample;
-use crate::transfer::{Counters, Role, Transfer, backlog, payload};
+use crate::transfer::{Backlog, Counters, Role, Transfer, payload};
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::fmt;
@@ -134,10 +134,10 @@ impl Stream {
         let mut due = Instant::from_std(clock::now());
         let end = end(self.until);
         let mut left = self.bytes;
+        let mut backlog = Backlog::new(self.window);
         while left > 0 {
             let length = left.min(block.len() as u64) as usize;
-            let wanted = backlog(&self.connection).min(self.window);
-            self.connection.set_send_window(wanted);
+            backlog.keep(&self.connection);
             let mut chunks = [block.slice(..length)];
             let written = tokio::select! {
                 biased;

@@ -1,4 +1,4 @@
-/// An axis whose ticks are chosen beforehand: logarithmic, or places in a row.
+/// An axis whose ticks are chosen beforehand: logarithmic, or values as somebody wrote them.
 #[derive(Debug, Clone)]
 pub(in crate::plot) struct Marked {
     is_log: bool,
@@ -48,13 +48,6 @@ impl Marked {
             is_log: false,
             ..Self::log_with(low, high, ticks)
         }
-    }
-
-    /// The places 0, 1, 2 and so on with these names.
-    pub(in crate::plot) fn places(names: impl IntoIterator<Item = String>) -> Self {
-        let places = (0..).map(f64::from);
-        let ticks: Vec<(f64, String)> = places.zip(names).collect();
-        Self::linear_with(-0.5, ticks.len().max(1) as f64 - 0.5, ticks)
     }
 
     pub(in crate::plot) fn over(self, from: f64, to: f64) -> Self {
@@ -113,13 +106,5 @@ mod tests {
         let axis = Marked::log(1.0, 100.0).over(0.0, 200.0);
         assert!((axis.at(10.0) - 100.0).abs() < 1e-9);
         assert_eq!(axis.at(0.0), 0.0);
-    }
-
-    #[test]
-    fn places_lie_in_the_middle_of_equal_parts() {
-        let axis = Marked::places(["x", "y"].map(str::to_owned)).over(0.0, 100.0);
-        assert_eq!((axis.at(0.0), axis.at(1.0)), (25.0, 75.0));
-        let nothing = Marked::places([]).over(0.0, 100.0);
-        assert!(nothing.at(0.0).is_finite());
     }
 }

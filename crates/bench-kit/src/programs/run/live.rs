@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::terminal;
 use rustix::termios::tcgetwinsize;
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use view::View;
 
 /// A screen of its own for the time of a run. Dropping it gives the terminal back as it was.
@@ -25,12 +26,14 @@ impl Live {
                 "--live: stdout is not a terminal; leave it out for rows",
             ));
         }
-        // A panic is to be read where it will stay.
+        // A panic is to be read where it will stay. It need not end the run at once: one in a
+        // connection's task ends the connection, of which the run hears.
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            terminal::text(LEAVE);
+            leave();
             before(panic);
         }));
+        IS_SHOWN.store(true, Ordering::Relaxed);
         terminal::text(ENTER);
         let live = Self {
             view: View::new(headline),
@@ -52,6 +55,9 @@ impl Live {
     }
 
     fn draw(&self) {
+        if !IS_SHOWN.load(Ordering::Relaxed) {
+            return;
+        }
         let size = tcgetwinsize(std::io::stdout());
         let (columns, lines) = match size {
             Ok(size) if size.ws_col > 0 => (size.ws_col.into(), size.ws_row.into()),
@@ -70,9 +76,19 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
+        leave();
+    }
+}
+
+/// Gives the terminal back, once.
+fn leave() {
+    if IS_SHOWN.swap(false, Ordering::Relaxed) {
         terminal::text(LEAVE);
     }
 }
+
+/// Whether the terminal shows the run, of which a process has one.
+static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// The alternate screen, without a cursor (xterm's control sequences, which terminals share).
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";

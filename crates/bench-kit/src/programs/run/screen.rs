@@ -1,7 +1,7 @@
 //! What the user sees of a run.
 
 use super::live::Live;
-use crate::advice::advice;
+use crate::advice::{Drops, advice};
 use crate::args::RunArgs;
 use crate::client::{self, About, Beginning, ClientSetup, Progress, Trust};
 use crate::failure::Failure;
@@ -190,7 +190,7 @@ impl Screen {
                 self.row(&format!("SHA-256 at both ends: {hash}"));
             }
             if !plan.extras.is_idle()
-                && let Some(advice) = advice(&result.result, result.receiver_socket_drops, plan)
+                && let Some(advice) = advice(&result.result, Drops::of(result), plan)
             {
                 self.row("");
                 advice.lines().for_each(|line| self.row(line));

@@ -21,8 +21,8 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Fai
         (false, true) => Direction::Both,
         (false, false) => Direction::Forward,
     };
-    let length = args.transfer.length.get();
-    let limit = limit(args, file_length);
+    let length = length(args);
+    let limit = limit(args, length, file_length);
     // What does not send needs no controller, unless it is asked for.
     let of_side = |sends: bool| {
         if sends {
@@ -61,12 +61,24 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Fai
                 interval,
                 under_load: args.rpm.is_some(),
             }),
+            at_most: None,
         },
     })
 }
 
-fn limit(args: &RunArgs, file_length: Option<u64>) -> Limit {
+/// Bytes of a write, or of a datagram if they fit into one. Datagrams that are to be counted all
+/// have the same size: one that fits every path unless another is asked for.
+fn length(args: &RunArgs) -> u64 {
     let length = args.transfer.length.get();
+    let is_counted = args.udp && args.blockcount.is_some();
+    if is_counted && length > u16::MAX.into() {
+        COUNTED_DATAGRAM
+    } else {
+        length
+    }
+}
+
+fn limit(args: &RunArgs, length: u64, file_length: Option<u64>) -> Limit {
     match (args.bytes, args.blockcount, file_length) {
         (Some(bytes), ..) => Limit::Bytes(bytes.get()),
         (None, Some(blocks), _) => Limit::Bytes(blocks.saturating_mul(length)),
@@ -161,6 +173,10 @@ pub(super) fn family(args: &RunArgs) -> Option<Family> {
 
 /// iperf3's rate of UDP, in bits per second.
 const DATAGRAM_RATE: Bandwidth = Bandwidth::from_bits_per_sec(1_000_000);
+
+/// Fits into the packets of 1,200 bytes that every path of QUIC takes (RFC 9000 §14), whose headers
+/// and tag have 38 bytes.
+const COUNTED_DATAGRAM: u64 = 1_150;
 
 /// iperf3's `-t`.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);

@@ -1,13 +1,13 @@
 use super::{CELL, cell, title};
-use crate::result::{Competition, Finite, Summary, Variant};
+use crate::result::{Competition, Finite, Metric, Summary, Variant};
 use crate::table::significant;
 
 /// How the variants shared the link, a row for each.
 pub(super) fn block(table: &mut String, variants: &[Variant], competition: &Competition) {
     let flows: u32 = variants.iter().map(|variant| variant.flows).sum();
     let head = format!(
-        "{:<NAME$} {:<CELL$}  {}",
-        "All at once", "share, %", "fair, %"
+        "{:<NAME$} {:<CELL$}  {:<FAIR$} {}",
+        "All at once", "share, %", "fair, %", "p95 RTT, ms"
     );
     table.push_str(&format!("{}\n", head.trim_end()));
     for variant in variants {
@@ -15,13 +15,17 @@ pub(super) fn block(table: &mut String, variants: &[Variant], competition: &Comp
             continue;
         };
         let fair = f64::from(variant.flows) / f64::from(flows.max(1)) * 100.0;
-        table.push_str(&format!(
-            "  {:<width$} {:<CELL$}  {}\n",
+        let delay = variant.summary.get(&Metric::RttMsP95);
+        let delay = delay.map(|delay| significant(delay.median.get()));
+        let row = format!(
+            "  {:<width$} {:<CELL$}  {:<FAIR$} {}",
             title(variant, NAME - 2),
             share_cell(share),
             significant(fair),
+            delay.unwrap_or_default(),
             width = NAME - 2,
-        ));
+        );
+        table.push_str(&format!("{}\n", row.trim_end()));
     }
     table.push_str(&format!(
         "Jain's index {}\n",
@@ -64,3 +68,4 @@ fn inline(summary: &Summary, factor: f64) -> String {
 }
 
 const NAME: usize = 37;
+const FAIR: usize = 8;
