@@ -1,12 +1,13 @@
 use crate::Ecn;
+use crate::realtime::Clock;
 use core::array;
-use core::time::Duration;
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::net::SendFlags;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, IoSliceMut};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use units::Timestamp;
 
 /// A non-blocking UDP socket that receives and sends batches with their ECN codepoints.
 #[derive(Debug)]
@@ -23,8 +24,8 @@ pub(super) struct Port {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Incoming<'a> {
     pub(super) from: SocketAddr,
-    /// When the kernel received it, by the wall clock, where it tells.
-    pub(super) received: Option<Duration>,
+    /// When the kernel received it; when it was read, where the kernel does not tell.
+    pub(super) at: Timestamp,
     pub(super) ecn: Ecn,
     pub(super) data: &'a [u8],
 }
@@ -82,17 +83,28 @@ impl Port {
     ///
     /// An error belongs to a datagram sent before (ICMP says that nobody listens there) and is
     /// over once it was read.
-    pub(super) fn receive(&self, buffers: &mut Buffers, mut take: impl FnMut(Incoming<'_>)) {
+    pub(super) fn receive(
+        &self,
+        clock: &Clock,
+        buffers: &mut Buffers,
+        mut take: impl FnMut(Incoming<'_>),
+    ) {
         let mut slices = buffers.slices();
         let mut metas = [RecvMeta::default(); RECEIVE_BATCH];
         let received = self
             .state
             .recv((&self.socket).into(), &mut slices, &mut metas);
         let count = received.unwrap_or(0);
+        if count == 0 {
+            return;
+        }
+        // Not read before the system call: what comes in between would count as come before it,
+        // and leave the link early.
+        let wall = clock.wall();
         for (meta, slice) in metas.iter().zip(&slices).take(count) {
             let incoming = |data| Incoming {
                 from: meta.addr,
-                received: meta.timestamp,
+                at: wall.moment(meta.timestamp),
                 ecn: ecn_of(meta.ecn),
                 data,
             };

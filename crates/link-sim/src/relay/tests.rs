@@ -1,11 +1,11 @@
 use super::port::{Buffers, Outgoing, Port};
 use super::*;
 use crate::Ecn;
-use crate::realtime::wait_until;
+use crate::realtime::{Clock, wait_until};
 use core::time::Duration;
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
-use units::Rng;
+use units::{Rng, Timestamp};
 
 fn relay(to: SocketAddr, link: &str, return_link: &str) -> RelayHandle {
     Relay::spawn(config(to, link, return_link)).unwrap()
@@ -115,9 +115,9 @@ fn loopbacks() -> impl Iterator<Item = SocketAddr> {
 
 /// Receives `count` datagrams and answers the sender, codepoint and first byte of each.
 fn receive_marked(port: &Port, count: usize) -> Vec<(SocketAddr, Ecn, u8)> {
-    let (mut buffers, mut found) = (Buffers::new(), Vec::new());
+    let (clock, mut buffers, mut found) = (Clock::new(), Buffers::new(), Vec::new());
     wait_until(|| {
-        port.receive(&mut buffers, |incoming| {
+        port.receive(&clock, &mut buffers, |incoming| {
             found.push((incoming.from, incoming.ecn, incoming.data[0]));
         });
         found.len() >= count
@@ -402,6 +402,31 @@ fn a_change_concerns_one_link_and_a_refused_one_none() {
         .unwrap();
     server.send_to(b"back", from).unwrap();
     assert_eq!(receive(&client).0, b"back");
+}
+
+/// Their sender never rests: most come while the system call that reads them is under way.
+#[test]
+fn no_datagram_has_come_before_it_was_sent() {
+    const ALL: u32 = 100_000;
+    let port = Port::listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let (clock, address) = (Clock::new(), port.local_addr().unwrap());
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            let client = socket();
+            for _ in 0..ALL {
+                let sent = clock.now().as_nanos().to_be_bytes();
+                client.send_to(&sent, address).unwrap();
+            }
+        });
+        let mut buffers = Buffers::new();
+        while !sender.is_finished() {
+            port.receive(&clock, &mut buffers, |incoming| {
+                let sent = u64::from_be_bytes(incoming.data.try_into().unwrap());
+                let sent = Timestamp::from_nanos(sent);
+                assert!(incoming.at >= sent, "{:?} {sent:?}", incoming.at);
+            });
+        }
+    });
 }
 
 #[test]

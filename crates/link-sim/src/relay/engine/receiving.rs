@@ -15,11 +15,11 @@ impl Engine {
     /// Gives one batch from the clients to the link, and answers how many datagrams it was. A
     /// datagram came when the kernel says it did.
     pub(super) fn receive_requests(&mut self, poller: &mut Poller) -> usize {
-        let wall = self.clock.wall();
         let mut count = 0;
-        self.listener.receive(&mut self.buffers, |incoming| {
+        let (clock, buffers) = (&self.clock, &mut self.buffers);
+        self.listener.receive(clock, buffers, |incoming| {
             count += 1;
-            let now = wall.moment(incoming.received);
+            let now = incoming.at;
             let number = match self.clients.number(now, &incoming.from) {
                 Some(number) => Ok(number),
                 None => welcome(
@@ -37,7 +37,7 @@ impl Engine {
             let client = self.clients.get(number).expect("it was welcomed");
             if let Some(capture) = &mut self.capture {
                 let (from, to) = (client.address, client.listener);
-                capture.record(&seen(Side::Client, now, from, to, &incoming));
+                capture.record(&seen(Side::Client, from, to, &incoming));
             }
             let packet = packet(&mut self.pool, client, number, &incoming);
             self.link.link.handle_packet(now, packet);
@@ -48,21 +48,20 @@ impl Engine {
     /// Reads one batch from the server to the client with this number, and answers how many
     /// datagrams it was.
     pub(super) fn receive_answers(&mut self, number: u64) -> usize {
-        let wall = self.clock.wall();
         let mut last = None;
         let Some(client) = self.clients.get(number) else {
             return 0;
         };
         let before = self.answers.len();
-        client.port.receive(&mut self.buffers, |incoming| {
-            let now = wall.moment(incoming.received);
-            last = Some(now);
+        let (clock, buffers) = (&self.clock, &mut self.buffers);
+        client.port.receive(clock, buffers, |incoming| {
+            last = Some(incoming.at);
             if let Some(capture) = &mut self.capture {
                 let (from, to) = (self.server, client.local);
-                capture.record(&seen(Side::Server, now, from, to, &incoming));
+                capture.record(&seen(Side::Server, from, to, &incoming));
             }
             let packet = packet(&mut self.pool, client, number, &incoming);
-            self.answers.push((now, packet));
+            self.answers.push((incoming.at, packet));
         });
         if let Some(now) = last {
             self.clients.touch(now, number);
@@ -117,16 +116,10 @@ fn packet(
         .flow(client.flow)
 }
 
-fn seen<'a>(
-    side: Side,
-    at: Timestamp,
-    from: SocketAddr,
-    to: SocketAddr,
-    incoming: &Incoming<'a>,
-) -> Seen<'a> {
+fn seen<'a>(side: Side, from: SocketAddr, to: SocketAddr, incoming: &Incoming<'a>) -> Seen<'a> {
     Seen {
         side,
-        at,
+        at: incoming.at,
         from,
         to,
         ecn: incoming.ecn,
