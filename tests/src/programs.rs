@@ -333,25 +333,39 @@ impl Lines {
 /// When it cannot be built.
 pub fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
-    BUILT.get_or_init(build);
-    let file = profile_folder().join(name);
-    file.with_extension(std::env::consts::EXE_EXTENSION)
+    // The smallest of all test targets, for the features of the tests.
+    BUILT.get_or_init(|| build(&["--bins", "--test", "tidy"]));
+    executable(profile_folder().join(name))
 }
 
-fn build() {
+/// The file of example `name` of this workspace, built with the profile of this test.
+///
+/// # Panics
+/// When it cannot be built.
+pub fn example(name: &str) -> PathBuf {
+    build(&["--example", name]);
+    executable(profile_folder().join("examples").join(name))
+}
+
+/// With the features of `cargo test --workspace`, so that what that has built is not built again:
+/// those of all packages, and of the tests where `targets` need them.
+fn build(targets: &[&str]) {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
-        .args(["build", "--quiet", "--bins", "--target-dir"])
+        .args(["build", "--quiet", "--workspace"])
+        .args(targets)
+        .arg("--target-dir")
         .arg(target_folder())
         .current_dir(env!("CARGO_MANIFEST_DIR"));
-    for package in ["bench-client", "bench-server", "link-sim"] {
-        cargo.args(["--package", package]);
-    }
     if profile_folder().ends_with("release") {
         cargo.arg("--release");
     }
     let status = cargo.status().expect("cargo runs, as it runs this test");
-    assert!(status.success(), "the programs do not build");
+    assert!(status.success(), "{targets:?} of cargo do not build");
+}
+
+fn executable(file: PathBuf) -> PathBuf {
+    file.with_extension(std::env::consts::EXE_EXTENSION)
 }
 
 /// Where cargo puts what it builds with the profile of this test: `target/debug`.

@@ -138,6 +138,13 @@ fn an_unprivileged_user_needs_nothing_else() {
     if is_missing(&["setpriv", "ping"]) {
         return;
     }
+    // As udev makes it, and as a machine without udev may not.
+    let mode = fs::metadata(TUN).unwrap().permissions().mode();
+    if mode & 0o006 != 0o006 {
+        return skip(&format!(
+            "{TUN} has mode {mode:o}, for a user alone it is 666"
+        ));
+    }
     // Where a user may not look into the target folder.
     let copy = std::env::temp_dir().join(format!("link-relay-{}", std::process::id()));
     fs::copy(program("link-relay"), &copy).unwrap();
@@ -179,8 +186,8 @@ fn is_missing(programs: &[&str]) -> bool {
 
 /// What this machine lacks, found without the program that is tested.
 fn missing(programs: &[&str]) -> Option<String> {
-    if let Err(error) = File::options().read(true).write(true).open("/dev/net/tun") {
-        return Some(format!("/dev/net/tun: {error}"));
+    if let Err(error) = File::options().read(true).write(true).open(TUN) {
+        return Some(format!("{TUN}: {error}"));
     }
     let mut probe = Command::new("unshare");
     match probe.args(["--map-root-user", "--net", "true"]).output() {
@@ -200,6 +207,8 @@ fn missing(programs: &[&str]) -> Option<String> {
 fn skip(why: &str) {
     e2e::skipped(&format!("no link between TUN devices: {why}"));
 }
+
+const TUN: &str = "/dev/net/tun";
 
 fn run_tun(arguments: &[&str]) -> Ended {
     run("link-relay", [&["tun"], arguments].concat())

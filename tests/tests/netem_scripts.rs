@@ -489,7 +489,7 @@ fn a_kernels_netem_does_to_packets_what_link_sim_does() {
         output_of(
             script("compare.sh")
                 .arg("--program")
-                .arg(against_netem())
+                .arg(e2e::programs::example("against_netem"))
                 .args(["--packets", "5000"])
                 .args([
                     "1ms delay 50ms 20ms loss 3% duplicate 1%",
@@ -508,24 +508,6 @@ fn a_kernels_netem_does_to_packets_what_link_sim_does() {
     assert!(compared.success, "{}{}", compared.stdout, compared.stderr);
     assert_eq!(compared.stdout.matches("| lost, % |").count(), 2);
     assert_eq!(compared.stdout.matches("| delay, mean, ms |").count(), 3);
-}
-
-/// The example of link-sim that compares, built with the profile of this test.
-fn against_netem() -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows where it is");
-    // target/debug/deps/netem_scripts-0123456789abcdef
-    let profile = test.parent().and_then(Path::parent);
-    let profile = profile.expect("tests are two folders deep");
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--package", "link-sim"]);
-    cargo.args(["--example", "against_netem", "--target-dir"]);
-    cargo.arg(profile.parent().expect("the profile is in a folder"));
-    if profile.ends_with("release") {
-        cargo.arg("--release");
-    }
-    let built = output_of(cargo.current_dir(env!("CARGO_MANIFEST_DIR")));
-    assert!(built.success, "{built:?}");
-    profile.join("examples/against_netem")
 }
 
 /// Runs shell commands in `netem-scripts` here or, where this kernel has no netem, in a guest;
