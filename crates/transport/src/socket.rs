@@ -23,6 +23,8 @@ pub(crate) struct Socket {
     udp: UdpSocketState,
     is_ipv6: bool,
     counts: Arc<Counts>,
+    #[cfg(test)]
+    refusals: tests::Refusals,
 }
 
 impl Socket {
@@ -40,6 +42,8 @@ impl Socket {
             udp,
             is_ipv6,
             counts: Arc::default(),
+            #[cfg(test)]
+            refusals: tests::Refusals::default(),
         })
     }
 
@@ -139,6 +143,8 @@ impl Socket {
     }
 
     fn try_send(&self, packets: &quinn_udp::Transmit<'_>) -> io::Result<()> {
+        #[cfg(test)]
+        self.refusals.pass()?;
         self.udp
             .try_send(UdpSockRef::from(self.io.socket()), packets)
     }
@@ -254,6 +260,32 @@ mod tests {
     use super::*;
     use crate::clock;
     use std::net::Ipv4Addr;
+
+    /// Batches that the kernel is said not to take. What fills a socket's buffer is an interface
+    /// with a rate, and loopback has none.
+    #[derive(Debug, Default)]
+    pub(super) struct Refusals {
+        batches: AtomicU64,
+        interval: AtomicU64,
+    }
+
+    impl Refusals {
+        pub(super) fn pass(&self) -> io::Result<()> {
+            let interval = self.interval.load(Ordering::Relaxed);
+            let batches = self.batches.fetch_add(1, Ordering::Relaxed);
+            if interval > 0 && batches.is_multiple_of(interval) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            Ok(())
+        }
+    }
+
+    impl Socket {
+        /// Refuses one of so many batches from now on.
+        pub(crate) fn refuse_one_of(&self, batches: u64) {
+            self.refusals.interval.store(batches, Ordering::Relaxed);
+        }
+    }
 
     fn socket() -> Socket {
         let bound = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

@@ -50,15 +50,21 @@ pub(super) struct Task {
     buffers: ReceiveBuffers,
     /// Connections to look at, each at most once, in order of arrival.
     ready: VecDeque<Arc<Shared>>,
-    /// Packets that the socket did not take.
-    refused: Option<(Transmit, Vec<u8>)>,
-    /// Connections that may have packets to send once the socket takes some.
+    refused: Option<Refused>,
+    /// The other connections that may have packets to send once the socket takes some.
     waiting: Vec<Arc<Shared>>,
     /// Whether the last turn left work for this one.
     is_busy: bool,
     /// Receive errors since something was received.
     receive_errors: u32,
     scratch: Scratch,
+}
+
+/// Packets that the socket did not take, and whose they are.
+struct Refused {
+    transmit: Transmit,
+    packets: Vec<u8>,
+    connection: Arc<Shared>,
 }
 
 /// Memory that outlives its use.
@@ -102,12 +108,17 @@ impl Task {
 
     /// Sends what the socket refused, or has the task woken when the socket takes it.
     fn flush(&mut self, cx: &mut Context<'_>) {
-        while let Some((transmit, packets)) = &self.refused {
+        while self.refused.is_some() {
             if self.socket.poll_writable(cx).is_pending() {
                 return;
             }
-            if self.socket.send(transmit, packets, clock::now()) {
-                self.refused = None;
+            let is_sent = |refused: &mut Refused| {
+                let (transmit, packets) = (&refused.transmit, &refused.packets);
+                self.socket.send(transmit, packets, clock::now())
+            };
+            if let Some(refused) = self.refused.take_if(is_sent) {
+                // Its turn is over, and the others have had none.
+                self.waiting.push(refused.connection);
             }
         }
         for connection in mem::take(&mut self.waiting) {
@@ -369,7 +380,12 @@ impl Task {
             sent += send_work(transmit.size);
             let contents = &packets[..transmit.size];
             if !self.socket.send(&transmit, contents, now) {
-                self.refused = Some((transmit, mem::take(packets)));
+                state.awaits_socket = true;
+                self.refused = Some(Refused {
+                    transmit,
+                    packets: mem::take(packets),
+                    connection: Arc::clone(connection),
+                });
             }
         }
         sent
@@ -510,3 +526,6 @@ const RECEIVE_BYTES: usize = 256 << 10;
 
 /// Errors in a row after which the socket is given up.
 const MAX_RECEIVE_ERRORS: u32 = 1_000;
+
+#[cfg(test)]
+mod tests;
