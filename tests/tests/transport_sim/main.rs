@@ -2,6 +2,7 @@
 
 mod anything;
 mod conformance;
+mod giving_up;
 mod limits;
 mod migration;
 mod qlog;
