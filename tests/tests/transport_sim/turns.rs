@@ -1,8 +1,12 @@
 //! Streams that want more room than there is take turns.
 
 use crate::connected;
+use e2e::{choose, seed};
+use quinn_proto::WriteError;
 use std::time::Duration;
-use transport::testing::{Load, Pair, Side};
+use transport::testing::{ConnectionPlan, EndId, Ends, Load, Pair, Side, World};
+use transport::{Dir, VarInt};
+use units::Bytes;
 
 /// What each stream writes in five seconds, after `count` more were opened that write as fast as
 /// they can.
@@ -79,4 +83,66 @@ fn a_stream_that_seldom_writes_keeps_nobody_waiting() {
     assert_eq!(written[0], 100 * 500);
     let rate = 8 * written[1] / 5;
     assert!(rate > 45_000_000, "{rate} bits a second");
+}
+
+/// A client whose data waits for credit and for nothing else.
+fn waiting_for_credit() -> (World, Ends) {
+    let mut world = World::new(seed::choose(1, "streams that wait for credit")).unencrypted();
+    let link = "delay 25ms".parse().expect("a link");
+    let (there, back) = world.add_links(&link, &link).expect("links with a delay");
+    let mut plan = ConnectionPlan {
+        there: vec![there],
+        back: vec![back],
+        ..ConnectionPlan::default()
+    };
+    plan.client
+        .congestion(choose("fixed:pacing=off,cwnd=8000000"))
+        .send_window(8 << 20);
+    plan.server.receive_window(VarInt::from_u32(WINDOW));
+    let ends = world.add_connection(&plan);
+    let limit = Duration::from_secs(1);
+    world.run_until_connected(ends, limit).expect("a handshake");
+    world.set_reading(ends.server, false);
+    world.send(ends.client, Load::Endless);
+    (world, ends)
+}
+
+const WINDOW: u32 = 1 << 20;
+
+/// Opens a stream on which a write finds no room, and whose writer tries no more.
+fn give_up_writing(world: &mut World, end: EndId) {
+    world.proto(end, |conn| {
+        let id = conn.streams().open(Dir::Uni).expect("another stream");
+        let result = conn.send_stream(id).write(b"x");
+        assert_eq!(result, Err(WriteError::Blocked));
+    });
+}
+
+#[test]
+fn a_stream_that_was_told_of_room_and_writes_nothing_is_waited_for_no_longer_than_a_turn() {
+    let (mut world, ends) = waiting_for_credit();
+    give_up_writing(&mut world, ends.client);
+    world.run_for(Duration::from_secs(1));
+    let host = world.stats(ends.client).limited_by.host;
+    // Credit arrives after 25 ms, and what it is for 25 ms later.
+    world.set_reading(ends.server, true);
+    world.run_for(Duration::from_millis(51));
+    let received = world.received(ends.server);
+    assert_eq!(received, Bytes::new(2 * u64::from(WINDOW)));
+    let host = world.stats(ends.client).limited_by.host - host;
+    assert_eq!(host, Duration::ZERO);
+}
+
+#[test]
+fn nothing_is_kept_of_streams_that_are_over() {
+    let (mut world, ends) = waiting_for_credit();
+    world.set_reading(ends.server, true);
+    for _ in 0..50 {
+        world.send(ends.client, Load::Bytes(100_000));
+        world.run_for(Duration::from_millis(100));
+    }
+    world.run_for(Duration::from_secs(2));
+    // The one that goes on.
+    assert_eq!(world.kept_streams(ends.client), 1);
+    assert_eq!(world.kept_streams(ends.server), 1);
 }

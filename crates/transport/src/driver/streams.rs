@@ -7,6 +7,8 @@ use super::turns::Amount;
 use quinn_proto::{
     ClosedStream, ReadableError, SendStream, StreamEvent, StreamId, VarInt, WriteError,
 };
+#[cfg(feature = "testing")]
+use std::collections::BTreeSet;
 
 impl ConnectionDriver {
     /// Has `write` write to a stream. It is blocked while there is no room for it, and while others
@@ -45,6 +47,15 @@ impl ConnectionDriver {
     pub(crate) fn note_write_given_up(&mut self, id: StreamId) {
         self.blocked_writers.remove(&id);
         self.turns.forget(id);
+    }
+
+    /// How many streams something is kept of.
+    #[cfg(feature = "testing")]
+    pub(crate) fn kept_streams(&self) -> usize {
+        let writers = self.blocked_writers.iter().copied();
+        let readers = self.inbound.keys().chain(&self.due_inbound).copied();
+        let all = self.turns.streams().chain(writers).chain(readers);
+        all.collect::<BTreeSet<_>>().len()
     }
 
     /// The next event of what was not handed on at once: room for a stream that has waited for

@@ -102,6 +102,12 @@ impl Turns {
         !self.held.is_empty()
     }
 
+    /// Streams of which something is kept.
+    #[cfg(feature = "testing")]
+    pub(super) fn streams(&self) -> impl Iterator<Item = StreamId> {
+        self.written.keys().copied()
+    }
+
     /// What the stream counts as having written.
     fn of(&self, id: StreamId) -> u64 {
         let written = self.written.get(&id).copied().unwrap_or(0);

@@ -374,6 +374,14 @@ impl World {
         self.host(end).pacer_wakeups()
     }
 
+    /// How many streams `end`'s driver keeps something of, open ones and those that are over.
+    ///
+    /// # Panics
+    /// As [`Self::stats`].
+    pub fn kept_streams(&self, end: EndId) -> usize {
+        self.host(end).driver().kept_streams()
+    }
+
     /// Why `end`'s connection ended, if it did.
     pub fn error(&self, end: EndId) -> Option<&ConnectionError> {
         self.host(end).error()
