@@ -80,7 +80,8 @@ fn a_stream_that_seldom_writes_keeps_nobody_waiting() {
         },
     );
     let written = written(&mut pair, 1);
-    assert_eq!(written[0], 100 * 500);
+    // One may be due at the very end.
+    assert!(written[0].abs_diff(100 * 500) <= 100, "{written:?}");
     let rate = 8 * written[1] / 5;
     assert!(rate > 45_000_000, "{rate} bits a second");
 }
