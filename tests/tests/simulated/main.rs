@@ -1,6 +1,6 @@
 //! Controllers over links, in virtual time.
 //!
-//! They are one program, for what they have in common is built and linked once, and none of them has
+//! They are one program: what they have in common is built and linked once, and none of them has
 //! the other processors wait for its longest test.
 
 mod aqm_fair;
