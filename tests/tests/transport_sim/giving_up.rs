@@ -1,5 +1,6 @@
 //! Giving up packets: when they are overdue, and what late ones teach.
 
+use crate::plan_over;
 use e2e::{choose, seed};
 use std::cell::{Cell, RefCell};
 use std::fmt::Debug;
@@ -23,13 +24,7 @@ impl Path {
     /// A connection that is several seconds old, over which the client sends `load`.
     fn with(load: Load) -> Self {
         let mut world = World::new(seed::choose(1, "packets taken and given back")).unencrypted();
-        let link = "delay 25ms".parse().expect("a link");
-        let (there, back) = world.add_links(&link, &link).expect("links with a delay");
-        let mut plan = ConnectionPlan {
-            there: vec![there],
-            back: vec![back],
-            ..ConnectionPlan::default()
-        };
+        let mut plan = plan_over(&mut world, "delay 25ms");
         plan.client.congestion(choose("cubic"));
         // Every packet is the application's.
         plan.client.mtu_discovery_config(None);
@@ -133,15 +128,11 @@ fn a_connection_that_is_closing_waits_for_no_packet_to_be_overdue() {
 /// What the ends of a connection have sent after ten seconds, and the round-trip times they know.
 fn traces(link: &str, sends: (Side, Load), max_time_threshold: f32) -> impl PartialEq + Debug {
     let mut world = World::new(seed::choose(1, format_args!("nothing lost on `{link}`")));
-    let spec = link.parse().expect("a link");
-    let (there, back) = world.add_links(&spec, &spec).expect("links with a delay");
     let load_of = |side| Some(sends.1).filter(|_| sends.0 == side);
     let mut plan = ConnectionPlan {
-        there: vec![there],
-        back: vec![back],
         client_load: load_of(Side::Client),
         server_load: load_of(Side::Server),
-        ..ConnectionPlan::default()
+        ..plan_over(&mut world, link)
     };
     for transport in [&mut plan.client, &mut plan.server] {
         transport.congestion(choose("cubic"));

@@ -16,7 +16,7 @@ mod windows;
 
 use e2e::{choose, seed};
 use std::time::Duration;
-use transport::testing::{Pair, PairConfig, Side};
+use transport::testing::{ConnectionPlan, Pair, PairConfig, Side, World};
 use units::Bandwidth;
 
 /// A connected pair whose two ends use controller `cc`.
@@ -40,6 +40,17 @@ fn connect(config: &PairConfig) -> Pair {
     let mut pair = Pair::new(config).expect("links with a delay");
     pair.connect(Duration::from_secs(30)).expect("a handshake");
     pair
+}
+
+/// A connection over such a link in each direction.
+fn plan_over(world: &mut World, link: &str) -> ConnectionPlan {
+    let link = link.parse().expect("a link");
+    let (there, back) = world.add_links(&link, &link).expect("links with a delay");
+    ConnectionPlan {
+        there: vec![there],
+        back: vec![back],
+        ..ConnectionPlan::default()
+    }
 }
 
 /// The rate at which UDP payload left `side` while `pair` runs for `time`.

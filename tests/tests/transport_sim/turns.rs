@@ -1,10 +1,10 @@
 //! Streams that want more room than there is take turns.
 
-use crate::connected;
+use crate::{connected, plan_over};
 use e2e::{choose, seed};
 use quinn_proto::WriteError;
 use std::time::Duration;
-use transport::testing::{ConnectionPlan, EndId, Ends, Load, Pair, Side, World};
+use transport::testing::{EndId, Ends, Load, Pair, Side, World};
 use transport::{Dir, VarInt};
 use units::Bytes;
 
@@ -89,13 +89,7 @@ fn a_stream_that_seldom_writes_keeps_nobody_waiting() {
 /// A client whose data waits for credit and for nothing else.
 fn waiting_for_credit() -> (World, Ends) {
     let mut world = World::new(seed::choose(1, "streams that wait for credit")).unencrypted();
-    let link = "delay 25ms".parse().expect("a link");
-    let (there, back) = world.add_links(&link, &link).expect("links with a delay");
-    let mut plan = ConnectionPlan {
-        there: vec![there],
-        back: vec![back],
-        ..ConnectionPlan::default()
-    };
+    let mut plan = plan_over(&mut world, "delay 25ms");
     plan.client
         .congestion(choose("fixed:pacing=off,cwnd=8000000"))
         .send_window(8 << 20);
