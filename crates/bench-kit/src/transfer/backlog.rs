@@ -1,6 +1,9 @@
 //! How much a sender writes ahead of what is acknowledged.
 
+use std::pin::pin;
+use std::sync::Mutex;
 use std::time::Duration;
+use tokio::time::sleep;
 use transport::Connection;
 
 /// The send window of a connection, kept short so that what was written stays close to what has
@@ -10,20 +13,58 @@ use transport::Connection;
 /// not used, because the machine or the other side are slower, no more than what is in flight again
 /// and a turn. Where packets are lost this does not do: what was sent behind a missing one stays in
 /// the window until that one has come, and one that is lost thrice is five round trips in coming.
-/// How much it is cannot be asked. So the window grows while the connection waits for it, and
+/// How much it is cannot be asked. So the window grows as soon as the connection waits for it, and
 /// shrinks slowly while it does not.
 #[derive(Debug)]
 pub(crate) struct Backlog {
+    connection: Connection,
+    size: Mutex<Size>,
+}
+
+impl Backlog {
+    /// That of `connection`, of at most `most` bytes.
+    pub(crate) fn new(connection: &Connection, most: u64) -> Self {
+        Self {
+            connection: connection.clone(),
+            size: Mutex::new(Size::new(most)),
+        }
+    }
+
+    /// Writes, and looks after the window for as long as that waits.
+    pub(crate) async fn keep_for<T>(&self, write: impl Future<Output = T>) -> T {
+        let mut write = pin!(write);
+        loop {
+            tokio::select! {
+                biased;
+                written = &mut write => return written,
+                () = sleep(LOOKS_APART) => self.keep(),
+            }
+        }
+    }
+
+    /// Gives the connection the window that it needs now.
+    pub(crate) fn keep(&self) {
+        let stats = self.connection.stats();
+        let seen = Seen {
+            cwnd: stats.cwnd.get(),
+            in_flight: stats.in_flight.get(),
+            rtt: stats.path.rtt,
+            age: stats.limited_by.total(),
+            starved: stats.limited_by.flow_control,
+        };
+        let mut size = self.size.lock().expect("nobody panics with it");
+        self.connection.set_send_window(size.wanted(seen));
+    }
+}
+
+#[derive(Debug)]
+struct Size {
     /// What it never exceeds.
     most: u64,
     /// For what waits behind gaps.
     beyond: u64,
-    /// What the connection said when `beyond` was looked at. What it waited for before there was
-    /// anything to be sent is not for this window to mend.
-    last: Option<Seen>,
-    /// Whether a round trip is over. The first is no reason to grow: the peer's first credit comes
-    /// in it, and may be late.
-    has_begun: bool,
+    /// Since when waiting is counted.
+    since: Option<Seen>,
 }
 
 /// What a connection says of itself.
@@ -37,48 +78,55 @@ struct Seen {
     starved: Duration,
 }
 
-impl Backlog {
-    /// One of at most `most` bytes.
-    pub(crate) fn new(most: u64) -> Self {
+impl Size {
+    fn new(most: u64) -> Self {
         Self {
             most,
             beyond: 0,
-            last: None,
-            has_begun: false,
+            since: None,
         }
-    }
-
-    /// Gives `connection` the window that it needs now.
-    pub(crate) fn keep(&mut self, connection: &Connection) {
-        let stats = connection.stats();
-        let seen = Seen {
-            cwnd: stats.cwnd.get(),
-            in_flight: stats.in_flight.get(),
-            rtt: stats.path.rtt,
-            age: stats.limited_by.total(),
-            starved: stats.limited_by.flow_control,
-        };
-        connection.set_send_window(self.wanted(seen));
     }
 
     fn wanted(&mut self, seen: Seen) -> u64 {
-        let last = *self.last.get_or_insert(seen);
-        let time = seen.age.saturating_sub(last.age);
-        if time > Duration::ZERO && time >= seen.rtt {
-            let starved = seen.starved.saturating_sub(last.starved);
-            if starved * STARVED_PART <= time {
-                self.beyond -= self.beyond / DECAY;
-            } else if self.has_begun {
-                self.beyond = self.beyond.max(TURN / 2).saturating_mul(2).min(self.most);
-            }
-            (self.last, self.has_begun) = (Some(seen), true);
-        }
         let again = seen.in_flight.saturating_mul(2).saturating_add(TURN);
         let usual = seen.cwnd.saturating_mul(2).min(again);
+        self.look_beyond(seen, usual);
         let wanted = usual.saturating_add(self.beyond).max(LEAST);
         wanted.min(self.most)
     }
+
+    fn look_beyond(&mut self, seen: Seen, usual: u64) {
+        // The first round trip is no reason to grow: the peer's first credit comes in it, and may
+        // be late.
+        let since = self.since.get_or_insert_with(|| seen.in_a_round_trip());
+        let Some(time) = seen.age.checked_sub(since.age) else {
+            since.starved = seen.starved;
+            return;
+        };
+        let starved = seen.starved.saturating_sub(since.starved);
+        if starved * STARVED_PART > time.max(seen.rtt) {
+            let more = self.beyond.max(usual / 2);
+            self.beyond = self.beyond.saturating_add(more).min(self.most);
+            // Pacing is flow control's for a round trip after it, and that is no reason again.
+            *since = seen.in_a_round_trip();
+        } else if !time.is_zero() && time >= seen.rtt {
+            self.beyond -= self.beyond / DECAY;
+            *since = seen;
+        }
+    }
 }
+
+impl Seen {
+    fn in_a_round_trip(self) -> Self {
+        Self {
+            age: self.age + self.rtt,
+            ..self
+        }
+    }
+}
+
+/// How long a write waits until the window is looked at again.
+const LOOKS_APART: Duration = Duration::from_millis(5);
 
 /// What an endpoint sends in one turn of its task.
 const TURN: u64 = 1 << 20;
@@ -111,10 +159,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_twice_the_window_but_of_one_that_is_not_used_less() {
-        let wanted = |cwnd, in_flight| {
-            let mut backlog = Backlog::new(u64::MAX);
-            backlog.wanted(seen(cwnd, in_flight, 1_000, 0))
-        };
+        let wanted = |cwnd, in_flight| Size::new(u64::MAX).wanted(seen(cwnd, in_flight, 1_000, 0));
         assert_eq!(wanted(12_000, 12_000), 128 << 10);
         assert_eq!(wanted(400_000, 300_000), 800_000);
         assert_eq!(wanted(10 << 20, 10 << 20), 20 << 20);
@@ -123,35 +168,30 @@ mod tests {
     }
 
     #[test]
-    fn it_doubles_with_each_round_trip_in_which_data_is_missing() {
-        let mut backlog = Backlog::new(20 << 20);
-        let mut wanted = |millis, starved| backlog.wanted(seen(100_000, 0, millis, starved));
-        assert_eq!(wanted(100, 10), 200_000, "that was before");
-        assert_eq!(wanted(199, 19), 200_000, "no round trip is over");
-        assert_eq!(wanted(200, 20), 200_000, "nor is the first a reason");
-        let windows = [300, 400, 500, 600, 700, 800].map(|millis| wanted(millis, millis / 10));
-        let beyond = windows.map(|window| (window - 200_000) >> 20);
-        assert_eq!(beyond, [1, 2, 4, 8, 16, 19], "and has its bound");
+    fn it_doubles_as_soon_as_data_is_missing_but_once_in_a_round_trip() {
+        let mut size = Size::new(1_000_000);
+        let mut beyond = |millis, starved| size.wanted(seen(100_000, 0, millis, starved)) - 200_000;
+        assert_eq!(beyond(100, 10), 0, "that was before");
+        assert_eq!(beyond(199, 90), 0, "nor is the first round trip a reason");
+        assert_eq!(beyond(205, 96), 0, "a sixteenth of a round trip is none");
+        assert_eq!(beyond(206, 97), 100_000);
+        assert_eq!(beyond(305, 196), 100_000, "that was seen before it grew");
+        assert_eq!(beyond(313, 203), 200_000);
+        assert_eq!(beyond(600, 490), 400_000, "whoever looks late finds more");
+        assert_eq!(beyond(800, 690), 800_000, "and has its bound");
+        assert_eq!(beyond(900, 790), 800_000, "and has its bound");
     }
 
     #[test]
     fn it_shrinks_slowly_while_no_data_is_missing() {
-        let mut backlog = Backlog::new(u64::MAX);
-        let mut beyond =
-            |millis, starved| backlog.wanted(seen(100_000, 0, millis, starved)) - 200_000;
-        let full = (1..=7)
-            .map(|round| beyond(round * 100, round * 10))
-            .last()
-            .unwrap();
-        let after = |rounds: u32| 700 + rounds * 100;
+        let mut size = Size::new(u64::MAX);
+        let mut beyond = |millis, starved| size.wanted(seen(100_000, 0, millis, starved)) - 200_000;
+        beyond(0, 0);
+        let full = beyond(200, 100);
+        assert_eq!(full, 100_000);
         // A sixteenth of the time is no reason yet.
-        let halved = (1..=22)
-            .map(|round| beyond(after(round), 70 + round * 6))
-            .last()
-            .unwrap();
-        assert!(
-            (49..=51).contains(&(halved * 100 / full)),
-            "{halved} of {full}"
-        );
+        let after = (1..=22).map(|round| beyond(300 + round * 100, 100 + round * 6));
+        let halved = after.last().unwrap();
+        assert!((49_000..=51_000).contains(&halved), "{halved}");
     }
 }

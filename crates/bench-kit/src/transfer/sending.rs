@@ -6,8 +6,8 @@ use super::{Counters, index_of};
 use crate::clock;
 use crate::plan::{Limit, Plan};
 use crate::wire::DONE;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -26,7 +26,7 @@ pub(super) struct Sending {
     /// What is left to send over all streams, where bytes limit the run.
     left: Option<Arc<AtomicU64>>,
     /// Of all streams together.
-    backlog: Arc<Mutex<Backlog>>,
+    backlog: Arc<Backlog>,
     over: watch::Receiver<bool>,
 }
 
@@ -54,7 +54,7 @@ impl Sending {
                 Limit::Bytes(bytes) => Some(Arc::new(AtomicU64::new(bytes))),
                 Limit::Time(_) => None,
             },
-            backlog: Arc::new(Mutex::new(Backlog::new(plan.window))),
+            backlog: Arc::new(Backlog::new(connection, plan.window)),
             over: over.clone(),
         }
     }
@@ -97,12 +97,14 @@ impl Sending {
                 return Ok(());
             }
             if unchecked >= BETWEEN_CHECKS {
-                self.keep_the_backlog_short();
+                self.backlog.keep();
                 unchecked = 0;
             }
             unchecked += length as u64;
             let chunk = self.content.next(length)?;
-            if stream.write_chunk(chunk).await.is_err() {
+            let write = stream.write_chunk(chunk);
+            let written = self.backlog.keep_for(write).await;
+            if written.is_err() {
                 return Ok(());
             }
             self.counters.sent[index].fetch_add(length as u64, Ordering::Relaxed);
@@ -125,11 +127,6 @@ impl Sending {
                 .expect("the closure always returns a value"),
         };
         usize::try_from(take(before)).expect("at most a block")
-    }
-
-    fn keep_the_backlog_short(&self) {
-        let mut backlog = self.backlog.lock().expect("nobody panics with it");
-        backlog.keep(&self.connection);
     }
 }
 

@@ -134,15 +134,16 @@ impl Stream {
         let mut due = Instant::from_std(clock::now());
         let end = end(self.until);
         let mut left = self.bytes;
-        let mut backlog = Backlog::new(self.window);
+        let backlog = Backlog::new(&self.connection, self.window);
         while left > 0 {
             let length = left.min(block.len() as u64) as usize;
-            backlog.keep(&self.connection);
+            backlog.keep();
             let mut chunks = [block.slice(..length)];
+            let write = send.write_chunks(&mut chunks);
             let written = tokio::select! {
                 biased;
                 () = end.reached() => break,
-                written = send.write_chunks(&mut chunks) => written,
+                written = backlog.keep_for(write) => written,
             };
             let written = written.map_err(|error| broke(&error))?.bytes as u64;
             self.counters.sent[self.index].fetch_add(written, Ordering::Relaxed);
