@@ -113,8 +113,9 @@ impl Session<'_> {
         };
         let Ok(answered) = answered else {
             return Err(format!(
-                "{} does not answer to the plan",
-                self.setup.server()
+                "{} does not answer to the plan within {:?}; --connect-timeout waits longer",
+                self.setup.server(),
+                self.setup.connect_timeout
             ));
         };
         let (send, replies, reply) = answered.map_err(|error| self.lost(&error))?;
