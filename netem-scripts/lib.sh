@@ -35,12 +35,22 @@ RTT_LEAST_NS=0
 RTT_MOST_NS=0
 LOSS_MILLIONTHS=0
 
-# Prints the command, and runs it unless printing is all that was asked for.
+# Runs the command, or prints it where that is all that was asked for.
 run() {
     if [[ $PRINT_ONLY ]]; then
         printf '%s\n' "$*"
     else
         "$@"
+    fi
+}
+
+# The same for what is read: each line has arguments of PROGRAM, which is started once for all of
+# them, as starting programs is what takes time in a guest.
+run_each() { # PROGRAM [OPTION...]
+    if [[ $PRINT_ONLY ]]; then
+        sed "s/^/$* /"
+    else
+        "$@" -batch -
     fi
 }
 
@@ -153,9 +163,8 @@ in_namespace() { # client|link|server COMMAND...
 shape() {
     local device qdisc
     while IFS=: read -r device qdisc; do
-        # shellcheck disable=SC2086 # These are words.
-        [[ -z $qdisc ]] || run tc -n "$NAME-link" qdisc replace dev "$device" root $qdisc
-    done <<<"$PLAN"
+        [[ -z $qdisc ]] || printf 'qdisc replace dev %s root %s\n' "$device" "$qdisc"
+    done <<<"$PLAN" | run_each tc -n "$NAME-link"
 }
 
 # The path as it is before `shape`.
@@ -167,45 +176,52 @@ clear_shapes() {
 }
 
 make_path() {
-    local end device
-    for end in client link server; do
-        run ip netns add "$NAME-$end"
-        run ip -n "$NAME-$end" link set lo up
-    done
-    make_veth client eth0 link toclient
-    make_veth link a0 link a1
-    make_veth link b0 link b1
-    make_veth server eth0 link toserver
-    make_bridge br-client toclient a0
-    make_bridge br-middle a1 b0
-    make_bridge br-server b1 toserver
+    local device
+    run_each ip <<PATH
+netns add $NAME-client
+netns add $NAME-link
+netns add $NAME-server
+link add eth0 netns $NAME-client type veth peer name toclient netns $NAME-link
+link add a0 netns $NAME-link type veth peer name a1 netns $NAME-link
+link add b0 netns $NAME-link type veth peer name b1 netns $NAME-link
+link add eth0 netns $NAME-server type veth peer name toserver netns $NAME-link
+PATH
     # Batches that an end or a hop left whole would be shaped as one packet. tx-udp-segmentation
     # is a switch of its own: `gso off` leaves it on.
     for device in "${DEVICES[@]}"; do
         in_namespace "${device%:*}" ethtool -K "${device#*:}" \
             tso off gso off gro off tx-udp-segmentation off
-        run ip -n "$NAME-${device%:*}" link set "${device#*:}" up
     done
-    make_end client "$CLIENT_MAC" "$CLIENT_ADDRESS" "$SERVER_MAC" "$SERVER_ADDRESS"
-    make_end server "$SERVER_MAC" "$SERVER_ADDRESS" "$CLIENT_MAC" "$CLIENT_ADDRESS"
+    make_link | run_each ip -n "$NAME-link"
+    make_end "$CLIENT_MAC" "$CLIENT_ADDRESS" "$SERVER_MAC" "$SERVER_ADDRESS" |
+        run_each ip -n "$NAME-client"
+    make_end "$SERVER_MAC" "$SERVER_ADDRESS" "$CLIENT_MAC" "$CLIENT_ADDRESS" |
+        run_each ip -n "$NAME-server"
 }
 
-make_veth() { # NAMESPACE DEVICE NAMESPACE DEVICE
-    run ip link add "$2" netns "$NAME-$1" type veth peer name "$4" netns "$NAME-$3"
+# What `ip` does in the namespace that shapes.
+make_link() {
+    local bridge device
+    for bridge in 'br-client toclient a0' 'br-middle a1 b0' 'br-server b1 toserver'; do
+        echo "link add ${bridge%% *} type bridge stp_state 0 mcast_snooping 0"
+        for device in ${bridge#* }; do
+            echo "link set $device master ${bridge%% *}"
+            echo "link set $device up"
+        done
+        echo "link set ${bridge%% *} up"
+    done
 }
 
-make_bridge() { # BRIDGE DEVICE DEVICE
-    run ip -n "$NAME-link" link add "$1" type bridge stp_state 0 mcast_snooping 0
-    run ip -n "$NAME-link" link set "$2" master "$1"
-    run ip -n "$NAME-link" link set "$3" master "$1"
-    run ip -n "$NAME-link" link set "$1" up
-}
-
-# Neighbours are fixed, as ARP would be delayed and lost like everything else.
-make_end() { # NAMESPACE MAC ADDRESS PEER_MAC PEER_ADDRESS
-    run ip -n "$NAME-$1" link set eth0 address "$2"
-    run ip -n "$NAME-$1" address add "$3/24" dev eth0
-    run ip -n "$NAME-$1" neighbour replace "$5" lladdr "$4" nud permanent dev eth0
+# What it does in that of an end. Neighbours are fixed, as ARP would be delayed and lost like
+# everything else.
+make_end() { # MAC ADDRESS PEER_MAC PEER_ADDRESS
+    cat <<END
+link set lo up
+link set eth0 address $1
+link set eth0 up
+address add $2/24 dev eth0
+neighbour replace $4 lladdr $3 nud permanent dev eth0
+END
 }
 
 # Whether anything of this name is there.
@@ -219,7 +235,7 @@ remove() {
     local end pids
     for end in client link server; do
         [[ -e /run/netns/$NAME-$end ]] || continue
-        ip -n "$NAME-$end" link delete eth0 2>/dev/null || true
+        [[ $end == link ]] || ip -n "$NAME-$end" link delete eth0 2>/dev/null || true
         pids=$(ip netns pids "$NAME-$end" 2>/dev/null | tr '\n' ' ') || true
         [[ -z $pids ]] || printf '%s: still running in %s-%s, without a network now: %s\n' \
             "${0##*/}" "$NAME" "$end" "$pids" >&2
@@ -230,10 +246,10 @@ remove() {
 # ---- showing what was made
 
 show() {
-    local device
+    local device qdiscs
+    qdiscs=$(tc -n "$NAME-link" qdisc show)
     for device in "${SHAPED[@]}"; do
-        in_namespace link tc qdisc show dev "$device" root |
-            sed -n "/noqueue/d; s/^qdisc/$device:/; s/ root refcnt [0-9]*//p"
+        sed -n "/noqueue/d; s/^qdisc \(.*\) dev $device root refcnt [0-9]*/$device: \1/p" <<<"$qdiscs"
     done
     printf 'client %s in namespace %s-client, server %s in namespace %s-server\n' \
         "$CLIENT_ADDRESS" "$NAME" "$SERVER_ADDRESS" "$NAME"
