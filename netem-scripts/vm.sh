@@ -138,7 +138,7 @@ boot() { # MEMORY SECONDS
     trap 'stop 143' TERM HUP
     trap 'stop 130' INT
     wait "$GUEST" || status=$?
-    wait
+    end_the_rest
     if [[ -s $WORK/status ]]; then
         exit "$(<"$WORK/status")"
     fi
@@ -150,8 +150,16 @@ boot() { # MEMORY SECONDS
 # shellcheck disable=SC2317 # Traps call it.
 stop() { # EXIT_CODE
     kill "$GUEST" 2>/dev/null || true
-    wait
+    wait "$GUEST" || true
+    end_the_rest
     exit "$1"
+}
+
+# A process of the guest that begins as the guest is killed finds another parent, asks that one to
+# trace it, and stays stopped for ever with the output open. `timeout` has a process group.
+end_the_rest() {
+    kill -s KILL -- "-$GUEST" 2>/dev/null || true
+    wait
 }
 
 # Passes on what COMMAND prints; the rest goes to a file.
