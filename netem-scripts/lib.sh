@@ -249,7 +249,8 @@ show() {
     local device qdiscs
     qdiscs=$(tc -n "$NAME-link" qdisc show)
     for device in "${SHAPED[@]}"; do
-        sed -n "/noqueue/d; s/^qdisc \(.*\) dev $device root refcnt [0-9]*/$device: \1/p" <<<"$qdiscs"
+        sed -n "/noqueue/d; s/^qdisc \(.*\) dev $device root refcnt [0-9]*/$device: \1/p" \
+            <<<"$qdiscs"
     done
     printf 'client %s in namespace %s-client, server %s in namespace %s-server\n' \
         "$CLIENT_ADDRESS" "$NAME" "$SERVER_ADDRESS" "$NAME"
