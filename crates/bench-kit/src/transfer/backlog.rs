@@ -1,8 +1,9 @@
 //! How much a sender writes ahead of what is acknowledged.
 
+use crate::clock;
 use std::pin::pin;
-use std::sync::Mutex;
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 use tokio::time::sleep;
 use transport::Connection;
 
@@ -18,32 +19,52 @@ use transport::Connection;
 #[derive(Debug)]
 pub(crate) struct Backlog {
     connection: Connection,
-    size: Mutex<Size>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    size: Size,
+    /// When that was last given to the connection.
+    kept_at: Instant,
 }
 
 impl Backlog {
     /// That of `connection`, of at most `most` bytes.
     pub(crate) fn new(connection: &Connection, most: u64) -> Self {
+        let state = State {
+            size: Size::new(most),
+            kept_at: clock::now(),
+        };
         Self {
             connection: connection.clone(),
-            size: Mutex::new(Size::new(most)),
+            state: Mutex::new(state),
         }
     }
 
-    /// Writes, and looks after the window for as long as that waits.
+    /// Writes, and looks after the window for as long as that waits. Where many streams wait, one
+    /// look is for all of them.
     pub(crate) async fn keep_for<T>(&self, write: impl Future<Output = T>) -> T {
         let mut write = pin!(write);
         loop {
             tokio::select! {
                 biased;
                 written = &mut write => return written,
-                () = sleep(LOOKS_APART) => self.keep(),
+                () = sleep(LOOKS_APART) => {}
+            }
+            let mut state = self.state();
+            if clock::now().duration_since(state.kept_at) >= LOOKS_APART {
+                self.adjust(&mut state);
             }
         }
     }
 
     /// Gives the connection the window that it needs now.
     pub(crate) fn keep(&self) {
+        self.adjust(&mut self.state());
+    }
+
+    fn adjust(&self, state: &mut State) {
         let stats = self.connection.stats();
         let seen = Seen {
             cwnd: stats.cwnd.get(),
@@ -52,8 +73,12 @@ impl Backlog {
             age: stats.limited_by.total(),
             starved: stats.limited_by.flow_control,
         };
-        let mut size = self.size.lock().expect("nobody panics with it");
-        self.connection.set_send_window(size.wanted(seen));
+        self.connection.set_send_window(state.size.wanted(seen));
+        state.kept_at = clock::now();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nobody panics with it")
     }
 }
 
