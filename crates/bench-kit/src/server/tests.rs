@@ -472,4 +472,5 @@ async fn packets_with_forged_addresses_do_not_take_the_places_of_clients() {
     server.connect().await.unwrap_err();
 }
 
+mod datagrams;
 mod perf;
