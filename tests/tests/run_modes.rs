@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use bench_kit::{Registry, client_main, server_main};
+use bench_client::Registry;
 use cc_core::{
     Control, Controller, ControllerSpec, LostPacket, Observer, PathState, RateSample, Snapshot,
 };
@@ -393,8 +393,8 @@ fn a_full_screen_is_left_by_a_panic_which_stays_to_be_read() {
     if let Ok(args) = std::env::var(PANICKING_ARGS) {
         let main: fn(&Registry, Vec<OsString>) -> ExitCode = match args.starts_with("bench-server")
         {
-            true => server_main,
-            false => client_main,
+            true => bench_server::main_with,
+            false => bench_client::main_with,
         };
         let args = args.split(' ').map(OsString::from).collect();
         let code = main(&Registry::standard().with(PANICKING), args);

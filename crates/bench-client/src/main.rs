@@ -1,7 +1,7 @@
-//! Throughput runs and A/B tests of congestion controllers; all of it is in `bench_kit`.
+//! Throughput runs and A/B tests of congestion controllers; all of it is in the library.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    bench_kit::client_main(&bench_kit::Registry::standard(), std::env::args_os())
+    bench_client::main_with(&bench_client::Registry::standard(), std::env::args_os())
 }

@@ -1,11 +1,11 @@
 //! One side's account of a run, from counters that are read in regular steps.
 
-use crate::distribution::Distribution;
 use crate::plan::Plan;
+use crate::role::Role;
 use crate::sample::{
     Arrivals, Limited, RttReport, Sample, SenderReport, Sending, SideReport, total,
 };
-use crate::transfer::Role;
+use bench_report::distribution::Distribution;
 use cc_core::{ControllerChoice, Event, Observer};
 use hdrhistogram::Histogram;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use units::{Bandwidth, Gain};
 
 /// What one side counts, step by step. Times are those since the side's first byte; whoever reads
 /// the counters knows the clock.
-pub(crate) struct Account {
+pub struct Account {
     role: Role,
     acks: Arc<Mutex<AckSamples>>,
     step: Duration,
@@ -30,29 +30,29 @@ pub(crate) struct Account {
 
 /// All counters at one moment.
 #[derive(Clone, Default)]
-pub(crate) struct Reading {
-    pub(crate) at: Duration,
+pub struct Reading {
+    pub at: Duration,
     /// Payload handed to the transport, per stream.
-    pub(crate) sent: Vec<u64>,
+    pub sent: Vec<u64>,
     /// Payload read by the application, per stream.
-    pub(crate) received: Vec<u64>,
+    pub received: Vec<u64>,
     /// Datagrams handed to the transport, per stream.
-    pub(crate) datagrams_sent: Vec<u64>,
+    pub datagrams_sent: Vec<u64>,
     /// Datagrams that have arrived, per stream.
-    pub(crate) arrivals: Vec<Arrivals>,
-    pub(crate) stats: ConnectionStats,
+    pub arrivals: Vec<Arrivals>,
+    pub stats: ConnectionStats,
     /// The controller's state in its own words.
-    pub(crate) state: &'static str,
+    pub state: &'static str,
     /// The controller's gains, where it has them.
-    pub(crate) pacing_gain: Option<Gain>,
-    pub(crate) cwnd_gain: Option<Gain>,
+    pub pacing_gain: Option<Gain>,
+    pub cwnd_gain: Option<Gain>,
     /// Processor time of the side's thread.
-    pub(crate) cpu: Duration,
+    pub cpu: Duration,
 }
 
 impl Account {
     /// An account that opens with `reading`; nothing is measured before [`begin`](Self::begin).
-    pub(crate) fn new(role: Role, reading: Reading) -> Self {
+    pub fn new(role: Role, reading: Reading) -> Self {
         Self {
             role,
             acks: Arc::new(Mutex::new(AckSamples::new())),
@@ -65,12 +65,12 @@ impl Account {
     }
 
     /// Tells the account what each ACK does: to be the connection's observer.
-    pub(crate) fn listener(&self) -> Box<dyn Observer + Send> {
+    pub fn listener(&self) -> Box<dyn Observer + Send> {
         Box::new(Listener(Arc::clone(&self.acks)))
     }
 
     /// The side's first byte is here.
-    pub(crate) fn begin(&mut self, plan: &Plan) {
+    pub fn begin(&mut self, plan: &Plan) {
         self.step = plan.step;
         self.omit = plan.omit;
         self.end = plan.longest().map(|time| plan.omit.saturating_add(time));
@@ -82,7 +82,7 @@ impl Account {
 
     /// When to [`tick`](Self::tick) next: at the next whole step, and at both ends of the measured
     /// part.
-    pub(crate) fn next_tick(&self) -> Duration {
+    pub fn next_tick(&self) -> Duration {
         let steps = units::duration::nanos(self.last.at) / units::duration::nanos(self.step) + 1;
         let whole = Duration::from_nanos(steps.saturating_mul(units::duration::nanos(self.step)));
         let edges = [self.base.is_none().then_some(self.omit), self.end];
@@ -90,7 +90,7 @@ impl Account {
     }
 
     /// What happened since the sample before.
-    pub(crate) fn tick(&mut self, reading: Reading) -> Sample {
+    pub fn tick(&mut self, reading: Reading) -> Sample {
         let at = reading.at;
         let sample = Sample {
             at,
@@ -111,17 +111,17 @@ impl Account {
     }
 
     /// How far the side's clock had come at the last tick.
-    pub(crate) fn at(&self) -> Duration {
+    pub fn at(&self) -> Duration {
         self.last.at
     }
 
     /// Whether the measured part has passed.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.end.is_some_and(|end| self.last.at >= end)
     }
 
     /// The sum of the measured part, as far as it was ticked.
-    pub(crate) fn report(&self, congestion: &ControllerChoice) -> SideReport {
+    pub fn report(&self, congestion: &ControllerChoice) -> SideReport {
         let end = &self.last;
         let base = self.base.as_ref().unwrap_or(end);
         SideReport {

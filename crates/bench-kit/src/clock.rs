@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
     clippy::disallowed_methods,
     reason = "this is where the programs read it"
 )]
-pub(crate) fn now() -> Instant {
+pub fn now() -> Instant {
     Instant::now()
 }
 
@@ -17,7 +17,7 @@ pub(crate) fn now() -> Instant {
     clippy::disallowed_methods,
     reason = "this is where the programs read it"
 )]
-pub(crate) fn since_1970() -> Duration {
+pub fn since_1970() -> Duration {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()

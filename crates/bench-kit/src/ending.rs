@@ -1,12 +1,12 @@
 //! How connections end, said to a person.
 
-use crate::table::printable;
 use crate::wire::STRANGER;
+use bench_report::text::printable;
 use std::time::Duration;
 use transport::{ConnectionError, TransportErrorCode, VarInt};
 
 /// Why the connection to `peer`, which may be silent for `idle_timeout`, is over.
-pub(crate) fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) -> String {
+pub fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) -> String {
     let silence = units::duration::display(idle_timeout);
     match error {
         ConnectionError::TimedOut => format!(
@@ -33,7 +33,7 @@ pub(crate) fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) 
 }
 
 /// Why no connection to `server` came about.
-pub(crate) fn not_connected(error: &ConnectionError, server: &str) -> String {
+pub fn not_connected(error: &ConnectionError, server: &str) -> String {
     match error {
         ConnectionError::TimedOut => no_answer(server),
         error if is_about_alpn(error) => {
@@ -55,13 +55,13 @@ pub(crate) fn not_connected(error: &ConnectionError, server: &str) -> String {
 }
 
 /// Whether the server does not speak the protocol that the client asked for.
-pub(crate) fn is_about_alpn(error: &ConnectionError) -> bool {
+pub fn is_about_alpn(error: &ConnectionError) -> bool {
     matches!(error, ConnectionError::ConnectionClosed(close)
         if close.error_code == TransportErrorCode::crypto(NO_APPLICATION_PROTOCOL))
 }
 
 /// Whether this side's TLS ended it, over the certificate for example (RFC 9001 §4.8).
-pub(crate) fn is_by_tls(error: &ConnectionError) -> bool {
+pub fn is_by_tls(error: &ConnectionError) -> bool {
     let ConnectionError::TransportError(error) = error else {
         return false;
     };
@@ -69,7 +69,7 @@ pub(crate) fn is_by_tls(error: &ConnectionError) -> bool {
 }
 
 /// Nothing came back at all.
-pub(crate) fn no_answer(server: &str) -> String {
+pub fn no_answer(server: &str) -> String {
     format!("no answer from {server}: is bench-server running there, and does UDP reach it?")
 }
 

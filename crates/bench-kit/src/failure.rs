@@ -3,7 +3,7 @@ use std::process::ExitCode;
 
 /// Why a program ends without having done what it was asked to: one line for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub struct Failure {
     kind: Kind,
     message: String,
 }
@@ -16,7 +16,7 @@ enum Kind {
 
 impl Failure {
     /// The command line asks for something that does not exist. Exit code 2.
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
+    pub fn usage(message: impl Into<String>) -> Self {
         Self {
             kind: Kind::Usage,
             message: message.into(),
@@ -24,7 +24,7 @@ impl Failure {
     }
 
     /// The run failed. Exit code 1.
-    pub(crate) fn run(message: impl Into<String>) -> Self {
+    pub fn run(message: impl Into<String>) -> Self {
         Self {
             kind: Kind::Run,
             message: message.into(),
@@ -32,7 +32,7 @@ impl Failure {
     }
 
     /// What a shell is told.
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    pub fn exit_code(&self) -> ExitCode {
         match self.kind {
             Kind::Usage => ExitCode::from(2),
             Kind::Run => ExitCode::from(1),

@@ -7,14 +7,14 @@ use tokio::sync::watch;
 /// Tells how often the user has asked the program to end: once is a request to end cleanly, twice
 /// is one not to wait for anything.
 #[derive(Debug, Clone)]
-pub(crate) struct Interrupts(watch::Receiver<u32>);
+pub struct Interrupts(watch::Receiver<u32>);
 
 impl Interrupts {
     /// Catches the signals from now on, for the life of the process.
     ///
     /// # Errors
     /// When the system refuses the thread that waits for them, or the handler.
-    pub(crate) fn listen() -> io::Result<Self> {
+    pub fn listen() -> io::Result<Self> {
         let (count, interrupts) = watch::channel(0);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -33,7 +33,7 @@ impl Interrupts {
     }
 
     /// Waits until the user has asked `times` times, counted from the program's start.
-    pub(crate) async fn wait(&self, times: u32) {
+    pub async fn wait(&self, times: u32) {
         let mut count = self.0.clone();
         if count.wait_for(|count| *count >= times).await.is_err() {
             std::future::pending::<()>().await;
@@ -41,7 +41,7 @@ impl Interrupts {
     }
 
     /// Whether the user has asked at all.
-    pub(crate) fn is_interrupted(&self) -> bool {
+    pub fn is_interrupted(&self) -> bool {
         *self.0.borrow() > 0
     }
 }

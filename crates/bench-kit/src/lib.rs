@@ -1,64 +1,37 @@
-//! What the bench programs share, which is everything but their `main`.
+//! What both ends of a throughput run share.
 //!
 //! ```text
-//!  args ──▶ plan ──▶ client ◀══ wire ══▶ server         run: two processes
-//!                      │ transfer, sampler │            ab: one process, a thread for each
-//!                      │      account      │                and for the emulated link
-//!                      └─── SideReport ────┘            ab --virtual: a simulated world
-//!                             │
-//!               result (JSON) · table (terminal) · report (HTML)
+//!  plan ◀══ wire ══▶ plan          agreed before the first byte
+//!    │ transfer, counters          moves the payload
+//!    │ sampler, account            reads the counters at each step
+//!    └─▶ Sample, SideReport ─▶ rows
 //! ```
 //!
-//! | module | what it holds |
-//! |---|---|
-//! | [`result`] | the JSON contract |
-//! | [`stats`] | the order of the rounds, and what their differences mean |
-//! | [`table`] | what a terminal shows |
-//! | [`csv`] | courses, rounds and cells, for other programs |
-//! | [`plot`] | pictures as SVG |
-//! | [`report`] | one HTML file with all of it |
-//!
-//! A program with controllers of its own registers them and calls [`client_main`].
+//! Beside these it has what the two programs have in common: reading a command line, printing,
+//! catching Ctrl-C, reading clocks.
 
-mod ab;
-mod account;
-mod advice;
-mod args;
-mod baseline;
-mod client;
-mod clock;
-pub mod csv;
-mod date;
-mod distribution;
-mod emulated;
-mod ending;
-mod failure;
-mod interrupt;
-mod matrix;
-mod output;
-mod perf;
-mod plan;
-pub mod plot;
-mod programs;
-pub mod report;
-mod rescue;
-pub mod result;
-mod sample;
+pub mod account;
+pub mod cli;
+pub mod clock;
+pub mod counters;
+pub mod ending;
+pub mod failure;
+pub mod fallback_output;
+pub mod hex;
+pub mod interrupt;
+pub mod perf;
+pub mod plan;
+pub mod role;
+pub mod rows;
+pub mod runtime;
+pub mod sample;
 mod sampler;
-mod server;
-pub mod stats;
-pub mod table;
-mod terminal;
-mod together;
-mod token;
-mod transfer;
-mod wire;
-
-pub use cc_core::Registry;
-pub use programs::{client_main, server_main};
+pub mod terminal;
+pub mod together;
+pub mod token;
+pub mod transfer;
+pub mod transport_settings;
+pub mod wire;
 
 /// The program and its version, as results say it.
-pub(crate) const VERSION: &str = concat!("paceline ", env!("CARGO_PKG_VERSION"));
-
-#[cfg(test)]
-mod fixtures;
+pub const VERSION: &str = concat!("paceline ", env!("CARGO_PKG_VERSION"));

@@ -9,26 +9,26 @@
 //! Of the draft, datagrams (§2.4) are missing.
 
 use crate::plan::Plan;
-use crate::result::RunResult;
+use bench_report::result::RunResult;
 
 /// The protocol's name in the TLS handshake (§2.1).
-pub(crate) const ALPN: &[u8] = b"perf";
+pub const ALPN: &[u8] = b"perf";
 
 /// The length of an answer that goes on until the client has had enough (§2.3.1).
-pub(crate) const UNLIMITED: u64 = u64::MAX;
+pub const UNLIMITED: u64 = u64::MAX;
 
 /// The code of a stream that its receiver ends without an error (§2.5).
-pub(crate) const SUCCESS: u32 = 0;
+pub const SUCCESS: u32 = 0;
 
 /// How many streams of either kind a client may have open at once.
-pub(crate) const STREAMS: u32 = 128;
+pub const STREAMS: u32 = 128;
 
 /// Bytes of one write.
-pub(crate) const BLOCK: u64 = 128 << 10;
+pub const BLOCK: u64 = 128 << 10;
 
 /// Takes out of a result what a server of this protocol does not tell: the controller that it sends
 /// with.
-pub(crate) fn forget_unknown(result: &mut RunResult, plan: &Plan) {
+pub fn forget_unknown(result: &mut RunResult, plan: &Plan) {
     let end = &mut result.end;
     if !plan.direction.client_sends() {
         end.sender_tcp_congestion = None;

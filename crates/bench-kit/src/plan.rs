@@ -1,7 +1,6 @@
 //! What a run is to do: agreed between client and server before the first byte.
 
-use crate::table::amount;
-use crate::transfer::SMALLEST_DATAGRAM;
+use bench_report::text::amount;
 use cc_core::{ChooseError, ControllerChoice, Registry};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -14,69 +13,69 @@ use units::{Bandwidth, Bytes};
 /// has it refuse the plan, not misread it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Plan {
+pub struct Plan {
     /// Who sends.
-    pub(crate) direction: Direction,
+    pub direction: Direction,
     /// When it is over.
-    pub(crate) limit: Limit,
+    pub limit: Limit,
     /// Time at the start that the figures leave out.
-    pub(crate) omit: Duration,
+    pub omit: Duration,
     /// How many streams each sender opens.
-    pub(crate) streams: u32,
+    pub streams: u32,
     /// Bytes of one write.
-    pub(crate) length: u64,
+    pub length: u64,
     /// The most that one stream sends, in bits per second; `None` is unlimited.
-    pub(crate) rate: Option<u64>,
+    pub rate: Option<u64>,
     /// The controller of the client's side, as the registry reads it.
-    pub(crate) client_congestion: String,
+    pub client_congestion: String,
     /// The controller of the server's side, as the registry reads it.
-    pub(crate) server_congestion: String,
+    pub server_congestion: String,
     /// The flow-control window of each receiver, in bytes.
-    pub(crate) window: u64,
+    pub window: u64,
     /// Time between two samples of the course of the run.
-    pub(crate) step: Duration,
+    pub step: Duration,
     /// What there is beside that.
     #[serde(default, skip_serializing_if = "Extras::is_none")]
-    pub(crate) extras: Extras,
+    pub extras: Extras,
 }
 
 /// What a run does beside sending noise on streams.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Extras {
+pub struct Extras {
     /// The payload is zeros.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) zeros: bool,
+    pub zeros: bool,
     /// Both sides hash the one stream of the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) digest: bool,
+    pub digest: bool,
     /// The server tells its rows, of this interval; zero is none but the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) server_output: Option<Duration>,
+    pub server_output: Option<Duration>,
     /// Payload goes in datagrams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) datagrams: Option<Datagrams>,
+    pub datagrams: Option<Datagrams>,
     /// The client times requests on a stream of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) requests: Option<Requests>,
+    pub requests: Option<Requests>,
     /// When a run that bytes limit ends without them, not counting what is omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) at_most: Option<Duration>,
+    pub at_most: Option<Duration>,
 }
 
 /// How requests are timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Requests {
+pub struct Requests {
     /// Time from one to the next, whether or not the first has its answer.
-    pub(crate) interval: Duration,
+    pub interval: Duration,
     /// Whether the rest of the plan is carried out meanwhile.
-    pub(crate) under_load: bool,
+    pub under_load: bool,
 }
 
 impl Extras {
     /// Whether nothing is sent but requests.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.requests.is_some_and(|requests| !requests.under_load)
     }
 
@@ -88,15 +87,15 @@ impl Extras {
 /// How payload goes in datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Datagrams {
+pub struct Datagrams {
     /// Bytes of each; `None` is as many as the path takes at the time.
-    pub(crate) size: Option<u16>,
+    pub size: Option<u16>,
 }
 
 /// Who sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Direction {
+pub enum Direction {
     /// The client.
     Forward,
     /// The server.
@@ -107,12 +106,12 @@ pub(crate) enum Direction {
 
 impl Direction {
     /// Whether the client sends.
-    pub(crate) fn client_sends(self) -> bool {
+    pub fn client_sends(self) -> bool {
         self != Self::Reverse
     }
 
     /// Whether the server sends.
-    pub(crate) fn server_sends(self) -> bool {
+    pub fn server_sends(self) -> bool {
         self != Self::Forward
     }
 }
@@ -120,29 +119,32 @@ impl Direction {
 /// When a run is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Limit {
+pub enum Limit {
     /// After this time, not counting what is omitted.
     Time(Duration),
     /// When all streams of a sender together have delivered this many bytes.
     Bytes(u64),
 }
 
+/// The fewest bytes that a datagram can have: the header.
+pub(crate) const SMALLEST_DATAGRAM: u64 = 18;
+
 /// The most that a server lets one run ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// The longest run, with what is omitted.
-    pub(crate) duration: Duration,
+    pub duration: Duration,
     /// The most payload, of both directions together.
-    pub(crate) bytes: Bytes,
+    pub bytes: Bytes,
     /// The fastest that either side may send, over all streams.
-    pub(crate) rate: Bandwidth,
+    pub rate: Bandwidth,
     /// The largest flow-control window, which is what a client can make the server hold.
-    pub(crate) window: Bytes,
+    pub window: Bytes,
 }
 
 impl Limits {
     /// Whatever a plan asks for.
-    pub(crate) const NONE: Self = Self {
+    pub const NONE: Self = Self {
         duration: Duration::MAX,
         bytes: Bytes::MAX,
         rate: Bandwidth::MAX,
@@ -151,15 +153,20 @@ impl Limits {
 }
 
 impl Plan {
+    /// The controller of the side that sends; with both, the client's.
+    pub fn sender_congestion(&self) -> &str {
+        if self.direction.client_sends() {
+            &self.client_congestion
+        } else {
+            &self.server_congestion
+        }
+    }
+
     /// Checks the plan against the program's limits and `limits`, and chooses the controllers.
     ///
     /// # Errors
     /// Names the part of the plan that is out of bounds, and the bounds.
-    pub(crate) fn check(
-        &self,
-        limits: &Limits,
-        registry: &Registry,
-    ) -> Result<Controllers, PlanError> {
+    pub fn check(&self, limits: &Limits, registry: &Registry) -> Result<Controllers, PlanError> {
         between("streams", self.streams.into(), 1, MAX_STREAMS.into())?;
         between("length", self.length, 1, MAX_LENGTH)?;
         between("window", self.window, MIN_WINDOW, MAX_WINDOW)?;
@@ -265,7 +272,7 @@ impl Plan {
     }
 
     /// The parts of the plan that so many connections have; bytes are shared out among them.
-    pub(crate) fn shares(&self, connections: u32) -> Vec<Self> {
+    pub fn shares(&self, connections: u32) -> Vec<Self> {
         let share = |index: u32| match self.limit {
             Limit::Time(_) => self.limit,
             Limit::Bytes(bytes) => {
@@ -284,7 +291,7 @@ impl Plan {
     }
 
     /// The length of the measured part; `None` when bytes decide.
-    pub(crate) fn measured_time(&self) -> Option<Duration> {
+    pub fn measured_time(&self) -> Option<Duration> {
         match self.limit {
             Limit::Time(time) => Some(time),
             Limit::Bytes(_) => None,
@@ -292,7 +299,7 @@ impl Plan {
     }
 
     /// The payload after which the run is over; `None` when time decides.
-    pub(crate) fn bytes(&self) -> Option<u64> {
+    pub fn bytes(&self) -> Option<u64> {
         match self.limit {
             Limit::Time(_) => None,
             Limit::Bytes(bytes) => Some(bytes),
@@ -300,13 +307,13 @@ impl Plan {
     }
 
     /// The longest that the measured part may be, where there is such a bound.
-    pub(crate) fn longest(&self) -> Option<Duration> {
+    pub fn longest(&self) -> Option<Duration> {
         self.measured_time().or(self.extras.at_most)
     }
 
     /// The most that one write holds: [`length`](Self::length), but no more than 10 ms of the
     /// target rate, so that a low rate is not a few large bursts.
-    pub(crate) fn block(&self) -> Bytes {
+    pub fn block(&self) -> Bytes {
         let length = Bytes::new(self.length);
         match self.rate {
             None => length,
@@ -320,17 +327,17 @@ impl Plan {
 
 /// The controllers that a plan names.
 #[derive(Debug, Clone)]
-pub(crate) struct Controllers {
+pub struct Controllers {
     /// Of the client's side.
-    pub(crate) client: ControllerChoice,
+    pub client: ControllerChoice,
     /// Of the server's side.
-    pub(crate) server: ControllerChoice,
+    pub server: ControllerChoice,
 }
 
 /// Why a plan is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub(crate) enum PlanError {
+pub enum PlanError {
     /// A number is out of bounds.
     OutOfBounds {
         /// What it is of.
@@ -439,13 +446,13 @@ fn between(what: &'static str, value: u64, least: u64, most: u64) -> Result<(), 
 }
 
 /// What a plan has where this target rate was asked for: as in iperf3, 0 is no limit.
-pub(crate) fn target_rate(asked: Option<Bandwidth>) -> Option<u64> {
+pub fn target_rate(asked: Option<Bandwidth>) -> Option<u64> {
     asked.map(Bandwidth::bits_per_sec).filter(|rate| *rate > 0)
 }
 
 /// The time between samples: a tenth of a second, more where a run is so long that the samples
 /// would be more than [`SERIES_SAMPLES`]; a whole fraction of `interval` where rows are wanted.
-pub(crate) fn step_for(limit: Limit, omit: Duration, interval: Option<Duration>) -> Duration {
+pub fn step_for(limit: Limit, omit: Duration, interval: Option<Duration>) -> Duration {
     let total = match limit {
         Limit::Time(time) => time.saturating_add(omit),
         Limit::Bytes(_) => Duration::ZERO,
@@ -462,22 +469,22 @@ pub(crate) fn step_for(limit: Limit, omit: Duration, interval: Option<Duration>)
 }
 
 /// iperf3's limit on `-P`.
-pub(crate) const MAX_STREAMS: u32 = 128;
+pub const MAX_STREAMS: u32 = 128;
 
 /// The most connections of one run: as many as a run may have streams.
-pub(crate) const MAX_CONNECTIONS: u32 = 128;
+pub const MAX_CONNECTIONS: u32 = 128;
 
 /// iperf3's limit on `-l`: 1 MiB.
-pub(crate) const MAX_LENGTH: u64 = 1 << 20;
+pub const MAX_LENGTH: u64 = 1 << 20;
 
 /// The least flow-control window: a few packets, so that control messages pass beside data.
-pub(crate) const MIN_WINDOW: u64 = 4 << 10;
+pub const MIN_WINDOW: u64 = 4 << 10;
 
 /// The largest flow-control window, 1 GiB: 10 Gbit/s over 800 ms.
-pub(crate) const MAX_WINDOW: u64 = 1 << 30;
+pub const MAX_WINDOW: u64 = 1 << 30;
 
 /// The least target rate, in bits per second.
-pub(crate) const MIN_RATE: u64 = 1_000;
+pub const MIN_RATE: u64 = 1_000;
 
 /// The least write under a target rate, about one packet's worth.
 const MIN_RATED_BLOCK: u64 = 1_200;
@@ -486,7 +493,7 @@ const MIN_RATED_BLOCK: u64 = 1_200;
 const STEP: Duration = Duration::from_millis(100);
 
 /// The least time between requests: a hundred a second.
-pub(crate) const MIN_BETWEEN_REQUESTS: Duration = Duration::from_millis(10);
+pub const MIN_BETWEEN_REQUESTS: Duration = Duration::from_millis(10);
 
 /// The least time between samples that a server accepts.
 const MIN_STEP: Duration = Duration::from_millis(10);

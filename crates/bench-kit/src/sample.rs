@@ -1,36 +1,36 @@
 //! What one side of a run counts, as it goes over the wire.
 
-use crate::distribution::Distribution;
+use bench_report::distribution::Distribution;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What one side did in a short stretch of a run, and how its sending stood at the end of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Sample {
+pub struct Sample {
     /// The end of the stretch, counted from this side's first byte.
-    pub(crate) at: Duration,
+    pub at: Duration,
     /// The length of the stretch.
-    pub(crate) length: Duration,
+    pub length: Duration,
     /// Whether it belongs to the warm-up that the figures leave out.
-    pub(crate) omitted: bool,
+    pub omitted: bool,
     /// Payload handed to the transport in it, per stream; empty when this side does not send.
-    pub(crate) sent: Vec<u64>,
+    pub sent: Vec<u64>,
     /// Payload read by the application in it, per stream; empty when this side does not receive.
-    pub(crate) received: Vec<u64>,
+    pub received: Vec<u64>,
     /// The state of the sending; `None` when this side does not send.
-    pub(crate) sending: Option<Sending>,
+    pub sending: Option<Sending>,
     /// Datagrams handed to the transport in it, per stream; empty when they are not in use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) datagrams_sent: Vec<u64>,
+    pub datagrams_sent: Vec<u64>,
     /// Datagrams that arrived in it, per stream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) arrivals: Vec<Arrivals>,
+    pub arrivals: Vec<Arrivals>,
 }
 
 impl Sample {
     /// Makes this sample also cover `next`, the one after it: amounts add up, states are the
     /// later ones.
-    pub(crate) fn extend(&mut self, next: &Self) {
+    pub fn extend(&mut self, next: &Self) {
         self.at = next.at;
         self.length = self.length.saturating_add(next.length);
         add_each(&mut self.sent, &next.sent);
@@ -50,7 +50,7 @@ impl Sample {
 impl Sample {
     /// # Errors
     /// When a time in it is longer than any run: sums of what passes cannot overflow.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         let sending = self.sending.iter().flat_map(|sending| {
             let rtts = [sending.srtt, sending.rttvar, sending.min_rtt];
             let limited = ("application-limited time", sending.application_limited);
@@ -67,22 +67,22 @@ impl Sample {
 
 /// What a stream of numbered datagrams has come to at its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Arrivals {
+pub struct Arrivals {
     /// Datagrams that were sent, as far as numbers tell: those that arrived and those that are
     /// missing.
-    pub(crate) packets: u64,
+    pub packets: u64,
     /// Those that are missing.
-    pub(crate) lost: u64,
+    pub lost: u64,
     /// Those that came after one with a higher number.
-    pub(crate) out_of_order: u64,
+    pub out_of_order: u64,
     /// Jitter at the end (RFC 3550 §6.4.1).
-    pub(crate) jitter: Duration,
+    pub jitter: Duration,
 }
 
 impl Arrivals {
     /// What has come since `before`. Late arrivals of what was missing before can only make the
     /// figure smaller, down to none.
-    pub(crate) fn since(&self, before: &Self) -> Self {
+    pub fn since(&self, before: &Self) -> Self {
         Self {
             packets: self.packets.saturating_sub(before.packets),
             lost: self.lost.saturating_sub(before.lost),
@@ -92,7 +92,7 @@ impl Arrivals {
     }
 
     /// The stretch after this one added to it.
-    pub(crate) fn then(&self, next: &Self) -> Self {
+    pub fn then(&self, next: &Self) -> Self {
         Self {
             packets: self.packets.saturating_add(next.packets),
             lost: self.lost.saturating_add(next.lost),
@@ -104,45 +104,45 @@ impl Arrivals {
 
 /// How the sending of one connection stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Sending {
+pub struct Sending {
     /// Packets declared lost in the stretch.
-    pub(crate) packets_lost: u64,
+    pub packets_lost: u64,
     /// Smoothed round-trip time; `None` before the first sample.
-    pub(crate) srtt: Option<Duration>,
+    pub srtt: Option<Duration>,
     /// Mean deviation of the round-trip time.
-    pub(crate) rttvar: Option<Duration>,
+    pub rttvar: Option<Duration>,
     /// Congestion window in bytes.
-    pub(crate) cwnd: u64,
+    pub cwnd: u64,
     /// Bytes in flight.
-    pub(crate) in_flight: u64,
+    pub in_flight: u64,
     /// Pacing rate in bits per second; `None` when the sender does not pace.
-    pub(crate) pacing_rate: Option<u64>,
+    pub pacing_rate: Option<u64>,
     /// Latest sample of the delivery rate, in bits per second.
-    pub(crate) delivery_rate: Option<u64>,
+    pub delivery_rate: Option<u64>,
     /// The largest UDP payload in use, in bytes.
-    pub(crate) mtu: u16,
+    pub mtu: u16,
     /// The controller's state in its own words.
-    pub(crate) state: String,
+    pub state: String,
     /// Least round-trip time of the path so far.
     #[serde(default)]
-    pub(crate) min_rtt: Option<Duration>,
+    pub min_rtt: Option<Duration>,
     /// Factor between the controller's bandwidth and its pacing rate, in millionths.
     #[serde(default)]
-    pub(crate) pacing_gain: Option<u64>,
+    pub pacing_gain: Option<u64>,
     /// Factor between the controller's bandwidth-delay product and its window, in millionths.
     #[serde(default)]
-    pub(crate) cwnd_gain: Option<u64>,
+    pub cwnd_gain: Option<u64>,
     /// How long in the stretch there was nothing to send.
     #[serde(default)]
-    pub(crate) application_limited: Duration,
+    pub application_limited: Duration,
     /// Packets in the stretch that were reported as marked Congestion Experienced.
     #[serde(default)]
-    pub(crate) ce_marked: u64,
+    pub ce_marked: u64,
 }
 
 impl Sending {
     /// The state of this stretch with the amounts of the one before it added.
-    pub(crate) fn after(&self, before: Option<&Self>) -> Self {
+    pub fn after(&self, before: Option<&Self>) -> Self {
         let mut sum = self.clone();
         if let Some(before) = before {
             sum.packets_lost = sum.packets_lost.saturating_add(before.packets_lost);
@@ -156,46 +156,46 @@ impl Sending {
 
 /// What one side counted over the measured part of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct SideReport {
+pub struct SideReport {
     /// The length of the measured part on this side's clock.
-    pub(crate) measured: Duration,
+    pub measured: Duration,
     /// Payload handed to the transport, per stream; empty when this side does not send.
-    pub(crate) sent: Vec<u64>,
+    pub sent: Vec<u64>,
     /// Payload read by the application, per stream; empty when this side does not receive.
-    pub(crate) received: Vec<u64>,
+    pub received: Vec<u64>,
     /// Datagrams handed to the transport, per stream; empty when they are not in use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) datagrams_sent: Vec<u64>,
+    pub datagrams_sent: Vec<u64>,
     /// Datagrams that arrived, per stream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) arrivals: Vec<Arrivals>,
+    pub arrivals: Vec<Arrivals>,
     /// The SHA-256 of the one stream's payload, if it was asked for and the stream came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) sha256: Option<String>,
+    pub sha256: Option<String>,
     /// Datagrams that the kernel dropped at this side's socket, where it tells. A server's clients
     /// share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) socket_drops: Option<u64>,
+    pub socket_drops: Option<u64>,
     /// The largest buffer that this side's kernel gives a socket for what it receives, in bytes,
     /// where it tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) socket_buffer_limit: Option<u64>,
+    pub socket_buffer_limit: Option<u64>,
     /// What the server has logged of the run, if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) output: Option<String>,
+    pub output: Option<String>,
     /// Of the sending; `None` when this side does not send.
-    pub(crate) sender: Option<SenderReport>,
+    pub sender: Option<SenderReport>,
     /// Processor time, user and system, of the thread that ran this side.
-    pub(crate) cpu: Duration,
+    pub cpu: Duration,
     /// Why this side ended before the plan was carried out; `None` when it was.
-    pub(crate) error: Option<String>,
+    pub error: Option<String>,
 }
 
 impl SideReport {
     /// Makes this report also cover `other`, of another connection of the same side: the streams
     /// follow each other, amounts add up, and time is the longer one, for they ran at once and in
     /// one thread.
-    pub(crate) fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         self.measured = self.measured.max(other.measured);
         self.sent.extend(other.sent);
         self.received.extend(other.received);
@@ -213,7 +213,7 @@ impl SideReport {
 
     /// # Errors
     /// As [`Sample::check`].
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         let sender = self.sender.iter().flat_map(|sender| {
             let rtts = sender.rtt.iter().flat_map(|rtt| {
                 [
@@ -231,36 +231,36 @@ impl SideReport {
     }
 
     /// All payload handed to the transport.
-    pub(crate) fn total_sent(&self) -> u64 {
+    pub fn total_sent(&self) -> u64 {
         total(&self.sent)
     }
 
     /// All payload read by the application.
-    pub(crate) fn total_received(&self) -> u64 {
+    pub fn total_received(&self) -> u64 {
         total(&self.received)
     }
 }
 
 /// What the sender of one connection counted over the measured part of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct SenderReport {
+pub struct SenderReport {
     /// The controller, as the registry reads it.
-    pub(crate) congestion: String,
+    pub congestion: String,
     /// QUIC packets sent.
-    pub(crate) packets_sent: u64,
+    pub packets_sent: u64,
     /// QUIC packets declared lost.
-    pub(crate) packets_lost: u64,
+    pub packets_lost: u64,
     /// Bytes of the packets declared lost, headers included.
-    pub(crate) bytes_lost: u64,
+    pub bytes_lost: u64,
     /// Packets reported as marked Congestion Experienced.
-    pub(crate) ce_marked: u64,
+    pub ce_marked: u64,
     /// Round-trip times; `None` without a sample.
-    pub(crate) rtt: Option<RttReport>,
+    pub rtt: Option<RttReport>,
     /// All samples of the round-trip time in a few points.
     #[serde(default)]
-    pub(crate) rtt_distribution: Distribution,
+    pub rtt_distribution: Distribution,
     /// How long each limit was the one that held.
-    pub(crate) limited: Limited,
+    pub limited: Limited,
 }
 
 impl SenderReport {
@@ -287,9 +287,9 @@ impl SenderReport {
 
 /// Quantiles of the round-trip time's samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct RttReport {
+pub struct RttReport {
     /// The least in the measured part.
-    pub(crate) min: Duration,
+    pub min: Duration,
     /// The median.
     pub p50: Duration,
     /// 95 % are at most this.
@@ -297,14 +297,14 @@ pub(crate) struct RttReport {
     /// 99 % are at most this.
     pub p99: Duration,
     /// The largest.
-    pub(crate) max: Duration,
+    pub max: Duration,
     /// The mean.
-    pub(crate) mean: Duration,
+    pub mean: Duration,
     /// The least of the connection's life: the empty path's, as far as it was seen.
-    pub(crate) base: Duration,
+    pub base: Duration,
     /// How many samples there were.
     #[serde(default)]
-    pub(crate) samples: u64,
+    pub samples: u64,
 }
 
 impl RttReport {
@@ -377,17 +377,17 @@ impl RttReport {
 
 /// How long each limit was the one that held a sender back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Limited {
+pub struct Limited {
     /// The application had nothing to send.
-    pub(crate) application: Duration,
+    pub application: Duration,
     /// The congestion window was full.
-    pub(crate) congestion_window: Duration,
+    pub congestion_window: Duration,
     /// The pacer had no tokens.
-    pub(crate) pacing: Duration,
+    pub pacing: Duration,
     /// The peer's flow-control window was full.
-    pub(crate) flow_control: Duration,
+    pub flow_control: Duration,
     /// The sender was busy, or its socket was full.
-    pub(crate) host: Duration,
+    pub host: Duration,
 }
 
 impl Limited {
@@ -417,7 +417,7 @@ impl Limited {
 /// The course of a run in a bounded number of samples: when it is full, neighbours are joined and
 /// from then on every sample covers twice the time.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Series {
+pub struct Series {
     samples: Vec<Sample>,
     /// How many samples of the run make one here, less one; 0, 1, 3, 7 and so on.
     joined: u32,
@@ -428,7 +428,7 @@ pub(crate) struct Series {
 impl Series {
     /// Adds the next sample of the run. A rest that is far shorter than the sample before it, as
     /// the end of a run leaves it, joins that one.
-    pub(crate) fn push(&mut self, sample: Sample) {
+    pub fn push(&mut self, sample: Sample) {
         match self.samples.last_mut() {
             Some(last) if sample.length < last.length / 4 && last.omitted == sample.omitted => {
                 last.extend(&sample);
@@ -445,7 +445,7 @@ impl Series {
         }
     }
 
-    pub(crate) fn samples(&self) -> &[Sample] {
+    pub fn samples(&self) -> &[Sample] {
         &self.samples
     }
 
@@ -473,7 +473,7 @@ impl Series {
 }
 
 /// The sum of the streams' bytes, saturating: the numbers may come from the other side.
-pub(crate) fn total(bytes: &[u64]) -> u64 {
+pub fn total(bytes: &[u64]) -> u64 {
     bytes
         .iter()
         .fold(0, |sum, bytes| sum.saturating_add(*bytes))

@@ -2,9 +2,10 @@
 
 use crate::account::{Account, Reading};
 use crate::clock;
+use crate::counters::Counters;
 use crate::plan::Plan;
+use crate::role::Role;
 use crate::sample::{Sample, SideReport};
-use crate::transfer::{Counters, Role};
 use cc_core::ControllerChoice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! The programs' two streams: results on stdout, everything else on stderr.
 
 use crate::failure::Failure;
-use crate::rescue;
+use crate::fallback_output;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,19 +10,19 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 /// Prints a result. A reader that has gone, such as `head`, is no failure.
-pub(crate) fn result(line: fmt::Arguments<'_>) {
+pub fn result(line: fmt::Arguments<'_>) {
     text(&format!("{line}\n"));
 }
 
 /// Prints a text that ends its own lines. What stdout does not take, on a full disk for example,
 /// goes to another file, of which [`lost`] tells.
-pub(crate) fn text(text: &str) {
+pub fn text(text: &str) {
     let mut stdout = STDOUT.lock().expect("nothing panics while it is locked");
     stdout.write(text);
 }
 
 /// That stdout has not taken everything, and where the rest is; `None` when it has.
-pub(crate) fn lost() -> Option<Failure> {
+pub fn lost() -> Option<Failure> {
     let stdout = STDOUT.lock().expect("nothing panics while it is locked");
     match &*stdout {
         Stdout::Works | Stdout::Unread => None,
@@ -39,12 +39,12 @@ pub(crate) fn lost() -> Option<Failure> {
 }
 
 /// Prints what is not a result.
-pub(crate) fn note(line: fmt::Arguments<'_>) {
+pub fn note(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Says why a program ends, in a line.
-pub(crate) fn failure(failure: &Failure) -> ExitCode {
+pub fn failure(failure: &Failure) -> ExitCode {
     note(format_args!("error: {failure}"));
     failure.exit_code()
 }
@@ -73,7 +73,7 @@ impl Stdout {
                 Ok(()) => return,
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => *self = Self::Unread,
                 Err(error) => {
-                    let rest = rescue::file("stdout");
+                    let rest = fallback_output::file("stdout");
                     *self = Self::Full { error, rest };
                 }
             }

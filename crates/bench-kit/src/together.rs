@@ -7,7 +7,7 @@ use std::task::Poll;
 /// What all of them come to, in their order; they run at once.
 ///
 /// Each wake-up polls all that are not done: for tens of futures that seldom wake.
-pub(crate) async fn all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+pub async fn all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     let mut running: Vec<Pin<Box<F>>> = futures.into_iter().map(Box::pin).collect();
     let mut ended: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
     poll_fn(|context| {

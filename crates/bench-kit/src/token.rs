@@ -7,6 +7,7 @@
 //! secrets, though, which is why there is a least length.
 
 use crate::failure::Failure;
+use crate::hex;
 use aws_lc_rs::hmac;
 use std::ffi::OsStr;
 use std::fmt;
@@ -17,7 +18,7 @@ use transport::Connection;
 
 /// A token that client and server know.
 #[derive(Clone)]
-pub(crate) struct Token(hmac::Key);
+pub struct Token(hmac::Key);
 
 impl Token {
     /// The token in the file that `--token` names, else that in the environment variable
@@ -25,7 +26,7 @@ impl Token {
     ///
     /// # Errors
     /// When the file cannot be read, or the token has not [`LENGTHS`].
-    pub(crate) fn find(file: Option<&Path>) -> Result<Option<Self>, Failure> {
+    pub fn find(file: Option<&Path>) -> Result<Option<Self>, Failure> {
         if let Some(path) = file {
             let of_file = || format!("--token {}", path.display());
             let text =
@@ -54,17 +55,14 @@ impl Token {
     }
 
     /// What shows to the peer of `connection`, and to nobody else, that this side knows the token.
-    pub(crate) fn proof(&self, connection: &Connection) -> String {
+    pub fn proof(&self, connection: &Connection) -> String {
         let tag = hmac::sign(&self.0, &bound_to(connection));
-        tag.as_ref()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        hex::encode(tag.as_ref())
     }
 
     /// Whether `proof` is that of `connection`. Takes the same time for every wrong one.
-    pub(crate) fn is_proved(&self, connection: &Connection, proof: &str) -> bool {
-        crate::args::hex(proof)
+    pub fn is_proved(&self, connection: &Connection, proof: &str) -> bool {
+        hex::decode(proof)
             .is_some_and(|tag| hmac::verify(&self.0, &bound_to(connection), &tag).is_ok())
     }
 }

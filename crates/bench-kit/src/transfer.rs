@@ -7,67 +7,29 @@ mod datagrams;
 mod receiving;
 mod requests;
 mod sending;
+mod stream_index;
 
-pub(crate) use backlog::Backlog;
-pub(crate) use content::{LocalFile, payload};
-pub(crate) use datagrams::SMALLEST as SMALLEST_DATAGRAM;
-pub(crate) use requests::{Answer, Answers};
+pub use backlog::Backlog;
+pub use content::{LocalFile, payload};
 
 use crate::clock;
+use crate::counters::Counters;
 use crate::plan::Plan;
+use crate::role::Role;
 use crate::sample::{Sample, SideReport};
 use crate::sampler::Sampler;
 use cc_core::ControllerChoice;
-use datagrams::DatagramCounters;
 use link_sim::relay::kernel_drops;
 use sending::Sending;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
-use transport::{Connection, StreamId};
-
-/// What this side does in a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Role {
-    pub(crate) sends: bool,
-    pub(crate) receives: bool,
-    /// Sends the requests of a plan that has any; else it answers them.
-    pub(crate) asks: bool,
-}
-
-impl Role {
-    /// The client's in this plan.
-    pub(crate) fn of_client(plan: &Plan) -> Self {
-        let has_payload = !plan.extras.is_idle();
-        Self {
-            sends: has_payload && plan.direction.client_sends(),
-            receives: has_payload && plan.direction.server_sends(),
-            asks: true,
-        }
-    }
-
-    /// The server's in this plan.
-    pub(crate) fn of_server(plan: &Plan) -> Self {
-        let client = Self::of_client(plan);
-        Self {
-            sends: client.receives,
-            receives: client.sends,
-            asks: false,
-        }
-    }
-
-    /// Whether this side's clock starts by itself, not with what the other sends.
-    fn begins(self, plan: &Plan) -> bool {
-        self.sends || (self.asks && plan.extras.is_idle())
-    }
-}
+use transport::Connection;
 
 /// One side's part in a run. Dropping it ends its streams.
-pub(crate) struct Transfer<'a> {
+pub struct Transfer<'a> {
     connection: &'a Connection,
     plan: &'a Plan,
     role: Role,
@@ -81,23 +43,10 @@ pub(crate) struct Transfer<'a> {
     socket: Option<SocketAddr>,
 }
 
-/// Payload so far, per stream. Written by the streams' tasks, read by the sampler; all run on one
-/// thread, so no order between the counters is needed.
-#[derive(Debug)]
-pub(crate) struct Counters {
-    pub(crate) sent: Box<[AtomicU64]>,
-    pub(crate) received: Box<[AtomicU64]>,
-    pub(crate) datagrams: DatagramCounters,
-    /// Those to the requests of this side.
-    pub(crate) answers: Answers,
-    first_byte: Notify,
-    digest: OnceLock<String>,
-}
-
 impl<'a> Transfer<'a> {
     /// Opens or awaits the streams; payload moves from now on. `file` is what is sent, or where
     /// what is received goes.
-    pub(crate) fn start(
+    pub fn start(
         connection: &'a Connection,
         plan: &'a Plan,
         role: Role,
@@ -130,7 +79,7 @@ impl<'a> Transfer<'a> {
     }
 
     /// A part of another protocol, whose tasks `spawn` starts; they end by themselves.
-    pub(crate) fn with(
+    pub fn with(
         connection: &'a Connection,
         plan: &'a Plan,
         role: Role,
@@ -182,13 +131,13 @@ impl<'a> Transfer<'a> {
     }
 
     /// What has moved so far.
-    pub(crate) fn counters(&self) -> Arc<Counters> {
+    pub fn counters(&self) -> Arc<Counters> {
         Arc::clone(&self.counters)
     }
 
     /// Samples until the plan is carried out or `stop` says why it will not be; a stop without a
     /// reason is the other side's end of the run.
-    pub(crate) async fn run(
+    pub async fn run(
         &mut self,
         congestion: &ControllerChoice,
         stop: impl Future<Output = Option<String>>,
@@ -244,46 +193,8 @@ impl<'a> Transfer<'a> {
     }
 }
 
-impl Counters {
-    fn new(plan: &Plan, role: Role) -> Self {
-        let zeros = |wanted: bool| {
-            let count = if wanted { plan.streams } else { 0 };
-            (0..count).map(|_| AtomicU64::new(0)).collect()
-        };
-        Self {
-            sent: zeros(role.sends),
-            received: zeros(role.receives),
-            datagrams: match plan.extras.datagrams {
-                Some(_) => DatagramCounters::new(plan.streams, role),
-                None => DatagramCounters::default(),
-            },
-            answers: Answers::default(),
-            first_byte: Notify::new(),
-            digest: OnceLock::new(),
-        }
-    }
-
-    /// The application has read so much of a stream.
-    pub(crate) fn receive(&self, stream: usize, bytes: usize) {
-        self.received[stream].fetch_add(bytes as u64, Ordering::Relaxed);
-        self.first_byte.notify_one();
-    }
-
-    /// The hash of the one stream of a run that wants it.
-    fn set_digest(&self, digest: Option<String>) {
-        if let Some(digest) = digest {
-            self.digest.get_or_init(|| digest);
-        }
-    }
-}
-
 /// Linux's `net.core.rmem_max`.
 fn socket_buffer_limit() -> Option<u64> {
     let limit = std::fs::read_to_string("/proc/sys/net/core/rmem_max").ok()?;
     limit.trim().parse().ok()
-}
-
-/// Which of its side's streams of payload this is, from 0: both sides count alike.
-fn index_of(stream: StreamId) -> usize {
-    usize::try_from(stream.index()).unwrap_or(usize::MAX)
 }

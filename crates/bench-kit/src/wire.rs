@@ -24,27 +24,27 @@ use std::{fmt, io};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// The protocol's name in the TLS handshake.
-pub(crate) const ALPN: &[u8] = b"paceline-bench/1";
+pub const ALPN: &[u8] = b"paceline-bench/1";
 
 /// The code with which connections and streams are closed when nothing is wrong.
-pub(crate) const DONE: u32 = 0;
+pub const DONE: u32 = 0;
 
 /// The code with which a server closes a connection that broke the protocol.
-pub(crate) const PROTOCOL_ERROR: u32 = 1;
+pub const PROTOCOL_ERROR: u32 = 1;
 
 /// The code with which a server closes its connections when it is stopped itself.
-pub(crate) const SHUTDOWN: u32 = 2;
+pub const SHUTDOWN: u32 = 2;
 
 /// The code with which a server closes a connection that has not shown to know its token.
-pub(crate) const STRANGER: u32 = 3;
+pub const STRANGER: u32 = 3;
 
 /// The most bytes of a message before the server knows what is wanted: the longest plan and more.
-pub(crate) const MAX_FIRST_MESSAGE: u32 = 64 << 10;
+pub const MAX_FIRST_MESSAGE: u32 = 64 << 10;
 
 /// From client to server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Request {
+pub enum Request {
     /// Shows that the client knows the server's token: before anything else, or not at all.
     Token(String),
     /// What to do; the first message but for the token.
@@ -56,7 +56,7 @@ pub(crate) enum Request {
 /// From server to client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Reply {
+pub enum Reply {
     /// The plan will be carried out.
     Accepted,
     /// The plan will not be carried out; why, in a line for a person.
@@ -68,7 +68,7 @@ pub(crate) enum Reply {
 }
 
 /// What the other side may say. Anybody may be the other side: what is read is checked first.
-pub(crate) trait Message: DeserializeOwned {
+pub trait Message: DeserializeOwned {
     /// # Errors
     /// What is said cannot be true, in a line for a person.
     fn check(&self) -> Result<(), String>;
@@ -95,7 +95,7 @@ impl Message for Reply {
 }
 
 /// Writes one message.
-pub(crate) async fn write_message(
+pub async fn write_message(
     to: &mut (impl AsyncWrite + Unpin),
     message: &impl Serialize,
 ) -> Result<(), WireError> {
@@ -115,14 +115,14 @@ pub(crate) async fn write_message(
 /// Reads one message; `None` when the stream ends before it.
 ///
 /// Memory is taken as bytes arrive, not as the length promises. Not cancellation-safe.
-pub(crate) async fn read_message<T: Message>(
+pub async fn read_message<T: Message>(
     from: &mut (impl AsyncRead + Unpin),
 ) -> Result<Option<T>, WireError> {
     read_message_up_to(MAX_MESSAGE, from).await
 }
 
 /// The same for a message of at most `most` bytes, from a peer of whom nothing is known yet.
-pub(crate) async fn read_message_up_to<T: Message>(
+pub async fn read_message_up_to<T: Message>(
     most: u32,
     from: &mut (impl AsyncRead + Unpin),
 ) -> Result<Option<T>, WireError> {
@@ -147,7 +147,7 @@ pub(crate) async fn read_message_up_to<T: Message>(
 
 /// Why a message was not read or written.
 #[derive(Debug)]
-pub(crate) enum WireError {
+pub enum WireError {
     /// The length is above `most`.
     TooLong {
         /// The length.

@@ -1,7 +1,7 @@
-//! The server side of `bench-client run`; all of it is in `bench_kit`.
+//! The server side of `bench-client run`; all of it is in the library.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    bench_kit::server_main(&bench_kit::Registry::standard(), std::env::args_os())
+    bench_server::main_with(&bench_server::Registry::standard(), std::env::args_os())
 }

@@ -1,7 +1,7 @@
 //! A run as the picture that a report has of a round.
 
-use bench_kit::plot;
-use bench_kit::result::{AbResult, Finite, Interval, Round, SCHEMA_VERSION, Variant};
+use bench_report::plot;
+use bench_report::result::{AbResult, Finite, Interval, Round, SCHEMA_VERSION, Variant};
 use core::time::Duration;
 use e2e::sim::{Outcome, Point};
 use std::collections::BTreeMap;

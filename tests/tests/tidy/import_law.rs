@@ -45,7 +45,7 @@ enum Foreign {
     Behind(Gate),
 }
 
-const LAW: [Rule; 10] = [
+const LAW: [Rule; 11] = [
     Rule {
         package: "units",
         may_use: &[],
@@ -80,8 +80,14 @@ const LAW: [Rule; 10] = [
         foreign: Foreign::Any,
     },
     Rule {
+        package: "bench-report",
+        may_use: &["units"],
+        gated: None,
+        foreign: Foreign::Any,
+    },
+    Rule {
         package: "bench-kit",
-        may_use: &["units", "cc-core", "link-sim", "transport"],
+        may_use: &["units", "cc-core", "link-sim", "transport", "bench-report"],
         gated: None,
         foreign: Foreign::Any,
     },
@@ -108,13 +114,21 @@ const LAW: [Rule; 10] = [
     },
     Rule {
         package: "bench-server",
-        may_use: &["bench-kit"],
+        may_use: &["units", "cc-core", "transport", "bench-report", "bench-kit"],
         gated: None,
         foreign: Foreign::Any,
     },
     Rule {
         package: "bench-client",
-        may_use: &["bench-kit"],
+        may_use: &[
+            "units",
+            "cc-core",
+            "link-sim",
+            "transport",
+            "bench-report",
+            "bench-kit",
+            "bench-server",
+        ],
         gated: None,
         foreign: Foreign::Any,
     },
@@ -340,7 +354,7 @@ mod tests {
             "{found:?}"
         );
         let rest = "[dependencies]\ntransport.workspace = true\n";
-        assert_eq!(findings("bench-client", rest).len(), 1);
+        assert_eq!(findings("bench-report", rest).len(), 1);
         let rest = "[target.'cfg(unix)'.dependencies]\nbench-kit = {}\n";
         assert_eq!(findings("transport", rest).len(), 1);
         let rest = "[dependencies]\nother = { package = \"transport\", path = \"\" }\n";

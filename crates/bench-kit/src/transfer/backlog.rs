@@ -17,7 +17,7 @@ use transport::Connection;
 /// How much it is cannot be asked. So the window grows as soon as the connection waits for it, and
 /// shrinks slowly while it does not.
 #[derive(Debug)]
-pub(crate) struct Backlog {
+pub struct Backlog {
     connection: Connection,
     state: Mutex<State>,
 }
@@ -31,7 +31,7 @@ struct State {
 
 impl Backlog {
     /// That of `connection`, of at most `most` bytes.
-    pub(crate) fn new(connection: &Connection, most: u64) -> Self {
+    pub fn new(connection: &Connection, most: u64) -> Self {
         let state = State {
             size: Size::new(most),
             kept_at: clock::now(),
@@ -44,7 +44,7 @@ impl Backlog {
 
     /// Writes, and looks after the window for as long as that waits. Where many streams wait, one
     /// look is for all of them.
-    pub(crate) async fn keep_for<T>(&self, write: impl Future<Output = T>) -> T {
+    pub async fn keep_for<T>(&self, write: impl Future<Output = T>) -> T {
         let mut write = pin!(write);
         loop {
             tokio::select! {
@@ -60,7 +60,7 @@ impl Backlog {
     }
 
     /// Gives the connection the window that it needs now.
-    pub(crate) fn keep(&self) {
+    pub fn keep(&self) {
         self.adjust(&mut self.state());
     }
 

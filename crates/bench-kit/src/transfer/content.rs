@@ -1,6 +1,7 @@
 //! What streams carry, and its hash.
 
-use aws_lc_rs::digest::{Context, Digest, SHA256};
+use crate::hex;
+use aws_lc_rs::digest::{Context, SHA256};
 use bytes::Bytes;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -10,7 +11,7 @@ use std::sync::{Arc, Mutex};
 /// A file of this side: the source of what it sends, or where what it receives goes. It is read and
 /// written on the thread of the run, as iperf3 does: a slow disk slows the run down.
 #[derive(Debug, Clone)]
-pub(crate) struct LocalFile(Arc<Mutex<Open>>);
+pub struct LocalFile(Arc<Mutex<Open>>);
 
 #[derive(Debug)]
 struct Open {
@@ -20,7 +21,7 @@ struct Open {
 
 impl LocalFile {
     /// A file that is open for what it is needed for.
-    pub(crate) fn new(path: PathBuf, file: File) -> Self {
+    pub fn new(path: PathBuf, file: File) -> Self {
         Self(Arc::new(Mutex::new(Open { path, file })))
     }
 
@@ -94,7 +95,7 @@ impl Content {
 
     /// The SHA-256 of all that was sent, in hexadecimal, if it was asked for.
     pub(super) fn digest(self) -> Option<String> {
-        self.hash.map(|hash| hex(&hash.finish()))
+        self.hash.map(|hash| hex::encode(hash.finish().as_ref()))
     }
 }
 
@@ -129,17 +130,12 @@ impl Sink {
 
     /// The SHA-256 of all that came, in hexadecimal, if it was asked for.
     pub(super) fn digest(self) -> Option<String> {
-        self.hash.map(|hash| hex(&hash.finish()))
+        self.hash.map(|hash| hex::encode(hash.finish().as_ref()))
     }
 }
 
-fn hex(digest: &Digest) -> String {
-    let bytes = digest.as_ref().iter();
-    bytes.map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Bytes that no link compresses, the same in every run.
-pub(crate) fn payload(length: units::Bytes) -> Bytes {
+pub fn payload(length: units::Bytes) -> Bytes {
     let mut rng = units::Rng::new(0);
     let length = usize::try_from(length.get()).expect("at most the longest block");
     let words = std::iter::repeat_with(|| rng.next_u64().to_le_bytes());

@@ -9,50 +9,17 @@
 //! ones may be lost.
 
 use super::arrivals::Ledger;
-use super::{Counters, Role};
 use crate::clock;
-use crate::plan::{Limit, Plan};
-use crate::sample::Arrivals;
+use crate::counters::Counters;
+use crate::plan::{Limit, Plan, SMALLEST_DATAGRAM};
 use crate::together;
 use bytes::{BufMut, Bytes, BytesMut};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use transport::{Connection, RecvStream, SendDatagramError};
-
-/// The fewest bytes that a datagram can have: the header.
-pub(crate) const SMALLEST: u64 = 18;
-
-/// Datagrams so far, per stream.
-#[derive(Debug, Default)]
-pub(crate) struct DatagramCounters {
-    sent: Box<[AtomicU64]>,
-    arrivals: Box<[Mutex<Arrivals>]>,
-}
-
-impl DatagramCounters {
-    pub(super) fn new(streams: u32, role: Role) -> Self {
-        let streams = |wanted| 0..if wanted { streams } else { 0 };
-        Self {
-            sent: streams(role.sends).map(|_| AtomicU64::new(0)).collect(),
-            arrivals: streams(role.receives).map(|_| Mutex::default()).collect(),
-        }
-    }
-
-    /// How many were handed to the transport, per stream.
-    pub(crate) fn sent(&self) -> Vec<u64> {
-        let sent = self.sent.iter();
-        sent.map(|sent| sent.load(Ordering::Relaxed)).collect()
-    }
-
-    /// What has arrived, per stream.
-    pub(crate) fn arrivals(&self) -> Vec<Arrivals> {
-        let arrivals = self.arrivals.iter();
-        arrivals.map(|one| *one.lock().expect(NO_PANIC)).collect()
-    }
-}
 
 /// What the sender needs.
 pub(super) struct Sending {
@@ -123,7 +90,7 @@ impl Sending {
     /// The size of a datagram now. The MTU grows in the first round trips, and may fall at any
     /// time: a path that is too narrow has `patience` to become wide enough.
     async fn size(&self) -> Result<usize, String> {
-        let needed = self.size.unwrap_or(SMALLEST as usize);
+        let needed = self.size.unwrap_or(SMALLEST_DATAGRAM as usize);
         let largest = || self.connection.max_datagram_size();
         if largest().is_some_and(|largest| largest < needed) {
             let grow = async {
@@ -181,7 +148,8 @@ impl Sending {
         });
         let before = before.expect("the closure always returns a value");
         // The last one has what is left, and its header at least.
-        (before > 0).then(|| usize::try_from(size.min(before.max(SMALLEST))).unwrap_or(LARGEST))
+        (before > 0)
+            .then(|| usize::try_from(size.min(before.max(SMALLEST_DATAGRAM))).unwrap_or(LARGEST))
     }
 
     /// These bytes were taken and not sent.
@@ -251,7 +219,7 @@ pub(super) async fn receive(connection: Connection, counters: Arc<Counters>) -> 
 }
 
 fn arrive(datagram: &[u8], at: Duration, ledgers: &mut [Ledger], counters: &Counters) {
-    let Some((header, _)) = datagram.split_first_chunk::<{ SMALLEST as usize }>() else {
+    let Some((header, _)) = datagram.split_first_chunk::<{ SMALLEST_DATAGRAM as usize }>() else {
         return;
     };
     let index = usize::from(u16::from_be_bytes([header[0], header[1]]));

@@ -1,7 +1,8 @@
 //! Streams that this side receives.
 
 use super::content::{LocalFile, Sink};
-use super::{Counters, index_of};
+use super::stream_index::index_of;
+use crate::counters::Counters;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 use transport::{Connection, RecvStream};

@@ -5,42 +5,14 @@
 //! does not. On both sides they go before the payload of streams, so that what they wait for is the
 //! path, the transport and the two machines, and not this run's own queue of payload.
 
-use super::Counters;
 use crate::clock;
+use crate::counters::{Answer, Answers, Counters};
 use crate::wire::DONE;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
 use transport::{Connection, RecvStream, SendStream, VarInt};
-
-/// What the requests of one connection have come to.
-#[derive(Debug, Default)]
-pub(crate) struct Answers(Mutex<Vec<Answer>>);
-
-/// One request that was answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// When it was sent, since the first of them was due.
-    pub(crate) at: Duration,
-    /// From sending it to the last byte of its answer.
-    pub(crate) took: Duration,
-}
-
-impl Answers {
-    pub(crate) fn push(&self, answer: Answer) {
-        let mut answers = self.0.lock().expect(NO_PANIC);
-        if answers.len() < MOST_ANSWERS {
-            answers.push(answer);
-        }
-    }
-
-    /// Those after the first `skip`.
-    pub(crate) fn after(&self, skip: usize) -> Vec<Answer> {
-        let answers = self.0.lock().expect(NO_PANIC);
-        answers.get(skip..).unwrap_or_default().to_vec()
-    }
-}
 
 /// Sends requests for ever.
 pub(super) async fn ask(connection: Connection, counters: Arc<Counters>, interval: Duration) {
@@ -121,8 +93,5 @@ const BEFORE_PAYLOAD: i32 = 1;
 const MOST_A_SECOND: u64 = 200;
 
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
-
-/// A hundred a second for an hour.
-const MOST_ANSWERS: usize = 360_000;
 
 const NO_PANIC: &str = "nothing panics while it is locked";

@@ -2,8 +2,9 @@
 
 use super::backlog::Backlog;
 use super::content::{Content, LocalFile};
-use super::{Counters, index_of};
+use super::stream_index::index_of;
 use crate::clock;
+use crate::counters::Counters;
 use crate::plan::{Limit, Plan};
 use crate::wire::DONE;
 use std::sync::Arc;

@@ -1,0 +1,191 @@
+//! What runs at once: a round of one variant, or in a competition a round of each.
+
+use super::{AbSetup, AbVariant};
+use crate::client::Outcome;
+use crate::emulated;
+use bench_kit::plan::{Direction, Plan};
+use bench_report::result::{CompetitionRound, Finite, Round};
+use bench_report::stats::{self, Slot};
+use link_sim::{LinkSpec, LinkStats};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The rounds that run at once.
+#[derive(Debug, Clone)]
+pub(crate) struct Heat {
+    /// One, or in a competition one of each variant, in the order in which they connect.
+    pub(crate) slots: Vec<Slot>,
+}
+
+/// The connections of one variant in a heat.
+#[derive(Debug, Clone)]
+pub(super) struct Entrant {
+    /// What each of them does. Its warm-up lasts until that of the connections that start last is
+    /// over.
+    pub(super) plan: Plan,
+    /// How many they are.
+    pub(super) flows: u32,
+    /// When they start, after the heat has begun.
+    pub(super) start: Duration,
+    /// How much longer their own path is.
+    pub(super) extra_delay: Duration,
+    /// How often each of their sender's datagrams is on the wire.
+    pub(super) duplicate: u32,
+}
+
+/// What a heat has come to.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) rounds: Vec<(Slot, Round)>,
+    /// Of a competition in which no connection failed.
+    pub(super) competition: Option<CompetitionRound>,
+}
+
+/// What the link of the data did in the measured part, and how long that took.
+#[derive(Debug, Default)]
+pub(super) struct Carried {
+    pub(super) stats: LinkStats,
+    pub(super) time: Duration,
+}
+
+impl Heat {
+    /// What all random numbers but those of the order come from.
+    pub(super) fn seed(&self) -> u64 {
+        self.slots[0].seed
+    }
+
+    /// Who takes part, in the order of the slots.
+    pub(super) fn entrants(&self, setup: &AbSetup) -> Vec<Entrant> {
+        let start = |variant: &AbVariant| {
+            if setup.competes {
+                variant.start
+            } else {
+                Duration::ZERO
+            }
+        };
+        let variants = || self.slots.iter().map(|slot| &setup.variants[slot.variant]);
+        let last_start = variants().map(start).max().unwrap_or_default();
+        let entrants = variants().map(|variant| {
+            let start = start(variant);
+            let omit = variant.plan.omit.saturating_add(last_start - start);
+            Entrant {
+                plan: Plan {
+                    omit,
+                    ..variant.plan.clone()
+                },
+                flows: variant.flows,
+                start,
+                extra_delay: variant.extra_delay,
+                duplicate: variant.duplicate,
+            }
+        });
+        entrants.collect()
+    }
+
+    /// The heat's rounds from what the entrants have done.
+    pub(super) fn conclude(
+        &self,
+        setup: &AbSetup,
+        entrants: &[Entrant],
+        outcomes: &[Outcome],
+        carried: Option<&Carried>,
+    ) -> Ended {
+        let rounds = entrants.iter().zip(outcomes).map(|(entrant, outcome)| {
+            let round = entrant.round(outcome);
+            if self.slots.len() == 1 {
+                round
+            } else {
+                without_servers_cpu(round, entrant.plan.direction)
+            }
+        });
+        let rounds = self.slots.iter().zip(rounds).map(|(slot, mut round)| {
+            (round.block, round.order) = (slot.block, slot.order);
+            if let Some(carried) = carried {
+                emulated::set_queue_delay(&mut round, &carried.stats);
+            }
+            (*slot, round)
+        });
+        let competition = || self.competition(setup, entrants, outcomes, carried);
+        Ended {
+            rounds: rounds.collect(),
+            competition: setup.competes.then(competition).flatten(),
+        }
+    }
+
+    /// How the connections shared the link; `None` when one failed, or none got anything.
+    fn competition(
+        &self,
+        setup: &AbSetup,
+        entrants: &[Entrant],
+        outcomes: &[Outcome],
+        carried: Option<&Carried>,
+    ) -> Option<CompetitionRound> {
+        if outcomes.iter().any(|outcome| outcome.error.is_some()) {
+            return None;
+        }
+        let flows: Vec<Vec<Round>> = entrants
+            .iter()
+            .zip(outcomes)
+            .map(|(entrant, outcome)| entrant.flows(outcome))
+            .collect();
+        let goodput = |flow: &Round| flow.goodput_bits_per_second as f64;
+        let goodputs: Vec<f64> = flows.iter().flatten().map(goodput).collect();
+        let total: f64 = goodputs.iter().sum();
+        let share = |(slot, flows): (&Slot, &Vec<Round>)| {
+            let own: f64 = flows.iter().map(goodput).sum();
+            Some((super::name(slot.variant), Finite::new(own / total)?))
+        };
+        let shares = self.slots.iter().zip(&flows).map(share);
+        let courses = flows.iter().flatten().map(|flow| flow.intervals.as_slice());
+        let last_start = entrants.iter().map(|entrant| entrant.start).max()?;
+        let convergence = stats::convergence(&courses.collect::<Vec<_>>(), last_start);
+        Some(CompetitionRound {
+            block: self.slots[0].block,
+            jain_index: Finite::new(stats::jain_index(&goodputs)?)?,
+            shares: shares.collect::<Option<BTreeMap<_, _>>>()?,
+            convergence_seconds: convergence.map(Finite::seconds),
+            link_utilisation: carried.and_then(|carried| carried.share_of(&setup.links.link)),
+        })
+    }
+}
+
+impl Entrant {
+    /// The sum over its connections; the course counts its time from the heat's begin.
+    fn round(&self, outcome: &Outcome) -> Round {
+        let mut round = outcome.round(&self.plan);
+        round.count_copies(self.duplicate);
+        if !self.start.is_zero() {
+            for interval in &mut round.intervals {
+                let t = interval.t.get() + self.start.as_secs_f64();
+                interval.t = Finite::new(t).unwrap_or(interval.t);
+            }
+        }
+        round
+    }
+
+    /// A round for each of its connections.
+    fn flows(&self, outcome: &Outcome) -> Vec<Round> {
+        let flows = outcome.flows.iter().map(|flow| Outcome {
+            flows: vec![flow.clone()],
+            ..Outcome::default()
+        });
+        flows.map(|flow| self.round(&flow)).collect()
+    }
+}
+
+/// The server has one thread for all variants, whose time is none's alone.
+fn without_servers_cpu(mut round: Round, direction: Direction) -> Round {
+    match direction {
+        Direction::Reverse => round.cpu_seconds_sender = None,
+        _ => round.cpu_seconds_receiver = None,
+    }
+    round
+}
+
+impl Carried {
+    /// What was delivered over what the rate of `link` allows.
+    fn share_of(&self, link: &LinkSpec) -> Option<Finite> {
+        let could = link.rate()? * self.time;
+        Finite::ratio(self.stats.delivered.bytes.get(), could.get())
+    }
+}

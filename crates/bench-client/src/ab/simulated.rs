@@ -1,0 +1,220 @@
+//! Heats in virtual time: the endpoints that ship, over simulated links, with nobody waiting.
+
+mod flow;
+
+use super::AbSetup;
+use super::heat::{Carried, Ended, Entrant, Heat};
+use crate::client::{self, Outcome};
+use crate::emulated;
+use bench_kit::failure::Failure;
+use bench_kit::interrupt::Interrupts;
+use bench_kit::plan::{Direction, Plan};
+use bench_kit::transport_settings;
+use flow::Flow;
+use link_sim::{LinkSpec, LinkStats};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+use transport::testing::{ConnectionPlan, LinkId, World};
+use units::Timestamp;
+
+/// Runs all heats, as many at once as the setup says, and hands them on in their order.
+///
+/// # Errors
+/// When the setup makes no sense, or the user has ended the test; heats before that one have been
+/// handed on.
+pub(super) fn all(
+    setup: &AbSetup,
+    heats: &[Heat],
+    interrupts: &Interrupts,
+    on_heat: &mut dyn FnMut(Ended),
+) -> Result<(), Failure> {
+    let next = AtomicUsize::new(0);
+    let work = |results: mpsc::Sender<_>| {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(heat) = heats.get(index) else { return };
+            // A receiver that has met a failure wants no more.
+            if results.send((index, run(setup, heat, interrupts))).is_err() {
+                return;
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let (sender, results) = mpsc::channel();
+        for _ in 0..setup.workers.get().min(heats.len()) {
+            let sender = sender.clone();
+            scope.spawn(|| work(sender));
+        }
+        drop(sender);
+        let mut early = BTreeMap::new();
+        let mut due = 0;
+        for (index, ended) in results {
+            early.insert(index, ended);
+            while let Some(ended) = early.remove(&due) {
+                on_heat(ended?);
+                due += 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// One heat in a world of its own.
+fn run(setup: &AbSetup, heat: &Heat, interrupts: &Interrupts) -> Result<Ended, Failure> {
+    let entrants = heat.entrants(setup);
+    let mut run = Run::new(setup, heat.seed(), &entrants)?;
+    run.carry_out(interrupts)?;
+    let outcomes = (0..entrants.len()).map(|place| run.outcome(place));
+    let outcomes: Vec<Outcome> = outcomes.collect();
+    let mut ended = heat.conclude(setup, &entrants, &outcomes, Some(&run.carried()));
+    for (_, round) in &mut ended.rounds {
+        // All ends and links had one thread.
+        (round.cpu_seconds_sender, round.cpu_seconds_receiver) = (None, None);
+    }
+    Ok(ended)
+}
+
+struct Run {
+    world: World,
+    /// That of the data.
+    link: LinkId,
+    /// Each with the place of its entrant.
+    flows: Vec<(usize, Flow)>,
+    /// Since all warm-ups are over: when that was, and the link's figures then.
+    base: Option<(Timestamp, LinkStats)>,
+}
+
+impl Run {
+    fn new(setup: &AbSetup, seed: u64, entrants: &[Entrant]) -> Result<Self, Failure> {
+        let mut world = World::new(seed).unencrypted();
+        let links = world.add_links(&setup.links.link, &setup.links.return_link);
+        let (link, return_link) =
+            links.map_err(|error| Failure::usage(format!("--link: {error}")))?;
+        let mut run = Self {
+            world,
+            link,
+            flows: Vec::new(),
+            base: None,
+        };
+        for (place, entrant) in entrants.iter().enumerate() {
+            for plan in entrant.plan.shares(entrant.flows) {
+                run.add(setup, place, entrant, &plan, return_link)?;
+            }
+        }
+        Ok(run)
+    }
+
+    /// Adds one connection of an entrant.
+    fn add(
+        &mut self,
+        setup: &AbSetup,
+        place: usize,
+        entrant: &Entrant,
+        plan: &Plan,
+        return_link: LinkId,
+    ) -> Result<(), Failure> {
+        let controllers = setup.controllers(plan)?;
+        let mut add = |own: LinkSpec| self.world.add_link(&own, Duration::ZERO);
+        let copier = (entrant.duplicate > 1).then(|| add(emulated::copier(entrant.duplicate)));
+        // The client's own part of the path is before the shared one, or behind it.
+        let own =
+            (!entrant.extra_delay.is_zero()).then(|| add(emulated::delay(entrant.extra_delay)));
+        let (before, behind) = match plan.direction {
+            Direction::Reverse => (None, own),
+            _ => (own, None),
+        };
+        let shared = [self.link];
+        let data = copier.into_iter().chain(before).chain(shared).chain(behind);
+        let (data, acks) = (data.collect(), vec![return_link]);
+        let (there, back) = match plan.direction {
+            Direction::Reverse => (acks, data),
+            _ => (data, acks),
+        };
+        let transport = |congestion| {
+            let mut config = transport_settings::of_plan(plan, congestion, setup.idle_timeout);
+            if let Some(mtu) = setup.mtu {
+                transport_settings::fix_mtu(&mut config, mtu);
+            }
+            config
+        };
+        let ends = self.world.add_connection(&ConnectionPlan {
+            there,
+            back,
+            client: transport(&controllers.client),
+            server: transport(&controllers.server),
+            start: entrant.start,
+            ..ConnectionPlan::default()
+        });
+        let deadline = Timestamp::ZERO + entrant.start + setup.connect_timeout;
+        let flow = Flow::new(setup, plan, controllers, ends, deadline);
+        self.flows.push((place, flow));
+        Ok(())
+    }
+
+    /// Goes on until every connection has done its part or failed.
+    ///
+    /// # Errors
+    /// When the user has ended the test.
+    fn carry_out(&mut self, interrupts: &Interrupts) -> Result<(), Failure> {
+        while !self.flows().all(Flow::is_over) {
+            if interrupts.is_interrupted() {
+                return Err(Failure::run(client::INTERRUPTED));
+            }
+            self.step();
+        }
+        Ok(())
+    }
+
+    /// Goes on to the next moment at which something begins or is counted.
+    fn step(&mut self) {
+        let now = self.world.now();
+        let next = self.flows().filter_map(Flow::next_tick).min();
+        let wait = next.map(|next| next.since(now));
+        let mut waiting = self.flows.iter().filter(|(_, flow)| flow.waits());
+        match (waiting.next(), waiting.next()) {
+            (Some((_, flow)), None) => flow.wait(&mut self.world, wait),
+            // The others' begin is noticed a little late.
+            (Some((_, flow)), Some(_)) => {
+                let limit = wait.map_or(BETWEEN_LOOKS, |wait| wait.min(BETWEEN_LOOKS));
+                flow.wait(&mut self.world, Some(limit));
+            }
+            (None, _) => self.world.run_for(wait.unwrap_or_default()),
+        }
+        for (_, flow) in &mut self.flows {
+            flow.look(&mut self.world);
+        }
+        if self.base.is_none() && self.flows().all(|flow| flow.is_warm() || flow.is_over()) {
+            let stats = self.world.link_stats(self.link).clone();
+            self.base = Some((self.world.now(), stats));
+        }
+    }
+
+    fn flows(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().map(|(_, flow)| flow)
+    }
+
+    /// What the connections of one entrant have done.
+    fn outcome(&self, place: usize) -> Outcome {
+        let own = || self.flows.iter().filter(|(owner, _)| *owner == place);
+        Outcome {
+            flows: own().map(|(_, flow)| flow.account()).collect(),
+            error: own().find_map(|(_, flow)| flow.error()),
+            ..Outcome::default()
+        }
+    }
+
+    fn carried(&self) -> Carried {
+        self.base
+            .as_ref()
+            .map_or_else(Carried::default, |(begin, base)| Carried {
+                stats: self.world.link_stats(self.link).since(base),
+                time: self.world.now().since(*begin),
+            })
+    }
+}
+
+/// With several connections about to begin.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);

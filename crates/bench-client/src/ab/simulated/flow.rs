@@ -1,0 +1,294 @@
+use crate::ab::AbSetup;
+use crate::client;
+use bench_kit::account::{Account, Reading};
+use bench_kit::ending;
+use bench_kit::plan::{Controllers, Direction, Plan};
+use bench_kit::role::Role;
+use bench_kit::sample::Series;
+use cc_core::ControllerChoice;
+use std::time::Duration;
+use transport::testing::{ConnectError, EndId, Ends, Load, World};
+use units::{Bandwidth, Bytes, Timestamp};
+
+/// One connection of a heat, and what both of its ends count.
+pub(super) struct Flow {
+    plan: Plan,
+    ends: Ends,
+    /// When its handshake has to be finished.
+    deadline: Timestamp,
+    connect_timeout: Duration,
+    idle_timeout: Duration,
+    sender: Side,
+    receiver: Side,
+    /// Why its plan was not carried out.
+    error: Option<String>,
+}
+
+impl Flow {
+    /// A connection between `ends` that has not begun.
+    pub(super) fn new(
+        setup: &AbSetup,
+        plan: &Plan,
+        controllers: Controllers,
+        ends: Ends,
+        deadline: Timestamp,
+    ) -> Self {
+        let client = (ends.client, controllers.client);
+        let server = (ends.server, controllers.server);
+        let (sender, receiver) = if plan.direction == Direction::Reverse {
+            (server, client)
+        } else {
+            (client, server)
+        };
+        Self {
+            plan: plan.clone(),
+            ends,
+            deadline,
+            connect_timeout: setup.connect_timeout,
+            idle_timeout: setup.idle_timeout,
+            sender: Side::new(sender, true),
+            receiver: Side::new(receiver, false),
+            error: None,
+        }
+    }
+
+    /// Whether its next step is for something to come, and not for a moment.
+    pub(super) fn waits(&self) -> bool {
+        !self.is_over() && (self.receiver.account.is_none() || self.plan.bytes().is_some())
+    }
+
+    /// Lets time pass until what it waits for is there, at most for `limit` and no longer than it
+    /// waits.
+    pub(super) fn wait(&self, world: &mut World, limit: Option<Duration>) {
+        let now = world.now();
+        let is_connecting = self.sender.account.is_none();
+        let patience = if is_connecting {
+            self.deadline.since(now)
+        } else {
+            // The sender has begun, so that there is a next moment and hence a limit.
+            Duration::MAX
+        };
+        let limit = limit.map_or(patience, |limit| limit.min(patience));
+        let is_there = if is_connecting {
+            let connected = world.run_until_connected(self.ends, limit);
+            !matches!(connected, Err(ConnectError::TimedOut(_)))
+        } else {
+            let begun = self.receiver.account.as_ref();
+            let wanted = begun.map_or(1, |_| self.plan.bytes().unwrap_or(u64::MAX));
+            world.run_until_received(self.receiver.end, Bytes::new(wanted), limit)
+        };
+        if !is_there {
+            world.run_for((now + limit).since(world.now()));
+        }
+    }
+
+    /// Takes up what has happened: begins, counts, or gives up.
+    pub(super) fn look(&mut self, world: &mut World) {
+        if self.is_over() {
+            return;
+        }
+        if self.sender.account.is_none() {
+            self.begin_to_send(world);
+        } else if self.receiver.account.is_none() && world.received(self.receiver.end) > Bytes::ZERO
+        {
+            self.receiver.begin(world, &self.plan);
+        }
+        self.sender.tick(world);
+        self.receiver.tick(world);
+        let received = world.received(self.receiver.end).get();
+        if self.plan.bytes().is_some_and(|bytes| received >= bytes) {
+            // The sender knows it half a round trip later, in which nothing happens.
+            self.sender.finish(world);
+            self.receiver.finish(world);
+        }
+        let lost = [self.sender.end, self.receiver.end]
+            .into_iter()
+            .find_map(|end| world.error(end));
+        if let Some(error) = lost
+            && !self.is_over()
+        {
+            let error = if self.sender.account.is_none() {
+                ending::not_connected(error, SERVER)
+            } else {
+                ending::lost(error, "the other side", self.idle_timeout)
+            };
+            self.error = Some(error);
+        } else if self.sender.is_over() && self.receiver.account.is_none() {
+            self.error = Some("nothing has arrived".to_owned());
+        }
+    }
+
+    fn begin_to_send(&mut self, world: &mut World) {
+        if [self.ends.client, self.ends.server]
+            .into_iter()
+            .all(|end| world.is_connected(end))
+        {
+            for part in self.plan.shares(self.plan.streams) {
+                world.send(self.sender.end, load(&part));
+            }
+            self.sender.begin(world, &self.plan);
+        } else if world.now() >= self.deadline {
+            self.error = Some(ConnectError::TimedOut(self.connect_timeout).to_string());
+        }
+    }
+
+    /// When it counts next.
+    pub(super) fn next_tick(&self) -> Option<Timestamp> {
+        if self.error.is_some() {
+            return None;
+        }
+        let sides = [&self.sender, &self.receiver];
+        sides.into_iter().filter_map(Side::next_tick).min()
+    }
+
+    /// Whether the sender's warm-up is over.
+    pub(super) fn is_warm(&self) -> bool {
+        let account = self.sender.account.as_ref();
+        account.is_some_and(|(_, account)| account.at() >= self.plan.omit)
+    }
+
+    /// Whether both sides have done their part, or one has failed.
+    pub(super) fn is_over(&self) -> bool {
+        self.error.is_some() || self.sender.is_over() && self.receiver.is_over()
+    }
+
+    /// Why its plan was not carried out, if it was not.
+    pub(super) fn error(&self) -> Option<String> {
+        self.error.clone()
+    }
+
+    /// What both sides have counted.
+    pub(super) fn account(&self) -> client::Flow {
+        let (sender, receiver) = (self.sender.side(), self.receiver.side());
+        let (client, server) = if self.plan.direction.client_sends() {
+            (sender, receiver)
+        } else {
+            (receiver, sender)
+        };
+        client::Flow {
+            client,
+            server,
+            ..client::Flow::default()
+        }
+    }
+}
+
+/// One end of the connection, and what it counts.
+struct Side {
+    end: EndId,
+    role: Role,
+    congestion: ControllerChoice,
+    /// Since when; `None` before its first byte.
+    account: Option<(Timestamp, Account)>,
+    series: Series,
+    /// Whether all that was to be sent has come, so that nothing is left to count.
+    is_finished: bool,
+}
+
+impl Side {
+    fn new((end, congestion): (EndId, ControllerChoice), sends: bool) -> Self {
+        let role = Role {
+            sends,
+            receives: !sends,
+            asks: false,
+        };
+        Self {
+            end,
+            role,
+            congestion,
+            account: None,
+            series: Series::default(),
+            is_finished: false,
+        }
+    }
+
+    fn begin(&mut self, world: &mut World, plan: &Plan) {
+        let mut reading = self.read(world, Duration::ZERO);
+        if plan.bytes().is_some() {
+            // Those with which the round begins are some of them.
+            let counters = reading.sent.iter_mut().chain(&mut reading.received);
+            counters.for_each(|counter| *counter = 0);
+        }
+        let mut account = Account::new(self.role, reading);
+        account.begin(plan);
+        world.set_observer(self.end, account.listener());
+        self.account = Some((world.now(), account));
+    }
+
+    /// Counts if it is time to.
+    fn tick(&mut self, world: &World) {
+        if self.next_tick() == Some(world.now()) {
+            self.count(world);
+        }
+    }
+
+    /// Counts what no tick has covered, for the last time.
+    fn finish(&mut self, world: &World) {
+        let begun = self.account.as_ref();
+        let counted = begun.map(|(begin, account)| *begin + account.at());
+        if !self.is_over() && counted.is_some_and(|counted| counted < world.now()) {
+            self.count(world);
+        }
+        self.is_finished = true;
+    }
+
+    fn count(&mut self, world: &World) {
+        let now = world.now();
+        let begin = self.account.as_ref().map_or(now, |(begin, _)| *begin);
+        let reading = self.read(world, now.since(begin));
+        if let Some((_, account)) = &mut self.account {
+            self.series.push(account.tick(reading));
+        }
+    }
+
+    fn next_tick(&self) -> Option<Timestamp> {
+        let (begin, account) = self.account.as_ref()?;
+        (!self.is_over()).then(|| *begin + account.next_tick())
+    }
+
+    fn is_over(&self) -> bool {
+        let account = self.account.as_ref();
+        self.is_finished || account.is_some_and(|(_, account)| account.is_over())
+    }
+
+    fn read(&self, world: &World, at: Duration) -> Reading {
+        let counter = |counts: bool, bytes: Bytes| {
+            let bytes = counts.then_some(bytes.get());
+            bytes.into_iter().collect()
+        };
+        let congestion = world.congestion(self.end);
+        Reading {
+            at,
+            sent: counter(self.role.sends, world.sent(self.end)),
+            received: counter(self.role.receives, world.received(self.end)),
+            stats: world.stats(self.end),
+            state: congestion.state,
+            pacing_gain: congestion.pacing_gain,
+            cwnd_gain: congestion.cwnd_gain,
+            ..Reading::default()
+        }
+    }
+
+    /// As the rest of the program knows it.
+    fn side(&self) -> client::Side {
+        let account = self.account.as_ref();
+        client::Side {
+            series: self.series.clone(),
+            report: account.map(|(_, account)| account.report(&self.congestion)),
+        }
+    }
+}
+
+/// What one stream sends.
+fn load(plan: &Plan) -> Load {
+    match (plan.rate, plan.bytes()) {
+        (None, None) => Load::Endless,
+        (None, Some(bytes)) => Load::Bytes(bytes),
+        (Some(rate), _) => Load::Every {
+            bytes: plan.block().get(),
+            interval: plan.block() / Bandwidth::from_bits_per_sec(rate),
+        },
+    }
+}
+
+const SERVER: &str = "the simulated server";

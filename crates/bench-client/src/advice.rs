@@ -1,0 +1,265 @@
+//! What held a run back, and what to change.
+
+use bench_kit::plan::Plan;
+use bench_report::result::{LimitedBy, Round, RunResult};
+use bench_report::text::amount;
+
+/// What the receiving machine dropped, its socket's buffer being full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Drops {
+    packets: u64,
+    /// The largest buffer that it gives, in bytes, as far as it is known.
+    limit: Option<u64>,
+}
+
+impl Drops {
+    /// Those that `result` tells of.
+    pub(crate) fn of(result: &RunResult) -> Self {
+        Self {
+            packets: result.receiver_socket_drops.unwrap_or(0),
+            limit: result.receiver_socket_buffer_limit,
+        }
+    }
+
+    /// A buffer as large as it was asked for is not made larger by a limit.
+    fn remedy(self) -> String {
+        if self
+            .limit
+            .is_some_and(|limit| limit >= SOCKET_BUFFER.into())
+        {
+            "there, a faster core; or less at a time, with -b or -w.".to_owned()
+        } else {
+            format!("there, sysctl -w net.core.rmem_max={SOCKET_BUFFER}, or a faster core.")
+        }
+    }
+}
+
+/// A few lines for the end of a run; `None` when the sender did not tell, or nothing came of it.
+pub(crate) fn advice(round: &Round, drops: Drops, plan: &Plan) -> Option<String> {
+    let limited = round.limited_by.filter(|_| round.bytes > 0)?;
+    let (limit, share) = largest(&limited);
+    let mut text = format!(
+        "Limited by {}, {:.0} % of the time.\n{}",
+        limit.name(round),
+        share * 100.0,
+        limit.remedy(round, plan)
+    );
+    if drops.packets > 0 {
+        text.push_str(&format!(
+            "\nThe receiving machine dropped {} packets, its socket's buffer being full:\n{}",
+            drops.packets,
+            drops.remedy()
+        ));
+    }
+    let busy = [
+        ("sender", round.cpu_seconds_sender),
+        ("receiver", round.cpu_seconds_receiver),
+    ];
+    for (side, cpu) in busy {
+        let share = cpu.map_or(0.0, |cpu| cpu.get() / round.seconds.get());
+        // Above what a thread can have, the two did not measure the same time.
+        if (BUSY..POSSIBLE).contains(&share) {
+            text.push_str(&format!(
+                "\nThe {side}'s thread kept a core {:.0} % busy.",
+                share * 100.0
+            ));
+        }
+    }
+    Some(text)
+}
+
+/// From here on a thread has nothing left to give.
+const BUSY: f64 = 0.9;
+
+/// A thread has one core, and the clocks of both sides began about the same time.
+const POSSIBLE: f64 = 1.1;
+
+/// What the transport asks of the kernel for a socket's buffer.
+const SOCKET_BUFFER: u32 = 4 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    Application,
+    Congestion,
+    FlowControl,
+    Host,
+}
+
+/// Window and pacing rate are two sides of the controller's one decision.
+fn largest(limited: &LimitedBy) -> (Limit, f64) {
+    let congestion = limited.congestion_window.get() + limited.pacing.get();
+    [
+        (Limit::Application, limited.application.get()),
+        (Limit::Congestion, congestion),
+        (Limit::FlowControl, limited.flow_control.get()),
+        (Limit::Host, limited.host.get()),
+    ]
+    .into_iter()
+    .max_by(|(_, a), (_, b)| a.total_cmp(b))
+    .expect("there are four")
+}
+
+impl Limit {
+    fn name(self, round: &Round) -> String {
+        match self {
+            Self::Application => "the application".to_owned(),
+            Self::Congestion => format!("congestion control ({})", round.congestion),
+            Self::FlowControl => "flow control".to_owned(),
+            Self::Host => "the sending machine".to_owned(),
+        }
+    }
+
+    fn remedy(self, round: &Round, plan: &Plan) -> String {
+        match self {
+            Self::Application if plan.rate.is_some() => "-b asks for no more.".to_owned(),
+            Self::Application => "There was nothing to send: try -P or a larger -l.".to_owned(),
+            Self::Congestion => format!(
+                "It found no more room{}: try another -C, or -P on a lossy path.",
+                loss(round)
+            ),
+            Self::FlowControl => format!(
+                "The receiver took {} at a time: raise -w.",
+                amount(plan.window)
+            ),
+            Self::Host => "It sent no faster: try larger packets, -M.".to_owned(),
+        }
+    }
+}
+
+/// `, with 1.2 % lost`, when there was a loss.
+fn loss(round: &Round) -> String {
+    match (round.packets_lost, round.packets_sent) {
+        (Some(lost), Some(sent)) if lost > 0 && sent > 0 => {
+            format!(", with {:.2} % lost", lost as f64 * 100.0 / sent as f64)
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bench_kit::plan::Direction;
+    use bench_report::fixtures;
+    use bench_report::result::LimitedTimes;
+    use std::time::Duration;
+
+    fn plan() -> Plan {
+        Plan {
+            direction: Direction::Forward,
+            limit: bench_kit::plan::Limit::Bytes(1),
+            omit: Duration::ZERO,
+            streams: 1,
+            length: 1,
+            rate: None,
+            client_congestion: "cubic".to_owned(),
+            server_congestion: "cubic".to_owned(),
+            window: 32 << 20,
+            step: Duration::from_secs(1),
+            extras: bench_kit::plan::Extras::default(),
+        }
+    }
+
+    fn line(times: LimitedTimes, plan: &Plan) -> String {
+        let mut round = fixtures::round("cubic", 0, 20_000_000);
+        round.limited_by = LimitedBy::from_times(times);
+        advice(&round, Drops::default(), plan).unwrap()
+    }
+
+    #[test]
+    fn the_largest_share_is_named_with_its_remedy() {
+        let most = Duration::from_millis(700);
+        let rest = Duration::from_millis(300);
+        let window = LimitedTimes {
+            congestion_window: rest,
+            pacing: rest,
+            application: Duration::from_millis(400),
+            ..LimitedTimes::default()
+        };
+        assert_eq!(
+            line(window, &plan()),
+            "Limited by congestion control (cubic), 60 % of the time.\n\
+             It found no more room, with 0.96 % lost: try another -C, or -P on a lossy path."
+        );
+        let flow_control = LimitedTimes {
+            flow_control: most,
+            host: rest,
+            ..LimitedTimes::default()
+        };
+        assert!(line(flow_control, &plan()).ends_with("took 32.0 MBytes at a time: raise -w."));
+        let application = LimitedTimes {
+            application: most,
+            ..LimitedTimes::default()
+        };
+        let rated = Plan {
+            rate: Some(1_000),
+            ..plan()
+        };
+        assert!(line(application, &rated).ends_with("100 % of the time.\n-b asks for no more."));
+    }
+
+    #[test]
+    fn a_full_socket_buffer_and_a_busy_core_are_named() {
+        let mut round = fixtures::round("cubic", 0, 20_000_000);
+        round.cpu_seconds_receiver = bench_report::result::Finite::new(round.seconds.get() * 0.95);
+        let drops = |packets, limit| Drops { packets, limit };
+        let text = advice(&round, drops(17, None), &plan()).unwrap();
+        for part in ["dropped 17 packets", "net.core.rmem_max=4194304"] {
+            assert!(text.contains(part), "{text}");
+        }
+        let with = |limit| advice(&round, drops(1, Some(limit)), &plan()).unwrap();
+        assert!(with((4 << 20) - 1).contains("rmem_max"));
+        assert!(with(4 << 20).contains("buffer being full:\nthere, a faster core; or less"));
+        assert!(
+            text.ends_with("The receiver's thread kept a core 95 % busy."),
+            "{text}"
+        );
+        assert!(
+            !advice(&round, drops(0, None), &plan())
+                .unwrap()
+                .contains("dropped")
+        );
+    }
+
+    #[test]
+    fn a_run_that_lost_nothing_is_told_of_no_loss() {
+        let mut round = fixtures::round("cubic", 0, 20_000_000);
+        round.limited_by = LimitedBy::from_times(LimitedTimes {
+            pacing: Duration::from_secs(1),
+            ..LimitedTimes::default()
+        });
+        round.packets_lost = Some(0);
+        let text = advice(&round, Drops::default(), &plan()).unwrap();
+        assert!(text.contains("found no more room: try"), "{text}");
+    }
+
+    #[test]
+    fn without_the_senders_report_nothing_is_claimed() {
+        let mut round = fixtures::round("cubic", 0, 20_000_000);
+        round.limited_by = None;
+        assert_eq!(advice(&round, Drops::default(), &plan()), None);
+    }
+
+    #[test]
+    fn of_a_run_that_moved_nothing_nothing_is_claimed() {
+        let mut round = fixtures::round("cubic", 0, 20_000_000);
+        round.bytes = 0;
+        assert_eq!(advice(&round, Drops::default(), &plan()), None);
+    }
+
+    #[test]
+    fn a_thread_is_not_busier_than_it_can_be() {
+        let mut round = fixtures::round("cubic", 0, 20_000_000);
+        let with = |round: &mut Round, share: f64| {
+            round.cpu_seconds_sender =
+                bench_report::result::Finite::new(round.seconds.get() * share);
+            advice(round, Drops::default(), &plan())
+                .unwrap()
+                .contains("busy")
+        };
+        assert!(!with(&mut round, 0.89));
+        assert!(with(&mut round, 0.91));
+        assert!(with(&mut round, 1.01));
+        assert!(!with(&mut round, 3_632.4));
+    }
+}

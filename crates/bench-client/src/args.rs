@@ -1,0 +1,94 @@
+//! The command lines. Flags have iperf3's letters and meaning wherever iperf3 has one.
+
+mod ab;
+mod manual;
+mod matrix;
+mod report;
+mod run;
+mod shared;
+mod values;
+
+pub(crate) use ab::AbArgs;
+pub(crate) use manual::{CompletionsArgs, ManArgs, Program};
+pub(crate) use matrix::{MatrixArgs, MatrixCommand, MatrixOutputArgs};
+pub(crate) use report::ReportArgs;
+pub(crate) use run::RunArgs;
+pub(crate) use shared::RemoteArgs;
+pub(crate) use values::HostPort;
+
+use bench_kit::cli::{self, Exit, HELP_WIDTH};
+use bench_kit::failure::Failure;
+use clap::{CommandFactory as _, Parser, Subcommand};
+use std::ffi::OsString;
+
+/// Throughput runs and A/B tests of QUIC congestion controllers
+#[derive(Debug, Clone, Parser)]
+#[command(name = "bench-client", version, disable_version_flag = true)]
+#[command(max_term_width = HELP_WIDTH, propagate_version = true)]
+pub(crate) struct ClientArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Print the version
+    #[arg(short = 'v', long, action = clap::ArgAction::Version)]
+    version: (),
+}
+
+/// What the client can do.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Command {
+    /// Measure the throughput to a bench-server, as iperf3 does
+    #[command(after_help = EXAMPLES_OF_RUN)]
+    Run(Box<RunArgs>),
+    /// Compare congestion controllers, over an emulated link or a real network
+    #[command(after_help = EXAMPLES_OF_AB)]
+    Ab(Box<AbArgs>),
+    /// Run an A/B test for each combination of conditions, or go on with it
+    Matrix(Box<MatrixArgs>),
+    /// Show a result that was measured before: as a page, pictures and tables
+    Report(ReportArgs),
+    /// List controllers with their parameters, the words of a link, and matrices
+    List,
+    /// Write the manual pages to a folder
+    Man(ManArgs),
+    /// Print the script by which a shell completes command lines
+    Completions(CompletionsArgs),
+}
+
+/// The command line, for manual pages and completions.
+pub(crate) fn command() -> clap::Command {
+    ClientArgs::command()
+}
+
+/// Reads the command line; the first argument is the program's name.
+///
+/// # Errors
+/// The program should end now: `Ok` in [`Exit::Asked`] holds what was asked for (help, version),
+/// and a [`Failure`] the word that is wrong.
+pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<ClientArgs, Exit> {
+    cli::parse(args).map_err(|error| match error.kind() {
+        clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Exit::Refused(Failure::usage(
+                "what to do is missing: run, ab, matrix, report or list; --help tells more",
+            ))
+        }
+        _ => Exit::of(&error),
+    })
+}
+
+const EXAMPLES_OF_RUN: &str = "\
+Examples:
+  bench-client run HOST -t 5 -R          download for five seconds
+  bench-client run HOST -n 100M -P 4 -J  100 MiB over four streams, as JSON
+  bench-client run HOST --bidir -C bbr3  both directions at once, by BBRv3
+  bench-client run HOST --rpm            what load does to latency
+  bench-client run HOST --link \"delay 40ms loss 1% rate 100mbit queue 1bdp\"";
+
+const EXAMPLES_OF_AB: &str = "\
+Examples:
+  bench-client ab --virtual --rounds 10       in seconds, the same everywhere
+  bench-client ab --virtual --compete --flows 2
+  bench-client ab --b copa --link \"delay 20ms rate 20mbit queue 4bdp\"";
+
+#[cfg(test)]
+mod tests;

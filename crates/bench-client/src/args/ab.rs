@@ -1,0 +1,167 @@
+use super::shared::{PathArgs, RemoteArgs, TransferArgs};
+use super::values::{self, HostPort};
+use crate::ab::MOST_FLOWS;
+use crate::baseline::Rule;
+use bench_kit::cli::DEFAULT_CONTROLLER;
+use bench_kit::cli::values::{seconds, seconds_or_none};
+use clap::{Args, ValueHint};
+use link_sim::LinkSpec;
+use std::path::PathBuf;
+use std::time::Duration;
+use units::Gain;
+
+/// `bench-client ab`: two controllers or more, round by round, over one emulated link or network.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AbArgs {
+    /// The server, if it is not to be in this process: over the real network
+    #[arg(value_name = "HOST[:PORT]", value_hint = ValueHint::Hostname)]
+    #[arg(conflicts_with_all = ["link", "return_link", "is_virtual"])]
+    pub(crate) server: Option<HostPort>,
+    /// The baseline: NAME[:key=value,...]
+    #[arg(long, value_name = "CC", default_value = DEFAULT_CONTROLLER)]
+    #[arg(help_heading = "Comparison")]
+    pub(crate) a: String,
+    /// Its challenger
+    #[arg(long, value_name = "CC", default_value = DEFAULT_CHALLENGER)]
+    #[arg(help_heading = "Comparison")]
+    pub(crate) b: String,
+    /// Another one to compare with the baseline; up to six
+    #[arg(long, value_name = "CC", help_heading = "Comparison")]
+    pub(crate) also: Vec<String>,
+    /// All at once through one bottleneck, instead of one after the other
+    #[arg(long, help_heading = "Comparison")]
+    pub(crate) compete: bool,
+    /// Connections of each controller
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        help_heading = "Comparison"
+    )]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_FLOWS)))]
+    pub(crate) flows: u32,
+    /// Start each so much later than the one before it
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        requires = "compete",
+        default_value = "0"
+    )]
+    #[arg(value_parser = seconds_or_none, help_heading = "Comparison")]
+    pub(crate) stagger: Duration,
+    /// Lengthen the path of one, such as b=30ms
+    #[arg(long, value_name = "V=TIME", help_heading = "Comparison")]
+    #[arg(value_parser = values::extra_delay)]
+    pub(crate) extra_delay: Vec<(usize, Duration)>,
+    /// Put every datagram of a sender on the wire twice: 2, or b=2 for one
+    #[arg(long, value_name = "[V=]N", help_heading = "Comparison")]
+    #[arg(value_parser = values::duplicate)]
+    pub(crate) duplicate: Vec<(Option<usize>, u32)>,
+    /// Rounds of each controller
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        help_heading = "Comparison"
+    )]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) rounds: u32,
+    /// Go on until goodput's intervals are this narrow, such as 5%
+    #[arg(long, value_name = "PERCENT", value_parser = values::half_width)]
+    #[arg(help_heading = "Comparison")]
+    pub(crate) until: Option<Gain>,
+    /// The most rounds of each with --until
+    #[arg(long, value_name = "N", default_value_t = 50, requires = "until")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(help_heading = "Comparison")]
+    pub(crate) max_rounds: u32,
+    /// Have each round draw its own losses, not each block
+    #[arg(long, conflicts_with = "compete", help_heading = "Comparison")]
+    pub(crate) independent: bool,
+    /// Compare with an earlier result as well, the JSON of another `ab`
+    #[arg(long, value_name = "FILE", help_heading = "Comparison")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Fail when this is so: "goodput < -5%", "rtt_p95 > 10%"
+    #[arg(
+        long,
+        value_name = "RULE",
+        requires = "baseline",
+        help_heading = "Comparison"
+    )]
+    pub(crate) fail_if: Vec<Rule>,
+    /// Seconds that each round measures
+    #[arg(short = 't', long, value_name = "SECONDS", default_value = "5")]
+    #[arg(value_parser = seconds, help_heading = "Comparison")]
+    pub(crate) time: Duration,
+    /// Seconds of warm-up before them, left out of the figures
+    #[arg(short = 'O', long, value_name = "SECONDS", default_value = "1")]
+    #[arg(value_parser = seconds_or_none, help_heading = "Comparison")]
+    pub(crate) omit: Duration,
+    /// Run in virtual time: the same on every machine, and sooner
+    #[arg(long = "virtual", help_heading = "Comparison")]
+    #[arg(conflicts_with = "cipher")]
+    pub(crate) is_virtual: bool,
+    /// Link of the data's direction, in the words of `list`
+    #[arg(long, value_name = "LINK", default_value = DEFAULT_LINK)]
+    #[arg(help_heading = "Emulated link")]
+    pub(crate) link: LinkSpec,
+    /// Link of the other direction [default: none]
+    #[arg(long, value_name = "LINK", help_heading = "Emulated link")]
+    pub(crate) return_link: Option<LinkSpec>,
+    /// Seed of the order, the link and the confidence intervals
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        help_heading = "Emulated link"
+    )]
+    pub(crate) seed: u64,
+    /// How much to send, and how.
+    #[command(flatten)]
+    pub(crate) transfer: TransferArgs,
+    /// How packets travel.
+    #[command(flatten)]
+    pub(crate) path: PathArgs,
+    /// Where the server is, and how it is trusted.
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+    /// Title of the report
+    #[arg(short = 'T', long, value_name = "TEXT", help_heading = "Output")]
+    pub(crate) title: Option<String>,
+    /// Write the report to this file
+    #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT)]
+    #[arg(help_heading = "Output", value_hint = ValueHint::FilePath)]
+    pub(crate) report: PathBuf,
+    /// Write no report
+    #[arg(long, conflicts_with = "report", help_heading = "Output")]
+    pub(crate) no_report: bool,
+    /// Write every plot as an SVG file into this directory
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print the result as JSON instead of the table
+    #[arg(short = 'J', help_heading = "Output")]
+    pub(crate) print_json: bool,
+    /// Write the result as JSON to this file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the course of every round as CSV to this file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write a row for each round as CSV to this file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) rounds_csv: Option<PathBuf>,
+}
+
+/// BBRv3 with the rule for random loss, of which the default link has plenty: `bbr3` alone, the
+/// draft to the letter, slows down for every lost packet while it cruises (docs/bbr.md).
+const DEFAULT_CHALLENGER: &str = "bbr3:ambient_loss=on";
+
+/// A long-haul path with random loss: an RTT of 40 ms, as the return link adds nothing.
+const DEFAULT_LINK: &str = "delay 40ms loss 1% rate 100mbit queue 1bdp";
+
+const DEFAULT_REPORT: &str = "ab-report.html";

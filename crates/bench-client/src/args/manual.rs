@@ -1,0 +1,38 @@
+use clap::{Args, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// `bench-client man`: the manual pages.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ManArgs {
+    /// Folder to write the pages of bench-client and bench-server to
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+}
+
+/// `bench-client completions`: what a shell needs to complete a command line.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell that reads the script
+    pub(crate) shell: Shell,
+    /// The program whose command line is completed
+    #[arg(value_enum, default_value_t = Program::BenchClient)]
+    pub(crate) program: Program,
+}
+
+/// A program that this crate makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Program {
+    BenchClient,
+    BenchServer,
+}
+
+impl Program {
+    /// The name by which it is called.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::BenchClient => "bench-client",
+            Self::BenchServer => "bench-server",
+        }
+    }
+}

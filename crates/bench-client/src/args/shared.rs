@@ -1,0 +1,82 @@
+use super::values::{self, HostPort};
+use crate::defaults::{DEFAULT_LENGTH, DEFAULT_WINDOW, MAX_MTU, MIN_MTU};
+use bench_kit::cli::DEFAULT_PORT;
+use bench_kit::cli::values::{millis, rate, seconds, size_up_to};
+use bench_kit::plan::{MAX_LENGTH, MAX_STREAMS, MAX_WINDOW, MIN_WINDOW};
+use clap::{Args, ValueHint};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use transport::tls::Cipher;
+use units::{Bandwidth, Bytes};
+
+/// How much to send, and how.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Transfer")]
+pub(crate) struct TransferArgs {
+    /// Streams that each sender opens
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_STREAMS)))]
+    pub(crate) parallel: u32,
+    /// The server sends, the client receives
+    #[arg(short = 'R', long)]
+    pub(crate) reverse: bool,
+    /// Target rate of each stream, such as 20M [default: unlimited]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = rate)]
+    pub(crate) bitrate: Option<Bandwidth>,
+    /// Bytes of one write, or of one datagram
+    #[arg(short = 'l', long, value_name = "SIZE", default_value = DEFAULT_LENGTH)]
+    #[arg(value_parser = size_up_to::<1, MAX_LENGTH>)]
+    pub(crate) length: Bytes,
+    /// Flow-control window of each receiver
+    #[arg(short = 'w', long, value_name = "SIZE", default_value = DEFAULT_WINDOW)]
+    #[arg(value_parser = size_up_to::<MIN_WINDOW, MAX_WINDOW>)]
+    pub(crate) window: Bytes,
+}
+
+/// How packets travel.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Path")]
+pub(crate) struct PathArgs {
+    /// Fix the UDP payload size, 1200 to 16383, instead of discovering it
+    #[arg(short = 'M', long, value_name = "BYTES")]
+    #[arg(value_parser = clap::value_parser!(u16).range(i64::from(MIN_MTU)..=i64::from(MAX_MTU)))]
+    pub(crate) mtu: Option<u16>,
+    /// Fix the cipher: aes128, aes256 or chacha20 [default: negotiated]
+    #[arg(long, value_name = "CIPHER")]
+    pub(crate) cipher: Option<Cipher>,
+    /// Give up when the server has not answered after this time
+    #[arg(long, value_name = "MS", default_value = "5s", value_parser = millis)]
+    pub(crate) connect_timeout: Duration,
+    /// Give up when the other side has been silent for this time
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
+    pub(crate) idle_timeout: Duration,
+}
+
+/// A server elsewhere.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct RemoteArgs {
+    /// UDP port of the server
+    #[arg(short = 'p', long, default_value_t = DEFAULT_PORT, requires = "server")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// Send through this link-relay, which sends to the server
+    #[arg(long, value_name = "HOST:PORT", requires = "server")]
+    #[arg(value_parser = values::relay)]
+    pub(crate) relay: Option<HostPort>,
+    /// Local address to send from
+    #[arg(short = 'B', long, value_name = "ADDR", requires = "server")]
+    pub(crate) bind: Option<IpAddr>,
+    /// Trust servers that this PEM file of certificates vouches for
+    #[arg(long, value_name = "FILE", requires = "server", value_hint = ValueHint::FilePath)]
+    pub(crate) ca: Option<PathBuf>,
+    /// Trust the server whose certificate has this SHA-256 fingerprint
+    #[arg(long, value_name = "HEX", requires = "server", conflicts_with = "ca")]
+    #[arg(value_parser = values::fingerprint)]
+    pub(crate) fingerprint: Option<[u8; 32]>,
+    /// Show the server that you know the token in this file [default: that in
+    /// $PACELINE_TOKEN, if any]
+    #[arg(long, value_name = "FILE", requires = "server", value_hint = ValueHint::FilePath)]
+    pub(crate) token: Option<PathBuf>,
+}

@@ -1,0 +1,222 @@
+//! Values as iperf3 and tc write them.
+
+use crate::ab::{self, MOST_COPIES, MOST_VARIANTS};
+use bench_kit::cli::values::time;
+use bench_kit::hex;
+use bench_kit::plan::MIN_BETWEEN_REQUESTS;
+use std::str::FromStr;
+use std::time::Duration;
+use units::{Gain, ParseError};
+
+/// A host, and a port if one is given: `HOST`, `HOST:PORT`, `[IPV6]:PORT`, `IPV6`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HostPort {
+    /// A name or an address, without brackets.
+    pub(crate) host: String,
+    /// The UDP port.
+    pub(crate) port: Option<u16>,
+}
+
+impl FromStr for HostPort {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let error = || ParseError::new(text, "HOST, HOST:PORT or [IPV6]:PORT");
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (host, after) = rest.split_once(']').ok_or_else(error)?;
+                let port = match after {
+                    "" => None,
+                    after => Some(after.strip_prefix(':').ok_or_else(error)?),
+                };
+                (host, port)
+            }
+            // More than one colon is an IPv6 address without brackets.
+            None if text.matches(':').count() > 1 => (text, None),
+            None => match text.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (text, None),
+            },
+        };
+        if host.is_empty() || host.contains(char::is_whitespace) {
+            return Err(error());
+        }
+        let port = match port {
+            None => None,
+            Some(port) => Some(
+                port.parse()
+                    .ok()
+                    .filter(|port| *port > 0)
+                    .ok_or_else(error)?,
+            ),
+        };
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+        })
+    }
+}
+
+/// A host with its port.
+pub(super) fn relay(text: &str) -> Result<HostPort, ParseError> {
+    let relay: HostPort = text.parse()?;
+    if relay.port.is_none() {
+        return Err(ParseError::new(text, "a relay with its port: HOST:PORT"));
+    }
+    Ok(relay)
+}
+
+/// The width of an interval that says something.
+pub(super) fn half_width(text: &str) -> Result<Gain, ParseError> {
+    let error = || ParseError::new(text, "a percentage above zero, such as 5%");
+    let gain: Gain = text.parse().map_err(|_| error())?;
+    if gain.millionths() == 0 || !text.ends_with('%') {
+        return Err(error());
+    }
+    Ok(gain)
+}
+
+/// The place of a variant and its time: `b=30ms` is 1 and 30 ms.
+pub(super) fn extra_delay(text: &str) -> Result<(usize, Duration), ParseError> {
+    let error = || ParseError::new(text, "a variant's letter and a time with its unit: b=30ms");
+    let (name, time) = text.split_once('=').ok_or_else(error)?;
+    let place = (0..MOST_VARIANTS).find(|place| ab::name(*place) == name);
+    let time = units::duration::parse(time).map_err(|_| error())?;
+    Ok((place.ok_or_else(error)?, time))
+}
+
+/// How often datagrams are on the wire, of a variant or of all: `b=2` is 1 and 2.
+pub(super) fn duplicate(text: &str) -> Result<(Option<usize>, u32), ParseError> {
+    let error = || ParseError::new(text, "1 or 2, for all or behind a variant's letter: b=2");
+    let (name, copies) = match text.split_once('=') {
+        Some((name, copies)) => (Some(name), copies),
+        None => (None, text),
+    };
+    let place = name.map(|name| {
+        let mut places = 0..MOST_VARIANTS;
+        places
+            .find(|place| ab::name(*place) == name)
+            .ok_or_else(error)
+    });
+    let copies = copies
+        .parse()
+        .ok()
+        .filter(|copies| (1..=MOST_COPIES).contains(copies));
+    Ok((place.transpose()?, copies.ok_or_else(error)?))
+}
+
+/// iperf3's `-i`: 0.1 to 60 seconds, or 0 for no rows.
+pub(super) fn interval(text: &str) -> Result<Duration, ParseError> {
+    let expected = "an interval: 0.1 to 60 seconds, or 0 for no rows";
+    let time = time(text, "s", expected)?;
+    let range = Duration::from_millis(100)..=Duration::from_secs(60);
+    if time.is_zero() || range.contains(&time) {
+        Ok(time)
+    } else {
+        Err(ParseError::new(text, expected))
+    }
+}
+
+/// The time between two requests; a bare number is seconds.
+pub(super) fn request_interval(text: &str) -> Result<Duration, ParseError> {
+    let expected = "an interval: 0.01 to 60 seconds";
+    let time = time(text, "s", expected)?;
+    if (MIN_BETWEEN_REQUESTS..=Duration::from_secs(60)).contains(&time) {
+        Ok(time)
+    } else {
+        Err(ParseError::new(text, expected))
+    }
+}
+
+/// 32 bytes in hexadecimal, as `sha256sum` or, with colons, as openssl writes them.
+pub(super) fn fingerprint(text: &str) -> Result<[u8; 32], ParseError> {
+    hex::decode(text)
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(|| ParseError::new(text, "a SHA-256 fingerprint: 64 hexadecimal digits"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_a_port_or_not() {
+        let read = |text: &str| {
+            let host_port: HostPort = text.parse().unwrap();
+            (host_port.host, host_port.port)
+        };
+        assert_eq!(read("localhost"), ("localhost".to_owned(), None));
+        assert_eq!(read("10.0.0.1:5201"), ("10.0.0.1".to_owned(), Some(5201)));
+        assert_eq!(read("[::1]:5201"), ("::1".to_owned(), Some(5201)));
+        assert_eq!(read("[::1]"), ("::1".to_owned(), None));
+        assert_eq!(read("fe80::1"), ("fe80::1".to_owned(), None));
+        for wrong in [
+            "",
+            ":80",
+            "host:",
+            "host:0",
+            "host:70000",
+            "[::1",
+            "[::1]80",
+            "a b",
+        ] {
+            let error = wrong.parse::<HostPort>().unwrap_err();
+            assert_eq!(error.input(), wrong);
+        }
+    }
+
+    #[test]
+    fn copies_are_of_all_variants_or_of_one() {
+        assert_eq!(duplicate("2"), Ok((None, 2)));
+        assert_eq!(duplicate("1"), Ok((None, 1)));
+        assert_eq!(duplicate("b=2"), Ok((Some(1), 2)));
+        for wrong in ["0", "3", "b", "b=", "b=3", "z=2", "", "-1"] {
+            assert_eq!(duplicate(wrong).unwrap_err().input(), wrong);
+        }
+    }
+
+    #[test]
+    fn an_interval_is_iperf3s_or_none() {
+        assert_eq!(interval("0"), Ok(Duration::ZERO));
+        assert_eq!(interval("0.1"), Ok(Duration::from_millis(100)));
+        assert!(interval("0.05").is_err());
+        assert!(interval("61").is_err());
+    }
+
+    #[test]
+    fn an_extra_delay_names_its_variant() {
+        assert_eq!(extra_delay("b=30ms"), Ok((1, Duration::from_millis(30))));
+        assert_eq!(extra_delay("h=1s"), Ok((7, Duration::from_secs(1))));
+        for wrong in ["b", "b=", "b=30", "i=1s", "=1s", "ab=1s"] {
+            assert_eq!(extra_delay(wrong).unwrap_err().input(), wrong);
+        }
+    }
+
+    #[test]
+    fn a_relay_has_a_port_and_a_width_is_a_percentage() {
+        assert_eq!(relay("[::1]:5201").unwrap().port, Some(5201));
+        assert_eq!(relay("host").unwrap_err().input(), "host");
+        assert_eq!(half_width("2.5%").unwrap().as_f64(), 0.025);
+        for wrong in ["0%", "5", "five%", "-5%", ""] {
+            assert_eq!(half_width(wrong).unwrap_err().input(), wrong);
+        }
+    }
+
+    #[test]
+    fn a_fingerprint_is_read_with_and_without_colons() {
+        let plain = format!("ab{}", "01".repeat(31));
+        let colons = format!("AB{}", ":01".repeat(31));
+        let bytes = fingerprint(&plain).unwrap();
+        assert_eq!(bytes[..2], [0xab, 0x01]);
+        assert_eq!(fingerprint(&colons), Ok(bytes));
+        for wrong in [
+            "",
+            "ab",
+            &plain[1..],
+            &format!("{plain}00"),
+            &plain.replace('b', "g"),
+        ] {
+            assert!(fingerprint(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! A test against an earlier one: whether a controller has become worse.
+//!
+//! ```text
+//! rounds of now ─┐  same controller, link, seed, in virtual time: paired by block
+//! FILE.json ─────┴▶ else: medians of both, resampled apart        ──▶ ratio, interval ──▶ rules
+//! ```
+
+use bench_kit::failure::Failure;
+use bench_report::result::{
+    AbResult, BaselineComparison, Comparison, Decision, Finite, Metric, Round, Variant,
+};
+use bench_report::stats::{self, End};
+use bench_report::text::significant;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use units::ParseError;
+
+/// An earlier result.
+#[derive(Debug)]
+pub(crate) struct Baseline {
+    name: String,
+    result: AbResult,
+}
+
+/// What must not have become of a metric: `goodput < -5%`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rule {
+    text: String,
+    metric: Metric,
+    is_below: bool,
+    /// The ratio to the baseline at which it begins to hold.
+    limit: f64,
+}
+
+/// What a rule says of one variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Yes,
+    No,
+    /// The interval reaches to both sides of the limit, or there is none.
+    Unknown,
+}
+
+impl Baseline {
+    /// Reads an earlier result.
+    ///
+    /// # Errors
+    /// When `path` is not one of an A/B test.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let failure =
+            |error: &dyn fmt::Display| Failure::usage(format!("--baseline {name}: {error}"));
+        let text = std::fs::read_to_string(path).map_err(|error| failure(&error))?;
+        let result = serde_json::from_str(&text)
+            .map_err(|error| failure(&format!("not the JSON of an A/B test: {error}")))?;
+        Ok(Self { name, result })
+    }
+
+    /// Whether the figures of this result, which has no rounds yet, will mean the same as those of
+    /// then.
+    ///
+    /// # Errors
+    /// Names the first thing in which the tests differ.
+    pub(crate) fn check(&self, blank: &AbResult, competes: bool) -> Result<(), Failure> {
+        let then = Conditions::of(&self.result, self.result.competition.is_some());
+        let now = Conditions::of(blank, competes);
+        for ((what, then), (_, now)) in then.0.iter().zip(&now.0) {
+            if then != now {
+                return Err(Failure::usage(format!(
+                    "--baseline {}: its {what} was `{then}`, not `{now}`",
+                    self.name
+                )));
+            }
+        }
+        if blank
+            .variants
+            .iter()
+            .all(|variant| self.same(variant).is_none())
+        {
+            return Err(Failure::usage(format!(
+                "--baseline {}: it has none of this test's controllers",
+                self.name
+            )));
+        }
+        Ok(())
+    }
+
+    /// The variant of then with the controller, connections and path of this one.
+    fn same(&self, variant: &Variant) -> Option<&Variant> {
+        let is_same = |before: &&Variant| {
+            before.cc == variant.cc
+                && before.flows == variant.flows
+                && before.start_seconds == variant.start_seconds
+                && before.extra_delay_ms == variant.extra_delay_ms
+                && before.duplicate == variant.duplicate
+        };
+        self.result.variants.iter().find(is_same)
+    }
+
+    /// Every variant of `result` against the same one of then.
+    pub(crate) fn compare(&self, result: &AbResult) -> BaselineComparison {
+        let is_paired = self.draws_as(result);
+        // What may have ended this test is another ratio.
+        let paired = |a: &[Round], b: &[Round], seed| stats::compare(a, b, seed, End::Planned);
+        let compare = if is_paired {
+            paired
+        } else {
+            stats::compare_unpaired
+        };
+        let compared = result.variants.iter().filter_map(|variant| {
+            let before = self.same(variant)?;
+            let comparison = compare(&before.rounds, &variant.rounds, result.seed);
+            Some((variant.name.clone(), comparison))
+        });
+        BaselineComparison {
+            paired: is_paired,
+            comparisons: compared.collect(),
+        }
+    }
+
+    /// Whether rounds of the same block met the same draws.
+    fn draws_as(&self, result: &AbResult) -> bool {
+        let then = &self.result;
+        result.is_virtual
+            && result.seed == then.seed
+            && result.independent == then.independent
+            && result.omit_seconds == then.omit_seconds
+    }
+}
+
+/// What became of the goodput of every variant, a line each.
+pub(crate) fn summary(result: &AbResult) -> Vec<String> {
+    let compared = result
+        .baseline
+        .iter()
+        .flat_map(|baseline| &baseline.comparisons);
+    let lines = compared.filter_map(|(name, comparisons)| {
+        let goodput = comparisons.get(&Metric::GoodputBitsPerSecond)?;
+        Some(format!(
+            "goodput of {name} against the baseline: {}",
+            figure(goodput)
+        ))
+    });
+    lines.collect()
+}
+
+/// What a figure depends on beside the controller.
+struct Conditions([(&'static str, String); 6]);
+
+impl Conditions {
+    fn of(result: &AbResult, competes: bool) -> Self {
+        let order = if competes {
+            "all at once"
+        } else {
+            "interleaved"
+        };
+        let time = if result.is_virtual { "virtual" } else { "real" };
+        let seconds = result.round_seconds.map(|seconds| format!("{seconds} s"));
+        let bytes = result.round_bytes.map(|bytes| format!("{bytes} B"));
+        let length: Vec<String> = bytes.into_iter().chain(seconds).collect();
+        Self([
+            ("link", result.link.clone()),
+            ("return link", result.return_link.clone()),
+            ("server", result.server.clone().unwrap_or_default()),
+            ("time", time.to_owned()),
+            ("order", order.to_owned()),
+            ("length of a round", length.join(" in ")),
+        ])
+    }
+}
+
+impl Rule {
+    /// What the rule says of every variant of `result` that the baseline has.
+    pub(crate) fn judge(&self, result: &AbResult) -> Verdict {
+        let mut verdict = Verdict::default();
+        let compared = result
+            .baseline
+            .iter()
+            .flat_map(|baseline| &baseline.comparisons);
+        for (name, comparisons) in compared {
+            let comparison = comparisons.get(&self.metric);
+            let cc = result.variants.iter().find(|variant| variant.name == *name);
+            let cc = cc.map_or("", |variant| variant.cc.as_str());
+            let figure = comparison.map_or_else(|| "no rounds".to_owned(), figure);
+            match comparison.map_or(Holds::Unknown, |comparison| self.holds(comparison)) {
+                Holds::Yes => verdict.broken.push(format!(
+                    "`{}` is so for {name} ({cc}): {figure} against the baseline",
+                    self.text
+                )),
+                Holds::Unknown => verdict.open.push(format!(
+                    "whether `{}` is so for {name} ({cc}) these rounds do not tell: {figure}",
+                    self.text
+                )),
+                Holds::No => {}
+            }
+        }
+        verdict
+    }
+
+    /// Whether the whole interval is beyond the limit, or the whole of it is not.
+    fn holds(&self, comparison: &Comparison) -> Holds {
+        let pairs = comparison.pairs as usize;
+        let interval = comparison.low.zip(comparison.high);
+        let (low, high) = match interval {
+            Some((low, high)) if pairs >= stats::MIN_PAIRS => (low.get(), high.get()),
+            // From nothing to something is beyond every limit; a difference decides.
+            None if pairs >= stats::MIN_PAIRS => match comparison.decision {
+                Decision::BHigher => (f64::INFINITY, f64::INFINITY),
+                Decision::BLower => (0.0, 0.0),
+                Decision::Same => (1.0, 1.0),
+                Decision::TooFewRounds => return Holds::Unknown,
+            },
+            _ => return Holds::Unknown,
+        };
+        let is_beyond = |end: f64| {
+            if self.is_below {
+                end < self.limit
+            } else {
+                end > self.limit
+            }
+        };
+        match (is_beyond(low), is_beyond(high)) {
+            (true, true) => Holds::Yes,
+            (false, false) => Holds::No,
+            _ => Holds::Unknown,
+        }
+    }
+}
+
+/// What the rules say.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// Rules that hold, a line each.
+    pub(crate) broken: Vec<String>,
+    /// Rules of which the interval leaves it open.
+    pub(crate) open: Vec<String>,
+}
+
+/// `−7.1 % (95 % interval −9.0 % to −5.2 %)`.
+fn figure(comparison: &Comparison) -> String {
+    let percent = |ratio: Finite| {
+        let change = (ratio.get() - 1.0) * 100.0;
+        let sign = if change < 0.0 { "" } else { "+" };
+        format!("{sign}{} %", significant(change))
+    };
+    match (comparison.ratio_b_over_a, comparison.low, comparison.high) {
+        (Some(ratio), Some(low), Some(high)) => format!(
+            "{} (95 % interval {} to {})",
+            percent(ratio),
+            percent(low),
+            percent(high)
+        ),
+        (Some(ratio), ..) => format!("{} (one pair has no interval)", percent(ratio)),
+        (None, ..) => format!(
+            "a difference of {} from or to zero",
+            significant(comparison.difference_b_minus_a.get())
+        ),
+    }
+}
+
+impl FromStr for Rule {
+    type Err = ParseError;
+
+    /// `METRIC < CHANGE%` or `METRIC > CHANGE%`; metrics by their names in the JSON, or short ones.
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let expected = "a rule: METRIC < -N% or METRIC > N%, such as `goodput < -5%`";
+        let at = text.find(['<', '>']);
+        let at = at.ok_or_else(|| ParseError::new(text, expected))?;
+        let (name, change) = (text[..at].trim(), text[at + 1..].trim());
+        let metric = metric(name).ok_or_else(|| ParseError::new(name, METRICS))?;
+        let percent = change.strip_suffix('%').map(str::trim);
+        let percent = percent.and_then(|percent| percent.parse::<f64>().ok());
+        match percent {
+            Some(percent) if percent.is_finite() && percent > -100.0 => Ok(Self {
+                text: text.trim().to_owned(),
+                metric,
+                is_below: text[at..].starts_with('<'),
+                limit: 1.0 + percent / 100.0,
+            }),
+            _ => Err(ParseError::new(
+                change,
+                "a change in percent above -100%, such as -5%",
+            )),
+        }
+    }
+}
+
+/// By its name in the JSON, or by a short one.
+fn metric(name: &str) -> Option<Metric> {
+    let short = [
+        ("goodput", Metric::GoodputBitsPerSecond),
+        ("rtt_p50", Metric::RttMsP50),
+        ("rtt_p95", Metric::RttMsP95),
+        ("rtt_p99", Metric::RttMsP99),
+        ("queue_p50", Metric::QueueDelayMsP50),
+        ("queue_p95", Metric::QueueDelayMsP95),
+        ("queue_p99", Metric::QueueDelayMsP99),
+        ("loss", Metric::LossRate),
+        ("retransmitted", Metric::BytesRetransmitted),
+        ("cpu_sender", Metric::CpuSecondsPerGigabyteSender),
+        ("cpu_receiver", Metric::CpuSecondsPerGigabyteReceiver),
+    ];
+    let short = short.into_iter().find(|(known, _)| *known == name);
+    let long = || serde_json::from_value(name.into()).ok();
+    short.map(|(_, metric)| metric).or_else(long)
+}
+
+const METRICS: &str = "a metric: goodput, rtt_p50, rtt_p95, rtt_p99, queue_p50, queue_p95, \
+                       queue_p99, loss, retransmitted, cpu_sender, cpu_receiver";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bench_report::fixtures;
+
+    fn rule(text: &str) -> Rule {
+        text.parse().unwrap()
+    }
+
+    /// `now` against itself with these goodputs as the baseline.
+    fn judged(before: &[u64], now: &[u64], text: &str) -> Verdict {
+        let baseline = Baseline {
+            name: "before.json".to_owned(),
+            result: fixtures::ab_of(before, before),
+        };
+        let mut result = fixtures::ab_of(now, now);
+        stats::conclude(&mut result);
+        result.baseline = Some(baseline.compare(&result));
+        rule(text).judge(&result)
+    }
+
+    #[test]
+    fn a_rule_holds_where_the_whole_interval_is_beyond_it() {
+        let before = [100_000_000, 101_000_000, 99_000_000, 100_000_000];
+        let by = |percent: u64| before.map(|goodput| goodput / 100 * percent);
+        let verdict = judged(&before, &by(90), "goodput < -5%");
+        assert_eq!(verdict.broken.len(), 2);
+        assert_eq!(
+            verdict.broken[1],
+            "`goodput < -5%` is so for b (bbr3): -10.0 % (95 % interval -10.0 % to -10.0 %) \
+             against the baseline"
+        );
+        let fine = Verdict::default();
+        assert_eq!(judged(&before, &by(97), "goodput < -5%"), fine);
+        assert_eq!(judged(&before, &by(90), "goodput > 5%"), fine);
+        assert_eq!(judged(&before, &by(110), "goodput > 5%").broken.len(), 2);
+        let scattered = [80_000_000, 120_000_000, 60_000_000, 95_000_000];
+        let verdict = judged(&before, &scattered, "goodput < -5%");
+        assert_eq!((verdict.broken.len(), verdict.open.len()), (0, 2));
+        let verdict = judged(&before[..2], &by(50)[..2], "goodput < -5%");
+        assert_eq!((verdict.broken.len(), verdict.open.len()), (0, 2));
+    }
+
+    #[test]
+    fn from_nothing_to_something_is_beyond_every_limit() {
+        let verdict = judged(&[0; 4], &[5, 6, 5, 6], "goodput > 1000%");
+        assert_eq!(verdict.broken.len(), 2, "{verdict:?}");
+        assert_eq!(
+            judged(&[0; 4], &[0; 4], "goodput < -5%"),
+            Verdict::default()
+        );
+    }
+
+    #[test]
+    fn metrics_have_the_names_of_the_json_and_short_ones() {
+        for (one, other) in [
+            ("goodput<-5%", "goodput_bits_per_second < -5 %"),
+            ("rtt_p95 > 10%", " rtt_ms_p95 >10% "),
+            ("loss > 0%", "loss_rate > 0%"),
+        ] {
+            let (one, other) = (rule(one), rule(other));
+            assert_eq!((one.metric, one.limit), (other.metric, other.limit));
+        }
+        for metric in Metric::ALL {
+            let name = serde_json::to_value(metric).unwrap();
+            assert_eq!(super::metric(name.as_str().unwrap()), Some(metric));
+        }
+        for (wrong, word) in [
+            ("goodput", "goodput"),
+            ("godput < -5%", "godput"),
+            ("goodput < -5", "-5"),
+            ("goodput < -100%", "-100%"),
+            ("goodput < inf%", "inf%"),
+        ] {
+            assert_eq!(wrong.parse::<Rule>().unwrap_err().input(), word);
+        }
+    }
+
+    #[test]
+    fn a_test_under_other_conditions_is_no_baseline() {
+        let baseline = |change: fn(&mut AbResult)| {
+            let mut result = fixtures::ab_of(&[], &[]);
+            change(&mut result);
+            Baseline {
+                name: "before.json".to_owned(),
+                result,
+            }
+        };
+        let now = fixtures::ab_of(&[], &[]);
+        assert_eq!(baseline(|_| ()).check(&now, false), Ok(()));
+        for (change, word) in [
+            (
+                (|r| r.link = "delay 1ms".to_owned()) as fn(&mut AbResult),
+                "its link was `delay 1ms`",
+            ),
+            (
+                |r| r.is_virtual = false,
+                "its time was `real`, not `virtual`",
+            ),
+            (|r| r.round_seconds = None, "length of a round"),
+            (|r| r.variants.clear(), "none of this test's controllers"),
+        ] {
+            let failure = baseline(change).check(&now, false).unwrap_err().to_string();
+            assert!(failure.contains(word), "{failure}");
+        }
+        let failure = baseline(|_| ()).check(&now, true).unwrap_err().to_string();
+        assert!(
+            failure.contains("`interleaved`, not `all at once`"),
+            "{failure}"
+        );
+    }
+
+    #[test]
+    fn other_seeds_are_compared_without_pairs() {
+        let mut result = fixtures::ab();
+        let baseline = Baseline {
+            name: "before.json".to_owned(),
+            result: fixtures::ab(),
+        };
+        assert!(baseline.compare(&result).paired);
+        result.seed += 1;
+        let compared = baseline.compare(&result);
+        assert!(!compared.paired);
+        let goodput = compared.comparisons["b"][&Metric::GoodputBitsPerSecond];
+        assert_eq!(goodput.ratio_b_over_a, Some(Finite::ONE));
+        assert!(goodput.low < Some(Finite::ONE) && goodput.high > Some(Finite::ONE));
+    }
+}

@@ -1,0 +1,173 @@
+//! The client's side of a run.
+
+mod connect;
+mod outcome;
+mod probes;
+mod record;
+mod requests;
+mod session;
+
+pub(crate) use connect::{ClientSetup, Trust};
+pub(crate) use outcome::{About, Beginning, Flow, Outcome, Side};
+
+use bench_kit::clock;
+use bench_kit::interrupt::Interrupts;
+use bench_kit::plan::Plan;
+use bench_kit::sample::Sample;
+use bench_kit::together;
+use bench_kit::wire::DONE;
+use bench_report::result::{Sha256, iperf};
+use bench_report::text::printable;
+use connect::Connected;
+use record::Record;
+use requests::Probes;
+use session::Session;
+use std::cell::RefCell;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::timeout;
+use transport::VarInt;
+
+/// What a run tells while it goes on.
+#[derive(Debug)]
+pub(crate) enum Progress<'a> {
+    /// The server has accepted the plan.
+    Started(Beginning<'a>),
+    /// The client's next sample of the connection with this number, from 0.
+    Sample(usize, &'a Sample),
+    /// The rows of an interval are full.
+    Rows(&'a iperf::Interval),
+}
+
+impl Progress<'_> {
+    /// Whether the measured part begins with this; the first connection's clock says so for all.
+    pub(crate) fn begins_measuring(&self, plan: &Plan) -> bool {
+        match self {
+            Self::Started(_) => plan.omit.is_zero(),
+            Self::Sample(0, sample) => sample.omitted && sample.at >= plan.omit,
+            Self::Sample(..) | Self::Rows(_) => false,
+        }
+    }
+}
+
+/// Carries out `setup.plan` against its server.
+///
+/// It never fails as such: an [`Outcome`] holds what was measured until the error it names.
+pub(crate) async fn run(
+    setup: &ClientSetup,
+    interval: Duration,
+    interrupts: &Interrupts,
+    on_progress: &mut dyn FnMut(Progress<'_>),
+) -> Outcome {
+    let mut outcome = Outcome {
+        started: clock::since_1970(),
+        ..Outcome::default()
+    };
+    let connecting = (0..setup.connections).map(|_| connect::connect(setup));
+    let connected = tokio::select! {
+        biased;
+        () = interrupts.wait(1) => Err(INTERRUPTED.to_owned()),
+        connected = together::all(connecting) => connected.into_iter().collect(),
+    };
+    let connected: Vec<Connected> = match connected {
+        Ok(connected) => connected,
+        Err(error) => {
+            outcome.error = Some(error);
+            return outcome;
+        }
+    };
+    carry_out(
+        setup,
+        &connected,
+        interrupts,
+        interval,
+        &mut outcome,
+        on_progress,
+    )
+    .await;
+    if outcome.error.is_none() {
+        outcome.error = outcome.sha256(&setup.plan).and_then(complaint);
+    }
+    for connected in &connected {
+        connected.connection.close(VarInt::from_u32(DONE), b"");
+    }
+    // Until the closes have left; a peer that does not get them notices by the silence.
+    let idle = connected
+        .iter()
+        .map(|connected| connected.endpoint.wait_idle());
+    let _ = timeout(GOODBYE, together::all(idle)).await;
+    outcome
+}
+
+/// The run, from the agreement on the plan to the final reports.
+async fn carry_out(
+    setup: &ClientSetup,
+    connected: &[Connected],
+    interrupts: &Interrupts,
+    interval: Duration,
+    outcome: &mut Outcome,
+    on_progress: &mut dyn FnMut(Progress<'_>),
+) {
+    let plans: Vec<Plan> = setup.plan.shares(setup.connections);
+    let failed = watch::Sender::new(None);
+    let sessions = connected.iter().zip(&plans).zip(0..);
+    let sessions: Vec<Session<'_>> = sessions
+        .map(|((connected, plan), flow)| Session {
+            setup,
+            plan,
+            flow,
+            interrupts,
+            connection: &connected.connection,
+            socket: connected.bound,
+            failed: &failed,
+        })
+        .collect();
+    let agreed = together::all(sessions.iter().map(Session::agree)).await;
+    let agreed: Vec<_> = match agreed.into_iter().collect() {
+        Ok(agreed) => agreed,
+        Err(error) => {
+            outcome.error = Some(error);
+            return;
+        }
+    };
+    let addresses: Vec<_> = connected.iter().map(Connected::addresses).collect();
+    outcome.flows = addresses.iter().copied().map(Flow::between).collect();
+    on_progress(Progress::Started(Beginning {
+        addresses: &addresses,
+        at: outcome.started,
+    }));
+    let mut made = Probes::default();
+    let record = RefCell::new(Record::new(&setup.plan, interval, outcome, on_progress));
+    let parts = sessions.iter().zip(agreed);
+    let parts = parts.map(|(session, control)| session.run(control, &record));
+    let requests = setup.plan.extras.requests;
+    if requests.is_some_and(|requests| requests.under_load) {
+        tokio::select! {
+            _ = together::all(parts) => {}
+            () = probes::run(setup, interrupts, &mut made) => {}
+        }
+    } else {
+        together::all(parts).await;
+    }
+    drop(record);
+    outcome.probes = made;
+    if let Some(error) = failed.send_replace(None) {
+        outcome.error.get_or_insert(error);
+    }
+}
+
+/// Why what has arrived is not what was sent, if it is not.
+fn complaint(Sha256 { sender, receiver }: Sha256) -> Option<String> {
+    let [sender, receiver] = [sender, receiver].map(|hash| hash.unwrap_or_else(|| "none".into()));
+    (sender != receiver).then(|| {
+        let receiver = printable(&receiver);
+        let sender = printable(&sender);
+        format!("what arrived has the SHA-256 {receiver}, what was sent {sender}")
+    })
+}
+
+/// The error of a run that the user ended.
+pub(crate) const INTERRUPTED: &str = "interrupted";
+
+/// How long a goodbye may take.
+const GOODBYE: Duration = Duration::from_secs(1);

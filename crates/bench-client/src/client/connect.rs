@@ -1,0 +1,176 @@
+//! From a plan to a connection.
+
+use bench_kit::ending;
+use bench_kit::perf;
+use bench_kit::plan::{Controllers, Plan};
+use bench_kit::token::Token;
+use bench_kit::transfer::LocalFile;
+use bench_kit::transport_settings;
+use bench_kit::wire::ALPN;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+use transport::tls::{self, Cipher, ClientTls};
+use transport::{ClientConfig, Connection, Endpoint, EndpointConfig, TransportConfig};
+
+/// Everything that a run needs to know.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientSetup {
+    /// Where packets go to: the server, or the relay in front of it.
+    pub(crate) target: SocketAddr,
+    /// The server as the user wrote it, for messages and for its certificate's name.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// What all connections do together.
+    pub(crate) plan: Plan,
+    /// How many connections there are, each with a socket of its own.
+    pub(crate) connections: u32,
+    pub(crate) controllers: Controllers,
+    /// What the one stream of the run sends, or where what it receives goes.
+    pub(crate) file: Option<LocalFile>,
+    pub(crate) trust: Trust,
+    /// What the server wants its clients to know.
+    pub(crate) token: Option<Token>,
+    /// Whether the server speaks `perf` and knows no plan.
+    pub(crate) is_perf: bool,
+    pub(crate) cipher: Option<Cipher>,
+    pub(crate) mtu: Option<u16>,
+    pub(crate) bind: Option<IpAddr>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) idle_timeout: Duration,
+    pub(crate) seed: u64,
+}
+
+/// Which servers a client takes.
+#[derive(Debug, Clone)]
+pub(crate) enum Trust {
+    /// All of them.
+    Anyone,
+    /// The one whose certificate has this SHA-256 fingerprint.
+    Fingerprint([u8; 32]),
+    /// Those that these certificates, in PEM, vouch for.
+    Authorities(Vec<u8>),
+}
+
+impl ClientSetup {
+    /// The server, for messages.
+    pub(crate) fn server(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+
+    fn tls(&self) -> Result<ClientConfig, String> {
+        let tls: ClientTls = match &self.trust {
+            Trust::Anyone => tls::client_without_verification(),
+            Trust::Fingerprint(fingerprint) => tls::client_with_fingerprint(*fingerprint),
+            Trust::Authorities(pem) => {
+                tls::client_with_ca(pem).map_err(|error| format!("--ca: {error}"))?
+            }
+        };
+        let tls = match self.cipher {
+            Some(cipher) => tls.cipher(cipher),
+            None => tls,
+        };
+        let mut config = tls
+            .alpn(&[if self.is_perf { perf::ALPN } else { ALPN }])
+            .config()
+            .map_err(|error| format!("--ca: {error}"))?;
+        config.transport_config(Arc::new(self.transport()));
+        Ok(config)
+    }
+
+    fn transport(&self) -> TransportConfig {
+        let mut config =
+            transport_settings::of_plan(&self.plan, &self.controllers.client, self.idle_timeout);
+        config
+            .congestion_seed(self.seed)
+            .handshake_timeout(Some(self.connect_timeout));
+        if let Some(mtu) = self.mtu {
+            transport_settings::fix_mtu(&mut config, mtu);
+        }
+        config
+    }
+}
+
+/// A connection, and what has to live as long.
+pub(super) struct Connected {
+    pub(super) endpoint: Endpoint,
+    pub(super) connection: Connection,
+    pub(super) local: SocketAddr,
+    /// What the socket is bound to.
+    pub(super) bound: SocketAddr,
+}
+
+impl Connected {
+    /// The client's address and the server's.
+    pub(super) fn addresses(&self) -> (SocketAddr, SocketAddr) {
+        (self.local, self.connection.remote_address())
+    }
+}
+
+/// Connects within the setup's timeout.
+pub(super) async fn connect(setup: &ClientSetup) -> Result<Connected, String> {
+    let config = setup.tls()?;
+    let endpoint = endpoint(setup)?;
+    let server = setup.server();
+    let connecting = endpoint
+        .connect_with(config, setup.target, &setup.host)
+        .map_err(|error| format!("cannot connect to {server}: {error}"))?;
+    let connection = timeout(setup.connect_timeout, connecting)
+        .await
+        .map_err(|_| ending::no_answer(&server))?
+        .map_err(|error| match (&error, &setup.trust) {
+            (error, Trust::Fingerprint(_)) if ending::is_by_tls(error) => {
+                format!("the certificate of {server} is not the one of --fingerprint")
+            }
+            (error, Trust::Authorities(_)) if ending::is_by_tls(error) => {
+                format!("--ca does not vouch for {server}: {error}")
+            }
+            (error, _) if setup.is_perf && ending::is_about_alpn(error) => {
+                format!("{server} speaks QUIC, but not `perf`")
+            }
+            (error, _) => ending::not_connected(error, &server),
+        })?;
+    let bound = endpoint.local_addr().map_err(|error| error.to_string())?;
+    let ip = connection.local_ip().or_else(|| local_ip(setup.target));
+    Ok(Connected {
+        local: SocketAddr::new(ip.unwrap_or_else(|| bound.ip()), bound.port()),
+        bound,
+        endpoint,
+        connection,
+    })
+}
+
+/// The address from which this machine sends to `target`; nothing is sent.
+fn local_ip(target: SocketAddr) -> Option<IpAddr> {
+    let socket = std::net::UdpSocket::bind(unspecified(target)).ok()?;
+    socket.connect(target).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
+/// Any address of the target's family, any port.
+fn unspecified(target: SocketAddr) -> SocketAddr {
+    match target {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
+}
+
+/// A socket of the target's family, and what it accepts.
+fn endpoint(setup: &ClientSetup) -> Result<Endpoint, String> {
+    let bind = setup.bind.unwrap_or_else(|| unspecified(setup.target).ip());
+    let cannot = |error: std::io::Error| format!("cannot send from {bind}: {error}");
+    let socket = std::net::UdpSocket::bind((bind, 0)).map_err(cannot)?;
+    let mut config = EndpointConfig::default();
+    if let Some(mtu) = setup.mtu {
+        // The server's packets are as large as this allows.
+        config
+            .max_udp_payload_size(mtu)
+            .map_err(|error| format!("--mtu {mtu}: {error}"))?;
+    }
+    Endpoint::new(config, None, socket).map_err(cannot)
+}

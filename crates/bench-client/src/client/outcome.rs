@@ -1,0 +1,298 @@
+//! What a run has come to.
+
+mod beginning;
+mod course;
+mod ends;
+
+pub(crate) use beginning::Beginning;
+
+use super::requests::{self, Probes};
+use bench_kit::counters::Answer;
+use bench_kit::plan::{Direction, Plan};
+use bench_kit::rows::bits_per_second;
+use bench_kit::sample::{RttReport, Sample, Series, SideReport};
+use bench_report::result::iperf;
+use bench_report::result::{
+    Finite, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs, RunKind,
+    RunResult, SCHEMA_VERSION, Sha256,
+};
+use course::course;
+use ends::Ends;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Everything that is known of a run when it is over, however it ended.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outcome {
+    /// The begin, as time since 1970.
+    pub(crate) started: Duration,
+    /// The connections, once the server has accepted the plan.
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) rows: Vec<iperf::Interval>,
+    /// What the requests of the run have come to, if it has any.
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) probes: Probes,
+    /// Why the plan was not carried out.
+    pub(crate) error: Option<String>,
+}
+
+/// One connection.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flow {
+    /// The client's address and the server's, where there are sockets.
+    pub(crate) addresses: Option<(SocketAddr, SocketAddr)>,
+    pub(crate) client: Side,
+    pub(crate) server: Side,
+}
+
+impl Flow {
+    /// A connection of which nothing has been measured yet.
+    pub(crate) fn between(addresses: (SocketAddr, SocketAddr)) -> Self {
+        Self {
+            addresses: Some(addresses),
+            ..Self::default()
+        }
+    }
+
+    /// The sending side and the receiving one; with `--bidir`, of the direction to the server.
+    fn sides(&self, plan: &Plan) -> (&Side, &Side) {
+        if plan.direction.client_sends() {
+            (&self.client, &self.server)
+        } else {
+            (&self.server, &self.client)
+        }
+    }
+}
+
+/// One side's account of one connection.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Side {
+    pub(crate) series: Series,
+    /// The side's own sum; `None` when it did not live to tell.
+    pub(crate) report: Option<SideReport>,
+}
+
+impl Side {
+    /// The side's own sum, or that of its samples so far.
+    fn totals(&self) -> SideReport {
+        self.report.clone().unwrap_or_else(|| {
+            let measured = self
+                .series
+                .samples()
+                .iter()
+                .filter(|sample| !sample.omitted);
+            let mut sum = Sample::default();
+            measured.for_each(|sample| sum.extend(sample));
+            SideReport {
+                measured: sum.length,
+                sent: sum.sent,
+                received: sum.received,
+                ..SideReport::default()
+            }
+        })
+    }
+}
+
+impl Outcome {
+    /// The run as the A/B test compares it; with `--bidir`, the direction from client to server.
+    pub(crate) fn round(&self, plan: &Plan) -> Round {
+        let sides = self.flows.iter().map(|flow| flow.sides(plan));
+        let (sending, receiving): (Vec<&Side>, Vec<&Side>) = sides.unzip();
+        let (sent, received) = (sum(&sending), sum(&receiving));
+        let sender = sent.sender.as_ref();
+        let bytes = received.total_received();
+        let seconds = Finite::seconds(received.measured);
+        let rtt = sender.and_then(|sender| sender.rtt);
+        Round {
+            congestion: plan.sender_congestion().to_owned(),
+            streams: plan.streams.saturating_mul(self.connections()),
+            error: self.error.clone(),
+            seconds,
+            planned_bytes: plan.bytes(),
+            bytes,
+            goodput_bits_per_second: bits_per_second(bytes, seconds).get() as u64,
+            packets_sent: sender.map(|sender| sender.packets_sent),
+            packets_lost: sender.map(|sender| sender.packets_lost),
+            bytes_retransmitted: sender.map(|sender| sender.bytes_lost),
+            ecn_ce_packets: sender.map(|sender| sender.ce_marked),
+            rtt_ms: rtt.map(rtt_ms).unwrap_or_default(),
+            queue_delay_ms: rtt.map(above_base).unwrap_or_default(),
+            queue_delay_source: rtt.map(|_| QueueDelaySource::RttAboveLeast),
+            rtt_distribution: sender.map_or_else(Vec::new, |s| s.rtt_distribution.shares()),
+            cpu_seconds_sender: cpu(&sending),
+            cpu_seconds_receiver: cpu(&receiving),
+            limited_by: sender.and_then(|sender| {
+                let limited = sender.limited;
+                LimitedBy::from_times(LimitedTimes {
+                    application: limited.application,
+                    congestion_window: limited.congestion_window,
+                    pacing: limited.pacing,
+                    flow_control: limited.flow_control,
+                    host: limited.host,
+                })
+            }),
+            intervals: course(&sending, &receiving),
+            ..Round::default()
+        }
+    }
+
+    /// The run with iperf3's `start`, `intervals` and `end`.
+    pub(crate) fn run_result(&self, plan: &Plan, about: &About) -> RunResult {
+        RunResult {
+            schema_version: SCHEMA_VERSION,
+            kind: RunKind::Run,
+            complete: self.error.is_none(),
+            error: self.error.clone(),
+            title: about.title.clone(),
+            seed: about.seed,
+            is_virtual: false,
+            link: about.link.clone(),
+            return_link: about.return_link.clone(),
+            start: self.start(plan, about),
+            intervals: self.rows.clone(),
+            end: self.end(plan),
+            sha256: self.sha256(plan),
+            server_output_text: self.server_output(),
+            receiver_socket_drops: self.receiver(plan).socket_drops,
+            receiver_socket_buffer_limit: self.receiver(plan).socket_buffer_limit,
+            requests: requests::sum(plan, &self.answers, &self.probes),
+            result: self.round(plan),
+        }
+    }
+
+    /// The closing rows.
+    pub(crate) fn end(&self, plan: &Plan) -> iperf::End {
+        let clients: Vec<&Side> = self.flows.iter().map(|flow| &flow.client).collect();
+        let servers: Vec<&Side> = self.flows.iter().map(|flow| &flow.server).collect();
+        let forward = Ends::new(&clients, &servers, 1, true);
+        let reverse = Ends::new(&servers, &clients, forward.streams.len() + 1, false);
+        let (main, other) = match plan.direction {
+            Direction::Forward | Direction::Both => (forward, reverse),
+            Direction::Reverse => (reverse, forward),
+        };
+        let is_both = plan.direction == Direction::Both;
+        let (sender, receiver) = match plan.direction {
+            Direction::Reverse => (&plan.server_congestion, &plan.client_congestion),
+            _ => (&plan.client_congestion, &plan.server_congestion),
+        };
+        iperf::End {
+            sum: main.sum_received.packets.map(|_| main.sum_received.clone()),
+            streams: [main.streams, other.streams].concat(),
+            sum_sent: main.sum_sent,
+            sum_received: main.sum_received,
+            sum_sent_bidir_reverse: is_both.then_some(other.sum_sent),
+            sum_received_bidir_reverse: is_both.then_some(other.sum_received),
+            cpu_utilization_percent: iperf::CpuUtilization {
+                host_total: busy_percent(&clients),
+                remote_total: busy_percent(&servers),
+                ..iperf::CpuUtilization::default()
+            },
+            sender_tcp_congestion: Some(sender.clone()),
+            receiver_tcp_congestion: Some(receiver.clone()),
+        }
+    }
+
+    /// The hashes of what was sent and of what came, if the plan asks for them.
+    pub(crate) fn sha256(&self, plan: &Plan) -> Option<Sha256> {
+        if !plan.extras.digest {
+            return None;
+        }
+        let (sender, receiver) = self.flows.first()?.sides(plan);
+        let hash = |side: &Side| side.report.as_ref()?.sha256.clone();
+        Some(Sha256 {
+            sender: hash(sender),
+            receiver: hash(receiver),
+        })
+    }
+
+    /// The sum of the receiving side; with `--bidir`, of what the client sends.
+    fn receiver(&self, plan: &Plan) -> SideReport {
+        let receivers = self.flows.iter().map(|flow| flow.sides(plan).1);
+        sum(&receivers.collect::<Vec<_>>())
+    }
+
+    /// What the server has logged of the run, if the plan asks for it.
+    fn server_output(&self) -> Option<String> {
+        let reports = self
+            .flows
+            .iter()
+            .filter_map(|flow| flow.server.report.as_ref());
+        let outputs = reports.filter_map(|report| report.output.as_deref());
+        outputs.map(str::to_owned).reduce(|all, next| all + &next)
+    }
+
+    fn start(&self, plan: &Plan, about: &About) -> iperf::Start {
+        let addresses = self.flows.iter().filter_map(|flow| flow.addresses);
+        let addresses: Vec<_> = addresses.collect();
+        let beginning = Beginning {
+            addresses: &addresses,
+            at: self.started,
+        };
+        beginning.start(plan, about)
+    }
+
+    /// How many connections there are; one before there are any.
+    fn connections(&self) -> u32 {
+        u32::try_from(self.flows.len()).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+/// What a result says of a run beside its figures.
+#[derive(Debug, Clone)]
+pub(crate) struct About {
+    pub(crate) title: Option<String>,
+    pub(crate) seed: u64,
+    pub(crate) link: String,
+    pub(crate) return_link: String,
+    pub(crate) connecting_to: iperf::HostPort,
+    pub(crate) interval: Duration,
+}
+
+/// One side's sum over its connections.
+fn sum(sides: &[&Side]) -> SideReport {
+    let mut totals = sides.iter().map(|side| side.totals());
+    let mut sum = totals.next().unwrap_or_default();
+    totals.for_each(|report| sum.add(report));
+    sum
+}
+
+/// Processor time of one side, all of whose connections have one thread; `None` when it did not
+/// report.
+fn cpu(sides: &[&Side]) -> Option<Finite> {
+    is_told(sides).then(|| Finite::seconds(sum(sides).cpu))
+}
+
+/// The same in percent of one core.
+fn busy_percent(sides: &[&Side]) -> Option<Finite> {
+    let sum = sum(sides);
+    let share = sum.cpu.as_secs_f64() / sum.measured.as_secs_f64() * 100.0;
+    is_told(sides).then(|| Finite::new(share))?
+}
+
+fn is_told(sides: &[&Side]) -> bool {
+    !sides.is_empty() && sides.iter().all(|side| side.report.is_some())
+}
+
+fn rtt_ms(rtt: RttReport) -> RttMs {
+    let millis = |time| Some(Finite::millis(time));
+    RttMs {
+        min: millis(rtt.min),
+        p50: millis(rtt.p50),
+        p95: millis(rtt.p95),
+        p99: millis(rtt.p99),
+        max: millis(rtt.max),
+    }
+}
+
+/// The queue's delay as a sender can know it: the round-trip time above the least ever seen.
+fn above_base(rtt: RttReport) -> QueueDelayMs {
+    let millis = |time: Duration| Some(Finite::millis(time.saturating_sub(rtt.base)));
+    QueueDelayMs {
+        p50: millis(rtt.p50),
+        p95: millis(rtt.p95),
+        p99: millis(rtt.p99),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! New connections to the server while the load is on: the draft's foreign probes
+//! (draft-ietf-ippm-responsiveness §4.3).
+
+use super::requests::Probes;
+use super::session::Session;
+use super::{ClientSetup, connect};
+use bench_kit::clock;
+use bench_kit::interrupt::Interrupts;
+use bench_kit::plan::{Extras, Limit, Plan, Requests};
+use bench_kit::wire::DONE;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+use transport::VarInt;
+
+/// Makes one new connection after the other, for ever; what has come of them is in `probes`.
+pub(super) async fn run(setup: &ClientSetup, interrupts: &Interrupts, probes: &mut Probes) {
+    sleep(setup.plan.omit).await;
+    loop {
+        match probe(setup, interrupts).await {
+            Ok((handshake, request)) if probes.requests.len() < MOST => {
+                probes.handshakes.push(handshake);
+                probes.requests.push(request);
+            }
+            Ok(_) => {}
+            Err(why) => {
+                probes.failed = probes.failed.saturating_add(1);
+                probes.failure.get_or_insert(why);
+            }
+        }
+        sleep(BETWEEN).await;
+    }
+}
+
+/// The time of a handshake, and that of the first request after it. The agreement on a plan lies
+/// between them and does not count.
+async fn probe(
+    setup: &ClientSetup,
+    interrupts: &Interrupts,
+) -> Result<(Duration, Duration), String> {
+    let begin = Instant::from_std(clock::now());
+    let connected = connect::connect(setup).await?;
+    let handshake = begin.elapsed();
+    let plan = Plan {
+        limit: Limit::Time(longest(setup.plan.limit, setup.connect_timeout)),
+        omit: Duration::ZERO,
+        extras: Extras {
+            requests: Some(Requests {
+                interval: bench_kit::plan::MIN_BETWEEN_REQUESTS,
+                under_load: false,
+            }),
+            ..Extras::default()
+        },
+        ..setup.plan.clone()
+    };
+    let session = Session {
+        setup,
+        plan: &plan,
+        flow: 0,
+        interrupts,
+        connection: &connected.connection,
+        socket: connected.bound,
+        failed: &watch::Sender::new(None),
+    };
+    let agreed = session.agree().await?;
+    let request = timeout(setup.connect_timeout, request(&connected)).await;
+    drop(agreed);
+    connected.connection.close(VarInt::from_u32(DONE), b"");
+    let _ = timeout(GOODBYE, connected.endpoint.wait_idle()).await;
+    let request = request.map_err(|error| error.to_string())?;
+    Ok((handshake, request.map_err(|error| error.to_string())?))
+}
+
+/// How long a probe may take: no longer than the run, which the server allows.
+fn longest(limit: Limit, patience: Duration) -> Duration {
+    match limit {
+        Limit::Time(time) => time.min(patience),
+        Limit::Bytes(_) => patience,
+    }
+}
+
+async fn request(
+    connected: &connect::Connected,
+) -> Result<Duration, Box<dyn std::error::Error + Send + Sync>> {
+    let (mut send, mut receive) = connected.connection.open_bi().await?;
+    let begin = Instant::from_std(clock::now());
+    send.write_all(&[0; 16]).await?;
+    receive.read_exact(&mut [0; 16]).await?;
+    Ok(begin.elapsed())
+}
+
+/// A few connections a second are no load of their own.
+const BETWEEN: Duration = Duration::from_millis(300);
+
+const GOODBYE: Duration = Duration::from_millis(100);
+
+const MOST: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_takes_no_longer_than_the_run_and_than_patience_lasts() {
+        let [one, five] = [1, 5].map(Duration::from_secs);
+        assert_eq!(longest(Limit::Time(one), five), one);
+        assert_eq!(longest(Limit::Time(five), one), one);
+        assert_eq!(longest(Limit::Bytes(1), five), five);
+    }
+}

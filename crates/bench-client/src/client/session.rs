@@ -1,0 +1,258 @@
+//! One connection of a run: agreement, payload, final reports.
+
+mod perf;
+
+use super::record::Record;
+use super::{ClientSetup, GOODBYE, INTERRUPTED};
+use bench_kit::ending;
+use bench_kit::interrupt::Interrupts;
+use bench_kit::plan::Plan;
+use bench_kit::role::Role;
+use bench_kit::sample::SideReport;
+use bench_kit::transfer::Transfer;
+use bench_kit::wire::{self, Reply, Request};
+use bench_report::text::printable;
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{sleep, timeout};
+use transport::{Connection, SendStream};
+
+/// One connection of a run.
+pub(super) struct Session<'a> {
+    pub(super) setup: &'a ClientSetup,
+    /// This connection's part of the plan.
+    pub(super) plan: &'a Plan,
+    /// The number of the connection, from 0.
+    pub(super) flow: usize,
+    pub(super) interrupts: &'a Interrupts,
+    pub(super) connection: &'a Connection,
+    /// The address of its socket.
+    pub(super) socket: SocketAddr,
+    /// Why the run failed, as the first of its connections said it: all of them end by that.
+    pub(super) failed: &'a watch::Sender<Option<String>>,
+}
+
+/// The control stream after the agreement.
+pub(super) struct Control {
+    send: SendStream,
+    replies: Replies,
+}
+
+impl Session<'_> {
+    /// Carries out this connection's part of the plan.
+    pub(super) async fn run(&self, control: Option<Control>, record: &RefCell<Record<'_>>) {
+        let Some(mut control) = control else {
+            return self.perf(record).await;
+        };
+        let role = Role::of_client(self.plan);
+        let mut transfer = Transfer::start(
+            self.connection,
+            self.plan,
+            role,
+            self.socket,
+            self.setup.file.clone(),
+        );
+        record
+            .borrow_mut()
+            .set_counters(self.flow, transfer.counters());
+        let report = transfer
+            .run(
+                &self.setup.controllers.client,
+                self.stop(&mut control.replies, record),
+                |sample| record.borrow_mut().client(self.flow, &sample),
+            )
+            .await;
+        if let Some(error) = &report.error {
+            self.fail(error);
+        }
+        record.borrow_mut().finish(self.flow, &report);
+        if let Err(error) = self.part(&mut control, report, record).await {
+            self.fail(&error);
+        }
+    }
+
+    fn fail(&self, error: &str) {
+        self.failed.send_if_modified(|failed| {
+            let is_first = failed.is_none();
+            failed.get_or_insert_with(|| error.to_owned());
+            is_first
+        });
+    }
+
+    /// Waits until another connection has failed.
+    async fn others(&self) -> String {
+        let mut failed = self.failed.subscribe();
+        let failed = failed.wait_for(Option::is_some).await;
+        let failed = failed.expect("the sender is borrowed");
+        failed.clone().unwrap_or_default()
+    }
+
+    /// Sends the plan and waits for its acceptance; `None` where a server knows no plan.
+    pub(super) async fn agree(&self) -> Result<Option<Control>, String> {
+        if self.setup.is_perf {
+            return Ok(None);
+        }
+        let agree = async {
+            let (mut send, receive) = self.connection.open_bi().await?;
+            if let Some(token) = &self.setup.token {
+                let proof = Request::Token(token.proof(self.connection));
+                let _ = wire::write_message(&mut send, &proof).await;
+            }
+            let plan = Request::Run(self.plan.clone());
+            // When this fails, the reply or the connection's end says why.
+            let _ = wire::write_message(&mut send, &plan).await;
+            let mut replies = Replies::read_from(receive);
+            let reply = replies.next().await;
+            Ok((send, replies, reply))
+        };
+        let answered = tokio::select! {
+            biased;
+            () = self.interrupts.wait(1) => return Err(INTERRUPTED.to_owned()),
+            answered = timeout(self.setup.connect_timeout, agree) => answered,
+        };
+        let Ok(answered) = answered else {
+            return Err(format!(
+                "{} does not answer to the plan within {:?}; --connect-timeout waits longer",
+                self.setup.server(),
+                self.setup.connect_timeout
+            ));
+        };
+        let (send, replies, reply) = answered.map_err(|error| self.lost(&error))?;
+        match reply {
+            Ok(Some(Reply::Accepted)) => Ok(Some(Control { send, replies })),
+            Ok(Some(Reply::Refused(why))) => {
+                let why = printable(&why);
+                Err(format!("{} refuses the run: {why}", self.setup.server()))
+            }
+            Ok(Some(_)) => Err(self.broken("a message out of turn")),
+            Ok(None) => Err(self.lost_or("the control stream ended before the answer")),
+            Err(error) => Err(self.lost_or(error)),
+        }
+    }
+
+    /// Takes the server's replies until there is a reason to stop; `None` when the server is done.
+    async fn stop(&self, replies: &mut Replies, record: &RefCell<Record<'_>>) -> Option<String> {
+        loop {
+            let reply = tokio::select! {
+                biased;
+                () = self.interrupts.wait(1) => return Some(INTERRUPTED.to_owned()),
+                error = self.others() => return Some(error),
+                error = self.connection.closed() => return Some(self.lost(&error)),
+                reply = replies.next() => reply,
+            };
+            match reply {
+                Ok(Some(Reply::Samples(samples))) => record.borrow_mut().server(self.flow, samples),
+                Ok(Some(Reply::Finished(report))) => {
+                    let error = report.error.clone();
+                    record.borrow_mut().set_report(self.flow, *report);
+                    if let Some(error) = error {
+                        return Some(format!("{}: {}", self.setup.server(), printable(&error)));
+                    }
+                    // What is on its way may still arrive, and the streams end by themselves.
+                    sleep(GRACE).await;
+                    return None;
+                }
+                Ok(Some(_)) => return Some(self.broken("a message out of turn")),
+                Ok(None) => return Some(self.lost_or("the control stream ended")),
+                Err(error) => return Some(self.lost_or(error)),
+            }
+        }
+    }
+
+    /// Exchanges the final reports.
+    async fn part(
+        &self,
+        Control { send, replies }: &mut Control,
+        report: SideReport,
+        record: &RefCell<Record<'_>>,
+    ) -> Result<(), String> {
+        if let Some(error) = self.connection.close_reason() {
+            return Err(self.lost(&error));
+        }
+        let is_cut_short = report.error.is_some();
+        // When this fails the connection is lost, which reading notices as well.
+        let _ = wire::write_message(send, &Request::Finished(Box::new(report))).await;
+        let _ = send.finish();
+        let patience = if is_cut_short {
+            GOODBYE
+        } else {
+            self.setup.idle_timeout
+        };
+        let wait = async {
+            while !record.borrow().has_report(self.flow) {
+                match replies.next().await {
+                    Ok(Some(Reply::Samples(samples))) => {
+                        record.borrow_mut().server(self.flow, samples);
+                    }
+                    Ok(Some(Reply::Finished(report))) => {
+                        record.borrow_mut().set_report(self.flow, *report);
+                    }
+                    Ok(Some(_)) => return Err(self.broken("a message out of turn")),
+                    Ok(None) => return Err(self.lost_or("the control stream ended")),
+                    Err(error) => return Err(self.lost_or(error)),
+                }
+            }
+            // The server needs the report as much as the client needs the server's.
+            let _ = timeout(GOODBYE, send.stopped()).await;
+            Ok(())
+        };
+        tokio::select! {
+            biased;
+            () = self.interrupts.wait(2) => Err(INTERRUPTED.to_owned()),
+            waited = timeout(patience, wait) => waited.unwrap_or_else(|_| {
+                Err(format!("{} has not reported its side of the run", self.setup.server()))
+            }),
+        }
+    }
+
+    fn lost(&self, error: &transport::ConnectionError) -> String {
+        ending::lost(error, &self.setup.server(), self.setup.idle_timeout)
+    }
+
+    /// Why the connection is over if it is; else `what` has happened to it.
+    fn lost_or(&self, what: impl ToString) -> String {
+        match self.connection.close_reason() {
+            Some(error) => self.lost(&error),
+            None => self.broken(&what.to_string()),
+        }
+    }
+
+    fn broken(&self, what: &str) -> String {
+        format!(
+            "{} does not keep to the protocol: {what}",
+            self.setup.server()
+        )
+    }
+}
+
+/// The server's messages, read by a task of their own: reading cannot be cancelled between the
+/// bytes of a message.
+struct Replies(mpsc::Receiver<Result<Option<Reply>, wire::WireError>>);
+
+impl Replies {
+    fn read_from(mut stream: transport::RecvStream) -> Self {
+        let (replies, receiver) = mpsc::channel(QUEUED_REPLIES);
+        tokio::spawn(async move {
+            loop {
+                let reply = wire::read_message::<Reply>(&mut stream).await;
+                let is_last = !matches!(reply, Ok(Some(_)));
+                if replies.send(reply).await.is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        Self(receiver)
+    }
+
+    async fn next(&mut self) -> Result<Option<Reply>, wire::WireError> {
+        self.0.recv().await.unwrap_or(Ok(None))
+    }
+}
+
+/// How long a side that is done waits for the rest of the other's payload: a few round trips of
+/// the longest paths.
+const GRACE: Duration = Duration::from_secs(3);
+
+const QUEUED_REPLIES: usize = 64;

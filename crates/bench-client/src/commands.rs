@@ -1,0 +1,36 @@
+//! The programs from their command line to their exit code.
+
+mod ab;
+mod list;
+mod manual;
+mod matrix;
+mod remote;
+mod report;
+mod run;
+
+use crate::args::{self, Command};
+use bench_kit::cli::{self, Exit};
+use cc_core::Registry;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// `bench-client` with the controllers of `registry`.
+///
+/// `args` begins with the program's name, as [`std::env::args_os`] does. Exit codes: 0 done; 1 the
+/// run failed, and what was measured until then is written, marked `"complete": false`; 2 the
+/// command line is wrong.
+pub fn main_with(registry: &Registry, args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let ended = args::parse(args).and_then(|args| {
+        match args.command {
+            Command::Run(args) => run::run(&args, registry),
+            Command::Ab(args) => ab::run(&args, registry),
+            Command::Matrix(args) => matrix::run(&args, registry),
+            Command::Report(args) => report::run(&args),
+            Command::List => list::run(registry),
+            Command::Man(args) => manual::write_pages(&args),
+            Command::Completions(args) => Ok(manual::print_completions(&args)),
+        }
+        .map_err(Exit::Refused)
+    });
+    cli::exit_code(ended)
+}

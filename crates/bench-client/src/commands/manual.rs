@@ -1,0 +1,161 @@
+//! What a package installs beside the programs: manual pages and completions.
+
+use crate::args::{self, CompletionsArgs, ManArgs, Program};
+use bench_kit::failure::Failure;
+use bench_kit::terminal;
+use clap::{Command, ValueEnum as _};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use std::io;
+use std::process::ExitCode;
+
+/// Writes a page for each program and each of its commands.
+pub(super) fn write_pages(args: &ManArgs) -> Result<ExitCode, Failure> {
+    let folder = &args.folder;
+    let cannot = |path: &std::path::Path, error: io::Error| {
+        Failure::run(format!("cannot write {}: {error}", path.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+    for program in Program::value_variants() {
+        for page in pages(*program) {
+            let path = folder.join(&page.file);
+            std::fs::write(&path, page.text).map_err(|error| cannot(&path, error))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a shell's script.
+pub(super) fn print_completions(args: &CompletionsArgs) -> ExitCode {
+    terminal::text(&script(args.shell, args.program));
+    ExitCode::SUCCESS
+}
+
+fn script(shell: Shell, program: Program) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command(program), program.name(), &mut script);
+    // clap_complete 4.6.11 takes the hyphen in a program's name for the begin of a command in one
+    // of the two places where bash has to find the same word.
+    String::from_utf8_lossy(&script).replace("bench__subcmd__", "bench__")
+}
+
+/// The command line of a program.
+fn command(program: Program) -> Command {
+    match program {
+        Program::BenchClient => args::command(),
+        Program::BenchServer => bench_server::command(),
+    }
+}
+
+/// A manual page.
+struct Page {
+    /// `bench-client-run.1`.
+    file: String,
+    /// In roff.
+    text: Vec<u8>,
+}
+
+fn pages(program: Program) -> Vec<Page> {
+    let mut command = command(program).disable_help_subcommand(true);
+    // Gives the commands their full names.
+    command.build();
+    let commands = command.get_subcommands().filter(|one| !one.is_hide_set());
+    [&command]
+        .into_iter()
+        .chain(commands)
+        .map(|one| page(one.clone()))
+        .collect()
+}
+
+fn page(command: Command) -> Page {
+    let name = command
+        .get_display_name()
+        .unwrap_or_else(|| command.get_name());
+    let file = format!("{name}.1");
+    let mut text = Vec::new();
+    render(command, &mut text).expect("a vector takes everything");
+    text.extend_from_slice(REST.as_bytes());
+    Page { file, text }
+}
+
+/// All of clap_mangen's sections that have something in them.
+fn render(command: Command, to: &mut Vec<u8>) -> io::Result<()> {
+    let has_subcommands = command.has_subcommands();
+    let has_extra = command.get_after_help().is_some() || command.get_after_long_help().is_some();
+    let man = Man::new(command)
+        .source(bench_kit::VERSION)
+        .manual("Paceline");
+    man.render_title(to)?;
+    man.render_name_section(to)?;
+    man.render_synopsis_section(to)?;
+    man.render_description_section(to)?;
+    man.render_options_section(to)?;
+    if has_subcommands {
+        man.render_subcommands_section(to)?;
+    }
+    if has_extra {
+        man.render_extra_section(to)?;
+    }
+    man.render_version_section(to)
+}
+
+/// What all pages end with.
+const REST: &str = r#".SH "EXIT STATUS"
+.TP
+0
+Done.
+.TP
+1
+It failed. What was measured until then is written all the same, marked "complete": false.
+.TP
+2
+The command line is wrong.
+.SH ENVIRONMENT
+.TP
+PACELINE_TOKEN
+The token of \-\-token, where no file has it.
+.SH "SEE ALSO"
+.BR bench\-client (1),
+.BR bench\-server (1)
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flag_and_every_command_is_in_its_page() {
+        for program in Program::value_variants() {
+            let mut command = command(*program).disable_help_subcommand(true);
+            command.build();
+            let commands: Vec<Command> = command.get_subcommands().cloned().collect();
+            for command in [command].into_iter().chain(commands) {
+                let name = command
+                    .get_display_name()
+                    .unwrap_or_else(|| command.get_name());
+                let page = page(command.clone());
+                assert_eq!(page.file, format!("{name}.1"));
+                let text = String::from_utf8(page.text).unwrap();
+                let flags = command.get_arguments().filter(|flag| !flag.is_hide_set());
+                for long in flags.filter_map(clap::Arg::get_long) {
+                    let flag = format!("\\-\\-{}", long.replace('-', "\\-"));
+                    assert!(text.contains(&flag), "{flag} in:\n{text}");
+                }
+                for sub in command.get_subcommands() {
+                    let sub = sub.get_name();
+                    assert!(text.contains(&format!("\\-{sub}(1)")), "{sub} in:\n{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_shell_has_a_script_that_knows_the_flags() {
+        for shell in Shell::value_variants() {
+            for program in Program::value_variants() {
+                let script = script(*shell, *program);
+                assert!(script.contains("idle-timeout"), "{shell}: {script}");
+            }
+        }
+    }
+}

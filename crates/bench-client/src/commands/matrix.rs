@@ -1,0 +1,363 @@
+//! `bench-client matrix`.
+
+use super::remote;
+use crate::ab::Venue;
+use crate::args::{MatrixArgs, MatrixCommand, MatrixOutputArgs};
+use crate::client::Trust;
+use crate::matrix::{
+    self, MatrixFile, MatrixPlan, MatrixProgress, MatrixRun, Merged, Network, Shard, Store,
+};
+use crate::output::{self, Output};
+use bench_kit::cli;
+use bench_kit::failure::Failure;
+use bench_kit::terminal;
+use bench_report::csv;
+use bench_report::report;
+use bench_report::result::{MatrixAxis, MatrixCell, MatrixResult, Metric};
+use bench_report::table::matrix_table;
+use bench_report::text::{Unit, printable};
+use cc_core::Registry;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+
+/// Runs what is missing, or merges, and prints and writes.
+pub(super) fn run(args: &MatrixArgs, registry: &Registry) -> Result<ExitCode, Failure> {
+    if let Some(MatrixCommand::Merge(args)) = &args.command {
+        let files = Files::open(&args.output)?;
+        let Merged { result, notes } = matrix::merge(&args.folders, registry)?;
+        for note in notes {
+            terminal::note(format_args!("{}", printable(&note)));
+        }
+        return finish(&result, files, &args.output);
+    }
+    let (run, shard) = prepare(args, registry)?;
+    if shard.is_some() && args.output.has_any() {
+        return Err(Failure::usage(
+            "a part has no result of its own to write: merge the folders of all parts",
+        ));
+    }
+    let files = Files::open(&args.output)?;
+    let interrupts = cli::interrupts()?;
+    announce(&run, shard);
+    let mut display = Display::new(&run);
+    let result = run.run(&interrupts, &mut |event| display.show(event))?;
+    display.close();
+    match shard {
+        None => finish(&result, files, &args.output),
+        Some(shard) => finish_shard(&result, &run, shard),
+    }
+}
+
+/// What to run, and which part of the whole it is.
+fn prepare(args: &MatrixArgs, registry: &Registry) -> Result<(MatrixRun, Option<Shard>), Failure> {
+    let name = args.matrix.as_deref().expect("clap demands it");
+    let mut file = find(name)?;
+    change(&mut file, args)?;
+    let network = network(args)?;
+    let venue = match &network {
+        Some(network) => Venue::Network(network.remote.clone()),
+        None if args.is_virtual => Venue::Simulated,
+        None => Venue::Embedded,
+    };
+    let shard = match args.shard {
+        Some(shard) => Some((shard, "--shard")),
+        None => Shard::of_environment(&|name| std::env::var(name).ok())?,
+    };
+    if let Some((shard, name)) = shard.filter(|(_, name)| *name != "--shard") {
+        terminal::note(format_args!("part {shard}, as {name} says"));
+    }
+    let shard = shard
+        .map(|(shard, _)| shard)
+        .filter(|shard| !shard.is_whole());
+    let plan = MatrixPlan::new(file, venue);
+    let mut cells = plan.cells(registry)?;
+    let all_cells = cells.len();
+    cells.retain(|cell| shard.is_none_or(|shard| shard.has(cell)));
+    let folder = args.dir.clone();
+    let folder = folder.unwrap_or_else(|| PathBuf::from(format!("{}-cells", plan.matrix.name)));
+    let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+    // In real time one disturbs the other.
+    let jobs = if args.is_virtual {
+        args.jobs.unwrap_or_else(cores)
+    } else {
+        NonZero::<usize>::MIN
+    };
+    let run = MatrixRun {
+        plan,
+        cells,
+        all_cells,
+        store: Store::create(&folder)?,
+        jobs,
+        network,
+        registry: registry.clone(),
+    };
+    Ok((run, shard))
+}
+
+/// The network that the cells are to be run over, if any.
+fn network(args: &MatrixArgs) -> Result<Option<Network>, Failure> {
+    let Some((server, shaper)) = args.server.as_ref().zip(args.shape.as_ref()) else {
+        return Ok(None);
+    };
+    Ok(Some(Network {
+        remote: Box::new(remote::find(server, &args.remote)?),
+        shaper: shaper.clone(),
+    }))
+}
+
+/// The matrix in file `name`, or the one that is known by it.
+fn find(name: &str) -> Result<MatrixFile, Failure> {
+    let path = Path::new(name);
+    let is_file = name.ends_with(".toml") || name.contains(std::path::MAIN_SEPARATOR);
+    if !is_file && !path.is_file() {
+        return matrix::find(name);
+    }
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    MatrixFile::read(name, &text)
+}
+
+/// What the command line says overrules the file.
+fn change(file: &mut MatrixFile, args: &MatrixArgs) -> Result<(), Failure> {
+    let text = |time| units::duration::display(time).to_string().as_str().into();
+    file.rounds = args.rounds.unwrap_or(file.rounds);
+    file.seed = args.seed.unwrap_or(file.seed);
+    if let Some(time) = args.time {
+        file.seconds = Some(text(time));
+    }
+    if let Some(omit) = args.omit {
+        file.omit = Some(text(omit));
+    }
+    let narrowed = file.axes.narrow(&args.only);
+    narrowed.map_err(|error| Failure::usage(format!("--only: {error}")))
+}
+
+/// Says what will be done.
+fn announce(run: &MatrixRun, shard: Option<Shard>) {
+    let MatrixPlan { matrix, .. } = &run.plan;
+    if let Some(title) = &matrix.title {
+        terminal::note(format_args!("{}", printable(title)));
+    }
+    let time_kind = if run.plan.is_virtual {
+        ", in virtual time"
+    } else {
+        ""
+    };
+    if let Some(network) = &run.network {
+        terminal::note(format_args!("server: {}", network.remote));
+        if matches!(network.remote.trust, Trust::Anyone) {
+            terminal::note(format_args!("{}", remote::NOT_VERIFIED));
+        }
+    }
+    let part = shard.map_or_else(String::new, |shard| format!(", part {shard} of these"));
+    let times = run.plan.times().expect("cells were planned with them");
+    let (time, omit) = (times.0.as_secs_f64(), times.1.as_secs_f64());
+    terminal::note(format_args!(
+        "cells: {}{part}; rounds: {} of each controller, {time} s after {omit} s of warm-up; seed \
+         {}{time_kind}",
+        run.all_cells, matrix.rounds, matrix.seed,
+    ));
+}
+
+fn finish(
+    result: &MatrixResult,
+    files: Files,
+    args: &MatrixOutputArgs,
+) -> Result<ExitCode, Failure> {
+    if args.print_json {
+        terminal::text(&result.to_json());
+    } else {
+        terminal::text(&matrix_table(result));
+    }
+    files.write(result, args.print_json)?;
+    if result.complete {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let failed = result.cells.iter().find_map(|cell| {
+        let place = cell.place(&result.axes);
+        Some(format!("{place}: {}", cell.error.as_ref()?))
+    });
+    let error = result.error.clone().or(failed).unwrap_or_default();
+    Err(Failure::run(format!("the matrix is incomplete: {error}")))
+}
+
+/// A part is whole when its cells are.
+fn finish_shard(result: &MatrixResult, run: &MatrixRun, shard: Shard) -> Result<ExitCode, Failure> {
+    let (done, due) = (result.cells.len(), run.cells.len());
+    let folder = run.store.folder().display();
+    if let Some(error) = &result.error {
+        return Err(Failure::run(format!("part {shard} is incomplete: {error}")));
+    }
+    terminal::result(format_args!(
+        "part {shard}: {done} of {due} cells are in {folder}; `bench-client matrix merge` joins \
+         the folders of all parts"
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a matrix writes beside its cells.
+struct Files {
+    json: Option<Output>,
+    report: Option<Output>,
+    csv: Option<Output>,
+}
+
+impl Files {
+    fn open(args: &MatrixOutputArgs) -> Result<Self, Failure> {
+        Ok(Self {
+            json: Output::open_if("--json", args.json.as_deref())?,
+            report: Output::open_if("--report", args.report.as_deref())?,
+            csv: Output::open_if("--csv", args.csv.as_deref())?,
+        })
+    }
+
+    fn write(self, result: &MatrixResult, is_silent: bool) -> Result<(), Failure> {
+        let texts = [
+            (self.json, result.to_json()),
+            (self.report, report::matrix_html(result)),
+            (self.csv, csv::cells(result)),
+        ];
+        output::write_all(texts, is_silent)
+    }
+}
+
+/// A bar where somebody watches, a line per cell everywhere.
+struct Display {
+    bar: Option<ProgressBar>,
+    axes: Vec<MatrixAxis>,
+    /// Cells that are over, and that are to be run.
+    ended: usize,
+    due: usize,
+}
+
+impl Display {
+    fn new(run: &MatrixRun) -> Self {
+        Self {
+            bar: None,
+            axes: run.plan.axes(),
+            ended: 0,
+            due: 0,
+        }
+    }
+
+    fn show(&mut self, event: MatrixProgress<'_>) {
+        match event {
+            MatrixProgress::Unfit { cell, reason } => {
+                self.line(&format!("{}: run again: {reason}", cell.place()));
+            }
+            MatrixProgress::Found { kept, due, rounds } => {
+                if kept > 0 {
+                    self.line(&format!(
+                        "{kept} cells are there already, {due} are to be run"
+                    ));
+                }
+                self.due = due;
+                self.bar = bar(rounds);
+            }
+            MatrixProgress::Shaped(text) => {
+                for line in text.lines() {
+                    self.line(line);
+                }
+            }
+            MatrixProgress::Unshaped { place, reason } => {
+                self.line(&format!("{place}: left out: {reason}"));
+            }
+            MatrixProgress::RoundEnded => {
+                if let Some(bar) = &self.bar {
+                    bar.inc(1);
+                }
+            }
+            MatrixProgress::CellEnded { cell } => {
+                self.ended += 1;
+                let (ended, due, place) = (self.ended, self.due, cell.place(&self.axes));
+                self.line(&format!("{ended:>4}/{due}  {place}  {}", figures(cell)));
+            }
+            MatrixProgress::Complaint(complaint) => self.line(&format!("warning: {complaint}")),
+        }
+    }
+
+    fn line(&self, line: &str) {
+        let line = printable(line);
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => terminal::note(format_args!("{line}")),
+        }
+    }
+
+    fn close(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Of so many rounds, where somebody watches.
+fn bar(rounds: u64) -> Option<ProgressBar> {
+    std::io::stderr().is_terminal().then(|| {
+        let style = ProgressStyle::with_template(BAR).expect("the template is well-formed");
+        let bar = ProgressBar::with_draw_target(Some(rounds), ProgressDrawTarget::stderr());
+        bar.with_style(style)
+    })
+}
+
+/// What each variant of a cell came to.
+fn figures(cell: &MatrixCell) -> String {
+    let variants = cell.variants.iter().map(|variant| {
+        let goodput = variant.summary.get(&Metric::GoodputBitsPerSecond);
+        let goodput = goodput.map(|goodput| Unit::Adaptive.rate(goodput.median.get()));
+        let goodput = goodput.unwrap_or_else(|| "failed".to_owned());
+        format!(
+            "{} {}: {goodput}",
+            variant.name,
+            printable(&variant.sender())
+        )
+    });
+    let variants: Vec<String> = variants.collect();
+    variants.join(", ")
+}
+
+/// 80 columns: 40 for the bar.
+const BAR: &str = "{wide_bar:40} {percent:>3} % {pos}/{len} rounds, {eta} left";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{self, Command};
+
+    #[test]
+    fn the_matrices_behind_the_pages_of_results_can_be_run_as_they_say() {
+        let pages = [
+            include_str!("../../../../docs/field-tests.md"),
+            include_str!("../../../../docs/which-controller.md"),
+        ];
+        let lines = pages.iter().flat_map(|page| page.lines());
+        let commands = lines.filter(|line| line.starts_with("bench-client matrix "));
+        let commands: Vec<&str> = commands.collect();
+        assert!(commands.len() >= 9, "{commands:?}");
+        for command in commands {
+            let command = command.split('#').next().unwrap_or_default();
+            let words = shlex(command).into_iter().map(Into::into);
+            let Ok(Command::Matrix(args)) = args::parse(words).map(|args| args.command) else {
+                panic!("{command}");
+            };
+            let mut file = find(args.matrix.as_deref().unwrap()).unwrap();
+            change(&mut file, &args).unwrap();
+            let cells = MatrixPlan::new(file, Venue::Simulated).cells(&Registry::standard());
+            assert!(!cells.unwrap().is_empty(), "{command}");
+        }
+    }
+
+    /// Words with quotes around some.
+    fn shlex(line: &str) -> Vec<String> {
+        let parts = line.split('\'').enumerate();
+        let words = parts.flat_map(|(index, part)| match index % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        });
+        words.collect()
+    }
+}

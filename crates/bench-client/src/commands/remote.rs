@@ -1,0 +1,90 @@
+//! The server that a command line names.
+
+use crate::ab::Remote;
+use crate::args::{HostPort, RemoteArgs};
+use crate::client::Trust;
+use bench_kit::failure::Failure;
+use bench_kit::token::Token;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+
+/// The server of a test, and how to reach it.
+///
+/// # Errors
+/// When its name cannot be found, or a file cannot be read.
+pub(super) fn find(server: &HostPort, args: &RemoteArgs) -> Result<Remote, Failure> {
+    let RemoteArgs {
+        port,
+        relay,
+        bind,
+        ca,
+        fingerprint,
+        token,
+    } = args;
+    let port = server.port.unwrap_or(*port);
+    let family = bind.map(|ip| Family {
+        is_ipv4: ip.is_ipv4(),
+        flag: "-B",
+    });
+    // With a relay the server's name need not be known here.
+    let target = match relay {
+        Some(relay) => resolve(&relay.host, relay.port.unwrap_or(port), family)?,
+        None => resolve(&server.host, port, family)?,
+    };
+    Ok(Remote {
+        target,
+        host: server.host.clone(),
+        port,
+        trust: trust(ca.as_deref(), *fingerprint)?,
+        token: Token::find(token.as_deref())?,
+        bind: *bind,
+    })
+}
+
+/// Whom `--ca` or `--fingerprint` has the client trust.
+///
+/// # Errors
+/// When the file of `--ca` cannot be read.
+pub(super) fn trust(ca: Option<&Path>, fingerprint: Option<[u8; 32]>) -> Result<Trust, Failure> {
+    match (ca, fingerprint) {
+        (Some(path), _) => std::fs::read(path)
+            .map(Trust::Authorities)
+            .map_err(|error| Failure::run(format!("--ca {}: {error}", path.display()))),
+        (None, Some(fingerprint)) => Ok(Trust::Fingerprint(fingerprint)),
+        (None, None) => Ok(Trust::Anyone),
+    }
+}
+
+/// A family of addresses, and the flag that asks for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Family {
+    pub(super) is_ipv4: bool,
+    pub(super) flag: &'static str,
+}
+
+/// The first address of the host, of this family if one is asked for.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn resolve(
+    host: &str,
+    port: u16,
+    family: Option<Family>,
+) -> Result<SocketAddr, Failure> {
+    let addresses = (host, port)
+        .to_socket_addrs()
+        .map_err(|error| Failure::run(format!("cannot find the host `{host}`: {error}")))?;
+    let fits =
+        |address: &SocketAddr| family.is_none_or(|family| address.is_ipv4() == family.is_ipv4);
+    let address = addresses.into_iter().find(fits);
+    address.ok_or_else(|| {
+        let flag = family.map_or("", |family| family.flag);
+        Failure::run(format!(
+            "the host `{host}` has no address of the family of {flag}"
+        ))
+    })
+}
+
+/// To be said once to whoever trusts anyone.
+pub(super) const NOT_VERIFIED: &str =
+    "The server's certificate is not verified; --fingerprint or --ca would.";

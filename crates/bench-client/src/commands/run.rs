@@ -1,0 +1,175 @@
+//! `bench-client run`.
+
+mod live;
+mod screen;
+mod setup;
+
+use super::remote;
+use crate::args::RunArgs;
+use crate::client::{self, About, ClientSetup, Outcome, Progress};
+use crate::emulated::{self, EmulatedPath, Links};
+use crate::output::Output;
+use bench_kit::cli;
+use bench_kit::failure::Failure;
+use bench_kit::perf;
+use bench_kit::plan::Direction;
+use bench_kit::runtime;
+use bench_kit::terminal;
+use bench_kit::token::Token;
+use bench_report::report;
+use bench_report::result::RunResult;
+use bench_report::result::iperf::HostPort;
+use cc_core::Registry;
+use link_sim::LinkSpec;
+use screen::Screen;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+/// Measures, prints and writes.
+pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failure> {
+    let (file, file_length) = setup::file(args)?.unzip();
+    let plan = setup::plan(args, file_length.flatten())?;
+    let controllers = setup::check(&plan, args.connections, registry)?;
+    let links = setup::links(args)?;
+    let trust = remote::trust(args.ca.as_deref(), args.fingerprint)?;
+    let files = Files::open(args)?;
+    let port = args.server.port.unwrap_or(args.port);
+    let server = remote::resolve(&args.server.host, port, setup::family(args))?;
+    let mut path = links
+        .as_ref()
+        .map(|links| EmulatedPath::start(links, plan.direction, server, args.seed))
+        .transpose()?;
+    let target = path.as_ref().map_or(server, EmulatedPath::address);
+    let copier = copier(args, target)?;
+    let setup = ClientSetup {
+        target: copier.as_ref().map_or(target, EmulatedPath::address),
+        host: args.server.host.clone(),
+        port,
+        plan,
+        connections: args.connections,
+        controllers,
+        file,
+        trust,
+        token: Token::find(args.token.as_deref())?,
+        is_perf: args.perf,
+        cipher: args.path.cipher,
+        mtu: args.path.mtu,
+        bind: args.bind,
+        connect_timeout: args.path.connect_timeout,
+        idle_timeout: args.path.idle_timeout,
+        seed: args.seed,
+    };
+    let about = about(args, &setup, links);
+    let mut screen = Screen::open(args)?;
+    screen.connecting(&setup)?;
+    let interrupts = cli::interrupts()?;
+    let mut on_progress = |progress: Progress<'_>| {
+        screen.show(&progress, &setup.plan, &about);
+        if let Some(path) = &mut path
+            && progress.begins_measuring(&setup.plan)
+        {
+            path.begin();
+        }
+    };
+    let run = client::run(&setup, args.interval, &interrupts, &mut on_progress);
+    let outcome = runtime::current_thread()?.block_on(run);
+    conclude(
+        &setup,
+        &about,
+        path,
+        args.duplicate,
+        &mut screen,
+        &outcome,
+        files,
+    )
+}
+
+/// What the result says of the command line.
+fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {
+    let links = links.unwrap_or_default();
+    About {
+        title: args.title.clone(),
+        seed: args.seed,
+        link: links.link.to_string(),
+        return_link: links.return_link.to_string(),
+        connecting_to: HostPort {
+            host: setup.host.clone(),
+            port: setup.port,
+        },
+        interval: args.interval,
+    }
+}
+
+/// In front of `target`, where the client's datagrams are to be on the wire more than once.
+fn copier(args: &RunArgs, target: SocketAddr) -> Result<Option<EmulatedPath>, Failure> {
+    let links = Links {
+        link: emulated::copier(args.duplicate),
+        return_link: LinkSpec::default(),
+    };
+    let start = || EmulatedPath::start(&links, Direction::Forward, target, args.seed);
+    (args.duplicate > 1).then(start).transpose()
+}
+
+/// What the run writes.
+struct Files {
+    json: Option<Output>,
+    report: Option<Output>,
+}
+
+impl Files {
+    fn open(args: &RunArgs) -> Result<Self, Failure> {
+        Ok(Self {
+            json: Output::open_if("--json", args.json.as_deref())?,
+            report: Output::open_if("--report", args.report.as_deref())?,
+        })
+    }
+
+    /// Writes both; one that fails does not keep the other from being written.
+    fn write(self, result: &RunResult) -> Result<(), Failure> {
+        let write = |file: Option<Output>, text: &dyn Fn() -> String| match file {
+            Some(file) => file.write(&text()),
+            None => Ok(()),
+        };
+        let json = write(self.json, &|| result.to_json());
+        let report = write(self.report, &|| {
+            report::run_html(result, emulated::path(result))
+        });
+        json.and(report)
+    }
+}
+
+/// Prints and writes what a run has come to.
+fn conclude(
+    setup: &ClientSetup,
+    about: &About,
+    path: Option<EmulatedPath>,
+    duplicate: u32,
+    screen: &mut Screen,
+    outcome: &Outcome,
+    files: Files,
+) -> Result<ExitCode, Failure> {
+    let mut result = outcome.run_result(&setup.plan, about);
+    result.result.count_copies(duplicate);
+    if let Some(path) = &path {
+        emulated::set_queue_delay(&mut result.result, &path.measured());
+    }
+    if setup.is_perf {
+        perf::forget_unknown(&mut result, &setup.plan);
+    }
+    screen.end(&result, &setup.plan);
+    if let Some(complaint) = path.as_ref().and_then(EmulatedPath::complaint) {
+        terminal::note(format_args!("warning: {complaint}"));
+    }
+    // One that fails does not keep the other from being written.
+    let [logged, written] = [screen.finish(), files.write(&result)];
+    let written = logged.and(written);
+    match &outcome.error {
+        None => written.map(|()| ExitCode::SUCCESS),
+        Some(error) => {
+            if let Err(failure) = written {
+                terminal::failure(&failure);
+            }
+            Err(Failure::run(error))
+        }
+    }
+}

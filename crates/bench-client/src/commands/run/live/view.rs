@@ -1,0 +1,273 @@
+use bench_kit::sample::{Sample, Sending, total};
+use bench_report::result::iperf::{Interval, Row};
+use bench_report::text::{Unit, amount, printable};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// What the screen shows: a state that samples change, and lines for any size of terminal.
+#[derive(Debug)]
+pub(super) struct View {
+    headline: String,
+    at: Duration,
+    is_omitted: bool,
+    /// Payload of all connections since the first one's sample before.
+    bytes: u64,
+    moved: u64,
+    lost: u64,
+    throughput: Course,
+    rtt: Course,
+    cwnd: Course,
+    pacing: Course,
+    /// The newest row, which has the server's figures where the server sends.
+    row: Option<Row>,
+    state: String,
+}
+
+/// How a quantity is written.
+type Show = fn(u64) -> String;
+
+/// The last values of one quantity.
+#[derive(Debug, Default)]
+struct Course {
+    values: VecDeque<u64>,
+    most: u64,
+}
+
+impl View {
+    pub(super) fn new(headline: String) -> Self {
+        Self {
+            headline,
+            at: Duration::ZERO,
+            is_omitted: false,
+            bytes: 0,
+            moved: 0,
+            lost: 0,
+            throughput: Course::default(),
+            rtt: Course::default(),
+            cwnd: Course::default(),
+            pacing: Course::default(),
+            row: None,
+            state: String::new(),
+        }
+    }
+
+    /// The client's next sample of a connection.
+    pub(super) fn sample(&mut self, flow: usize, sample: &Sample) {
+        self.bytes += total(&sample.sent).saturating_add(total(&sample.received));
+        if flow > 0 {
+            return;
+        }
+        let bytes = std::mem::take(&mut self.bytes);
+        self.moved += bytes;
+        self.at = sample.at;
+        self.is_omitted = sample.omitted;
+        let nanos = u128::from(units::duration::nanos(sample.length)).max(1);
+        let rate = u128::from(bytes) * 8_000_000_000 / nanos;
+        self.throughput
+            .push(u64::try_from(rate).unwrap_or(u64::MAX));
+        if let Some(sending) = &sample.sending {
+            self.sending(sending);
+        }
+    }
+
+    fn sending(&mut self, sending: &Sending) {
+        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.rtt.push(sending.srtt.map_or(0, micros));
+        self.cwnd.push(sending.cwnd);
+        self.pacing.push(sending.pacing_rate.unwrap_or(0));
+        self.state.clone_from(&sending.state);
+    }
+
+    /// The next rows.
+    pub(super) fn rows(&mut self, interval: &Interval) {
+        let row = &interval.sum;
+        self.lost += row.retransmits.unwrap_or(0);
+        if !row.sender {
+            self.rtt.push(row.rtt.unwrap_or(0));
+            self.cwnd.push(row.snd_cwnd.unwrap_or(0));
+            self.pacing
+                .push(row.pacing_rate_bits_per_second.unwrap_or(0));
+            self.state = row.state.clone().unwrap_or_default();
+        }
+        self.row = Some(row.clone());
+    }
+
+    /// The screen, at most this large.
+    pub(super) fn lines(&self, columns: usize, lines: usize) -> Vec<String> {
+        let rate = |value: u64| Unit::Adaptive.rate(value as f64);
+        let millis = |micros: u64| format!("{:.2} ms", micros as f64 / 1000.0);
+        let phase = if self.is_omitted { " (omitted)" } else { "" };
+        let mut all = vec![
+            self.headline.clone(),
+            format!(
+                "{:>7.1} s{phase}  {} moved, {} packets lost",
+                self.at.as_secs_f64(),
+                amount(self.moved),
+                self.lost
+            ),
+            String::new(),
+        ];
+        let courses: [(&str, &Course, Show); 4] = [
+            ("Throughput", &self.throughput, rate),
+            ("RTT", &self.rtt, millis),
+            ("Window", &self.cwnd, amount),
+            ("Pacing", &self.pacing, rate),
+        ];
+        for (name, course, show) in courses {
+            all.push(format!(
+                "{name:<10} {:>16}   at most {}",
+                show(course.last()),
+                show(course.most)
+            ));
+            all.push(course.sparkline(columns));
+        }
+        all.push(String::new());
+        all.extend(self.details());
+        let cut = |line: String| line.chars().take(columns).collect();
+        all.into_iter().take(lines).map(cut).collect()
+    }
+
+    /// The fields of `ss -tin`.
+    fn details(&self) -> Vec<String> {
+        let mut lines = vec![format!("state {}", printable(&self.state))];
+        let Some(row) = &self.row else {
+            return lines;
+        };
+        let micros = |time: Option<u64>| time.map_or(0.0, |micros| micros as f64 / 1000.0);
+        let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), amount);
+        let gain = |gain: Option<bench_report::result::Finite>| {
+            gain.map_or_else(|| "-".to_owned(), |gain| format!("{:.2}", gain.get()))
+        };
+        let delivery = row.delivery_rate_bits_per_second;
+        let delivery = delivery.map_or_else(|| "-".into(), |rate| Unit::Adaptive.rate(rate as f64));
+        let idle = row.application_limited.map_or(0.0, |share| share.get());
+        lines.push(format!(
+            "minrtt {:.2} ms  rttvar {:.2} ms  mtu {}",
+            micros(row.path_min_rtt),
+            micros(row.rttvar),
+            row.pmtu.unwrap_or(0)
+        ));
+        lines.push(format!(
+            "in flight {}  delivery rate {delivery}",
+            bytes(row.bytes_in_flight)
+        ));
+        lines.push(format!(
+            "gains {} pacing, {} window  app limited {:.0} %  CE {}",
+            gain(row.pacing_gain),
+            gain(row.cwnd_gain),
+            idle * 100.0,
+            row.ecn_ce_packets.unwrap_or(0)
+        ));
+        lines
+    }
+}
+
+impl Course {
+    fn push(&mut self, value: u64) {
+        if self.values.len() == MOST_VALUES {
+            self.values.pop_front();
+        }
+        self.values.push_back(value);
+        self.most = self.most.max(value);
+    }
+
+    fn last(&self) -> u64 {
+        self.values.back().copied().unwrap_or(0)
+    }
+
+    /// The newest values, a character each, against the largest of those that are shown.
+    fn sparkline(&self, columns: usize) -> String {
+        let shown = self.values.len().min(columns);
+        let shown = self.values.iter().skip(self.values.len() - shown);
+        let most = shown.clone().max().copied().unwrap_or(0).max(1);
+        let bar = |value: &u64| {
+            let steps = u128::from(*value) * (BARS.len() as u128 - 1);
+            // Rounded up, so that what is not zero can be seen.
+            BARS[usize::try_from(steps.div_ceil(u128::from(most))).unwrap_or(0)]
+        };
+        shown.map(bar).collect()
+    }
+}
+
+/// From nothing to the most.
+const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// As wide as terminals get.
+const MOST_VALUES: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bench_report::fixtures::finite;
+
+    fn view() -> View {
+        let mut view = View::new("bench-client to host:4433, bbr3".to_owned());
+        for tenth in 1..=100_u32 {
+            let sample = Sample {
+                at: Duration::from_millis(100) * tenth,
+                length: Duration::from_millis(100),
+                sent: vec![u64::from(tenth.min(60)) * 10_000, 0],
+                sending: Some(Sending {
+                    srtt: Some(Duration::from_micros(
+                        40_000 + u64::from(tenth % 10) * 1_000,
+                    )),
+                    cwnd: 500_000 + u64::from(tenth) * 1_000,
+                    pacing_rate: Some(50_000_000),
+                    state: "ProbeBW_CRUISE".to_owned(),
+                    ..Sending::default()
+                }),
+                ..Sample::default()
+            };
+            view.sample(0, &sample);
+        }
+        view.rows(&Interval {
+            sum: Row {
+                retransmits: Some(3),
+                path_min_rtt: Some(40_000),
+                rttvar: Some(1_200),
+                pmtu: Some(1_452),
+                bytes_in_flight: Some(480_000),
+                delivery_rate_bits_per_second: Some(47_100_000),
+                pacing_gain: Some(finite(1.25)),
+                cwnd_gain: Some(finite(2.0)),
+                application_limited: Some(finite(0.03)),
+                sender: true,
+                ..Row::default()
+            },
+            ..Interval::default()
+        });
+        view
+    }
+
+    #[test]
+    fn a_usual_terminal_shows_everything() {
+        insta::assert_snapshot!(view().lines(80, 24).join("\n"));
+    }
+
+    #[test]
+    fn a_small_terminal_shows_what_fits() {
+        for (columns, lines) in [(40, 10), (20, 3), (1, 1), (0, 0)] {
+            let shown = view().lines(columns, lines);
+            assert!(shown.len() <= lines, "{shown:?}");
+            assert!(shown.iter().all(|line| line.chars().count() <= columns));
+        }
+        insta::assert_snapshot!(view().lines(40, 10).join("\n"));
+    }
+
+    #[test]
+    fn a_receiver_shows_what_the_server_tells() {
+        let mut view = View::new(String::new());
+        view.rows(&Interval {
+            sum: Row {
+                rtt: Some(20_000),
+                state: Some("SlowStart\u{1b}[2J".to_owned()),
+                ..Row::default()
+            },
+            ..Interval::default()
+        });
+        let text = view.lines(80, 24).join("\n");
+        assert!(text.contains("20.00 ms"), "{text}");
+        // What another machine sends does not control this terminal.
+        assert!(text.contains("state SlowStart\u{fffd}[2J"), "{text}");
+    }
+}

@@ -1,0 +1,243 @@
+//! What the user sees of a run.
+
+use super::live::Live;
+use crate::advice::{Drops, advice};
+use crate::args::RunArgs;
+use crate::client::{About, Beginning, ClientSetup, Progress, Trust};
+use crate::commands::remote::NOT_VERIFIED;
+use crate::output::Log;
+use bench_kit::failure::Failure;
+use bench_kit::plan::Plan;
+use bench_kit::terminal;
+use bench_report::result::RunResult;
+use bench_report::result::iperf::{End, Interval, Start};
+use bench_report::result::{Round, RunRequests, Sha256};
+use bench_report::table::{
+    Columns, datagram_header, end_block, interval_header, interval_row, request_block, request_row,
+};
+use bench_report::text::{Unit, printable};
+use serde::Serialize;
+
+/// Where a run shows what, in which form.
+pub(super) struct Screen {
+    form: Form,
+    unit: Unit,
+    columns: Columns,
+    title: Option<String>,
+    /// While the run goes on.
+    live: Option<Live>,
+    /// Instead of stdout.
+    log: Option<Log>,
+}
+
+/// How a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// iperf3's rows.
+    Rows,
+    /// One JSON object at the end.
+    Json,
+    /// A full screen, and iperf3's closing rows.
+    Live,
+    /// A JSON object per line, as things happen.
+    JsonStream,
+}
+
+/// A line of `--json-stream`, with iperf3's names.
+#[derive(Serialize)]
+#[serde(tag = "event", content = "data", rename_all = "snake_case")]
+enum Event<'a> {
+    Start(&'a Start),
+    Interval(&'a Interval),
+    End(&'a End),
+    /// What iperf3 does not have: the run as the A/B test compares it.
+    Result(&'a Round),
+    Requests(&'a RunRequests),
+    ServerOutputText(&'a str),
+    Error(&'a str),
+}
+
+impl Screen {
+    /// Opens the log that `args` name.
+    ///
+    /// # Errors
+    /// When it cannot be written to.
+    pub(super) fn open(args: &RunArgs) -> Result<Self, Failure> {
+        let log = args.logfile.as_deref();
+        Ok(Self {
+            form: match (args.json_stream, args.print_json, args.live) {
+                (true, ..) => Form::JsonStream,
+                (false, true, _) => Form::Json,
+                (false, false, true) => Form::Live,
+                (false, false, false) => Form::Rows,
+            },
+            live: None,
+            unit: args.format.unwrap_or_default(),
+            columns: if args.verbose {
+                Columns::Full
+            } else {
+                Columns::Narrow
+            },
+            title: args.title.clone(),
+            log: log.map(|path| Log::open("--logfile", path)).transpose()?,
+        })
+    }
+
+    /// What is known before anything is sent.
+    ///
+    /// # Errors
+    /// When the full screen is asked for and there is no terminal.
+    pub(super) fn connecting(&mut self, setup: &ClientSetup) -> Result<(), Failure> {
+        if matches!(setup.trust, Trust::Anyone) {
+            terminal::note(format_args!("{NOT_VERIFIED}"));
+        }
+        self.row(&format!(
+            "Connecting to host {}, port {}",
+            setup.host, setup.port
+        ));
+        if self.form == Form::Live {
+            let congestion = setup.plan.sender_congestion();
+            self.live = Some(Live::open(format!("{}, {congestion}", setup.server()))?);
+        }
+        Ok(())
+    }
+
+    /// What happens meanwhile.
+    pub(super) fn show(&mut self, progress: &Progress<'_>, plan: &Plan, about: &About) {
+        if let Some(live) = &mut self.live {
+            live.show(progress);
+        }
+        match progress {
+            Progress::Started(beginning) => {
+                self.event(&Event::Start(&beginning.start(plan, about)));
+                self.started(beginning, plan);
+            }
+            Progress::Sample(..) => {}
+            Progress::Rows(interval) => {
+                self.event(&Event::Interval(interval));
+                self.rows(interval);
+            }
+        }
+    }
+
+    fn started(&mut self, beginning: &Beginning<'_>, plan: &Plan) {
+        for ((local, remote), index) in beginning.addresses.iter().zip(0..) {
+            self.row(&format!(
+                "[{:>3}] local {} port {} connected to {} port {}",
+                index * plan.streams + 1,
+                local.ip(),
+                local.port(),
+                remote.ip().to_canonical(),
+                remote.port()
+            ));
+        }
+        if plan.extras.is_idle() {
+            return;
+        }
+        self.row(&match plan.extras.datagrams {
+            Some(_) => datagram_header(plan.direction.server_sends()),
+            None => interval_header(self.columns),
+        });
+    }
+
+    fn rows(&mut self, interval: &Interval) {
+        self.payload_rows(interval);
+        if let Some(requests) = &interval.requests {
+            self.row(&request_row(interval, requests));
+        }
+    }
+
+    fn payload_rows(&mut self, interval: &Interval) {
+        if interval.streams.is_empty() {
+            return;
+        }
+        for row in &interval.streams {
+            self.row(&interval_row(row, self.unit, self.columns));
+        }
+        let sums = [Some(&interval.sum), interval.sum_bidir_reverse.as_ref()];
+        let directions = sums.iter().flatten().count();
+        if interval.streams.len() > directions {
+            for sum in sums.into_iter().flatten() {
+                self.row(&interval_row(sum, self.unit, self.columns));
+            }
+        }
+    }
+
+    /// What the run has come to.
+    pub(super) fn end(&mut self, result: &RunResult, plan: &Plan) {
+        self.live = None;
+        if self.form == Form::Json {
+            self.text(&result.to_json());
+        }
+        if !result.start.connected.is_empty() {
+            self.event(&Event::End(&result.end));
+            self.event(&Event::Result(&result.result));
+            if !plan.extras.is_idle() {
+                let rows = end_block(&result.end, self.unit);
+                rows.lines().for_each(|line| self.row(line));
+            }
+            if let Some(requests) = &result.requests {
+                self.event(&Event::Requests(requests));
+                self.row("");
+                let block = request_block(requests);
+                block.lines().for_each(|line| self.row(line));
+            }
+            if let Some(Sha256 {
+                sender: Some(hash), ..
+            }) = &result.sha256
+                && result.error.is_none()
+            {
+                self.row(&format!("SHA-256 at both ends: {hash}"));
+            }
+            if !plan.extras.is_idle()
+                && let Some(advice) = advice(&result.result, Drops::of(result), plan)
+            {
+                self.row("");
+                advice.lines().for_each(|line| self.row(line));
+            }
+        }
+        if let Some(output) = &result.server_output_text {
+            self.event(&Event::ServerOutputText(output));
+            self.row("");
+            self.row("Server output:");
+            output.lines().for_each(|line| self.row(&printable(line)));
+        }
+        if let Some(error) = &result.error {
+            self.event(&Event::Error(error));
+        }
+    }
+
+    /// Whether everything was written.
+    ///
+    /// # Errors
+    /// When the log could not be: its disk is full, for example.
+    pub(super) fn finish(&mut self) -> Result<(), Failure> {
+        self.log.take().map_or(Ok(()), Log::close)
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if self.form == Form::JsonStream {
+            let line = serde_json::to_string(event);
+            let line = line.expect("keys are strings and every figure is finite");
+            self.text(&(line + "\n"));
+        }
+    }
+
+    fn row(&mut self, row: &str) {
+        let has_rows = matches!(self.form, Form::Rows | Form::Live);
+        if has_rows && self.live.is_none() {
+            match &self.title {
+                Some(title) => self.text(&format!("{title}:  {row}\n")),
+                None => self.text(&format!("{row}\n")),
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        // What a full disk does not take is shown after all.
+        let is_logged = self.log.as_mut().is_some_and(|log| log.write(text));
+        if !is_logged {
+            terminal::text(text);
+        }
+    }
+}

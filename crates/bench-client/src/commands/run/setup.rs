@@ -1,0 +1,183 @@
+//! From a command line to what the client needs.
+
+use crate::args::RunArgs;
+use crate::commands::remote::Family;
+use crate::emulated::Links;
+use bench_kit::cli::DEFAULT_CONTROLLER;
+use bench_kit::failure::Failure;
+use bench_kit::plan::{
+    Controllers, Datagrams, Direction, Extras, Limit, Limits, Plan, PlanError, Requests, step_for,
+    target_rate,
+};
+use bench_kit::transfer::LocalFile;
+use cc_core::Registry;
+use std::fs::File;
+use std::time::Duration;
+use units::Bandwidth;
+
+/// What `args` ask for; `file_length` is that of the file to be sent.
+pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Failure> {
+    let direction = match (args.transfer.reverse, args.bidir) {
+        (true, _) => Direction::Reverse,
+        (false, true) => Direction::Both,
+        (false, false) => Direction::Forward,
+    };
+    let length = length(args);
+    let limit = limit(args, length, file_length);
+    // What does not send needs no controller, unless it is asked for.
+    let of_side = |sends: bool| {
+        if sends {
+            args.congestion.clone()
+        } else {
+            DEFAULT_CONTROLLER.to_owned()
+        }
+    };
+    let of_server = || of_side(direction.server_sends());
+    let interval = (!args.interval.is_zero()).then_some(args.interval);
+    if args.perf && direction.server_sends() && args.transfer.bitrate.is_some() {
+        return Err(Failure::usage(
+            "-b: a server that speaks perf cannot be asked for a rate",
+        ));
+    }
+    Ok(Plan {
+        direction,
+        limit,
+        omit: args.omit,
+        streams: args.transfer.parallel,
+        length,
+        rate: rate(args),
+        client_congestion: of_side(direction.client_sends()),
+        server_congestion: args.peer_cc.clone().unwrap_or_else(of_server),
+        window: args.transfer.window.get(),
+        step: step_for(limit, args.omit, interval),
+        extras: Extras {
+            zeros: args.zero_payload,
+            digest: args.file.is_some(),
+            server_output: args.get_server_output.then_some(args.interval),
+            datagrams: args.udp.then(|| Datagrams {
+                // The usual length is that of writes: no datagram is as large.
+                size: u16::try_from(length).ok(),
+            }),
+            requests: args.ping.or(args.rpm).map(|interval| Requests {
+                interval,
+                under_load: args.rpm.is_some(),
+            }),
+            at_most: None,
+        },
+    })
+}
+
+/// Bytes of a write, or of a datagram if they fit into one. Datagrams that are to be counted all
+/// have the same size: one that fits every path unless another is asked for.
+fn length(args: &RunArgs) -> u64 {
+    let length = args.transfer.length.get();
+    let is_counted = args.udp && args.blockcount.is_some();
+    if is_counted && length > u16::MAX.into() {
+        COUNTED_DATAGRAM
+    } else {
+        length
+    }
+}
+
+fn limit(args: &RunArgs, length: u64, file_length: Option<u64>) -> Limit {
+    match (args.bytes, args.blockcount, file_length) {
+        (Some(bytes), ..) => Limit::Bytes(bytes.get()),
+        (None, Some(blocks), _) => Limit::Bytes(blocks.saturating_mul(length)),
+        (None, None, Some(length)) => Limit::Bytes(length),
+        (None, None, None) => Limit::Time(args.time.unwrap_or(DEFAULT_TIME)),
+    }
+}
+
+fn rate(args: &RunArgs) -> Option<u64> {
+    let usual = args.udp.then_some(DATAGRAM_RATE);
+    target_rate(args.transfer.bitrate.or(usual))
+}
+
+/// The file of `-F`, open for what it is needed for, and its length if it is to be sent.
+pub(super) fn file(args: &RunArgs) -> Result<Option<(LocalFile, Option<u64>)>, Failure> {
+    let Some(path) = &args.file else {
+        return Ok(None);
+    };
+    let failure = |error| Failure::run(format!("-F {}: {error}", path.display()));
+    let is_received = args.transfer.reverse;
+    if is_received && args.bytes.is_none() && args.blockcount.is_none() {
+        return Err(Failure::usage(
+            "-F with -R: say with -n how much to receive",
+        ));
+    }
+    let file = if is_received {
+        File::create(path)
+    } else {
+        File::open(path)
+    };
+    let file = file.map_err(failure)?;
+    let length = if is_received {
+        None
+    } else {
+        Some(file.metadata().map_err(failure)?.len())
+    };
+    if length == Some(0) {
+        return Err(Failure::usage(format!(
+            "-F {}: it is empty",
+            path.display()
+        )));
+    }
+    Ok(Some((LocalFile::new(path.clone(), file), length)))
+}
+
+/// Refuses what no server would take, before any server is asked.
+pub(super) fn check(
+    plan: &Plan,
+    connections: u32,
+    registry: &Registry,
+) -> Result<Controllers, Failure> {
+    if let Limit::Bytes(bytes) = plan.limit
+        && bytes < connections.into()
+    {
+        return Err(Failure::usage(format!(
+            "-n {bytes}: there are {connections} connections to share it"
+        )));
+    }
+    plan.check(&Limits::NONE, registry)
+        .map_err(|error| match error {
+            PlanError::Controller { side, error } => {
+                let is_peers = side == "server" && plan.direction != Direction::Reverse;
+                let flag = if is_peers { "--peer-cc" } else { "-C" };
+                Failure::usage(format!("{flag}: {error}"))
+            }
+            other => Failure::usage(other.to_string()),
+        })
+}
+
+pub(super) fn links(args: &RunArgs) -> Result<Option<Links>, Failure> {
+    if args.link.is_none() && args.return_link.is_none() {
+        return Ok(None);
+    }
+    let links = Links {
+        link: args.link.clone().unwrap_or_default(),
+        return_link: args.return_link.clone().unwrap_or_default(),
+    };
+    links.base_rtt()?;
+    Ok(Some(links))
+}
+
+/// What `-4`, `-6` or `-B` asks for.
+pub(super) fn family(args: &RunArgs) -> Option<Family> {
+    let family = |is_ipv4, flag| Family { is_ipv4, flag };
+    let bound = args.bind.map(|ip| family(ip.is_ipv4(), "-B"));
+    let asked = [
+        args.version4.then(|| family(true, "-4")),
+        args.version6.then(|| family(false, "-6")),
+    ];
+    asked.into_iter().flatten().next().or(bound)
+}
+
+/// iperf3's rate of UDP, in bits per second.
+const DATAGRAM_RATE: Bandwidth = Bandwidth::from_bits_per_sec(1_000_000);
+
+/// Fits into the packets of 1,200 bytes that every path of QUIC takes (RFC 9000 §14), whose headers
+/// and tag have 38 bytes.
+const COUNTED_DATAGRAM: u64 = 1_150;
+
+/// iperf3's `-t`.
+const DEFAULT_TIME: Duration = Duration::from_secs(10);

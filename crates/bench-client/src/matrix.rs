@@ -1,0 +1,249 @@
+//! Sweeps: an A/B test for each combination of conditions.
+//!
+//! ```text
+//!  NAME or FILE.toml ──▶ file ──▶ plan ──▶ cells: links, variants, a seed of their own
+//!                        axis, template        │
+//!                        conditions            │ shard: every N-th, on one machine of N
+//!                                              ▼
+//!                   store: a file per cell ◀── ab::run, as many cells at once as there are cores,
+//!                              │               or one by one over a network shaped for each
+//!                              └──▶ MatrixResult, here or, from several folders, by merge
+//! ```
+//!
+//! A cell's result is a function of its plan, and the matrix's of its cells', in their order: in
+//! virtual time neither interruptions nor the number of machines move a byte.
+
+mod axis;
+mod builtin;
+mod cell;
+mod conditions;
+mod file;
+mod merge;
+mod network;
+mod plan;
+mod shard;
+mod store;
+mod template;
+
+pub(crate) use axis::Only;
+pub(crate) use builtin::{BUILT_IN, find};
+pub(crate) use cell::CellPlan;
+pub(crate) use file::MatrixFile;
+pub(crate) use merge::{Merged, merge};
+pub(crate) use network::Network;
+pub(crate) use plan::MatrixPlan;
+pub(crate) use shard::Shard;
+pub(crate) use store::Store;
+
+use crate::ab::{self, AbProgress, Venue};
+use crate::client;
+use bench_kit::failure::Failure;
+use bench_kit::interrupt::Interrupts;
+use bench_report::result::{MatrixCell, MatrixResult};
+use cc_core::Registry;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use store::Found;
+
+/// A matrix that can be run.
+#[derive(Debug)]
+pub(crate) struct MatrixRun {
+    pub(crate) plan: MatrixPlan,
+    /// Those to be run here.
+    pub(crate) cells: Vec<CellPlan>,
+    /// How many there are in all.
+    pub(crate) all_cells: usize,
+    pub(crate) store: Store,
+    /// How many cells at once; in real time it is one.
+    pub(crate) jobs: NonZero<usize>,
+    /// Where the cells are not to be in this process.
+    pub(crate) network: Option<Network>,
+    pub(crate) registry: Registry,
+}
+
+/// What a sweep tells while it goes on.
+#[derive(Debug)]
+pub(crate) enum MatrixProgress<'a> {
+    /// A file is there that is no result of the cell; the cell is run again.
+    Unfit { cell: &'a CellPlan, reason: String },
+    /// So many cells were there already; so many, with so many rounds, are to be run.
+    Found {
+        kept: usize,
+        due: usize,
+        rounds: u64,
+    },
+    /// The program that shapes the network has said this of a cell's links.
+    Shaped(String),
+    /// It could not give the network the links of a cell, which is left out.
+    Unshaped { place: String, reason: String },
+    /// A round of some cell is over.
+    RoundEnded,
+    /// A cell is over, and its file is written.
+    CellEnded { cell: &'a MatrixCell },
+    /// The emulated link was not what it should have been.
+    Complaint(String),
+}
+
+impl MatrixRun {
+    /// Runs the cells that the folder has not got; an interruption or a full disk ends the sweep
+    /// early and is named in the result.
+    ///
+    /// # Errors
+    /// When the folder does not take the plan.
+    pub(crate) fn run(
+        &self,
+        interrupts: &Interrupts,
+        on_progress: &mut dyn FnMut(MatrixProgress<'_>),
+    ) -> Result<MatrixResult, Failure> {
+        let mut result = self.plan.blank()?;
+        self.store.write_plan(&self.plan)?;
+        let mut due = Vec::new();
+        for cell in &self.cells {
+            match self.store.read(cell) {
+                Found::Result { cell, .. } => result.cells.push(*cell),
+                Found::Nothing => due.push(cell),
+                Found::Unfit(reason) => {
+                    on_progress(MatrixProgress::Unfit { cell, reason });
+                    due.push(cell);
+                }
+            }
+        }
+        on_progress(MatrixProgress::Found {
+            kept: result.cells.len(),
+            due: due.len(),
+            rounds: due.iter().map(|cell| cell.work()).sum(),
+        });
+        let ended = self.measure_all(&due, interrupts, &mut result.cells, on_progress);
+        result.error = ended.err().map(|failure| failure.to_string());
+        conclude(&mut result, self.all_cells);
+        Ok(result)
+    }
+
+    /// Hands each finished cell to `done`, until the first failure.
+    fn measure_all(
+        &self,
+        due: &[&CellPlan],
+        interrupts: &Interrupts,
+        done: &mut Vec<MatrixCell>,
+        on_progress: &mut dyn FnMut(MatrixProgress<'_>),
+    ) -> Result<(), Failure> {
+        let workers = self.jobs.get().min(due.len());
+        // Of each cell: more than one where cells are fewer than cores.
+        let inner = self.jobs.get().checked_div(workers).and_then(NonZero::new);
+        let inner = inner.unwrap_or(NonZero::<usize>::MIN);
+        let (next, has_failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let work = |events: mpsc::Sender<Event>| {
+            while !has_failed.load(Ordering::Relaxed)
+                && let Some(cell) = due.get(next.fetch_add(1, Ordering::Relaxed))
+            {
+                let ended = self.measure(cell, inner, interrupts, &events);
+                has_failed.fetch_or(ended.is_err(), Ordering::Relaxed);
+                // The receiver stays until all senders have gone.
+                let _ = events.send(Event::CellEnded(cell.place(), ended));
+            }
+        };
+        thread::scope(|scope| {
+            let (sender, events) = mpsc::channel();
+            for _ in 0..workers {
+                let sender = sender.clone();
+                scope.spawn(|| work(sender));
+            }
+            drop(sender);
+            let mut failure = Ok(());
+            let mut left_out = Vec::new();
+            for event in events {
+                match event {
+                    Event::RoundEnded => on_progress(MatrixProgress::RoundEnded),
+                    Event::Complaint(text) => on_progress(MatrixProgress::Complaint(text)),
+                    Event::Shaped(text) => on_progress(MatrixProgress::Shaped(text)),
+                    Event::CellEnded(_, Ok(Measured::Result(cell))) => {
+                        on_progress(MatrixProgress::CellEnded { cell: &cell });
+                        done.push(*cell);
+                    }
+                    Event::CellEnded(place, Ok(Measured::Unshaped(reason))) => {
+                        left_out.push(format!("{place}: {reason}"));
+                        on_progress(MatrixProgress::Unshaped { place, reason });
+                    }
+                    // The first one is the cause; others follow from it.
+                    Event::CellEnded(_, Err(error)) => failure = failure.and(Err(error)),
+                }
+            }
+            failure.and_then(|()| match left_out.as_slice() {
+                [] => Ok(()),
+                [first, ..] => Err(Failure::run(format!(
+                    "cells whose links could not be had: {}, the first {first}",
+                    left_out.len()
+                ))),
+            })
+        })
+    }
+
+    /// Runs a cell and keeps its result.
+    fn measure(
+        &self,
+        cell: &CellPlan,
+        workers: NonZero<usize>,
+        interrupts: &Interrupts,
+        events: &mpsc::Sender<Event>,
+    ) -> Result<Measured, Failure> {
+        if interrupts.is_interrupted() {
+            return Err(Failure::run(client::INTERRUPTED));
+        }
+        let mut setup = cell.ab_setup(&self.registry, workers);
+        if let Some(network) = &self.network {
+            match network.shape(cell) {
+                Ok(said) => {
+                    let _ = events.send(Event::Shaped(said));
+                }
+                // It has met the same signal.
+                Err(_) if interrupts.is_interrupted() => {
+                    return Err(Failure::run(client::INTERRUPTED));
+                }
+                Err(reason) => return Ok(Measured::Unshaped(reason)),
+            }
+            setup.venue = Venue::Network(network.remote.clone());
+        }
+        let result = ab::run(&setup, interrupts, &mut |progress| {
+            let event = match progress {
+                AbProgress::Ended { .. } => Event::RoundEnded,
+                AbProgress::Complaint(text) => Event::Complaint(text),
+                AbProgress::Begun { .. } | AbProgress::Moved { .. } => return,
+            };
+            let _ = events.send(event);
+        })?;
+        if let Some(error) = result.error {
+            return Err(Failure::run(error));
+        }
+        self.store.write(cell, &result)?;
+        Ok(Measured::Result(Box::new(cell.summary(&result))))
+    }
+}
+
+/// From the threads that run cells to the one that shows.
+enum Event {
+    Shaped(String),
+    RoundEnded,
+    /// Where the cell lies, and what became of it.
+    CellEnded(String, Result<Measured, Failure>),
+    Complaint(String),
+}
+
+/// What has become of a cell.
+enum Measured {
+    Result(Box<MatrixCell>),
+    /// The network could not be given its links.
+    Unshaped(String),
+}
+
+/// Orders the cells of a result, and says whether there are as many as there should be.
+fn conclude(result: &mut MatrixResult, all_cells: usize) {
+    result.cells.sort_by_key(|cell| cell.index);
+    let has_all = result.cells.len() == all_cells;
+    let failed = result.cells.iter().any(|cell| cell.error.is_some());
+    result.complete = result.error.is_none() && has_all && !failed;
+}
+
+#[cfg(test)]
+mod tests;

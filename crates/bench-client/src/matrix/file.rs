@@ -1,0 +1,212 @@
+//! A matrix as its author wrote it: TOML, every key of which docs/matrix.md explains.
+
+use super::axis::Axes;
+use super::template::Text;
+use crate::defaults::{MAX_MTU, MIN_MTU};
+use bench_kit::failure::Failure;
+use serde::{Deserialize, Serialize};
+
+/// The keys of the file. A [`Text`] may name axes: `{loss}`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MatrixFile {
+    /// What it is called by: letters, digits, `.`, `_` and `-`.
+    pub(crate) name: String,
+    /// What it shows, in a few words.
+    pub(crate) title: Option<String>,
+    /// Where its conditions come from.
+    pub(crate) source: Option<String>,
+    /// Where that can be read.
+    pub(crate) url: Option<String>,
+    /// What result is expected, and why.
+    pub(crate) expected: Option<String>,
+    /// Rounds of each variant in each cell.
+    #[serde(default = "default_rounds")]
+    pub(crate) rounds: u32,
+    /// How long each round measures, or at most; a bare number is seconds.
+    pub(crate) seconds: Option<Text>,
+    /// How much of warm-up comes before; a bare number is seconds.
+    pub(crate) omit: Option<Text>,
+    /// What the cells' seeds are derived from.
+    #[serde(default = "default_seed")]
+    pub(crate) seed: u64,
+    /// The payload that ends a round.
+    pub(crate) bytes: Option<Text>,
+    /// The link in the data's direction.
+    pub(crate) link: Option<Text>,
+    /// The link in the other direction.
+    pub(crate) return_link: Option<Text>,
+    /// `forward` or `reverse`.
+    pub(crate) direction: Option<Text>,
+    /// Connections of each variant.
+    pub(crate) flows: Option<Text>,
+    /// Streams of each connection.
+    pub(crate) streams: Option<Text>,
+    /// Bytes of one write.
+    pub(crate) length: Option<Text>,
+    /// Flow-control window of each receiver.
+    pub(crate) window: Option<Text>,
+    /// The most that each stream sends.
+    pub(crate) bitrate: Option<Text>,
+    /// The fixed UDP payload size; discovered without.
+    pub(crate) mtu: Option<u16>,
+    /// How long a server may take to answer; a bare number is seconds.
+    #[serde(default = "default_connect_timeout")]
+    pub(crate) connect_timeout: Text,
+    /// How long the other side may be silent; a bare number is seconds.
+    #[serde(default = "default_idle_timeout")]
+    pub(crate) idle_timeout: Text,
+    /// Whether the variants of a cell run at once, through one bottleneck.
+    #[serde(default)]
+    pub(crate) compete: bool,
+    /// The variants of a cell, where the axis `cc` does not say them.
+    #[serde(default)]
+    pub(crate) variants: Vec<VariantFile>,
+    /// What changes from cell to cell and, as `cc`, within a cell.
+    #[serde(default)]
+    pub(crate) axes: Axes,
+}
+
+/// A table of `[[variants]]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct VariantFile {
+    /// The controller.
+    pub(crate) cc: Text,
+    /// Its connections, where they are not as many as the matrix's `flows`.
+    pub(crate) flows: Option<Text>,
+    /// When they start, after the begin of the round; a bare number is seconds.
+    pub(crate) start: Option<Text>,
+    /// How much longer than the link their own path is.
+    pub(crate) extra_delay: Option<Text>,
+    /// How often each of their sender's datagrams is on the wire.
+    pub(crate) duplicate: Option<Text>,
+}
+
+impl VariantFile {
+    /// Every text but the controller's.
+    pub(super) fn others(&self) -> impl Iterator<Item = &Text> {
+        let others = [&self.flows, &self.start, &self.extra_delay, &self.duplicate];
+        others.into_iter().flatten()
+    }
+}
+
+impl MatrixFile {
+    /// Reads the text of a file called `origin`.
+    ///
+    /// # Errors
+    /// Names the file, the line and the key.
+    pub(crate) fn read(origin: &str, text: &str) -> Result<Self, Failure> {
+        let file: Self = toml::from_str(text).map_err(|error| {
+            let message = error.message().replace('\n', "; ");
+            let line = error.span().map(|span| line_of(text, span.start));
+            let line = line.map_or_else(String::new, |line| format!(":{line}"));
+            Failure::usage(format!("{origin}{line}: {message}"))
+        })?;
+        file.check()
+            .map_err(|error| Failure::usage(format!("{origin}: {error}")))?;
+        Ok(file)
+    }
+
+    /// What the keys demand of each other.
+    fn check(&self) -> Result<(), String> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if self.name.is_empty() || self.name.len() > MAX_NAME || !self.name.chars().all(is_plain) {
+            return Err(format!(
+                "name: `{}` is not 1 to {MAX_NAME} of the characters a-z, A-Z, 0-9, `.`, `_`, `-`",
+                self.name
+            ));
+        }
+        if !(1..=MAX_ROUNDS).contains(&self.rounds) {
+            return Err(format!(
+                "rounds: {} is not between 1 and {MAX_ROUNDS}",
+                self.rounds
+            ));
+        }
+        if let Some(mtu) = self.mtu
+            && !(MIN_MTU..=MAX_MTU).contains(&mtu)
+        {
+            return Err(format!("mtu: {mtu} is not between {MIN_MTU} and {MAX_MTU}"));
+        }
+        let has_variants = !self.variants.is_empty();
+        match (has_variants, self.axes.get(CC).is_some()) {
+            (true, true) => Err("variants: the axis `cc` says them already".to_owned()),
+            (false, false) => Err(
+                "what to compare is missing: an axis `cc`, or `[[variants]]` with a `cc` each"
+                    .to_owned(),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether bytes end the rounds, and not time.
+    pub(super) fn is_by_bytes(&self) -> bool {
+        let of_axis = self.axes.iter().any(|axis| {
+            let mut words = axis.values.iter().flat_map(|value| value.words.keys());
+            axis.name == BYTES || words.any(|word| word == BYTES)
+        });
+        self.bytes.is_some() || of_axis
+    }
+
+    /// The key of this name, of those that differ from cell to cell.
+    pub(super) fn condition(&self, key: &str) -> Option<&Text> {
+        match key {
+            BYTES => self.bytes.as_ref(),
+            "link" => self.link.as_ref(),
+            "return_link" => self.return_link.as_ref(),
+            "direction" => self.direction.as_ref(),
+            "flows" => self.flows.as_ref(),
+            "streams" => self.streams.as_ref(),
+            "length" => self.length.as_ref(),
+            "window" => self.window.as_ref(),
+            "bitrate" => self.bitrate.as_ref(),
+            other => unreachable!("`{other}` is none of CONDITIONS"),
+        }
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    let before = text.as_bytes().iter().take(offset);
+    1 + before.filter(|byte| **byte == b'\n').count()
+}
+
+fn default_rounds() -> u32 {
+    3
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+fn default_connect_timeout() -> Text {
+    Text::from("5")
+}
+
+fn default_idle_timeout() -> Text {
+    Text::from("10")
+}
+
+/// The axis whose values are the variants of each cell, and no cells.
+pub(super) const CC: &str = "cc";
+
+/// The condition that ends rounds by what has come.
+const BYTES: &str = "bytes";
+
+/// The keys that differ from cell to cell: an axis with the name of one is its value.
+pub(super) const CONDITIONS: [&str; 9] = [
+    BYTES,
+    "link",
+    "return_link",
+    "direction",
+    "flows",
+    "streams",
+    "length",
+    "window",
+    "bitrate",
+];
+
+/// What fits into the name of a folder, with room.
+const MAX_NAME: usize = 64;
+
+/// As many as `ab --rounds` takes.
+const MAX_ROUNDS: u32 = 1_000;

@@ -1,0 +1,292 @@
+//! From a matrix to its cells.
+
+use super::cell::{CellPlan, PlannedVariant};
+use super::conditions::{Conditions, time};
+use super::file::{CC, CONDITIONS, MatrixFile, VariantFile};
+use super::template::{Text, Words};
+use crate::ab::{COPIES_OF_A_SERVER, MOST_VARIANTS, Venue};
+use bench_kit::cli::values;
+use bench_kit::failure::Failure;
+use bench_kit::plan::Direction;
+use bench_report::result::{Finite, MatrixAxis, MatrixKind, MatrixResult, SCHEMA_VERSION};
+use cc_core::Registry;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// A matrix as it is to be run. Written beside its cells, so that they can be merged without it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct MatrixPlan {
+    pub(crate) schema_version: u32,
+    pub(crate) kind: PlanKind,
+    /// The program and its version.
+    pub(crate) version: String,
+    #[serde(rename = "virtual")]
+    pub(crate) is_virtual: bool,
+    /// Whether the links are those of a network outside.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) network: bool,
+    pub(crate) matrix: MatrixFile,
+}
+
+/// The kind of a [`MatrixPlan`], in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum PlanKind {
+    /// `"matrix-plan"`.
+    #[serde(rename = "matrix-plan")]
+    MatrixPlan,
+}
+
+/// One value of each axis.
+type Corner = Vec<(String, Text, Words)>;
+
+impl MatrixPlan {
+    pub(crate) fn new(matrix: MatrixFile, venue: Venue) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            kind: PlanKind::MatrixPlan,
+            version: bench_kit::VERSION.to_owned(),
+            is_virtual: matches!(venue, Venue::Simulated),
+            network: matches!(venue, Venue::Network(_)),
+            matrix,
+        }
+    }
+
+    /// Every cell, in the order of the axes: the last of them changes first.
+    ///
+    /// # Errors
+    /// Names the key that makes no sense, and the cell in which it does not.
+    pub(crate) fn cells(&self, registry: &Registry) -> Result<Vec<CellPlan>, Failure> {
+        let name = &self.matrix.name;
+        let refuse = |error: String| Failure::usage(format!("matrix {name}: {error}"));
+        self.check_words().map_err(refuse)?;
+        let corners = self.corners().map_err(refuse)?;
+        let cells = corners.into_iter().zip(0..).map(|(corner, index)| {
+            let place: Vec<String> = corner
+                .iter()
+                .map(|(axis, at, _)| format!("{axis}={at}"))
+                .collect();
+            self.cell(index, &corner, registry).map_err(|error| {
+                refuse(match place.as_slice() {
+                    [] => error,
+                    place => format!("{}: {error}", place.join(", ")),
+                })
+            })
+        });
+        cells.collect()
+    }
+
+    /// What changes from cell to cell, as results say it.
+    pub(crate) fn axes(&self) -> Vec<MatrixAxis> {
+        let axes = self.matrix.axes.iter().filter(|axis| axis.name != CC);
+        axes.map(|axis| axis.to_result()).collect()
+    }
+
+    /// The result before its first cell.
+    ///
+    /// # Errors
+    /// When a time is none.
+    pub(crate) fn blank(&self) -> Result<MatrixResult, Failure> {
+        let matrix = &self.matrix;
+        let (time, omit) = self.times().map_err(Failure::usage)?;
+        Ok(MatrixResult {
+            schema_version: SCHEMA_VERSION,
+            kind: MatrixKind::Matrix,
+            complete: false,
+            error: None,
+            name: matrix.name.clone(),
+            title: matrix.title.clone(),
+            source: matrix.source.clone(),
+            version: self.version.clone(),
+            seed: matrix.seed,
+            is_virtual: self.is_virtual,
+            network: self.network,
+            rounds: matrix.rounds,
+            round_seconds: Finite::seconds(time),
+            omit_seconds: Finite::seconds(omit),
+            axes: self.axes(),
+            cells: Vec::new(),
+        })
+    }
+
+    /// Every axis is used, and no word means two things.
+    fn check_words(&self) -> Result<(), String> {
+        let matrix = &self.matrix;
+        let mut known = BTreeSet::new();
+        let axes: Vec<_> = matrix.axes.iter().filter(|axis| axis.name != CC).collect();
+        for axis in &axes {
+            let words = axis.values.iter().flat_map(|value| value.words.keys());
+            let words: BTreeSet<&str> = words.map(String::as_str).collect();
+            for word in words.into_iter().chain([axis.name.as_str()]) {
+                if word == CC || !known.insert(word) {
+                    return Err(format!("axes: `{word}` means two things"));
+                }
+                if CONDITIONS.contains(&word) && matrix.condition(word).is_some() {
+                    return Err(format!("{word}: the axis `{}` says it already", axis.name));
+                }
+            }
+        }
+        // Any text will do to see whether every word has one.
+        let blank = known
+            .iter()
+            .map(|word| ((*word).to_owned(), Text::from("")));
+        let blank: Words = blank.collect();
+        for text in self.texts() {
+            text.expand(&blank)?;
+        }
+        let used: BTreeSet<&str> = self.texts().flat_map(Text::names).collect();
+        for axis in axes {
+            let words = axis.values.iter().flat_map(|value| value.words.keys());
+            let mut names = words.map(String::as_str).chain([axis.name.as_str()]);
+            if !names.any(|name| used.contains(name) || CONDITIONS.contains(&name)) {
+                let name = &axis.name;
+                return Err(format!(
+                    "axes: nothing depends on `{name}`; `{{{name}}}` is nowhere"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Every text that may hold words.
+    fn texts(&self) -> impl Iterator<Item = &Text> {
+        let matrix = &self.matrix;
+        let conditions = CONDITIONS.iter().filter_map(|key| matrix.condition(key));
+        let of_variants = matrix.variants.iter();
+        let of_variants = of_variants.flat_map(|variant| variant.others().chain([&variant.cc]));
+        let values = matrix.axes.iter().flat_map(|axis| &axis.values);
+        let of_values = values.flat_map(|value| value.words.values().chain([&value.at]));
+        conditions.chain(of_variants).chain(of_values)
+    }
+
+    /// All combinations of the axes' values.
+    fn corners(&self) -> Result<Vec<Corner>, String> {
+        let mut corners = vec![Corner::new()];
+        for axis in self.matrix.axes.iter().filter(|axis| axis.name != CC) {
+            if corners.len() * axis.values.len() > MAX_CELLS {
+                return Err(format!("axes: there are more than {MAX_CELLS} cells"));
+            }
+            let longer = corners.iter().flat_map(|corner| {
+                axis.values.iter().map(|value| {
+                    let mut corner = corner.clone();
+                    corner.push((axis.name.clone(), value.at.clone(), value.words.clone()));
+                    corner
+                })
+            });
+            corners = longer.collect();
+        }
+        Ok(corners)
+    }
+
+    fn cell(&self, index: u32, corner: &Corner, registry: &Registry) -> Result<CellPlan, String> {
+        let mut words = Words::new();
+        for (axis, at, further) in corner {
+            words.insert(axis.clone(), at.clone());
+            words.extend(further.clone());
+        }
+        let conditions = Conditions {
+            matrix: &self.matrix,
+            words: &words,
+        };
+        let links = conditions.links()?;
+        let base_rtt = links.base_rtt().map_err(|error| error.to_string())?;
+        if self.is_virtual && base_rtt.is_none() {
+            let link = &links.link;
+            return Err(format!(
+                "link: `{link}` takes no time, as virtual time needs; add a delay"
+            ));
+        }
+        let direction = conditions.direction()?;
+        let variants = self.variants(&conditions, registry)?;
+        let is_copied = variants.iter().any(|variant| variant.duplicate > 1);
+        if is_copied && direction != Direction::Forward && !self.is_virtual {
+            return Err(format!("duplicate: {COPIES_OF_A_SERVER}"));
+        }
+        let at = corner
+            .iter()
+            .map(|(axis, at, _)| (axis.clone(), at.to_string()));
+        Ok(CellPlan {
+            index,
+            at: at.collect(),
+            matrix: self.matrix.name.clone(),
+            matrix_seed: self.matrix.seed,
+            is_virtual: self.is_virtual,
+            network: self.network,
+            compete: self.matrix.compete,
+            rounds: self.matrix.rounds,
+            direction,
+            variants,
+            links,
+            mtu: self.matrix.mtu,
+            connect_timeout: time("connect_timeout", &self.matrix.connect_timeout)?,
+            idle_timeout: time("idle_timeout", &self.matrix.idle_timeout)?,
+        })
+    }
+
+    fn variants(
+        &self,
+        conditions: &Conditions<'_>,
+        registry: &Registry,
+    ) -> Result<Vec<PlannedVariant>, String> {
+        let matrix = &self.matrix;
+        let of_axis = matrix
+            .axes
+            .get(CC)
+            .into_iter()
+            .flat_map(|axis| &axis.values);
+        let of_axis = of_axis.map(|value| VariantFile {
+            cc: value.at.clone(),
+            flows: None,
+            start: None,
+            extra_delay: None,
+            duplicate: None,
+        });
+        let all: Vec<VariantFile> = of_axis.chain(matrix.variants.iter().cloned()).collect();
+        if all.len() > MOST_VARIANTS {
+            return Err(format!(
+                "variants: there are {}, and at most {MOST_VARIANTS}",
+                all.len()
+            ));
+        }
+        let (time, omit) = self.times()?;
+        let variants = all.iter().zip('a'..).map(|(variant, name)| {
+            let planned = conditions.variant(variant, (time, omit), registry);
+            planned.map_err(|error| format!("variant {name}: {error}"))
+        });
+        variants.collect()
+    }
+
+    /// Measured part and warm-up of a round; where bytes end it, the longest that it may take.
+    ///
+    /// # Errors
+    /// Names the key that says no time.
+    pub(crate) fn times(&self) -> Result<(Duration, Duration), String> {
+        let matrix = &self.matrix;
+        let (usual_seconds, usual_omit) = if matrix.is_by_bytes() {
+            LONGEST_TRANSFER
+        } else {
+            USUAL_TIMES
+        };
+        let text = |key: &Option<Text>, usual: &str| key.clone().unwrap_or_else(|| usual.into());
+        let omit = values::seconds_or_none(text(&matrix.omit, usual_omit).as_str());
+        let omit = omit.map_err(|error| format!("omit: {error}"))?;
+        if matrix.is_by_bytes() && !omit.is_zero() {
+            return Err(
+                "omit: a transfer of so many `bytes` is measured from its begin".to_owned(),
+            );
+        }
+        Ok((
+            time("seconds", &text(&matrix.seconds, usual_seconds))?,
+            omit,
+        ))
+    }
+}
+
+/// Seconds that a round measures and leaves out, as those of `ab`.
+const USUAL_TIMES: (&str, &str) = ("5", "1");
+
+/// The same where bytes end it: nobody waits for a download of more than ten minutes.
+const LONGEST_TRANSFER: (&str, &str) = ("600", "0");
+
+/// Weeks of work; more is a slip of the pen.
+const MAX_CELLS: usize = 10_000;

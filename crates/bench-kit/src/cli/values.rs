@@ -1,0 +1,127 @@
+//! Values as iperf3 and tc write them.
+
+use crate::plan::MIN_RATE;
+use std::fmt;
+use std::time::Duration;
+use units::{Bandwidth, Bytes, ParseError};
+
+/// A time above zero; a bare number is seconds, as in iperf3.
+pub fn seconds(text: &str) -> Result<Duration, ParseError> {
+    let expected = "a time above zero: seconds, or with a unit such as 500ms";
+    time(text, "s", expected).and_then(|time| {
+        if time.is_zero() {
+            Err(ParseError::new(text, expected))
+        } else {
+            Ok(time)
+        }
+    })
+}
+
+/// A time or zero; a bare number is seconds, as in iperf3.
+pub fn seconds_or_none(text: &str) -> Result<Duration, ParseError> {
+    time(text, "s", "a time: seconds, or with a unit such as 500ms")
+}
+
+/// A time; a bare number is milliseconds, as in iperf3's `--connect-timeout`.
+pub fn millis(text: &str) -> Result<Duration, ParseError> {
+    time(
+        text,
+        "ms",
+        "a time: milliseconds, or with a unit such as 5s",
+    )
+}
+
+/// A time; a bare number has this `unit`. What is neither is answered by what was `expected`.
+///
+/// # Errors
+/// Names the text and what was expected.
+pub fn time(text: &str, unit: &str, expected: &'static str) -> Result<Duration, ParseError> {
+    let is_bare = text.ends_with(|c: char| c.is_ascii_digit() || c == '.');
+    let parsed = if is_bare {
+        units::duration::parse(&format!("{text}{unit}"))
+    } else {
+        units::duration::parse(text)
+    };
+    parsed.map_err(|_| ParseError::new(text, expected))
+}
+
+/// A rate that the programs can keep; 0 is unlimited, as in iperf3.
+pub fn rate(text: &str) -> Result<Bandwidth, ParseError> {
+    let least = Bandwidth::from_bits_per_sec(MIN_RATE);
+    let rate: Bandwidth = text.parse()?;
+    if rate < least && rate > Bandwidth::ZERO {
+        return Err(ParseError::new(
+            text,
+            "a rate of at least 1kbit, or 0 for unlimited",
+        ));
+    }
+    Ok(rate)
+}
+
+/// A size in `LEAST..=MOST` bytes.
+pub fn size_up_to<const LEAST: u64, const MOST: u64>(text: &str) -> Result<Bytes, Error> {
+    let size: Bytes = text.parse().map_err(Error::NotASize)?;
+    if (LEAST..=MOST).contains(&size.get()) {
+        return Ok(size);
+    }
+    Err(Error::OutOfBounds {
+        text: text.to_owned(),
+        least: LEAST,
+        most: MOST,
+    })
+}
+
+/// Why a text is not a size within bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// It is no size at all.
+    NotASize(ParseError),
+    /// It is too small or too large.
+    OutOfBounds {
+        /// What was given.
+        text: String,
+        /// The smallest size that is accepted, in bytes.
+        least: u64,
+        /// The largest, in bytes.
+        most: u64,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotASize(error) => error.fmt(f),
+            Self::OutOfBounds { text, least, most } => {
+                write!(f, "`{text}` is not between {least} and {most} bytes")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bare_times_are_iperf3s() {
+        assert_eq!(seconds("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(seconds("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(millis("3000"), Ok(Duration::from_secs(3)));
+        assert_eq!(millis("2s"), Ok(Duration::from_secs(2)));
+        assert_eq!(seconds_or_none("0"), Ok(Duration::ZERO));
+        for wrong in ["0", "-1", "5x", ""] {
+            assert_eq!(seconds(wrong).unwrap_err().input(), wrong);
+        }
+    }
+
+    #[test]
+    fn sizes_have_bounds() {
+        assert_eq!(size_up_to::<1, 2048>("2K"), Ok(Bytes::new(2048)));
+        let error = size_up_to::<1, 2048>("3K").unwrap_err();
+        assert_eq!(error.to_string(), "`3K` is not between 1 and 2048 bytes");
+        assert!(size_up_to::<1, 2048>("x").is_err());
+    }
+}

@@ -1,0 +1,117 @@
+//! What one side of a run has moved so far.
+
+use crate::plan::Plan;
+use crate::role::Role;
+use crate::sample::Arrivals;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Payload so far, per stream. Written by the streams' tasks, read by the sampler; all run on one
+/// thread, so no order between the counters is needed.
+#[derive(Debug)]
+pub struct Counters {
+    pub sent: Box<[AtomicU64]>,
+    pub received: Box<[AtomicU64]>,
+    pub datagrams: DatagramCounters,
+    /// Those to the requests of this side.
+    pub answers: Answers,
+    pub(crate) first_byte: Notify,
+    pub digest: OnceLock<String>,
+}
+
+impl Counters {
+    pub fn new(plan: &Plan, role: Role) -> Self {
+        let zeros = |wanted: bool| {
+            let count = if wanted { plan.streams } else { 0 };
+            (0..count).map(|_| AtomicU64::new(0)).collect()
+        };
+        Self {
+            sent: zeros(role.sends),
+            received: zeros(role.receives),
+            datagrams: match plan.extras.datagrams {
+                Some(_) => DatagramCounters::new(plan.streams, role),
+                None => DatagramCounters::default(),
+            },
+            answers: Answers::default(),
+            first_byte: Notify::new(),
+            digest: OnceLock::new(),
+        }
+    }
+
+    /// The application has read so much of a stream.
+    pub fn receive(&self, stream: usize, bytes: usize) {
+        self.received[stream].fetch_add(bytes as u64, Ordering::Relaxed);
+        self.first_byte.notify_one();
+    }
+
+    /// The hash of the one stream of a run that wants it.
+    pub(crate) fn set_digest(&self, digest: Option<String>) {
+        if let Some(digest) = digest {
+            self.digest.get_or_init(|| digest);
+        }
+    }
+}
+
+/// Datagrams so far, per stream.
+#[derive(Debug, Default)]
+pub struct DatagramCounters {
+    pub sent: Box<[AtomicU64]>,
+    pub arrivals: Box<[Mutex<Arrivals>]>,
+}
+
+impl DatagramCounters {
+    fn new(streams: u32, role: Role) -> Self {
+        let streams = |wanted| 0..if wanted { streams } else { 0 };
+        Self {
+            sent: streams(role.sends).map(|_| AtomicU64::new(0)).collect(),
+            arrivals: streams(role.receives).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// How many were handed to the transport, per stream.
+    pub fn sent(&self) -> Vec<u64> {
+        let sent = self.sent.iter();
+        sent.map(|sent| sent.load(Ordering::Relaxed)).collect()
+    }
+
+    /// What has arrived, per stream.
+    pub fn arrivals(&self) -> Vec<Arrivals> {
+        let arrivals = self.arrivals.iter();
+        arrivals.map(|one| *one.lock().expect(NO_PANIC)).collect()
+    }
+}
+
+/// What the requests of one connection have come to.
+#[derive(Debug, Default)]
+pub struct Answers(Mutex<Vec<Answer>>);
+
+/// One request that was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// When it was sent, since the first of them was due.
+    pub at: Duration,
+    /// From sending it to the last byte of its answer.
+    pub took: Duration,
+}
+
+impl Answers {
+    pub fn push(&self, answer: Answer) {
+        let mut answers = self.0.lock().expect(NO_PANIC);
+        if answers.len() < MOST_ANSWERS {
+            answers.push(answer);
+        }
+    }
+
+    /// Those after the first `skip`.
+    pub fn after(&self, skip: usize) -> Vec<Answer> {
+        let answers = self.0.lock().expect(NO_PANIC);
+        answers.get(skip..).unwrap_or_default().to_vec()
+    }
+}
+
+/// A hundred a second for an hour.
+const MOST_ANSWERS: usize = 360_000;
+
+const NO_PANIC: &str = "nothing panics while it is locked";

@@ -1,0 +1,407 @@
+//! Interval rows from samples.
+
+use crate::plan::{Direction, Plan};
+use crate::sample::{Arrivals, Sample, Sending, total};
+use bench_report::result::Finite;
+use bench_report::result::iperf::{Interval, Row};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Joins the samples of each connection until they fill an interval, and the intervals of all
+/// connections to one set of rows.
+#[derive(Debug)]
+pub struct Rows {
+    direction: Direction,
+    /// Streams of each connection and direction.
+    streams: usize,
+    flows: Vec<FlowRows>,
+}
+
+impl Rows {
+    /// Rows of `interval` over this many connections; with zero, one row for the warm-up and one
+    /// for the rest.
+    pub fn new(plan: &Plan, flows: usize, interval: Duration) -> Self {
+        Self {
+            direction: plan.direction,
+            streams: plan.streams as usize,
+            flows: (0..flows).map(|_| FlowRows::new(plan, interval)).collect(),
+        }
+    }
+
+    /// Takes the client's next sample of a connection; gives the rows that it completes.
+    pub fn client(&mut self, flow: usize, sample: &Sample) -> Option<Interval> {
+        self.flows[flow].client(sample);
+        self.take()
+    }
+
+    /// Takes what the server has told of a connection.
+    pub fn server(&mut self, flow: usize, sample: &Sample) {
+        self.flows[flow].server(sample);
+    }
+
+    /// No sample of this connection will come any more; gives the rows that waited for one.
+    pub fn finish(&mut self, flow: usize) -> Vec<Interval> {
+        self.flows[flow].finish();
+        std::iter::from_fn(|| self.take()).collect()
+    }
+
+    /// The next rows, once every connection that goes on has come so far. One that lags by several
+    /// intervals, as it does while nothing arrives on it, holds the others up no more.
+    fn take(&mut self) -> Option<Interval> {
+        let lags = |flow: &FlowRows| flow.full.is_empty() && !flow.is_done;
+        let is_patient = self.flows.iter().all(|flow| flow.full.len() <= PATIENCE);
+        if self.flows.iter().any(lags) && is_patient {
+            return None;
+        }
+        let stretches = self.flows.iter_mut().map(|flow| flow.full.pop_front());
+        let stretches: Vec<Option<Stretch>> = stretches.collect();
+        stretches
+            .iter()
+            .any(Option::is_some)
+            .then(|| self.interval(&stretches))
+    }
+
+    fn interval(&self, stretches: &[Option<Stretch>]) -> Interval {
+        let (sends, receives) = (self.direction.client_sends(), self.direction.server_sends());
+        let sent = self.rows(stretches, 0, true);
+        let first = if sends {
+            self.streams * self.flows.len()
+        } else {
+            0
+        };
+        let received = self.rows(stretches, first, false);
+        match (sends, receives) {
+            (true, true) => Interval {
+                sum: sent.sum,
+                streams: [sent.streams, received.streams].concat(),
+                sum_bidir_reverse: Some(received.sum),
+                requests: None,
+            },
+            (true, false) => sent.interval(),
+            _ => received.interval(),
+        }
+    }
+
+    /// The rows of one direction, whose streams are numbered from `first` + 1 on.
+    fn rows(&self, stretches: &[Option<Stretch>], first: usize, sender: bool) -> DirectionRows {
+        let mut streams = Vec::new();
+        let mut sums = Vec::new();
+        for (stretch, flow) in stretches.iter().zip(0..) {
+            if let Some(stretch) = stretch {
+                let rows = stretch.rows(first + flow * self.streams, sender);
+                streams.extend(rows.streams);
+                sums.push(rows.sum);
+            }
+        }
+        DirectionRows {
+            streams,
+            sum: sum_of(sums),
+        }
+    }
+}
+
+/// The rows of one connection.
+#[derive(Debug)]
+struct FlowRows {
+    interval: Duration,
+    step: Duration,
+    omit: Duration,
+    /// What the client saw since the row before.
+    pending: Option<Sample>,
+    /// Where the row before ended.
+    start: Duration,
+    /// Where the warm-up ended.
+    omitted: Duration,
+    /// The newest state of the server's sending, with its losses since the row before.
+    server: Option<Sending>,
+    /// Intervals that wait for those of the other connections.
+    full: VecDeque<Stretch>,
+    is_done: bool,
+}
+
+impl FlowRows {
+    fn new(plan: &Plan, interval: Duration) -> Self {
+        Self {
+            interval: if interval.is_zero() {
+                Duration::MAX
+            } else {
+                interval
+            },
+            step: plan.step,
+            omit: plan.omit,
+            pending: None,
+            start: Duration::ZERO,
+            omitted: Duration::ZERO,
+            server: None,
+            full: VecDeque::new(),
+            is_done: false,
+        }
+    }
+
+    fn client(&mut self, sample: &Sample) {
+        match &mut self.pending {
+            Some(pending) => pending.extend(sample),
+            None => self.pending = Some(sample.clone()),
+        }
+        let covered = sample.at.saturating_sub(self.start);
+        // The warm-up ends where its last sample does, whatever the interval.
+        let is_warm = sample.omitted && sample.at >= self.omit;
+        if is_warm || covered + self.step / 2 >= self.interval {
+            self.fill();
+        }
+        if is_warm {
+            self.omitted = self.start;
+        }
+    }
+
+    fn server(&mut self, sample: &Sample) {
+        if let Some(sending) = &sample.sending {
+            self.server = Some(sending.after(self.server.as_ref()));
+        }
+    }
+
+    /// The row that is not full yet is the last one.
+    fn finish(&mut self) {
+        let rest = self.pending.as_ref();
+        if rest.is_some_and(|sample| sample.length >= LEAST_ROW) {
+            self.fill();
+        }
+        self.is_done = true;
+    }
+
+    fn fill(&mut self) {
+        let Some(sample) = self.pending.take() else {
+            return;
+        };
+        let from = if sample.omitted {
+            Duration::ZERO
+        } else {
+            self.omitted
+        };
+        let span = Span {
+            start: Finite::seconds(self.start.saturating_sub(from)),
+            end: Finite::seconds(sample.at.saturating_sub(from)),
+            seconds: Finite::seconds(sample.at.saturating_sub(self.start)),
+            omitted: sample.omitted,
+        };
+        self.start = sample.at;
+        let server = self.server.clone();
+        if let Some(server) = &mut self.server {
+            server.packets_lost = 0;
+            server.ce_marked = 0;
+            server.application_limited = Duration::ZERO;
+        }
+        self.full.push_back(Stretch {
+            span,
+            sample,
+            server,
+        });
+    }
+}
+
+/// What one connection did in one interval.
+#[derive(Debug)]
+struct Stretch {
+    span: Span,
+    sample: Sample,
+    /// The state of the server's sending.
+    server: Option<Sending>,
+}
+
+impl Stretch {
+    fn rows(&self, first: usize, sender: bool) -> DirectionRows {
+        let sample = &self.sample;
+        let (bytes, sending) = if sender {
+            (&sample.sent, &self.sample.sending)
+        } else {
+            (&sample.received, &self.server)
+        };
+        let mut rows = direction_rows(&self.span, bytes, first, sender, sending.as_ref());
+        if sender {
+            count_sent(&mut rows, &sample.datagrams_sent);
+        } else {
+            count_arrivals(&mut rows, &sample.arrivals);
+        }
+        rows
+    }
+}
+
+/// From when to when, in seconds.
+#[derive(Debug)]
+struct Span {
+    start: Finite,
+    end: Finite,
+    seconds: Finite,
+    omitted: bool,
+}
+
+struct DirectionRows {
+    streams: Vec<Row>,
+    sum: Row,
+}
+
+impl DirectionRows {
+    fn interval(self) -> Interval {
+        Interval {
+            streams: self.streams,
+            sum: self.sum,
+            ..Interval::default()
+        }
+    }
+}
+
+/// The rows of one direction of one connection. What belongs to the connection stands in the row of
+/// every stream, but for the losses: a sum over the streams must not count them twice.
+fn direction_rows(
+    span: &Span,
+    bytes: &[u64],
+    first: usize,
+    sender: bool,
+    sending: Option<&Sending>,
+) -> DirectionRows {
+    let lost = sending.map(|sending| sending.packets_lost);
+    let row = |socket, bytes, retransmits| Row {
+        socket,
+        start: span.start,
+        end: span.end,
+        seconds: span.seconds,
+        bytes,
+        bits_per_second: bits_per_second(bytes, span.seconds),
+        retransmits,
+        snd_cwnd: sending.map(|sending| sending.cwnd),
+        rtt: sending.and_then(|sending| Some(micros(sending.srtt?))),
+        rttvar: sending.and_then(|sending| Some(micros(sending.rttvar?))),
+        pmtu: sending.map(|sending| sending.mtu.into()),
+        omitted: Some(span.omitted),
+        sender,
+        pacing_rate_bits_per_second: sending.and_then(|sending| sending.pacing_rate),
+        state: sending.map(|sending| sending.state.clone()),
+        path_min_rtt: sending.and_then(|sending| Some(micros(sending.min_rtt?))),
+        bytes_in_flight: sending.map(|sending| sending.in_flight),
+        delivery_rate_bits_per_second: sending.and_then(|sending| sending.delivery_rate),
+        pacing_gain: sending.and_then(|sending| gain(sending.pacing_gain)),
+        cwnd_gain: sending.and_then(|sending| gain(sending.cwnd_gain)),
+        application_limited: sending
+            .and_then(|sending| share(sending.application_limited, span.seconds)),
+        ecn_ce_packets: sending.map(|sending| sending.ce_marked),
+        ..Row::default()
+    };
+    let lost_of_stream = if bytes.len() == 1 { lost } else { None };
+    let streams = bytes.iter().zip(first + 1..);
+    DirectionRows {
+        streams: streams
+            .map(|(bytes, id)| row(u32::try_from(id).ok(), *bytes, lost_of_stream))
+            .collect(),
+        sum: row(None, total(bytes), lost),
+    }
+}
+
+/// How many datagrams each stream sent, if they are in use.
+fn count_sent(rows: &mut DirectionRows, sent: &[u64]) {
+    for (row, sent) in rows.streams.iter_mut().zip(sent) {
+        row.packets = Some(*sent);
+    }
+    rows.sum.packets = (!sent.is_empty()).then(|| total(sent));
+}
+
+fn count_arrivals(rows: &mut DirectionRows, arrivals: &[Arrivals]) {
+    for (row, arrivals) in rows.streams.iter_mut().zip(arrivals) {
+        set_arrivals(row, std::slice::from_ref(arrivals));
+    }
+    set_arrivals(&mut rows.sum, arrivals);
+}
+
+/// What has become of the datagrams of these streams: amounts add up, jitter is the mean.
+pub fn set_arrivals(row: &mut Row, arrivals: &[Arrivals]) {
+    if arrivals.is_empty() {
+        return;
+    }
+    let all = arrivals
+        .iter()
+        .fold(Arrivals::default(), |sum, next| sum.then(next));
+    let jitter: Duration = arrivals.iter().map(|one| one.jitter).sum();
+    let percent = all.lost as f64 * 100.0 / all.packets as f64;
+    row.packets = Some(all.packets);
+    row.jitter_ms = Some(Finite::millis(jitter / arrivals.len() as u32));
+    row.lost_packets = Some(all.lost);
+    row.lost_percent = Some(Finite::new(percent).unwrap_or(Finite::ZERO));
+    row.out_of_order = Some(all.out_of_order);
+}
+
+/// The sum over connections: windows and rates add up, the round-trip time is the mean, and what
+/// else belongs to one connection alone is left out. Their intervals began about the same time;
+/// the longest counts.
+fn sum_of(mut sums: Vec<Row>) -> Row {
+    if sums.len() <= 1 {
+        return sums.pop().unwrap_or_default();
+    }
+    let total = |figure: fn(&Row) -> Option<u64>| {
+        let figures = sums.iter().filter_map(figure);
+        figures.reduce(u64::saturating_add)
+    };
+    let longest = sums
+        .iter()
+        .max_by(|a, b| a.seconds.get().total_cmp(&b.seconds.get()));
+    let longest = longest.expect("there are at least two");
+    let bytes = total(|row| Some(row.bytes)).unwrap_or(0);
+    let lost_percent = total(|row| row.lost_packets).and_then(|lost| {
+        let packets = total(|row| row.packets)?;
+        Finite::new(lost as f64 * 100.0 / packets as f64)
+    });
+    let jitters: Vec<f64> = sums
+        .iter()
+        .filter_map(|row| Some(row.jitter_ms?.get()))
+        .collect();
+    let rtts = u64::try_from(sums.iter().filter(|row| row.rtt.is_some()).count());
+    Row {
+        bytes,
+        bits_per_second: bits_per_second(bytes, longest.seconds),
+        retransmits: total(|row| row.retransmits),
+        snd_cwnd: total(|row| row.snd_cwnd),
+        rtt: total(|row| row.rtt).and_then(|sum| sum.checked_div(rtts.unwrap_or(0))),
+        rttvar: None,
+        pacing_rate_bits_per_second: total(|row| row.pacing_rate_bits_per_second),
+        state: None,
+        path_min_rtt: sums.iter().filter_map(|row| row.path_min_rtt).min(),
+        bytes_in_flight: total(|row| row.bytes_in_flight),
+        delivery_rate_bits_per_second: total(|row| row.delivery_rate_bits_per_second),
+        pacing_gain: None,
+        cwnd_gain: None,
+        application_limited: None,
+        ecn_ce_packets: total(|row| row.ecn_ce_packets),
+        packets: total(|row| row.packets),
+        lost_packets: total(|row| row.lost_packets),
+        out_of_order: total(|row| row.out_of_order),
+        lost_percent,
+        jitter_ms: Finite::new(jitters.iter().sum::<f64>() / jitters.len() as f64),
+        ..longest.clone()
+    }
+}
+
+/// `8 × bytes ÷ seconds`; zero in no time.
+pub fn bits_per_second(bytes: u64, seconds: Finite) -> Finite {
+    Finite::new(bytes as f64 * 8.0 / seconds.get()).unwrap_or(Finite::ZERO)
+}
+
+/// A gain as a plain number.
+pub fn gain(millionths: Option<u64>) -> Option<Finite> {
+    Finite::new(millionths? as f64 / 1e6)
+}
+
+/// The part of an interval, 0 to 1, that `time` is. The server's clock may be ahead of the row's.
+pub fn share(time: Duration, seconds: Finite) -> Option<Finite> {
+    Finite::new((time.as_secs_f64() / seconds.get()).min(1.0))
+}
+
+pub fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// A shorter rest of an interval is an artefact of the clock.
+const LEAST_ROW: Duration = Duration::from_millis(5);
+
+/// How many intervals a connection may be ahead of another before its rows are shown alone.
+const PATIENCE: usize = 2;
+
+#[cfg(test)]
+mod tests;

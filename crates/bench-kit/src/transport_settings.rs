@@ -1,0 +1,46 @@
+//! How the transport is set for a run.
+
+use crate::plan::Plan;
+use cc_core::ControllerChoice;
+use std::time::Duration;
+use transport::{IdleTimeout, TransportConfig, VarInt};
+
+/// What a side whose controller is `congestion` needs to carry out `plan`.
+pub fn of_plan(
+    plan: &Plan,
+    congestion: &ControllerChoice,
+    idle_timeout: Duration,
+) -> TransportConfig {
+    let window = VarInt::try_from(plan.window).unwrap_or(VarInt::MAX);
+    let mut config = TransportConfig::default();
+    config
+        .congestion(congestion.clone())
+        .max_idle_timeout(IdleTimeout::try_from(idle_timeout).ok())
+        // Thrice within the timeout, so that two may be lost.
+        .keep_alive_interval(Some(idle_timeout / 3))
+        .stream_receive_window(window)
+        .receive_window(window)
+        .send_window(plan.window)
+        .max_concurrent_bidi_streams(VarInt::from_u32(0))
+        .max_concurrent_uni_streams(VarInt::from_u32(plan.streams))
+        .datagram_receive_buffer_size(Some(DATAGRAMS_RECEIVED))
+        .datagram_send_buffer_size(DATAGRAM_BUFFER);
+    config
+}
+
+/// Most bytes of datagrams that wait to be sent: what 1 Gbit/s takes in 2 ms. More would make delay
+/// of what is loss.
+pub const DATAGRAM_BUFFER: usize = 256 << 10;
+
+/// Most bytes of datagrams that wait to be read, which is what any client can make the server hold:
+/// what an endpoint receives in one turn of its task, 768 KiB, and a rest. With less, some are lost
+/// in each turn, though the reader keeps up.
+pub const DATAGRAMS_RECEIVED: usize = 1 << 20;
+
+/// Has all packets be as large as this.
+pub fn fix_mtu(config: &mut TransportConfig, mtu: u16) {
+    config
+        .initial_mtu(mtu)
+        .min_mtu(mtu)
+        .mtu_discovery_config(None);
+}

@@ -1,0 +1,269 @@
+//! A small result for the tests of this crate, every figure of it chosen by hand.
+
+mod run;
+
+pub use run::run;
+
+use crate::result::{
+    AbKind, AbResult, CompetitionRound, DelayShare, Finite, Interval, LimitedBy, LimitedTimes,
+    MatrixAxis, MatrixCell, MatrixDirection, MatrixKind, MatrixResult, MatrixVariant, Metric,
+    QueueDelayMs, QueueDelaySource, Round, RttMs, SCHEMA_VERSION, Variant,
+};
+use crate::stats;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// `value` as a figure.
+pub fn finite(value: f64) -> Finite {
+    Finite::new(value).expect("a figure of a fixture is finite")
+}
+
+/// What rounds have that time ends: a transfer of a set size has its time as well.
+pub fn metrics() -> impl Iterator<Item = Metric> {
+    let all = Metric::ALL.into_iter();
+    all.filter(|metric| *metric != Metric::Seconds)
+}
+
+/// CUBIC against BBR: three rounds of half a second each, clearly different.
+pub fn ab() -> AbResult {
+    let mut result = ab_of(
+        &[21_300_000, 19_800_000, 24_100_000],
+        &[93_900_000, 94_200_000, 94_100_000],
+    );
+    stats::conclude(&mut result);
+    result
+}
+
+/// CUBIC against BBR at once: Jain's indices of 0.9, 0.5 and 0.7.
+pub fn competition() -> AbResult {
+    let mut result = ab();
+    let rounds = [0.9, 0.5, 0.7].into_iter().zip(0..);
+    let rounds = rounds.map(|(index, block)| CompetitionRound {
+        block,
+        jain_index: finite(index),
+        shares: [("a", 0.2), ("b", 0.8)]
+            .map(|(name, share)| (name.to_owned(), finite(share)))
+            .into(),
+        convergence_seconds: None,
+        link_utilisation: Some(finite(0.95)),
+    });
+    result.competition = stats::competition(rounds.collect(), result.seed);
+    result
+}
+
+/// Five controllers: CUBIC, and four against it.
+pub fn five() -> AbResult {
+    let mut result = ab();
+    let further = [
+        variant("c", "bbr1", &[80_000_000, 82_000_000, 81_000_000]),
+        variant("d", "new_reno", &[18_000_000, 22_000_000, 21_000_000]),
+        variant(
+            "e",
+            "copa:mode=default",
+            &[40_000_000, 90_000_000, 10_000_000],
+        ),
+    ];
+    result.variants.extend(further);
+    stats::conclude(&mut result);
+    result
+}
+
+/// Two variants whose rounds have these goodputs, in bits per second; nothing concluded yet.
+pub fn ab_of(a: &[u64], b: &[u64]) -> AbResult {
+    AbResult {
+        schema_version: SCHEMA_VERSION,
+        kind: AbKind::Ab,
+        complete: true,
+        error: None,
+        title: None,
+        version: "paceline 0.1.0".to_owned(),
+        seed: 7,
+        is_virtual: true,
+        started_unix_seconds: None,
+        link: "delay 40ms loss 1% rate 100mbit queue 1bdp".to_owned(),
+        return_link: String::new(),
+        link_rate_bits_per_second: Some(100_000_000),
+        base_rtt_ms: Some(finite(40.0)),
+        round_seconds: Some(finite(0.5)),
+        omit_seconds: Some(Finite::ZERO),
+        variants: vec![variant("a", "cubic", a), variant("b", "bbr3", b)],
+        ..AbResult::default()
+    }
+}
+
+fn variant(name: &str, cc: &str, goodputs: &[u64]) -> Variant {
+    let rounds = goodputs
+        .iter()
+        .zip(0..)
+        .map(|(&goodput, block)| round(cc, block, goodput))
+        .collect();
+    Variant {
+        name: name.to_owned(),
+        cc: cc.to_owned(),
+        flows: 1,
+        start_seconds: Finite::ZERO,
+        extra_delay_ms: Finite::ZERO,
+        duplicate: 1,
+        rounds,
+        summary: BTreeMap::new(),
+    }
+}
+
+/// CUBIC against BBR at three rates of loss and two delays: b better by 2, 4 and 20 times, a by 2
+/// times, the same, and unknown.
+pub fn matrix() -> MatrixResult {
+    let axis = |name: &str, values: &[&str]| MatrixAxis {
+        name: name.to_owned(),
+        values: values.iter().map(|value| (*value).to_owned()).collect(),
+    };
+    let axes = vec![
+        axis("loss", &["0.1%", "1%", "10%"]),
+        axis("delay", &["10ms", "100ms"]),
+    ];
+    let places = axes[0]
+        .values
+        .iter()
+        .flat_map(|loss| axes[1].values.iter().map(move |delay| (loss, delay)));
+    let goodputs: [([u64; 3], [u64; 3]); 6] = [
+        ([90, 92, 91], [91, 92, 90]),
+        ([80, 81, 82], [40, 41, 40]),
+        ([40, 41, 42], [82, 80, 81]),
+        ([20, 19, 21], [80, 76, 84]),
+        ([30, 60, 90], [50, 51, 49]),
+        ([4, 4, 4], [80, 80, 80]),
+    ];
+    let cells = (0..)
+        .zip(places)
+        .zip(goodputs)
+        .map(|((index, (loss, delay)), (a, b))| {
+            let megabits = |goodputs: [u64; 3]| goodputs.map(|goodput| goodput * 1_000_000);
+            let mut result = ab_of(&megabits(a), &megabits(b));
+            stats::conclude(&mut result);
+            cell(index, [("loss", loss), ("delay", delay)], result)
+        });
+    MatrixResult {
+        schema_version: SCHEMA_VERSION,
+        kind: MatrixKind::Matrix,
+        complete: true,
+        error: None,
+        name: "fixture".to_owned(),
+        title: None,
+        source: None,
+        version: "paceline 0.1.0".to_owned(),
+        seed: 7,
+        is_virtual: true,
+        network: false,
+        rounds: 3,
+        round_seconds: finite(0.5),
+        omit_seconds: Finite::ZERO,
+        cells: cells.collect(),
+        axes,
+    }
+}
+
+fn cell(index: u32, at: [(&str, &str); 2], result: AbResult) -> MatrixCell {
+    let variants = result.variants.into_iter().map(|variant| MatrixVariant {
+        name: variant.name,
+        cc: variant.cc,
+        flows: 1,
+        start_seconds: Finite::ZERO,
+        extra_delay_ms: Finite::ZERO,
+        duplicate: 1,
+        summary: variant.summary,
+    });
+    MatrixCell {
+        index,
+        at: at
+            .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
+            .into(),
+        seed: 7,
+        link: format!("delay {} loss {} rate 100mbit", at[1].1, at[0].1),
+        return_link: String::new(),
+        link_rate_bits_per_second: Some(100_000_000),
+        base_rtt_ms: None,
+        direction: MatrixDirection::Forward,
+        variants: variants.collect(),
+        comparison: result.comparison,
+        further_comparisons: BTreeMap::new(),
+        competition: None,
+        error: None,
+    }
+}
+
+/// Half a second at this goodput, in bits per second.
+pub fn round(cc: &str, block: u32, goodput: u64) -> Round {
+    let bytes = goodput / 16;
+    let packets = bytes / 1_200;
+    let rtt = |above: f64| Some(finite(40.0 + above * (1.0 + f64::from(block))));
+    Round {
+        block,
+        order: 2 * block,
+        congestion: cc.to_owned(),
+        streams: 1,
+        error: None,
+        seconds: finite(0.5),
+        bytes,
+        goodput_bits_per_second: goodput,
+        packets_sent: Some(packets),
+        packets_copied: None,
+        planned_bytes: None,
+        packets_lost: Some(packets / 100),
+        bytes_retransmitted: Some(packets / 100 * 1_200),
+        packets_spuriously_lost: None,
+        ecn_ce_packets: Some(0),
+        rtt_ms: RttMs {
+            min: rtt(0.0),
+            p50: rtt(0.5),
+            p95: rtt(2.0),
+            p99: rtt(3.0),
+            max: rtt(4.0),
+        },
+        queue_delay_ms: QueueDelayMs {
+            p50: Some(finite(0.5)),
+            p95: Some(finite(2.0)),
+            p99: Some(finite(3.0)),
+        },
+        queue_delay_source: Some(QueueDelaySource::Link),
+        rtt_distribution: [(0.0, 0.1), (0.5, 0.5), (2.0, 0.95), (4.0, 1.0)]
+            .map(|(above, share)| DelayShare {
+                ms: rtt(above).expect("a constant"),
+                share: finite(share),
+            })
+            .to_vec(),
+        queue_delay_distribution: Vec::new(),
+        cpu_seconds_sender: Some(finite(0.010)),
+        cpu_seconds_receiver: Some(finite(0.008)),
+        limited_by: LimitedBy::from_times(LimitedTimes {
+            congestion_window: Duration::from_millis(400),
+            pacing: Duration::from_millis(100),
+            ..LimitedTimes::default()
+        }),
+        intervals: (1..=5).map(|tenth| interval(tenth, goodput)).collect(),
+    }
+}
+
+/// The interval of 100 ms that ends at `tenth` tenths of a second.
+pub fn interval(tenth: u32, goodput: u64) -> Interval {
+    Interval {
+        t: finite(f64::from(tenth) / 10.0),
+        seconds: finite(0.1),
+        omitted: false,
+        goodput_bits_per_second: goodput,
+        rtt_ms: Some(finite(40.0 + f64::from(tenth))),
+        cwnd_bytes: Some(500_000 + u64::from(tenth) * 10_000),
+        bytes_in_flight: Some(480_000),
+        pacing_rate_bits_per_second: Some(goodput + 1_000_000),
+        delivery_rate_bits_per_second: Some(goodput),
+        packets_lost: Some(u64::from(tenth % 2)),
+        ecn_ce_packets: Some(0),
+        state: Some(
+            if tenth < 3 {
+                "Startup"
+            } else {
+                "ProbeBW_CRUISE"
+            }
+            .to_owned(),
+        ),
+        ..Interval::default()
+    }
+}

@@ -1,0 +1,270 @@
+use super::MAX_POINTS;
+use super::axis::Linear;
+use super::panel::{Inside, Panel, Reference};
+use super::series::{Series, median_round, other_rounds, thin_limit};
+use super::svg::Svg;
+use crate::result::{AbResult, Finite, Round, Variant};
+use crate::text::Scale;
+
+/// What a panel shows over time.
+#[derive(Debug)]
+pub(super) struct Quantity {
+    pub(super) heading: &'static str,
+    /// The line in the variant's colour.
+    pub(super) first: Line,
+    /// A line drawn for the bold round alone.
+    pub(super) second: Option<Line>,
+    unit: fn(f64) -> Scale,
+    reference: fn(&AbResult) -> Option<(f64, &'static str)>,
+    /// What stands in the place of a first line that no round has.
+    missing: &'static str,
+    /// Whether the axis may begin above zero.
+    floats: bool,
+}
+
+/// One figure of the intervals.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line {
+    /// Empty where the heading says it.
+    pub(super) name: &'static str,
+    of: fn(&Round) -> Series,
+}
+
+impl Line {
+    const fn new(name: &'static str, of: fn(&Round) -> Series) -> Self {
+        Self { name, of }
+    }
+}
+
+pub(super) const GOODPUT: Quantity = Quantity {
+    heading: "Goodput",
+    first: Line::new("", Series::goodput),
+    second: None,
+    unit: Scale::bits_per_second,
+    reference: link_rate,
+    missing: "no interval was measured",
+    floats: false,
+};
+
+pub(super) const RTT: Quantity = Quantity {
+    heading: "Round-trip time",
+    first: Line::new("", |round| {
+        Series::at_end(round, |i| i.rtt_ms.map(Finite::get))
+    }),
+    second: None,
+    unit: Scale::milliseconds,
+    reference: |result| Some((result.base_rtt_ms?.get(), "empty path")),
+    missing: "no round-trip time was measured",
+    floats: true,
+};
+
+/// The window alone.
+pub(super) const CWND: Quantity = Quantity {
+    heading: "Congestion window",
+    first: Line::new("", cwnd),
+    second: None,
+    ..WINDOW
+};
+
+pub(super) const WINDOW: Quantity = Quantity {
+    heading: "Window",
+    first: Line::new("cwnd", cwnd),
+    second: Some(Line::new("in flight", |round| {
+        Series::at_end(round, |i| i.bytes_in_flight.map(|bytes| bytes as f64))
+    })),
+    unit: Scale::bytes,
+    reference: |result| {
+        let rate = result.link_rate_bits_per_second? as f64;
+        Some((rate / 8.0 * result.base_rtt_ms?.get() / 1e3, "BDP"))
+    },
+    missing: "no congestion window was reported",
+    floats: false,
+};
+
+pub(super) const RATE: Quantity = Quantity {
+    heading: "Rate",
+    first: Line::new("pacing", |round| {
+        Series::at_end(round, |i| {
+            i.pacing_rate_bits_per_second.map(|rate| rate as f64)
+        })
+    }),
+    second: Some(Line::new("delivery", |round| {
+        Series::at_end(round, |i| {
+            i.delivery_rate_bits_per_second.map(|rate| rate as f64)
+        })
+    })),
+    unit: Scale::bits_per_second,
+    reference: link_rate,
+    missing: "does not pace",
+    floats: false,
+};
+
+fn cwnd(round: &Round) -> Series {
+    Series::at_end(round, |i| i.cwnd_bytes.map(|bytes| bytes as f64))
+}
+
+fn link_rate(result: &AbResult) -> Option<(f64, &'static str)> {
+    Some((result.link_rate_bits_per_second? as f64, "link"))
+}
+
+/// How a quantity is shown for all variants of a result alike.
+#[derive(Debug)]
+pub(super) struct View {
+    quantity: &'static Quantity,
+    scale: Scale,
+    axis: Linear,
+    reference: Option<Reference>,
+    /// The highest value, when the axis ends below it.
+    peak: Option<f64>,
+}
+
+impl View {
+    pub(super) fn new(quantity: &'static Quantity, result: &AbResult, ticks: u32) -> Self {
+        let reference = (quantity.reference)(result);
+        let mut values = drawn_values(quantity, &result.variants);
+        values.sort_unstable_by(f64::total_cmp);
+        let range = Range::of(&values, reference.map(|(value, _)| value), quantity.floats);
+        let scale = (quantity.unit)(range.high);
+        Self {
+            quantity,
+            scale,
+            axis: Linear::exact(range.low / scale.divisor, range.high / scale.divisor, ticks),
+            reference: reference.map(|(value, name)| {
+                if quantity.floats {
+                    Reference::floor(name, value, scale)
+                } else {
+                    Reference::ceiling(name, value, scale)
+                }
+            }),
+            peak: range.peak,
+        }
+    }
+
+    pub(super) fn panel(&self, top: f64, height: f64, time: &Linear) -> Panel {
+        let heading = format!("{}, {}", self.quantity.heading, self.scale.unit);
+        Panel::new(heading, top, height, time.clone(), self.axis.clone())
+    }
+
+    /// The lines of a variant in the colour of `class`: all but one round thin.
+    pub(super) fn thin(&self, svg: &mut Svg, inside: &Inside<'_>, variant: &Variant, class: &str) {
+        for round in other_rounds(variant) {
+            let line = self.line(self.quantity.first, round, thin_limit(variant));
+            inside.line(svg, &format!("thin {class}"), &line);
+        }
+    }
+
+    /// The bold line of the median round.
+    pub(super) fn bold(&self, svg: &mut Svg, inside: &Inside<'_>, variant: &Variant, class: &str) {
+        if let Some(round) = median_round(variant) {
+            let line = self.line(self.quantity.first, round, MAX_POINTS);
+            inside.line(svg, &format!("bold {class}"), &line);
+        }
+    }
+
+    /// The second line of the median round.
+    pub(super) fn second(&self, svg: &mut Svg, inside: &Inside<'_>, variant: &Variant) {
+        if let (Some(line), Some(round)) = (self.quantity.second, median_round(variant)) {
+            inside.line(svg, "second", &self.line(line, round, MAX_POINTS));
+        }
+    }
+
+    /// The reference, where it is known.
+    pub(super) fn reference(&self) -> Option<&Reference> {
+        self.reference.as_ref()
+    }
+
+    /// What a reader would miss.
+    pub(super) fn notes(&self, svg: &mut Svg, panel: &Panel, variants: &[&Variant]) {
+        let is_empty = |variant: &&Variant| {
+            variant
+                .rounds
+                .iter()
+                .all(|round| (self.quantity.first.of)(round).0.is_empty())
+        };
+        let reaches = |peak: f64| {
+            let values = drawn_values(self.quantity, variants.iter().copied());
+            values.into_iter().any(|value| value >= peak)
+        };
+        if variants.iter().all(is_empty) {
+            panel.note(svg, self.quantity.missing);
+        } else if let Some(peak) = self.peak.filter(|peak| reaches(*peak)) {
+            let scale = (self.quantity.unit)(peak);
+            let peak = format!("cut off: peak {} {}", scale.show(peak), scale.unit);
+            panel.note(svg, &peak);
+        }
+    }
+
+    fn line(&self, line: Line, round: &Round, limit: usize) -> Series {
+        (line.of)(round)
+            .thinned(limit)
+            .divided_by(self.scale.divisor)
+    }
+}
+
+/// The values of every line that the figures draw.
+fn drawn_values<'a>(
+    quantity: &Quantity,
+    variants: impl IntoIterator<Item = &'a Variant>,
+) -> Vec<f64> {
+    let mut values = Vec::new();
+    for variant in variants {
+        let median = median_round(variant);
+        for round in median.into_iter().chain(other_rounds(variant)) {
+            values.extend((quantity.first.of)(round).values());
+        }
+        if let (Some(line), Some(round)) = (quantity.second, median) {
+            values.extend((line.of)(round).values());
+        }
+    }
+    values
+}
+
+/// The extent of an axis.
+#[derive(Debug, PartialEq)]
+pub(super) struct Range {
+    pub(super) low: f64,
+    pub(super) high: f64,
+    /// The highest value, when the axis ends below it.
+    pub(super) peak: Option<f64>,
+}
+
+impl Range {
+    /// From zero, or when it `floats` and no value is small from below the lowest value, to above
+    /// the highest.
+    ///
+    /// A peak more than twice as high as 98 % of the values, such as the first guess of a pacing
+    /// rate, does not press everything else into a line: the axis then ends at one and a half
+    /// times those.
+    pub(super) fn of(sorted: &[f64], reference: Option<f64>, floats: bool) -> Self {
+        let peak = sorted.last().copied().unwrap_or(0.0);
+        let usual = usual_peak(sorted);
+        // The label of a reference stands above it.
+        let above_reference = reference.map_or(0.0, |reference| reference * 1.2);
+        let usual = usual.max(above_reference);
+        let (high, cut) = if peak > 2.0 * usual && usual > 0.0 {
+            (1.5 * usual, Some(peak))
+        } else {
+            (usual.max(peak * 1.08), None)
+        };
+        let lowest = sorted.first().copied().into_iter().chain(reference);
+        let lowest = lowest.fold(f64::INFINITY, f64::min);
+        let low = if floats && lowest.is_finite() && lowest > 0.4 * high {
+            // The label of a reference stands below it.
+            lowest - 0.25 * (high - lowest)
+        } else {
+            0.0
+        };
+        Self {
+            low,
+            high,
+            peak: cut,
+        }
+    }
+}
+
+/// What 98 % of the values do not exceed; of a few values the highest.
+fn usual_peak(sorted: &[f64]) -> f64 {
+    let last = sorted.len().saturating_sub(1);
+    let index = if last < 20 { last } else { last * 98 / 100 };
+    sorted.get(index).copied().unwrap_or(0.0)
+}

@@ -1,0 +1,55 @@
+//! Reports: one HTML file each, which needs nothing else.
+//!
+//! No script, no font, no picture from elsewhere: its own content security policy forbids them, so
+//! that the file opens without network and a hostile name in it can do nothing. It follows the
+//! reader's light or dark scheme and prints in light.
+
+mod ab;
+mod baseline;
+mod matrix;
+mod page;
+mod rounds;
+mod run;
+mod several;
+mod summary;
+
+use crate::result::{AbResult, MatrixResult, RunResult};
+use std::time::Duration;
+use units::Bandwidth;
+
+/// The report of an A/B test.
+///
+/// The page is well-formed XML as well, so that any parser can check it. Its size is bounded by the
+/// number of variants and the limits of [`plot`](crate::plot), except for the table of rounds,
+/// which has a row for each.
+pub fn html(result: &AbResult) -> String {
+    ab::html(result)
+}
+
+/// What is known of a run's path, which its result names in the language of links alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Path {
+    /// The rate of the link that the data took; `None` where it had none.
+    pub rate: Option<Bandwidth>,
+    /// The round-trip time of the empty path; `None` where it is not known.
+    pub base_rtt: Option<Duration>,
+}
+
+/// The report of one run over `path`.
+pub fn run_html(result: &RunResult, path: Path) -> String {
+    run::html(result, path)
+}
+
+/// The report of a matrix: at most [`MAX_FIGURES`](crate::plot::MAX_FIGURES) figures of a kind and
+/// metric, and a row for each condition.
+pub fn matrix_html(result: &MatrixResult) -> String {
+    matrix::html(result)
+}
+
+/// A run as an A/B test of one variant, for what is drawn and written of both alike.
+pub fn as_ab(result: &RunResult, path: Path) -> AbResult {
+    run::as_ab(result, path)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+use super::page::{self, Shell, figure, letter, reason};
+use crate::plot::{self, Best, Figure, Grid, Point, escape};
+use crate::result::{Finite, MatrixResult, Metric};
+use crate::text::Scale;
+
+/// The report of a matrix.
+pub(super) fn html(result: &MatrixResult) -> String {
+    let grid = Grid::of(result);
+    let mut main = String::new();
+    page::parameters(&mut main, entries(result, &grid));
+    let maps = plot::MAPS.map(|(_, metric)| plot::heat_maps(result, metric));
+    section(&mut main, "Who is better where", HEAT, &maps.concat());
+    let sweeps = plot::SWEEPS.map(|(_, measure)| plot::sweeps(result, measure));
+    section(&mut main, "One axis at a time", SWEEP, &sweeps.concat());
+    cells(&mut main, result, &grid);
+    let title = result.title.as_deref().unwrap_or(&result.name);
+    Shell {
+        brand: "Matrix of A/B tests of congestion controllers",
+        heading: title,
+        verdict: &verdict(&grid),
+        alert: alert(result),
+        method: METHOD,
+        version: &result.version,
+    }
+    .page(&main)
+}
+
+fn entries(result: &MatrixResult, grid: &Grid<'_>) -> Vec<(&'static str, String)> {
+    let axes = grid
+        .axes
+        .iter()
+        .map(|axis| format!("{} {}", axis.values.len(), axis.name));
+    let axes: Vec<String> = axes.collect();
+    let mut entries = vec![
+        ("Matrix", result.name.clone()),
+        ("Conditions", axes.join(" × ")),
+        ("Compared", grid.contenders.join(", ")),
+        (
+            "Rounds",
+            format!(
+                "{} × {}{} s each",
+                result.rounds,
+                if result.is_by_bytes() { "at most " } else { "" },
+                result.round_seconds
+            ),
+        ),
+        ("Warm-up", format!("{} s left out", result.omit_seconds)),
+        ("Seed", result.seed.to_string()),
+        (
+            "Time",
+            if result.is_virtual { "virtual" } else { "real" }.to_owned(),
+        ),
+    ];
+    if result.network {
+        entries.push((
+            "Links",
+            "a network's, shaped outside of the program".to_owned(),
+        ));
+    }
+    if let Some(source) = &result.source {
+        entries.push(("Conditions from", source.clone()));
+    }
+    entries
+}
+
+fn alert(result: &MatrixResult) -> Option<String> {
+    let failed = result
+        .cells
+        .iter()
+        .filter(|cell| cell.error.is_some())
+        .count();
+    if result.complete && failed == 0 {
+        return None;
+    }
+    let error = reason(result.error.as_deref(), "not every round succeeded");
+    Some(format!("{error}. Cells with a fault: {failed}."))
+}
+
+/// How often which contender has more goodput, and where the lead is largest, in a sentence or
+/// two for people.
+fn verdict(grid: &Grid<'_>) -> String {
+    let metric = Metric::GoodputBitsPerSecond;
+    let outcomes = grid
+        .points
+        .iter()
+        .filter_map(|point| Some((point, point.best(metric)?)));
+    let outcomes: Vec<(&Point<'_>, Best)> = outcomes.collect();
+    if outcomes.is_empty() {
+        return "Nothing was compared.".to_owned();
+    }
+    let mut wins: Vec<(usize, String)> = grid
+        .contenders
+        .iter()
+        .enumerate()
+        .map(|(place, name)| {
+            let is_best = |best: &Best| matches!(best, Best::One(winner, _) if *winner == place);
+            let won = outcomes.iter().filter(|(_, best)| is_best(best)).count();
+            (won, format!("{name} in {won}"))
+        })
+        .filter(|(won, _)| *won > 0)
+        .collect();
+    wins.sort_by_key(|(won, _)| std::cmp::Reverse(*won));
+    let mut parts: Vec<String> = wins.into_iter().map(|(_, part)| part).collect();
+    let mut others = |is: fn(&Best) -> bool, words: &str| {
+        let count = outcomes.iter().filter(|(_, best)| is(best)).count();
+        if count > 0 {
+            parts.push(format!("{words} in {count}"));
+        }
+    };
+    others(
+        |best| *best == Best::Same,
+        "the best are the same within 5 %",
+    );
+    others(|best| *best == Best::Unknown, "the rounds do not tell");
+    format!(
+        "Most goodput, of {} conditions: {}.{}",
+        outcomes.len(),
+        parts.join(", "),
+        largest(grid, &outcomes)
+    )
+}
+
+/// Where the lead is largest, if it is one worth a word.
+fn largest(grid: &Grid<'_>, outcomes: &[(&Point<'_>, Best)]) -> String {
+    let leads = outcomes.iter().filter_map(|(point, best)| match best {
+        Best::One(place, margin) if margin.is_finite() => Some((*margin, *place, *point)),
+        _ => None,
+    });
+    let Some((margin, place, point)) = leads.max_by(|a, b| a.0.total_cmp(&b.0)) else {
+        return String::new();
+    };
+    format!(
+        " The largest lead is that of {}: {} times the next, at {}.",
+        grid.contenders[place],
+        crate::text::significant(margin),
+        grid.place(point)
+    )
+}
+
+fn section(page: &mut String, heading: &str, caption: &str, figures: &[Figure]) {
+    if figures.is_empty() {
+        return;
+    }
+    page.push_str(&format!(
+        "<section>\n<h2>{heading}</h2>\n<p class=\"lead\">{caption}</p>\n\
+         <div class=\"columns\">\n"
+    ));
+    for drawn in figures {
+        figure(page, drawn, "");
+    }
+    page.push_str("</div>\n</section>\n");
+}
+
+/// Every condition with the medians of every contender.
+fn cells(page: &mut String, result: &MatrixResult, grid: &Grid<'_>) {
+    let has_faults = result.cells.iter().any(|cell| cell.error.is_some());
+    let scales = COLUMNS.map(|metric| (metric, scale(grid, metric)));
+    page.push_str(
+        "<section>\n<h2>All conditions</h2>\n<div class=\"scroll\">\n<table class=\"cells\">\n\
+         <caption>Medians of the rounds</caption>\n<thead>\n",
+    );
+    head(page, grid, &scales, has_faults);
+    page.push_str("</thead>\n<tbody>\n");
+    for point in &grid.points {
+        row(page, grid, point, &scales, has_faults);
+    }
+    page.push_str("</tbody>\n</table>\n</div>\n");
+    if result.cells.is_empty() {
+        page.push_str("<p>No cell is done yet.</p>\n");
+    }
+    page.push_str("</section>\n");
+}
+
+/// The metrics, and below each of them the letters of the contenders.
+fn head(page: &mut String, grid: &Grid<'_>, scales: &[(Metric, Scale)], has_faults: bool) {
+    page.push_str("<tr>");
+    for axis in &grid.axes {
+        let name = escape(&axis.name);
+        page.push_str(&format!("<th scope=\"col\" rowspan=\"2\">{name}</th>"));
+    }
+    for (metric, scale) in scales {
+        page.push_str(&format!(
+            "<th scope=\"colgroup\" class=\"group\" colspan=\"{}\">{} \
+             <span class=\"unit\">{}</span></th>",
+            grid.contenders.len().max(1),
+            metric.label(),
+            scale.unit
+        ));
+    }
+    if has_faults {
+        page.push_str("<th scope=\"col\" rowspan=\"2\" class=\"text\">Fault</th>");
+    }
+    page.push_str("</tr>\n<tr>");
+    for _ in scales {
+        for place in 0..grid.contenders.len() {
+            let letter = letter(grid.letter(place));
+            page.push_str(&format!("<th scope=\"col\"{}>{letter}</th>", first(place)));
+        }
+    }
+    page.push_str("</tr>\n");
+}
+
+/// The class of the first column of each metric.
+fn first(place: usize) -> &'static str {
+    if place == 0 { " class=\"first\"" } else { "" }
+}
+
+fn scale(grid: &Grid<'_>, metric: Metric) -> Scale {
+    let summaries = grid.points.iter().flat_map(|point| &point.summaries);
+    let medians = summaries
+        .flatten()
+        .filter_map(|summary| Some(summary.get(&metric)?.median));
+    Scale::of(metric, medians.map(Finite::get).fold(0.0, f64::max))
+}
+
+fn row(
+    page: &mut String,
+    grid: &Grid<'_>,
+    point: &Point<'_>,
+    scales: &[(Metric, Scale)],
+    has_faults: bool,
+) {
+    page.push_str("<tr>");
+    for axis in 0..grid.axes.len() {
+        let value = escape(grid.value(axis, point));
+        page.push_str(&format!("<th scope=\"row\">{value}</th>"));
+    }
+    for (metric, scale) in scales {
+        for (place, summary) in point.summaries.iter().enumerate() {
+            let median = summary.and_then(|summary| Some(summary.get(metric)?.median));
+            let text = median.map_or_else(|| "–".to_owned(), |median| scale.show(median.get()));
+            page.push_str(&format!("<td{}>{text}</td>", first(place)));
+        }
+    }
+    if has_faults {
+        let fault = point.cell.error.as_deref().unwrap_or_default();
+        page.push_str(&format!("<td class=\"text\">{}</td>", escape(fault)));
+    }
+    page.push_str("</tr>\n");
+}
+
+const COLUMNS: [Metric; 3] = [
+    Metric::GoodputBitsPerSecond,
+    Metric::RttMsP95,
+    Metric::LossRate,
+];
+const HEAT: &str = "Each field is one condition: the letter of the better one, and how many times \
+                    it is ahead of the next.";
+const SWEEP: &str = "Medians of the rounds with their 95 % intervals; those of few rounds may \
+                     leave the figure. All figures of a metric have the same axes.";
+const METHOD: &str = "Each condition is an A/B test of its own, whose rounds run interleaved in \
+                      mirrored blocks. Cells that differ in their controllers alone meet the same \
+                      losses. Of two variants of a test their paired comparison decides who is \
+                      better, of others whether the 95 % intervals of their medians lie apart. \
+                      With many conditions some intervals miss the truth: one in twenty, on \
+                      average.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+
+    #[test]
+    fn the_verdict_counts_and_names_the_largest_lead() {
+        let result = fixtures::matrix();
+        assert_eq!(
+            verdict(&Grid::of(&result)),
+            "Most goodput, of 6 conditions: b bbr3 in 3, a cubic in 1, the best are the same \
+             within 5 % in 1, the rounds do not tell in 1. The largest lead is that of b bbr3: \
+             20.0 times the next, at loss 10%, delay 100ms."
+        );
+    }
+
+    #[test]
+    fn a_matrix_without_cells_still_has_a_report() {
+        let mut result = fixtures::matrix();
+        result.cells.clear();
+        assert!(html(&result).contains("No cell is done yet."));
+        result.axes.clear();
+        html(&result);
+    }
+}

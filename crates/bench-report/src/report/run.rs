@@ -1,0 +1,243 @@
+use super::Path;
+use super::page::{self, Shell, figure, reason};
+use crate::plot;
+use crate::result::{
+    AbKind, AbResult, Finite, Metric, RequestTimes, RunRequests, RunResult, SCHEMA_VERSION,
+    Variant, iperf,
+};
+use crate::text::{Scale, significant};
+use std::collections::BTreeMap;
+
+/// The report of one run.
+pub(super) fn html(result: &RunResult, path: Path) -> String {
+    let mut main = String::new();
+    page::parameters(&mut main, entries(result));
+    if let Some(requests) = &result.requests {
+        answers(&mut main, as_ab(result, path), requests);
+    }
+    if has_payload(result) {
+        payload(&mut main, &as_ab(result, path));
+    }
+    let to = &result.start.connecting_to;
+    let heading = result.title.clone();
+    Shell {
+        brand: "Run of one congestion controller",
+        heading: &heading.unwrap_or_else(|| format!("{} to {}", result.result.congestion, to.host)),
+        verdict: &verdict(result),
+        alert: alert(result),
+        method: METHOD,
+        version: &result.start.version,
+    }
+    .page(&main)
+}
+
+/// Whether the run was to send more than requests.
+fn has_payload(result: &RunResult) -> bool {
+    let requests = result.requests.as_ref();
+    requests.is_none_or(|requests| requests.under_load) || result.result.bytes > 0
+}
+
+/// What the payload did, and its sender.
+fn payload(page: &mut String, ab: &AbResult) {
+    page.push_str("<section class=\"columns\">\n<div class=\"stack\">\n");
+    if let Some(course) = plot::course(ab, 0) {
+        figure(page, &course, COURSE);
+    }
+    page.push_str("</div>\n<div class=\"stack\">\n");
+    figure(page, &plot::limits(ab), LIMITS);
+    figure(page, &plot::rtt_cdf(ab), DISTRIBUTION);
+    figure(page, &plot::rtt_ccdf(ab), TAIL);
+    page.push_str("</div>\n</section>\n");
+}
+
+/// How long requests took, whose answers stand in the place of the sender's round-trip times.
+fn answers(page: &mut String, mut ab: AbResult, requests: &RunRequests) {
+    let rounds = ab
+        .variants
+        .iter_mut()
+        .flat_map(|variant| &mut variant.rounds);
+    for round in rounds {
+        round
+            .rtt_distribution
+            .clone_from(&requests.rtt_distribution);
+    }
+    page.push_str("<section class=\"columns\">\n");
+    figure(page, &plot::answer_cdf(&ab), ANSWERS);
+    figure(page, &plot::answer_ccdf(&ab), ANSWERS_TAIL);
+    page.push_str("</section>\n");
+}
+
+/// The run as an A/B test of one variant, whose figures are the same.
+pub(super) fn as_ab(result: &RunResult, path: Path) -> AbResult {
+    AbResult {
+        schema_version: SCHEMA_VERSION,
+        kind: AbKind::Ab,
+        complete: result.complete,
+        error: result.error.clone(),
+        title: result.title.clone(),
+        version: result.start.version.clone(),
+        seed: result.seed,
+        is_virtual: result.is_virtual,
+        started_unix_seconds: None,
+        link: result.link.clone(),
+        return_link: result.return_link.clone(),
+        link_rate_bits_per_second: path.rate.map(units::Bandwidth::bits_per_sec),
+        base_rtt_ms: path.base_rtt.map(Finite::millis),
+        round_seconds: Some(result.result.seconds),
+        omit_seconds: None,
+        variants: vec![Variant {
+            name: "a".to_owned(),
+            cc: result.result.congestion.clone(),
+            flows: 1,
+            start_seconds: Finite::ZERO,
+            extra_delay_ms: Finite::ZERO,
+            duplicate: 1,
+            rounds: vec![result.result.clone()],
+            summary: BTreeMap::new(),
+        }],
+        ..AbResult::default()
+    }
+}
+
+fn entries(result: &RunResult) -> Vec<(&'static str, String)> {
+    let to = &result.start.connecting_to;
+    let mut entries = vec![
+        ("Server", format!("{} port {}", to.host, to.port)),
+        ("Controller", result.result.congestion.clone()),
+        ("Measured", format!("{:.1} s", result.result.seconds.get())),
+        ("Link", page::link(&result.link)),
+        ("Return link", page::link(&result.return_link)),
+    ];
+    if has_payload(result) {
+        entries.insert(3, ("Streams", result.result.streams.to_string()));
+    }
+    for metric in [
+        Metric::RttMsP50,
+        Metric::RttMsP95,
+        Metric::RttMsP99,
+        Metric::LossRate,
+        Metric::BytesRetransmitted,
+    ] {
+        if let Some(value) = metric.of(&result.result) {
+            entries.push((metric.label(), shown(metric, value)));
+        }
+    }
+    if let Some(datagrams) = &result.end.sum {
+        entries.extend(of_datagrams(datagrams));
+    }
+    if let Some(requests) = &result.requests {
+        entries.extend(of_requests(requests));
+    }
+    if let Some(start) = &result.start.timestamp {
+        entries.push(("Started", crate::date::utc(start.timesecs)));
+    }
+    entries
+}
+
+fn of_datagrams(datagrams: &iperf::Row) -> Vec<(&'static str, String)> {
+    let mut entries = Vec::new();
+    if let Some(jitter) = datagrams.jitter_ms {
+        entries.push(("Jitter", format!("{} ms", significant(jitter.get()))));
+    }
+    if let (Some(lost), Some(packets)) = (datagrams.lost_packets, datagrams.packets) {
+        entries.push(("Datagrams lost", format!("{lost} of {packets}")));
+    }
+    if let Some(late) = datagrams.out_of_order.filter(|late| *late > 0) {
+        entries.push(("Out of order", late.to_string()));
+    }
+    entries
+}
+
+fn of_requests(requests: &RunRequests) -> Vec<(&'static str, String)> {
+    let interval = format!("one in {} ms", requests.interval_ms);
+    let mut entries = vec![("Requests", format!("{}, {interval}", requests.rtt_ms.count))];
+    if let Some(times) = three(&requests.rtt_ms) {
+        entries.push(("Answered in, p50, p95, p99", times));
+    }
+    if let Some(foreign) = &requests.foreign {
+        if let Some(times) = three(&foreign.handshake_ms) {
+            entries.push(("Handshake meanwhile, p50, p95, p99", times));
+        }
+        entries.extend(match foreign.failed {
+            0 => None,
+            failed => Some(("Failed connections", failed.to_string())),
+        });
+    }
+    if let Some(rpm) = requests.responsiveness_rpm {
+        entries.push((
+            "Responsiveness",
+            format!("{:.0} round trips/min", rpm.get()),
+        ));
+    }
+    entries
+}
+
+/// The quantiles that people look for.
+fn three(times: &RequestTimes) -> Option<String> {
+    let [p50, p95, p99] = [times.p50?, times.p95?, times.p99?].map(|time| significant(time.get()));
+    Some(format!("{p50}, {p95}, {p99} ms"))
+}
+
+fn shown(metric: Metric, value: Finite) -> String {
+    let scale = Scale::of(metric, value.get());
+    format!("{} {}", scale.show(value.get()), scale.unit)
+}
+
+fn verdict(result: &RunResult) -> String {
+    let cc = &result.result.congestion;
+    let answered = result.requests.as_ref().and_then(answered);
+    if !has_payload(result) {
+        return answered.unwrap_or_else(|| "No request was answered.".to_owned());
+    }
+    let goodput = Metric::GoodputBitsPerSecond.of(&result.result);
+    let goodput = goodput.map_or_else(String::new, |goodput| {
+        shown(Metric::GoodputBitsPerSecond, goodput)
+    });
+    let rtt = Metric::RttMsP95.of(&result.result);
+    let rtt = rtt.map_or_else(String::new, |rtt| {
+        format!(" with a p95 RTT of {}", shown(Metric::RttMsP95, rtt))
+    });
+    let back = result.end.sum_received_bidir_reverse.as_ref();
+    let both = match back {
+        Some(_) => " to the server",
+        None => "",
+    };
+    let mut sentences = vec![format!("{cc} had a goodput of {goodput}{both}{rtt}.")];
+    sentences.extend(back.map(|back| {
+        let scale = Scale::bits_per_second(back.bits_per_second.get());
+        let rate = scale.show(back.bits_per_second.get());
+        format!(
+            "Meanwhile {rate} {} came back; the figures are of what went there.",
+            scale.unit
+        )
+    }));
+    sentences.extend(answered);
+    sentences.join(" ")
+}
+
+fn answered(requests: &RunRequests) -> Option<String> {
+    let (p50, p95) = (requests.rtt_ms.p50?.get(), requests.rtt_ms.p95?.get());
+    Some(format!(
+        "Half of the requests were answered within {} ms, 95 % within {} ms.",
+        significant(p50),
+        significant(p95)
+    ))
+}
+
+fn alert(result: &RunResult) -> Option<String> {
+    if result.complete {
+        return None;
+    }
+    let error = reason(result.error.as_deref(), "the run did not end as planned");
+    Some(format!("{error}. What was measured until then is below."))
+}
+
+const COURSE: &str = "In colour: goodput, RTT, window and pacing, over the controller's states.";
+const LIMITS: &str = "Why the sender was not sending.";
+const DISTRIBUTION: &str = "All samples; the longest of two hundred are left to the figure below.";
+const TAIL: &str = "The same samples from the other end, on a logarithmic axis.";
+const ANSWERS: &str = "All requests; the longest of two hundred are left to the figure beside.";
+const ANSWERS_TAIL: &str = "The same requests from the other end, on a logarithmic axis.";
+const METHOD: &str = "Goodput is payload as the receiving application got it, in order. The \
+                      round-trip time is the smoothed one in the course of the run, and every \
+                      sample of the sender in the distributions.";

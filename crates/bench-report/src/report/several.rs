@@ -1,0 +1,171 @@
+use super::page::named;
+use super::summary::{reading, scale};
+use crate::result::{
+    AbResult, Challenger, Comparison, Competition, Finite, Metric, Summary, Variant,
+};
+use crate::text::{Scale, significant};
+
+/// Medians and intervals of more than two variants, each with its ratio to `a`: a column per
+/// variant.
+pub(super) fn table(page: &mut String, a: &Variant, challengers: &[Challenger<'_>]) {
+    page.push_str(
+        "<div class=\"scroll\">\n<table class=\"result several\">\n<caption>Median of the rounds, \
+         below it its 95 % interval; below that the ratio to a</caption>\n<thead><tr>\
+         <th scope=\"col\">Metric</th>",
+    );
+    let variants = || [a].into_iter().chain(challengers.iter().map(|c| c.variant));
+    for variant in variants() {
+        page.push_str(&format!("<th scope=\"col\">{}</th>", named(variant)));
+    }
+    page.push_str("</tr></thead>\n<tbody>\n");
+    for metric in Metric::ALL {
+        let summaries = variants().map(|variant| variant.summary.get(&metric));
+        let summaries: Vec<Option<&Summary>> = summaries.collect();
+        if summaries.iter().any(Option::is_some) {
+            row(page, metric, &summaries, challengers);
+        }
+    }
+    page.push_str("</tbody>\n</table>\n</div>\n");
+}
+
+fn row(
+    page: &mut String,
+    metric: Metric,
+    summaries: &[Option<&Summary>],
+    challengers: &[Challenger<'_>],
+) {
+    let scale = scale(metric, summaries.iter().copied());
+    page.push_str(&format!(
+        "<tr><th scope=\"row\">{} <span class=\"unit\">{}</span></th>",
+        metric.label(),
+        scale.unit
+    ));
+    let comparisons = challengers.iter().map(|challenger| {
+        let comparison = challenger.comparison?.get(&metric)?;
+        Some((challenger.variant.name.as_str(), comparison))
+    });
+    let comparisons = [None].into_iter().chain(comparisons);
+    for (summary, comparison) in summaries.iter().zip(comparisons) {
+        cell(page, metric, *summary, scale, comparison);
+    }
+    page.push_str("</tr>\n");
+}
+
+fn cell(
+    page: &mut String,
+    metric: Metric,
+    summary: Option<&Summary>,
+    scale: Scale,
+    comparison: Option<(&str, &Comparison)>,
+) {
+    let Some(summary) = summary else {
+        page.push_str("<td>–</td>");
+        return;
+    };
+    page.push_str(&format!("<td>{}", scale.show(summary.median.get())));
+    if let Some((low, high)) = summary.low.zip(summary.high) {
+        page.push_str(&interval(low, high, |value| scale.show(value)));
+    }
+    if let Some((name, comparison)) = comparison {
+        let ratio = comparison.ratio_b_over_a;
+        let ratio = ratio.map_or_else(String::new, |r| format!("× {} ", significant(r.get())));
+        page.push_str(&format!(
+            "<span class=\"ratio\">{ratio}{}</span>",
+            reading(metric, comparison.decision, name)
+        ));
+    }
+    page.push_str("</td>");
+}
+
+fn interval(low: Finite, high: Finite, show: impl Fn(f64) -> String) -> String {
+    format!(
+        "<span class=\"interval\">{}–{}</span>",
+        show(low.get()),
+        show(high.get())
+    )
+}
+
+/// How variants that ran at once shared the link; nothing for those that did not.
+pub(super) fn competition(page: &mut String, result: &AbResult) {
+    let Some(competition) = &result.competition else {
+        return;
+    };
+    shares(page, result, competition);
+    page.push_str("</tbody>\n</table>\n<dl class=\"parameters\">\n");
+    let seconds = |value: f64| format!("{} s", significant(value));
+    let percent = |value: f64| format!("{} %", significant(value * 100.0));
+    let converged = competition.convergence_seconds.as_ref();
+    let converged = converged.map(|time| {
+        let (of, all) = (time.rounds, competition.rounds.len());
+        format!(
+            "{} after the last start, in {of} of {all} rounds",
+            summary(time, seconds)
+        )
+    });
+    let used = competition
+        .link_utilisation
+        .as_ref()
+        .map(|used| summary(used, percent));
+    let figures = [
+        (
+            "Jain's index",
+            Some(summary(&competition.jain_index, significant)),
+        ),
+        (
+            "Fair from",
+            Some(converged.unwrap_or_else(|| "not by the end in any round".to_owned())),
+        ),
+        ("Link used to", used),
+    ];
+    for (name, value) in figures {
+        if let Some(value) = value {
+            page.push_str(&format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n"));
+        }
+    }
+    page.push_str("</dl>\n</div>\n");
+}
+
+/// The rows of a table without its end: every variant's share, and its delay.
+fn shares(page: &mut String, result: &AbResult, competition: &Competition) {
+    let flows: u32 = result.variants.iter().map(|variant| variant.flows).sum();
+    page.push_str(
+        "<div class=\"scroll\">\n<table class=\"result several\">\n<caption>All at once: shares of \
+         the goodput</caption>\n<thead><tr><th scope=\"col\">Variant</th>",
+    );
+    for (name, unit) in [
+        ("Flows", ""),
+        ("Start", "s"),
+        ("Share", "%"),
+        ("Fair", "%"),
+        ("RTT p95", "ms"),
+    ] {
+        page.push_str(&format!(
+            "<th scope=\"col\">{name} <span class=\"unit\">{unit}</span></th>"
+        ));
+    }
+    page.push_str("</tr></thead>\n<tbody>\n");
+    let percent = |value: f64| significant(value * 100.0);
+    for variant in &result.variants {
+        let share = competition.shares.get(&variant.name);
+        let delay = variant.summary.get(&Metric::RttMsP95);
+        let fair = f64::from(variant.flows) / f64::from(flows.max(1));
+        page.push_str(&format!(
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+             <td>{}</td></tr>\n",
+            named(variant),
+            variant.flows,
+            variant.start_seconds,
+            share.map_or_else(|| "–".to_owned(), |share| summary(share, percent)),
+            percent(fair),
+            delay.map_or_else(|| "–".to_owned(), |delay| summary(delay, significant))
+        ));
+    }
+}
+
+fn summary(summary: &Summary, show: impl Fn(f64) -> String) -> String {
+    let median = show(summary.median.get());
+    match summary.low.zip(summary.high) {
+        Some((low, high)) => format!("{median}{}", interval(low, high, show)),
+        None => median,
+    }
+}

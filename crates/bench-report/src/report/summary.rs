@@ -1,0 +1,184 @@
+use super::page::{letter, link, named};
+use super::several;
+use crate::date;
+use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Summary, Until};
+use crate::table::queue_delay_source;
+use crate::text::{Scale, amount, significant};
+
+/// What was tested, as names and values.
+pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
+    let rounds = result.variants.iter().map(|variant| variant.rounds.len());
+    let rounds = rounds.max().unwrap_or(0);
+    let length = match result.round_seconds {
+        Some(seconds) if result.round_bytes.is_some() => {
+            let bytes = amount(result.round_bytes.unwrap_or_default());
+            format!("{rounds} × {bytes}, in at most {seconds} s each")
+        }
+        Some(seconds) => format!("{rounds} × {seconds} s each"),
+        None => format!("{rounds} each"),
+    };
+    let mut entries = vec![
+        ("Link", link(&result.link)),
+        ("Return link", link(&result.return_link)),
+        ("Rounds", length),
+        ("Seed", result.seed.to_string()),
+        (
+            "Time",
+            if result.is_virtual { "virtual" } else { "real" }.to_owned(),
+        ),
+    ];
+    if let Some(rtt) = result.base_rtt_ms {
+        entries.insert(2, ("Empty path", format!("{rtt} ms round trip")));
+    }
+    if let Some(server) = &result.server {
+        entries.insert(0, ("Server", server.clone()));
+    }
+    if let Some(until) = &result.until {
+        entries.push(("Until", until_said(until)));
+    }
+    if let Some(omitted) = result
+        .omit_seconds
+        .filter(|omitted| *omitted > Finite::ZERO)
+    {
+        entries.push(("Warm-up", format!("{omitted} s left out")));
+    }
+    if let Some(source) = queue_delay_source(result) {
+        entries.push(("Queueing delay", source.to_string()));
+    }
+    if let Some(started) = result.started_unix_seconds {
+        entries.push(("Started", date::utc(started)));
+    }
+    entries
+}
+
+fn until_said(until: &Until) -> String {
+    let percent = significant(until.half_width.get() * 100.0);
+    let reached = if until.reached {
+        "reached"
+    } else {
+        "not reached"
+    };
+    format!("goodput's ratio known to ±{percent} %, {reached}")
+}
+
+/// Medians, intervals and ratios; nothing without two variants, and another table with more.
+pub(super) fn table(page: &mut String, result: &AbResult) {
+    let Some((a, challengers)) = result.challengers() else {
+        return;
+    };
+    let b = match challengers.as_slice() {
+        [b] => b.variant,
+        _ => return several::table(page, a, &challengers),
+    };
+    page.push_str(&format!(
+        "<div class=\"scroll\">\n<table class=\"result\">\n<caption>Median of the rounds, below it \
+         its 95 % interval</caption>\n<thead><tr><th scope=\"col\">Metric</th>\
+         <th scope=\"col\">{}</th><th scope=\"col\">{}</th><th scope=\"col\">b / a</th>\
+         <th scope=\"col\"><span class=\"word\">Reading</span></th></tr></thead>\n<tbody>\n",
+        named(a),
+        named(b)
+    ));
+    for metric in Metric::ALL {
+        let sides = [a.summary.get(&metric), b.summary.get(&metric)];
+        if sides != [None, None] {
+            row(page, metric, sides, result.comparison.get(&metric));
+        }
+    }
+    page.push_str("</tbody>\n</table>\n</div>\n");
+}
+
+fn row(
+    page: &mut String,
+    metric: Metric,
+    sides: [Option<&Summary>; 2],
+    comparison: Option<&Comparison>,
+) {
+    let scale = scale(metric, sides);
+    page.push_str(&format!(
+        "<tr><th scope=\"row\">{} <span class=\"unit\">{}</span></th>",
+        metric.label(),
+        scale.unit
+    ));
+    for side in sides {
+        cell(page, side.map(|s| (s.median, s.low, s.high)), |v| {
+            scale.show(v)
+        });
+    }
+    let ratio = comparison.and_then(|c| Some((c.ratio_b_over_a?, c.low, c.high)));
+    cell(page, ratio, significant);
+    let reading = comparison.map(|comparison| reading(metric, comparison.decision, "b"));
+    let reading = reading.unwrap_or_default();
+    page.push_str(&format!("<td class=\"reading\">{reading}</td></tr>\n"));
+}
+
+/// The unit in which all of these are read.
+pub(super) fn scale<'a>(
+    metric: Metric,
+    sides: impl IntoIterator<Item = Option<&'a Summary>>,
+) -> Scale {
+    let largest = sides.into_iter().flatten().map(|side| side.median.get());
+    Scale::of(metric, largest.fold(0.0, f64::max))
+}
+
+type Estimate = (Finite, Option<Finite>, Option<Finite>);
+
+fn cell(page: &mut String, estimate: Option<Estimate>, show: impl Fn(f64) -> String) {
+    let Some((centre, low, high)) = estimate else {
+        page.push_str("<td>–</td>");
+        return;
+    };
+    page.push_str(&format!("<td>{}", show(centre.get())));
+    if let (Some(low), Some(high)) = (low, high) {
+        page.push_str(&format!(
+            "<span class=\"interval\">{}–{}</span>",
+            show(low.get()),
+            show(high.get())
+        ));
+    }
+    page.push_str("</td>");
+}
+
+/// What a decision about a challenger and `a` says, in a word or a sign.
+pub(super) fn reading(metric: Metric, decision: Decision, challenger: &str) -> String {
+    let [better, worse] = [challenger, "a"]
+        .map(|better| format!("{}<span class=\"word\"> better</span>", letter(better)));
+    decided(metric, decision, &better, &worse)
+}
+
+/// One of these where a decision says that `b` is better or worse.
+pub(super) fn decided(metric: Metric, decision: Decision, better: &str, worse: &str) -> String {
+    let is_better = match decision {
+        Decision::TooFewRounds => return TOO_FEW.to_owned(),
+        Decision::Same => return SAME.to_owned(),
+        Decision::BHigher => metric.higher_is_better(),
+        Decision::BLower => !metric.higher_is_better(),
+    };
+    if is_better { better } else { worse }.to_owned()
+}
+
+/// A phone has room for a sign only.
+const TOO_FEW: &str =
+    "<span class=\"unit word\">too few to tell</span><span class=\"sign\">?</span>";
+const SAME: &str = "<span class=\"unit word\">the same</span><span class=\"sign\">=</span>";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_value_of_a_row_gives_its_unit() {
+        let [small, large] = [9e5, 2e9].map(|bits| {
+            let value = Finite::new(bits).unwrap();
+            Summary {
+                median: value,
+                mean: value,
+                low: None,
+                high: None,
+                rounds: 1,
+            }
+        });
+        let of = |sides: [Option<&Summary>; 3]| scale(Metric::GoodputBitsPerSecond, sides).unit;
+        assert_eq!(of([Some(&small), None, Some(&large)]), "Gbit/s");
+        assert_eq!(of([Some(&small), None, None]), "kbit/s");
+    }
+}

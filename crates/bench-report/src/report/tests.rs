@@ -1,0 +1,343 @@
+use super::*;
+use crate::fixtures;
+use crate::result::{
+    BaselineComparison, LimitedBy, LimitedTimes, Metric, RequestTimes, Round, RunRequests, Until,
+    iperf,
+};
+use crate::stats::{self, verdict};
+use roxmltree::{Document, ParsingOptions};
+
+fn parse(page: &str) -> Document<'_> {
+    let options = ParsingOptions {
+        allow_dtd: true,
+        ..ParsingOptions::default()
+    };
+    Document::parse_with_options(page, options).unwrap_or_else(|error| panic!("{error}: {page}"))
+}
+
+fn text(document: &Document<'_>) -> String {
+    let texts = document.descendants().filter_map(|node| node.text());
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_page_has_the_verdict_every_metric_and_every_figure() {
+    let result = fixtures::ab();
+    let page = html(&result);
+    let document = parse(&page);
+    let text = text(&document);
+    assert!(text.contains(&verdict(&result)));
+    assert!(text.contains(&result.link));
+    for metric in fixtures::metrics() {
+        assert!(text.contains(metric.label()), "{metric:?}");
+    }
+    assert!(page.contains("Goodput <span class=\"unit\">Mbit/s</span>"));
+    let figures = document
+        .descendants()
+        .filter(|node| node.has_tag_name("figure"));
+    // Ratios, goodput against delay, limits, goodput, RTT, window, RTT's distribution and its tail,
+    // and a course for each variant.
+    assert_eq!(figures.count(), 10);
+    let rows = document
+        .descendants()
+        .filter(|node| node.has_tag_name("tr"));
+    // Two heads, the metrics, the rounds.
+    assert_eq!(rows.count(), 2 + fixtures::metrics().count() + 6);
+}
+
+#[test]
+fn the_page_needs_nothing_from_elsewhere() {
+    let page = html(&fixtures::ab());
+    for word in [
+        "http:", "https:", "url(", "@import", "src=", "href=", "<script", "<link",
+    ] {
+        assert!(!page.contains(word), "`{word}` in the report");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn hostile_text_stays_text_wherever_it_comes_from() {
+    let hostile = "\"'></title></style><script>alert(1)</script>&amp;\u{1}";
+    let own = || hostile.to_owned();
+    let mut result = fixtures::ab();
+    (result.title, result.error, result.complete) = (Some(own()), Some(own()), false);
+    (result.link, result.return_link, result.version) = (own(), own(), own());
+    for variant in &mut result.variants {
+        (variant.name, variant.cc) = (own(), own());
+        variant.rounds[0].error = Some(own());
+        variant.rounds[1].congestion = own();
+        variant.rounds[1].intervals[0].state = Some(own());
+    }
+    stats::conclude(&mut result);
+    let page = html(&result);
+    let document = parse(&page);
+    assert!(
+        !document
+            .descendants()
+            .any(|node| node.has_tag_name("script"))
+    );
+    let attributes = document.descendants().flat_map(|node| node.attributes());
+    for attribute in attributes {
+        assert!(!attribute.name().starts_with("on"), "{attribute:?}");
+    }
+    // What a reader sees is what was given, its control character apart.
+    assert!(text(&document).contains(hostile.trim_end_matches('\u{1}')));
+}
+
+#[test]
+fn an_incomplete_test_says_so_and_why() {
+    let mut result = fixtures::ab();
+    assert!(!html(&result).contains("Incomplete."));
+    result.complete = false;
+    result.error = Some("interrupted".to_owned());
+    result.variants[0].rounds[2].error = Some("connection lost: timed out".to_owned());
+    stats::conclude(&mut result);
+    let page = html(&result);
+    let text = text(&parse(&page));
+    for part in [
+        "Incomplete.",
+        "interrupted",
+        "Failed rounds: 1",
+        "connection lost: timed out",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_test_without_a_single_round_still_has_a_report() {
+    let mut result = fixtures::ab_of(&[], &[]);
+    stats::conclude(&mut result);
+    parse(&html(&result));
+    result.variants.clear();
+    stats::conclude(&mut result);
+    parse(&html(&result));
+}
+
+#[test]
+fn long_rounds_make_no_larger_report() {
+    let size = |intervals: u32| {
+        let mut result = fixtures::ab();
+        for round in result
+            .variants
+            .iter_mut()
+            .flat_map(|variant| &mut variant.rounds)
+        {
+            round.intervals = (1..=intervals)
+                .map(|tenth| fixtures::interval(tenth, 1_000_000 * u64::from(tenth % 97)))
+                .collect();
+        }
+        html(&result).len()
+    };
+    let (usual, long) = (size(600), size(20_000));
+    assert!(long < usual * 3 / 2, "{long} bytes against {usual}");
+    assert!(long < 500_000, "{long} bytes");
+}
+
+#[test]
+fn what_decided_how_the_test_ran_is_said() {
+    let mut result = fixtures::ab();
+    result.server = Some("measure.example:4433".to_owned());
+    result.until = Some(Until {
+        half_width: fixtures::finite(0.05),
+        reached: false,
+    });
+    result.baseline = Some(BaselineComparison {
+        paired: true,
+        comparisons: [("b".to_owned(), result.comparison.clone())].into(),
+    });
+    let page = html(&result);
+    let said = text(&parse(&page));
+    for part in [
+        "measure.example:4433",
+        "goodput's ratio known to ±5.00 %, not reached",
+        "Against the baseline",
+        "round by round",
+    ] {
+        assert!(said.contains(part), "{part}");
+    }
+    let table = page.split("Against the baseline").nth(1).unwrap();
+    let table = table.split("</table>").next().unwrap();
+    // `a` was not there then; goodput is better than it was, and so on for each metric.
+    assert!(
+        !table.contains("chip-a") && table.contains("chip-b"),
+        "{table}"
+    );
+    assert!(
+        table.contains("<td>× 4.41 better<span class=\"interval\">"),
+        "{table}"
+    );
+    assert!(table.contains("worse"), "{table}");
+    result.until = Some(Until {
+        half_width: fixtures::finite(0.05),
+        reached: true,
+    });
+    assert!(text(&parse(&html(&result))).contains("±5.00 %, reached"));
+}
+
+#[test]
+fn captions_speak_of_several_rounds_where_there_are_some() {
+    let says = |result: &AbResult, part: &str| html(result).contains(part);
+    let mut result = fixtures::ab();
+    assert!(says(&result, "median goodput") && says(&result, "Thin: others"));
+    assert!(says(&result, "State in the median round") && !says(&result, "Grey: warm-up"));
+    result.variants[1].rounds[0].intervals[0].omitted = true;
+    assert!(says(&result, "Grey: warm-up"));
+    let mut one = fixtures::ab_of(&[21_300_000], &[93_900_000]);
+    stats::conclude(&mut one);
+    assert!(!says(&one, "median goodput") && !says(&one, "Thin: others"));
+    assert!(says(&one, "State of the controller"));
+    // In the axes of five all rounds would be a tangle; each course has its own.
+    let five = fixtures::five();
+    let side_by_side = html(&five);
+    let side_by_side = side_by_side.split("Inside the controllers").next().unwrap();
+    assert!(side_by_side.contains("median goodput") && !side_by_side.contains("Thin: others"));
+}
+
+#[test]
+fn queues_that_were_timed_are_drawn_unless_all_have_the_same() {
+    let timed = |mut result: AbResult| {
+        for round in result.variants.iter_mut().flat_map(|v| &mut v.rounds) {
+            round.queue_delay_distribution = round.rtt_distribution.clone();
+        }
+        html(&result).contains("Time in the link&#39;s queue, ms")
+    };
+    assert!(timed(fixtures::ab()));
+    assert!(!timed(fixtures::competition()));
+    assert!(!html(&fixtures::ab()).contains("Time in the link&#39;s queue, ms"));
+}
+
+#[test]
+fn a_competition_has_each_variants_delay() {
+    let mut result = fixtures::competition();
+    result.variants[1].flows = 3;
+    let page = html(&result);
+    let table = page.split("All at once").nth(1).unwrap();
+    for fair in ["<td>25.0</td>", "<td>75.0</td>"] {
+        assert!(table.contains(fair), "{table}");
+    }
+    let p95 = &fixtures::competition().variants[0].summary[&Metric::RttMsP95];
+    let p95 = format!("<td>{}<span", crate::text::significant(p95.median.get()));
+    assert!(table.contains(&p95), "{p95}: {table}");
+}
+
+#[test]
+fn a_run_has_the_lines_of_its_link_and_no_letter() {
+    let mut result = fixtures::run();
+    let page = run_html(&result, Path::default());
+    assert!(!page.contains("reference\"") && !page.contains("a bbr3"));
+    assert!(page.contains("State of the controller"));
+    result.link = "delay 40ms rate 100mbit queue 1bdp".to_owned();
+    result.return_link = "delay 10ms".to_owned();
+    let path = Path {
+        rate: Some(Bandwidth::from_bits_per_sec(100_000_000)),
+        base_rtt: Some(Duration::from_millis(50)),
+    };
+    let page = run_html(&result, path);
+    for line in ["link 100 Mbit/s", "empty path 50 ms", "BDP"] {
+        assert!(page.contains(line), "{line}");
+    }
+    // A link of a later version.
+    result.link = "warp 9".to_owned();
+    assert!(run_html(&result, Path::default()).contains("warp 9"));
+}
+
+#[test]
+fn a_run_says_what_it_was_for() {
+    let mut result = fixtures::run();
+    assert!(run_html(&result, Path::default()).contains("bbr3 had a goodput of 94.0 Mbit/s with"));
+    result.end.sum_received_bidir_reverse = Some(iperf::Row {
+        bits_per_second: fixtures::finite(12.3e6),
+        ..iperf::Row::default()
+    });
+    let page = run_html(&result, Path::default());
+    assert!(page.contains("goodput of 94.0 Mbit/s to the server with"));
+    assert!(page.contains("Meanwhile 12.3 Mbit/s came back"));
+
+    result.end.sum = Some(iperf::Row {
+        jitter_ms: Some(fixtures::finite(0.25)),
+        lost_packets: Some(3),
+        packets: Some(1_000),
+        out_of_order: Some(7),
+        ..iperf::Row::default()
+    });
+    let page = text(&parse(&run_html(&result, Path::default())));
+    for part in [
+        "Jitter\n0.250 ms",
+        "Datagrams lost\n3 of 1000",
+        "Out of order\n7",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_run_of_requests_shows_their_times_and_no_empty_figure() {
+    let times = |first: f64| RequestTimes {
+        count: 30,
+        p50: Some(fixtures::finite(first)),
+        p95: Some(fixtures::finite(first + 1.0)),
+        p99: Some(fixtures::finite(first + 2.0)),
+        ..RequestTimes::default()
+    };
+    let mut result = fixtures::run();
+    result.result = Round::default();
+    result.requests = Some(RunRequests {
+        interval_ms: fixtures::finite(100.0),
+        rtt_ms: times(20.0),
+        rtt_distribution: fixtures::round("", 0, 1).rtt_distribution,
+        responsiveness_rpm: Some(fixtures::finite(2_900.4)),
+        ..RunRequests::default()
+    });
+    let page = run_html(&result, Path::default());
+    let said = text(&parse(&page));
+    for part in [
+        "Half of the requests were answered within 20.0 ms, 95 % within 21.0 ms.",
+        "30, one in 100 ms",
+        "20.0, 21.0, 22.0 ms",
+        "2900 round trips/min",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(page.matches("<figure>").count(), 2);
+    assert!(!page.contains("goodput of") && !page.contains("no distribution"));
+
+    result.requests.as_mut().unwrap().under_load = true;
+    result.result = fixtures::round("bbr3", 0, 94_000_000);
+    let page = run_html(&result, Path::default());
+    assert!(page.contains("goodput of 94.0 Mbit/s") && page.contains("were answered within"));
+    assert_eq!(page.matches("<figure>").count(), 6);
+    result.result = Round::default();
+    result.requests = Some(RunRequests::default());
+    assert!(run_html(&result, Path::default()).contains("No request was answered."));
+}
+
+#[test]
+fn rounds_stand_in_their_order_with_what_limited_them_most() {
+    let mut result = fixtures::ab();
+    let millis = Duration::from_millis;
+    result.variants[0].rounds[0].limited_by = LimitedBy::from_times(LimitedTimes {
+        application: millis(4),
+        congestion_window: millis(26),
+        pacing: millis(70),
+        ..LimitedTimes::default()
+    });
+    result.variants[0].rounds[1].limited_by = LimitedBy::from_times(LimitedTimes {
+        host: millis(97),
+        pacing: millis(3),
+        ..LimitedTimes::default()
+    });
+    // The second of `a` ran last of all.
+    result.variants[0].rounds[1].order = 99;
+    let page = html(&result);
+    let table = page.split("In the order in which they ran").nth(1).unwrap();
+    let spaced = table.replace('\u{a0}', " ");
+    assert!(
+        spaced.contains(">pacing 70 %, congestion window 26 %<"),
+        "{spaced}"
+    );
+    assert!(spaced.contains(">host 97 %<"), "{spaced}");
+    let last = spaced.rfind("<tr>").unwrap();
+    assert!(spaced[last..].contains(">host 97 %<"), "{spaced}");
+}

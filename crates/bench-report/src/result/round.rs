@@ -1,0 +1,248 @@
+use super::Finite;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// One transfer by one controller: the sum over its streams and connections.
+///
+/// Figures of the sender are `null` when the sender was the other side and did not live to report
+/// them. A round that failed keeps what was measured until then.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Round {
+    /// The block of the schedule this round belongs to, from 0; rounds of one block form a pair.
+    #[serde(default)]
+    pub block: u32,
+    /// The place of this round in the order in which all rounds ran, from 0.
+    #[serde(default)]
+    pub order: u32,
+    /// The controller that sent, as the registry reads it.
+    #[serde(default)]
+    pub congestion: String,
+    /// How many streams the figures are the sum of.
+    #[serde(default)]
+    pub streams: u32,
+    /// Why the round failed, for a person; `null` when it did not.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// The time measured, without what was omitted at the start.
+    pub seconds: Finite,
+    /// The payload after which the round was to end: `seconds` is the time that this took, or the
+    /// most that it was given. Left out of the JSON where time ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_bytes: Option<u64>,
+    /// Payload that the receiving application got.
+    pub bytes: u64,
+    /// `bytes` over `seconds`, in bits per second.
+    pub goodput_bits_per_second: u64,
+    /// QUIC packets sent, probes and copies included.
+    pub packets_sent: Option<u64>,
+    /// Of these, those that a duplicating sender put on the wire once more. Left out of the JSON
+    /// where it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets_copied: Option<u64>,
+    /// QUIC packets declared lost.
+    pub packets_lost: Option<u64>,
+    /// Payload sent more than once.
+    pub bytes_retransmitted: Option<u64>,
+    /// Packets declared lost and acknowledged later, where the sender can tell.
+    #[serde(default)]
+    pub packets_spuriously_lost: Option<u64>,
+    /// Packets that arrived with the mark Congestion Experienced.
+    #[serde(default)]
+    pub ecn_ce_packets: Option<u64>,
+    /// Round-trip times as the sender's samples give them.
+    pub rtt_ms: RttMs,
+    /// Time that packets spent in queues.
+    pub queue_delay_ms: QueueDelayMs,
+    /// Where `queue_delay_ms` comes from; `null` when it is not known.
+    #[serde(default)]
+    pub queue_delay_source: Option<QueueDelaySource>,
+    /// The samples behind `rtt_ms`: at most 64 points, most of them in the tail, the last the
+    /// longest. Left out of the JSON when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rtt_distribution: Vec<DelayShare>,
+    /// Those behind `queue_delay_ms`, where the emulated link timed them. Left out of the JSON
+    /// when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queue_delay_distribution: Vec<DelayShare>,
+    /// Processor time of the sending side, in seconds, user and system.
+    pub cpu_seconds_sender: Option<Finite>,
+    /// Processor time of the receiving side, in seconds, user and system.
+    pub cpu_seconds_receiver: Option<Finite>,
+    /// What held the sender back.
+    pub limited_by: Option<LimitedBy>,
+    /// The course of the round.
+    pub intervals: Vec<Interval>,
+}
+
+impl Round {
+    /// Whether the round ended without an error, so that its figures count.
+    pub fn succeeded(&self) -> bool {
+        self.error.is_none()
+    }
+
+    /// Says that each packet of the sender was on the wire so many times: copies were made of all
+    /// that it sent.
+    pub fn count_copies(&mut self, times: u32) {
+        if let (2.., Some(sent)) = (times, &mut self.packets_sent) {
+            let copies = sent.saturating_mul(u64::from(times - 1));
+            self.packets_copied = Some(copies);
+            *sent += copies;
+        }
+    }
+}
+
+/// Quantiles of the round-trip time, in milliseconds; `null` without a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct RttMs {
+    /// The smallest sample.
+    pub min: Option<Finite>,
+    /// The median.
+    pub p50: Option<Finite>,
+    /// 95 % of the samples are at most this.
+    pub p95: Option<Finite>,
+    /// 99 % of the samples are at most this.
+    pub p99: Option<Finite>,
+    /// The largest sample.
+    pub max: Option<Finite>,
+}
+
+/// Quantiles of the time spent in queues, in milliseconds; `null` without a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct QueueDelayMs {
+    /// The median.
+    pub p50: Option<Finite>,
+    /// 95 % of the samples are at most this.
+    pub p95: Option<Finite>,
+    /// 99 % of the samples are at most this.
+    pub p99: Option<Finite>,
+}
+
+/// One point of a distribution of delays.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DelayShare {
+    /// A delay, in milliseconds.
+    pub ms: Finite,
+    /// The share of the samples that are at most as long, above 0 and at most 1.
+    pub share: Finite,
+}
+
+/// How time in queues was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueDelaySource {
+    /// The emulated link timed each packet in the queue before its bottleneck.
+    Link,
+    /// The sender took the least round-trip time of the connection for that of the empty path, and
+    /// what its samples had above it for the queues', jitter and the peer's delays included.
+    RttAboveLeast,
+}
+
+impl fmt::Display for QueueDelaySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Link => "time in the emulated link's queue",
+            Self::RttAboveLeast => "RTT above the least RTT",
+        })
+    }
+}
+
+/// The share of the time, 0 to 1, that each limit was the one that held. The sum is 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LimitedBy {
+    /// The application had nothing to send.
+    pub application: Finite,
+    /// The congestion window was full.
+    pub congestion_window: Finite,
+    /// The pacer had no tokens.
+    pub pacing: Finite,
+    /// The peer's flow-control window was full.
+    pub flow_control: Finite,
+    /// The sender itself was busy or its socket was full.
+    pub host: Finite,
+}
+
+impl LimitedBy {
+    /// Shares of the sum of these times; `None` when all are zero.
+    pub fn from_times(times: LimitedTimes) -> Option<Self> {
+        let nanos = units::duration::nanos;
+        let total = [
+            times.application,
+            times.congestion_window,
+            times.pacing,
+            times.flow_control,
+            times.host,
+        ]
+        .into_iter()
+        .fold(0_u64, |sum, time| sum.saturating_add(nanos(time)));
+        let share = |time| Finite::ratio(nanos(time), total);
+        Some(Self {
+            application: share(times.application)?,
+            congestion_window: share(times.congestion_window)?,
+            pacing: share(times.pacing)?,
+            flow_control: share(times.flow_control)?,
+            host: share(times.host)?,
+        })
+    }
+}
+
+/// How long each limit was the one that held; see [`LimitedBy`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LimitedTimes {
+    /// The application had nothing to send.
+    pub application: Duration,
+    /// The congestion window was full.
+    pub congestion_window: Duration,
+    /// The pacer had no tokens.
+    pub pacing: Duration,
+    /// The peer's flow-control window was full.
+    pub flow_control: Duration,
+    /// The sender itself was busy or its socket was full.
+    pub host: Duration,
+}
+
+/// One sample of the course of a round; sums over connections where there are several.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Interval {
+    /// The end of the interval, in seconds since the transfer began.
+    pub t: Finite,
+    /// The length of the interval.
+    #[serde(default)]
+    pub seconds: Finite,
+    /// Whether the interval belongs to the warm-up that the figures leave out.
+    #[serde(default)]
+    pub omitted: bool,
+    /// Payload that arrived in the interval, in bits per second.
+    pub goodput_bits_per_second: u64,
+    /// The smoothed round-trip time at the end; the mean over connections.
+    pub rtt_ms: Option<Finite>,
+    /// The congestion window at the end.
+    pub cwnd_bytes: Option<u64>,
+    /// Bytes in flight at the end.
+    pub bytes_in_flight: Option<u64>,
+    /// The pacing rate at the end; `null` when the sender does not pace.
+    pub pacing_rate_bits_per_second: Option<u64>,
+    /// The latest sample of the delivery rate.
+    pub delivery_rate_bits_per_second: Option<u64>,
+    /// Packets declared lost in the interval.
+    pub packets_lost: Option<u64>,
+    /// Packets in the interval that arrived with the mark Congestion Experienced.
+    #[serde(default)]
+    pub ecn_ce_packets: Option<u64>,
+    /// The least round-trip time of the path so far. Left out of the JSON when it is not known, as
+    /// are the three that follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_rtt_ms: Option<Finite>,
+    /// Factor between estimated bandwidth and pacing rate at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing_gain: Option<Finite>,
+    /// Factor between estimated bandwidth-delay product and window at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwnd_gain: Option<Finite>,
+    /// The share of the interval, 0 to 1, in which there was nothing to send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application_limited: Option<Finite>,
+    /// The controller's state at the end, in its own words: `Startup`, `ProbeBW_CRUISE`; `null`
+    /// where it has none or the connections differ.
+    pub state: Option<String>,
+}

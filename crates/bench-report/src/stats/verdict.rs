@@ -1,0 +1,239 @@
+use super::{End, compare};
+use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Variant};
+use crate::text::significant;
+use std::collections::BTreeMap;
+
+/// What the test says about goodput and about the delay under load, for people: a sentence for each
+/// variant against the first, and with more than two one that names a winner if there is one.
+///
+/// > bbr3 has 4.41 times the goodput of cubic (95 % interval 3.18 to 5.41); the p95 RTT
+/// > of bbr3 is 12 % lower (8.1 % to 15 %), over 3 pairs of rounds.
+pub fn verdict(result: &AbResult) -> String {
+    let Some((a, challengers)) = result.challengers() else {
+        return "There is only one variant, so nothing was compared.".to_owned();
+    };
+    let name = |variant| name_among(&result.variants, variant);
+    let mut sentences: Vec<String> = challengers
+        .iter()
+        .map(|challenger| {
+            let (a, b) = (name(a), name(challenger.variant));
+            against(challenger.comparison, &a, &b)
+        })
+        .collect();
+    if challengers.len() > 1 {
+        sentences.push(match winner(result) {
+            Some(winner) => format!("{} has the most goodput.", name(winner)),
+            None => "Which has the most goodput, these rounds do not tell.".to_owned(),
+        });
+    }
+    if let Some(competition) = &result.competition {
+        sentences.push(format!(
+            "All ran at once; Jain's index of fairness is {}.",
+            significant(competition.jain_index.median.get())
+        ));
+    }
+    sentences.join(" ")
+}
+
+/// How a variant is called: by its controller with its parameters, and by its own name too where
+/// others have the same.
+fn name_among(variants: &[Variant], variant: &Variant) -> String {
+    let mut others = variants.iter().filter(|other| other.name != variant.name);
+    if others.any(|other| other.cc == variant.cc) {
+        format!("{} ({})", variant.name, variant.cc)
+    } else {
+        variant.cc.clone()
+    }
+}
+
+/// The variant whose goodput is higher than that of every other one, each interval says so.
+fn winner(result: &AbResult) -> Option<&Variant> {
+    let goodput = |variant: &Variant| {
+        let summary = variant.summary.get(&Metric::GoodputBitsPerSecond);
+        summary.map_or(0.0, |summary| summary.median.get())
+    };
+    let best = |one: &&Variant, other: &&Variant| goodput(one).total_cmp(&goodput(other));
+    let best = result.variants.iter().max_by(best)?;
+    let others = result
+        .variants
+        .iter()
+        .filter(|other| other.name != best.name);
+    let is_beaten = |other: &Variant| {
+        let comparison = compare(&other.rounds, &best.rounds, result.seed, End::of(result));
+        let goodput = comparison.get(&Metric::GoodputBitsPerSecond);
+        goodput.is_some_and(|goodput| goodput.decision == Decision::BHigher)
+    };
+    others.into_iter().all(is_beaten).then_some(best)
+}
+
+/// The sentence about `b` and `a`.
+fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) -> String {
+    let of = |metric| comparison.and_then(|comparison| comparison.get(&metric));
+    let Some(goodput) = of(Metric::GoodputBitsPerSecond) else {
+        return format!("No pair of rounds of {a} and {b} succeeded, so nothing was compared.");
+    };
+    let delay = match of(Metric::RttMsP95) {
+        Some(delay) => format!("; {}", delay_clause(delay, b)),
+        None => String::new(),
+    };
+    let pairs = match goodput.pairs {
+        1 => "a single pair of rounds".to_owned(),
+        n => format!("{n} pairs of rounds"),
+    };
+    format!("{}{delay}, over {pairs}.", goodput_clause(goodput, a, b))
+}
+
+fn goodput_clause(goodput: &Comparison, a: &str, b: &str) -> String {
+    match Effect::of(goodput) {
+        Effect::Unknown(None) => format!(
+            "Too few rounds to tell the goodput of {b} from {}",
+            possessed(a)
+        ),
+        Effect::Sign(true) => format!("{b} has more goodput than {a}"),
+        Effect::Sign(false) => format!("{b} has less goodput than {a}"),
+        Effect::Unknown(Some(ratio)) => format!(
+            "Too few rounds to tell the goodput of {b} from {} ({})",
+            possessed(a),
+            ratio.ratio()
+        ),
+        Effect::Same(within) => format!("{b} and {a} have the same goodput{within}"),
+        Effect::Times(ratio) => format!(
+            "{b} has {} times the goodput of {a} (95 % interval {} to {})",
+            significant(ratio.centre),
+            significant(ratio.low),
+            significant(ratio.high)
+        ),
+        Effect::Percent(ratio) => format!(
+            "{b} has {} {} goodput than {a} (95 % interval {})",
+            percent(ratio.centre),
+            if ratio.centre > 1.0 { "more" } else { "less" },
+            ratio.percent_range()
+        ),
+    }
+}
+
+/// `cubic's`, but `that of a (cubic)`.
+fn possessed(name: &str) -> String {
+    if name.ends_with(')') {
+        format!("that of {name}")
+    } else {
+        format!("{name}'s")
+    }
+}
+
+fn delay_clause(delay: &Comparison, b: &str) -> String {
+    let subject = format!("the p95 RTT of {b}");
+    match Effect::of(delay) {
+        Effect::Unknown(None) => format!("{subject} cannot be told apart"),
+        Effect::Sign(true) => format!("{subject} is higher"),
+        Effect::Sign(false) => format!("{subject} is lower"),
+        Effect::Unknown(Some(ratio)) => {
+            format!("{subject} cannot be told apart ({})", ratio.ratio())
+        }
+        Effect::Same(within) => format!("{subject} is the same{within}"),
+        Effect::Times(ratio) => format!(
+            "{subject} is {} times as high ({} to {})",
+            significant(ratio.centre),
+            significant(ratio.low),
+            significant(ratio.high)
+        ),
+        Effect::Percent(ratio) => format!(
+            "{subject} is {} {} ({})",
+            percent(ratio.centre),
+            if ratio.centre > 1.0 {
+                "higher"
+            } else {
+                "lower"
+            },
+            ratio.percent_range()
+        ),
+    }
+}
+
+/// How a ratio is best said.
+enum Effect {
+    /// Too few rounds; the ratio and its interval where there are any.
+    Unknown(Option<Ratio>),
+    /// Whether b is higher, where a zero leaves no ratio.
+    Sign(bool),
+    /// The whole interval is close to one: the words that say how close.
+    Same(String),
+    /// From twice up, or below half.
+    Times(Ratio),
+    /// Between these.
+    Percent(Ratio),
+}
+
+impl Effect {
+    fn of(comparison: &Comparison) -> Self {
+        let Some(ratio) = Ratio::of(comparison) else {
+            return match comparison.decision {
+                Decision::TooFewRounds => Self::Unknown(None),
+                Decision::Same => Self::Same(String::new()),
+                Decision::BHigher => Self::Sign(true),
+                Decision::BLower => Self::Sign(false),
+            };
+        };
+        match comparison.decision {
+            Decision::TooFewRounds => Self::Unknown(Some(ratio)),
+            Decision::Same => Self::Same(ratio.within()),
+            _ if ratio.centre >= 2.0 || ratio.centre <= 0.5 => Self::Times(ratio),
+            _ => Self::Percent(ratio),
+        }
+    }
+}
+
+struct Ratio {
+    centre: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Ratio {
+    fn of(comparison: &Comparison) -> Option<Self> {
+        Some(Self {
+            centre: comparison.ratio_b_over_a?.get(),
+            low: comparison.low?.get(),
+            high: comparison.high.map(Finite::get)?,
+        })
+    }
+
+    fn ratio(&self) -> String {
+        format!(
+            "ratio {}, 95 % interval {} to {}",
+            significant(self.centre),
+            significant(self.low),
+            significant(self.high)
+        )
+    }
+
+    /// How close to one the whole interval is, in words.
+    fn within(&self) -> String {
+        let farthest = (self.low - 1.0).abs().max((self.high - 1.0).abs());
+        if farthest == 0.0 {
+            String::new()
+        } else {
+            format!(" within {}", percent(1.0 + farthest))
+        }
+    }
+
+    /// The interval as distances from one, the nearer end first.
+    fn percent_range(&self) -> String {
+        let (near, far) = if self.centre > 1.0 {
+            (self.low, self.high)
+        } else {
+            (self.high, self.low)
+        };
+        format!("{} to {}", percent(near), percent(far))
+    }
+}
+
+/// The distance of a ratio from one: 1.123 is `12 %`, as is 0.877.
+fn percent(ratio: f64) -> String {
+    let percent = (ratio - 1.0).abs() * 100.0;
+    if percent < 9.95 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.0} %")
+    }
+}

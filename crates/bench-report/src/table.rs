@@ -1,0 +1,17 @@
+//! What the programs print: iperf3's rows with a congestion controller's figures behind them, and
+//! the tables of an A/B test and of a matrix.
+//!
+//! Functions from results to text; nothing here writes to a terminal.
+
+mod ab;
+mod matrix;
+mod requests;
+mod rows;
+
+pub use ab::{ab_table, queue_delay_source};
+pub use matrix::matrix_table;
+pub use requests::{request_block, request_row};
+pub use rows::{Columns, datagram_header, end_block, interval_header, interval_row};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+mod competition;
+mod several;
+
+use crate::result::{
+    AbResult, Comparison, Decision, Finite, Metric, QueueDelaySource, Summary, Until, Variant,
+};
+use crate::stats::verdict;
+use crate::text::{Scale, printable, significant};
+
+/// The result of an A/B test in 80 columns: a row per metric with each side's median and its
+/// interval, their ratio, and the verdict below; with more than two sides, a row for each of them
+/// under every metric. Ends with a newline.
+pub fn ab_table(result: &AbResult) -> String {
+    let mut table = String::new();
+    if let Some((a, challengers)) = result.challengers() {
+        match challengers.as_slice() {
+            [_] => two_sides(&mut table, result),
+            _ => several::sides(&mut table, a, &challengers),
+        }
+        if let Some(source) = queue_delay_source(result) {
+            table.push_str(&format!("Queue: {source}\n"));
+        }
+        table.push('\n');
+    }
+    if let Some(competition) = &result.competition {
+        competition::block(&mut table, &result.variants, competition);
+        table.push('\n');
+    }
+    for line in wrap(&printable(&verdict(result)), WIDTH) {
+        table.push_str(&line);
+        table.push('\n');
+    }
+    if let Some(until) = &result.until {
+        table.push_str(&until_line(result, until));
+    }
+    for failure in failures(result) {
+        table.push_str(&printable(&failure));
+        table.push('\n');
+    }
+    table
+}
+
+/// How time in queues was measured, if all rounds that know it did it in one way.
+pub fn queue_delay_source(result: &AbResult) -> Option<QueueDelaySource> {
+    let rounds = result.variants.iter().flat_map(|variant| &variant.rounds);
+    let mut sources = rounds.filter_map(|round| round.queue_delay_source);
+    let first = sources.next()?;
+    sources.all(|source| source == first).then_some(first)
+}
+
+fn two_sides(table: &mut String, result: &AbResult) {
+    let Some((a, b)) = result.pair() else { return };
+    head(table, [a, b]);
+    for metric in Metric::ALL {
+        let sides = [a.summary.get(&metric), b.summary.get(&metric)];
+        if sides != [None, None] {
+            row(table, metric, sides, result.comparison.get(&metric));
+        }
+    }
+    table.push_str(LEGEND);
+}
+
+fn head(table: &mut String, [a, b]: [&Variant; 2]) {
+    line(
+        table,
+        &[
+            String::new(),
+            title(a, CELL),
+            title(b, CELL),
+            "b / a".to_owned(),
+        ],
+        "",
+    );
+    let cell = "median 95 % interval".to_owned();
+    let ratio = " ratio 95 % interval".to_owned();
+    line(table, &[String::new(), cell.clone(), cell, ratio], "");
+}
+
+/// The variant's name and controller, without parameters where those do not fit.
+fn title(variant: &Variant, width: usize) -> String {
+    let with = |controller: &str| printable(&format!("{}: {controller}", variant.name));
+    let full = with(&variant.sender());
+    if full.chars().count() <= width {
+        full
+    } else {
+        with(variant.controller()).chars().take(width).collect()
+    }
+}
+
+fn row(
+    table: &mut String,
+    metric: Metric,
+    sides: [Option<&Summary>; 2],
+    comparison: Option<&Comparison>,
+) {
+    let scale = scale(metric, sides.into_iter());
+    let label = format!("{} {}", metric.label(), scale.unit);
+    let [a, b] = sides.map(|side| summary_cell(side, scale));
+    line(
+        table,
+        &[label, a, b, ratio_cell(comparison)],
+        comparison.map_or("", |comparison| mark(metric, comparison.decision)),
+    );
+}
+
+/// The unit in which all of these are read.
+fn scale<'a>(metric: Metric, sides: impl Iterator<Item = Option<&'a Summary>>) -> Scale {
+    let largest = sides.flatten().map(|side| side.median.get());
+    Scale::of(metric, largest.fold(0.0, f64::max))
+}
+
+fn summary_cell(summary: Option<&Summary>, scale: Scale) -> String {
+    match summary {
+        Some(side) => cell(side.median, side.low, side.high, |v| scale.show(v)),
+        None => String::new(),
+    }
+}
+
+fn ratio_cell(comparison: Option<&Comparison>) -> String {
+    let cell = comparison.and_then(|comparison| {
+        let ratio = comparison.ratio_b_over_a?;
+        Some(cell(ratio, comparison.low, comparison.high, significant))
+    });
+    cell.unwrap_or_default()
+}
+
+fn cell(
+    centre: Finite,
+    low: Option<Finite>,
+    high: Option<Finite>,
+    show: impl Fn(f64) -> String,
+) -> String {
+    let interval = match (low, high) {
+        (Some(low), Some(high)) => format!("{}–{}", show(low.get()), show(high.get())),
+        _ => String::new(),
+    };
+    format!("{:>6} {interval}", show(centre.get()))
+}
+
+fn mark(metric: Metric, decision: Decision) -> &'static str {
+    let better = match decision {
+        Decision::TooFewRounds => return "?",
+        Decision::Same => return "=",
+        Decision::BHigher => metric.higher_is_better(),
+        Decision::BLower => !metric.higher_is_better(),
+    };
+    if better { "+" } else { "-" }
+}
+
+fn line(table: &mut String, cells: &[String; 4], mark: &str) {
+    let [label, a, b, ratio] = cells;
+    let text = format!("{label:<LABEL$}{a:<CELL$} {b:<CELL$} {ratio:<CELL$} {mark}");
+    table.push_str(&format!("{}\n", text.trim_end()));
+}
+
+fn until_line(result: &AbResult, until: &Until) -> String {
+    let rounds = result.variants.iter().map(|variant| variant.rounds.len());
+    let rounds = rounds.max().unwrap_or(0);
+    let percent = significant(until.half_width.get() * 100.0);
+    if until.reached {
+        format!("Goodput's interval is within {percent} % of its middle after {rounds} rounds.\n")
+    } else {
+        format!("Goodput's interval is wider than {percent} % after {rounds} rounds.\n")
+    }
+}
+
+fn failures(result: &AbResult) -> Vec<String> {
+    let rounds = result.variants.iter().flat_map(|variant| {
+        variant.rounds.iter().filter_map(move |round| {
+            let error = round.error.as_ref()?;
+            Some(format!(
+                "{} ({}), block {}, failed and is left out: {error}",
+                variant.name, variant.cc, round.block
+            ))
+        })
+    });
+    let whole = result
+        .error
+        .iter()
+        .map(|error| format!("The test is incomplete: {error}"));
+    rounds.chain(whole).collect()
+}
+
+/// Breaks `text` at spaces into lines of at most `width` characters.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+const WIDTH: usize = 80;
+/// The longest label with its unit is `CPU receiver s/GB`.
+const LABEL: usize = 18;
+/// `123456 123456–123456`.
+const CELL: usize = 19;
+const LEGEND: &str =
+    "+ b is better   - b is worse   = the same within 5 %   ? too few rounds to tell\n";

@@ -1,0 +1,211 @@
+use crate::result::iperf::{End, Row};
+use crate::text::{Unit, amount, printable, short_rate, significant};
+
+/// Which columns follow iperf3's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Columns {
+    /// RTT and pacing rate: 80 characters.
+    Narrow,
+    /// The controller's state as well: 95 characters and more.
+    Wide,
+    /// Before the state what `ss -ti` has, too: 150 characters.
+    Full,
+}
+
+impl Columns {
+    /// What fits into a terminal of this many characters.
+    pub fn fitting(width: usize) -> Self {
+        if width < WIDE {
+            Self::Narrow
+        } else {
+            Self::Wide
+        }
+    }
+}
+
+/// The head of the interval rows.
+pub fn interval_header(columns: Columns) -> String {
+    let narrow = format!(
+        "{} {:>4} {:>11} {:>6} {:>5}",
+        head(),
+        "Retr",
+        "Cwnd",
+        "RTT",
+        "Pace"
+    );
+    match columns {
+        Columns::Narrow => narrow,
+        Columns::Wide => format!("{narrow} State"),
+        Columns::Full => format!(
+            "{narrow} {:>6} {:>11} {:>5} {:>9} {:>4} {:>4} State",
+            "MinRTT", "InFlight", "Deliv", "Gains", "App", "CE"
+        ),
+    }
+}
+
+/// The head of the interval rows of datagrams; `arrive` where this side receives them.
+pub fn datagram_header(arrive: bool) -> String {
+    let columns = if arrive {
+        "   Jitter  Lost/Total Datagrams"
+    } else {
+        " Total Datagrams"
+    };
+    format!("{}{columns}", head())
+}
+
+/// One interval of one stream, or of the sum of all when `row` has no socket.
+///
+/// ```text
+/// [  1]  0.00-1.00  sec 11.2 MBytes 94.0 Mbits/sec    3  500 KBytes 40.2ms 95.0M
+/// ```
+/// Figures that the row does not have are blank. A row of the warm-up says `(omitted)` in the
+/// place of the last columns.
+pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
+    let mut line = transfer(row, unit);
+    if let Some(datagrams) = datagrams(row) {
+        line.push_str(&datagrams);
+        if row.omitted == Some(true) {
+            line.push_str("  (omitted)");
+        }
+        return line;
+    }
+    let cwnd = row.snd_cwnd.map(amount);
+    line.push_str(&format!(" {:>4} {:>11}", text(row.retransmits), text(cwnd)));
+    if row.omitted == Some(true) {
+        line.push_str("    (omitted)");
+        return line;
+    }
+    let pacing = row.pacing_rate_bits_per_second.map(short_rate);
+    line.push_str(&format!(
+        " {:>6} {:>5}",
+        text(row.rtt.map(millis)),
+        text(pacing)
+    ));
+    if columns == Columns::Full {
+        line.push_str(&details(row));
+    }
+    if columns != Columns::Narrow
+        && let Some(state) = &row.state
+    {
+        line.push(' ');
+        line.push_str(&printable(state));
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+/// The columns of `ss -ti`: least RTT, bytes in flight, delivery rate, the gains of pacing and of
+/// the window, the share of the time with nothing to send, and CE marks.
+fn details(row: &Row) -> String {
+    let gains = row.pacing_gain.zip(row.cwnd_gain);
+    let gains = gains.map(|(pacing, cwnd)| format!("{:.2}/{:.2}", pacing.get(), cwnd.get()));
+    let application = row.application_limited;
+    let application = application.map(|share| format!("{:.0}%", share.get() * 100.0));
+    format!(
+        " {:>6} {:>11} {:>5} {:>9} {:>4} {:>4}",
+        text(row.path_min_rtt.map(millis)),
+        text(row.bytes_in_flight.map(amount)),
+        text(row.delivery_rate_bits_per_second.map(short_rate)),
+        text(gains),
+        text(application),
+        text(row.ecn_ce_packets)
+    )
+}
+
+/// The closing rows: what each stream's sender and receiver counted, and the sums when there are
+/// several streams in a direction. Ends with a newline.
+pub fn end_block(end: &End, unit: Unit) -> String {
+    let mut block = "- ".repeat(25);
+    block.truncate(block.len() - 1);
+    let is_of_datagrams = end.sum_sent.packets.is_some() || end.sum_received.packets.is_some();
+    block.push_str(&if is_of_datagrams {
+        format!("\n{}\n", datagram_header(true))
+    } else {
+        format!("\n{} {:>4}\n", head(), "Retr")
+    });
+    for stream in &end.streams {
+        end_rows(&mut block, [&stream.sender, &stream.receiver], unit);
+    }
+    let reverse = end.sum_sent_bidir_reverse.as_ref();
+    let reverse = reverse.zip(end.sum_received_bidir_reverse.as_ref());
+    if end.streams.len() > 1 + usize::from(reverse.is_some()) {
+        end_rows(&mut block, [&end.sum_sent, &end.sum_received], unit);
+        if let Some((sent, received)) = reverse {
+            end_rows(&mut block, [sent, received], unit);
+        }
+    }
+    block
+}
+
+fn end_rows(block: &mut String, rows: [&Row; 2], unit: Unit) {
+    for (row, role) in rows.into_iter().zip(["sender", "receiver"]) {
+        if let Some(datagrams) = datagrams(row) {
+            block.push_str(&format!("{}{datagrams}  {role}\n", transfer(row, unit)));
+            continue;
+        }
+        block.push_str(&format!(
+            "{} {:>4}             {role}\n",
+            transfer(row, unit),
+            text(row.retransmits)
+        ));
+    }
+}
+
+/// iperf3's columns of UDP: jitter and losses where the row knows them, else the datagrams sent.
+fn datagrams(row: &Row) -> Option<String> {
+    let packets = row.packets?;
+    let Some(((jitter, lost), percent)) = row.jitter_ms.zip(row.lost_packets).zip(row.lost_percent)
+    else {
+        return Some(format!(" {packets:>15}"));
+    };
+    let jitter = jitter.get();
+    let late = row.out_of_order.filter(|late| *late > 0);
+    let late = late
+        .map(|late| format!(", {late} late"))
+        .unwrap_or_default();
+    Some(format!(
+        " {jitter:>6.3} ms  {lost}/{packets} ({}%{late})",
+        significant(percent.get())
+    ))
+}
+
+/// The names of the columns that every row has.
+fn head() -> String {
+    format!(
+        "[ ID]  {:<14} {:>11} {:>14}",
+        "Interval", "Transfer", "Bitrate"
+    )
+}
+
+/// The columns that every row has.
+fn transfer(row: &Row, unit: Unit) -> String {
+    let id = match row.socket {
+        Some(id) => format!("[{id:>3}]"),
+        None => "[SUM]".to_owned(),
+    };
+    format!(
+        "{id} {:>5.2}-{:<5.2} sec {:>11} {:>14}",
+        row.start.get(),
+        row.end.get(),
+        amount(row.bytes),
+        unit.rate(row.bits_per_second.get())
+    )
+}
+
+/// Microseconds as milliseconds, in at most six characters.
+fn millis(micros: u64) -> String {
+    let millis = micros as f64 / 1000.0;
+    match millis {
+        ms if ms < 9.995 => format!("{ms:.2}ms"),
+        ms if ms < 99.95 => format!("{ms:.1}ms"),
+        ms if ms < 9_999.5 => format!("{ms:.0}ms"),
+        ms => format!("{:.0}s", ms / 1000.0),
+    }
+}
+
+fn text(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// Where the longest state of the controllers that come with this project ends, `ProbeBW_REFILL`.
+const WIDE: usize = 95;

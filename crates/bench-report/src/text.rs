@@ -1,0 +1,13 @@
+//! Numbers as people read them, and text that a terminal may show.
+
+mod scale;
+mod unit;
+
+pub use scale::{Scale, significant};
+pub(crate) use unit::short_rate;
+pub use unit::{Unit, amount};
+
+/// Text from outside, without what a terminal would obey: each control character becomes `�`.
+pub fn printable(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}

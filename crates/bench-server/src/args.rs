@@ -1,0 +1,105 @@
+//! The command line.
+
+use bench_kit::cli::values::{rate, seconds, size_up_to};
+use bench_kit::cli::{self, DEFAULT_CONTROLLER, DEFAULT_PORT, Exit, HELP_WIDTH};
+use bench_kit::plan::{MAX_WINDOW, MIN_WINDOW};
+use clap::{Parser, ValueHint};
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use units::{Bandwidth, Bytes};
+
+/// The server side of Paceline's throughput runs: waits for bench-client
+#[derive(Debug, Clone, Parser)]
+#[command(name = "bench-server", version, disable_version_flag = true)]
+#[command(max_term_width = HELP_WIDTH, after_help = EXAMPLES_OF_SERVER)]
+pub(crate) struct ServerArgs {
+    /// Local address to listen on [default: all]
+    #[arg(short = 'B', long, value_name = "ADDR")]
+    pub(crate) bind: Option<IpAddr>,
+    /// UDP port to listen on; 0 takes a free one
+    #[arg(short = 'p', long, default_value_t = DEFAULT_PORT)]
+    pub(crate) port: u16,
+    /// End after one run
+    #[arg(short = '1', long)]
+    pub(crate) one_off: bool,
+    /// Certificate chain as PEM [default: self-signed, made at start]
+    #[arg(long, value_name = "FILE", requires = "key", value_hint = ValueHint::FilePath)]
+    pub(crate) cert: Option<PathBuf>,
+    /// The certificate's private key as PEM
+    #[arg(long, value_name = "FILE", requires = "cert", value_hint = ValueHint::FilePath)]
+    pub(crate) key: Option<PathBuf>,
+    /// Serve only clients that know the token in this file [default: that in
+    /// $PACELINE_TOKEN, if any]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) token: Option<PathBuf>,
+    /// Controller for clients of ALPN `perf`, who cannot ask for one
+    #[arg(short = 'C', long = "cc", value_name = "CC", default_value = DEFAULT_CONTROLLER)]
+    pub(crate) congestion: String,
+    /// Give up on a client that has been silent for this time
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
+    #[arg(help_heading = "Limits")]
+    pub(crate) idle_timeout: Duration,
+    /// Refuse plans of longer runs
+    #[arg(long, value_name = "TIME", default_value = "3600s", value_parser = seconds)]
+    #[arg(help_heading = "Limits")]
+    pub(crate) max_duration: Duration,
+    /// Refuse plans of more bytes, both directions together, and end runs
+    /// that move more [default: no limit]
+    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    #[arg(value_parser = size_up_to::<1, { u64::MAX }>)]
+    pub(crate) max_bytes: Option<Bytes>,
+    /// Refuse plans without -b or with a higher one, over all streams, and end
+    /// runs that are faster [default: no limit]
+    #[arg(long, value_name = "RATE", help_heading = "Limits", value_parser = rate)]
+    pub(crate) max_rate: Option<Bandwidth>,
+    /// Refuse plans with a larger flow-control window, of which a client can
+    /// make the server hold twice as much
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "1G",
+        help_heading = "Limits"
+    )]
+    #[arg(value_parser = size_up_to::<MIN_WINDOW, MAX_WINDOW>)]
+    pub(crate) max_window: Bytes,
+    /// Refuse clients while this many are being served
+    #[arg(long, value_name = "N", default_value_t = 256, help_heading = "Limits")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) max_connections: u32,
+    /// Refuse clients of an address, or of an IPv6 /64, while this many of
+    /// them are being served [default: no limit of its own]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) max_per_address: Option<u32>,
+    /// Refuse new clients beyond this many a second
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1_000,
+        help_heading = "Limits"
+    )]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) max_per_second: u32,
+    /// Print the version
+    #[arg(short = 'v', long, action = clap::ArgAction::Version)]
+    version: (),
+}
+
+/// Reads the command line; the first argument is the program's name.
+///
+/// # Errors
+/// The program should end now: `Ok` in [`Exit::Asked`] holds what was asked for (help, version),
+/// and a [`Failure`](bench_kit::failure::Failure) the word that is wrong.
+pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<ServerArgs, Exit> {
+    cli::parse(args).map_err(|error| Exit::of(&error))
+}
+
+const EXAMPLES_OF_SERVER: &str = "\
+Examples:
+  bench-server --bind 127.0.0.1 --one-off
+  bench-server --token FILE --max-rate 500M --max-duration 60s";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! How much a server's log says: whoever connects makes it write, so it has a bound.
+
+use crate::admission::Origin;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Counts the lines of the present minute.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    /// The minute's begin.
+    begin: Instant,
+    /// Lines about each origin. Only lines that were written make an entry.
+    written: BTreeMap<Origin, Written>,
+    lines: u32,
+    left_out: u64,
+}
+
+#[derive(Debug, Default)]
+struct Written {
+    lines: u32,
+    refusals: u32,
+}
+
+/// What a line is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Topic {
+    /// A client that is served.
+    Session,
+    /// A client that is not.
+    Refusal,
+}
+
+impl Journal {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            begin: now,
+            written: BTreeMap::new(),
+            lines: 0,
+            left_out: 0,
+        }
+    }
+
+    /// Whether a line about a client from `origin` is to be written; it is counted if not.
+    pub(crate) fn has_room(&mut self, origin: Origin, topic: Topic) -> bool {
+        let (lines, refusals) = self
+            .written
+            .get(&origin)
+            .map_or((0, 0), |written| (written.lines, written.refusals));
+        let is_written = self.lines < LINES
+            && lines < LINES_OF_ORIGIN
+            && (topic != Topic::Refusal || refusals < REFUSALS_OF_ORIGIN);
+        if is_written {
+            let written = self.written.entry(origin).or_default();
+            written.lines += 1;
+            written.refusals += u32::from(topic == Topic::Refusal);
+            self.lines += 1;
+        } else {
+            self.left_out += 1;
+        }
+        is_written
+    }
+
+    /// Begins a new minute if the present one is over; how many lines it has left out, if any.
+    pub(crate) fn turn(&mut self, now: Instant) -> Option<u64> {
+        if now.saturating_duration_since(self.begin) < MINUTE {
+            return None;
+        }
+        let before = std::mem::replace(self, Self::new(now));
+        (before.left_out > 0).then_some(before.left_out)
+    }
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// About a megabyte a minute.
+const LINES: u32 = 10_000;
+
+/// Enough for 200 clients on one machine.
+const LINES_OF_ORIGIN: u32 = 2_000;
+
+/// The first ones tell all there is to know.
+const REFUSALS_OF_ORIGIN: u32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bench_kit::clock;
+    use std::net::IpAddr;
+
+    fn nth(n: u32) -> Origin {
+        Origin::of(IpAddr::V4(n.into()))
+    }
+
+    fn written(journal: &mut Journal, attempts: u32, nth: impl Fn(u32) -> Origin) -> u32 {
+        let topic = Topic::Refusal;
+        let written = (0..attempts).filter(|n| journal.has_room(nth(*n), topic));
+        written.count() as u32
+    }
+
+    #[test]
+    fn whoever_is_refused_again_and_again_gets_few_lines_and_silences_nobody() {
+        let begin = clock::now();
+        let mut journal = Journal::new(begin);
+        assert_eq!(written(&mut journal, 1_000, |_| nth(1)), 10);
+        assert!(journal.has_room(nth(1), Topic::Session));
+        assert!(journal.has_room(nth(2), Topic::Refusal));
+        assert_eq!(journal.turn(begin + Duration::from_secs(59)), None);
+        assert_eq!(journal.turn(begin + MINUTE), Some(990));
+        assert_eq!(written(&mut journal, 1_000, |_| nth(1)), 10);
+        assert_eq!(journal.turn(begin + 2 * MINUTE), Some(990));
+        assert_eq!(journal.turn(begin + 3 * MINUTE), None);
+    }
+
+    #[test]
+    fn any_number_of_origins_fit_into_a_minute() {
+        let mut journal = Journal::new(clock::now());
+        assert_eq!(written(&mut journal, 50_000, nth), LINES);
+        assert_eq!(journal.written.len(), LINES as usize);
+    }
+}

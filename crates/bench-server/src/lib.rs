@@ -1,0 +1,44 @@
+//! The server side of Paceline's throughput runs and A/B tests.
+//!
+//! ```text
+//!  args ──▶ serve ──▶ Server ──▶ admission: a place or a refusal
+//!                        └─────▶ session, one per client: plan ──▶ transfer ──▶ report
+//!                                  guard: limits while it runs      journal: a bounded log
+//! ```
+//!
+//! [`main_with`] is the program for a registry of one's own; [`Server`] serves inside another one.
+
+mod admission;
+mod args;
+mod guard;
+mod journal;
+mod serve;
+mod server;
+mod session;
+mod setup;
+mod shared;
+
+pub use admission::Rules;
+pub use cc_core::Registry;
+pub use server::Server;
+pub use setup::{Log, ServerSetup};
+
+use bench_kit::cli::{self, Exit};
+use clap::CommandFactory as _;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// `bench-server` with the controllers of `registry`.
+///
+/// `args` begins with the program's name, as [`std::env::args_os`] does. It serves until it is
+/// interrupted. Exit codes: 0 done; 1 it failed; 2 the command line is wrong.
+pub fn main_with(registry: &Registry, args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let ended =
+        args::parse(args).and_then(|args| serve::run(&args, registry).map_err(Exit::Refused));
+    cli::exit_code(ended)
+}
+
+/// The command line, for manual pages and completions.
+pub fn command() -> clap::Command {
+    args::ServerArgs::command()
+}

@@ -1,0 +1,118 @@
+//! `bench-server`.
+
+use crate::admission::Rules;
+use crate::args::ServerArgs;
+use crate::server::Server;
+use crate::setup::{Log, ServerSetup};
+use bench_kit::failure::Failure;
+use bench_kit::plan::Limits;
+use bench_kit::token::Token;
+use bench_kit::{cli, hex, runtime, terminal};
+use cc_core::Registry;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use transport::rustls::pki_types::pem::PemObject;
+use transport::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use transport::tls::{self, ServerTls};
+
+/// Serves until interrupted.
+pub(crate) fn run(args: &ServerArgs, registry: &Registry) -> Result<ExitCode, Failure> {
+    let interrupts = cli::interrupts()?;
+    if rustix::process::geteuid().is_root() {
+        terminal::note(format_args!(
+            "warning: running as root, which serves nothing but ports below 1024"
+        ));
+    }
+    runtime::current_thread()?.block_on(async {
+        let server = listen(args, registry)?;
+        let address = server
+            .local_addr()
+            .map_err(|error| Failure::run(error.to_string()))?;
+        announce(address, server.fingerprint());
+        server.serve(interrupts.wait(1)).await;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// On the address that was asked for, else on all of them: IPv6's, which has IPv4's clients too,
+/// or IPv4's on a machine without IPv6.
+fn listen(args: &ServerArgs, registry: &Registry) -> Result<Server, Failure> {
+    let any: [IpAddr; 2] = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
+    let bind = |ip| Server::bind(setup(args, registry, ip)?, log());
+    match args.bind {
+        Some(ip) => bind(ip),
+        None if has_ipv6() => bind(any[0]),
+        None => bind(any[1]),
+    }
+}
+
+fn has_ipv6() -> bool {
+    std::net::UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).is_ok()
+}
+
+fn setup(args: &ServerArgs, registry: &Registry, ip: IpAddr) -> Result<ServerSetup, Failure> {
+    let identity = match (&args.cert, &args.key) {
+        (Some(cert), Some(key)) => Some(identity(cert, key)?),
+        _ => None,
+    };
+    let perf_congestion = registry
+        .choose(&args.congestion)
+        .map_err(|error| Failure::usage(format!("-C: {error}")))?;
+    Ok(ServerSetup {
+        bind: SocketAddr::new(ip, args.port),
+        identity,
+        idle_timeout: args.idle_timeout,
+        limits: Limits {
+            duration: args.max_duration,
+            bytes: args.max_bytes.unwrap_or(Limits::NONE.bytes),
+            rate: args.max_rate.unwrap_or(Limits::NONE.rate),
+            window: args.max_window,
+        },
+        rules: Rules {
+            most: args.max_connections,
+            most_per_origin: args.max_per_address,
+            most_a_second: args.max_per_second,
+        },
+        token: Token::find(args.token.as_deref())?,
+        perf_congestion: Some(perf_congestion),
+        is_one_off: args.one_off,
+        registry: registry.clone(),
+        seed: None,
+    })
+}
+
+fn identity(cert: &Path, key: &Path) -> Result<ServerTls, Failure> {
+    let read = |flag, path| {
+        std::fs::read(path)
+            .map_err(|error| Failure::run(format!("{flag} {}: {error}", Path::display(path))))
+    };
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&read("--cert", cert)?).collect();
+    let chain = chain.map_err(|error| unreadable("--cert", cert, &error))?;
+    if chain.is_empty() {
+        return Err(unreadable("--cert", cert, &"no certificate in it"));
+    }
+    let own = PrivateKeyDer::from_pem_slice(&read("--key", key)?);
+    let own = own.map_err(|error| unreadable("--key", key, &error))?;
+    Ok(tls::server(chain, own))
+}
+
+fn unreadable(flag: &str, path: &Path, why: &dyn fmt::Display) -> Failure {
+    Failure::run(format!("{flag} {}: expected PEM: {why}", path.display()))
+}
+
+fn announce(address: SocketAddr, fingerprint: Option<[u8; 32]>) {
+    let rule = "-".repeat(59);
+    terminal::result(format_args!("{rule}\nServer listening on UDP {address}"));
+    if let Some(fingerprint) = fingerprint {
+        let hex = hex::encode(&fingerprint);
+        terminal::result(format_args!("Certificate SHA-256:\n  {hex}"));
+    }
+    terminal::result(format_args!("{rule}"));
+}
+
+fn log() -> Log {
+    Arc::new(|line: fmt::Arguments<'_>| terminal::result(line))
+}

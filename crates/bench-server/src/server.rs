@@ -1,0 +1,183 @@
+//! The server's side: any number of clients at once, each with a run of its own.
+
+use crate::admission::{Full, Origin, Verdict};
+use crate::journal::Topic;
+use crate::session::Session;
+use crate::setup::{Log, ServerSetup};
+use crate::shared::{Place, Shared};
+use bench_kit::clock;
+use bench_kit::failure::Failure;
+use bench_kit::perf;
+use bench_kit::plan::{MAX_STREAMS, MAX_WINDOW};
+use bench_kit::transport_settings::{DATAGRAM_BUFFER, DATAGRAMS_RECEIVED};
+use bench_kit::wire::{ALPN, SHUTDOWN};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use transport::tls;
+use transport::{
+    Endpoint, EndpointConfig, IdleTimeout, Incoming, ServerConfig, TransportConfig, VarInt,
+};
+
+/// A server that listens.
+pub struct Server {
+    endpoint: Endpoint,
+    fingerprint: Option<[u8; 32]>,
+    shared: Arc<Shared>,
+    is_one_off: bool,
+}
+
+impl Server {
+    /// Listens from now on. To be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// When the address is in use or not this machine's, or the certificate does not fit its key.
+    pub fn bind(mut setup: ServerSetup, log: Log) -> Result<Self, Failure> {
+        let (tls, fingerprint) = match setup.identity.take() {
+            Some(identity) => (identity, None),
+            None => {
+                let own = tls::SelfSigned::generate(["localhost"])
+                    .map_err(|error| Failure::run(error.to_string()))?;
+                (own.server(), Some(own.fingerprint))
+            }
+        };
+        let mut config: ServerConfig = tls
+            .alpn(protocols(&setup))
+            .config()
+            .map_err(|error| Failure::usage(format!("--cert, --key: {error}")))?;
+        config.transport_config(Arc::new(transport(setup.idle_timeout, setup.seed)));
+        let endpoint = listen(setup.bind, config).map_err(|error| {
+            Failure::run(format!("cannot listen on UDP {}: {error}", setup.bind))
+        })?;
+        let address = endpoint
+            .local_addr()
+            .map_err(|error| Failure::run(error.to_string()))?;
+        Ok(Self {
+            endpoint,
+            fingerprint,
+            is_one_off: setup.is_one_off,
+            shared: Arc::new(Shared::new(setup, address, log)),
+        })
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> std::io::Result<SocketAddr> {
+        self.endpoint.local_addr()
+    }
+
+    /// The SHA-256 fingerprint of the certificate that the server made itself.
+    pub fn fingerprint(&self) -> Option<[u8; 32]> {
+        self.fingerprint
+    }
+
+    /// Serves until `stop`, or until one run was made if that is wanted. Whatever runs then is
+    /// ended cleanly.
+    pub async fn serve(&self, stop: impl Future<Output = ()>) {
+        let mut sessions = JoinSet::new();
+        let mut number = 0_u64;
+        let mut has_run = false;
+        tokio::pin!(stop);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stop => break,
+                Some(ended) = sessions.join_next() => {
+                    has_run |= matches!(ended, Ok(true));
+                    // A run may have several connections.
+                    if self.is_one_off && has_run && sessions.is_empty() {
+                        break;
+                    }
+                }
+                incoming = self.endpoint.accept() => {
+                    let Some(incoming) = incoming else { break };
+                    if let Some((incoming, place)) = self.admit(incoming) {
+                        number += 1;
+                        let session = Session::new(Arc::clone(&self.shared), number, place);
+                        sessions.spawn(session.serve(incoming));
+                    }
+                }
+            }
+        }
+        self.endpoint
+            .close(VarInt::from_u32(SHUTDOWN), b"the server was stopped");
+        sessions.shutdown().await;
+        self.shared.sum_up();
+        // Until the closes have left; clients that do not get them notice by the silence.
+        let _ = tokio::time::timeout(GOODBYE, self.endpoint.wait_idle()).await;
+    }
+
+    /// The client with its place, if it gets one now.
+    fn admit(&self, incoming: Incoming) -> Option<(Incoming, Place)> {
+        let address = incoming.remote_address();
+        let origin = Origin::of(address.ip());
+        let has_proved = incoming.remote_address_validated() || !incoming.may_retry();
+        match Place::take(&self.shared, clock::now(), origin, has_proved) {
+            Ok(place) => Some((incoming, place)),
+            Err(Verdict::Refuse(full)) => {
+                self.refuse(incoming, origin, full);
+                None
+            }
+            Err(_) => {
+                // It comes back at once if it exists.
+                let _ = incoming.retry();
+                None
+            }
+        }
+    }
+
+    fn refuse(&self, incoming: Incoming, origin: Origin, full: Full) {
+        let line = format_args!("Refused {}: {full}", incoming.remote_address());
+        self.shared.log(origin, Topic::Refusal, line);
+        incoming.refuse();
+    }
+}
+
+/// A client of `perf` cannot show that it knows a token.
+fn protocols(setup: &ServerSetup) -> &'static [&'static [u8]] {
+    match (&setup.perf_congestion, &setup.token) {
+        (Some(_), None) => &[ALPN, perf::ALPN],
+        _ => &[ALPN],
+    }
+}
+
+fn listen(bind: SocketAddr, config: ServerConfig) -> std::io::Result<Endpoint> {
+    let socket = UdpSocket::bind(bind)?;
+    let mut endpoint = EndpointConfig::default();
+    endpoint
+        .max_udp_payload_size(LARGEST_PAYLOAD)
+        .expect("above the least that QUIC allows");
+    Endpoint::new(endpoint, Some(config), socket)
+}
+
+/// One control stream and the most streams of payload; a small flow-control window until the plan
+/// says how large it shall be.
+fn transport(idle_timeout: Duration, seed: Option<u64>) -> TransportConfig {
+    let largest = VarInt::try_from(MAX_WINDOW).unwrap_or(VarInt::MAX);
+    let mut config = TransportConfig::default();
+    config
+        .max_idle_timeout(IdleTimeout::try_from(idle_timeout).ok())
+        .handshake_timeout(Some(idle_timeout))
+        .stream_receive_window(largest)
+        .receive_window(VarInt::from_u32(WINDOW_BEFORE_PLAN))
+        .max_concurrent_bidi_streams(VarInt::from_u32(1))
+        .max_concurrent_uni_streams(VarInt::from_u32(MAX_STREAMS))
+        .datagram_receive_buffer_size(Some(DATAGRAMS_RECEIVED))
+        .datagram_send_buffer_size(DATAGRAM_BUFFER);
+    if let Some(seed) = seed {
+        config.congestion_seed(seed);
+    }
+    config
+}
+
+/// Room for a plan.
+const WINDOW_BEFORE_PLAN: u32 = 64 << 10;
+
+/// The largest UDP payload over IPv4, so that `-M` of the client decides.
+const LARGEST_PAYLOAD: u16 = 65_507;
+
+/// How long goodbyes may take.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,449 @@
+//! One client, from its first packet to its last.
+
+mod output;
+mod perf;
+
+use crate::guard::{self, Moved};
+use crate::journal::Topic;
+use crate::shared::{Place, Shared};
+use bench_kit::ending;
+use bench_kit::plan::{Controllers, Plan};
+use bench_kit::role::Role;
+use bench_kit::sample::{Sample, SideReport};
+use bench_kit::transfer::Transfer;
+use bench_kit::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, STRANGER};
+use bench_report::text::{Unit, amount, printable};
+use output::Output;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+use transport::{Connection, Incoming, RecvStream, SendStream, VarInt};
+
+/// One client's run.
+pub(crate) struct Session {
+    shared: Arc<Shared>,
+    /// How the log names it.
+    number: u64,
+    /// Given back when the session ends.
+    place: Place,
+    output: Output,
+}
+
+impl Session {
+    pub(crate) fn new(shared: Arc<Shared>, number: u64, place: Place) -> Self {
+        Self {
+            shared,
+            number,
+            place,
+            output: Output::default(),
+        }
+    }
+
+    /// Whether a run was made.
+    pub(crate) async fn serve(mut self, incoming: Incoming) -> bool {
+        let client = canonical(incoming.remote_address());
+        let connection = match incoming.await {
+            Ok(connection) => connection,
+            Err(error) => {
+                self.log(format_args!("{client} did not connect: {error}"));
+                return false;
+            }
+        };
+        self.place.greeted();
+        self.log(format_args!("Accepted connection from {client}"));
+        // Longer than any plan that is accepted, for those that only bytes limit, and for clients
+        // that keep a connection without using it.
+        let patience = self.shared.limits.duration;
+        let patience = patience.saturating_add(self.shared.idle_timeout);
+        let conversed = timeout(patience, async {
+            if perf::is_spoken(&connection) {
+                self.perf(&connection).await
+            } else {
+                self.converse(&connection).await
+            }
+        });
+        let conversed = conversed.await;
+        let too_long = |_| Err(Fault::Client(TOO_LONG.to_owned()));
+        match conversed.unwrap_or_else(too_long) {
+            Ok(()) => true,
+            Err(Fault::Client(why)) => {
+                self.log(format_args!("{client} was refused: {why}"));
+                connection.close(VarInt::from_u32(PROTOCOL_ERROR), why.as_bytes());
+                false
+            }
+            Err(Fault::Stranger) => {
+                self.log(format_args!(
+                    "{client} was refused: it does not know the token"
+                ));
+                connection.close(VarInt::from_u32(STRANGER), b"");
+                false
+            }
+            // The client is still there, and only its control stream is over.
+            Err(Fault::Lost) if connection.close_reason().is_none() => {
+                self.log(format_args!("{client} was refused: {NO_REPORT}"));
+                connection.close(VarInt::from_u32(PROTOCOL_ERROR), NO_REPORT.as_bytes());
+                false
+            }
+            Err(Fault::Lost) => {
+                let why = self.lost(&connection.closed().await);
+                self.log(format_args!("Ended early: {why}"));
+                true
+            }
+        }
+    }
+
+    async fn converse(&self, connection: &Connection) -> Result<(), Fault> {
+        let (mut send, receive, plan) = self.first_message(connection).await?;
+        let controllers = match plan.check(&self.shared.limits, &self.shared.registry) {
+            Ok(controllers) => controllers,
+            Err(error) => return self.refuse(connection, &mut send, error.to_string()).await,
+        };
+        let window = VarInt::try_from(plan.window).unwrap_or(VarInt::MAX);
+        connection.set_receive_window(window);
+        connection.set_congestion(&controllers.server);
+        if plan.extras.requests.is_some() {
+            connection.set_max_concurrent_bi_streams(VarInt::from_u32(2));
+        }
+        wire::write_message(&mut send, &Reply::Accepted).await?;
+        self.log(format_args!("{}", Headline(&plan)));
+        self.output.begin(&plan);
+        let (report, client) = self
+            .transfer(connection, &plan, controllers, send, receive)
+            .await;
+        self.summarise(&plan, &report, client.as_ref());
+        match client {
+            Some(_) => {
+                // The client closes when it has everything.
+                let _ = timeout(self.shared.idle_timeout, connection.closed()).await;
+                Ok(())
+            }
+            None => Err(Fault::Lost),
+        }
+    }
+
+    /// The control stream and the plan on it.
+    async fn first_message(
+        &self,
+        connection: &Connection,
+    ) -> Result<(SendStream, RecvStream, Plan), Fault> {
+        let patience = self.shared.idle_timeout;
+        let read = async {
+            let (send, mut receive) = connection.accept_bi().await.map_err(|_| Fault::Lost)?;
+            let request = self.after_token(connection, &mut receive).await?;
+            Ok::<_, Fault>((send, receive, request))
+        };
+        let Ok(read) = timeout(patience, read).await else {
+            return Err(match self.shared.token {
+                Some(_) => Fault::Stranger,
+                None => Fault::Client("no plan came".to_owned()),
+            });
+        };
+        let (send, receive, request) = read?;
+        match request {
+            Ok(Some(Request::Run(plan))) => Ok((send, receive, plan)),
+            Ok(_) => Err(Fault::Client("the first message is not a plan".to_owned())),
+            Err(error) => Err(fault(connection, error)),
+        }
+    }
+
+    /// The first message that is not a token. Whoever has to know a token and does not learns
+    /// nothing about what it has sent instead.
+    async fn after_token(
+        &self,
+        connection: &Connection,
+        receive: &mut RecvStream,
+    ) -> Result<Result<Option<Request>, wire::WireError>, Fault> {
+        let first = wire::read_message_up_to(MAX_FIRST_MESSAGE, receive).await;
+        let proof = match &first {
+            Ok(Some(Request::Token(proof))) => Some(proof),
+            _ => None,
+        };
+        let token = self.shared.token.as_ref();
+        if token.is_some_and(|token| !proof.is_some_and(|proof| token.is_proved(connection, proof)))
+        {
+            return Err(Fault::Stranger);
+        }
+        Ok(match proof {
+            Some(_) => wire::read_message_up_to(MAX_FIRST_MESSAGE, receive).await,
+            None => first,
+        })
+    }
+
+    /// Tells the client why, and waits for it to go.
+    async fn refuse(
+        &self,
+        connection: &Connection,
+        send: &mut SendStream,
+        why: String,
+    ) -> Result<(), Fault> {
+        wire::write_message(send, &Reply::Refused(why.clone())).await?;
+        let _ = send.finish();
+        let _ = timeout(self.shared.idle_timeout, connection.closed()).await;
+        Err(Fault::Client(why))
+    }
+
+    /// The run itself: this side's report, and the client's if it came.
+    async fn transfer(
+        &self,
+        connection: &Connection,
+        plan: &Plan,
+        controllers: Controllers,
+        mut send: SendStream,
+        receive: RecvStream,
+    ) -> (SideReport, Option<SideReport>) {
+        let role = Role::of_server(plan);
+        let (samples, batches) = mpsc::channel(QUEUED_SAMPLES);
+        let (finish, finished) = oneshot::channel();
+        let writer = tokio::spawn(async move { write_replies(&mut send, batches, finished).await });
+        // A task of its own, because reading cannot be cancelled between the bytes of a message.
+        let mut reader = Reader(Some(tokio::spawn(read_report(receive))));
+        let mut client = None;
+        let mut transfer = Transfer::start(connection, plan, role, self.shared.address, None);
+        let counters = transfer.counters();
+        let stop = async {
+            client = tokio::select! {
+                biased;
+                why = guard::exceeded(&self.shared.limits, || Moved::by(&counters)) => {
+                    return Some(why);
+                }
+                report = reader.report() => report,
+            };
+            match &client {
+                Some(SideReport {
+                    error: Some(error), ..
+                }) => Some(format!("the client: {}", printable(error))),
+                Some(_) => {
+                    // What is on its way may still arrive, and the streams end by themselves.
+                    sleep(GRACE).await;
+                    None
+                }
+                None => Some(self.lost(&connection.closed().await)),
+            }
+        };
+        let mut report = transfer
+            // A client that does not read its control stream loses samples, and nothing else.
+            .run(&controllers.server, stop, |sample| {
+                self.output.sample(&sample);
+                drop(samples.try_send(sample));
+            })
+            .await;
+        report.output = self.output.end(&report);
+        let totals = &self.shared.totals;
+        totals.add(report.total_received(), report.total_sent());
+        drop(samples);
+        let _ = finish.send(report.clone());
+        if client.is_none() && connection.close_reason().is_none() {
+            let read = timeout(self.shared.idle_timeout, reader.report()).await;
+            client = read.ok().flatten();
+        }
+        drop(reader);
+        // It ends with the message, or with the connection.
+        let _ = writer.await;
+        (report, client)
+    }
+
+    fn lost(&self, error: &transport::ConnectionError) -> String {
+        ending::lost(error, "the client", self.shared.idle_timeout)
+    }
+
+    fn summarise(&self, plan: &Plan, server: &SideReport, client: Option<&SideReport>) {
+        let total = |bytes, measured, what| Total {
+            bytes,
+            measured,
+            what,
+        };
+        let mut totals = Vec::new();
+        if plan.direction.client_sends() {
+            let sent = |client: &SideReport| {
+                total(client.total_sent(), client.measured, "sender, the client")
+            };
+            totals.extend(client.map(sent));
+            totals.push(total(server.total_received(), server.measured, "receiver"));
+        }
+        if plan.direction.server_sends() {
+            let received = |client: &SideReport| {
+                total(
+                    client.total_received(),
+                    client.measured,
+                    "receiver, the client",
+                )
+            };
+            totals.push(total(server.total_sent(), server.measured, "sender"));
+            totals.extend(client.map(received));
+        }
+        for total in totals {
+            self.log(format_args!("{total}"));
+        }
+        // Of a client that is lost, the end of the session tells.
+        if let Some(error) = &server.error
+            && client.is_some()
+        {
+            self.log(format_args!("Ended early: {error}"));
+        }
+    }
+
+    fn log(&self, line: fmt::Arguments<'_>) {
+        let origin = self.place.origin();
+        self.output.line(line);
+        let line = format_args!("[{:>3}] {line}", self.number);
+        self.shared.log(origin, Topic::Session, line);
+    }
+}
+
+/// Why a session ends before its run does.
+enum Fault {
+    /// The client did something it must not.
+    Client(String),
+    /// The client does not know the token.
+    Stranger,
+    /// The connection is over.
+    Lost,
+}
+
+impl From<wire::WireError> for Fault {
+    /// Of writing: it fails only with the connection.
+    fn from(_: wire::WireError) -> Self {
+        Self::Lost
+    }
+}
+
+fn fault(connection: &Connection, error: wire::WireError) -> Fault {
+    if connection.close_reason().is_some() {
+        return Fault::Lost;
+    }
+    Fault::Client(error.to_string())
+}
+
+/// The task that reads the client's report, which ends with this.
+struct Reader(Option<JoinHandle<Option<SideReport>>>);
+
+impl Reader {
+    /// The report, once; `None` when none comes. Nothing is lost when this is cancelled.
+    async fn report(&mut self) -> Option<SideReport> {
+        let report = self.0.as_mut()?.await;
+        self.0 = None;
+        report.ok().flatten()
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
+        }
+    }
+}
+
+/// The client's last message; `None` when none comes.
+async fn read_report(mut receive: RecvStream) -> Option<SideReport> {
+    match wire::read_message::<Request>(&mut receive).await {
+        Ok(Some(Request::Finished(report))) => Some(*report),
+        _ => None,
+    }
+}
+
+/// Sends samples in small batches as they come, and the report when it is there.
+async fn write_replies(
+    send: &mut SendStream,
+    mut samples: mpsc::Receiver<Sample>,
+    mut report: oneshot::Receiver<SideReport>,
+) -> Result<(), wire::WireError> {
+    let mut batch = Vec::new();
+    let report = loop {
+        let report = tokio::select! {
+            biased;
+            report = &mut report => Some(report),
+            () = sleep(BETWEEN_BATCHES) => None,
+        };
+        while let Ok(sample) = samples.try_recv() {
+            batch.push(sample);
+        }
+        if !batch.is_empty() {
+            wire::write_message(send, &Reply::Samples(std::mem::take(&mut batch))).await?;
+        }
+        if let Some(report) = report {
+            break report;
+        }
+    };
+    if let Ok(report) = report {
+        wire::write_message(send, &Reply::Finished(Box::new(report))).await?;
+    }
+    let _ = send.finish();
+    Ok(())
+}
+
+/// An IPv4 client of an IPv6 socket by its own address.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// What a run is about, in a line.
+struct Headline<'a>(&'a Plan);
+
+impl fmt::Display for Headline<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plan = self.0;
+        if plan.extras.is_idle() {
+            return f.write_str("the client times requests");
+        }
+        let who = match (plan.direction.client_sends(), plan.direction.server_sends()) {
+            (true, true) => "both send",
+            (true, false) => "the client sends",
+            _ => "the server sends",
+        };
+        write!(f, "{who} on {} stream", plan.streams)?;
+        if plan.streams > 1 {
+            f.write_str("s")?;
+        }
+        match plan.limit {
+            bench_kit::plan::Limit::Time(time) => {
+                write!(f, " for {}", units::duration::display(time + plan.omit))
+            }
+            bench_kit::plan::Limit::Bytes(bytes) => write!(f, ", {}", amount(bytes)),
+        }?;
+        write!(f, ", {}", plan.sender_congestion())
+    }
+}
+
+/// What one side counted.
+struct Total {
+    bytes: u64,
+    measured: Duration,
+    what: &'static str,
+}
+
+impl fmt::Display for Total {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.measured.as_secs_f64();
+        let rate = if seconds > 0.0 {
+            self.bytes as f64 * 8.0 / seconds
+        } else {
+            0.0
+        };
+        write!(
+            f,
+            " 0.00-{seconds:<5.2} sec {:>11} {:>14}  {}",
+            amount(self.bytes),
+            Unit::Adaptive.rate(rate),
+            self.what
+        )
+    }
+}
+
+/// How long a side that is done waits for the rest of the other's payload: a few round trips of
+/// the longest paths.
+const GRACE: Duration = Duration::from_secs(3);
+
+const NO_REPORT: &str = "the client did not report its side of the run";
+
+const TOO_LONG: &str = "the run lasts longer than this server allows";
+
+/// Often enough for rows of a second.
+const BETWEEN_BATCHES: Duration = Duration::from_millis(200);
+
+/// Six seconds of samples at the usual step.
+const QUEUED_SAMPLES: usize = 64;

@@ -1,0 +1,94 @@
+//! What a session has logged, for a client that wants to see it.
+
+use bench_kit::plan::{Direction, Plan};
+use bench_kit::rows::Rows;
+use bench_kit::sample::{Sample, SideReport};
+use bench_report::table::Columns;
+use bench_report::table::{interval_header, interval_row};
+use bench_report::text::{Unit, amount};
+use std::fmt;
+use std::sync::Mutex;
+
+/// Lines as they come, within [`MOST`].
+#[derive(Default)]
+pub(super) struct Output(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    text: String,
+    /// Of this side's view; `None` when the client has not asked.
+    rows: Option<Rows>,
+}
+
+impl Output {
+    /// Adds what the session logs.
+    pub(super) fn line(&self, line: fmt::Arguments<'_>) {
+        self.with(|state| state.push(&line.to_string()));
+    }
+
+    /// The run begins; rows from now on if the plan asks for them.
+    pub(super) fn begin(&self, plan: &Plan) {
+        let Some(interval) = plan.extras.server_output else {
+            return;
+        };
+        let here = Plan {
+            direction: match plan.direction {
+                Direction::Forward => Direction::Reverse,
+                Direction::Reverse => Direction::Forward,
+                Direction::Both => Direction::Both,
+            },
+            ..plan.clone()
+        };
+        self.with(|state| {
+            state.push(&interval_header(Columns::Narrow));
+            state.rows = Some(Rows::new(&here, 1, interval));
+        });
+    }
+
+    /// This side's next sample.
+    pub(super) fn sample(&self, sample: &Sample) {
+        self.with(|state| {
+            let rows = state.rows.as_mut().and_then(|rows| rows.client(0, sample));
+            if let Some(rows) = rows {
+                state.show(&rows);
+            }
+        });
+    }
+
+    /// All of it, if it was asked for.
+    pub(super) fn end(&self, report: &SideReport) -> Option<String> {
+        self.with(|state| {
+            let rows = state.rows.as_mut()?.finish(0);
+            rows.iter().for_each(|rows| state.show(rows));
+            state.push(&format!(
+                "sent {}, received {} in {:.2} sec",
+                amount(report.total_sent()),
+                amount(report.total_received()),
+                report.measured.as_secs_f64()
+            ));
+            Some(std::mem::take(&mut state.text))
+        })
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.0.lock().expect("nothing panics while it is locked"))
+    }
+}
+
+impl State {
+    fn show(&mut self, interval: &bench_report::result::iperf::Interval) {
+        for row in &interval.streams {
+            self.push(&interval_row(row, Unit::Adaptive, Columns::Narrow));
+        }
+    }
+
+    fn push(&mut self, line: &str) {
+        if self.text.len() + line.len() < MOST {
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+    }
+}
+
+/// Ten thousand rows and more, and far less than a message may have.
+const MOST: usize = 1 << 20;

@@ -1,0 +1,186 @@
+//! A client of the protocol `perf`, which may be of any stack.
+
+use super::{Fault, Session, TOO_LONG};
+use crate::guard::{self, Moved};
+use bench_kit::perf::{ALPN, BLOCK, STREAMS, UNLIMITED};
+use bench_kit::transfer::payload;
+use bench_report::text::amount;
+use bytes::Bytes;
+use cc_core::ControllerChoice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use transport::crypto::rustls::HandshakeData;
+use transport::{Connection, ConnectionError, ReadError, RecvStream, SendStream, VarInt};
+use transport::{ReadExactError, WriteError};
+use units::Bandwidth;
+
+/// Whether the client wants `perf`.
+pub(super) fn is_spoken(connection: &Connection) -> bool {
+    let data = connection.handshake_data().map(|data| data.downcast());
+    let data: Option<Box<HandshakeData>> = data.and_then(Result::ok);
+    data.is_some_and(|data| data.protocol.as_deref() == Some(ALPN))
+}
+
+impl Session {
+    /// Answers until the client goes, or has had what the server allows.
+    pub(super) async fn perf(&self, connection: &Connection) -> Result<(), Fault> {
+        let congestion = self.shared.perf_congestion.as_ref();
+        let congestion = congestion.expect("perf is offered with a controller alone");
+        self.prepare(connection, congestion);
+        self.log(format_args!("the client speaks perf, {congestion}"));
+        let served = Arc::new(Served::default());
+        let limits = &self.shared.limits;
+        let ended = tokio::select! {
+            biased;
+            why = guard::exceeded(limits, || served.moved()) => Err(Fault::Client(why)),
+            served = timeout(limits.duration, serve(connection, &served)) => match served {
+                Ok(ConnectionError::ApplicationClosed(_)) => Ok(()),
+                Ok(_) => Err(Fault::Lost),
+                Err(_) => Err(Fault::Client(TOO_LONG.to_owned())),
+            },
+        };
+        let moved = served.moved();
+        self.shared.totals.add(moved.received, moved.sent);
+        self.log(format_args!(
+            "{} streams, {} received, {} sent",
+            served.streams.load(Ordering::Relaxed),
+            amount(moved.received),
+            amount(moved.sent)
+        ));
+        ended
+    }
+
+    /// What a plan would have said.
+    fn prepare(&self, connection: &Connection, congestion: &ControllerChoice) {
+        let limits = &self.shared.limits;
+        let window = limits.window.get().min(WINDOW);
+        let streams = VarInt::from_u32(STREAMS);
+        connection.set_max_concurrent_bi_streams(streams);
+        connection.set_max_concurrent_uni_streams(streams);
+        connection.set_receive_window(VarInt::try_from(window).unwrap_or(VarInt::MAX));
+        connection.set_send_window(window);
+        connection.set_congestion(congestion);
+        connection.set_max_rate((limits.rate < Bandwidth::MAX).then_some(limits.rate));
+    }
+}
+
+/// What a client was given.
+#[derive(Debug, Default)]
+struct Served {
+    streams: AtomicU64,
+    received: AtomicU64,
+    sent: AtomicU64,
+}
+
+impl Served {
+    fn moved(&self) -> Moved {
+        Moved {
+            sent: self.sent.load(Ordering::Relaxed),
+            received: self.received.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Answers every stream until the connection ends.
+async fn serve(connection: &Connection, served: &Arc<Served>) -> ConnectionError {
+    let answer = Answer {
+        connection: connection.clone(),
+        served: Arc::clone(served),
+        block: payload(units::Bytes::new(BLOCK)),
+    };
+    let mut streams = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            // No more of them than streams that the client may have open.
+            Some(_) = streams.join_next() => continue,
+            both = connection.accept_bi() => both.map(|(send, receive)| {
+                streams.spawn(answer.clone().on_same(send, receive));
+            }),
+            one = connection.accept_uni() => one.map(|receive| {
+                streams.spawn(answer.clone().on_another(receive));
+            }),
+        };
+        match accepted {
+            Ok(()) => served.streams.fetch_add(1, Ordering::Relaxed),
+            Err(error) => return error,
+        };
+    }
+}
+
+/// What answers a stream.
+#[derive(Clone)]
+struct Answer {
+    connection: Connection,
+    served: Arc<Served>,
+    block: Bytes,
+}
+
+impl Answer {
+    /// An error means that the client wants no more, or has gone.
+    async fn on_same(self, mut send: SendStream, mut receive: RecvStream) -> Result<(), Ended> {
+        let length = self.request(&mut receive).await?;
+        self.send(&mut send, length.unwrap_or(0)).await
+    }
+
+    /// The same for a unidirectional stream.
+    async fn on_another(self, mut receive: RecvStream) -> Result<(), Ended> {
+        match self.request(&mut receive).await? {
+            None | Some(0) => Ok(()),
+            Some(length) => {
+                let opened = self.connection.open_uni().await;
+                self.send(&mut opened.map_err(|_| Ended)?, length).await
+            }
+        }
+    }
+
+    /// Reads all that the client sends; the length that it asks for, `None` when the stream is too
+    /// short to say one.
+    async fn request(&self, receive: &mut RecvStream) -> Result<Option<u64>, Ended> {
+        let mut length = [0; 8];
+        match receive.read_exact(&mut length).await {
+            Ok(()) => {}
+            Err(ReadExactError::FinishedEarly(_)) => return Ok(None),
+            Err(ReadExactError::ReadError(_)) => return Err(Ended),
+        }
+        while let Some(chunk) = receive.read_chunk(usize::MAX, true).await? {
+            let bytes = chunk.bytes.len() as u64;
+            self.served.received.fetch_add(bytes, Ordering::Relaxed);
+        }
+        Ok(Some(u64::from_be_bytes(length)))
+    }
+
+    async fn send(&self, send: &mut SendStream, length: u64) -> Result<(), Ended> {
+        let mut left = length;
+        while left > 0 {
+            let bytes = left.min(BLOCK);
+            let block = self.block.slice(..bytes as usize);
+            send.write_chunk(block).await?;
+            self.served.sent.fetch_add(bytes, Ordering::Relaxed);
+            if length != UNLIMITED {
+                left -= bytes;
+            }
+        }
+        send.finish().map_err(|_| Ended)
+    }
+}
+
+/// A stream is over before its time.
+struct Ended;
+
+impl From<ReadError> for Ended {
+    fn from(_: ReadError) -> Self {
+        Self
+    }
+}
+
+impl From<WriteError> for Ended {
+    fn from(_: WriteError) -> Self {
+        Self
+    }
+}
+
+/// The largest window of a client that cannot ask for one: that of `bench-client`.
+const WINDOW: u64 = 32 << 20;

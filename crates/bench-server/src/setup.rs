@@ -1,0 +1,39 @@
+//! What a server is asked to do.
+
+use crate::admission::Rules;
+use bench_kit::plan::Limits;
+use bench_kit::token::Token;
+use cc_core::{ControllerChoice, Registry};
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use transport::tls::ServerTls;
+
+/// What a server is to do.
+#[derive(Debug)]
+pub struct ServerSetup {
+    /// Where it listens.
+    pub bind: SocketAddr,
+    /// Its certificate; `None` makes one.
+    pub identity: Option<ServerTls>,
+    /// How long a client may be silent.
+    pub idle_timeout: Duration,
+    /// What a run may ask for.
+    pub limits: Limits,
+    /// How many clients are let in.
+    pub rules: Rules,
+    /// What clients have to know; `None` serves everybody.
+    pub token: Option<Token>,
+    /// Whether it ends after one run.
+    pub is_one_off: bool,
+    /// The controller for clients of `perf`, who cannot ask for one; `None` serves none of them.
+    pub perf_congestion: Option<ControllerChoice>,
+    /// The controllers that clients can ask for.
+    pub registry: Registry,
+    /// What random numbers are drawn from; `None` takes the system's.
+    pub seed: Option<u64>,
+}
+
+/// Takes the server's log, line by line.
+pub type Log = Arc<dyn Fn(fmt::Arguments<'_>) + Send + Sync>;
