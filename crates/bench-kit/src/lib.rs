@@ -10,7 +10,6 @@
 //! Beside these it has what the two programs have in common: reading a command line, printing,
 //! catching Ctrl-C, reading clocks.
 
-pub mod account;
 pub mod cli;
 pub mod clock;
 pub mod counters;
@@ -19,6 +18,7 @@ pub mod failure;
 pub mod fallback_output;
 pub mod hex;
 pub mod interrupt;
+pub mod meter;
 pub mod perf;
 pub mod plan;
 pub mod role;

@@ -1,9 +1,9 @@
 //! Interval rows from samples.
 
 use crate::plan::{Direction, Plan};
-use crate::sample::{Arrivals, Sample, Sending, total};
-use bench_report::result::Finite;
+use crate::sample::{Arrivals, Sample, SenderState, total};
 use bench_report::result::iperf::{Interval, Row};
+use bench_report::result::{Figures, Finite, Quantity};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ struct FlowRows {
     /// Where the warm-up ended.
     omitted: Duration,
     /// The newest state of the server's sending, with its losses since the row before.
-    server: Option<Sending>,
+    server: Option<SenderState>,
     /// Intervals that wait for those of the other connections.
     full: VecDeque<Stretch>,
     is_done: bool,
@@ -187,9 +187,7 @@ impl FlowRows {
         self.start = sample.at;
         let server = self.server.clone();
         if let Some(server) = &mut self.server {
-            server.packets_lost = 0;
-            server.ce_marked = 0;
-            server.application_limited = Duration::ZERO;
+            server.counts.clear_amounts();
         }
         self.full.push_back(Stretch {
             span,
@@ -205,7 +203,7 @@ struct Stretch {
     span: Span,
     sample: Sample,
     /// The state of the server's sending.
-    server: Option<Sending>,
+    server: Option<SenderState>,
 }
 
 impl Stretch {
@@ -257,42 +255,33 @@ fn direction_rows(
     bytes: &[u64],
     first: usize,
     sender: bool,
-    sending: Option<&Sending>,
+    sending: Option<&SenderState>,
 ) -> DirectionRows {
-    let lost = sending.map(|sending| sending.packets_lost);
-    let row = |socket, bytes, retransmits| Row {
+    let row = |socket, bytes, figures| Row {
         socket,
         start: span.start,
         end: span.end,
         seconds: span.seconds,
         bytes,
         bits_per_second: bits_per_second(bytes, span.seconds),
-        retransmits,
-        snd_cwnd: sending.map(|sending| sending.cwnd),
-        rtt: sending.and_then(|sending| Some(micros(sending.srtt?))),
-        rttvar: sending.and_then(|sending| Some(micros(sending.rttvar?))),
-        pmtu: sending.map(|sending| sending.mtu.into()),
+        figures,
         omitted: Some(span.omitted),
         sender,
-        pacing_rate_bits_per_second: sending.and_then(|sending| sending.pacing_rate),
         state: sending.map(|sending| sending.state.clone()),
-        path_min_rtt: sending.and_then(|sending| Some(micros(sending.min_rtt?))),
-        bytes_in_flight: sending.map(|sending| sending.in_flight),
-        delivery_rate_bits_per_second: sending.and_then(|sending| sending.delivery_rate),
-        pacing_gain: sending.and_then(|sending| gain(sending.pacing_gain)),
-        cwnd_gain: sending.and_then(|sending| gain(sending.cwnd_gain)),
-        application_limited: sending
-            .and_then(|sending| share(sending.application_limited, span.seconds)),
-        ecn_ce_packets: sending.map(|sending| sending.ce_marked),
         ..Row::default()
     };
-    let lost_of_stream = if bytes.len() == 1 { lost } else { None };
+    let figures = sending.map(|sending| sending.counts.figures(span.seconds));
+    let figures = figures.unwrap_or_default();
+    let mut of_stream = figures;
+    if bytes.len() > 1 {
+        of_stream.set(Quantity::PacketsLost, None);
+    }
     let streams = bytes.iter().zip(first + 1..);
     DirectionRows {
         streams: streams
-            .map(|(bytes, id)| row(u32::try_from(id).ok(), *bytes, lost_of_stream))
+            .map(|(bytes, id)| row(u32::try_from(id).ok(), *bytes, of_stream))
             .collect(),
-        sum: row(None, total(bytes), lost),
+        sum: row(None, total(bytes), figures),
     }
 }
 
@@ -352,23 +341,12 @@ fn sum_of(mut sums: Vec<Row>) -> Row {
         .iter()
         .filter_map(|row| Some(row.jitter_ms?.get()))
         .collect();
-    let rtts = u64::try_from(sums.iter().filter(|row| row.rtt.is_some()).count());
+    let figures: Vec<Figures> = sums.iter().map(|row| row.figures).collect();
     Row {
         bytes,
         bits_per_second: bits_per_second(bytes, longest.seconds),
-        retransmits: total(|row| row.retransmits),
-        snd_cwnd: total(|row| row.snd_cwnd),
-        rtt: total(|row| row.rtt).and_then(|sum| sum.checked_div(rtts.unwrap_or(0))),
-        rttvar: None,
-        pacing_rate_bits_per_second: total(|row| row.pacing_rate_bits_per_second),
+        figures: Figures::joined(&figures),
         state: None,
-        path_min_rtt: sums.iter().filter_map(|row| row.path_min_rtt).min(),
-        bytes_in_flight: total(|row| row.bytes_in_flight),
-        delivery_rate_bits_per_second: total(|row| row.delivery_rate_bits_per_second),
-        pacing_gain: None,
-        cwnd_gain: None,
-        application_limited: None,
-        ecn_ce_packets: total(|row| row.ecn_ce_packets),
         packets: total(|row| row.packets),
         lost_packets: total(|row| row.lost_packets),
         out_of_order: total(|row| row.out_of_order),
@@ -381,20 +359,6 @@ fn sum_of(mut sums: Vec<Row>) -> Row {
 /// `8 × bytes ÷ seconds`; zero in no time.
 pub fn bits_per_second(bytes: u64, seconds: Finite) -> Finite {
     Finite::new(bytes as f64 * 8.0 / seconds.get()).unwrap_or(Finite::ZERO)
-}
-
-/// A gain as a plain number.
-pub fn gain(millionths: Option<u64>) -> Option<Finite> {
-    Finite::new(millionths? as f64 / 1e6)
-}
-
-/// The part of an interval, 0 to 1, that `time` is. The server's clock may be ahead of the row's.
-pub fn share(time: Duration, seconds: Finite) -> Option<Finite> {
-    Finite::new((time.as_secs_f64() / seconds.get()).min(1.0))
-}
-
-pub fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// A shorter rest of an interval is an artefact of the clock.

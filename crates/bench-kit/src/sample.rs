@@ -1,6 +1,7 @@
 //! What one side of a run counts, as it goes over the wire.
 
 use bench_report::distribution::Distribution;
+use bench_report::result::Counts;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ pub struct Sample {
     /// Payload read by the application in it, per stream; empty when this side does not receive.
     pub received: Vec<u64>,
     /// The state of the sending; `None` when this side does not send.
-    pub sending: Option<Sending>,
+    pub sending: Option<SenderState>,
     /// Datagrams handed to the transport in it, per stream; empty when they are not in use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub datagrams_sent: Vec<u64>,
@@ -51,15 +52,8 @@ impl Sample {
     /// # Errors
     /// When a time in it is longer than any run: sums of what passes cannot overflow.
     pub fn check(&self) -> Result<(), String> {
-        let sending = self.sending.iter().flat_map(|sending| {
-            let rtts = [sending.srtt, sending.rttvar, sending.min_rtt];
-            let limited = ("application-limited time", sending.application_limited);
-            let rtts = rtts.into_iter().flatten();
-            rtts.map(|rtt| ("round-trip time", rtt)).chain([limited])
-        });
         [("time", self.at), ("length", self.length)]
             .into_iter()
-            .chain(sending)
             .chain(jitters(&self.arrivals))
             .try_for_each(check_time)
     }
@@ -104,53 +98,21 @@ impl Arrivals {
 
 /// How the sending of one connection stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Sending {
-    /// Packets declared lost in the stretch.
-    pub packets_lost: u64,
-    /// Smoothed round-trip time; `None` before the first sample.
-    pub srtt: Option<Duration>,
-    /// Mean deviation of the round-trip time.
-    pub rttvar: Option<Duration>,
-    /// Congestion window in bytes.
-    pub cwnd: u64,
-    /// Bytes in flight.
-    pub in_flight: u64,
-    /// Pacing rate in bits per second; `None` when the sender does not pace.
-    pub pacing_rate: Option<u64>,
-    /// Latest sample of the delivery rate, in bits per second.
-    pub delivery_rate: Option<u64>,
-    /// The largest UDP payload in use, in bytes.
-    pub mtu: u16,
+pub struct SenderState {
+    /// Amounts of the stretch, and states at its end.
+    pub counts: Counts,
     /// The controller's state in its own words.
     pub state: String,
-    /// Least round-trip time of the path so far.
-    #[serde(default)]
-    pub min_rtt: Option<Duration>,
-    /// Factor between the controller's bandwidth and its pacing rate, in millionths.
-    #[serde(default)]
-    pub pacing_gain: Option<u64>,
-    /// Factor between the controller's bandwidth-delay product and its window, in millionths.
-    #[serde(default)]
-    pub cwnd_gain: Option<u64>,
-    /// How long in the stretch there was nothing to send.
-    #[serde(default)]
-    pub application_limited: Duration,
-    /// Packets in the stretch that were reported as marked Congestion Experienced.
-    #[serde(default)]
-    pub ce_marked: u64,
 }
 
-impl Sending {
+impl SenderState {
     /// The state of this stretch with the amounts of the one before it added.
+    #[must_use]
     pub fn after(&self, before: Option<&Self>) -> Self {
-        let mut sum = self.clone();
-        if let Some(before) = before {
-            sum.packets_lost = sum.packets_lost.saturating_add(before.packets_lost);
-            sum.ce_marked = sum.ce_marked.saturating_add(before.ce_marked);
-            let application = before.application_limited;
-            sum.application_limited = sum.application_limited.saturating_add(application);
+        Self {
+            counts: before.map_or(self.counts, |before| self.counts.after(&before.counts)),
+            state: self.state.clone(),
         }
-        sum
     }
 }
 
@@ -506,6 +468,7 @@ const MAX_SAMPLES: usize = 4_096;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bench_report::result::Quantity;
 
     fn sample(index: u64, omitted: bool) -> Sample {
         Sample {
@@ -513,10 +476,9 @@ mod tests {
             length: Duration::from_millis(100),
             omitted,
             sent: vec![index],
-            sending: Some(Sending {
-                packets_lost: 1,
-                cwnd: index,
-                ..Sending::default()
+            sending: Some(SenderState {
+                counts: Counts::of([(Quantity::PacketsLost, 1), (Quantity::Cwnd, index)]),
+                ..SenderState::default()
             }),
             ..Sample::default()
         }
@@ -531,7 +493,11 @@ mod tests {
         assert!((MAX_SAMPLES / 2..=MAX_SAMPLES).contains(&samples.len()));
         let sent: u64 = samples.iter().map(|sample| sample.sent[0]).sum();
         assert_eq!(sent, pushed * (pushed - 1) / 2);
-        let lost = |sample: &Sample| sample.sending.as_ref().unwrap().packets_lost;
+        let count = |sample: &Sample, quantity| {
+            let sending = sample.sending.as_ref().unwrap();
+            sending.counts.get(quantity).unwrap()
+        };
+        let lost = |sample| count(sample, Quantity::PacketsLost);
         assert_eq!(samples.iter().map(lost).sum::<u64>(), pushed);
         let omitted: Duration = samples
             .iter()
@@ -541,7 +507,7 @@ mod tests {
         assert_eq!(omitted, Duration::from_millis(1_100));
         let last = samples.last().unwrap();
         assert_eq!(last.at, Duration::from_millis(100 * pushed));
-        assert_eq!(last.sending.as_ref().unwrap().cwnd, pushed - 1);
+        assert_eq!(count(last, Quantity::Cwnd), pushed - 1);
     }
 
     #[test]

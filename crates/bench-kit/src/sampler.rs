@@ -1,8 +1,8 @@
 //! Keeps the account of one side of a run on a real connection.
 
-use crate::account::{Account, Reading};
 use crate::clock;
 use crate::counters::Counters;
+use crate::meter::{CounterSnapshot, Meter};
 use crate::plan::Plan;
 use crate::role::Role;
 use crate::sample::{Sample, SideReport};
@@ -16,14 +16,14 @@ use transport::Connection;
 pub(crate) struct Sampler<'a> {
     connection: &'a Connection,
     counters: Arc<Counters>,
-    account: Account,
+    account: Meter,
     begin: Instant,
 }
 
 impl<'a> Sampler<'a> {
     /// Listens to the connection from now on.
     pub(crate) fn new(connection: &'a Connection, counters: Arc<Counters>, role: Role) -> Self {
-        let account = Account::new(role, read(Duration::ZERO, connection, &counters));
+        let account = Meter::new(role, read(Duration::ZERO, connection, &counters));
         connection.set_observer(account.listener());
         Self {
             connection,
@@ -68,13 +68,13 @@ impl<'a> Sampler<'a> {
     }
 }
 
-fn read(at: Duration, connection: &Connection, counters: &Counters) -> Reading {
+fn read(at: Duration, connection: &Connection, counters: &Counters) -> CounterSnapshot {
     let read = |counters: &[AtomicU64]| {
         let values = counters.iter();
         values.map(|value| value.load(Ordering::Relaxed)).collect()
     };
     let congestion = connection.congestion();
-    Reading {
+    CounterSnapshot {
         at,
         sent: read(&counters.sent),
         received: read(&counters.received),

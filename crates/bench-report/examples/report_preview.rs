@@ -15,8 +15,8 @@
 //! of the real thing: it is no simulation and says nothing about the controllers.
 
 use bench_report::result::{
-    AbKind, AbResult, Finite, Interval, LimitedBy, LimitedTimes, QueueDelayMs, Round, RttMs,
-    SCHEMA_VERSION, Variant,
+    AbKind, AbResult, Figures, Finite, Interval, LimitedBy, LimitedTimes, Quantity, QueueDelayMs,
+    Round, RttMs, SCHEMA_VERSION, Variant,
 };
 use bench_report::{plot, report, stats};
 use std::collections::BTreeMap;
@@ -134,8 +134,10 @@ fn broken() -> AbResult {
             0 => hostile.to_owned(),
             n => format!("AStateWithAVeryLongName{n}"),
         });
-        interval.pacing_rate_bits_per_second = None;
-        interval.rtt_ms = interval.rtt_ms.filter(|_| index % 9 > 2);
+        interval.sender.set(Quantity::PacingRate, None);
+        if index % 9 <= 2 {
+            interval.sender.set(Quantity::SmoothedRtt, None);
+        }
     }
     stats::conclude(&mut result);
     result
@@ -315,18 +317,27 @@ impl Flow {
             seconds: figure(step),
             omitted: false,
             goodput_bits_per_second: (arrived * 8.0 / step) as u64,
-            rtt_ms: Finite::new(self.rtt() * 1e3),
-            cwnd_bytes: Some(self.cwnd as u64),
-            bytes_in_flight: Some((self.sending_rate() * self.rtt()).min(self.cwnd) as u64),
-            pacing_rate_bits_per_second: self.bbr.then(|| (self.pacing_rate() * 8.0) as u64),
-            delivery_rate_bits_per_second: Some(
-                (arrived / 0.97 * 8.0 / step * (0.98 + 0.04 * self.rng.unit_f64())) as u64,
-            ),
-            packets_lost: Some(lost),
-            ecn_ce_packets: Some(0),
+            sender: self.figures(step, arrived, lost),
             state: Some(self.state.to_owned()),
-            ..Interval::default()
         }
+    }
+
+    fn figures(&mut self, step: f64, arrived: f64, lost: u64) -> Figures {
+        let delivered = arrived / 0.97 * 8.0 / step * (0.98 + 0.04 * self.rng.unit_f64());
+        let in_flight = (self.sending_rate() * self.rtt()).min(self.cwnd);
+        let mut figures = Figures::of([
+            (Quantity::SmoothedRtt, self.rtt() * 1e3),
+            (Quantity::Cwnd, self.cwnd),
+            (Quantity::InFlight, in_flight),
+            (Quantity::DeliveryRate, delivered),
+            (Quantity::PacketsLost, lost as f64),
+            (Quantity::CeMarked, 0.0),
+        ]);
+        if self.bbr {
+            let pacing = Finite::new(self.pacing_rate() * 8.0);
+            figures.set(Quantity::PacingRate, pacing);
+        }
+        figures
     }
 
     fn round(mut self, seconds: f64, received: f64, intervals: Vec<Interval>) -> Round {

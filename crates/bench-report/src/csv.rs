@@ -6,13 +6,13 @@ mod rounds;
 pub use cells::cells;
 pub use rounds::rounds;
 
-use crate::result::{AbResult, Interval, Round, Variant};
+use crate::result::{AbResult, Interval, Quantity, Round, Variant};
 
 /// A row per sample of each round, below a row of names with their units. What is not known is
 /// empty.
 pub fn csv(result: &AbResult) -> String {
     let mut text = String::new();
-    line(&mut text, HEAD.map(str::to_owned));
+    line(&mut text, head());
     for variant in &result.variants {
         for round in &variant.rounds {
             for interval in &round.intervals {
@@ -23,25 +23,31 @@ pub fn csv(result: &AbResult) -> String {
     text
 }
 
-fn sample(variant: &Variant, round: &Round, interval: &Interval) -> [String; 15] {
-    [
-        Some(variant.name.clone()),
-        Some(variant.cc.clone()),
-        Some(round.block.to_string()),
-        Some(round.order.to_string()),
-        Some(interval.t.to_string()),
-        Some(interval.seconds.to_string()),
-        Some(interval.omitted.to_string()),
-        Some(interval.goodput_bits_per_second.to_string()),
-        shown(interval.rtt_ms),
-        shown(interval.cwnd_bytes),
-        shown(interval.bytes_in_flight),
-        shown(interval.pacing_rate_bits_per_second),
-        shown(interval.delivery_rate_bits_per_second),
-        shown(interval.packets_lost),
-        interval.state.clone(),
-    ]
-    .map(Option::unwrap_or_default)
+fn sample(variant: &Variant, round: &Round, interval: &Interval) -> Vec<String> {
+    let first = [
+        variant.name.clone(),
+        variant.cc.clone(),
+        round.block.to_string(),
+        round.order.to_string(),
+        interval.t.to_string(),
+        interval.seconds.to_string(),
+        interval.omitted.to_string(),
+        interval.goodput_bits_per_second.to_string(),
+    ];
+    let figures =
+        quantities().map(|quantity| shown(interval.sender.written(quantity)).unwrap_or_default());
+    let state = interval.state.clone().unwrap_or_default();
+    first.into_iter().chain(figures).chain([state]).collect()
+}
+
+fn head() -> impl Iterator<Item = String> {
+    let names = FIRST.into_iter().chain(quantities().map(Quantity::name));
+    names.chain(["state"]).map(str::to_owned)
+}
+
+fn quantities() -> impl Iterator<Item = Quantity> {
+    let all = Quantity::ALL.into_iter();
+    all.filter(|quantity| quantity.is_in_intervals())
 }
 
 fn line(text: &mut String, fields: impl IntoIterator<Item = String>) {
@@ -67,7 +73,8 @@ fn field(value: &str) -> String {
     }
 }
 
-const HEAD: [&str; 15] = [
+/// Which sample of which round, and what it is of all quantities that are not the sender's.
+const FIRST: [&str; 8] = [
     "variant",
     "cc",
     "block",
@@ -76,13 +83,6 @@ const HEAD: [&str; 15] = [
     "seconds",
     "omitted",
     "goodput_bits_per_second",
-    "rtt_ms",
-    "cwnd_bytes",
-    "bytes_in_flight",
-    "pacing_rate_bits_per_second",
-    "delivery_rate_bits_per_second",
-    "packets_lost",
-    "state",
 ];
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(text.lines().count(), 1 + samples);
         assert!(text.lines().all(|row| {
             let bare = row.replace("\"bbr3:a=1,b=2\"", "bbr3");
-            bare.split(',').count() == HEAD.len()
+            bare.split(',').count() == head().count()
         }));
         insta::assert_snapshot!(text.lines().take(3).collect::<Vec<_>>().join("\n"));
     }

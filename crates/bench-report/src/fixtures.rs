@@ -5,9 +5,9 @@ mod run;
 pub use run::run;
 
 use crate::result::{
-    AbKind, AbResult, CompetitionRound, DelayShare, Finite, Interval, LimitedBy, LimitedTimes,
-    MatrixAxis, MatrixCell, MatrixDirection, MatrixKind, MatrixResult, MatrixVariant, Metric,
-    QueueDelayMs, QueueDelaySource, Round, RttMs, SCHEMA_VERSION, Variant,
+    AbKind, AbResult, CompetitionRound, DelayShare, Figures, Finite, Interval, LimitedBy,
+    LimitedTimes, MatrixAxis, MatrixCell, MatrixDirection, MatrixKind, MatrixResult, MatrixVariant,
+    Metric, Quantity, QueueDelayMs, QueueDelaySource, Round, RttMs, SCHEMA_VERSION, Variant,
 };
 use crate::stats;
 use std::collections::BTreeMap;
@@ -209,7 +209,6 @@ pub fn round(cc: &str, block: u32, goodput: u64) -> Round {
         planned_bytes: None,
         packets_lost: Some(packets / 100),
         bytes_retransmitted: Some(packets / 100 * 1_200),
-        packets_spuriously_lost: None,
         ecn_ce_packets: Some(0),
         rtt_ms: RttMs {
             min: rtt(0.0),
@@ -249,13 +248,15 @@ pub fn interval(tenth: u32, goodput: u64) -> Interval {
         seconds: finite(0.1),
         omitted: false,
         goodput_bits_per_second: goodput,
-        rtt_ms: Some(finite(40.0 + f64::from(tenth))),
-        cwnd_bytes: Some(500_000 + u64::from(tenth) * 10_000),
-        bytes_in_flight: Some(480_000),
-        pacing_rate_bits_per_second: Some(goodput + 1_000_000),
-        delivery_rate_bits_per_second: Some(goodput),
-        packets_lost: Some(u64::from(tenth % 2)),
-        ecn_ce_packets: Some(0),
+        sender: Figures::of([
+            (Quantity::SmoothedRtt, 40.0 + f64::from(tenth)),
+            (Quantity::Cwnd, 500_000.0 + f64::from(tenth) * 10_000.0),
+            (Quantity::InFlight, 480_000.0),
+            (Quantity::PacingRate, (goodput + 1_000_000) as f64),
+            (Quantity::DeliveryRate, goodput as f64),
+            (Quantity::PacketsLost, f64::from(tenth % 2)),
+            (Quantity::CeMarked, 0.0),
+        ]),
         state: Some(
             if tenth < 3 {
                 "Startup"
@@ -264,6 +265,5 @@ pub fn interval(tenth: u32, goodput: u64) -> Interval {
             }
             .to_owned(),
         ),
-        ..Interval::default()
     }
 }

@@ -33,13 +33,13 @@ mod limits;
 mod named;
 mod overlay;
 mod panel;
-mod quantity;
 mod scatter;
 mod series;
 mod share;
 mod style;
 mod svg;
 mod sweep;
+mod time_panel;
 mod variants;
 
 pub use course::course;

@@ -13,14 +13,17 @@
 
 mod any;
 mod competition;
+mod figures;
 mod finite;
 pub mod iperf;
 mod matrix;
 mod metric;
+mod quantity;
 mod round;
 
 pub use any::{AnyResult, ReadError};
 pub use competition::{Competition, CompetitionRound};
+pub use figures::{Counts, Figures};
 pub use finite::{Finite, NotFinite};
 pub(crate) use matrix::common_sender;
 pub use matrix::{
@@ -28,6 +31,7 @@ pub use matrix::{
     MatrixVariant,
 };
 pub use metric::Metric;
+pub use quantity::Quantity;
 pub use round::{
     DelayShare, Interval, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs,
 };

@@ -1,8 +1,8 @@
 //! What a run has come to.
 
 mod beginning;
-mod course;
 mod ends;
+mod time_series;
 
 pub(crate) use beginning::Beginning;
 
@@ -16,10 +16,10 @@ use bench_report::result::{
     Finite, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs, RunKind,
     RunResult, SCHEMA_VERSION, Sha256,
 };
-use course::course;
 use ends::Ends;
 use std::net::SocketAddr;
 use std::time::Duration;
+use time_series::time_series;
 
 /// Everything that is known of a run when it is over, however it ended.
 #[derive(Debug, Clone, Default)]
@@ -131,7 +131,7 @@ impl Outcome {
                     host: limited.host,
                 })
             }),
-            intervals: course(&sending, &receiving),
+            intervals: time_series(&sending, &receiving),
             ..Round::default()
         }
     }

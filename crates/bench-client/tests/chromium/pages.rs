@@ -4,7 +4,7 @@ use bench_client::Registry;
 use bench_report::report;
 use bench_report::result::{
     AbResult, AnyResult, BaselineComparison, Finite, MatrixAxis, MatrixCell, MatrixDirection,
-    MatrixKind, MatrixResult, MatrixVariant, SCHEMA_VERSION, Until,
+    MatrixKind, MatrixResult, MatrixVariant, Quantity, SCHEMA_VERSION, Until,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -104,8 +104,11 @@ fn hostile(mut result: AbResult) -> AbResult {
         variant.rounds[0].error = Some(word.clone());
         for (index, interval) in variant.rounds[1].intervals.iter_mut().enumerate() {
             interval.state = Some(format!("{long}{}", index % 20));
-            interval.pacing_rate_bits_per_second = Some(1 << (index % 60));
-            interval.rtt_ms = interval.rtt_ms.filter(|_| index % 9 > 2);
+            let rate = 2_f64.powi(index as i32 % 60);
+            interval.sender.set(Quantity::PacingRate, Finite::new(rate));
+            if index % 9 <= 2 {
+                interval.sender.set(Quantity::SmoothedRtt, None);
+            }
         }
     }
     result

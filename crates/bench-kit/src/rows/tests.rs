@@ -1,5 +1,6 @@
 use super::*;
 use crate::plan::{Extras, Limit};
+use bench_report::result::Counts;
 
 fn plan(direction: Direction, omit: Duration) -> Plan {
     Plan {
@@ -31,13 +32,19 @@ fn sample(tenths: u32, omitted: bool, sends: bool) -> Sample {
     }
 }
 
-fn sending() -> Sending {
-    Sending {
-        packets_lost: 1,
-        srtt: Some(Duration::from_millis(20)),
-        cwnd: 12_000,
-        ..Sending::default()
+fn sending() -> SenderState {
+    SenderState {
+        counts: Counts::of([
+            (Quantity::PacketsLost, 1),
+            (Quantity::SmoothedRtt, 20_000_000),
+            (Quantity::Cwnd, 12_000),
+        ]),
+        ..SenderState::default()
     }
+}
+
+fn lost(row: &Row) -> Option<u64> {
+    row.figures.whole(Quantity::PacketsLost)
 }
 
 fn spans(rows: &[Interval]) -> Vec<(f64, f64, u64, bool)> {
@@ -71,8 +78,8 @@ fn rows_begin_anew_after_the_warm_up() {
             (1.0, 1.3, 450, false),
         ]
     );
-    assert_eq!(out[0].sum.retransmits, Some(5));
-    assert_eq!(out[0].streams[0].retransmits, None);
+    assert_eq!(lost(&out[0].sum), Some(5));
+    assert_eq!(lost(&out[0].streams[0]), None);
     assert_eq!(out[0].streams[1].socket, Some(2));
     assert_eq!(out[0].sum.bits_per_second, Finite::new(12_000.0).unwrap());
 }
@@ -108,12 +115,12 @@ fn a_receiving_client_shows_the_servers_figures() {
     assert!(!first.sum.sender);
     assert_eq!(first.sum.bytes, 300);
     assert_eq!(
-        (first.sum.retransmits, first.sum.snd_cwnd),
+        (lost(&first.sum), first.sum.figures.whole(Quantity::Cwnd)),
         (Some(3), Some(12_000))
     );
     rows.client(0, &sample(3, false, false));
     let second = rows.client(0, &sample(4, false, false)).unwrap();
-    assert_eq!(second.sum.retransmits, Some(0));
+    assert_eq!(lost(&second.sum), Some(0));
 }
 
 #[test]
@@ -149,11 +156,10 @@ fn connections_have_rows_of_their_own_and_a_common_sum() {
     let ids: Vec<_> = row.streams.iter().map(|row| row.socket).collect();
     assert_eq!(ids, [1, 2, 3, 4].map(Some));
     let sum = &row.sum;
-    assert_eq!(
-        (sum.socket, sum.bytes, sum.retransmits),
-        (None, 300, Some(2))
-    );
-    assert_eq!((sum.snd_cwnd, sum.rtt), (Some(24_000), Some(20_000)));
+    assert_eq!((sum.socket, sum.bytes, lost(sum)), (None, 300, Some(2)));
+    let whole = |quantity| sum.figures.whole(quantity);
+    assert_eq!(whole(Quantity::Cwnd), Some(24_000));
+    assert_eq!(whole(Quantity::SmoothedRtt), Some(20_000_000));
     assert_eq!(sum.bits_per_second, Finite::new(24_000.0).unwrap());
 }
 

@@ -34,9 +34,6 @@ fn columns() -> Vec<Column> {
         column("bytes", |_, round| Some(round.bytes.to_string())),
         column("packets_sent", |_, round| shown(round.packets_sent)),
         column("packets_lost", |_, round| shown(round.packets_lost)),
-        column("packets_spuriously_lost", |_, round| {
-            shown(round.packets_spuriously_lost)
-        }),
         column("ecn_ce_packets", |_, round| shown(round.ecn_ce_packets)),
         column("rtt_ms_min", |_, round| shown(round.rtt_ms.min)),
         column("rtt_ms_max", |_, round| shown(round.rtt_ms.max)),
@@ -117,7 +114,7 @@ mod tests {
             (of("queue_delay_source"), of("limited_by_pacing")),
             ("link", "0.2")
         );
-        assert_eq!((of("error"), of("packets_spuriously_lost")), ("", ""));
+        assert_eq!((of("error"), of("ecn_ce_packets")), ("", "0"));
         assert_eq!((of("rtt_ms_max"), of("rtt_ms_p99")), ("44", "43"));
         let limits = ["application", "congestion_window", "flow_control", "host"];
         let limits = limits.map(|limit| of(&format!("limited_by_{limit}")));

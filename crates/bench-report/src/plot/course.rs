@@ -2,12 +2,12 @@ use super::axis::Linear;
 use super::bands::Bands;
 use super::key::{self, Key};
 use super::panel::{HEADING, Inside, Panel, TIME, XLABELS};
-use super::quantity::{GOODPUT, Quantity, RATE, RTT, View, WINDOW};
 use super::series::{duration, median_round, warm_up};
 use super::svg::{Anchor, Svg};
+use super::time_panel::{GOODPUT, RATE, RTT, TimePanel, View, WINDOW};
 use super::variants::Look;
 use super::{Figure, LEFT, RIGHT};
-use crate::result::{AbResult, Round, Variant};
+use crate::result::{AbResult, Quantity, Round, Variant};
 use crate::text::Scale;
 
 /// What happened in one variant, the `index`-th: goodput, round-trip time, window, rates and lost
@@ -92,7 +92,7 @@ fn backdrop(svg: &mut Svg, panel: &Panel, bands: &Bands, warm_up: f64) {
 }
 
 /// The keys of a panel: its lines where it has two, and its reference.
-fn names(quantity: &Quantity, view: &View, class: &str) -> Vec<(Key, String)> {
+fn names(quantity: &TimePanel, view: &View, class: &str) -> Vec<(Key, String)> {
     let key = |class: &str, name: &str| (Key::Line(class.to_owned()), name.to_owned());
     let mut keys = Vec::new();
     if let Some(second) = quantity.second {
@@ -157,13 +157,13 @@ fn losses(round: &Round) -> impl Iterator<Item = Loss> + '_ {
             to: last.t.get(),
             packets: group
                 .iter()
-                .filter_map(|interval| interval.packets_lost)
+                .filter_map(|interval| interval.sender.whole(Quantity::PacketsLost))
                 .sum(),
         }
     })
 }
 
-const PANELS: [(&Quantity, f64); 4] = [
+const PANELS: [(&TimePanel, f64); 4] = [
     (&GOODPUT, 88.0),
     (&RTT, 88.0),
     (&WINDOW, 100.0),

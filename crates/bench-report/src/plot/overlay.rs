@@ -1,9 +1,9 @@
 use super::Figure;
 use super::axis::Linear;
 use super::panel::{TIME, XLABELS};
-use super::quantity::{CWND, GOODPUT, Quantity, RTT, View};
 use super::series::{duration, median_round, warm_up};
 use super::svg::Svg;
+use super::time_panel::{CWND, GOODPUT, RTT, TimePanel, View};
 use super::variants::{self, Look, drawn};
 use crate::result::{AbResult, Variant};
 
@@ -24,7 +24,7 @@ pub fn window(result: &AbResult) -> Figure {
     overlay(&CWND, result)
 }
 
-fn overlay(quantity: &'static Quantity, result: &AbResult) -> Figure {
+fn overlay(quantity: &'static TimePanel, result: &AbResult) -> Figure {
     let time = Linear::exact(0.0, duration(&result.variants), 6);
     let view = View::new(quantity, result, 5);
     let panel = view.panel(0.0, HEIGHT, &time);

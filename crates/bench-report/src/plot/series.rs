@@ -1,14 +1,25 @@
 use super::{MAX_POINTS, MAX_ROUNDS};
-use crate::result::{Interval, Round, Variant};
+use crate::result::{Quantity, Round, Variant};
 
 /// A quantity over time: runs of points between which the figure is missing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Series(pub(super) Vec<Vec<(f64, f64)>>);
 
 impl Series {
-    /// What `of` finds in each interval, at the time the interval ends.
-    pub(super) fn at_end(round: &Round, of: impl Fn(&Interval) -> Option<f64>) -> Self {
-        Self::collect(round, |interval| Some((interval.t.get(), of(interval)?)))
+    /// A quantity of the sender in each interval, at the time the interval ends.
+    pub(super) fn at_end(round: &Round, quantity: Quantity) -> Self {
+        let mut runs = vec![Vec::new()];
+        for interval in &round.intervals {
+            match interval.sender.get(quantity) {
+                Some(figure) => {
+                    let run = runs.last_mut().expect("never empty");
+                    run.push((interval.t.get(), figure.get()));
+                }
+                None => runs.push(Vec::new()),
+            }
+        }
+        runs.retain(|run| !run.is_empty());
+        Self(runs)
     }
 
     /// The goodput of each interval, at the middle of it. Of more than [`MAX_MEANS`] intervals
@@ -24,18 +35,6 @@ impl Series {
             (seconds > 0.0).then(|| (end - seconds / 2.0, bits.sum::<f64>() / seconds))
         });
         let mut runs = vec![means.collect::<Vec<_>>()];
-        runs.retain(|run| !run.is_empty());
-        Self(runs)
-    }
-
-    fn collect(round: &Round, point: impl Fn(&Interval) -> Option<(f64, f64)>) -> Self {
-        let mut runs = vec![Vec::new()];
-        for interval in &round.intervals {
-            match point(interval) {
-                Some(point) => runs.last_mut().expect("never empty").push(point),
-                None => runs.push(Vec::new()),
-            }
-        }
         runs.retain(|run| !run.is_empty());
         Self(runs)
     }

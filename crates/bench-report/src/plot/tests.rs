@@ -2,12 +2,12 @@ mod matrices;
 
 use super::axis::Linear;
 use super::bands::Bands;
-use super::quantity::Range;
 use super::series::{Series, median_round};
 use super::svg::{LARGE_TEXT, text_width};
+use super::time_panel::Range;
 use super::*;
 use crate::fixtures::{self, finite};
-use crate::result::{AbResult, Interval, Round};
+use crate::result::{AbResult, Figures, Interval, Quantity, Round};
 use crate::stats;
 use roxmltree::Document;
 use std::collections::BTreeSet;
@@ -56,10 +56,12 @@ fn awkward() -> Vec<(&'static str, AbResult)> {
         };
     });
     let extremes = with_intervals(|interval, index| {
-        interval.cwnd_bytes = Some(u64::MAX >> (index % 3));
-        interval.pacing_rate_bits_per_second = Some(1 << (10 * (index % 6)));
-        interval.rtt_ms = Some(finite(1e-3 * 50_f64.powf(index as f64)));
-        interval.packets_lost = Some(1 << (4 * (index % 5)));
+        interval.sender = Figures::of([
+            (Quantity::Cwnd, (u64::MAX >> (index % 3)) as f64),
+            (Quantity::PacingRate, 1024_f64.powf((index % 6) as f64)),
+            (Quantity::SmoothedRtt, 1e-3 * 50_f64.powf(index as f64)),
+            (Quantity::PacketsLost, 16_f64.powf((index % 5) as f64)),
+        ]);
     });
     vec![
         ("usual", fixtures::ab()),
@@ -301,8 +303,8 @@ fn gaps_do_not_make_a_line_longer_than_its_limit() {
 #[test]
 fn a_missing_figure_interrupts_its_line() {
     let mut round = fixtures::round("cubic", 0, 1);
-    round.intervals[2].rtt_ms = None;
-    let series = Series::at_end(&round, |interval| interval.rtt_ms.map(|rtt| rtt.get()));
+    round.intervals[2].sender.set(Quantity::SmoothedRtt, None);
+    let series = Series::at_end(&round, Quantity::SmoothedRtt);
     let lengths: Vec<usize> = series.0.iter().map(Vec::len).collect();
     assert_eq!(lengths, [2, 2]);
 }
@@ -386,7 +388,10 @@ fn an_axis_begins_above_zero_only_when_no_value_is_small() {
 #[test]
 fn a_cut_peak_is_said() {
     let mut result = fixtures::ab();
-    result.variants[1].rounds[0].intervals[0].pacing_rate_bits_per_second = Some(40_000_000_000);
+    let interval = &mut result.variants[1].rounds[0].intervals[0];
+    interval
+        .sender
+        .set(Quantity::PacingRate, Some(finite(40e9)));
     let svg = course(&result, 1).unwrap().inline();
     assert!(svg.contains("cut off: peak 40.0 Gbit/s"), "{svg}");
     let other = course(&result, 0).unwrap().inline();

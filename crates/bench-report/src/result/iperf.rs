@@ -6,7 +6,8 @@
 //! streams of one connection show the same; and a `retransmits` counts QUIC packets declared lost,
 //! for QUIC retransmits data and never packets.
 
-use super::Finite;
+use super::figures::{Figures, in_row};
+use super::finite::Finite;
 use serde::{Deserialize, Serialize};
 
 /// Who talks to whom about what.
@@ -138,21 +139,10 @@ pub struct Row {
     pub bytes: u64,
     /// `8 × bytes ÷ seconds`.
     pub bits_per_second: Finite,
-    /// Packets declared lost; absent on a receiver.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retransmits: Option<u64>,
-    /// The congestion window at the end of an interval, in bytes; absent on a receiver.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub snd_cwnd: Option<u64>,
-    /// The smoothed round-trip time at the end of an interval, in microseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rtt: Option<u64>,
-    /// The variation of the round-trip time at the end of an interval, in microseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rttvar: Option<u64>,
-    /// The UDP payload size in use, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pmtu: Option<u64>,
+    /// The sender's quantities; absent on a receiver, and those of the connection where it has
+    /// several streams. iperf3 has `retransmits`, `snd_cwnd`, `rtt`, `rttvar` and `pmtu`.
+    #[serde(flatten, with = "in_row")]
+    pub figures: Figures,
     /// The largest congestion window of the test, in bytes; closing rows of a sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_snd_cwnd: Option<u64>,
@@ -185,32 +175,6 @@ pub struct Row {
     /// Datagrams that arrived after one that was sent later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_of_order: Option<u64>,
-    /// The pacing rate at the end of an interval, in bits per second (not in iperf3).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pacing_rate_bits_per_second: Option<u64>,
-    /// The least round-trip time of the path so far, in microseconds (not in iperf3).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path_min_rtt: Option<u64>,
-    /// Bytes in flight at the end of an interval (not in iperf3).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes_in_flight: Option<u64>,
-    /// The latest sample of the delivery rate, in bits per second (not in iperf3).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delivery_rate_bits_per_second: Option<u64>,
-    /// Factor between estimated bandwidth and pacing rate, where the controller has one (not in
-    /// iperf3).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pacing_gain: Option<Finite>,
-    /// Factor between estimated bandwidth-delay product and window, where the controller has one
-    /// (not in iperf3).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwnd_gain: Option<Finite>,
-    /// The share of the interval, 0 to 1, in which there was nothing to send (not in iperf3).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub application_limited: Option<Finite>,
-    /// Packets reported as marked Congestion Experienced in the interval (not in iperf3).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ecn_ce_packets: Option<u64>,
     /// The state of the controller at the end of an interval (not in iperf3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,

@@ -1,4 +1,5 @@
-use super::Finite;
+use super::figures::{Figures, in_interval};
+use super::finite::Finite;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -44,9 +45,6 @@ pub struct Round {
     pub packets_lost: Option<u64>,
     /// Payload sent more than once.
     pub bytes_retransmitted: Option<u64>,
-    /// Packets declared lost and acknowledged later, where the sender can tell.
-    #[serde(default)]
-    pub packets_spuriously_lost: Option<u64>,
     /// Packets that arrived with the mark Congestion Experienced.
     #[serde(default)]
     pub ecn_ce_packets: Option<u64>,
@@ -214,34 +212,9 @@ pub struct Interval {
     pub omitted: bool,
     /// Payload that arrived in the interval, in bits per second.
     pub goodput_bits_per_second: u64,
-    /// The smoothed round-trip time at the end; the mean over connections.
-    pub rtt_ms: Option<Finite>,
-    /// The congestion window at the end.
-    pub cwnd_bytes: Option<u64>,
-    /// Bytes in flight at the end.
-    pub bytes_in_flight: Option<u64>,
-    /// The pacing rate at the end; `null` when the sender does not pace.
-    pub pacing_rate_bits_per_second: Option<u64>,
-    /// The latest sample of the delivery rate.
-    pub delivery_rate_bits_per_second: Option<u64>,
-    /// Packets declared lost in the interval.
-    pub packets_lost: Option<u64>,
-    /// Packets in the interval that arrived with the mark Congestion Experienced.
-    #[serde(default)]
-    pub ecn_ce_packets: Option<u64>,
-    /// The least round-trip time of the path so far. Left out of the JSON when it is not known, as
-    /// are the three that follow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_rtt_ms: Option<Finite>,
-    /// Factor between estimated bandwidth and pacing rate at the end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pacing_gain: Option<Finite>,
-    /// Factor between estimated bandwidth-delay product and window at the end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwnd_gain: Option<Finite>,
-    /// The share of the interval, 0 to 1, in which there was nothing to send.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub application_limited: Option<Finite>,
+    /// The sender's quantities, by their [names](super::Quantity::name).
+    #[serde(flatten, with = "in_interval")]
+    pub sender: Figures,
     /// The controller's state at the end, in its own words: `Startup`, `ProbeBW_CRUISE`; `null`
     /// where it has none or the connections differ.
     pub state: Option<String>,

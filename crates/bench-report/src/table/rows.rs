@@ -1,3 +1,4 @@
+use crate::result::Quantity;
 use crate::result::iperf::{End, Row};
 use crate::text::{Unit, amount, printable, short_rate, significant};
 
@@ -69,16 +70,20 @@ pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
         }
         return line;
     }
-    let cwnd = row.snd_cwnd.map(amount);
-    line.push_str(&format!(" {:>4} {:>11}", text(row.retransmits), text(cwnd)));
+    let cwnd = whole(row, Quantity::Cwnd).map(amount);
+    line.push_str(&format!(
+        " {:>4} {:>11}",
+        text(whole(row, Quantity::PacketsLost)),
+        text(cwnd)
+    ));
     if row.omitted == Some(true) {
         line.push_str("    (omitted)");
         return line;
     }
-    let pacing = row.pacing_rate_bits_per_second.map(short_rate);
+    let pacing = whole(row, Quantity::PacingRate).map(short_rate);
     line.push_str(&format!(
         " {:>6} {:>5}",
-        text(row.rtt.map(millis)),
+        text(millis(row, Quantity::SmoothedRtt)),
         text(pacing)
     ));
     if columns == Columns::Full {
@@ -97,18 +102,19 @@ pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
 /// The columns of `ss -ti`: least RTT, bytes in flight, delivery rate, the gains of pacing and of
 /// the window, the share of the time with nothing to send, and CE marks.
 fn details(row: &Row) -> String {
-    let gains = row.pacing_gain.zip(row.cwnd_gain);
+    let figure = |quantity| row.figures.get(quantity);
+    let gains = figure(Quantity::PacingGain).zip(figure(Quantity::CwndGain));
     let gains = gains.map(|(pacing, cwnd)| format!("{:.2}/{:.2}", pacing.get(), cwnd.get()));
-    let application = row.application_limited;
+    let application = figure(Quantity::ApplicationLimited);
     let application = application.map(|share| format!("{:.0}%", share.get() * 100.0));
     format!(
         " {:>6} {:>11} {:>5} {:>9} {:>4} {:>4}",
-        text(row.path_min_rtt.map(millis)),
-        text(row.bytes_in_flight.map(amount)),
-        text(row.delivery_rate_bits_per_second.map(short_rate)),
+        text(millis(row, Quantity::MinRtt)),
+        text(whole(row, Quantity::InFlight).map(amount)),
+        text(whole(row, Quantity::DeliveryRate).map(short_rate)),
         text(gains),
         text(application),
-        text(row.ecn_ce_packets)
+        text(whole(row, Quantity::CeMarked))
     )
 }
 
@@ -146,7 +152,7 @@ fn end_rows(block: &mut String, rows: [&Row; 2], unit: Unit) {
         block.push_str(&format!(
             "{} {:>4}             {role}\n",
             transfer(row, unit),
-            text(row.retransmits)
+            text(whole(row, Quantity::PacketsLost))
         ));
     }
 }
@@ -192,15 +198,18 @@ fn transfer(row: &Row, unit: Unit) -> String {
     )
 }
 
-/// Microseconds as milliseconds, in at most six characters.
-fn millis(micros: u64) -> String {
-    let millis = micros as f64 / 1000.0;
-    match millis {
+fn whole(row: &Row, quantity: Quantity) -> Option<u64> {
+    row.figures.whole(quantity)
+}
+
+/// A time in milliseconds, in at most six characters.
+fn millis(row: &Row, quantity: Quantity) -> Option<String> {
+    Some(match row.figures.get(quantity)?.get() {
         ms if ms < 9.995 => format!("{ms:.2}ms"),
         ms if ms < 99.95 => format!("{ms:.1}ms"),
         ms if ms < 9_999.5 => format!("{ms:.0}ms"),
         ms => format!("{:.0}s", ms / 1000.0),
-    }
+    })
 }
 
 fn text(value: Option<impl ToString>) -> String {

@@ -1,7 +1,9 @@
 use super::*;
 use crate::fixtures::{self, finite};
 use crate::result::iperf::{End, EndStream, Row};
-use crate::result::{AbResult, CompetitionRound, MatrixCompetition, MatrixResult, Summary};
+use crate::result::{
+    AbResult, CompetitionRound, Figures, MatrixCompetition, MatrixResult, Quantity, Summary,
+};
 use crate::stats;
 use crate::text::{Unit, amount, significant};
 
@@ -13,10 +15,12 @@ fn row(second: u32, mbytes: u64) -> Row {
         seconds: finite(1.0),
         bytes: mbytes * 1_000_000,
         bits_per_second: finite(mbytes as f64 * 8e6),
-        retransmits: Some(mbytes % 7),
-        snd_cwnd: Some(512_345),
-        rtt: Some(40_234),
-        pacing_rate_bits_per_second: Some(95_012_345),
+        figures: Figures::of([
+            (Quantity::PacketsLost, (mbytes % 7) as f64),
+            (Quantity::Cwnd, 512_345.0),
+            (Quantity::SmoothedRtt, 40.234),
+            (Quantity::PacingRate, 95_012_345.0),
+        ]),
         state: Some("ProbeBW_CRUISE".to_owned()),
         sender: true,
         ..Row::default()
@@ -28,9 +32,10 @@ fn sum(row: &Row) -> Row {
         socket: None,
         bytes: row.bytes * 2,
         bits_per_second: finite(row.bits_per_second.get() * 2.0),
-        snd_cwnd: None,
-        rtt: None,
-        pacing_rate_bits_per_second: None,
+        figures: Figures::default().with(
+            Quantity::PacketsLost,
+            row.figures.get(Quantity::PacketsLost),
+        ),
         state: None,
         ..row.clone()
     }
@@ -42,10 +47,7 @@ fn interval_rows(columns: Columns) -> String {
         ..row(0, 5)
     };
     let receiver = Row {
-        retransmits: None,
-        snd_cwnd: None,
-        rtt: None,
-        pacing_rate_bits_per_second: None,
+        figures: Figures::default(),
         state: None,
         ..row(12, 11)
     };
@@ -53,16 +55,20 @@ fn interval_rows(columns: Columns) -> String {
         socket: Some(128),
         bytes: 1_098_437_885_952,
         bits_per_second: finite(999_499_999_999.0),
-        retransmits: Some(9_999),
-        snd_cwnd: Some(1_047_000),
-        rtt: Some(9_999_400),
-        pacing_rate_bits_per_second: Some(999_400_000),
+        figures: Figures::of([
+            (Quantity::PacketsLost, 9_999.0),
+            (Quantity::Cwnd, 1_047_000.0),
+            (Quantity::SmoothedRtt, 9_999.4),
+            (Quantity::PacingRate, 999_400_000.0),
+        ]),
         ..row(998, 0)
     };
     let stalled = Row {
-        rtt: Some(117),
-        snd_cwnd: Some(2_904),
-        pacing_rate_bits_per_second: None,
+        figures: row(2, 0)
+            .figures
+            .with(Quantity::SmoothedRtt, Some(finite(0.117)))
+            .with(Quantity::Cwnd, Some(finite(2_904.0)))
+            .with(Quantity::PacingRate, None),
         ..row(2, 0)
     };
     let mut text = interval_header(columns);
@@ -97,16 +103,19 @@ fn a_wide_terminal_shows_the_state_as_well() {
 
 #[test]
 fn verbose_rows_have_the_columns_of_ss() {
-    let row = Row {
-        path_min_rtt: Some(40_012),
-        bytes_in_flight: Some(498_100),
-        delivery_rate_bits_per_second: Some(93_400_000),
-        pacing_gain: Some(finite(1.25)),
-        cwnd_gain: Some(finite(2.0)),
-        application_limited: Some(finite(0.031)),
-        ecn_ce_packets: Some(12),
-        ..row(1, 11)
-    };
+    let details = [
+        (Quantity::MinRtt, 40.012),
+        (Quantity::InFlight, 498_100.0),
+        (Quantity::DeliveryRate, 93_400_000.0),
+        (Quantity::PacingGain, 1.25),
+        (Quantity::CwndGain, 2.0),
+        (Quantity::ApplicationLimited, 0.031),
+        (Quantity::CeMarked, 12.0),
+    ];
+    let mut row = row(1, 11);
+    for (quantity, figure) in details {
+        row.figures.set(quantity, Some(finite(figure)));
+    }
     let lines = [
         interval_header(Columns::Full),
         interval_row(&row, Unit::Adaptive, Columns::Full),
@@ -123,7 +132,7 @@ fn the_closing_rows_are_as_recorded() {
             EndStream {
                 sender: sender.clone(),
                 receiver: Row {
-                    retransmits: None,
+                    figures: Figures::default(),
                     ..receiver.clone()
                 },
             };
@@ -131,7 +140,7 @@ fn the_closing_rows_are_as_recorded() {
         ],
         sum_sent: sum(&sender),
         sum_received: Row {
-            retransmits: None,
+            figures: Figures::default(),
             ..sum(&receiver)
         },
         ..End::default()

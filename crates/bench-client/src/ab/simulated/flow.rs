@@ -1,7 +1,7 @@
 use crate::ab::AbSetup;
 use crate::client;
-use bench_kit::account::{Account, Reading};
 use bench_kit::ending;
+use bench_kit::meter::{CounterSnapshot, Meter};
 use bench_kit::plan::{Controllers, Direction, Plan};
 use bench_kit::role::Role;
 use bench_kit::sample::Series;
@@ -179,7 +179,7 @@ struct Side {
     role: Role,
     congestion: ControllerChoice,
     /// Since when; `None` before its first byte.
-    account: Option<(Timestamp, Account)>,
+    account: Option<(Timestamp, Meter)>,
     series: Series,
     /// Whether all that was to be sent has come, so that nothing is left to count.
     is_finished: bool,
@@ -209,7 +209,7 @@ impl Side {
             let counters = reading.sent.iter_mut().chain(&mut reading.received);
             counters.for_each(|counter| *counter = 0);
         }
-        let mut account = Account::new(self.role, reading);
+        let mut account = Meter::new(self.role, reading);
         account.begin(plan);
         world.set_observer(self.end, account.listener());
         self.account = Some((world.now(), account));
@@ -251,13 +251,13 @@ impl Side {
         self.is_finished || account.is_some_and(|(_, account)| account.is_over())
     }
 
-    fn read(&self, world: &World, at: Duration) -> Reading {
+    fn read(&self, world: &World, at: Duration) -> CounterSnapshot {
         let counter = |counts: bool, bytes: Bytes| {
             let bytes = counts.then_some(bytes.get());
             bytes.into_iter().collect()
         };
         let congestion = world.congestion(self.end);
-        Reading {
+        CounterSnapshot {
             at,
             sent: counter(self.role.sends, world.sent(self.end)),
             received: counter(self.role.receives, world.received(self.end)),
@@ -265,7 +265,7 @@ impl Side {
             state: congestion.state,
             pacing_gain: congestion.pacing_gain,
             cwnd_gain: congestion.cwnd_gain,
-            ..Reading::default()
+            ..CounterSnapshot::default()
         }
     }
 

@@ -1,8 +1,8 @@
 use super::{Side, sum};
-use bench_kit::rows::{bits_per_second, micros, set_arrivals};
+use bench_kit::rows::{bits_per_second, set_arrivals};
 use bench_kit::sample::total;
-use bench_report::result::Finite;
 use bench_report::result::iperf::{self, Row};
+use bench_report::result::{Figures, Finite, Quantity};
 use std::time::Duration;
 
 /// One direction from both of its ends.
@@ -28,7 +28,7 @@ impl Ends {
         Self {
             streams,
             sum_sent: Row {
-                retransmits: sent.sender.as_ref().map(|sender| sender.packets_lost),
+                figures: lost_packets(sent.sender.as_ref().map(|sender| sender.packets_lost)),
                 packets,
                 ..maxima(
                     senders,
@@ -60,7 +60,7 @@ fn end_streams(
         }
         iperf::EndStream {
             sender: Row {
-                retransmits: lost.filter(|_| streams == 1),
+                figures: lost_packets(lost.filter(|_| streams == 1)),
                 packets: sent.datagrams_sent.get(index).copied(),
                 ..maxima(&[sender], row)
             },
@@ -68,6 +68,11 @@ fn end_streams(
         }
     };
     (0..streams).map(stream).collect()
+}
+
+/// What a closing row has of the sender's quantities.
+fn lost_packets(count: Option<u64>) -> Figures {
+    Figures::of(count.map(|count| (Quantity::PacketsLost, count as f64)))
 }
 
 fn end_row(socket: Option<u32>, bytes: u64, measured: Duration, sender: bool) -> Row {
@@ -89,14 +94,14 @@ fn end_row(socket: Option<u32>, bytes: u64, measured: Duration, sender: bool) ->
 fn maxima(sides: &[&Side], row: Row) -> Row {
     let samples = sides.iter().flat_map(|side| side.series.samples());
     let sendings = samples.filter_map(|sample| sample.sending.as_ref());
-    let windows = sendings.clone().map(|sending| sending.cwnd);
-    let rtts: Vec<Duration> = sendings.filter_map(|sending| sending.srtt).collect();
-    let count = u32::try_from(rtts.len()).unwrap_or(u32::MAX);
-    let mean = rtts.iter().sum::<Duration>().checked_div(count);
+    let known = |quantity| sendings.clone().filter_map(move |s| s.counts.get(quantity));
+    let rtts = || known(Quantity::SmoothedRtt).map(u128::from);
+    let mean = rtts().sum::<u128>().checked_div(rtts().count() as u128);
+    let micros = |nanos: u128| u64::try_from(nanos / 1_000).unwrap_or(u64::MAX);
     Row {
-        max_snd_cwnd: windows.max(),
-        max_rtt: rtts.iter().max().copied().map(micros),
-        min_rtt: rtts.iter().min().copied().map(micros),
+        max_snd_cwnd: known(Quantity::Cwnd).max(),
+        max_rtt: rtts().max().map(micros),
+        min_rtt: rtts().min().map(micros),
         mean_rtt: mean.map(micros),
         ..row
     }

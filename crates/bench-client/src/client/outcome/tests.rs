@@ -1,6 +1,7 @@
 use super::*;
 use bench_kit::plan::{Extras, Limit};
-use bench_kit::sample::{Arrivals, Limited, SenderReport, Sending};
+use bench_kit::sample::{Arrivals, Limited, SenderReport, SenderState};
+use bench_report::result::{Counts, Quantity};
 use bench_report::table::end_block;
 use bench_report::text::Unit;
 use units::Rng;
@@ -51,19 +52,9 @@ impl Liar {
             received: self.counts(),
             datagrams_sent: self.counts(),
             arrivals: self.arrivals(),
-            sending: Some(Sending {
-                packets_lost: self.count(),
-                srtt: Some(self.time()),
-                rttvar: Some(self.time()),
-                min_rtt: Some(self.time()),
-                cwnd: self.count(),
-                in_flight: self.count(),
-                pacing_rate: Some(self.count()),
-                delivery_rate: Some(self.count()),
-                application_limited: self.time(),
-                pacing_gain: Some(self.count()),
-                ce_marked: self.count(),
-                ..Sending::default()
+            sending: Some(SenderState {
+                counts: Counts::of(Quantity::ALL.map(|quantity| (quantity, self.count()))),
+                ..SenderState::default()
             }),
         }
     }

@@ -1,5 +1,6 @@
-use bench_kit::sample::{Sample, Sending, total};
+use bench_kit::sample::{Sample, SenderState, total};
 use bench_report::result::iperf::{Interval, Row};
+use bench_report::result::{Finite, Quantity};
 use bench_report::text::{Unit, amount, printable};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -70,23 +71,23 @@ impl View {
         }
     }
 
-    fn sending(&mut self, sending: &Sending) {
-        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        self.rtt.push(sending.srtt.map_or(0, micros));
-        self.cwnd.push(sending.cwnd);
-        self.pacing.push(sending.pacing_rate.unwrap_or(0));
+    fn sending(&mut self, sending: &SenderState) {
+        let count = |quantity| sending.counts.get(quantity).unwrap_or(0);
+        self.rtt.push(count(Quantity::SmoothedRtt));
+        self.cwnd.push(count(Quantity::Cwnd));
+        self.pacing.push(count(Quantity::PacingRate));
         self.state.clone_from(&sending.state);
     }
 
     /// The next rows.
     pub(super) fn rows(&mut self, interval: &Interval) {
         let row = &interval.sum;
-        self.lost += row.retransmits.unwrap_or(0);
+        let figure = |quantity| row.figures.whole(quantity).unwrap_or(0);
+        self.lost = self.lost.saturating_add(figure(Quantity::PacketsLost));
         if !row.sender {
-            self.rtt.push(row.rtt.unwrap_or(0));
-            self.cwnd.push(row.snd_cwnd.unwrap_or(0));
-            self.pacing
-                .push(row.pacing_rate_bits_per_second.unwrap_or(0));
+            self.rtt.push(figure(Quantity::SmoothedRtt));
+            self.cwnd.push(figure(Quantity::Cwnd));
+            self.pacing.push(figure(Quantity::PacingRate));
             self.state = row.state.clone().unwrap_or_default();
         }
         self.row = Some(row.clone());
@@ -95,7 +96,7 @@ impl View {
     /// The screen, at most this large.
     pub(super) fn lines(&self, columns: usize, lines: usize) -> Vec<String> {
         let rate = |value: u64| Unit::Adaptive.rate(value as f64);
-        let millis = |micros: u64| format!("{:.2} ms", micros as f64 / 1000.0);
+        let millis = |nanos: u64| format!("{:.2} ms", nanos as f64 / 1e6);
         let phase = if self.is_omitted { " (omitted)" } else { "" };
         let mut all = vec![
             self.headline.clone(),
@@ -133,30 +134,28 @@ impl View {
         let Some(row) = &self.row else {
             return lines;
         };
-        let micros = |time: Option<u64>| time.map_or(0.0, |micros| micros as f64 / 1000.0);
-        let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), amount);
-        let gain = |gain: Option<bench_report::result::Finite>| {
-            gain.map_or_else(|| "-".to_owned(), |gain| format!("{:.2}", gain.get()))
-        };
-        let delivery = row.delivery_rate_bits_per_second;
-        let delivery = delivery.map_or_else(|| "-".into(), |rate| Unit::Adaptive.rate(rate as f64));
-        let idle = row.application_limited.map_or(0.0, |share| share.get());
+        let known = |quantity| row.figures.get(quantity).map(Finite::get);
+        let or_zero = |quantity| known(quantity).unwrap_or(0.0);
+        let gain = |quantity| known(quantity).map_or_else(dash, |gain| format!("{gain:.2}"));
         lines.push(format!(
             "minrtt {:.2} ms  rttvar {:.2} ms  mtu {}",
-            micros(row.path_min_rtt),
-            micros(row.rttvar),
-            row.pmtu.unwrap_or(0)
+            or_zero(Quantity::MinRtt),
+            or_zero(Quantity::RttVar),
+            or_zero(Quantity::Mtu)
         ));
+        let in_flight = row.figures.whole(Quantity::InFlight);
+        let delivery = known(Quantity::DeliveryRate);
         lines.push(format!(
-            "in flight {}  delivery rate {delivery}",
-            bytes(row.bytes_in_flight)
+            "in flight {}  delivery rate {}",
+            in_flight.map_or_else(dash, amount),
+            delivery.map_or_else(dash, |rate| Unit::Adaptive.rate(rate))
         ));
         lines.push(format!(
             "gains {} pacing, {} window  app limited {:.0} %  CE {}",
-            gain(row.pacing_gain),
-            gain(row.cwnd_gain),
-            idle * 100.0,
-            row.ecn_ce_packets.unwrap_or(0)
+            gain(Quantity::PacingGain),
+            gain(Quantity::CwndGain),
+            or_zero(Quantity::ApplicationLimited) * 100.0,
+            or_zero(Quantity::CeMarked)
         ));
         lines
     }
@@ -189,6 +188,11 @@ impl Course {
     }
 }
 
+/// In the place of what is not known.
+fn dash() -> String {
+    "-".to_owned()
+}
+
 /// From nothing to the most.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -198,7 +202,7 @@ const MOST_VALUES: usize = 512;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_report::fixtures::finite;
+    use bench_report::result::{Counts, Figures};
 
     fn view() -> View {
         let mut view = View::new("bench-client to host:4433, bbr3".to_owned());
@@ -207,14 +211,16 @@ mod tests {
                 at: Duration::from_millis(100) * tenth,
                 length: Duration::from_millis(100),
                 sent: vec![u64::from(tenth.min(60)) * 10_000, 0],
-                sending: Some(Sending {
-                    srtt: Some(Duration::from_micros(
-                        40_000 + u64::from(tenth % 10) * 1_000,
-                    )),
-                    cwnd: 500_000 + u64::from(tenth) * 1_000,
-                    pacing_rate: Some(50_000_000),
+                sending: Some(SenderState {
+                    counts: Counts::of([
+                        (
+                            Quantity::SmoothedRtt,
+                            40_000_000 + u64::from(tenth % 10) * 1_000_000,
+                        ),
+                        (Quantity::Cwnd, 500_000 + u64::from(tenth) * 1_000),
+                        (Quantity::PacingRate, 50_000_000),
+                    ]),
                     state: "ProbeBW_CRUISE".to_owned(),
-                    ..Sending::default()
                 }),
                 ..Sample::default()
             };
@@ -222,15 +228,17 @@ mod tests {
         }
         view.rows(&Interval {
             sum: Row {
-                retransmits: Some(3),
-                path_min_rtt: Some(40_000),
-                rttvar: Some(1_200),
-                pmtu: Some(1_452),
-                bytes_in_flight: Some(480_000),
-                delivery_rate_bits_per_second: Some(47_100_000),
-                pacing_gain: Some(finite(1.25)),
-                cwnd_gain: Some(finite(2.0)),
-                application_limited: Some(finite(0.03)),
+                figures: Figures::of([
+                    (Quantity::PacketsLost, 3.0),
+                    (Quantity::MinRtt, 40.0),
+                    (Quantity::RttVar, 1.2),
+                    (Quantity::Mtu, 1_452.0),
+                    (Quantity::InFlight, 480_000.0),
+                    (Quantity::DeliveryRate, 47_100_000.0),
+                    (Quantity::PacingGain, 1.25),
+                    (Quantity::CwndGain, 2.0),
+                    (Quantity::ApplicationLimited, 0.03),
+                ]),
                 sender: true,
                 ..Row::default()
             },
@@ -259,7 +267,7 @@ mod tests {
         let mut view = View::new(String::new());
         view.rows(&Interval {
             sum: Row {
-                rtt: Some(20_000),
+                figures: Figures::of([(Quantity::SmoothedRtt, 20.0)]),
                 state: Some("SlowStart\u{1b}[2J".to_owned()),
                 ..Row::default()
             },

@@ -3,12 +3,12 @@ use super::axis::Linear;
 use super::panel::{Inside, Panel, Reference};
 use super::series::{Series, median_round, other_rounds, thin_limit};
 use super::svg::Svg;
-use crate::result::{AbResult, Finite, Round, Variant};
+use crate::result::{AbResult, Quantity, Round, Variant};
 use crate::text::Scale;
 
 /// What a panel shows over time.
 #[derive(Debug)]
-pub(super) struct Quantity {
+pub(super) struct TimePanel {
     pub(super) heading: &'static str,
     /// The line in the variant's colour.
     pub(super) first: Line,
@@ -36,7 +36,7 @@ impl Line {
     }
 }
 
-pub(super) const GOODPUT: Quantity = Quantity {
+pub(super) const GOODPUT: TimePanel = TimePanel {
     heading: "Goodput",
     first: Line::new("", Series::goodput),
     second: None,
@@ -46,11 +46,9 @@ pub(super) const GOODPUT: Quantity = Quantity {
     floats: false,
 };
 
-pub(super) const RTT: Quantity = Quantity {
+pub(super) const RTT: TimePanel = TimePanel {
     heading: "Round-trip time",
-    first: Line::new("", |round| {
-        Series::at_end(round, |i| i.rtt_ms.map(Finite::get))
-    }),
+    first: Line::new("", |round| Series::at_end(round, Quantity::SmoothedRtt)),
     second: None,
     unit: Scale::milliseconds,
     reference: |result| Some((result.base_rtt_ms?.get(), "empty path")),
@@ -59,18 +57,18 @@ pub(super) const RTT: Quantity = Quantity {
 };
 
 /// The window alone.
-pub(super) const CWND: Quantity = Quantity {
+pub(super) const CWND: TimePanel = TimePanel {
     heading: "Congestion window",
     first: Line::new("", cwnd),
     second: None,
     ..WINDOW
 };
 
-pub(super) const WINDOW: Quantity = Quantity {
+pub(super) const WINDOW: TimePanel = TimePanel {
     heading: "Window",
     first: Line::new("cwnd", cwnd),
     second: Some(Line::new("in flight", |round| {
-        Series::at_end(round, |i| i.bytes_in_flight.map(|bytes| bytes as f64))
+        Series::at_end(round, Quantity::InFlight)
     })),
     unit: Scale::bytes,
     reference: |result| {
@@ -81,17 +79,13 @@ pub(super) const WINDOW: Quantity = Quantity {
     floats: false,
 };
 
-pub(super) const RATE: Quantity = Quantity {
+pub(super) const RATE: TimePanel = TimePanel {
     heading: "Rate",
     first: Line::new("pacing", |round| {
-        Series::at_end(round, |i| {
-            i.pacing_rate_bits_per_second.map(|rate| rate as f64)
-        })
+        Series::at_end(round, Quantity::PacingRate)
     }),
     second: Some(Line::new("delivery", |round| {
-        Series::at_end(round, |i| {
-            i.delivery_rate_bits_per_second.map(|rate| rate as f64)
-        })
+        Series::at_end(round, Quantity::DeliveryRate)
     })),
     unit: Scale::bits_per_second,
     reference: link_rate,
@@ -100,17 +94,17 @@ pub(super) const RATE: Quantity = Quantity {
 };
 
 fn cwnd(round: &Round) -> Series {
-    Series::at_end(round, |i| i.cwnd_bytes.map(|bytes| bytes as f64))
+    Series::at_end(round, Quantity::Cwnd)
 }
 
 fn link_rate(result: &AbResult) -> Option<(f64, &'static str)> {
     Some((result.link_rate_bits_per_second? as f64, "link"))
 }
 
-/// How a quantity is shown for all variants of a result alike.
+/// How it is shown for all variants of a result alike.
 #[derive(Debug)]
 pub(super) struct View {
-    quantity: &'static Quantity,
+    quantity: &'static TimePanel,
     scale: Scale,
     axis: Linear,
     reference: Option<Reference>,
@@ -119,7 +113,7 @@ pub(super) struct View {
 }
 
 impl View {
-    pub(super) fn new(quantity: &'static Quantity, result: &AbResult, ticks: u32) -> Self {
+    pub(super) fn new(quantity: &'static TimePanel, result: &AbResult, ticks: u32) -> Self {
         let reference = (quantity.reference)(result);
         let mut values = drawn_values(quantity, &result.variants);
         values.sort_unstable_by(f64::total_cmp);
@@ -203,7 +197,7 @@ impl View {
 
 /// The values of every line that the figures draw.
 fn drawn_values<'a>(
-    quantity: &Quantity,
+    quantity: &TimePanel,
     variants: impl IntoIterator<Item = &'a Variant>,
 ) -> Vec<f64> {
     let mut values = Vec::new();

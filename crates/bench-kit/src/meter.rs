@@ -3,9 +3,10 @@
 use crate::plan::Plan;
 use crate::role::Role;
 use crate::sample::{
-    Arrivals, Limited, RttReport, Sample, SenderReport, Sending, SideReport, total,
+    Arrivals, Limited, RttReport, Sample, SenderReport, SenderState, SideReport, total,
 };
 use bench_report::distribution::Distribution;
+use bench_report::result::{Counts, Quantity};
 use cc_core::{ControllerChoice, Event, Observer};
 use hdrhistogram::Histogram;
 use std::sync::{Arc, Mutex};
@@ -15,7 +16,7 @@ use units::{Bandwidth, Gain};
 
 /// What one side counts, step by step. Times are those since the side's first byte; whoever reads
 /// the counters knows the clock.
-pub struct Account {
+pub struct Meter {
     role: Role,
     acks: Arc<Mutex<AckSamples>>,
     step: Duration,
@@ -23,14 +24,14 @@ pub struct Account {
     omit: Duration,
     /// When it ends at the latest, where time decides or bounds it.
     end: Option<Duration>,
-    last: Reading,
+    last: CounterSnapshot,
     /// The reading at the begin of the measured part.
-    base: Option<Reading>,
+    base: Option<CounterSnapshot>,
 }
 
 /// All counters at one moment.
 #[derive(Clone, Default)]
-pub struct Reading {
+pub struct CounterSnapshot {
     pub at: Duration,
     /// Payload handed to the transport, per stream.
     pub sent: Vec<u64>,
@@ -50,9 +51,9 @@ pub struct Reading {
     pub cpu: Duration,
 }
 
-impl Account {
+impl Meter {
     /// An account that opens with `reading`; nothing is measured before [`begin`](Self::begin).
-    pub fn new(role: Role, reading: Reading) -> Self {
+    pub fn new(role: Role, reading: CounterSnapshot) -> Self {
         Self {
             role,
             acks: Arc::new(Mutex::new(AckSamples::new())),
@@ -90,7 +91,7 @@ impl Account {
     }
 
     /// What happened since the sample before.
-    pub fn tick(&mut self, reading: Reading) -> Sample {
+    pub fn tick(&mut self, reading: CounterSnapshot) -> Sample {
         let at = reading.at;
         let sample = Sample {
             at,
@@ -138,7 +139,7 @@ impl Account {
 
     /// Payload of the measured part, per stream: what was read, less what can only have arrived in
     /// the warm-up, where it waited behind a gap for a packet to be sent again.
-    fn received_since(&self, base: &Reading) -> Vec<u64> {
+    fn received_since(&self, base: &CounterSnapshot) -> Vec<u64> {
         let end = &self.last;
         let mut received = differences(&end.received, &base.received);
         // Without a warm-up all has arrived since; and datagrams wait for none.
@@ -155,30 +156,48 @@ impl Account {
         received
     }
 
-    fn sending(&self, reading: &Reading) -> Sending {
-        let (stats, before) = (&reading.stats, &self.last.stats);
-        let lost = stats.path.lost_packets;
-        let application = stats.limited_by.application;
-        Sending {
-            packets_lost: lost.saturating_sub(before.path.lost_packets),
-            srtt: stats.srtt,
-            rttvar: stats.rttvar,
-            cwnd: stats.cwnd.get(),
-            in_flight: stats.in_flight.get(),
-            pacing_rate: (stats.pacing_rate != Bandwidth::MAX)
-                .then(|| stats.pacing_rate.bits_per_sec()),
-            delivery_rate: stats.delivery_rate.map(Bandwidth::bits_per_sec),
-            mtu: stats.path.current_mtu,
-            state: reading.state.to_owned(),
-            min_rtt: stats.min_rtt,
-            pacing_gain: reading.pacing_gain.map(Gain::millionths),
-            cwnd_gain: reading.cwnd_gain.map(Gain::millionths),
-            application_limited: application.saturating_sub(before.limited_by.application),
-            ce_marked: self.acks.lock().expect(NO_PANIC).take_newly_marked(),
+    fn sending(&self, snapshot: &CounterSnapshot) -> SenderState {
+        let (stats, before) = (&snapshot.stats, &self.last.stats);
+        let marked = self.acks.lock().expect(NO_PANIC).take_newly_marked();
+        let mut counts = Counts::default();
+        for quantity in Quantity::ALL {
+            let time = |time: Duration| units::duration::nanos(time);
+            let count = match quantity {
+                Quantity::SmoothedRtt => stats.srtt.map(time),
+                Quantity::RttVar => stats.rttvar.map(time),
+                Quantity::Cwnd => Some(stats.cwnd.get()),
+                Quantity::InFlight => Some(stats.in_flight.get()),
+                Quantity::PacingRate => Some(stats.pacing_rate)
+                    .filter(|rate| *rate != Bandwidth::MAX)
+                    .map(Bandwidth::bits_per_sec),
+                Quantity::DeliveryRate => stats.delivery_rate.map(Bandwidth::bits_per_sec),
+                Quantity::PacketsLost => Some(
+                    stats
+                        .path
+                        .lost_packets
+                        .saturating_sub(before.path.lost_packets),
+                ),
+                Quantity::CeMarked => Some(marked),
+                Quantity::MinRtt => stats.min_rtt.map(time),
+                Quantity::PacingGain => snapshot.pacing_gain.map(Gain::millionths),
+                Quantity::CwndGain => snapshot.cwnd_gain.map(Gain::millionths),
+                Quantity::ApplicationLimited => Some(time(
+                    stats
+                        .limited_by
+                        .application
+                        .saturating_sub(before.limited_by.application),
+                )),
+                Quantity::Mtu => Some(stats.path.current_mtu.into()),
+            };
+            counts.set(quantity, count);
+        }
+        SenderState {
+            counts,
+            state: snapshot.state.to_owned(),
         }
     }
 
-    fn sender(&self, base: &Reading, congestion: &ControllerChoice) -> SenderReport {
+    fn sender(&self, base: &CounterSnapshot, congestion: &ControllerChoice) -> SenderReport {
         let (base, end) = (&base.stats, &self.last.stats);
         let (rtt, rtt_distribution, ce_marked) = {
             let acks = self.acks.lock().expect(NO_PANIC);
@@ -209,7 +228,7 @@ fn limited_since(base: &ConnectionStats, end: &ConnectionStats) -> Limited {
 }
 
 /// The most payload of streams that the packets between two readings can have brought.
-fn payload_between(base: &Reading, end: &Reading) -> u64 {
+fn payload_between(base: &CounterSnapshot, end: &CounterSnapshot) -> u64 {
     let (udp, before) = (&end.stats.udp_rx, &base.stats.udp_rx);
     let packets = udp.datagrams.saturating_sub(before.datagrams);
     let offset = base.received.iter().min().copied().unwrap_or(0);
@@ -228,7 +247,7 @@ fn varint_size(value: u64) -> u64 {
     }
 }
 
-fn arrivals_since(end: &Reading, begin: &Reading) -> Vec<Arrivals> {
+fn arrivals_since(end: &CounterSnapshot, begin: &CounterSnapshot) -> Vec<Arrivals> {
     let pairs = end.arrivals.iter().zip(&begin.arrivals);
     pairs.map(|(end, begin)| end.since(begin)).collect()
 }
@@ -346,19 +365,19 @@ mod tests {
             asks: false,
         };
         let reading = |seconds, received: [u64; 2], packets: u64| {
-            let mut reading = Reading {
+            let mut reading = CounterSnapshot {
                 at: Duration::from_secs(seconds),
                 received: received.into(),
-                ..Reading::default()
+                ..CounterSnapshot::default()
             };
             reading.stats.udp_rx.datagrams = packets;
             reading.stats.udp_rx.bytes = packets * 1_032;
             reading
         };
-        let received = |omit: u64, readings: [Reading; 2]| {
+        let received = |omit: u64, readings: [CounterSnapshot; 2]| {
             // What begins the account has come in packets already counted.
             let begin = reading(0, [0, 0], 90);
-            let mut account = Account::new(role, begin);
+            let mut account = Meter::new(role, begin);
             account.omit = Duration::from_secs(omit);
             account.base = (omit == 0).then(|| account.last.clone());
             for reading in readings {
@@ -390,7 +409,7 @@ mod tests {
         assert_eq!(received(1, gap()), [20_000, 10_000]);
         assert_eq!(received(0, gap()), [60_000, 40_000]);
         // Datagrams wait for none.
-        let datagrams = gap().map(|reading| Reading {
+        let datagrams = gap().map(|reading| CounterSnapshot {
             arrivals: vec![Arrivals::default(); 2],
             ..reading
         });
