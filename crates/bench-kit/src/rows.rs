@@ -393,6 +393,7 @@ pub fn share(time: Duration, seconds: Finite) -> Option<Finite> {
     Finite::new((time.as_secs_f64() / seconds.get()).min(1.0))
 }
 
+/// Whole microseconds, rounded down.
 pub fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

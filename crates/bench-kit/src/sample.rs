@@ -397,6 +397,7 @@ impl Series {
         }
     }
 
+    /// The samples so far, in their order.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }
