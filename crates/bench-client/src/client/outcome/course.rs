@@ -1,4 +1,4 @@
-use super::Side;
+use super::side::Side;
 use bench_kit::rows::{bits_per_second, gain, share};
 use bench_kit::sample::{Sample, total};
 use bench_report::result::{Finite, Interval};
