@@ -15,11 +15,11 @@ pub(crate) use progress::{INTERRUPTED, Progress};
 use bench_kit::clock;
 use bench_kit::interrupt::Interrupts;
 use bench_kit::plan::Plan;
-use bench_kit::together;
 use bench_kit::wire::DONE;
 use bench_report::result::Sha256;
 use bench_report::text::printable;
 use connect::Connected;
+use futures_util::future::join_all;
 use progress::GOODBYE;
 use record::Record;
 use requests::Probes;
@@ -47,7 +47,7 @@ pub(crate) async fn run(
     let connected = tokio::select! {
         biased;
         () = interrupts.wait(1) => Err(INTERRUPTED.to_owned()),
-        connected = together::all(connecting) => connected.into_iter().collect(),
+        connected = join_all(connecting) => connected.into_iter().collect(),
     };
     let connected: Vec<Connected> = match connected {
         Ok(connected) => connected,
@@ -75,7 +75,7 @@ pub(crate) async fn run(
     let idle = connected
         .iter()
         .map(|connected| connected.endpoint.wait_idle());
-    let _ = timeout(GOODBYE, together::all(idle)).await;
+    let _ = timeout(GOODBYE, join_all(idle)).await;
     outcome
 }
 
@@ -102,7 +102,7 @@ async fn carry_out(
             failed: &failed,
         })
         .collect();
-    let agreed = together::all(sessions.iter().map(Session::agree)).await;
+    let agreed = join_all(sessions.iter().map(Session::agree)).await;
     let agreed: Vec<_> = match agreed.into_iter().collect() {
         Ok(agreed) => agreed,
         Err(error) => {
@@ -123,11 +123,11 @@ async fn carry_out(
     let requests = setup.plan.extras.requests;
     if requests.is_some_and(|requests| requests.under_load) {
         tokio::select! {
-            _ = together::all(parts) => {}
+            _ = join_all(parts) => {}
             () = probes::run(setup, interrupts, &mut made) => {}
         }
     } else {
-        together::all(parts).await;
+        join_all(parts).await;
     }
     drop(record);
     outcome.probes = made;
