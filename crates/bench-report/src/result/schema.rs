@@ -14,10 +14,6 @@ pub(crate) fn one() -> u32 {
 }
 
 /// Whether a number is what it is where there is one connection and one copy.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde hands fields by reference"
-)]
 pub fn is_one(number: &u32) -> bool {
     *number == 1
 }
