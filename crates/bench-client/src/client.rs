@@ -3,22 +3,24 @@
 mod connect;
 mod outcome;
 mod probes;
+mod progress;
 mod record;
 mod requests;
 mod session;
 
 pub(crate) use connect::{ClientSetup, Trust};
 pub(crate) use outcome::{About, Beginning, Flow, Outcome, Side};
+pub(crate) use progress::{INTERRUPTED, Progress};
 
 use bench_kit::clock;
 use bench_kit::interrupt::Interrupts;
 use bench_kit::plan::Plan;
-use bench_kit::sample::Sample;
-use bench_kit::together;
 use bench_kit::wire::DONE;
-use bench_report::result::{Sha256, iperf};
+use bench_report::result::Sha256;
 use bench_report::text::printable;
 use connect::Connected;
+use futures_util::future::join_all;
+use progress::GOODBYE;
 use record::Record;
 use requests::Probes;
 use session::Session;
@@ -27,28 +29,6 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use transport::VarInt;
-
-/// What a run tells while it goes on.
-#[derive(Debug)]
-pub(crate) enum Progress<'a> {
-    /// The server has accepted the plan.
-    Started(Beginning<'a>),
-    /// The client's next sample of the connection with this number, from 0.
-    Sample(usize, &'a Sample),
-    /// The rows of an interval are full.
-    Rows(&'a iperf::Interval),
-}
-
-impl Progress<'_> {
-    /// Whether the measured part begins with this; the first connection's clock says so for all.
-    pub(crate) fn begins_measuring(&self, plan: &Plan) -> bool {
-        match self {
-            Self::Started(_) => plan.omit.is_zero(),
-            Self::Sample(0, sample) => sample.omitted && sample.at >= plan.omit,
-            Self::Sample(..) | Self::Rows(_) => false,
-        }
-    }
-}
 
 /// Carries out `setup.plan` against its server.
 ///
@@ -67,7 +47,7 @@ pub(crate) async fn run(
     let connected = tokio::select! {
         biased;
         () = interrupts.wait(1) => Err(INTERRUPTED.to_owned()),
-        connected = together::all(connecting) => connected.into_iter().collect(),
+        connected = join_all(connecting) => connected.into_iter().collect(),
     };
     let connected: Vec<Connected> = match connected {
         Ok(connected) => connected,
@@ -95,7 +75,7 @@ pub(crate) async fn run(
     let idle = connected
         .iter()
         .map(|connected| connected.endpoint.wait_idle());
-    let _ = timeout(GOODBYE, together::all(idle)).await;
+    let _ = timeout(GOODBYE, join_all(idle)).await;
     outcome
 }
 
@@ -122,7 +102,7 @@ async fn carry_out(
             failed: &failed,
         })
         .collect();
-    let agreed = together::all(sessions.iter().map(Session::agree)).await;
+    let agreed = join_all(sessions.iter().map(Session::agree)).await;
     let agreed: Vec<_> = match agreed.into_iter().collect() {
         Ok(agreed) => agreed,
         Err(error) => {
@@ -143,11 +123,11 @@ async fn carry_out(
     let requests = setup.plan.extras.requests;
     if requests.is_some_and(|requests| requests.under_load) {
         tokio::select! {
-            _ = together::all(parts) => {}
+            _ = join_all(parts) => {}
             () = probes::run(setup, interrupts, &mut made) => {}
         }
     } else {
-        together::all(parts).await;
+        join_all(parts).await;
     }
     drop(record);
     outcome.probes = made;
@@ -165,9 +145,3 @@ fn complaint(Sha256 { sender, receiver }: Sha256) -> Option<String> {
         format!("what arrived has the SHA-256 {receiver}, what was sent {sender}")
     })
 }
-
-/// The error of a run that the user ended.
-pub(crate) const INTERRUPTED: &str = "interrupted";
-
-/// How long a goodbye may take.
-const GOODBYE: Duration = Duration::from_secs(1);

@@ -16,6 +16,7 @@
 mod axis;
 mod builtin;
 mod cell;
+mod conclude;
 mod conditions;
 mod file;
 mod merge;
@@ -41,6 +42,7 @@ use bench_kit::failure::Failure;
 use bench_kit::interrupt::Interrupts;
 use bench_report::result::{MatrixCell, MatrixResult};
 use cc_core::Registry;
+use conclude::conclude;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -235,14 +237,6 @@ enum Measured {
     Result(Box<MatrixCell>),
     /// The network could not be given its links.
     Unshaped(String),
-}
-
-/// Orders the cells of a result, and says whether there are as many as there should be.
-fn conclude(result: &mut MatrixResult, all_cells: usize) {
-    result.cells.sort_by_key(|cell| cell.index);
-    let has_all = result.cells.len() == all_cells;
-    let failed = result.cells.iter().any(|cell| cell.error.is_some());
-    result.complete = result.error.is_none() && has_all && !failed;
 }
 
 #[cfg(test)]

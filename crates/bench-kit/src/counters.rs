@@ -12,17 +12,20 @@ use tokio::sync::Notify;
 /// thread, so no order between the counters is needed.
 #[derive(Debug)]
 pub struct Counters {
+    /// Handed to the transport, in bytes.
     pub sent: Box<[AtomicU64]>,
+    /// Read by the application, in bytes.
     pub received: Box<[AtomicU64]>,
+    /// What there is to count where payload goes in datagrams.
     pub datagrams: DatagramCounters,
     /// Those to the requests of this side.
     pub answers: Answers,
     pub(crate) first_byte: Notify,
-    pub digest: OnceLock<String>,
+    pub(crate) digest: OnceLock<String>,
 }
 
 impl Counters {
-    pub fn new(plan: &Plan, role: Role) -> Self {
+    pub(crate) fn new(plan: &Plan, role: Role) -> Self {
         let zeros = |wanted: bool| {
             let count = if wanted { plan.streams } else { 0 };
             (0..count).map(|_| AtomicU64::new(0)).collect()
@@ -57,8 +60,8 @@ impl Counters {
 /// Datagrams so far, per stream.
 #[derive(Debug, Default)]
 pub struct DatagramCounters {
-    pub sent: Box<[AtomicU64]>,
-    pub arrivals: Box<[Mutex<Arrivals>]>,
+    pub(crate) sent: Box<[AtomicU64]>,
+    pub(crate) arrivals: Box<[Mutex<Arrivals>]>,
 }
 
 impl DatagramCounters {
@@ -97,6 +100,7 @@ pub struct Answer {
 }
 
 impl Answers {
+    /// Adds one, while there is room.
     pub fn push(&self, answer: Answer) {
         let mut answers = self.0.lock().expect(NO_PANIC);
         if answers.len() < MOST_ANSWERS {

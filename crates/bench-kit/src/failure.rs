@@ -1,3 +1,5 @@
+//! Why a program ends without having done its work.
+
 use std::fmt;
 use std::process::ExitCode;
 

@@ -27,7 +27,6 @@ pub mod runtime;
 pub mod sample;
 mod sampler;
 pub mod terminal;
-pub mod together;
 pub mod token;
 pub mod transfer;
 pub mod transport_settings;

@@ -16,6 +16,7 @@ use units::{Bandwidth, Gain};
 
 /// What one side counts, step by step. Times are those since the side's first byte; whoever reads
 /// the counters knows the clock.
+#[derive(Debug)]
 pub struct Meter {
     role: Role,
     acks: Arc<Mutex<AckSamples>>,
@@ -30,8 +31,9 @@ pub struct Meter {
 }
 
 /// All counters at one moment.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct CounterSnapshot {
+    /// Since the side's first byte.
     pub at: Duration,
     /// Payload handed to the transport, per stream.
     pub sent: Vec<u64>,
@@ -41,11 +43,13 @@ pub struct CounterSnapshot {
     pub datagrams_sent: Vec<u64>,
     /// Datagrams that have arrived, per stream.
     pub arrivals: Vec<Arrivals>,
+    /// What the transport has counted.
     pub stats: ConnectionStats,
     /// The controller's state in its own words.
     pub state: &'static str,
-    /// The controller's gains, where it has them.
+    /// The controller's gain of the pacing rate, where it has one.
     pub pacing_gain: Option<Gain>,
+    /// The controller's gain of the window, where it has one.
     pub cwnd_gain: Option<Gain>,
     /// Processor time of the side's thread.
     pub cpu: Duration,
@@ -260,6 +264,7 @@ fn differences(now: &[u64], before: &[u64]) -> Vec<u64> {
 }
 
 /// What ACKs have told since the measured part began.
+#[derive(Debug)]
 struct AckSamples {
     /// Microseconds, to three digits.
     rtts: Histogram<u64>,

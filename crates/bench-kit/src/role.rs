@@ -5,7 +5,9 @@ use crate::plan::Plan;
 /// What this side does in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Role {
+    /// Sends payload.
     pub sends: bool,
+    /// Receives payload.
     pub receives: bool,
     /// Sends the requests of a plan that has any; else it answers them.
     pub asks: bool,

@@ -407,6 +407,7 @@ impl Series {
         }
     }
 
+    /// The samples so far, in their order.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }

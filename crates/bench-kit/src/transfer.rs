@@ -21,6 +21,7 @@ use crate::sampler::Sampler;
 use cc_core::ControllerChoice;
 use link_sim::relay::kernel_drops;
 use sending::Sending;
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -41,6 +42,16 @@ pub struct Transfer<'a> {
     beside: JoinSet<()>,
     /// The socket that the connection uses, where the kernel is to be asked about it.
     socket: Option<SocketAddr>,
+}
+
+impl fmt::Debug for Transfer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transfer")
+            .field("plan", &self.plan)
+            .field("role", &self.role)
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> Transfer<'a> {

@@ -1,12 +1,14 @@
 //! Results as tables for other programs (RFC 4180).
 
 mod cells;
+mod line;
 mod rounds;
 
 pub use cells::cells;
 pub use rounds::rounds;
 
 use crate::result::{AbResult, Interval, Quantity, Round, Variant};
+use line::{line, shown};
 
 /// A row per sample of each round, below a row of names with their units. What is not known is
 /// empty.
@@ -50,29 +52,6 @@ fn quantities() -> impl Iterator<Item = Quantity> {
     all.filter(|quantity| quantity.is_in_intervals())
 }
 
-fn line(text: &mut String, fields: impl IntoIterator<Item = String>) {
-    for (index, value) in fields.into_iter().enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        text.push_str(&field(&value));
-    }
-    text.push('\n');
-}
-
-fn shown(figure: Option<impl ToString>) -> Option<String> {
-    figure.map(|figure| figure.to_string())
-}
-
-/// In quotes where it holds what would end a field.
-fn field(value: &str) -> String {
-    if value.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", value.replace('"', "\"\""))
-    } else {
-        value.to_owned()
-    }
-}
-
 /// Which sample of which round, and what it is of all quantities that are not the sender's.
 const FIRST: [&str; 8] = [
     "variant",
@@ -89,19 +68,6 @@ const FIRST: [&str; 8] = [
 mod tests {
     use super::*;
     use crate::fixtures;
-
-    #[test]
-    fn what_would_end_a_field_is_quoted() {
-        for (value, expected) in [
-            ("plain 1", "plain 1"),
-            ("a,b", "\"a,b\""),
-            ("say \"so\"", "\"say \"\"so\"\"\""),
-            ("two\nlines", "\"two\nlines\""),
-            ("two\rlines", "\"two\rlines\""),
-        ] {
-            assert_eq!(field(value), expected);
-        }
-    }
 
     #[test]
     fn every_sample_has_a_row_with_a_field_per_name() {

@@ -1,22 +1,17 @@
 //! A small result for the tests of this crate, every figure of it chosen by hand.
 
+mod round;
 mod run;
 
+pub use round::{finite, interval, round};
 pub use run::run;
 
 use crate::result::{
-    AbKind, AbResult, CompetitionRound, DelayShare, Figures, Finite, Interval, LimitedBy,
-    LimitedTimes, MatrixAxis, MatrixCell, MatrixDirection, MatrixKind, MatrixResult, MatrixVariant,
-    Metric, Quantity, QueueDelayMs, QueueDelaySource, Round, RttMs, SCHEMA_VERSION, Variant,
+    AbKind, AbResult, CompetitionRound, Finite, MatrixAxis, MatrixCell, MatrixDirection,
+    MatrixKind, MatrixResult, MatrixVariant, Metric, SCHEMA_VERSION, Variant,
 };
 use crate::stats;
 use std::collections::BTreeMap;
-use std::time::Duration;
-
-/// `value` as a figure.
-pub fn finite(value: f64) -> Finite {
-    Finite::new(value).expect("a figure of a fixture is finite")
-}
 
 /// What rounds have that time ends: a transfer of a set size has its time as well.
 pub fn metrics() -> impl Iterator<Item = Metric> {
@@ -187,83 +182,5 @@ fn cell(index: u32, at: [(&str, &str); 2], result: AbResult) -> MatrixCell {
         further_comparisons: BTreeMap::new(),
         competition: None,
         error: None,
-    }
-}
-
-/// Half a second at this goodput, in bits per second.
-pub fn round(cc: &str, block: u32, goodput: u64) -> Round {
-    let bytes = goodput / 16;
-    let packets = bytes / 1_200;
-    let rtt = |above: f64| Some(finite(40.0 + above * (1.0 + f64::from(block))));
-    Round {
-        block,
-        order: 2 * block,
-        congestion: cc.to_owned(),
-        streams: 1,
-        error: None,
-        seconds: finite(0.5),
-        bytes,
-        goodput_bits_per_second: goodput,
-        packets_sent: Some(packets),
-        packets_copied: None,
-        planned_bytes: None,
-        packets_lost: Some(packets / 100),
-        bytes_retransmitted: Some(packets / 100 * 1_200),
-        ecn_ce_packets: Some(0),
-        rtt_ms: RttMs {
-            min: rtt(0.0),
-            p50: rtt(0.5),
-            p95: rtt(2.0),
-            p99: rtt(3.0),
-            max: rtt(4.0),
-        },
-        queue_delay_ms: QueueDelayMs {
-            p50: Some(finite(0.5)),
-            p95: Some(finite(2.0)),
-            p99: Some(finite(3.0)),
-        },
-        queue_delay_source: Some(QueueDelaySource::Link),
-        rtt_distribution: [(0.0, 0.1), (0.5, 0.5), (2.0, 0.95), (4.0, 1.0)]
-            .map(|(above, share)| DelayShare {
-                ms: rtt(above).expect("a constant"),
-                share: finite(share),
-            })
-            .to_vec(),
-        queue_delay_distribution: Vec::new(),
-        cpu_seconds_sender: Some(finite(0.010)),
-        cpu_seconds_receiver: Some(finite(0.008)),
-        limited_by: LimitedBy::from_times(LimitedTimes {
-            congestion_window: Duration::from_millis(400),
-            pacing: Duration::from_millis(100),
-            ..LimitedTimes::default()
-        }),
-        intervals: (1..=5).map(|tenth| interval(tenth, goodput)).collect(),
-    }
-}
-
-/// The interval of 100 ms that ends at `tenth` tenths of a second.
-pub fn interval(tenth: u32, goodput: u64) -> Interval {
-    Interval {
-        t: finite(f64::from(tenth) / 10.0),
-        seconds: finite(0.1),
-        omitted: false,
-        goodput_bits_per_second: goodput,
-        sender: Figures::of([
-            (Quantity::SmoothedRtt, 40.0 + f64::from(tenth)),
-            (Quantity::Cwnd, 500_000.0 + f64::from(tenth) * 10_000.0),
-            (Quantity::InFlight, 480_000.0),
-            (Quantity::PacingRate, (goodput + 1_000_000) as f64),
-            (Quantity::DeliveryRate, goodput as f64),
-            (Quantity::PacketsLost, f64::from(tenth % 2)),
-            (Quantity::CeMarked, 0.0),
-        ]),
-        state: Some(
-            if tenth < 3 {
-                "Startup"
-            } else {
-                "ProbeBW_CRUISE"
-            }
-            .to_owned(),
-        ),
     }
 }

@@ -23,8 +23,10 @@
 
 mod axis;
 mod bands;
+mod bounds;
 mod course;
 mod distribution;
+mod figure;
 mod forest;
 mod grid;
 mod heat;
@@ -35,6 +37,7 @@ mod overlay;
 mod panel;
 mod scatter;
 mod series;
+mod series_style;
 mod share;
 mod style;
 mod svg;
@@ -42,9 +45,11 @@ mod sweep;
 mod time_panel;
 mod variants;
 
+pub use bounds::{MAX_FIGURES, MAX_POINTS, MAX_ROUNDS};
 pub use course::course;
 pub(crate) use distribution::{answer_ccdf, answer_cdf};
 pub use distribution::{queue_cdf, rtt_ccdf, rtt_cdf};
+pub use figure::{Figure, WIDTH};
 pub use forest::forest;
 pub(crate) use grid::{Best, Grid, Point};
 pub use heat::heat_maps;
@@ -58,87 +63,6 @@ pub(crate) use style::chips;
 pub use style::stylesheet;
 pub(crate) use svg::escape;
 pub use sweep::{Measure, sweeps};
-use variants::CLASSES;
-
-use svg::{Anchor, Svg};
-
-/// The most points of one line; of more, each group leaves its smallest and largest.
-pub const MAX_POINTS: usize = 600;
-
-/// The most rounds of one variant that a figure draws thin, the earliest ones.
-pub const MAX_ROUNDS: usize = 8;
-
-/// The most figures of one kind and metric that a matrix has, however many axes it has.
-pub const MAX_FIGURES: usize = 12;
-
-/// One drawing, [`WIDTH`] units wide.
-#[derive(Debug, Clone)]
-pub struct Figure {
-    /// What it shows, in a sentence.
-    title: String,
-    height: f64,
-    body: Svg,
-}
-
-impl Figure {
-    fn new(title: String, height: f64, body: Svg) -> Self {
-        Self {
-            title,
-            height,
-            body,
-        }
-    }
-
-    /// The `<svg>` element for a page that has [`stylesheet`].
-    pub fn inline(&self) -> String {
-        self.wrap("", 0.0, "")
-    }
-
-    /// A file of its own, with the style sheet and a background.
-    pub fn standalone(&self) -> String {
-        self.file(0.0, "")
-    }
-
-    /// A file of its own that says what it shows, above the figure.
-    pub fn titled(&self) -> String {
-        let mut title = Svg::default();
-        title.text("heading", (LEFT, -8.0), Anchor::Start, &self.title);
-        self.file(TITLE, title.as_str())
-    }
-
-    /// With `above` in so many units above the figure.
-    fn file(&self, room: f64, above: &str) -> String {
-        // Zero, not -0.
-        let top = 0.0 - room;
-        let background = format!(
-            r#"<rect class="paper" y="{top}" width="{WIDTH}" height="{}"/>"#,
-            self.height + room
-        );
-        let before = format!("<style>{}</style>{background}{above}", stylesheet());
-        self.wrap(r#" xmlns="http://www.w3.org/2000/svg""#, top, &before)
-    }
-
-    fn wrap(&self, namespace: &str, top: f64, before: &str) -> String {
-        format!(
-            "<svg{namespace} class=\"plot\" viewBox=\"0 {top} {WIDTH} {}\" role=\"img\">\
-             <title>{}</title>{before}{}</svg>\n",
-            self.height - top,
-            escape(&self.title),
-            self.body.as_str()
-        )
-    }
-}
-
-/// The width of every figure in its own units. A column of a page for a wide screen shows them at
-/// about 1.25 pixels each, a phone at 0.85.
-pub const WIDTH: u32 = 420;
-
-/// The height of a title above a figure.
-const TITLE: f64 = 24.0;
-
-/// The horizontal extent of a panel's data.
-const LEFT: f64 = 44.0;
-const RIGHT: f64 = WIDTH as f64 - 14.0;
 
 #[cfg(test)]
 mod tests;

@@ -8,14 +8,16 @@ mod ab;
 mod baseline;
 mod matrix;
 mod page;
+mod path;
+mod reading;
 mod rounds;
 mod run;
 mod several;
 mod summary;
 
+pub use path::Path;
+
 use crate::result::{AbResult, MatrixResult, RunResult};
-use std::time::Duration;
-use units::Bandwidth;
 
 /// The report of an A/B test.
 ///
@@ -24,15 +26,6 @@ use units::Bandwidth;
 /// which has a row for each.
 pub fn html(result: &AbResult) -> String {
     ab::html(result)
-}
-
-/// What is known of a run's path, which its result names in the language of links alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Path {
-    /// The rate of the link that the data took; `None` where it had none.
-    pub rate: Option<Bandwidth>,
-    /// The round-trip time of the empty path; `None` where it is not known.
-    pub base_rtt: Option<Duration>,
 }
 
 /// The report of one run over `path`.

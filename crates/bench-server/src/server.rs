@@ -11,6 +11,7 @@ use bench_kit::perf;
 use bench_kit::plan::{MAX_STREAMS, MAX_WINDOW};
 use bench_kit::transport_settings::{DATAGRAM_BUFFER, DATAGRAMS_RECEIVED};
 use bench_kit::wire::{ALPN, SHUTDOWN};
+use std::fmt;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +27,14 @@ pub struct Server {
     fingerprint: Option<[u8; 32]>,
     shared: Arc<Shared>,
     is_one_off: bool,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("address", &self.shared.address)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Server {

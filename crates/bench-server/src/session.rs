@@ -2,10 +2,12 @@
 
 mod output;
 mod perf;
+mod state;
+
+pub(crate) use state::Session;
 
 use crate::guard::{self, Moved};
 use crate::journal::Topic;
-use crate::shared::{Place, Shared};
 use bench_kit::ending;
 use bench_kit::plan::{Controllers, Plan};
 use bench_kit::role::Role;
@@ -13,36 +15,16 @@ use bench_kit::sample::{Sample, SideReport};
 use bench_kit::transfer::Transfer;
 use bench_kit::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, STRANGER};
 use bench_report::text::{Unit, amount, printable};
-use output::Output;
+use state::{Fault, TOO_LONG};
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use transport::{Connection, Incoming, RecvStream, SendStream, VarInt};
 
-/// One client's run.
-pub(crate) struct Session {
-    shared: Arc<Shared>,
-    /// How the log names it.
-    number: u64,
-    /// Given back when the session ends.
-    place: Place,
-    output: Output,
-}
-
 impl Session {
-    pub(crate) fn new(shared: Arc<Shared>, number: u64, place: Place) -> Self {
-        Self {
-            shared,
-            number,
-            place,
-            output: Output::default(),
-        }
-    }
-
     /// Whether a run was made.
     pub(crate) async fn serve(mut self, incoming: Incoming) -> bool {
         let client = canonical(incoming.remote_address());
@@ -294,23 +276,6 @@ impl Session {
     }
 }
 
-/// Why a session ends before its run does.
-enum Fault {
-    /// The client did something it must not.
-    Client(String),
-    /// The client does not know the token.
-    Stranger,
-    /// The connection is over.
-    Lost,
-}
-
-impl From<wire::WireError> for Fault {
-    /// Of writing: it fails only with the connection.
-    fn from(_: wire::WireError) -> Self {
-        Self::Lost
-    }
-}
-
 fn fault(connection: &Connection, error: wire::WireError) -> Fault {
     if connection.close_reason().is_some() {
         return Fault::Lost;
@@ -439,8 +404,6 @@ impl fmt::Display for Total {
 const GRACE: Duration = Duration::from_secs(3);
 
 const NO_REPORT: &str = "the client did not report its side of the run";
-
-const TOO_LONG: &str = "the run lasts longer than this server allows";
 
 /// Often enough for rows of a second.
 const BETWEEN_BATCHES: Duration = Duration::from_millis(200);

@@ -1,11 +1,11 @@
 //! What runs at once: a round of one variant, or in a competition a round of each.
 
-use super::{AbSetup, AbVariant};
+use super::setup::{self, AbSetup, AbVariant};
 use crate::client::Outcome;
 use crate::emulated;
 use bench_kit::plan::{Direction, Plan};
 use bench_report::result::{CompetitionRound, Finite, Round};
-use bench_report::stats::{self, Slot};
+use bench_report::stats::{self, Schedule, Slot};
 use link_sim::{LinkSpec, LinkStats};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -49,6 +49,25 @@ pub(super) struct Carried {
 }
 
 impl Heat {
+    /// What runs one after the other.
+    pub(super) fn all(setup: &AbSetup) -> Vec<Self> {
+        let schedule = Schedule::new(setup.seed, setup.variants.len(), setup.most_rounds());
+        let slots: Vec<Slot> = if setup.is_independent {
+            schedule.independent().collect()
+        } else {
+            schedule.collect()
+        };
+        let at_once = if setup.competes {
+            setup.variants.len()
+        } else {
+            1
+        };
+        let heats = slots.chunks(at_once).map(|slots| Self {
+            slots: slots.to_vec(),
+        });
+        heats.collect()
+    }
+
     /// What all random numbers but those of the order come from.
     pub(super) fn seed(&self) -> u64 {
         self.slots[0].seed
@@ -133,7 +152,7 @@ impl Heat {
         let total: f64 = goodputs.iter().sum();
         let share = |(slot, flows): (&Slot, &Vec<Round>)| {
             let own: f64 = flows.iter().map(goodput).sum();
-            Some((super::name(slot.variant), Finite::new(own / total)?))
+            Some((setup::name(slot.variant), Finite::new(own / total)?))
         };
         let shares = self.slots.iter().zip(&flows).map(share);
         let courses = flows.iter().flatten().map(|flow| flow.intervals.as_slice());

@@ -1,7 +1,8 @@
 //! A heat in real time: server, emulated link and clients, each in a thread of its own.
 
 use super::heat::{Carried, Ended, Entrant, Heat};
-use super::{AbProgress, AbSetup, Remote, Venue};
+use super::progress::AbProgress;
+use super::setup::{AbSetup, Remote, Venue};
 use crate::client::{self, ClientSetup, Outcome, Progress, Trust};
 use crate::emulated::{self, EmulatedPath, Links};
 use bench_kit::clock;

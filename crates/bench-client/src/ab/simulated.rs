@@ -2,8 +2,8 @@
 
 mod flow;
 
-use super::AbSetup;
 use super::heat::{Carried, Ended, Entrant, Heat};
+use super::setup::AbSetup;
 use crate::client::{self, Outcome};
 use crate::emulated;
 use bench_kit::failure::Failure;

@@ -2,22 +2,24 @@
 
 mod beginning;
 mod ends;
+mod side;
 mod time_series;
 
-pub(crate) use beginning::Beginning;
+pub(crate) use beginning::{About, Beginning};
+pub(crate) use side::{Flow, Side};
 
 use super::requests::{self, Probes};
 use bench_kit::counters::Answer;
 use bench_kit::plan::{Direction, Plan};
 use bench_kit::rows::bits_per_second;
-use bench_kit::sample::{RttReport, Sample, Series, SideReport};
+use bench_kit::sample::{RttReport, SideReport};
 use bench_report::result::iperf;
 use bench_report::result::{
     Finite, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs, RunKind,
     RunResult, SCHEMA_VERSION, Sha256,
 };
 use ends::Ends;
-use std::net::SocketAddr;
+use side::{busy_percent, cpu, sum};
 use std::time::Duration;
 use time_series::time_series;
 
@@ -34,63 +36,6 @@ pub(crate) struct Outcome {
     pub(crate) probes: Probes,
     /// Why the plan was not carried out.
     pub(crate) error: Option<String>,
-}
-
-/// One connection.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Flow {
-    /// The client's address and the server's, where there are sockets.
-    pub(crate) addresses: Option<(SocketAddr, SocketAddr)>,
-    pub(crate) client: Side,
-    pub(crate) server: Side,
-}
-
-impl Flow {
-    /// A connection of which nothing has been measured yet.
-    pub(crate) fn between(addresses: (SocketAddr, SocketAddr)) -> Self {
-        Self {
-            addresses: Some(addresses),
-            ..Self::default()
-        }
-    }
-
-    /// The sending side and the receiving one; with `--bidir`, of the direction to the server.
-    fn sides(&self, plan: &Plan) -> (&Side, &Side) {
-        if plan.direction.client_sends() {
-            (&self.client, &self.server)
-        } else {
-            (&self.server, &self.client)
-        }
-    }
-}
-
-/// One side's account of one connection.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Side {
-    pub(crate) series: Series,
-    /// The side's own sum; `None` when it did not live to tell.
-    pub(crate) report: Option<SideReport>,
-}
-
-impl Side {
-    /// The side's own sum, or that of its samples so far.
-    fn totals(&self) -> SideReport {
-        self.report.clone().unwrap_or_else(|| {
-            let measured = self
-                .series
-                .samples()
-                .iter()
-                .filter(|sample| !sample.omitted);
-            let mut sum = Sample::default();
-            measured.for_each(|sample| sum.extend(sample));
-            SideReport {
-                measured: sum.length,
-                sent: sum.sent,
-                received: sum.received,
-                ..SideReport::default()
-            }
-        })
-    }
 }
 
 impl Outcome {
@@ -235,42 +180,6 @@ impl Outcome {
     fn connections(&self) -> u32 {
         u32::try_from(self.flows.len()).unwrap_or(u32::MAX).max(1)
     }
-}
-
-/// What a result says of a run beside its figures.
-#[derive(Debug, Clone)]
-pub(crate) struct About {
-    pub(crate) title: Option<String>,
-    pub(crate) seed: u64,
-    pub(crate) link: String,
-    pub(crate) return_link: String,
-    pub(crate) connecting_to: iperf::HostPort,
-    pub(crate) interval: Duration,
-}
-
-/// One side's sum over its connections.
-fn sum(sides: &[&Side]) -> SideReport {
-    let mut totals = sides.iter().map(|side| side.totals());
-    let mut sum = totals.next().unwrap_or_default();
-    totals.for_each(|report| sum.add(report));
-    sum
-}
-
-/// Processor time of one side, all of whose connections have one thread; `None` when it did not
-/// report.
-fn cpu(sides: &[&Side]) -> Option<Finite> {
-    is_told(sides).then(|| Finite::seconds(sum(sides).cpu))
-}
-
-/// The same in percent of one core.
-fn busy_percent(sides: &[&Side]) -> Option<Finite> {
-    let sum = sum(sides);
-    let share = sum.cpu.as_secs_f64() / sum.measured.as_secs_f64() * 100.0;
-    is_told(sides).then(|| Finite::new(share))?
-}
-
-fn is_told(sides: &[&Side]) -> bool {
-    !sides.is_empty() && sides.iter().all(|side| side.report.is_some())
 }
 
 fn rtt_ms(rtt: RttReport) -> RttMs {

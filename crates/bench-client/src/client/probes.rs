@@ -1,9 +1,9 @@
 //! New connections to the server while the load is on: the draft's foreign probes
 //! (draft-ietf-ippm-responsiveness §4.3).
 
+use super::connect::{self, ClientSetup};
 use super::requests::Probes;
 use super::session::Session;
-use super::{ClientSetup, connect};
 use bench_kit::clock;
 use bench_kit::interrupt::Interrupts;
 use bench_kit::plan::{Extras, Limit, Plan, Requests};

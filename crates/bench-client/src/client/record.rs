@@ -1,7 +1,8 @@
 //! Where the samples of all connections and of both sides come together.
 
+use super::outcome::Outcome;
+use super::progress::Progress;
 use super::requests;
-use super::{Outcome, Progress};
 use bench_kit::counters::Counters;
 use bench_kit::plan::Plan;
 use bench_kit::rows::Rows;

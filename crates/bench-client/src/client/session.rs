@@ -1,38 +1,22 @@
 //! One connection of a run: agreement, payload, final reports.
 
 mod perf;
+mod state;
 
+pub(super) use state::Session;
+
+use super::progress::{GOODBYE, INTERRUPTED};
 use super::record::Record;
-use super::{ClientSetup, GOODBYE, INTERRUPTED};
-use bench_kit::ending;
-use bench_kit::interrupt::Interrupts;
-use bench_kit::plan::Plan;
 use bench_kit::role::Role;
 use bench_kit::sample::SideReport;
 use bench_kit::transfer::Transfer;
 use bench_kit::wire::{self, Reply, Request};
 use bench_report::text::printable;
 use std::cell::RefCell;
-use std::net::SocketAddr;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
-use transport::{Connection, SendStream};
-
-/// One connection of a run.
-pub(super) struct Session<'a> {
-    pub(super) setup: &'a ClientSetup,
-    /// This connection's part of the plan.
-    pub(super) plan: &'a Plan,
-    /// The number of the connection, from 0.
-    pub(super) flow: usize,
-    pub(super) interrupts: &'a Interrupts,
-    pub(super) connection: &'a Connection,
-    /// The address of its socket.
-    pub(super) socket: SocketAddr,
-    /// Why the run failed, as the first of its connections said it: all of them end by that.
-    pub(super) failed: &'a watch::Sender<Option<String>>,
-}
+use transport::SendStream;
 
 /// The control stream after the agreement.
 pub(super) struct Control {
@@ -71,22 +55,6 @@ impl Session<'_> {
         if let Err(error) = self.part(&mut control, report, record).await {
             self.fail(&error);
         }
-    }
-
-    fn fail(&self, error: &str) {
-        self.failed.send_if_modified(|failed| {
-            let is_first = failed.is_none();
-            failed.get_or_insert_with(|| error.to_owned());
-            is_first
-        });
-    }
-
-    /// Waits until another connection has failed.
-    async fn others(&self) -> String {
-        let mut failed = self.failed.subscribe();
-        let failed = failed.wait_for(Option::is_some).await;
-        let failed = failed.expect("the sender is borrowed");
-        failed.clone().unwrap_or_default()
     }
 
     /// Sends the plan and waits for its acceptance; `None` where a server knows no plan.
@@ -205,10 +173,6 @@ impl Session<'_> {
                 Err(format!("{} has not reported its side of the run", self.setup.server()))
             }),
         }
-    }
-
-    fn lost(&self, error: &transport::ConnectionError) -> String {
-        ending::lost(error, &self.setup.server(), self.setup.idle_timeout)
     }
 
     /// Why the connection is over if it is; else `what` has happened to it.

@@ -17,10 +17,10 @@ use bench_kit::terminal;
 use bench_report::csv;
 use bench_report::plot;
 use bench_report::report;
-use bench_report::result::{AbResult, Finite, sender};
+use bench_report::result::{AbResult, Finite};
 use bench_report::table::ab_table;
 use cc_core::Registry;
-use display::Display;
+use display::{Display, names};
 use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -228,14 +228,6 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
         "rounds: {rounds} of each, {time} s after {omit} s of warm-up, {order}; seed {}{time_kind}",
         args.seed
     ));
-}
-
-/// The variants' names and controllers.
-fn names(setup: &AbSetup) -> Vec<String> {
-    let variants = setup.variants.iter().zip('a'..);
-    variants
-        .map(|(variant, name)| format!("{name}: {}", sender(&variant.cc, variant.duplicate)))
-        .collect()
 }
 
 /// What the test writes.

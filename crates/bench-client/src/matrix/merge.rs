@@ -1,7 +1,7 @@
 //! One result from the folders of several machines.
 
 use super::cell::CellPlan;
-use super::conclude;
+use super::conclude::conclude;
 use super::plan::MatrixPlan;
 use super::store::{Found, Store};
 use bench_kit::failure::Failure;

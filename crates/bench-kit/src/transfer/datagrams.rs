@@ -12,8 +12,8 @@ use super::arrivals::Ledger;
 use crate::clock;
 use crate::counters::Counters;
 use crate::plan::{Limit, Plan, SMALLEST_DATAGRAM};
-use crate::together;
 use bytes::{BufMut, Bytes, BytesMut};
+use futures_util::future::join_all;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -75,7 +75,7 @@ impl Sending {
     pub(super) async fn run(self) -> Result<(), String> {
         let mut over = self.over.clone();
         let streams = 0..self.counters.datagrams.sent.len();
-        let streams = together::all(streams.map(|index| self.stream(index)));
+        let streams = join_all(streams.map(|index| self.stream(index)));
         let sent = tokio::select! {
             biased;
             _ = over.wait_for(|is_over| *is_over) => return Ok(()),

@@ -1,4 +1,4 @@
-use super::{line, shown};
+use super::line::{line, shown};
 use crate::result::{Finite, MatrixCell, MatrixResult, MatrixVariant, Metric};
 
 /// A row per variant of each cell of a matrix: the conditions, and every metric's median with its

@@ -1,4 +1,4 @@
-use super::{line, shown};
+use super::line::{line, shown};
 use crate::result::{AbResult, LimitedBy, Metric, QueueDelaySource, Round, Variant};
 
 /// A row per round with all of its figures, below a row of names with their units. What is not

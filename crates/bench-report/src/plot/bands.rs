@@ -1,5 +1,6 @@
+use super::bounds::MAX_POINTS;
+use super::figure::RIGHT;
 use super::svg::{Anchor, Svg, fitting, text_width};
-use super::{MAX_POINTS, RIGHT};
 use crate::result::Round;
 
 /// A stretch of time in one state of the controller, in seconds.

@@ -1,12 +1,12 @@
 use super::axis::Linear;
 use super::bands::Bands;
+use super::figure::{Figure, LEFT, RIGHT};
 use super::key::{self, Key};
 use super::panel::{HEADING, Inside, Panel, TIME, XLABELS};
 use super::series::{duration, median_round, warm_up};
+use super::series_style::Look;
 use super::svg::{Anchor, Svg};
 use super::time_panel::{GOODPUT, RATE, RTT, TimePanel, View, WINDOW};
-use super::variants::Look;
-use super::{Figure, LEFT, RIGHT};
 use crate::result::{AbResult, Quantity, Round, Variant};
 use crate::text::Scale;
 

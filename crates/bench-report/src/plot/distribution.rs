@@ -1,9 +1,12 @@
 use super::axis::{Axis, Linear, Marked};
+use super::bounds::MAX_POINTS;
+use super::figure::Figure;
+use super::key::Key;
 use super::panel::{Inside, Panel, XLABELS};
 use super::series::Series;
+use super::series_style::Look;
 use super::svg::Svg;
-use super::variants::{self, Look, drawn};
-use super::{Figure, MAX_POINTS};
+use super::variants::{self, drawn};
 use crate::distribution;
 use crate::result::{AbResult, DelayShare, Round, Variant};
 use crate::text::Scale;
@@ -139,7 +142,7 @@ impl<'a> Distribution<'a> {
         }
         panel.x_labels(&mut svg, &format!("{}, {}", self.delay.axis, scale.unit));
         let height = panel.bottom() + XLABELS;
-        let legend = variants::legend(&mut svg, self.result, Look::line_key, 0.0, height);
+        let legend = variants::legend(&mut svg, self.result, Key::line, 0.0, height);
         Figure::new(shares.title, height + legend, svg)
     }
 

@@ -1,7 +1,7 @@
 use super::axis::Ratios;
+use super::figure::{Figure, WIDTH};
+use super::series_style::{CLASSES, Look};
 use super::svg::{Anchor, Svg, fitting, text_width};
-use super::variants::{CLASSES, Look};
-use super::{Figure, WIDTH};
 use crate::result::{AbResult, Comparison, Decision, Metric};
 use crate::text::significant;
 use std::collections::BTreeMap;

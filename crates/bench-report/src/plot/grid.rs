@@ -122,7 +122,9 @@ impl<'a> Grid<'a> {
 
 /// The values of an axis behind letters.
 fn lettered(axis: &MatrixAxis) -> Vec<String> {
-    let letters = super::CLASSES.iter().chain(std::iter::repeat(&"–"));
+    let letters = super::series_style::CLASSES
+        .iter()
+        .chain(std::iter::repeat(&"–"));
     let values = axis.values.iter().zip(letters);
     values
         .map(|(value, letter)| format!("{letter} {value}"))

@@ -1,7 +1,8 @@
+use super::bounds::MAX_FIGURES;
+use super::figure::{Figure, RIGHT};
 use super::grid::{Best, Grid, Point};
+use super::series_style::Look;
 use super::svg::{Anchor, BOLD, Svg, fitting, text_width};
-use super::variants::Look;
-use super::{Figure, MAX_FIGURES, RIGHT};
 use crate::result::{MatrixResult, Metric};
 use crate::text::significant;
 
@@ -141,7 +142,7 @@ impl Map<'_> {
     fn legend(&self, svg: &mut Svg, top: f64) -> f64 {
         let mut y = top;
         let contenders = self.grid.contenders.iter().enumerate();
-        for (place, name) in contenders.take(super::variants::CLASSES.len()) {
+        for (place, name) in contenders.take(super::series_style::CLASSES.len()) {
             let class = format!("{}-fill lead-4", Look::of(place).class);
             svg.rect(&class, (0.0, y + 2.0), (10.0, 10.0));
             svg.text(

@@ -1,6 +1,6 @@
+use super::figure::{RIGHT, WIDTH};
+use super::series_style::Look;
 use super::svg::{Anchor, Svg, fitting, text_width};
-use super::variants::Look;
-use super::{RIGHT, WIDTH};
 
 /// What stands before a name in a legend.
 #[derive(Debug, Clone)]
@@ -14,6 +14,11 @@ pub(super) enum Key {
 }
 
 impl Key {
+    /// That of a variant's bold line.
+    pub(super) fn line(look: Look) -> Self {
+        Self::Line(format!("bold {}", look.class))
+    }
+
     /// In the middle of `width` units from `x` on, at the height `y`.
     fn draw(&self, svg: &mut Svg, (x, y): (f64, f64), width: f64) {
         let middle = x + width / 2.0;

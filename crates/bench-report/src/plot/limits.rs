@@ -1,5 +1,5 @@
-use super::Figure;
-use super::WIDTH;
+use super::figure::Figure;
+use super::figure::WIDTH;
 use super::key::{self, Key};
 use super::svg::{Anchor, Svg, fitting, text_width};
 use super::variants;

@@ -1,6 +1,8 @@
+use super::figure::Figure;
+use super::series_style::CLASSES;
 use super::{
-    CLASSES, Figure, Measure, course, forest, goodput, goodput_delay, heat_maps, limits, queue_cdf,
-    rtt, rtt_ccdf, rtt_cdf, share, sweeps, window,
+    Measure, course, forest, goodput, goodput_delay, heat_maps, limits, queue_cdf, rtt, rtt_ccdf,
+    rtt_cdf, share, sweeps, window,
 };
 use crate::result::{AbResult, MatrixResult, Metric};
 

@@ -1,10 +1,11 @@
-use super::Figure;
 use super::axis::Linear;
+use super::figure::Figure;
+use super::key::Key;
 use super::panel::{TIME, XLABELS};
 use super::series::{duration, median_round, warm_up};
 use super::svg::Svg;
 use super::time_panel::{CWND, GOODPUT, RTT, TimePanel, View};
-use super::variants::{self, Look, drawn};
+use super::variants::{self, drawn};
 use crate::result::{AbResult, Variant};
 
 /// Goodput over time: all variants in one panel, with the link's rate where it is known.
@@ -52,7 +53,7 @@ fn overlay(quantity: &'static TimePanel, result: &AbResult) -> Figure {
     }
     view.notes(&mut svg, &panel, &variants);
     let height = panel.bottom() + XLABELS;
-    let legend = variants::legend(&mut svg, result, Look::line_key, 0.0, height);
+    let legend = variants::legend(&mut svg, result, Key::line, 0.0, height);
     let title = format!("{} over time{}", quantity.heading, lines(result));
     Figure::new(title, height + legend, svg)
 }

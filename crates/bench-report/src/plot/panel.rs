@@ -1,8 +1,8 @@
 use super::axis::Axis;
+use super::figure::{LEFT, RIGHT, WIDTH};
 use super::key::{self, Key};
 use super::series::Series;
 use super::svg::{Anchor, Svg, text_width};
-use super::{LEFT, RIGHT, WIDTH};
 use crate::text::Scale;
 
 /// One coordinate system, mostly over time: grid, labels and what is drawn in it.

@@ -1,10 +1,11 @@
-use super::Figure;
 use super::axis::Linear;
+use super::figure::Figure;
 use super::key::Key;
 use super::panel::{Inside, Panel, Reference, XLABELS};
+use super::series_style::Look;
 use super::svg::Svg;
 use super::time_panel::Range;
-use super::variants::{self, Look, drawn};
+use super::variants::{self, drawn};
 use crate::result::{AbResult, Metric, Round, Summary, Variant};
 use crate::text::Scale;
 

@@ -1,4 +1,4 @@
-use super::{MAX_POINTS, MAX_ROUNDS};
+use super::bounds::{MAX_POINTS, MAX_ROUNDS};
 use crate::result::{Quantity, Round, Variant};
 
 /// A quantity over time: runs of points between which the figure is missing.

@@ -1,10 +1,11 @@
 use super::axis::Linear;
+use super::figure::{Figure, LEFT, RIGHT};
 use super::key::Key;
 use super::panel::{HEADING, Panel, TIME, XLABELS};
 use super::series::Series;
+use super::series_style::Look;
 use super::svg::{Anchor, Svg};
-use super::variants::{self, Look, drawn};
-use super::{Figure, LEFT, RIGHT};
+use super::variants::{self, drawn};
 use crate::result::{AbResult, Round, Variant};
 use crate::stats::jain_index;
 

@@ -1,5 +1,5 @@
-use super::MAX_POINTS;
 use super::axis::Linear;
+use super::bounds::MAX_POINTS;
 use super::panel::{Inside, Panel, Reference};
 use super::series::{Series, median_round, other_rounds, thin_limit};
 use super::svg::Svg;

@@ -1,5 +1,5 @@
 use super::page::named;
-use super::summary::decided;
+use super::reading::decided;
 use crate::result::{AbResult, BaselineComparison, Comparison, Metric, Variant};
 use crate::text::significant;
 

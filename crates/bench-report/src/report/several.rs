@@ -1,5 +1,5 @@
 use super::page::named;
-use super::summary::{reading, scale};
+use super::reading::{reading, scale};
 use crate::result::{
     AbResult, Challenger, Comparison, Competition, Finite, Metric, Summary, Variant,
 };

@@ -1,9 +1,10 @@
-use super::page::{letter, link, named};
+use super::page::{link, named};
+use super::reading::{reading, scale};
 use super::several;
 use crate::date;
-use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Summary, Until};
+use crate::result::{AbResult, Comparison, Finite, Metric, Summary, Until};
 use crate::table::queue_delay_source;
-use crate::text::{Scale, amount, significant};
+use crate::text::{amount, significant};
 
 /// What was tested, as names and values.
 pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
@@ -111,15 +112,6 @@ fn row(
     page.push_str(&format!("<td class=\"reading\">{reading}</td></tr>\n"));
 }
 
-/// The unit in which all of these are read.
-pub(super) fn scale<'a>(
-    metric: Metric,
-    sides: impl IntoIterator<Item = Option<&'a Summary>>,
-) -> Scale {
-    let largest = sides.into_iter().flatten().map(|side| side.median.get());
-    Scale::of(metric, largest.fold(0.0, f64::max))
-}
-
 type Estimate = (Finite, Option<Finite>, Option<Finite>);
 
 fn cell(page: &mut String, estimate: Option<Estimate>, show: impl Fn(f64) -> String) {
@@ -136,49 +128,4 @@ fn cell(page: &mut String, estimate: Option<Estimate>, show: impl Fn(f64) -> Str
         ));
     }
     page.push_str("</td>");
-}
-
-/// What a decision about a challenger and `a` says, in a word or a sign.
-pub(super) fn reading(metric: Metric, decision: Decision, challenger: &str) -> String {
-    let [better, worse] = [challenger, "a"]
-        .map(|better| format!("{}<span class=\"word\"> better</span>", letter(better)));
-    decided(metric, decision, &better, &worse)
-}
-
-/// One of these where a decision says that `b` is better or worse.
-pub(super) fn decided(metric: Metric, decision: Decision, better: &str, worse: &str) -> String {
-    let is_better = match decision {
-        Decision::TooFewRounds => return TOO_FEW.to_owned(),
-        Decision::Same => return SAME.to_owned(),
-        Decision::BHigher => metric.higher_is_better(),
-        Decision::BLower => !metric.higher_is_better(),
-    };
-    if is_better { better } else { worse }.to_owned()
-}
-
-/// A phone has room for a sign only.
-const TOO_FEW: &str =
-    "<span class=\"unit word\">too few to tell</span><span class=\"sign\">?</span>";
-const SAME: &str = "<span class=\"unit word\">the same</span><span class=\"sign\">=</span>";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_largest_value_of_a_row_gives_its_unit() {
-        let [small, large] = [9e5, 2e9].map(|bits| {
-            let value = Finite::new(bits).unwrap();
-            Summary {
-                median: value,
-                mean: value,
-                low: None,
-                high: None,
-                rounds: 1,
-            }
-        });
-        let of = |sides: [Option<&Summary>; 3]| scale(Metric::GoodputBitsPerSecond, sides).unit;
-        assert_eq!(of([Some(&small), None, Some(&large)]), "Gbit/s");
-        assert_eq!(of([Some(&small), None, None]), "kbit/s");
-    }
 }

@@ -6,6 +6,8 @@ use crate::result::{
 };
 use crate::stats::{self, verdict};
 use roxmltree::{Document, ParsingOptions};
+use std::time::Duration;
+use units::Bandwidth;
 
 fn parse(page: &str) -> Document<'_> {
     let options = ParsingOptions {

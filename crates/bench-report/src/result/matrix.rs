@@ -1,4 +1,5 @@
-use super::{Comparison, Finite, Metric, Summary, is_one, one, sender, to_json};
+use super::schema::{is_one, one, to_json};
+use super::{Comparison, Finite, Metric, Summary, sender};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-use super::CONFIDENCE;
+use super::thresholds::CONFIDENCE;
 use units::Rng;
 
 /// A median and the ends of its confidence interval.

@@ -1,4 +1,4 @@
-use super::summary;
+use super::summary::summary;
 use crate::result::{Competition, CompetitionRound, Finite, Interval, Summary};
 use std::collections::BTreeMap;
 use std::time::Duration;

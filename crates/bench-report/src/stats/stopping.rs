@@ -1,4 +1,5 @@
-use super::{End, compare_metric, pairs};
+use super::end::End;
+use super::paired::{compare_metric, pairs};
 use crate::result::{Metric, Round};
 
 /// How wide the interval of the goodput's ratio of `b` and `a` is in a test that ends by it

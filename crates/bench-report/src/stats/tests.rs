@@ -1,7 +1,11 @@
+use super::bootstrap::{Estimate, estimate};
+use super::per_metric::decide;
 use super::*;
 use crate::fixtures;
+use crate::result::{Comparison, Decision, Finite, Metric, Round};
 use crate::result::{CompetitionRound, Interval};
 use std::time::Duration;
+use units::Rng;
 
 /// Log-normal rounds: positive, skewed to the right, with this spread of the logarithm.
 fn goodputs(rng: &mut Rng, rounds: usize, median: f64, spread: f64) -> Vec<u64> {

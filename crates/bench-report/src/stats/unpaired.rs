@@ -1,5 +1,5 @@
 use super::bootstrap::{Estimate, estimate_difference};
-use super::{Purpose, concluded, per_metric, rng, value};
+use super::per_metric::{Purpose, concluded, per_metric, rng, value};
 use crate::result::{Comparison, Metric, Round};
 use std::collections::BTreeMap;
 

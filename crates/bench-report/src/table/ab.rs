@@ -1,11 +1,11 @@
+mod cells;
 mod competition;
 mod several;
 
-use crate::result::{
-    AbResult, Comparison, Decision, Finite, Metric, QueueDelaySource, Summary, Until, Variant,
-};
+use crate::result::{AbResult, Comparison, Metric, QueueDelaySource, Summary, Until, Variant};
 use crate::stats::verdict;
-use crate::text::{Scale, printable, significant};
+use crate::text::{printable, significant};
+use cells::{CELL, mark, ratio_cell, scale, summary_cell, title};
 
 /// The result of an A/B test in 80 columns: a row per metric with each side's median and its
 /// interval, their ratio, and the verdict below; with more than two sides, a row for each of them
@@ -76,17 +76,6 @@ fn head(table: &mut String, [a, b]: [&Variant; 2]) {
     line(table, &[String::new(), cell.clone(), cell, ratio], "");
 }
 
-/// The variant's name and controller, without parameters where those do not fit.
-fn title(variant: &Variant, width: usize) -> String {
-    let with = |controller: &str| printable(&format!("{}: {controller}", variant.name));
-    let full = with(&variant.sender());
-    if full.chars().count() <= width {
-        full
-    } else {
-        with(variant.controller()).chars().take(width).collect()
-    }
-}
-
 fn row(
     table: &mut String,
     metric: Metric,
@@ -101,50 +90,6 @@ fn row(
         &[label, a, b, ratio_cell(comparison)],
         comparison.map_or("", |comparison| mark(metric, comparison.decision)),
     );
-}
-
-/// The unit in which all of these are read.
-fn scale<'a>(metric: Metric, sides: impl Iterator<Item = Option<&'a Summary>>) -> Scale {
-    let largest = sides.flatten().map(|side| side.median.get());
-    Scale::of(metric, largest.fold(0.0, f64::max))
-}
-
-fn summary_cell(summary: Option<&Summary>, scale: Scale) -> String {
-    match summary {
-        Some(side) => cell(side.median, side.low, side.high, |v| scale.show(v)),
-        None => String::new(),
-    }
-}
-
-fn ratio_cell(comparison: Option<&Comparison>) -> String {
-    let cell = comparison.and_then(|comparison| {
-        let ratio = comparison.ratio_b_over_a?;
-        Some(cell(ratio, comparison.low, comparison.high, significant))
-    });
-    cell.unwrap_or_default()
-}
-
-fn cell(
-    centre: Finite,
-    low: Option<Finite>,
-    high: Option<Finite>,
-    show: impl Fn(f64) -> String,
-) -> String {
-    let interval = match (low, high) {
-        (Some(low), Some(high)) => format!("{}–{}", show(low.get()), show(high.get())),
-        _ => String::new(),
-    };
-    format!("{:>6} {interval}", show(centre.get()))
-}
-
-fn mark(metric: Metric, decision: Decision) -> &'static str {
-    let better = match decision {
-        Decision::TooFewRounds => return "?",
-        Decision::Same => return "=",
-        Decision::BHigher => metric.higher_is_better(),
-        Decision::BLower => !metric.higher_is_better(),
-    };
-    if better { "+" } else { "-" }
 }
 
 fn line(table: &mut String, cells: &[String; 4], mark: &str) {
@@ -199,7 +144,5 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 const WIDTH: usize = 80;
 /// The longest label with its unit is `CPU receiver s/GB`.
 const LABEL: usize = 18;
-/// `123456 123456–123456`.
-const CELL: usize = 19;
 const LEGEND: &str =
     "+ b is better   - b is worse   = the same within 5 %   ? too few rounds to tell\n";

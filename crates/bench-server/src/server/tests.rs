@@ -1,6 +1,7 @@
 use super::*;
 use crate::admission::Rules;
-use bench_kit::plan::{Direction, Extras, Limit, Plan};
+use bench_kit::plan::{Direction, Extras, Limit, Limits, Plan};
+use bench_kit::token::Token;
 use bench_kit::wire::{PROTOCOL_ERROR, Reply, Request, STRANGER, read_message, write_message};
 use cc_core::Registry;
 use std::future::pending;

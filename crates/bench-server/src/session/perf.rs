@@ -1,6 +1,6 @@
 //! A client of the protocol `perf`, which may be of any stack.
 
-use super::{Fault, Session, TOO_LONG};
+use super::state::{Fault, Session, TOO_LONG};
 use crate::guard::{self, Moved};
 use bench_kit::perf::{ALPN, BLOCK, STREAMS, UNLIMITED};
 use bench_kit::transfer::payload;

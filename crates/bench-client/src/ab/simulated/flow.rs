@@ -1,4 +1,4 @@
-use crate::ab::AbSetup;
+use super::super::setup::AbSetup;
 use crate::client;
 use bench_kit::ending;
 use bench_kit::meter::{CounterSnapshot, Meter};

@@ -1,4 +1,3 @@
-use super::About;
 use bench_kit::plan::{Direction, Limit, Plan};
 use bench_report::result::{Finite, iperf};
 use std::net::SocketAddr;
@@ -73,4 +72,15 @@ fn system_info() -> String {
     ]
     .map(|part| part.to_string_lossy().into_owned())
     .join(" ")
+}
+
+/// What a result says of a run beside its figures.
+#[derive(Debug, Clone)]
+pub(crate) struct About {
+    pub(crate) title: Option<String>,
+    pub(crate) seed: u64,
+    pub(crate) link: String,
+    pub(crate) return_link: String,
+    pub(crate) connecting_to: iperf::HostPort,
+    pub(crate) interval: Duration,
 }

@@ -1,4 +1,4 @@
-use super::{Side, sum};
+use super::side::{Side, sum};
 use bench_kit::rows::{bits_per_second, set_arrivals};
 use bench_kit::sample::total;
 use bench_report::result::iperf::{self, Row};

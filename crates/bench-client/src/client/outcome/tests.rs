@@ -1,6 +1,6 @@
 use super::*;
 use bench_kit::plan::{Extras, Limit};
-use bench_kit::sample::{Arrivals, Limited, SenderReport, SenderState};
+use bench_kit::sample::{Arrivals, Limited, Sample, SenderReport, SenderState};
 use bench_report::result::{Counts, Quantity};
 use bench_report::table::end_block;
 use bench_report::text::Unit;

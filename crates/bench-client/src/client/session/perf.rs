@@ -3,8 +3,9 @@
 //! Such a server knows no plan and tells nothing. What it has received is what it has read to the
 //! end and answered; what it has sent is what has arrived.
 
+use super::super::progress::INTERRUPTED;
 use super::super::record::Record;
-use super::{INTERRUPTED, Session};
+use super::state::Session;
 use bench_kit::clock;
 use bench_kit::counters::Counters;
 use bench_kit::perf::{SUCCESS, UNLIMITED};

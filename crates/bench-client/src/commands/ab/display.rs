@@ -1,6 +1,6 @@
-use super::names;
 use crate::ab::{AbProgress, AbSetup};
 use bench_kit::terminal;
+use bench_report::result::sender;
 use bench_report::text::Unit;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -137,3 +137,11 @@ const BAR: &str = "{wide_bar:30} {percent:>3} % {eta:>4} left  {msg}";
 
 /// Often enough to look alive, seldom enough to be read.
 const BETWEEN_RATES: Duration = Duration::from_millis(500);
+
+/// The variants' names and controllers.
+pub(super) fn names(setup: &AbSetup) -> Vec<String> {
+    let variants = setup.variants.iter().zip('a'..);
+    variants
+        .map(|(variant, name)| format!("{name}: {}", sender(&variant.cc, variant.duplicate)))
+        .collect()
+}

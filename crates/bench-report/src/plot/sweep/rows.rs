@@ -1,12 +1,13 @@
-use super::super::Figure;
 use super::super::axis::Axis;
+use super::super::figure::Figure;
+use super::super::figure::{RIGHT, WIDTH};
+use super::super::grid::Point;
 use super::super::key::{self, Key};
 use super::super::panel::Reference;
+use super::super::series_style::Look;
 use super::super::svg::{Anchor, BOLD, Svg, fitting, text_width};
-use super::super::variants::Look;
-use super::super::{RIGHT, WIDTH};
-use super::{Measure, Sweep};
-use crate::plot::grid::Point;
+use super::measure::Measure;
+use super::state::Sweep;
 use crate::result::Summary;
 
 impl Sweep<'_> {
@@ -41,7 +42,7 @@ impl Sweep<'_> {
             self.marks(&mut svg, &layout, point);
         }
         let below = layout.bottom() + TICKS;
-        let legend = key::rows(&mut svg, below, &self.entries(Look::mark_key));
+        let legend = key::rows(&mut svg, below, &self.entries(Key::Mark));
         Figure::new(self.title(condition), below + legend, svg)
     }
 

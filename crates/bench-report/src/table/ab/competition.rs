@@ -1,4 +1,4 @@
-use super::{CELL, cell, title};
+use super::cells::{CELL, cell, title};
 use crate::result::{Competition, Finite, Metric, Summary, Variant};
 use crate::text::significant;
 

@@ -1,4 +1,4 @@
-use super::{CELL, mark, ratio_cell, scale, summary_cell, title};
+use super::cells::{CELL, mark, ratio_cell, scale, summary_cell, title};
 use crate::result::{Challenger, Metric, Variant};
 
 /// Under each metric a row for every side, and beside it what it is against the first.

@@ -1,0 +1,150 @@
+//! What a test is to do.
+
+use crate::client::Trust;
+use crate::emulated::Links;
+use bench_kit::failure::Failure;
+use bench_kit::plan::{Controllers, Direction, Limits, Plan};
+use bench_kit::token::Token;
+use bench_report::result::Finite;
+use cc_core::Registry;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZero;
+use std::time::Duration;
+use transport::tls::Cipher;
+
+/// An A/B test that can be run.
+#[derive(Debug)]
+pub(crate) struct AbSetup {
+    /// The baseline, and at least one more.
+    pub(crate) variants: Vec<AbVariant>,
+    /// Whether the variants of a block run at once, through one bottleneck.
+    pub(crate) competes: bool,
+    /// Whether each round draws its own random numbers, instead of all rounds of a block the same.
+    pub(crate) is_independent: bool,
+    /// The blocks.
+    pub(crate) rounds: u32,
+    /// When there may be more of them.
+    pub(crate) until: Option<Until>,
+    pub(crate) venue: Venue,
+    /// In virtual time: how many heats run at once.
+    pub(crate) workers: NonZero<usize>,
+    pub(crate) links: Links,
+    pub(crate) seed: u64,
+    pub(crate) title: Option<String>,
+    pub(crate) cipher: Option<Cipher>,
+    pub(crate) mtu: Option<u16>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) idle_timeout: Duration,
+    pub(crate) registry: Registry,
+}
+
+/// One side of a test.
+#[derive(Debug, Clone)]
+pub(crate) struct AbVariant {
+    /// The controller with its parameters, as the registry writes it.
+    pub(crate) cc: String,
+    /// What each of its connections does; the controller of the side that sends is the same.
+    pub(crate) plan: Plan,
+    /// How many connections it has at a time, at least one.
+    pub(crate) flows: u32,
+    /// In a competition: when they start, after the begin of the round.
+    pub(crate) start: Duration,
+    /// How much longer their round trip is than the link's; on the client's side of the link, in
+    /// the data's direction.
+    pub(crate) extra_delay: Duration,
+    /// How often each datagram of the sender is put on the wire, once or twice.
+    pub(crate) duplicate: u32,
+}
+
+/// A test that goes on until it knows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Until {
+    /// What [`goodput_half_width`](bench_report::stats::goodput_half_width) of every comparison has to be below.
+    pub(crate) half_width: Finite,
+    /// The most blocks.
+    pub(crate) most: u32,
+}
+
+/// Where the rounds take place.
+#[derive(Debug, Clone)]
+pub(crate) enum Venue {
+    /// In this process, over sockets and an emulated link.
+    Embedded,
+    /// In virtual time.
+    Simulated,
+    /// Against a server elsewhere.
+    Network(Box<Remote>),
+}
+
+/// A server elsewhere, and how to reach it.
+#[derive(Debug, Clone)]
+pub(crate) struct Remote {
+    /// Where packets go to: the server, or a relay in front of it.
+    pub(crate) target: SocketAddr,
+    /// The server as the user wrote it.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) trust: Trust,
+    pub(crate) token: Option<Token>,
+    pub(crate) bind: Option<IpAddr>,
+}
+
+impl fmt::Display for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+/// Variants are called by letters, and a table of more is none that anybody reads.
+pub(crate) const MOST_VARIANTS: usize = 8;
+
+/// The connections of one variant: as many as a server takes by default.
+pub(crate) const MOST_FLOWS: u32 = 256;
+
+/// Each datagram once more is what tools that do so put on the wire.
+pub(crate) const MOST_COPIES: u32 = 2;
+
+/// In real time copies are made on the client's side of the path, where its own part of it is.
+pub(crate) const COPIES_OF_A_SERVER: &str =
+    "what a server sends can be sent twice in virtual time alone: have the client send";
+
+impl AbSetup {
+    /// The most blocks that there may be.
+    pub(crate) fn most_rounds(&self) -> u32 {
+        self.until
+            .map_or(self.rounds, |until| until.most.max(self.rounds))
+    }
+
+    /// # Errors
+    /// When a round in real time cannot have what is asked for.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let is_simulated = matches!(self.venue, Venue::Simulated);
+        let asks = |variant: &AbVariant| {
+            variant.duplicate > 1 && variant.plan.direction != Direction::Forward
+        };
+        if !is_simulated && self.variants.iter().any(asks) {
+            return Err(Failure::usage(format!("--duplicate: {COPIES_OF_A_SERVER}")));
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// When the plan names none, or asks for what no run does.
+    pub(super) fn controllers(&self, plan: &Plan) -> Result<Controllers, Failure> {
+        plan.check(&Limits::NONE, &self.registry)
+            .map_err(|error| Failure::usage(error.to_string()))
+    }
+}
+
+/// What a variant is called: `a`, `b` and so on.
+pub(crate) fn name(variant: usize) -> String {
+    let letter = u8::try_from(variant)
+        .ok()
+        .and_then(|index| b'a'.checked_add(index));
+    char::from(letter.expect("there are at most MOST_VARIANTS")).to_string()
+}

@@ -1,0 +1,86 @@
+use bench_kit::plan::Plan;
+use bench_kit::sample::{Sample, Series, SideReport};
+use bench_report::result::Finite;
+use std::net::SocketAddr;
+
+/// One connection.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flow {
+    /// The client's address and the server's, where there are sockets.
+    pub(crate) addresses: Option<(SocketAddr, SocketAddr)>,
+    pub(crate) client: Side,
+    pub(crate) server: Side,
+}
+
+impl Flow {
+    /// A connection of which nothing has been measured yet.
+    pub(crate) fn between(addresses: (SocketAddr, SocketAddr)) -> Self {
+        Self {
+            addresses: Some(addresses),
+            ..Self::default()
+        }
+    }
+
+    /// The sending side and the receiving one; with `--bidir`, of the direction to the server.
+    pub(super) fn sides(&self, plan: &Plan) -> (&Side, &Side) {
+        if plan.direction.client_sends() {
+            (&self.client, &self.server)
+        } else {
+            (&self.server, &self.client)
+        }
+    }
+}
+
+/// One side's account of one connection.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Side {
+    pub(crate) series: Series,
+    /// The side's own sum; `None` when it did not live to tell.
+    pub(crate) report: Option<SideReport>,
+}
+
+impl Side {
+    /// The side's own sum, or that of its samples so far.
+    pub(super) fn totals(&self) -> SideReport {
+        self.report.clone().unwrap_or_else(|| {
+            let measured = self
+                .series
+                .samples()
+                .iter()
+                .filter(|sample| !sample.omitted);
+            let mut sum = Sample::default();
+            measured.for_each(|sample| sum.extend(sample));
+            SideReport {
+                measured: sum.length,
+                sent: sum.sent,
+                received: sum.received,
+                ..SideReport::default()
+            }
+        })
+    }
+}
+
+/// One side's sum over its connections.
+pub(super) fn sum(sides: &[&Side]) -> SideReport {
+    let mut totals = sides.iter().map(|side| side.totals());
+    let mut sum = totals.next().unwrap_or_default();
+    totals.for_each(|report| sum.add(report));
+    sum
+}
+
+/// Processor time of one side, all of whose connections have one thread; `None` when it did not
+/// report.
+pub(super) fn cpu(sides: &[&Side]) -> Option<Finite> {
+    is_told(sides).then(|| Finite::seconds(sum(sides).cpu))
+}
+
+/// The same in percent of one core.
+pub(super) fn busy_percent(sides: &[&Side]) -> Option<Finite> {
+    let sum = sum(sides);
+    let share = sum.cpu.as_secs_f64() / sum.measured.as_secs_f64() * 100.0;
+    is_told(sides).then(|| Finite::new(share))?
+}
+
+fn is_told(sides: &[&Side]) -> bool {
+    !sides.is_empty() && sides.iter().all(|side| side.report.is_some())
+}

@@ -1,0 +1,35 @@
+//! What a run tells while it goes on, and how it ends.
+
+use super::outcome::Beginning;
+use bench_kit::plan::Plan;
+use bench_kit::sample::Sample;
+use bench_report::result::iperf;
+use std::time::Duration;
+
+/// What a run tells while it goes on.
+#[derive(Debug)]
+pub(crate) enum Progress<'a> {
+    /// The server has accepted the plan.
+    Started(Beginning<'a>),
+    /// The client's next sample of the connection with this number, from 0.
+    Sample(usize, &'a Sample),
+    /// The rows of an interval are full.
+    Rows(&'a iperf::Interval),
+}
+
+impl Progress<'_> {
+    /// Whether the measured part begins with this; the first connection's clock says so for all.
+    pub(crate) fn begins_measuring(&self, plan: &Plan) -> bool {
+        match self {
+            Self::Started(_) => plan.omit.is_zero(),
+            Self::Sample(0, sample) => sample.omitted && sample.at >= plan.omit,
+            Self::Sample(..) | Self::Rows(_) => false,
+        }
+    }
+}
+
+/// The error of a run that the user ended.
+pub(crate) const INTERRUPTED: &str = "interrupted";
+
+/// How long a goodbye may take.
+pub(super) const GOODBYE: Duration = Duration::from_secs(1);

@@ -1,0 +1,60 @@
+use super::page::letter;
+use crate::result::{Decision, Metric, Summary};
+use crate::text::Scale;
+
+/// The unit in which all of these are read.
+pub(super) fn scale<'a>(
+    metric: Metric,
+    sides: impl IntoIterator<Item = Option<&'a Summary>>,
+) -> Scale {
+    let largest = sides.into_iter().flatten().map(|side| side.median.get());
+    Scale::of(metric, largest.fold(0.0, f64::max))
+}
+
+/// What a decision about a challenger and `a` says, in a word or a sign.
+pub(super) fn reading(metric: Metric, decision: Decision, challenger: &str) -> String {
+    let [better, worse] = [challenger, "a"]
+        .map(|better| format!("{}<span class=\"word\"> better</span>", letter(better)));
+    decided(metric, decision, &better, &worse)
+}
+
+/// One of these where a decision says that `b` is better or worse.
+pub(super) fn decided(metric: Metric, decision: Decision, better: &str, worse: &str) -> String {
+    let is_better = match decision {
+        Decision::TooFewRounds => return TOO_FEW.to_owned(),
+        Decision::Same => return SAME.to_owned(),
+        Decision::BHigher => metric.higher_is_better(),
+        Decision::BLower => !metric.higher_is_better(),
+    };
+    if is_better { better } else { worse }.to_owned()
+}
+
+/// A phone has room for a sign only.
+pub(super) const TOO_FEW: &str =
+    "<span class=\"unit word\">too few to tell</span><span class=\"sign\">?</span>";
+
+pub(super) const SAME: &str =
+    "<span class=\"unit word\">the same</span><span class=\"sign\">=</span>";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::Finite;
+
+    #[test]
+    fn the_largest_value_of_a_row_gives_its_unit() {
+        let [small, large] = [9e5, 2e9].map(|bits| {
+            let value = Finite::new(bits).unwrap();
+            Summary {
+                median: value,
+                mean: value,
+                low: None,
+                high: None,
+                rounds: 1,
+            }
+        });
+        let of = |sides: [Option<&Summary>; 3]| scale(Metric::GoodputBitsPerSecond, sides).unit;
+        assert_eq!(of([Some(&small), None, Some(&large)]), "Gbit/s");
+        assert_eq!(of([Some(&small), None, None]), "kbit/s");
+    }
+}

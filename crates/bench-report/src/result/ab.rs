@@ -1,0 +1,192 @@
+use super::schema::{is_false, is_one, one, to_json};
+use super::{Comparison, Competition, Finite, Metric, Round, Summary};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The sides of an A/B test, round by round, and what their differences are.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct AbResult {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Always `"ab"`.
+    pub kind: AbKind,
+    /// Whether every planned round ended without an error.
+    pub complete: bool,
+    /// Why the test ended early, for a person; `null` when it did not.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// A title that the user gave.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// The program and its version.
+    #[serde(default)]
+    pub version: String,
+    /// What the order of the rounds, the link's losses and the intervals were drawn from.
+    pub seed: u64,
+    /// Whether time was virtual: the run is then the same on every machine.
+    #[serde(rename = "virtual")]
+    pub is_virtual: bool,
+    /// The start in whole seconds since 1970; `null` in virtual time, which has no date.
+    #[serde(default)]
+    pub started_unix_seconds: Option<u64>,
+    /// Whether each round drew its own random numbers, instead of all rounds of a block the same.
+    /// Left out of the JSON when not.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub independent: bool,
+    /// The server, where it was not in the same process. Left out of the JSON when it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The link in the data's direction, in netem's words; empty when nothing was shaped.
+    pub link: String,
+    /// The link in the other direction; empty when nothing was shaped.
+    pub return_link: String,
+    /// The rate of `link` on the wire, in bits per second, where it has one.
+    #[serde(default)]
+    pub link_rate_bits_per_second: Option<u64>,
+    /// The round-trip time of the empty path, where it is known.
+    #[serde(default)]
+    pub base_rtt_ms: Option<Finite>,
+    /// How long each round was planned to measure; at most, where bytes end it.
+    #[serde(default)]
+    pub round_seconds: Option<Finite>,
+    /// The payload after which a round was to end. Left out of the JSON where time ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_bytes: Option<u64>,
+    /// How much at the start of each round the figures leave out.
+    #[serde(default)]
+    pub omit_seconds: Option<Finite>,
+    /// What was compared: `a`, `b`, and further ones `c`, `d` and so on.
+    pub variants: Vec<Variant>,
+    /// `b` against `a`, for each metric that both have in at least one common block.
+    pub comparison: BTreeMap<Metric, Comparison>,
+    /// Each further variant against `a` in the same way, by the variant's name: what is said of `b`
+    /// is then true of that one. Left out of the JSON when there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub further_comparisons: BTreeMap<String, BTreeMap<Metric, Comparison>>,
+    /// How narrow the intervals were to be, where that decided how many rounds there were. Left out
+    /// of the JSON elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
+    /// Each variant against the same one of an earlier test, where there was one to compare with.
+    /// Left out of the JSON elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<BaselineComparison>,
+    /// How the variants shared the link, where all ran at once. Left out of the JSON elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub competition: Option<Competition>,
+}
+
+impl AbResult {
+    /// The JSON text, indented, with a newline at its end.
+    pub fn to_json(&self) -> String {
+        to_json(self)
+    }
+
+    /// The baseline and its challenger, when there are at least two variants.
+    pub fn pair(&self) -> Option<(&Variant, &Variant)> {
+        match self.variants.as_slice() {
+            [a, b, ..] => Some((a, b)),
+            _ => None,
+        }
+    }
+
+    /// The baseline `a`, and every other variant with its comparison against `a`; `None` with
+    /// fewer than two variants.
+    pub fn challengers(&self) -> Option<(&Variant, Vec<Challenger<'_>>)> {
+        let (a, others) = self.variants.split_first()?;
+        let challenger = |(index, variant)| Challenger {
+            variant,
+            comparison: match index {
+                0 => Some(&self.comparison),
+                _ => self.further_comparisons.get(&variant.name),
+            },
+        };
+        let challengers: Vec<Challenger<'_>> = others.iter().enumerate().map(challenger).collect();
+        (!challengers.is_empty()).then_some((a, challengers))
+    }
+}
+
+/// A variant that is not the baseline.
+#[derive(Debug, Clone, Copy)]
+pub struct Challenger<'a> {
+    /// The variant.
+    pub variant: &'a Variant,
+    /// It against the baseline; `None` in a result that does not say.
+    pub comparison: Option<&'a BTreeMap<Metric, Comparison>>,
+}
+
+/// The kind of an [`AbResult`]; a file of another kind is refused when it is read as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum AbKind {
+    /// `"ab"`.
+    #[default]
+    #[serde(rename = "ab")]
+    Ab,
+}
+
+/// One side of the test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// `a`, `b`, and so on.
+    pub name: String,
+    /// The controller and its parameters, as the registry reads them.
+    pub cc: String,
+    /// How many connections it had at a time; its rounds are the sums over them.
+    #[serde(default = "one")]
+    pub flows: u32,
+    /// When its connections started, after the first ones of the round.
+    #[serde(default)]
+    pub start_seconds: Finite,
+    /// How much longer the round trip of its connections was than the link's own.
+    #[serde(default)]
+    pub extra_delay_ms: Finite,
+    /// How often its sender's datagrams were on the wire. Left out of the JSON where it was once.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub duplicate: u32,
+    /// In the order of their blocks.
+    pub rounds: Vec<Round>,
+    /// Each metric over the rounds that did not fail.
+    pub summary: BTreeMap<Metric, Summary>,
+}
+
+impl Variant {
+    /// The controller without its parameters.
+    pub fn controller(&self) -> &str {
+        self.cc.split(':').next().unwrap_or_default()
+    }
+
+    /// The controller with its parameters, and `×2` behind that of a sender whose datagrams were
+    /// on the wire twice.
+    pub fn sender(&self) -> String {
+        sender(&self.cc, self.duplicate)
+    }
+}
+
+/// A controller, and how often the datagrams that it sent were on the wire.
+pub fn sender(cc: &str, duplicate: u32) -> String {
+    match duplicate {
+        1 => cc.to_owned(),
+        more => format!("{cc} ×{more}"),
+    }
+}
+
+/// The width of an interval at which a test was to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Until {
+    /// How far the ends of each interval of the goodput's ratio may lie from its middle, as a share
+    /// of it; see [`goodput_half_width`](crate::stats::goodput_half_width).
+    pub half_width: Finite,
+    /// Whether every interval was that narrow before the rounds were at their most.
+    pub reached: bool,
+}
+
+/// A test against an earlier one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BaselineComparison {
+    /// Whether rounds were compared by block: both tests in virtual time, with the same draws. The
+    /// medians of all rounds otherwise.
+    pub paired: bool,
+    /// By the variant's name: now over then, where then had the same. What is said of `b` is true
+    /// of now, and what is said of `a` of then.
+    pub comparisons: BTreeMap<String, BTreeMap<Metric, Comparison>>,
+}

@@ -1,0 +1,46 @@
+//! What a session is made of.
+
+use super::output::Output;
+use crate::shared::{Place, Shared};
+use bench_kit::wire;
+use std::sync::Arc;
+
+/// One client's run.
+pub(crate) struct Session {
+    pub(super) shared: Arc<Shared>,
+    /// How the log names it.
+    pub(super) number: u64,
+    /// Given back when the session ends.
+    pub(super) place: Place,
+    pub(super) output: Output,
+}
+
+impl Session {
+    pub(crate) fn new(shared: Arc<Shared>, number: u64, place: Place) -> Self {
+        Self {
+            shared,
+            number,
+            place,
+            output: Output::default(),
+        }
+    }
+}
+
+/// Why a session ends before its run does.
+pub(super) enum Fault {
+    /// The client did something it must not.
+    Client(String),
+    /// The client does not know the token.
+    Stranger,
+    /// The connection is over.
+    Lost,
+}
+
+impl From<wire::WireError> for Fault {
+    /// Of writing: it fails only with the connection.
+    fn from(_: wire::WireError) -> Self {
+        Self::Lost
+    }
+}
+
+pub(super) const TOO_LONG: &str = "the run lasts longer than this server allows";
