@@ -1,4 +1,4 @@
-//! What the two programs say to each other: ALPN [`ALPN`], version 1.
+//! What the two programs say to each other: ALPN [`ALPN`], version 2.
 //!
 //! ```text
 //! client                                            server
@@ -24,7 +24,7 @@ use std::{fmt, io};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// The protocol's name in the TLS handshake.
-pub const ALPN: &[u8] = b"paceline-bench/1";
+pub const ALPN: &[u8] = b"paceline-bench/2";
 
 /// The code with which connections and streams are closed when nothing is wrong.
 pub const DONE: u32 = 0;
