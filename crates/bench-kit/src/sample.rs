@@ -47,6 +47,26 @@ impl Sample {
     }
 }
 
+impl Sample {
+    /// Whether this can be what somebody measured.
+    ///
+    /// # Errors
+    /// When a time in it is longer than any run: sums of what passes cannot overflow.
+    pub fn check(&self) -> Result<(), String> {
+        let sending = self.sending.iter().flat_map(|sending| {
+            let rtts = [sending.srtt, sending.rttvar, sending.min_rtt];
+            let limited = ("application-limited time", sending.application_limited);
+            let rtts = rtts.into_iter().flatten();
+            rtts.map(|rtt| ("round-trip time", rtt)).chain([limited])
+        });
+        [("time", self.at), ("length", self.length)]
+            .into_iter()
+            .chain(sending)
+            .chain(jitters(&self.arrivals))
+            .try_for_each(check_time)
+    }
+}
+
 /// What a stream of numbered datagrams has come to at its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Arrivals {
@@ -56,9 +76,9 @@ pub struct Arrivals {
     /// Those that are missing.
     pub lost: u64,
     /// Those that came after one with a higher number.
-    pub(crate) out_of_order: u64,
+    pub out_of_order: u64,
     /// Jitter at the end (RFC 3550 §6.4.1).
-    pub(crate) jitter: Duration,
+    pub jitter: Duration,
 }
 
 impl Arrivals {
@@ -193,6 +213,27 @@ impl SideReport {
         self.error = self.error.take().or(other.error);
     }
 
+    /// Whether this can be what somebody measured.
+    ///
+    /// # Errors
+    /// As [`Sample::check`].
+    pub fn check(&self) -> Result<(), String> {
+        let sender = self.sender.iter().flat_map(|sender| {
+            let rtts = sender.rtt.iter().flat_map(|rtt| {
+                [
+                    rtt.min, rtt.p50, rtt.p95, rtt.p99, rtt.max, rtt.mean, rtt.base,
+                ]
+            });
+            let limited = sender.limited.times().map(|time| ("limited time", time));
+            rtts.map(|rtt| ("round-trip time", rtt)).chain(limited)
+        });
+        [("length", self.measured), ("processor time", self.cpu)]
+            .into_iter()
+            .chain(sender)
+            .chain(jitters(&self.arrivals))
+            .try_for_each(check_time)
+    }
+
     /// All payload handed to the transport.
     pub fn total_sent(&self) -> u64 {
         total(&self.sent)
@@ -279,7 +320,8 @@ impl RttReport {
         let all = weights[0] + weights[1];
         let ([(mine, _), (others, _)], [weight, other_weight]) = (both, weights);
         let least = mine.min.min(others.min);
-        let most = mine.max.max(others.max);
+        // What a peer reports need not be in order.
+        let most = mine.max.max(others.max).max(least);
         let at_most = |time| {
             let shares = both.map(|(report, distribution)| {
                 let share = distribution.share_at_most(time);
@@ -353,6 +395,16 @@ pub struct Limited {
 }
 
 impl Limited {
+    fn times(&self) -> [Duration; 5] {
+        [
+            self.application,
+            self.congestion_window,
+            self.pacing,
+            self.flow_control,
+            self.host,
+        ]
+    }
+
     fn plus(self, other: Self) -> Self {
         Self {
             application: self.application.saturating_add(other.application),
@@ -432,12 +484,26 @@ pub fn total(bytes: &[u64]) -> u64 {
         .fold(0, |sum, bytes| sum.saturating_add(*bytes))
 }
 
+fn jitters(arrivals: &[Arrivals]) -> impl Iterator<Item = (&'static str, Duration)> {
+    arrivals.iter().map(|arrivals| ("jitter", arrivals.jitter))
+}
+
+fn check_time((what, time): (&str, Duration)) -> Result<(), String> {
+    if time > LONGEST {
+        return Err(format!("a {what} of {} s", time.as_secs()));
+    }
+    Ok(())
+}
+
 fn add_each(sums: &mut Vec<u64>, more: &[u64]) {
     sums.resize(sums.len().max(more.len()), 0);
     for (sum, more) in sums.iter_mut().zip(more) {
         *sum = sum.saturating_add(*more);
     }
 }
+
+/// A century. Even four thousand million of them are less than the largest [`Duration`].
+const LONGEST: Duration = Duration::from_secs(100 * 366 * 86_400);
 
 /// Above what a run of the usual length has, so that only very long ones are made coarser.
 const MAX_SAMPLES: usize = 4_096;

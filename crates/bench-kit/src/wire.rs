@@ -67,6 +67,33 @@ pub enum Reply {
     Finished(Box<SideReport>),
 }
 
+/// What the other side may say. Anybody may be the other side: what is read is checked first.
+pub trait Message: DeserializeOwned {
+    /// # Errors
+    /// What is said cannot be true, in a line for a person.
+    fn check(&self) -> Result<(), String>;
+}
+
+impl Message for Request {
+    fn check(&self) -> Result<(), String> {
+        match self {
+            // The server's limits are those of the plan.
+            Self::Token(_) | Self::Run(_) => Ok(()),
+            Self::Finished(report) => report.check(),
+        }
+    }
+}
+
+impl Message for Reply {
+    fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Accepted | Self::Refused(_) => Ok(()),
+            Self::Samples(samples) => samples.iter().try_for_each(Sample::check),
+            Self::Finished(report) => report.check(),
+        }
+    }
+}
+
 /// Writes one message.
 pub async fn write_message(
     to: &mut (impl AsyncWrite + Unpin),
@@ -88,14 +115,14 @@ pub async fn write_message(
 /// Reads one message; `None` when the stream ends before it.
 ///
 /// Memory is taken as bytes arrive, not as the length promises. Not cancellation-safe.
-pub async fn read_message<T: DeserializeOwned>(
+pub async fn read_message<T: Message>(
     from: &mut (impl AsyncRead + Unpin),
 ) -> Result<Option<T>, WireError> {
     read_message_up_to(MAX_MESSAGE, from).await
 }
 
 /// The same for a message of at most `most` bytes, from a peer of whom nothing is known yet.
-pub async fn read_message_up_to<T: DeserializeOwned>(
+pub async fn read_message_up_to<T: Message>(
     most: u32,
     from: &mut (impl AsyncRead + Unpin),
 ) -> Result<Option<T>, WireError> {
@@ -113,9 +140,9 @@ pub async fn read_message_up_to<T: DeserializeOwned>(
     if json.len() < length as usize {
         return Err(WireError::Io(io::ErrorKind::UnexpectedEof.into()));
     }
-    serde_json::from_slice(&json)
-        .map(Some)
-        .map_err(WireError::NotAMessage)
+    let message: T = serde_json::from_slice(&json).map_err(WireError::NotAMessage)?;
+    message.check().map_err(WireError::Impossible)?;
+    Ok(Some(message))
 }
 
 /// Why a message was not read or written.
@@ -130,6 +157,8 @@ pub enum WireError {
     },
     /// The bytes are not JSON, or not of a message.
     NotAMessage(serde_json::Error),
+    /// The message says what cannot be.
+    Impossible(String),
     /// The stream broke.
     Io(io::Error),
 }
@@ -148,6 +177,7 @@ impl fmt::Display for WireError {
                 "a control message of {length} bytes is longer than the {most} allowed"
             ),
             Self::NotAMessage(error) => write!(f, "not a control message: {error}"),
+            Self::Impossible(what) => write!(f, "a control message says what cannot be: {what}"),
             Self::Io(error) => write!(f, "the control stream broke: {error}"),
         }
     }
@@ -194,6 +224,17 @@ mod tests {
         );
         let garbage = read(b"\0\0\0\x03{x}").await.unwrap_err();
         assert!(garbage.starts_with("not a control message: "), "{garbage}");
+        let late = SideReport {
+            measured: std::time::Duration::MAX,
+            ..SideReport::default()
+        };
+        let mut stream = Vec::new();
+        let finished = Reply::Finished(Box::new(late));
+        write_message(&mut stream, &finished).await.unwrap();
+        assert_eq!(
+            read(&stream).await.unwrap_err(),
+            "a control message says what cannot be: a length of 18446744073709551615 s"
+        );
         let other = read(b"\0\0\0\x0b{\"run\":null}").await.unwrap_err();
         assert!(other.contains("unknown variant `run`"), "{other}");
         for cut in [&b"\0"[..], b"\0\0\0", b"\0\0\0\x09{\"ref"] {

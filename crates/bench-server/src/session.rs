@@ -20,6 +20,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use transport::{Connection, Incoming, RecvStream, SendStream, VarInt};
 
@@ -61,6 +62,12 @@ impl Session {
                     "{client} was refused: it does not know the token"
                 ));
                 connection.close(VarInt::from_u32(STRANGER), b"");
+                false
+            }
+            // The client is still there, and only its control stream is over.
+            Err(Fault::Lost) if connection.close_reason().is_none() => {
+                self.log(format_args!("{client} was refused: {NO_REPORT}"));
+                connection.close(VarInt::from_u32(PROTOCOL_ERROR), NO_REPORT.as_bytes());
                 false
             }
             Err(Fault::Lost) => {
@@ -175,7 +182,7 @@ impl Session {
         let (finish, finished) = oneshot::channel();
         let writer = tokio::spawn(async move { write_replies(&mut send, batches, finished).await });
         // A task of its own, because reading cannot be cancelled between the bytes of a message.
-        let mut reader = tokio::spawn(read_report(receive));
+        let mut reader = Reader(Some(tokio::spawn(read_report(receive))));
         let mut client = None;
         let mut transfer = Transfer::start(connection, plan, role, self.shared.address, None);
         let counters = transfer.counters();
@@ -185,7 +192,7 @@ impl Session {
                 why = guard::exceeded(&self.shared.limits, || Moved::by(&counters)) => {
                     return Some(why);
                 }
-                report = &mut reader => report.ok().flatten(),
+                report = reader.report() => report,
             };
             match &client {
                 Some(SideReport {
@@ -212,10 +219,10 @@ impl Session {
         drop(samples);
         let _ = finish.send(report.clone());
         if client.is_none() && connection.close_reason().is_none() {
-            let read = timeout(self.shared.idle_timeout, &mut reader).await;
-            client = read.ok().and_then(Result::ok).flatten();
+            let read = timeout(self.shared.idle_timeout, reader.report()).await;
+            client = read.ok().flatten();
         }
-        reader.abort();
+        drop(reader);
         // It ends with the message, or with the connection.
         let _ = writer.await;
         (report, client)
@@ -274,6 +281,26 @@ fn fault(connection: &Connection, error: wire::WireError) -> Fault {
         return Fault::Lost;
     }
     Fault::Client(error.to_string())
+}
+
+/// The task that reads the client's report, which ends with this.
+struct Reader(Option<JoinHandle<Option<SideReport>>>);
+
+impl Reader {
+    /// The report, once; `None` when none comes. Nothing is lost when this is cancelled.
+    async fn report(&mut self) -> Option<SideReport> {
+        let report = self.0.as_mut()?.await;
+        self.0 = None;
+        report.ok().flatten()
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
+        }
+    }
 }
 
 /// The client's last message; `None` when none comes.
@@ -375,6 +402,8 @@ impl fmt::Display for Total {
 /// How long a side that is done waits for the rest of the other's payload: a few round trips of
 /// the longest paths.
 const GRACE: Duration = Duration::from_secs(3);
+
+const NO_REPORT: &str = "the client did not report its side of the run";
 
 /// Often enough for rows of a second.
 const BETWEEN_BATCHES: Duration = Duration::from_millis(200);

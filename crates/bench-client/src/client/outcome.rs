@@ -202,3 +202,6 @@ fn above_base(rtt: RttReport) -> QueueDelayMs {
         p99: millis(rtt.p99),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -73,7 +73,6 @@ impl Sending {
     /// # Errors
     /// When datagrams of the size that was asked for do not fit, or the other side takes none.
     pub(super) async fn run(self) -> Result<(), String> {
-        self.await_size().await?;
         let mut over = self.over.clone();
         let streams = 0..self.counters.datagrams.sent.len();
         let streams = join_all(streams.map(|index| self.stream(index)));
@@ -88,39 +87,44 @@ impl Sending {
         Ok(())
     }
 
-    /// The MTU grows to what the path takes in the first round trips.
-    async fn await_size(&self) -> Result<(), String> {
-        let Some(size) = self.size else {
-            return Ok(());
-        };
-        let fits = || self.connection.max_datagram_size() >= Some(size);
-        let grow = async {
-            while !fits() {
-                sleep(BETWEEN_LOOKS).await;
-            }
-        };
-        timeout(self.patience, grow).await.map_err(|_| {
-            let most = self.connection.max_datagram_size().unwrap_or(0);
-            format!("datagrams of {size} bytes do not fit this path, which takes {most}")
-        })
+    /// The size of a datagram now. The MTU grows in the first round trips, and may fall at any
+    /// time: a path that is too narrow has `patience` to become wide enough.
+    async fn size(&self) -> Result<usize, String> {
+        let needed = self.size.unwrap_or(SMALLEST_DATAGRAM as usize);
+        let largest = || self.connection.max_datagram_size();
+        if largest().is_some_and(|largest| largest < needed) {
+            let grow = async {
+                while largest().is_some_and(|largest| largest < needed) {
+                    sleep(BETWEEN_LOOKS).await;
+                }
+            };
+            let _ = timeout(self.patience, grow).await;
+        }
+        match largest() {
+            None => Err("the other side takes no datagrams".to_owned()),
+            Some(largest) if largest < needed => Err(format!(
+                "datagrams of {needed} bytes do not fit this path, which takes {largest}"
+            )),
+            Some(largest) => Ok(self.size.unwrap_or(largest).min(LARGEST)),
+        }
     }
 
     async fn stream(&self, index: usize) -> Result<(), String> {
         let mut due = Instant::from_std(clock::now());
         let mut number = 0_u64;
         loop {
-            let largest = self.connection.max_datagram_size();
-            let largest = largest.ok_or("the other side takes no datagrams")?;
-            let size = self.size.unwrap_or(largest).min(LARGEST);
+            let size = self.size().await?;
             let Some(size) = self.take(size) else {
                 return Ok(());
             };
-            number += 1;
-            let datagram = self.datagram(index, number, size);
+            let datagram = self.datagram(index, number + 1, size);
             match self.connection.send_datagram_wait(datagram).await {
-                Ok(()) => {}
-                // The path has become narrower: it is lost, as it would be on the way.
-                Err(SendDatagramError::TooLarge) => {}
+                Ok(()) => number += 1,
+                // The MTU fell while this waited for room.
+                Err(SendDatagramError::TooLarge) => {
+                    self.put_back(size);
+                    continue;
+                }
                 Err(SendDatagramError::ConnectionLost(_)) => return Ok(()),
                 Err(error) => return Err(error.to_string()),
             }
@@ -146,6 +150,13 @@ impl Sending {
         // The last one has what is left, and its header at least.
         (before > 0)
             .then(|| usize::try_from(size.min(before.max(SMALLEST_DATAGRAM))).unwrap_or(LARGEST))
+    }
+
+    /// These bytes were taken and not sent.
+    fn put_back(&self, size: usize) {
+        if let Some(left) = &self.left {
+            left.fetch_add(size as u64, Ordering::Relaxed);
+        }
     }
 
     fn datagram(&self, index: usize, number: u64, size: usize) -> Bytes {

@@ -274,6 +274,25 @@ async fn a_program_that_is_no_client_is_told_so() {
 }
 
 #[tokio::test]
+async fn a_client_that_ends_its_control_stream_early_is_refused_after_the_run() {
+    let server = Fixture::new(1);
+    let (_endpoint, connection) = server.connect().await.unwrap();
+    let (mut send, _receive) = connection.open_bi().await.unwrap();
+    write_message(&mut send, &Request::Run(plan()))
+        .await
+        .unwrap();
+    send.finish().unwrap();
+    let mut payload = connection.open_uni().await.unwrap();
+    payload.write_all(&[0; 1_000]).await.unwrap();
+    let error = connection.closed().await;
+    let why = bench_kit::ending::lost(&error, "HERE", Duration::ZERO);
+    assert_eq!(why, "HERE: the client did not report its side of the run");
+    server.line_with("was refused").await;
+    // Its place is free again.
+    assert_eq!(server.ask(plan()).await, Reply::Accepted);
+}
+
+#[tokio::test]
 async fn a_run_without_end_is_ended() {
     let server = Fixture::new(1);
     let (_endpoint, connection) = server.connect().await.unwrap();
@@ -475,4 +494,5 @@ async fn packets_with_forged_addresses_do_not_take_the_places_of_clients() {
     server.connect().await.unwrap_err();
 }
 
+mod datagrams;
 mod perf;
