@@ -14,19 +14,19 @@ pub(crate) use setup::{
     Venue, name,
 };
 
-use crate::client::{self};
+use crate::client;
 use bench_kit::clock;
 use bench_kit::failure::Failure;
 use bench_kit::interrupt::Interrupts;
 use bench_report::result::{
     self, AbKind, AbResult, CompetitionRound, Finite, SCHEMA_VERSION, Variant,
 };
-use bench_report::stats::{self};
+use bench_report::stats;
 use heat::Ended;
 use std::collections::BTreeMap;
 
-/// Runs all rounds, in the order of the [`Schedule`]; an interruption or a broken environment ends
-/// the test early and is named in the result.
+/// Runs all rounds, in the order of the [`Schedule`](stats::Schedule); an interruption or a broken
+/// environment ends the test early and is named in the result.
 ///
 /// # Errors
 /// When the setup makes no sense.

@@ -41,8 +41,8 @@ impl Links {
     }
 }
 
-/// What a report says of the path of a run: nothing where a link is not understood, as one of a later
-/// version is not.
+/// What a report says of the path of a run: nothing where a link is not understood, as one of a
+/// later version is not.
 pub(crate) fn path(result: &RunResult) -> Path {
     let parse = |link: &str| match link {
         "" => Some(LinkSpec::default()),

@@ -451,7 +451,7 @@ pub fn target_rate(asked: Option<Bandwidth>) -> Option<u64> {
 }
 
 /// The time between samples: a tenth of a second, more where a run is so long that the samples
-/// would be more than [`SERIES_SAMPLES`]; a whole fraction of `interval` where rows are wanted.
+/// would be more than 2,000; a whole fraction of `interval` where rows are wanted.
 pub fn step_for(limit: Limit, omit: Duration, interval: Option<Duration>) -> Duration {
     let total = match limit {
         Limit::Time(time) => time.saturating_add(omit),

@@ -22,10 +22,10 @@ pub struct Token(hmac::Key);
 
 impl Token {
     /// The token in the file that `--token` names, else that in the environment variable
-    /// [`VARIABLE`]; `None` when there is neither.
+    /// `PACELINE_TOKEN`; `None` when there is neither.
     ///
     /// # Errors
-    /// When the file cannot be read, or the token has not [`LENGTHS`].
+    /// When the file cannot be read, or the token has fewer than 16 or more than 1,024 bytes.
     pub fn find(file: Option<&Path>) -> Result<Option<Self>, Failure> {
         if let Some(path) = file {
             let of_file = || format!("--token {}", path.display());

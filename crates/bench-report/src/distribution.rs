@@ -7,8 +7,8 @@ use units::Gain;
 
 /// How many samples are at most as long as each of a few values.
 ///
-/// At most [`MAX_POINTS`] of them, each where a share of [`shares`] is reached: every fortieth of
-/// the samples, and in the last tenth ever less, down to one in a hundred thousand.
+/// At most 64 points, one at every fortieth of the samples, and in the last tenth at ever smaller
+/// steps, down to one in a hundred thousand.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Distribution(Vec<Point>);
@@ -80,7 +80,7 @@ impl Distribution {
     }
 
     /// As results have it. What the other side has sent may be anything: it is cut to
-    /// [`MAX_POINTS`], and values and shares rise.
+    /// 64 points, and values and shares rise.
     pub fn shares(&self) -> Vec<DelayShare> {
         let points = &self.0[..self.0.len().min(MAX_POINTS)];
         let total = points.last().map_or(0, |point| point.at_most);
@@ -147,7 +147,7 @@ fn shares() -> impl Iterator<Item = Gain> {
 /// A tenth in millionths, divided by 10^(1/6), 10^(2/6) and so on.
 const SIXTHS: [u64; 6] = [68_129, 46_416, 31_623, 21_544, 14_678, 10_000];
 
-/// As many as [`shares`] has, and one.
+/// As many as `shares` has, and one.
 const MAX_POINTS: usize = 64;
 
 #[cfg(test)]

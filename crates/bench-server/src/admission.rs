@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub struct Rules {
     /// Served at once.
     pub most: u32,
-    /// Of these, from one [`Origin`]; `None` is as many as there are places.
+    /// Of these, from one address or IPv6 /64; `None` is as many as there are places.
     pub most_per_origin: Option<u32>,
     /// New ones in a second, at least 1.
     pub most_a_second: u32,

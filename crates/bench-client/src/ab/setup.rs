@@ -60,7 +60,7 @@ pub(crate) struct AbVariant {
 /// A test that goes on until it knows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Until {
-    /// What [`goodput_half_width`](bench_report::stats::goodput_half_width) of every comparison has to be below.
+    /// What [`bench_report::stats::goodput_half_width`] of every comparison has to be below.
     pub(crate) half_width: Finite,
     /// The most blocks.
     pub(crate) most: u32,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// The sides of an A/B test, round by round, and what their differences are.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AbResult {
-    /// [`SCHEMA_VERSION`].
+    /// [`SCHEMA_VERSION`](super::SCHEMA_VERSION).
     pub schema_version: u32,
     /// Always `"ab"`.
     pub kind: AbKind,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One run of one controller.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
-    /// [`SCHEMA_VERSION`].
+    /// [`SCHEMA_VERSION`](super::SCHEMA_VERSION).
     pub schema_version: u32,
     /// Always `"run"`.
     pub kind: RunKind,

@@ -90,5 +90,5 @@ pub(super) fn count(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }
 
-/// Where the labels of the bootstraps begin, above those of [`Schedule`].
+/// Where the labels of the bootstraps begin, above those of [`Schedule`](super::Schedule).
 pub(super) const BOOTSTRAPS: u64 = 3 << 32;
