@@ -1,9 +1,9 @@
 //! The plug: what a congestion controller is.
 
 use crate::control::Control;
-use crate::delivery_rate::RateSample;
-use crate::event::LostPacket;
-use crate::observe::{Observer, Snapshot};
+use crate::events::LostPacket;
+use crate::observer::{Observer, Snapshot};
+use crate::sampler::RateSample;
 use core::fmt;
 use core::time::Duration;
 use units::{Bytes, Timestamp};

@@ -2,10 +2,10 @@
 
 use crate::control::Control;
 use crate::controller::{Controller, PathState, Setup, initial_window};
-use crate::delivery_rate::{RateSample, Sampler};
-use crate::event::{Feedback, LostPacket, PacketStamp};
-use crate::observe::{Event, Observer, Snapshot};
+use crate::events::{Feedback, LostPacket, PacketStamp};
+use crate::observer::{Event, Observer, Snapshot};
 use crate::rtt::RttEstimator;
+use crate::sampler::{RateSample, Sampler};
 use alloc::boxed::Box;
 use units::{Bytes, Timestamp};
 

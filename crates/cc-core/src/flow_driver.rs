@@ -1,9 +1,9 @@
 //! A flow under any controller, with its packets in flight, for unit tests.
 
 use crate::controller::Setup;
-use crate::event::{AckedPacket, Feedback, LostPacket};
+use crate::events::{AckedPacket, Feedback, LostPacket};
 use crate::flow::Flow;
-use crate::observe::{Event, Observer};
+use crate::observer::{Event, Observer};
 use crate::registry::Registry;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

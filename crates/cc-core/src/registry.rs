@@ -214,10 +214,9 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The controllers of this crate.
-    pub fn standard() -> Self {
+    pub(crate) fn of(specs: &[ControllerSpec]) -> Self {
         Self {
-            specs: crate::STANDARD.to_vec(),
+            specs: specs.to_vec(),
         }
     }
 

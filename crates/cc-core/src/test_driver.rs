@@ -1,11 +1,10 @@
 //! Facts made by hand, and a BBR driven by them as a [`Flow`](crate::Flow) would by those of a
 //! connection.
 
-use crate::bbr_v1::CycleAck;
 use crate::controller::{Controller, PathState, Setup};
-use crate::delivery_rate::RateSample;
-use crate::event::{LostPacket, PacketStamp};
-use crate::observe::{Event, Observer};
+use crate::events::{LostPacket, PacketStamp};
+use crate::observer::{Event, Observer};
+use crate::sampler::RateSample;
 use alloc::vec::Vec;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
@@ -59,20 +58,6 @@ pub(crate) fn lost(millis: u64) -> LostPacket {
         },
         bytes: Bytes::new(1_000),
         starts_range: true,
-    }
-}
-
-/// An ACK in ProbeBW at a least round-trip time of [`RTT`], of a flow that holds `prior_inflight`
-/// bytes of the 100,000 that its phase wants.
-pub(crate) fn cycle_ack(millis: u64, prior_inflight: u64) -> CycleAck {
-    CycleAck {
-        now: at(millis),
-        min_rtt: RTT,
-        prior_inflight: Bytes::new(prior_inflight),
-        send_quantum: Bytes::new(3_000),
-        target: Bytes::new(100_000),
-        has_loss: false,
-        is_app_limited: false,
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Control;
-use crate::observe::{Observer, Snapshot};
+use crate::observer::{Observer, Snapshot};
 use crate::{LostPacket, PathState, RateSample};
 use units::Timestamp;
 
@@ -173,7 +173,7 @@ fn a_round_trip_of_hours_leaves_every_controller_a_byte_a_second() {
         srtt: Some(Duration::from_secs(36_000)),
         ..Setup::new(Timestamp::ZERO, Bytes::new(1_200), 1)
     };
-    for spec in crate::STANDARD {
+    for spec in Registry::standard().specs() {
         let controller = (spec.build)(&Params::defaults(spec.params), &setup);
         let rate = controller.control().pacing_rate;
         assert!(rate >= Bandwidth::from_bytes_per_sec(1), "{}", spec.name);

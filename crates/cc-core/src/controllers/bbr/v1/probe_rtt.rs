@@ -1,0 +1,72 @@
+//! ProbeRTT: draining the queue to see the path's own round-trip time (`bbr_update_min_rtt`, its
+//! second half).
+
+use super::state::State;
+use super::{BbrV1, GainCycle};
+use crate::parts::transition::Moment;
+use crate::sampler::RateSample;
+use units::Timestamp;
+
+/// How long the drained pipe is kept so.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hold {
+    /// `probe_rtt_done_stamp`.
+    until: Timestamp,
+    /// Whether a round trip has passed, too: `probe_rtt_round_done`.
+    is_round_done: bool,
+}
+
+impl<C: GainCycle> BbrV1<C> {
+    /// `bbr_update_min_rtt`, but for marking the connection application-limited: the flow does
+    /// that for a controller that says it [is self-limited](crate::Controller::is_self_limited).
+    pub(super) fn update_min_rtt(&mut self, at: &mut Moment<'_>, sample: &RateSample) {
+        let window = self.tuning.probe_rtt_interval;
+        let is_expired =
+            self.min_rtt
+                .on_ack(at.path.now, sample.rtt, window, C::EQUAL_RTT_REFRESHES);
+        let is_wanted = !self.tuning.probe_rtt_duration.is_zero() && !self.is_idle_restart;
+        if is_expired && is_wanted && !matches!(self.state, State::ProbeRtt(_)) {
+            self.save_cwnd();
+            at.transition(&mut self.state, State::ProbeRtt(None));
+        }
+        self.handle_probe_rtt(at);
+        if !sample.delivered.is_zero() {
+            self.is_idle_restart = false;
+        }
+    }
+
+    fn handle_probe_rtt(&mut self, at: &mut Moment<'_>) {
+        let State::ProbeRtt(hold) = &mut self.state else {
+            return;
+        };
+        if let Some(hold) = hold {
+            hold.is_round_done |= self.round.is_start;
+            if hold.is_round_done {
+                self.check_probe_rtt_done(at);
+            }
+        } else if at.path.inflight <= self.min_pipe_cwnd() {
+            self.round.restart(at.path.delivered);
+            self.state = State::ProbeRtt(Some(Hold {
+                until: at.path.now + self.tuning.probe_rtt_duration,
+                is_round_done: false,
+            }));
+        }
+    }
+
+    /// `bbr_check_probe_rtt_done`.
+    pub(super) fn check_probe_rtt_done(&mut self, at: &mut Moment<'_>) {
+        let State::ProbeRtt(Some(hold)) = self.state else {
+            return;
+        };
+        if at.path.now <= hold.until {
+            return;
+        }
+        self.min_rtt.on_probed(at.path.now);
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        if self.plateau.is_full() {
+            self.enter_probe_bw(at);
+        } else {
+            at.transition(&mut self.state, State::Startup);
+        }
+    }
+}
