@@ -34,7 +34,7 @@ pub(crate) fn send_quantum(rate: Bandwidth, mss: Bytes) -> Bytes {
 /// The least rate that a controller asks for or a pacer obeys: a round-trip time of hours, as of a
 /// host that slept, would round it down to zero. A bucket that never fills ends the connection; one
 /// byte a second only starves it.
-pub(crate) const LEAST_RATE: Bandwidth = Bandwidth::from_bytes_per_sec(1);
+pub(crate) const MIN_RATE: Bandwidth = Bandwidth::from_bytes_per_sec(1);
 
 const QUANTUM_TIME: Duration = Duration::from_millis(1);
 const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);

@@ -27,7 +27,7 @@ pub struct Flow {
     rtt: RttEstimator,
     utilisation: Utilisation,
     /// What is shown to the controller. The present, the packet size, what is in flight and the
-    /// round-trip times are kept here; the rest is brought up to date by [`look`](Self::look).
+    /// round-trip times are kept here; the rest is brought up to date by [`refresh`](Self::refresh).
     path: PathState,
     sends_ect1: bool,
     seed: u64,
@@ -56,7 +56,7 @@ impl Flow {
     pub fn on_sent(&mut self, now: Timestamp, bytes: Bytes) -> PacketStamp {
         self.advance(now);
         let inflight = self.path.inflight;
-        self.look(inflight);
+        self.refresh(inflight);
         self.controller.on_sent(&self.path, bytes);
         self.decide();
         let stamp = self.sampler.on_sent(self.path.now, bytes, inflight);
@@ -111,7 +111,7 @@ impl Flow {
     ) {
         self.advance(now);
         self.sampler.on_spurious_loss(self.path.now, packet);
-        self.look(self.path.inflight);
+        self.refresh(self.path.inflight);
         self.controller
             .on_spurious_loss(&self.path, packet, observer);
         self.decide();
@@ -132,7 +132,7 @@ impl Flow {
         self.advance(now);
         if mss != self.path.mss {
             self.path.mss = mss;
-            self.look(self.path.inflight);
+            self.refresh(self.path.inflight);
             self.controller.on_mtu(&self.path);
             self.decide();
         }
@@ -221,11 +221,11 @@ impl Flow {
         for packet in feedback.lost {
             self.sampler.on_lost(packet);
             self.path.inflight = self.path.inflight.saturating_sub(packet.bytes);
-            self.look(prior_inflight);
+            self.refresh(prior_inflight);
             self.controller.on_lost(&self.path, packet, observer);
         }
         if feedback.is_persistent_congestion {
-            self.look(prior_inflight);
+            self.refresh(prior_inflight);
             self.controller
                 .on_persistent_congestion(&self.path, observer);
         }
@@ -237,7 +237,7 @@ impl Flow {
         prior_inflight: Bytes,
         observer: &mut dyn Observer,
     ) {
-        self.look(prior_inflight);
+        self.refresh(prior_inflight);
         let was_self_limited = self.controller.is_self_limited();
         self.controller.on_ack(&self.path, sample, observer);
         if was_self_limited || self.controller.is_self_limited() {
@@ -246,7 +246,7 @@ impl Flow {
     }
 
     /// Brings the path up to date, in an event before which `prior_inflight` was in flight.
-    fn look(&mut self, prior_inflight: Bytes) {
+    fn refresh(&mut self, prior_inflight: Bytes) {
         self.path.prior_inflight = prior_inflight;
         self.path.delivered = self.sampler.delivered();
         self.path.lost = self.sampler.lost();

@@ -1,6 +1,6 @@
 //! Token-bucket pacer: how many bytes may leave now, and when the next may.
 
-use crate::control::{Control, LEAST_RATE};
+use crate::control::{Control, MIN_RATE};
 use units::{Bandwidth, Bytes, Timestamp};
 
 /// A token bucket that fills at the pacing rate and holds one send quantum.
@@ -89,7 +89,7 @@ impl Pacer {
     }
 
     fn adopt(&mut self, control: Control, mss: Bytes) {
-        self.rate = control.pacing_rate.max(LEAST_RATE);
+        self.rate = control.pacing_rate.max(MIN_RATE);
         self.mss = mss;
         self.depth = control.send_quantum.max(mss);
     }

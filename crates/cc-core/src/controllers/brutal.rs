@@ -15,7 +15,7 @@ use crate::control::{Control, send_quantum};
 use crate::controller::{Controller, PathState, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
-use crate::parts::cwnd::least_window;
+use crate::parts::cwnd::min_window;
 use crate::parts::fixed_rate::RATE;
 use crate::registry::{ControllerSpec, ParamSpec, Params, Range, Value};
 use crate::sampler::RateSample;
@@ -85,7 +85,7 @@ impl Brutal {
             Some(srtt) => pacing_rate * srtt * self.tuning.cwnd_gain,
         };
         self.control = Control {
-            cwnd: cwnd.max(least_window(mss)),
+            cwnd: cwnd.max(min_window(mss)),
             pacing_rate,
             send_quantum: send_quantum(pacing_rate, mss),
         };

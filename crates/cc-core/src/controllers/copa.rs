@@ -45,11 +45,11 @@ use crate::control::Control;
 use crate::controller::{Controller, PathState, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
-use crate::parts::cwnd::{least_window, resized_window};
+use crate::parts::cwnd::{min_window, resized_window};
 use crate::parts::cwnd_pacing::CwndPacing;
-use crate::parts::remainder::Carry;
+use crate::parts::remainder::Remainder;
 use crate::parts::round::Round;
-use crate::parts::transition::{Machine, Moment};
+use crate::parts::transition::{EventContext, Machine};
 use crate::registry::{ControllerSpec, Params};
 use crate::sampler::RateSample;
 use alloc::boxed::Box;
@@ -90,7 +90,7 @@ struct Copa {
     wanted: Gain,
     cwnd: Bytes,
     /// Fractions of a byte by which the window has still to move.
-    rest: Carry,
+    rest: Remainder,
     control: Control,
 }
 
@@ -115,7 +115,7 @@ impl Copa {
             loss_rate: LossRate::default(),
             wanted: tuning.inverse_delta,
             cwnd: setup.initial_cwnd,
-            rest: Carry::default(),
+            rest: Remainder::default(),
             control: pacing.control(setup.initial_cwnd, setup.srtt, setup.mss, true),
         }
     }
@@ -143,7 +143,7 @@ impl Copa {
     }
 
     /// §2.2: the mode follows from what the newest round trips have shown.
-    fn update_mode(&mut self, at: &mut Moment<'_>, rtts: &Rtts) {
+    fn update_mode(&mut self, context: &mut EventContext<'_>, rtts: &Rtts) {
         let is_alone = !self.tuning.switches_mode || {
             let grain = self.capacity.time_for(self.mss * self.tuning.empty_packets);
             let is_borne = grain <= rtts.min / COARSE || self.capacity.is_in_use();
@@ -152,26 +152,28 @@ impl Copa {
         };
         match self.state {
             State::Default if !is_alone => {
-                at.transition(
+                context.transition(
                     &mut self.state,
                     State::Competitive(Competition::new(&self.tuning)),
                 );
             }
-            State::Competitive(_) if is_alone => at.transition(&mut self.state, State::Default),
+            State::Competitive(_) if is_alone => {
+                context.transition(&mut self.state, State::Default)
+            }
             _ => {}
         }
     }
 
     /// Once per window: what its end has to say of velocity, δ and loss.
-    fn on_round(&mut self, at: &mut Moment<'_>) {
+    fn on_round(&mut self, context: &mut EventContext<'_>) {
         self.velocity.on_round(self.cwnd);
         if let State::Competitive(competition) = &mut self.state
-            && at.path.is_cwnd_limited
+            && context.path.is_cwnd_limited
         {
             competition.on_round(&self.tuning, self.cwnd.packets_floor(self.mss));
         }
         if self.loss_rate.on_round(self.mss, self.tuning.loss_limit) {
-            self.cut(at);
+            self.cut(context);
         } else {
             let more = Gain::from_millionths(self.wanted.millionths() + Gain::ONE.millionths());
             self.wanted = more.min(self.tuning.inverse_delta);
@@ -179,30 +181,30 @@ impl Copa {
     }
 
     /// Too much is lost: the queue is shorter than what is wanted in it, too.
-    fn cut(&mut self, at: &mut Moment<'_>) {
-        self.wanted = (self.wanted * Gain::new(1, 2)).max(self.tuning.least_inverse_delta());
-        self.cwnd = (self.cwnd * self.tuning.loss_reduction).max(least_window(self.mss));
-        self.leave_slow_start(at);
+    fn cut(&mut self, context: &mut EventContext<'_>) {
+        self.wanted = (self.wanted * Gain::new(1, 2)).max(self.tuning.min_inverse_delta());
+        self.cwnd = (self.cwnd * self.tuning.loss_reduction).max(min_window(self.mss));
+        self.leave_slow_start(context);
         self.velocity = Velocity::new(self.tuning.velocity_rounds, self.cwnd);
     }
 
-    fn leave_slow_start(&mut self, at: &mut Moment<'_>) {
+    fn leave_slow_start(&mut self, context: &mut EventContext<'_>) {
         if matches!(self.state, State::SlowStart) {
-            at.transition(&mut self.state, State::Default);
+            context.transition(&mut self.state, State::Default);
             self.velocity = Velocity::new(self.tuning.velocity_rounds, self.cwnd);
         }
     }
 
     /// §2.1, steps 2 and 3.
-    fn update_cwnd(&mut self, at: &mut Moment<'_>, rtts: &Rtts, acked: Bytes) {
+    fn update_cwnd(&mut self, context: &mut EventContext<'_>, rtts: &Rtts, acked: Bytes) {
         let share = self.share();
         let is_above = product(self.cwnd, rtts.queueing()) > product(share, rtts.standing);
         if is_above {
-            self.leave_slow_start(at);
+            self.leave_slow_start(context);
             self.velocity.turn(Direction::Down, self.cwnd);
             let step = self.step(share, acked);
-            self.cwnd = self.cwnd.saturating_sub(step).max(least_window(self.mss));
-        } else if !at.path.is_cwnd_limited {
+            self.cwnd = self.cwnd.saturating_sub(step).max(min_window(self.mss));
+        } else if !context.path.is_cwnd_limited {
             // RFC 9002 §7.8: what the application leaves unused proves nothing.
         } else if matches!(self.state, State::SlowStart) {
             self.cwnd = self.cwnd.saturating_add(acked);
@@ -248,7 +250,7 @@ impl Controller for Copa {
     }
 
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
-        let at = &mut Moment { path, observer };
+        let context = &mut EventContext { path, observer };
         self.round.on_ack(sample.prior_delivered, path.delivered);
         if let State::Competitive(competition) = &mut self.state {
             if sample.ce_marked > 0 {
@@ -263,11 +265,11 @@ impl Controller for Copa {
             self.capacity.on_rate(self.round.count, rate);
         }
         if let Some(rtts) = self.delay.get() {
-            self.update_mode(at, &rtts);
+            self.update_mode(context, &rtts);
             if self.round.is_start {
-                self.on_round(at);
+                self.on_round(context);
             }
-            self.update_cwnd(at, &rtts, sample.newly_acked);
+            self.update_cwnd(context, &rtts, sample.newly_acked);
         }
         self.count_losses(sample);
         self.decide(path);
@@ -285,9 +287,9 @@ impl Controller for Copa {
     /// next sample is the new RTTmin, and with it an empty queue.
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
         if !matches!(self.state, State::SlowStart) {
-            Moment { path, observer }.transition(&mut self.state, State::SlowStart);
+            EventContext { path, observer }.transition(&mut self.state, State::SlowStart);
         }
-        self.cwnd = least_window(self.mss);
+        self.cwnd = min_window(self.mss);
         self.delay.forget();
         self.capacity = Capacity::new();
         self.loss_rate = LossRate::default();

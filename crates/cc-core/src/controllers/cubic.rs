@@ -15,7 +15,7 @@
 mod curve;
 mod stage;
 
-use crate::parts::loss_based::{self, Avoidance, AvoidanceAck, LossBased, Sign};
+use crate::parts::loss_based::{self, Avoidance, AvoidanceAck, CongestionSignal, LossBased};
 use crate::registry::{ControllerSpec, ParamSpec, Params, Range, Value};
 use alloc::boxed::Box;
 use curve::Curve;
@@ -94,10 +94,10 @@ impl Cubic {
 impl Avoidance for Cubic {
     const NAME: &'static str = "cubic";
 
-    fn on_congestion(&mut self, cwnd: Bytes, sign: Sign) -> Bytes {
-        let beta = match sign {
-            Sign::Loss => self.tuning.beta,
-            Sign::Mark => self.tuning.beta_ecn,
+    fn on_congestion(&mut self, cwnd: Bytes, signal: CongestionSignal) -> Bytes {
+        let beta = match signal {
+            CongestionSignal::Loss => self.tuning.beta,
+            CongestionSignal::Mark => self.tuning.beta_ecn,
         };
         self.w_max = Some(self.next_w_max(cwnd, beta));
         self.cwnd_prior = cwnd;

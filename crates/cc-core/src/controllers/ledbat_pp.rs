@@ -31,8 +31,8 @@ use crate::controller::{Controller, PathState, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
 use crate::parts::cwnd_pacing::CwndPacing;
-use crate::parts::recovery_period::Recovery;
-use crate::parts::transition::{Machine, Moment};
+use crate::parts::recovery_period::RecoveryPeriod;
+use crate::parts::transition::{EventContext, Machine};
 use crate::registry::{ControllerSpec, Params};
 use crate::sampler::RateSample;
 use alloc::boxed::Box;
@@ -59,7 +59,7 @@ struct LedbatPp {
     state: State,
     window: Window,
     delay: Delay,
-    recovery: Recovery<Saved>,
+    recovery: RecoveryPeriod<Saved>,
     mss: Bytes,
     /// The decision in force, which follows from the window, the state and the smoothed RTT.
     control: Control,
@@ -89,27 +89,27 @@ impl LedbatPp {
             },
             window,
             delay: Delay::new(),
-            recovery: Recovery::new(params.switch("undo")),
+            recovery: RecoveryPeriod::new(params.switch("undo")),
             mss: setup.mss,
             control: pacing.control(window.cwnd, setup.srtt, setup.mss, true),
         }
     }
 
     /// Changes of state that time and delay bring; those that the window brings follow it.
-    fn advance(&mut self, at: &mut Moment<'_>) {
+    fn advance(&mut self, context: &mut EventContext<'_>) {
         let queueing = self.delay.queueing(&self.tuning);
         match &mut self.state {
             State::SlowStart { .. } => {
                 let limit = units::duration::scale(self.tuning.target, self.tuning.slow_start_exit);
                 if queueing > limit {
-                    self.avoid_congestion(at);
+                    self.avoid_congestion(context);
                 }
             }
             State::CongestionAvoidance(wait) => {
                 // Below its window a flow has seldom a queue of its own to drain.
-                let is_due = at.path.is_cwnd_limited && at.path.now >= wait.until;
+                let is_due = context.path.is_cwnd_limited && context.path.now >= wait.until;
                 if is_due && self.tuning.slowdown {
-                    self.slow_down(at);
+                    self.slow_down(context);
                 }
             }
             State::Slowdown {
@@ -117,18 +117,20 @@ impl LedbatPp {
                 until,
                 cost,
             } => {
-                cost.count(at.path.now);
-                if at.path.now >= *until {
+                cost.count(context.path.now);
+                if context.path.now >= *until {
                     let (ssthresh, cost) = (*ssthresh, *cost);
-                    at.transition(&mut self.state, State::RampUp { ssthresh, cost });
+                    context.transition(&mut self.state, State::RampUp { ssthresh, cost });
                 }
             }
-            State::RampUp { cost, .. } if at.path.is_cwnd_limited => cost.count(at.path.now),
+            State::RampUp { cost, .. } if context.path.is_cwnd_limited => {
+                cost.count(context.path.now)
+            }
             State::RampUp { cost, .. } => {
-                cost.skip(at.path.now);
+                cost.skip(context.path.now);
                 // The application took its time, and meanwhile others came.
                 if queueing > self.tuning.target {
-                    self.avoid_congestion(at);
+                    self.avoid_congestion(context);
                 }
             }
         }
@@ -136,8 +138,8 @@ impl LedbatPp {
 
     /// Ends a slow start, the initial one or that after a slowdown, and says when the next
     /// slowdown is due (§4.4).
-    fn avoid_congestion(&mut self, at: &mut Moment<'_>) {
-        let shortest = self.slowdown_time(at.path);
+    fn avoid_congestion(&mut self, context: &mut EventContext<'_>) {
+        let shortest = self.slowdown_time(context.path);
         let (delay, interval) = match &self.state {
             State::RampUp { cost, .. } => {
                 let interval = cost.spent() * self.tuning.slowdown_interval;
@@ -146,20 +148,20 @@ impl LedbatPp {
             _ => (shortest, shortest * self.tuning.slowdown_interval),
         };
         let wait = Wait {
-            until: at.path.now + delay,
+            until: context.path.now + delay,
             interval,
         };
-        at.transition(&mut self.state, State::CongestionAvoidance(wait));
+        context.transition(&mut self.state, State::CongestionAvoidance(wait));
     }
 
-    fn slow_down(&mut self, at: &mut Moment<'_>) {
+    fn slow_down(&mut self, context: &mut EventContext<'_>) {
         let slowdown = State::Slowdown {
             ssthresh: self.window.cwnd,
-            until: at.path.now + self.slowdown_time(at.path),
-            cost: Cost::new(at.path.now),
+            until: context.path.now + self.slowdown_time(context.path),
+            cost: Cost::new(context.path.now),
         };
         self.window.reduce_to(Bytes::ZERO);
-        at.transition(&mut self.state, slowdown);
+        context.transition(&mut self.state, slowdown);
     }
 
     /// The draft's 2 RTT, as they are before the queue drains: one of them is for that.
@@ -168,7 +170,7 @@ impl LedbatPp {
     }
 
     /// The first sign of congestion in a recovery period.
-    fn reduce(&mut self, at: &mut Moment<'_>) {
+    fn reduce(&mut self, context: &mut EventContext<'_>) {
         if let State::Slowdown { ssthresh, .. } = &mut self.state {
             // What was lost left before the slowdown and speaks of the window of then.
             *ssthresh = (*ssthresh / 2).max(self.window.least);
@@ -176,17 +178,17 @@ impl LedbatPp {
         }
         self.window.halve();
         if self.state.is_slow_start() {
-            self.avoid_congestion(at);
+            self.avoid_congestion(context);
         }
     }
 
-    fn update_window(&mut self, at: &mut Moment<'_>, sample: &RateSample) {
+    fn update_window(&mut self, context: &mut EventContext<'_>, sample: &RateSample) {
         let ack = WindowAck {
             acked: sample.newly_acked,
             mss: self.mss,
             gain_divisor: self.delay.gain_divisor(&self.tuning),
             queueing: self.delay.queueing(&self.tuning),
-            is_full: at.path.is_cwnd_limited,
+            is_full: context.path.is_cwnd_limited,
         };
         match self.state {
             State::CongestionAvoidance(_) => self.window.avoid(&ack, &self.tuning),
@@ -194,7 +196,7 @@ impl LedbatPp {
             State::SlowStart { ssthresh } | State::RampUp { ssthresh, .. } => {
                 self.window.slow_start(&ack, ssthresh);
                 if self.window.cwnd >= ssthresh {
-                    self.avoid_congestion(at);
+                    self.avoid_congestion(context);
                 }
             }
         }
@@ -230,24 +232,24 @@ impl Controller for LedbatPp {
             state: self.state,
         };
         if self.recovery.on_lost(path.now, packet, saved) {
-            self.reduce(&mut Moment { path, observer });
+            self.reduce(&mut EventContext { path, observer });
             self.decide(path);
         }
     }
 
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
-        let at = &mut Moment { path, observer };
+        let context = &mut EventContext { path, observer };
         if let Some(rtt) = sample.rtt {
             self.delay.on_rtt(path.now, rtt);
         }
         let marked_at = sample.newest_sent_at;
         if sample.ce_marked > 0 && self.recovery.on_marked(path.now, marked_at) {
-            self.reduce(at);
+            self.reduce(context);
         }
         self.recovery.on_acked(sample.newest_sent_at);
-        self.advance(at);
+        self.advance(context);
         if !self.recovery.is_active() {
-            self.update_window(at, sample);
+            self.update_window(context, sample);
         }
         self.decide(path);
     }
@@ -270,7 +272,7 @@ impl Controller for LedbatPp {
             State::SlowStart { .. } | State::CongestionAvoidance(_) => {
                 self.window.cwnd = saved.cwnd.max(self.window.cwnd);
                 if saved.state.is_slow_start() {
-                    Moment { path, observer }.transition(&mut self.state, saved.state);
+                    EventContext { path, observer }.transition(&mut self.state, saved.state);
                 }
             }
         }
@@ -284,7 +286,7 @@ impl Controller for LedbatPp {
         self.window.reduce_to(Bytes::ZERO);
         self.delay = Delay::new();
         self.recovery.forget();
-        Moment { path, observer }.transition(&mut self.state, State::SlowStart { ssthresh });
+        EventContext { path, observer }.transition(&mut self.state, State::SlowStart { ssthresh });
         self.decide(path);
     }
 

@@ -1,7 +1,7 @@
 //! NewReno as QUIC has it (RFC 9002 §7): half on congestion, one packet more per round trip.
 
-use crate::parts::loss_based::{self, Avoidance, AvoidanceAck, LossBased, Sign};
-use crate::parts::remainder::Carry;
+use crate::parts::loss_based::{self, Avoidance, AvoidanceAck, CongestionSignal, LossBased};
+use crate::parts::remainder::Remainder;
 use crate::registry::{ControllerSpec, ParamSpec, Value};
 use alloc::boxed::Box;
 use units::{Bytes, Gain, Timestamp};
@@ -16,7 +16,7 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
         let avoidance = NewReno {
             beta: params.gain("beta"),
             beta_ecn: params.gain("beta_ecn"),
-            rest: Carry::default(),
+            rest: Remainder::default(),
         };
         Box::new(LossBased::new(avoidance, params, setup))
     },
@@ -27,17 +27,17 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
 struct NewReno {
     beta: Gain,
     beta_ecn: Gain,
-    rest: Carry,
+    rest: Remainder,
 }
 
 impl Avoidance for NewReno {
     const NAME: &'static str = "new_reno";
 
-    fn on_congestion(&mut self, cwnd: Bytes, sign: Sign) -> Bytes {
-        self.rest = Carry::default();
-        match sign {
-            Sign::Loss => cwnd * self.beta,
-            Sign::Mark => cwnd * self.beta_ecn,
+    fn on_congestion(&mut self, cwnd: Bytes, signal: CongestionSignal) -> Bytes {
+        self.rest = Remainder::default();
+        match signal {
+            CongestionSignal::Loss => cwnd * self.beta,
+            CongestionSignal::Mark => cwnd * self.beta_ecn,
         }
     }
 

@@ -24,13 +24,13 @@ mod alpha;
 mod params;
 mod virtual_rtt;
 
-use crate::control::{Control, LEAST_RATE};
+use crate::control::{Control, MIN_RATE};
 use crate::controller::{Controller, PathState, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Event, Observer, Snapshot};
-use crate::parts::cwnd::{LargestFlight, least_window, resized_window};
-use crate::parts::recovery_period::Recovery;
-use crate::parts::remainder::Carry;
+use crate::parts::cwnd::{LargestFlight, min_window, resized_window};
+use crate::parts::recovery_period::RecoveryPeriod;
+use crate::parts::remainder::Remainder;
 use crate::registry::{ControllerSpec, Params};
 use crate::sampler::RateSample;
 use alloc::boxed::Box;
@@ -60,8 +60,8 @@ struct Prague {
     /// When marks last cut the window: the beginning of the round trip called CWR.
     cut_at: Option<Timestamp>,
     /// Fractions of a byte by which the window has not grown yet.
-    rest: Carry,
-    recovery: Recovery<Window>,
+    rest: Remainder,
+    recovery: RecoveryPeriod<Window>,
     mss: Bytes,
     /// The decision in force, which follows from all of the above and the smoothed RTT.
     control: Control,
@@ -106,8 +106,8 @@ impl Prague {
             alpha: Alpha::new(setup.now, &tuning),
             virtual_rtt: VirtualRtt::new(&tuning),
             cut_at: None,
-            rest: Carry::default(),
-            recovery: Recovery::new(tuning.undo),
+            rest: Remainder::default(),
+            recovery: RecoveryPeriod::new(tuning.undo),
             mss: setup.mss,
             control: Control::unpaced(setup.initial_cwnd),
             tuning,
@@ -159,7 +159,7 @@ impl Prague {
     }
 
     fn reduce_to(&mut self, cwnd: Bytes) {
-        let cwnd = cwnd.max(least_window(self.mss));
+        let cwnd = cwnd.max(min_window(self.mss));
         self.window.cwnd = cwnd;
         self.window.ssthresh = cwnd;
         self.window.largest_flight.on_reduced();
@@ -194,7 +194,7 @@ impl Prague {
         let packets = self.window.cwnd.packets_ceil(self.mss);
         let srtt = srtt.unwrap_or(self.tuning.virtual_rtt);
         let rate = Bandwidth::from_transfer(self.window.cwnd, srtt) * self.pacing_gain();
-        let rate = rate.max(LEAST_RATE);
+        let rate = rate.max(MIN_RATE);
         self.control = Control {
             cwnd: Bytes::new(self.mss.get().saturating_mul(packets)),
             pacing_rate: rate,
@@ -274,7 +274,7 @@ impl Controller for Prague {
 
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
         let before = self.state();
-        self.window.cwnd = least_window(self.mss);
+        self.window.cwnd = min_window(self.mss);
         self.window.largest_flight.on_reduced();
         self.recovery.forget();
         self.settle(path, before, observer);

@@ -6,7 +6,7 @@ use units::Bytes;
 
 /// kMinimumWindow (RFC 9002 §7.2): two packets, so that there is something that a receiver
 /// acknowledges without delay.
-pub(crate) fn least_window(mss: Bytes) -> Bytes {
+pub(crate) fn min_window(mss: Bytes) -> Bytes {
     mss * 2
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn resized_window(cwnd: Bytes, old: Bytes, mss: Bytes) -> Bytes {
     } else {
         cwnd
     };
-    cwnd.max(least_window(mss))
+    cwnd.max(min_window(mss))
 }
 
 /// maxFS: the most bytes that were in flight at a time since the window was last reduced, and the

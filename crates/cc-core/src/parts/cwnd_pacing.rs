@@ -1,6 +1,6 @@
 //! Pacing of the controllers that know a window and no rate: the one place that makes a rate of it.
 
-use crate::control::{Control, LEAST_RATE};
+use crate::control::{Control, MIN_RATE};
 use crate::registry::{ParamSpec, Params, Range, Value};
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain};
@@ -71,7 +71,7 @@ impl CwndPacing {
         doubles: bool,
     ) -> Option<Bandwidth> {
         let (gain, srtt) = (self.gain(doubles)?, srtt?);
-        Some((Bandwidth::from_transfer(cwnd, srtt) * gain).max(LEAST_RATE))
+        Some((Bandwidth::from_transfer(cwnd, srtt) * gain).max(MIN_RATE))
     }
 
     /// The decision for a window whose [rate](Self::rate) is known.

@@ -5,7 +5,7 @@ use units::{Bandwidth, Gain};
 
 /// Looks for a plateau of the delivery rate while the sender accelerates.
 #[derive(Debug, Default)]
-pub(crate) struct FullPipe {
+pub(crate) struct FullBandwidthEstimator {
     /// Whether the pipe was full at any time since the flow began: `full_bw_reached`.
     pub(crate) is_reached: bool,
     /// Whether it has been full since the search last began: `full_bw_now`.
@@ -16,7 +16,7 @@ pub(crate) struct FullPipe {
     flat_rounds: u64,
 }
 
-impl FullPipe {
+impl FullBandwidthEstimator {
     /// ResetFullBW, with `baseline` as the rate to beat.
     pub(crate) fn restart(&mut self, baseline: Bandwidth) {
         self.is_now = false;
@@ -63,8 +63,8 @@ const FULL_BW_ROUNDS: u64 = 3;
 mod tests {
     use super::*;
 
-    fn after(rates: &[u64]) -> FullPipe {
-        let mut pipe = FullPipe::default();
+    fn after(rates: &[u64]) -> FullBandwidthEstimator {
+        let mut pipe = FullBandwidthEstimator::default();
         for rate in rates {
             pipe.on_round(Bandwidth::from_bytes_per_sec(*rate));
         }

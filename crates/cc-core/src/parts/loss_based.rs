@@ -19,11 +19,11 @@ use crate::control::Control;
 use crate::controller::{Controller, PathState, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Event, Observer, Snapshot};
-use crate::parts::cwnd::{LargestFlight, least_window, resized_window};
+use crate::parts::cwnd::{LargestFlight, min_window, resized_window};
 use crate::parts::cwnd_pacing::CwndPacing;
 use crate::parts::hystart::{Growth, HyStart};
 use crate::parts::prr::{Delivered, Prr};
-use crate::parts::recovery_period::Recovery;
+use crate::parts::recovery_period::RecoveryPeriod;
 use crate::registry::Params;
 use crate::sampler::RateSample;
 use core::fmt;
@@ -37,7 +37,7 @@ pub(crate) trait Avoidance: Copy + fmt::Debug + Send {
     const NAME: &'static str;
 
     /// Congestion at window `cwnd`. Answers the new window, before the minimum is applied.
-    fn on_congestion(&mut self, cwnd: Bytes, sign: Sign) -> Bytes;
+    fn on_congestion(&mut self, cwnd: Bytes, signal: CongestionSignal) -> Bytes;
 
     /// Slow start ended at window `cwnd` without congestion.
     fn on_full_path(&mut self, cwnd: Bytes);
@@ -57,7 +57,7 @@ pub(crate) trait Avoidance: Copy + fmt::Debug + Send {
 
 /// What congestion made itself known by, and so how much the window falls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub(crate) enum CongestionSignal {
     /// A packet was lost: a queue of unknown length overflowed.
     Loss,
     /// A packet was marked: a queue that is kept short has begun to grow (RFC 8511 §4.1).
@@ -80,7 +80,7 @@ pub(crate) struct AvoidanceAck {
 #[derive(Debug)]
 pub(crate) struct LossBased<A> {
     window: Window<A>,
-    recovery: Recovery<Window<A>>,
+    recovery: RecoveryPeriod<Window<A>>,
     with_prr: bool,
     /// What may leave while the flight comes down to a reduced window.
     prr: Option<Prr>,
@@ -143,7 +143,7 @@ impl<A: Avoidance> LossBased<A> {
                 hystart: with_hystart.then(|| HyStart::new(pacing.is_on())),
                 avoidance,
             },
-            recovery: Recovery::new(params.switch("undo")),
+            recovery: RecoveryPeriod::new(params.switch("undo")),
             with_prr: params.switch("prr"),
             prr: None,
             prr_window: setup.initial_cwnd,
@@ -172,21 +172,24 @@ impl<A: Avoidance> LossBased<A> {
         self.recovery.is_active() || self.prr.is_some()
     }
 
-    /// Reduces the window: the first sign of congestion in a recovery period.
+    /// Reduces the window: the first signal of congestion in a recovery period.
     ///
     /// RFC 9438 §4.6 lets marks reduce to one packet; QUIC's minimum governs.
     ///
     /// Marks cut less than losses in congestion avoidance alone (RFC 8511 §3.1): slow start ends
     /// with up to twice the window that the path has room for, whatever told of it.
-    fn reduce(&mut self, path: &PathState, sign: Sign) {
-        let least = least_window(self.mss);
+    fn reduce(&mut self, path: &PathState, signal: CongestionSignal) {
+        let least = min_window(self.mss);
         let window = &mut self.window;
-        let sign = if window.is_in_slow_start() {
-            Sign::Loss
+        let signal = if window.is_in_slow_start() {
+            CongestionSignal::Loss
         } else {
-            sign
+            signal
         };
-        window.ssthresh = window.avoidance.on_congestion(window.cwnd, sign).max(least);
+        window.ssthresh = window
+            .avoidance
+            .on_congestion(window.cwnd, signal)
+            .max(least);
         window.cwnd = window.ssthresh;
         window.largest_flight.on_reduced();
         self.prr = self
@@ -268,7 +271,7 @@ impl<A: Avoidance> LossBased<A> {
         };
         self.pacing_rate = self.pacing.rate(self.window.cwnd, rtt, doubles);
         if let Some(prr) = &self.prr {
-            self.prr_window = prr.window(path.inflight).max(least_window(self.mss));
+            self.prr_window = prr.window(path.inflight).max(min_window(self.mss));
         }
         if state != self.state {
             observer.on_event(&Event::StateChanged {
@@ -297,7 +300,7 @@ impl<A: Avoidance> Controller for LossBased<A> {
     fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer) {
         let begins = self.recovery.on_lost(path.now, packet, self.window);
         if begins {
-            self.reduce(path, Sign::Loss);
+            self.reduce(path, CongestionSignal::Loss);
         }
         if let Some(prr) = &mut self.prr {
             prr.on_lost(packet.bytes);
@@ -310,7 +313,7 @@ impl<A: Avoidance> Controller for LossBased<A> {
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
         let marked_at = sample.newest_sent_at;
         if sample.ce_marked > 0 && self.recovery.on_marked(path.now, marked_at) {
-            self.reduce(path, Sign::Mark);
+            self.reduce(path, CongestionSignal::Mark);
         }
         self.recovery.on_acked(sample.newest_sent_at);
         if self.prr.is_some() {
@@ -341,7 +344,7 @@ impl<A: Avoidance> Controller for LossBased<A> {
 
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
         let window = &mut self.window;
-        window.cwnd = least_window(self.mss);
+        window.cwnd = min_window(self.mss);
         window.largest_flight.on_reduced();
         window.hystart = None;
         window.avoidance.on_persistent_congestion();

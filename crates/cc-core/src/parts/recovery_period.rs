@@ -13,7 +13,7 @@ use units::{Bytes, Timestamp};
 /// arrived after all, there was no congestion and [`on_spurious_loss`](Self::on_spurious_loss)
 /// hands it back.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Recovery<S> {
+pub(crate) struct RecoveryPeriod<S> {
     started_at: Option<Timestamp>,
     is_over: bool,
     can_undo: bool,
@@ -31,7 +31,7 @@ struct Undo<S> {
     missing: Bytes,
 }
 
-impl<S: Copy> Recovery<S> {
+impl<S: Copy> RecoveryPeriod<S> {
     /// No period yet; `can_undo` is whether periods may be undone.
     pub(crate) fn new(can_undo: bool) -> Self {
         Self {
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn everything_sent_before_a_period_began_belongs_to_it() {
-        let mut recovery = Recovery::new(true);
+        let mut recovery = RecoveryPeriod::new(true);
         assert!(recovery.on_lost(at(100), &lost(10), 'a'));
         assert!(!recovery.on_lost(at(100), &lost(12), 'b'));
         assert!(!recovery.on_lost(at(150), &lost(90), 'b'));
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_period_is_undone_when_its_last_lost_packet_has_arrived() {
-        let mut recovery = Recovery::new(true);
+        let mut recovery = RecoveryPeriod::new(true);
         recovery.on_lost(at(100), &lost(10), 'a');
         recovery.on_lost(at(110), &lost(11), 'b');
         assert_eq!(recovery.on_spurious_loss(&lost(11)), None);
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_mark_or_persistent_congestion_makes_a_period_final() {
-        let mut recovery = Recovery::new(true);
+        let mut recovery = RecoveryPeriod::new(true);
         recovery.on_lost(at(100), &lost(10), 'a');
         recovery.on_marked(at(101), at(50));
         assert_eq!(recovery.on_spurious_loss(&lost(10)), None);
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn nothing_is_undone_where_that_is_turned_off() {
-        let mut recovery = Recovery::new(false);
+        let mut recovery = RecoveryPeriod::new(false);
         recovery.on_lost(at(100), &lost(10), 'a');
         assert_eq!(recovery.on_spurious_loss(&lost(10)), None);
     }

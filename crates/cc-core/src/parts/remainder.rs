@@ -5,9 +5,9 @@
 /// A window grows by a fraction of a byte per ACK; rounded down each time it would not grow. What a
 /// larger denominator left, as that of a window that has shrunk since, counts as less than one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Carry(u64);
+pub(crate) struct Remainder(u64);
 
-impl Carry {
+impl Remainder {
     /// The whole part of `numerator / denominator` plus what earlier calls left; saturates.
     ///
     /// # Panics
@@ -39,13 +39,13 @@ mod tests {
 
     #[test]
     fn a_thousand_thirds_are_333() {
-        let mut carry = Carry::default();
+        let mut carry = Remainder::default();
         assert_eq!((0..1_000).map(|_| carry.divide(1, 3)).sum::<u64>(), 333);
     }
 
     #[test]
     fn what_a_larger_denominator_left_is_less_than_one() {
-        let mut carry = Carry::default();
+        let mut carry = Remainder::default();
         assert_eq!(carry.divide(999_999, 1_000_000), 0);
         assert_eq!(carry.divide(3, 3), 1);
         assert_eq!(carry.divide(1, 3), 1);
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn wide_numerators_are_exact_and_the_rest_saturates() {
-        let mut carry = Carry::default();
+        let mut carry = Remainder::default();
         let numerator = u128::from(u64::MAX) * 7 + 5;
         assert_eq!(carry.divide(numerator, 7), u64::MAX);
         assert_eq!(carry.divide(2, 7), 1);

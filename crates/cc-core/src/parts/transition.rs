@@ -13,12 +13,12 @@ pub(crate) trait Machine {
 }
 
 /// An event's time and place, and who wants to hear of what it causes.
-pub(crate) struct Moment<'a> {
+pub(crate) struct EventContext<'a> {
     pub(crate) path: &'a PathState,
     pub(crate) observer: &'a mut dyn Observer,
 }
 
-impl Moment<'_> {
+impl EventContext<'_> {
     /// Goes from `state` to `next`.
     ///
     /// # Panics
@@ -43,11 +43,11 @@ impl Moment<'_> {
 ///
 /// A restart from idle makes two at most: BBR's out of ProbeRTT to ProbeBW_DOWN, and on to CRUISE.
 #[derive(Debug, Default)]
-pub(crate) struct Untold {
+pub(crate) struct DeferredEvents {
     events: [Option<Event>; 2],
 }
 
-impl Untold {
+impl DeferredEvents {
     pub(crate) fn tell(&mut self, observer: &mut dyn Observer) {
         for event in self.events.iter_mut().filter_map(Option::take) {
             observer.on_event(&event);
@@ -55,7 +55,7 @@ impl Untold {
     }
 }
 
-impl Observer for Untold {
+impl Observer for DeferredEvents {
     fn on_event(&mut self, event: &Event) {
         let free = self.events.iter_mut().find(|slot| slot.is_none());
         *free.expect("what a restart causes is told before the next restart") = Some(*event);
@@ -111,11 +111,11 @@ mod tests {
     #[test]
     fn a_transition_is_made_and_told() {
         let (mut light, mut told) = (Light::Red, Told::default());
-        let mut at = Moment {
+        let mut context = EventContext {
             path: &path(),
             observer: &mut told,
         };
-        at.transition(&mut light, Light::Green);
+        context.transition(&mut light, Light::Green);
         assert_eq!(light, Light::Green);
         assert_eq!(told.0, [change("Red", "Green")]);
     }
@@ -123,20 +123,20 @@ mod tests {
     #[test]
     #[should_panic(expected = "Red may not follow Green")]
     fn a_transition_that_is_no_arrow_is_our_fault() {
-        let mut at = Moment {
+        let mut context = EventContext {
             path: &path(),
             observer: &mut (),
         };
-        at.transition(&mut Light::Green, Light::Red);
+        context.transition(&mut Light::Green, Light::Red);
     }
 
     #[test]
     fn what_was_not_told_is_told_once_and_in_order() {
-        let (mut untold, mut told) = (Untold::default(), Told::default());
-        untold.on_event(&change("ProbeRTT", "ProbeBW_DOWN"));
-        untold.on_event(&change("ProbeBW_DOWN", "ProbeBW_CRUISE"));
-        untold.tell(&mut told);
-        untold.tell(&mut told);
+        let (mut deferred, mut told) = (DeferredEvents::default(), Told::default());
+        deferred.on_event(&change("ProbeRTT", "ProbeBW_DOWN"));
+        deferred.on_event(&change("ProbeBW_DOWN", "ProbeBW_CRUISE"));
+        deferred.tell(&mut told);
+        deferred.tell(&mut told);
         let both = [
             change("ProbeRTT", "ProbeBW_DOWN"),
             change("ProbeBW_DOWN", "ProbeBW_CRUISE"),

@@ -55,7 +55,7 @@ use crate::observer::{Observer, Snapshot};
 use crate::parts::ack_aggregation::AckAggregation;
 use crate::parts::fast_recovery::FastRecovery;
 use crate::parts::round::Round;
-use crate::parts::transition::{Machine, Moment, Untold};
+use crate::parts::transition::{DeferredEvents, EventContext, Machine};
 use crate::registry::Params;
 use crate::sampler::RateSample;
 use bandwidth::MaxBandwidth;
@@ -96,7 +96,7 @@ pub(crate) struct BbrV1<C> {
     has_seen_rtt: bool,
     /// Whether nothing was acknowledged since the flow restarted from idle: `idle_restart`.
     is_idle_restart: bool,
-    untold: Untold,
+    deferred: DeferredEvents,
 }
 
 impl<C: GainCycle> BbrV1<C> {
@@ -123,7 +123,7 @@ impl<C: GainCycle> BbrV1<C> {
             pacing_rate: control::initial_pacing_rate(setup.initial_cwnd, setup.srtt, &tuning),
             has_seen_rtt: setup.srtt.is_some_and(|srtt| !srtt.is_zero()),
             is_idle_restart: false,
-            untold: Untold::default(),
+            deferred: DeferredEvents::default(),
         }
     }
 
@@ -135,25 +135,26 @@ impl<C: GainCycle> BbrV1<C> {
     }
 
     /// `bbr_update_model`.
-    fn update_model(&mut self, at: &mut Moment<'_>, sample: &RateSample) {
-        self.round.on_ack(sample.prior_delivered, at.path.delivered);
+    fn update_model(&mut self, context: &mut EventContext<'_>, sample: &RateSample) {
+        self.round
+            .on_ack(sample.prior_delivered, context.path.delivered);
         let was_conserving = self.recovery.conserves();
         if self.round.is_start {
             self.recovery.on_round();
         }
         self.sample_policer(&PolicerAck {
-            mark: Mark::of(at.path),
+            mark: Mark::of(context.path),
             has_loss: !sample.newly_lost.is_zero(),
             is_round_start: self.round.is_start,
             is_app_limited: sample.is_app_limited,
             is_probe_bw: self.state.is_probe_bw(),
         });
         self.update_max_bw(sample);
-        self.update_ack_aggregation(at.path, sample);
-        self.update_cycle(at.path, sample);
+        self.update_ack_aggregation(context.path, sample);
+        self.update_cycle(context.path, sample);
         self.check_full_bw_reached(sample, was_conserving);
-        self.check_drain(at);
-        self.update_min_rtt(at, sample);
+        self.check_drain(context);
+        self.update_min_rtt(context, sample);
     }
 
     /// `bbr_lt_bw_sampling`. Where the policer's rate has served its time, cycling begins anew.
@@ -217,21 +218,21 @@ impl<C: GainCycle> BbrV1<C> {
     }
 
     /// `bbr_check_drain`.
-    fn check_drain(&mut self, at: &mut Moment<'_>) {
+    fn check_drain(&mut self, context: &mut EventContext<'_>) {
         if matches!(self.state, State::Startup) && self.plateau.is_full() {
-            at.transition(&mut self.state, State::Drain);
+            context.transition(&mut self.state, State::Drain);
         }
         if matches!(self.state, State::Drain)
-            && at.path.inflight <= self.inflight(self.max_bw.get(), Gain::ONE)
+            && context.path.inflight <= self.inflight(self.max_bw.get(), Gain::ONE)
         {
-            self.enter_probe_bw(at);
+            self.enter_probe_bw(context);
         }
     }
 
     /// `bbr_reset_probe_bw_mode`.
-    fn enter_probe_bw(&mut self, at: &mut Moment<'_>) {
-        at.transition(&mut self.state, State::ProbeBw);
-        self.cycle.start(at.path.now, &mut self.rng);
+    fn enter_probe_bw(&mut self, context: &mut EventContext<'_>) {
+        context.transition(&mut self.state, State::ProbeBw);
+        self.cycle.start(context.path.now, &mut self.rng);
     }
 
     /// `bbr_cwnd_event`: the first packet after nothing was in flight.
@@ -244,13 +245,13 @@ impl<C: GainCycle> BbrV1<C> {
         match self.state {
             State::ProbeBw => self.set_pacing_rate_with_gain(Gain::ONE),
             State::ProbeRtt(_) => {
-                let mut untold = core::mem::take(&mut self.untold);
-                let mut at = Moment {
+                let mut deferred = core::mem::take(&mut self.deferred);
+                let mut context = EventContext {
                     path,
-                    observer: &mut untold,
+                    observer: &mut deferred,
                 };
-                self.check_probe_rtt_done(&mut at);
-                self.untold = untold;
+                self.check_probe_rtt_done(&mut context);
+                self.deferred = deferred;
             }
             State::Startup | State::Drain => {}
         }
@@ -263,7 +264,7 @@ impl<C: GainCycle> Controller for BbrV1<C> {
     }
 
     fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer) {
-        self.untold.tell(observer);
+        self.deferred.tell(observer);
         if !self.recovery.is_active() {
             self.save_cwnd();
         }
@@ -271,13 +272,13 @@ impl<C: GainCycle> Controller for BbrV1<C> {
     }
 
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
-        self.untold.tell(observer);
+        self.deferred.tell(observer);
         // `acked_sacked` counts what arrived late, too.
         let sample = &RateSample {
             newly_acked: sample.newly_acked + core::mem::take(&mut self.late),
             ..*sample
         };
-        self.update_model(&mut Moment { path, observer }, sample);
+        self.update_model(&mut EventContext { path, observer }, sample);
         self.set_pacing_rate(path);
         self.set_cwnd(path, sample);
     }
@@ -290,7 +291,7 @@ impl<C: GainCycle> Controller for BbrV1<C> {
         packet: &LostPacket,
         observer: &mut dyn Observer,
     ) {
-        self.untold.tell(observer);
+        self.deferred.tell(observer);
         self.late += packet.bytes;
         self.plateau.on_late(packet.bytes);
         if self.recovery.on_spurious_loss(packet) {
@@ -301,7 +302,7 @@ impl<C: GainCycle> Controller for BbrV1<C> {
 
     /// `tcp_enter_loss` and `bbr_set_state`: a packet more than is in flight, growing from there.
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
-        self.untold.tell(observer);
+        self.deferred.tell(observer);
         self.save_cwnd();
         self.recovery.on_persistent_congestion(path.now);
         self.plateau.restart();

@@ -44,136 +44,67 @@
 //! path without their queues.
 //!
 //! The model lives in `data_rate`, `data_volume`, `min_rtt` and `congestion`, and in
-//! `ack_aggregation`, `full_pipe` and `round` of the crate; the states in `startup`, `drain`,
+//! `ack_aggregation`, `full_bw` and `round` of the crate; the states in `startup`, `drain`,
 //! `probe_bw` and `probe_rtt`; loss recovery in `recovery`, as -06 has it in `undo`, as -02 in
 //! `conservation`, and losses that may be none in `late`; the way out in `control`. Names in
 //! comments such as CheckDrainDone are those of the draft's pseudocode; -02 puts BBR before each.
 
-mod ambient;
+mod ambient_loss;
+mod ambient_rule;
 mod congestion;
-mod conservation;
 mod control;
 mod data_rate;
 mod data_volume;
 pub(super) mod draft_02;
 pub(super) mod draft_06;
 mod drain;
-mod late;
+mod inflight;
+mod late_packets;
+mod loss_recovery;
+mod loss_response;
+mod machine;
 mod min_rtt;
+mod packet_conservation;
 mod params;
+mod probe;
 mod probe_bw;
 mod probe_rtt;
 mod recovery;
 mod revision;
 mod startup;
 mod state;
-#[cfg(test)]
-mod tests;
-pub(crate) mod tunable;
+mod tunable;
 mod undo;
 
 use crate::control::Control;
-use crate::controller::{Controller, PathState, Setup};
+use crate::controller::{Controller, PathState};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
-use crate::parts::ack_aggregation::AckAggregation;
-use crate::parts::full_bandwidth::FullPipe;
-use crate::parts::round::Round;
-use crate::parts::transition::{Machine, Moment, Untold};
+use crate::parts::transition::{EventContext, Machine};
 use crate::sampler::RateSample;
-use ambient::AmbientLoss;
-use congestion::Congestion;
-pub(crate) use conservation::Conservation;
-use data_rate::DataRate;
-use data_volume::DataVolume;
-use late::LatePackets;
-use min_rtt::MinRtt;
-use params::MAX_EXTRA_ACKED_ROUNDS;
-pub(crate) use params::Tuning;
-use probe_bw::Probe;
-use recovery::Recovery;
-pub(crate) use revision::{Plateau, Revision, Rules, UpEnd};
+use machine::Bbr;
+use revision::{Plateau, Revision};
 use state::State;
-pub(crate) use undo::Episodes;
-use undo::Left;
-use units::{Bandwidth, Bytes, Gain, Rng};
-
-/// A flow under revision `R` of the draft.
-#[derive(Debug)]
-pub(crate) struct Bbr<R: Revision> {
-    tuning: Tuning,
-    initial_cwnd: Bytes,
-    mss: Bytes,
-    rng: Rng,
-    state: State,
-    round: Round,
-    full_pipe: FullPipe,
-    rate: DataRate,
-    volume: DataVolume,
-    min_rtt: MinRtt,
-    aggregation: AckAggregation<MAX_EXTRA_ACKED_ROUNDS>,
-    congestion: Congestion,
-    late: LatePackets,
-    /// The rule `ambient_loss=on`; `None` where it is off.
-    ambient: Option<AmbientLoss>,
-    probe: Probe,
-    recovery: R::Recovery,
-    cwnd: Bytes,
-    /// The newest window that neither recovery nor ProbeRTT had reduced: `prior_cwnd`.
-    prior_cwnd: Bytes,
-    pacing_rate: Bandwidth,
-    /// Whether the pacing rate rests on a measured round-trip time.
-    has_seen_rtt: bool,
-    /// Whether nothing was acknowledged since the flow restarted from idle: `idle_restart`.
-    is_idle_restart: bool,
-    untold: Untold,
-}
+use units::{Bytes, Gain};
 
 impl<R: Revision> Bbr<R> {
-    /// OnInit.
-    pub(crate) fn new(tuning: Tuning, setup: &Setup) -> Self {
-        let rate = control::initial_pacing_rate(setup.initial_cwnd, setup.srtt, &tuning);
-        Self {
-            tuning,
-            initial_cwnd: setup.initial_cwnd,
-            mss: setup.mss,
-            rng: Rng::derive(setup.seed, RNG_LABEL),
-            state: State::Startup,
-            round: Round::default(),
-            full_pipe: FullPipe::default(),
-            rate: DataRate::new(),
-            volume: DataVolume::new(),
-            min_rtt: MinRtt::new(setup.now, setup.srtt),
-            aggregation: AckAggregation::new(setup.now),
-            congestion: Congestion::default(),
-            late: LatePackets::new(),
-            ambient: tuning.ambient_loss.then(AmbientLoss::default),
-            probe: Probe::default(),
-            recovery: R::Recovery::new(setup.now),
-            cwnd: setup.initial_cwnd,
-            prior_cwnd: Bytes::ZERO,
-            pacing_rate: rate,
-            has_seen_rtt: setup.srtt.is_some_and(|srtt| !srtt.is_zero()),
-            is_idle_restart: false,
-            untold: Untold::default(),
-        }
-    }
-
     /// UpdateModelAndState.
-    fn update_model_and_state(&mut self, at: &mut Moment<'_>, sample: &RateSample) {
-        self.congestion.update_latest(sample, at.path.delivered);
-        self.update_round(at.path, sample);
+    fn update_model_and_state(&mut self, context: &mut EventContext<'_>, sample: &RateSample) {
+        self.congestion
+            .update_latest(sample, context.path.delivered);
+        self.update_round(context.path, sample);
         self.update_max_bw(sample);
-        self.judge_loss_round(at.path, sample);
-        self.adapt_lower_bounds(at.path.now);
-        self.listen(at.path, sample);
-        self.update_ack_aggregation(at.path, sample);
+        self.judge_loss_round(context.path, sample);
+        self.adapt_lower_bounds(context.path.now);
+        self.measure_ambient_loss(context.path, sample);
+        self.update_ack_aggregation(context.path, sample);
         self.check_full_bw_reached(sample);
-        self.check_startup_done(at, sample);
-        self.check_drain_done(at);
-        self.update_probe_bw_cycle(at, sample);
-        self.min_rtt.on_ack(at.path.now, sample.rtt, &self.tuning);
-        self.check_probe_rtt(at, sample);
+        self.check_startup_done(context, sample);
+        self.check_drain_done(context);
+        self.update_probe_bw_cycle(context, sample);
+        self.min_rtt
+            .on_ack(context.path.now, sample.rtt, &self.tuning);
+        self.check_probe_rtt(context, sample);
         self.congestion.advance_latest(sample);
     }
 
@@ -207,7 +138,7 @@ impl<R: Revision> Bbr<R> {
             && self.round.is_start
             && !sample.is_app_limited
         {
-            self.full_pipe.on_round(match R::RULES.plateau {
+            self.full_bw.on_round(match R::RULES.plateau {
                 Plateau::MaxBw => self.rate.max_bw(),
                 Plateau::Sample => rate,
             });
@@ -225,13 +156,13 @@ impl<R: Revision> Bbr<R> {
             self.set_pacing_rate_with_gain(Gain::ONE);
             return;
         }
-        let mut untold = core::mem::take(&mut self.untold);
-        let mut at = Moment {
+        let mut deferred = core::mem::take(&mut self.deferred);
+        let mut context = EventContext {
             path,
-            observer: &mut untold,
+            observer: &mut deferred,
         };
-        self.check_probe_rtt_done(&mut at);
-        self.untold = untold;
+        self.check_probe_rtt_done(&mut context);
+        self.deferred = deferred;
     }
 }
 
@@ -241,16 +172,16 @@ impl<R: Revision> Controller for Bbr<R> {
     }
 
     fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer) {
-        self.untold.tell(observer);
-        self.take_lost(&mut Moment { path, observer }, packet);
+        self.deferred.tell(observer);
+        self.take_lost(&mut EventContext { path, observer }, packet);
     }
 
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
-        self.untold.tell(observer);
-        let mut at = Moment { path, observer };
-        self.count_late(&mut at);
-        self.handle_marks(&mut at, sample);
-        self.update_model_and_state(&mut at, sample);
+        self.deferred.tell(observer);
+        let mut context = EventContext { path, observer };
+        self.count_late(&mut context);
+        self.handle_marks(&mut context, sample);
+        self.update_model_and_state(&mut context, sample);
         self.set_pacing_rate(path);
         self.set_cwnd(path, sample);
         self.late.on_ack(self.round.is_start);
@@ -262,8 +193,8 @@ impl<R: Revision> Controller for Bbr<R> {
         packet: &LostPacket,
         observer: &mut dyn Observer,
     ) {
-        self.untold.tell(observer);
-        self.handle_late_packet(&mut Moment { path, observer }, packet);
+        self.deferred.tell(observer);
+        self.handle_late_packet(&mut EventContext { path, observer }, packet);
     }
 
     fn on_persistent_congestion(&mut self, path: &PathState, _observer: &mut dyn Observer) {
@@ -302,5 +233,5 @@ impl<R: Revision> Controller for Bbr<R> {
     }
 }
 
-/// BBR's stream of the connection's random numbers.
-const RNG_LABEL: u64 = 0x0BB2_0003;
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use super::params::Tuning;
 use crate::events::LostPacket;
-use crate::parts::recovery_period::Recovery;
+use crate::parts::recovery_period::RecoveryPeriod;
 use units::{Gain, Timestamp};
 
 /// Additive increase and multiplicative decrease of 1 ÷ δ, as NewReno's of a window.
@@ -13,7 +13,7 @@ use units::{Gain, Timestamp};
 pub(super) struct Competition {
     /// 1 ÷ δ in packets; where δ is less than ½ it may be less than in the default mode.
     inverse_delta: Gain,
-    recovery: Recovery<Gain>,
+    recovery: RecoveryPeriod<Gain>,
 }
 
 impl Competition {
@@ -21,7 +21,7 @@ impl Competition {
     pub(super) fn new(tuning: &Tuning) -> Self {
         Self {
             inverse_delta: tuning.inverse_delta,
-            recovery: Recovery::new(true),
+            recovery: RecoveryPeriod::new(true),
         }
     }
 
@@ -69,7 +69,7 @@ impl Competition {
     }
 
     fn reduce(&mut self, tuning: &Tuning) {
-        let least = tuning.least_inverse_delta();
+        let least = tuning.min_inverse_delta();
         self.inverse_delta = (self.inverse_delta * tuning.decrease).max(least);
     }
 }

@@ -32,7 +32,7 @@ impl LossRate {
     pub(super) fn on_round(&mut self, mss: Bytes, limit: Gain) -> bool {
         self.rounds += 1;
         let sum = self.acked.saturating_add(self.lost);
-        if self.rounds < ROUNDS || sum <= mss * LEAST_PACKETS {
+        if self.rounds < ROUNDS || sum <= mss * MIN_PACKETS {
             return false;
         }
         let is_above = self.lost > sum * limit;
@@ -43,7 +43,7 @@ impl LossRate {
 
 /// At most one cut in two round trips, and none for a few packets: genericCC's numbers.
 const ROUNDS: u64 = 2;
-const LEAST_PACKETS: u64 = 20;
+const MIN_PACKETS: u64 = 20;
 
 #[cfg(test)]
 mod tests {

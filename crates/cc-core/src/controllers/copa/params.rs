@@ -49,7 +49,7 @@ impl Tuning {
     /// What loss leaves of 1 ÷ δ at least: "in competitive mode δ ≤ 0.5" (§2.2). A flow that wants
     /// more in the queue has to give way in one that is shorter, or it loses packets for good; one
     /// that wants less does not get more by loss.
-    pub(super) fn least_inverse_delta(&self) -> Gain {
+    pub(super) fn min_inverse_delta(&self) -> Gain {
         self.inverse_delta.min(Gain::new(2, 1))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::curve::Curve;
 use crate::parts::loss_based::AvoidanceAck;
-use crate::parts::remainder::Carry;
+use crate::parts::remainder::Remainder;
 use units::duration::nanos;
 use units::{Bytes, Gain, Timestamp};
 
@@ -21,8 +21,8 @@ pub(super) struct Stage {
     reached: Bytes,
     /// Nanoseconds in this stage until which the curve will be below the estimate.
     reno_until: u64,
-    estimate_rest: Carry,
-    growth_rest: Carry,
+    estimate_rest: Remainder,
+    growth_rest: Remainder,
 }
 
 impl Stage {
@@ -35,8 +35,8 @@ impl Stage {
             estimate: cwnd,
             reached: Bytes::ZERO,
             reno_until: 0,
-            estimate_rest: Carry::default(),
-            growth_rest: Carry::default(),
+            estimate_rest: Remainder::default(),
+            growth_rest: Remainder::default(),
         }
     }
 
@@ -121,7 +121,7 @@ mod tests {
             let mut cwnd = plateau * Gain::new(7, 10);
             let mut now = Timestamp::ZERO;
             let mut stage = Stage::new(Curve::new(cwnd, plateau, C, MSS), cwnd, now);
-            let mut rest = Carry::default();
+            let mut rest = Remainder::default();
             let longest = 2 + rng.below(100);
             for _ in 0..2_000 {
                 let srtt = Duration::from_millis(rng.below(longest));

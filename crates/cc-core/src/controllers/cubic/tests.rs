@@ -78,19 +78,22 @@ fn a_second_congestion_below_the_first_cuts_to_beta_and_lowers_the_plateau() {
 #[test]
 fn without_fast_convergence_the_plateau_is_the_window_before() {
     let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
-    cubic.on_congestion(MSS * 100, Sign::Loss);
-    cubic.on_congestion(MSS * 80, Sign::Loss);
+    cubic.on_congestion(MSS * 100, CongestionSignal::Loss);
+    cubic.on_congestion(MSS * 80, CongestionSignal::Loss);
     assert_eq!(cubic.w_max, Some(MSS * 68));
     cubic.tuning.fast_convergence = false;
-    cubic.on_congestion(MSS * 60, Sign::Loss);
+    cubic.on_congestion(MSS * 60, CongestionSignal::Loss);
     assert_eq!(cubic.w_max, Some(MSS * 60));
 }
 
 #[test]
 fn after_a_mark_the_lowered_plateau_is_halfway_between_before_and_after() {
     let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
-    cubic.on_congestion(MSS * 100, Sign::Loss);
-    assert_eq!(cubic.on_congestion(MSS * 80, Sign::Mark), MSS * 68);
+    cubic.on_congestion(MSS * 100, CongestionSignal::Loss);
+    assert_eq!(
+        cubic.on_congestion(MSS * 80, CongestionSignal::Mark),
+        MSS * 68
+    );
     assert_eq!(cubic.w_max, Some(MSS * 74));
 }
 
@@ -173,7 +176,7 @@ fn a_full_path_found_without_loss_is_the_plateau() {
 #[test]
 fn after_a_collapse_the_plateau_is_where_slow_start_ended() {
     let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
-    cubic.on_congestion(MSS * 1_000, Sign::Loss);
+    cubic.on_congestion(MSS * 1_000, CongestionSignal::Loss);
     cubic.on_persistent_congestion();
     let ack = AvoidanceAck {
         now: Timestamp::ZERO,
@@ -200,16 +203,16 @@ fn whole_window(packets: u64) -> AvoidanceAck {
 #[test]
 fn congestion_at_the_same_window_as_before_gives_way_no_further() {
     let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
-    cubic.on_congestion(MSS * 100, Sign::Loss);
-    cubic.on_congestion(MSS * 100, Sign::Loss);
+    cubic.on_congestion(MSS * 100, CongestionSignal::Loss);
+    cubic.on_congestion(MSS * 100, CongestionSignal::Loss);
     assert_eq!(cubic.w_max, Some(MSS * 100));
 }
 
 #[test]
 fn reno_is_a_packet_a_round_trip_from_the_window_of_before_and_not_from_its_lowered_plateau() {
     let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
-    cubic.on_congestion(MSS * 100, Sign::Loss);
-    cubic.on_congestion(MSS * 80, Sign::Loss);
+    cubic.on_congestion(MSS * 100, CongestionSignal::Loss);
+    cubic.on_congestion(MSS * 80, CongestionSignal::Loss);
     assert_eq!(cubic.w_max, Some(MSS * 68));
     let ack = whole_window(56);
     // W_est passes 68 packets with the 23rd ACK and 80 with the 46th: 56 + 46 × 9 ÷ 17 = 80.35.
@@ -227,7 +230,7 @@ fn where_slow_start_found_the_path_full_reno_adds_a_packet_a_round_trip_at_once(
 #[test]
 fn after_a_collapse_another_stage_begins() {
     let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
-    cubic.on_congestion(MSS * 100, Sign::Loss);
+    cubic.on_congestion(MSS * 100, CongestionSignal::Loss);
     cubic.growth(&whole_window(70));
     cubic.on_persistent_congestion();
     // Reno from 35 packets; the stage of before had W_est at 70.5.

@@ -359,11 +359,11 @@ fn a_transition_that_the_diagram_lacks_is_refused() {
         until: Timestamp::ZERO,
         cost: Cost::new(Timestamp::ZERO),
     };
-    let mut at = Moment {
+    let mut context = EventContext {
         path: &PathState::new(Timestamp::ZERO, MSS),
         observer: &mut (),
     };
-    at.transition(&mut state, slowdown);
+    context.transition(&mut state, slowdown);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The congestion window and how an ACK moves it (§4.1 to §4.3).
 
 use super::params::Tuning;
-use crate::parts::cwnd::{LargestFlight, least_window};
-use crate::parts::remainder::Carry;
+use crate::parts::cwnd::{LargestFlight, min_window};
+use crate::parts::remainder::Remainder;
 use core::time::Duration;
 use units::Bytes;
 
@@ -14,9 +14,9 @@ pub(super) struct Window {
     pub(super) least: Bytes,
     pub(super) largest_flight: LargestFlight,
     /// Each formula has a rest of its own: they divide by different things.
-    slow_start: Carry,
-    growth: Carry,
-    decrease: Carry,
+    slow_start: Remainder,
+    growth: Remainder,
+    decrease: Remainder,
 }
 
 /// An ACK of a sender to which 1 ÷ `gain_divisor` is the GAIN.
@@ -33,15 +33,15 @@ pub(super) struct WindowAck {
 
 impl Window {
     pub(super) fn new(cwnd: Bytes, mss: Bytes) -> Self {
-        let least = least_window(mss);
+        let least = min_window(mss);
         let cwnd = cwnd.max(least);
         Self {
             cwnd,
             least,
             largest_flight: LargestFlight::new(cwnd),
-            slow_start: Carry::default(),
-            growth: Carry::default(),
-            decrease: Carry::default(),
+            slow_start: Remainder::default(),
+            growth: Remainder::default(),
+            decrease: Remainder::default(),
         }
     }
 
@@ -88,7 +88,7 @@ impl Window {
 
     /// Packets are now of this size.
     pub(super) fn on_mtu(&mut self, mss: Bytes) {
-        self.least = least_window(mss);
+        self.least = min_window(mss);
         self.cwnd = self.cwnd.max(self.least);
     }
 

@@ -50,7 +50,7 @@ fn congestion_leaves_no_fraction_of_a_byte_from_the_window_before() {
     let mut new_reno = NewReno {
         beta: Gain::new(1, 2),
         beta_ecn: Gain::new(8, 10),
-        rest: Carry::default(),
+        rest: Remainder::default(),
     };
     let mut ack = AvoidanceAck {
         now: Timestamp::ZERO,
@@ -61,7 +61,7 @@ fn congestion_leaves_no_fraction_of_a_byte_from_the_window_before() {
     };
     // 0.99 bytes, whose rest of 99,000 would be nearly two of a window of half the size.
     assert_eq!(new_reno.growth(&ack), Bytes::ZERO);
-    ack.cwnd = new_reno.on_congestion(ack.cwnd, Sign::Loss);
+    ack.cwnd = new_reno.on_congestion(ack.cwnd, CongestionSignal::Loss);
     ack.acked = Bytes::new(1);
     assert_eq!(new_reno.growth(&ack), Bytes::ZERO);
 }

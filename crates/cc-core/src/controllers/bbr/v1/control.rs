@@ -6,7 +6,7 @@ use super::params::{
 };
 use super::state::State;
 use super::{BbrV1, GainCycle, Phase};
-use crate::control::LEAST_RATE;
+use crate::control::MIN_RATE;
 use crate::controller::PathState;
 use crate::parts::fast_recovery::Change;
 use crate::sampler::RateSample;
@@ -23,7 +23,7 @@ pub(super) fn initial_pacing_rate(
     let rtt = srtt.filter(|srtt| !srtt.is_zero()).unwrap_or(INITIAL_RTT);
     let bandwidth = Bandwidth::from_transfer(initial_cwnd, rtt);
     let rate = bandwidth * tuning.high_gain * tuning.pacing_margin.complement();
-    rate.max(LEAST_RATE)
+    rate.max(MIN_RATE)
 }
 
 impl<C: GainCycle> BbrV1<C> {

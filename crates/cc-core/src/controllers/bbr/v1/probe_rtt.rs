@@ -3,7 +3,7 @@
 
 use super::state::State;
 use super::{BbrV1, GainCycle};
-use crate::parts::transition::Moment;
+use crate::parts::transition::EventContext;
 use crate::sampler::RateSample;
 use units::Timestamp;
 
@@ -19,54 +19,54 @@ pub(super) struct Hold {
 impl<C: GainCycle> BbrV1<C> {
     /// `bbr_update_min_rtt`, but for marking the connection application-limited: the flow does
     /// that for a controller that says it [is self-limited](crate::Controller::is_self_limited).
-    pub(super) fn update_min_rtt(&mut self, at: &mut Moment<'_>, sample: &RateSample) {
+    pub(super) fn update_min_rtt(&mut self, context: &mut EventContext<'_>, sample: &RateSample) {
         let window = self.tuning.probe_rtt_interval;
         let is_expired =
             self.min_rtt
-                .on_ack(at.path.now, sample.rtt, window, C::EQUAL_RTT_REFRESHES);
+                .on_ack(context.path.now, sample.rtt, window, C::EQUAL_RTT_REFRESHES);
         let is_wanted = !self.tuning.probe_rtt_duration.is_zero() && !self.is_idle_restart;
         if is_expired && is_wanted && !matches!(self.state, State::ProbeRtt(_)) {
             self.save_cwnd();
-            at.transition(&mut self.state, State::ProbeRtt(None));
+            context.transition(&mut self.state, State::ProbeRtt(None));
         }
-        self.handle_probe_rtt(at);
+        self.handle_probe_rtt(context);
         if !sample.delivered.is_zero() {
             self.is_idle_restart = false;
         }
     }
 
-    fn handle_probe_rtt(&mut self, at: &mut Moment<'_>) {
+    fn handle_probe_rtt(&mut self, context: &mut EventContext<'_>) {
         let State::ProbeRtt(hold) = &mut self.state else {
             return;
         };
         if let Some(hold) = hold {
             hold.is_round_done |= self.round.is_start;
             if hold.is_round_done {
-                self.check_probe_rtt_done(at);
+                self.check_probe_rtt_done(context);
             }
-        } else if at.path.inflight <= self.min_pipe_cwnd() {
-            self.round.restart(at.path.delivered);
+        } else if context.path.inflight <= self.min_pipe_cwnd() {
+            self.round.restart(context.path.delivered);
             self.state = State::ProbeRtt(Some(Hold {
-                until: at.path.now + self.tuning.probe_rtt_duration,
+                until: context.path.now + self.tuning.probe_rtt_duration,
                 is_round_done: false,
             }));
         }
     }
 
     /// `bbr_check_probe_rtt_done`.
-    pub(super) fn check_probe_rtt_done(&mut self, at: &mut Moment<'_>) {
+    pub(super) fn check_probe_rtt_done(&mut self, context: &mut EventContext<'_>) {
         let State::ProbeRtt(Some(hold)) = self.state else {
             return;
         };
-        if at.path.now <= hold.until {
+        if context.path.now <= hold.until {
             return;
         }
-        self.min_rtt.on_probed(at.path.now);
+        self.min_rtt.on_probed(context.path.now);
         self.cwnd = self.cwnd.max(self.prior_cwnd);
         if self.plateau.is_full() {
-            self.enter_probe_bw(at);
+            self.enter_probe_bw(context);
         } else {
-            at.transition(&mut self.state, State::Startup);
+            context.transition(&mut self.state, State::Startup);
         }
     }
 }

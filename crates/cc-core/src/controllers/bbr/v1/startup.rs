@@ -1,7 +1,7 @@
 //! When Startup has filled the pipe (`bbr_check_full_bw_reached`).
 
 use super::params::Tuning;
-use crate::parts::full_bandwidth::FullPipe;
+use crate::parts::full_bandwidth::FullBandwidthEstimator;
 use crate::sampler::RateSample;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain};
@@ -15,7 +15,7 @@ use units::{Bandwidth, Bytes, Gain};
 /// as much again.
 #[derive(Debug, Default)]
 pub(super) struct Plateau {
-    full_pipe: FullPipe,
+    full_bw: FullBandwidthEstimator,
     /// The least round-trip time of the round under way.
     least_rtt: Option<Duration>,
     /// Lost in it, less what has arrived after all.
@@ -37,12 +37,12 @@ pub(super) struct PlateauAck {
 impl Plateau {
     /// `full_bw_reached`.
     pub(super) fn is_full(&self) -> bool {
-        self.full_pipe.is_reached
+        self.full_bw.is_reached
     }
 
     /// The search begins anew; a pipe that was full stays so.
     pub(super) fn restart(&mut self) {
-        self.full_pipe.restart(Bandwidth::ZERO);
+        self.full_bw.restart(Bandwidth::ZERO);
     }
 
     pub(super) fn on_ack(&mut self, ack: &PlateauAck, sample: &RateSample, tuning: &Tuning) {
@@ -66,7 +66,7 @@ impl Plateau {
     /// growth of the next.
     pub(super) fn on_recovery(&mut self, max_bw: Bandwidth, tuning: &Tuning) {
         if minds_loss(tuning) {
-            self.full_pipe.on_growth(max_bw);
+            self.full_bw.on_growth(max_bw);
             self.begin_round();
         }
     }
@@ -83,10 +83,10 @@ impl Plateau {
         }
         let bearable = (inflight * tuning.full_loss_thresh).max(ack.mss * FEW_PACKETS);
         let is_overflowing = minds_loss(tuning) && is_queued && self.lost > bearable;
-        if is_overflowing && !self.full_pipe.on_growth(ack.max_bw) {
-            self.full_pipe.set_full();
+        if is_overflowing && !self.full_bw.on_growth(ack.max_bw) {
+            self.full_bw.set_full();
         } else {
-            self.full_pipe.on_round(ack.max_bw);
+            self.full_bw.on_round(ack.max_bw);
         }
     }
 

@@ -1,12 +1,8 @@
-//! What loss says, packet by packet and round by round (draft-ietf-ccwg-bbr-06 §2.10, §5.5.10).
+//! The congestion signals of a round trip, and those of a flight (draft-ietf-ccwg-bbr-06 §2.10,
+//! §5.5.10).
 
-use super::recovery::Recovery;
-use super::{Bbr, Left, Revision};
-use crate::controller::PathState;
-use crate::events::LostPacket;
-use crate::parts::transition::Moment;
 use crate::sampler::RateSample;
-use units::{Bandwidth, Bytes, Gain, Timestamp};
+use units::{Bandwidth, Bytes, Gain};
 
 /// The signals of the present loss round, a round trip.
 #[derive(Debug, Default)]
@@ -21,7 +17,7 @@ pub(super) struct Congestion {
     pub(super) inflight_latest: Bytes,
     /// A packet that left after this much had been delivered ends the round:
     /// `loss_round_delivered`.
-    round_end: Bytes,
+    pub(super) round_end: Bytes,
     /// Separate ranges of packets lost in the round.
     pub(super) lost_ranges: u64,
     /// Bytes marked Congestion Experienced in the round.
@@ -80,7 +76,7 @@ impl Flight {
     ///
     /// Where the losses before the packet had reached it already, that is the amount before the
     /// packet. Rounds down.
-    fn at_loss(&self, size: Bytes, loss_thresh: Gain) -> Bytes {
+    pub(super) fn at_loss(&self, size: Bytes, loss_thresh: Gain) -> Bytes {
         let inflight_before = self.tx_in_flight.saturating_sub(size);
         let lost_before = self.lost.saturating_sub(size);
         let budget = (inflight_before * loss_thresh).saturating_sub(lost_before);
@@ -88,114 +84,6 @@ impl Flight {
         let kept = loss_thresh.complement();
         let prefix = budget * Gain::new(Gain::ONE.millionths(), kept.millionths());
         inflight_before + prefix.min(size)
-    }
-}
-
-impl<R: Revision> Bbr<R> {
-    /// The flight whose newest packet an ACK has brought.
-    pub(super) fn flight(&self, path: &PathState, sample: &RateSample) -> Flight {
-        Flight {
-            tx_in_flight: sample.tx_in_flight,
-            lost: self.lost_of_flight(path, sample.lost),
-            is_app_limited: sample.is_app_limited,
-        }
-    }
-
-    /// HandleLostPacket, of a packet in so many separate ranges. `at.path` counts it as lost
-    /// already.
-    pub(super) fn handle_lost_packet(
-        &mut self,
-        at: &mut Moment<'_>,
-        packet: &LostPacket,
-        ranges: u64,
-    ) {
-        self.late.lost_in_round += packet.bytes;
-        self.note_loss_for_recovery(at.path.now, packet);
-        self.note_ambient_loss(packet);
-        self.note_loss(at.path.delivered);
-        self.congestion.lost_ranges += ranges;
-        if !self.probe.is_sample {
-            return;
-        }
-        let since_sent = at.path.lost.saturating_sub(packet.stamp.lost);
-        let mut flight = Flight {
-            tx_in_flight: packet.stamp.tx_in_flight,
-            lost: self.lost_of_flight(at.path, since_sent),
-            is_app_limited: packet.stamp.is_app_limited,
-        };
-        if self.is_inflight_too_high(&flight) {
-            flight.tx_in_flight = flight.at_loss(packet.bytes, self.tuning.loss_thresh);
-            self.handle_inflight_too_high(at, &flight);
-        }
-    }
-
-    /// A mark is a congestion signal like a lost packet, only that nothing was lost (§3.7 asks for
-    /// a response and leaves it open).
-    pub(super) fn handle_marks(&mut self, at: &mut Moment<'_>, sample: &RateSample) {
-        if sample.ce_marked == 0 {
-            return;
-        }
-        self.note_loss(at.path.delivered);
-        self.congestion.lost_ranges += sample.ce_marked;
-        self.congestion.marked += at.path.mss * sample.ce_marked;
-        let flight = self.flight(at.path, sample);
-        if self.probe.is_sample && self.is_inflight_too_high(&flight) {
-            self.handle_inflight_too_high(at, &flight);
-        }
-    }
-
-    /// NoteLoss, but for saving state, which is the recovery's business.
-    fn note_loss(&mut self, delivered: Bytes) {
-        if R::RULES.loss_begins_round && !self.congestion.is_loss_in_round {
-            self.congestion.round_end = delivered;
-        }
-        self.congestion.is_loss_in_round = true;
-    }
-
-    /// IsInflightTooHigh: more than `loss_thresh` of the flight was lost or marked, beyond what the
-    /// path may lose by itself.
-    pub(super) fn is_inflight_too_high(&self, flight: &Flight) -> bool {
-        let (expected, by_chance) = self.ambient_loss_of(flight.tx_in_flight);
-        let lost = flight.lost.saturating_sub(expected);
-        let tolerated = (flight.tx_in_flight * self.tuning.loss_thresh).max(by_chance);
-        lost.saturating_add(self.congestion.marked) > tolerated
-    }
-
-    /// HandleInflightTooHigh: a probe has found the limit.
-    pub(super) fn handle_inflight_too_high(&mut self, at: &mut Moment<'_>, flight: &Flight) {
-        self.probe.went_too_high = true;
-        // One reaction per probe.
-        self.probe.is_sample = false;
-        if !flight.is_app_limited {
-            let least = self.target_inflight() * self.tuning.beta;
-            self.volume.longterm = flight.tx_in_flight.max(least);
-        }
-        if self.state.is_up() {
-            self.recovery.on_exit(Left::ProbeBwUp);
-            self.start_down(at);
-        }
-    }
-
-    /// UpdateCongestionSignals, but for the round and max_bw: once per round, respond to loss.
-    pub(super) fn adapt_lower_bounds(&mut self, now: Timestamp) {
-        if !self.congestion.is_round_start || !self.congestion.is_loss_in_round {
-            return;
-        }
-        self.congestion.is_loss_in_round = false;
-        if self.state.is_probing_bw() || self.is_loss_ambient() {
-            return;
-        }
-        let beta = self.tuning.beta;
-        self.rate.cut_shortterm(self.congestion.bw_latest, beta);
-        let latest = self.with_ambient_loss(self.congestion.inflight_latest);
-        self.volume.cut_shortterm(latest, self.cwnd, beta);
-        self.note_cut(now);
-    }
-
-    /// ResetShortTermModel.
-    pub(super) fn reset_short_term_model(&mut self) {
-        self.rate.shortterm = Bandwidth::MAX;
-        self.volume.shortterm = Bytes::MAX;
     }
 }
 

@@ -1,25 +1,15 @@
-//! From the model to the three controls (draft-ietf-ccwg-bbr-06 §5.6).
+//! From the model to pacing rate and window, through loss recovery too (draft-ietf-ccwg-bbr-06 §5.6;
+//! draft-cardwell-iccrg-bbr-congestion-control-02 §4.6.4.4).
 
-use super::params::{INITIAL_RTT, MAX_QUANTUM, MIN_QUANTUM_PACKETS, QUANTUM_TIME, Tuning};
+use super::machine::{Bbr, initial_pacing_rate};
+use super::recovery::{RecoveryPolicy, UndoBounds};
+use super::revision::Revision;
 use super::state::State;
-use super::{Bbr, Revision};
-use crate::control::LEAST_RATE;
 use crate::controller::PathState;
+use crate::events::LostPacket;
+use crate::parts::fast_recovery::Change;
 use crate::sampler::RateSample;
-use core::time::Duration;
-use units::{Bandwidth, Bytes, Gain};
-
-/// InitPacingRate: the initial window in a round-trip time, or in a millisecond while none is
-/// known, at the pace of Startup.
-pub(super) fn initial_pacing_rate(
-    initial_cwnd: Bytes,
-    srtt: Option<Duration>,
-    tuning: &Tuning,
-) -> Bandwidth {
-    let rtt = srtt.filter(|srtt| !srtt.is_zero()).unwrap_or(INITIAL_RTT);
-    let rate = Bandwidth::from_transfer(initial_cwnd, rtt) * tuning.startup_pacing_gain;
-    rate.max(LEAST_RATE)
-}
+use units::{Bytes, Gain, Timestamp};
 
 impl<R: Revision> Bbr<R> {
     /// SetPacingRate. The first round-trip time replaces the guess made without one.
@@ -35,23 +25,10 @@ impl<R: Revision> Bbr<R> {
     /// because the application had little to send.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: Gain) {
         let rate = self.rate.bw() * gain * self.tuning.pacing_margin.complement();
-        let rate = self.made_good(rate);
-        if rate > self.pacing_rate || (self.full_pipe.is_reached && !rate.is_zero()) {
+        let rate = self.compensate_loss(rate);
+        if rate > self.pacing_rate || (self.full_bw.is_reached && !rate.is_zero()) {
             self.pacing_rate = rate;
         }
-    }
-
-    /// SetSendQuantum: a millisecond at the pacing rate, within what offload takes and what is
-    /// worth a call. Derived from the pacing rate, so it is never out of date.
-    pub(super) fn send_quantum(&self) -> Bytes {
-        let least = if self.pacing_rate < R::RULES.single_packets_below {
-            1
-        } else {
-            MIN_QUANTUM_PACKETS
-        };
-        (self.pacing_rate * QUANTUM_TIME)
-            .min(MAX_QUANTUM)
-            .max(self.mss * least)
     }
 
     /// SetCwnd.
@@ -69,7 +46,7 @@ impl<R: Revision> Bbr<R> {
     fn grow_cwnd(&mut self, path: &PathState, sample: &RateSample) {
         let max_inflight = self.max_inflight();
         let grown = self.cwnd + sample.newly_acked;
-        if self.full_pipe.is_reached {
+        if self.full_bw.is_reached {
             self.cwnd = grown.min(max_inflight);
         } else if self.cwnd < max_inflight || path.delivered < self.initial_cwnd {
             self.cwnd = grown;
@@ -97,5 +74,66 @@ impl<R: Revision> Bbr<R> {
             .min(self.volume.shortterm)
             .max(self.min_pipe_cwnd());
         self.cwnd = self.cwnd.min(cap);
+    }
+
+    /// SaveStateUponLoss, where the packet begins a recovery.
+    pub(super) fn note_loss_for_recovery(&mut self, now: Timestamp, packet: &LostPacket) {
+        if self.recovery.begins_with(packet) {
+            self.save_cwnd();
+        }
+        let bounds = UndoBounds {
+            bw_shortterm: self.rate.shortterm,
+            inflight_shortterm: self.volume.shortterm,
+            inflight_longterm: self.volume.longterm,
+        };
+        self.recovery.on_lost(now, packet, bounds);
+    }
+
+    /// BBRModulateCwndForRecovery of -02; of -06 the end of recovery, which gives the window back.
+    pub(super) fn modulate_cwnd_for_recovery(&mut self, path: &PathState, sample: &RateSample) {
+        if R::RULES.deducts_losses {
+            let left = self.cwnd.saturating_sub(self.newly_lost(sample));
+            self.cwnd = left.max(self.mss);
+        }
+        match self.recovery.on_ack(path, sample) {
+            Some(Change::Entered) if self.conserves_packets() => {
+                self.cwnd = path.inflight + sample.newly_acked.max(self.mss);
+            }
+            Some(Change::Left) => self.restore_cwnd(),
+            Some(Change::Entered) | None => {}
+        }
+        if self.conserves_packets() {
+            self.cwnd = self.cwnd.max(path.inflight + sample.newly_acked);
+        }
+    }
+
+    /// `packet_conservation`, but where the pipe is to be filled: what -02 §4.3.3.3 and §4.3.3.4
+    /// are for cannot be had with no more in flight than loss has left.
+    pub(super) fn conserves_packets(&self) -> bool {
+        let is_filling = matches!(self.state, State::Refill | State::Up(_));
+        self.recovery.conserves() && !is_filling
+    }
+
+    /// OnEnterRTO. QUIC has no such timeout; persistent congestion is what it knows of the kind.
+    /// The losses that establish it have saved the state before.
+    pub(super) fn enter_persistent_congestion(&mut self, path: &PathState) {
+        self.save_cwnd();
+        self.recovery.on_persistent_congestion(path.now);
+        self.cwnd = path.inflight + self.mss;
+    }
+
+    /// SaveCwnd: the newest window that neither recovery nor ProbeRTT had reduced.
+    pub(super) fn save_cwnd(&mut self) {
+        let is_reduced = self.recovery.is_active() || matches!(self.state, State::ProbeRtt(_));
+        self.prior_cwnd = if is_reduced {
+            self.prior_cwnd.max(self.cwnd)
+        } else {
+            self.cwnd
+        };
+    }
+
+    /// RestoreCwnd.
+    pub(super) fn restore_cwnd(&mut self) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 }

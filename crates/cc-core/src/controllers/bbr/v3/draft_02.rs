@@ -4,9 +4,11 @@
 //! What that calls `bw_shortterm`, `inflight_shortterm` and `inflight_longterm` is `bw_lo`,
 //! `inflight_lo` and `inflight_hi` here. `docs/bbr2.md` lists what differs, and what it does.
 
-use crate::controllers::bbr::v3::{
-    Bbr, Conservation, Plateau, Revision, Rules, Tuning, UpEnd, tunable,
-};
+use super::machine::Bbr;
+use super::packet_conservation::PacketConservation;
+use super::params::Tuning;
+use super::revision::{Plateau, Revision, Rules, UpEnd};
+use super::tunable;
 use crate::registry::{ControllerSpec, ParamSpec, Value};
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -38,7 +40,7 @@ impl Revision for Draft02 {
         offload_quanta: 3,
         single_packets_below: Bandwidth::from_bits_per_sec(1_200_000),
     };
-    type Recovery = Conservation;
+    type Recovery = PacketConservation;
 }
 
 macro_rules! section {

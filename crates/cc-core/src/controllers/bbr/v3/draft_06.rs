@@ -1,8 +1,10 @@
 //! BBR version 3 (draft-ietf-ccwg-bbr-06): the newest revision of [the machine](super).
 
-use crate::controllers::bbr::v3::{
-    Bbr, Episodes, Plateau, Revision, Rules, Tuning, UpEnd, tunable,
-};
+use super::loss_recovery::LossRecovery;
+use super::machine::Bbr;
+use super::params::Tuning;
+use super::revision::{Plateau, Revision, Rules, UpEnd};
+use super::tunable;
 use crate::registry::{ControllerSpec, ParamSpec, Params, Range, Value};
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -34,7 +36,7 @@ impl Revision for Draft06 {
         offload_quanta: 1,
         single_packets_below: Bandwidth::ZERO,
     };
-    type Recovery = Episodes;
+    type Recovery = LossRecovery;
 }
 
 fn tuning(params: &Params) -> Tuning {

@@ -1,24 +1,25 @@
 //! Drain (draft-ietf-ccwg-bbr-06 §5.3.2).
 
+use super::machine::Bbr;
+use super::revision::Revision;
 use super::state::State;
-use super::{Bbr, Revision};
-use crate::parts::transition::Moment;
+use crate::parts::transition::EventContext;
 use units::Gain;
 
 impl<R: Revision> Bbr<R> {
     /// EnterDrain.
-    pub(super) fn enter_drain(&mut self, at: &mut Moment<'_>) {
+    pub(super) fn enter_drain(&mut self, context: &mut EventContext<'_>) {
         let start_round = self.round.count;
-        at.transition(&mut self.state, State::Drain { start_round });
+        context.transition(&mut self.state, State::Drain { start_round });
     }
 
     /// CheckDrainDone.
-    pub(super) fn check_drain_done(&mut self, at: &mut Moment<'_>) {
+    pub(super) fn check_drain_done(&mut self, context: &mut EventContext<'_>) {
         if let State::Drain { start_round } = self.state
-            && (at.path.inflight <= self.inflight(self.rate.bw(), Gain::ONE)
+            && (context.path.inflight <= self.inflight(self.rate.bw(), Gain::ONE)
                 || self.has_drained_long(start_round))
         {
-            self.start_down(at);
+            self.start_down(context);
         }
     }
 

@@ -8,13 +8,9 @@
 //! these was. That is the reordering window of RFC 8985 §6.2, for the response to loss instead of
 //! its repair. Where nothing arrives late there is nothing to wait for, and no difference.
 
-use super::recovery::Recovery;
-use super::{Bbr, Revision};
 use crate::controller::PathState;
 use crate::events::{LostPacket, PacketStamp};
-use crate::parts::transition::Moment;
 use crate::parts::windowed_max::WindowedMax;
-use crate::sampler::RateSample;
 use alloc::collections::VecDeque;
 use core::time::Duration;
 use units::{Bytes, Timestamp};
@@ -33,24 +29,24 @@ pub(super) struct LatePackets {
     /// What counts since the present round trip began.
     pub(super) lost_in_round: Bytes,
     /// Held since the newest ACK.
-    newly_held: Bytes,
+    pub(super) newly_held: Bytes,
     /// Of what had been held, what counts since the newest ACK.
-    newly_counted: Bytes,
+    pub(super) newly_counted: Bytes,
 }
 
 /// Lost packets that left within a short time.
 #[derive(Debug, Clone, Copy)]
-struct Burst {
+pub(super) struct Burst {
     /// When the first of them left.
     began_at: Timestamp,
     /// Its sequence.
     first: u64,
     /// The stamp of the last of them.
-    stamp: PacketStamp,
+    pub(super) stamp: PacketStamp,
     /// Bytes that have not arrived.
-    missing: Bytes,
+    pub(super) missing: Bytes,
     /// Separate ranges that they make at most.
-    ranges: u64,
+    pub(super) ranges: u64,
 }
 
 impl LatePackets {
@@ -66,15 +62,24 @@ impl LatePackets {
         }
     }
 
+    /// A packet was declared lost.
+    pub(super) fn on_lost(&mut self) {
+        if !self.is_lossy {
+            self.is_lossy = true;
+            self.lossy_rounds += 1;
+            self.ages.advance_to(self.lossy_rounds);
+        }
+    }
+
     /// Age up to which a packet may be late; `None` where none was of late.
-    fn patience(&self, path: &PathState) -> Option<Duration> {
+    pub(super) fn patience(&self, path: &PathState) -> Option<Duration> {
         let age = self.ages.max_of(MEMORY_ROUNDS as u64)?;
-        Some(age.min(path.srtt? * MOST_ROUND_TRIPS))
+        Some(age.min(path.srtt? * MAX_ROUND_TRIPS))
     }
 
     /// A packet of this age has arrived that had been declared lost. Answers whether its loss was
     /// held, and so never counted.
-    fn on_arrival(&mut self, age: Duration, packet: &LostPacket, mss: Bytes) -> bool {
+    pub(super) fn on_arrival(&mut self, age: Duration, packet: &LostPacket, mss: Bytes) -> bool {
         self.ages.insert(age);
         let sequence = packet.stamp.sequence;
         let mut bursts = self.held.iter_mut();
@@ -87,7 +92,7 @@ impl LatePackets {
         true
     }
 
-    fn hold(&mut self, packet: &LostPacket, patience: Duration) {
+    pub(super) fn hold(&mut self, packet: &LostPacket, patience: Duration) {
         self.newly_held += packet.bytes;
         let span = patience / MAX_BURSTS as u32;
         match self.held.back_mut() {
@@ -107,7 +112,7 @@ impl LatePackets {
     }
 
     /// The oldest burst, where it must count: it is too old, or there is no room for another.
-    fn next_to_count(&mut self, path: &PathState) -> Option<Burst> {
+    pub(super) fn next_to_count(&mut self, path: &PathState) -> Option<Burst> {
         let oldest = self.held.front()?;
         let patience = self.patience(path).unwrap_or_default();
         let is_due = path.now > oldest.stamp.sent_at + patience;
@@ -129,72 +134,6 @@ impl LatePackets {
     }
 }
 
-impl<R: Revision> Bbr<R> {
-    /// A packet was declared lost: now or later that counts.
-    pub(super) fn take_lost(&mut self, at: &mut Moment<'_>, packet: &LostPacket) {
-        if !self.late.is_lossy {
-            self.late.is_lossy = true;
-            self.late.lossy_rounds += 1;
-            self.late.ages.advance_to(self.late.lossy_rounds);
-        }
-        match self.late.patience(at.path) {
-            Some(patience) if at.path.now <= packet.stamp.sent_at + patience => {
-                self.count_late(at);
-                self.late.hold(packet, patience);
-            }
-            _ => self.handle_lost_packet(at, packet, u64::from(packet.starts_range)),
-        }
-    }
-
-    /// Counts as lost what is too late by now.
-    pub(super) fn count_late(&mut self, at: &mut Moment<'_>) {
-        while let Some(burst) = self.late.next_to_count(at.path) {
-            if burst.missing.is_zero() {
-                continue;
-            }
-            self.late.newly_counted += burst.missing;
-            let packet = LostPacket {
-                stamp: burst.stamp,
-                bytes: burst.missing,
-                starts_range: true,
-            };
-            self.handle_lost_packet(at, &packet, burst.ranges);
-        }
-    }
-
-    /// A packet that had been declared lost has arrived; where its whole episode has come back,
-    /// HandleSpuriousLossDetection.
-    pub(super) fn handle_late_packet(&mut self, at: &mut Moment<'_>, packet: &LostPacket) {
-        let age = at.path.now.since(packet.stamp.sent_at);
-        if self.late.on_arrival(age, packet, self.mss) {
-            return;
-        }
-        if let Some(episode) = self.recovery.on_late(packet) {
-            self.undo(at, &episode);
-        }
-    }
-
-    /// What was lost since a packet left, `since_sent` of which were declared so. On a path that
-    /// reorders that includes what is only late, and what counts is taken from the present round
-    /// trip.
-    pub(super) fn lost_of_flight(&self, path: &PathState, since_sent: Bytes) -> Bytes {
-        match self.late.patience(path) {
-            Some(_) => self.late.lost_in_round,
-            None => since_sent,
-        }
-    }
-
-    /// What counts as lost since the newest ACK.
-    pub(super) fn newly_lost(&self, sample: &RateSample) -> Bytes {
-        let LatePackets {
-            newly_held,
-            newly_counted,
-            ..
-        } = self.late;
-        (sample.newly_lost + newly_counted).saturating_sub(newly_held)
-    }
-}
-
 /// Round trips with loss after which it is forgotten that packets were late: as many recoveries
 /// as RFC 8985 §6.2 keeps its window for.
 const MEMORY_ROUNDS: usize = 16;
@@ -202,7 +141,7 @@ const MEMORY_ROUNDS: usize = 16;
 /// Smoothed round-trip times for which a loss is held at most. RFC 8985 §6.2 has two; but where
 /// packets overtake each other these times are of the fastest, and a delay of 50 ms that varies by
 /// 20 has packets of 70 ms at a smoothed 34.
-const MOST_ROUND_TRIPS: u32 = 4;
+const MAX_ROUND_TRIPS: u32 = 4;
 
 /// Parts of its time in which what is held is told apart.
 const MAX_BURSTS: usize = 16;

@@ -1,7 +1,6 @@
 //! Packet conservation (draft-cardwell-iccrg-bbr-congestion-control-02 §4.6.4.4).
 
-use super::recovery::Recovery;
-use super::undo::{Bounds, Left, LossEpisode};
+use super::recovery::{RecoveryPolicy, Undo, UndoBounds, UndoState};
 use crate::controller::PathState;
 use crate::events::LostPacket;
 use crate::parts::fast_recovery::{Change, FastRecovery};
@@ -12,13 +11,13 @@ use units::Timestamp;
 /// Fast recovery whose first round trip lets no more leave than is delivered. An undo brings back
 /// the window alone; what loss did to the model stays until the next probe.
 #[derive(Debug)]
-pub(crate) struct Conservation {
+pub(crate) struct PacketConservation {
     recovery: FastRecovery,
     /// Round trips since the recovery began; the model's go on as they were.
     round: Round,
 }
 
-impl Recovery for Conservation {
+impl RecoveryPolicy for PacketConservation {
     fn new(now: Timestamp) -> Self {
         Self {
             recovery: FastRecovery::new(now),
@@ -34,11 +33,11 @@ impl Recovery for Conservation {
         !self.recovery.is_active()
     }
 
-    fn on_lost(&mut self, now: Timestamp, packet: &LostPacket, _bounds: Bounds) {
+    fn on_lost(&mut self, now: Timestamp, packet: &LostPacket, _bounds: UndoBounds) {
         self.recovery.on_lost(now, packet);
     }
 
-    fn on_exit(&mut self, _left: Left) {}
+    fn on_exit(&mut self, _state: UndoState) {}
 
     fn on_ack(&mut self, path: &PathState, sample: &RateSample) -> Option<Change> {
         self.round.on_ack(sample.prior_delivered, path.delivered);
@@ -60,7 +59,7 @@ impl Recovery for Conservation {
         self.recovery.grows()
     }
 
-    fn on_late(&mut self, packet: &LostPacket) -> Option<LossEpisode> {
+    fn on_late(&mut self, packet: &LostPacket) -> Option<Undo> {
         self.recovery.on_spurious_loss(packet);
         None
     }

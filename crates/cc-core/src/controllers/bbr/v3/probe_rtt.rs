@@ -1,30 +1,22 @@
 //! ProbeRTT: draining the queue to see the path's own round-trip time (draft-ietf-ccwg-bbr-06
 //! §5.3.4).
 
-use super::state::State;
-use super::{Bbr, Revision};
+use super::machine::Bbr;
+use super::revision::Revision;
+use super::state::{ProbeRttHold, State};
 use crate::controller::PathState;
-use crate::parts::transition::Moment;
+use crate::parts::transition::EventContext;
 use crate::sampler::RateSample;
-use units::{Bytes, Timestamp};
-
-/// How long the drained pipe is kept so.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Hold {
-    /// `probe_rtt_done_stamp`.
-    until: Timestamp,
-    /// Whether a round trip has passed, too: `probe_rtt_round_done`.
-    is_round_done: bool,
-}
+use units::Bytes;
 
 impl<R: Revision> Bbr<R> {
     /// CheckProbeRTT.
-    pub(super) fn check_probe_rtt(&mut self, at: &mut Moment<'_>, sample: &RateSample) {
+    pub(super) fn check_probe_rtt(&mut self, context: &mut EventContext<'_>, sample: &RateSample) {
         let is_probing = matches!(self.state, State::ProbeRtt(_));
         if !is_probing && self.min_rtt.is_probe_due && !self.is_idle_restart {
-            self.enter_probe_rtt(at);
+            self.enter_probe_rtt(context);
         }
-        self.handle_probe_rtt(at);
+        self.handle_probe_rtt(context);
         if !sample.delivered.is_zero() {
             self.is_idle_restart = false;
         }
@@ -38,42 +30,42 @@ impl<R: Revision> Bbr<R> {
     }
 
     /// CheckProbeRTTDone.
-    pub(super) fn check_probe_rtt_done(&mut self, at: &mut Moment<'_>) {
+    pub(super) fn check_probe_rtt_done(&mut self, context: &mut EventContext<'_>) {
         if let State::ProbeRtt(Some(hold)) = self.state
-            && at.path.now > hold.until
+            && context.path.now > hold.until
         {
-            self.min_rtt.on_probed(at.path.now);
+            self.min_rtt.on_probed(context.path.now);
             self.restore_cwnd();
-            self.exit_probe_rtt(at);
+            self.exit_probe_rtt(context);
         }
     }
 
-    fn enter_probe_rtt(&mut self, at: &mut Moment<'_>) {
-        at.transition(&mut self.state, State::ProbeRtt(None));
+    fn enter_probe_rtt(&mut self, context: &mut EventContext<'_>) {
+        context.transition(&mut self.state, State::ProbeRtt(None));
         self.save_cwnd();
         self.probe.stop();
-        self.round.restart(at.path.delivered);
+        self.round.restart(context.path.delivered);
     }
 
     /// HandleProbeRTT, but for marking the connection application-limited: the flow does that for
     /// a controller that says it [is self-limited](crate::Controller::is_self_limited).
-    fn handle_probe_rtt(&mut self, at: &mut Moment<'_>) {
+    fn handle_probe_rtt(&mut self, context: &mut EventContext<'_>) {
         let State::ProbeRtt(hold) = &mut self.state else {
             return;
         };
         if let Some(hold) = hold {
             hold.is_round_done |= self.round.is_start;
             if hold.is_round_done {
-                self.check_probe_rtt_done(at);
+                self.check_probe_rtt_done(context);
             }
-        } else if at.path.inflight <= self.probe_rtt_cwnd() {
-            self.start_hold(at.path);
+        } else if context.path.inflight <= self.probe_rtt_cwnd() {
+            self.start_hold(context.path);
         }
     }
 
     fn start_hold(&mut self, path: &PathState) {
         self.round.restart(path.delivered);
-        self.state = State::ProbeRtt(Some(Hold {
+        self.state = State::ProbeRtt(Some(ProbeRttHold {
             until: path.now + self.tuning.probe_rtt_duration,
             is_round_done: false,
         }));
@@ -81,13 +73,13 @@ impl<R: Revision> Bbr<R> {
 
     /// ExitProbeRTT. Through ProbeBW_DOWN, which resets the clock of probing, straight to cruising:
     /// the pipe is drained already.
-    fn exit_probe_rtt(&mut self, at: &mut Moment<'_>) {
+    fn exit_probe_rtt(&mut self, context: &mut EventContext<'_>) {
         self.reset_short_term_model();
-        if self.full_pipe.is_reached {
-            self.start_down(at);
-            self.start_cruise(at);
+        if self.full_bw.is_reached {
+            self.start_down(context);
+            self.start_cruise(context);
         } else {
-            at.transition(&mut self.state, State::Startup);
+            context.transition(&mut self.state, State::Startup);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! "-02" is draft-cardwell-iccrg-bbr-congestion-control-02, "-06" draft-ietf-ccwg-bbr-06.
 
-use super::recovery::Recovery;
+use super::recovery::RecoveryPolicy;
 use core::fmt;
 use units::Bandwidth;
 
@@ -16,7 +16,7 @@ pub(crate) trait Revision: fmt::Debug + Send + 'static {
     const RULES: Rules;
     /// What loss recovery does to the window, and what an undo brings back (-02 §4.6.4.4, -06
     /// §5.5.11 and §5.6.4.4).
-    type Recovery: Recovery;
+    type Recovery: RecoveryPolicy;
 }
 
 /// Decisions of a revision that are not parameters.

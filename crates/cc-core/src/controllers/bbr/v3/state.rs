@@ -1,11 +1,10 @@
 //! The states, what each one owns, and which may follow which (draft-ietf-ccwg-bbr-06 §5.1.1,
 //! §5.6.1).
 
-use super::params::Tuning;
-use super::probe_bw::{Climb, ProbeWait};
-use super::probe_rtt::Hold;
+use super::params::{MAX_UP_ROUNDS, Tuning};
 use crate::parts::transition::Machine;
-use units::Gain;
+use core::time::Duration;
+use units::{Bytes, Gain, Rng, Timestamp};
 
 /// Where a flow is; a variant owns what is known only there.
 #[derive(Debug)]
@@ -24,10 +23,10 @@ pub(super) enum State {
     /// ProbeBW_REFILL: fills the pipe for a round without a queue.
     Refill,
     /// ProbeBW_UP: sends faster than the estimated rate to see whether there is more.
-    Up(Climb),
+    Up(ProbeUp),
     /// Sends half a BDP to see the round-trip time without queues; until the pipe has drained to
     /// that, there is nothing to hold.
-    ProbeRtt(Option<Hold>),
+    ProbeRtt(Option<ProbeRttHold>),
 }
 
 impl Machine for State {
@@ -100,5 +99,121 @@ impl State {
     /// IsProbingBW: loss is the price of the search here and moves no short-term bound.
     pub(super) fn is_probing_bw(&self) -> bool {
         matches!(self, Self::Startup | Self::Refill | Self::Up(_))
+    }
+}
+
+/// How long to wait until the next probe; begins with ProbeBW_DOWN, goes on through
+/// ProbeBW_CRUISE.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ProbeWait {
+    /// `cycle_stamp`.
+    pub(super) started_at: Timestamp,
+    /// `bw_probe_wait`.
+    pub(super) limit: Duration,
+    /// `rounds_since_probe_up`.
+    pub(super) rounds: u64,
+}
+
+impl ProbeWait {
+    /// PickProbeWait: random, so that flows mix.
+    pub(super) fn pick(now: Timestamp, tuning: &Tuning, rng: &mut Rng) -> Self {
+        Self {
+            started_at: now,
+            rounds: rng.below(2),
+            limit: rng.duration_between(tuning.probe_wait_min, tuning.probe_wait_max),
+        }
+    }
+
+    pub(super) fn on_round(&mut self) {
+        self.rounds += 1;
+    }
+}
+
+/// One ProbeBW_UP, and how `inflight_longterm` grows in it: by 1, 2, 4 … packets per round.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ProbeUp {
+    /// When it began; -02's `cycle_stamp`.
+    pub(super) started_at: Timestamp,
+    /// `bw_probe_up_rounds`.
+    rounds: u32,
+    /// Acknowledged since the last growth: `bw_probe_up_acked`.
+    acked: Bytes,
+    /// To be acknowledged for growth by a packet: `probe_up_acked_per_inc`.
+    acked_per_packet: Bytes,
+}
+
+impl ProbeUp {
+    pub(super) fn new(now: Timestamp, cwnd: Bytes, mss: Bytes) -> Self {
+        let mut up = Self {
+            started_at: now,
+            rounds: 0,
+            acked: Bytes::ZERO,
+            acked_per_packet: Bytes::MAX,
+        };
+        up.steepen(cwnd, mss);
+        up
+    }
+
+    /// RaiseInflightLongtermSlope: twice as many packets in the coming round as in the last.
+    pub(super) fn steepen(&mut self, cwnd: Bytes, mss: Bytes) {
+        let packets = 1_u64 << self.rounds;
+        self.rounds = (self.rounds + 1).min(MAX_UP_ROUNDS);
+        self.acked_per_packet = (cwnd / packets).max(mss);
+    }
+
+    /// How many packets the bound grows by for `newly_acked`; the remainder is kept.
+    pub(super) fn grow(&mut self, newly_acked: Bytes) -> u64 {
+        self.acked += newly_acked;
+        let packets = self.acked.packets_floor(self.acked_per_packet);
+        self.acked = self.acked % self.acked_per_packet;
+        packets
+    }
+}
+
+/// How long the drained pipe is kept so.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ProbeRttHold {
+    /// `probe_rtt_done_stamp`.
+    pub(super) until: Timestamp,
+    /// Whether a round trip has passed, too: `probe_rtt_round_done`.
+    pub(super) is_round_done: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1_200);
+
+    #[test]
+    fn the_bound_climbs_by_1_2_4_packets_per_round() {
+        let cwnd = MSS * 64;
+        let mut up = ProbeUp::new(Timestamp::ZERO, cwnd, MSS);
+        let mut growth = [0; 4];
+        for packets in &mut growth {
+            // One round: a window's worth of acknowledgements, a packet each.
+            *packets = (0..64).map(|_| up.grow(MSS)).sum::<u64>();
+            up.steepen(cwnd, MSS);
+        }
+        assert_eq!(growth, [1, 2, 4, 8]);
+    }
+
+    #[test]
+    fn the_climb_is_never_steeper_than_doubling_nor_does_its_step_overflow() {
+        let mut up = ProbeUp::new(Timestamp::ZERO, MSS * 64, MSS);
+        for _ in 0..100 {
+            up.steepen(MSS * 64, MSS);
+        }
+        assert_eq!(up.grow(MSS * 64), 64);
+    }
+
+    #[test]
+    fn waits_are_two_to_three_seconds_and_differ_by_seed() {
+        use crate::controllers::bbr::v3::draft_06::PARAMS;
+        let tuning = Tuning::new(&crate::registry::Params::defaults(PARAMS));
+        let pick = |seed| ProbeWait::pick(Timestamp::ZERO, &tuning, &mut Rng::new(seed)).limit;
+        assert!((0..100).all(|seed| (2..3).contains(&pick(seed).as_secs())));
+        assert_ne!(pick(1), pick(2));
+        assert_eq!(pick(1), pick(1));
     }
 }

@@ -10,13 +10,15 @@ mod probe_rtt;
 mod startup;
 mod undo;
 
+use super::draft_06::{self, Draft06};
+use super::params::Tuning;
 use super::*;
-use crate::controllers::bbr::v3::draft_06::{self, Draft06};
+use crate::controller::Setup;
 use crate::registry::{ParamSpec, Params, Registry};
 use crate::test_driver::{self, MSS, RTT, mbit};
 use alloc::string::ToString;
 use core::time::Duration;
-use units::Timestamp;
+use units::{Bandwidth, Rng, Timestamp};
 
 /// 100 Mbit/s for 100 ms.
 const BDP: Bytes = Bytes::new(1_250_000);
@@ -117,9 +119,9 @@ fn the_snapshot_shows_the_model() {
 fn a_transition_that_the_diagram_lacks_is_refused() {
     let mut bench = Bench::new();
     let donor = Bench::cruising();
-    let mut at = Moment {
+    let mut context = EventContext {
         path: &bench.path,
         observer: &mut bench.entered,
     };
-    at.transition(&mut bench.bbr.state, donor.bbr.state);
+    context.transition(&mut bench.bbr.state, donor.bbr.state);
 }

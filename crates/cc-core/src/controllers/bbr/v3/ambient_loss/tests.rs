@@ -4,11 +4,11 @@ fn tally(packets: u64, lost: u64) -> Tally {
     Tally { packets, lost }
 }
 
-/// What is known after stretches of so many packets and losses.
-fn heard(stretches: &[(u64, u64)]) -> AmbientLoss {
+/// What is known after measurements of so many packets and losses.
+fn measured(stretches: &[(u64, u64)]) -> AmbientLoss {
     let mut ambient = AmbientLoss::default();
     for (packets, lost) in stretches {
-        ambient.hear(tally(*packets, *lost));
+        ambient.update(tally(*packets, *lost));
     }
     ambient
 }
@@ -40,33 +40,33 @@ fn the_margin_is_three_deviations_and_the_skew() {
 
 #[test]
 fn little_is_kept_until_it_is_enough() {
-    assert_eq!(heard(&[(100, 1), (100, 1)]).rate(), Gain::ZERO);
+    assert_eq!(measured(&[(100, 1), (100, 1)]).estimate.rate(), Gain::ZERO);
     assert_eq!(
-        heard(&[(100, 1), (100, 1), (100, 1)]).rate(),
+        measured(&[(100, 1), (100, 1), (100, 1)]).estimate.rate(),
         Gain::percent(1)
     );
     // Eight losses are enough, however few packets they were among.
-    assert_eq!(heard(&[(80, 8)]).rate(), Gain::percent(10));
+    assert_eq!(measured(&[(80, 8)]).estimate.rate(), Gain::percent(10));
 }
 
 #[test]
 fn loss_that_ends_is_forgotten_at_once_and_loss_that_begins_is_believed_by_halves() {
-    let ended = heard(&[(2_000, 200), (2_000, 0)]);
-    assert_eq!(ended.rate(), Gain::ZERO);
-    let begun = heard(&[(3_000, 30), (1_500, 150)]);
-    assert_eq!(begun.rate(), Gain::new(165, 3_000));
+    let ended = measured(&[(2_000, 200), (2_000, 0)]);
+    assert_eq!(ended.estimate.rate(), Gain::ZERO);
+    let begun = measured(&[(3_000, 30), (1_500, 150)]);
+    assert_eq!(begun.estimate.rate(), Gain::new(165, 3_000));
 }
 
 #[test]
-fn what_cannot_be_heard_again_is_forgotten() {
+fn an_estimate_that_cannot_be_measured_again_is_forgotten() {
     let path = crate::test_driver::path();
-    let mut ambient = heard(&[(1_000, 50)]);
+    let mut ambient = measured(&[(1_000, 50)]);
     for _ in 0..MEMORY_CYCLES {
         ambient.on_down(&path, 1, 100);
-        assert_eq!(ambient.rate(), Gain::percent(5));
+        assert_eq!(ambient.estimate.rate(), Gain::percent(5));
     }
     ambient.on_down(&path, 1, 100);
-    assert_eq!(ambient.rate(), Gain::ZERO);
+    assert_eq!(ambient.estimate.rate(), Gain::ZERO);
 }
 
 #[test]
@@ -75,8 +75,8 @@ fn the_correction_is_the_inverse_of_what_arrives() {
     assert_eq!(inverse(Gain::ONE), Gain::ONE);
 }
 
-/// A listening that began at 0 in round 10, with two rounds to go.
-fn listening() -> (AmbientLoss, PathState) {
+/// A measurement that began at 0 in round 10, with two rounds to go.
+fn measuring() -> (AmbientLoss, PathState) {
     let mut path = crate::test_driver::path();
     path.lost = path.mss;
     let mut ambient = AmbientLoss::default();
@@ -85,7 +85,7 @@ fn listening() -> (AmbientLoss, PathState) {
 }
 
 /// An ACK for 100 packets that left at `sent_at` (in milliseconds) before which `lost` were lost.
-fn hear_hundred(
+fn measure_hundred(
     (ambient, path): &mut (AmbientLoss, PathState),
     round: u64,
     sent_at: u64,
@@ -100,54 +100,54 @@ fn hear_hundred(
     }
     path.now = Timestamp::from_millis(sent_at + 40);
     path.delivered += path.mss * (100 - lost);
-    ambient.listen(path, &sample, round, true)
+    ambient.measure(path, &sample, round, true)
 }
 
 #[test]
 fn what_is_lost_at_the_slow_pace_is_the_paths() {
-    let mut bench = listening();
-    assert!(!hear_hundred(&mut bench, 11, 10, 10));
-    assert!(!hear_hundred(&mut bench, 12, 20, 10));
-    assert!(hear_hundred(&mut bench, 13, 30, 10));
+    let mut bench = measuring();
+    assert!(!measure_hundred(&mut bench, 11, 10, 10));
+    assert!(!measure_hundred(&mut bench, 12, 20, 10));
+    assert!(measure_hundred(&mut bench, 13, 30, 10));
     // The first hundred began the stretch.
-    assert_eq!(bench.0.rate(), Gain::percent(10));
+    assert_eq!(bench.0.estimate.rate(), Gain::percent(10));
 }
 
 #[test]
-fn a_cut_begins_the_listening_again_until_the_pace_is_below_what_is_delivered() {
-    let mut bench = listening();
-    assert!(!hear_hundred(&mut bench, 11, 10, 50));
+fn a_cut_begins_the_measurement_again_until_the_pace_is_below_what_is_delivered() {
+    let mut bench = measuring();
+    assert!(!measure_hundred(&mut bench, 11, 10, 50));
     bench.0.on_cut(Timestamp::from_millis(50), 11, false);
-    assert!(!hear_hundred(&mut bench, 13, 40, 50));
+    assert!(!measure_hundred(&mut bench, 13, 40, 50));
     bench.0.on_cut(Timestamp::from_millis(80), 13, true);
-    // What left before the cut is not listened to.
-    assert!(!hear_hundred(&mut bench, 15, 79, 50));
-    assert!(!hear_hundred(&mut bench, 15, 80, 0));
+    // What left before the cut is not measured.
+    assert!(!measure_hundred(&mut bench, 15, 79, 50));
+    assert!(!measure_hundred(&mut bench, 15, 80, 0));
     bench.0.on_cut(Timestamp::from_millis(121), 15, false);
-    assert!(!hear_hundred(&mut bench, 16, 90, 0));
-    assert_eq!((bench.0.heard.packets, bench.0.heard.lost), (100, 0));
-    assert!(bench.0.listening.is_none());
+    assert!(!measure_hundred(&mut bench, 16, 90, 0));
+    assert_eq!((bench.0.pending.packets, bench.0.pending.lost), (100, 0));
+    assert!(bench.0.measurement.is_none());
 }
 
 #[test]
 fn a_queue_makes_a_stretch_begin_again() {
-    let mut bench = listening();
-    hear_hundred(&mut bench, 11, 10, 10);
+    let mut bench = measuring();
+    measure_hundred(&mut bench, 11, 10, 10);
     bench
         .0
         .on_rtt(Duration::from_millis(46), Duration::from_millis(40));
-    hear_hundred(&mut bench, 12, 20, 50);
+    measure_hundred(&mut bench, 12, 20, 50);
     bench
         .0
         .on_rtt(Duration::from_millis(45), Duration::from_millis(40));
-    assert!(hear_hundred(&mut bench, 13, 30, 10));
-    assert_eq!(bench.0.rate(), Gain::percent(10));
+    assert!(measure_hundred(&mut bench, 13, 30, 10));
+    assert_eq!(bench.0.estimate.rate(), Gain::percent(10));
 }
 
 #[test]
-fn where_nothing_was_lost_nothing_is_listened_to() {
+fn where_nothing_was_lost_nothing_is_measured() {
     let path = crate::test_driver::path();
     let mut ambient = AmbientLoss::default();
     ambient.on_down(&path, 1, 100);
-    assert!(ambient.listening.is_none());
+    assert!(ambient.measurement.is_none());
 }

@@ -18,7 +18,7 @@ fn a_spurious_exit_from_startup_is_undone_when_all_lost_packets_have_arrived() {
     assert_eq!(bench.state(), "Drain");
     bench.find(&lost[5..]);
     assert_eq!(bench.state(), "Startup");
-    assert!(!bench.bbr.full_pipe.is_reached);
+    assert!(!bench.bbr.full_bw.is_reached);
     assert_eq!(bench.bbr.volume.longterm, Bytes::MAX);
     assert!(bench.bbr.cwnd >= cwnd);
 }
