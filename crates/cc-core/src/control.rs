@@ -25,10 +25,10 @@ impl Control {
     }
 }
 
-/// What a sender of this rate may let leave at once: a millisecond's worth, two packets at least
-/// and what one segmentation-offload call takes at most (draft-ietf-ccwg-bbr-06 §5.6.3).
-pub(crate) fn send_quantum(rate: Bandwidth, mss: Bytes) -> Bytes {
-    (rate * QUANTUM_TIME).min(MAX_QUANTUM).max(mss * 2)
+/// What a sender of this rate may let leave at once: a millisecond's worth, `least` at least and
+/// what one segmentation-offload call takes at most (draft-ietf-ccwg-bbr-06 §5.6.3).
+pub(crate) fn send_quantum(rate: Bandwidth, least: Bytes) -> Bytes {
+    (rate * QUANTUM_TIME).min(MAX_QUANTUM).max(least)
 }
 
 /// The least rate that a controller asks for or a pacer obeys: a round-trip time of hours, as of a

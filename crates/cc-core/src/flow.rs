@@ -27,7 +27,7 @@ pub struct Flow {
     rtt: RttEstimator,
     utilisation: Utilisation,
     /// What is shown to the controller. The present, the packet size, what is in flight and the
-    /// round-trip times are kept here; the rest is brought up to date by [`refresh`](Self::refresh).
+    /// round-trip times are kept here; [`refresh`](Self::refresh) brings the rest up to date.
     path: PathState,
     sends_ect1: bool,
     seed: u64,

@@ -55,6 +55,7 @@ mod flow;
 mod flow_driver;
 mod observer;
 mod pacer;
+mod params;
 mod parts;
 mod registry;
 mod rtt;
@@ -68,7 +69,6 @@ pub use events::{AckedPacket, Feedback, LostPacket, PacketStamp};
 pub use flow::Flow;
 pub use observer::{Event, Observer, Snapshot};
 pub use pacer::Pacer;
-pub use registry::{
-    ChooseError, ControllerChoice, ControllerSpec, ParamSpec, Params, Range, Registry, Value,
-};
+pub use params::{ParamSpec, Params, Range, Value};
+pub use registry::{ChooseError, ControllerChoice, ControllerSpec, Registry};
 pub use sampler::RateSample;

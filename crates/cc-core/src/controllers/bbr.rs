@@ -2,6 +2,7 @@
 //! two revisions of one draft.
 
 mod plus;
+mod ranges;
 mod v1;
 mod v3;
 

@@ -15,20 +15,21 @@ use crate::control::{Control, send_quantum};
 use crate::controller::{Controller, PathState, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
+use crate::params::{Params, tuning};
 use crate::parts::cwnd::min_window;
-use crate::parts::fixed_rate::RATE;
-use crate::registry::{ControllerSpec, ParamSpec, Params, Range, Value};
+use crate::parts::fixed_rate::{RATE, RATES};
+use crate::registry::ControllerSpec;
 use crate::sampler::RateSample;
 use alloc::boxed::Box;
 use core::time::Duration;
-use units::{Bandwidth, Bytes, Gain, Timestamp};
+use units::{Bytes, Gain, Timestamp};
 
 /// Brutal in the registry.
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "brutal",
     aliases: &[],
     summary: "a goodput held against any loss (hysteria); unfit for shared networks",
-    params: &PARAMS,
+    params: PARAMS,
     build: |params, setup| Box::new(Brutal::new(params, setup)),
 };
 
@@ -39,24 +40,26 @@ struct Brutal {
     control: Control,
 }
 
-#[derive(Debug)]
-struct Tuning {
+tuning! {
+    struct Tuning, PARAMS;
     /// The goodput to hold.
-    rate: Bandwidth,
-    min_ack_rate: Gain,
-    min_packets: u64,
-    cwnd_gain: Gain,
+    rate: bandwidth(RATE, RATES), "goodput to hold, headers included",
+        "none: the user has to know the path";
+    min_ack_rate: gain(Gain::new(8, 10), Gain::new(1, 10)..=Gain::ONE),
+        "share of packets taken to arrive when fewer do",
+        "apernet/hysteria brutal.go, minAckRate";
+    min_packets: count(50, 1..=100_000),
+        "packets of the last 5 s from which the ack rate is believed",
+        "apernet/hysteria brutal.go, minSampleCount";
+    cwnd_gain: gain(Gain::new(2, 1), Gain::ONE..=Gain::new(10, 1)),
+        "window over pacing rate times round-trip time",
+        "apernet/hysteria brutal.go, congestionWindowMultiplier";
 }
 
 impl Brutal {
     fn new(params: &Params, setup: &Setup) -> Self {
         let mut brutal = Self {
-            tuning: Tuning {
-                rate: params.bandwidth("rate"),
-                min_ack_rate: params.gain("min_ack_rate"),
-                min_packets: params.count("min_packets"),
-                cwnd_gain: params.gain("cwnd_gain"),
-            },
+            tuning: Tuning::new(params),
             tally: Tally::default(),
             control: Control::unpaced(setup.initial_cwnd),
         };
@@ -87,7 +90,7 @@ impl Brutal {
         self.control = Control {
             cwnd: cwnd.max(min_window(mss)),
             pacing_rate,
-            send_quantum: send_quantum(pacing_rate, mss),
+            send_quantum: send_quantum(pacing_rate, mss * 2),
         };
     }
 }
@@ -175,31 +178,6 @@ impl Tally {
 fn second_of(now: Timestamp) -> u64 {
     now.as_nanos() / 1_000_000_000
 }
-
-const PARAMS: [ParamSpec; 4] = [
-    ParamSpec {
-        summary: "goodput to hold, headers included",
-        source: "none: the user has to know the path",
-        ..RATE
-    },
-    ParamSpec {
-        name: "min_ack_rate",
-        default: Value::Gain(Gain::new(8, 10)),
-        range: Range::Between(Value::Gain(Gain::new(1, 10)), Value::Gain(Gain::ONE)),
-        summary: "share of packets taken to arrive when fewer do",
-        source: "apernet/hysteria brutal.go, minAckRate",
-    },
-    ParamSpec::count("min_packets", 50, 1..=100_000)
-        .summary("packets of the last 5 s from which the ack rate is believed")
-        .source("apernet/hysteria brutal.go, minSampleCount"),
-    ParamSpec {
-        name: "cwnd_gain",
-        default: Value::Gain(Gain::new(2, 1)),
-        range: Range::Between(Value::Gain(Gain::ONE), Value::Gain(Gain::new(10, 1))),
-        summary: "window over pacing rate times round-trip time",
-        source: "apernet/hysteria brutal.go, congestionWindowMultiplier",
-    },
-];
 
 /// Seconds over which the ack rate is taken (`pktInfoSlotCount`).
 const SLOTS: usize = 5;

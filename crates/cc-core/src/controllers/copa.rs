@@ -45,12 +45,13 @@ use crate::control::Control;
 use crate::controller::{Controller, PathState, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
+use crate::params::Params;
 use crate::parts::cwnd::{min_window, resized_window};
 use crate::parts::cwnd_pacing::CwndPacing;
 use crate::parts::remainder::Remainder;
 use crate::parts::round::Round;
 use crate::parts::transition::{EventContext, Machine};
-use crate::registry::{ControllerSpec, Params};
+use crate::registry::ControllerSpec;
 use crate::sampler::RateSample;
 use alloc::boxed::Box;
 use capacity::Capacity;
@@ -69,7 +70,7 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "copa",
     aliases: &[],
     summary: "Copa, default and competitive mode (NSDI 2018)",
-    params: &PARAMS,
+    params: PARAMS,
     build: |params, setup| Box::new(Copa::new(params, setup)),
 };
 
@@ -113,7 +114,7 @@ impl Copa {
             capacity: Capacity::new(),
             velocity: Velocity::new(tuning.velocity_rounds, setup.initial_cwnd),
             loss_rate: LossRate::default(),
-            wanted: tuning.inverse_delta,
+            wanted: tuning.inverse_delta(),
             cwnd: setup.initial_cwnd,
             rest: Remainder::default(),
             control: pacing.control(setup.initial_cwnd, setup.srtt, setup.mss, true),
@@ -144,7 +145,7 @@ impl Copa {
 
     /// §2.2: the mode follows from what the newest round trips have shown.
     fn update_mode(&mut self, context: &mut EventContext<'_>, rtts: &Rtts) {
-        let is_alone = !self.tuning.switches_mode || {
+        let is_alone = !self.tuning.mode_switching || {
             let grain = self.capacity.time_for(self.mss * self.tuning.empty_packets);
             let is_borne = grain <= rtts.min / COARSE || self.capacity.is_in_use();
             let grain = if is_borne { grain } else { Duration::ZERO };
@@ -176,7 +177,7 @@ impl Copa {
             self.cut(context);
         } else {
             let more = Gain::from_millionths(self.wanted.millionths() + Gain::ONE.millionths());
-            self.wanted = more.min(self.tuning.inverse_delta);
+            self.wanted = more.min(self.tuning.inverse_delta());
         }
     }
 
@@ -293,7 +294,7 @@ impl Controller for Copa {
         self.delay.forget();
         self.capacity = Capacity::new();
         self.loss_rate = LossRate::default();
-        self.wanted = self.tuning.inverse_delta;
+        self.wanted = self.tuning.inverse_delta();
         self.velocity = Velocity::new(self.tuning.velocity_rounds, self.cwnd);
         self.decide(path);
     }

@@ -15,8 +15,11 @@
 mod curve;
 mod stage;
 
-use crate::parts::loss_based::{self, Avoidance, AvoidanceAck, CongestionSignal, LossBased};
-use crate::registry::{ControllerSpec, ParamSpec, Params, Range, Value};
+use crate::params::{ParamSpec, Params, tuning};
+use crate::parts::loss_based::{
+    self, Avoidance, AvoidanceAck, BETAS, CongestionSignal, HYSTARTPP, LossBased, SHARED,
+};
+use crate::registry::ControllerSpec;
 use alloc::boxed::Box;
 use curve::Curve;
 use stage::Stage;
@@ -38,6 +41,9 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
 #[derive(Debug, Clone, Copy)]
 struct Cubic {
     tuning: Tuning,
+    /// α: what makes AIMD(α, β) as fast on average as Reno (§4.3). β is that of losses, also after
+    /// a mark: Reno cuts less then, too.
+    alpha: Gain,
     /// W_max: the window at the newest congestion, or less after fast convergence; `None` while
     /// undefined, as before the first congestion (§4.10) and after a collapse (§4.8).
     w_max: Option<Bytes>,
@@ -47,31 +53,28 @@ struct Cubic {
     stage: Option<Stage>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Tuning {
-    beta: Gain,
-    beta_ecn: Gain,
-    /// α: what makes AIMD(α, β) as fast on average as Reno (§4.3). β is that of losses, also after
-    /// a mark: Reno cuts less then, too.
-    alpha: Gain,
-    c: Gain,
-    fast_convergence: bool,
+tuning! {
+    /// What a connection may choose for itself, beside what all loss-based controllers have.
+    struct Tuning, OWN;
+    beta: gain(Gain::new(7, 10), BETAS),
+        "share of the window that is left after loss, or a mark in slow start",
+        "RFC 9438 section 4.6";
+    beta_ecn: gain(Gain::new(85, 100), BETAS),
+        "share of the window that is left after a CE mark in congestion avoidance",
+        "RFC 8511 section 3.1";
+    c: gain(Gain::new(4, 10), Gain::new(1, 100)..=Gain::new(4, 1)),
+        "steepness of the curve, in packets per cubic second", "RFC 9438 section 5.1";
+    fast_convergence: switch(true), "whether a flow whose windows shrink gives way faster",
+        "RFC 9438 section 4.7";
 }
 
 impl Cubic {
     fn new(params: &Params) -> Self {
-        let beta = params.gain("beta");
+        let tuning = Tuning::new(params);
+        let beta = tuning.beta.millionths();
         Self {
-            tuning: Tuning {
-                beta,
-                alpha: Gain::new(
-                    3 * (MILLION - beta.millionths()),
-                    MILLION + beta.millionths(),
-                ),
-                beta_ecn: params.gain("beta_ecn"),
-                c: params.gain("c"),
-                fast_convergence: params.switch("fast_convergence"),
-            },
+            tuning,
+            alpha: Gain::new(3 * (MILLION - beta), MILLION + beta),
             w_max: None,
             cwnd_prior: Bytes::ZERO,
             stage: None,
@@ -132,11 +135,7 @@ impl Avoidance for Cubic {
         };
         // Reno's own α once the window of before the congestion is reached again (§4.3).
         let has_recovered = stage.estimate() >= self.cwnd_prior;
-        let alpha = if has_recovered {
-            Gain::ONE
-        } else {
-            self.tuning.alpha
-        };
+        let alpha = if has_recovered { Gain::ONE } else { self.alpha };
         stage.growth(ack, alpha)
     }
 }
@@ -149,39 +148,7 @@ fn begin(w_max: &mut Option<Bytes>, c: Gain, ack: &AvoidanceAck) -> Stage {
     Stage::new(curve, ack.cwnd, ack.now)
 }
 
-const PARAMS: [ParamSpec; 10] = loss_based::params(
-    loss_based::HYSTARTPP,
-    [
-        ParamSpec {
-            name: "beta",
-            default: Value::Gain(Gain::new(7, 10)),
-            range: loss_based::BETAS,
-            summary: "share of the window that is left after loss, or a mark in slow start",
-            source: "RFC 9438 section 4.6",
-        },
-        ParamSpec {
-            name: "beta_ecn",
-            default: Value::Gain(Gain::new(85, 100)),
-            range: loss_based::BETAS,
-            summary: "share of the window that is left after a CE mark in congestion avoidance",
-            source: "RFC 8511 section 3.1",
-        },
-        ParamSpec {
-            name: "c",
-            default: Value::Gain(Gain::new(4, 10)),
-            range: Range::Between(Value::Gain(Gain::new(1, 100)), Value::Gain(Gain::new(4, 1))),
-            summary: "steepness of the curve, in packets per cubic second",
-            source: "RFC 9438 section 5.1",
-        },
-        ParamSpec {
-            name: "fast_convergence",
-            default: Value::Switch(true),
-            range: Range::Any,
-            summary: "whether a flow whose windows shrink gives way faster",
-            source: "RFC 9438 section 4.7",
-        },
-    ],
-);
+const PARAMS: [ParamSpec; OWN.len() + SHARED] = loss_based::params(OWN, HYSTARTPP);
 
 const MILLION: u64 = 1_000_000;
 

@@ -9,41 +9,46 @@ use crate::control::{Control, send_quantum};
 use crate::controller::{Controller, PathState};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
-use crate::parts::fixed_rate::RATE;
-use crate::registry::{ControllerSpec, ParamSpec, Params, Range, Value};
+use crate::params::tuning;
+use crate::parts::fixed_rate::{RATE, RATES};
+use crate::registry::ControllerSpec;
 use crate::sampler::RateSample;
 use alloc::boxed::Box;
-use units::{Bandwidth, Bytes};
+use units::Bytes;
 
 /// The constant rate in the registry.
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "fixed",
     aliases: &[],
     summary: "a constant rate, a measuring stick; unfit for shared networks",
-    params: &PARAMS,
-    build: |params, setup| Box::new(Fixed::new(params, setup.mss)),
+    params: PARAMS,
+    build: |params, setup| {
+        Box::new(Fixed {
+            tuning: Tuning::new(params),
+            mss: setup.mss,
+        })
+    },
 };
 
 #[derive(Debug)]
 struct Fixed {
-    cwnd: Bytes,
-    /// `None` without pacing.
-    rate: Option<Bandwidth>,
-    /// `None` where it follows from the rate and the packet size.
-    quantum: Option<Bytes>,
+    tuning: Tuning,
     mss: Bytes,
 }
 
-impl Fixed {
-    fn new(params: &Params, mss: Bytes) -> Self {
-        let is_paced = params.switch("pacing");
-        Self {
-            cwnd: params.bytes("cwnd"),
-            rate: is_paced.then(|| params.bandwidth("rate")),
-            quantum: Some(params.bytes("quantum")).filter(|quantum| !quantum.is_zero()),
-            mss,
-        }
-    }
+tuning! {
+    struct Tuning, PARAMS;
+    rate: bandwidth(RATE, RATES), "rate to send at, UDP payload",
+        "none: the user has to know what is measured";
+    /// 86 s at 100 Mbit/s: more than any path holds.
+    cwnd: bytes(Bytes::new(1 << 30), Bytes::new(1)..=Bytes::new(1 << 40)),
+        "window, as it is, even below two packets",
+        "none: so large that the rate alone decides";
+    quantum: bytes(Bytes::ZERO, Bytes::ZERO..=Bytes::new(16 << 20)),
+        "most that leaves at once; 0 is a millisecond's worth, 2 packets to 64 KiB",
+        "draft-ietf-ccwg-bbr-06 section 5.6.3";
+    pacing: switch(true), "whether there is a rate; without, the window leaves as it comes",
+        "none: a window is measured without a rate";
 }
 
 impl Controller for Fixed {
@@ -56,13 +61,23 @@ impl Controller for Fixed {
     }
 
     fn control(&self) -> Control {
-        let Some(rate) = self.rate else {
-            return Control::unpaced(self.cwnd);
-        };
+        let Tuning {
+            rate,
+            cwnd,
+            quantum,
+            pacing,
+        } = self.tuning;
+        if !pacing {
+            return Control::unpaced(cwnd);
+        }
         Control {
-            cwnd: self.cwnd,
+            cwnd,
             pacing_rate: rate,
-            send_quantum: self.quantum.unwrap_or_else(|| send_quantum(rate, self.mss)),
+            send_quantum: if quantum.is_zero() {
+                send_quantum(rate, self.mss * 2)
+            } else {
+                quantum
+            },
         }
     }
 
@@ -70,38 +85,6 @@ impl Controller for Fixed {
         Snapshot::new(SPEC.name, "Fixed", self.control())
     }
 }
-
-const PARAMS: [ParamSpec; 4] = [
-    RATE,
-    ParamSpec {
-        name: "cwnd",
-        // 86 s at 100 Mbit/s: more than any path holds.
-        default: Value::Bytes(Bytes::new(1 << 30)),
-        range: Range::Between(
-            Value::Bytes(Bytes::new(1)),
-            Value::Bytes(Bytes::new(1 << 40)),
-        ),
-        summary: "window, as it is, even below two packets",
-        source: "none: so large that the rate alone decides",
-    },
-    ParamSpec {
-        name: "quantum",
-        default: Value::Bytes(Bytes::ZERO),
-        range: Range::Between(
-            Value::Bytes(Bytes::ZERO),
-            Value::Bytes(Bytes::new(16 << 20)),
-        ),
-        summary: "most that leaves at once; 0 is a millisecond's worth, 2 packets to 64 KiB",
-        source: "draft-ietf-ccwg-bbr-06 section 5.6.3",
-    },
-    ParamSpec {
-        name: "pacing",
-        default: Value::Switch(true),
-        range: Range::Any,
-        summary: "whether there is a rate; without, the window leaves as it comes",
-        source: "none: a window is measured without a rate",
-    },
-];
 
 #[cfg(test)]
 mod tests;

@@ -30,10 +30,11 @@ use crate::control::Control;
 use crate::controller::{Controller, PathState, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
+use crate::params::Params;
 use crate::parts::cwnd_pacing::CwndPacing;
 use crate::parts::recovery_period::RecoveryPeriod;
 use crate::parts::transition::{EventContext, Machine};
-use crate::registry::{ControllerSpec, Params};
+use crate::registry::ControllerSpec;
 use crate::sampler::RateSample;
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -142,10 +143,10 @@ impl LedbatPp {
         let shortest = self.slowdown_time(context.path);
         let (delay, interval) = match &self.state {
             State::RampUp { cost, .. } => {
-                let interval = cost.spent() * self.tuning.slowdown_interval;
+                let interval = times(cost.spent(), self.tuning.slowdown_interval);
                 (interval, interval)
             }
-            _ => (shortest, shortest * self.tuning.slowdown_interval),
+            _ => (shortest, times(shortest, self.tuning.slowdown_interval)),
         };
         let wait = Wait {
             until: context.path.now + delay,
@@ -166,7 +167,7 @@ impl LedbatPp {
 
     /// The draft's 2 RTT, as they are before the queue drains: one of them is for that.
     fn slowdown_time(&self, path: &PathState) -> Duration {
-        path.srtt.unwrap_or_default() * self.tuning.slowdown_rtts
+        times(path.srtt.unwrap_or_default(), self.tuning.slowdown_rtts)
     }
 
     /// The first sign of congestion in a recovery period.
@@ -313,6 +314,10 @@ impl Controller for LedbatPp {
             ..Snapshot::new(SPEC.name, self.state.name(), self.control)
         }
     }
+}
+
+fn times(duration: Duration, count: u64) -> Duration {
+    duration * u32::try_from(count).expect("the range of every count is small")
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! NewReno as QUIC has it (RFC 9002 §7): half on congestion, one packet more per round trip.
 
-use crate::parts::loss_based::{self, Avoidance, AvoidanceAck, CongestionSignal, LossBased};
+use crate::params::{ParamSpec, tuning};
+use crate::parts::loss_based::{
+    self, Avoidance, AvoidanceAck, BETAS, CongestionSignal, LossBased, SHARED, STANDARD,
+};
 use crate::parts::remainder::Remainder;
-use crate::registry::{ControllerSpec, ParamSpec, Value};
+use crate::registry::ControllerSpec;
 use alloc::boxed::Box;
 use units::{Bytes, Gain, Timestamp};
 
@@ -14,8 +17,7 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     params: &PARAMS,
     build: |params, setup| {
         let avoidance = NewReno {
-            beta: params.gain("beta"),
-            beta_ecn: params.gain("beta_ecn"),
+            tuning: Tuning::new(params),
             rest: Remainder::default(),
         };
         Box::new(LossBased::new(avoidance, params, setup))
@@ -25,9 +27,19 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
 /// Additive increase, multiplicative decrease.
 #[derive(Debug, Clone, Copy)]
 struct NewReno {
-    beta: Gain,
-    beta_ecn: Gain,
+    tuning: Tuning,
     rest: Remainder,
+}
+
+tuning! {
+    /// What a connection may choose for itself, beside what all loss-based controllers have.
+    struct Tuning, OWN;
+    beta: gain(Gain::new(1, 2), BETAS),
+        "share of the window that is left after loss, or a mark in slow start",
+        "RFC 9002 section 7.3.2 (kLossReductionFactor)";
+    beta_ecn: gain(Gain::new(8, 10), BETAS),
+        "share of the window that is left after a CE mark in congestion avoidance",
+        "RFC 8511 section 3.1";
 }
 
 impl Avoidance for NewReno {
@@ -36,8 +48,8 @@ impl Avoidance for NewReno {
     fn on_congestion(&mut self, cwnd: Bytes, signal: CongestionSignal) -> Bytes {
         self.rest = Remainder::default();
         match signal {
-            CongestionSignal::Loss => cwnd * self.beta,
-            CongestionSignal::Mark => cwnd * self.beta_ecn,
+            CongestionSignal::Loss => cwnd * self.tuning.beta,
+            CongestionSignal::Mark => cwnd * self.tuning.beta_ecn,
         }
     }
 
@@ -56,25 +68,7 @@ impl Avoidance for NewReno {
     }
 }
 
-const PARAMS: [ParamSpec; 8] = loss_based::params(
-    loss_based::STANDARD,
-    [
-        ParamSpec {
-            name: "beta",
-            default: Value::Gain(Gain::new(1, 2)),
-            range: loss_based::BETAS,
-            summary: "share of the window that is left after loss, or a mark in slow start",
-            source: "RFC 9002 section 7.3.2 (kLossReductionFactor)",
-        },
-        ParamSpec {
-            name: "beta_ecn",
-            default: Value::Gain(Gain::new(8, 10)),
-            range: loss_based::BETAS,
-            summary: "share of the window that is left after a CE mark in congestion avoidance",
-            source: "RFC 8511 section 3.1",
-        },
-    ],
-);
+const PARAMS: [ParamSpec; OWN.len() + SHARED] = loss_based::params(OWN, STANDARD);
 
 #[cfg(test)]
 mod tests;

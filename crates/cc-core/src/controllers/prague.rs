@@ -28,15 +28,16 @@ use crate::control::{Control, MIN_RATE};
 use crate::controller::{Controller, PathState, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Event, Observer, Snapshot};
+use crate::params::Params;
 use crate::parts::cwnd::{LargestFlight, min_window, resized_window};
 use crate::parts::recovery_period::RecoveryPeriod;
 use crate::parts::remainder::Remainder;
-use crate::registry::{ControllerSpec, Params};
+use crate::registry::ControllerSpec;
 use crate::sampler::RateSample;
 use alloc::boxed::Box;
 use alpha::Alpha;
 use core::time::Duration;
-use params::Tuning;
+use params::{PARAMS, Tuning};
 use units::{Bandwidth, Bytes, Gain, Timestamp};
 use virtual_rtt::VirtualRtt;
 
@@ -45,7 +46,7 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "prague",
     aliases: &[],
     summary: "Prague for L4S (draft-briscoe-iccrg-prague-congestion-control-04), ECT(1)",
-    params: &params::PARAMS,
+    params: PARAMS,
     build: |params, setup| Box::new(Prague::new(params, setup)),
 };
 
@@ -204,9 +205,9 @@ impl Prague {
 
     fn pacing_gain(&self) -> Gain {
         if self.is_in_slow_start() {
-            self.tuning.slow_start_gain
+            self.tuning.pacing_gain_slow_start
         } else {
-            self.tuning.avoidance_gain
+            self.tuning.pacing_gain_avoidance
         }
     }
 

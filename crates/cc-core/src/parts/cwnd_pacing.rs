@@ -1,52 +1,47 @@
 //! Pacing of the controllers that know a window and no rate: the one place that makes a rate of it.
 
 use crate::control::{Control, MIN_RATE};
-use crate::registry::{ParamSpec, Params, Range, Value};
+use crate::params::tuning;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain};
 
-/// Spreads a window over a round trip, a little faster than it drains.
-///
-/// RFC 9002 §7.7 asks for pacing or bursts of at most the initial window, and proposes
-/// rate = N × window ÷ smoothed RTT with a small N.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CwndPacing {
-    is_on: bool,
-    slow_start_gain: Gain,
-    avoidance_gain: Gain,
+tuning! {
+    /// Spreads a window over a round trip, a little faster than it drains.
+    ///
+    /// RFC 9002 §7.7 asks for pacing or bursts of at most the initial window, and proposes
+    /// rate = N × window ÷ smoothed RTT with a small N.
+    pub(crate) struct CwndPacing, PARAMS;
+    pacing: switch(true), "whether packets are spread over the round trip",
+        "RFC 9002 section 7.7";
+    /// The window doubles within the round trip over which it is spread: with less, the sender
+    /// would fall behind it and growth would stop being exponential. Linux has the same 200 %.
+    pacing_gain_slow_start: gain(Gain::new(2, 1), GAINS),
+        "pacing rate over window per round trip while the window doubles",
+        "RFC 9002 section 7.7 (N greater than 1); tcp_pacing_ss_ratio of Linux";
+    /// A window that is filled a little early makes up for an RTT that varies.
+    pacing_gain_avoidance: gain(Gain::new(5, 4), GAINS),
+        "pacing rate over window per round trip otherwise", "RFC 9002 section 7.7";
 }
 
 impl CwndPacing {
-    /// The values chosen from [`PARAMS`].
-    pub(crate) fn new(params: &Params) -> Self {
-        Self {
-            is_on: params.switch("pacing"),
-            slow_start_gain: params.gain("pacing_gain_slow_start"),
-            avoidance_gain: params.gain("pacing_gain_avoidance"),
-        }
-    }
-
     /// Always on, with one factor: what a specification prescribes.
     pub(crate) fn constant(gain: Gain) -> Self {
         Self {
-            is_on: true,
-            slow_start_gain: gain,
-            avoidance_gain: gain,
+            pacing: true,
+            pacing_gain_slow_start: gain,
+            pacing_gain_avoidance: gain,
         }
-    }
-
-    pub(crate) fn is_on(&self) -> bool {
-        self.is_on
     }
 
     /// The factor between window ÷ RTT and the pacing rate; `None` when unpaced.
     pub(crate) fn gain(&self, doubles: bool) -> Option<Gain> {
         let gain = if doubles {
-            self.slow_start_gain
+            self.pacing_gain_slow_start
         } else {
-            self.avoidance_gain
+            self.pacing_gain_avoidance
         };
-        self.is_on.then_some(gain)
+        self.pacing.then_some(gain)
     }
 
     /// The decision for a window. `doubles` is whether it doubles each round trip, as in slow
@@ -82,7 +77,7 @@ impl CwndPacing {
                 pacing_rate,
                 send_quantum: send_quantum(pacing_rate, cwnd, mss),
             },
-            None if self.is_on => Control {
+            None if self.pacing => Control {
                 send_quantum: cwnd,
                 ..Control::unpaced(cwnd)
             },
@@ -99,35 +94,7 @@ impl Control {
     }
 }
 
-/// What the registry offers for tuning.
-pub(crate) const PARAMS: [ParamSpec; 3] = [
-    ParamSpec {
-        name: "pacing",
-        default: Value::Switch(true),
-        range: Range::Any,
-        summary: "whether packets are spread over the round trip",
-        source: "RFC 9002 section 7.7",
-    },
-    ParamSpec {
-        name: "pacing_gain_slow_start",
-        // The window doubles within the round trip over which it is spread: with less, the sender
-        // would fall behind it and growth would stop being exponential. Linux has the same 200 %.
-        default: Value::Gain(Gain::new(2, 1)),
-        range: GAINS,
-        summary: "pacing rate over window per round trip while the window doubles",
-        source: "RFC 9002 section 7.7 (N greater than 1); tcp_pacing_ss_ratio of Linux",
-    },
-    ParamSpec {
-        name: "pacing_gain_avoidance",
-        // A window that is filled a little early makes up for an RTT that varies.
-        default: Value::Gain(Gain::new(5, 4)),
-        range: GAINS,
-        summary: "pacing rate over window per round trip otherwise",
-        source: "RFC 9002 section 7.7",
-    },
-];
-
-const GAINS: Range = Range::Between(Value::Gain(Gain::ONE), Value::Gain(Gain::new(10, 1)));
+pub(crate) const GAINS: RangeInclusive<Gain> = Gain::ONE..=Gain::new(10, 1);
 
 /// Bytes that may leave back to back: what the rate carries in a millisecond, so that a sender
 /// whose timer has that grain keeps its rate, within two bounds.
@@ -149,11 +116,12 @@ const MAX_QUANTUM: Bytes = Bytes::new(256 * 1024);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Params;
 
     const MSS: Bytes = Bytes::new(1_200);
 
     fn pacing() -> CwndPacing {
-        CwndPacing::new(&Params::defaults(&PARAMS))
+        CwndPacing::new(&Params::defaults(PARAMS))
     }
 
     #[test]

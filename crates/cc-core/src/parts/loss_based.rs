@@ -19,16 +19,16 @@ use crate::control::Control;
 use crate::controller::{Controller, PathState, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Event, Observer, Snapshot};
+use crate::params::Params;
 use crate::parts::cwnd::{LargestFlight, min_window, resized_window};
 use crate::parts::cwnd_pacing::CwndPacing;
 use crate::parts::hystart::{Growth, HyStart};
 use crate::parts::prr::{Delivered, Prr};
 use crate::parts::recovery_period::RecoveryPeriod;
-use crate::registry::Params;
 use crate::sampler::RateSample;
 use core::fmt;
 use core::time::Duration;
-pub(crate) use params::{BETAS, HYSTARTPP, STANDARD, UNDO, params};
+pub(crate) use params::{BETAS, HYSTARTPP, SHARED, STANDARD, UNDO, params};
 use units::{Bandwidth, Bytes, Timestamp};
 
 /// An algorithm's congestion avoidance. `Copy`, so that a reduction can be undone.
@@ -140,7 +140,7 @@ impl<A: Avoidance> LossBased<A> {
                 cwnd: setup.initial_cwnd,
                 ssthresh: Bytes::MAX,
                 largest_flight: LargestFlight::new(setup.initial_cwnd),
-                hystart: with_hystart.then(|| HyStart::new(pacing.is_on())),
+                hystart: with_hystart.then(|| HyStart::new(pacing.pacing)),
                 avoidance,
             },
             recovery: RecoveryPeriod::new(params.switch("undo")),

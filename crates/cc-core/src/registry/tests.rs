@@ -1,8 +1,11 @@
 use super::*;
 use crate::Control;
 use crate::observer::{Observer, Snapshot};
+use crate::params::{Range, Value};
 use crate::{LostPacket, PathState, RateSample};
+use core::time::Duration;
 use units::Timestamp;
+use units::{Bandwidth, Bytes, Gain};
 
 const TUNED: ControllerSpec = ControllerSpec {
     name: "tuned",

@@ -4,8 +4,9 @@
 //! kernels by UJX6N (`net/ipv4/tcp_bbrplus.c`). What is known of them, and what was decided where
 //! sources disagree, is in `docs/bbrplus.md`.
 
-use crate::controllers::bbr::v1::{self, BbrV1, CycleAck, GainCycle, Phase};
-use crate::registry::{ControllerSpec, ParamSpec};
+use super::v1::{self, BbrV1, CycleAck, GainCycle, Phase};
+use crate::params::{ParamSpec, Value, with_default};
+use crate::registry::ControllerSpec;
 use alloc::boxed::Box;
 use units::{Rng, Timestamp};
 
@@ -80,8 +81,12 @@ fn is_filled(ack: &CycleAck) -> bool {
 const LONGEST: u64 = 8;
 const SHORTEST: u64 = 2;
 
-const PARAMS: [ParamSpec; v1::PARAM_COUNT] =
-    v1::params_with_extra_acked_rounds(10, "tcp_bbrplus.c, bbr_extra_acked_win_rtts");
+const PARAMS: [ParamSpec; v1::PARAMS.len()] = with_default(
+    v1::PARAMS,
+    "extra_acked_rounds",
+    Value::Count(10),
+    "tcp_bbrplus.c, bbr_extra_acked_win_rtts",
+);
 
 #[cfg(test)]
 mod tests;

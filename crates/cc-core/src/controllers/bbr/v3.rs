@@ -73,7 +73,6 @@ mod recovery;
 mod revision;
 mod startup;
 mod state;
-mod tunable;
 mod undo;
 
 use crate::control::Control;

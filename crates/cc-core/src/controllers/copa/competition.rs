@@ -20,7 +20,7 @@ impl Competition {
     /// From where the default mode is.
     pub(super) fn new(tuning: &Tuning) -> Self {
         Self {
-            inverse_delta: tuning.inverse_delta,
+            inverse_delta: tuning.inverse_delta(),
             recovery: RecoveryPeriod::new(true),
         }
     }
@@ -36,7 +36,7 @@ impl Competition {
         if self.recovery.is_active() {
             return;
         }
-        let increased = self.inverse_delta.millionths() + tuning.increase.millionths();
+        let increased = self.inverse_delta.millionths() + tuning.competitive_increase.millionths();
         let most = packets.saturating_mul(Gain::ONE.millionths());
         let increased = Gain::from_millionths(increased.min(most));
         self.inverse_delta = self.inverse_delta.max(increased);
@@ -70,7 +70,7 @@ impl Competition {
 
     fn reduce(&mut self, tuning: &Tuning) {
         let least = tuning.min_inverse_delta();
-        self.inverse_delta = (self.inverse_delta * tuning.decrease).max(least);
+        self.inverse_delta = (self.inverse_delta * tuning.competitive_decrease).max(least);
     }
 }
 
@@ -78,13 +78,13 @@ impl Competition {
 mod tests {
     use super::super::params::PARAMS;
     use super::*;
-    use crate::registry::Params;
+    use crate::params::Params;
     use crate::test_driver::{at, lost};
 
     const PLENTY: u64 = u64::MAX;
 
     fn tuning() -> Tuning {
-        Tuning::new(&Params::defaults(&PARAMS))
+        Tuning::new(&Params::defaults(PARAMS))
     }
 
     /// After as many round trips as it takes to get there, a packet each.
@@ -130,10 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn a_small_delta_gives_way_to_loss_and_a_large_one_is_kept() {
+    fn loss_reduces_the_packets_of_a_small_delta_and_leaves_those_of_a_large_one() {
         let reduced = |delta, times: u64| {
             let mut tuning = tuning();
-            tuning.inverse_delta = delta;
+            tuning.delta = delta;
             let mut competition = Competition::new(&tuning);
             for number in 1..=times {
                 let now = at(number * 100);
@@ -141,9 +141,9 @@ mod tests {
             }
             competition.inverse_delta()
         };
-        assert_eq!(reduced(Gain::new(20, 1), 1), Gain::new(10, 1));
-        assert_eq!(reduced(Gain::new(20, 1), 9), Gain::new(2, 1));
-        assert_eq!(reduced(Gain::new(1, 2), 9), Gain::new(1, 2));
+        assert_eq!(reduced(Gain::new(1, 20), 1), Gain::new(10, 1));
+        assert_eq!(reduced(Gain::new(1, 20), 9), Gain::new(2, 1));
+        assert_eq!(reduced(Gain::new(2, 1), 9), Gain::new(1, 2));
     }
 
     #[test]

@@ -357,7 +357,7 @@ fn the_initial_window_is_that_of_a_new_packet_size() {
 #[test]
 fn the_diagram_has_five_arrows() {
     let competing = || {
-        let tuning = Tuning::new(&Params::defaults(&PARAMS));
+        let tuning = Tuning::new(&Params::defaults(PARAMS));
         State::Competitive(Competition::new(&tuning))
     };
     let states = || [State::SlowStart, State::Default, competing()];

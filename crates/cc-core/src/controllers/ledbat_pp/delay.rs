@@ -85,7 +85,7 @@ const NANOS_PER_MINUTE: u64 = 60_000_000_000;
 mod tests {
     use super::*;
     use crate::controllers::ledbat_pp::params::PARAMS;
-    use crate::registry::Params;
+    use crate::params::Params;
 
     const MS: Duration = Duration::from_millis(1);
 

@@ -114,7 +114,7 @@ const MILLION: u64 = 1_000_000;
 mod tests {
     use super::*;
     use crate::controllers::ledbat_pp::params::PARAMS;
-    use crate::registry::Params;
+    use crate::params::Params;
 
     const MSS: Bytes = Bytes::new(1_000);
 

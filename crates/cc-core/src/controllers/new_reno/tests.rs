@@ -1,5 +1,6 @@
 use super::*;
 use crate::flow_driver::{Driver, MS, MSS};
+use crate::params::Params;
 use core::time::Duration;
 
 #[test]
@@ -48,8 +49,7 @@ fn hystart_can_be_asked_for() {
 #[test]
 fn congestion_leaves_no_fraction_of_a_byte_from_the_window_before() {
     let mut new_reno = NewReno {
-        beta: Gain::new(1, 2),
-        beta_ecn: Gain::new(8, 10),
+        tuning: Tuning::new(&Params::defaults(&PARAMS)),
         rest: Remainder::default(),
     };
     let mut ack = AvoidanceAck {

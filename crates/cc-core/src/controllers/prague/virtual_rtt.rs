@@ -66,13 +66,13 @@ const MILLION: u64 = 1_000_000;
 mod tests {
     use super::*;
     use crate::controllers::prague::params::PARAMS;
-    use crate::registry::Params;
+    use crate::params::Params;
 
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
     fn growth_shrinks_with_the_square_of_the_round_trip_below_the_virtual_one() {
-        let mut rtt = VirtualRtt::new(&Tuning::new(&Params::defaults(&PARAMS)));
+        let mut rtt = VirtualRtt::new(&Tuning::new(&Params::defaults(PARAMS)));
         let mut increase = |rounds, micros| {
             rtt.rounds = rounds;
             rtt.increase(Bytes::new(1_000), Some(Duration::from_micros(micros)))
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn only_an_old_flow_waits_for_the_virtual_round_trip() {
-        let mut rtt = VirtualRtt::new(&Tuning::new(&Params::defaults(&PARAMS)));
+        let mut rtt = VirtualRtt::new(&Tuning::new(&Params::defaults(PARAMS)));
         for _ in 0..499 {
             rtt.on_round();
         }

@@ -1,6 +1,7 @@
 //! BBR version 1, as in Linux 5.x: the machine of [`v1`](super) with a cycle of eight phases.
 
-use crate::controllers::bbr::v1::{self, BbrV1, CycleAck, GainCycle, Phase};
+use super::params::PARAMS;
+use super::{BbrV1, CycleAck, GainCycle, Phase};
 use crate::registry::ControllerSpec;
 use alloc::boxed::Box;
 use units::{Rng, Timestamp};
@@ -10,7 +11,7 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: EightPhases::NAME,
     aliases: &[],
     summary: "BBR version 1 (Linux 5.x tcp_bbr.c)",
-    params: &v1::PARAMS,
+    params: PARAMS,
     build: |params, setup| Box::new(BbrV1::<EightPhases>::new(params, setup)),
 };
 

@@ -39,12 +39,12 @@ impl GainCycle for Scripted {
 }
 
 pub(super) fn tuning() -> Tuning {
-    Tuning::new(&Params::defaults(&PARAMS))
+    Tuning::new(&Params::defaults(PARAMS))
 }
 
 impl Bench {
     fn new() -> Self {
-        Self::build(|setup| BbrV1::new(&Params::defaults(&PARAMS), setup))
+        Self::build(|setup| BbrV1::new(&Params::defaults(PARAMS), setup))
     }
 
     /// In ProbeBW at 100 Mbit/s and 100 ms, a BDP of 1,250,000 bytes, without aggregation.

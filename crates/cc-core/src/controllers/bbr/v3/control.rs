@@ -1,4 +1,4 @@
-//! From the model to pacing rate and window, through loss recovery too (draft-ietf-ccwg-bbr-06 §5.6;
+//! From the model to pacing rate and window, in loss recovery too (draft-ietf-ccwg-bbr-06 §5.6;
 //! draft-cardwell-iccrg-bbr-congestion-control-02 §4.6.4.4).
 
 use super::machine::{Bbr, initial_pacing_rate};

@@ -44,14 +44,14 @@ impl DataVolume {
 
 #[cfg(test)]
 mod tests {
+    use super::super::params::DRAFT_06;
     use super::*;
-    use crate::controllers::bbr::v3::draft_06::PARAMS;
-    use crate::registry::Params;
+    use crate::params::Params;
 
     const MSS: Bytes = Bytes::new(1_200);
 
     fn headroom_of(longterm: Bytes) -> Bytes {
-        let tuning = Tuning::new(&Params::defaults(PARAMS));
+        let tuning = Tuning::new(&Params::defaults(DRAFT_06));
         let mut volume = DataVolume::new();
         volume.longterm = longterm;
         volume.with_headroom(&tuning, MSS)

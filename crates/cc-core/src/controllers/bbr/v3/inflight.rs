@@ -2,8 +2,9 @@
 //! (draft-ietf-ccwg-bbr-06 §5.5.8, §5.6.3, §5.6.4.2).
 
 use super::machine::Bbr;
-use super::params::{MAX_QUANTUM, MIN_QUANTUM_PACKETS, QUANTUM_TIME, UP_EXTRA_PACKETS};
+use super::params::UP_EXTRA_PACKETS;
 use super::revision::Revision;
+use crate::control::send_quantum;
 use units::{Bandwidth, Bytes, Gain};
 
 impl<R: Revision> Bbr<R> {
@@ -75,10 +76,8 @@ impl<R: Revision> Bbr<R> {
         let least = if self.pacing_rate < R::RULES.single_packets_below {
             1
         } else {
-            MIN_QUANTUM_PACKETS
+            2
         };
-        (self.pacing_rate * QUANTUM_TIME)
-            .min(MAX_QUANTUM)
-            .max(self.mss * least)
+        send_quantum(self.pacing_rate, self.mss * least)
     }
 }

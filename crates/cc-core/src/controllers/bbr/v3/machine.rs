@@ -13,6 +13,7 @@ use super::revision::Revision;
 use super::state::State;
 use crate::control::MIN_RATE;
 use crate::controller::Setup;
+use crate::params::Params;
 use crate::parts::ack_aggregation::AckAggregation;
 use crate::parts::full_bandwidth::FullBandwidthEstimator;
 use crate::parts::round::Round;
@@ -53,7 +54,8 @@ pub(crate) struct Bbr<R: Revision> {
 
 impl<R: Revision> Bbr<R> {
     /// OnInit.
-    pub(super) fn new(tuning: Tuning, setup: &Setup) -> Self {
+    pub(super) fn new(params: &Params, ambient: Option<AmbientLoss>, setup: &Setup) -> Self {
+        let tuning = Tuning::new(params);
         let rate = initial_pacing_rate(setup.initial_cwnd, setup.srtt, &tuning);
         Self {
             tuning,
@@ -69,7 +71,7 @@ impl<R: Revision> Bbr<R> {
             aggregation: AckAggregation::new(setup.now),
             congestion: Congestion::default(),
             late: LatePackets::new(),
-            ambient: tuning.ambient_loss.then(AmbientLoss::default),
+            ambient,
             probe: Probe::default(),
             recovery: R::Recovery::new(setup.now),
             cwnd: setup.initial_cwnd,

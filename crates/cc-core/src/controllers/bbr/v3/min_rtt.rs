@@ -73,12 +73,12 @@ impl MinRtt {
 
 #[cfg(test)]
 mod tests {
+    use super::super::params::DRAFT_06;
     use super::*;
-    use crate::controllers::bbr::v3::draft_06::PARAMS;
-    use crate::registry::Params;
+    use crate::params::Params;
 
     fn min_rtt() -> (MinRtt, Tuning) {
-        let tuning = Tuning::new(&Params::defaults(PARAMS));
+        let tuning = Tuning::new(&Params::defaults(DRAFT_06));
         (MinRtt::new(Timestamp::ZERO, None), tuning)
     }
 
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_smoothed_time_from_before_stands_in_until_undercut() {
-        let tuning = Tuning::new(&Params::defaults(PARAMS));
+        let tuning = Tuning::new(&Params::defaults(DRAFT_06));
         let mut min_rtt = MinRtt::new(at(0), Some(ms(35)));
         min_rtt.on_ack(at(1), Some(ms(40)), &tuning);
         assert_eq!(min_rtt.get(), Some(ms(35)));

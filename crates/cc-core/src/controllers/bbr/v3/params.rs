@@ -1,105 +1,117 @@
-//! The constants: what each is, why it is that number, where the draft says so.
+//! The constants: what each is, why it is that number, where the drafts say so.
 //!
-//! Sections are those of draft-ietf-ccwg-bbr-06; a revision's parameters name its own.
+//! Sections in comments are those of draft-ietf-ccwg-bbr-06.
 
-use crate::registry::Params;
+use crate::controllers::bbr::ranges::{COUNT, DOWNWARD, INTERVAL, SHARE, TIME, UP_TO_HALF, UPWARD};
+use crate::params::{ParamSpec, tuning};
 use core::time::Duration;
-use units::{Bytes, Gain};
+use units::Gain;
 
-/// The constants that a connection may choose for itself, out of [`tunable`](super::tunable).
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Tuning {
-    /// StartupPacingGain: 4·ln 2, the least gain that lets the sending rate double each round
-    /// while the delivery rate lags a round behind (§2.5).
-    pub(super) startup_pacing_gain: Gain,
-    /// DrainPacingGain: the inverse of the window gain of Startup drains its queue, of up to one
-    /// BDP, within a round trip (§2.5).
-    pub(super) drain_pacing_gain: Gain,
-    /// Pacing in ProbeBW_DOWN: the counterpart of 1.25 in ProbeBW_UP, the least that still lets
-    /// flows converge on equal rates (§5.3.3.1).
-    pub(super) down_pacing_gain: Gain,
-    /// Pacing in ProbeBW_UP: a quarter more than the path is known to deliver (§5.3.3.5).
-    pub(super) up_pacing_gain: Gain,
-    /// DefaultCwndGain: twice the BDP, so that a round's delayed and bunched ACKs do not stall the
-    /// sender, and the rate may double in Startup (§2.6).
-    pub(super) cwnd_gain: Gain,
-    /// Window gain in ProbeBW_UP: a quarter of a BDP above the default, so that the window is not
-    /// what limits the probe (§5.3.3.5).
-    pub(super) up_cwnd_gain: Gain,
-    /// ProbeRTTCwndGain: half a BDP empties the queue at half the cost of an empty pipe (§2.16.2).
-    pub(super) probe_rtt_cwnd_gain: Gain,
-    /// PacingMarginPercent: pacing a little below the estimated rate drains what the estimate
-    /// overstates (§5.6.2).
-    pub(super) pacing_margin: Gain,
-    /// LossThresh: the share of a round's flight that may be lost while probing (§2.8).
-    pub(super) loss_thresh: Gain,
-    /// Beta: the lowest factor by which a bound falls for a round with loss; CUBIC's (§2.8).
-    pub(super) beta: Gain,
-    /// Headroom: the share of the long-term bound left to others while cruising (§2.8).
-    pub(super) headroom: Gain,
-    /// BBRStartupFullLossCnt: separate ranges lost in a round before its loss counts as
-    /// congestion and not as one burst (§5.3.1.3).
-    pub(super) startup_loss_ranges: u64,
-    /// MinPipeCwnd in packets: two under way to a receiver that acknowledges every other packet,
-    /// and the acknowledgements of two (§2.8).
-    pub(super) min_pipe_packets: u64,
-    /// MinRTTFilterLen: spans two ProbeRTT intervals, so that one failed attempt to drain the
-    /// queue does not raise the estimate (§2.16.1).
-    pub(super) min_rtt_window: Duration,
-    /// ProbeRTTInterval: the draft wants all flows to use the same, so that they drain together
-    /// (§2.16.2, §5.3.4.2).
-    pub(super) probe_rtt_interval: Duration,
-    /// ProbeRTTDuration: long enough for flows of different round-trip times to overlap (§5.3.4.2).
-    pub(super) probe_rtt_duration: Duration,
-    /// Least time between two probes for bandwidth: leaves a Reno flow of 30 ms its 25 Mbit/s
-    /// (§5.3.3.8.3).
-    pub(super) probe_wait_min: Duration,
-    /// Greatest time between two probes for bandwidth, what a person notices (§5.3.3.8.3).
-    pub(super) probe_wait_max: Duration,
-    /// Most round trips between two probes: more would let 1 % loss decay the rate for good, less
-    /// would crowd out Reno (§5.3.3.8.3).
-    pub(super) probe_wait_rounds: u64,
-    /// ExtraAckedFilterLen: rounds over which the greatest aggregation is remembered (§2.12).
-    pub(super) extra_acked_rounds: u64,
-    /// Whether loss that the path has by itself counts as congestion no more; not the draft's.
-    pub(super) ambient_loss: bool,
+/// Declares each parameter once, with its default and the section that says so in -02 and in -06.
+macro_rules! drafts {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident: $kind:ident($range:expr), $summary:literal,
+            [$default_02:expr, $section_02:literal], [$default_06:expr, $section_06:literal];
+    )*) => {
+        tuning! {
+            /// The constants that a connection may choose for itself.
+            pub(super) struct Tuning, DRAFT_06;
+            $(
+                $(#[$doc])*
+                $name: $kind($default_06, $range), $summary,
+                    concat!("draft-ietf-ccwg-bbr-06 section ", $section_06);
+            )*
+        }
+
+        /// The same as -02 has it. It writes the headroom as the share that is kept, 0.85 (§2.8).
+        pub(super) const DRAFT_02: &[ParamSpec] = &[$(
+            ParamSpec::$kind(stringify!($name), $default_02, $range)
+                .summary($summary)
+                .source(concat!(
+                    "draft-cardwell-iccrg-bbr-congestion-control-02 section ",
+                    $section_02
+                )),
+        )*];
+    };
 }
 
-impl Tuning {
-    /// The values chosen, without the rule of ours, which not every revision offers.
-    pub(crate) fn new(params: &Params) -> Self {
-        Self {
-            startup_pacing_gain: params.gain("startup_pacing_gain"),
-            drain_pacing_gain: params.gain("drain_pacing_gain"),
-            down_pacing_gain: params.gain("down_pacing_gain"),
-            up_pacing_gain: params.gain("up_pacing_gain"),
-            cwnd_gain: params.gain("cwnd_gain"),
-            up_cwnd_gain: params.gain("up_cwnd_gain"),
-            probe_rtt_cwnd_gain: params.gain("probe_rtt_cwnd_gain"),
-            pacing_margin: params.gain("pacing_margin"),
-            loss_thresh: params.gain("loss_thresh"),
-            beta: params.gain("beta"),
-            headroom: params.gain("headroom"),
-            startup_loss_ranges: params.count("startup_loss_ranges"),
-            min_pipe_packets: params.count("min_pipe_packets"),
-            min_rtt_window: params.duration("min_rtt_window"),
-            probe_rtt_interval: params.duration("probe_rtt_interval"),
-            probe_rtt_duration: params.duration("probe_rtt_duration"),
-            probe_wait_min: params.duration("probe_wait_min"),
-            probe_wait_max: params.duration("probe_wait_max"),
-            probe_wait_rounds: params.count("probe_wait_rounds"),
-            extra_acked_rounds: params.count("extra_acked_rounds"),
-            ambient_loss: false,
-        }
-    }
-
-    /// The same with or without the rule of ours.
-    pub(crate) fn with_ambient_loss(self, ambient_loss: bool) -> Self {
-        Self {
-            ambient_loss,
-            ..self
-        }
-    }
+drafts! {
+    /// StartupPacingGain: 4·ln 2, the least gain that lets the sending rate double each round
+    /// while the delivery rate lags a round behind (§2.5).
+    startup_pacing_gain: gain(UPWARD), "pacing gain in Startup",
+        [Gain::new(277, 100), "2.6"], [Gain::new(277, 100), "2.5"];
+    /// DrainPacingGain: the inverse of the window gain of Startup drains its queue, of up to one
+    /// BDP, within a round trip (§2.5).
+    drain_pacing_gain: gain(DOWNWARD), "pacing gain in Drain",
+        [Gain::new(1, 2), "4.3.2"], [Gain::new(1, 2), "2.5"];
+    /// Pacing in ProbeBW_DOWN: the counterpart of 1.25 in ProbeBW_UP, the least that still lets
+    /// flows converge on equal rates (§5.3.3.1).
+    down_pacing_gain: gain(DOWNWARD), "pacing gain in ProbeBW_DOWN",
+        [Gain::new(9, 10), "4.3.3.1"], [Gain::new(9, 10), "5.3.3.1"];
+    /// Pacing in ProbeBW_UP: a quarter more than the path is known to deliver (§5.3.3.5).
+    up_pacing_gain: gain(UPWARD), "pacing gain in ProbeBW_UP",
+        [Gain::new(5, 4), "4.3.3.4"], [Gain::new(5, 4), "5.3.3.5"];
+    /// DefaultCwndGain: twice the BDP, so that a round's delayed and bunched ACKs do not stall the
+    /// sender, and the rate may double in Startup (§2.6).
+    cwnd_gain: gain(UPWARD), "BDPs in flight at most, but for ProbeBW_UP and ProbeRTT",
+        [Gain::new(2, 1), "4.6.1"], [Gain::new(2, 1), "2.6"];
+    /// Window gain in ProbeBW_UP: a quarter of a BDP above the default, so that the window is not
+    /// what limits the probe (§5.3.3.5).
+    up_cwnd_gain: gain(UPWARD), "BDPs in flight at most in ProbeBW_UP",
+        [Gain::new(2, 1), "4.6.1"], [Gain::new(9, 4), "5.3.3.5"];
+    /// ProbeRTTCwndGain: half a BDP empties the queue at half the cost of an empty pipe (§2.16.2).
+    probe_rtt_cwnd_gain: gain(SHARE), "BDPs in flight at most in ProbeRTT",
+        [Gain::new(1, 2), "2.14.2"], [Gain::new(1, 2), "2.16.2"];
+    /// PacingMarginPercent: pacing a little below the estimated rate drains what the estimate
+    /// overstates (§5.6.2).
+    pacing_margin: gain(UP_TO_HALF), "share of the estimated rate left unused by pacing",
+        [Gain::percent(1), "2.5"], [Gain::percent(1), "2.5"];
+    /// LossThresh: the share of a round's flight that may be lost while probing (§2.8).
+    loss_thresh: gain(UP_TO_HALF), "share of a flight that may be lost while probing",
+        [Gain::percent(2), "2.8"], [Gain::percent(2), "2.8"];
+    /// Beta: the lowest factor by which a bound falls for a round with loss; CUBIC's (§2.8).
+    beta: gain(DOWNWARD), "least factor of a cut for a round with loss",
+        [Gain::new(7, 10), "2.8"], [Gain::new(7, 10), "2.8"];
+    /// Headroom: the share of the long-term bound left to others while cruising (§2.8).
+    headroom: gain(Gain::ZERO..=Gain::new(9, 10)),
+        "share of inflight_longterm left unused while cruising",
+        [Gain::percent(15), "2.8"], [Gain::percent(15), "2.8"];
+    /// BBRStartupFullLossCnt: separate ranges lost in a round before its loss counts as
+    /// congestion and not as one burst (§5.3.1.3).
+    startup_loss_ranges: count(COUNT), "separate ranges lost in a round that end Startup",
+        [3, "4.3.1.3"], [6, "5.3.1.3"];
+    /// MinPipeCwnd in packets: two under way to a receiver that acknowledges every other packet,
+    /// and the acknowledgements of two (§2.8).
+    min_pipe_packets: count(COUNT), "packets that may always be in flight",
+        [4, "2.8"], [4, "2.8"];
+    /// MinRTTFilterLen: spans two ProbeRTT intervals, so that one failed attempt to drain the
+    /// queue does not raise the estimate (§2.16.1).
+    min_rtt_window: duration(INTERVAL), "window of the least round-trip time",
+        [Duration::from_secs(10), "2.14.1"], [Duration::from_secs(10), "2.16.1"];
+    /// ProbeRTTInterval: the draft wants all flows to use the same, so that they drain together
+    /// (§2.16.2, §5.3.4.2).
+    probe_rtt_interval: duration(INTERVAL),
+        "time without a new least round-trip time until ProbeRTT",
+        [Duration::from_secs(5), "2.14.2"], [Duration::from_secs(5), "2.16.2"];
+    /// ProbeRTTDuration: long enough for flows of different round-trip times to overlap (§5.3.4.2).
+    probe_rtt_duration: duration(TIME), "least time in ProbeRTT once the pipe has drained",
+        [Duration::from_millis(200), "2.14.2"], [Duration::from_millis(200), "2.16.2"];
+    /// Least time between two probes for bandwidth: leaves a Reno flow of 30 ms its 25 Mbit/s
+    /// (§5.3.3.8.3).
+    probe_wait_min: duration(TIME), "least time between two probes for bandwidth",
+        [Duration::from_secs(2), "4.3.3.5.2"], [Duration::from_secs(2), "5.3.3.8.2"];
+    /// Greatest time between two probes for bandwidth, what a person notices (§5.3.3.8.3).
+    probe_wait_max: duration(TIME), "greatest time between two probes for bandwidth",
+        [Duration::from_secs(3), "4.3.3.5.2"], [Duration::from_secs(3), "5.3.3.8.2"];
+    /// Most round trips between two probes: more would let 1 % loss decay the rate for good, less
+    /// would crowd out Reno (§5.3.3.8.3).
+    probe_wait_rounds: count(COUNT), "most round trips between two probes for bandwidth",
+        [63, "4.3.3.5.3"], [63, "5.3.3.8.2"];
+    /// ExtraAckedFilterLen: rounds over which the greatest aggregation is remembered (§2.12).
+    extra_acked_rounds: count(1..=MAX_EXTRA_ACKED_ROUNDS as u64),
+        "round trips over which aggregation is remembered",
+        [10, "2.12"], [10, "2.12"];
 }
 
 /// Bound of what `extra_acked_rounds` may ask for: the filter's memory is fixed.
@@ -118,12 +130,3 @@ pub(super) const UP_EXTRA_PACKETS: u64 = 2;
 
 /// Round-trip time assumed for the first flight, before any is known (§5.6.2).
 pub(super) const INITIAL_RTT: Duration = Duration::from_millis(1);
-
-/// Time at the pacing rate that one send quantum spans (§5.6.3).
-pub(super) const QUANTUM_TIME: Duration = Duration::from_millis(1);
-
-/// Greatest send quantum: what one segmentation-offload call takes (§5.6.3).
-pub(super) const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);
-
-/// Least send quantum, in packets (§5.6.3).
-pub(super) const MIN_QUANTUM_PACKETS: u64 = 2;

@@ -209,8 +209,8 @@ mod tests {
 
     #[test]
     fn waits_are_two_to_three_seconds_and_differ_by_seed() {
-        use crate::controllers::bbr::v3::draft_06::PARAMS;
-        let tuning = Tuning::new(&crate::registry::Params::defaults(PARAMS));
+        use super::super::params::DRAFT_06;
+        let tuning = Tuning::new(&crate::params::Params::defaults(DRAFT_06));
         let pick = |seed| ProbeWait::pick(Timestamp::ZERO, &tuning, &mut Rng::new(seed)).limit;
         assert!((0..100).all(|seed| (2..3).contains(&pick(seed).as_secs())));
         assert_ne!(pick(1), pick(2));

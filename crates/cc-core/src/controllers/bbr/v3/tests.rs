@@ -10,11 +10,12 @@ mod probe_rtt;
 mod startup;
 mod undo;
 
-use super::draft_06::{self, Draft06};
-use super::params::Tuning;
+use super::draft_06::Draft06;
+use super::params::DRAFT_06;
 use super::*;
 use crate::controller::Setup;
-use crate::registry::{ParamSpec, Params, Registry};
+use crate::params::{ParamSpec, Params};
+use crate::registry::Registry;
 use crate::test_driver::{self, MSS, RTT, mbit};
 use alloc::string::ToString;
 use core::time::Duration;
@@ -30,7 +31,7 @@ type BenchOf<R> = test_driver::Bench<Bbr<R>>;
 
 impl Bench {
     fn new() -> Self {
-        Self::of(draft_06::PARAMS)
+        Self::of(DRAFT_06)
     }
 
     /// In ProbeBW_CRUISE at 100 Mbit/s.
@@ -46,8 +47,8 @@ impl Bench {
 
 impl<R: Revision> BenchOf<R> {
     fn of(params: &'static [ParamSpec]) -> Self {
-        let tuning = Tuning::new(&Params::defaults(params));
-        Self::build(|setup| Bbr::new(tuning, setup))
+        let params = Params::defaults(params);
+        Self::build(|setup| Bbr::new(&params, None, setup))
     }
 
     /// From the beginning to ProbeBW_CRUISE at 100 Mbit/s.

@@ -1,12 +1,13 @@
 //! Where draft-cardwell-iccrg-bbr-congestion-control-02 decides otherwise.
 
+use super::super::draft_02::Draft02;
+use super::super::params::DRAFT_02;
 use super::*;
-use crate::controllers::bbr::v3::draft_02::{self, Draft02};
 
 type OldBench = BenchOf<Draft02>;
 
 fn begin() -> OldBench {
-    BenchOf::of(draft_02::PARAMS)
+    BenchOf::of(DRAFT_02)
 }
 
 #[test]

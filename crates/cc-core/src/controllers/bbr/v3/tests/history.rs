@@ -1,5 +1,6 @@
 //! Any history of a connection.
 
+use super::super::ambient_loss::AmbientLoss;
 use super::*;
 use crate::{AckedPacket, Feedback, Flow, PacketStamp};
 use alloc::boxed::Box;
@@ -11,9 +12,8 @@ fn whatever_happens_the_controls_stay_within_their_bounds() {
     for seed in 0..40 {
         let mut rng = Rng::new(seed);
         let setup = Setup::new(Timestamp::ZERO, MSS, seed);
-        let mut tuning = Tuning::new(&Params::defaults(draft_06::PARAMS));
-        tuning.ambient_loss = seed % 2 == 1;
-        let bbr = Bbr::<Draft06>::new(tuning, &setup);
+        let ambient = (seed % 2 == 1).then(AmbientLoss::default);
+        let bbr = Bbr::<Draft06>::new(&Params::defaults(DRAFT_06), ambient, &setup);
         let mut flow = Flow::new(Box::new(bbr), &setup);
         let (mut flying, mut lost) = (Vec::new(), Vec::new());
         let mut now = setup.now;

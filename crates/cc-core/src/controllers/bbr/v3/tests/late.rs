@@ -1,7 +1,8 @@
 //! Paths on which packets arrive after they were declared lost.
 
+use super::super::draft_02::Draft02;
+use super::super::params::DRAFT_02;
 use super::*;
-use crate::controllers::bbr::v3::draft_02::{self, Draft02};
 use crate::events::LostPacket;
 use alloc::vec::Vec;
 
@@ -101,7 +102,7 @@ fn after_sixteen_rounds_of_loss_that_was_real_it_counts_at_once_again() {
 
 #[test]
 fn version_2_neither_conserves_packets_for_them_nor_deducts_them() {
-    let mut bench: BenchOf<Draft02> = late(BenchOf::of(draft_02::PARAMS).cruise());
+    let mut bench: BenchOf<Draft02> = late(BenchOf::of(DRAFT_02).cruise());
     bench.round(mbit(100));
     let cwnd = bench.bbr.cwnd;
     bench.path.inflight = BDP / 2;
