@@ -39,101 +39,31 @@ mod bandwidth;
 mod control;
 mod cycle;
 pub(super) mod eight_phases;
+mod machine;
 mod min_rtt;
 mod params;
 mod policer;
 mod probe_rtt;
 mod startup;
 mod state;
-#[cfg(test)]
-mod tests;
 
 use crate::control::Control;
-use crate::controller::{Controller, PathState, Setup};
+use crate::controller::{Controller, PathState};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
-use crate::params::Params;
-use crate::parts::ack_aggregation::AckAggregation;
-use crate::parts::fast_recovery::FastRecovery;
-use crate::parts::round::Round;
-use crate::parts::transition::{DeferredEvents, EventContext, Machine};
+use crate::parts::transition::{EventContext, Machine};
 use crate::sampler::RateSample;
-use bandwidth::MaxBandwidth;
 #[cfg(test)]
-pub(crate) use cycle::tests::cycle_ack;
-pub(crate) use cycle::{CycleAck, GainCycle, Phase};
-use min_rtt::MinRtt;
-pub(crate) use params::PARAMS;
-use params::{EXTRA_ACKED_PERIODS, Tuning};
-use policer::{Mark, Policer, PolicerAck};
-use startup::{Plateau, PlateauAck};
+pub(super) use cycle::tests::cycle_ack;
+pub(super) use cycle::{CycleAck, GainCycle, Phase};
+pub(super) use machine::BbrV1;
+pub(super) use params::PARAMS;
+use policer::{PolicerAck, Totals};
+use startup::PlateauAck;
 use state::State;
-use units::{Bandwidth, Bytes, Gain, Rng};
-
-/// A flow under BBR version 1 that cycles as `C`.
-#[derive(Debug)]
-pub(crate) struct BbrV1<C> {
-    tuning: Tuning,
-    initial_cwnd: Bytes,
-    mss: Bytes,
-    rng: Rng,
-    state: State,
-    cycle: C,
-    round: Round,
-    plateau: Plateau,
-    max_bw: MaxBandwidth,
-    policer: Policer,
-    min_rtt: MinRtt,
-    aggregation: AckAggregation<EXTRA_ACKED_PERIODS>,
-    recovery: FastRecovery,
-    /// Bytes that have arrived late, after they had been declared lost, since the newest ACK.
-    late: Bytes,
-    cwnd: Bytes,
-    /// The newest window that neither recovery nor ProbeRTT had reduced: `prior_cwnd`.
-    prior_cwnd: Bytes,
-    pacing_rate: Bandwidth,
-    /// Whether the pacing rate rests on a measured round-trip time: `has_seen_rtt`.
-    has_seen_rtt: bool,
-    /// Whether nothing was acknowledged since the flow restarted from idle: `idle_restart`.
-    is_idle_restart: bool,
-    deferred: DeferredEvents,
-}
+use units::{Bytes, Gain};
 
 impl<C: GainCycle> BbrV1<C> {
-    /// `bbr_init`.
-    pub(crate) fn new(params: &Params, setup: &Setup) -> Self {
-        let tuning = Tuning::new(params);
-        Self {
-            tuning,
-            initial_cwnd: setup.initial_cwnd,
-            mss: setup.mss,
-            rng: Rng::derive(setup.seed, RNG_LABEL),
-            state: State::Startup,
-            cycle: C::new(setup.now),
-            round: Round::default(),
-            plateau: Plateau::default(),
-            max_bw: MaxBandwidth::new(tuning.bw_rounds),
-            policer: Policer::default(),
-            min_rtt: MinRtt::new(setup.now, setup.srtt),
-            aggregation: AckAggregation::new(setup.now),
-            recovery: FastRecovery::new(setup.now),
-            late: Bytes::ZERO,
-            cwnd: setup.initial_cwnd,
-            prior_cwnd: Bytes::ZERO,
-            pacing_rate: control::initial_pacing_rate(setup.initial_cwnd, setup.srtt, &tuning),
-            has_seen_rtt: setup.srtt.is_some_and(|srtt| !srtt.is_zero()),
-            is_idle_restart: false,
-            deferred: DeferredEvents::default(),
-        }
-    }
-
-    /// `bbr_bw`: what the policer lets through where there is one, otherwise the greatest rate.
-    fn bw(&self) -> Bandwidth {
-        self.policer
-            .bandwidth()
-            .unwrap_or_else(|| self.max_bw.get())
-    }
-
     /// `bbr_update_model`.
     fn update_model(&mut self, context: &mut EventContext<'_>, sample: &RateSample) {
         self.round
@@ -143,7 +73,7 @@ impl<C: GainCycle> BbrV1<C> {
             self.recovery.on_round();
         }
         self.sample_policer(&PolicerAck {
-            mark: Mark::of(context.path),
+            totals: Totals::of(context.path),
             has_loss: !sample.newly_lost.is_zero(),
             is_round_start: self.round.is_start,
             is_app_limited: sample.is_app_limited,
@@ -160,7 +90,7 @@ impl<C: GainCycle> BbrV1<C> {
     /// `bbr_lt_bw_sampling`. Where the policer's rate has served its time, cycling begins anew.
     fn sample_policer(&mut self, ack: &PolicerAck) {
         if self.tuning.lt_bw && self.policer.on_ack(ack, &self.tuning) {
-            self.cycle.start(ack.mark.at, &mut self.rng);
+            self.cycle.start(ack.totals.at, &mut self.rng);
         }
     }
 
@@ -307,7 +237,7 @@ impl<C: GainCycle> Controller for BbrV1<C> {
         self.recovery.on_persistent_congestion(path.now);
         self.plateau.restart();
         self.sample_policer(&PolicerAck {
-            mark: Mark::of(path),
+            totals: Totals::of(path),
             has_loss: true,
             is_round_start: true,
             is_app_limited: false,
@@ -345,5 +275,5 @@ impl<C: GainCycle> Controller for BbrV1<C> {
     }
 }
 
-/// BBR version 1's stream of the connection's random numbers.
-const RNG_LABEL: u64 = 0x0BB2_0001;
+#[cfg(test)]
+mod tests;

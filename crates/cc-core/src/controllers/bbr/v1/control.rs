@@ -1,30 +1,16 @@
 //! From the model to the three controls: pacing rate, window, burst.
 
+use super::cycle::{GainCycle, Phase};
+use super::machine::{BbrV1, initial_pacing_rate};
 use super::params::{
-    BUDGET_QUANTA, EXTRA_ACKED_PERIODS, INITIAL_RTT, MAX_EXTRA_ACKED_TIME, MAX_QUANTUM,
-    MAX_QUANTUM_PACKETS, MIN_TSO_RATE, QUANTA_PER_SECOND, Tuning, UP_EXTRA_PACKETS,
+    BUDGET_QUANTA, EXTRA_ACKED_PERIODS, MAX_EXTRA_ACKED_TIME, MAX_QUANTUM, MAX_QUANTUM_PACKETS,
+    MIN_TSO_RATE, QUANTA_PER_SECOND, UP_EXTRA_PACKETS,
 };
 use super::state::State;
-use super::{BbrV1, GainCycle, Phase};
-use crate::control::MIN_RATE;
 use crate::controller::PathState;
 use crate::parts::fast_recovery::Change;
 use crate::sampler::RateSample;
-use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain};
-
-/// `bbr_init_pacing_rate_from_rtt`: the initial window in a round-trip time, or in a millisecond
-/// while none is known, at the pace of Startup.
-pub(super) fn initial_pacing_rate(
-    initial_cwnd: Bytes,
-    srtt: Option<Duration>,
-    tuning: &Tuning,
-) -> Bandwidth {
-    let rtt = srtt.filter(|srtt| !srtt.is_zero()).unwrap_or(INITIAL_RTT);
-    let bandwidth = Bandwidth::from_transfer(initial_cwnd, rtt);
-    let rate = bandwidth * tuning.high_gain * tuning.pacing_margin.complement();
-    rate.max(MIN_RATE)
-}
 
 impl<C: GainCycle> BbrV1<C> {
     /// Factor between bandwidth and pacing rate (`bbr_update_gains`).

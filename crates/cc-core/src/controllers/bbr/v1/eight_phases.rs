@@ -1,7 +1,8 @@
 //! BBR version 1, as in Linux 5.x: the machine of [`v1`](super) with a cycle of eight phases.
 
+use super::cycle::{CycleAck, GainCycle, Phase};
+use super::machine::BbrV1;
 use super::params::PARAMS;
-use super::{BbrV1, CycleAck, GainCycle, Phase};
 use crate::registry::ControllerSpec;
 use alloc::boxed::Box;
 use units::{Rng, Timestamp};

@@ -22,7 +22,7 @@ pub(super) enum Policer {
     /// Watching: `lt_is_sampling`.
     Sampling {
         /// When the interval began.
-        since: Mark,
+        since: Totals,
         /// Round trips in it: `lt_rtt_cnt`.
         rounds: u64,
         /// The rate of the interval before it, if that was lossy enough: `lt_bw`.
@@ -39,7 +39,7 @@ pub(super) enum Policer {
 
 /// A moment's totals of the connection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mark {
+pub(super) struct Totals {
     pub(super) at: Timestamp,
     delivered: Bytes,
     lost: Bytes,
@@ -48,7 +48,7 @@ pub(super) struct Mark {
 /// An ACK as the search for policers sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PolicerAck {
-    pub(super) mark: Mark,
+    pub(super) totals: Totals,
     /// Whether the ACK tells of a loss.
     pub(super) has_loss: bool,
     pub(super) is_round_start: bool,
@@ -88,7 +88,7 @@ impl Policer {
     fn sample(&mut self, ack: &PolicerAck, tuning: &Tuning) {
         if matches!(self, Self::Idle) && ack.has_loss {
             // From the first loss on: the tokens that were left before it would overstate the rate.
-            *self = Self::begin(ack.mark, None);
+            *self = Self::begin(ack.totals, None);
         }
         let Self::Sampling {
             since,
@@ -103,29 +103,29 @@ impl Policer {
             self.reset();
         } else if *rounds >= tuning.lt_interval_rounds
             && ack.has_loss
-            && let Some(rate) = since.lossy_rate(&ack.mark, tuning)
+            && let Some(rate) = since.lossy_rate(&ack.totals, tuning)
         {
             *self = match *previous {
                 Some(previous) if agree(rate, previous) => Self::InUse {
                     bandwidth: mean(rate, previous),
                     rounds: 0,
                 },
-                _ => Self::begin(ack.mark, Some(rate)),
+                _ => Self::begin(ack.totals, Some(rate)),
             };
         }
     }
 
     /// `bbr_reset_lt_bw_sampling_interval`.
-    fn begin(mark: Mark, previous: Option<Bandwidth>) -> Self {
+    fn begin(totals: Totals, previous: Option<Bandwidth>) -> Self {
         Self::Sampling {
-            since: mark,
+            since: totals,
             rounds: 0,
             previous,
         }
     }
 }
 
-impl Mark {
+impl Totals {
     pub(super) fn of(path: &PathState) -> Self {
         Self {
             at: path.now,
@@ -175,7 +175,7 @@ mod tests {
     /// of 100 ms.
     struct Link {
         policer: Policer,
-        mark: Mark,
+        totals: Totals,
         tuning: Tuning,
     }
 
@@ -185,7 +185,7 @@ mod tests {
         fn new() -> Self {
             Self {
                 policer: Policer::default(),
-                mark: Mark {
+                totals: Totals {
                     at: Timestamp::ZERO,
                     delivered: Bytes::ZERO,
                     lost: Bytes::ZERO,
@@ -200,11 +200,11 @@ mod tests {
         }
 
         fn round(&mut self, delivered: u64, lost: u64, is_app_limited: bool) -> bool {
-            self.mark.at += Duration::from_millis(100);
-            self.mark.delivered += PACKET * delivered;
-            self.mark.lost += PACKET * lost;
+            self.totals.at += Duration::from_millis(100);
+            self.totals.delivered += PACKET * delivered;
+            self.totals.lost += PACKET * lost;
             let ack = PolicerAck {
-                mark: self.mark,
+                totals: self.totals,
                 has_loss: lost > 0,
                 is_round_start: true,
                 is_app_limited,

@@ -1,20 +1,11 @@
 //! ProbeRTT: draining the queue to see the path's own round-trip time (`bbr_update_min_rtt`, its
 //! second half).
 
-use super::state::State;
-use super::{BbrV1, GainCycle};
+use super::cycle::GainCycle;
+use super::machine::BbrV1;
+use super::state::{ProbeRttHold, State};
 use crate::parts::transition::EventContext;
 use crate::sampler::RateSample;
-use units::Timestamp;
-
-/// How long the drained pipe is kept so.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Hold {
-    /// `probe_rtt_done_stamp`.
-    until: Timestamp,
-    /// Whether a round trip has passed, too: `probe_rtt_round_done`.
-    is_round_done: bool,
-}
 
 impl<C: GainCycle> BbrV1<C> {
     /// `bbr_update_min_rtt`, but for marking the connection application-limited: the flow does
@@ -46,7 +37,7 @@ impl<C: GainCycle> BbrV1<C> {
             }
         } else if context.path.inflight <= self.min_pipe_cwnd() {
             self.round.restart(context.path.delivered);
-            self.state = State::ProbeRtt(Some(Hold {
+            self.state = State::ProbeRtt(Some(ProbeRttHold {
                 until: context.path.now + self.tuning.probe_rtt_duration,
                 is_round_done: false,
             }));

@@ -65,7 +65,7 @@ impl Plateau {
     /// A recovery begins, and a round with it. What the round that it cuts short has brought is no
     /// growth of the next.
     pub(super) fn on_recovery(&mut self, max_bw: Bandwidth, tuning: &Tuning) {
-        if minds_loss(tuning) {
+        if loss_ends_startup(tuning) {
             self.full_bw.on_growth(max_bw);
             self.begin_round();
         }
@@ -82,7 +82,7 @@ impl Plateau {
             return;
         }
         let bearable = (inflight * tuning.full_loss_thresh).max(ack.mss * FEW_PACKETS);
-        let is_overflowing = minds_loss(tuning) && is_queued && self.lost > bearable;
+        let is_overflowing = loss_ends_startup(tuning) && is_queued && self.lost > bearable;
         if is_overflowing && !self.full_bw.on_growth(ack.max_bw) {
             self.full_bw.set_full();
         } else {
@@ -103,7 +103,7 @@ impl Plateau {
 }
 
 /// Whether loss can end Startup.
-fn minds_loss(tuning: &Tuning) -> bool {
+fn loss_ends_startup(tuning: &Tuning) -> bool {
     tuning.full_loss_thresh < Gain::ONE
 }
 
@@ -124,7 +124,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
     const MIN_RTT: Duration = Duration::from_millis(40);
 
-    /// A search that minds loss, with the default's tuning but for what `change` makes of it.
+    /// A search in which loss ends Startup, with the default's tuning but for what `change` makes of it.
     struct Search {
         plateau: Plateau,
         tuning: Tuning,

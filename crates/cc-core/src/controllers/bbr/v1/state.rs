@@ -1,7 +1,7 @@
 //! The states, what each one owns, and which may follow which (`enum bbr_mode`).
 
-use super::probe_rtt::Hold;
 use crate::parts::transition::Machine;
+use units::Timestamp;
 
 /// Where a flow is; a variant owns what is known only there.
 #[derive(Debug)]
@@ -10,11 +10,11 @@ pub(super) enum State {
     Startup,
     /// Empties the queue that Startup left.
     Drain,
-    /// Cycles through gains; where the cycle is, a [`GainCycle`](super::GainCycle) knows.
+    /// Cycles through gains; where the cycle is, a [`GainCycle`](super::cycle::GainCycle) knows.
     ProbeBw,
     /// Sends four packets a round trip to see the round-trip time without queues; until the pipe
     /// has drained to that, there is nothing to hold.
-    ProbeRtt(Option<Hold>),
+    ProbeRtt(Option<ProbeRttHold>),
 }
 
 impl Machine for State {
@@ -42,4 +42,13 @@ impl State {
     pub(super) fn is_probe_bw(&self) -> bool {
         matches!(self, Self::ProbeBw)
     }
+}
+
+/// How long the drained pipe is kept so.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ProbeRttHold {
+    /// `probe_rtt_done_stamp`.
+    pub(super) until: Timestamp,
+    /// Whether a round trip has passed, too: `probe_rtt_round_done`.
+    pub(super) is_round_done: bool,
 }

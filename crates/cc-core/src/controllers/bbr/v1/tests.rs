@@ -1,10 +1,13 @@
 //! Steps of the machine with samples made by hand; simulations over links are in the package
 //! `e2e`.
 
+use super::params::Tuning;
+use super::policer::Policer;
 use super::*;
+use crate::params::Params;
 use crate::test_driver::{self, MSS, RTT, mbit, sample};
 use core::time::Duration;
-use units::Timestamp;
+use units::{Bandwidth, Rng, Timestamp};
 
 type Bench = test_driver::Bench<BbrV1<Scripted>>;
 

@@ -1,4 +1,4 @@
-use super::super::cycle_ack as ack;
+use super::super::cycle::tests::cycle_ack as ack;
 use super::*;
 use crate::test_driver::at;
 
