@@ -51,8 +51,6 @@ mod controller;
 mod controllers;
 mod events;
 mod flow;
-#[cfg(test)]
-mod flow_driver;
 mod observer;
 mod pacer;
 mod params;
@@ -61,7 +59,7 @@ mod registry;
 mod rtt;
 mod sampler;
 #[cfg(test)]
-mod test_driver;
+mod tests;
 
 pub use control::Control;
 pub use controller::{Controller, PathState, Setup, initial_window};

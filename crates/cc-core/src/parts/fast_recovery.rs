@@ -128,7 +128,7 @@ impl FastRecovery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_driver::{at, lost};
+    use crate::tests::controller_driver::{at, lost};
 
     #[test]
     fn a_recovery_conserves_for_a_round_grows_and_ends_behind_its_newest_loss() {

@@ -125,7 +125,7 @@ impl<S: Copy> RecoveryPeriod<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_driver::{at, lost};
+    use crate::tests::controller_driver::{at, lost};
 
     #[test]
     fn everything_sent_before_a_period_began_belongs_to_it() {

@@ -34,7 +34,7 @@ pub(crate) struct Books {
 
 /// What an operation may change, for comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EventContext {
+pub(crate) struct FlowState {
     pub(crate) control: Control,
     pub(crate) bandwidth: Option<Bandwidth>,
     pub(crate) delivered: Bytes,
@@ -67,9 +67,9 @@ impl<'a> Connection<'a> {
         }
     }
 
-    pub(crate) fn moment(&self) -> EventContext {
+    pub(crate) fn state(&self) -> FlowState {
         let snapshot = self.flow.snapshot();
-        EventContext {
+        FlowState {
             control: snapshot.control,
             bandwidth: snapshot.bandwidth,
             delivered: self.books.delivered,

@@ -13,7 +13,7 @@
 //!   ([`Growth::AsTold`]).
 //! - **Memory.** Neither time nor sending lowers a window or an estimate.
 
-use super::connection::{Connection, EventContext};
+use super::connection::{Connection, FlowState};
 use super::op::Op;
 use super::subject::Subject;
 use cc_core::{Control, Event, Observer};
@@ -60,13 +60,8 @@ impl Observer for Fastest {
 
 /// # Panics
 /// When a promise is broken.
-pub(crate) fn check(
-    connection: &Connection<'_>,
-    op: &Op,
-    before: &EventContext,
-    fastest: &Fastest,
-) {
-    let after = connection.moment();
+pub(crate) fn check(connection: &Connection<'_>, op: &Op, before: &FlowState, fastest: &Fastest) {
+    let after = connection.state();
     let what = || {
         let (subject, state) = (connection.subject, connection.flow.snapshot());
         format!("{op:?} of {subject}\n{before:?}\n{after:?}\n{state}")
@@ -117,8 +112,8 @@ fn are_books_alike(connection: &Connection<'_>) -> bool {
 fn grows_unused(
     connection: &Connection<'_>,
     op: &Op,
-    before: &EventContext,
-    after: &EventContext,
+    before: &FlowState,
+    after: &FlowState,
 ) -> bool {
     let subject = connection.subject;
     let is_ack = matches!(op, Op::Feedback { .. });
@@ -143,7 +138,7 @@ fn grows_unused(
     after.control.cwnd > reached.saturating_add(allowed)
 }
 
-fn forgets(op: &Op, before: &EventContext, after: &EventContext) -> bool {
+fn forgets(op: &Op, before: &FlowState, after: &FlowState) -> bool {
     let is_told = matches!(
         op,
         Op::Feedback { .. } | Op::ArriveLate(_) | Op::Mtu(_) | Op::ChangeController

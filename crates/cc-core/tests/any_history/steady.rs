@@ -141,7 +141,7 @@ impl<'a> Life<'a> {
 
     /// One operation, after which all the usual promises hold.
     fn live(&mut self, op: &Op) {
-        let before = self.connection.moment();
+        let before = self.connection.state();
         self.connection.apply(op, &mut self.fastest);
         promises::check(&self.connection, op, &before, &self.fastest);
         self.ops += 1;

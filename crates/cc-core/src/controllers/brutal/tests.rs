@@ -1,10 +1,10 @@
 use super::*;
-use crate::flow_driver::{Driver, MS, MSS};
+use crate::tests::flow_driver::{FlowDriver, MS, MSS};
 
 /// A flow at 8 Mbit/s, a packet of 1000 bytes per millisecond, that has sent `packets` and seen
 /// one in `one_in` of them lost.
-fn after(packets: u64, one_in: u64) -> Driver {
-    let mut driver = Driver::new("brutal:rate=8mbit");
+fn after(packets: u64, one_in: u64) -> FlowDriver {
+    let mut driver = FlowDriver::new("brutal:rate=8mbit");
     for number in 1..=packets {
         driver.send(1);
         driver.now += MS;
@@ -17,7 +17,7 @@ fn after(packets: u64, one_in: u64) -> Driver {
     driver
 }
 
-fn rate(driver: &Driver) -> u64 {
+fn rate(driver: &FlowDriver) -> u64 {
     driver.flow.control().pacing_rate.bytes_per_sec()
 }
 
@@ -66,7 +66,7 @@ fn a_loss_that_was_none_counts_as_received() {
 
 #[test]
 fn the_window_is_the_initial_one_until_there_is_a_round_trip_time() {
-    let driver = Driver::new("brutal:rate=100mbit");
+    let driver = FlowDriver::new("brutal:rate=100mbit");
     assert_eq!(driver.cwnd(), MSS * 10);
     let mut driver = driver;
     driver.send(1);
@@ -88,7 +88,7 @@ fn a_second_takes_the_place_of_the_one_five_before() {
 
 #[test]
 fn two_packets_may_always_fly() {
-    let mut driver = Driver::new("brutal:rate=8mbit");
+    let mut driver = FlowDriver::new("brutal:rate=8mbit");
     driver.send(1);
     driver.now += MS / 2;
     driver.ack(1);

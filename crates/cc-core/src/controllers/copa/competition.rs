@@ -79,7 +79,7 @@ mod tests {
     use super::super::params::PARAMS;
     use super::*;
     use crate::params::Params;
-    use crate::test_driver::{at, lost};
+    use crate::tests::controller_driver::{at, lost};
 
     const PLENTY: u64 = u64::MAX;
 

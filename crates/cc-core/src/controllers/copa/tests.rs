@@ -1,16 +1,16 @@
 use super::*;
-use crate::flow_driver::{Driver, MS, MSS};
+use crate::tests::flow_driver::{FlowDriver, MS, MSS};
 use units::Bandwidth;
 
 /// A round trip without a queue.
 const BASE: Duration = Duration::from_millis(100);
 
-fn driver() -> Driver {
-    Driver::new("copa")
+fn driver() -> FlowDriver {
+    FlowDriver::new("copa")
 }
 
 /// A flow of 40 packets that has seen no queue yet.
-fn with_40_packets() -> Driver {
+fn with_40_packets() -> FlowDriver {
     let mut driver = driver();
     driver.round(BASE);
     driver.round(BASE);
@@ -19,7 +19,7 @@ fn with_40_packets() -> Driver {
 }
 
 /// A flow in the default mode, a round trip of 106 ms behind it.
-fn in_default_mode() -> Driver {
+fn in_default_mode() -> FlowDriver {
     let mut driver = with_40_packets();
     driver.round(MS * 106);
     assert_eq!(driver.state(), "Default");
@@ -28,7 +28,7 @@ fn in_default_mode() -> Driver {
 
 /// A flow beside one that keeps the round trip at 200 ms, since as many round trips as it takes
 /// to see that.
-fn competing() -> Driver {
+fn competing() -> FlowDriver {
     let mut driver = with_40_packets();
     for _ in 0..6 {
         driver.round(MS * 200);
@@ -67,7 +67,7 @@ fn slow_start_ends_where_the_rate_is_above_the_target() {
 
 #[test]
 fn a_smaller_delta_wants_more_in_the_queue() {
-    let mut driver = Driver::new("copa:delta=0.25");
+    let mut driver = FlowDriver::new("copa:delta=0.25");
     driver.round(BASE);
     driver.round(BASE);
     // 84 packets are the limit, and a whole round trip begins with 80 at most.
@@ -89,7 +89,7 @@ fn a_round_trip_moves_the_window_by_1_over_delta_packets() {
 
 #[test]
 fn the_fourth_round_trip_in_one_direction_doubles_the_velocity() {
-    let mut driver = Driver::new("copa:mode_switching=off");
+    let mut driver = FlowDriver::new("copa:mode_switching=off");
     while driver.packets() < 160 {
         driver.round(BASE);
     }
@@ -110,7 +110,7 @@ fn the_fourth_round_trip_in_one_direction_doubles_the_velocity() {
 /// Steps of a window beyond the 107 packets which the path carried in 100 ms before, when it comes
 /// back from less.
 fn steps_beyond_a_full_path(controller: &str) -> alloc::vec::Vec<u64> {
-    let mut driver = Driver::new(controller);
+    let mut driver = FlowDriver::new(controller);
     while driver.packets() < 160 {
         driver.round(BASE);
     }
@@ -139,7 +139,7 @@ fn speed_ends_at_the_window_that_filled_the_path_before() {
 
 #[test]
 fn no_window_moves_faster_than_slow_start() {
-    let mut driver = Driver::new("copa:delta=0.001,loss_reduction=1");
+    let mut driver = FlowDriver::new("copa:delta=0.001,loss_reduction=1");
     for packets in [10, 20] {
         assert_eq!(driver.packets(), packets);
         driver.round(BASE);
@@ -195,7 +195,7 @@ fn an_empty_queue_ends_the_competition() {
 
 #[test]
 fn without_mode_switching_there_is_no_competition() {
-    let mut driver = Driver::new("copa:mode_switching=off");
+    let mut driver = FlowDriver::new("copa:mode_switching=off");
     for rtt in [100, 100, 200, 200, 200, 200, 200, 200, 200, 200] {
         driver.round(MS * rtt);
     }
@@ -240,7 +240,7 @@ fn the_default_mode_takes_no_notice_of_a_loss() {
 }
 
 /// Windows in packets after round trips with a queue, of which `lose` took so many of 100.
-fn after_losing(percent: u64, lose: fn(&mut Driver)) -> [u64; 4] {
+fn after_losing(percent: u64, lose: fn(&mut FlowDriver)) -> [u64; 4] {
     let mut driver = driver();
     while driver.packets() < 80 {
         driver.round(BASE);
@@ -260,7 +260,7 @@ fn after_losing(percent: u64, lose: fn(&mut Driver)) -> [u64; 4] {
 /// that ended before; the first two are the last of slow start, which lost little.
 #[test]
 fn losing_more_than_a_tenth_of_two_round_trips_cuts_the_window() {
-    let lose = |driver: &mut Driver| drop(driver.lose(1));
+    let lose = |driver: &mut FlowDriver| drop(driver.lose(1));
     assert_eq!(after_losing(10, lose), [78, 76, 74, 72]);
     assert_eq!(after_losing(12, lose), [78, 76, 74, 49]);
 }
@@ -270,7 +270,7 @@ fn losing_more_than_a_tenth_of_two_round_trips_cuts_the_window() {
 /// as many are wanted, and by 11 × 4/5 a round trip later.
 #[test]
 fn what_is_wanted_in_the_queue_gives_way_to_loss() {
-    let mut driver = Driver::new("copa:delta=0.05,loss_reduction=1");
+    let mut driver = FlowDriver::new("copa:delta=0.05,loss_reduction=1");
     while driver.packets() < 320 {
         driver.round(BASE);
     }
@@ -290,8 +290,8 @@ fn what_is_wanted_in_the_queue_gives_way_to_loss() {
 
 #[test]
 fn marks_count_as_losses() {
-    assert_eq!(after_losing(10, Driver::mark), [86, 84, 82, 80]);
-    assert_eq!(after_losing(12, Driver::mark), [87, 85, 83, 55]);
+    assert_eq!(after_losing(10, FlowDriver::mark), [86, 84, 82, 80]);
+    assert_eq!(after_losing(12, FlowDriver::mark), [87, 85, 83, 55]);
 }
 
 #[test]

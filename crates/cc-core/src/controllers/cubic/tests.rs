@@ -1,5 +1,5 @@
 use super::*;
-use crate::flow_driver::{Driver, MS, MSS};
+use crate::tests::flow_driver::{FlowDriver, MS, MSS};
 use core::time::Duration;
 
 /// W_cubic(t) in packets, as RFC 9438 figure 1 has it.
@@ -9,8 +9,8 @@ fn closed_form(w_max: f64, start: f64, t: f64) -> f64 {
 }
 
 /// A flow that has just been reduced from `packets`, a power of two times ten.
-fn reduced_from(packets: u64, rtt: Duration) -> Driver {
-    let mut driver = Driver::new("cubic:slow_start=standard");
+fn reduced_from(packets: u64, rtt: Duration) -> FlowDriver {
+    let mut driver = FlowDriver::new("cubic:slow_start=standard");
     while driver.packets() < packets {
         driver.round(rtt);
     }
@@ -41,7 +41,7 @@ fn the_window_follows_the_cubic_function_of_time() {
 #[test]
 fn an_ack_adds_no_more_than_it_acknowledges_however_fast_reno_would_be() {
     // α is 3 × 0.9 ÷ 1.1 = 2.45: four packets would add 4.9 to a window of two.
-    let mut driver = Driver::new("cubic:beta=0.1");
+    let mut driver = FlowDriver::new("cubic:beta=0.1");
     driver.congest(MS * 100);
     driver.now += MS;
     driver.send(4);
@@ -102,7 +102,7 @@ fn on_short_paths_the_window_is_as_fast_as_reno() {
     let rtt = MS * 5;
     let mut driver = reduced_from(40, rtt);
     let start = driver.cwnd();
-    let rounds = |driver: &mut Driver, count: u64| {
+    let rounds = |driver: &mut FlowDriver, count: u64| {
         let before = driver.cwnd();
         (0..count).for_each(|_| driver.round(rtt));
         (driver.cwnd() - before).get() as f64 / (1_000 * count) as f64
@@ -152,7 +152,7 @@ fn time_in_which_the_window_is_not_the_limit_does_not_count() {
 
 #[test]
 fn a_full_path_found_without_loss_is_the_plateau() {
-    let mut driver = Driver::new("cubic");
+    let mut driver = FlowDriver::new("cubic");
     for rtt in [40, 40, 40, 40] {
         driver.round(MS * rtt);
     }

@@ -1,13 +1,13 @@
 use super::*;
-use crate::flow_driver::{Driver, MS, MSS};
+use crate::tests::flow_driver::{FlowDriver, MS, MSS};
 
 fn control(text: &str) -> Control {
-    Driver::new(text).flow.control()
+    FlowDriver::new(text).flow.control()
 }
 
 #[test]
 fn nothing_that_happens_changes_the_decision() {
-    let mut driver = Driver::new("fixed:rate=8mbit,cwnd=64k");
+    let mut driver = FlowDriver::new("fixed:rate=8mbit,cwnd=64k");
     let before = driver.flow.control();
     assert_eq!(before.pacing_rate.bytes_per_sec(), 1_000_000);
     assert_eq!(before.cwnd, Bytes::new(65_536));
@@ -34,7 +34,7 @@ fn the_quantum_is_a_millisecond_of_the_rate_unless_given() {
 #[test]
 fn a_derived_quantum_follows_the_packet_size() {
     let quantum_at_9000 = |text| {
-        let mut driver = Driver::new(text);
+        let mut driver = FlowDriver::new(text);
         driver.flow.on_mtu(driver.now, Bytes::new(9_000));
         driver.flow.control().send_quantum.get()
     };

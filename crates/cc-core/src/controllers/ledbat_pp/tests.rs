@@ -1,6 +1,6 @@
 use super::*;
-use crate::flow_driver::{Driver, MS, MSS};
 use crate::registry::Registry;
+use crate::tests::flow_driver::{FlowDriver, MS, MSS};
 use units::Timestamp;
 
 /// One sample is believed at once: each round of these tests has one ACK.
@@ -11,7 +11,7 @@ fn at(millis: u64) -> Timestamp {
 }
 
 /// Fills the window; one ACK for all of it comes `millis` later.
-fn round(driver: &mut Driver, millis: u32) {
+fn round(driver: &mut FlowDriver, millis: u32) {
     driver.fill();
     let packets = driver.flow.path_state().inflight.packets_floor(MSS);
     driver.now += MS * millis;
@@ -19,20 +19,20 @@ fn round(driver: &mut Driver, millis: u32) {
 }
 
 /// A single packet, acknowledged `millis` later.
-fn send_one(driver: &mut Driver, millis: u32) {
+fn send_one(driver: &mut FlowDriver, millis: u32) {
     driver.send(1);
     driver.now += MS * millis;
     driver.ack(1);
 }
 
-fn rounds(driver: &mut Driver, count: u32, millis: u32) {
+fn rounds(driver: &mut FlowDriver, count: u32, millis: u32) {
     (0..count).for_each(|_| round(driver, millis));
 }
 
 /// In congestion avoidance at 410 ms with 9 packets: the base delay of 120 ms is twice the
 /// target, so GAIN is 1, and the third round saw 50 ms of queue.
-fn avoiding(controller: &str) -> Driver {
-    let mut driver = Driver::new(controller);
+fn avoiding(controller: &str) -> FlowDriver {
+    let mut driver = FlowDriver::new(controller);
     rounds(&mut driver, 2, 120);
     round(&mut driver, 170);
     assert_eq!((driver.now, driver.packets()), (at(410), 9));
@@ -41,7 +41,7 @@ fn avoiding(controller: &str) -> Driver {
 }
 
 /// In the initial slowdown from 750 ms on, with 10 packets before.
-fn slowed_down() -> Driver {
+fn slowed_down() -> FlowDriver {
     let mut driver = avoiding(LEDBAT_PP);
     rounds(&mut driver, 2, 170);
     assert_eq!((driver.now, driver.packets()), (at(750), 2));
@@ -50,7 +50,7 @@ fn slowed_down() -> Driver {
 }
 
 /// In the ramp up after it, from 1,110 ms on, with 4 packets.
-fn ramping_up() -> Driver {
+fn ramping_up() -> FlowDriver {
     let mut driver = slowed_down();
     rounds(&mut driver, 3, 120);
     assert_eq!((driver.now, driver.packets()), (at(1_110), 4));
@@ -59,7 +59,7 @@ fn ramping_up() -> Driver {
 }
 
 /// After the initial slowdown, at 1,350 ms.
-fn ramped_up() -> Driver {
+fn ramped_up() -> FlowDriver {
     let mut driver = ramping_up();
     rounds(&mut driver, 2, 120);
     assert_eq!((driver.now, driver.packets()), (at(1_350), 10));
@@ -67,14 +67,14 @@ fn ramped_up() -> Driver {
     driver
 }
 
-fn ssthresh(driver: &Driver) -> Option<u64> {
+fn ssthresh(driver: &FlowDriver) -> Option<u64> {
     let ssthresh = driver.flow.snapshot().ssthresh;
     ssthresh.map(|ssthresh| ssthresh.packets_floor(MSS))
 }
 
 #[test]
 fn it_begins_with_two_packets_and_grows_by_the_gain() {
-    let mut driver = Driver::new(LEDBAT_PP);
+    let mut driver = FlowDriver::new(LEDBAT_PP);
     assert_eq!(driver.packets(), 2);
     // 120 ÷ 40: a third of what was acknowledged.
     round(&mut driver, 40);
@@ -85,7 +85,7 @@ fn it_begins_with_two_packets_and_grows_by_the_gain() {
 #[test]
 fn slow_start_goes_no_further_than_twice_what_has_flown() {
     // At 120 ms GAIN is 1.
-    let mut driver = Driver::new("ledbat_pp:delay_filter=1,initial_window=10");
+    let mut driver = FlowDriver::new("ledbat_pp:delay_filter=1,initial_window=10");
     round(&mut driver, 120);
     driver.send(5);
     driver.finish_round(MS * 120);
@@ -94,7 +94,7 @@ fn slow_start_goes_no_further_than_twice_what_has_flown() {
 
 #[test]
 fn slow_start_ends_beyond_three_quarters_of_the_target() {
-    let mut driver = Driver::new(LEDBAT_PP);
+    let mut driver = FlowDriver::new(LEDBAT_PP);
     round(&mut driver, 120);
     round(&mut driver, 165);
     assert_eq!((driver.state(), driver.packets()), ("SlowStart", 8));
@@ -243,7 +243,7 @@ fn a_mark_is_a_loss() {
 
 #[test]
 fn loss_ends_slow_start_and_the_initial_slowdown_follows() {
-    let mut driver = Driver::new(LEDBAT_PP);
+    let mut driver = FlowDriver::new(LEDBAT_PP);
     rounds(&mut driver, 2, 120);
     driver.fly(MS * 120);
     driver.lose(1);
@@ -302,7 +302,7 @@ fn a_reduction_is_undone_when_everything_arrives_after_all() {
 
 #[test]
 fn an_undo_goes_on_with_the_slow_start_that_the_loss_ended() {
-    let mut start = Driver::new(LEDBAT_PP);
+    let mut start = FlowDriver::new(LEDBAT_PP);
     rounds(&mut start, 2, 120);
     for (mut driver, state) in [(start, "SlowStart"), (ramping_up(), "RampUp")] {
         let before = driver.packets();
@@ -332,7 +332,7 @@ fn persistent_congestion_begins_anew_up_to_half_of_the_window() {
 
 #[test]
 fn a_running_connection_keeps_its_window() {
-    let mut driver = Driver::new("new_reno");
+    let mut driver = FlowDriver::new("new_reno");
     rounds(&mut driver, 3, 120);
     let before = driver.cwnd();
     let choice = Registry::standard().choose("ledbat_pp").unwrap();
@@ -345,7 +345,7 @@ fn a_running_connection_keeps_its_window() {
 
 #[test]
 fn larger_packets_raise_the_minimum() {
-    let mut driver = Driver::new(LEDBAT_PP);
+    let mut driver = FlowDriver::new(LEDBAT_PP);
     driver.flow.on_mtu(driver.now, Bytes::new(9_000));
     assert_eq!(driver.cwnd().get(), 18_000);
 }

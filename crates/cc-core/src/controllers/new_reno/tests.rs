@@ -1,11 +1,11 @@
 use super::*;
-use crate::flow_driver::{Driver, MS, MSS};
 use crate::params::Params;
+use crate::tests::flow_driver::{FlowDriver, MS, MSS};
 use core::time::Duration;
 
 #[test]
 fn a_window_halves_and_then_grows_by_one_packet_per_round_trip() {
-    let mut driver = Driver::new("new_reno");
+    let mut driver = FlowDriver::new("new_reno");
     driver.round(MS * 100);
     driver.congest(MS * 100);
     assert_eq!(driver.packets(), 10);
@@ -21,7 +21,7 @@ fn a_window_halves_and_then_grows_by_one_packet_per_round_trip() {
 
 #[test]
 fn small_packets_do_not_stop_growth() {
-    let mut driver = Driver::new("new_reno");
+    let mut driver = FlowDriver::new("new_reno");
     for _ in 0..8 {
         driver.round(MS * 100);
     }
@@ -39,7 +39,7 @@ fn small_packets_do_not_stop_growth() {
 
 #[test]
 fn hystart_can_be_asked_for() {
-    let mut driver = Driver::new("new_reno:slow_start=hystartpp");
+    let mut driver = FlowDriver::new("new_reno:slow_start=hystartpp");
     for rtt in [40, 40, 40, 60, 60] {
         driver.round(MS * rtt);
     }

@@ -1,19 +1,19 @@
 use super::*;
-use crate::flow_driver::{Driver, MS, MSS};
+use crate::tests::flow_driver::{FlowDriver, MS, MSS};
 
 const RTT: Duration = Duration::from_millis(100);
 
 /// A flow whose packets carry ECT(1).
-fn l4s(controller: &str) -> Driver {
+fn l4s(controller: &str) -> FlowDriver {
     let setup = Setup {
         sends_ect1: true,
         ..Setup::new(Timestamp::ZERO, MSS, 1)
     };
-    Driver::of(controller, &setup)
+    FlowDriver::of(controller, &setup)
 }
 
 /// A flow whose first flight of ten packets met a mark on its first.
-fn marked_once(controller: &str, rtt: Duration) -> Driver {
+fn marked_once(controller: &str, rtt: Duration) -> FlowDriver {
     let mut driver = l4s(controller);
     driver.fly(rtt);
     driver.ack_marked(1, 1);
@@ -21,20 +21,20 @@ fn marked_once(controller: &str, rtt: Duration) -> Driver {
 }
 
 /// The window with its fraction of a packet, after slow start and round trips of just `rtt`.
-fn window(driver: &Driver, rtt: Duration) -> Bytes {
+fn window(driver: &FlowDriver, rtt: Duration) -> Bytes {
     let rate = driver.flow.control().pacing_rate;
     assert_eq!(driver.flow.snapshot().pacing_gain, Some(Gain::ONE));
     rate * rtt
 }
 
-fn alpha(driver: &Driver) -> u64 {
+fn alpha(driver: &FlowDriver) -> u64 {
     let share = driver.flow.snapshot().marked_share;
     share.unwrap().millionths()
 }
 
 /// A window leaves at once; `rtt` later an ACK comes for each packet, of which the first `marked`
 /// were marked.
-fn round(driver: &mut Driver, rtt: Duration, marked: u64) {
+fn round(driver: &mut FlowDriver, rtt: Duration, marked: u64) {
     driver.now += Duration::from_nanos(1);
     driver.fly(rtt);
     let packets = driver.flow.path_state().inflight.packets_floor(MSS);
@@ -215,7 +215,7 @@ fn a_loss_that_was_none_is_undone() {
 
 #[test]
 fn on_packets_without_ect1_a_mark_stands_for_a_loss_once_per_flight() {
-    let mut driver = Driver::new("prague");
+    let mut driver = FlowDriver::new("prague");
     driver.round(RTT);
     driver.fly(RTT);
     driver.ack_marked(1, 1);

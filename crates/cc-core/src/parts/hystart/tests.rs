@@ -1,10 +1,10 @@
 use super::*;
-use crate::flow_driver::{Driver, MS, MSS};
-use crate::test_driver::{path, sample};
+use crate::tests::controller_driver::{path, sample};
+use crate::tests::flow_driver::{FlowDriver, MS, MSS};
 
 /// Runs full rounds of these round-trip times in milliseconds.
-fn after(controller: &str, rtts: &[u32]) -> Driver {
-    let mut driver = Driver::new(controller);
+fn after(controller: &str, rtts: &[u32]) -> FlowDriver {
+    let mut driver = FlowDriver::new(controller);
     for rtt in rtts {
         driver.round(MS * *rtt);
     }
@@ -31,7 +31,7 @@ fn the_rise_that_counts_is_an_eighth_within_4_and_16_ms() {
 #[test]
 fn a_round_says_something_from_its_eighth_sample_on() {
     for (acks, state) in [(7, "SlowStart"), (8, "ConservativeSlowStart")] {
-        let mut driver = Driver::new("cubic");
+        let mut driver = FlowDriver::new("cubic");
         for rtt in [40, 60, 80, 100, 120] {
             driver.send(acks * 2);
             driver.finish_round(MS * rtt);
@@ -73,7 +73,7 @@ fn a_rise_that_was_jitter_resumes_slow_start() {
 #[test]
 fn an_unpaced_sender_counts_eight_packets_of_an_ack() {
     for (controller, grown) in [("cubic:pacing=off", 8), ("cubic", 10)] {
-        let mut driver = Driver::new(controller);
+        let mut driver = FlowDriver::new(controller);
         driver.fly(MS * 40);
         driver.ack(10);
         assert_eq!(driver.cwnd(), MSS * (10 + grown));

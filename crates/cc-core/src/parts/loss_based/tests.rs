@@ -1,6 +1,6 @@
 use super::*;
 use crate::events::{AckedPacket, Feedback};
-use crate::flow_driver::{Driver, MS, MSS};
+use crate::tests::flow_driver::{FlowDriver, MS, MSS};
 use units::{Bandwidth, Gain};
 
 mod prr;
@@ -10,14 +10,14 @@ mod undo;
 const BOTH: [&str; 2] = ["cubic", "new_reno"];
 
 /// Both controllers with a slow start that only loss ends.
-fn drivers() -> impl Iterator<Item = Driver> {
+fn drivers() -> impl Iterator<Item = FlowDriver> {
     ["cubic:slow_start=standard", "new_reno"]
         .into_iter()
-        .map(Driver::new)
+        .map(FlowDriver::new)
 }
 
 /// The second flight of slow start left a round trip ago: 20 packets.
-fn fly_20(driver: &mut Driver) {
+fn fly_20(driver: &mut FlowDriver) {
     driver.round(MS * 100);
     driver.fly(MS * 100);
 }
@@ -76,8 +76,8 @@ fn slow_start_goes_no_further_than_twice_what_has_flown() {
 }
 
 /// 100 packets or a few more, in congestion avoidance, with a full window in flight.
-fn avoiding(controller: &str) -> Driver {
-    let mut driver = Driver::new(controller);
+fn avoiding(controller: &str) -> FlowDriver {
+    let mut driver = FlowDriver::new(controller);
     while driver.packets() < 160 {
         driver.round(MS * 100);
     }
@@ -117,7 +117,7 @@ fn the_rate_is_known_with_the_first_round_trip_and_follows_the_state() {
         assert_eq!(driver.flow.control().pacing_rate, Bandwidth::MAX);
         assert_eq!(driver.flow.control().send_quantum, MSS * 10);
         driver.round(MS * 100);
-        let rate = |driver: &Driver| driver.flow.control().pacing_rate.bytes_per_sec();
+        let rate = |driver: &FlowDriver| driver.flow.control().pacing_rate.bytes_per_sec();
         assert_eq!(rate(&driver), 2 * 20_000 * 10);
         driver.congest(MS * 100);
         assert_eq!(rate(&driver), driver.cwnd().get() * 10 * 5 / 4);
@@ -144,7 +144,7 @@ fn a_window_is_spread_over_the_newest_round_trip_where_that_is_shorter_than_thei
 #[test]
 fn pacing_can_be_turned_off() {
     for controller in BOTH {
-        let mut driver = Driver::new(&alloc::format!("{controller}:pacing=off"));
+        let mut driver = FlowDriver::new(&alloc::format!("{controller}:pacing=off"));
         driver.round(MS * 100);
         assert_eq!(driver.flow.control(), Control::unpaced(driver.cwnd()));
         assert_eq!(driver.flow.snapshot().pacing_gain, None);

@@ -1,6 +1,6 @@
 use super::v1::cycle_ack as ack;
 use super::*;
-use crate::test_driver::at;
+use crate::tests::controller_driver::at;
 
 /// In `phase` of a cycle of five least round-trip times that began at zero.
 fn cycle(phase: Phase) -> DrainToTarget {

@@ -61,7 +61,7 @@ pub(crate) enum Phase {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::test_driver::{RTT, at};
+    use crate::tests::controller_driver::{RTT, at};
 
     /// An ACK in ProbeBW at a min_rtt of [`RTT`], of a flow that holds `prior_inflight` bytes of the 100,000 that its phase wants.
     pub(crate) fn cycle_ack(millis: u64, prior_inflight: u64) -> CycleAck {

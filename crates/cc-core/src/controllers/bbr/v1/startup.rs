@@ -119,7 +119,7 @@ const FEW_PACKETS: u64 = 7;
 mod tests {
     use super::super::tests::tuning;
     use super::*;
-    use crate::test_driver::sample;
+    use crate::tests::controller_driver::sample;
 
     const MS: Duration = Duration::from_millis(1);
     const MIN_RTT: Duration = Duration::from_millis(40);

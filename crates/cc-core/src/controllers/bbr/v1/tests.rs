@@ -5,11 +5,11 @@ use super::params::Tuning;
 use super::policer::Policer;
 use super::*;
 use crate::params::Params;
-use crate::test_driver::{self, MSS, RTT, mbit, sample};
+use crate::tests::controller_driver::{ControllerDriver, MSS, RTT, mbit, sample};
 use core::time::Duration;
 use units::{Bandwidth, Rng, Timestamp};
 
-type Bench = test_driver::Bench<BbrV1<Scripted>>;
+type Bench = ControllerDriver<BbrV1<Scripted>>;
 
 /// A cycle that stays where a test puts it.
 #[derive(Debug)]

@@ -121,7 +121,7 @@ mod tests {
     fn a_loss_round_ends_with_a_packet_that_left_after_it_began() {
         let sample = |prior: u64| RateSample {
             prior_delivered: Bytes::new(prior),
-            ..crate::test_driver::sample()
+            ..crate::tests::controller_driver::sample()
         };
         let mut congestion = Congestion::default();
         congestion.update_latest(&sample(0), Bytes::new(1_000));

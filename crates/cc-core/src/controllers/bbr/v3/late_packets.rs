@@ -149,7 +149,7 @@ const MAX_BURSTS: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_driver::{MSS, path};
+    use crate::tests::controller_driver::{MSS, path};
 
     fn lost(sequence: u64) -> LostPacket {
         let stamp = PacketStamp {

@@ -16,7 +16,7 @@ use super::*;
 use crate::controller::Setup;
 use crate::params::{ParamSpec, Params};
 use crate::registry::Registry;
-use crate::test_driver::{self, MSS, RTT, mbit};
+use crate::tests::controller_driver::{ControllerDriver, MSS, RTT, mbit};
 use alloc::string::ToString;
 use core::time::Duration;
 use units::{Bandwidth, Rng, Timestamp};
@@ -27,7 +27,7 @@ const BDP: Bytes = Bytes::new(1_250_000);
 /// A flow of the newest revision.
 type Bench = BenchOf<Draft06>;
 
-type BenchOf<R> = test_driver::Bench<Bbr<R>>;
+type BenchOf<R> = ControllerDriver<Bbr<R>>;
 
 impl Bench {
     fn new() -> Self {

@@ -2,7 +2,7 @@ use super::*;
 use alloc::vec::Vec;
 
 /// The oldest `packets` are acknowledged, one a millisecond; how many leave after each ACK.
-fn ack_one_by_one(driver: &mut Driver, packets: usize) -> Vec<u64> {
+fn ack_one_by_one(driver: &mut FlowDriver, packets: usize) -> Vec<u64> {
     let step = |_| {
         driver.now += MS;
         driver.ack(1);
@@ -13,7 +13,7 @@ fn ack_one_by_one(driver: &mut Driver, packets: usize) -> Vec<u64> {
 
 #[test]
 fn a_window_cut_at_once_is_silent_until_the_flight_has_drained_to_it() {
-    let mut driver = Driver::new("new_reno");
+    let mut driver = FlowDriver::new("new_reno");
     fly_20(&mut driver);
     driver.lose(1);
     let sent = ack_one_by_one(&mut driver, 19);
@@ -24,7 +24,7 @@ fn a_window_cut_at_once_is_silent_until_the_flight_has_drained_to_it() {
 
 #[test]
 fn with_prr_the_repair_leaves_at_once_and_the_reduction_takes_the_whole_round() {
-    let mut driver = Driver::new("new_reno:prr=on");
+    let mut driver = FlowDriver::new("new_reno:prr=on");
     fly_20(&mut driver);
     driver.lose(1);
     driver.now += MS;
@@ -87,7 +87,7 @@ fn with_prr_the_window_between_acks_is_what_flies_and_what_may_leave() {
 
 #[test]
 fn with_prr_heavy_loss_is_repaired_by_slow_start_up_to_the_window() {
-    let mut driver = Driver::new("new_reno:prr=on");
+    let mut driver = FlowDriver::new("new_reno:prr=on");
     for _ in 0..3 {
         driver.round(MS * 100);
     }
@@ -128,7 +128,7 @@ fn with_prr_a_sender_that_something_else_limits_does_not_stay_in_recovery() {
 #[test]
 fn with_prr_an_undo_ends_the_episode() {
     for controller in ["cubic:prr=on,slow_start=standard", "new_reno:prr=on"] {
-        let mut driver = Driver::new(controller);
+        let mut driver = FlowDriver::new(controller);
         fly_20(&mut driver);
         let lost = driver.lose(3);
         driver.arrive_late(&lost[..2]);
@@ -140,7 +140,7 @@ fn with_prr_an_undo_ends_the_episode() {
 
 #[test]
 fn with_prr_the_share_is_of_what_flew_before_the_losses() {
-    let mut driver = Driver::new("new_reno:prr=on");
+    let mut driver = FlowDriver::new("new_reno:prr=on");
     fly_20(&mut driver);
     driver.lose(4);
     driver.now += MS;
@@ -153,7 +153,7 @@ fn with_prr_the_share_is_of_what_flew_before_the_losses() {
 
 #[test]
 fn with_prr_two_packets_may_always_fly() {
-    let mut driver = Driver::new("new_reno:prr=on");
+    let mut driver = FlowDriver::new("new_reno:prr=on");
     driver.fly(MS * 100);
     driver.lose(10);
     // Nothing flies, and the allowance is a packet.
@@ -162,7 +162,7 @@ fn with_prr_two_packets_may_always_fly() {
 
 #[test]
 fn with_prr_a_collapse_ends_the_episode() {
-    let mut driver = Driver::new("new_reno:prr=on");
+    let mut driver = FlowDriver::new("new_reno:prr=on");
     fly_20(&mut driver);
     driver.collapse();
     assert_eq!((driver.packets(), driver.state()), (2, "SlowStart"));
@@ -174,7 +174,7 @@ fn with_prr_a_collapse_ends_the_episode() {
 
 #[test]
 fn with_prr_a_late_arrival_is_no_safe_ack() {
-    let mut driver = Driver::new("new_reno:prr=on");
+    let mut driver = FlowDriver::new("new_reno:prr=on");
     for _ in 0..3 {
         driver.round(MS * 100);
     }

@@ -33,7 +33,7 @@ fn a_mark_in_slow_start_reduces_as_a_loss_does_once_per_flight() {
 
 #[test]
 fn conservative_slow_start_is_slow_start_to_a_mark() {
-    let mut driver = Driver::new("cubic");
+    let mut driver = FlowDriver::new("cubic");
     for rtt in [40, 40, 40, 60] {
         driver.round(MS * rtt);
     }

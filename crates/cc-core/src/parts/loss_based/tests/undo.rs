@@ -37,7 +37,7 @@ fn a_reduction_is_undone_when_every_lost_packet_arrives_after_all() {
 
 #[test]
 fn an_undo_brings_back_the_whole_first_slow_start() {
-    let mut driver = Driver::new("cubic");
+    let mut driver = FlowDriver::new("cubic");
     for _ in 0..3 {
         driver.round(MS * 40);
     }
@@ -52,7 +52,7 @@ fn an_undo_brings_back_the_whole_first_slow_start() {
 #[test]
 fn nothing_is_undone_where_that_is_turned_off() {
     for controller in BOTH {
-        let mut driver = Driver::new(&alloc::format!("{controller}:undo=off"));
+        let mut driver = FlowDriver::new(&alloc::format!("{controller}:undo=off"));
         driver.fly(MS * 100);
         let lost = driver.lose(1);
         let reduced = driver.cwnd();

@@ -1,6 +1,6 @@
 use super::super::cycle::tests::cycle_ack as ack;
 use super::*;
-use crate::test_driver::at;
+use crate::tests::controller_driver::at;
 
 /// At phase `index` since the beginning.
 fn cycle(index: u64) -> EightPhases {

@@ -59,7 +59,7 @@ fn loss_that_ends_is_forgotten_at_once_and_loss_that_begins_is_believed_by_halve
 
 #[test]
 fn an_estimate_that_cannot_be_measured_again_is_forgotten() {
-    let path = crate::test_driver::path();
+    let path = crate::tests::controller_driver::path();
     let mut ambient = measured(&[(1_000, 50)]);
     for _ in 0..MEMORY_CYCLES {
         ambient.on_down(&path, 1, 100);
@@ -77,7 +77,7 @@ fn the_correction_is_the_inverse_of_what_arrives() {
 
 /// A measurement that began at 0 in round 10, with two rounds to go.
 fn measuring() -> (AmbientLoss, PathState) {
-    let mut path = crate::test_driver::path();
+    let mut path = crate::tests::controller_driver::path();
     path.lost = path.mss;
     let mut ambient = AmbientLoss::default();
     ambient.on_down(&path, 10, 300);
@@ -93,7 +93,7 @@ fn measure_hundred(
 ) -> bool {
     let sample = RateSample {
         newest_sent_at: Timestamp::from_millis(sent_at),
-        ..crate::test_driver::sample()
+        ..crate::tests::controller_driver::sample()
     };
     for _ in 0..lost {
         ambient.on_lost(sample.newest_sent_at);
@@ -146,7 +146,7 @@ fn a_queue_makes_a_stretch_begin_again() {
 
 #[test]
 fn where_nothing_was_lost_nothing_is_measured() {
-    let path = crate::test_driver::path();
+    let path = crate::tests::controller_driver::path();
     let mut ambient = AmbientLoss::default();
     ambient.on_down(&path, 1, 100);
     assert!(ambient.measurement.is_none());

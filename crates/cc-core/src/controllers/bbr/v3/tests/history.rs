@@ -2,7 +2,8 @@
 
 use super::super::ambient_loss::AmbientLoss;
 use super::*;
-use crate::{AckedPacket, Feedback, Flow, PacketStamp};
+use crate::events::Feedback;
+use crate::tests::flow_driver::FlowDriver;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -14,25 +15,21 @@ fn whatever_happens_the_controls_stay_within_their_bounds() {
         let setup = Setup::new(Timestamp::ZERO, MSS, seed);
         let ambient = (seed % 2 == 1).then(AmbientLoss::default);
         let bbr = Bbr::<Draft06>::new(&Params::defaults(DRAFT_06), ambient, &setup);
-        let mut flow = Flow::new(Box::new(bbr), &setup);
-        let (mut flying, mut lost) = (Vec::new(), Vec::new());
-        let mut now = setup.now;
+        let mut driver = FlowDriver::under(Box::new(bbr), &setup);
+        let mut lost = Vec::new();
         for _ in 0..5_000 {
-            now += Duration::from_nanos(rng.next_u64() >> (28 + rng.below(30)));
+            driver.now += Duration::from_nanos(rng.next_u64() >> (28 + rng.below(30)));
             match rng.below(10) {
-                0..=4 => {
-                    let bytes = MSS * (1 + rng.below(20));
-                    flying.push((flow.on_sent(now, bytes), bytes));
-                }
-                5 => flow.on_app_limited(),
+                0..=4 => driver.send_one(MSS * (1 + rng.below(20))),
+                5 => driver.flow.on_app_limited(),
                 6 if !lost.is_empty() => {
                     let late = lost.swap_remove(rng.below(lost.len() as u64) as usize);
-                    flow.on_spurious_loss(now, &late, &mut ());
+                    driver.arrive_late(&[late]);
                 }
-                _ => feed(&mut flow, now, &mut rng, &mut flying, &mut lost),
+                _ => feed(&mut driver, &mut rng, &mut lost),
             }
-            let control = flow.control();
-            assert!(control.cwnd >= MSS, "{seed}: {}", flow.snapshot());
+            let control = driver.flow.control();
+            assert!(control.cwnd >= MSS, "{seed}: {}", driver.flow.snapshot());
             assert!(!control.pacing_rate.is_zero(), "{seed}");
             assert!(control.send_quantum >= MSS * 2, "{seed}");
         }
@@ -40,39 +37,30 @@ fn whatever_happens_the_controls_stay_within_their_bounds() {
 }
 
 /// One ACK, or expiry of a timer, about some of the oldest packets.
-fn feed(
-    flow: &mut Flow,
-    now: Timestamp,
-    rng: &mut Rng,
-    flying: &mut Vec<(PacketStamp, Bytes)>,
-    lost: &mut Vec<LostPacket>,
-) {
-    let told = rng.below(flying.len() as u64 + 1) as usize;
+fn feed(driver: &mut FlowDriver, rng: &mut Rng, lost: &mut Vec<LostPacket>) {
+    let told = rng.below(driver.flying.len() as u64 + 1) as usize;
     let (mut acked_now, mut lost_now) = (Vec::new(), Vec::new());
-    for (stamp, bytes) in flying.drain(..told) {
+    for packet in driver.flying.drain(..told) {
         if rng.chance(Gain::percent(10)) {
-            let starts_range = rng.chance(Gain::percent(50));
             lost_now.push(LostPacket {
-                stamp,
-                bytes,
-                starts_range,
+                stamp: packet.stamp,
+                bytes: packet.bytes,
+                starts_range: rng.chance(Gain::percent(50)),
             });
         } else {
-            acked_now.push(AckedPacket { stamp, bytes });
+            acked_now.push(packet);
         }
     }
-    let rtt = acked_now
-        .last()
-        .map(|packet| now.since(packet.stamp.sent_at));
-    let feedback = Feedback {
+    let newest = acked_now.last();
+    let now = driver.now;
+    driver.tell(&Feedback {
         acked: &acked_now,
         lost: &lost_now,
-        rtt,
+        rtt: newest.map(|packet| now.since(packet.stamp.sent_at)),
         ce_marked: rng.below(20) / 19,
         is_persistent_congestion: !lost_now.is_empty() && rng.chance(Gain::percent(5)),
         ..Feedback::at(now)
-    };
-    flow.on_feedback(&feedback, &mut ());
+    });
     lost.extend(lost_now);
     lost.truncate(100);
 }

@@ -1,10 +1,10 @@
-//! A flow under any controller, with its packets in flight, for unit tests.
+//! A flow under any controller, with its packets in flight: the transport's side of a [`Flow`], for
+//! unit tests and, by path, for those in `tests`.
 
-use crate::controller::Setup;
-use crate::events::{AckedPacket, Feedback, LostPacket};
-use crate::flow::Flow;
-use crate::observer::{Event, Observer};
-use crate::registry::Registry;
+use super::api::{
+    AckedPacket, Controller, Event, Feedback, Flow, LostPacket, Observer, Registry, Setup,
+};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -14,15 +14,16 @@ pub(crate) const MSS: Bytes = Bytes::new(1_000);
 pub(crate) const MS: Duration = Duration::from_millis(1);
 
 /// A flow with its packets in flight, told what happens to them.
-pub(crate) struct Driver {
+pub(crate) struct FlowDriver {
     pub(crate) flow: Flow,
     pub(crate) now: Timestamp,
     pub(crate) flying: VecDeque<AckedPacket>,
     pub(crate) states: States,
+    mss: Bytes,
 }
 
 /// States entered.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct States(pub(crate) Vec<&'static str>);
 
 impl Observer for States {
@@ -33,18 +34,23 @@ impl Observer for States {
     }
 }
 
-impl Driver {
+impl FlowDriver {
     pub(crate) fn new(controller: &str) -> Self {
         Self::of(controller, &Setup::new(Timestamp::ZERO, MSS, 1))
     }
 
     pub(crate) fn of(controller: &str, setup: &Setup) -> Self {
         let choice = Registry::standard().choose(controller).unwrap();
+        Self::under(choice.build(setup), setup)
+    }
+
+    pub(crate) fn under(controller: Box<dyn Controller>, setup: &Setup) -> Self {
         Self {
-            flow: Flow::new(choice.build(setup), setup),
-            now: Timestamp::ZERO,
+            flow: Flow::new(controller, setup),
+            now: setup.now,
             flying: VecDeque::new(),
             states: States::default(),
+            mss: setup.mss,
         }
     }
 
@@ -53,7 +59,7 @@ impl Driver {
     }
 
     pub(crate) fn packets(&self) -> u64 {
-        self.cwnd().packets_floor(MSS)
+        self.cwnd().packets_floor(self.mss)
     }
 
     pub(crate) fn state(&self) -> &'static str {
@@ -62,15 +68,19 @@ impl Driver {
 
     pub(crate) fn send(&mut self, packets: u64) {
         for _ in 0..packets {
-            let stamp = self.flow.on_sent(self.now, MSS);
-            self.flying.push_back(AckedPacket { stamp, bytes: MSS });
+            self.send_one(self.mss);
         }
+    }
+
+    pub(crate) fn send_one(&mut self, bytes: Bytes) {
+        let stamp = self.flow.on_sent(self.now, bytes);
+        self.flying.push_back(AckedPacket { stamp, bytes });
     }
 
     /// Sends what the window allows; how many packets that is.
     pub(crate) fn fill(&mut self) -> u64 {
-        let inflight = MSS * self.flying.len() as u64;
-        let packets = self.cwnd().saturating_sub(inflight).packets_floor(MSS);
+        let inflight = self.mss * self.flying.len() as u64;
+        let packets = self.cwnd().saturating_sub(inflight).packets_floor(self.mss);
         self.send(packets);
         packets
     }

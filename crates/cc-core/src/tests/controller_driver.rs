@@ -1,9 +1,9 @@
-//! Facts made by hand, and a BBR driven by them as a [`Flow`](crate::Flow) would by those of a
-//! connection.
+//! Facts made by hand, and a controller driven by them as a [`Flow`](crate::Flow) would by those of
+//! a connection.
 
+use super::flow_driver::States;
 use crate::controller::{Controller, PathState, Setup};
 use crate::events::{LostPacket, PacketStamp};
-use crate::observer::{Event, Observer};
 use crate::sampler::RateSample;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -61,35 +61,23 @@ pub(crate) fn lost(millis: u64) -> LostPacket {
     }
 }
 
-/// Names of the states entered.
-#[derive(Debug, Default)]
-pub(crate) struct Entered(pub(crate) Vec<&'static str>);
-
-impl Observer for Entered {
-    fn on_event(&mut self, event: &Event) {
-        if let Event::StateChanged { to, .. } = event {
-            self.0.push(to);
-        }
-    }
-}
-
 /// A controller and the connection it believes in: packets of [`MSS`] and a round trip of [`RTT`].
 #[derive(Debug)]
-pub(crate) struct Bench<C> {
+pub(crate) struct ControllerDriver<C> {
     pub(crate) bbr: C,
     pub(crate) path: PathState,
-    pub(crate) entered: Entered,
+    pub(crate) entered: States,
     /// Packets lost so far.
     sequence: u64,
 }
 
-impl<C: Controller> Bench<C> {
+impl<C: Controller> ControllerDriver<C> {
     /// A new connection of seed 1 under what `build` makes of its setup.
     pub(crate) fn build(build: impl FnOnce(&Setup) -> C) -> Self {
         Self {
             bbr: build(&Setup::new(Timestamp::ZERO, MSS, 1)),
             path: path(),
-            entered: Entered::default(),
+            entered: States::default(),
             sequence: 0,
         }
     }
