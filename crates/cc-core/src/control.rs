@@ -1,16 +1,16 @@
-//! The decision that comes out.
+//! The output: window, pacing rate and burst size.
 
 use core::time::Duration;
 use units::{Bandwidth, Bytes};
 
-/// What a sender may do from now on. Nobody else derives a rate or a window.
+/// What a sender may do from now on. No other code derives a rate or a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Control {
     /// Congestion window: the most bytes that may be in flight.
     pub cwnd: Bytes,
     /// Rate at which bytes may leave; [`Bandwidth::MAX`] means as fast as the window allows.
     pub pacing_rate: Bandwidth,
-    /// Most bytes that may leave in one burst: the depth of the pacer's token bucket.
+    /// The most bytes that may leave in one burst: the depth of the pacer's token bucket.
     pub send_quantum: Bytes,
 }
 
@@ -31,9 +31,9 @@ pub(crate) fn send_quantum(rate: Bandwidth, least: Bytes) -> Bytes {
     (rate * QUANTUM_TIME).min(MAX_QUANTUM).max(least)
 }
 
-/// The least rate that a controller asks for or a pacer obeys: a round-trip time of hours, as of a
-/// host that slept, would round it down to zero. A bucket that never fills ends the connection; one
-/// byte a second only starves it.
+/// The minimum rate that a controller asks for or a pacer obeys: a round-trip time of hours, as of
+/// a host that slept, would round it down to zero. A bucket that never fills ends the connection;
+/// one byte a second only starves it.
 pub(crate) const MIN_RATE: Bandwidth = Bandwidth::from_bytes_per_sec(1);
 
 const QUANTUM_TIME: Duration = Duration::from_millis(1);

@@ -1,4 +1,4 @@
-//! The facts that go in: what a transport tells about its packets.
+//! The inputs: what a transport reports about its packets.
 
 use core::time::Duration;
 use units::{Bytes, Timestamp};
@@ -49,10 +49,10 @@ pub struct LostPacket {
     pub starts_range: bool,
 }
 
-/// What one received ACK, or one expiry of the loss timer, has told.
+/// What one received ACK, or one expiry of the loss timer, has reported.
 #[derive(Debug, Clone, Copy)]
 pub struct Feedback<'a> {
-    /// When it was told; never earlier than anything told before.
+    /// When it was received; never earlier than any event before it.
     pub now: Timestamp,
     /// Packets newly acknowledged, in any order.
     pub acked: &'a [AckedPacket],
@@ -71,7 +71,7 @@ pub struct Feedback<'a> {
 }
 
 impl Feedback<'_> {
-    /// Feedback that tells nothing yet.
+    /// Feedback that reports nothing yet.
     pub const fn at(now: Timestamp) -> Self {
         Feedback {
             now,

@@ -1,4 +1,4 @@
-//! What a controller shows to people: events as they happen and a picture of the moment.
+//! What a controller reports for people to read: events as they happen, and its present state.
 
 use crate::control::Control;
 use crate::sampler::RateSample;
@@ -16,7 +16,7 @@ impl Observer for () {
     fn on_event(&mut self, _event: &Event) {}
 }
 
-/// Something that happened inside congestion control, as plain data.
+/// An event inside congestion control, as plain data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Event {

@@ -1,4 +1,4 @@
-//! What several controllers are built of. Nothing here knows a controller.
+//! What several controllers are built of. Nothing here imports a controller.
 
 pub(crate) mod ack_aggregation;
 pub(crate) mod cwnd;

@@ -103,8 +103,8 @@ impl Sampler {
         }
     }
 
-    /// MarkConnectionAppLimited: more than what is in flight now must be delivered before samples
-    /// speak of the network again.
+    /// MarkConnectionAppLimited: samples measure the network again once more than what is in flight
+    /// now was delivered.
     pub(crate) fn on_app_limited(&mut self, inflight: Bytes) {
         self.app_limited_until = Some(self.delivered + inflight);
     }
@@ -151,7 +151,7 @@ impl Sampler {
 
     /// The sample that the newest packet of this ACK gives.
     ///
-    /// An interval below the least round-trip time, `min_rtt` nanoseconds, is impossible on this
+    /// An interval below the minimum round-trip time, `min_rtt` nanoseconds, is impossible on this
     /// path: it comes from a packet that was acknowledged after it had been declared lost and sent
     /// again, so it carries no rate.
     #[inline]

@@ -7,9 +7,9 @@
 //!
 //! It is what apernet/hysteria calls Brutal (`core/internal/congestion/brutal`, 2024). Loss makes
 //! it send more, so that what arrives stays at `rate`; nothing makes it send less. That is no
-//! congestion control: on a network that others share it takes what it wants from them, and
-//! several such senders on a link that cannot carry them all lose most of what they send. It is
-//! here as a measuring stick, and because people ask for it.
+//! congestion control: on a network that others share it takes bandwidth from them, and several
+//! such senders on a link that cannot carry them all lose most of what they send. It is here for
+//! measurements, and because users ask for it.
 
 use crate::control::{Control, send_quantum};
 use crate::controller::{Controller, PathState, Setup};

@@ -7,9 +7,9 @@
 //! 3. below the target the window grows by v ÷ δ packets in a round trip, above it it shrinks so;
 //! 4. `v` is 1, and doubles with each round trip after three in the same direction;
 //! 5. packets leave at 2·cwnd ÷ RTTstanding, so that the window limits and not the pacer;
-//! 6. where the queue was not nearly empty for five round trips somebody fills it: then 1 ÷ δ
+//! 6. where the queue was not nearly empty for five round trips another flow fills it: then 1 ÷ δ
 //!    grows by a packet each round trip and a loss halves it;
-//! 7. otherwise δ is ½, and loss says nothing.
+//! 7. otherwise δ is ½, and loss is not a signal.
 //!
 //! ```text
 //!  ┌───────────┐ above target ┌─────────┐ no empty queue in 5 RTT ┌─────────────┐
@@ -21,14 +21,14 @@
 //!
 //! The life of a flow. It doubles its window each round trip until 1 ÷ δ = 2 packets wait. By then
 //! a round trip's worth more is under way, so it shrinks, faster and faster, until the queue is
-//! gone, and from then on swings around its target: up for two and a half round trips, because
-//! that is how long its own doing takes to show, down for as many. Flows that share a queue see the
-//! same delay, hence have the same target. Every five round trips the queue is empty, and `RTTmin`
-//! is seen; when that does not happen, somebody else is there who does not care for delay.
+//! gone, and from then on swings around its target: up for two and a half round trips, because that
+//! is how long the effect of a change takes to be measured, down for as many. Flows that share a
+//! queue see the same delay, hence have the same target. Every five round trips the queue is empty,
+//! and `RTTmin` is seen; when that does not happen, a flow that does not respond to delay shares
+//! the queue.
 //!
-//! A word on units: `1 ÷ δ` packets of the present size, in bytes, are called the *share* of the
-//! queue here. cwnd ÷ RTTstanding ≤ 1 ÷ (δ·dq) is then cwnd × dq ≤ share × RTTstanding, exact in
-//! integers.
+//! Units: `1 ÷ δ` packets of the present size, in bytes, are called the *target queue* here.
+//! cwnd ÷ RTTstanding ≤ 1 ÷ (δ·dq) is then cwnd × dq ≤ target × RTTstanding, exact in integers.
 
 mod capacity;
 mod competition;
@@ -49,7 +49,7 @@ use crate::params::Params;
 use crate::parts::cwnd::{min_window, resized_window};
 use crate::parts::cwnd_pacing::CwndPacing;
 use crate::parts::remainder::Remainder;
-use crate::parts::round::Round;
+use crate::parts::round::RoundCounter;
 use crate::parts::transition::{EventContext, Machine};
 use crate::registry::ControllerSpec;
 use crate::sampler::RateSample;
@@ -81,14 +81,14 @@ struct Copa {
     pacing: CwndPacing,
     mss: Bytes,
     state: State,
-    round: Round,
+    round: RoundCounter,
     delay: Delay,
     detector: Detector,
     capacity: Capacity,
     velocity: Velocity,
     loss_rate: LossRate,
     /// 1 ÷ δ of the default mode in packets, or less after too much was lost.
-    wanted: Gain,
+    inverse_delta: Gain,
     cwnd: Bytes,
     /// Fractions of a byte by which the window has still to move.
     rest: Remainder,
@@ -104,7 +104,7 @@ impl Copa {
             pacing,
             mss: setup.mss,
             state: State::SlowStart,
-            round: Round::default(),
+            round: RoundCounter::default(),
             delay: Delay::new(tuning.rtt_min_window, tuning.standing_window),
             detector: Detector::new(
                 tuning.empty_rounds,
@@ -114,18 +114,18 @@ impl Copa {
             capacity: Capacity::new(),
             velocity: Velocity::new(tuning.velocity_rounds, setup.initial_cwnd),
             loss_rate: LossRate::default(),
-            wanted: tuning.inverse_delta(),
+            inverse_delta: tuning.inverse_delta(),
             cwnd: setup.initial_cwnd,
             rest: Remainder::default(),
             control: pacing.control(setup.initial_cwnd, setup.srtt, setup.mss, true),
         }
     }
 
-    /// What the flow wants to have in the queue: 1 ÷ δ packets.
-    fn share(&self) -> Bytes {
+    /// The queue that the flow aims at: 1 ÷ δ packets.
+    fn target_queue(&self) -> Bytes {
         let inverse_delta = match &self.state {
             State::Competitive(competition) => competition.inverse_delta(),
-            State::SlowStart | State::Default => self.wanted,
+            State::SlowStart | State::Default => self.inverse_delta,
         };
         self.mss * inverse_delta
     }
@@ -145,27 +145,27 @@ impl Copa {
 
     /// §2.2: the mode follows from what the newest round trips have shown.
     fn update_mode(&mut self, context: &mut EventContext<'_>, rtts: &Rtts) {
-        let is_alone = !self.tuning.mode_switching || {
+        let has_empty_queue = !self.tuning.mode_switching || {
             let grain = self.capacity.time_for(self.mss * self.tuning.empty_packets);
-            let is_borne = grain <= rtts.min / COARSE || self.capacity.is_in_use();
-            let grain = if is_borne { grain } else { Duration::ZERO };
+            let is_allowed = grain <= rtts.min / COARSE || self.capacity.is_in_use();
+            let grain = if is_allowed { grain } else { Duration::ZERO };
             self.detector.saw_empty_queue(rtts.min, grain)
         };
         match self.state {
-            State::Default if !is_alone => {
+            State::Default if !has_empty_queue => {
                 context.transition(
                     &mut self.state,
                     State::Competitive(Competition::new(&self.tuning)),
                 );
             }
-            State::Competitive(_) if is_alone => {
+            State::Competitive(_) if has_empty_queue => {
                 context.transition(&mut self.state, State::Default)
             }
             _ => {}
         }
     }
 
-    /// Once per window: what its end has to say of velocity, δ and loss.
+    /// Once per window: updates velocity, δ and the loss rate.
     fn on_round(&mut self, context: &mut EventContext<'_>) {
         self.velocity.on_round(self.cwnd);
         if let State::Competitive(competition) = &mut self.state
@@ -176,14 +176,16 @@ impl Copa {
         if self.loss_rate.on_round(self.mss, self.tuning.loss_limit) {
             self.cut(context);
         } else {
-            let more = Gain::from_millionths(self.wanted.millionths() + Gain::ONE.millionths());
-            self.wanted = more.min(self.tuning.inverse_delta());
+            let more =
+                Gain::from_millionths(self.inverse_delta.millionths() + Gain::ONE.millionths());
+            self.inverse_delta = more.min(self.tuning.inverse_delta());
         }
     }
 
-    /// Too much is lost: the queue is shorter than what is wanted in it, too.
+    /// Too much is lost: the queue is shorter than the flow's target for it.
     fn cut(&mut self, context: &mut EventContext<'_>) {
-        self.wanted = (self.wanted * Gain::new(1, 2)).max(self.tuning.min_inverse_delta());
+        self.inverse_delta =
+            (self.inverse_delta * Gain::new(1, 2)).max(self.tuning.min_inverse_delta());
         self.cwnd = (self.cwnd * self.tuning.loss_reduction).max(min_window(self.mss));
         self.leave_slow_start(context);
         self.velocity = Velocity::new(self.tuning.velocity_rounds, self.cwnd);
@@ -198,26 +200,27 @@ impl Copa {
 
     /// §2.1, steps 2 and 3.
     fn update_cwnd(&mut self, context: &mut EventContext<'_>, rtts: &Rtts, acked: Bytes) {
-        let share = self.share();
-        let is_above = product(self.cwnd, rtts.queueing()) > product(share, rtts.standing);
+        let target = self.target_queue();
+        let is_above = product(self.cwnd, rtts.queueing()) > product(target, rtts.standing);
         if is_above {
             self.leave_slow_start(context);
             self.velocity.turn(Direction::Down, self.cwnd);
-            let step = self.step(share, acked);
+            let step = self.step(target, acked);
             self.cwnd = self.cwnd.saturating_sub(step).max(min_window(self.mss));
         } else if !context.path.is_cwnd_limited {
-            // RFC 9002 §7.8: what the application leaves unused proves nothing.
+            // RFC 9002 §7.8: a window that the application does not fill does not grow.
         } else if matches!(self.state, State::SlowStart) {
             self.cwnd = self.cwnd.saturating_add(acked);
         } else {
             self.velocity.turn(Direction::Up, self.cwnd);
-            let step = self.step(share, acked);
+            let step = self.step(target, acked);
             self.rise(step, rtts);
         }
     }
 
-    /// Speed ends at the window that filled the path before. If the path has more now, the window
-    /// goes on and gains speed again; if not, it has not gone far beyond by the time that shows.
+    /// The velocity is reset at the window that filled the path before. If the path has more now,
+    /// the window goes on and the velocity doubles again; if not, the overshoot stays small until
+    /// it is measured.
     fn rise(&mut self, step: Bytes, rtts: &Rtts) {
         let before = self.cwnd;
         self.cwnd = before.saturating_add(step);
@@ -229,8 +232,8 @@ impl Copa {
 
     /// What `acked` bytes of a window have of the v ÷ δ packets by which a window moves: all of
     /// them where v ÷ δ is more than the window, so that it never moves faster than slow start.
-    fn step(&mut self, share: Bytes, acked: Bytes) -> Bytes {
-        let change = u128::from(share.get()) * u128::from(self.velocity.get());
+    fn step(&mut self, target: Bytes, acked: Bytes) -> Bytes {
+        let change = u128::from(target.get()) * u128::from(self.velocity.get());
         let change = change.saturating_mul(u128::from(acked.get()));
         Bytes::new(self.rest.divide(change, self.cwnd.get())).min(acked)
     }
@@ -283,9 +286,9 @@ impl Controller for Copa {
         }
     }
 
-    /// The least window, and slow start with the round-trip times of what may be another path
-    /// (RFC 9002 §7.6.2 and §5.2). The paper has nothing on it. The detector needs no word: the
-    /// next sample is the new RTTmin, and with it an empty queue.
+    /// The minimum window, and slow start with the round-trip times of what may be another path
+    /// (RFC 9002 §7.6.2 and §5.2). The paper does not cover it. The detector keeps its samples: the
+    /// next one is the new RTTmin, and with it an empty queue.
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
         if !matches!(self.state, State::SlowStart) {
             EventContext { path, observer }.transition(&mut self.state, State::SlowStart);
@@ -294,7 +297,7 @@ impl Controller for Copa {
         self.delay.forget();
         self.capacity = Capacity::new();
         self.loss_rate = LossRate::default();
-        self.wanted = self.tuning.inverse_delta();
+        self.inverse_delta = self.tuning.inverse_delta();
         self.velocity = Velocity::new(self.tuning.velocity_rounds, self.cwnd);
         self.decide(path);
     }

@@ -1,4 +1,5 @@
-//! CUBIC (RFC 9438): a window that returns fast to where it was, rests there, then probes.
+//! CUBIC (RFC 9438): a window that returns quickly to its size before the congestion, stays near
+//! it, then probes.
 //!
 //! ```text
 //!  window           after a congestion event at W_max the window is β·W_max and follows
@@ -81,12 +82,12 @@ impl Cubic {
         }
     }
 
-    /// W_max after congestion at `cwnd` that leaves `beta` of it (§4.7): below the former one, this
-    /// flow is giving way to another, and gives way more. The reduction itself is of the window,
-    /// never of this.
+    /// W_max after congestion at `cwnd` that leaves `beta` of it (§4.7): where the window is below
+    /// the former W_max, the flow reduces it further to release bandwidth to others. The reduction
+    /// of the window itself is not affected.
     fn next_w_max(&self, cwnd: Bytes, beta: Gain) -> Bytes {
-        let gives_way = self.w_max.is_some_and(|w_max| cwnd < w_max);
-        if self.tuning.fast_convergence && gives_way {
+        let has_shrunk = self.w_max.is_some_and(|w_max| cwnd < w_max);
+        if self.tuning.fast_convergence && has_shrunk {
             cwnd * Gain::from_millionths((MILLION + beta.millionths()) / 2)
         } else {
             cwnd
@@ -108,7 +109,7 @@ impl Avoidance for Cubic {
         cwnd * beta
     }
 
-    fn on_full_path(&mut self, cwnd: Bytes) {
+    fn on_slow_start_exit(&mut self, cwnd: Bytes) {
         self.cwnd_prior = cwnd;
     }
 

@@ -1,9 +1,9 @@
-//! A constant rate: a measuring stick.
+//! A constant rate, for measurements.
 //!
 //! `fixed:rate=50mbit` sends 50 Mbit/s whatever happens; `fixed:pacing=off,cwnd=64k` keeps 64 KiB
-//! in flight. Nothing that is measured changes the decision, so what is seen of such a sender is
-//! the doing of the transport and of the link alone. It is no congestion control: on a link that
-//! carries less than the rate, or that others share, most of what it sends is lost, or theirs is.
+//! in flight. Nothing that is measured changes the decision, so its results depend on the transport
+//! and the link alone. It is no congestion control: on a link that carries less than the rate, or
+//! that others share, most of what it sends is lost, or theirs is.
 
 use crate::control::{Control, send_quantum};
 use crate::controller::{Controller, PathState};

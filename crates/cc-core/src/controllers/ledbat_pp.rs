@@ -1,4 +1,4 @@
-//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06): background traffic that gives way.
+//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06): background traffic that yields to other flows.
 //!
 //! ```text
 //!  queueing delay = least of the last 4 RTTs − least RTT of the last 10 minutes
@@ -13,11 +13,11 @@
 //!                                     └────────────────────── RampUp (by GAIN)
 //! ```
 //!
-//! It fills a path that nobody else wants, with 60 ms of queue, and leaves it to whoever makes the
-//! queue longer. Slowdowns empty that queue: the initial one two round trips after slow start,
-//! each next one after nine times the duration of the last, so that they cost a tenth. Without
-//! them a flow that comes later takes the queue that it finds for the path, and the path from the
-//! others.
+//! It uses a path that no other flow uses, with 60 ms of queue, and reduces its rate when others
+//! make the queue longer. Slowdowns empty that queue: the initial one two round trips after slow
+//! start, each next one after nine times the duration of the last, so that they cost a tenth.
+//! Without them a flow that starts later counts the standing queue as base delay, and takes the
+//! bandwidth of the others.
 //!
 //! `docs/ledbat_pp.md` goes through the draft section by section and says where this differs.
 
@@ -40,7 +40,7 @@ use alloc::boxed::Box;
 use core::time::Duration;
 use delay::Delay;
 use params::{PARAMS, Tuning};
-use state::{Cost, State, Wait};
+use state::{SlowdownDuration, SlowdownTimer, State};
 use units::Bytes;
 use window::{Window, WindowAck};
 
@@ -116,20 +116,20 @@ impl LedbatPp {
             State::Slowdown {
                 ssthresh,
                 until,
-                cost,
+                duration,
             } => {
-                cost.count(context.path.now);
+                duration.count(context.path.now);
                 if context.path.now >= *until {
-                    let (ssthresh, cost) = (*ssthresh, *cost);
-                    context.transition(&mut self.state, State::RampUp { ssthresh, cost });
+                    let (ssthresh, duration) = (*ssthresh, *duration);
+                    context.transition(&mut self.state, State::RampUp { ssthresh, duration });
                 }
             }
-            State::RampUp { cost, .. } if context.path.is_cwnd_limited => {
-                cost.count(context.path.now)
+            State::RampUp { duration, .. } if context.path.is_cwnd_limited => {
+                duration.count(context.path.now)
             }
-            State::RampUp { cost, .. } => {
-                cost.skip(context.path.now);
-                // The application took its time, and meanwhile others came.
+            State::RampUp { duration, .. } => {
+                duration.skip(context.path.now);
+                // The application sent little, and meanwhile other flows started.
                 if queueing > self.tuning.target {
                     self.avoid_congestion(context);
                 }
@@ -137,18 +137,18 @@ impl LedbatPp {
         }
     }
 
-    /// Ends a slow start, the initial one or that after a slowdown, and says when the next
-    /// slowdown is due (§4.4).
+    /// Ends a slow start, the initial one or that after a slowdown, and sets when the next slowdown
+    /// is due (§4.4).
     fn avoid_congestion(&mut self, context: &mut EventContext<'_>) {
         let shortest = self.slowdown_time(context.path);
         let (delay, interval) = match &self.state {
-            State::RampUp { cost, .. } => {
-                let interval = times(cost.spent(), self.tuning.slowdown_interval);
+            State::RampUp { duration, .. } => {
+                let interval = times(duration.spent(), self.tuning.slowdown_interval);
                 (interval, interval)
             }
             _ => (shortest, times(shortest, self.tuning.slowdown_interval)),
         };
-        let wait = Wait {
+        let wait = SlowdownTimer {
             until: context.path.now + delay,
             interval,
         };
@@ -159,7 +159,7 @@ impl LedbatPp {
         let slowdown = State::Slowdown {
             ssthresh: self.window.cwnd,
             until: context.path.now + self.slowdown_time(context.path),
-            cost: Cost::new(context.path.now),
+            duration: SlowdownDuration::new(context.path.now),
         };
         self.window.reduce_to(Bytes::ZERO);
         context.transition(&mut self.state, slowdown);
@@ -170,11 +170,11 @@ impl LedbatPp {
         times(path.srtt.unwrap_or_default(), self.tuning.slowdown_rtts)
     }
 
-    /// The first sign of congestion in a recovery period.
+    /// The first congestion signal in a recovery period.
     fn reduce(&mut self, context: &mut EventContext<'_>) {
         if let State::Slowdown { ssthresh, .. } = &mut self.state {
-            // What was lost left before the slowdown and speaks of the window of then.
-            *ssthresh = (*ssthresh / 2).max(self.window.least);
+            // What was lost was sent before the slowdown and concerns the window of then.
+            *ssthresh = (*ssthresh / 2).max(self.window.min_cwnd);
             return;
         }
         self.window.halve();
@@ -212,7 +212,7 @@ impl LedbatPp {
 
 impl Controller for LedbatPp {
     fn on_sent(&mut self, path: &PathState, bytes: Bytes) {
-        self.window.largest_flight.on_sent(path.inflight + bytes);
+        self.window.max_flight_size.on_sent(path.inflight + bytes);
         if !path.inflight.is_zero() {
             return;
         }
@@ -223,7 +223,9 @@ impl Controller for LedbatPp {
                 wait.until = path.now + wait.interval;
             }
             State::CongestionAvoidance(_) => {}
-            State::Slowdown { cost, .. } | State::RampUp { cost, .. } => cost.skip(path.now),
+            State::Slowdown { duration, .. } | State::RampUp { duration, .. } => {
+                duration.skip(path.now)
+            }
         }
     }
 

@@ -53,7 +53,7 @@ impl Avoidance for NewReno {
         }
     }
 
-    fn on_full_path(&mut self, _: Bytes) {}
+    fn on_slow_start_exit(&mut self, _: Bytes) {}
 
     fn on_persistent_congestion(&mut self) {}
 

@@ -14,8 +14,9 @@
 //! large the window is; a sender that halved for each would never fill a link. A flow that sees the
 //! share p of its packets marked has a window of 2 × (1 − p) ÷ p packets.
 //!
-//! Below a round trip of 25 ms a flow that is no longer young behaves as if it had one
-//! ([`virtual_rtt`]), so that it takes no more of a shared link than one that comes from afar.
+//! Below a round trip of 25 ms a flow that has run for a while behaves as if it had one
+//! ([`virtual_rtt`]), so that it takes no more of a shared link than a flow with a longer round
+//! trip.
 //!
 //! Where its packets cannot carry ECT(1), marks do not come from a low-latency queue. Then each
 //! stands for a loss (RFC 3168 §5), and this is NewReno with finer bursts.
@@ -29,7 +30,7 @@ use crate::controller::{Controller, PathState, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Event, Observer, Snapshot};
 use crate::params::Params;
-use crate::parts::cwnd::{LargestFlight, min_window, resized_window};
+use crate::parts::cwnd::{MaxFlightSize, min_window, resized_window};
 use crate::parts::recovery_period::RecoveryPeriod;
 use crate::parts::remainder::Remainder;
 use crate::registry::ControllerSpec;
@@ -74,7 +75,7 @@ struct Window {
     /// Not a multiple of anything: `frac_cwnd` of tcp_prague.c.
     cwnd: Bytes,
     ssthresh: Bytes,
-    largest_flight: LargestFlight,
+    max_flight_size: MaxFlightSize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +103,7 @@ impl Prague {
             window: Window {
                 cwnd: setup.initial_cwnd,
                 ssthresh: Bytes::MAX,
-                largest_flight: LargestFlight::new(setup.initial_cwnd),
+                max_flight_size: MaxFlightSize::new(setup.initial_cwnd),
             },
             alpha: Alpha::new(setup.now, &tuning),
             virtual_rtt: VirtualRtt::new(&tuning),
@@ -143,10 +144,10 @@ impl Prague {
     /// shown, and then not for a round trip. A loss has reduced more already.
     fn on_marks(&mut self, now: Timestamp, sent_at: Timestamp) {
         let alpha = self.alpha.on_mark();
-        let least = self.virtual_rtt.least();
+        let min_round = self.virtual_rtt.min_round();
         let may_cut = self
             .cut_at
-            .is_none_or(|cut_at| sent_at > cut_at && now.since(cut_at) >= least);
+            .is_none_or(|cut_at| sent_at > cut_at && now.since(cut_at) >= min_round);
         if may_cut && !self.recovery.is_active() {
             self.cut_at = Some(now);
             let cut = alpha::half_of(alpha, self.window.cwnd);
@@ -163,7 +164,7 @@ impl Prague {
         let cwnd = cwnd.max(min_window(self.mss));
         self.window.cwnd = cwnd;
         self.window.ssthresh = cwnd;
-        self.window.largest_flight.on_reduced();
+        self.window.max_flight_size.on_reduced();
     }
 
     /// Additive increase by what came unmarked (§2.4.3), or slow start.
@@ -171,10 +172,10 @@ impl Prague {
         let Window {
             cwnd,
             ssthresh,
-            largest_flight,
+            max_flight_size,
         } = self.window;
         self.window.cwnd = if self.is_in_slow_start() {
-            largest_flight.slow_start(cwnd, unmarked).min(ssthresh)
+            max_flight_size.slow_start(cwnd, unmarked).min(ssthresh)
         } else {
             let per_round = self.virtual_rtt.increase(self.mss, srtt);
             let product = u128::from(per_round) * u128::from(unmarked.get());
@@ -211,7 +212,7 @@ impl Prague {
         }
     }
 
-    /// Derives the decision anew, and tells where the state has changed.
+    /// Updates the decision, and reports a change of state.
     fn settle(&mut self, path: &PathState, before: State, observer: &mut dyn Observer) {
         self.decide(path.srtt);
         let state = self.state();
@@ -227,7 +228,7 @@ impl Prague {
 
 impl Controller for Prague {
     fn on_sent(&mut self, path: &PathState, bytes: Bytes) {
-        self.window.largest_flight.on_sent(path.inflight + bytes);
+        self.window.max_flight_size.on_sent(path.inflight + bytes);
     }
 
     fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer) {
@@ -251,8 +252,8 @@ impl Controller for Prague {
         if path.is_cwnd_limited && !self.recovery.is_active() {
             self.grow(sample.newly_acked - marked, path.srtt);
         }
-        let least = self.virtual_rtt.least();
-        if self.alpha.on_ack(path, sample, marked, least) && !self.is_in_slow_start() {
+        let min_round = self.virtual_rtt.min_round();
+        if self.alpha.on_ack(path, sample, marked, min_round) && !self.is_in_slow_start() {
             self.virtual_rtt.on_round();
         }
         self.settle(path, before, observer);
@@ -276,7 +277,7 @@ impl Controller for Prague {
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
         let before = self.state();
         self.window.cwnd = min_window(self.mss);
-        self.window.largest_flight.on_reduced();
+        self.window.max_flight_size.on_reduced();
         self.recovery.forget();
         self.settle(path, before, observer);
     }

@@ -47,7 +47,7 @@ impl<const PERIODS: usize> AckAggregation<PERIODS> {
         self.filter.insert(extra);
     }
 
-    /// `extra_acked`: the greatest excess in the newest `periods` periods.
+    /// `extra_acked`: the maximum excess in the newest `periods` periods.
     pub(crate) fn extra_acked(&self, periods: u64) -> Bytes {
         self.filter.max_of(periods).unwrap_or_default()
     }

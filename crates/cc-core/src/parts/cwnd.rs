@@ -1,5 +1,5 @@
 //! Rules that hold for any congestion window of QUIC: how small it may be, what another packet size
-//! makes of it, how far it may outgrow what flies.
+//! makes of it, how far it may exceed what was in flight.
 
 use crate::controller::initial_window;
 use units::Bytes;
@@ -26,12 +26,12 @@ pub(crate) fn resized_window(cwnd: Bytes, old: Bytes, mss: Bytes) -> Bytes {
 /// initial window before (draft-ietf-ccwg-ratelimited-increase-09 §3).
 ///
 /// Slow start from such a flight ends a round trip with twice as much, limit(maxFS). A window
-/// beyond that has never been tried, whatever ACKs came for it: `PathState::is_cwnd_limited` looks
-/// back for two round trips, so that an application that fills a window once would see it tripled.
+/// beyond that has never been in flight: `PathState::is_cwnd_limited` looks back for two round
+/// trips, so that an application that fills a window once would see it tripled.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LargestFlight(Bytes);
+pub(crate) struct MaxFlightSize(Bytes);
 
-impl LargestFlight {
+impl MaxFlightSize {
     pub(crate) fn new(initial_cwnd: Bytes) -> Self {
         Self(initial_cwnd)
     }
@@ -41,7 +41,7 @@ impl LargestFlight {
         self.0 = self.0.max(inflight);
     }
 
-    /// The window was reduced: what flies from now on counts.
+    /// The window was reduced: the maximum begins anew.
     pub(crate) fn on_reduced(&mut self) {
         self.0 = Bytes::ZERO;
     }
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn slow_start_ends_at_twice_the_largest_flight_since_the_last_reduction() {
-        let mut largest = LargestFlight::new(MSS * 10);
-        let grown = |largest: &LargestFlight| largest.slow_start(MSS * 15, MSS * 10);
+        let mut largest = MaxFlightSize::new(MSS * 10);
+        let grown = |largest: &MaxFlightSize| largest.slow_start(MSS * 15, MSS * 10);
         largest.on_sent(MSS * 3);
         assert_eq!(grown(&largest), MSS * 20);
         largest.on_sent(MSS * 12);

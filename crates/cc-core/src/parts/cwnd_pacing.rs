@@ -1,4 +1,5 @@
-//! Pacing of the controllers that know a window and no rate: the one place that makes a rate of it.
+//! Pacing of controllers that have a window and no rate: the only place that derives a rate from a
+//! window.
 
 use crate::control::{Control, MIN_RATE};
 use crate::params::tuning;

@@ -1,5 +1,6 @@
-//! Fast recovery as TCP's BBR knows it (Linux 5.x `bbr_set_cwnd_to_recover_or_restore`, and what of
-//! `tcp_fastretrans_alert` it goes by; draft-cardwell-iccrg-bbr-congestion-control-02 §4.6.4.4).
+//! Fast recovery as TCP's BBR uses it (Linux 5.x `bbr_set_cwnd_to_recover_or_restore`, and the part
+//! of `tcp_fastretrans_alert` that it depends on; draft-cardwell-iccrg-bbr-congestion-control-02
+//! §4.6.4.4).
 
 use crate::events::LostPacket;
 use units::{Bytes, Timestamp};
@@ -104,7 +105,7 @@ impl FastRecovery {
         }
     }
 
-    /// A lost packet has arrived. Answers whether it was the last that the recovery missed.
+    /// A lost packet has arrived. Returns whether it was the last that the recovery missed.
     pub(crate) fn on_spurious_loss(&mut self, packet: &LostPacket) -> bool {
         if packet.stamp.sequence < self.first_lost || self.missing.is_zero() {
             return false;

@@ -1,9 +1,9 @@
-//! Whether sending faster still makes the network deliver faster (draft-ietf-ccwg-bbr-06
-//! §5.3.1.2).
+//! Full-bandwidth estimator: whether sending faster still makes the network deliver faster
+//! (draft-ietf-ccwg-bbr-06 §5.3.1.2).
 
 use units::{Bandwidth, Gain};
 
-/// Looks for a plateau of the delivery rate while the sender accelerates.
+/// Detects a plateau of the delivery rate while the sender accelerates.
 #[derive(Debug, Default)]
 pub(crate) struct FullBandwidthEstimator {
     /// Whether the pipe was full at any time since the flow began: `full_bw_reached`.

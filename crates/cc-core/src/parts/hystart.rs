@@ -85,7 +85,7 @@ impl HyStart {
         })
     }
 
-    /// Answers whether Conservative Slow Start has lasted long enough.
+    /// Returns whether Conservative Slow Start has lasted long enough.
     fn end_round(&mut self) -> bool {
         self.last_round_min_rtt = self.round_min_rtt.take();
         self.samples = 0;
@@ -130,11 +130,11 @@ const MIN_RTT_THRESHOLD: Duration = Duration::from_millis(4);
 const MAX_RTT_THRESHOLD: Duration = Duration::from_millis(16);
 /// MIN_RTT_DIVISOR (§4.3).
 const RTT_DIVISOR: u32 = 8;
-/// N_RTT_SAMPLE: samples until a round's least RTT is trusted (§4.3).
+/// N_RTT_SAMPLE: samples until a round's minimum RTT is trusted (§4.3).
 const SAMPLES: u32 = 8;
 /// CSS_GROWTH_DIVISOR: growth by a quarter per round, not by all of it (§4.3).
 const CSS_GROWTH_DIVISOR: u64 = 4;
-/// CSS_ROUNDS: five rounds at a quarter triple the window, enough to tell whether the rise was
+/// CSS_ROUNDS: five rounds at a quarter triple the window, enough to distinguish the rise from
 /// jitter (§4.3).
 const CSS_ROUNDS: u32 = 5;
 /// L where packets are not paced: bounds the burst that a stretched ACK lets out (§4.3).

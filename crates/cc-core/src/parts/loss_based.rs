@@ -1,4 +1,4 @@
-//! What the controllers that fear loss have in common: slow start, recovery, pacing.
+//! What loss-based controllers have in common: slow start, recovery, pacing.
 //!
 //! ```text
 //!  SlowStart ⇄ ConservativeSlowStart ──▶ CongestionAvoidance
@@ -20,7 +20,7 @@ use crate::controller::{Controller, PathState, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Event, Observer, Snapshot};
 use crate::params::Params;
-use crate::parts::cwnd::{LargestFlight, min_window, resized_window};
+use crate::parts::cwnd::{MaxFlightSize, min_window, resized_window};
 use crate::parts::cwnd_pacing::CwndPacing;
 use crate::parts::hystart::{Growth, HyStart};
 use crate::parts::prr::{Delivered, Prr};
@@ -36,11 +36,11 @@ pub(crate) trait Avoidance: Copy + fmt::Debug + Send {
     /// Registry name.
     const NAME: &'static str;
 
-    /// Congestion at window `cwnd`. Answers the new window, before the minimum is applied.
+    /// Congestion at window `cwnd`. Returns the new window, before the minimum is applied.
     fn on_congestion(&mut self, cwnd: Bytes, signal: CongestionSignal) -> Bytes;
 
     /// Slow start ended at window `cwnd` without congestion.
-    fn on_full_path(&mut self, cwnd: Bytes);
+    fn on_slow_start_exit(&mut self, cwnd: Bytes);
 
     /// The window collapsed; what was learned about the path no longer holds.
     fn on_persistent_congestion(&mut self);
@@ -51,11 +51,11 @@ pub(crate) trait Avoidance: Copy + fmt::Debug + Send {
     /// The packet size changed.
     fn on_mtu(&mut self);
 
-    /// Answers by how much the window grows.
+    /// Returns by how much the window grows.
     fn growth(&mut self, ack: &AvoidanceAck) -> Bytes;
 }
 
-/// What congestion made itself known by, and so how much the window falls.
+/// The kind of congestion signal, which decides how much the window is reduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CongestionSignal {
     /// A packet was lost: a queue of unknown length overflowed.
@@ -84,13 +84,13 @@ pub(crate) struct LossBased<A> {
     with_prr: bool,
     /// What may leave while the flight comes down to a reduced window.
     prr: Option<Prr>,
-    /// The window that is in force where `prr` is at work.
+    /// The window in force while `prr` is in use.
     prr_window: Bytes,
     pacing: CwndPacing,
     mss: Bytes,
     /// The rate of the window in the newest round trip.
     pacing_rate: Option<Bandwidth>,
-    /// The state that was told last.
+    /// The state that was reported last.
     state: State,
 }
 
@@ -99,8 +99,8 @@ pub(crate) struct LossBased<A> {
 struct Window<A> {
     cwnd: Bytes,
     ssthresh: Bytes,
-    largest_flight: LargestFlight,
-    /// The first slow start's; `None` in later ones, and where it is not wanted.
+    max_flight_size: MaxFlightSize,
+    /// The first slow start's; `None` in later ones, and where it is turned off.
     hystart: Option<HyStart>,
     avoidance: A,
 }
@@ -139,7 +139,7 @@ impl<A: Avoidance> LossBased<A> {
             window: Window {
                 cwnd: setup.initial_cwnd,
                 ssthresh: Bytes::MAX,
-                largest_flight: LargestFlight::new(setup.initial_cwnd),
+                max_flight_size: MaxFlightSize::new(setup.initial_cwnd),
                 hystart: with_hystart.then(|| HyStart::new(pacing.pacing)),
                 avoidance,
             },
@@ -177,7 +177,7 @@ impl<A: Avoidance> LossBased<A> {
     /// RFC 9438 §4.6 lets marks reduce to one packet; QUIC's minimum governs.
     ///
     /// Marks cut less than losses in congestion avoidance alone (RFC 8511 §3.1): slow start ends
-    /// with up to twice the window that the path has room for, whatever told of it.
+    /// with up to twice the window that the path has room for, whichever signal ended it.
     fn reduce(&mut self, path: &PathState, signal: CongestionSignal) {
         let least = min_window(self.mss);
         let window = &mut self.window;
@@ -191,13 +191,13 @@ impl<A: Avoidance> LossBased<A> {
             .on_congestion(window.cwnd, signal)
             .max(least);
         window.cwnd = window.ssthresh;
-        window.largest_flight.on_reduced();
+        window.max_flight_size.on_reduced();
         self.prr = self
             .with_prr
             .then(|| Prr::new(path.prior_inflight, path.mss));
     }
 
-    /// Proportional Rate Reduction, where it is at work, takes an ACK into account.
+    /// Updates Proportional Rate Reduction, where it is in use, with an ACK.
     fn release(&mut self, path: &PathState, delivered: Bytes, has_further_loss: bool) {
         let Some(prr) = &mut self.prr else { return };
         let is_repair = !self.recovery.is_active();
@@ -225,7 +225,7 @@ impl<A: Avoidance> LossBased<A> {
             _ if !path.is_cwnd_limited => self.window.avoidance.skip_time(path.now),
             Growth::By(bytes) if is_in_slow_start => {
                 let window = &mut self.window;
-                let grown = window.largest_flight.slow_start(window.cwnd, bytes);
+                let grown = window.max_flight_size.slow_start(window.cwnd, bytes);
                 window.cwnd = grown.min(window.ssthresh);
             }
             Growth::By(_) => self.avoid(path, sample),
@@ -236,7 +236,7 @@ impl<A: Avoidance> LossBased<A> {
         let window = &mut self.window;
         window.hystart = None;
         window.ssthresh = window.cwnd;
-        window.avoidance.on_full_path(window.cwnd);
+        window.avoidance.on_slow_start_exit(window.cwnd);
     }
 
     fn avoid(&mut self, path: &PathState, sample: &RateSample) {
@@ -248,18 +248,18 @@ impl<A: Avoidance> LossBased<A> {
             mss: self.mss,
             srtt: path.srtt.unwrap_or_default(),
         });
-        // Never faster than slow start, which a window of two packets would allow CUBIC's W_est
-        // where `beta` is below a half.
+        // Never faster than slow start: with a window of two packets and `beta` below a half W_est
+        // would be.
         window.cwnd = window.cwnd.saturating_add(growth.min(sample.newly_acked));
     }
 
-    /// Derives anew what the decision rests on, and tells where the state has changed: the end of
-    /// every ACK, and not worth a call of its own.
+    /// Updates the pacing rate and PRR's window, and reports a change of state. Inlined: every ACK
+    /// ends with it.
     ///
-    /// A window that fell has let a queue drain, of which the smoothed round-trip time goes on to
-    /// tell for most of another one. By that time the window would leave more slowly than the
-    /// bottleneck serves it, which would run dry; RFC 9002 §7.7 asks that an RTT that varies does
-    /// not leave the window underutilized. So the newest one counts where it is shorter.
+    /// After a reduction the queue drains, but the smoothed round-trip time still includes it for
+    /// most of a round trip. Paced by that, the window would leave more slowly than the bottleneck
+    /// serves it, and the link would idle; RFC 9002 §7.7 asks that RTT variation does not leave the
+    /// window underutilized. So the newest sample is used where it is shorter.
     #[inline(always)]
     fn settle(&mut self, path: &PathState, observer: &mut dyn Observer) {
         let state = self.present_state();
@@ -285,13 +285,12 @@ impl<A: Avoidance> LossBased<A> {
 }
 
 impl<A: Avoidance> Controller for LossBased<A> {
-    /// What leaves adds to the flight what it takes from the allowance, so their sum, the window
-    /// that is in force, stays.
+    /// What is sent moves from the allowance to the flight; their sum, the window in force, stays.
     fn on_sent(&mut self, path: &PathState, bytes: Bytes) {
         if path.inflight.is_zero() {
             self.window.avoidance.skip_time(path.now);
         }
-        self.window.largest_flight.on_sent(path.inflight + bytes);
+        self.window.max_flight_size.on_sent(path.inflight + bytes);
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
         }
@@ -345,7 +344,7 @@ impl<A: Avoidance> Controller for LossBased<A> {
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
         let window = &mut self.window;
         window.cwnd = min_window(self.mss);
-        window.largest_flight.on_reduced();
+        window.max_flight_size.on_reduced();
         window.hystart = None;
         window.avoidance.on_persistent_congestion();
         self.recovery.forget();

@@ -1,7 +1,7 @@
 //! Proportional Rate Reduction: how the flight comes down to a reduced window (RFC 9937).
 //!
 //! ```text
-//!  flight  RecoverFS ▂                     A window cut at once silences the sender until the
+//!  flight  RecoverFS ▂                     A window cut at once stops the sender until the
 //!                     ╲ ▂▂ proportional    flight has drained to it; this spreads the cut over
 //!                      ╲   ▂▂▂             the round trip: of what is delivered, the share
 //!  target  ─ ─ ─ ─ ─ ─ ─╲▁▁▁▁▁▂▂▂━━━━━━    target ÷ RecoverFS is replaced.
@@ -33,12 +33,12 @@ pub(crate) struct Prr {
     to_repair: Bytes,
 }
 
-/// Deliveries that one ACK tells of.
+/// Deliveries that one ACK reports.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Delivered {
     /// DeliveredData.
     pub(crate) bytes: Bytes,
-    /// Bytes in flight after the ACK and the losses that it told of.
+    /// Bytes in flight after the ACK and the losses reported with it.
     pub(crate) inflight: Bytes,
     /// ssthresh: what the flight is to come down to.
     pub(crate) target: Bytes,
@@ -97,11 +97,11 @@ impl Prr {
         self.to_repair += bytes;
     }
 
-    /// Repairs were delivered. Answers whether the episode is over: the flight may be as large as
+    /// Repairs were delivered. Returns whether the episode is over: the flight may be as large as
     /// the target, or as much was delivered as had been lost.
     ///
-    /// TCP's ends when nothing is missing of what was in flight at its beginning. Here nobody tells
-    /// what a packet repairs, but lost data leave before new ones do.
+    /// TCP's ends when all that was in flight at its beginning is acknowledged. In QUIC the packets
+    /// that carry a repair are not known, but lost data are sent before new data.
     pub(crate) fn repair(&mut self, bytes: Bytes, inflight: Bytes, target: Bytes) -> bool {
         self.to_repair = self.to_repair.saturating_sub(bytes);
         self.to_repair.is_zero() || self.window(inflight) >= target

@@ -3,11 +3,11 @@
 use crate::events::LostPacket;
 use units::{Bytes, Timestamp};
 
-/// The newest recovery period: it begins with a sign of congestion and is over when a packet that
+/// The newest recovery period: it begins with a congestion signal and is over when a packet that
 /// left after its beginning is acknowledged.
 ///
 /// One period, one reduction: whatever is lost or marked among the packets that left before it
-/// began is the same congestion, in however many ranges and reports it is told.
+/// began is the same congestion, in however many ranges and ACKs it is reported.
 ///
 /// `S` is what the controller saves before it reduces. When every packet lost in the period has
 /// arrived after all, there was no congestion and [`on_spurious_loss`](Self::on_spurious_loss)
@@ -47,7 +47,7 @@ impl<S: Copy> RecoveryPeriod<S> {
         !self.is_over
     }
 
-    /// A packet was lost. Answers whether that begins a period; then `saved` is how things are
+    /// A packet was lost. Returns whether that begins a period; then `saved` is how things are
     /// before the reduction.
     pub(crate) fn on_lost(&mut self, now: Timestamp, packet: &LostPacket, saved: S) -> bool {
         if self.covers(packet.stamp.sent_at) {
@@ -66,7 +66,7 @@ impl<S: Copy> RecoveryPeriod<S> {
         true
     }
 
-    /// A packet that left at `sent_at` was reported as marked Congestion Experienced. Answers
+    /// A packet that left at `sent_at` was reported as marked Congestion Experienced. Returns
     /// whether that begins a period.
     ///
     /// A mark is never spurious, so the period can no longer be undone.
@@ -86,7 +86,7 @@ impl<S: Copy> RecoveryPeriod<S> {
         }
     }
 
-    /// A lost packet has arrived. Answers what was saved, once none is missing any more.
+    /// A lost packet has arrived. Returns what was saved, once none is missing any more.
     pub(crate) fn on_spurious_loss(&mut self, packet: &LostPacket) -> Option<S> {
         let undo = self.undo.as_mut()?;
         if packet.stamp.sequence < undo.first_lost {
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(recovery.on_spurious_loss(&lost(9)), None);
         assert_eq!(recovery.on_spurious_loss(&lost(10)), Some('a'));
         assert!(!recovery.is_active());
-        // It is as if the period had never been: the same packets can begin another.
+        // The state is as before the period: the same packets can begin another.
         assert!(recovery.on_lost(at(120), &lost(12), 'c'));
     }
 

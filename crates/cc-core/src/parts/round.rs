@@ -4,7 +4,7 @@ use units::Bytes;
 
 /// Counts round trips: one ends when a packet is acknowledged that left after it began.
 #[derive(Debug, Default)]
-pub(crate) struct Round {
+pub(crate) struct RoundCounter {
     /// Round trips elapsed: `round_count`.
     pub(crate) count: u64,
     /// Whether the ACK at hand ended one: `round_start`.
@@ -14,7 +14,7 @@ pub(crate) struct Round {
     end: Bytes,
 }
 
-impl Round {
+impl RoundCounter {
     /// UpdateRound: an ACK whose newest packet left after `prior_delivered` bytes were delivered.
     pub(crate) fn on_ack(&mut self, prior_delivered: Bytes, delivered: Bytes) {
         self.is_start = prior_delivered >= self.end;
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn a_round_ends_with_a_packet_sent_after_it_began() {
-        let mut round = Round::default();
+        let mut round = RoundCounter::default();
         round.on_ack(Bytes::ZERO, Bytes::new(1_000));
         assert!(round.is_start);
         round.on_ack(Bytes::new(999), Bytes::new(5_000));
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_restart_makes_the_round_last_a_full_trip_from_now() {
-        let mut round = Round::default();
+        let mut round = RoundCounter::default();
         round.on_ack(Bytes::ZERO, Bytes::new(1_000));
         round.restart(Bytes::new(4_000));
         round.on_ack(Bytes::new(3_000), Bytes::new(5_000));

@@ -1,72 +1,75 @@
-//! The least of recent times.
+//! The minimum of recent times.
 
 use core::time::Duration;
 use units::Timestamp;
 
-/// The least value in a stretch of time that ends with the newest value.
+/// The minimum value in a window of time that ends with the newest value.
 ///
-/// Values that are neither the least nor may become it are not kept, and of two that came within
-/// a sixteenth of the stretch only the lesser is. So the memory is bounded, an answer is never out
-/// of date, and a value may be forgotten a sixteenth of the stretch too early. The newest value is
+/// Values that are neither the minimum nor may become it are not kept, and of two that came within
+/// a sixteenth of the window only the lesser is. So the memory is bounded, the minimum is never out
+/// of date, and a value may be forgotten a sixteenth of the window too early. The newest value is
 /// kept until another comes: a silence forgets nothing.
 #[derive(Debug)]
 pub(crate) struct SlidingMin {
     /// Later and greater, one after the other; the first `len` are in use.
-    kept: [Kept; CAPACITY],
+    samples: [Sample; CAPACITY],
     len: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Kept {
+struct Sample {
     at: Timestamp,
     value: Duration,
 }
 
 impl SlidingMin {
     pub(crate) fn new() -> Self {
-        let unused = Kept {
+        let unused = Sample {
             at: Timestamp::ZERO,
             value: Duration::ZERO,
         };
         Self {
-            kept: [unused; CAPACITY],
+            samples: [unused; CAPACITY],
             len: 0,
         }
     }
 
-    /// A value of the present. The stretch may have another length each time.
-    pub(crate) fn insert(&mut self, now: Timestamp, value: Duration, stretch: Duration) {
-        while self.newest().is_some_and(|kept| kept.value >= value) {
+    /// A value of the present. The window may have another length each time.
+    pub(crate) fn insert(&mut self, now: Timestamp, value: Duration, window: Duration) {
+        while self.newest().is_some_and(|sample| sample.value >= value) {
             self.len -= 1;
         }
-        let grain = stretch / GRAINS;
-        let is_new = self
+        let grain = window / GRAINS;
+        let is_apart = self
             .newest()
-            .is_none_or(|kept| now.since(kept.at) >= grain || now.since(kept.at) > stretch);
-        if is_new {
-            // Only where the stretch grew much is there no room: then the newest gives way, which
-            // may make a later answer too great, but never one too old.
+            .is_none_or(|sample| now.since(sample.at) >= grain || now.since(sample.at) > window);
+        if is_apart {
+            // There is no room only where the window grew much. Then the newest sample is dropped,
+            // which may make a later minimum too high, but never out of date.
             self.len = (self.len + 1).min(CAPACITY);
-            self.kept[self.len - 1] = Kept { at: now, value };
+            self.samples[self.len - 1] = Sample { at: now, value };
         }
-        let is_old = |kept: &&Kept| now.since(kept.at) > stretch;
-        let old = self.kept[..self.len - 1].iter().take_while(is_old).count();
-        self.kept.copy_within(old..self.len, 0);
+        let is_old = |sample: &&Sample| now.since(sample.at) > window;
+        let old = self.samples[..self.len - 1]
+            .iter()
+            .take_while(is_old)
+            .count();
+        self.samples.copy_within(old..self.len, 0);
         self.len -= old;
     }
 
-    /// The least value; `None` before the first.
+    /// The minimum value; `None` before the first.
     pub(crate) fn get(&self) -> Option<Duration> {
-        self.kept[..self.len].first().map(|kept| kept.value)
+        self.samples[..self.len].first().map(|sample| sample.value)
     }
 
-    fn newest(&self) -> Option<&Kept> {
-        self.kept[..self.len].last()
+    fn newest(&self) -> Option<&Sample> {
+        self.samples[..self.len].last()
     }
 }
 
 const GRAINS: u32 = 16;
-/// One for each grain of the stretch, and one at either end.
+/// One for each grain of the window, and one at either end.
 const CAPACITY: usize = GRAINS as usize + 2;
 
 #[cfg(test)]
@@ -77,7 +80,7 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    /// The answers after values at times, both in milliseconds, over a stretch of 160 ms.
+    /// The answers after values at times, both in milliseconds, over a window of 160 ms.
     fn answers(values: &[(u64, u64)]) -> alloc::vec::Vec<u64> {
         let mut least = SlidingMin::new();
         assert_eq!(least.get(), None);
@@ -89,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_holds_for_the_stretch_and_gives_way_to_the_next() {
+    fn the_least_holds_for_the_window_and_is_followed_by_the_next() {
         let values = [
             (0, 30),
             (50, 50),
@@ -126,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_rising_values_keeps_the_answer_within_the_stretch() {
+    fn any_number_of_rising_values_keeps_the_answer_within_the_window() {
         let mut least = SlidingMin::new();
         for at in 0..5_000 {
-            // The stretch doubles and halves; the value is its own time.
-            let stretch = 40 << (at / 100 % 3);
-            least.insert(Timestamp::from_millis(at), ms(at), ms(stretch));
+            // The window doubles and halves; the value is its own time.
+            let window = 40 << (at / 100 % 3);
+            least.insert(Timestamp::from_millis(at), ms(at), ms(window));
             let age = at - least.get().unwrap().as_millis() as u64;
-            assert!(age <= stretch, "{at}: {age} of {stretch}");
+            assert!(age <= window, "{at}: {age} of {window}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From state to state: the one way, which is asserted to be legal and told.
+//! State transitions: each is checked against the diagram and reported to the observer.
 
 use crate::controller::PathState;
 use crate::observer::{Event, Observer};
@@ -12,7 +12,7 @@ pub(crate) trait Machine {
     fn may_become(&self, next: &Self) -> bool;
 }
 
-/// An event's time and place, and who wants to hear of what it causes.
+/// The event that is being handled: the path at that time, and the observer of what it causes.
 pub(crate) struct EventContext<'a> {
     pub(crate) path: &'a PathState,
     pub(crate) observer: &'a mut dyn Observer,
@@ -39,7 +39,7 @@ impl EventContext<'_> {
     }
 }
 
-/// State changes made on sending, which has no observer, until the next event that has one.
+/// State changes made on sending, which has no observer, kept until the next event that has one.
 ///
 /// A restart from idle makes two at most: BBR's out of ProbeRTT to ProbeBW_DOWN, and on to CRUISE.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ pub(crate) struct DeferredEvents {
 }
 
 impl DeferredEvents {
-    pub(crate) fn tell(&mut self, observer: &mut dyn Observer) {
+    pub(crate) fn report(&mut self, observer: &mut dyn Observer) {
         for event in self.events.iter_mut().filter_map(Option::take) {
             observer.on_event(&event);
         }
@@ -135,8 +135,8 @@ mod tests {
         let (mut deferred, mut told) = (DeferredEvents::default(), Told::default());
         deferred.on_event(&change("ProbeRTT", "ProbeBW_DOWN"));
         deferred.on_event(&change("ProbeBW_DOWN", "ProbeBW_CRUISE"));
-        deferred.tell(&mut told);
-        deferred.tell(&mut told);
+        deferred.report(&mut told);
+        deferred.report(&mut told);
         let both = [
             change("ProbeRTT", "ProbeBW_DOWN"),
             change("ProbeBW_DOWN", "ProbeBW_CRUISE"),

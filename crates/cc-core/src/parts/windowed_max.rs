@@ -1,14 +1,14 @@
 //! The greatest of recent values.
 
-/// The greatest value seen in the newest periods of a virtual time.
+/// The maximum value seen in the newest periods of a virtual time.
 ///
 /// Time is whatever the owner counts: round trips, probing cycles. At most one maximum is kept for
 /// each of the `PERIODS` newest periods, so the answer is exact for any window up to that long and
 /// the memory does not depend on how many values come in a period. A period without a value is
 /// known as such; it is not a period with the value zero.
 ///
-/// The maximum is asked for several times with each ACK. So what a later period has matched, which
-/// can never be the greatest again, is not kept, and the greatest of all is the oldest.
+/// The maximum is read several times per ACK. So what a later period has matched, which can never
+/// be the greatest again, is not kept, and the greatest of all is the oldest.
 #[derive(Debug, Clone)]
 pub(crate) struct WindowedMax<T, const PERIODS: usize> {
     /// Maxima with their periods, from `first` on around: periods rise, values fall.
@@ -55,13 +55,13 @@ impl<T: Copy + Ord, const PERIODS: usize> WindowedMax<T, PERIODS> {
         self.len += 1;
     }
 
-    /// The greatest value of the present period, if it had one.
+    /// The maximum value of the present period, if it had one.
     pub(crate) fn present(&self) -> Option<T> {
         let (period, newest) = self.newest()?;
         (period == self.now).then_some(newest)
     }
 
-    /// The greatest value of the newest `periods` periods, the present one among them; at most
+    /// The maximum value of the newest `periods` periods, the present one among them; at most
     /// `PERIODS` are remembered.
     pub(crate) fn max_of(&self, periods: u64) -> Option<T> {
         let periods = periods.min(PERIODS as u64);
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(filter.present(), None);
     }
 
-    /// One maximum for each period, and nothing clever.
+    /// One maximum for each period.
     struct Plain {
         maxima: alloc::vec::Vec<Option<u64>>,
     }

@@ -19,14 +19,14 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     build: |params, setup| Box::new(BbrV1::<DrainToTarget>::new(params, setup)),
 };
 
-/// Up until the pipe holds what was meant, down until it holds a BDP, then cruising to the end of
-/// a cycle of 2 … 8 least round-trip times (`bbr_drain_to_target_cycling`).
+/// Up until the pipe holds what was meant, down until it holds a BDP, then cruising to the end of a
+/// cycle of 2 … 8 minimum round-trip times (`bbr_drain_to_target_cycling`).
 #[derive(Debug)]
 struct DrainToTarget {
     phase: Phase,
     /// When the cycle began: `cycle_mstamp`.
     since: Timestamp,
-    /// Length of the cycle in least round-trip times: `cycle_len`. Zero before the first, which
+    /// Length of the cycle in minimum round-trip times: `cycle_len`. Zero before the first, which
     /// therefore begins with the next ACK.
     length: u64,
 }
@@ -77,7 +77,7 @@ fn is_filled(ack: &CycleAck) -> bool {
     ack.prior_inflight >= ack.target || ack.has_loss || ack.is_app_limited
 }
 
-/// A cycle's length in least round-trip times: CYCLE_LEN less a random number below 7.
+/// A cycle's length in minimum round-trip times: CYCLE_LEN less a random number below 7.
 const LONGEST: u64 = 8;
 const SHORTEST: u64 = 2;
 

@@ -2,7 +2,7 @@
 //!
 //! The algorithm in ten lines. On each ACK:
 //! 1. sample how fast the network delivers, and how long a round trip takes;
-//! 2. `max_bw` is the greatest rate of the last ten round trips, `min_rtt` the least round-trip
+//! 2. `max_bw` is the highest rate of the last ten round trips, `min_rtt` the minimum round-trip
 //!    time of the last ten seconds; their product, the BDP, is what fills the path without a queue;
 //! 3. the state machine below decides by which gain to pace faster or slower than `max_bw`;
 //! 4. where two long intervals in a row lose a fifth and deliver the same, a policer is at work,
@@ -23,11 +23,11 @@
 //!     └──────────┘
 //! ```
 //!
-//! The life of a flow. It begins with ten packets and doubles its rate each round trip until three
+//! The life of a flow. It starts with ten packets and doubles its rate each round trip until three
 //! rounds bring no more; Drain sends at a third of the rate until the queue that this made is gone.
 //! From then on the flow cycles: a round trip at 1.25 to see whether there is more, one at 0.75 to
-//! take back the queue if there was not, and a few at the rate it knows. When no round trip was as
-//! short as the shortest for ten seconds, it holds four packets for 200 ms to see the path without
+//! drain the queue if there was not, and a few at the estimated rate. When no round trip was as
+//! short as the minimum for ten seconds, it holds four packets for 200 ms to see the path without
 //! its queue.
 //!
 //! How the gain cycles is a [`GainCycle`]'s; it makes a controller of this machine. The model lives
@@ -87,7 +87,7 @@ impl<C: GainCycle> BbrV1<C> {
         self.update_min_rtt(context, sample);
     }
 
-    /// `bbr_lt_bw_sampling`. Where the policer's rate has served its time, cycling begins anew.
+    /// `bbr_lt_bw_sampling`. Where the policer's rate has expired, cycling begins anew.
     fn sample_policer(&mut self, ack: &PolicerAck) {
         if self.tuning.lt_bw && self.policer.on_ack(ack, &self.tuning) {
             self.cycle.start(ack.totals.at, &mut self.rng);
@@ -194,7 +194,7 @@ impl<C: GainCycle> Controller for BbrV1<C> {
     }
 
     fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer) {
-        self.deferred.tell(observer);
+        self.deferred.report(observer);
         if !self.recovery.is_active() {
             self.save_cwnd();
         }
@@ -202,7 +202,7 @@ impl<C: GainCycle> Controller for BbrV1<C> {
     }
 
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
-        self.deferred.tell(observer);
+        self.deferred.report(observer);
         // `acked_sacked` counts what arrived late, too.
         let sample = &RateSample {
             newly_acked: sample.newly_acked + core::mem::take(&mut self.late),
@@ -221,7 +221,7 @@ impl<C: GainCycle> Controller for BbrV1<C> {
         packet: &LostPacket,
         observer: &mut dyn Observer,
     ) {
-        self.deferred.tell(observer);
+        self.deferred.report(observer);
         self.late += packet.bytes;
         self.plateau.on_late(packet.bytes);
         if self.recovery.on_spurious_loss(packet) {
@@ -232,7 +232,7 @@ impl<C: GainCycle> Controller for BbrV1<C> {
 
     /// `tcp_enter_loss` and `bbr_set_state`: a packet more than is in flight, growing from there.
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
-        self.deferred.tell(observer);
+        self.deferred.report(observer);
         self.save_cwnd();
         self.recovery.on_persistent_congestion(path.now);
         self.plateau.restart();

@@ -1,12 +1,12 @@
 //! BBR of the drafts: what version 3 (draft-ietf-ccwg-bbr-06) and version 2
 //! (draft-cardwell-iccrg-bbr-congestion-control-02) share, and that is nearly all.
 //!
-//! A [`Revision`] makes a controller of this machine: its [`Rules`] say where the drafts decide
-//! differently. What follows, and every § in these files unless it says "-02", is -06.
+//! A [`Revision`] makes a controller of this machine: its [`Rules`] state where the drafts differ.
+//! What follows, and every § in these files unless it is marked "-02", is -06.
 //!
 //! The algorithm in ten lines. On each ACK:
 //! 1. sample how fast the network delivers, and how long a round trip takes;
-//! 2. `max_bw` is the greatest rate of the last two probing cycles, `min_rtt` the least round-trip
+//! 2. `max_bw` is the highest rate of the last two probing cycles, `min_rtt` the minimum round-trip
 //!    time of the last ten seconds; their product, the BDP, is what fills the path without a queue;
 //! 3. loss lowers two pairs of bounds: the short-term pair (a rate and a volume) after each round
 //!    with loss, forgotten when the next probe begins; the long-term volume when a probe lost more
@@ -34,20 +34,23 @@
 //!                   round                        or Startup where the pipe was never full.
 //! ```
 //!
-//! The life of a flow. It begins with ten packets and doubles its rate each round trip until three
+//! The life of a flow. It starts with ten packets and doubles its rate each round trip until three
 //! rounds bring no more; that took log2(BDP) rounds and left up to a BDP in the queue. Drain sends
-//! at half the rate for about a round. From then on the flow cruises at the rate it knows and every
-//! two or three seconds, more often where the BDP is small so that Reno beside it gets its share,
-//! probes: a round to fill the pipe, then a quarter faster for as long as that brings more and
-//! costs little, then slower until the queue is gone. If five seconds pass without a shorter round
-//! trip it holds half a BDP for 200 ms, together with all other such flows, so that all see the
-//! path without their queues.
+//! at half the rate for about a round. From then on the flow cruises at the estimated rate and
+//! every two or three seconds, more often where the BDP is small so that Reno beside it gets its
+//! share, probes: a round to fill the pipe, then a quarter faster for as long as that brings more
+//! and costs little, then slower until the queue is gone. If five seconds pass without a shorter
+//! round trip it holds half a BDP for 200 ms, together with all other such flows, so that all see
+//! the path without their queues.
 //!
 //! The model lives in `data_rate`, `data_volume`, `min_rtt` and `congestion`, and in
-//! `ack_aggregation`, `full_bw` and `round` of the crate; the states in `startup`, `drain`,
-//! `probe_bw` and `probe_rtt`; loss recovery in `recovery`, as -06 has it in `undo`, as -02 in
-//! `conservation`, and losses that may be none in `late`; the way out in `control`. Names in
-//! comments such as CheckDrainDone are those of the draft's pseudocode; -02 puts BBR before each.
+//! `ack_aggregation`, `full_bandwidth` and `round` of `parts`; what a state owns in `state` and
+//! `probe`, all of a flow in `machine`. Above these are the rules: `startup`, `drain`, `probe_bw` and
+//! `probe_rtt`; `inflight` and `control` for what is sent; `loss_response` and `undo` for loss, where
+//! the revisions' `recovery` is `loss_recovery` for -06 and `packet_conservation` for -02. Two rules
+//! are ours: `late_packets` for paths that reorder, `ambient_loss` for paths that lose by
+//! themselves. Names in comments such as CheckDrainDone are those of the draft's pseudocode; -02
+//! puts BBR before each.
 
 mod ambient_loss;
 mod ambient_rule;
@@ -171,14 +174,14 @@ impl<R: Revision> Controller for Bbr<R> {
     }
 
     fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer) {
-        self.deferred.tell(observer);
-        self.take_lost(&mut EventContext { path, observer }, packet);
+        self.deferred.report(observer);
+        self.on_packet_lost(&mut EventContext { path, observer }, packet);
     }
 
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
-        self.deferred.tell(observer);
+        self.deferred.report(observer);
         let mut context = EventContext { path, observer };
-        self.count_late(&mut context);
+        self.count_overdue(&mut context);
         self.handle_marks(&mut context, sample);
         self.update_model_and_state(&mut context, sample);
         self.set_pacing_rate(path);
@@ -192,7 +195,7 @@ impl<R: Revision> Controller for Bbr<R> {
         packet: &LostPacket,
         observer: &mut dyn Observer,
     ) {
-        self.deferred.tell(observer);
+        self.deferred.report(observer);
         self.handle_late_packet(&mut EventContext { path, observer }, packet);
     }
 

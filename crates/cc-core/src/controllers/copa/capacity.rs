@@ -4,11 +4,11 @@ use crate::parts::windowed_max::WindowedMax;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain};
 
-/// The greatest delivery rate of the newest round trips. The paper does without: here it says how
-/// long a packet takes in the queue, and at which window the path was full.
+/// The highest delivery rate of the newest round trips. The paper does not use it: here it gives
+/// the time that a packet takes in the queue, and the window at which the path was full.
 ///
-/// Beside others it is the flow's own part of the path, so that it rather takes too long for a
-/// packet, and too little for full.
+/// Beside others it is the flow's own part of the path, so that it overestimates the time of a
+/// packet and underestimates the full window.
 #[derive(Debug)]
 pub(super) struct Capacity {
     rates: WindowedMax<Bandwidth, ROUNDS>,
@@ -27,7 +27,7 @@ impl Capacity {
         self.rates.insert(rate);
     }
 
-    /// The greatest rate; `None` before the first sample.
+    /// The highest rate; `None` before the first sample.
     pub(super) fn rate(&self) -> Option<Bandwidth> {
         self.rates.max_of(ROUNDS as u64)
     }
@@ -41,12 +41,12 @@ impl Capacity {
 
     /// Whether the flow has used most of it in the newest full round trips, or nothing is known.
     ///
-    /// A flow that something holds below what it had cannot be what stands in the queue, and a
-    /// packet of its own takes the longer the less it has: to bear two of them would make it bear
-    /// any delay.
+    /// A flow that is held below its former rate cannot be the cause of the standing queue. The
+    /// lower its rate, the longer one of its packets takes in the queue, so that an allowance of
+    /// two packets would tolerate any delay.
     pub(super) fn is_in_use(&self) -> bool {
         let greatest = self.rate().unwrap_or_default();
-        self.rates.max_of(NEWEST_ROUNDS).unwrap_or_default() >= greatest * MOST
+        self.rates.max_of(NEWEST_ROUNDS).unwrap_or_default() >= greatest * IN_USE_SHARE
     }
 
     /// The window that fills the path without a queue; zero while that is unknown.
@@ -63,8 +63,8 @@ const ROUNDS: usize = 32;
 const NEWEST_ROUNDS: u64 = 3;
 
 /// A flow that swings around its target stays above this, one among others, too; what jitter or
-/// bunched ACKs hold back falls below it within the memory of the greatest rate.
-const MOST: Gain = Gain::new(3, 4);
+/// bunched ACKs hold back falls below it within the memory of the highest rate.
+const IN_USE_SHARE: Gain = Gain::new(3, 4);
 
 #[cfg(test)]
 mod tests {

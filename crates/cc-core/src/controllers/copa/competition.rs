@@ -1,4 +1,4 @@
-//! How hard a flow competes with one that fills the queue (§2.2).
+//! Competitive mode: AIMD of 1 ÷ δ (§2.2).
 
 use super::params::Tuning;
 use crate::events::LostPacket;
@@ -31,7 +31,7 @@ impl Competition {
     }
 
     /// A round trip ended in which the flow had filled its window of `packets`. More than these
-    /// cannot be in the queue, so to want more is of no use.
+    /// cannot be in the queue.
     pub(super) fn on_round(&mut self, tuning: &Tuning, packets: u64) {
         if self.recovery.is_active() {
             return;
@@ -49,7 +49,7 @@ impl Competition {
         }
     }
 
-    /// A packet that left at `sent_at` was marked: a sign of congestion as loss is.
+    /// A packet that left at `sent_at` was marked: a congestion signal as loss is.
     pub(super) fn on_marked(&mut self, now: Timestamp, sent_at: Timestamp, tuning: &Tuning) {
         if self.recovery.on_marked(now, sent_at) {
             self.reduce(tuning);

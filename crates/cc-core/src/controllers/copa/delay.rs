@@ -7,16 +7,16 @@ use units::{Gain, Timestamp};
 /// Round-trip times with the queue that always stands, and without any.
 #[derive(Debug)]
 pub(super) struct Delay {
-    /// `RTTmin`: the least over a long time.
+    /// `RTTmin`: the minimum over a long time.
     min: SlidingMin,
-    /// `RTTstanding`: the least of the newest part of a round trip. What is above `RTTmin` even
+    /// `RTTstanding`: the minimum of the newest part of a round trip. What is above `RTTmin` even
     /// then is no burst of ACKs or packets, but a queue that stands.
     standing: SlidingMin,
     min_window: Duration,
     standing_window: Gain,
 }
 
-/// What [`Delay`] knows once there was a sample.
+/// The estimates of [`Delay`] after its first sample.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rtts {
     /// `RTTmin`.
@@ -44,7 +44,7 @@ impl Delay {
         self.standing.insert(now, rtt, window);
     }
 
-    /// The path may be another one: what was known says nothing of it.
+    /// The path may have changed: its estimates are discarded.
     pub(super) fn forget(&mut self) {
         *self = Self::new(self.min_window, self.standing_window);
     }

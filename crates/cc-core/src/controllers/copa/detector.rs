@@ -1,4 +1,4 @@
-//! Whether somebody fills the queue (§2.2).
+//! Whether another flow fills the queue (§2.2).
 
 use super::params::MODE_PERIODS;
 use crate::parts::windowed_max::WindowedMax;
@@ -6,14 +6,14 @@ use core::cmp::Reverse;
 use core::time::Duration;
 use units::Gain;
 
-/// Looks for the moments in which the queue is nearly empty.
+/// Detects when the queue is nearly empty.
 ///
 /// Copa alone empties it once in five round trips (§3); with one flow beside it that fills queues
 /// it is never empty for that long.
 #[derive(Debug)]
 pub(super) struct Detector {
-    least: WindowedMax<Reverse<Duration>, MODE_PERIODS>,
-    greatest: WindowedMax<Duration, MODE_PERIODS>,
+    min_rtts: WindowedMax<Reverse<Duration>, MODE_PERIODS>,
+    max_rtts: WindowedMax<Duration, MODE_PERIODS>,
     /// Round trips in which the queue has to be nearly empty once.
     empty_rounds: u64,
     /// Round trips over which `RTTmax` is the greatest.
@@ -25,8 +25,8 @@ pub(super) struct Detector {
 impl Detector {
     pub(super) fn new(empty_rounds: u64, max_rounds: u64, threshold: Gain) -> Self {
         Self {
-            least: WindowedMax::new(),
-            greatest: WindowedMax::new(),
+            min_rtts: WindowedMax::new(),
+            max_rtts: WindowedMax::new(),
             empty_rounds,
             max_rounds,
             threshold,
@@ -35,19 +35,19 @@ impl Detector {
 
     /// A sample in round trip `round`, which is counted by packets: silence is no round trip.
     pub(super) fn on_rtt(&mut self, round: u64, rtt: Duration) {
-        self.least.advance_to(round);
-        self.greatest.advance_to(round);
-        self.least.insert(Reverse(rtt));
-        self.greatest.insert(rtt);
+        self.min_rtts.advance_to(round);
+        self.max_rtts.advance_to(round);
+        self.min_rtts.insert(Reverse(rtt));
+        self.max_rtts.insert(rtt);
     }
 
     /// Whether the queue was nearly empty in the newest round trips: `dq` at most a tenth of
     /// `RTTmax − RTTmin`, or at most `grain`, the time of a few packets. Equal counts, because
-    /// where nothing ever waits all are zero. The round trip that has not ended is looked at beyond
-    /// the full ones.
+    /// where nothing ever waits all are zero. The round trip that has not ended counts in addition
+    /// to the full ones.
     pub(super) fn saw_empty_queue(&self, rtt_min: Duration, grain: Duration) -> bool {
-        let least = self.least.max_of(self.empty_rounds + 1);
-        let greatest = self.greatest.max_of(self.max_rounds + 1);
+        let least = self.min_rtts.max_of(self.empty_rounds + 1);
+        let greatest = self.max_rtts.max_of(self.max_rounds + 1);
         let (Some(Reverse(least)), Some(greatest)) = (least, greatest) else {
             return true;
         };

@@ -1,12 +1,12 @@
-//! When so much is lost that delay cannot be all there is to know.
+//! When so much is lost that delay alone is not enough of a signal.
 
 use units::{Bytes, Gain};
 
 /// The share of packets lost over some round trips.
 ///
-/// The paper's default mode takes no notice of loss. Where a queue is shorter than what a flow
-/// wants in it, or a policer has none, delay never says stop, so the authors' implementation cuts
-/// the window when too much is lost (genericCC, `ReduceOnLoss`).
+/// The paper's default mode takes no notice of loss. Where a queue is shorter than a flow's target
+/// for it, or a policer has none, delay never reaches the target, so the authors' implementation
+/// cuts the window when too much is lost (genericCC, `ReduceOnLoss`).
 #[derive(Debug, Default)]
 pub(super) struct LossRate {
     acked: Bytes,
@@ -15,7 +15,7 @@ pub(super) struct LossRate {
 }
 
 impl LossRate {
-    /// An ACK told of so many bytes that arrived and so many that were lost.
+    /// An ACK reported so many bytes delivered and so many lost.
     pub(super) fn on_ack(&mut self, acked: Bytes, lost: Bytes) {
         self.acked = self.acked.saturating_add(acked);
         self.lost = self.lost.saturating_add(lost);
@@ -27,7 +27,7 @@ impl LossRate {
         self.acked = self.acked.saturating_add(bytes);
     }
 
-    /// A round trip ended. Answers whether more than `limit` was lost in the newest ones, as soon
+    /// A round trip ended. Returns whether more than `limit` was lost in the newest ones, as soon
     /// as there were enough of them; then counting begins anew.
     pub(super) fn on_round(&mut self, mss: Bytes, limit: Gain) -> bool {
         self.rounds += 1;

@@ -58,9 +58,9 @@ impl Tuning {
         Gain::new(Gain::ONE.millionths(), self.delta.millionths())
     }
 
-    /// What loss leaves of 1 ÷ δ at least: "in competitive mode δ ≤ 0.5" (§2.2). A flow that wants
-    /// more in the queue has to reduce that in one that is shorter, or it loses packets for good;
-    /// one that wants less does not get more by loss.
+    /// What loss leaves of 1 ÷ δ at least: "in competitive mode δ ≤ 0.5" (§2.2). A flow that aims
+    /// at more than two packets in the queue reduces that where the queue is shorter; one that aims
+    /// at fewer does not get more by loss.
     pub(super) fn min_inverse_delta(&self) -> Gain {
         self.inverse_delta().min(Gain::new(2, 1))
     }

@@ -10,7 +10,7 @@ pub(super) enum State {
     SlowStart,
     /// Keeps 1 ÷ δ packets in the queue (§2.2).
     Default,
-    /// Somebody else fills the queue: δ is what competing makes it (§2.2).
+    /// Another flow fills the queue: δ follows AIMD (§2.2).
     Competitive(Competition),
 }
 

@@ -60,14 +60,14 @@ impl Velocity {
         self.cwnd = cwnd;
     }
 
-    /// The window has to go `towards`: what was gained in the other direction must not carry it.
+    /// The window has to go `towards`: the velocity of the other direction is discarded.
     pub(super) fn turn(&mut self, towards: Direction, cwnd: Bytes) {
         if self.direction != Some(towards) {
             self.stop(cwnd);
         }
     }
 
-    /// Speed is lost, at window `cwnd`; there has to be some.
+    /// Resets `v` at window `cwnd`, where it is more than one.
     pub(super) fn stop(&mut self, cwnd: Bytes) {
         if self.factor > 1 {
             *self = Self::new(self.patience, cwnd);

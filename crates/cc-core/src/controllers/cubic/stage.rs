@@ -11,7 +11,7 @@ use units::{Bytes, Gain, Timestamp};
 pub(super) struct Stage {
     curve: Curve,
     /// t: nanoseconds in this stage, without those in which the window was not the limit (RFC 9438
-    /// §4.2, §5.8): an idle hour would otherwise lift the curve to the sky.
+    /// §4.2, §5.8): otherwise the curve would rise during idle time.
     elapsed: u64,
     /// Until when `elapsed` has been brought up to date.
     counted_until: Timestamp,
@@ -50,7 +50,7 @@ impl Stage {
     }
 
     /// By how much the window grows (§4.3 to §4.5). It never shrinks: where W_est is below it,
-    /// because the curve was ahead before, it waits.
+    /// because the curve was ahead before, it does not grow.
     pub(super) fn growth(&mut self, ack: &AvoidanceAck, alpha: Gain) -> Bytes {
         let passed = ack.now.nanos_since(self.counted_until);
         self.elapsed = self.elapsed.saturating_add(passed);
@@ -73,8 +73,8 @@ impl Stage {
 
     /// W_cubic(t + RTT), or `None` where W_cubic(t) < W_est: then Reno is faster.
     ///
-    /// Neither the curve nor the estimate ever falls. So the curve is asked for once in a round
-    /// trip where Reno is faster by that much, and once per ACK where the curve is.
+    /// Neither the curve nor the estimate ever falls. So the curve is evaluated once per round trip
+    /// where Reno is ahead by that much, and once per ACK where the curve is ahead.
     fn target(&mut self, ack: &AvoidanceAck) -> Option<Bytes> {
         if self.elapsed < self.reno_until {
             return None;
@@ -136,7 +136,7 @@ mod tests {
                     srtt,
                 };
                 let growth = stage.growth(&ack, ALPHA);
-                // RFC 9438 §4.3 to §4.5, with the curve asked for each time.
+                // RFC 9438 §4.3 to §4.5, with the curve evaluated each time.
                 let expected = if stage.curve.window_at(stage.elapsed) < stage.estimate {
                     as_reno += 1;
                     stage.estimate.saturating_sub(cwnd)

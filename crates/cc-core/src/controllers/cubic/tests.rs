@@ -223,7 +223,7 @@ fn reno_is_a_packet_a_round_trip_from_the_window_of_before_and_not_from_its_lowe
 #[test]
 fn where_slow_start_found_the_path_full_reno_adds_a_packet_a_round_trip_at_once() {
     let mut cubic = Cubic::new(&Params::defaults(&PARAMS));
-    cubic.on_full_path(MSS * 100);
+    cubic.on_slow_start_exit(MSS * 100);
     assert_eq!(cubic.growth(&whole_window(100)), MSS);
 }
 

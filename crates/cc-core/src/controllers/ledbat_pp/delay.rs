@@ -6,7 +6,7 @@ use core::cmp::Reverse;
 use core::time::Duration;
 use units::Timestamp;
 
-/// Two least round-trip times: of the last minutes and of the last samples.
+/// Two minimum round-trip times: of the last minutes and of the last samples.
 ///
 /// Round-trip times, not one-way delays: clocks need not agree, and the price is that a queue on
 /// the way back counts too.

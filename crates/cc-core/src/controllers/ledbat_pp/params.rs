@@ -12,8 +12,8 @@ use units::Gain;
 tuning! {
     /// The constants that a connection may choose for itself.
     pub(super) struct Tuning, OWN;
-    /// TARGET: the queueing delay aimed at. Less than the 100 ms of RFC 6817, which calls and
-    /// games feel.
+    /// TARGET: the queueing delay aimed at. Less than the 100 ms of RFC 6817, which interactive
+    /// traffic would notice.
     target: duration(ms(60), ms(1)..=ms(100)),
         "queueing delay aimed at, both directions together",
         "draft-irtf-iccrg-ledbat-plus-plus-06 section 4.5; most: RFC 6817 section 2.5";
@@ -44,12 +44,12 @@ tuning! {
     /// Durations of a slowdown until the next one: nine in ten round trips are left to the flow.
     slowdown_interval: count(9, 1..=1_000), "durations of a slowdown until the next one",
         "draft-irtf-iccrg-ledbat-plus-plus-06 section 4.4";
-    /// BASE_HISTORY, in minutes: a longer base delay, after a change of route, is believed so late.
+    /// BASE_HISTORY, in minutes: a longer base delay, after a change of route, is adopted so late.
     base_history: count(10, 2..=MAX_HISTORY),
         "minutes of round-trip times whose least is the base delay",
         "RFC 6817 section 2.5 (BASE_HISTORY)";
-    /// CURRENT_FILTER: newest round-trip times of which the least counts; the receiver's delay
-    /// and bursts touch some of them, seldom all.
+    /// CURRENT_FILTER: newest round-trip times of which the minimum counts; the receiver's delay
+    /// and bursts affect some of them, rarely all.
     delay_filter: count(4, 1..=MAX_FILTER),
         "newest round-trip times whose least is the current delay",
         "draft-irtf-iccrg-ledbat-plus-plus-06 section 4.5; RFC 6817 section 2.5";

@@ -12,18 +12,21 @@ pub(super) enum State {
         /// It ends here at the latest.
         ssthresh: Bytes,
     },
-    /// Grows by GAIN, gives way to delay.
-    CongestionAvoidance(Wait),
+    /// Grows by GAIN, reduces with delay.
+    CongestionAvoidance(SlowdownTimer),
     /// The minimum window, so that the queue drains.
     Slowdown {
         /// The window of before.
         ssthresh: Bytes,
         /// When the ramp up begins.
         until: Timestamp,
-        cost: Cost,
+        duration: SlowdownDuration,
     },
     /// Slow start back to the window of before.
-    RampUp { ssthresh: Bytes, cost: Cost },
+    RampUp {
+        ssthresh: Bytes,
+        duration: SlowdownDuration,
+    },
 }
 
 impl Machine for State {
@@ -81,7 +84,7 @@ impl State {
 
 /// The time until the next slowdown.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wait {
+pub(super) struct SlowdownTimer {
     /// When it is due.
     pub(super) until: Timestamp,
     /// How long to wait again where it turned out to be needless.
@@ -90,12 +93,12 @@ pub(super) struct Wait {
 
 /// How long a slowdown has taken, without the time in which there was little to send.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cost {
+pub(super) struct SlowdownDuration {
     spent: Duration,
     counted_until: Timestamp,
 }
 
-impl Cost {
+impl SlowdownDuration {
     /// Begins to count.
     pub(super) fn new(now: Timestamp) -> Self {
         Self {

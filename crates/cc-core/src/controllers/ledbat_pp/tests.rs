@@ -357,7 +357,7 @@ fn a_transition_that_the_diagram_lacks_is_refused() {
     let slowdown = State::Slowdown {
         ssthresh: MSS,
         until: Timestamp::ZERO,
-        cost: Cost::new(Timestamp::ZERO),
+        duration: SlowdownDuration::new(Timestamp::ZERO),
     };
     let mut context = EventContext {
         path: &PathState::new(Timestamp::ZERO, MSS),

@@ -1,7 +1,7 @@
 //! The congestion window and how an ACK moves it (§4.1 to §4.3).
 
 use super::params::Tuning;
-use crate::parts::cwnd::{LargestFlight, min_window};
+use crate::parts::cwnd::{MaxFlightSize, min_window};
 use crate::parts::remainder::Remainder;
 use core::time::Duration;
 use units::Bytes;
@@ -11,8 +11,8 @@ use units::Bytes;
 pub(super) struct Window {
     pub(super) cwnd: Bytes,
     /// Never below it: two packets, QUIC's minimum and MIN_CWND (RFC 6817 §2.5).
-    pub(super) least: Bytes,
-    pub(super) largest_flight: LargestFlight,
+    pub(super) min_cwnd: Bytes,
+    pub(super) max_flight_size: MaxFlightSize,
     /// Each formula has a rest of its own: they divide by different things.
     slow_start: Remainder,
     growth: Remainder,
@@ -33,12 +33,12 @@ pub(super) struct WindowAck {
 
 impl Window {
     pub(super) fn new(cwnd: Bytes, mss: Bytes) -> Self {
-        let least = min_window(mss);
-        let cwnd = cwnd.max(least);
+        let min_cwnd = min_window(mss);
+        let cwnd = cwnd.max(min_cwnd);
         Self {
             cwnd,
-            least,
-            largest_flight: LargestFlight::new(cwnd),
+            min_cwnd,
+            max_flight_size: MaxFlightSize::new(cwnd),
             slow_start: Remainder::default(),
             growth: Remainder::default(),
             decrease: Remainder::default(),
@@ -51,7 +51,7 @@ impl Window {
             let acked = u128::from(ack.acked.get());
             let growth = self.slow_start.divide(acked, ack.gain_divisor);
             let growth = Bytes::new(growth);
-            let grown = self.largest_flight.slow_start(self.cwnd, growth);
+            let grown = self.max_flight_size.slow_start(self.cwnd, growth);
             self.cwnd = grown.min(threshold).max(self.cwnd);
         }
     }
@@ -82,14 +82,14 @@ impl Window {
 
     /// Falls to `cwnd`, or to the minimum.
     pub(super) fn reduce_to(&mut self, cwnd: Bytes) {
-        self.cwnd = cwnd.max(self.least);
-        self.largest_flight.on_reduced();
+        self.cwnd = cwnd.max(self.min_cwnd);
+        self.max_flight_size.on_reduced();
     }
 
     /// Packets are now of this size.
     pub(super) fn on_mtu(&mut self, mss: Bytes) {
-        self.least = min_window(mss);
-        self.cwnd = self.cwnd.max(self.least);
+        self.min_cwnd = min_window(mss);
+        self.cwnd = self.cwnd.max(self.min_cwnd);
     }
 
     fn growth_of(&mut self, ack: &WindowAck) -> Bytes {
@@ -206,7 +206,7 @@ mod tests {
     fn slow_start_goes_no_further_than_twice_what_has_flown_since_a_reduction() {
         let mut window = Window::new(MSS * 10, MSS);
         window.reduce_to(Bytes::ZERO);
-        window.largest_flight.on_sent(MSS * 2);
+        window.max_flight_size.on_sent(MSS * 2);
         let ack = WindowAck {
             acked: MSS * 10,
             gain_divisor: 1,

@@ -15,8 +15,8 @@ pub(super) struct Alpha {
     gain: Gain,
     /// In 10⁻¹², as the average.
     initial: u64,
-    /// `None` before the first mark: nothing shows yet that anybody marks on this path,
-    /// and an average that fell meanwhile would make the first answer too weak.
+    /// `None` before the first mark: it is not known yet that a queue on this path marks, and an
+    /// average that fell meanwhile would make the first reduction too small.
     average: Option<u64>,
     /// Of the present round trip.
     acked: Bytes,
@@ -45,22 +45,23 @@ impl Alpha {
         self.average.map(millionths)
     }
 
-    /// A mark: what to answer it with, in 10⁻¹².
+    /// A mark: the average to respond to it with, in 10⁻¹².
     pub(super) fn on_mark(&mut self) -> u64 {
         *self.average.get_or_insert(self.initial)
     }
 
-    /// Counts an ACK; answers whether it ends a round trip, which lasts at least `least`.
+    /// Counts an ACK; returns whether it ends a round trip, which lasts at least `min_round`.
     pub(super) fn on_ack(
         &mut self,
         path: &PathState,
         sample: &RateSample,
         marked: Bytes,
-        least: Duration,
+        min_round: Duration,
     ) -> bool {
         self.acked += sample.newly_acked;
         self.marked += marked;
-        let is_over = sample.prior_delivered >= self.until && path.now.since(self.since) >= least;
+        let is_over =
+            sample.prior_delivered >= self.until && path.now.since(self.since) >= min_round;
         if is_over {
             self.average = self.average.map(|average| self.next(average));
             (self.acked, self.marked) = (Bytes::ZERO, Bytes::ZERO);

@@ -4,12 +4,13 @@ use super::params::Tuning;
 use core::time::Duration;
 use units::Bytes;
 
-/// The round-trip time that a flow pretends to have, where its own is shorter.
+/// The round-trip time that a flow behaves as if it had, where its own is shorter.
 ///
 /// A window that grows by a packet per round trip grows its rate by 1 ÷ RTT² in a second, and marks
 /// cut it 1 ÷ RTT times in a second: of flows that see the same marks those with short round trips
 /// get more. With growth scaled by (RTT ÷ virtual RTT)², and averages and cuts once per virtual
-/// RTT, all below it are alike. A young flow has not got its share yet and does without.
+/// RTT, all flows below it grow and reduce alike. A flow that has just left slow start does not
+/// have its share yet, so that it does not apply.
 #[derive(Debug)]
 pub(super) struct VirtualRtt {
     floor: Duration,
@@ -37,7 +38,7 @@ impl VirtualRtt {
     }
 
     /// What a round trip lasts at least, as far as averages and cuts are concerned.
-    pub(super) fn least(&self) -> Duration {
+    pub(super) fn min_round(&self) -> Duration {
         if self.holds() {
             self.floor
         } else {
@@ -91,8 +92,8 @@ mod tests {
         for _ in 0..499 {
             rtt.on_round();
         }
-        assert_eq!(rtt.least(), Duration::ZERO);
+        assert_eq!(rtt.min_round(), Duration::ZERO);
         rtt.on_round();
-        assert_eq!(rtt.least(), MS * 25);
+        assert_eq!(rtt.min_round(), MS * 25);
     }
 }

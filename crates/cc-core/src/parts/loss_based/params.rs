@@ -19,7 +19,7 @@ pub(crate) const fn params<const ALL: usize>(
 /// How many parameters these are.
 pub(crate) const SHARED: usize = 3 + PACING.len();
 
-/// Of controllers whose specification says nothing else of it.
+/// Of controllers whose specification does not define its own.
 pub(crate) const UNDO: ParamSpec = ParamSpec::switch("undo", true)
     .summary("whether a reduction is taken back when all its lost packets arrive after all")
     .source("RFC 9438 section 4.9.2");

@@ -2,7 +2,7 @@ use super::v1::cycle_ack as ack;
 use super::*;
 use crate::tests::controller_driver::at;
 
-/// In `phase` of a cycle of five least round-trip times that began at zero.
+/// In `phase` of a cycle of five minimum round-trip times that began at zero.
 fn cycle(phase: Phase) -> DrainToTarget {
     DrainToTarget {
         phase,

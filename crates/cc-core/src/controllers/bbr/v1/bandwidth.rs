@@ -1,4 +1,4 @@
-//! The greatest rate at which the path delivered lately (`bbr_update_bw`, `bbr_max_bw`).
+//! The highest rate at which the path delivered lately (`bbr_update_bw`, `bbr_max_bw`).
 
 use crate::parts::windowed_max::WindowedMax;
 use units::Bandwidth;
@@ -14,7 +14,7 @@ pub(super) struct MaxBandwidth {
 }
 
 impl MaxBandwidth {
-    /// A window of the present round trip and `rounds` before it, as the kernel's
+    /// A window of the current round trip and `rounds` before it, as the kernel's
     /// `minmax_running_max` counts it; at most [`MAX_BW_ROUNDS`].
     pub(super) fn new(rounds: u64) -> Self {
         Self {

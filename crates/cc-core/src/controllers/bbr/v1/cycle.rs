@@ -1,4 +1,4 @@
-//! What controllers of this machine differ in: the cycle of gains in ProbeBW.
+//! The cycle of gains in ProbeBW, in which controllers of this machine differ.
 
 use core::fmt;
 use core::time::Duration;
@@ -13,7 +13,7 @@ pub(crate) trait GainCycle: fmt::Debug + Send {
     /// (`bbr_quantization_budget`).
     const ROUNDS_WINDOWS: bool;
 
-    /// Whether a round trip as short as the shortest makes that one new again.
+    /// Whether a round trip as short as the minimum makes that one new again.
     const EQUAL_RTT_REFRESHES: bool;
 
     /// Before ProbeBW is entered for the first time.
@@ -39,11 +39,11 @@ pub(crate) struct CycleAck {
     pub(crate) prior_inflight: Bytes,
     /// The most that one burst brings into flight.
     pub(crate) send_quantum: Bytes,
-    /// What the phase wants to be in flight: its gain × BDP in [`Phase::Up`], the BDP otherwise.
+    /// The phase's target of bytes in flight: its gain × BDP in [`Phase::Up`], the BDP otherwise.
     pub(crate) target: Bytes,
-    /// Whether the ACK tells of a loss.
+    /// Whether the ACK reports a loss.
     pub(crate) has_loss: bool,
-    /// Whether the acknowledged packet left, or the next would leave, for want of data alone.
+    /// Whether the acknowledged packet was, or the next one would be, application-limited.
     pub(crate) is_app_limited: bool,
 }
 
@@ -63,7 +63,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::tests::controller_driver::{RTT, at};
 
-    /// An ACK in ProbeBW at a min_rtt of [`RTT`], of a flow that holds `prior_inflight` bytes of the 100,000 that its phase wants.
+    /// An ACK in ProbeBW at a min_rtt of [`RTT`], of a flow that holds `prior_inflight` bytes of
+    /// its phase's target of 100,000.
     pub(crate) fn cycle_ack(millis: u64, prior_inflight: u64) -> CycleAck {
         CycleAck {
             now: at(millis),

@@ -16,7 +16,7 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     build: |params, setup| Box::new(BbrV1::<EightPhases>::new(params, setup)),
 };
 
-/// One phase up, one down, six to cruise, each as long as the least round-trip time
+/// One phase up, one down, six to cruise, each as long as the minimum round-trip time
 /// (`bbr_is_next_cycle_phase`).
 #[derive(Debug)]
 struct EightPhases {

@@ -1,4 +1,4 @@
-//! What a flow keeps; the rules that work on it are in files of their own.
+//! The state of a flow; the rules that change it are in files of their own.
 
 use super::bandwidth::MaxBandwidth;
 use super::cycle::GainCycle;
@@ -12,7 +12,7 @@ use crate::controller::Setup;
 use crate::params::Params;
 use crate::parts::ack_aggregation::AckAggregation;
 use crate::parts::fast_recovery::FastRecovery;
-use crate::parts::round::Round;
+use crate::parts::round::RoundCounter;
 use crate::parts::transition::DeferredEvents;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Rng};
@@ -26,7 +26,7 @@ pub(crate) struct BbrV1<C> {
     pub(super) rng: Rng,
     pub(super) state: State,
     pub(super) cycle: C,
-    pub(super) round: Round,
+    pub(super) round: RoundCounter,
     pub(super) plateau: Plateau,
     pub(super) max_bw: MaxBandwidth,
     pub(super) policer: Policer,
@@ -57,7 +57,7 @@ impl<C: GainCycle> BbrV1<C> {
             rng: Rng::derive(setup.seed, RNG_LABEL),
             state: State::Startup,
             cycle: C::new(setup.now),
-            round: Round::default(),
+            round: RoundCounter::default(),
             plateau: Plateau::default(),
             max_bw: MaxBandwidth::new(tuning.bw_rounds),
             policer: Policer::default(),
@@ -74,7 +74,7 @@ impl<C: GainCycle> BbrV1<C> {
         }
     }
 
-    /// `bbr_bw`: what the policer lets through where there is one, otherwise the greatest rate.
+    /// `bbr_bw`: what the policer lets through where there is one, otherwise the highest rate.
     pub(super) fn bw(&self) -> Bandwidth {
         self.policer
             .bandwidth()

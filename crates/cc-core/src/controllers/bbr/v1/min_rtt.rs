@@ -3,7 +3,7 @@
 use core::time::Duration;
 use units::Timestamp;
 
-/// The least round-trip time of a window, which is also the interval of ProbeRTT.
+/// The minimum round-trip time of a window, which is also the interval of ProbeRTT.
 #[derive(Debug)]
 pub(super) struct MinRtt {
     /// `min_rtt_us`; `None` before the first sample.
@@ -26,7 +26,7 @@ impl MinRtt {
         self.estimate
     }
 
-    /// An ACK gave the sample `rtt`, or none. Answers whether the estimate was older than `window`
+    /// An ACK gave the sample `rtt`, or none. Returns whether the estimate was older than `window`
     /// when it came. Where there was no sample, none can be out of date.
     pub(super) fn on_ack(
         &mut self,

@@ -16,17 +16,17 @@ tuning! {
     /// paced sender doubles each round trip and sends in each what unpaced slow start would.
     high_gain: gain(Gain::new(2_885, 1_000), UPWARD), "pacing and window gain in Startup",
         "Linux 5.x tcp_bbr.c, bbr_high_gain";
-    /// `bbr_drain_gain`: the inverse of `high_gain` takes back in a round the queue of the last.
+    /// `bbr_drain_gain`: the inverse of `high_gain` drains in a round the queue of the last.
     drain_gain: gain(Gain::new(1_000, 2_885), DOWNWARD), "pacing gain in Drain",
         "Linux 5.x tcp_bbr.c, bbr_drain_gain";
     /// The first of `bbr_pacing_gain`: a quarter more than the path is known to deliver.
     up_gain: gain(Gain::new(5, 4), UPWARD), "pacing gain of the phase that probes for bandwidth",
         "Linux 5.x tcp_bbr.c, bbr_pacing_gain";
-    /// The second of `bbr_pacing_gain`: takes back a round trip of `up_gain`.
+    /// The second of `bbr_pacing_gain`: drains the queue of a round trip of `up_gain`.
     down_gain: gain(Gain::new(3, 4), DOWNWARD),
         "pacing gain of the phase that drains a probe's queue",
         "Linux 5.x tcp_bbr.c, bbr_pacing_gain";
-    /// `bbr_cwnd_gain`: twice the BDP bears delayed and stretched ACKs.
+    /// `bbr_cwnd_gain`: twice the BDP tolerates delayed and stretched ACKs.
     cwnd_gain: gain(Gain::new(2, 1), UPWARD), "BDPs in flight at most in ProbeBW",
         "Linux 5.x tcp_bbr.c, bbr_cwnd_gain";
     /// `bbr_pacing_margin_percent`: pacing a little below the estimate drains what it overstates.
@@ -37,7 +37,8 @@ tuning! {
     bw_rounds: count(10, 1..=MAX_BW_ROUNDS),
         "round trips over which the greatest rate is remembered",
         "Linux 5.x tcp_bbr.c, bbr_bw_rtts";
-    /// `bbr_min_rtt_win_sec`, window of the least round-trip time and interval of ProbeRTT in one.
+    /// `bbr_min_rtt_win_sec`, window of the minimum round-trip time and interval of ProbeRTT in
+    /// one.
     probe_rtt_interval: duration(Duration::from_secs(10), INTERVAL),
         "time without a round trip as short as the shortest until ProbeRTT",
         "Linux 5.x tcp_bbr.c, bbr_min_rtt_win_sec";
@@ -59,7 +60,7 @@ tuning! {
     full_loss_thresh: gain(Gain::ONE, SHARE),
         "share lost in a flat, queued round that ends Startup; 100%: never, as the kernel",
         "ours, docs/bbr1.md; Linux 5.x tcp_bbr.c, bbr_check_full_bw_reached, has none";
-    /// Whether policers are looked for.
+    /// Whether policers are detected.
     lt_bw: switch(true), "look for policers and send at the rate that they let through",
         "Linux 5.x tcp_bbr.c, bbr_lt_bw_sampling";
     /// `bbr_lt_loss_thresh`, but as a share of what was sent, not of what was delivered.
@@ -70,7 +71,7 @@ tuning! {
     lt_interval_rounds: count(4, COUNT),
         "least round trips of an interval that may show a policer",
         "Linux 5.x tcp_bbr.c, bbr_lt_intvl_min_rtts";
-    /// `bbr_lt_bw_max_rtts`: round trips for which a policer is believed in, six cycles.
+    /// `bbr_lt_bw_max_rtts`: round trips for which a policer's rate is used, six cycles.
     lt_bw_rounds: count(48, COUNT), "round trips for which a policer's rate is used",
         "Linux 5.x tcp_bbr.c, bbr_lt_bw_max_rtts";
     /// `bbr_extra_acked_gain`: what ACKs hold back is added to the window once; zero is never.

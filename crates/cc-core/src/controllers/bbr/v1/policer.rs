@@ -16,7 +16,7 @@ use units::{Bandwidth, Bytes, Timestamp};
 /// Whether there seems to be a policer.
 #[derive(Debug, Default)]
 pub(super) enum Policer {
-    /// No loss since it was last looked for.
+    /// No loss since the search last began.
     #[default]
     Idle,
     /// Watching: `lt_is_sampling`.
@@ -49,7 +49,7 @@ pub(super) struct Totals {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PolicerAck {
     pub(super) totals: Totals,
-    /// Whether the ACK tells of a loss.
+    /// Whether the ACK reports a loss.
     pub(super) has_loss: bool,
     pub(super) is_round_start: bool,
     pub(super) is_app_limited: bool,
@@ -65,8 +65,8 @@ impl Policer {
         }
     }
 
-    /// `bbr_lt_bw_sampling`. Answers whether the policer's rate has just served its time, so that
-    /// the cycle of gains begins anew.
+    /// `bbr_lt_bw_sampling`. Returns whether the policer's rate has just expired, so that the cycle
+    /// of gains begins anew.
     pub(super) fn on_ack(&mut self, ack: &PolicerAck, tuning: &Tuning) -> bool {
         if let Self::InUse { rounds, .. } = self {
             *rounds += u64::from(ack.is_probe_bw && ack.is_round_start);
@@ -156,7 +156,8 @@ fn mean(one: Bandwidth, other: Bandwidth) -> Bandwidth {
     Bandwidth::from_bytes_per_sec(u64::midpoint(one.bytes_per_sec(), other.bytes_per_sec()))
 }
 
-/// An interval is given up after this many times its least number of rounds (`bbr_lt_bw_sampling`).
+/// An interval is abandoned after this many times its minimum number of rounds
+/// (`bbr_lt_bw_sampling`).
 const MAX_INTERVALS: u64 = 4;
 
 /// `bbr_lt_bw_ratio`: rates that differ by an eighth are the same.

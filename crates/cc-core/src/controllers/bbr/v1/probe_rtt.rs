@@ -8,8 +8,8 @@ use crate::parts::transition::EventContext;
 use crate::sampler::RateSample;
 
 impl<C: GainCycle> BbrV1<C> {
-    /// `bbr_update_min_rtt`, but for marking the connection application-limited: the flow does
-    /// that for a controller that says it [is self-limited](crate::Controller::is_self_limited).
+    /// `bbr_update_min_rtt`, but for marking the connection application-limited: the flow does that
+    /// for a controller that [is self-limited](crate::Controller::is_self_limited).
     pub(super) fn update_min_rtt(&mut self, context: &mut EventContext<'_>, sample: &RateSample) {
         let window = self.tuning.probe_rtt_interval;
         let is_expired =

@@ -6,7 +6,7 @@ use crate::sampler::RateSample;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain};
 
-/// Looks for a plateau of the bandwidth, and for a queue that overflows on it.
+/// Detects a plateau of the bandwidth, and a queue that overflows on it.
 ///
 /// Two rules are ours (docs/bbr1.md). A round in which no more could leave than was delivered
 /// cannot have brought more, whatever the path has, so it is flat only if all its packets waited.
@@ -16,8 +16,8 @@ use units::{Bandwidth, Bytes, Gain};
 #[derive(Debug, Default)]
 pub(super) struct Plateau {
     full_bw: FullBandwidthEstimator,
-    /// The least round-trip time of the round under way.
-    least_rtt: Option<Duration>,
+    /// The minimum round-trip time of the round under way.
+    round_min_rtt: Option<Duration>,
     /// Lost in it, less what has arrived after all.
     lost: Bytes,
 }
@@ -49,7 +49,7 @@ impl Plateau {
         if self.is_full() {
             return;
         }
-        self.least_rtt = match (self.least_rtt, sample.rtt) {
+        self.round_min_rtt = match (self.round_min_rtt, sample.rtt) {
             (Some(least), Some(rtt)) => Some(least.min(rtt)),
             (one, other) => one.or(other),
         };
@@ -92,12 +92,12 @@ impl Plateau {
 
     /// Whether all packets of the round have waited.
     fn is_queued(&self, min_rtt: Option<Duration>) -> bool {
-        let rtts = self.least_rtt.zip(min_rtt);
+        let rtts = self.round_min_rtt.zip(min_rtt);
         rtts.is_some_and(|(least, min_rtt)| least > units::duration::scale(min_rtt, QUEUED))
     }
 
     fn begin_round(&mut self) {
-        self.least_rtt = None;
+        self.round_min_rtt = None;
         self.lost = Bytes::ZERO;
     }
 }
@@ -107,12 +107,11 @@ fn loss_ends_startup(tuning: &Tuning) -> bool {
     tuning.full_loss_thresh < Gain::ONE
 }
 
-/// A round trip so much longer than the shortest tells of a queue, and not of noise: at the
-/// plateau of Startup it is 2.885 times as long, or as long as the queue allows.
+/// A round trip so much longer than the shortest is due to a queue and not to noise: at the plateau
+/// of Startup it is 2.885 times as long, or as long as the queue allows.
 const QUEUED: Gain = Gain::new(5, 4);
 
-/// Fewer lost packets are a share of too few to tell overflow from chance; google/quiche asks for
-/// eight, too.
+/// Fewer lost packets may be chance and not overflow; google/quiche requires eight, too.
 const FEW_PACKETS: u64 = 7;
 
 #[cfg(test)]
@@ -124,7 +123,8 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
     const MIN_RTT: Duration = Duration::from_millis(40);
 
-    /// A search in which loss ends Startup, with the default's tuning but for what `change` makes of it.
+    /// A search in which loss ends Startup, with the default's tuning but for what `change` makes
+    /// of it.
     struct Search {
         plateau: Plateau,
         tuning: Tuning,

@@ -10,10 +10,10 @@ pub(super) enum State {
     Startup,
     /// Empties the queue that Startup left.
     Drain,
-    /// Cycles through gains; where the cycle is, a [`GainCycle`](super::cycle::GainCycle) knows.
+    /// Cycles through gains; the phase is kept by a [`GainCycle`](super::cycle::GainCycle).
     ProbeBw,
     /// Sends four packets a round trip to see the round-trip time without queues; until the pipe
-    /// has drained to that, there is nothing to hold.
+    /// has drained to that, no hold has begun.
     ProbeRtt(Option<ProbeRttHold>),
 }
 

@@ -11,9 +11,9 @@ pub(super) struct Congestion {
     pub(super) is_loss_in_round: bool,
     /// Whether the ACK at hand ended a round: `loss_round_start`.
     pub(super) is_round_start: bool,
-    /// Greatest delivery rate of the round: `bw_latest`.
+    /// Highest delivery rate of the round: `bw_latest`.
     pub(super) bw_latest: Bandwidth,
-    /// Greatest volume delivered within one sample of the round: `inflight_latest`.
+    /// Maximum volume delivered within one sample of the round: `inflight_latest`.
     pub(super) inflight_latest: Bytes,
     /// A packet that left after this much had been delivered ends the round:
     /// `loss_round_delivered`.

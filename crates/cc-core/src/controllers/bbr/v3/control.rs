@@ -108,14 +108,14 @@ impl<R: Revision> Bbr<R> {
     }
 
     /// `packet_conservation`, but where the pipe is to be filled: what -02 §4.3.3.3 and §4.3.3.4
-    /// are for cannot be had with no more in flight than loss has left.
+    /// are for is not possible with no more in flight than loss has left.
     pub(super) fn conserves_packets(&self) -> bool {
         let is_filling = matches!(self.state, State::Refill | State::Up(_));
         self.recovery.conserves() && !is_filling
     }
 
-    /// OnEnterRTO. QUIC has no such timeout; persistent congestion is what it knows of the kind.
-    /// The losses that establish it have saved the state before.
+    /// OnEnterRTO. QUIC has no such timeout; persistent congestion is its equivalent. The losses
+    /// that establish it have saved the state before.
     pub(super) fn enter_persistent_congestion(&mut self, path: &PathState) {
         self.save_cwnd();
         self.recovery.on_persistent_congestion(path.now);

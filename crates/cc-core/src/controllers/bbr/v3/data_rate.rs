@@ -10,7 +10,7 @@ use units::{Bandwidth, Gain};
 pub(super) struct DataRate {
     /// Delivery rates by ProbeBW cycle: `max_bw_filter`.
     filter: WindowedMax<Bandwidth, MAX_BW_CYCLES>,
-    /// What the filter holds, asked for many times with each ACK and seldom another.
+    /// The maximum of the filter, which is read many times per ACK and rarely changes.
     max_bw: Bandwidth,
     /// Virtual time of the filter: `cycle_count`.
     pub(super) cycle: u64,
@@ -28,7 +28,7 @@ impl DataRate {
         }
     }
 
-    /// The greatest rate delivered in this ProbeBW cycle and the one before; zero before the first
+    /// The highest rate delivered in this ProbeBW cycle and the one before; zero before the first
     /// sample.
     pub(super) fn max_bw(&self) -> Bandwidth {
         self.max_bw

@@ -48,8 +48,8 @@ impl<R: Revision> Bbr<R> {
         self.mss * self.tuning.min_pipe_packets
     }
 
-    /// Rounds that the aggregation filter looks back. In Startup, one: the rate doubles, and what
-    /// was extra a few rounds ago is not any more (§5.5.9; -02 has no word for it).
+    /// Rounds that the aggregation filter looks back. In Startup, one: the rate doubles, and the
+    /// excess of a few rounds ago is out of date (§5.5.9; -02 does not cover it).
     fn extra_acked_rounds(&self) -> u64 {
         if self.full_bw.is_reached {
             self.tuning.extra_acked_rounds

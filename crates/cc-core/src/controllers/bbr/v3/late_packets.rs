@@ -1,12 +1,12 @@
-//! Waiting for packets that are late: losses on a path that reorders.
+//! Losses on a path that reorders: a reordering window for the response to loss.
 //!
 //! Ours, not the draft's; `docs/bbr.md` has the reason. A transport declares a packet lost when
-//! three later ones have arrived, which on a path whose delay varies says little. Undoing what
-//! that did to the model (§5.5.11) needs every packet of an episode to arrive before the next one
-//! begins, and where all packets overtake each other it never does. So once packets have arrived
-//! after they were declared lost, other losses count only when they are older than the latest of
-//! these was. That is the reordering window of RFC 8985 §6.2, for the response to loss instead of
-//! its repair. Where nothing arrives late there is nothing to wait for, and no difference.
+//! three later ones have arrived, which on a path whose delay varies is weak evidence. Undoing the
+//! response (§5.5.11) needs every packet of an episode to arrive before the next one begins, which
+//! does not happen where all packets are reordered. So once packets have arrived after they were
+//! declared lost, other losses count only when they are older than the latest of these was. That is
+//! the reordering window of RFC 8985 §6.2, for the response to loss instead of its repair. Where
+//! nothing arrives late nothing is held.
 
 use crate::controller::PathState;
 use crate::events::{LostPacket, PacketStamp};
@@ -71,13 +71,14 @@ impl LatePackets {
         }
     }
 
-    /// Age up to which a packet may be late; `None` where none was of late.
-    pub(super) fn patience(&self, path: &PathState) -> Option<Duration> {
+    /// Reordering window: the age up to which a packet may still arrive; `None` where none was late
+    /// recently.
+    pub(super) fn reordering_window(&self, path: &PathState) -> Option<Duration> {
         let age = self.ages.max_of(MEMORY_ROUNDS as u64)?;
         Some(age.min(path.srtt? * MAX_ROUND_TRIPS))
     }
 
-    /// A packet of this age has arrived that had been declared lost. Answers whether its loss was
+    /// A packet of this age has arrived that had been declared lost. Returns whether its loss was
     /// held, and so never counted.
     pub(super) fn on_arrival(&mut self, age: Duration, packet: &LostPacket, mss: Bytes) -> bool {
         self.ages.insert(age);
@@ -92,9 +93,9 @@ impl LatePackets {
         true
     }
 
-    pub(super) fn hold(&mut self, packet: &LostPacket, patience: Duration) {
+    pub(super) fn hold(&mut self, packet: &LostPacket, reordering_window: Duration) {
         self.newly_held += packet.bytes;
-        let span = patience / MAX_BURSTS as u32;
+        let span = reordering_window / MAX_BURSTS as u32;
         match self.held.back_mut() {
             Some(burst) if packet.stamp.sent_at <= burst.began_at + span => {
                 burst.stamp = packet.stamp;
@@ -114,8 +115,8 @@ impl LatePackets {
     /// The oldest burst, where it must count: it is too old, or there is no room for another.
     pub(super) fn next_to_count(&mut self, path: &PathState) -> Option<Burst> {
         let oldest = self.held.front()?;
-        let patience = self.patience(path).unwrap_or_default();
-        let is_due = path.now > oldest.stamp.sent_at + patience;
+        let reordering_window = self.reordering_window(path).unwrap_or_default();
+        let is_due = path.now > oldest.stamp.sent_at + reordering_window;
         if is_due || self.held.len() >= MAX_BURSTS {
             self.held.pop_front()
         } else {
@@ -143,7 +144,7 @@ const MEMORY_ROUNDS: usize = 16;
 /// 20 has packets of 70 ms at a smoothed 34.
 const MAX_ROUND_TRIPS: u32 = 4;
 
-/// Parts of its time in which what is held is told apart.
+/// Bursts into which the packets held are divided.
 const MAX_BURSTS: usize = 16;
 
 #[cfg(test)]

@@ -7,16 +7,15 @@ use crate::parts::fast_recovery::Change;
 use crate::sampler::RateSample;
 use units::{Bytes, Timestamp};
 
-/// The newest loss episode, over or not. It reduces no window by itself; what it keeps brings back
-/// window and model when it turns out to have been none.
+/// The newest loss episode, over or not. It reduces no window by itself; it keeps what restores
+/// window and model when it turns out to be spurious.
 #[derive(Debug, Default)]
 pub(crate) struct LossRecovery(Option<LossEpisode>);
 
 /// One loss recovery: it begins with the loss of a packet that left after the one before began,
 /// and is over when a packet that left after its own beginning is acknowledged (RFC 9002 §7.3.2).
 ///
-/// It keeps what was true when it began, once, and lives on after it is over: its packets may
-/// still arrive.
+/// It keeps the state before it began, also after it is over: its packets may still arrive.
 #[derive(Debug)]
 struct LossEpisode {
     started_at: Timestamp,
@@ -88,7 +87,7 @@ impl RecoveryPolicy for LossRecovery {
         true
     }
 
-    fn on_late(&mut self, packet: &LostPacket) -> Option<Undo> {
+    fn on_late_arrival(&mut self, packet: &LostPacket) -> Option<Undo> {
         let episode = self.0.as_mut()?;
         if packet.stamp.sequence < episode.first_lost {
             return None;

@@ -49,7 +49,7 @@ impl<R: Revision> Bbr<R> {
     }
 
     /// A mark is a congestion signal like a lost packet, only that nothing was lost (§3.7 asks for
-    /// a response and leaves it open).
+    /// a response and does not specify it).
     pub(super) fn handle_marks(&mut self, context: &mut EventContext<'_>, sample: &RateSample) {
         if sample.ce_marked == 0 {
             return;
@@ -121,20 +121,22 @@ impl<R: Revision> Bbr<R> {
         self.volume.shortterm = Bytes::MAX;
     }
 
-    /// A packet was declared lost: now or later that counts.
-    pub(super) fn take_lost(&mut self, context: &mut EventContext<'_>, packet: &LostPacket) {
+    /// A packet was declared lost: counts it, or holds it for the reordering window.
+    pub(super) fn on_packet_lost(&mut self, context: &mut EventContext<'_>, packet: &LostPacket) {
         self.late.on_lost();
-        match self.late.patience(context.path) {
-            Some(patience) if context.path.now <= packet.stamp.sent_at + patience => {
-                self.count_late(context);
-                self.late.hold(packet, patience);
+        match self.late.reordering_window(context.path) {
+            Some(reordering_window)
+                if context.path.now <= packet.stamp.sent_at + reordering_window =>
+            {
+                self.count_overdue(context);
+                self.late.hold(packet, reordering_window);
             }
             _ => self.handle_lost_packet(context, packet, u64::from(packet.starts_range)),
         }
     }
 
-    /// Counts as lost what is too late by now.
-    pub(super) fn count_late(&mut self, context: &mut EventContext<'_>) {
+    /// Counts as lost what has left the reordering window.
+    pub(super) fn count_overdue(&mut self, context: &mut EventContext<'_>) {
         while let Some(burst) = self.late.next_to_count(context.path) {
             if burst.missing.is_zero() {
                 continue;
@@ -153,7 +155,7 @@ impl<R: Revision> Bbr<R> {
     /// reorders that includes what is only late, and what counts is taken from the present round
     /// trip.
     pub(super) fn lost_of_flight(&self, path: &PathState, since_sent: Bytes) -> Bytes {
-        match self.late.patience(path) {
+        match self.late.reordering_window(path) {
             Some(_) => self.late.lost_in_round,
             None => since_sent,
         }

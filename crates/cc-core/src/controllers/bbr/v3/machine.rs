@@ -1,4 +1,4 @@
-//! What a flow keeps; the states and rules that work on it are in files of their own.
+//! The state of a flow; the rules that change it are in files of their own.
 
 use super::ambient_loss::AmbientLoss;
 use super::congestion::Congestion;
@@ -16,7 +16,7 @@ use crate::controller::Setup;
 use crate::params::Params;
 use crate::parts::ack_aggregation::AckAggregation;
 use crate::parts::full_bandwidth::FullBandwidthEstimator;
-use crate::parts::round::Round;
+use crate::parts::round::RoundCounter;
 use crate::parts::transition::DeferredEvents;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Rng};
@@ -29,7 +29,7 @@ pub(crate) struct Bbr<R: Revision> {
     pub(super) mss: Bytes,
     pub(super) rng: Rng,
     pub(super) state: State,
-    pub(super) round: Round,
+    pub(super) round: RoundCounter,
     pub(super) full_bw: FullBandwidthEstimator,
     pub(super) rate: DataRate,
     pub(super) volume: DataVolume,
@@ -63,7 +63,7 @@ impl<R: Revision> Bbr<R> {
             mss: setup.mss,
             rng: Rng::derive(setup.seed, RNG_LABEL),
             state: State::Startup,
-            round: Round::default(),
+            round: RoundCounter::default(),
             full_bw: FullBandwidthEstimator::default(),
             rate: DataRate::new(),
             volume: DataVolume::new(),

@@ -15,8 +15,8 @@ pub(super) struct MinRtt {
     estimate: Option<u64>,
     /// When `estimate` was measured: `min_rtt_stamp`.
     measured_at: Timestamp,
-    /// Least sample of the ProbeRTT interval, `probe_rtt_min_delay`, in nanoseconds; `None` before
-    /// the first.
+    /// Minimum sample of the ProbeRTT interval, `probe_rtt_min_delay`, in nanoseconds; `None`
+    /// before the first.
     recent: Option<u64>,
     /// When `recent` was measured, or the last ProbeRTT ended: `probe_rtt_min_stamp`.
     recent_at: Timestamp,

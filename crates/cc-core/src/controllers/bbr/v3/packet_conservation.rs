@@ -4,7 +4,7 @@ use super::recovery::{RecoveryPolicy, Undo, UndoBounds, UndoState};
 use crate::controller::PathState;
 use crate::events::LostPacket;
 use crate::parts::fast_recovery::{Change, FastRecovery};
-use crate::parts::round::Round;
+use crate::parts::round::RoundCounter;
 use crate::sampler::RateSample;
 use units::Timestamp;
 
@@ -14,14 +14,14 @@ use units::Timestamp;
 pub(crate) struct PacketConservation {
     recovery: FastRecovery,
     /// Round trips since the recovery began; the model's go on as they were.
-    round: Round,
+    round: RoundCounter,
 }
 
 impl RecoveryPolicy for PacketConservation {
     fn new(now: Timestamp) -> Self {
         Self {
             recovery: FastRecovery::new(now),
-            round: Round::default(),
+            round: RoundCounter::default(),
         }
     }
 
@@ -59,7 +59,7 @@ impl RecoveryPolicy for PacketConservation {
         self.recovery.grows()
     }
 
-    fn on_late(&mut self, packet: &LostPacket) -> Option<Undo> {
+    fn on_late_arrival(&mut self, packet: &LostPacket) -> Option<Undo> {
         self.recovery.on_spurious_loss(packet);
         None
     }

@@ -89,7 +89,7 @@ drafts! {
     /// queue does not raise the estimate (§2.16.1).
     min_rtt_window: duration(INTERVAL), "window of the least round-trip time",
         [Duration::from_secs(10), "2.14.1"], [Duration::from_secs(10), "2.16.1"];
-    /// ProbeRTTInterval: the draft wants all flows to use the same, so that they drain together
+    /// ProbeRTTInterval: the draft asks all flows to use the same, so that they drain together
     /// (§2.16.2, §5.3.4.2).
     probe_rtt_interval: duration(INTERVAL),
         "time without a new least round-trip time until ProbeRTT",
@@ -97,18 +97,18 @@ drafts! {
     /// ProbeRTTDuration: long enough for flows of different round-trip times to overlap (§5.3.4.2).
     probe_rtt_duration: duration(TIME), "least time in ProbeRTT once the pipe has drained",
         [Duration::from_millis(200), "2.14.2"], [Duration::from_millis(200), "2.16.2"];
-    /// Least time between two probes for bandwidth: leaves a Reno flow of 30 ms its 25 Mbit/s
+    /// Minimum time between two probes for bandwidth: leaves a Reno flow of 30 ms its 25 Mbit/s
     /// (§5.3.3.8.3).
     probe_wait_min: duration(TIME), "least time between two probes for bandwidth",
         [Duration::from_secs(2), "4.3.3.5.2"], [Duration::from_secs(2), "5.3.3.8.2"];
-    /// Greatest time between two probes for bandwidth, what a person notices (§5.3.3.8.3).
+    /// Maximum time between two probes for bandwidth, what a person notices (§5.3.3.8.3).
     probe_wait_max: duration(TIME), "greatest time between two probes for bandwidth",
         [Duration::from_secs(3), "4.3.3.5.2"], [Duration::from_secs(3), "5.3.3.8.2"];
     /// Most round trips between two probes: more would let 1 % loss decay the rate for good, less
     /// would crowd out Reno (§5.3.3.8.3).
     probe_wait_rounds: count(COUNT), "most round trips between two probes for bandwidth",
         [63, "4.3.3.5.3"], [63, "5.3.3.8.2"];
-    /// ExtraAckedFilterLen: rounds over which the greatest aggregation is remembered (§2.12).
+    /// ExtraAckedFilterLen: rounds over which the maximum aggregation is remembered (§2.12).
     extra_acked_rounds: count(1..=MAX_EXTRA_ACKED_ROUNDS as u64),
         "round trips over which aggregation is remembered",
         [10, "2.12"], [10, "2.12"];

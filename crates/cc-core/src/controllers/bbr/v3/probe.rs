@@ -1,6 +1,6 @@
-//! What acknowledgements tell about the probes for bandwidth (draft-ietf-ccwg-bbr-06 §5.3.3).
+//! The feedback of probes for bandwidth (draft-ietf-ccwg-bbr-06 §5.3.3).
 
-/// What acknowledgements tell about the probes for bandwidth, across states.
+/// The feedback of probes for bandwidth, across states.
 #[derive(Debug, Default)]
 pub(super) struct Probe {
     /// `ack_phase`.
@@ -31,8 +31,8 @@ pub(super) enum AckPhase {
     Refilling,
     /// ACKS_PROBE_STARTING: a probe is being sent, its feedback not here yet.
     ProbeStarting,
-    /// ACKS_PROBE_FEEDBACK: a probe is being sent and told about.
+    /// ACKS_PROBE_FEEDBACK: a probe is being sent and its feedback arrives.
     ProbeFeedback,
-    /// ACKS_PROBE_STOPPING: a probe was sent and is still told about.
+    /// ACKS_PROBE_STOPPING: a probe was sent and its feedback still arrives.
     ProbeStopping,
 }

@@ -77,7 +77,7 @@ impl<R: Revision> Bbr<R> {
             }
             State::Up(up) => {
                 if self.is_time_to_go_down(context.path, sample, &up) {
-                    // What it lost, the feedback still to come will tell.
+                    // Feedback that is still to come shows what it lost.
                     self.probe.went_too_high = false;
                     self.start_down(context);
                 }
@@ -109,8 +109,7 @@ impl<R: Revision> Bbr<R> {
         false
     }
 
-    /// A round has ended: what do the acknowledgements speak of from now on? True where the answer
-    /// has moved the state machine.
+    /// A round has ended: updates `ack_phase`. Returns whether that has moved the state machine.
     fn on_probe_round(&mut self, context: &mut EventContext<'_>, sample: &RateSample) -> bool {
         match self.probe.ack_phase {
             AckPhase::ProbeStarting => {

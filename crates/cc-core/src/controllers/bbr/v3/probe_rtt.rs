@@ -47,8 +47,8 @@ impl<R: Revision> Bbr<R> {
         self.round.restart(context.path.delivered);
     }
 
-    /// HandleProbeRTT, but for marking the connection application-limited: the flow does that for
-    /// a controller that says it [is self-limited](crate::Controller::is_self_limited).
+    /// HandleProbeRTT, but for marking the connection application-limited: the flow does that for a
+    /// controller that [is self-limited](crate::Controller::is_self_limited).
     fn handle_probe_rtt(&mut self, context: &mut EventContext<'_>) {
         let State::ProbeRtt(hold) = &mut self.state else {
             return;

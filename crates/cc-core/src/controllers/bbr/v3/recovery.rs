@@ -1,4 +1,4 @@
-//! What a loss recovery is to a revision of the draft, and what its undo brings back
+//! What a loss recovery is to a revision of the draft, and what its undo restores
 //! (draft-ietf-ccwg-bbr-06 §5.5.11, §5.6.4.4; draft-cardwell-iccrg-bbr-congestion-control-02
 //! §4.6.4.4).
 
@@ -35,15 +35,15 @@ pub(crate) trait RecoveryPolicy: fmt::Debug + Send {
     /// Whether a loss round that ends now has seen a whole round trip of recovery.
     fn has_seen_a_round(&self) -> bool;
 
-    /// A packet that was declared lost has arrived. Answers what to bring back, where it was the
-    /// last that was missing of a recovery.
-    fn on_late(&mut self, packet: &LostPacket) -> Option<Undo>;
+    /// A packet that was declared lost has arrived. Returns what to restore, where it was the last
+    /// that was missing of a recovery.
+    fn on_late_arrival(&mut self, packet: &LostPacket) -> Option<Undo>;
 
     /// All that is in flight may be lost.
     fn on_persistent_congestion(&mut self, now: Timestamp);
 }
 
-/// What a recovery that turned out to have been none brings back.
+/// What is restored after a recovery that turned out to be spurious.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Undo {
     /// The state that was left because of it: `undo_state`.

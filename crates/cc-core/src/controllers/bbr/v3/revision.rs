@@ -31,13 +31,13 @@ pub(crate) struct Rules {
     pub(crate) drain_rounds: Option<u64>,
     /// What ends ProbeBW_UP (-02 §4.3.3.6, -06 §5.3.3.5).
     pub(crate) up_ends: UpEnd,
-    /// Whether the loss that an ACK tells of ends a probe, or only that of the lost packet's own
+    /// Whether the loss that an ACK reports ends a probe, or only that of the lost packet's own
     /// flight (-02 §4.5.6.2, -06 §5.5.10.2).
     pub(crate) acks_end_probes: bool,
     /// Whether a loss round begins anew with the first loss in it, so that it spans one whole trip
     /// after that loss (-02 §4.5.6.3, -06 §5.5.10.3).
     pub(crate) loss_begins_round: bool,
-    /// Whether what is lost comes off the window at once (-02 §4.6.4.4; absent from -06).
+    /// Whether what is lost is deducted from the window at once (-02 §4.6.4.4; absent from -06).
     pub(crate) deducts_losses: bool,
     /// Send quanta that `offload_budget` holds (-02 §4.5.4, -06 §5.5.8).
     pub(crate) offload_quanta: u64,
@@ -57,8 +57,8 @@ pub(crate) enum Plateau {
 /// When a probe that loses little has probed enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UpEnd {
-    /// After a least round-trip time at least, with as much in flight as fills the path at the pace
-    /// of the probe: there is a queue.
+    /// After a minimum round-trip time at least, with as much in flight as fills the path at the
+    /// pace of the probe: there is a queue.
     Queue,
     /// When the delivery rate is flat; or, after a probe that lost too much, already with as much
     /// in flight as was too much then, to go on only if it loses little this time.

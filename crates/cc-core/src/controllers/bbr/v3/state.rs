@@ -25,7 +25,7 @@ pub(super) enum State {
     /// ProbeBW_UP: sends faster than the estimated rate to see whether there is more.
     Up(ProbeUp),
     /// Sends half a BDP to see the round-trip time without queues; until the pipe has drained to
-    /// that, there is nothing to hold.
+    /// that, no hold has begun.
     ProbeRtt(Option<ProbeRttHold>),
 }
 

@@ -1,4 +1,4 @@
-//! Undoing what losses did that were none (draft-ietf-ccwg-bbr-06 §5.5.11).
+//! Undoing the response to spurious losses (draft-ietf-ccwg-bbr-06 §5.5.11).
 
 use super::machine::Bbr;
 use super::recovery::{RecoveryPolicy, Undo, UndoState};
@@ -20,7 +20,7 @@ impl<R: Revision> Bbr<R> {
         if self.late.on_arrival(age, packet, self.mss) {
             return;
         }
-        if let Some(undo) = self.recovery.on_late(packet) {
+        if let Some(undo) = self.recovery.on_late_arrival(packet) {
             self.undo(context, &undo);
         }
     }
