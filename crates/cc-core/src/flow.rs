@@ -97,8 +97,10 @@ impl Flow {
             }
         }
         if let Some(control) = self.decide() {
-            let at = self.path.now;
-            observer.on_event(&Event::ControlChanged { at, control });
+            observer.on_event(&Event::ControlChanged {
+                at: self.path.now,
+                control,
+            });
         }
     }
 
@@ -166,8 +168,9 @@ impl Flow {
             return self.control.cwnd;
         }
         let used = self.path.inflight.saturating_add(self.path.inflight);
-        let least = initial_window(self.path.mss);
-        self.control.cwnd.min(used.max(least))
+        self.control
+            .cwnd
+            .min(used.max(initial_window(self.path.mss)))
     }
 
     /// The decision in force.

@@ -57,8 +57,7 @@ impl Pacer {
     pub fn on_sent(&mut self, now: Timestamp, bytes: Bytes) {
         self.refill(now);
         if self.rate != Bandwidth::MAX {
-            let floor = -nano(self.depth);
-            self.credit = (self.credit - nano(bytes)).max(floor);
+            self.credit = (self.credit - nano(bytes)).max(-nano(self.depth));
         }
     }
 

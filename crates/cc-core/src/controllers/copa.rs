@@ -201,8 +201,7 @@ impl Copa {
     /// §2.1, steps 2 and 3.
     fn update_cwnd(&mut self, context: &mut EventContext<'_>, rtts: &Rtts, acked: Bytes) {
         let target = self.target_queue();
-        let is_above = product(self.cwnd, rtts.queueing()) > product(target, rtts.standing);
-        if is_above {
+        if product(self.cwnd, rtts.queueing()) > product(target, rtts.standing) {
             self.leave_slow_start(context);
             self.velocity.turn(Direction::Down, self.cwnd);
             let step = self.step(target, acked);

@@ -32,10 +32,7 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     aliases: &[],
     summary: "CUBIC (RFC 9438) with HyStart++ (RFC 9406)",
     params: &PARAMS,
-    build: |params, setup| {
-        let avoidance = Cubic::new(params);
-        Box::new(LossBased::new(avoidance, params, setup))
-    },
+    build: |params, setup| Box::new(LossBased::new(Cubic::new(params), params, setup)),
 };
 
 /// Congestion avoidance of RFC 9438.
@@ -145,8 +142,7 @@ impl Avoidance for Cubic {
 #[cold]
 fn begin(w_max: &mut Option<Bytes>, c: Gain, ack: &AvoidanceAck) -> Stage {
     let plateau = *w_max.get_or_insert(ack.cwnd);
-    let curve = Curve::new(ack.cwnd, plateau, c, ack.mss);
-    Stage::new(curve, ack.cwnd, ack.now)
+    Stage::new(Curve::new(ack.cwnd, plateau, c, ack.mss), ack.cwnd, ack.now)
 }
 
 const PARAMS: [ParamSpec; OWN.len() + SHARED] = loss_based::params(OWN, HYSTARTPP);

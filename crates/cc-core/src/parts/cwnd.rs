@@ -13,8 +13,7 @@ pub(crate) fn min_window(mss: Bytes) -> Bytes {
 /// What becomes of `cwnd` when packets of `old` bytes become packets of `mss`: an initial window is
 /// that of the new size (RFC 9002 §7.2), any other stays, and either holds two packets.
 pub(crate) fn resized_window(cwnd: Bytes, old: Bytes, mss: Bytes) -> Bytes {
-    let is_untouched = cwnd == initial_window(old);
-    let cwnd = if is_untouched {
+    let cwnd = if cwnd == initial_window(old) {
         initial_window(mss)
     } else {
         cwnd

@@ -40,7 +40,8 @@ impl FlowDriver {
     }
 
     pub(crate) fn of(controller: &str, setup: &Setup) -> Self {
-        let choice = Registry::standard().choose(controller).unwrap();
+        let choice = Registry::standard().choose(controller);
+        let choice = choice.expect("the controller is registered");
         Self::under(choice.build(setup), setup)
     }
 

@@ -31,9 +31,9 @@
 //! its queue.
 //!
 //! How the gain cycles is a [`GainCycle`]'s; it makes a controller of this machine. The model lives
-//! in `bandwidth`, `policer`, `min_rtt` and `startup` and in `ack_aggregation` and `round` of the
-//! crate, which has `fast_recovery`, too; `control` is the way out. Names such as `bbr_set_cwnd`
-//! are the functions of the kernel.
+//! in `bandwidth`, `policer`, `min_rtt` and `startup`, and in `ack_aggregation`, `fast_recovery` and
+//! `round` of `parts`; all of a flow in `machine`, its rules in `probe_rtt` and `control`. Names such
+//! as `bbr_set_cwnd` are the functions of the kernel.
 
 mod bandwidth;
 mod control;

@@ -1,7 +1,7 @@
 //! BBR of the drafts: what version 3 (draft-ietf-ccwg-bbr-06) and version 2
 //! (draft-cardwell-iccrg-bbr-congestion-control-02) share, and that is nearly all.
 //!
-//! A [`Revision`] makes a controller of this machine: its [`Rules`] state where the drafts differ.
+//! A [`Revision`] makes a controller of this machine: its [`Rules`](revision::Rules) state where the drafts differ.
 //! What follows, and every § in these files unless it is marked "-02", is -06.
 //!
 //! The algorithm in ten lines. On each ACK:

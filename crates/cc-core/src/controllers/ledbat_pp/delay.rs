@@ -1,6 +1,6 @@
 //! Delays: what the path takes by itself, and what its queues add (§4.5; RFC 6817 §2.4.2).
 
-use super::params::Tuning;
+use super::params::{MAX_FILTER, MAX_HISTORY, Tuning};
 use crate::parts::windowed_max::WindowedMax;
 use core::cmp::Reverse;
 use core::time::Duration;
@@ -51,8 +51,9 @@ impl Delay {
 
     /// The path's own delay; `None` before the first sample.
     pub(super) fn base(&self, tuning: &Tuning) -> Option<Duration> {
-        let least = self.base.max_of(tuning.base_history);
-        least.map(|Reverse(rtt)| rtt)
+        self.base
+            .max_of(tuning.base_history)
+            .map(|Reverse(rtt)| rtt)
     }
 
     /// What the queues add now; zero before the first sample.
@@ -75,10 +76,6 @@ impl Delay {
     }
 }
 
-/// Most minutes that `base_history` may ask for: the filter's memory is fixed.
-pub(super) const MAX_HISTORY: u64 = 20;
-/// Most samples that `delay_filter` may ask for.
-pub(super) const MAX_FILTER: u64 = 16;
 const NANOS_PER_MINUTE: u64 = 60_000_000_000;
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //!
 //! Sections are those of draft-irtf-iccrg-ledbat-plus-plus-06 unless another document is named.
 
-use super::delay::{MAX_FILTER, MAX_HISTORY};
 use crate::params::{ParamSpec, joined, tuning};
 use crate::parts::cwnd_pacing::PARAMS as PACING;
 use crate::parts::loss_based::UNDO;
@@ -62,3 +61,8 @@ const fn ms(millis: u64) -> Duration {
 /// What the registry offers.
 pub(super) const PARAMS: [ParamSpec; OWN.len() + 1 + PACING.len()] =
     joined(OWN, &joined::<{ 1 + PACING.len() }>(&[UNDO], PACING));
+
+/// Most minutes that `base_history` may ask for: the filter's memory is fixed.
+pub(super) const MAX_HISTORY: u64 = 20;
+/// Most samples that `delay_filter` may ask for.
+pub(super) const MAX_FILTER: u64 = 16;

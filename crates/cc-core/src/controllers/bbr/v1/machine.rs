@@ -91,8 +91,7 @@ pub(super) fn initial_pacing_rate(
 ) -> Bandwidth {
     let rtt = srtt.filter(|srtt| !srtt.is_zero()).unwrap_or(INITIAL_RTT);
     let bandwidth = Bandwidth::from_transfer(initial_cwnd, rtt);
-    let rate = bandwidth * tuning.high_gain * tuning.pacing_margin.complement();
-    rate.max(MIN_RATE)
+    (bandwidth * tuning.high_gain * tuning.pacing_margin.complement()).max(MIN_RATE)
 }
 
 /// BBR version 1's stream of the connection's random numbers.

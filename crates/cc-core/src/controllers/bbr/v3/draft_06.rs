@@ -18,8 +18,7 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     summary: "BBR version 3 (draft-ietf-ccwg-bbr-06)",
     params: &PARAMS,
     build: |params, setup| {
-        let measures_loss = params.switch(AMBIENT_LOSS.name);
-        let ambient = measures_loss.then(AmbientLoss::default);
+        let ambient = params.switch(AMBIENT_LOSS.name).then(AmbientLoss::default);
         Box::new(Bbr::<Draft06>::new(params, ambient, setup))
     },
 };

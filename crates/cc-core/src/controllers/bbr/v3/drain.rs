@@ -15,16 +15,14 @@ impl<R: Revision> Bbr<R> {
 
     /// CheckDrainDone.
     pub(super) fn check_drain_done(&mut self, context: &mut EventContext<'_>) {
-        if let State::Drain { start_round } = self.state
-            && (context.path.inflight <= self.inflight(self.rate.bw(), Gain::ONE)
-                || self.has_drained_long(start_round))
+        let State::Drain { start_round } = self.state else {
+            return;
+        };
+        let limit = R::RULES.drain_rounds;
+        if context.path.inflight <= self.inflight(self.rate.bw(), Gain::ONE)
+            || limit.is_some_and(|rounds| self.round.count > start_round + rounds)
         {
             self.start_down(context);
         }
-    }
-
-    fn has_drained_long(&self, start_round: u64) -> bool {
-        let limit = R::RULES.drain_rounds;
-        limit.is_some_and(|rounds| self.round.count > start_round + rounds)
     }
 }

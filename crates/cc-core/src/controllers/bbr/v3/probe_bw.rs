@@ -198,7 +198,7 @@ impl<R: Revision> Bbr<R> {
 
     /// ResetFullBW.
     fn restart_plateau(&mut self, sample: &RateSample) {
-        let rate = sample.delivery_rate.unwrap_or_default();
-        self.full_bw.restart(rate);
+        self.full_bw
+            .restart(sample.delivery_rate.unwrap_or_default());
     }
 }

@@ -4,7 +4,6 @@
 use super::machine::Bbr;
 use super::revision::Revision;
 use super::state::{ProbeRttHold, State};
-use crate::controller::PathState;
 use crate::parts::transition::EventContext;
 use crate::sampler::RateSample;
 use units::Bytes;
@@ -59,16 +58,12 @@ impl<R: Revision> Bbr<R> {
                 self.check_probe_rtt_done(context);
             }
         } else if context.path.inflight <= self.probe_rtt_cwnd() {
-            self.start_hold(context.path);
+            self.round.restart(context.path.delivered);
+            self.state = State::ProbeRtt(Some(ProbeRttHold {
+                until: context.path.now + self.tuning.probe_rtt_duration,
+                is_round_done: false,
+            }));
         }
-    }
-
-    fn start_hold(&mut self, path: &PathState) {
-        self.round.restart(path.delivered);
-        self.state = State::ProbeRtt(Some(ProbeRttHold {
-            until: path.now + self.tuning.probe_rtt_duration,
-            is_round_done: false,
-        }));
     }
 
     /// ExitProbeRTT. Through ProbeBW_DOWN, which resets the clock of probing, straight to cruising:
