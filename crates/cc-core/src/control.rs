@@ -1,16 +1,16 @@
-//! The decision that comes out.
+//! The output: window, pacing rate and burst size.
 
 use core::time::Duration;
 use units::{Bandwidth, Bytes};
 
-/// What a sender may do from now on. Nobody else derives a rate or a window.
+/// What a sender may do from now on. No other code derives a rate or a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Control {
     /// Congestion window: the most bytes that may be in flight.
     pub cwnd: Bytes,
     /// Rate at which bytes may leave; [`Bandwidth::MAX`] means as fast as the window allows.
     pub pacing_rate: Bandwidth,
-    /// Most bytes that may leave in one burst: the depth of the pacer's token bucket.
+    /// The most bytes that may leave in one burst: the depth of the pacer's token bucket.
     pub send_quantum: Bytes,
 }
 
@@ -25,16 +25,16 @@ impl Control {
     }
 }
 
-/// What a sender of this rate may let leave at once: a millisecond's worth, two packets at least
-/// and what one segmentation-offload call takes at most (draft-ietf-ccwg-bbr-06 §5.6.3).
-pub(crate) fn send_quantum(rate: Bandwidth, mss: Bytes) -> Bytes {
-    (rate * QUANTUM_TIME).min(MAX_QUANTUM).max(mss * 2)
+/// What a sender of this rate may let leave at once: a millisecond's worth, `least` at least and
+/// what one segmentation-offload call takes at most (draft-ietf-ccwg-bbr-06 §5.6.3).
+pub(crate) fn send_quantum(rate: Bandwidth, least: Bytes) -> Bytes {
+    (rate * QUANTUM_TIME).min(MAX_QUANTUM).max(least)
 }
 
-/// The least rate that a controller asks for or a pacer obeys: a round-trip time of hours, as of a
-/// host that slept, would round it down to zero. A bucket that never fills ends the connection; one
-/// byte a second only starves it.
-pub(crate) const LEAST_RATE: Bandwidth = Bandwidth::from_bytes_per_sec(1);
+/// The minimum rate that a controller asks for or a pacer obeys: a round-trip time of hours, as of
+/// a host that slept, would round it down to zero. A bucket that never fills ends the connection;
+/// one byte a second only starves it.
+pub(crate) const MIN_RATE: Bandwidth = Bandwidth::from_bytes_per_sec(1);
 
 const QUANTUM_TIME: Duration = Duration::from_millis(1);
 const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);

@@ -1,9 +1,9 @@
-//! The plug: what a congestion controller is.
+//! The interface of a congestion controller.
 
 use crate::control::Control;
-use crate::delivery_rate::RateSample;
-use crate::event::LostPacket;
-use crate::observe::{Observer, Snapshot};
+use crate::events::LostPacket;
+use crate::observer::{Observer, Snapshot};
+use crate::sampler::RateSample;
 use core::fmt;
 use core::time::Duration;
 use units::{Bytes, Timestamp};
@@ -51,15 +51,15 @@ pub trait Controller: fmt::Debug + Send {
     }
 
     /// Whether it holds the rate down on purpose, as BBR does in ProbeRTT: samples of what is then
-    /// sent say nothing about the network, and the [`Flow`](crate::Flow) marks them
+    /// sent do not measure the network, and the [`Flow`](crate::Flow) marks them
     /// application-limited (draft-ietf-ccwg-bbr-06 §5.3.4.3, MarkConnectionAppLimited).
     fn is_self_limited(&self) -> bool {
         false
     }
 
-    /// Whether its packets are to carry ECT(1) where others carry ECT(0): it answers marks as
-    /// RFC 9331 §4.3 asks of those who get into a low-latency queue that way. A transport that
-    /// obeys says so in [`Setup::sends_ect1`].
+    /// Whether its packets are to carry ECT(1) where others carry ECT(0): it responds to marks as
+    /// RFC 9331 §4.3 asks of those who enter a low-latency queue that way. A transport that obeys
+    /// says so in [`Setup::sends_ect1`].
     fn wants_ect1(&self) -> bool {
         false
     }
@@ -74,12 +74,12 @@ pub trait Controller: fmt::Debug + Send {
 /// What is known when a controller is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup {
-    /// The present.
+    /// The current time.
     pub now: Timestamp,
     /// Largest packet, UDP payload in bytes: the sender's maximum segment size, SMSS.
     pub mss: Bytes,
     /// Window to begin with: [`initial_window`] on a new connection, the window in force when a
-    /// running connection changes its controller, as far as that was used
+    /// running connection changes its controller, as far as it was used
     /// ([`Flow::change_controller`](crate::Flow::change_controller)).
     pub initial_cwnd: Bytes,
     /// Smoothed round-trip time where one is known already.
@@ -116,13 +116,13 @@ pub fn initial_window(mss: Bytes) -> Bytes {
 /// Amounts are sums over the connection's life unless said otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathState {
-    /// The present.
+    /// The current time.
     pub now: Timestamp,
     /// Largest packet, UDP payload in bytes.
     pub mss: Bytes,
     /// Bytes sent and neither acknowledged nor declared lost.
     pub inflight: Bytes,
-    /// `inflight` before the event that is being told.
+    /// `inflight` before the event that is being reported.
     pub prior_inflight: Bytes,
     /// Bytes acknowledged.
     pub delivered: Bytes,
@@ -139,7 +139,7 @@ pub struct PathState {
     pub srtt: Option<Duration>,
     /// Mean deviation of the round-trip time (RFC 9002 §5.3).
     pub rttvar: Option<Duration>,
-    /// The least round-trip time ever seen on this path.
+    /// The minimum round-trip time ever seen on this path.
     pub min_rtt: Option<Duration>,
 }
 

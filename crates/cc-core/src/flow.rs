@@ -2,10 +2,10 @@
 
 use crate::control::Control;
 use crate::controller::{Controller, PathState, Setup, initial_window};
-use crate::delivery_rate::{RateSample, Sampler};
-use crate::event::{Feedback, LostPacket, PacketStamp};
-use crate::observe::{Event, Observer, Snapshot};
+use crate::events::{Feedback, LostPacket, PacketStamp};
+use crate::observer::{Event, Observer, Snapshot};
 use crate::rtt::RttEstimator;
+use crate::sampler::{RateSample, Sampler};
 use alloc::boxed::Box;
 use units::{Bytes, Timestamp};
 
@@ -25,9 +25,9 @@ pub struct Flow {
     control: Control,
     sampler: Sampler,
     rtt: RttEstimator,
-    utilisation: Utilisation,
+    utilization: CwndUtilization,
     /// What is shown to the controller. The present, the packet size, what is in flight and the
-    /// round-trip times are kept here; the rest is brought up to date by [`look`](Self::look).
+    /// round-trip times are kept here; [`refresh`](Self::refresh) brings the rest up to date.
     path: PathState,
     sends_ect1: bool,
     seed: u64,
@@ -41,7 +41,7 @@ impl Flow {
             controller,
             sampler: Sampler::new(setup.now),
             rtt: RttEstimator::default(),
-            utilisation: Utilisation::default(),
+            utilization: CwndUtilization::default(),
             path: PathState::new(setup.now, setup.mss),
             sends_ect1: setup.sends_ect1,
             seed: setup.seed,
@@ -56,12 +56,12 @@ impl Flow {
     pub fn on_sent(&mut self, now: Timestamp, bytes: Bytes) -> PacketStamp {
         self.advance(now);
         let inflight = self.path.inflight;
-        self.look(inflight);
+        self.refresh(inflight);
         self.controller.on_sent(&self.path, bytes);
         self.decide();
         let stamp = self.sampler.on_sent(self.path.now, bytes, inflight);
         self.path.inflight += bytes;
-        self.utilisation
+        self.utilization
             .on_sent(self.path.inflight, &self.control, self.path.mss);
         stamp
     }
@@ -74,13 +74,13 @@ impl Flow {
         let newest = self.sampler.on_acked(self.path.now, feedback.acked);
         if let Some((newest, newly_acked)) = newest {
             self.path.inflight = prior_inflight.saturating_sub(newly_acked);
-            self.utilisation.on_acked(newest, self.sampler.delivered());
+            self.utilization.on_acked(newest, self.sampler.delivered());
         }
         if let Some(rtt) = feedback.rtt {
             self.rtt.on_sample(rtt, &mut self.path);
         }
         self.sampler.on_marked(feedback.ce_marked);
-        self.tell_losses(feedback, prior_inflight, observer);
+        self.report_losses(feedback, prior_inflight, observer);
         self.path.inflight = feedback.inflight.unwrap_or(self.path.inflight);
         if let Some((newest, newly_acked)) = newest {
             // The sample stays where it is made: a copy of so many words that were just written
@@ -89,16 +89,18 @@ impl Flow {
                 at: self.path.now,
                 sample: self
                     .sampler
-                    .sample(newest, newly_acked, self.rtt.least(), feedback.rtt),
+                    .sample(newest, newly_acked, self.rtt.min(), feedback.rtt),
             };
             observer.on_event(&sampled);
             if let Event::Sampled { sample, .. } = &sampled {
-                self.tell_sample(sample, prior_inflight, observer);
+                self.report_sample(sample, prior_inflight, observer);
             }
         }
         if let Some(control) = self.decide() {
-            let at = self.path.now;
-            observer.on_event(&Event::ControlChanged { at, control });
+            observer.on_event(&Event::ControlChanged {
+                at: self.path.now,
+                control,
+            });
         }
     }
 
@@ -111,7 +113,7 @@ impl Flow {
     ) {
         self.advance(now);
         self.sampler.on_spurious_loss(self.path.now, packet);
-        self.look(self.path.inflight);
+        self.refresh(self.path.inflight);
         self.controller
             .on_spurious_loss(&self.path, packet, observer);
         self.decide();
@@ -132,7 +134,7 @@ impl Flow {
         self.advance(now);
         if mss != self.path.mss {
             self.path.mss = mss;
-            self.look(self.path.inflight);
+            self.refresh(self.path.inflight);
             self.controller.on_mtu(&self.path);
             self.decide();
         }
@@ -142,7 +144,7 @@ impl Flow {
     ///
     /// Counters, round-trip times and what is in flight stay. The window in force is the new
     /// controller's initial one, where it was filled; else it is no more than twice what is in
-    /// flight, because a window that nobody fills says nothing of the path.
+    /// flight, because a window that is not filled was not tested by the path.
     pub fn change_controller(
         &mut self,
         now: Timestamp,
@@ -162,12 +164,13 @@ impl Flow {
     }
 
     fn proven_window(&self) -> Bytes {
-        if self.utilisation.is_full() {
+        if self.utilization.is_full() {
             return self.control.cwnd;
         }
         let used = self.path.inflight.saturating_add(self.path.inflight);
-        let least = initial_window(self.path.mss);
-        self.control.cwnd.min(used.max(least))
+        self.control
+            .cwnd
+            .min(used.max(initial_window(self.path.mss)))
     }
 
     /// The decision in force.
@@ -192,12 +195,12 @@ impl Flow {
             delivered: self.sampler.delivered(),
             lost: self.sampler.lost(),
             is_app_limited: self.sampler.is_app_limited(),
-            is_cwnd_limited: self.utilisation.is_full(),
+            is_cwnd_limited: self.utilization.is_full(),
             ..self.path
         }
     }
 
-    /// Asks for the decision. Answers one that is another than before.
+    /// Asks for the decision. Returns it if it has changed.
     fn decide(&mut self) -> Option<Control> {
         let control = self.controller.control();
         // Word by word: to copy words that were just written one by one, the processor waits until
@@ -212,7 +215,7 @@ impl Flow {
         self.path.now = self.path.now.max(now);
     }
 
-    fn tell_losses(
+    fn report_losses(
         &mut self,
         feedback: &Feedback<'_>,
         prior_inflight: Bytes,
@@ -221,23 +224,23 @@ impl Flow {
         for packet in feedback.lost {
             self.sampler.on_lost(packet);
             self.path.inflight = self.path.inflight.saturating_sub(packet.bytes);
-            self.look(prior_inflight);
+            self.refresh(prior_inflight);
             self.controller.on_lost(&self.path, packet, observer);
         }
         if feedback.is_persistent_congestion {
-            self.look(prior_inflight);
+            self.refresh(prior_inflight);
             self.controller
                 .on_persistent_congestion(&self.path, observer);
         }
     }
 
-    fn tell_sample(
+    fn report_sample(
         &mut self,
         sample: &RateSample,
         prior_inflight: Bytes,
         observer: &mut dyn Observer,
     ) {
-        self.look(prior_inflight);
+        self.refresh(prior_inflight);
         let was_self_limited = self.controller.is_self_limited();
         self.controller.on_ack(&self.path, sample, observer);
         if was_self_limited || self.controller.is_self_limited() {
@@ -246,16 +249,16 @@ impl Flow {
     }
 
     /// Brings the path up to date, in an event before which `prior_inflight` was in flight.
-    fn look(&mut self, prior_inflight: Bytes) {
+    fn refresh(&mut self, prior_inflight: Bytes) {
         self.path.prior_inflight = prior_inflight;
         self.path.delivered = self.sampler.delivered();
         self.path.lost = self.sampler.lost();
         self.path.is_app_limited = self.sampler.is_app_limited();
-        self.path.is_cwnd_limited = self.utilisation.is_full();
+        self.path.is_cwnd_limited = self.utilization.is_full();
     }
 }
 
-/// Answers whether that changes the value.
+/// Returns whether that changes the value.
 fn replace<T: PartialEq>(value: &mut T, by: T) -> bool {
     let is_new = *value != by;
     if is_new {
@@ -270,14 +273,14 @@ fn replace<T: PartialEq>(value: &mut T, by: T) -> bool {
 /// below it most of the time. And judged against the window at the moment of sending: ACKs that
 /// come in a bunch may double it before the next packet leaves.
 #[derive(Debug, Default)]
-struct Utilisation {
+struct CwndUtilization {
     fills: bool,
     filled_before: bool,
     /// The round ends when a packet is acknowledged that left after this much was delivered.
     round_end: Bytes,
 }
 
-impl Utilisation {
+impl CwndUtilization {
     /// Within one burst, at least two packets, of the window counts as full.
     fn on_sent(&mut self, inflight: Bytes, control: &Control, mss: Bytes) {
         if self.fills {

@@ -46,70 +46,27 @@
 
 extern crate alloc;
 
-mod ack_aggregation;
-mod bbr;
-mod bbr1;
-mod bbr2;
-mod bbr3;
-mod bbr_v1;
-mod bbrplus;
-mod brutal;
-mod carry;
 mod control;
 mod controller;
-mod copa;
-mod cubic;
-mod cwnd;
-mod cwnd_pacing;
-mod delivery_rate;
-mod event;
-mod fast_recovery;
-mod filter;
-mod fixed;
-mod fixed_rate;
+mod controllers;
+mod events;
 mod flow;
-#[cfg(test)]
-mod flow_driver;
-mod full_pipe;
-mod hystart;
-mod ledbat_pp;
-mod loss_based;
-mod new_reno;
-mod observe;
+mod observer;
 mod pacer;
-mod prague;
-mod prr;
-mod recovery;
+mod params;
+mod parts;
 mod registry;
-mod round;
 mod rtt;
-mod sliding_min;
+mod sampler;
 #[cfg(test)]
-mod test_driver;
-mod transition;
+mod tests;
 
 pub use control::Control;
 pub use controller::{Controller, PathState, Setup, initial_window};
-pub use delivery_rate::RateSample;
-pub use event::{AckedPacket, Feedback, LostPacket, PacketStamp};
+pub use events::{AckedPacket, Feedback, LostPacket, PacketStamp};
 pub use flow::Flow;
-pub use observe::{Event, Observer, Snapshot};
+pub use observer::{Event, Observer, Snapshot};
 pub use pacer::Pacer;
-pub use registry::{
-    ChooseError, ControllerChoice, ControllerSpec, ParamSpec, Params, Range, Registry, Value,
-};
-
-/// The controllers of this crate, in the order in which they are listed.
-const STANDARD: &[ControllerSpec] = &[
-    cubic::SPEC,
-    new_reno::SPEC,
-    bbr3::SPEC,
-    bbr2::SPEC,
-    bbr1::SPEC,
-    bbrplus::SPEC,
-    copa::SPEC,
-    prague::SPEC,
-    ledbat_pp::SPEC,
-    brutal::SPEC,
-    fixed::SPEC,
-];
+pub use params::{ParamSpec, Params, Range, Value};
+pub use registry::{ChooseError, ControllerChoice, ControllerSpec, Registry};
+pub use sampler::RateSample;

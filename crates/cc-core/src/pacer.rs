@@ -1,6 +1,6 @@
 //! Token-bucket pacer: how many bytes may leave now, and when the next may.
 
-use crate::control::{Control, LEAST_RATE};
+use crate::control::{Control, MIN_RATE};
 use units::{Bandwidth, Bytes, Timestamp};
 
 /// A token bucket that fills at the pacing rate and holds one send quantum.
@@ -57,8 +57,7 @@ impl Pacer {
     pub fn on_sent(&mut self, now: Timestamp, bytes: Bytes) {
         self.refill(now);
         if self.rate != Bandwidth::MAX {
-            let floor = -nano(self.depth);
-            self.credit = (self.credit - nano(bytes)).max(floor);
+            self.credit = (self.credit - nano(bytes)).max(-nano(self.depth));
         }
     }
 
@@ -89,7 +88,7 @@ impl Pacer {
     }
 
     fn adopt(&mut self, control: Control, mss: Bytes) {
-        self.rate = control.pacing_rate.max(LEAST_RATE);
+        self.rate = control.pacing_rate.max(MIN_RATE);
         self.mss = mss;
         self.depth = control.send_quantum.max(mss);
     }

@@ -1,13 +1,11 @@
 //! Controllers by name: `NAME` or `NAME:key=value,key=value`.
 
 use crate::controller::{Controller, Setup};
+use crate::params::{ParamSpec, Params, read_value};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
-use core::ops::RangeInclusive;
-use core::time::Duration;
-use units::{Bandwidth, Bytes, Gain, ParseError};
 
 /// How a kind of controller is called, tuned and made.
 #[derive(Debug, Clone, Copy)]
@@ -22,154 +20,6 @@ pub struct ControllerSpec {
     pub params: &'static [ParamSpec],
     /// Makes one. The parameters have been checked against `params`.
     pub build: fn(&Params, &Setup) -> Box<dyn Controller>,
-}
-
-/// One thing that can be tuned.
-#[derive(Debug, Clone, Copy)]
-pub struct ParamSpec {
-    /// Its key in the string.
-    pub name: &'static str,
-    /// Its value when the string does not name it; fixes the kind of value, too.
-    pub default: Value,
-    /// What values it takes.
-    pub range: Range,
-    /// What it means, in a line.
-    pub summary: &'static str,
-    /// Where the default comes from: document, revision, section.
-    pub source: &'static str,
-}
-
-impl ParamSpec {
-    /// A count within `range`, ours until [`source`](Self::source) says otherwise.
-    pub const fn count(name: &'static str, default: u64, range: RangeInclusive<u64>) -> Self {
-        Self {
-            name,
-            default: Value::Count(default),
-            range: Range::Between(Value::Count(*range.start()), Value::Count(*range.end())),
-            summary: "",
-            source: "none: ours",
-        }
-    }
-
-    /// The same with what it means, in a line.
-    #[must_use]
-    pub const fn summary(self, summary: &'static str) -> Self {
-        Self { summary, ..self }
-    }
-
-    /// The same with where the default comes from: document, revision, section.
-    #[must_use]
-    pub const fn source(self, source: &'static str) -> Self {
-        Self { source, ..self }
-    }
-}
-
-/// What values a parameter takes, beyond being of the default's kind.
-#[derive(Debug, Clone, Copy)]
-pub enum Range {
-    /// From the first to the second, both included.
-    Between(Value, Value),
-    /// One of these words.
-    OneOf(&'static [&'static str]),
-    /// Whatever its kind can be.
-    Any,
-}
-
-/// A parameter's value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
-pub enum Value {
-    /// A factor or share: `2.77`, `2%`.
-    Gain(Gain),
-    /// A time: `200ms`.
-    Duration(Duration),
-    /// A size: `64k`.
-    Bytes(Bytes),
-    /// A rate: `100mbit`.
-    Bandwidth(Bandwidth),
-    /// A count: `4`.
-    Count(u64),
-    /// `on` or `off`.
-    Switch(bool),
-    /// One of the words of [`Range::OneOf`].
-    Word(&'static str),
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Gain(gain) => gain.fmt(f),
-            Self::Duration(duration) => units::duration::display(*duration).fmt(f),
-            Self::Bytes(bytes) => bytes.fmt(f),
-            Self::Bandwidth(rate) => rate.fmt(f),
-            Self::Count(count) => count.fmt(f),
-            Self::Switch(on) => f.write_str(if *on { "on" } else { "off" }),
-            Self::Word(word) => f.write_str(word),
-        }
-    }
-}
-
-impl fmt::Display for Range {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Between(low, high) => write!(f, "{low}..{high}"),
-            Self::OneOf(words) => f.write_str(&words.join("|")),
-            Self::Any => f.write_str("any"),
-        }
-    }
-}
-
-/// A controller's parameters, every one of them set.
-#[derive(Debug, Clone)]
-pub struct Params {
-    specs: &'static [ParamSpec],
-    values: Vec<Value>,
-}
-
-impl Params {
-    /// Every parameter at its default.
-    pub fn defaults(specs: &'static [ParamSpec]) -> Self {
-        Self {
-            specs,
-            values: specs.iter().map(|spec| spec.default).collect(),
-        }
-    }
-
-    /// The value of parameter `name`.
-    ///
-    /// # Panics
-    /// When the controller's spec lists no such parameter.
-    pub fn get(&self, name: &str) -> Value {
-        let index = self.specs.iter().position(|spec| spec.name == name);
-        self.values[index.unwrap_or_else(|| panic!("`{name}` is not in the controller's spec"))]
-    }
-}
-
-/// Reads one kind of value; a panic says that the spec gives the parameter another kind.
-macro_rules! typed_getter {
-    ($($name:ident: $variant:ident($type:ty), $what:literal;)*) => {
-        impl Params {$(
-            #[doc = concat!("Parameter `name`, ", $what, ".")]
-            ///
-            /// # Panics
-            /// When the controller's spec lists no such parameter or gives it another kind.
-            pub fn $name(&self, name: &str) -> $type {
-                match self.get(name) {
-                    Value::$variant(value) => value,
-                    other => panic!("`{name}` is {other:?} in the controller's spec"),
-                }
-            }
-        )*}
-    };
-}
-
-typed_getter! {
-    gain: Gain(Gain), "a factor or share";
-    duration: Duration(Duration), "a time";
-    bytes: Bytes(Bytes), "a size";
-    bandwidth: Bandwidth(Bandwidth), "a rate";
-    count: Count(u64), "a count";
-    switch: Switch(bool), "on or off";
-    word: Word(&'static str), "one of the words of its range";
 }
 
 /// A controller that has been chosen and tuned; makes one per connection.
@@ -214,10 +64,9 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The controllers of this crate.
-    pub fn standard() -> Self {
+    pub(crate) fn of(specs: &[ControllerSpec]) -> Self {
         Self {
-            specs: crate::STANDARD.to_vec(),
+            specs: specs.to_vec(),
         }
     }
 
@@ -261,7 +110,11 @@ impl Registry {
                 .ok_or_else(|| {
                     ChooseError::unknown_param(spec.name, key, spec.params.iter().map(|p| p.name))
                 })?;
-            params.values[index] = read_value(&spec.params[index], value)?;
+            params.values[index] =
+                read_value(&spec.params[index], value).map_err(|error| ChooseError::BadValue {
+                    param: spec.params[index].name,
+                    error,
+                })?;
         }
         Ok(ControllerChoice { spec, params })
     }
@@ -373,47 +226,6 @@ impl fmt::Display for ChooseError {
 }
 
 impl core::error::Error for ChooseError {}
-
-fn read_value(spec: &ParamSpec, text: &str) -> Result<Value, ChooseError> {
-    let bad = |error: String| ChooseError::BadValue {
-        param: spec.name,
-        error,
-    };
-    let parsed = match spec.default {
-        Value::Gain(_) => text.parse().map(Value::Gain),
-        Value::Duration(_) => units::duration::parse(text).map(Value::Duration),
-        Value::Bytes(_) => text.parse().map(Value::Bytes),
-        Value::Bandwidth(_) => text.parse().map(Value::Bandwidth),
-        Value::Count(_) => text
-            .parse()
-            .map(Value::Count)
-            .map_err(|_| ParseError::new(text, "a whole number")),
-        Value::Switch(_) => match text {
-            "on" => Ok(Value::Switch(true)),
-            "off" => Ok(Value::Switch(false)),
-            _ => Err(ParseError::new(text, "`on` or `off`")),
-        },
-        Value::Word(_) => {
-            let Range::OneOf(words) = spec.range else {
-                unreachable!("a word has a list of words")
-            };
-            let word = words.iter().find(|word| **word == text);
-            return word.map(|word| Value::Word(word)).ok_or_else(|| {
-                bad(alloc::format!(
-                    "`{text}` is not one of {}",
-                    words.join(", ")
-                ))
-            });
-        }
-    };
-    let value = parsed.map_err(|error| bad(error.to_string()))?;
-    match spec.range {
-        Range::Between(low, high) if value < low || value > high => Err(bad(alloc::format!(
-            "`{text}` is not between {low} and {high}"
-        ))),
-        _ => Ok(value),
-    }
-}
 
 #[cfg(test)]
 mod tests;

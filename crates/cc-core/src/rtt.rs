@@ -13,13 +13,13 @@ pub(crate) struct RttEstimator {
     mean: u64,
     deviation: u64,
     /// Zero before the first sample.
-    least: u64,
+    min: u64,
 }
 
 impl RttEstimator {
-    /// The least sample in nanoseconds; zero before the first.
-    pub(crate) fn least(&self) -> u64 {
-        self.least
+    /// The minimum sample in nanoseconds; zero before the first.
+    pub(crate) fn min(&self) -> u64 {
+        self.min
     }
 
     /// Exponentially weighted averages with 1/8 for the mean and 1/4 for the deviation, rounded
@@ -33,8 +33,8 @@ impl RttEstimator {
             self.deviation = (self.deviation * 3 + self.mean.abs_diff(sample)) / 4;
             self.mean = (self.mean * 7 + sample) / 8;
         }
-        if is_first || sample < self.least {
-            self.least = sample;
+        if is_first || sample < self.min {
+            self.min = sample;
             path.min_rtt = Some(rtt);
         }
         path.latest_rtt = Some(rtt);

@@ -78,7 +78,7 @@ struct Seed(u64);
 impl Seed {
     fn bytes(&self) -> Vec<u8> {
         let mut rng = Rng::new(self.0);
-        let words = rng.below(MOST_WORDS) + 1;
+        let words = rng.below(MAX_WORDS) + 1;
         let bytes = (0..words).flat_map(|_| rng.next_u64().to_le_bytes());
         bytes.collect()
     }
@@ -109,4 +109,4 @@ fn what_broke_a_controller_once_does_not_again() {
 }
 
 /// 4 KiB of input.
-const MOST_WORDS: u64 = 512;
+const MAX_WORDS: u64 = 512;

@@ -3,9 +3,17 @@
 //! In each round the window leaves at once and, 200 ms later, one ACK comes for every two packets.
 //! A change of a number here is a change of behaviour: `cargo insta review` shows both.
 
-use cc_core::{AckedPacket, Event, Feedback, Flow, LostPacket, Observer, Registry, Setup};
+extern crate alloc;
+
+#[path = "../src/tests/flow_driver.rs"]
+#[expect(dead_code, reason = "unit tests use the rest of it")]
+mod flow_driver;
+
+use cc_core as api;
+use cc_core::Setup;
 use core::fmt::Write as _;
 use core::time::Duration;
+use flow_driver::FlowDriver;
 use units::{Bytes, Timestamp};
 
 /// What happens to a flow besides its round trips.
@@ -28,72 +36,31 @@ const UNLIMITED: Case = Case {
 
 /// The window after each round, ten to a line, and every change of state before its round.
 fn rounds(controller: &str, case: &Case) -> String {
-    let setup = Setup::new(Timestamp::ZERO, MSS, 1);
-    let choice = Registry::standard().choose(controller);
-    let choice = choice.expect("the controller is registered");
-    let mut flow = Flow::new(choice.build(&setup), &setup);
+    let mut driver = FlowDriver::of(controller, &Setup::new(Timestamp::ZERO, MSS, 1));
     let mut losses = case.losses.iter().copied().map(Bytes::new).peekable();
-    let mut states = States(String::new());
-    let (mut now, mut text, mut column) = (Timestamp::ZERO, String::new(), 0);
+    let (mut text, mut column) = (String::new(), 0);
     for _ in 0..case.rounds {
-        let cwnd = flow.control().cwnd;
-        let packets = cwnd.min(case.application).packets_floor(MSS);
-        let mut flight: Vec<AckedPacket> = (0..packets).map(|_| send(&mut flow, now)).collect();
-        now += RTT;
-        let is_lossy = case.loses_always || losses.next_if(|least| cwnd >= *least).is_some();
-        if is_lossy {
-            let AckedPacket { stamp, bytes } = flight.remove(0);
-            let lost = [LostPacket {
-                stamp,
-                bytes,
-                starts_range: true,
-            }];
-            let feedback = Feedback {
-                lost: &lost,
-                ..Feedback::at(now)
-            };
-            flow.on_feedback(&feedback, &mut states);
+        let cwnd = driver.cwnd();
+        driver.send(cwnd.min(case.application).packets_floor(MSS));
+        driver.now += RTT;
+        if case.loses_always || losses.next_if(|least| cwnd >= *least).is_some() {
+            driver.lose(1);
         }
-        for acked in flight.chunks(2) {
-            let feedback = Feedback {
-                acked,
-                rtt: Some(RTT),
-                ..Feedback::at(now)
-            };
-            flow.on_feedback(&feedback, &mut states);
-        }
+        driver.finish_round(Duration::ZERO);
         // What leaves next left after the ACKs that let it.
-        now += Duration::from_nanos(1);
-        if !states.0.is_empty() {
+        driver.now += Duration::from_nanos(1);
+        if !driver.states.0.is_empty() {
             let newline = if column == 0 { "" } else { "\n" };
-            writeln!(text, "{newline}{}", states.0.trim_start()).expect("a string takes all");
-            states.0.clear();
+            writeln!(text, "{newline}-> {}", driver.states.0.join(" -> "))
+                .expect("a string takes all");
+            driver.states.0.clear();
             column = 0;
         }
         column = (column + 1) % 10;
         let end = if column == 0 { "\n" } else { "" };
-        write!(text, "{:>9}{end}", flow.control().cwnd.get()).expect("a string takes all");
+        write!(text, "{:>9}{end}", driver.cwnd().get()).expect("a string takes all");
     }
     text
-}
-
-/// The states entered in a round.
-struct States(String);
-
-impl Observer for States {
-    fn on_event(&mut self, event: &Event) {
-        if let Event::StateChanged { to, .. } = event {
-            self.0 += " -> ";
-            self.0 += to;
-        }
-    }
-}
-
-fn send(flow: &mut Flow, now: Timestamp) -> AckedPacket {
-    AckedPacket {
-        stamp: flow.on_sent(now, MSS),
-        bytes: MSS,
-    }
 }
 
 const MSS: Bytes = Bytes::new(1_200);

@@ -6,8 +6,8 @@ use crate::syntax::{is_for_tests, parse};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-/// A module with a constant of type `ControllerSpec` is a controller. Neither it nor its child
-/// modules name another one, under its own path or under the crate root's; their tests may.
+/// A child of cc-core's module `controllers` is a controller. Neither it nor its child modules name
+/// another one, under its own path or under the crate root's; their tests may.
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     let sources: Vec<Source<'_>> = files.iter().filter_map(Source::read).collect();
     let controllers: Vec<Module> = sources.iter().filter_map(Source::controller).collect();
@@ -22,11 +22,10 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
         .collect()
 }
 
-/// The modules that [`check`] takes for controllers, as `a::b`.
+/// The modules that [`check`] takes for controllers, without the path before them.
 pub(crate) fn modules(files: &[SourceFile]) -> Vec<String> {
     let sources = files.iter().filter_map(Source::read);
-    let controllers = sources.filter_map(|source| source.controller());
-    controllers.map(|module| module.join("::")).collect()
+    sources.filter_map(|s| s.controller()?.pop()).collect()
 }
 
 /// A path below the crate's root.
@@ -55,7 +54,7 @@ impl<'a> Source<'a> {
     }
 
     fn controller(&self) -> Option<Module> {
-        let is_one = self.tree.items.iter().any(is_spec);
+        let is_one = matches!(self.module.as_slice(), [folder, _] if folder == FOLDER);
         is_one.then(|| self.module.clone())
     }
 
@@ -79,23 +78,12 @@ impl<'a> Source<'a> {
                         "controllers do not import each other, `{}` is another one",
                         other.join("::")
                     ),
-                    remedy: "move what both need to a module that is no controller",
+                    remedy: "move what both need to `parts`",
                 });
             }
         }
         findings
     }
-}
-
-fn is_spec(item: &syn::Item) -> bool {
-    let syn::Item::Const(constant) = item else {
-        return false;
-    };
-    let syn::Type::Path(of) = constant.ty.as_ref() else {
-        return false;
-    };
-    let last = of.path.segments.last();
-    last.is_some_and(|segment| segment.ident == SPEC)
 }
 
 /// What one `use` brings in: the path as it is written, and the name that it gets here.
@@ -202,47 +190,61 @@ fn exported(exports: &[Import], path: Module) -> Module {
 }
 
 const LIBRARY: &str = "crates/cc-core/src/";
-const SPEC: &str = "ControllerSpec";
+const FOLDER: &str = "controllers";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The lines found in `bbr/drain.rs` with this text, beside a Cubic and a Bbr.
+    const DRAIN: &str = "crates/cc-core/src/controllers/bbr/v3/drain.rs";
+
+    /// The lines found in [`DRAIN`] with this text, beside a Cubic and a Bbr.
     fn lines_found(text: &str) -> Vec<usize> {
-        let controller = "pub(crate) const SPEC: registry::ControllerSpec = x();\n";
-        let registry = "use crate::{bbr::Bbr, cubic::Cubic};\n";
+        let lists_all = "use self::{bbr::Bbr, cubic::Cubic};\n";
         let files = [
             (
                 "crates/cc-core/src/lib.rs",
-                "pub use self::cubic::Cubic as Curve;\n",
+                "pub use self::controllers::cubic::Cubic as Curve;\n",
             ),
-            ("crates/cc-core/src/cubic.rs", controller),
-            ("crates/cc-core/src/bbr.rs", controller),
-            ("crates/cc-core/src/bbr/drain.rs", text),
-            ("crates/cc-core/src/registry.rs", registry),
+            ("crates/cc-core/src/controllers.rs", lists_all),
+            ("crates/cc-core/src/controllers/cubic.rs", ""),
+            ("crates/cc-core/src/controllers/cubic/curve.rs", ""),
+            ("crates/cc-core/src/controllers/bbr.rs", ""),
+            (DRAIN, text),
         ];
         let files = files.map(|(path, text)| SourceFile::sample(path, text));
         assert_eq!(modules(&files), ["cubic", "bbr"]);
         let findings = check(&files);
-        assert!(findings.iter().all(|f| f.path.ends_with("bbr/drain.rs")));
+        assert!(findings.iter().all(|f| f.path == DRAIN));
         findings.into_iter().map(|finding| finding.line).collect()
     }
 
     #[test]
     fn another_controller_is_found_however_it_is_named() {
-        assert_eq!(lines_found("use crate::cubic;\n"), [1]);
-        assert_eq!(lines_found("use crate::{\n    cubic::Cubic,\n};\n"), [2]);
-        assert_eq!(lines_found("use super::super::cubic::*;\n"), [1]);
-        assert_eq!(lines_found("fn f() {\n    crate::cubic::g();\n}\n"), [2]);
+        assert_eq!(lines_found("use crate::controllers::cubic;\n"), [1]);
+        assert_eq!(
+            lines_found("use crate::controllers::{\n    cubic::Cubic,\n};\n"),
+            [2]
+        );
+        assert_eq!(lines_found("use super::super::super::cubic::*;\n"), [1]);
+        assert_eq!(
+            lines_found("fn f() {\n    crate::controllers::cubic::g();\n}\n"),
+            [2]
+        );
         assert_eq!(lines_found("use crate::Curve as C;\n"), [1]);
     }
 
     #[test]
     fn the_own_controller_shared_modules_and_tests_are_free() {
-        assert_eq!(lines_found("use crate::bbr::Bbr;\nuse super::round;\n"), []);
-        assert_eq!(lines_found("use crate::pacer::Pacer;\nuse cubic::x;\n"), []);
-        let test = "#[cfg(test)]\nmod tests {\n    use crate::cubic::Cubic;\n}\n";
+        assert_eq!(
+            lines_found("use super::super::v1::Round;\nuse super::round;\n"),
+            []
+        );
+        assert_eq!(
+            lines_found("use crate::parts::round::Round;\nuse cubic::x;\n"),
+            []
+        );
+        let test = "#[cfg(test)]\nmod tests {\n    use crate::controllers::cubic::Cubic;\n}\n";
         assert_eq!(lines_found(test), []);
     }
 }

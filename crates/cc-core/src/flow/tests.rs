@@ -1,7 +1,7 @@
 use super::*;
-use crate::delivery_rate::RateSample;
-use crate::event::AckedPacket;
+use crate::events::AckedPacket;
 use crate::registry::Registry;
+use crate::sampler::RateSample;
 use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::sync::Arc;

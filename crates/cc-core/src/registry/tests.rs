@@ -1,8 +1,11 @@
 use super::*;
 use crate::Control;
-use crate::observe::{Observer, Snapshot};
+use crate::observer::{Observer, Snapshot};
+use crate::params::{Range, Value};
 use crate::{LostPacket, PathState, RateSample};
+use core::time::Duration;
 use units::Timestamp;
+use units::{Bandwidth, Bytes, Gain};
 
 const TUNED: ControllerSpec = ControllerSpec {
     name: "tuned",
@@ -173,7 +176,7 @@ fn a_round_trip_of_hours_leaves_every_controller_a_byte_a_second() {
         srtt: Some(Duration::from_secs(36_000)),
         ..Setup::new(Timestamp::ZERO, Bytes::new(1_200), 1)
     };
-    for spec in crate::STANDARD {
+    for spec in Registry::standard().specs() {
         let controller = (spec.build)(&Params::defaults(spec.params), &setup);
         let rate = controller.control().pacing_rate;
         assert!(rate >= Bandwidth::from_bytes_per_sec(1), "{}", spec.name);

@@ -34,7 +34,7 @@ pub(crate) struct Books {
 
 /// What an operation may change, for comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub(crate) struct FlowState {
     pub(crate) control: Control,
     pub(crate) bandwidth: Option<Bandwidth>,
     pub(crate) delivered: Bytes,
@@ -67,9 +67,9 @@ impl<'a> Connection<'a> {
         }
     }
 
-    pub(crate) fn moment(&self) -> Moment {
+    pub(crate) fn state(&self) -> FlowState {
         let snapshot = self.flow.snapshot();
-        Moment {
+        FlowState {
             control: snapshot.control,
             bandwidth: snapshot.bandwidth,
             delivered: self.books.delivered,
@@ -85,7 +85,7 @@ impl<'a> Connection<'a> {
         match *op {
             Op::Fill => {
                 let room = self.flow.control().cwnd.saturating_sub(self.books.inflight);
-                self.send(room.packets_floor(self.mss).min(MOST_AT_ONCE), self.mss);
+                self.send(room.packets_floor(self.mss).min(MAX_AT_ONCE), self.mss);
             }
             Op::Send { packets, bytes } => {
                 self.send(packets.into(), Bytes::new(bytes.into()).min(self.mss));
@@ -120,7 +120,7 @@ impl<'a> Connection<'a> {
     fn send(&mut self, packets: u64, bytes: Bytes) {
         let now = self.told();
         for _ in 0..packets {
-            if self.flying.len() >= MOST_IN_FLIGHT {
+            if self.flying.len() >= MAX_IN_FLIGHT {
                 break;
             }
             let stamp = self.flow.on_sent(now, bytes);
@@ -150,8 +150,8 @@ impl<'a> Connection<'a> {
         let rtt = newest.and_then(|newest| {
             let exact = self.now.since(newest.stamp.sent_at);
             match rtt {
-                Rtt::Exact => Some(exact.max(LEAST_RTT)),
-                Rtt::Half => Some((exact / 2).max(LEAST_RTT)),
+                Rtt::Exact => Some(exact.max(MIN_RTT)),
+                Rtt::Half => Some((exact / 2).max(MIN_RTT)),
                 Rtt::Unknown => None,
             }
         });
@@ -169,7 +169,7 @@ impl<'a> Connection<'a> {
         self.flow.on_feedback(&feedback, observer);
         self.is_adrift = false;
         self.lost.extend(&scratch.lost);
-        let surplus = self.lost.len().saturating_sub(MOST_REMEMBERED);
+        let surplus = self.lost.len().saturating_sub(MAX_REMEMBERED);
         self.lost.drain(..surplus);
         self.scratch = scratch;
     }
@@ -245,9 +245,9 @@ fn declare_lost(scratch: &mut Scratch) {
 }
 
 /// Keeps a window that grew without bound from filling the memory.
-const MOST_AT_ONCE: u64 = 150;
-const MOST_IN_FLIGHT: usize = 1_000;
+const MAX_AT_ONCE: u64 = 150;
+const MAX_IN_FLIGHT: usize = 1_000;
 /// Lost packets that may yet arrive.
-const MOST_REMEMBERED: usize = 256;
+const MAX_REMEMBERED: usize = 256;
 /// Hosts do not measure finer (RFC 9002 §6.1.2 is content with a millisecond).
-const LEAST_RTT: Duration = Duration::from_micros(1);
+const MIN_RTT: Duration = Duration::from_micros(1);

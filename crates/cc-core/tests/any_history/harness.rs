@@ -34,12 +34,12 @@ pub(crate) fn history(data: &[u8]) -> u64 {
     let mut twin = Connection::new(&subject);
     let mut fastest = Fastest::default();
     for op in &ops {
-        let before = connection.moment();
+        let before = connection.state();
         connection.apply(op, &mut fastest);
         promises::check(&connection, op, &before, &fastest);
         twin.apply(op, &mut ());
-        let twins = connection.moment();
-        assert_eq!(twins, twin.moment(), "{op:?} of {subject}");
+        let twins = connection.state();
+        assert_eq!(twins, twin.state(), "{op:?} of {subject}");
     }
     ops.len() as u64
 }

@@ -99,7 +99,7 @@ impl<'a> Input<'a> {
     /// All that the rest of the bytes says.
     pub(crate) fn ops(&mut self) -> Vec<Op> {
         let mut ops = Vec::new();
-        while !self.is_empty() && (ops.len() as u64) < MOST_OPS {
+        while !self.is_empty() && (ops.len() as u64) < MAX_OPS {
             self.step(&mut ops);
         }
         ops
@@ -118,7 +118,7 @@ impl<'a> Input<'a> {
             14 => Op::ack(Which::Share(self.byte())),
             15 => Op::ack(ALL),
             16 => Op::ArriveLate(self.byte()),
-            17 => Op::Mtu(LEAST_MTU.saturating_add(self.number())),
+            17 => Op::Mtu(MIN_MTU.saturating_add(self.number())),
             18 => Op::AppLimited,
             19 => Op::Discard(self.byte()),
             20 => Op::Forget(self.byte()),
@@ -237,6 +237,6 @@ const ONE_PACKET: Op = Op::Send {
 };
 /// Packet sizes to begin with: QUIC's least (RFC 9000 §14.1), Ethernet's, jumbo frames', the most.
 const MSS: [u16; 4] = [1_200, 1_472, 8_972, 65_527];
-const LEAST_MTU: u16 = 1_200;
+const MIN_MTU: u16 = 1_200;
 /// Bounds what one input takes.
-pub(crate) const MOST_OPS: u64 = 6_000;
+pub(crate) const MAX_OPS: u64 = 6_000;

@@ -13,7 +13,7 @@
 //!   ([`Growth::AsTold`]).
 //! - **Memory.** Neither time nor sending lowers a window or an estimate.
 
-use super::connection::{Connection, Moment};
+use super::connection::{Connection, FlowState};
 use super::op::Op;
 use super::subject::Subject;
 use cc_core::{Control, Event, Observer};
@@ -60,8 +60,8 @@ impl Observer for Fastest {
 
 /// # Panics
 /// When a promise is broken.
-pub(crate) fn check(connection: &Connection<'_>, op: &Op, before: &Moment, fastest: &Fastest) {
-    let after = connection.moment();
+pub(crate) fn check(connection: &Connection<'_>, op: &Op, before: &FlowState, fastest: &Fastest) {
+    let after = connection.state();
     let what = || {
         let (subject, state) = (connection.subject, connection.flow.snapshot());
         format!("{op:?} of {subject}\n{before:?}\n{after:?}\n{state}")
@@ -90,12 +90,12 @@ fn is_control(connection: &Connection<'_>, control: Control) -> bool {
     is_rate
         && !control.pacing_rate.is_zero()
         && !control.send_quantum.is_zero()
-        && control.cwnd >= least_window(subject, connection.mss)
+        && control.cwnd >= min_window(subject, connection.mss)
         && pacer.budget(connection.now) <= control.send_quantum.max(connection.mss)
         && pacer.next_departure(connection.now) >= connection.now
 }
 
-fn least_window(subject: &Subject, mss: Bytes) -> Bytes {
+fn min_window(subject: &Subject, mss: Bytes) -> Bytes {
     match subject.name() {
         "fixed" => Bytes::new(1),
         name if name.starts_with("bbr") => mss,
@@ -109,7 +109,12 @@ fn are_books_alike(connection: &Connection<'_>) -> bool {
     inflight && path.delivered == books.delivered && path.lost == books.lost
 }
 
-fn grows_unused(connection: &Connection<'_>, op: &Op, before: &Moment, after: &Moment) -> bool {
+fn grows_unused(
+    connection: &Connection<'_>,
+    op: &Op,
+    before: &FlowState,
+    after: &FlowState,
+) -> bool {
     let subject = connection.subject;
     let is_ack = matches!(op, Op::Feedback { .. });
     if !is_ack || Growth::of(subject.name()) != Growth::ByAck {
@@ -133,7 +138,7 @@ fn grows_unused(connection: &Connection<'_>, op: &Op, before: &Moment, after: &M
     after.control.cwnd > reached.saturating_add(allowed)
 }
 
-fn forgets(op: &Op, before: &Moment, after: &Moment) -> bool {
+fn forgets(op: &Op, before: &FlowState, after: &FlowState) -> bool {
     let is_told = matches!(
         op,
         Op::Feedback { .. } | Op::ArriveLate(_) | Op::Mtu(_) | Op::ChangeController

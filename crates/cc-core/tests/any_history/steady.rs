@@ -1,7 +1,7 @@
 //! Paths that stay as they are, on which more can be said than after any history.
 
 use super::connection::Connection;
-use super::input::{Input, MOST_OPS};
+use super::input::{Input, MAX_OPS};
 use super::op::{NONE, Op, Rtt, Which};
 use super::promises::{self, Fastest, Growth};
 use super::subject::Subject;
@@ -43,7 +43,7 @@ pub(crate) fn limited(subject: &Subject, input: &mut Input<'_>) -> u64 {
 pub(crate) fn idle(subject: &Subject, input: &mut Input<'_>) -> u64 {
     let mut life = Life::new(subject, input);
     let kind = input.byte();
-    while !input.is_empty() && life.ops < MOST_OPS {
+    while !input.is_empty() && life.ops < MAX_OPS {
         for _ in 0..=input.byte() % 32 {
             life.send(u8::MAX);
             life.hear(kind, 0);
@@ -141,7 +141,7 @@ impl<'a> Life<'a> {
 
     /// One operation, after which all the usual promises hold.
     fn live(&mut self, op: &Op) {
-        let before = self.connection.moment();
+        let before = self.connection.state();
         self.connection.apply(op, &mut self.fastest);
         promises::check(&self.connection, op, &before, &self.fastest);
         self.ops += 1;

@@ -1,0 +1,34 @@
+//! The controllers of this crate. None imports another; what they share is in `parts`.
+
+mod bbr;
+mod brutal;
+mod copa;
+mod cubic;
+mod fixed;
+mod ledbat_pp;
+mod new_reno;
+mod prague;
+
+use crate::registry::{ControllerSpec, Registry};
+
+impl Registry {
+    /// The controllers of this crate.
+    pub fn standard() -> Self {
+        Self::of(STANDARD)
+    }
+}
+
+/// In the order in which they are listed.
+const STANDARD: &[ControllerSpec] = &[
+    cubic::SPEC,
+    new_reno::SPEC,
+    bbr::V3,
+    bbr::V2,
+    bbr::V1,
+    bbr::PLUS,
+    copa::SPEC,
+    prague::SPEC,
+    ledbat_pp::SPEC,
+    brutal::SPEC,
+    fixed::SPEC,
+];

@@ -1,0 +1,50 @@
+//! BBR version 3 (draft-ietf-ccwg-bbr-06): the newest revision of [the machine](super).
+
+use super::ambient_loss::AmbientLoss;
+use super::loss_recovery::LossRecovery;
+use super::machine::Bbr;
+use super::params::DRAFT_06;
+use super::revision::{Plateau, Revision, Rules, UpEnd};
+
+use crate::params::{ParamSpec, joined};
+use crate::registry::ControllerSpec;
+use alloc::boxed::Box;
+use units::Bandwidth;
+
+/// BBRv3 in the registry.
+pub(crate) const SPEC: ControllerSpec = ControllerSpec {
+    name: Draft06::NAME,
+    aliases: &["bbr"],
+    summary: "BBR version 3 (draft-ietf-ccwg-bbr-06)",
+    params: &PARAMS,
+    build: |params, setup| {
+        let ambient = params.switch(AMBIENT_LOSS.name).then(AmbientLoss::default);
+        Box::new(Bbr::<Draft06>::new(params, ambient, setup))
+    },
+};
+
+/// draft-ietf-ccwg-bbr-06.
+#[derive(Debug)]
+pub(crate) struct Draft06;
+
+impl Revision for Draft06 {
+    const NAME: &'static str = "bbr3";
+    const RULES: Rules = Rules {
+        plateau: Plateau::Sample,
+        bounds_startup: true,
+        drain_rounds: Some(3),
+        up_ends: UpEnd::Plateau,
+        acks_end_probes: false,
+        loss_begins_round: true,
+        deducts_losses: false,
+        offload_quanta: 1,
+        single_packets_below: Bandwidth::ZERO,
+    };
+    type Recovery = LossRecovery;
+}
+
+const PARAMS: [ParamSpec; DRAFT_06.len() + 1] = joined(DRAFT_06, &[AMBIENT_LOSS]);
+
+const AMBIENT_LOSS: ParamSpec = ParamSpec::switch("ambient_loss", false)
+    .summary("tell the path's own loss from congestion's, and make it good")
+    .source("ours, docs/bbr-ambient-loss.md section The rule");
