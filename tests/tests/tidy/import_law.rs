@@ -45,7 +45,7 @@ enum Foreign {
     Behind(Gate),
 }
 
-const LAW: [Rule; 10] = [
+const LAW: [Rule; 11] = [
     Rule {
         package: "units",
         may_use: &[],
@@ -102,6 +102,13 @@ const LAW: [Rule; 10] = [
     // Other libraries beside this one, likewise.
     Rule {
         package: "peers",
+        may_use: &["transport"],
+        gated: None,
+        foreign: Foreign::Any,
+    },
+    // quinn's other library of cryptography in one program with this one, likewise.
+    Rule {
+        package: "with-ring",
         may_use: &["transport"],
         gated: None,
         foreign: Foreign::Any,

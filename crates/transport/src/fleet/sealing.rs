@@ -1,7 +1,9 @@
 //! Sealing under the secret of an epoch, and opening under the one that was sealed with.
 
-use super::secrets::{Schedule, Secrets};
+use super::secrets::{Epoch, Schedule, Secrets};
 use crate::tls;
+use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::hkdf::HKDF_SHA256;
 use quinn_proto::crypto::{AeadKey, CryptoError, HandshakeTokenKey};
 use rustls::server::ProducesTickets;
 use std::sync::Arc;
@@ -75,6 +77,9 @@ impl HandshakeTokenKey for Sealing {
 }
 
 /// A key that becomes one when it is known of which epoch.
+///
+/// It calls aws-lc-rs itself. quinn-proto implements its traits for the keys of one library alone:
+/// ring's, as soon as anything in the program turns on its feature `ring`.
 struct KeyOfAnyEpoch {
     schedule: Arc<Schedule>,
     now: u64,
@@ -82,11 +87,24 @@ struct KeyOfAnyEpoch {
     random: Vec<u8>,
 }
 
+impl KeyOfAnyEpoch {
+    /// The key of this epoch.
+    fn of(&self, epoch: &Epoch) -> LessSafeKey {
+        let mut key = [0; 32];
+        let random = [&self.random[..]];
+        let material = epoch.key(self.purpose).expand(&random, HKDF_SHA256);
+        let filled = material.and_then(|material| material.fill(&mut key));
+        filled.expect("32 bytes are one block of HKDF-SHA-256");
+        LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &key).expect("AES-256 takes 32 bytes"))
+    }
+}
+
 impl AeadKey for KeyOfAnyEpoch {
     fn seal(&self, data: &mut Vec<u8>, additional_data: &[u8]) -> Result<(), CryptoError> {
         let epoch = self.schedule.sealing(self.now);
-        let key = epoch.key(self.purpose).aead_from_hkdf(&self.random);
-        key.seal(data, additional_data)?;
+        let key = self.of(epoch);
+        key.seal_in_place_append_tag(nonce(), Aad::from(additional_data), data)
+            .map_err(|_| CryptoError)?;
         data.push(epoch.key_id());
         Ok(())
     }
@@ -98,10 +116,15 @@ impl AeadKey for KeyOfAnyEpoch {
     ) -> Result<&'a mut [u8], CryptoError> {
         let (key_id, sealed) = data.split_last_mut().ok_or(CryptoError)?;
         let epoch = self.schedule.opening(self.now, *key_id);
-        let key = epoch.ok_or(CryptoError)?.key(self.purpose);
-        key.aead_from_hkdf(&self.random)
-            .open(sealed, additional_data)
+        let key = self.of(epoch.ok_or(CryptoError)?);
+        key.open_in_place(nonce(), Aad::from(additional_data), sealed)
+            .map_err(|_| CryptoError)
     }
+}
+
+/// Each key seals once.
+fn nonce() -> Nonce {
+    Nonce::assume_unique_for_key([0; 12])
 }
 
 /// TLS session tickets that every server of the fleet can read.

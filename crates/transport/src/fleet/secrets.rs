@@ -8,8 +8,8 @@ use super::sealing::{Purpose, Sealing, Tickets};
 use crate::clock;
 use quinn_proto::crypto::{HandshakeTokenKey, HmacKey};
 use rustls::server::ProducesTickets;
-pub(super) use schedule::Schedule;
 pub use schedule::SecretsError;
+pub(super) use schedule::{Epoch, Schedule};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
