@@ -10,6 +10,7 @@
 //! ```
 
 mod congestion;
+mod events;
 mod ledger;
 
 use crate::clock;
@@ -17,6 +18,7 @@ use crate::gate::Gate;
 use crate::tls;
 use cc_core::ControllerChoice;
 pub(crate) use congestion::Congestion;
+pub(crate) use events::Delivery;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use std::any::Any;

@@ -151,10 +151,20 @@ impl Connection {
         self.0.schedule();
     }
 
-    /// Has `observer` told of every event inside congestion control, from now on. It is called on
-    /// the endpoint's task and must not wait.
+    /// Has `observer` told of every event inside congestion control, from now on.
+    ///
+    /// It is called on the endpoint's task, soon after the event, and must not wait. No lock is
+    /// held: it may use the connection and the endpoint. It is dropped with the connection's end.
     pub fn set_observer(&self, observer: Box<dyn Observer + Send>) {
-        self.state().driver.set_observer(observer);
+        let mut state = self.state();
+        let dropped = if state.error.is_some() {
+            Some(observer)
+        } else {
+            state.driver.set_observer(Some(observer))
+        };
+        // It may hold the last handle, whose drop takes the lock.
+        drop(state);
+        drop(dropped);
     }
 
     /// Current best estimate of the round-trip time.

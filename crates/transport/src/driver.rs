@@ -123,6 +123,8 @@ pub(crate) struct ConnectionDriver {
     /// Frames sent so far that are no ACKs, if none has left since they were counted.
     frames: Option<u64>,
     mtu_probes: u64,
+    /// Whether the observer has something to be told.
+    has_events: bool,
     /// Whether congestion control knows that nothing was left to send.
     is_app_limited: bool,
     /// Whether quinn-proto sends in one packet number space only.
@@ -179,6 +181,7 @@ impl ConnectionDriver {
             is_round_over: true,
             frames: None,
             mtu_probes: 0,
+            has_events: false,
             is_app_limited: false,
             is_confirmed: false,
             #[cfg(feature = "qlog")]

@@ -1,5 +1,6 @@
 //! A connection's congestion control as the driver sees it.
 
+use super::events::{DeferredEvents, Delivery};
 use super::ledger::Ledger;
 use crate::histogram::RttHistogram;
 use cc_core::{
@@ -20,7 +21,7 @@ pub(crate) struct Congestion {
     active: Option<Path>,
     /// The path before the active one: quinn-proto returns to it when validation fails.
     parked: Option<Path>,
-    observer: Box<dyn Observer + Send>,
+    events: DeferredEvents,
     /// ACK frames that acknowledged something new.
     useful_acks: u64,
     ce_reports: u64,
@@ -70,7 +71,7 @@ impl Congestion {
             paths_opened: 0,
             active: None,
             parked: None,
-            observer: Box::new(()),
+            events: DeferredEvents::default(),
             useful_acks: 0,
             ce_reports: 0,
             has_lost: false,
@@ -82,7 +83,7 @@ impl Congestion {
         let id = self.paths_opened;
         self.paths_opened += 1;
         if let Some(path) = &mut self.active {
-            path.flush(None, &mut *self.observer);
+            path.flush(None, &mut self.events);
         }
         let setup = Setup::new(now, mss, self.seed.wrapping_add(id));
         let path = Path::new(id, Flow::new(self.choice.build(&setup), &setup));
@@ -164,7 +165,7 @@ impl Congestion {
     /// force after it.
     pub(crate) fn flush(&mut self, smoothed_rtt: Option<Duration>) -> Control {
         let path = self.active.as_mut().expect(OPENED);
-        path.flush(smoothed_rtt, &mut *self.observer);
+        path.flush(smoothed_rtt, &mut self.events);
         path.flow.control()
     }
 
@@ -183,9 +184,27 @@ impl Congestion {
         self.control()
     }
 
-    /// Who is told of events from now on.
-    pub(crate) fn set_observer(&mut self, observer: Box<dyn Observer + Send>) {
-        self.observer = observer;
+    /// See [`DeferredEvents::set_observer`].
+    pub(crate) fn set_observer(
+        &mut self,
+        observer: Option<Box<dyn Observer + Send>>,
+    ) -> Option<Box<dyn Observer + Send>> {
+        self.events.set_observer(observer)
+    }
+
+    /// Whether the observer has something to be told.
+    pub(crate) fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// See [`DeferredEvents::take`].
+    pub(crate) fn take_events(&mut self) -> Option<Delivery> {
+        self.events.take()
+    }
+
+    /// See [`DeferredEvents::give_back`].
+    pub(crate) fn give_back_observer(&mut self, delivery: Delivery) -> Option<Delivery> {
+        self.events.give_back(delivery)
     }
 
     /// The decision in force.
@@ -360,7 +379,7 @@ impl Path {
         });
     }
 
-    fn flush(&mut self, smoothed_rtt: Option<Duration>, observer: &mut dyn Observer) {
+    fn flush(&mut self, smoothed_rtt: Option<Duration>, observer: &mut DeferredEvents) {
         let Some(now) = self.pending.now.take() else {
             return;
         };
@@ -413,7 +432,7 @@ impl Path {
 /// Remembers the newest delivery rate on the way to the observer.
 struct RateTap<'a> {
     delivery_rate: &'a mut Option<Bandwidth>,
-    observer: &'a mut dyn Observer,
+    observer: &'a mut DeferredEvents,
 }
 
 impl Observer for RateTap<'_> {

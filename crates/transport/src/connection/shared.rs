@@ -94,11 +94,29 @@ impl Shared {
         self.schedule();
     }
 
-    /// Ends the connection without a word to the peer.
+    /// Ends the connection without telling the peer.
     pub(crate) fn terminate(&self, reason: ConnectionError) {
         let mut wakeups = Wakeups::default();
         self.lock().terminate(reason, &mut wakeups);
         wakeups.fire(&self.signals);
+        self.drop_observer();
+    }
+
+    /// Tells the observer what has happened. It is called without any lock.
+    pub(crate) fn deliver_events(&self) {
+        let delivery = self.lock().driver.take_events();
+        if let Some(mut delivery) = delivery {
+            delivery.call();
+            let replaced = self.lock().driver.give_back_observer(delivery);
+            drop(replaced);
+        }
+    }
+
+    /// Nothing happens any more. An observer that holds a handle of this connection would keep it
+    /// in memory for ever.
+    pub(crate) fn drop_observer(&self) {
+        let observer = self.lock().driver.set_observer(None);
+        drop(observer);
     }
 }
 

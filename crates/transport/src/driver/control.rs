@@ -2,6 +2,7 @@
 
 use super::ConnectionDriver;
 use super::departures::MAX_UDP_PAYLOAD;
+use crate::cc_adapter::Delivery;
 use crate::clock;
 use cc_core::{Control, ControllerChoice, Observer, Snapshot};
 use std::time::{Duration, Instant};
@@ -27,10 +28,31 @@ impl ConnectionDriver {
         self.adopt_control(clock::timestamp(now), control);
     }
 
-    /// Who is told of congestion control's events from now on, while congestion control is locked:
-    /// it must not ask this connection anything.
-    pub(crate) fn set_observer(&mut self, observer: Box<dyn Observer + Send>) {
-        self.congestion.lock().set_observer(observer);
+    /// Who is told of congestion control's events from now on. Returns the observer before, which
+    /// is to be dropped without the connection's lock.
+    pub(crate) fn set_observer(
+        &mut self,
+        observer: Option<Box<dyn Observer + Send>>,
+    ) -> Option<Box<dyn Observer + Send>> {
+        self.congestion.lock().set_observer(observer)
+    }
+
+    /// Whether [`Self::take_events`] has something to give.
+    pub(crate) fn has_events(&self) -> bool {
+        self.has_events
+    }
+
+    /// What the observer is to be told, without the connection's lock.
+    pub(crate) fn take_events(&mut self) -> Option<Delivery> {
+        if !std::mem::take(&mut self.has_events) {
+            return None;
+        }
+        self.congestion.lock().take_events()
+    }
+
+    /// Takes the observer back after a delivery; returns it if another has been set since.
+    pub(crate) fn give_back_observer(&mut self, delivery: Delivery) -> Option<Delivery> {
+        self.congestion.lock().give_back_observer(delivery)
     }
 
     /// Ends one ACK or timer: the controller hears of it, and its decision holds from `now` on.
@@ -44,6 +66,7 @@ impl ConnectionDriver {
             self.late_acks.on_loss(now, smoothed_rtt);
         }
         let control = congestion.flush(Some(smoothed_rtt));
+        self.has_events = congestion.has_events();
         drop(congestion);
         self.adopt_control(now, control);
         #[cfg(feature = "qlog")]

@@ -75,6 +75,8 @@ struct Scratch {
     wakeups: Wakeups,
     events: Vec<EndpointEvent>,
     replies: Vec<ConnectionEvent>,
+    /// Connections whose observers have something to be told.
+    observed: Vec<Arc<Shared>>,
 }
 
 impl Task {
@@ -211,6 +213,8 @@ impl Task {
             if !message.is_empty() {
                 self.route_datagram(&inner, &mut table, now, &meta, message);
             }
+            drop(table);
+            self.call_observers();
         }
         bytes
     }
@@ -223,6 +227,14 @@ impl Task {
         for Received { meta, data } in membership.take() {
             let inner = Arc::clone(&self.inner);
             self.route_own(&inner, &mut inner.table(), clock::now(), &meta, data);
+            self.call_observers();
+        }
+    }
+
+    /// Calls the observers of those connections that have just received something.
+    fn call_observers(&mut self) {
+        for connection in self.scratch.observed.drain(..) {
+            connection.deliver_events();
         }
     }
 
@@ -262,10 +274,12 @@ impl Task {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if let Some(connection) = table.get(handle) {
                     let _span = connection.span.enter();
-                    connection
-                        .lock()
-                        .driver
-                        .handle_datagram(now, ecn, bytes, event);
+                    let mut state = connection.lock();
+                    state.driver.handle_datagram(now, ecn, bytes, event);
+                    if state.driver.has_events() {
+                        self.scratch.observed.push(Arc::clone(connection));
+                    }
+                    drop(state);
                     if connection.mark_queued() {
                         self.ready.push_back(Arc::clone(connection));
                     }
@@ -347,8 +361,15 @@ impl Task {
             state.deadline()
         };
         let is_retired = state.is_retired;
+        let has_events = state.driver.has_events();
         drop(guard);
         self.scratch.wakeups.fire(&connection.signals);
+        if has_events {
+            connection.deliver_events();
+        }
+        if is_retired {
+            connection.drop_observer();
+        }
         self.deadlines.set(handle, deadline);
         self.tell_endpoint(connection, handle, is_retired);
         if sent >= share && !is_retired {

@@ -359,7 +359,7 @@ impl World {
     /// As [`Self::stats`].
     pub fn set_observer(&mut self, end: EndId, observer: Box<dyn Observer + Send>) {
         self.sim.update_node(end.0, |host, _| {
-            host.driver_mut().set_observer(observer);
+            host.driver_mut().set_observer(Some(observer));
         });
     }
 

@@ -13,6 +13,7 @@ mod handles;
 mod hostile;
 mod interop;
 mod logs;
+mod observers;
 mod polling;
 mod rebind;
 mod security;
