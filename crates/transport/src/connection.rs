@@ -155,6 +155,8 @@ impl Connection {
     ///
     /// It is called on the endpoint's task, soon after the event, and must not wait. No lock is
     /// held: it may use the connection and the endpoint. It is dropped with the connection's end.
+    /// A panic in it closes the connection, and it alone, with an error that says so, as does one
+    /// in a congestion controller.
     pub fn set_observer(&self, observer: Box<dyn Observer + Send>) {
         let mut state = self.state();
         let dropped = if state.error.is_some() {

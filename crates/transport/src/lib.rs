@@ -114,6 +114,7 @@ mod stream;
 pub mod testing;
 mod timer;
 pub mod tls;
+mod user_code;
 
 pub use choice::{ChooseController, quinn_controller};
 pub use config::{ClientConfig, ServerConfig, TransportConfig};

@@ -3,9 +3,10 @@
 use super::events::{DeferredEvents, Delivery};
 use super::ledger::Ledger;
 use crate::histogram::RttHistogram;
+use crate::user_code;
 use cc_core::{
     AckedPacket, Control, ControllerChoice, Event, Feedback, Flow, LostPacket, Observer, PathState,
-    Setup, Snapshot,
+    Registry, Setup, Snapshot,
 };
 use std::fmt;
 use std::time::Duration;
@@ -27,6 +28,8 @@ pub(crate) struct Congestion {
     ce_reports: u64,
     /// Whether there was a loss since anybody asked.
     has_lost: bool,
+    /// Which controller has panicked, and what it said.
+    panic: Option<String>,
 }
 
 #[derive(Debug)]
@@ -75,6 +78,7 @@ impl Congestion {
             useful_acks: 0,
             ce_reports: 0,
             has_lost: false,
+            panic: None,
         }
     }
 
@@ -82,12 +86,12 @@ impl Congestion {
     pub(super) fn open_path(&mut self, now: Timestamp, mss: Bytes) -> u64 {
         let id = self.paths_opened;
         self.paths_opened += 1;
-        if let Some(path) = &mut self.active {
-            path.flush(None, &mut self.events);
+        if self.active.is_some() {
+            self.flush(None);
         }
         let setup = Setup::new(now, mss, self.seed.wrapping_add(id));
-        let path = Path::new(id, Flow::new(self.choice.build(&setup), &setup));
-        self.parked = self.active.replace(path);
+        let flow = self.guard(|this| Flow::new(this.choice.build(&setup), &setup));
+        self.parked = self.active.replace(Path::new(id, flow));
         id
     }
 
@@ -111,12 +115,12 @@ impl Congestion {
         last_number: u64,
     ) -> Control {
         self.select_path(id);
-        self.path_mut().on_sent(now, bytes, Some(last_number))
+        self.guard(|this| this.path_mut().on_sent(now, bytes, Some(last_number)))
     }
 
     /// An MTU probe has left; quinn-proto does not report those.
     pub(crate) fn on_mtu_probe_sent(&mut self, now: Timestamp, bytes: Bytes) -> Control {
-        self.path_mut().on_sent(now, bytes, None)
+        self.guard(|this| this.path_mut().on_sent(now, bytes, None))
     }
 
     /// An ACK was read: `acked` bytes by time of sending; `in_flight` are left before losses.
@@ -154,9 +158,10 @@ impl Congestion {
 
     /// Packets may now be as large as `mss`.
     pub(super) fn on_mtu(&mut self, mss: Bytes) {
-        let flow = &mut self.path_mut().flow;
-        let now = flow.path_state().now;
-        flow.on_mtu(now, mss);
+        self.guard(|this| {
+            let flow = &mut this.path_mut().flow;
+            flow.on_mtu(flow.path_state().now, mss);
+        });
     }
 
     /// Tells the controller what has been gathered, as one ACK or one expiry of the loss timer.
@@ -164,9 +169,11 @@ impl Congestion {
     /// `smoothed_rtt` is quinn-proto's present one, where the caller knows it. The decision in
     /// force after it.
     pub(crate) fn flush(&mut self, smoothed_rtt: Option<Duration>) -> Control {
-        let path = self.active.as_mut().expect(OPENED);
-        path.flush(smoothed_rtt, &mut self.events);
-        path.flow.control()
+        self.guard(|this| {
+            let path = this.active.as_mut().expect(OPENED);
+            path.flush(smoothed_rtt, &mut this.events);
+            path.flow.control()
+        })
     }
 
     /// There was nothing to send although the window had room.
@@ -176,11 +183,11 @@ impl Congestion {
 
     /// Goes on under another controller, on every path. Its first decision.
     pub(crate) fn set_choice(&mut self, now: Timestamp, choice: &ControllerChoice) -> Control {
-        self.choice = choice.clone();
         for path in [&mut self.active, &mut self.parked].into_iter().flatten() {
             path.flow
                 .change_controller(now, |setup| choice.build(setup));
         }
+        self.choice = choice.clone();
         self.control()
     }
 
@@ -213,8 +220,8 @@ impl Congestion {
     }
 
     /// The controller's state, for people.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        self.path().flow.snapshot()
+    pub(crate) fn snapshot(&mut self) -> Snapshot {
+        self.guard(|this| this.path().flow.snapshot())
     }
 
     /// Bytes in flight.
@@ -283,6 +290,38 @@ impl Congestion {
     /// Whether packets were declared lost since the last call.
     pub(crate) fn take_has_lost(&mut self) -> bool {
         std::mem::take(&mut self.has_lost)
+    }
+
+    /// Which controller has panicked since the last call, and what it said.
+    pub(crate) fn take_panic(&mut self) -> Option<String> {
+        self.panic.take()
+    }
+
+    /// Does something that calls the controller, which may be the application's. If that panics,
+    /// does it again under NewReno, which does the connection's duty until it is closed.
+    fn guard<T>(&mut self, call: impl Fn(&mut Self) -> T) -> T {
+        match user_code::call(|| call(self)) {
+            Ok(value) => value,
+            Err(message) => {
+                self.replace_controller(&message);
+                call(self)
+            }
+        }
+    }
+
+    #[cold]
+    fn replace_controller(&mut self, message: &str) {
+        let reason = format!("controller {} panicked: {message}", self.choice.name());
+        tracing::error!("{reason}");
+        self.panic.get_or_insert(reason);
+        let choice = Registry::standard().choose("new_reno");
+        self.choice = choice.expect("a standard controller");
+        for path in [&mut self.active, &mut self.parked].into_iter().flatten() {
+            path.pending = Pending::default();
+            let now = path.flow.path_state().now;
+            path.flow
+                .change_controller(now, |setup| self.choice.build(setup));
+        }
     }
 
     fn path(&self) -> &Path {

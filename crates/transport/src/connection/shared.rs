@@ -4,6 +4,7 @@ use super::wakeups::{Signals, Wakeups};
 use crate::clock;
 use crate::driver::ConnectionDriver;
 use crate::endpoint::WorkQueue;
+use crate::user_code;
 use bytes::Bytes;
 use quinn_proto::{
     ConnectionError, ConnectionHandle, Dir, EndpointEvent, Event, StreamEvent, StreamId, VarInt,
@@ -102,21 +103,33 @@ impl Shared {
         self.drop_observer();
     }
 
-    /// Tells the observer what has happened. It is called without any lock.
-    pub(crate) fn deliver_events(&self) {
+    /// Tells the observer what has happened. It is called without any lock; one that panics ends
+    /// the connection in its next turn.
+    pub(crate) fn deliver_events(self: &Arc<Self>) {
         let delivery = self.lock().driver.take_events();
-        if let Some(mut delivery) = delivery {
-            delivery.call();
-            let replaced = self.lock().driver.give_back_observer(delivery);
-            drop(replaced);
-        }
+        let Some(mut delivery) = delivery else {
+            return;
+        };
+        let result = user_code::call(|| delivery.call());
+        let mut state = self.lock();
+        let dropped = match result {
+            Ok(()) => state.driver.give_back_observer(delivery),
+            Err(message) => {
+                let reason = format!("observer panicked: {message}");
+                state.driver.end_after_panic(reason);
+                self.schedule();
+                Some(delivery)
+            }
+        };
+        drop(state);
+        let _ = user_code::call(|| drop(dropped));
     }
 
     /// Nothing happens any more. An observer that holds a handle of this connection would keep it
     /// in memory for ever.
     pub(crate) fn drop_observer(&self) {
         let observer = self.lock().driver.set_observer(None);
-        drop(observer);
+        let _ = user_code::call(|| drop(observer));
     }
 }
 

@@ -67,8 +67,12 @@ impl ConnectionDriver {
         }
         let control = congestion.flush(Some(smoothed_rtt));
         self.has_events = congestion.has_events();
+        let panic = congestion.take_panic();
         drop(congestion);
         self.adopt_control(now, control);
+        if let Some(reason) = panic {
+            self.end_after_panic(reason);
+        }
         #[cfg(feature = "qlog")]
         self.trace_news(now);
     }

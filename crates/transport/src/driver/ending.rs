@@ -11,12 +11,14 @@ pub(super) struct Ending {
     cause: Cause,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Cause {
     /// The handshake takes too long, whatever the peer keeps sending.
     Handshake,
     /// A stream is in too many pieces.
     Pieces,
+    /// Code of the application's has panicked: whose it was, and what it said.
+    Panic(String),
 }
 
 impl Ending {
@@ -31,26 +33,38 @@ impl Ending {
         let cause = Cause::Pieces;
         Self { at: now, cause }
     }
+
+    fn of_panic(now: Instant, reason: String) -> Self {
+        let cause = Cause::Panic(reason);
+        Self { at: now, cause }
+    }
 }
 
 impl Cause {
     fn error(self) -> ConnectionError {
         match self {
             Self::Handshake => ConnectionError::TimedOut,
-            Self::Pieces => ConnectionError::TransportError(TransportError {
-                code: TransportErrorCode::INTERNAL_ERROR,
-                frame: None,
-                reason: PIECES.to_owned(),
-            }),
+            Self::Pieces => internal_error(PIECES.to_owned()),
+            Self::Panic(reason) => internal_error(reason),
         }
     }
 
-    fn reason(self) -> &'static str {
+    /// What the peer is told.
+    fn reason(&self) -> &'static str {
         match self {
             Self::Handshake => "handshake timed out",
             Self::Pieces => PIECES,
+            Self::Panic(_) => "internal error",
         }
     }
+}
+
+fn internal_error(reason: String) -> ConnectionError {
+    ConnectionError::TransportError(TransportError {
+        code: TransportErrorCode::INTERNAL_ERROR,
+        frame: None,
+        reason,
+    })
 }
 
 impl ConnectionDriver {
@@ -63,6 +77,22 @@ impl ConnectionDriver {
     pub(super) fn end_in_time(&mut self) {
         self.ending
             .take_if(|ending| ending.cause == Cause::Handshake);
+    }
+
+    /// The application's code has panicked: `reason` says whose it was. The connection ends with
+    /// the next [`Self::handle_timeout`], which is due at once.
+    pub(crate) fn end_after_panic(&mut self, reason: String) {
+        tracing::error!(%reason, "the connection is closed");
+        self.ending = Some(Ending::of_panic(self.now, reason));
+    }
+
+    /// What was said about a panic for which the connection ends.
+    #[cfg(feature = "testing")]
+    pub(crate) fn panic(&self) -> Option<&str> {
+        match &self.ending.as_ref()?.cause {
+            Cause::Panic(reason) => Some(reason),
+            Cause::Handshake | Cause::Pieces => None,
+        }
     }
 
     /// Ends the connection if that is due.

@@ -164,7 +164,12 @@ impl Engine {
 
     pub(super) fn poll_timeout(&mut self) -> Option<(Timestamp, Reason)> {
         let (at, reason) = match self {
-            Self::Driven(driver) => driver.poll_timeout()?,
+            Self::Driven(driver) => {
+                if let Some(reason) = driver.panic() {
+                    panic!("{reason}");
+                }
+                driver.poll_timeout()?
+            }
             Self::Plain(conn) => (conn.poll_timeout()?, Reason::Protocol),
         };
         Some((clock::timestamp(at), reason))

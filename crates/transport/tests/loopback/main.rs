@@ -5,6 +5,7 @@
 
 mod attempts;
 mod closing;
+mod controllers;
 mod datagrams;
 mod draining;
 mod fairness;

@@ -104,3 +104,30 @@ async fn transfer(client: &Connection, server: &Connection, bytes: usize) {
     let ((), received) = tokio::join!(send_all(send, &data), receive);
     assert!(received == data, "{} bytes", received.len());
 }
+
+/// Of two connections between the same endpoints, one is observed.
+#[tokio::test]
+async fn an_observer_that_panics_ends_its_connection_alone() {
+    struct Clumsy;
+    impl Observer for Clumsy {
+        fn on_event(&mut self, _event: &Event) {
+            panic!("not prepared for this");
+        }
+    }
+    within_a_minute(async {
+        let endpoints = Endpoints::new();
+        let (client, server) = endpoints.connect().await;
+        let (other_client, other_server) = endpoints.connect().await;
+        client.set_observer(Box::new(Clumsy));
+        let mut send = client.open_uni().await.unwrap();
+        let _ = send.write_all(&noise(1, 100_000)).await;
+        let reason = client.closed().await.to_string();
+        let expected = "observer panicked: not prepared for this";
+        assert!(reason.contains(expected), "{reason}");
+        let reason = server.closed().await.to_string();
+        assert!(reason.contains("internal error"), "{reason}");
+        transfer(&other_client, &other_server, 1_000_000).await;
+        endpoints.close().await;
+    })
+    .await;
+}
