@@ -43,7 +43,7 @@ pub(crate) struct CongestionHandle {
 struct Shared {
     gate: Gate,
     /// Whether quinn-proto has told anything since the driver looked last.
-    has_news: AtomicBool,
+    has_feedback: AtomicBool,
     congestion: Mutex<Congestion>,
 }
 
@@ -60,7 +60,7 @@ impl CongestionFactory {
     ) -> (Arc<dyn ControllerFactory + Send + Sync>, CongestionHandle) {
         let shared = Arc::new(Shared {
             gate: Gate::default(),
-            has_news: AtomicBool::new(false),
+            has_feedback: AtomicBool::new(false),
             congestion: Mutex::new(Congestion::new(choice, seed)),
         });
         let handle = CongestionHandle {
@@ -80,7 +80,7 @@ impl ControllerFactory for CongestionFactory {
             shared.gate.set_window(congestion.control().cwnd, mss);
             path
         };
-        shared.has_news.store(true, Relaxed);
+        shared.has_feedback.store(true, Relaxed);
         Box::new(QuicController {
             shared,
             path,
@@ -123,10 +123,10 @@ impl CongestionHandle {
     }
 
     /// Whether quinn-proto has told anything since the last call.
-    pub(crate) fn take_news(&self) -> bool {
-        let has_news = self.shared.has_news.load(Relaxed);
-        self.shared.has_news.store(false, Relaxed);
-        has_news
+    pub(crate) fn take_feedback(&self) -> bool {
+        let has_feedback = self.shared.has_feedback.load(Relaxed);
+        self.shared.has_feedback.store(false, Relaxed);
+        has_feedback
     }
 
     /// The state, for the driver to work on.
@@ -186,7 +186,7 @@ impl Controller for QuicController {
             .drain(..)
             .map(|(sent, bytes)| (clock::timestamp(sent), Bytes::new(bytes)));
         let in_flight = Bytes::new(in_flight);
-        self.shared.has_news.store(true, Relaxed);
+        self.shared.has_feedback.store(true, Relaxed);
         congestion.on_acked(clock::timestamp(now), acked, in_flight, largest);
     }
 
@@ -200,7 +200,7 @@ impl Controller for QuicController {
         let mut congestion = self.shared.lock();
         congestion.select_path(self.path);
         let now = clock::timestamp(now);
-        self.shared.has_news.store(true, Relaxed);
+        self.shared.has_feedback.store(true, Relaxed);
         if lost_bytes == 0 {
             congestion.on_ce_marked(now);
         } else {
@@ -217,7 +217,7 @@ impl Controller for QuicController {
     fn on_mtu_update(&mut self, new_mtu: u16) {
         let mut congestion = self.shared.lock();
         congestion.select_path(self.path);
-        self.shared.has_news.store(true, Relaxed);
+        self.shared.has_feedback.store(true, Relaxed);
         congestion.on_mtu(Bytes::new(new_mtu.into()));
     }
 

@@ -219,7 +219,7 @@ impl TransportConfig {
         let loss_thresholds = LossThresholds {
             packets: self.packet_threshold,
             time: self.time_threshold,
-            most_time: self.max_time_threshold,
+            max_time: self.max_time_threshold,
         };
         let (packet_threshold, time_threshold) = loss_thresholds.of_quinn();
         let mut config = quinn_proto::TransportConfig::default();

@@ -116,7 +116,7 @@ impl Shared {
             Ok(()) => state.driver.give_back_observer(delivery),
             Err(message) => {
                 let reason = format!("observer panicked: {message}");
-                state.driver.end_after_panic(reason);
+                state.driver.close_after_panic(reason);
                 self.schedule();
                 Some(delivery)
             }

@@ -1,7 +1,7 @@
 //! The controller's decisions, and who makes them.
 
 use super::ConnectionDriver;
-use super::departures::MAX_UDP_PAYLOAD;
+use super::transmit_pacing::MAX_UDP_PAYLOAD;
 use crate::cc_adapter::Delivery;
 use crate::clock;
 use cc_core::{Control, ControllerChoice, Observer, Snapshot};
@@ -57,13 +57,13 @@ impl ConnectionDriver {
 
     /// Ends one ACK or timer: the controller hears of it, and its decision holds from `now` on.
     pub(super) fn settle(&mut self, now: Timestamp) {
-        if !self.congestion.take_news() {
+        if !self.congestion.take_feedback() {
             return;
         }
         let smoothed_rtt = self.conn.rtt();
         let mut congestion = self.congestion.lock();
         if congestion.take_has_lost() {
-            self.late_acks.on_loss(now, smoothed_rtt);
+            self.spurious_losses.on_loss(now, smoothed_rtt);
         }
         let control = congestion.flush(Some(smoothed_rtt));
         self.has_events = congestion.has_events();
@@ -71,17 +71,17 @@ impl ConnectionDriver {
         drop(congestion);
         self.adopt_control(now, control);
         if let Some(reason) = panic {
-            self.end_after_panic(reason);
+            self.close_after_panic(reason);
         }
         #[cfg(feature = "qlog")]
-        self.trace_news(now);
+        self.trace_feedback(now);
     }
 
     #[cfg(feature = "qlog")]
-    fn trace_news(&mut self, now: Timestamp) {
+    fn trace_feedback(&mut self, now: Timestamp) {
         if let Some(mut trace) = self.trace.take() {
             let stats = self.stats(clock::instant(now));
-            trace.on_news(now, &stats, &self.snapshot());
+            trace.on_feedback(now, &stats, &self.snapshot());
             self.trace = Some(trace);
         }
     }

@@ -60,7 +60,12 @@ impl Trace {
     }
 
     /// Congestion control may have changed its mind.
-    pub(super) fn on_news(&mut self, now: Timestamp, stats: &ConnectionStats, snapshot: &Snapshot) {
+    pub(super) fn on_feedback(
+        &mut self,
+        now: Timestamp,
+        stats: &ConnectionStats,
+        snapshot: &Snapshot,
+    ) {
         self.flush_received(now);
         if snapshot.state != self.state {
             let mut data = format!(r#""new":{}"#, Text(snapshot.state));

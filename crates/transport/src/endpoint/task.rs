@@ -220,7 +220,7 @@ impl Task {
     }
 
     /// Routes what other shards have handed on.
-    fn receive_handed_on(&mut self) {
+    fn receive_forwarded(&mut self) {
         let Some(membership) = &self.inner.membership else {
             return;
         };
@@ -250,7 +250,7 @@ impl Task {
             && let Some(owner) = membership.other_owner(&data)
         {
             table.stats.misrouted += 1;
-            table.stats.misrouted_lost += u64::from(!membership.hand_on(owner, meta, &data));
+            table.stats.misrouted_lost += u64::from(!membership.forward(owner, meta, &data));
             return;
         }
         self.route_own(inner, table, now, meta, data);
@@ -371,7 +371,7 @@ impl Task {
             connection.drop_observer();
         }
         self.deadlines.set(handle, deadline);
-        self.tell_endpoint(connection, handle, is_retired);
+        self.forward_endpoint_events(connection, handle, is_retired);
         if sent >= share && !is_retired {
             self.enqueue(connection);
         }
@@ -413,7 +413,7 @@ impl Task {
     }
 
     /// Passes the connection's events to quinn-proto's endpoint and the replies back.
-    fn tell_endpoint(
+    fn forward_endpoint_events(
         &mut self,
         connection: &Arc<Shared>,
         handle: ConnectionHandle,
@@ -451,7 +451,7 @@ impl Task {
     /// A task that wakes itself at once would keep a thread's runtime from doing that for dozens of
     /// turns, each of them up to a millisecond: meanwhile no other endpoint of the thread would
     /// hear of its ACKs, or of its pacer's time.
-    fn come_back(&self, cx: &mut Context<'_>) {
+    fn yield_to_runtime(&self, cx: &mut Context<'_>) {
         self.inner.queue.expect_turn();
         let _ = pin!(yield_now()).poll(cx);
     }
@@ -477,7 +477,7 @@ impl Future for Task {
                 return Poll::Ready(());
             }
         };
-        this.receive_handed_on();
+        this.receive_forwarded();
         this.collect();
         this.expire();
         has_more |= this.drive();
@@ -492,7 +492,7 @@ impl Future for Task {
         has_more |= this.timer.poll(cx, next, clock::now()).is_ready();
         // A busy turn has not asked the event loop to watch the socket; the one after it does.
         if has_more || this.is_busy {
-            this.come_back(cx);
+            this.yield_to_runtime(cx);
         }
         this.is_busy = has_more;
         Poll::Pending
@@ -530,14 +530,14 @@ pub(super) fn task_has_ended() -> ConnectionError {
 /// How much work it is to send a batch of so many bytes: as much as for a larger one that is sent
 /// as part of a turn's bytes. One packet takes about as long as an eighth of the largest batch.
 fn send_work(bytes: usize) -> usize {
-    bytes.max(LEAST_SEND_WORK)
+    bytes.max(MIN_SEND_WORK)
 }
 
 /// What a turn sends: 1 MiB in batches of 64 KiB, about 700 µs of work.
 const SEND_WORK: usize = 1 << 20;
 
 /// The work of a batch of one small packet, most of which is a system call.
-const LEAST_SEND_WORK: usize = 8 << 10;
+const MIN_SEND_WORK: usize = 8 << 10;
 
 /// Connections that a turn looks at. Those that only have events take about a microsecond each.
 const CONNECTIONS: usize = 256;

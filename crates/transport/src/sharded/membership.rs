@@ -73,7 +73,7 @@ impl Membership {
     }
 
     /// Hands a datagram to its owner; `false` if that has no room for it, and it is lost.
-    pub(crate) fn hand_on(&self, owner: usize, meta: &RecvMeta, datagram: &[u8]) -> bool {
+    pub(crate) fn forward(&self, owner: usize, meta: &RecvMeta, datagram: &[u8]) -> bool {
         let member = self.member(owner);
         let cost = datagram.len() + size_of::<Received>();
         let mut inbox = member.inbox();
@@ -128,7 +128,7 @@ mod tests {
         let datagram = of_shard(5, 1_200);
         assert_eq!(members[2].other_owner(&datagram), None);
         assert_eq!(members[0].other_owner(&datagram), Some(2));
-        assert!(members[0].hand_on(2, &RecvMeta::default(), &datagram));
+        assert!(members[0].forward(2, &RecvMeta::default(), &datagram));
         assert!(members[1].take().is_empty());
         let received = members[2].take();
         assert_eq!(received.len(), 1);
@@ -140,10 +140,10 @@ mod tests {
     fn a_shard_that_does_not_look_holds_no_more_than_its_inbox() {
         let members: Vec<_> = Membership::group(2, 8).flatten().collect();
         let datagram = of_shard(1, 1_000);
-        let hand_on = || members[0].hand_on(1, &RecvMeta::default(), &datagram);
-        let taken = (0..1_000).filter(|_| hand_on()).count();
+        let forward = || members[0].forward(1, &RecvMeta::default(), &datagram);
+        let taken = (0..1_000).filter(|_| forward()).count();
         assert_eq!(taken, INBOX / (1_000 + size_of::<Received>()));
         assert_eq!(members[1].take().len(), taken);
-        assert!(hand_on());
+        assert!(forward());
     }
 }

@@ -130,7 +130,7 @@ impl SendStream {
             return Ok(());
         };
         state.driver.conn().send_stream(self.id).reset(code)?;
-        state.driver.note_write_given_up(self.id);
+        state.driver.on_write_ended(self.id);
         let waiting = state.stopped.remove(&self.id);
         drop(state);
         self.is_reset = true;
@@ -235,12 +235,12 @@ impl SendStream {
             Ok(written) => Ok(written),
             Err(quinn_proto::WriteError::Blocked) => match self.stop_code(&mut state) {
                 Some(code) => {
-                    state.driver.note_write_given_up(self.id);
+                    state.driver.on_write_ended(self.id);
                     Err(WriteError::Stopped(code))
                 }
                 None => {
                     state.writers.insert(self.id, cx.waker().clone());
-                    let has_to_be_told = state.driver.is_holding_writers();
+                    let has_to_be_told = state.driver.has_deferred_writers();
                     drop(state);
                     if has_to_be_told {
                         self.lease.schedule();
@@ -301,7 +301,7 @@ impl Drop for SendStream {
             return;
         };
         state.writers.remove(&self.id);
-        state.driver.note_write_given_up(self.id);
+        state.driver.on_write_ended(self.id);
         if state.error.is_some() {
             return;
         }

@@ -1,7 +1,7 @@
 use super::application::Load;
 use super::certificate::Certificate;
 use super::engine::PlainQuinn;
-use super::host::{Departing, Departure, Host};
+use super::host::{Departure, Host, PendingConnect};
 use super::plaintext;
 use crate::clock;
 use crate::config::TransportConfig;
@@ -153,13 +153,13 @@ impl World {
             .expect("no authorities that could be wrong");
         let transport = Arc::new(connects);
         config.transport_config(transport.clone());
-        let departing = Departing {
+        let pending = PendingConnect {
             config,
             transport,
             server,
             start: Timestamp::ZERO + plan.start,
         };
-        let client = Host::client(departing, plain, plan.client_load, client_rng);
+        let client = Host::client(pending, plain, plan.client_load, client_rng);
         let client = self.sim.add_node(client);
 
         self.sim.add_route(client, server, &plan.there);

@@ -21,7 +21,7 @@ impl Schedule {
     pub(super) fn parse(text: &[u8]) -> Result<Self, SecretsError> {
         let text = std::str::from_utf8(text);
         let text = text.map_err(|error| SecretsError::NotText(error.valid_up_to()))?;
-        let mut draft = Draft::default();
+        let mut draft = ScheduleBuilder::default();
         for (index, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default();
             draft.read(line).map_err(|problem| SecretsError::Line {
@@ -119,13 +119,13 @@ fn derive(secret: &Secret, label: &str, info: &[u8]) -> Secret {
 
 /// A schedule of which not all lines have been read.
 #[derive(Default)]
-struct Draft {
+struct ScheduleBuilder {
     overlap: Option<u32>,
     reset: Option<hmac::Key>,
     epochs: Vec<Epoch>,
 }
 
-impl Draft {
+impl ScheduleBuilder {
     fn read(&mut self, line: &str) -> Result<(), String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {

@@ -1,4 +1,4 @@
-//! Parts of a stream outside quinn-proto, in order.
+//! Reassembly of a stream whose data was taken out of quinn-proto.
 
 use bytes::{Buf, Bytes};
 use quinn_proto::Chunk;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// and small neighbours become one. So what is held costs its bytes, a record for each piece, and
 /// a few times as much for what was kept; [`Held`] bounds the pieces.
 #[derive(Debug, Default)]
-pub(super) struct Pieces {
+pub(super) struct Reassembly {
     /// Where nothing is missing: parts that were kept, each where the one before it ends.
     run: Run,
     /// The others, before and behind the run. None overlap, because quinn-proto has seen to that.
@@ -35,7 +35,7 @@ pub(crate) struct Held {
     pub(crate) pieces: u64,
 }
 
-impl Pieces {
+impl Reassembly {
     pub(super) fn held(&self) -> Held {
         Held {
             bytes: self.bytes,
@@ -173,7 +173,7 @@ impl Held {
 
     /// Whether no loss explains how small the pieces are.
     pub(crate) fn has_too_many_pieces(self) -> bool {
-        self.pieces > FREE_PIECES + self.bytes / LEAST_PIECE
+        self.pieces > FREE_PIECES + self.bytes / MIN_PIECE
     }
 }
 
@@ -184,7 +184,7 @@ const SMALL: usize = 1_024;
 
 /// Bytes that a piece has on average, if there are many: holes are packets that were lost, and what
 /// stands between them is at least a packet of 1,200 bytes, less what other streams have of it.
-const LEAST_PIECE: u64 = 256;
+const MIN_PIECE: u64 = 256;
 
 /// Pieces of any size: packets that an application fills with a few bytes each may get lost, too.
 /// Four times what quinn-proto bears, and half a megabyte of records.
@@ -199,14 +199,14 @@ mod tests {
         Chunk { offset, bytes }
     }
 
-    fn pieces(chunks: &[(u64, &'static [u8])]) -> Pieces {
-        let mut pieces = Pieces::default();
+    fn pieces(chunks: &[(u64, &'static [u8])]) -> Reassembly {
+        let mut pieces = Reassembly::default();
         let chunks = chunks.iter().map(|(offset, bytes)| chunk(*offset, *bytes));
         pieces.extend(chunks.collect(), 0);
         pieces
     }
 
-    fn read(pieces: &mut Pieces, max_length: usize, at: u64) -> Option<Bytes> {
+    fn read(pieces: &mut Reassembly, max_length: usize, at: u64) -> Option<Bytes> {
         pieces.next(max_length, Some(at)).map(|chunk| chunk.bytes)
     }
 
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn small_neighbours_become_one_piece_in_any_order() {
         let bytes: Vec<u8> = (0..=255).collect();
-        let mut pieces = Pieces::default();
+        let mut pieces = Reassembly::default();
         for offset in (0..256).step_by(2).chain((1..256).step_by(2).rev()) {
             let part = Bytes::copy_from_slice(&bytes[offset..=offset]);
             pieces.extend(vec![chunk(offset as u64, part)], 0);
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn what_comes_without_holes_is_never_too_many_pieces() {
         for len in [1, 7, 100, SMALL - 1, SMALL, 1_200] {
-            let mut pieces = Pieces::default();
+            let mut pieces = Reassembly::default();
             for index in 0..8 * FREE_PIECES / 7 {
                 let part = chunk(index * len as u64, vec![0; len]);
                 pieces.extend(vec![part], 0);
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn a_byte_does_not_hold_what_it_came_in() {
         let datagram = Bytes::from(vec![0; 1_200]);
-        let mut pieces = Pieces::default();
+        let mut pieces = Reassembly::default();
         pieces.extend(vec![chunk(3, datagram.slice(7..8))], 0);
         assert!(datagram.is_unique());
     }
@@ -287,13 +287,13 @@ mod tests {
                 .map(|part| chunk(part.start as u64, message.slice(part)))
                 .collect()
         };
-        let mut pieces = Pieces::default();
+        let mut pieces = Reassembly::default();
         pieces.extend(packets(1_400), 65_500);
         let first = read(&mut pieces, usize::MAX, 0).unwrap();
         assert_eq!(first.as_ptr(), message.as_ptr());
         drop((first, pieces));
 
-        let mut pieces = Pieces::default();
+        let mut pieces = Reassembly::default();
         pieces.extend(packets(1_400), 3 * 65_500);
         assert!(message.is_unique(), "copied among what others have sent");
         pieces.extend(packets(SMALL - 1), 65_500);
@@ -307,7 +307,7 @@ mod tests {
             chunk(offset, bytes)
         };
         // The run is of the middle; one part is before it, one behind a gap, which is filled later.
-        let mut pieces = Pieces::default();
+        let mut pieces = Reassembly::default();
         for offset in [4_000, 6_000, 10_000, 2_000, 8_000] {
             pieces.extend(vec![part(offset)], 2_000);
         }

@@ -1,9 +1,9 @@
-//! What may leave, and why nothing does.
+//! Pacing: what may be sent now, and what is waited for if nothing is.
 
 use super::ConnectionDriver;
 use super::frames::frames_but_acks;
 use super::limits::Limiter;
-use crate::gate::{Passage, Visit};
+use crate::gate::{PollOutcome, SendPermission};
 use quinn_proto::Transmit;
 use units::{Bytes, Timestamp};
 
@@ -12,19 +12,19 @@ impl ConnectionDriver {
     ///
     /// A burst begins when the pacer's bucket is half full, one packet at least. With fewer tokens
     /// each ACK that arrives would send a packet or two of its own, and batches would stay small.
-    pub(super) fn passage(&mut self, now: Timestamp) -> Passage {
+    pub(super) fn permission(&mut self, now: Timestamp) -> SendPermission {
         if self.conn.is_closed() {
-            return Passage::Unlimited;
+            return SendPermission::Unlimited;
         }
         if self.pacer.next_departure(now) > now {
-            return Passage::Closed;
+            return SendPermission::Closed;
         }
         self.is_confirmed = self.is_confirmed || self.has_confirmed_handshake();
         if self.is_confirmed {
-            return Passage::Open;
+            return SendPermission::Open;
         }
         let room = self.control.cwnd.saturating_sub(self.in_flight());
-        Passage::OpenDuringHandshake {
+        SendPermission::OpenDuringHandshake {
             room: u32::try_from(room.packets_floor(self.mss)).unwrap_or(u32::MAX),
         }
     }
@@ -40,10 +40,13 @@ impl ConnectionDriver {
     pub(super) fn batch_limit(
         &mut self,
         now: Timestamp,
-        passage: Passage,
+        permission: SendPermission,
         max_segments: usize,
     ) -> usize {
-        if matches!(passage, Passage::Closed | Passage::Unlimited) {
+        if matches!(
+            permission,
+            SendPermission::Closed | SendPermission::Unlimited
+        ) {
             return 1;
         }
         let paced = self.pacer.budget(now).packets_floor(self.mss);
@@ -56,17 +59,22 @@ impl ConnectionDriver {
         self.congestion.lock().in_flight()
     }
 
-    pub(super) fn on_transmit(&mut self, now: Timestamp, transmit: &Transmit, visit: Visit) {
+    pub(super) fn on_transmit(
+        &mut self,
+        now: Timestamp,
+        transmit: &Transmit,
+        outcome: PollOutcome,
+    ) {
         let bytes = Bytes::new(transmit.size as u64);
-        self.marks.count_sent(transmit);
+        self.ecn.count_sent(transmit);
         #[cfg(feature = "qlog")]
         if let Some(trace) = &mut self.trace {
             trace.on_sent(now, transmit);
         }
         self.pacer.on_sent(now, bytes);
         self.limits.set(now, Limiter::Host);
-        let is_reported = visit.has_asked || self.is_more_than_acks();
-        let control = match visit.built {
+        let is_reported = outcome.has_asked || self.is_more_than_acks();
+        let control = match outcome.built {
             Some(built) if is_reported => {
                 let mut congestion = self.congestion.lock();
                 congestion.on_sent(built.path, now, built.bytes, built.last_number)
@@ -75,7 +83,7 @@ impl ConnectionDriver {
             _ => return,
         };
         self.is_app_limited = false;
-        if visit.has_asked {
+        if outcome.has_asked {
             self.frames = None;
         }
         self.adopt_control(now, control);
@@ -96,12 +104,17 @@ impl ConnectionDriver {
     }
 
     /// Nothing may or need leave now: say why, and wait for the pacer if it is the pacer.
-    pub(super) fn on_nothing(&mut self, now: Timestamp, passage: Passage, has_asked: bool) {
+    pub(super) fn on_nothing(
+        &mut self,
+        now: Timestamp,
+        permission: SendPermission,
+        has_asked: bool,
+    ) {
         if self.frames.is_none() {
             self.frames = Some(frames_but_acks(&self.conn.stats().frame_tx));
         }
-        let limiter = match (has_asked, passage) {
-            (true, Passage::Closed) => {
+        let limiter = match (has_asked, permission) {
+            (true, SendPermission::Closed) => {
                 // Even if the window looks full: only quinn-proto knows, and it was not asked.
                 self.departure = Some(self.pacer.next_departure(now));
                 if self.has_room() {
@@ -111,7 +124,7 @@ impl ConnectionDriver {
             }
             (true, _) => Limiter::CongestionWindow,
             // What is to be sent has not been written yet, for others came first.
-            (false, _) if self.turns.is_holding() => Limiter::Host,
+            (false, _) if self.fair_queue.has_deferred() => Limiter::Host,
             (false, _) => {
                 self.mark_app_limited();
                 self.idle_limiter()
@@ -120,7 +133,7 @@ impl ConnectionDriver {
         self.limits.set(now, limiter);
     }
 
-    /// There is nothing to send. Once told, it holds until something is sent.
+    /// There is nothing to send. Holds until something is sent.
     fn mark_app_limited(&mut self) {
         if !self.is_app_limited && self.has_room() {
             self.is_app_limited = true;
@@ -133,7 +146,7 @@ impl ConnectionDriver {
         self.in_flight() + self.mss <= self.control.cwnd.max(self.mss)
     }
 
-    /// Who is to blame for there being nothing to send.
+    /// The limit in force while there is nothing to send.
     fn idle_limiter(&self) -> Limiter {
         if self.blocked_writers.is_empty() {
             Limiter::Application

@@ -1,20 +1,20 @@
-//! Guessing at losses that were none.
+//! An estimate of spurious losses.
 
 use std::time::Duration;
 use units::Timestamp;
 
 /// Counts ACKs that acknowledge nothing new shortly after a loss.
 ///
-/// A receiver acknowledges what has just arrived. If the sender expects none of it any more, it
-/// has given it up too early. Only shortly after a loss: an ACK that another one has overtaken
-/// has nothing new to tell, either.
+/// A receiver acknowledges what has just arrived. If none of that is outstanding, the sender has
+/// declared it lost too early. Counted only shortly after a loss: an ACK that another one has
+/// overtaken acknowledges nothing new, either.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct LateAcks {
+pub(super) struct SpuriousLosses {
     watched_until: Option<Timestamp>,
     count: u64,
 }
 
-impl LateAcks {
+impl SpuriousLosses {
     /// Packets were declared lost.
     pub(super) fn on_loss(&mut self, now: Timestamp, smoothed_rtt: Duration) {
         self.watched_until = Some(now + WATCHED_ROUNDS * smoothed_rtt);
@@ -29,11 +29,11 @@ impl LateAcks {
         self.count += acks.saturating_sub(useful);
     }
 
-    /// Losses that seem to have been none, of `lost` packets.
-    pub(super) fn spurious_losses(&self, lost: u64) -> u64 {
+    /// How many of `lost` packets were probably declared lost spuriously.
+    pub(super) fn estimate(&self, lost: u64) -> u64 {
         self.count.min(lost)
     }
 }
 
-/// A packet that is later still was held up by more than a queue.
+/// A packet that is later still was delayed by more than a queue.
 const WATCHED_ROUNDS: u32 = 2;

@@ -1,4 +1,4 @@
-//! Counting ECN marks.
+//! Counters of ECN codepoints.
 
 use crate::stats::EcnStats;
 use quinn_proto::{EcnCodepoint, Transmit};
