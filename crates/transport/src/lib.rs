@@ -18,7 +18,7 @@
 //! chooses a controller by its name in a [`cc_core::Registry`]; [`Connection::congestion`] shows
 //! its state, [`Connection::set_congestion`] exchanges it in mid-transfer, and
 //! [`Connection::set_observer`] listens to it. [`ConnectionStats`] says what limited the sender.
-//! [`ShardedServer`] serves one address from several cores; [`fleet`] is for servers behind a load
+//! [`ShardedServer`] serves one address from several cores; [`quic_lb`] is for servers behind a load
 //! balancer; [`tls`] makes certificates and configurations for the common cases; with feature `h3`,
 //! module `h3` has connections carry HTTP/3.
 //!
@@ -81,7 +81,7 @@
 //! | the peer's connection IDs, in use and given back | 5, 50 | fixed | `forged`, `hoarding::connection_ids_given…` |
 //! | address-validation tokens of servers | 2 each of 256 names | [`ClientConfig::token_store`] | `tokens::a_client_keeps_two_tokens…` |
 //! | memory behind received bytes | twice the message each came in | fixed | `receive::small_messages…` |
-//! | TLS sessions to be resumed | 256 | [`ServerTls::sessions`](tls::ServerTls::sessions), [`fleet::Sessions`] | rustls |
+//! | TLS sessions to be resumed | 256 | [`ServerTls::sessions`](tls::ServerTls::sessions), [`quic_lb::Sessions`] | rustls |
 //! | bytes that shards have handed to another one, each | 256 KiB | fixed | `membership::a_shard_that_does_not_look…` |
 //! | work before the task looks at the socket again | 1 MiB of packets to send, 128 batches of them, 256 connections | fixed | `fairness` |
 //!
@@ -99,13 +99,13 @@ mod endpoint;
 mod error;
 #[cfg(target_os = "linux")]
 mod event_loop;
-pub mod fleet;
 mod gate;
 #[cfg(feature = "h3")]
 pub mod h3;
 mod histogram;
 #[cfg(feature = "qlog")]
 pub mod qlog;
+pub mod quic_lb;
 mod sharded;
 mod socket;
 mod stats;

@@ -228,14 +228,14 @@ impl ServerTls {
     }
 
     /// Has clients keep their sessions in tickets made by `tickets`, such as
-    /// [`Secrets::ticketer`](crate::fleet::Secrets::ticketer), so that other servers can resume
+    /// [`Secrets::ticketer`](crate::quic_lb::Secrets::ticketer), so that other servers can resume
     /// them. Without 0-RTT: rustls takes none with tickets that could be used twice.
     pub fn tickets(mut self, tickets: Arc<dyn ProducesTickets>) -> Self {
         self.resumption = Resumption::Tickets(tickets);
         self
     }
 
-    /// Keeps sessions in `sessions`, such as [`fleet::Sessions`](crate::fleet::Sessions), with
+    /// Keeps sessions in `sessions`, such as [`quic_lb::Sessions`](crate::quic_lb::Sessions), with
     /// 0-RTT. Default: the last 256, in this configuration alone.
     pub fn sessions(mut self, sessions: Arc<dyn StoresServerSessions>) -> Self {
         self.resumption = Resumption::Sessions(sessions);

@@ -10,7 +10,7 @@ use quinn::rustls::{ClientConfig, RootCertStore, version};
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::sync::Arc;
-use transport::fleet::{CidConfig, ConnectionIds, Secrets};
+use transport::quic_lb::{CidConfig, ConnectionIds, Secrets};
 use transport::tls::SelfSigned;
 use transport::{Endpoint, EndpointConfig};
 

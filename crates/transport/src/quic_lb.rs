@@ -27,7 +27,7 @@
 //! is about all this in operation.
 //!
 //! ```
-//! use transport::fleet::{CidConfig, ConnectionIds, Secrets};
+//! use transport::quic_lb::{CidConfig, ConnectionIds, Secrets};
 //! use transport::{Endpoint, EndpointConfig, tls::SelfSigned};
 //!
 //! # #[tokio::main(flavor = "current_thread")]

@@ -147,7 +147,10 @@ fn errors_name_the_line_and_what_is_wrong_with_it() {
 #[test]
 fn no_secret_is_shown() {
     let text = text(&[epoch(1, 0)]);
-    let shown = format!("{:?}", crate::fleet::Secrets::new(text.as_bytes()).unwrap());
+    let shown = format!(
+        "{:?}",
+        crate::quic_lb::Secrets::new(text.as_bytes()).unwrap()
+    );
     assert!(shown.contains("overlap: 100"), "{shown}");
     assert!(
         !shown.contains("dd") && !shown.contains("221") && !shown.contains("Prk"),

@@ -3,7 +3,7 @@
 use crate::support::{
     NAME, any, client_endpoint, hash, noise, receive_all, send_all, server_config, within_a_minute,
 };
-use transport::fleet::{CidConfig, ConnectionIds};
+use transport::quic_lb::{CidConfig, ConnectionIds};
 use transport::tls::SelfSigned;
 use transport::{Incoming, ShardedServer, TransportConfig};
 

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 fn octets(text: &str) -> Vec<u8> {
     let mut octets = vec![0; text.len() / 2];
-    crate::fleet::hex::decode(text, &mut octets).unwrap();
+    crate::quic_lb::hex::decode(text, &mut octets).unwrap();
     octets
 }
 

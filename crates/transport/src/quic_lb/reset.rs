@@ -41,7 +41,7 @@ impl HmacKey for ResetKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::CidConfig;
+    use crate::quic_lb::CidConfig;
     use quinn_proto::ConnectionIdGenerator;
 
     fn secrets(byte: u8) -> Secrets {

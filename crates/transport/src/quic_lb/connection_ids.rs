@@ -72,7 +72,7 @@ impl ConnectionIds {
     /// the same shard.
     ///
     /// ```
-    /// # use transport::fleet::{CidConfig, ConnectionIds};
+    /// # use transport::quic_lb::{CidConfig, ConnectionIds};
     /// # use transport::{ServerConfig, ShardedServer};
     /// # fn serve(config: ServerConfig) -> Result<(), Box<dyn std::error::Error>> {
     /// let cid_config = CidConfig::encrypted(0, 4, 12, *b"sixteen octets!!")?;

@@ -1,7 +1,7 @@
 //! Which secret serves when.
 
-use crate::fleet::hex;
-use crate::fleet::sealing::Purpose;
+use crate::quic_lb::hex;
+use crate::quic_lb::sealing::Purpose;
 use aws_lc_rs::hkdf::{HKDF_SHA256, Prk, Salt};
 use aws_lc_rs::hmac;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 /// The secrets of a fleet at one time, ready for use.
-pub(in crate::fleet) struct Schedule {
+pub(in crate::quic_lb) struct Schedule {
     /// In seconds.
     overlap: u32,
     reset: hmac::Key,
@@ -33,13 +33,13 @@ impl Schedule {
     }
 
     /// The epoch that seals at this Unix time.
-    pub(in crate::fleet) fn sealing(&self, now: u64) -> &Epoch {
+    pub(in crate::quic_lb) fn sealing(&self, now: u64) -> &Epoch {
         let begun = self.epochs.iter().rev().find(|epoch| epoch.from <= now);
         begun.unwrap_or(&self.epochs[0])
     }
 
     /// The epoch that an octet behind something sealed means, if it is still taken.
-    pub(in crate::fleet) fn opening(&self, now: u64, key_id: u8) -> Option<&Epoch> {
+    pub(in crate::quic_lb) fn opening(&self, now: u64, key_id: u8) -> Option<&Epoch> {
         let index = self
             .epochs
             .iter()
@@ -50,11 +50,11 @@ impl Schedule {
     }
 
     /// How long something sealed is taken at least, in seconds.
-    pub(in crate::fleet) fn overlap(&self) -> u32 {
+    pub(in crate::quic_lb) fn overlap(&self) -> u32 {
         self.overlap
     }
 
-    pub(in crate::fleet) fn reset(&self) -> &hmac::Key {
+    pub(in crate::quic_lb) fn reset(&self) -> &hmac::Key {
         &self.reset
     }
 }
@@ -71,7 +71,7 @@ impl fmt::Debug for Schedule {
 }
 
 /// The keys of one epoch.
-pub(in crate::fleet) struct Epoch {
+pub(in crate::quic_lb) struct Epoch {
     number: u32,
     /// Unix time from which it seals.
     from: u64,
@@ -90,16 +90,16 @@ impl Epoch {
         }
     }
 
-    pub(in crate::fleet) fn number(&self) -> u32 {
+    pub(in crate::quic_lb) fn number(&self) -> u32 {
         self.number
     }
 
     /// What tells it from its neighbours.
-    pub(in crate::fleet) fn key_id(&self) -> u8 {
+    pub(in crate::quic_lb) fn key_id(&self) -> u8 {
         self.number.to_be_bytes()[3]
     }
 
-    pub(in crate::fleet) fn key(&self, purpose: Purpose) -> &Prk {
+    pub(in crate::quic_lb) fn key(&self, purpose: Purpose) -> &Prk {
         &self.keys[purpose as usize]
     }
 }

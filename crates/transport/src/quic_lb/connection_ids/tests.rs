@@ -1,5 +1,5 @@
 use super::*;
-use crate::fleet::CidDecoder;
+use crate::quic_lb::CidDecoder;
 use proptest::prelude::*;
 use std::collections::HashSet;
 
