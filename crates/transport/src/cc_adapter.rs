@@ -15,7 +15,7 @@ mod ledger;
 
 use crate::clock;
 use crate::gate::Gate;
-use crate::tls;
+use crate::random;
 use cc_core::ControllerChoice;
 pub(crate) use congestion::Congestion;
 pub(crate) use events::Delivery;
@@ -110,7 +110,7 @@ impl UndrivenFactory {
 /// Each path's controller stands alone, so that any number of connections can share the factory.
 impl ControllerFactory for UndrivenFactory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let seed = self.seed.unwrap_or_else(tls::random_u64);
+        let seed = self.seed.unwrap_or_else(random::u64);
         let (factory, _) = CongestionFactory::new(self.choice.clone(), seed);
         factory.build(now, current_mtu)
     }

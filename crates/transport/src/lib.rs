@@ -106,10 +106,11 @@ mod histogram;
 #[cfg(feature = "qlog")]
 pub mod qlog;
 pub mod quic_lb;
+mod random;
+mod shard_routing;
 mod sharded;
 mod socket;
 mod stats;
-mod stream;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod timer;
@@ -118,7 +119,7 @@ mod user_code;
 
 pub use choice::{ChooseController, quinn_controller};
 pub use config::{ClientConfig, ServerConfig, TransportConfig};
-pub use connection::{Connecting, Connection, ZeroRttAccepted};
+pub use connection::{Connecting, Connection, RecvStream, SendStream, ZeroRttAccepted};
 pub use endpoint::{Endpoint, EndpointStats, Incoming, IncomingFuture, RetryError, TimerStats};
 pub use error::{
     ReadError, ReadExactError, ReadToEndError, ResetError, SendDatagramError, StoppedError,
@@ -127,7 +128,6 @@ pub use error::{
 pub use histogram::RttHistogram;
 pub use sharded::{ShardStats, ShardedBuilder, ShardedServer, Steering};
 pub use stats::{ConnectionStats, EcnStats, FrameStats, LimitedBy, PathStats, UdpStats};
-pub use stream::{RecvStream, SendStream};
 
 #[cfg(feature = "qlog")]
 pub use qlog::{QlogConfig, QlogStream};

@@ -1,6 +1,7 @@
 //! A connection whose handshake is under way.
 
-use super::{Connection, Lease, Shared};
+use super::handle::Connection;
+use super::shared::{Lease, Shared};
 use quinn_proto::ConnectionError;
 use std::any::Any;
 use std::future::Future;

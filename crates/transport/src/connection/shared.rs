@@ -1,9 +1,9 @@
 //! What the endpoint's task and the handles of a connection share.
 
 use super::wakeups::{Signals, Wakeups};
+use super::work_queue::WorkQueue;
 use crate::clock;
 use crate::driver::ConnectionDriver;
-use crate::endpoint::WorkQueue;
 use crate::user_code;
 use bytes::Bytes;
 use quinn_proto::{
@@ -28,7 +28,7 @@ use tracing::Span;
 pub(crate) struct Shared {
     state: Mutex<State>,
     pub(crate) signals: Signals,
-    queue: Arc<WorkQueue>,
+    queue: Arc<WorkQueue<Self>>,
     is_queued: AtomicBool,
     /// What is logged about the connection is logged in it.
     pub(crate) span: Span,
@@ -39,7 +39,7 @@ impl Shared {
     pub(crate) fn new(
         mut driver: ConnectionDriver,
         handle: ConnectionHandle,
-        queue: Arc<WorkQueue>,
+        queue: Arc<WorkQueue<Self>>,
     ) -> Arc<Self> {
         let conn = driver.conn();
         let (side, remote) = (conn.side(), conn.remote_address());

@@ -1,6 +1,6 @@
 //! Connection attempts that wait for the application's decision.
 
-use super::EndpointLease;
+use super::inner::EndpointLease;
 use crate::config::ServerConfig;
 use crate::connection::{Connecting, Connection};
 use quinn_proto::{ConnectionError, ConnectionId};

@@ -12,20 +12,17 @@
 //! system calls. It is not 16 of any size: of 200 connections that have a packet each to send, the
 //! last would wait for thirteen turns, in which 3 MiB are received.
 
-use super::Inner;
 use super::deadlines::Deadlines;
+use super::inner::{Inner, task_has_ended};
 use super::receive::ReceiveBuffers;
 use super::table::Table;
 use crate::clock;
 use crate::connection::{Shared, State, Wakeups};
-use crate::sharded::Received;
+use crate::shard_routing::Received;
 use crate::socket::{Socket, received_ecn};
 use crate::timer::Timer;
 use bytes::BytesMut;
-use quinn_proto::{
-    ConnectionError, ConnectionEvent, ConnectionHandle, DatagramEvent, EndpointEvent, Transmit,
-    TransportError, TransportErrorCode,
-};
+use quinn_proto::{ConnectionEvent, ConnectionHandle, DatagramEvent, EndpointEvent, Transmit};
 use quinn_udp::RecvMeta;
 use std::collections::VecDeque;
 use std::io;
@@ -516,15 +513,6 @@ impl Drop for Task {
         self.inner.incoming.notify_waiters();
         self.inner.idle.notify_waiters();
     }
-}
-
-/// What becomes of connections whose endpoint can move nothing any more.
-pub(super) fn task_has_ended() -> ConnectionError {
-    ConnectionError::TransportError(TransportError {
-        code: TransportErrorCode::INTERNAL_ERROR,
-        frame: None,
-        reason: "the endpoint's task has ended".to_owned(),
-    })
 }
 
 /// How much work it is to send a batch of so many bytes: as much as for a larger one that is sent

@@ -4,7 +4,7 @@ use super::cid_config::{
     CODEPOINT_SHIFT, CidConfig, CidConfigError, MAX_NONCE, ServerId, UNROUTABLE,
 };
 use super::nonces::Nonces;
-use crate::tls;
+use crate::random;
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, EndpointConfig, InvalidCid};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -182,7 +182,7 @@ impl ConnectionIds {
             if !std::mem::replace(&mut state.is_exhausted, true) {
                 tracing::error!("all nonces have been used: connection IDs are unroutable now");
             }
-            tls::fill_random(cid);
+            random::fill(cid);
             // Such connection IDs always say how long they are (§3.2).
             let len = u8::try_from(cid.len() - 1).expect("at most 20 octets");
             cid[0] = UNROUTABLE << CODEPOINT_SHIFT | len;
@@ -292,12 +292,12 @@ struct Identity {
 impl Identity {
     fn new(config: CidConfig, server_id: ServerId) -> Self {
         let mut start = [0; MAX_NONCE];
-        tls::fill_random(&mut start);
+        random::fill(&mut start);
         let nonces = if config.key().is_some() {
             Nonces::counted(config.nonce_len(), start)
         } else {
             let mut key = [0; 16];
-            tls::fill_random(&mut key);
+            random::fill(&mut key);
             Nonces::shuffled(config.nonce_len(), start, &key)
         };
         Self {
@@ -318,7 +318,7 @@ impl Identity {
 
 fn random_octet() -> u8 {
     let mut octet = [0];
-    tls::fill_random(&mut octet);
+    random::fill(&mut octet);
     octet[0]
 }
 

@@ -4,6 +4,22 @@ use super::connection_ids::ConnectionIds;
 use super::secrets::Secrets;
 use aws_lc_rs::hmac;
 use quinn_proto::crypto::{CryptoError, HmacKey};
+use std::sync::Arc;
+
+impl Secrets {
+    /// For [`EndpointConfig::reset_key`](crate::EndpointConfig::reset_key): a server that
+    /// was started again ends the connections that it has forgotten, and so does one that has
+    /// [`adopt`](ConnectionIds::adopt)ed another.
+    ///
+    /// A reset's token follows from this secret, the connection ID and the key that encrypts
+    /// connection IDs of its codepoint, so that it changes when a codepoint is used anew
+    /// (draft-ietf-quic-load-balancers-21 §9.5). Nothing in a connection ID tells the epoch,
+    /// and connections last: a new secret leaves those before it to their idle timeouts
+    /// if their server loses them.
+    pub fn reset_key(&self, ids: &ConnectionIds) -> Arc<dyn HmacKey> {
+        Arc::new(ResetKey::new(self.clone(), ids.clone()))
+    }
+}
 
 /// HMAC-SHA-256 over the key of the connection ID's configuration and the connection ID.
 pub(super) struct ResetKey {

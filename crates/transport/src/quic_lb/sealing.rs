@@ -1,30 +1,25 @@
 //! Sealing under the secret of an epoch, and opening under the one that was sealed with.
 
-use super::secrets::{Epoch, Schedule, Secrets};
-use crate::tls;
+use super::secrets::{Epoch, Purpose, Schedule, Secrets};
+use crate::random;
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::hkdf::HKDF_SHA256;
 use quinn_proto::crypto::{AeadKey, CryptoError, HandshakeTokenKey};
 use rustls::server::ProducesTickets;
 use std::sync::Arc;
 
-/// What something is sealed for. Nothing of one purpose can be opened for another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    Token,
-    Ticket,
-    Session,
-}
+impl Secrets {
+    /// For [`ServerConfig::token_key`](crate::ServerConfig::token_key). How long a token is good
+    /// is set there, too; the overlap limits it.
+    pub fn token_key(&self) -> Arc<dyn HandshakeTokenKey> {
+        Arc::new(Sealing::new(self.clone(), Purpose::Token))
+    }
 
-impl Purpose {
-    pub(super) const ALL: [Self; 3] = [Self::Token, Self::Ticket, Self::Session];
-
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Self::Token => "token",
-            Self::Ticket => "ticket",
-            Self::Session => "session",
-        }
+    /// For [`ServerTls::tickets`](crate::tls::ServerTls::tickets): a client resumes its session at
+    /// any server, but without 0-RTT, which takes [`Sessions`](super::Sessions). A ticket is good
+    /// for the overlap.
+    pub fn ticketer(&self) -> Arc<dyn ProducesTickets> {
+        Arc::new(Tickets::new(self.clone()))
     }
 }
 
@@ -50,7 +45,7 @@ impl Sealing {
 
     pub(super) fn seal(&self, plain: &[u8]) -> Option<Vec<u8>> {
         let mut random = [0; RANDOM];
-        tls::fill_random(&mut random);
+        random::fill(&mut random);
         let mut sealed = plain.to_vec();
         self.aead_from_hkdf(&random).seal(&mut sealed, &[]).ok()?;
         sealed.extend(random);

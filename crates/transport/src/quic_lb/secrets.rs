@@ -2,14 +2,9 @@
 
 mod schedule;
 
-use super::connection_ids::ConnectionIds;
-use super::reset::ResetKey;
-use super::sealing::{Purpose, Sealing, Tickets};
 use crate::clock;
-use quinn_proto::crypto::{HandshakeTokenKey, HmacKey};
-use rustls::server::ProducesTickets;
 pub use schedule::SecretsError;
-pub(super) use schedule::{Epoch, Schedule};
+pub(super) use schedule::{Epoch, Purpose, Schedule};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -87,32 +82,6 @@ impl Secrets {
     /// The number of the epoch that seals now.
     pub fn epoch(&self) -> u32 {
         self.schedule().sealing(self.unix_time()).number()
-    }
-
-    /// For [`ServerConfig::token_key`](crate::ServerConfig::token_key). How long a token is good
-    /// is set there, too; the overlap limits it.
-    pub fn token_key(&self) -> Arc<dyn HandshakeTokenKey> {
-        Arc::new(Sealing::new(self.clone(), Purpose::Token))
-    }
-
-    /// For [`ServerTls::tickets`](crate::tls::ServerTls::tickets): a client resumes its session at
-    /// any server, but without 0-RTT, which takes [`Sessions`](super::Sessions). A ticket is good
-    /// for the overlap.
-    pub fn ticketer(&self) -> Arc<dyn ProducesTickets> {
-        Arc::new(Tickets::new(self.clone()))
-    }
-
-    /// For [`EndpointConfig::reset_key`](crate::EndpointConfig::reset_key): a server that
-    /// was started again ends the connections that it has forgotten, and so does one that has
-    /// [`adopt`](ConnectionIds::adopt)ed another.
-    ///
-    /// A reset's token follows from this secret, the connection ID and the key that encrypts
-    /// connection IDs of its codepoint, so that it changes when a codepoint is used anew
-    /// (draft-ietf-quic-load-balancers-21 §9.5). Nothing in a connection ID tells the epoch,
-    /// and connections last: a new secret leaves those before it to their idle timeouts
-    /// if their server loses them.
-    pub fn reset_key(&self, ids: &ConnectionIds) -> Arc<dyn HmacKey> {
-        Arc::new(ResetKey::new(self.clone(), ids.clone()))
     }
 
     pub(super) fn schedule(&self) -> Arc<Schedule> {

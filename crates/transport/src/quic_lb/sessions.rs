@@ -1,7 +1,7 @@
 //! TLS sessions that a fleet shares, for 0-RTT.
 
-use super::sealing::{Purpose, Sealing};
-use super::secrets::Secrets;
+use super::sealing::Sealing;
+use super::secrets::{Purpose, Secrets};
 use rustls::server::StoresServerSessions;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;

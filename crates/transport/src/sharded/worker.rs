@@ -1,8 +1,9 @@
 //! A shard's thread: its runtime, its endpoint, and the handlers of its connections.
 
-use super::{Figures, Membership};
+use super::server::Figures;
 use crate::config::ServerConfig;
 use crate::endpoint::{Endpoint, Incoming};
+use crate::shard_routing::Membership;
 use quinn_proto::EndpointConfig;
 use std::future;
 use std::io;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::tls;
 use proptest::prelude::*;
 use rustls::pki_types::ServerName;
 use rustls::{

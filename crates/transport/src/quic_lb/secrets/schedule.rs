@@ -1,7 +1,6 @@
 //! Which secret serves when.
 
 use crate::quic_lb::hex;
-use crate::quic_lb::sealing::Purpose;
 use aws_lc_rs::hkdf::{HKDF_SHA256, Prk, Salt};
 use aws_lc_rs::hmac;
 use std::fmt;
@@ -101,6 +100,26 @@ impl Epoch {
 
     pub(in crate::quic_lb) fn key(&self, purpose: Purpose) -> &Prk {
         &self.keys[purpose as usize]
+    }
+}
+
+/// What something is sealed for. Nothing of one purpose can be opened for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::quic_lb) enum Purpose {
+    Token,
+    Ticket,
+    Session,
+}
+
+impl Purpose {
+    pub(in crate::quic_lb) const ALL: [Self; 3] = [Self::Token, Self::Ticket, Self::Session];
+
+    pub(in crate::quic_lb) fn label(self) -> &'static str {
+        match self {
+            Self::Token => "token",
+            Self::Ticket => "ticket",
+            Self::Session => "session",
+        }
     }
 }
 

@@ -5,9 +5,11 @@
 //! which a client has on one socket can come as one message. Their endpoint takes the message
 //! apart and hands on what is not its own.
 
-use super::owner::owner;
-use crate::endpoint::WorkQueue;
+mod owner;
+
+use crate::connection::{Shared, WorkQueue};
 use bytes::BytesMut;
+pub(crate) use owner::{CID_LEN_AT, LONG_HEADER, owner};
 use quinn_udp::RecvMeta;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -35,7 +37,7 @@ struct Group {
 
 #[derive(Debug, Default)]
 struct Member {
-    queue: Arc<WorkQueue>,
+    queue: Arc<WorkQueue<Shared>>,
     inbox: Mutex<Inbox>,
 }
 
@@ -49,7 +51,7 @@ struct Inbox {
 impl Membership {
     /// The memberships of a group of `shards`, whose connection IDs have `cid_len` octets. A
     /// single shard owns everything, and is no member.
-    pub(super) fn group(shards: usize, cid_len: usize) -> impl Iterator<Item = Option<Self>> {
+    pub(crate) fn group(shards: usize, cid_len: usize) -> impl Iterator<Item = Option<Self>> {
         let members = std::iter::repeat_with(Member::default).take(shards);
         let group = Arc::new(Group {
             cid_len,
@@ -62,7 +64,7 @@ impl Membership {
     }
 
     /// What wakes this shard's task.
-    pub(crate) fn queue(&self) -> &Arc<WorkQueue> {
+    pub(crate) fn queue(&self) -> &Arc<WorkQueue<Shared>> {
         &self.member(self.shard).queue
     }
 

@@ -1,6 +1,6 @@
 //! The receiving direction of a stream.
 
-use crate::connection::Lease;
+use crate::connection::shared::Lease;
 use crate::driver::Reader;
 use crate::error::{ReadError, ReadExactError, ReadToEndError, ResetError};
 use bytes::{Bytes, BytesMut};

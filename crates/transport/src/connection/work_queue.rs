@@ -1,6 +1,5 @@
 //! What wakes the endpoint's task, and which connections it then looks at.
 
-use crate::connection::Shared;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -11,17 +10,17 @@ use std::task::Waker;
 /// However many calls put work here, the task is woken once until it looks. A connection is in
 /// the queue at most once: [`Shared::schedule`] sees to that.
 #[derive(Debug)]
-pub(crate) struct WorkQueue {
+pub(crate) struct WorkQueue<T> {
     /// `None` once the task is gone: a connection that nobody takes out would keep itself alive.
-    ready: Mutex<Option<Vec<Arc<Shared>>>>,
+    ready: Mutex<Option<Vec<Arc<T>>>>,
     waker: Mutex<Option<Waker>>,
     /// Whether the task has been woken and has not yet looked.
     is_awake: AtomicBool,
 }
 
-impl WorkQueue {
+impl<T> WorkQueue<T> {
     /// Adds a connection that is not in the queue.
-    pub(crate) fn push(&self, connection: Arc<Shared>) {
+    pub(crate) fn push(&self, connection: Arc<T>) {
         if let Some(ready) = &mut *lock(&self.ready) {
             ready.push(connection);
         }
@@ -55,7 +54,7 @@ impl WorkQueue {
     }
 
     /// Moves everything in the queue to the back of `to`.
-    pub(crate) fn take(&self, to: &mut impl Extend<Arc<Shared>>) {
+    pub(crate) fn take(&self, to: &mut impl Extend<Arc<T>>) {
         let ready = lock(&self.ready).as_mut().map(mem::take);
         to.extend(ready.into_iter().flatten());
     }
@@ -67,7 +66,7 @@ impl WorkQueue {
     }
 }
 
-impl Default for WorkQueue {
+impl<T> Default for WorkQueue<T> {
     fn default() -> Self {
         Self {
             ready: Mutex::new(Some(Vec::new())),
@@ -77,7 +76,7 @@ impl Default for WorkQueue {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
     mutex.lock().expect("moving values does not panic")
 }
 
@@ -98,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_task_is_woken_once_until_it_looks() {
-        let queue = WorkQueue::default();
+        let queue = WorkQueue::<()>::default();
         let count = Arc::<Count>::default();
         let wakes = || count.0.load(Ordering::Relaxed);
         let waker = Waker::from(Arc::clone(&count));
@@ -115,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_task_that_looks_for_the_first_time_finds_what_came_before() {
-        let queue = WorkQueue::default();
+        let queue = WorkQueue::<()>::default();
         queue.wake();
         let count = Arc::<Count>::default();
         queue.begin_turn(&Waker::from(Arc::clone(&count)));

@@ -9,7 +9,7 @@
 ///
 /// The kernel's copy of this rule is [`program`](super::program::program); it gives 0 for whatever
 /// lies beyond the datagram's end, too.
-pub(super) fn owner(datagram: &[u8], cid_len: usize, shards: usize) -> usize {
+pub(crate) fn owner(datagram: &[u8], cid_len: usize, shards: usize) -> usize {
     let is_long = datagram
         .first()
         .is_some_and(|first| first & LONG_HEADER != 0);
@@ -23,9 +23,9 @@ pub(super) fn owner(datagram: &[u8], cid_len: usize, shards: usize) -> usize {
 }
 
 /// Set in the first octet of a long header (RFC 8999 §5.1).
-pub(super) const LONG_HEADER: u8 = 0x80;
+pub(crate) const LONG_HEADER: u8 = 0x80;
 
 /// Where a long header has the length of its destination connection ID: behind the first octet
 /// and four octets of version (RFC 8999 §5.1). The ID itself follows, so that its last octet lies
 /// its length further on. For an ID of no length that is the length, 0: the first shard.
-pub(super) const CID_LEN_AT: usize = 5;
+pub(crate) const CID_LEN_AT: usize = 5;

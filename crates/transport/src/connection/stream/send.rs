@@ -1,6 +1,6 @@
 //! The sending direction of a stream.
 
-use crate::connection::{Lease, State};
+use crate::connection::shared::{Lease, State};
 use crate::driver::Amount;
 use crate::error::{StoppedError, WriteError};
 use bytes::Bytes;
