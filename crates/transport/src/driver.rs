@@ -7,6 +7,7 @@
 //! [`poll_timeout`](ConnectionDriver::poll_timeout).
 
 mod close_reason;
+mod closing;
 mod control;
 mod ecn;
 mod fair_queue;
@@ -14,124 +15,40 @@ mod frames;
 mod inbound;
 mod limits;
 mod loss_detection;
+mod loss_state;
 mod reordering;
 mod spurious_losses;
+mod state;
 mod streams;
 #[cfg(feature = "qlog")]
 mod trace;
 mod transmit_pacing;
 mod windows;
 
-use crate::budget::Budget;
-use crate::cc_adapter::CongestionHandle;
 use crate::clock;
-#[cfg(feature = "qlog")]
-use crate::qlog::QlogStream;
 use crate::stats::{ConnectionStats, EcnStats};
-use cc_core::{Control, Pacer};
+use cc_core::Pacer;
 use close_reason::PendingClose;
 use control::capped;
 pub(crate) use fair_queue::Amount;
 use fair_queue::FairQueue;
+use inbound::Held;
 pub(crate) use inbound::Reader;
-use inbound::{Held, Inbound};
 use limits::{Limiter, Limits};
-use loss_detection::LossDetection;
+use loss_state::LossState;
 use quinn_proto::{
-    Connection, ConnectionError, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamEvent,
-    StreamId, Transmit, VarInt,
+    Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
 pub(crate) use reordering::LossThresholds;
 use spurious_losses::SpuriousLosses;
+pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 #[cfg(feature = "qlog")]
 use trace::Trace;
-use units::{Bandwidth, Bytes, Timestamp};
+use units::Bytes;
 pub(crate) use windows::WindowConfig;
 use windows::{ReceiveWindow, SendWindow};
-
-/// Why a connection wants to be woken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reason {
-    /// One of quinn-proto's timers: loss detection, idle timeout, delayed ACK and the like.
-    Protocol,
-    /// The pacer will have tokens. Worth a fine timer.
-    Pacing,
-}
-
-/// What a connection's driver has to know.
-#[derive(Debug)]
-pub(crate) struct DriverConfig {
-    /// The handle that came with the factory in quinn-proto's configuration.
-    pub(crate) congestion: CongestionHandle,
-    /// Most that leaves, whatever the controller says.
-    pub(crate) max_rate: Option<Bandwidth>,
-    pub(crate) windows: WindowConfig,
-    pub(crate) loss_thresholds: LossThresholds,
-    /// Longest that the handshake may take.
-    pub(crate) handshake_timeout: Option<Duration>,
-    /// What the windows grow from.
-    pub(crate) budget: Arc<Budget>,
-    #[cfg(feature = "qlog")]
-    pub(crate) qlog: Option<QlogStream>,
-}
-
-/// One connection under our congestion control and pacing.
-pub(crate) struct ConnectionDriver {
-    conn: Connection,
-    congestion: CongestionHandle,
-    pacer: Pacer,
-    /// The controller's decision, capped.
-    control: Control,
-    max_rate: Option<Bandwidth>,
-    mss: Bytes,
-    /// When the pacer lets packets leave that are waiting for it.
-    departure: Option<Timestamp>,
-    receive_window: ReceiveWindow,
-    send_window: SendWindow,
-    /// Streams that are read from.
-    inbound: BTreeMap<StreamId, Inbound>,
-    /// Those of them of which something is taken out of quinn-proto in this turn.
-    due_inbound: BTreeSet<StreamId>,
-    /// What was taken out of quinn-proto and not read, and how many bytes of it its window leaves
-    /// out.
-    held: Held,
-    withheld: u64,
-    /// Bytes of datagrams that have come.
-    arrived: u64,
-    /// Why the connection is about to be closed, and the event of that until it is polled.
-    pending_close: Option<PendingClose>,
-    close_event: Option<ConnectionError>,
-    /// When the driver was last called with the time.
-    now: Instant,
-    /// Whether a datagram has come since the receive window was looked at, and stream data before
-    /// that.
-    has_received: bool,
-    has_stream_data: bool,
-    limits: Limits,
-    ecn: EcnStats,
-    spurious_losses: SpuriousLosses,
-    loss_detection: LossDetection,
-    /// Streams on which a write found no room.
-    blocked_writers: BTreeSet<StreamId>,
-    /// Which stream may write where there is less room than streams want.
-    fair_queue: FairQueue,
-    /// Whether all events have been polled since the last call for them.
-    is_round_over: bool,
-    /// Frames sent so far that are no ACKs, if none has left since they were counted.
-    frames: Option<u64>,
-    mtu_probes: u64,
-    /// Whether the observer has something to be told.
-    has_events: bool,
-    /// Whether congestion control knows that nothing was left to send.
-    is_app_limited: bool,
-    /// Whether quinn-proto sends in one packet number space only.
-    is_confirmed: bool,
-    #[cfg(feature = "qlog")]
-    trace: Option<Trace>,
-}
 
 impl ConnectionDriver {
     /// Drives `conn`, whose own configuration was made together with `config`.
@@ -176,7 +93,7 @@ impl ConnectionDriver {
             limits: Limits::new(now),
             ecn: EcnStats::default(),
             spurious_losses: SpuriousLosses::default(),
-            loss_detection: LossDetection::new(loss_thresholds),
+            loss_state: LossState::new(loss_thresholds),
             blocked_writers: BTreeSet::new(),
             fair_queue: FairQueue::default(),
             is_round_over: true,
@@ -218,7 +135,7 @@ impl ConnectionDriver {
             self.spurious_losses.on_acks(acks, useful);
             if acks > useful {
                 let at = clock::timestamp(now);
-                self.loss_detection.on_spurious_loss(at, self.conn.rtt());
+                self.loss_state.on_spurious_loss(at, self.conn.rtt());
             }
         }
     }
@@ -300,7 +217,7 @@ impl ConnectionDriver {
             .departure
             .map(|at| (clock::instant(at), Reason::Pacing));
         let pending_close = self.close_at().map(|at| (at, Reason::Protocol));
-        let loss = self.loss_detection.loss_time();
+        let loss = self.loss_state.loss_time;
         let loss = loss.map(|at| (clock::instant(at), Reason::Protocol));
         // Another round of events, as soon as those notified of room have had their time.
         let has_deferred = self.fair_queue.has_deferred();

@@ -1,6 +1,6 @@
 //! The controller's decisions, and who makes them.
 
-use super::ConnectionDriver;
+use super::state::ConnectionDriver;
 use super::transmit_pacing::MAX_UDP_PAYLOAD;
 use crate::cc_adapter::Delivery;
 use crate::clock;

@@ -1,9 +1,9 @@
 //! Reading from streams, and writing to them.
 
-use super::ConnectionDriver;
 use super::close_reason::PendingClose;
 use super::fair_queue::Amount;
 use super::inbound::{Held, Inbound, Reader};
+use super::state::ConnectionDriver;
 use quinn_proto::{
     ClosedStream, ReadableError, SendStream, StreamEvent, StreamId, VarInt, WriteError,
 };

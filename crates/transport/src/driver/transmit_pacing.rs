@@ -1,8 +1,8 @@
 //! Pacing: what may be sent now, and what is waited for if nothing is.
 
-use super::ConnectionDriver;
 use super::frames::frames_but_acks;
 use super::limits::Limiter;
+use super::state::ConnectionDriver;
 use crate::gate::{PollOutcome, SendPermission};
 use quinn_proto::Transmit;
 use units::{Bytes, Timestamp};
