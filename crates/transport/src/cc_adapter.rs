@@ -42,7 +42,7 @@ pub(crate) struct CongestionHandle {
 #[derive(Debug)]
 struct Shared {
     gate: Gate,
-    /// Whether quinn-proto has told anything since the driver looked last.
+    /// Whether quinn-proto has reported anything since the driver last asked.
     has_feedback: AtomicBool,
     congestion: Mutex<Congestion>,
 }
@@ -89,7 +89,7 @@ impl ControllerFactory for CongestionFactory {
     }
 }
 
-/// Makes controllers for connections that nobody drives but quinn-proto.
+/// Makes controllers for connections without a driver, which quinn-proto runs alone.
 #[derive(Debug)]
 pub(crate) struct UndrivenFactory {
     choice: ControllerChoice,
@@ -122,7 +122,7 @@ impl CongestionHandle {
         &self.shared.gate
     }
 
-    /// Whether quinn-proto has told anything since the last call.
+    /// Whether quinn-proto has reported anything since the last call.
     pub(crate) fn take_feedback(&self) -> bool {
         let has_feedback = self.shared.has_feedback.load(Relaxed);
         self.shared.has_feedback.store(false, Relaxed);
@@ -143,7 +143,7 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nobody drives: what was told until now is complete, and the window changes at once.
+    /// Without a driver: what was reported until now is complete, and the window changes at once.
     fn send_undriven(&self, path: u64, now: Timestamp, bytes: Bytes, last_number: u64) {
         let mut congestion = self.lock();
         congestion.flush(None);

@@ -1,5 +1,5 @@
-//! Connections: the state that a connection's handles and the endpoint's task share, its streams, and
-//! the handles.
+//! Connections: the state that a connection's handles and the endpoint's task share, its streams,
+//! and the handles.
 
 mod connecting;
 mod datagram;

@@ -1,4 +1,4 @@
-//! What a connection does next: the sans-IO core between quinn-proto and whoever moves datagrams.
+//! What a connection does next: the sans-IO core between quinn-proto and what moves datagrams.
 //!
 //! Time comes in as an argument, so that the simulator runs the code that ships. The order of work
 //! for a caller is: hand in what arrived ([`handle_event`](ConnectionDriver::handle_event)) and

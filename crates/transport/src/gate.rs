@@ -1,4 +1,4 @@
-//! What quinn-proto is told when it asks for the congestion window.
+//! What quinn-proto gets when it asks for the congestion window.
 //!
 //! quinn-proto 0.11 asks the controller for its window twice before each datagram that counts in
 //! flight: once to compare with what is in flight, and, if that passed, once for its own pacer.
@@ -47,7 +47,7 @@ pub(crate) struct PollOutcome {
 /// A batch of datagrams as quinn-proto reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Built {
-    /// The controller that was told.
+    /// The controller that it was reported to.
     pub(crate) path: u64,
     /// Length of all datagrams, ACKs alone included.
     pub(crate) bytes: Bytes,

@@ -56,7 +56,7 @@
 //! | idle timeout | [`Timeout`](quic::ConnectionErrorIncoming::Timeout) |
 //! | any other end of the connection | [`Undefined`](quic::ConnectionErrorIncoming::Undefined): a [`ConnectionError`] |
 //! | RESET_STREAM, STOP_SENDING | [`StreamTerminated`](quic::StreamErrorIncoming::StreamTerminated) with the peer's code |
-//! | use of a stream that this side has given up, 0-RTT rejected | [`Unknown`](quic::StreamErrorIncoming::Unknown): a [`WriteError`](crate::WriteError), [`ReadError`](crate::ReadError) or [`ClosedStream`](crate::ClosedStream) |
+//! | use of a stream that this side has abandoned, 0-RTT rejected | [`Unknown`](quic::StreamErrorIncoming::Unknown): a [`WriteError`](crate::WriteError), [`ReadError`](crate::ReadError) or [`ClosedStream`](crate::ClosedStream) |
 //!
 //! # Streams that are dropped
 //! A sending side that is dropped between two frames is finished, as in `h3-quinn`, and `h3` rests

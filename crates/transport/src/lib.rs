@@ -1,4 +1,4 @@
-//! QUIC over tokio, with a congestion controller of your choice and pacing that is kept.
+//! QUIC over tokio, with pluggable congestion control and exact pacing.
 //!
 //! ```text
 //!   Endpoint ── accept ──▶ Connection ── open_bi, accept_uni … ──▶ SendStream, RecvStream
@@ -17,10 +17,10 @@
 //! [`Connection`], [`SendStream`], [`RecvStream`]. What is new: [`TransportConfig::congestion`]
 //! chooses a controller by its name in a [`cc_core::Registry`]; [`Connection::congestion`] shows
 //! its state, [`Connection::set_congestion`] exchanges it in mid-transfer, and
-//! [`Connection::set_observer`] listens to it. [`ConnectionStats`] says what limited the sender.
-//! [`ShardedServer`] serves one address from several cores; [`quic_lb`] is for servers behind a load
-//! balancer; [`tls`] makes certificates and configurations for the common cases; with feature `h3`,
-//! module `h3` has connections carry HTTP/3.
+//! [`Connection::set_observer`] observes it. [`ConnectionStats`] says what limited the sender.
+//! [`ShardedServer`] serves one address from several cores; [`quic_lb`] is for servers behind a
+//! load balancer; [`tls`] makes certificates and configurations for the common cases; with feature
+//! `h3`, module `h3` has connections carry HTTP/3.
 //!
 //! ```
 //! use transport::{Endpoint, VarInt, tls};
@@ -82,8 +82,8 @@
 //! | address-validation tokens of servers | 2 each of 256 names | [`ClientConfig::token_store`] | `tokens::a_client_keeps_two_tokens…` |
 //! | memory behind received bytes | twice the message each came in | fixed | `receive::small_messages…` |
 //! | TLS sessions to be resumed | 256 | [`ServerTls::sessions`](tls::ServerTls::sessions), [`quic_lb::Sessions`] | rustls |
-//! | bytes that shards have handed to another one, each | 256 KiB | fixed | `membership::a_shard_that_does_not_look…` |
-//! | work before the task looks at the socket again | 1 MiB of packets to send, 128 batches of them, 256 connections | fixed | `fairness` |
+//! | bytes that shards have handed to another one, each | 256 KiB | fixed | `shard_routing::a_shard_that_does_not_read…` |
+//! | work before the task reads the socket again | 1 MiB of packets to send, 128 batches of them, 256 connections | fixed | `fairness` |
 //!
 //! Connections are the application's to bound: they are as many as it accepts
 //! ([`Endpoint::open_connections`] counts them); their memory comes back (`tests/tests/endurance`).

@@ -8,10 +8,10 @@
 //!              ConnectionIds        ConnectionIds        ConnectionIds     write that server ID
 //! ```
 //!
-//! A client may change its address while it keeps its connection. A balancer that goes by
-//! addresses sends it to a stranger then; one that reads the server ID out of the connection ID
-//! does not. How that is written is draft-ietf-quic-load-balancers-21, QUIC-LB, whose sections are
-//! meant by § in this module, from §3 to §9. [`CidConfig`] is what all agree on,
+//! A client may change its address while it keeps its connection. A balancer that routes by
+//! addresses sends it to another server then; one that reads the server ID out of the connection
+//! ID does not. How that is written is draft-ietf-quic-load-balancers-21, QUIC-LB, whose sections
+//! are meant by § in this module, from §3 to §9. [`CidConfig`] is what all agree on,
 //! [`ConnectionIds`] is what a server has, [`CidDecoder`] what a balancer has.
 //!
 //! A new connection comes to any server, so each has to take what another has given out:

@@ -1,6 +1,6 @@
 //! Datagrams that the kernel gave to the wrong shard, on their way to the right one.
 //!
-//! Steering looks at the first packet of what the kernel hands over. An interface that merges
+//! Steering reads the first packet of what the kernel delivers. An interface that merges
 //! datagrams of one address and port (GRO) does so before, so that packets of several connections
 //! which a client has on one socket can come as one message. Their endpoint takes the message
 //! apart and hands on what is not its own.
@@ -85,7 +85,7 @@ impl Membership {
         inbox.bytes += cost;
         inbox.datagrams.push(Received {
             meta: *meta,
-            // A copy, lest another thread decides when this one's receive buffer comes back.
+            // A copy, so that no other thread decides when this one's receive buffer comes back.
             data: BytesMut::from(datagram),
         });
         drop(inbox);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_that_does_not_look_holds_no_more_than_its_inbox() {
+    fn a_shard_that_does_not_read_holds_no_more_than_its_inbox() {
         let members: Vec<_> = Membership::group(2, 8).flatten().collect();
         let datagram = of_shard(1, 1_000);
         let forward = || members[0].forward(1, &RecvMeta::default(), &datagram);

@@ -40,7 +40,7 @@ struct Path {
     pending: Pending,
     newest_acked_sent: Option<Timestamp>,
     largest_acked: Option<u64>,
-    /// quinn-proto's smoothed round-trip time when it was last told.
+    /// quinn-proto's smoothed round-trip time at the last feedback.
     smoothed_rtt: Option<Duration>,
     /// The newest round-trip time, the peer's delay included.
     newest_raw_rtt: Duration,
@@ -52,7 +52,7 @@ struct Path {
     rtt_histogram: RttHistogram,
 }
 
-/// What quinn-proto has told since the last [`Feedback`].
+/// What quinn-proto has reported since the last [`Feedback`].
 #[derive(Debug, Default)]
 struct Pending {
     now: Option<Timestamp>,
@@ -95,7 +95,7 @@ impl Congestion {
         id
     }
 
-    /// quinn-proto speaks of path `id`: it has become the active one if it was not.
+    /// quinn-proto calls for path `id`: it has become the active one if it was not.
     ///
     /// A path that is neither active nor parked has been left twice over; it goes on with what the
     /// active one knows.
@@ -164,7 +164,7 @@ impl Congestion {
         });
     }
 
-    /// Tells the controller what has been gathered, as one ACK or one expiry of the loss timer.
+    /// Passes to the controller what has been gathered, as one ACK or one expiry of the loss timer.
     ///
     /// `smoothed_rtt` is quinn-proto's present one, where the caller knows it. The decision in
     /// force after it.
@@ -199,7 +199,7 @@ impl Congestion {
         self.events.set_observer(observer)
     }
 
-    /// Whether the observer has something to be told.
+    /// Whether there are events for the observer.
     pub(crate) fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
@@ -280,11 +280,11 @@ impl Congestion {
             .overdue(path.largest_acked?, mss, packets, sent_until)
     }
 
-    /// What was told since the last [`Self::flush`] was told at `now`, whatever quinn-proto took
-    /// for the time.
+    /// What was reported since the last [`Self::flush`] happened at `now`, whatever time
+    /// quinn-proto was called with.
     pub(crate) fn correct_time(&mut self, now: Timestamp) {
-        let told = &mut self.path_mut().pending.now;
-        *told = told.and(Some(now));
+        let reported = &mut self.path_mut().pending.now;
+        *reported = reported.and(Some(now));
     }
 
     /// Whether packets were declared lost since the last call.
@@ -298,7 +298,7 @@ impl Congestion {
     }
 
     /// Does something that calls the controller, which may be the application's. If that panics,
-    /// does it again under NewReno, which does the connection's duty until it is closed.
+    /// does it again under NewReno, which controls the connection until it is closed.
     fn guard<T>(&mut self, call: impl Fn(&mut Self) -> T) -> T {
         match user_code::call(|| call(self)) {
             Ok(value) => value,
@@ -468,7 +468,7 @@ impl Path {
     }
 }
 
-/// Remembers the newest delivery rate on the way to the observer.
+/// Keeps the newest delivery rate, and passes events on.
 struct RateTap<'a> {
     delivery_rate: &'a mut Option<Bandwidth>,
     observer: &'a mut DeferredEvents,

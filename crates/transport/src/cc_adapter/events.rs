@@ -4,7 +4,7 @@ use cc_core::{Event, Observer};
 use std::fmt;
 use std::mem;
 
-/// The observer, and the events that it has not been told.
+/// The observer, and the events not yet delivered to it.
 ///
 /// They happen under the connection's lock, and the observer is called when that is free: it may
 /// use the connection like anybody else.
@@ -25,12 +25,12 @@ enum Slot {
 }
 
 impl DeferredEvents {
-    /// Whether the observer has something to be told.
+    /// Whether no event waits for delivery.
     pub(super) fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// Has `observer` told of what happens from now on. Returns the one before, which is not to be
+    /// Delivers to `observer` what happens from now on. Returns the one before, which is not to be
     /// dropped under the lock, either: it may hold the last handle of the connection.
     pub(super) fn set_observer(
         &mut self,
@@ -96,7 +96,7 @@ impl fmt::Debug for Slot {
     }
 }
 
-/// An observer and what it is to be told.
+/// An observer and the events for it.
 pub(crate) struct Delivery {
     observer: Box<dyn Observer + Send>,
     events: Vec<Event>,
@@ -111,7 +111,7 @@ impl Delivery {
     }
 }
 
-/// Events kept for an observer; those beyond are not told. They are delivered after each message
+/// Events kept for an observer; those beyond are dropped. They are delivered after each message
 /// from the socket, of which the kernel makes one of at most 64 datagrams: some hundred events.
 const MAX_EVENTS: usize = 1_024;
 
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn events_wait_for_their_delivery_in_order() {
-        let (sender, told) = channel();
+        let (sender, received) = channel();
         let mut events = DeferredEvents::default();
         events.on_event(&event(1));
         assert!(events.is_empty(), "nobody observes");
@@ -153,28 +153,28 @@ mod tests {
         assert!(events.take().is_none());
         events.on_event(&event(2));
         events.on_event(&event(3));
-        assert!(told.try_recv().is_err());
+        assert!(received.try_recv().is_err());
         deliver(&mut events);
         assert!(events.is_empty());
         events.on_event(&event(4));
         deliver(&mut events);
-        let told: Vec<_> = told.try_iter().collect();
-        assert_eq!(told, [2, 3, 4].map(|millis| ("a", event(millis))));
+        let received: Vec<_> = received.try_iter().collect();
+        assert_eq!(received, [2, 3, 4].map(|millis| ("a", event(millis))));
     }
 
     #[test]
     fn no_more_than_the_limit_are_kept() {
-        let (sender, told) = channel();
+        let (sender, received) = channel();
         let mut events = DeferredEvents::default();
         events.set_observer(Some(Box::new(Report("a", sender))));
         (0..5_000).for_each(|millis| events.on_event(&event(millis)));
         deliver(&mut events);
-        assert_eq!(told.try_iter().count(), MAX_EVENTS);
+        assert_eq!(received.try_iter().count(), MAX_EVENTS);
     }
 
     #[test]
     fn an_observer_set_during_a_delivery_stays() {
-        let (sender, told) = channel();
+        let (sender, received) = channel();
         let mut events = DeferredEvents::default();
         events.set_observer(Some(Box::new(Report("a", sender.clone()))));
         events.on_event(&event(1));
@@ -185,7 +185,7 @@ mod tests {
         assert!(events.give_back(delivery).is_some());
         events.on_event(&event(3));
         deliver(&mut events);
-        let told: Vec<_> = told.try_iter().collect();
-        assert_eq!(told, [("b", event(3))]);
+        let received: Vec<_> = received.try_iter().collect();
+        assert_eq!(received, [("b", event(3))]);
     }
 }

@@ -35,7 +35,7 @@ impl Connection {
 
     /// Opens a stream to the peer, as soon as the peer allows one more.
     ///
-    /// The peer hears of it with the first data.
+    /// The peer learns of it with the first data.
     ///
     /// # Errors
     /// When the connection is lost.
@@ -49,7 +49,7 @@ impl Connection {
 
     /// Opens a stream in both directions, as soon as the peer allows one more.
     ///
-    /// The peer hears of it with the first data: whoever reads an answer before it has written
+    /// The peer learns of it with the first data: who reads an answer before it has written
     /// something waits forever.
     ///
     /// # Errors
@@ -142,7 +142,7 @@ impl Connection {
         self.0.schedule();
     }
 
-    /// Has `observer` told of every event inside congestion control, from now on.
+    /// Calls `observer` with every event inside congestion control, from now on.
     ///
     /// It is called on the endpoint's task, soon after the event, and must not wait. No lock is
     /// held: it may use the connection and the endpoint. It is dropped with the connection's end.
@@ -176,7 +176,7 @@ impl Connection {
         self.state().driver.conn().remote_address()
     }
 
-    /// The local address that the peer speaks to, where the platform tells; `None` on clients.
+    /// The local address that the peer sends to, where the platform reports it; `None` on clients.
     pub fn local_ip(&self) -> Option<IpAddr> {
         self.state().driver.conn().local_ip()
     }

@@ -70,7 +70,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the task look at this connection: there may be something to send.
+    /// Has the task drive this connection: there may be something to send.
     pub(crate) fn schedule(self: &Arc<Self>) {
         if self.mark_queued() {
             self.queue.push(Arc::clone(self));
@@ -103,7 +103,7 @@ impl Shared {
         self.drop_observer();
     }
 
-    /// Tells the observer what has happened. It is called without any lock; one that panics ends
+    /// Delivers the events to the observer. It is called without any lock; one that panics ends
     /// the connection in its next turn.
     pub(crate) fn deliver_events(self: &Arc<Self>) {
         let delivery = self.lock().driver.take_events();
@@ -116,6 +116,7 @@ impl Shared {
             Ok(()) => state.driver.give_back_observer(delivery),
             Err(message) => {
                 let reason = format!("observer panicked: {message}");
+                tracing::error!("{reason}");
                 state.driver.close_after_panic(reason);
                 self.schedule();
                 Some(delivery)
@@ -175,7 +176,7 @@ impl Drop for LastHandle {
 pub(crate) struct State {
     pub(crate) driver: ConnectionDriver,
     handle: ConnectionHandle,
-    /// The task that waits for the handshake, or to hear what became of 0-RTT.
+    /// The task that waits for the handshake, or for the outcome of 0-RTT.
     pub(crate) connecting: Option<Waker>,
     pub(crate) is_connected: bool,
     /// One task each that waits to read from a stream, or to write.
@@ -185,7 +186,7 @@ pub(crate) struct State {
     pub(crate) stopped: BTreeMap<StreamId, Arc<Notify>>,
     /// Set before the connection is drained, and never changed.
     pub(crate) error: Option<ConnectionError>,
-    /// Whether the task keeps it in mind until the socket takes packets again.
+    /// Whether the task has it wait until the socket takes packets again.
     pub(crate) awaits_socket: bool,
     /// The endpoint has forgotten the connection, and its handle may be another's.
     pub(crate) is_retired: bool,
@@ -238,7 +239,7 @@ impl State {
         self.driver.poll_timeout().map(|(deadline, _)| deadline)
     }
 
-    /// What the connection has to tell the endpoint.
+    /// Events for the endpoint.
     pub(crate) fn endpoint_events(&mut self) -> impl Iterator<Item = EndpointEvent> {
         std::iter::from_fn(|| self.driver.poll_endpoint_event())
     }

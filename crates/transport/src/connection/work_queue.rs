@@ -1,20 +1,20 @@
-//! What wakes the endpoint's task, and which connections it then looks at.
+//! What wakes the endpoint's task, and which connections it then drives.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
-/// Connections that have something to do, and the way to tell the endpoint's task so.
+/// Connections that have something to do, and the waker of the endpoint's task.
 ///
-/// However many calls put work here, the task is woken once until it looks. A connection is in
+/// However many calls put work here, the task is woken once until its turn. A connection is in
 /// the queue at most once: [`Shared::schedule`] sees to that.
 #[derive(Debug)]
 pub(crate) struct WorkQueue<T> {
     /// `None` once the task is gone: a connection that nobody takes out would keep itself alive.
     ready: Mutex<Option<Vec<Arc<T>>>>,
     waker: Mutex<Option<Waker>>,
-    /// Whether the task has been woken and has not yet looked.
+    /// Whether the task has been woken and its turn has not begun.
     is_awake: AtomicBool,
 }
 
@@ -38,7 +38,7 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// The task looks: work that comes from now on wakes it anew.
+    /// The task's turn begins: work that comes from now on wakes it anew.
     pub(crate) fn begin_turn(&self, waker: &Waker) {
         let mut known = lock(&self.waker);
         if !known.as_ref().is_some_and(|known| known.will_wake(waker)) {

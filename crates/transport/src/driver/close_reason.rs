@@ -21,7 +21,8 @@ pub(super) enum Cause {
 }
 
 impl PendingClose {
-    /// A connection that begins at `now` is closed `timeout` later if its handshake is not complete.
+    /// A connection that begins at `now` is closed `timeout` later if its handshake is not
+    /// complete.
     pub(super) fn of_handshake(now: Instant, timeout: Duration) -> Option<Self> {
         let at = now.checked_add(timeout)?;
         let cause = Cause::Handshake;
@@ -48,7 +49,7 @@ impl Cause {
         }
     }
 
-    /// What the peer is told.
+    /// The reason phrase that the peer gets.
     pub(super) fn reason(&self) -> &'static str {
         match self {
             Self::Handshake => "handshake timed out",

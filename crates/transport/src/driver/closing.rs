@@ -20,7 +20,6 @@ impl ConnectionDriver {
     /// The application's code has panicked: `reason` says whose it was. The connection is closed by
     /// the next [`Self::handle_timeout`], which is due at once.
     pub(crate) fn close_after_panic(&mut self, reason: String) {
-        tracing::error!(%reason, "the connection is closed");
         self.pending_close = Some(PendingClose::of_panic(self.now, reason));
     }
 
@@ -35,7 +34,7 @@ impl ConnectionDriver {
 
     /// Closes the connection if that is due.
     ///
-    /// quinn-proto 0.11 closes with an application's code alone when it is told to, so what the
+    /// quinn-proto 0.11 closes with an application's code alone on request, so what the
     /// peer gets is an APPLICATION_CLOSE with INTERNAL_ERROR's number and the reason; during the
     /// handshake it is APPLICATION_ERROR without one (RFC 9000 §10.2.3).
     pub(super) fn close_if_due(&mut self, now: Instant) {

@@ -1,4 +1,4 @@
-//! The controller's decisions, and who makes them.
+//! The controller: feedback to it, its decisions, and its exchange.
 
 use super::state::ConnectionDriver;
 use super::transmit_pacing::MAX_UDP_PAYLOAD;
@@ -28,7 +28,7 @@ impl ConnectionDriver {
         self.adopt_control(clock::timestamp(now), control);
     }
 
-    /// Who is told of congestion control's events from now on. Returns the observer before, which
+    /// Who receives congestion control's events from now on. Returns the observer before, which
     /// is to be dropped without the connection's lock.
     pub(crate) fn set_observer(
         &mut self,
@@ -42,7 +42,7 @@ impl ConnectionDriver {
         self.has_events
     }
 
-    /// What the observer is to be told, without the connection's lock.
+    /// The observer with its events, to be called without the connection's lock.
     pub(crate) fn take_events(&mut self) -> Option<Delivery> {
         if !std::mem::take(&mut self.has_events) {
             return None;
@@ -55,7 +55,7 @@ impl ConnectionDriver {
         self.congestion.lock().give_back_observer(delivery)
     }
 
-    /// Ends one ACK or timer: the controller hears of it, and its decision holds from `now` on.
+    /// Ends one ACK or timer: passes it to the controller, whose decision holds from `now` on.
     pub(super) fn settle(&mut self, now: Timestamp) {
         if !self.congestion.take_feedback() {
             return;

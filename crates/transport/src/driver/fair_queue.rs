@@ -4,8 +4,8 @@
 //! last first, and the first to write may take all of it. Of four streams that always have more to
 //! write, the first and the last would alternate, and the two between them would starve. So each
 //! stream has a start tag, the bytes that it has written while others waited, as in start-time fair
-//! queueing (Goyal, Vin and Cheng, SIGCOMM 1996), and none gets more than [`SHARE`] ahead of another
-//! that could write, too.
+//! queueing (Goyal, Vin and Cheng, SIGCOMM 1996), and none gets more than [`SHARE`] ahead of
+//! another that could write, too.
 
 use quinn_proto::{StreamId, Written};
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,7 +10,7 @@ use reassembly::Reassembly;
 ///
 /// quinn-proto 0.11.19 closes a connection when more than 1,024 gaps stand in one stream. Of
 /// packets of 1,452 bytes, every second one lost, 3 MB have as many: no attack, but what a full
-/// queue makes of a slow start on a path of that size. It does not tell how many there are. So
+/// queue makes of a slow start on a path of that size. It does not report how many there are. So
 /// before it can come to that, what stands in front of the first gap is taken out of quinn-proto,
 /// and if much is left, the rest as well, to be put in order here. Once a reader that merely lagged
 /// has read what was taken, it reads from quinn-proto again.
@@ -25,7 +25,7 @@ pub(super) struct Inbound {
     /// What was taken out of quinn-proto. Without order it may be anywhere, with order it comes
     /// before what is still inside.
     reassembly: Reassembly,
-    /// What comes behind the last piece, if quinn-proto has told.
+    /// What follows the last piece, where known.
     end: Option<End>,
     /// Whether quinn-proto gives chunks in any order, after which it never gives them in order.
     is_scattered: bool,

@@ -9,9 +9,9 @@ impl ConnectionDriver {
     /// Has quinn-proto declare lost what is overdue by the thresholds in force, and says when the
     /// next packet will be.
     ///
-    /// Its own thresholds are the most lenient ones, and cannot be changed; but what is lost depends
-    /// on the time. So its loss timer is made to expire with the time at which the
-    /// newest overdue packet, and nothing newer, is overdue by its own threshold: at most one and a
+    /// Its own thresholds are the most lenient ones, and cannot be changed; but what is lost
+    /// depends on the time. So its loss timer is made to expire with the time at which the newest
+    /// overdue packet, and nothing newer, is overdue by its own threshold: at most one and a
     /// quarter round trips from now. Other timers that expire until then do so early: a delayed
     /// ACK, a PING. None of them may end anything so soon after an ACK has come.
     pub(super) fn detect_losses(&mut self, now: Timestamp) {

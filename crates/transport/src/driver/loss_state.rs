@@ -32,8 +32,8 @@ impl LossState {
         self.reordering.on_spurious_loss(now, rtt);
     }
 
-    /// Whether what was sent at `sent_at` has not been declared lost. What is still missing although
-    /// it was has left flight unreported.
+    /// Whether what was sent at `sent_at` has not been declared lost. What is still missing
+    /// although it was has left flight unreported.
     pub(super) fn is_outstanding(&self, sent_at: Timestamp) -> bool {
         Some(sent_at) > self.newest_lost
     }

@@ -1,4 +1,4 @@
-//! What a driver is made from and what it consists of.
+//! A driver's configuration and its state.
 
 use super::close_reason::PendingClose;
 use super::fair_queue::FairQueue;
@@ -31,12 +31,12 @@ pub(crate) enum Reason {
     Pacing,
 }
 
-/// What a connection's driver has to know.
+/// Configuration of a connection's driver.
 #[derive(Debug)]
 pub(crate) struct DriverConfig {
     /// The handle that came with the factory in quinn-proto's configuration.
     pub(crate) congestion: CongestionHandle,
-    /// Most that leaves, whatever the controller says.
+    /// Upper bound of the sending rate, whatever the controller decides.
     pub(crate) max_rate: Option<Bandwidth>,
     pub(crate) windows: WindowConfig,
     pub(crate) loss_thresholds: LossThresholds,
@@ -76,7 +76,7 @@ pub(crate) struct ConnectionDriver {
     pub(super) close_event: Option<ConnectionError>,
     /// When the driver was last called with the time.
     pub(super) now: Instant,
-    /// Whether a datagram has come since the receive window was looked at, and stream data before
+    /// Whether a datagram has come since the receive window was tuned, and stream data before
     /// that.
     pub(super) has_received: bool,
     pub(super) has_stream_data: bool,
@@ -93,7 +93,7 @@ pub(crate) struct ConnectionDriver {
     /// Frames sent so far that are no ACKs, if none has left since they were counted.
     pub(super) frames: Option<u64>,
     pub(super) mtu_probes: u64,
-    /// Whether the observer has something to be told.
+    /// Whether there are events for the observer.
     pub(super) has_events: bool,
     /// Whether congestion control knows that nothing was left to send.
     pub(super) is_app_limited: bool,

@@ -38,12 +38,12 @@ impl ConnectionDriver {
     }
 
     /// Whether a stream has room, and waits for others that have had less of it. It is time for
-    /// [`Self::poll_event`] then, after those that were told of room have had time to write.
+    /// [`Self::poll_event`] then, after those notified of room have had time to write.
     pub(crate) fn has_deferred_writers(&self) -> bool {
         self.fair_queue.has_deferred()
     }
 
-    /// Nobody will write to stream `id` any more, of which quinn-proto tells no event.
+    /// Nothing will be written to stream `id` any more; quinn-proto has no event for that.
     pub(crate) fn on_write_ended(&mut self, id: StreamId) {
         self.blocked_writers.remove(&id);
         self.fair_queue.remove(id);
@@ -116,7 +116,7 @@ impl ConnectionDriver {
         }
     }
 
-    /// A frame has come for a stream. Whether its reader may look there.
+    /// A frame has come for a stream. Whether its reader may read it there.
     pub(super) fn on_readable(&mut self, id: StreamId) -> bool {
         let is_due = self.inbound.get_mut(&id).is_some_and(Inbound::on_frame);
         if is_due {
@@ -134,7 +134,7 @@ impl ConnectionDriver {
             };
             let held = inbound.held();
             let is_news = inbound.take(self.conn.recv_stream(id), self.arrived);
-            // A reset lets go of what was there.
+            // A reset drops what was there.
             self.held.replace(held, inbound.held());
             self.adopt_receive_window();
             if self.held.has_too_many_pieces() {

@@ -59,7 +59,7 @@ impl Trace {
         self.write(now, "transport:datagrams_sent", &data);
     }
 
-    /// Congestion control may have changed its mind.
+    /// Congestion control may have made another decision.
     pub(super) fn on_feedback(
         &mut self,
         now: Timestamp,

@@ -115,7 +115,7 @@ impl ConnectionDriver {
         }
         let limiter = match (has_asked, permission) {
             (true, SendPermission::Closed) => {
-                // Even if the window looks full: only quinn-proto knows, and it was not asked.
+                // Even if the window seems full: only quinn-proto knows, and it did not compare.
                 self.departure = Some(self.pacer.next_departure(now));
                 if self.has_room() {
                     return self.limits.set_pacing(now, self.conn.rtt());

@@ -17,7 +17,7 @@ pub(crate) struct WindowConfig {
 ///
 /// A window caps the rate at window ÷ round-trip time. It follows what arrives in a round trip:
 /// twice that much lets a sender that has filled the path go on while a lost packet is repaired.
-/// A sender that doubles each round trip, as in slow start, has doubled once more when it hears of
+/// A sender that doubles each round trip, as in slow start, has doubled once more when it learns of
 /// the new window, so while arrivals grow it is up to four times as much. Only an application that
 /// reads all there is has a use for more, so only then it grows.
 #[derive(Debug)]

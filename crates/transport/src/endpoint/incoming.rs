@@ -82,7 +82,7 @@ impl Incoming {
         }
     }
 
-    /// The local address that the client speaks to, where the platform tells.
+    /// The local address that the client sends to, where the platform reports it.
     pub fn local_ip(&self) -> Option<IpAddr> {
         self.proto().local_ip()
     }

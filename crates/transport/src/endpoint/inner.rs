@@ -111,7 +111,7 @@ impl Drop for LastHandle {
 /// taken, never the other way round.
 pub(super) struct Inner {
     pub(super) table: Mutex<Table>,
-    /// The task has a handle of its own, and looks here when `rebinds` has changed.
+    /// The task has a handle of its own, and takes this one when `rebinds` has changed.
     pub(super) socket: Mutex<Arc<Socket>>,
     pub(super) rebinds: AtomicU64,
     /// Among the shards of a [`ShardedServer`](crate::ShardedServer).
@@ -128,8 +128,8 @@ pub(super) struct Inner {
 
 impl Inner {
     pub(super) fn table(&self) -> MutexGuard<'_, Table> {
-        // After a panic under the lock, which would be our bug, connections are told of the end
-        // of the task; that needs the lock once more.
+        // After a panic under the lock, which would be our bug, connections are ended with the
+        // task; that needs the lock once more.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -177,7 +177,7 @@ impl Inner {
     }
 }
 
-/// Why a client that has given up meanwhile did so. quinn-proto sets no timer to forget such a
+/// The reason of a client that has closed meanwhile. quinn-proto sets no timer to forget such a
 /// connection but the idle timeout.
 fn closed_by_its_first_packet(conn: &mut quinn_proto::Connection) -> Option<ConnectionError> {
     if !conn.is_closed() {

@@ -26,7 +26,7 @@ pub struct EndpointStats {
     pub send_errors: u64,
     /// Times that the kernel's send buffer was full.
     pub send_blocked: u64,
-    /// Datagrams of another shard's connections that came here and were handed on; only in a
+    /// Datagrams of another shard's connections that came here and were forwarded; only in a
     /// [`ShardedServer`](crate::ShardedServer).
     pub misrouted: u64,
     /// Those of them that were lost because the other shard was behind with its work.
@@ -93,7 +93,7 @@ impl Table {
         }
     }
 
-    /// Adds a connection of quinn-proto's and has the task look at it.
+    /// Adds a connection of quinn-proto's and has the task drive it.
     pub(super) fn insert(
         &mut self,
         handle: ConnectionHandle,

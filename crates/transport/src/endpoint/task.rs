@@ -7,7 +7,7 @@
 //!  refused   connections tion did  come      application
 //! ```
 //!
-//! Between two looks at the socket stands no more to be sent than 16 large batches of packets or
+//! Between two reads of the socket it sends no more than 16 large batches of packets or
 //! 128 small ones, about 700 µs of work: longer bursts would let ACKs wait, shorter ones cost
 //! system calls. It is not 16 of any size: of 200 connections that have a packet each to send, the
 //! last would wait for thirteen turns, in which 3 MiB are received.
@@ -109,7 +109,7 @@ impl Task {
         }
         let now = clock::now();
         // On a machine that is behind, the time to forget a closing connection may have come
-        // before its last word is sent, which therefore goes first.
+        // before its closing packet is sent, which therefore goes first.
         let is_closing = state.driver.conn().is_closed();
         if !is_closing {
             state.handle_timeouts(now);
@@ -215,11 +215,11 @@ impl Task {
         self.enqueue(connection);
     }
 
-    /// Has the task woken once the runtime has looked at its event loop, and not before.
+    /// Has the task woken once the runtime has polled its event loop, and not before.
     ///
     /// A task that wakes itself at once would keep a thread's runtime from doing that for dozens of
     /// turns, each of them up to a millisecond: meanwhile no other endpoint of the thread would
-    /// hear of its ACKs, or of its pacer's time.
+    /// get its ACKs, or its pacer's timer.
     fn yield_to_runtime(&self, cx: &mut Context<'_>) {
         self.inner.queue.expect_turn();
         let _ = pin!(yield_now()).poll(cx);
@@ -299,7 +299,7 @@ const SEND_WORK: usize = 1 << 20;
 /// The work of a batch of one small packet, most of which is a system call.
 const MIN_SEND_WORK: usize = 8 << 10;
 
-/// Connections that a turn looks at. Those that only have events take about a microsecond each.
+/// Connections that a turn drives. Those that only have events take about a microsecond each.
 const CONNECTIONS: usize = 256;
 
 #[cfg(test)]

@@ -16,12 +16,12 @@ use std::task::{Context, Poll, ready};
 #[derive(Debug)]
 pub struct Connection {
     pub(super) opener: OpenStreams,
-    accepting_bi: Waiting<(crate::SendStream, connection::RecvStream)>,
+    accepting_bi: Waiting<(connection::SendStream, connection::RecvStream)>,
     accepting_uni: Waiting<connection::RecvStream>,
 }
 
 impl Connection {
-    /// The whole connection becomes HTTP/3's. A clone that is kept still tells its
+    /// The whole connection becomes HTTP/3's. A clone that is kept still has its
     /// [`stats`](crate::Connection::stats) and exchanges its
     /// [controller](crate::Connection::set_congestion).
     pub fn new(connection: connection::Connection) -> Self {
@@ -107,7 +107,7 @@ impl<B: Buf> quic::OpenStreams<B> for Connection {
 pub struct OpenStreams {
     pub(super) connection: connection::Connection,
     side: Side,
-    opening_bi: Waiting<(crate::SendStream, connection::RecvStream)>,
+    opening_bi: Waiting<(connection::SendStream, connection::RecvStream)>,
     opening_uni: Waiting<connection::SendStream>,
 }
 

@@ -148,7 +148,7 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
 
     fn reset(&mut self, reset_code: u64) {
         self.writing = None;
-        // Where all has arrived, or a reset is under way, there is nothing to give up.
+        // Where all has arrived, or a reset is under way, there is nothing to abandon.
         let _ = self.stream.reset(wire_code(reset_code));
     }
 
@@ -288,5 +288,5 @@ fn stream_id(id: quinn_proto::StreamId) -> StreamId {
         .expect("QUIC's streams have QUIC's numbers")
 }
 
-/// Shown for a send that follows one that was given up.
+/// Shown for a send that follows one that was abandoned.
 const UNWRITTEN: &str = "an earlier frame is not written yet: the future that sends it was dropped";

@@ -4,7 +4,7 @@ use super::cid_config::{CODEPOINT_SHIFT, CidConfig, ServerId, UNROUTABLE};
 
 /// Reads server IDs from connection IDs and packets, under all configurations that are in use.
 ///
-/// For balancers in Rust, and to test others. It looks at nothing that may change from one
+/// For balancers in Rust, and to test others. It reads nothing that may change from one
 /// version of QUIC to the next (RFC 8999).
 ///
 /// ```

@@ -28,7 +28,7 @@ use std::time::Duration;
 /// another server ID, or the fleet another key, first.
 ///
 /// After the last one, an error is logged and connection IDs are unroutable: their codepoint is
-/// 0b111 and balancers go by addresses (§9.6). [`remaining`](Self::remaining) tells in time.
+/// 0b111 and balancers route by addresses (§9.6). [`remaining`](Self::remaining) shows it in time.
 ///
 /// # Stateless resets
 /// Servers that share the secret of their resets must not answer for each other while both live:

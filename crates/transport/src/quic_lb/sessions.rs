@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A ticket that holds the session itself, as [`Secrets::ticketer`] makes them, can be
 /// replayed, and rustls takes no 0-RTT data with it. 0-RTT needs a memory of what was used
 /// (RFC 8446 §8.1): this one. Each server remembers sessions by a random number in the ticket, and
-/// tells the others of each that it has issued or seen used, by messages that the application
+/// informs the others of each that it has issued or seen used, by messages that the application
 /// brings to them: UDP will do.
 ///
 /// # Replay
 /// At one server a session is used once. An attacker who copies a client's first packets to
-/// another server before the news of their use is there has them accepted once more there: *at
-/// most once for each server, within the time that a message takes*. 0-RTT data therefore has to
-/// be such that this does no harm (RFC 8446 §8, RFC 9001 §9.2). Besides, rustls takes 0-RTT data
+/// another server before the message about their use is there has them accepted once more there:
+/// *at most once for each server, within the time that a message takes*. 0-RTT data therefore has
+/// to be such that this does no harm (RFC 8446 §8, RFC 9001 §9.2). Besides, rustls takes 0-RTT data
 /// only if the ticket's age is right within a minute, so the servers' clocks have to be.
 ///
 /// Messages are sealed like tickets, so nobody can read or make them. One that comes twice or

@@ -110,7 +110,7 @@ impl ShardedBuilder {
         };
         let workers = plan.workers.into_iter().enumerate();
         let starting: Vec<_> = workers.map(start).collect();
-        // All of them, so that those that serve can be told if one does not.
+        // All of them, so that those that serve can be ended if one does not.
         let started: Vec<_> = starting
             .into_iter()
             .map(|starting| starting.and_then(Starting::finish))

@@ -112,7 +112,7 @@ impl ConnectionIdGenerator for ShardConnectionIds {
 /// Octets, as many as quinn's IDs have.
 const CID_LEN: usize = 8;
 
-/// IDs of each shard that are looked at: a generator without the rule passes for two shards once
+/// IDs of each shard that are checked: a generator without the rule passes for two shards once
 /// in 2¹⁶.
 const SAMPLES: usize = 8;
 

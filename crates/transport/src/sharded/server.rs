@@ -76,7 +76,7 @@ pub(super) struct Shard {
     pub(super) figures: Arc<Figures>,
 }
 
-/// What a shard's thread tells of itself.
+/// What a shard's thread reports.
 #[derive(Debug, Default)]
 pub(super) struct Figures {
     pub(super) handler_panics: AtomicU64,

@@ -67,7 +67,7 @@ impl Application {
         self.received
     }
 
-    /// Counts what comes from now on without a look at it.
+    /// Counts what comes from now on without a check.
     pub(super) fn believe(&mut self) {
         self.is_credulous = true;
     }

@@ -35,7 +35,7 @@ pub struct Departure {
     pub cwnd: Bytes,
 }
 
-/// Is told of departures.
+/// Called for each departure.
 pub(super) type Watch = Box<dyn FnMut(&Departure)>;
 
 /// Puts other datagrams, or none, in the place of one.
@@ -96,7 +96,7 @@ impl Host {
         }
     }
 
-    /// Connects when it is told to. `load` begins when the handshake is finished.
+    /// Connects at its start time. `load` begins when the handshake is finished.
     pub(super) fn client(
         pending: PendingConnect,
         plain: Option<PlainQuinn>,
@@ -283,8 +283,8 @@ impl Host {
         }
     }
 
-    /// Does all there is to do at `now`: the application hears what has happened and writes, then
-    /// what may leave leaves.
+    /// Does all there is to do at `now`: the application handles events and writes, then
+    /// packets are sent.
     fn drive(&mut self, now: Timestamp) {
         if !std::mem::take(&mut self.is_stale) {
             return;
@@ -307,7 +307,7 @@ impl Host {
         self.connection = Some(connection);
     }
 
-    /// Hands on what the connection has to tell; whether it may have more now.
+    /// Passes on the connection's events; whether it may have more now.
     fn handle_events(
         &mut self,
         now: Timestamp,

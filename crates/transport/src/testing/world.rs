@@ -318,7 +318,7 @@ impl World {
     }
 
     /// Sends a datagram from `end`, of which the endpoint there knows nothing. A server's waits for
-    /// the client's first packet, which tells where to.
+    /// the client's first packet, which says where to.
     pub fn inject(&mut self, end: EndId, datagram: &[u8]) {
         self.sim.update_node(end.0, |host, _| host.inject(datagram));
     }
@@ -353,7 +353,7 @@ impl World {
         });
     }
 
-    /// Who is told of `end`'s congestion-control events from now on.
+    /// Who receives `end`'s congestion-control events from now on.
     ///
     /// # Panics
     /// As [`Self::stats`].

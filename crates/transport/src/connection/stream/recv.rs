@@ -19,7 +19,7 @@ pub struct RecvStream {
     lease: Lease,
     id: StreamId,
     is_0rtt: bool,
-    /// The end has been read, or the stream given up.
+    /// The end has been read, or the stream stopped.
     is_done: bool,
     /// The peer's reset, found behind data that was still to be returned.
     reset: Option<VarInt>,
@@ -131,7 +131,7 @@ impl RecvStream {
     }
 
     /// Tells the peer to send no more on this stream, and why. What has arrived is dropped. If it
-    /// was opened with 0-RTT that was rejected, there is nobody to be told.
+    /// was opened with 0-RTT that was rejected, the peer does not know the stream.
     ///
     /// # Errors
     /// When the stream was stopped, reset or read to its end before.

@@ -100,8 +100,8 @@ impl SendStream {
         Ok(())
     }
 
-    /// Tells the peer that no more will be written. [`stopped`](Self::stopped) tells when all has
-    /// arrived.
+    /// Tells the peer that no more will be written. [`stopped`](Self::stopped) resolves when all
+    /// has arrived.
     ///
     /// # Errors
     /// When the stream was finished or reset before, or opened with 0-RTT that was rejected.
@@ -114,14 +114,14 @@ impl SendStream {
                 self.lease.schedule();
                 Ok(())
             }
-            // `stopped` tells those who care.
+            // `stopped` resolves to it.
             Err(FinishError::Stopped(_)) => Ok(()),
             Err(FinishError::ClosedStream) => Err(ClosedStream::default()),
         }
     }
 
-    /// Gives the stream up: what has not arrived need not arrive, and the peer is told `code`.
-    /// If it was opened with 0-RTT that was rejected, there is nobody to be told.
+    /// Abandons the stream: what has not arrived need not arrive, and the peer gets `code`.
+    /// If it was opened with 0-RTT that was rejected, the peer does not know it.
     ///
     /// # Errors
     /// When the stream was reset before, or finished and delivered.
@@ -198,7 +198,7 @@ impl SendStream {
                     notify.notified()
                 };
                 stopped.await;
-                // The peer's doing is what the first look finds; if it finds nothing, it was ours.
+                // What the peer did is found at first; if nothing is found, it was this side.
                 is_reset = true;
             }
         }
@@ -259,7 +259,7 @@ impl SendStream {
     }
 
     /// The peer's code if it has stopped the stream. While the connection has no room, quinn-proto
-    /// 0.11 calls a write blocked without a look at that, and may not tell when there is room.
+    /// 0.11 calls a write blocked without a check of that, and may not report when there is room.
     fn stop_code(&self, state: &mut State) -> Option<VarInt> {
         let stopped = state.driver.conn().send_stream(self.id).stopped();
         stopped.ok().flatten()

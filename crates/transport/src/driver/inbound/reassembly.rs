@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, VecDeque};
 /// What was taken out of quinn-proto and not read, by offset.
 ///
 /// A part as large as a packet's is kept where it was received, as long as most of what was
-/// received there is such parts. Others are copied, lest a byte hold the message that it came in,
-/// and small neighbours become one. So what is held costs its bytes, a record for each piece, and
-/// a few times as much for what was kept; [`Held`] bounds the pieces.
+/// received there is such parts. Others are copied, so that no byte holds the message that it came
+/// in, and small neighbours become one. So what is held costs its bytes, a record for each piece,
+/// and a few times as much for what was kept; [`Held`] bounds the pieces.
 #[derive(Debug, Default)]
 pub(super) struct Reassembly {
     /// Where nothing is missing: parts that were kept, each where the one before it ends.
@@ -20,7 +20,7 @@ pub(super) struct Reassembly {
     bytes: u64,
 }
 
-/// A queue, which nothing has to be looked up in.
+/// A queue: nothing has to be searched for in it.
 #[derive(Debug, Default)]
 struct Run {
     start: u64,

@@ -17,7 +17,7 @@ use std::time::Instant;
 impl Task {
     /// Receives and routes datagrams; whether there may be more.
     ///
-    /// A task that is busy asks the kernel directly: the event loop may not have looked at the
+    /// A task that is busy asks the kernel directly: the event loop may not have polled the
     /// socket since.
     pub(super) fn receive(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         self.receive_from_former_socket(cx);
@@ -105,7 +105,7 @@ impl Task {
         bytes
     }
 
-    /// Routes what other shards have handed on.
+    /// Routes what other shards have forwarded.
     pub(super) fn receive_forwarded(&mut self) {
         let Some(membership) = &self.inner.membership else {
             return;
@@ -181,5 +181,5 @@ impl Task {
 /// Bytes that a turn receives before it lets connections answer; one batch may exceed it.
 const RECEIVE_BYTES: usize = 256 << 10;
 
-/// Errors in a row after which the socket is given up.
+/// Errors in a row after which the socket is abandoned.
 const MAX_RECEIVE_ERRORS: u32 = 1_000;

@@ -17,12 +17,12 @@ pub(in crate::endpoint) struct Task {
     pub(super) socket: Arc<Socket>,
     /// The socket before it, until something has arrived at the present one.
     pub(super) former_socket: Option<Arc<Socket>>,
-    /// How often the socket had been replaced when the task last looked.
+    /// How often the socket had been replaced when the task last took it over.
     pub(super) rebinds: u64,
     pub(super) timer: Timer,
     pub(super) deadlines: Deadlines,
     pub(super) buffers: ReceiveBuffers,
-    /// Connections to look at, each at most once, in order of arrival.
+    /// Connections to drive, each at most once, in order of arrival.
     pub(super) ready: VecDeque<Arc<Shared>>,
     pub(super) refused: Option<Refused>,
     /// The other connections that may have packets to send once the socket takes some.
@@ -49,7 +49,7 @@ pub(super) struct Scratch {
     pub(super) wakeups: Wakeups,
     pub(super) events: Vec<EndpointEvent>,
     pub(super) replies: Vec<ConnectionEvent>,
-    /// Connections whose observers have something to be told.
+    /// Connections that have events for their observers.
     pub(super) observed: Vec<Arc<Shared>>,
 }
 

@@ -93,7 +93,7 @@ impl Epoch {
         self.number
     }
 
-    /// What tells it from its neighbours.
+    /// Distinguishes it from its neighbours.
     pub(in crate::quic_lb) fn key_id(&self) -> u8 {
         self.number.to_be_bytes()[3]
     }
