@@ -60,7 +60,7 @@ async fn main() -> Result<()> {
     serve(endpoint, &args.directory).await
 }
 
-/// Answers whoever comes, until the endpoint is closed.
+/// Answers every client, until the endpoint is closed.
 pub(crate) async fn serve(endpoint: Endpoint, directory: &Path) -> Result<()> {
     let root: Arc<Path> = directory.canonicalize()?.into();
     while let Some(attempt) = endpoint.accept().await {
@@ -194,7 +194,7 @@ fn media_type(path: &Path) -> &'static str {
 /// Bytes that are read from a file at a time, and a DATA frame's length.
 const CHUNK: usize = 64 << 10;
 
-/// What a browser has to be told.
+/// What a browser has to know.
 const MEDIA_TYPES: [(&str, &str); 8] = [
     ("css", "text/css"),
     ("html", "text/html; charset=utf-8"),

@@ -52,7 +52,7 @@ fn main() -> Result<()> {
 
 /// A server that accepts.
 struct Server {
-    /// Whose memory and time are looked at, if anybody's.
+    /// The process whose memory and time are measured, if any.
     process: Option<u32>,
     port: u16,
     fingerprint: String,
@@ -103,7 +103,7 @@ async fn measure(connections: usize, seconds: u64, streams: &str) -> Result<()> 
     Ok(())
 }
 
-/// Opens the connections, a hundred before anything is counted, and looks at the server.
+/// Opens the connections, a hundred before anything is counted, and measures the server.
 async fn visit(
     server: &Server,
     connections: usize,
@@ -208,7 +208,7 @@ fn sent(connections: &[Connection]) -> u64 {
 }
 
 impl Server {
-    /// Memory that the process has resident; nothing where there is none to be looked at.
+    /// Memory that the process has resident; nothing where it cannot be read.
     fn kibibytes(&self) -> Result<f64> {
         let Some(process) = self.process else {
             return Ok(0.0);

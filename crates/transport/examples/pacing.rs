@@ -61,7 +61,7 @@ fn exit_code(passes: bool) -> ExitCode {
 
 /// What a sender at a rate did.
 pub(crate) struct Run {
-    /// What it was told.
+    /// What it was set to.
     pub(crate) rate: Bandwidth,
     /// What left after the first moments, by the kernel's clock.
     pub(crate) bursts: Vec<Burst>,
@@ -346,7 +346,7 @@ const LOOPBACK: &str = "127.0.0.1:0";
 const MTU: Bytes = Bytes::new(1_452);
 const HEADING: &str =
     "       asked             sent    deviation   in excess    allowed   (of the fullest window)";
-/// Rates, and seconds that tell enough about each.
+/// Rates, and seconds enough to measure each.
 const SURVEY: [(&str, u64); 6] = [
     ("64kbit", 20),
     ("1mbit", 10),

@@ -10,13 +10,15 @@
 //! ```
 
 mod congestion;
+mod events;
 mod ledger;
 
 use crate::clock;
 use crate::gate::Gate;
-use crate::tls;
+use crate::random;
 use cc_core::ControllerChoice;
 pub(crate) use congestion::Congestion;
+pub(crate) use events::Delivery;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use std::any::Any;
@@ -40,8 +42,8 @@ pub(crate) struct CongestionHandle {
 #[derive(Debug)]
 struct Shared {
     gate: Gate,
-    /// Whether quinn-proto has told anything since the driver looked last.
-    has_news: AtomicBool,
+    /// Whether quinn-proto has reported anything since the driver last asked.
+    has_feedback: AtomicBool,
     congestion: Mutex<Congestion>,
 }
 
@@ -58,7 +60,7 @@ impl CongestionFactory {
     ) -> (Arc<dyn ControllerFactory + Send + Sync>, CongestionHandle) {
         let shared = Arc::new(Shared {
             gate: Gate::default(),
-            has_news: AtomicBool::new(false),
+            has_feedback: AtomicBool::new(false),
             congestion: Mutex::new(Congestion::new(choice, seed)),
         });
         let handle = CongestionHandle {
@@ -78,7 +80,7 @@ impl ControllerFactory for CongestionFactory {
             shared.gate.set_window(congestion.control().cwnd, mss);
             path
         };
-        shared.has_news.store(true, Relaxed);
+        shared.has_feedback.store(true, Relaxed);
         Box::new(QuicController {
             shared,
             path,
@@ -87,7 +89,7 @@ impl ControllerFactory for CongestionFactory {
     }
 }
 
-/// Makes controllers for connections that nobody drives but quinn-proto.
+/// Makes controllers for connections without a driver, which quinn-proto runs alone.
 #[derive(Debug)]
 pub(crate) struct UndrivenFactory {
     choice: ControllerChoice,
@@ -108,7 +110,7 @@ impl UndrivenFactory {
 /// Each path's controller stands alone, so that any number of connections can share the factory.
 impl ControllerFactory for UndrivenFactory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let seed = self.seed.unwrap_or_else(tls::random_u64);
+        let seed = self.seed.unwrap_or_else(random::u64);
         let (factory, _) = CongestionFactory::new(self.choice.clone(), seed);
         factory.build(now, current_mtu)
     }
@@ -120,11 +122,11 @@ impl CongestionHandle {
         &self.shared.gate
     }
 
-    /// Whether quinn-proto has told anything since the last call.
-    pub(crate) fn take_news(&self) -> bool {
-        let has_news = self.shared.has_news.load(Relaxed);
-        self.shared.has_news.store(false, Relaxed);
-        has_news
+    /// Whether quinn-proto has reported anything since the last call.
+    pub(crate) fn take_feedback(&self) -> bool {
+        let has_feedback = self.shared.has_feedback.load(Relaxed);
+        self.shared.has_feedback.store(false, Relaxed);
+        has_feedback
     }
 
     /// The state, for the driver to work on.
@@ -141,7 +143,7 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nobody drives: what was told until now is complete, and the window changes at once.
+    /// Without a driver: what was reported until now is complete, and the window changes at once.
     fn send_undriven(&self, path: u64, now: Timestamp, bytes: Bytes, last_number: u64) {
         let mut congestion = self.lock();
         congestion.flush(None);
@@ -184,7 +186,7 @@ impl Controller for QuicController {
             .drain(..)
             .map(|(sent, bytes)| (clock::timestamp(sent), Bytes::new(bytes)));
         let in_flight = Bytes::new(in_flight);
-        self.shared.has_news.store(true, Relaxed);
+        self.shared.has_feedback.store(true, Relaxed);
         congestion.on_acked(clock::timestamp(now), acked, in_flight, largest);
     }
 
@@ -198,7 +200,7 @@ impl Controller for QuicController {
         let mut congestion = self.shared.lock();
         congestion.select_path(self.path);
         let now = clock::timestamp(now);
-        self.shared.has_news.store(true, Relaxed);
+        self.shared.has_feedback.store(true, Relaxed);
         if lost_bytes == 0 {
             congestion.on_ce_marked(now);
         } else {
@@ -215,7 +217,7 @@ impl Controller for QuicController {
     fn on_mtu_update(&mut self, new_mtu: u16) {
         let mut congestion = self.shared.lock();
         congestion.select_path(self.path);
-        self.shared.has_news.store(true, Relaxed);
+        self.shared.has_feedback.store(true, Relaxed);
         congestion.on_mtu(Bytes::new(new_mtu.into()));
     }
 

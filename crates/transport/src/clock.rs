@@ -1,7 +1,7 @@
 //! The one place that reads the clock, and how its instants map to timestamps.
 //!
-//! quinn-proto speaks [`Instant`], cc-core speaks [`Timestamp`]. Every connection of a process
-//! counts from the same epoch, so that times told by two connections can be compared. Virtual time
+//! quinn-proto counts in [`Instant`], cc-core in [`Timestamp`]. Every connection of a process
+//! counts from the same epoch, so that times of two connections can be compared. Virtual time
 //! counts from it as well: virtual second 3 is the epoch plus 3 s.
 
 use std::sync::OnceLock;

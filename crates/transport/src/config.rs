@@ -5,16 +5,13 @@ use crate::choice::ChooseController;
 use crate::driver::{DriverConfig, LossThresholds, WindowConfig};
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogStream;
-use crate::tls;
+use crate::random;
 use cc_core::{ControllerChoice, Registry};
 use quinn_proto::crypto::{self, HandshakeTokenKey};
 use quinn_proto::{
     AckFrequencyConfig, ConnectionId, IdleTimeout, MtuDiscoveryConfig, TimeSource, TokenStore,
     ValidationTokenConfig, VarInt,
 };
-use rustls::RootCertStore;
-use rustls::client::VerifierBuilderError;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::net::{SocketAddrV4, SocketAddrV6};
 use std::sync::Arc;
 use std::time::Duration;
@@ -211,7 +208,7 @@ impl TransportConfig {
     ///
     /// Not shared between connections, because a factory belongs to one of them.
     pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::TransportConfig>, DriverConfig) {
-        let seed = self.congestion_seed.unwrap_or_else(tls::random_u64);
+        let seed = self.congestion_seed.unwrap_or_else(random::u64);
         let (factory, congestion) = CongestionFactory::new(self.congestion.clone(), seed);
         let varint = |bytes| VarInt::from_u64(bytes).unwrap_or(VarInt::MAX);
         let (receive_window, most) = self.windows.receive;
@@ -219,7 +216,7 @@ impl TransportConfig {
         let loss_thresholds = LossThresholds {
             packets: self.packet_threshold,
             time: self.time_threshold,
-            most_time: self.max_time_threshold,
+            max_time: self.max_time_threshold,
         };
         let (packet_threshold, time_threshold) = loss_thresholds.of_quinn();
         let mut config = quinn_proto::TransportConfig::default();
@@ -311,25 +308,12 @@ pub struct ClientConfig {
 impl ClientConfig {
     /// The given cryptography, such as a
     /// [`QuicClientConfig`](quinn_proto::crypto::rustls::QuicClientConfig), with the default
-    /// transport; [`tls`] makes the common cases.
+    /// transport; [`tls`](crate::tls) makes the common cases.
     pub fn new(crypto: Arc<dyn crypto::ClientConfig>) -> Self {
         Self {
             proto: quinn_proto::ClientConfig::new(crypto),
             transport: Arc::default(),
         }
-    }
-
-    /// A client that trusts the authorities in `roots` and checks name and dates;
-    /// [`tls::client_with_ca`] takes them as a PEM file.
-    ///
-    /// # Errors
-    /// When `roots` has none.
-    pub fn with_root_certificates(roots: Arc<RootCertStore>) -> Result<Self, VerifierBuilderError> {
-        let config = tls::client_with_roots(roots).config();
-        config.map_err(|error| match error {
-            tls::TlsError::Verifier(error) => error,
-            _ => unreachable!("a verifier is all that can fail"),
-        })
     }
 
     /// Replaces the transport configuration.
@@ -394,17 +378,6 @@ impl ServerConfig {
             proto: quinn_proto::ServerConfig::new(crypto, token_key),
             transport: Arc::default(),
         }
-    }
-
-    /// A server with this certificate chain, the server's own first, and the key to it.
-    ///
-    /// # Errors
-    /// When the key is of an unknown kind or does not belong to the certificate.
-    pub fn with_single_cert(
-        chain: Vec<CertificateDer<'static>>,
-        key: PrivateKeyDer<'static>,
-    ) -> Result<Self, rustls::Error> {
-        tls::server(chain, key).config()
     }
 
     /// Replaces the transport configuration.

@@ -1,4 +1,4 @@
-//! What a connection does next: the sans-IO core between quinn-proto and whoever moves datagrams.
+//! What a connection does next: the sans-IO core between quinn-proto and what moves datagrams.
 //!
 //! Time comes in as an argument, so that the simulator runs the code that ships. The order of work
 //! for a caller is: hand in what arrived ([`handle_event`](ConnectionDriver::handle_event)) and
@@ -6,130 +6,49 @@
 //! ([`poll_transmit`](ConnectionDriver::poll_transmit)) until there is no more, then events, then
 //! [`poll_timeout`](ConnectionDriver::poll_timeout).
 
+mod close_reason;
+mod closing;
 mod control;
-mod departures;
-mod ending;
+mod ecn;
+mod fair_queue;
 mod frames;
 mod inbound;
-mod late_acks;
 mod limits;
-mod losses;
-mod marks;
+mod loss_detection;
+mod loss_state;
 mod reordering;
+mod spurious_losses;
+mod state;
 mod streams;
 #[cfg(feature = "qlog")]
 mod trace;
-mod turns;
+mod transmit_pacing;
 mod windows;
 
-use crate::budget::Budget;
-use crate::cc_adapter::CongestionHandle;
 use crate::clock;
-#[cfg(feature = "qlog")]
-use crate::qlog::QlogStream;
 use crate::stats::{ConnectionStats, EcnStats};
-use cc_core::{Control, Pacer};
+use cc_core::Pacer;
+use close_reason::PendingClose;
 use control::capped;
-use ending::Ending;
+pub(crate) use fair_queue::Amount;
+use fair_queue::FairQueue;
+use inbound::Held;
 pub(crate) use inbound::Reader;
-use inbound::{Held, Inbound};
-use late_acks::LateAcks;
 use limits::{Limiter, Limits};
-use losses::Losses;
+use loss_state::LossState;
 use quinn_proto::{
-    Connection, ConnectionError, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamEvent,
-    StreamId, Transmit, VarInt,
+    Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
 pub(crate) use reordering::LossThresholds;
+use spurious_losses::SpuriousLosses;
+pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 #[cfg(feature = "qlog")]
 use trace::Trace;
-pub(crate) use turns::Amount;
-use turns::Turns;
-use units::{Bandwidth, Bytes, Timestamp};
+use units::Bytes;
 pub(crate) use windows::WindowConfig;
 use windows::{ReceiveWindow, SendWindow};
-
-/// Why a connection wants to be woken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reason {
-    /// One of quinn-proto's timers: loss detection, idle timeout, delayed ACK and the like.
-    Protocol,
-    /// The pacer will have tokens. Worth a fine timer.
-    Pacing,
-}
-
-/// What a connection's driver has to know.
-#[derive(Debug)]
-pub(crate) struct DriverConfig {
-    /// The handle that came with the factory in quinn-proto's configuration.
-    pub(crate) congestion: CongestionHandle,
-    /// Most that leaves, whatever the controller says.
-    pub(crate) max_rate: Option<Bandwidth>,
-    pub(crate) windows: WindowConfig,
-    pub(crate) loss_thresholds: LossThresholds,
-    /// Longest that the handshake may take.
-    pub(crate) handshake_timeout: Option<Duration>,
-    /// What the windows grow from.
-    pub(crate) budget: Arc<Budget>,
-    #[cfg(feature = "qlog")]
-    pub(crate) qlog: Option<QlogStream>,
-}
-
-/// One connection under our congestion control and pacing.
-pub(crate) struct ConnectionDriver {
-    conn: Connection,
-    congestion: CongestionHandle,
-    pacer: Pacer,
-    /// The controller's decision, capped.
-    control: Control,
-    max_rate: Option<Bandwidth>,
-    mss: Bytes,
-    /// When the pacer lets packets leave that are waiting for it.
-    departure: Option<Timestamp>,
-    receive_window: ReceiveWindow,
-    send_window: SendWindow,
-    /// Streams that are read from.
-    inbound: BTreeMap<StreamId, Inbound>,
-    /// Those of them of which something is taken out of quinn-proto in this turn.
-    due_inbound: BTreeSet<StreamId>,
-    /// What was taken out of quinn-proto and not read, and how many bytes of it its window leaves
-    /// out.
-    held: Held,
-    withheld: u64,
-    /// Bytes of datagrams that have come.
-    arrived: u64,
-    /// What ends the connection, and its end while nobody has been told.
-    ending: Option<Ending>,
-    ended: Option<ConnectionError>,
-    /// When the driver was last called with the time.
-    now: Instant,
-    /// Whether a datagram has come since the receive window was looked at, and stream data before
-    /// that.
-    has_received: bool,
-    has_stream_data: bool,
-    limits: Limits,
-    marks: EcnStats,
-    late_acks: LateAcks,
-    losses: Losses,
-    /// Streams on which a write found no room.
-    blocked_writers: BTreeSet<StreamId>,
-    /// Whose turn it is where there is less room than streams want.
-    turns: Turns,
-    /// Whether all that has happened was told since the last call for events.
-    is_round_over: bool,
-    /// Frames sent so far that are no ACKs, if none has left since they were counted.
-    frames: Option<u64>,
-    mtu_probes: u64,
-    /// Whether congestion control knows that nothing was left to send.
-    is_app_limited: bool,
-    /// Whether quinn-proto sends in one packet number space only.
-    is_confirmed: bool,
-    #[cfg(feature = "qlog")]
-    trace: Option<Trace>,
-}
 
 impl ConnectionDriver {
     /// Drives `conn`, whose own configuration was made together with `config`.
@@ -165,20 +84,22 @@ impl ConnectionDriver {
             held: Held::default(),
             withheld: 0,
             arrived: 0,
-            ending: handshake_timeout.and_then(|timeout| Ending::of_handshake(began, timeout)),
-            ended: None,
+            pending_close: handshake_timeout
+                .and_then(|timeout| PendingClose::of_handshake(began, timeout)),
+            close_event: None,
             now: began,
             has_received: false,
             has_stream_data: false,
             limits: Limits::new(now),
-            marks: EcnStats::default(),
-            late_acks: LateAcks::default(),
-            losses: Losses::new(loss_thresholds),
+            ecn: EcnStats::default(),
+            spurious_losses: SpuriousLosses::default(),
+            loss_state: LossState::new(loss_thresholds),
             blocked_writers: BTreeSet::new(),
-            turns: Turns::default(),
+            fair_queue: FairQueue::default(),
             is_round_over: true,
             frames: None,
             mtu_probes: 0,
+            has_events: false,
             is_app_limited: false,
             is_confirmed: false,
             #[cfg(feature = "qlog")]
@@ -197,24 +118,24 @@ impl ConnectionDriver {
         bytes: usize,
         event: ConnectionEvent,
     ) {
-        self.marks.count_received(mark);
+        self.ecn.count_received(mark);
         self.receive_window.on_arrival(Bytes::new(bytes as u64));
         self.arrived += bytes as u64;
         self.has_received = true;
         #[cfg(feature = "qlog")]
         self.trace.iter_mut().for_each(Trace::on_received);
         let before = self
-            .late_acks
+            .spurious_losses
             .is_watching(clock::timestamp(now))
             .then(|| self.acks());
         self.handle_event(now, event);
         if let Some((acks, useful)) = before {
             let (acks_now, useful_now) = self.acks();
             let (acks, useful) = (acks_now - acks, useful_now - useful);
-            self.late_acks.on_acks(acks, useful);
+            self.spurious_losses.on_acks(acks, useful);
             if acks > useful {
                 let at = clock::timestamp(now);
-                self.losses.on_spurious_loss(at, self.conn.rtt());
+                self.loss_state.on_spurious_loss(at, self.conn.rtt());
             }
         }
     }
@@ -223,7 +144,7 @@ impl ConnectionDriver {
     pub(crate) fn handle_event(&mut self, now: Instant, event: ConnectionEvent) {
         self.now = now;
         self.conn.handle_event(event);
-        self.give_up_overdue(clock::timestamp(now));
+        self.detect_losses(clock::timestamp(now));
         self.settle(clock::timestamp(now));
     }
 
@@ -231,8 +152,8 @@ impl ConnectionDriver {
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
         self.conn.handle_timeout(now);
-        self.end_if_due(now);
-        self.give_up_overdue(clock::timestamp(now));
+        self.close_if_due(now);
+        self.detect_losses(clock::timestamp(now));
         self.settle(clock::timestamp(now));
     }
 
@@ -277,14 +198,14 @@ impl ConnectionDriver {
         let at = clock::timestamp(now);
         self.now = now;
         self.departure = None;
-        let passage = self.passage(at);
-        let datagrams = self.batch_limit(at, passage, max_segments);
-        self.congestion.gate().attend(passage);
+        let permission = self.permission(at);
+        let datagrams = self.batch_limit(at, permission, max_segments);
+        self.congestion.gate().begin_poll(permission);
         let transmit = self.conn.poll_transmit(now, datagrams, buf);
-        let visit = self.congestion.gate().leave();
+        let outcome = self.congestion.gate().end_poll();
         match &transmit {
-            Some(transmit) => self.on_transmit(at, transmit, visit),
-            None => self.on_nothing(at, passage, visit.has_asked),
+            Some(transmit) => self.on_transmit(at, transmit, outcome),
+            None => self.on_nothing(at, permission, outcome.has_asked),
         }
         transmit
     }
@@ -295,13 +216,13 @@ impl ConnectionDriver {
         let pacing = self
             .departure
             .map(|at| (clock::instant(at), Reason::Pacing));
-        let ending = self.ending_at().map(|at| (at, Reason::Protocol));
-        let loss = self.losses.give_up_at();
+        let pending_close = self.close_at().map(|at| (at, Reason::Protocol));
+        let loss = self.loss_state.loss_time;
         let loss = loss.map(|at| (clock::instant(at), Reason::Protocol));
-        // Another round of events, as soon as those who were told of room have had their time.
-        let is_holding = self.turns.is_holding();
-        let turn = is_holding.then_some((self.now, Reason::Protocol));
-        [protocol, pacing, ending, loss, turn]
+        // Another round of events, as soon as those notified of room have had their time.
+        let has_deferred = self.fair_queue.has_deferred();
+        let turn = has_deferred.then_some((self.now, Reason::Protocol));
+        [protocol, pacing, pending_close, loss, turn]
             .into_iter()
             .flatten()
             .min_by_key(|&(at, _)| at)
@@ -310,12 +231,13 @@ impl ConnectionDriver {
     /// The next event for the application.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         if std::mem::take(&mut self.is_round_over) {
-            self.turns.begin_round();
+            self.fair_queue.begin_round();
         }
         let event = loop {
-            match self.poll_ending().or_else(|| self.conn.poll()) {
+            match self.poll_close().or_else(|| self.conn.poll()) {
                 Some(Event::Stream(StreamEvent::Readable { id })) if !self.on_readable(id) => {}
-                Some(Event::Stream(StreamEvent::Writable { id })) if !self.turns.tell(id) => {}
+                Some(Event::Stream(StreamEvent::Writable { id }))
+                    if !self.fair_queue.on_room(id) => {}
                 Some(event) => break event,
                 None => match self.poll_taken() {
                     Some(event) => break Event::Stream(event),
@@ -331,14 +253,14 @@ impl ConnectionDriver {
                 self.blocked_writers.remove(id);
             }
             Event::Stream(StreamEvent::Finished { id } | StreamEvent::Stopped { id, .. }) => {
-                self.note_write_given_up(*id);
+                self.on_write_ended(*id);
             }
             Event::Connected => {
-                self.end_in_time();
+                self.on_handshake_complete();
                 // Before the handshake's end there are streams of 0-RTT alone.
                 if self.conn.side().is_client() && !self.conn.accepted_0rtt() {
                     self.blocked_writers.clear();
-                    self.turns = Turns::default();
+                    self.fair_queue = FairQueue::default();
                     self.inbound.clear();
                 }
             }
@@ -347,9 +269,9 @@ impl ConnectionDriver {
             }
             #[cfg_attr(not(feature = "qlog"), expect(unused_variables, reason = "for qlog"))]
             Event::ConnectionLost { reason } => {
-                self.ending = None;
+                self.pending_close = None;
                 self.blocked_writers.clear();
-                self.turns = Turns::default();
+                self.fair_queue = FairQueue::default();
                 #[cfg(feature = "qlog")]
                 self.trace
                     .iter_mut()
@@ -403,9 +325,9 @@ impl ConnectionDriver {
             rtt_histogram: state.rtt_histogram(),
             ecn: EcnStats {
                 ce_reports: state.ce_reports(),
-                ..self.marks
+                ..self.ecn
             },
-            spurious_losses: self.late_acks.spurious_losses(conn.path.lost_packets),
+            spurious_losses: self.spurious_losses.estimate(conn.path.lost_packets),
         };
         stats.path.cwnd = control.cwnd.get();
         stats

@@ -2,32 +2,27 @@
 
 mod deadlines;
 mod incoming;
+mod inner;
 mod receive;
 mod table;
 mod task;
-mod work;
 
 pub use incoming::{Incoming, IncomingFuture, RetryError};
 pub use table::{EndpointStats, TimerStats};
-pub(crate) use work::WorkQueue;
 
 use crate::clock;
 use crate::config::{ClientConfig, ServerConfig};
 use crate::connection::Connecting;
-use crate::sharded::Membership;
+use crate::shard_routing::Membership;
 use crate::socket::Socket;
-use crate::timer::Lateness;
 use bytes::Bytes;
-use quinn_proto::{
-    ConnectError, ConnectionError, EndpointConfig, EndpointEvent, Event, Transmit, VarInt,
-};
+use inner::{EndpointLease, Inner};
+use quinn_proto::{ConnectError, EndpointConfig, VarInt};
 use socket2::{Domain, Protocol, Type};
-use std::fmt;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV6};
-use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use table::Table;
 use task::Task;
 use tokio::sync::Notify;
@@ -127,7 +122,7 @@ impl Endpoint {
         let span = tracing::debug_span!("endpoint", local = %inner.socket().local_addr()?);
         tokio::spawn(Task::new(Arc::clone(&inner))?.instrument(span));
         Ok(Self {
-            lease: EndpointLease(Arc::new(LastHandle(inner))),
+            lease: EndpointLease::new(inner),
             default_client_config: None,
         })
     }
@@ -321,175 +316,5 @@ impl Endpoint {
             };
             idle.await;
         }
-    }
-}
-
-/// A handle to an endpoint: the application's, or that of an attempt it has not decided on.
-#[derive(Debug, Clone)]
-struct EndpointLease(Arc<LastHandle>);
-
-#[derive(Debug)]
-struct LastHandle(Arc<Inner>);
-
-impl EndpointLease {
-    fn accept(
-        &self,
-        attempt: quinn_proto::Incoming,
-        config: &ServerConfig,
-    ) -> Result<Connecting, ConnectionError> {
-        let mut table = self.table();
-        if table.is_lost {
-            table.proto.ignore(attempt);
-            return Err(task::task_has_ended());
-        }
-        let now = clock::now();
-        let (config, driver) = config.for_connection();
-        let mut answer = Vec::new();
-        match table.proto.accept(attempt, now, &mut answer, Some(config)) {
-            Ok((handle, mut conn)) => {
-                if let Some(reason) = closed_by_its_first_packet(&mut conn) {
-                    table.proto.handle_event(handle, EndpointEvent::drained());
-                    return Err(reason);
-                }
-                table.stats.accepted_handshakes += 1;
-                let lease = table.insert(handle, conn, driver, now);
-                let closed = table.closed.clone();
-                drop(table);
-                if let Some((code, reason)) = closed {
-                    lease.close(code, reason);
-                }
-                Ok(Connecting::new(lease))
-            }
-            Err(error) => {
-                drop(table);
-                if let Some(transmit) = error.response {
-                    self.answer(&transmit, &answer);
-                }
-                Err(error.cause)
-            }
-        }
-    }
-
-    fn refuse(&self, attempt: quinn_proto::Incoming) {
-        let mut answer = Vec::new();
-        let transmit = {
-            let mut table = self.table();
-            table.stats.refused_handshakes += 1;
-            table.proto.refuse(attempt, &mut answer)
-        };
-        self.answer(&transmit, &answer);
-    }
-
-    fn retry(&self, attempt: quinn_proto::Incoming) -> Result<(), quinn_proto::RetryError> {
-        let mut answer = Vec::new();
-        let transmit = self.table().proto.retry(attempt, &mut answer)?;
-        self.answer(&transmit, &answer);
-        Ok(())
-    }
-
-    fn ignore(&self, attempt: quinn_proto::Incoming) {
-        let mut table = self.table();
-        table.stats.ignored_handshakes += 1;
-        table.proto.ignore(attempt);
-    }
-}
-
-impl Deref for EndpointLease {
-    type Target = Inner;
-    fn deref(&self) -> &Inner {
-        &self.0.0
-    }
-}
-
-impl Drop for LastHandle {
-    fn drop(&mut self) {
-        self.0.is_abandoned.store(true, Ordering::Release);
-        self.0.queue.wake();
-    }
-}
-
-/// What the handles and the task share. The table's lock may be held while a connection's is
-/// taken, never the other way round.
-struct Inner {
-    table: Mutex<Table>,
-    /// The task has a handle of its own, and looks here when `rebinds` has changed.
-    socket: Mutex<Arc<Socket>>,
-    rebinds: AtomicU64,
-    /// Among the shards of a [`ShardedServer`](crate::ShardedServer).
-    membership: Option<Membership>,
-    queue: Arc<WorkQueue>,
-    lateness: Arc<Lateness>,
-    /// Told when an attempt arrives, and when none will any more.
-    incoming: Notify,
-    /// Told when the last connection is gone.
-    idle: Notify,
-    /// No handle is left.
-    is_abandoned: AtomicBool,
-}
-
-impl Inner {
-    fn table(&self) -> MutexGuard<'_, Table> {
-        // After a panic under the lock, which would be our bug, connections are told of the end
-        // of the task; that needs the lock once more.
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn socket(&self) -> Arc<Socket> {
-        Arc::clone(&self.lock_socket())
-    }
-
-    fn lock_socket(&self) -> MutexGuard<'_, Arc<Socket>> {
-        let socket = self.socket.lock();
-        socket.expect("replacing a value does not panic")
-    }
-
-    /// Keeps an attempt for the application, if the application still takes some.
-    fn admit(&self, table: &mut Table, attempt: quinn_proto::Incoming, answer: &mut Vec<u8>) {
-        if table.is_draining && attempt.may_retry() {
-            table.stats.ignored_handshakes += 1;
-            table.proto.ignore(attempt);
-            return;
-        }
-        let is_closed = table.closed.is_some() || table.is_draining;
-        let is_open = !is_closed && !self.is_abandoned.load(Ordering::Acquire);
-        match table.server_config.clone().filter(|_| is_open) {
-            Some(config) => {
-                table.incoming.push_back((attempt, config));
-                self.incoming.notify_waiters();
-            }
-            None => {
-                table.stats.refused_handshakes += 1;
-                let transmit = table.proto.refuse(attempt, answer);
-                self.answer(&transmit, answer);
-            }
-        }
-    }
-
-    /// Sends a packet that belongs to no connection. If the socket is full it is lost, as it
-    /// could be anywhere on its way.
-    fn answer(&self, transmit: &Transmit, contents: &[u8]) {
-        self.socket()
-            .send(transmit, &contents[..transmit.size], clock::now());
-    }
-}
-
-/// Why a client that has given up meanwhile did so. quinn-proto sets no timer to forget such a
-/// connection but the idle timeout.
-fn closed_by_its_first_packet(conn: &mut quinn_proto::Connection) -> Option<ConnectionError> {
-    if !conn.is_closed() {
-        return None;
-    }
-    let mut events = std::iter::from_fn(|| conn.poll());
-    events.find_map(|event| match event {
-        Event::ConnectionLost { reason } => Some(reason),
-        _ => None,
-    })
-}
-
-impl fmt::Debug for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inner")
-            .field("socket", &self.socket())
-            .finish_non_exhaustive()
     }
 }

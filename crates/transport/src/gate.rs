@@ -1,4 +1,4 @@
-//! What quinn-proto is told when it asks for the congestion window.
+//! What quinn-proto gets when it asks for the congestion window.
 //!
 //! quinn-proto 0.11 asks the controller for its window twice before each datagram that counts in
 //! flight: once to compare with what is in flight, and, if that passed, once for its own pacer.
@@ -19,14 +19,14 @@ use units::Bytes;
 pub(crate) struct Gate {
     /// Most bytes that may be in flight, plus one: quinn-proto sends while it stays below.
     window: AtomicU64,
-    is_attended: AtomicBool,
+    is_polling: AtomicBool,
     /// What to answer to everything, or [`WINDOW`].
     answer: AtomicU64,
     /// Whether the next question is the pacer's.
     is_pacer_next: AtomicBool,
     /// How many more datagrams surely fit into the window.
     room: AtomicU32,
-    /// Questions since [`Gate::attend`].
+    /// Questions since [`Gate::begin_poll`].
     asked: AtomicU32,
     /// What quinn-proto said it built since then: bytes, none if zero, and the path.
     built: AtomicU64,
@@ -34,9 +34,9 @@ pub(crate) struct Gate {
     built_number: AtomicU64,
 }
 
-/// What quinn-proto did between [`Gate::attend`] and [`Gate::leave`].
+/// What quinn-proto did between [`Gate::begin_poll`] and [`Gate::end_poll`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Visit {
+pub(crate) struct PollOutcome {
     /// Whether it asked at all, that is, had anything to send that counts in flight and is no
     /// loss probe.
     pub(crate) has_asked: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Visit {
 /// A batch of datagrams as quinn-proto reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Built {
-    /// The controller that was told.
+    /// The controller that it was reported to.
     pub(crate) path: u64,
     /// Length of all datagrams, ACKs alone included.
     pub(crate) bytes: Bytes,
@@ -57,7 +57,7 @@ pub(crate) struct Built {
 
 /// Whether ack-eliciting datagrams may leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Passage {
+pub(crate) enum SendPermission {
     /// None may.
     Closed,
     /// All may, whatever the window: the connection is closing, and the one packet that it still
@@ -86,41 +86,41 @@ impl Gate {
     }
 
     /// quinn-proto is about to build one batch of datagrams.
-    pub(crate) fn attend(&self, passage: Passage) {
-        let room = match passage {
-            Passage::Closed => 0,
-            Passage::Open | Passage::Unlimited => u32::MAX,
-            Passage::OpenDuringHandshake { room } => room,
+    pub(crate) fn begin_poll(&self, permission: SendPermission) {
+        let room = match permission {
+            SendPermission::Closed => 0,
+            SendPermission::Open | SendPermission::Unlimited => u32::MAX,
+            SendPermission::OpenDuringHandshake { room } => room,
         };
         self.room.store(room, Relaxed);
         self.answer.store(
-            match passage {
-                Passage::Closed => NOTHING,
-                Passage::Unlimited => NO_PACING,
-                Passage::Open | Passage::OpenDuringHandshake { .. } => WINDOW,
+            match permission {
+                SendPermission::Closed => NOTHING,
+                SendPermission::Unlimited => NO_PACING,
+                SendPermission::Open | SendPermission::OpenDuringHandshake { .. } => WINDOW,
             },
             Relaxed,
         );
         self.is_pacer_next.store(false, Relaxed);
         self.asked.store(0, Relaxed);
         self.built.store(0, Relaxed);
-        self.is_attended.store(true, Relaxed);
+        self.is_polling.store(true, Relaxed);
     }
 
-    /// quinn-proto reports a batch to the controller of `path`. Whether somebody attends to it;
-    /// otherwise the controller must see to it itself.
+    /// quinn-proto reports a batch to the controller of `path`. Whether a driver polls;
+    /// otherwise the controller has to account for it itself.
     pub(crate) fn take_built(&self, path: u64, bytes: u64, last_number: u64) -> bool {
         self.built.store(bytes, Relaxed);
         self.built_path.store(path, Relaxed);
         self.built_number.store(last_number, Relaxed);
-        self.is_attended.load(Relaxed)
+        self.is_polling.load(Relaxed)
     }
 
     /// The batch is built, or there was none to build.
-    pub(crate) fn leave(&self) -> Visit {
-        self.is_attended.store(false, Relaxed);
+    pub(crate) fn end_poll(&self) -> PollOutcome {
+        self.is_polling.store(false, Relaxed);
         let bytes = self.built.load(Relaxed);
-        Visit {
+        PollOutcome {
             has_asked: self.asked.load(Relaxed) > 0,
             built: (bytes > 0).then(|| Built {
                 path: self.built_path.load(Relaxed),
@@ -132,10 +132,10 @@ impl Gate {
 
     /// The answer to quinn-proto's question.
     ///
-    /// Unattended, the true window: somebody asks out of interest, or no driver paces at all.
+    /// Outside of a poll, the true window: it is asked for statistics, or no driver paces at all.
     pub(crate) fn answer(&self) -> u64 {
         let window = self.window.load(Relaxed);
-        if !self.is_attended.load(Relaxed) {
+        if !self.is_polling.load(Relaxed) {
             return window;
         }
         self.asked
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn unattended_it_answers_the_window_always() {
+    fn without_a_driver_it_answers_the_window_always() {
         let gate = gate();
         assert_eq!([gate.answer(), gate.answer(), gate.answer()], [WHOLE; 3]);
     }
@@ -183,42 +183,42 @@ mod tests {
     #[test]
     fn open_it_answers_window_and_pacer_in_turn() {
         let gate = gate();
-        gate.attend(Passage::Open);
+        gate.begin_poll(SendPermission::Open);
         for _ in 0..1_000 {
             assert_eq!([gate.answer(), gate.answer()], [WHOLE, NO_PACING]);
         }
-        assert!(gate.leave().has_asked);
+        assert!(gate.end_poll().has_asked);
     }
 
     #[test]
     fn each_batch_begins_with_the_window_however_the_last_one_ended() {
         let gate = gate();
-        gate.attend(Passage::Open);
+        gate.begin_poll(SendPermission::Open);
         gate.answer();
-        gate.leave();
+        gate.end_poll();
         gate.answer();
-        gate.attend(Passage::Open);
+        gate.begin_poll(SendPermission::Open);
         assert_eq!(gate.answer(), WHOLE);
     }
 
     #[test]
     fn closed_it_lets_nothing_through() {
         let gate = gate();
-        gate.attend(Passage::Closed);
+        gate.begin_poll(SendPermission::Closed);
         assert_eq!([gate.answer(), gate.answer()], [NOTHING; 2]);
     }
 
     #[test]
     fn closing_everything_passes() {
         let gate = gate();
-        gate.attend(Passage::Unlimited);
+        gate.begin_poll(SendPermission::Unlimited);
         assert_eq!([gate.answer(), gate.answer()], [NO_PACING; 2]);
     }
 
     #[test]
     fn during_the_handshake_a_refusal_is_not_followed_by_an_open_door() {
         let gate = gate();
-        gate.attend(Passage::OpenDuringHandshake { room: 1 });
+        gate.begin_poll(SendPermission::OpenDuringHandshake { room: 1 });
         assert_eq!([gate.answer(), gate.answer()], [WHOLE, NO_PACING]);
         // The window is full; Initial, Handshake and 1-RTT space each ask.
         assert_eq!([gate.answer(), gate.answer(), gate.answer()], [WHOLE; 3]);
@@ -233,21 +233,21 @@ mod tests {
     }
 
     #[test]
-    fn what_quinn_proto_did_is_told() {
+    fn what_quinn_proto_did_is_reported() {
         let gate = gate();
-        assert!(!gate.take_built(3, 700, 1), "nobody attends");
+        assert!(!gate.take_built(3, 700, 1), "nobody polls");
 
-        gate.attend(Passage::Closed);
-        let nothing = Visit {
+        gate.begin_poll(SendPermission::Closed);
+        let nothing = PollOutcome {
             has_asked: false,
             built: None,
         };
-        assert_eq!(gate.leave(), nothing);
+        assert_eq!(gate.end_poll(), nothing);
 
-        gate.attend(Passage::Open);
+        gate.begin_poll(SendPermission::Open);
         gate.answer();
         assert!(gate.take_built(4, 1_200, 9));
-        let batch = Visit {
+        let batch = PollOutcome {
             has_asked: true,
             built: Some(Built {
                 path: 4,
@@ -255,6 +255,6 @@ mod tests {
                 last_number: 9,
             }),
         };
-        assert_eq!(gate.leave(), batch);
+        assert_eq!(gate.end_poll(), batch);
     }
 }

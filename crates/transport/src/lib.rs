@@ -1,4 +1,4 @@
-//! QUIC over tokio, with a congestion controller of your choice and pacing that is kept.
+//! QUIC over tokio, with pluggable congestion control and exact pacing.
 //!
 //! ```text
 //!   Endpoint ── accept ──▶ Connection ── open_bi, accept_uni … ──▶ SendStream, RecvStream
@@ -17,10 +17,10 @@
 //! [`Connection`], [`SendStream`], [`RecvStream`]. What is new: [`TransportConfig::congestion`]
 //! chooses a controller by its name in a [`cc_core::Registry`]; [`Connection::congestion`] shows
 //! its state, [`Connection::set_congestion`] exchanges it in mid-transfer, and
-//! [`Connection::set_observer`] listens to it. [`ConnectionStats`] says what limited the sender.
-//! [`ShardedServer`] serves one address from several cores; [`fleet`] is for servers behind a load
-//! balancer; [`tls`] makes certificates and configurations for the common cases; with feature `h3`,
-//! module `h3` has connections carry HTTP/3.
+//! [`Connection::set_observer`] observes it. [`ConnectionStats`] says what limited the sender.
+//! [`ShardedServer`] serves one address from several cores; [`quic_lb`] is for servers behind a
+//! load balancer; [`tls`] makes certificates and configurations for the common cases; with feature
+//! `h3`, module `h3` has connections carry HTTP/3.
 //!
 //! ```
 //! use transport::{Endpoint, VarInt, tls};
@@ -81,9 +81,9 @@
 //! | the peer's connection IDs, in use and given back | 5, 50 | fixed | `forged`, `hoarding::connection_ids_given…` |
 //! | address-validation tokens of servers | 2 each of 256 names | [`ClientConfig::token_store`] | `tokens::a_client_keeps_two_tokens…` |
 //! | memory behind received bytes | twice the message each came in | fixed | `receive::small_messages…` |
-//! | TLS sessions to be resumed | 256 | [`ServerTls::sessions`](tls::ServerTls::sessions), [`fleet::Sessions`] | rustls |
-//! | bytes that shards have handed to another one, each | 256 KiB | fixed | `membership::a_shard_that_does_not_look…` |
-//! | work before the task looks at the socket again | 1 MiB of packets to send, 128 batches of them, 256 connections | fixed | `fairness` |
+//! | TLS sessions to be resumed | 256 | [`ServerTls::sessions`](tls::ServerTls::sessions), [`quic_lb::Sessions`] | rustls |
+//! | bytes that shards have handed to another one, each | 256 KiB | fixed | `shard_routing::a_shard_that_does_not_read…` |
+//! | work before the task reads the socket again | 1 MiB of packets to send, 128 batches of them, 256 connections | fixed | `fairness` |
 //!
 //! Connections are the application's to bound: they are as many as it accepts
 //! ([`Endpoint::open_connections`] counts them); their memory comes back (`tests/tests/endurance`).
@@ -99,25 +99,27 @@ mod endpoint;
 mod error;
 #[cfg(target_os = "linux")]
 mod event_loop;
-pub mod fleet;
 mod gate;
 #[cfg(feature = "h3")]
 pub mod h3;
 mod histogram;
 #[cfg(feature = "qlog")]
 pub mod qlog;
+pub mod quic_lb;
+mod random;
+mod shard_routing;
 mod sharded;
 mod socket;
 mod stats;
-mod stream;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod timer;
 pub mod tls;
+mod user_code;
 
 pub use choice::{ChooseController, quinn_controller};
 pub use config::{ClientConfig, ServerConfig, TransportConfig};
-pub use connection::{Connecting, Connection, ZeroRttAccepted};
+pub use connection::{Connecting, Connection, RecvStream, SendStream, ZeroRttAccepted};
 pub use endpoint::{Endpoint, EndpointStats, Incoming, IncomingFuture, RetryError, TimerStats};
 pub use error::{
     ReadError, ReadExactError, ReadToEndError, ResetError, SendDatagramError, StoppedError,
@@ -126,7 +128,6 @@ pub use error::{
 pub use histogram::RttHistogram;
 pub use sharded::{ShardStats, ShardedBuilder, ShardedServer, Steering};
 pub use stats::{ConnectionStats, EcnStats, FrameStats, LimitedBy, PathStats, UdpStats};
-pub use stream::{RecvStream, SendStream};
 
 #[cfg(feature = "qlog")]
 pub use qlog::{QlogConfig, QlogStream};

@@ -186,7 +186,7 @@ struct Writer {
 impl Writer {
     fn run(&mut self, queue: &Receiver<Record>) {
         let mut result = Ok(());
-        // To the end even after an error, lest somebody waits for it.
+        // To the end even after an error, so that nobody waits for it.
         for record in queue {
             match record {
                 Record::Event { side, line } if result.is_ok() => result = self.event(side, &line),

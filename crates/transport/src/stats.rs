@@ -1,4 +1,4 @@
-//! What a connection can tell about itself.
+//! Statistics of a connection.
 
 use crate::histogram::RttHistogram;
 use std::time::Duration;
@@ -56,10 +56,10 @@ pub struct ConnectionStats {
     /// An estimate of the losses that were none: packets that were late or overtaken, and sent
     /// again for nothing.
     ///
-    /// quinn-proto does not tell. Counted are ACKs that acknowledge nothing that is still
-    /// expected, within two round trips of a loss: packets given up have arrived after all. It is
-    /// too low where such an ACK speaks of others too, and too high where ACKs overtake each
-    /// other. Never more than [`PathStats::lost_packets`].
+    /// quinn-proto does not report them. Counted are ACKs that acknowledge nothing that is still
+    /// expected, within two round trips of a loss: packets declared lost have arrived after all. It
+    /// is too low where such an ACK covers others too, and too high where ACKs overtake each other.
+    /// Never more than [`PathStats::lost_packets`].
     pub spurious_losses: u64,
 }
 

@@ -108,6 +108,34 @@ pub fn server(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) 
     }
 }
 
+impl ClientConfig {
+    /// A client that trusts the authorities in `roots` and checks name and dates;
+    /// [`client_with_ca`] takes them as a PEM file.
+    ///
+    /// # Errors
+    /// When `roots` has none.
+    pub fn with_root_certificates(roots: Arc<RootCertStore>) -> Result<Self, VerifierBuilderError> {
+        let config = client_with_roots(roots).config();
+        config.map_err(|error| match error {
+            TlsError::Verifier(error) => error,
+            _ => unreachable!("a verifier is all that can fail"),
+        })
+    }
+}
+
+impl ServerConfig {
+    /// A server with this certificate chain, the server's own first, and the key to it.
+    ///
+    /// # Errors
+    /// When the key is of an unknown kind or does not belong to the certificate.
+    pub fn with_single_cert(
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Self, rustls::Error> {
+        server(chain, key).config()
+    }
+}
+
 /// A client's TLS in the making.
 #[derive(Debug, Clone)]
 pub struct ClientTls {
@@ -228,14 +256,14 @@ impl ServerTls {
     }
 
     /// Has clients keep their sessions in tickets made by `tickets`, such as
-    /// [`Secrets::ticketer`](crate::fleet::Secrets::ticketer), so that other servers can resume
+    /// [`Secrets::ticketer`](crate::quic_lb::Secrets::ticketer), so that other servers can resume
     /// them. Without 0-RTT: rustls takes none with tickets that could be used twice.
     pub fn tickets(mut self, tickets: Arc<dyn ProducesTickets>) -> Self {
         self.resumption = Resumption::Tickets(tickets);
         self
     }
 
-    /// Keeps sessions in `sessions`, such as [`fleet::Sessions`](crate::fleet::Sessions), with
+    /// Keeps sessions in `sessions`, such as [`quic_lb::Sessions`](crate::quic_lb::Sessions), with
     /// 0-RTT. Default: the last 256, in this configuration alone.
     pub fn sessions(mut self, sessions: Arc<dyn StoresServerSessions>) -> Self {
         self.resumption = Resumption::Sessions(sessions);
@@ -340,18 +368,6 @@ pub enum TlsError {
     /// rustls refused a certificate.
     #[error(transparent)]
     Rustls(#[from] rustls::Error),
-}
-
-/// A number from the operating system's randomness.
-pub(crate) fn random_u64() -> u64 {
-    let mut bytes = [0; 8];
-    fill_random(&mut bytes);
-    u64::from_ne_bytes(bytes)
-}
-
-/// Fills `bytes` from the operating system's randomness.
-pub(crate) fn fill_random(bytes: &mut [u8]) {
-    ::aws_lc_rs::rand::fill(bytes).expect("aws-lc has randomness");
 }
 
 #[derive(Debug, Clone)]

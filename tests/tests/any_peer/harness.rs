@@ -83,8 +83,8 @@ impl Story {
             back: vec![links.1],
             ..ConnectionPlan::default()
         });
-        world.believe(ends.client);
-        world.believe(ends.server);
+        world.skip_verification(ends.client);
+        world.skip_verification(ends.server);
         if number % 2 == 1 {
             let limit = Duration::from_secs(10);
             let connected = world.run_until_connected(ends, limit);

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use transport::fleet::{CidConfig, ConnectionIds, Secrets, ServerId, Sessions};
+use transport::quic_lb::{CidConfig, ConnectionIds, Secrets, ServerId, Sessions};
 use transport::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
 use transport::tls::{self, SelfSigned};
 use transport::{Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream};

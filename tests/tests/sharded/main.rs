@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Barrier, Semaphore};
 use tokio::task::JoinSet;
-use transport::fleet::{CidConfig, ConnectionIds, ServerId};
+use transport::quic_lb::{CidConfig, ConnectionIds, ServerId};
 use transport::tls::{self, SelfSigned};
 use transport::{
     BloomTokenLog, ClientConfig, Connection, ConnectionError, Endpoint, Incoming, RecvStream,

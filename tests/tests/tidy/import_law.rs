@@ -112,6 +112,13 @@ const LAW: [Rule; 11] = [
         gated: None,
         foreign: Foreign::Any,
     },
+    // quinn's other library of cryptography in one program with this one, likewise.
+    Rule {
+        package: "with-ring",
+        may_use: &["transport"],
+        gated: None,
+        foreign: Foreign::Any,
+    },
     Rule {
         package: "bench-server",
         may_use: &["units", "cc-core", "transport", "bench-report", "bench-kit"],

@@ -1,10 +1,12 @@
 //! A connection's congestion control as the driver sees it.
 
+use super::events::{DeferredEvents, Delivery};
 use super::ledger::Ledger;
 use crate::histogram::RttHistogram;
+use crate::user_code;
 use cc_core::{
     AckedPacket, Control, ControllerChoice, Event, Feedback, Flow, LostPacket, Observer, PathState,
-    Setup, Snapshot,
+    Registry, Setup, Snapshot,
 };
 use std::fmt;
 use std::time::Duration;
@@ -20,12 +22,14 @@ pub(crate) struct Congestion {
     active: Option<Path>,
     /// The path before the active one: quinn-proto returns to it when validation fails.
     parked: Option<Path>,
-    observer: Box<dyn Observer + Send>,
+    events: DeferredEvents,
     /// ACK frames that acknowledged something new.
     useful_acks: u64,
     ce_reports: u64,
     /// Whether there was a loss since anybody asked.
     has_lost: bool,
+    /// Which controller has panicked, and what it said.
+    panic: Option<String>,
 }
 
 #[derive(Debug)]
@@ -36,7 +40,7 @@ struct Path {
     pending: Pending,
     newest_acked_sent: Option<Timestamp>,
     largest_acked: Option<u64>,
-    /// quinn-proto's smoothed round-trip time when it was last told.
+    /// quinn-proto's smoothed round-trip time at the last feedback.
     smoothed_rtt: Option<Duration>,
     /// The newest round-trip time, the peer's delay included.
     newest_raw_rtt: Duration,
@@ -48,7 +52,7 @@ struct Path {
     rtt_histogram: RttHistogram,
 }
 
-/// What quinn-proto has told since the last [`Feedback`].
+/// What quinn-proto has reported since the last [`Feedback`].
 #[derive(Debug, Default)]
 struct Pending {
     now: Option<Timestamp>,
@@ -70,10 +74,11 @@ impl Congestion {
             paths_opened: 0,
             active: None,
             parked: None,
-            observer: Box::new(()),
+            events: DeferredEvents::default(),
             useful_acks: 0,
             ce_reports: 0,
             has_lost: false,
+            panic: None,
         }
     }
 
@@ -81,16 +86,16 @@ impl Congestion {
     pub(super) fn open_path(&mut self, now: Timestamp, mss: Bytes) -> u64 {
         let id = self.paths_opened;
         self.paths_opened += 1;
-        if let Some(path) = &mut self.active {
-            path.flush(None, &mut *self.observer);
+        if self.active.is_some() {
+            self.flush(None);
         }
         let setup = Setup::new(now, mss, self.seed.wrapping_add(id));
-        let path = Path::new(id, Flow::new(self.choice.build(&setup), &setup));
-        self.parked = self.active.replace(path);
+        let flow = self.guard(|this| Flow::new(this.choice.build(&setup), &setup));
+        self.parked = self.active.replace(Path::new(id, flow));
         id
     }
 
-    /// quinn-proto speaks of path `id`: it has become the active one if it was not.
+    /// quinn-proto calls for path `id`: it has become the active one if it was not.
     ///
     /// A path that is neither active nor parked has been left twice over; it goes on with what the
     /// active one knows.
@@ -110,12 +115,12 @@ impl Congestion {
         last_number: u64,
     ) -> Control {
         self.select_path(id);
-        self.path_mut().on_sent(now, bytes, Some(last_number))
+        self.guard(|this| this.path_mut().on_sent(now, bytes, Some(last_number)))
     }
 
     /// An MTU probe has left; quinn-proto does not report those.
     pub(crate) fn on_mtu_probe_sent(&mut self, now: Timestamp, bytes: Bytes) -> Control {
-        self.path_mut().on_sent(now, bytes, None)
+        self.guard(|this| this.path_mut().on_sent(now, bytes, None))
     }
 
     /// An ACK was read: `acked` bytes by time of sending; `in_flight` are left before losses.
@@ -153,19 +158,22 @@ impl Congestion {
 
     /// Packets may now be as large as `mss`.
     pub(super) fn on_mtu(&mut self, mss: Bytes) {
-        let flow = &mut self.path_mut().flow;
-        let now = flow.path_state().now;
-        flow.on_mtu(now, mss);
+        self.guard(|this| {
+            let flow = &mut this.path_mut().flow;
+            flow.on_mtu(flow.path_state().now, mss);
+        });
     }
 
-    /// Tells the controller what has been gathered, as one ACK or one expiry of the loss timer.
+    /// Passes to the controller what has been gathered, as one ACK or one expiry of the loss timer.
     ///
     /// `smoothed_rtt` is quinn-proto's present one, where the caller knows it. The decision in
     /// force after it.
     pub(crate) fn flush(&mut self, smoothed_rtt: Option<Duration>) -> Control {
-        let path = self.active.as_mut().expect(OPENED);
-        path.flush(smoothed_rtt, &mut *self.observer);
-        path.flow.control()
+        self.guard(|this| {
+            let path = this.active.as_mut().expect(OPENED);
+            path.flush(smoothed_rtt, &mut this.events);
+            path.flow.control()
+        })
     }
 
     /// There was nothing to send although the window had room.
@@ -175,17 +183,35 @@ impl Congestion {
 
     /// Goes on under another controller, on every path. Its first decision.
     pub(crate) fn set_choice(&mut self, now: Timestamp, choice: &ControllerChoice) -> Control {
-        self.choice = choice.clone();
         for path in [&mut self.active, &mut self.parked].into_iter().flatten() {
             path.flow
                 .change_controller(now, |setup| choice.build(setup));
         }
+        self.choice = choice.clone();
         self.control()
     }
 
-    /// Who is told of events from now on.
-    pub(crate) fn set_observer(&mut self, observer: Box<dyn Observer + Send>) {
-        self.observer = observer;
+    /// See [`DeferredEvents::set_observer`].
+    pub(crate) fn set_observer(
+        &mut self,
+        observer: Option<Box<dyn Observer + Send>>,
+    ) -> Option<Box<dyn Observer + Send>> {
+        self.events.set_observer(observer)
+    }
+
+    /// Whether there are events for the observer.
+    pub(crate) fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// See [`DeferredEvents::take`].
+    pub(crate) fn take_events(&mut self) -> Option<Delivery> {
+        self.events.take()
+    }
+
+    /// See [`DeferredEvents::give_back`].
+    pub(crate) fn give_back_observer(&mut self, delivery: Delivery) -> Option<Delivery> {
+        self.events.give_back(delivery)
     }
 
     /// The decision in force.
@@ -194,8 +220,8 @@ impl Congestion {
     }
 
     /// The controller's state, for people.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        self.path().flow.snapshot()
+    pub(crate) fn snapshot(&mut self) -> Snapshot {
+        self.guard(|this| this.path().flow.snapshot())
     }
 
     /// Bytes in flight.
@@ -254,16 +280,48 @@ impl Congestion {
             .overdue(path.largest_acked?, mss, packets, sent_until)
     }
 
-    /// What was told since the last [`Self::flush`] was told at `now`, whatever quinn-proto took
-    /// for the time.
+    /// What was reported since the last [`Self::flush`] happened at `now`, whatever time
+    /// quinn-proto was called with.
     pub(crate) fn correct_time(&mut self, now: Timestamp) {
-        let told = &mut self.path_mut().pending.now;
-        *told = told.and(Some(now));
+        let reported = &mut self.path_mut().pending.now;
+        *reported = reported.and(Some(now));
     }
 
     /// Whether packets were declared lost since the last call.
     pub(crate) fn take_has_lost(&mut self) -> bool {
         std::mem::take(&mut self.has_lost)
+    }
+
+    /// Which controller has panicked since the last call, and what it said.
+    pub(crate) fn take_panic(&mut self) -> Option<String> {
+        self.panic.take()
+    }
+
+    /// Does something that calls the controller, which may be the application's. If that panics,
+    /// does it again under NewReno, which controls the connection until it is closed.
+    fn guard<T>(&mut self, call: impl Fn(&mut Self) -> T) -> T {
+        match user_code::call(|| call(self)) {
+            Ok(value) => value,
+            Err(message) => {
+                self.replace_controller(&message);
+                call(self)
+            }
+        }
+    }
+
+    #[cold]
+    fn replace_controller(&mut self, message: &str) {
+        let reason = format!("controller {} panicked: {message}", self.choice.name());
+        tracing::error!("{reason}");
+        self.panic.get_or_insert(reason);
+        let choice = Registry::standard().choose("new_reno");
+        self.choice = choice.expect("a standard controller");
+        for path in [&mut self.active, &mut self.parked].into_iter().flatten() {
+            path.pending = Pending::default();
+            let now = path.flow.path_state().now;
+            path.flow
+                .change_controller(now, |setup| self.choice.build(setup));
+        }
     }
 
     fn path(&self) -> &Path {
@@ -360,7 +418,7 @@ impl Path {
         });
     }
 
-    fn flush(&mut self, smoothed_rtt: Option<Duration>, observer: &mut dyn Observer) {
+    fn flush(&mut self, smoothed_rtt: Option<Duration>, observer: &mut DeferredEvents) {
         let Some(now) = self.pending.now.take() else {
             return;
         };
@@ -410,10 +468,10 @@ impl Path {
     }
 }
 
-/// Remembers the newest delivery rate on the way to the observer.
+/// Keeps the newest delivery rate, and passes events on.
 struct RateTap<'a> {
     delivery_rate: &'a mut Option<Bandwidth>,
-    observer: &'a mut dyn Observer,
+    observer: &'a mut DeferredEvents,
 }
 
 impl Observer for RateTap<'_> {

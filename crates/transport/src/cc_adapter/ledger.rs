@@ -8,7 +8,7 @@ use units::{Bytes, Timestamp};
 ///
 /// quinn-proto reports one sum per batch of datagrams, the send time and size of each acknowledged
 /// packet, and losses as one sum, always of the oldest packets that have not been acknowledged.
-/// Send times thus identify batches. Two batches of one send time are told apart by their order
+/// Send times thus identify batches. Two batches of one send time are distinguished by their order
 /// alone.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
@@ -86,7 +86,7 @@ impl Ledger {
     /// `bytes` were lost: the oldest outstanding ones that left until `newest`. Told in packets of
     /// at most `mss`.
     ///
-    /// quinn-proto does not tell which packets they were. Where they make ranges is a guess: each
+    /// quinn-proto does not report which packets they were. Where they make ranges is a guess: each
     /// report starts one, and so does each batch after one of which a part has arrived.
     pub(crate) fn take_lost(
         &mut self,
@@ -186,7 +186,7 @@ impl Ledger {
     }
 }
 
-/// Most batches that are told apart. Beyond, the newest absorbs what leaves, and those bytes share
+/// Most batches that are kept apart. Beyond, the newest absorbs what leaves, and those bytes share
 /// its stamp. At 2 µs a batch, about the cost of a system call, it spans 65 ms.
 const CAPACITY: usize = 32_768;
 

@@ -1,6 +1,7 @@
 //! A connection whose handshake is under way.
 
-use super::{Connection, Lease, Shared};
+use super::handle::Connection;
+use super::shared::{Lease, Shared};
 use quinn_proto::ConnectionError;
 use std::any::Any;
 use std::future::Future;
@@ -21,10 +22,10 @@ impl Connecting {
         Self { lease: Some(lease) }
     }
 
-    /// Goes on without waiting for the handshake: a client that has spoken with the server before
+    /// Goes on without waiting for the handshake: a client that has connected to the server before
     /// sends 0-RTT data with its first packets, a server answers in 0.5-RTT.
     ///
-    /// The second value tells how it ended.
+    /// The second value resolves to how it ended.
     ///
     /// # Clients
     /// What is sent before [`ZeroRttAccepted`] resolves can be **recorded and replayed** by
@@ -85,7 +86,7 @@ impl Connecting {
         }
     }
 
-    /// The local address that the peer speaks to, where the platform tells; `None` on clients.
+    /// The local address that the peer sends to, where the platform reports it; `None` on clients.
     ///
     /// # Panics
     /// After the future has resolved.

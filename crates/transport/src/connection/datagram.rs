@@ -1,6 +1,6 @@
 //! Unreliable application datagrams (RFC 9221).
 
-use super::Connection;
+use super::handle::Connection;
 use crate::error::SendDatagramError;
 use bytes::Bytes;
 use quinn_proto::ConnectionError;

@@ -1,9 +1,10 @@
 //! What the endpoint's task and the handles of a connection share.
 
 use super::wakeups::{Signals, Wakeups};
+use super::work_queue::WorkQueue;
 use crate::clock;
 use crate::driver::ConnectionDriver;
-use crate::endpoint::WorkQueue;
+use crate::user_code;
 use bytes::Bytes;
 use quinn_proto::{
     ConnectionError, ConnectionHandle, Dir, EndpointEvent, Event, StreamEvent, StreamId, VarInt,
@@ -27,7 +28,7 @@ use tracing::Span;
 pub(crate) struct Shared {
     state: Mutex<State>,
     pub(crate) signals: Signals,
-    queue: Arc<WorkQueue>,
+    queue: Arc<WorkQueue<Self>>,
     is_queued: AtomicBool,
     /// What is logged about the connection is logged in it.
     pub(crate) span: Span,
@@ -38,7 +39,7 @@ impl Shared {
     pub(crate) fn new(
         mut driver: ConnectionDriver,
         handle: ConnectionHandle,
-        queue: Arc<WorkQueue>,
+        queue: Arc<WorkQueue<Self>>,
     ) -> Arc<Self> {
         let conn = driver.conn();
         let (side, remote) = (conn.side(), conn.remote_address());
@@ -69,7 +70,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the task look at this connection: there may be something to send.
+    /// Has the task drive this connection: there may be something to send.
     pub(crate) fn schedule(self: &Arc<Self>) {
         if self.mark_queued() {
             self.queue.push(Arc::clone(self));
@@ -94,11 +95,42 @@ impl Shared {
         self.schedule();
     }
 
-    /// Ends the connection without a word to the peer.
+    /// Ends the connection without telling the peer.
     pub(crate) fn terminate(&self, reason: ConnectionError) {
         let mut wakeups = Wakeups::default();
         self.lock().terminate(reason, &mut wakeups);
         wakeups.fire(&self.signals);
+        self.drop_observer();
+    }
+
+    /// Delivers the events to the observer. It is called without any lock; one that panics ends
+    /// the connection in its next turn.
+    pub(crate) fn deliver_events(self: &Arc<Self>) {
+        let delivery = self.lock().driver.take_events();
+        let Some(mut delivery) = delivery else {
+            return;
+        };
+        let result = user_code::call(|| delivery.call());
+        let mut state = self.lock();
+        let dropped = match result {
+            Ok(()) => state.driver.give_back_observer(delivery),
+            Err(message) => {
+                let reason = format!("observer panicked: {message}");
+                tracing::error!("{reason}");
+                state.driver.close_after_panic(reason);
+                self.schedule();
+                Some(delivery)
+            }
+        };
+        drop(state);
+        let _ = user_code::call(|| drop(dropped));
+    }
+
+    /// Nothing happens any more. An observer that holds a handle of this connection would keep it
+    /// in memory for ever.
+    pub(crate) fn drop_observer(&self) {
+        let observer = self.lock().driver.set_observer(None);
+        let _ = user_code::call(|| drop(observer));
     }
 }
 
@@ -144,7 +176,7 @@ impl Drop for LastHandle {
 pub(crate) struct State {
     pub(crate) driver: ConnectionDriver,
     handle: ConnectionHandle,
-    /// The task that waits for the handshake, or to hear what became of 0-RTT.
+    /// The task that waits for the handshake, or for the outcome of 0-RTT.
     pub(crate) connecting: Option<Waker>,
     pub(crate) is_connected: bool,
     /// One task each that waits to read from a stream, or to write.
@@ -154,7 +186,7 @@ pub(crate) struct State {
     pub(crate) stopped: BTreeMap<StreamId, Arc<Notify>>,
     /// Set before the connection is drained, and never changed.
     pub(crate) error: Option<ConnectionError>,
-    /// Whether the task keeps it in mind until the socket takes packets again.
+    /// Whether the task has it wait until the socket takes packets again.
     pub(crate) awaits_socket: bool,
     /// The endpoint has forgotten the connection, and its handle may be another's.
     pub(crate) is_retired: bool,
@@ -207,7 +239,7 @@ impl State {
         self.driver.poll_timeout().map(|(deadline, _)| deadline)
     }
 
-    /// What the connection has to tell the endpoint.
+    /// Events for the endpoint.
     pub(crate) fn endpoint_events(&mut self) -> impl Iterator<Item = EndpointEvent> {
         std::iter::from_fn(|| self.driver.poll_endpoint_event())
     }

@@ -1,7 +1,8 @@
-//! The controller's decisions, and who makes them.
+//! The controller: feedback to it, its decisions, and its exchange.
 
-use super::ConnectionDriver;
-use super::departures::MAX_UDP_PAYLOAD;
+use super::state::ConnectionDriver;
+use super::transmit_pacing::MAX_UDP_PAYLOAD;
+use crate::cc_adapter::Delivery;
 use crate::clock;
 use cc_core::{Control, ControllerChoice, Observer, Snapshot};
 use std::time::{Duration, Instant};
@@ -27,34 +28,60 @@ impl ConnectionDriver {
         self.adopt_control(clock::timestamp(now), control);
     }
 
-    /// Who is told of congestion control's events from now on, while congestion control is locked:
-    /// it must not ask this connection anything.
-    pub(crate) fn set_observer(&mut self, observer: Box<dyn Observer + Send>) {
-        self.congestion.lock().set_observer(observer);
+    /// Who receives congestion control's events from now on. Returns the observer before, which
+    /// is to be dropped without the connection's lock.
+    pub(crate) fn set_observer(
+        &mut self,
+        observer: Option<Box<dyn Observer + Send>>,
+    ) -> Option<Box<dyn Observer + Send>> {
+        self.congestion.lock().set_observer(observer)
     }
 
-    /// Ends one ACK or timer: the controller hears of it, and its decision holds from `now` on.
+    /// Whether [`Self::take_events`] has something to give.
+    pub(crate) fn has_events(&self) -> bool {
+        self.has_events
+    }
+
+    /// The observer with its events, to be called without the connection's lock.
+    pub(crate) fn take_events(&mut self) -> Option<Delivery> {
+        if !std::mem::take(&mut self.has_events) {
+            return None;
+        }
+        self.congestion.lock().take_events()
+    }
+
+    /// Takes the observer back after a delivery; returns it if another has been set since.
+    pub(crate) fn give_back_observer(&mut self, delivery: Delivery) -> Option<Delivery> {
+        self.congestion.lock().give_back_observer(delivery)
+    }
+
+    /// Ends one ACK or timer: passes it to the controller, whose decision holds from `now` on.
     pub(super) fn settle(&mut self, now: Timestamp) {
-        if !self.congestion.take_news() {
+        if !self.congestion.take_feedback() {
             return;
         }
         let smoothed_rtt = self.conn.rtt();
         let mut congestion = self.congestion.lock();
         if congestion.take_has_lost() {
-            self.late_acks.on_loss(now, smoothed_rtt);
+            self.spurious_losses.on_loss(now, smoothed_rtt);
         }
         let control = congestion.flush(Some(smoothed_rtt));
+        self.has_events = congestion.has_events();
+        let panic = congestion.take_panic();
         drop(congestion);
         self.adopt_control(now, control);
+        if let Some(reason) = panic {
+            self.close_after_panic(reason);
+        }
         #[cfg(feature = "qlog")]
-        self.trace_news(now);
+        self.trace_feedback(now);
     }
 
     #[cfg(feature = "qlog")]
-    fn trace_news(&mut self, now: Timestamp) {
+    fn trace_feedback(&mut self, now: Timestamp) {
         if let Some(mut trace) = self.trace.take() {
             let stats = self.stats(clock::instant(now));
-            trace.on_news(now, &stats, &self.snapshot());
+            trace.on_feedback(now, &stats, &self.snapshot());
             self.trace = Some(trace);
         }
     }

@@ -1,16 +1,16 @@
 //! What a connection remembers of a stream that it reads from.
 
-mod pieces;
+mod reassembly;
 
-pub(super) use pieces::Held;
-use pieces::Pieces;
 use quinn_proto::{Chunk, Chunks, ReadError, ReadableError, RecvStream, VarInt};
+pub(super) use reassembly::Held;
+use reassembly::Reassembly;
 
 /// The receiving end of one stream, between quinn-proto and the reader.
 ///
 /// quinn-proto 0.11.19 closes a connection when more than 1,024 gaps stand in one stream. Of
 /// packets of 1,452 bytes, every second one lost, 3 MB have as many: no attack, but what a full
-/// queue makes of a slow start on a path of that size. It does not tell how many there are. So
+/// queue makes of a slow start on a path of that size. It does not report how many there are. So
 /// before it can come to that, what stands in front of the first gap is taken out of quinn-proto,
 /// and if much is left, the rest as well, to be put in order here. Once a reader that merely lagged
 /// has read what was taken, it reads from quinn-proto again.
@@ -24,8 +24,8 @@ pub(super) struct Inbound {
     arrived: u64,
     /// What was taken out of quinn-proto. Without order it may be anywhere, with order it comes
     /// before what is still inside.
-    pieces: Pieces,
-    /// What comes behind the last piece, if quinn-proto has told.
+    reassembly: Reassembly,
+    /// What follows the last piece, where known.
     end: Option<End>,
     /// Whether quinn-proto gives chunks in any order, after which it never gives them in order.
     is_scattered: bool,
@@ -44,7 +44,7 @@ impl Inbound {
     /// once all frames of this turn have come.
     pub(super) fn on_frame(&mut self) -> bool {
         self.waiting = self.waiting.saturating_add(1);
-        self.waiting >= MOST_WAITING || self.is_scattered && !self.is_unordered
+        self.waiting >= MAX_WAITING || self.is_scattered && !self.is_unordered
     }
 
     /// Takes what stands in front of the first gap out of quinn-proto, and the rest if it is much.
@@ -55,15 +55,15 @@ impl Inbound {
             self.drain(&mut stream, true, &mut chunks);
             let count = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
             self.waiting = self.waiting.saturating_sub(count);
-            self.is_scattered = self.waiting >= MOST_WAITING;
+            self.is_scattered = self.waiting >= MAX_WAITING;
         }
         if self.is_scattered && self.end.is_none() {
             self.drain(&mut stream, false, &mut chunks);
             self.waiting = 0;
         }
-        self.pieces.extend(chunks, arrived - self.arrived);
+        self.reassembly.extend(chunks, arrived - self.arrived);
         self.arrived = arrived;
-        self.has_news()
+        self.is_readable()
     }
 
     /// Moves all there is, or all in front of the first gap, from quinn-proto to `chunks`.
@@ -83,7 +83,7 @@ impl Inbound {
             Err(ReadError::Reset(code)) => {
                 // A stream that was reset has no data any more (RFC 9000 §3.2).
                 self.end = Some(End::Reset(code));
-                self.pieces.clear();
+                self.reassembly.clear();
                 chunks.clear();
             }
             Err(ReadError::Blocked) => {}
@@ -92,14 +92,14 @@ impl Inbound {
     }
 
     /// Whether a reader that waits can go on with what was taken.
-    fn has_news(&self) -> bool {
-        let start = self.pieces.start();
+    fn is_readable(&self) -> bool {
+        let start = self.reassembly.start();
         self.end.is_some() || start.is_some_and(|start| self.is_unordered || start <= self.read)
     }
 
     /// What was taken out of quinn-proto and not read yet.
     pub(super) fn held(&self) -> Held {
-        self.pieces.held()
+        self.reassembly.held()
     }
 
     /// Whether the stream's end has come here already, and quinn-proto has forgotten it.
@@ -152,8 +152,8 @@ impl Reader<'_> {
     /// The next chunk of at most `max_length` bytes; `None` at the stream's end.
     pub(crate) fn next(&mut self, max_length: usize) -> Result<Option<Chunk>, ReadError> {
         let at = (!self.inbound.is_unordered).then_some(self.inbound.read);
-        let chunk = match self.inbound.pieces.next(max_length, at) {
-            None => self.next_behind_pieces(max_length)?,
+        let chunk = match self.inbound.reassembly.next(max_length, at) {
+            None => self.next_from_quinn_proto(max_length)?,
             piece => piece,
         };
         let len = chunk.as_ref().map_or(0, |chunk| chunk.bytes.len());
@@ -161,12 +161,12 @@ impl Reader<'_> {
         Ok(chunk)
     }
 
-    fn next_behind_pieces(&mut self, max_length: usize) -> Result<Option<Chunk>, ReadError> {
+    fn next_from_quinn_proto(&mut self, max_length: usize) -> Result<Option<Chunk>, ReadError> {
         let inbound = &mut *self.inbound;
         let Some(chunks) = &mut self.chunks else {
             return match inbound.end {
                 Some(End::Reset(code)) => Err(ReadError::Reset(code)),
-                Some(End::Finished) if inbound.pieces.is_empty() => Ok(None),
+                Some(End::Finished) if inbound.reassembly.is_empty() => Ok(None),
                 Some(End::Finished) | None => Err(ReadError::Blocked),
             };
         };
@@ -187,4 +187,4 @@ impl Reader<'_> {
 }
 
 /// Half of what quinn-proto bears; frames that come within one turn of the task are on top of it.
-const MOST_WAITING: u32 = 512;
+const MAX_WAITING: u32 = 512;

@@ -1,4 +1,4 @@
-//! What a connection's time goes by waiting for.
+//! What limits a connection's sending, by time.
 
 use crate::stats::LimitedBy;
 use std::time::Duration;
@@ -15,13 +15,13 @@ pub(super) enum Limiter {
     Pacing,
     /// A write waits for the peer's credit or for the own send buffer.
     FlowControl,
-    /// The pacer has no tokens, but it only spreads what flow control lets go.
+    /// The pacer has no tokens, but it only spreads what flow control allows.
     SpentCredit,
     /// This machine has not come to it yet.
     Host,
 }
 
-/// Adds up time by its limiter: every moment belongs to the one that was found last.
+/// Adds up time by its limiter: each interval belongs to the limiter found before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     sums: LimitedBy,
@@ -32,7 +32,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Nobody has looked yet: the host's doing.
+    /// Not yet known: counts as the host.
     pub(super) fn new(now: Timestamp) -> Self {
         Self {
             sums: LimitedBy::default(),
@@ -45,7 +45,7 @@ impl Limits {
     /// From `now` on the pacer has no tokens, on a path of this round-trip time.
     ///
     /// Where flow control has run out within the last round trip, pacing only spreads over the
-    /// round trip what flow control lets go in it. Without a pacer the same would leave, only
+    /// round trip what flow control allows in it. Without a pacer the same would be sent, only
     /// earlier, and with more credit more: the time is flow control's.
     pub(super) fn set_pacing(&mut self, now: Timestamp, rtt: Duration) {
         let is_spread = self.limiter == Limiter::FlowControl

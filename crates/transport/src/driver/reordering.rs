@@ -1,4 +1,4 @@
-//! When a packet that others have overtaken counts as lost.
+//! The reordering window: when a packet that others have overtaken counts as lost.
 
 use std::time::Duration;
 use units::Timestamp;
@@ -11,23 +11,23 @@ pub(crate) struct LossThresholds {
     /// Round trips that one may take while none has been late.
     pub(crate) time: f32,
     /// Round trips that one may take at all.
-    pub(crate) most_time: f32,
+    pub(crate) max_time: f32,
 }
 
 impl LossThresholds {
     /// quinn-proto's packet and time threshold, which are those of a connection's whole life. Where
-    /// they are to follow the path, quinn-proto has the most lenient, and the driver gives up
+    /// they are to follow the path, quinn-proto has the most lenient, and the driver declares lost
     /// earlier what is overdue.
     pub(crate) fn of_quinn(&self) -> (u32, f32) {
         if self.is_adaptive() {
-            (u32::MAX, self.most_time)
+            (u32::MAX, self.max_time)
         } else {
             (self.packets, self.time)
         }
     }
 
     fn is_adaptive(&self) -> bool {
-        self.most_time > self.time
+        self.max_time > self.time
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Reordering {
     latest: Option<Duration>,
     previous: Option<Duration>,
     period_ends: Option<Timestamp>,
-    /// When a loss that was none may widen the window again.
+    /// When a spurious loss may widen the window again.
     next_step: Option<Timestamp>,
 }
 
@@ -52,8 +52,8 @@ pub(crate) struct Overdue {
     pub(crate) packets: Option<u64>,
     /// Time since a packet left.
     pub(crate) age: Duration,
-    /// The time after which quinn-proto gives a packet up by itself.
-    pub(crate) most_age: Duration,
+    /// The time after which quinn-proto declares a packet lost by itself.
+    pub(crate) max_age: Duration,
 }
 
 impl Reordering {
@@ -78,7 +78,7 @@ impl Reordering {
         self.widen(now, lateness + rtt / SLACK, rtt);
     }
 
-    /// A packet has arrived after it was given up. How late it was is not known, so the window
+    /// A packet has arrived after it was declared lost. How late it was is not known, so the window
     /// grows by a quarter of a round trip, once in each (RFC 8985 §6.2).
     pub(super) fn on_spurious_loss(&mut self, now: Timestamp, rtt: Duration) {
         if self.next_step.is_none_or(|at| now >= at) {
@@ -92,18 +92,18 @@ impl Reordering {
     /// is longer.
     pub(super) fn overdue(&mut self, now: Timestamp, rtt: Duration) -> Overdue {
         self.begin_period_if_due(now, rtt);
-        let most_age = age(rtt, self.thresholds.most_time);
+        let max_age = age(rtt, self.thresholds.max_time);
         let least = age(rtt, self.thresholds.time);
         match self.window() {
             None => Overdue {
                 packets: Some(self.thresholds.packets.into()),
                 age: least,
-                most_age,
+                max_age,
             },
             Some(window) => Overdue {
                 packets: None,
-                age: least.max(rtt + window).min(most_age),
-                most_age,
+                age: least.max(rtt + window).min(max_age),
+                max_age,
             },
         }
     }
@@ -114,7 +114,7 @@ impl Reordering {
 
     fn widen(&mut self, now: Timestamp, window: Duration, rtt: Duration) {
         self.begin_period_if_due(now, rtt);
-        let most = age(rtt, self.thresholds.most_time).saturating_sub(rtt);
+        let most = age(rtt, self.thresholds.max_time).saturating_sub(rtt);
         self.latest = self.latest.max(Some(window.min(most)));
     }
 
@@ -152,7 +152,7 @@ mod tests {
     const THRESHOLDS: LossThresholds = LossThresholds {
         packets: 3,
         time: 1.125,
-        most_time: 2.25,
+        max_time: 2.25,
     };
 
     fn at(millis: u64) -> Timestamp {
@@ -168,7 +168,7 @@ mod tests {
         let expected = Overdue {
             packets: Some(3),
             age: MS * 1_125,
-            most_age: MS * 2_250,
+            max_age: MS * 2_250,
         };
         assert_eq!(reordering().overdue(at(0), RTT), expected);
     }
@@ -234,13 +234,13 @@ mod tests {
     #[test]
     fn below_a_millisecond_a_packet_has_a_millisecond() {
         let overdue = reordering().overdue(at(0), MS / 100);
-        assert_eq!((overdue.age, overdue.most_age), (MS, MS));
+        assert_eq!((overdue.age, overdue.max_age), (MS, MS));
     }
 
     #[test]
     fn quinn_proto_decides_alone_where_the_thresholds_are_fixed() {
         let fixed = LossThresholds {
-            most_time: 1.125,
+            max_time: 1.125,
             ..THRESHOLDS
         };
         assert_eq!(fixed.of_quinn(), (3, 1.125));

@@ -1,9 +1,9 @@
 //! Reading from streams, and writing to them.
 
-use super::ConnectionDriver;
-use super::ending::Ending;
+use super::close_reason::PendingClose;
+use super::fair_queue::Amount;
 use super::inbound::{Held, Inbound, Reader};
-use super::turns::Amount;
+use super::state::ConnectionDriver;
 use quinn_proto::{
     ClosedStream, ReadableError, SendStream, StreamEvent, StreamId, VarInt, WriteError,
 };
@@ -21,32 +21,32 @@ impl ConnectionDriver {
         id: StreamId,
         write: impl FnOnce(&mut SendStream<'_>) -> Result<T, WriteError>,
     ) -> Result<T, WriteError> {
-        if !self.turns.is_next(id) {
-            self.turns.hold(id);
+        if !self.fair_queue.may_write(id) {
+            self.fair_queue.defer(id);
             return Err(WriteError::Blocked);
         }
         let result = write(&mut self.conn.send_stream(id));
         match &result {
-            Ok(written) => self.turns.on_written(id, written.bytes()),
+            Ok(written) => self.fair_queue.on_written(id, written.bytes()),
             Err(WriteError::Blocked) => {
-                self.turns.leave(id);
+                self.fair_queue.dequeue(id);
                 self.blocked_writers.insert(id);
             }
-            Err(_) => self.note_write_given_up(id),
+            Err(_) => self.on_write_ended(id),
         }
         result
     }
 
     /// Whether a stream has room, and waits for others that have had less of it. It is time for
-    /// [`Self::poll_event`] then, after those that were told of room have had time to write.
-    pub(crate) fn is_holding_writers(&self) -> bool {
-        self.turns.is_holding()
+    /// [`Self::poll_event`] then, after those notified of room have had time to write.
+    pub(crate) fn has_deferred_writers(&self) -> bool {
+        self.fair_queue.has_deferred()
     }
 
-    /// Nobody will write to stream `id` any more, of which quinn-proto tells no event.
-    pub(crate) fn note_write_given_up(&mut self, id: StreamId) {
+    /// Nothing will be written to stream `id` any more; quinn-proto has no event for that.
+    pub(crate) fn on_write_ended(&mut self, id: StreamId) {
         self.blocked_writers.remove(&id);
-        self.turns.forget(id);
+        self.fair_queue.remove(id);
     }
 
     /// How many streams something is kept of.
@@ -54,14 +54,17 @@ impl ConnectionDriver {
     pub(crate) fn kept_streams(&self) -> usize {
         let writers = self.blocked_writers.iter().copied();
         let readers = self.inbound.keys().chain(&self.due_inbound).copied();
-        let all = self.turns.streams().chain(writers).chain(readers);
+        let all = self.fair_queue.streams().chain(writers).chain(readers);
         all.collect::<BTreeSet<_>>().len()
     }
 
     /// The next event of what was not handed on at once: room for a stream that has waited for
     /// others, or what has come for a reader.
     pub(super) fn poll_taken(&mut self) -> Option<StreamEvent> {
-        let writable = self.turns.release().map(|id| StreamEvent::Writable { id });
+        let writable = self
+            .fair_queue
+            .next_deferred()
+            .map(|id| StreamEvent::Writable { id });
         writable.or_else(|| {
             Some(StreamEvent::Readable {
                 id: self.take_due()?,
@@ -113,7 +116,7 @@ impl ConnectionDriver {
         }
     }
 
-    /// A frame has come for a stream. Whether its reader may look there.
+    /// A frame has come for a stream. Whether its reader may read it there.
     pub(super) fn on_readable(&mut self, id: StreamId) -> bool {
         let is_due = self.inbound.get_mut(&id).is_some_and(Inbound::on_frame);
         if is_due {
@@ -131,11 +134,11 @@ impl ConnectionDriver {
             };
             let held = inbound.held();
             let is_news = inbound.take(self.conn.recv_stream(id), self.arrived);
-            // A reset lets go of what was there.
+            // A reset drops what was there.
             self.held.replace(held, inbound.held());
             self.adopt_receive_window();
             if self.held.has_too_many_pieces() {
-                self.ending = Some(Ending::of_pieces(self.now));
+                self.pending_close = Some(PendingClose::of_fragmentation(self.now));
             }
             if is_news {
                 return Some(id);

@@ -59,8 +59,13 @@ impl Trace {
         self.write(now, "transport:datagrams_sent", &data);
     }
 
-    /// Congestion control may have changed its mind.
-    pub(super) fn on_news(&mut self, now: Timestamp, stats: &ConnectionStats, snapshot: &Snapshot) {
+    /// Congestion control may have made another decision.
+    pub(super) fn on_feedback(
+        &mut self,
+        now: Timestamp,
+        stats: &ConnectionStats,
+        snapshot: &Snapshot,
+    ) {
         self.flush_received(now);
         if snapshot.state != self.state {
             let mut data = format!(r#""new":{}"#, Text(snapshot.state));

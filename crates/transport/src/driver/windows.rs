@@ -17,7 +17,7 @@ pub(crate) struct WindowConfig {
 ///
 /// A window caps the rate at window ÷ round-trip time. It follows what arrives in a round trip:
 /// twice that much lets a sender that has filled the path go on while a lost packet is repaired.
-/// A sender that doubles each round trip, as in slow start, has doubled once more when it hears of
+/// A sender that doubles each round trip, as in slow start, has doubled once more when it learns of
 /// the new window, so while arrivals grow it is up to four times as much. Only an application that
 /// reads all there is has a use for more, so only then it grows.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl ReceiveWindow {
 
     /// Whether a quarter of a round trip is over, and another one has begun.
     fn end_quarter(&mut self, now: Timestamp, rtt: Duration) -> bool {
-        let quarter = (rtt / 4).max(LEAST_QUARTER);
+        let quarter = (rtt / 4).max(MIN_QUARTER);
         let ended = now.since(self.since).as_nanos() / quarter.as_nanos();
         let ended = usize::try_from(ended).unwrap_or(usize::MAX);
         let ended = ended.min(self.quarters.len());
@@ -160,7 +160,7 @@ const QUARTERS: usize = 4;
 
 /// A round trip of a millisecond is the least that is measured: of 10 Gbit/s it has 1.25 MB, about
 /// what a connection begins with.
-const LEAST_QUARTER: Duration = Duration::from_micros(250);
+const MIN_QUARTER: Duration = Duration::from_micros(250);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Connection attempts that wait for the application's decision.
 
-use super::EndpointLease;
+use super::inner::EndpointLease;
 use crate::config::ServerConfig;
 use crate::connection::{Connecting, Connection};
 use quinn_proto::{ConnectionError, ConnectionId};
@@ -82,7 +82,7 @@ impl Incoming {
         }
     }
 
-    /// The local address that the client speaks to, where the platform tells.
+    /// The local address that the client sends to, where the platform reports it.
     pub fn local_ip(&self) -> Option<IpAddr> {
         self.proto().local_ip()
     }

@@ -113,7 +113,7 @@ const LARGE_BATCH: usize = if BATCH_SIZE < 8 { BATCH_SIZE } else { 8 };
 /// Lent buffers that are remembered: 16 MiB. Memory beyond that is the allocator's business.
 const MAX_LENT: usize = 256;
 
-/// Lent buffers looked at before new memory is taken. More than one, lest a stream that nobody
+/// Lent buffers checked before new memory is taken. More than one, lest a stream that nobody
 /// reads, in front, hides all that came back behind it.
 const TRIES: usize = 4;
 

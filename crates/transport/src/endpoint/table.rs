@@ -1,9 +1,8 @@
 //! The endpoint's state: quinn-proto's endpoint and the connections beside it.
 
-use super::work::WorkQueue;
 use crate::budget::Budget;
 use crate::config::ServerConfig;
-use crate::connection::{Lease, Shared};
+use crate::connection::{Lease, Shared, WorkQueue};
 use crate::driver::{ConnectionDriver, DriverConfig};
 use bytes::Bytes;
 use quinn_proto::{ConnectionHandle, VarInt};
@@ -27,7 +26,7 @@ pub struct EndpointStats {
     pub send_errors: u64,
     /// Times that the kernel's send buffer was full.
     pub send_blocked: u64,
-    /// Datagrams of another shard's connections that came here and were handed on; only in a
+    /// Datagrams of another shard's connections that came here and were forwarded; only in a
     /// [`ShardedServer`](crate::ShardedServer).
     pub misrouted: u64,
     /// Those of them that were lost because the other shard was behind with its work.
@@ -68,7 +67,7 @@ pub(super) struct Table {
     /// The task is gone, and nothing will move any more.
     pub(super) is_lost: bool,
     pub(super) stats: EndpointStats,
-    queue: Arc<WorkQueue>,
+    queue: Arc<WorkQueue<Shared>>,
     /// What the windows of all connections grow from.
     pub(super) budget: Arc<Budget>,
 }
@@ -77,7 +76,7 @@ impl Table {
     pub(super) fn new(
         proto: quinn_proto::Endpoint,
         server_config: Option<Arc<ServerConfig>>,
-        queue: Arc<WorkQueue>,
+        queue: Arc<WorkQueue<Shared>>,
     ) -> Self {
         Self {
             proto,
@@ -94,7 +93,7 @@ impl Table {
         }
     }
 
-    /// Adds a connection of quinn-proto's and has the task look at it.
+    /// Adds a connection of quinn-proto's and has the task drive it.
     pub(super) fn insert(
         &mut self,
         handle: ConnectionHandle,

@@ -1,8 +1,9 @@
 //! Datagrams that belong to a request (RFC 9297), by the crate [`h3_datagram`]. Feature
 //! `h3-datagram`.
 
+use super::connection::{Connection, Waiting};
 use super::error::connection_error;
-use super::{Connection, Waiting};
+use crate::connection;
 use crate::error::SendDatagramError;
 use ::h3::quic::ConnectionErrorIncoming;
 use bytes::{Buf, Bytes};
@@ -34,7 +35,7 @@ impl<B: Buf> DatagramConnectionExt<B> for Connection {
 /// dropped.
 #[derive(Debug, Clone)]
 pub struct SendDatagramHandler {
-    connection: crate::Connection,
+    connection: connection::Connection,
 }
 
 impl<B: Buf> SendDatagram<B> for SendDatagramHandler {
@@ -61,7 +62,7 @@ impl<B: Buf> SendDatagram<B> for SendDatagramHandler {
 /// Receives the datagrams of a [`Connection`]. Each goes to one of its handlers.
 #[derive(Debug)]
 pub struct RecvDatagramHandler {
-    connection: crate::Connection,
+    connection: connection::Connection,
     waiting: Waiting<Bytes>,
 }
 

@@ -1,4 +1,4 @@
-//! What HTTP/3 is told of QUIC's errors.
+//! QUIC's errors as HTTP/3 gets them.
 
 use crate::error::{ReadError, WriteError};
 use ::h3::quic::{ConnectionErrorIncoming, StreamErrorIncoming};

@@ -1,6 +1,7 @@
 //! Streams as HTTP/3 has them: frames go in, chunks of bytes come out.
 
 use super::error::{read_error, wire_code, write_error};
+use crate::connection;
 use crate::error::{ReadError, WriteError};
 use ::h3::error::Code;
 use ::h3::quic::{self, SendStream as _, StreamErrorIncoming, StreamId, WriteBuf};
@@ -17,7 +18,10 @@ pub struct BidiStream<B: Buf> {
 }
 
 impl<B: Buf> BidiStream<B> {
-    pub(super) fn new((send, recv): (crate::SendStream, crate::RecvStream), side: Side) -> Self {
+    pub(super) fn new(
+        (send, recv): (connection::SendStream, connection::RecvStream),
+        side: Side,
+    ) -> Self {
         Self {
             send: SendStream::new(send),
             recv: RecvStream::new(recv, side),
@@ -98,13 +102,13 @@ impl<B: Buf> fmt::Debug for BidiStream<B> {
 ///
 /// Dropping it finishes it between two frames, and resets it inside of one.
 pub struct SendStream<B: Buf> {
-    stream: crate::SendStream,
+    stream: connection::SendStream,
     /// The frame that was handed over, until the last of it is written.
     writing: Option<WriteBuf<B>>,
 }
 
 impl<B: Buf> SendStream<B> {
-    pub(super) fn new(stream: crate::SendStream) -> Self {
+    pub(super) fn new(stream: connection::SendStream) -> Self {
         Self {
             stream,
             writing: None,
@@ -144,7 +148,7 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
 
     fn reset(&mut self, reset_code: u64) {
         self.writing = None;
-        // Where all has arrived, or a reset is under way, there is nothing to give up.
+        // Where all has arrived, or a reset is under way, there is nothing to abandon.
         let _ = self.stream.reset(wire_code(reset_code));
     }
 
@@ -186,7 +190,7 @@ impl<B: Buf> fmt::Debug for SendStream<B> {
 /// Dropping it before its end asks the peer to stop sending.
 #[derive(Debug)]
 pub struct RecvStream {
-    stream: crate::RecvStream,
+    stream: connection::RecvStream,
     /// Why there is no more. Told again to who asks again: an end instead, inside of a frame, would
     /// be taken for the peer's fault.
     failed: Option<ReadError>,
@@ -194,7 +198,7 @@ pub struct RecvStream {
 }
 
 impl RecvStream {
-    pub(super) fn new(stream: crate::RecvStream, side: Side) -> Self {
+    pub(super) fn new(stream: connection::RecvStream, side: Side) -> Self {
         Self {
             stream,
             failed: None,
@@ -248,7 +252,7 @@ impl Drop for RecvStream {
 /// Writes what fits of all that `data` has, at least a byte, and advances it by that much; under
 /// one lock, so that a frame's header and its payload leave in one packet.
 fn poll_write(
-    stream: &mut crate::SendStream,
+    stream: &mut connection::SendStream,
     cx: &mut Context<'_>,
     data: &mut impl Buf,
 ) -> Poll<Result<usize, WriteError>> {
@@ -284,5 +288,5 @@ fn stream_id(id: quinn_proto::StreamId) -> StreamId {
         .expect("QUIC's streams have QUIC's numbers")
 }
 
-/// Shown for a send that follows one that was given up.
+/// Shown for a send that follows one that was abandoned.
 const UNWRITTEN: &str = "an earlier frame is not written yet: the future that sends it was dropped";

@@ -1,11 +1,13 @@
 //! What a sharded server is made of, and how its shards start.
 
 use super::cid::ConnectionIds;
+use super::server::{Figures, Shard, ShardedServer};
+use super::sockets::Steering;
 use super::sockets::{self, Sockets};
 use super::worker::{Busy, Worker};
-use super::{Figures, Membership, Shard, ShardedServer, Steering};
 use crate::config::ServerConfig;
 use crate::endpoint::{Endpoint, Incoming};
+use crate::shard_routing::Membership;
 use quinn_proto::{ConnectionIdGenerator, EndpointConfig};
 use std::io;
 use std::net::SocketAddr;
@@ -24,8 +26,16 @@ pub struct ShardedBuilder {
     connection_ids: Option<ConnectionIds>,
 }
 
+impl ShardedServer {
+    /// A server in the making that accepts at the local address `bind`. An IPv6 address serves
+    /// IPv4 clients, too, where the system allows.
+    pub fn builder(config: ServerConfig, bind: SocketAddr) -> ShardedBuilder {
+        ShardedBuilder::new(config, bind)
+    }
+}
+
 impl ShardedBuilder {
-    pub(super) fn new(config: ServerConfig, bind: SocketAddr) -> Self {
+    fn new(config: ServerConfig, bind: SocketAddr) -> Self {
         Self {
             config,
             bind,
@@ -100,7 +110,7 @@ impl ShardedBuilder {
         };
         let workers = plan.workers.into_iter().enumerate();
         let starting: Vec<_> = workers.map(start).collect();
-        // All of them, so that those that serve can be told if one does not.
+        // All of them, so that those that serve can be ended if one does not.
         let started: Vec<_> = starting
             .into_iter()
             .map(|starting| starting.and_then(Starting::finish))

@@ -1,6 +1,6 @@
 //! Connection IDs that say which shard issued them.
 
-use crate::tls;
+use crate::random;
 use quinn_proto::{ConnectionId, ConnectionIdGenerator};
 use std::fmt;
 use std::io;
@@ -95,7 +95,7 @@ impl ShardConnectionIds {
 
 impl ConnectionIdGenerator for ShardConnectionIds {
     fn generate_cid(&mut self) -> ConnectionId {
-        let mut octets = tls::random_u64().to_ne_bytes();
+        let mut octets = random::u64().to_ne_bytes();
         octets[CID_LEN - 1] = self.mark(octets[CID_LEN - 1]);
         ConnectionId::new(&octets)
     }
@@ -112,7 +112,7 @@ impl ConnectionIdGenerator for ShardConnectionIds {
 /// Octets, as many as quinn's IDs have.
 const CID_LEN: usize = 8;
 
-/// IDs of each shard that are looked at: a generator without the rule passes for two shards once
+/// IDs of each shard that are checked: a generator without the rule passes for two shards once
 /// in 2¹⁶.
 const SAMPLES: usize = 8;
 

@@ -5,7 +5,7 @@
 //! for UDP). Loads are relative to the UDP payload: the kernel pulls the UDP header first. A load
 //! beyond the packet's end ends the program with the result 0.
 
-use super::owner::{CID_LEN_AT, LONG_HEADER};
+use crate::shard_routing::{CID_LEN_AT, LONG_HEADER};
 use libc::{
     BPF_A, BPF_ABS, BPF_ALU, BPF_B, BPF_IND, BPF_JA, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_MISC,
     BPF_MOD, BPF_RET, BPF_TAX, sock_filter, sock_fprog,

@@ -1,9 +1,19 @@
 //! The sockets of a group, one for each shard, in the order in which the kernel counts them.
 
-use super::Steering;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
+
+/// Who sees to it that packets reach their shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steering {
+    /// The kernel, by connection ID: Linux.
+    Kernel,
+    /// Nobody: only one shard has been asked for.
+    Unneeded,
+    /// Nobody could: there is one shard, although more have been asked for.
+    Unavailable,
+}
 
 /// Sockets bound to one address, and who sees to it that each gets its shard's packets.
 pub(super) struct Sockets {

@@ -1,9 +1,9 @@
 //! Packets that quinn-proto makes, against the rule; keys that shards share.
 
 use super::cid::ConnectionIds;
-use super::owner::owner;
 use crate::clock;
 use crate::config::ServerConfig;
+use crate::shard_routing::owner;
 use crate::tls::{self, SelfSigned};
 use bytes::BytesMut;
 use quinn_proto::{

@@ -1,8 +1,9 @@
 //! A shard's thread: its runtime, its endpoint, and the handlers of its connections.
 
-use super::{Figures, Membership};
+use super::server::Figures;
 use crate::config::ServerConfig;
 use crate::endpoint::{Endpoint, Incoming};
+use crate::shard_routing::Membership;
 use quinn_proto::EndpointConfig;
 use std::future;
 use std::io;
@@ -39,7 +40,7 @@ impl Worker {
             .build();
         match runtime {
             Ok(runtime) => LocalSet::new().block_on(&runtime, self.serve(make, ready)),
-            Err(error) => tell(&ready, Err(error)),
+            Err(error) => report(&ready, Err(error)),
         }
     }
 
@@ -52,11 +53,11 @@ impl Worker {
         let endpoint = Endpoint::in_group(self.config, server_config, self.socket, self.membership);
         let endpoint = match endpoint {
             Ok(endpoint) => endpoint,
-            Err(error) => return tell(&ready, Err(error)),
+            Err(error) => return report(&ready, Err(error)),
         };
         let handler = make();
         let is_accepting = Accepting::begin(Arc::clone(&self.figures));
-        tell(&ready, Ok(endpoint.clone()));
+        report(&ready, Ok(endpoint.clone()));
         drop(ready);
         let mut handlers = Handlers::new(self.figures);
         accept(&endpoint, handler, &mut handlers).await;
@@ -168,7 +169,7 @@ impl Handlers {
     }
 }
 
-/// The application may have given up meanwhile.
-fn tell(ready: &SyncSender<io::Result<Endpoint>>, result: io::Result<Endpoint>) {
+/// The application may have stopped waiting.
+fn report(ready: &SyncSender<io::Result<Endpoint>>, result: io::Result<Endpoint>) {
     let _ = ready.send(result);
 }

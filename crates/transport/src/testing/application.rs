@@ -67,8 +67,8 @@ impl Application {
         self.received
     }
 
-    /// Counts what comes from now on without a look at it.
-    pub(super) fn believe(&mut self) {
+    /// Counts what comes from now on without a check.
+    pub(super) fn skip_verification(&mut self) {
         self.is_credulous = true;
     }
 

@@ -86,21 +86,30 @@ impl Engine {
         event: ConnectionEvent,
     ) {
         match self {
-            Self::Driven(driver) => driver.handle_datagram(now, mark, bytes, event),
+            Self::Driven(driver) => {
+                driver.handle_datagram(now, mark, bytes, event);
+                call_observer(driver);
+            }
             Self::Plain(conn) => conn.handle_event(event),
         }
     }
 
     pub(super) fn handle_event(&mut self, now: Instant, event: ConnectionEvent) {
         match self {
-            Self::Driven(driver) => driver.handle_event(now, event),
+            Self::Driven(driver) => {
+                driver.handle_event(now, event);
+                call_observer(driver);
+            }
             Self::Plain(conn) => conn.handle_event(event),
         }
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         match self {
-            Self::Driven(driver) => driver.handle_timeout(now),
+            Self::Driven(driver) => {
+                driver.handle_timeout(now);
+                call_observer(driver);
+            }
             Self::Plain(conn) => conn.handle_timeout(now),
         }
     }
@@ -155,7 +164,12 @@ impl Engine {
 
     pub(super) fn poll_timeout(&mut self) -> Option<(Timestamp, Reason)> {
         let (at, reason) = match self {
-            Self::Driven(driver) => driver.poll_timeout()?,
+            Self::Driven(driver) => {
+                if let Some(reason) = driver.panic() {
+                    panic!("{reason}");
+                }
+                driver.poll_timeout()?
+            }
             Self::Plain(conn) => (conn.poll_timeout()?, Reason::Protocol),
         };
         Some((clock::timestamp(at), reason))
@@ -185,6 +199,13 @@ impl Engine {
             Self::Driven(driver) => driver.write(id, |stream| stream.write_chunks(chunks)),
             Self::Plain(conn) => conn.send_stream(id).write_chunks(chunks),
         }
+    }
+}
+
+fn call_observer(driver: &mut ConnectionDriver) {
+    if let Some(mut delivery) = driver.take_events() {
+        delivery.call();
+        driver.give_back_observer(delivery);
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Departure {
     pub cwnd: Bytes,
 }
 
-/// Is told of departures.
+/// Called for each departure.
 pub(super) type Watch = Box<dyn FnMut(&Departure)>;
 
 /// Puts other datagrams, or none, in the place of one.
@@ -45,7 +45,7 @@ pub(super) type Tamper = Box<dyn FnMut(Vec<u8>) -> Vec<Vec<u8>>>;
 pub(super) struct Host {
     endpoint: Endpoint,
     /// What a client that has not connected yet connects with.
-    departing: Option<Box<Departing>>,
+    pending: Option<Box<PendingConnect>>,
     /// What a server accepts with.
     accepts: Option<ServerConfig>,
     peer: Option<NodeId>,
@@ -74,7 +74,7 @@ pub(super) struct Host {
 }
 
 /// What a client connects with, and when.
-pub(super) struct Departing {
+pub(super) struct PendingConnect {
     pub(super) config: ClientConfig,
     pub(super) transport: Arc<TransportConfig>,
     pub(super) server: NodeId,
@@ -96,17 +96,17 @@ impl Host {
         }
     }
 
-    /// Connects when it is told to. `load` begins when the handshake is finished.
+    /// Connects at its start time. `load` begins when the handshake is finished.
     pub(super) fn client(
-        departing: Departing,
+        pending: PendingConnect,
         plain: Option<PlainQuinn>,
         load: Option<Load>,
         rng: Rng,
     ) -> Self {
         Self {
-            peer: Some(departing.server),
-            deadline: Some(departing.start),
-            departing: Some(Box::new(departing)),
+            peer: Some(pending.server),
+            deadline: Some(pending.start),
+            pending: Some(Box::new(pending)),
             ..Self::new(endpoint(None, rng), SERVER_ADDRESS, plain, load)
         }
     }
@@ -119,7 +119,7 @@ impl Host {
     ) -> Self {
         Self {
             endpoint,
-            departing: None,
+            pending: None,
             accepts: None,
             peer: None,
             peer_address,
@@ -219,8 +219,8 @@ impl Host {
         self.watch = Some(watch);
     }
 
-    pub(super) fn believe(&mut self) {
-        self.application.believe();
+    pub(super) fn skip_verification(&mut self) {
+        self.application.skip_verification();
     }
 
     pub(super) fn tamper(&mut self, tamper: Tamper) {
@@ -232,10 +232,10 @@ impl Host {
         self.push(datagram, Ecn::NotEct);
     }
 
-    fn connect(&mut self, now: Instant, departing: &Departing) {
-        let (mut config, driver) = departing.config.for_connection();
+    fn connect(&mut self, now: Instant, pending: &PendingConnect) {
+        let (mut config, driver) = pending.config.for_connection();
         if let Some(PlainQuinn(factory)) = &self.plain {
-            let (mut transport, _) = departing.transport.for_connection();
+            let (mut transport, _) = pending.transport.for_connection();
             unshared(&mut transport).congestion_controller_factory(factory.clone());
             config.transport_config(transport);
         }
@@ -283,8 +283,8 @@ impl Host {
         }
     }
 
-    /// Does all there is to do at `now`: the application hears what has happened and writes, then
-    /// what may leave leaves.
+    /// Does all there is to do at `now`: the application handles events and writes, then
+    /// packets are sent.
     fn drive(&mut self, now: Timestamp) {
         if !std::mem::take(&mut self.is_stale) {
             return;
@@ -295,7 +295,7 @@ impl Host {
         let (handle, engine) = &mut *connection;
         let is_awaited = self.application.is_waiting();
         engine.tune_receive_window(clock::instant(now), is_awaited);
-        while self.hear(now, *handle, engine) {}
+        while self.handle_events(now, *handle, engine) {}
         self.application.write(now, engine);
         self.application.read_due(now, engine);
         self.transmit(now, engine);
@@ -307,8 +307,13 @@ impl Host {
         self.connection = Some(connection);
     }
 
-    /// Hands on what the connection has to tell; whether it may have more now.
-    fn hear(&mut self, now: Timestamp, handle: ConnectionHandle, engine: &mut Engine) -> bool {
+    /// Passes on the connection's events; whether it may have more now.
+    fn handle_events(
+        &mut self,
+        now: Timestamp,
+        handle: ConnectionHandle,
+        engine: &mut Engine,
+    ) -> bool {
         let mut is_answered = false;
         while let Some(event) = engine.poll_endpoint_event() {
             if let Some(reply) = self.endpoint.handle_event(handle, event) {
@@ -407,8 +412,8 @@ impl Node for Host {
 
     fn handle_timeout(&mut self, now: Timestamp) {
         let instant = clock::instant(now);
-        if let Some(departing) = self.departing.take() {
-            return self.connect(instant, &departing);
+        if let Some(pending) = self.pending.take() {
+            return self.connect(instant, &pending);
         }
         self.pacer_wakeups += u64::from(self.waits_for_pacer);
         if let Some(connection) = &mut self.connection {

@@ -1,4 +1,4 @@
-//! Packet protection that protects nothing, for simulations in which nobody listens.
+//! Packet protection that protects nothing, for simulations, which have no eavesdropper.
 //!
 //! The TLS handshake takes place all the same, and a packet has the length that AES-128-GCM would
 //! have given it, so that everything happens as it would with encryption, with less work.

@@ -1,7 +1,7 @@
 use super::application::Load;
 use super::certificate::Certificate;
 use super::engine::PlainQuinn;
-use super::host::{Departing, Departure, Host};
+use super::host::{Departure, Host, PendingConnect};
 use super::plaintext;
 use crate::clock;
 use crate::config::TransportConfig;
@@ -153,13 +153,13 @@ impl World {
             .expect("no authorities that could be wrong");
         let transport = Arc::new(connects);
         config.transport_config(transport.clone());
-        let departing = Departing {
+        let pending = PendingConnect {
             config,
             transport,
             server,
             start: Timestamp::ZERO + plan.start,
         };
-        let client = Host::client(departing, plain, plan.client_load, client_rng);
+        let client = Host::client(pending, plain, plan.client_load, client_rng);
         let client = self.sim.add_node(client);
 
         self.sim.add_route(client, server, &plan.there);
@@ -313,12 +313,12 @@ impl World {
 
     /// Has the application at `end` take whatever comes for what was written, where somebody writes
     /// frames who is not the peer.
-    pub fn believe(&mut self, end: EndId) {
-        self.sim.update_node(end.0, |host, _| host.believe());
+    pub fn skip_verification(&mut self, end: EndId) {
+        self.sim.update_node(end.0, |host, _| host.skip_verification());
     }
 
     /// Sends a datagram from `end`, of which the endpoint there knows nothing. A server's waits for
-    /// the client's first packet, which tells where to.
+    /// the client's first packet, which says where to.
     pub fn inject(&mut self, end: EndId, datagram: &[u8]) {
         self.sim.update_node(end.0, |host, _| host.inject(datagram));
     }
@@ -353,13 +353,13 @@ impl World {
         });
     }
 
-    /// Who is told of `end`'s congestion-control events from now on.
+    /// Who receives `end`'s congestion-control events from now on.
     ///
     /// # Panics
     /// As [`Self::stats`].
     pub fn set_observer(&mut self, end: EndId, observer: Box<dyn Observer + Send>) {
         self.sim.update_node(end.0, |host, _| {
-            host.driver_mut().set_observer(observer);
+            host.driver_mut().set_observer(Some(observer));
         });
     }
 

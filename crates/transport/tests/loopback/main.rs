@@ -5,15 +5,17 @@
 
 mod attempts;
 mod closing;
+mod controllers;
 mod datagrams;
 mod draining;
 mod fairness;
-mod fleet;
 mod handles;
 mod hostile;
 mod interop;
 mod logs;
+mod observers;
 mod polling;
+mod quic_lb;
 mod rebind;
 mod security;
 mod streams;

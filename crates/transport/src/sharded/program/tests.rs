@@ -1,7 +1,7 @@
 //! The program, interpreted: it is the rule, for packets and for what is none.
 
 use super::program;
-use crate::sharded::owner::owner;
+use crate::shard_routing::owner;
 use libc::{
     BPF_A, BPF_ABS, BPF_ALU, BPF_B, BPF_IND, BPF_JA, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_MISC,
     BPF_MOD, BPF_RET, BPF_TAX, sock_filter,

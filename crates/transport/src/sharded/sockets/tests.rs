@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 #[cfg(target_os = "linux")]
 use {
-    crate::sharded::owner::owner,
+    crate::shard_routing::owner,
     std::net::{Ipv6Addr, UdpSocket},
     std::time::Duration,
 };

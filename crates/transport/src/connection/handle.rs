@@ -1,0 +1,313 @@
+//! Connections as the application has them.
+
+use super::shared::{Lease, State, index};
+use super::stream::{RecvStream, SendStream};
+use crate::choice::ChooseController;
+use crate::clock;
+use crate::stats::ConnectionStats;
+use bytes::Bytes;
+use cc_core::{Observer, Snapshot};
+use quinn_proto::crypto::ExportKeyingMaterialError;
+use quinn_proto::{ConnectionError, Dir, Side, StreamId, VarInt};
+use std::any::Any;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::MutexGuard;
+use std::time::Duration;
+use units::Bandwidth;
+
+/// A QUIC connection.
+///
+/// Clones are handles to the same connection. When the last of them and of its streams is
+/// dropped, the connection closes with code 0; [`close`](Self::close) does so with a code of the
+/// application's.
+///
+/// # Closing without losing data
+/// Closing drops what is on its way in either direction. The side that receives the last data
+/// closes; the other waits for that with [`closed`](Self::closed), and
+/// [`Endpoint::wait_idle`](crate::Endpoint::wait_idle) gives the closing packet time to leave.
+#[derive(Debug, Clone)]
+pub struct Connection(pub(super) Lease);
+
+impl Connection {
+    pub(crate) fn new(lease: Lease) -> Self {
+        Self(lease)
+    }
+
+    /// Opens a stream to the peer, as soon as the peer allows one more.
+    ///
+    /// The peer learns of it with the first data.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    ///
+    /// # Cancel safety
+    /// If this does not resolve, no stream was opened.
+    pub async fn open_uni(&self) -> Result<SendStream, ConnectionError> {
+        let (id, is_0rtt) = self.open(Dir::Uni).await?;
+        Ok(SendStream::new(self.0.clone(), id, is_0rtt))
+    }
+
+    /// Opens a stream in both directions, as soon as the peer allows one more.
+    ///
+    /// The peer learns of it with the first data: who reads an answer before it has written
+    /// something waits forever.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    ///
+    /// # Cancel safety
+    /// If this does not resolve, no stream was opened.
+    pub async fn open_bi(&self) -> Result<(SendStream, RecvStream), ConnectionError> {
+        let (id, is_0rtt) = self.open(Dir::Bi).await?;
+        Ok(self.both_directions(id, is_0rtt))
+    }
+
+    /// The next stream that the peer has opened in its direction only.
+    ///
+    /// # Errors
+    /// When the connection is lost and no stream that came before is left.
+    ///
+    /// # Cancel safety
+    /// If this does not resolve, no stream was accepted.
+    pub async fn accept_uni(&self) -> Result<RecvStream, ConnectionError> {
+        let (id, is_0rtt) = self.accept(Dir::Uni).await?;
+        Ok(RecvStream::new(self.0.clone(), id, is_0rtt))
+    }
+
+    /// The next stream that the peer has opened in both directions.
+    ///
+    /// # Errors
+    /// When the connection is lost and no stream that came before is left.
+    ///
+    /// # Cancel safety
+    /// If this does not resolve, no stream was accepted.
+    pub async fn accept_bi(&self) -> Result<(SendStream, RecvStream), ConnectionError> {
+        let (id, is_0rtt) = self.accept(Dir::Bi).await?;
+        Ok(self.both_directions(id, is_0rtt))
+    }
+
+    /// Closes the connection at once.
+    ///
+    /// Whatever waits for it fails with [`ConnectionError::LocallyClosed`]; data not yet
+    /// delivered is dropped. `code` and `reason` are the peer's to read, the reason as far as it
+    /// fits into one packet.
+    pub fn close(&self, code: VarInt, reason: &[u8]) {
+        self.0.close(code, Bytes::copy_from_slice(reason));
+    }
+
+    /// Waits until the connection is over, and says why: closed by either side is no failure by
+    /// itself.
+    pub async fn closed(&self) -> ConnectionError {
+        loop {
+            let closed = {
+                let state = self.state();
+                if let Some(error) = &state.error {
+                    return error.clone();
+                }
+                self.0.signals.closed.notified()
+            };
+            closed.await;
+        }
+    }
+
+    /// Why the connection is over; `None` while it is open.
+    pub fn close_reason(&self) -> Option<ConnectionError> {
+        self.state().error.clone()
+    }
+
+    /// Counters and estimates at this moment.
+    pub fn stats(&self) -> ConnectionStats {
+        self.state().driver.stats(clock::now())
+    }
+
+    /// The congestion controller's state at this moment.
+    pub fn congestion(&self) -> Snapshot {
+        self.state().driver.snapshot()
+    }
+
+    /// Exchanges the congestion controller while the connection runs. What is in flight stays so.
+    ///
+    /// # Errors
+    /// When a string names no controller.
+    pub fn set_congestion<C: ChooseController>(&self, choice: C) -> C::Chosen<()> {
+        choice.choose_controller(|choice| {
+            self.state().driver.set_congestion(clock::now(), &choice);
+            self.0.schedule();
+        })
+    }
+
+    /// Changes [`TransportConfig::max_rate`](crate::TransportConfig::max_rate) from now on.
+    pub fn set_max_rate(&self, rate: Option<Bandwidth>) {
+        self.state().driver.set_max_rate(clock::now(), rate);
+        self.0.schedule();
+    }
+
+    /// Calls `observer` with every event inside congestion control, from now on.
+    ///
+    /// It is called on the endpoint's task, soon after the event, and must not wait. No lock is
+    /// held: it may use the connection and the endpoint. It is dropped with the connection's end.
+    /// A panic in it closes the connection, and it alone, with an error that says so, as does one
+    /// in a congestion controller.
+    pub fn set_observer(&self, observer: Box<dyn Observer + Send>) {
+        let mut state = self.state();
+        let dropped = if state.error.is_some() {
+            Some(observer)
+        } else {
+            state.driver.set_observer(Some(observer))
+        };
+        // It may hold the last handle, whose drop takes the lock.
+        drop(state);
+        drop(dropped);
+    }
+
+    /// Current best estimate of the round-trip time.
+    pub fn rtt(&self) -> Duration {
+        self.state().driver.conn().rtt()
+    }
+
+    /// The least round-trip time on this path, without the peer's delay.
+    pub fn min_rtt(&self) -> Duration {
+        self.state().driver.conn().min_rtt()
+    }
+
+    /// The peer's UDP address. A client may change its address, see
+    /// [`ServerConfig::migration`](crate::ServerConfig::migration).
+    pub fn remote_address(&self) -> SocketAddr {
+        self.state().driver.conn().remote_address()
+    }
+
+    /// The local address that the peer sends to, where the platform reports it; `None` on clients.
+    pub fn local_ip(&self) -> Option<IpAddr> {
+        self.state().driver.conn().local_ip()
+    }
+
+    /// Client or server.
+    pub fn side(&self) -> Side {
+        self.state().driver.conn().side()
+    }
+
+    /// A number that is the connection's own for its life, unlike addresses and connection IDs.
+    pub fn stable_id(&self) -> usize {
+        self.0.stable_id()
+    }
+
+    /// What the handshake has agreed on: for rustls a
+    /// [`HandshakeData`](quinn_proto::crypto::rustls::HandshakeData).
+    pub fn handshake_data(&self) -> Option<Box<dyn Any>> {
+        self.state().driver.conn().crypto_session().handshake_data()
+    }
+
+    /// Who the peer has proved to be: for rustls a `Vec<CertificateDer>`.
+    pub fn peer_identity(&self) -> Option<Box<dyn Any>> {
+        self.state().driver.conn().crypto_session().peer_identity()
+    }
+
+    /// Fills `output` with secret bytes that the peer gets by the same `label` and `context`
+    /// (RFC 5705).
+    ///
+    /// # Errors
+    /// When `output` is longer than the session can provide.
+    pub fn export_keying_material(
+        &self,
+        output: &mut [u8],
+        label: &[u8],
+        context: &[u8],
+    ) -> Result<(), ExportKeyingMaterialError> {
+        let mut state = self.state();
+        let session = state.driver.conn().crypto_session();
+        session.export_keying_material(output, label, context)
+    }
+
+    /// Starts using new keys (RFC 9001 §6), for tests.
+    pub fn force_key_update(&self) {
+        self.state().driver.conn().force_key_update();
+    }
+
+    /// Changes how many unidirectional streams the peer may have open at once.
+    pub fn set_max_concurrent_uni_streams(&self, count: VarInt) {
+        let mut state = self.state();
+        state
+            .driver
+            .conn()
+            .set_max_concurrent_streams(Dir::Uni, count);
+        self.0.schedule();
+    }
+
+    /// Changes how many bidirectional streams the peer may have open at once.
+    pub fn set_max_concurrent_bi_streams(&self, count: VarInt) {
+        let mut state = self.state();
+        state
+            .driver
+            .conn()
+            .set_max_concurrent_streams(Dir::Bi, count);
+        self.0.schedule();
+    }
+
+    /// Changes [`TransportConfig::send_window`](crate::TransportConfig::send_window), which does
+    /// not grow any more.
+    pub fn set_send_window(&self, bytes: u64) {
+        self.state().driver.set_send_window(bytes);
+        self.0.schedule();
+    }
+
+    /// Changes [`TransportConfig::receive_window`](crate::TransportConfig::receive_window), which
+    /// does not grow any more.
+    pub fn set_receive_window(&self, bytes: VarInt) {
+        self.state().driver.set_receive_window(bytes);
+        self.0.schedule();
+    }
+
+    /// A stream, and whether it is one of 0-RTT.
+    async fn open(&self, dir: Dir) -> Result<(StreamId, bool), ConnectionError> {
+        loop {
+            let available = {
+                let mut state = self.state();
+                if let Some(error) = &state.error {
+                    return Err(error.clone());
+                }
+                let conn = state.driver.conn();
+                if let Some(id) = conn.streams().open(dir) {
+                    let is_0rtt = conn.side().is_client() && conn.is_handshaking();
+                    if dir == Dir::Bi {
+                        state.driver.begin_reading(id);
+                    }
+                    return Ok((id, is_0rtt));
+                }
+                self.0.signals.available[index(dir)].notified()
+            };
+            available.await;
+        }
+    }
+
+    /// A stream, and whether it came with 0-RTT.
+    async fn accept(&self, dir: Dir) -> Result<(StreamId, bool), ConnectionError> {
+        loop {
+            let incoming = {
+                let mut state = self.state();
+                let conn = state.driver.conn();
+                if let Some(id) = conn.streams().accept(dir) {
+                    let is_0rtt = conn.is_handshaking();
+                    state.driver.begin_reading(id);
+                    drop(state);
+                    // The peer may be due the credit for another stream.
+                    self.0.schedule();
+                    return Ok((id, is_0rtt));
+                }
+                if let Some(error) = &state.error {
+                    return Err(error.clone());
+                }
+                self.0.signals.incoming[index(dir)].notified()
+            };
+            incoming.await;
+        }
+    }
+
+    fn both_directions(&self, id: StreamId, is_0rtt: bool) -> (SendStream, RecvStream) {
+        let send = SendStream::new(self.0.clone(), id, is_0rtt);
+        (send, RecvStream::new(self.0.clone(), id, is_0rtt))
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock()
+    }
+}

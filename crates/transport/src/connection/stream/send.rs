@@ -1,0 +1,320 @@
+//! The sending direction of a stream.
+
+use crate::connection::shared::{Lease, State};
+use crate::driver::Amount;
+use crate::error::{StoppedError, WriteError};
+use bytes::Bytes;
+use quinn_proto::{ClosedStream, FinishError, StreamId, VarInt, Written};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::sync::MutexGuard;
+use std::task::{Context, Poll, ready};
+use tokio::io::AsyncWrite;
+
+/// A stream to write to.
+///
+/// Dropping it [finishes](Self::finish) it unless it was [`reset`](Self::reset): what was written
+/// goes on being delivered for as long as the connection is open.
+#[derive(Debug)]
+pub struct SendStream {
+    lease: Lease,
+    id: StreamId,
+    is_0rtt: bool,
+    is_reset: bool,
+}
+
+impl SendStream {
+    pub(crate) fn new(lease: Lease, id: StreamId, is_0rtt: bool) -> Self {
+        Self {
+            lease,
+            id,
+            is_0rtt,
+            is_reset: false,
+        }
+    }
+
+    /// Writes as much of `data` as fits now, at least a byte unless it is empty, and returns how
+    /// much that was. Waits until something fits.
+    ///
+    /// # Errors
+    /// When the peer has stopped the stream, it was finished or reset, the connection is lost, or
+    /// the stream was opened with 0-RTT and that was rejected.
+    ///
+    /// # Cancel safety
+    /// If this does not resolve, nothing was written.
+    pub async fn write(&mut self, data: &[u8]) -> Result<usize, WriteError> {
+        poll_fn(|cx| self.poll_with(cx, |stream| stream.write(data))).await
+    }
+
+    /// Writes all of `data`.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    ///
+    /// # Cancel safety
+    /// None: if this does not resolve, a part may have been written.
+    pub async fn write_all(&mut self, mut data: &[u8]) -> Result<(), WriteError> {
+        while !data.is_empty() {
+            let written = self.write(data).await?;
+            data = &data[written..];
+        }
+        Ok(())
+    }
+
+    /// Writes as much of `chunks` as fits now, without copying, and leaves in them what did not.
+    /// Waits until something fits.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    ///
+    /// # Cancel safety
+    /// If this does not resolve, nothing was written.
+    pub async fn write_chunks(&mut self, chunks: &mut [Bytes]) -> Result<Written, WriteError> {
+        poll_fn(|cx| self.poll_with(cx, |stream| stream.write_chunks(chunks))).await
+    }
+
+    /// Writes all of `chunk` without copying it.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    ///
+    /// # Cancel safety
+    /// None: if this does not resolve, a part may have been written.
+    pub async fn write_chunk(&mut self, chunk: Bytes) -> Result<(), WriteError> {
+        self.write_all_chunks(&mut [chunk]).await
+    }
+
+    /// Writes all of `chunks` without copying, and leaves them empty.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    ///
+    /// # Cancel safety
+    /// None: if this does not resolve, a part may have been written, and is gone from `chunks`.
+    pub async fn write_all_chunks(&mut self, mut chunks: &mut [Bytes]) -> Result<(), WriteError> {
+        while !chunks.is_empty() {
+            let written = self.write_chunks(chunks).await?;
+            chunks = &mut chunks[written.chunks..];
+        }
+        Ok(())
+    }
+
+    /// Tells the peer that no more will be written. [`stopped`](Self::stopped) resolves when all
+    /// has arrived.
+    ///
+    /// # Errors
+    /// When the stream was finished or reset before, or opened with 0-RTT that was rejected.
+    pub fn finish(&mut self) -> Result<(), ClosedStream> {
+        let mut state = self.live()?;
+        let result = state.driver.conn().send_stream(self.id).finish();
+        drop(state);
+        match result {
+            Ok(()) => {
+                self.lease.schedule();
+                Ok(())
+            }
+            // `stopped` resolves to it.
+            Err(FinishError::Stopped(_)) => Ok(()),
+            Err(FinishError::ClosedStream) => Err(ClosedStream::default()),
+        }
+    }
+
+    /// Abandons the stream: what has not arrived need not arrive, and the peer gets `code`.
+    /// If it was opened with 0-RTT that was rejected, the peer does not know it.
+    ///
+    /// # Errors
+    /// When the stream was reset before, or finished and delivered.
+    pub fn reset(&mut self, code: VarInt) -> Result<(), ClosedStream> {
+        let Ok(mut state) = self.live() else {
+            return Ok(());
+        };
+        state.driver.conn().send_stream(self.id).reset(code)?;
+        state.driver.on_write_ended(self.id);
+        let waiting = state.stopped.remove(&self.id);
+        drop(state);
+        self.is_reset = true;
+        if let Some(waiting) = waiting {
+            waiting.notify_waiters();
+        }
+        self.lease.schedule();
+        Ok(())
+    }
+
+    /// Sets the priority, 0 at first: streams of higher priority are sent from first.
+    ///
+    /// # Errors
+    /// When the stream is over for both sides, or was opened with 0-RTT that was rejected.
+    pub fn set_priority(&self, priority: i32) -> Result<(), ClosedStream> {
+        let mut state = self.live()?;
+        state
+            .driver
+            .conn()
+            .send_stream(self.id)
+            .set_priority(priority)
+    }
+
+    /// The priority.
+    ///
+    /// # Errors
+    /// As [`set_priority`](Self::set_priority).
+    pub fn priority(&self) -> Result<i32, ClosedStream> {
+        let mut state = self.live()?;
+        state.driver.conn().send_stream(self.id).priority()
+    }
+
+    /// Waits until the peer wants no more: `Some` code when it stopped the stream, `None` when
+    /// the stream was finished and all of it has been acknowledged, or it was reset.
+    ///
+    /// Acknowledged means received by the peer's transport; its application may not have read it.
+    ///
+    /// # Errors
+    /// When the connection is lost, or the stream was opened with 0-RTT and that was rejected.
+    pub fn stopped(
+        &self,
+    ) -> impl Future<Output = Result<Option<VarInt>, StoppedError>> + Send + Sync + 'static {
+        let (lease, id, is_0rtt) = (self.lease.clone(), self.id, self.is_0rtt);
+        let mut is_reset = self.is_reset;
+        async move {
+            loop {
+                let notify;
+                let stopped = {
+                    let mut state = lease.lock();
+                    if is_0rtt && state.has_rejected_0rtt() {
+                        return Err(StoppedError::ZeroRttRejected);
+                    }
+                    match state.driver.conn().send_stream(id).stopped() {
+                        Err(ClosedStream { .. }) => return Ok(None),
+                        Ok(Some(code)) => return Ok(Some(code)),
+                        Ok(None) => {}
+                    }
+                    if let Some(error) = &state.error {
+                        return Err(error.clone().into());
+                    }
+                    if is_reset {
+                        return Ok(None);
+                    }
+                    notify = state.stopped.entry(id).or_default().clone();
+                    notify.notified()
+                };
+                stopped.await;
+                // What the peer did is found at first; if nothing is found, it was this side.
+                is_reset = true;
+            }
+        }
+    }
+
+    /// The stream's number.
+    pub fn id(&self) -> StreamId {
+        self.id
+    }
+
+    /// [`write`](Self::write) by polling.
+    pub fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<Result<usize, WriteError>> {
+        self.get_mut().poll_with(cx, |stream| stream.write(data))
+    }
+
+    /// Runs `write` on the stream, and waits for room when it finds none.
+    pub(crate) fn poll_with<T: Amount>(
+        &mut self,
+        cx: &mut Context<'_>,
+        write: impl FnOnce(&mut quinn_proto::SendStream<'_>) -> Result<T, quinn_proto::WriteError>,
+    ) -> Poll<Result<T, WriteError>> {
+        let mut state = self.lease.lock();
+        if self.is_0rtt && state.has_rejected_0rtt() {
+            return Poll::Ready(Err(WriteError::ZeroRttRejected));
+        }
+        if let Some(error) = &state.error {
+            return Poll::Ready(Err(error.clone().into()));
+        }
+        let result = match state.driver.write(self.id, write) {
+            Ok(written) => Ok(written),
+            Err(quinn_proto::WriteError::Blocked) => match self.stop_code(&mut state) {
+                Some(code) => {
+                    state.driver.on_write_ended(self.id);
+                    Err(WriteError::Stopped(code))
+                }
+                None => {
+                    state.writers.insert(self.id, cx.waker().clone());
+                    let has_to_be_told = state.driver.has_deferred_writers();
+                    drop(state);
+                    if has_to_be_told {
+                        self.lease.schedule();
+                    }
+                    return Poll::Pending;
+                }
+            },
+            Err(quinn_proto::WriteError::Stopped(code)) => Err(WriteError::Stopped(code)),
+            Err(quinn_proto::WriteError::ClosedStream) => Err(WriteError::ClosedStream),
+        };
+        drop(state);
+        if result.is_ok() {
+            self.lease.schedule();
+        }
+        Poll::Ready(result)
+    }
+
+    /// The peer's code if it has stopped the stream. While the connection has no room, quinn-proto
+    /// 0.11 calls a write blocked without a check of that, and may not report when there is room.
+    fn stop_code(&self, state: &mut State) -> Option<VarInt> {
+        let stopped = state.driver.conn().send_stream(self.id).stopped();
+        stopped.ok().flatten()
+    }
+
+    /// The connection, unless the stream was opened with 0-RTT that was rejected: its number may
+    /// be another stream's by now.
+    fn live(&self) -> Result<MutexGuard<'_, State>, ClosedStream> {
+        let mut state = self.lease.lock();
+        if self.is_0rtt && state.has_rejected_0rtt() {
+            return Err(ClosedStream::default());
+        }
+        Ok(state)
+    }
+}
+
+impl AsyncWrite for SendStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(ready!(Self::poll_write(self, cx, data))?))
+    }
+
+    /// Does nothing: what was written is sent as soon as it may be.
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.finish().map_err(Into::into))
+    }
+}
+
+impl Drop for SendStream {
+    fn drop(&mut self) {
+        let Ok(mut state) = self.live() else {
+            return;
+        };
+        state.writers.remove(&self.id);
+        state.driver.on_write_ended(self.id);
+        if state.error.is_some() {
+            return;
+        }
+        let mut stream = state.driver.conn().send_stream(self.id);
+        let is_news = match stream.finish() {
+            Ok(()) => true,
+            // The answer to being stopped (RFC 9000 §3.5).
+            Err(FinishError::Stopped(code)) => stream.reset(code).is_ok(),
+            Err(FinishError::ClosedStream) => false,
+        };
+        drop(state);
+        if is_news {
+            self.lease.schedule();
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Reasons for which this side closes a connection by itself.
+
+use quinn_proto::{ConnectionError, TransportError, TransportErrorCode};
+use std::time::{Duration, Instant};
+
+/// A close that is due.
+#[derive(Debug)]
+pub(super) struct PendingClose {
+    pub(super) at: Instant,
+    pub(super) cause: Cause,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The handshake takes too long, whatever the peer sends.
+    Handshake,
+    /// A stream is in too many pieces.
+    Fragmentation,
+    /// Code of the application's has panicked: whose it was, and what it said.
+    Panic(String),
+}
+
+impl PendingClose {
+    /// A connection that begins at `now` is closed `timeout` later if its handshake is not
+    /// complete.
+    pub(super) fn of_handshake(now: Instant, timeout: Duration) -> Option<Self> {
+        let at = now.checked_add(timeout)?;
+        let cause = Cause::Handshake;
+        Some(Self { at, cause })
+    }
+
+    pub(super) fn of_fragmentation(now: Instant) -> Self {
+        let cause = Cause::Fragmentation;
+        Self { at: now, cause }
+    }
+
+    pub(super) fn of_panic(now: Instant, reason: String) -> Self {
+        let cause = Cause::Panic(reason);
+        Self { at: now, cause }
+    }
+}
+
+impl Cause {
+    pub(super) fn error(self) -> ConnectionError {
+        match self {
+            Self::Handshake => ConnectionError::TimedOut,
+            Self::Fragmentation => internal_error(PIECES.to_owned()),
+            Self::Panic(reason) => internal_error(reason),
+        }
+    }
+
+    /// The reason phrase that the peer gets.
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::Handshake => "handshake timed out",
+            Self::Fragmentation => PIECES,
+            Self::Panic(_) => "internal error",
+        }
+    }
+}
+
+fn internal_error(reason: String) -> ConnectionError {
+    ConnectionError::TransportError(TransportError {
+        code: TransportErrorCode::INTERNAL_ERROR,
+        frame: None,
+        reason,
+    })
+}
+
+const PIECES: &str = "stream data in too many small pieces";

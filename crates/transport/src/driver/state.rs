@@ -1,0 +1,104 @@
+//! A driver's configuration and its state.
+
+use super::close_reason::PendingClose;
+use super::fair_queue::FairQueue;
+use super::inbound::{Held, Inbound};
+use super::limits::Limits;
+use super::loss_state::LossState;
+use super::reordering::LossThresholds;
+use super::spurious_losses::SpuriousLosses;
+#[cfg(feature = "qlog")]
+use super::trace::Trace;
+use super::windows::{ReceiveWindow, SendWindow, WindowConfig};
+use crate::budget::Budget;
+use crate::cc_adapter::CongestionHandle;
+#[cfg(feature = "qlog")]
+use crate::qlog::QlogStream;
+use crate::stats::EcnStats;
+use cc_core::{Control, Pacer};
+use quinn_proto::{Connection, ConnectionError, StreamId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use units::{Bandwidth, Bytes, Timestamp};
+
+/// Why a connection wants to be woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// One of quinn-proto's timers: loss detection, idle timeout, delayed ACK and the like.
+    Protocol,
+    /// The pacer will have tokens. Worth a fine timer.
+    Pacing,
+}
+
+/// Configuration of a connection's driver.
+#[derive(Debug)]
+pub(crate) struct DriverConfig {
+    /// The handle that came with the factory in quinn-proto's configuration.
+    pub(crate) congestion: CongestionHandle,
+    /// Upper bound of the sending rate, whatever the controller decides.
+    pub(crate) max_rate: Option<Bandwidth>,
+    pub(crate) windows: WindowConfig,
+    pub(crate) loss_thresholds: LossThresholds,
+    /// Longest that the handshake may take.
+    pub(crate) handshake_timeout: Option<Duration>,
+    /// What the windows grow from.
+    pub(crate) budget: Arc<Budget>,
+    #[cfg(feature = "qlog")]
+    pub(crate) qlog: Option<QlogStream>,
+}
+
+/// One connection under our congestion control and pacing.
+pub(crate) struct ConnectionDriver {
+    pub(super) conn: Connection,
+    pub(super) congestion: CongestionHandle,
+    pub(super) pacer: Pacer,
+    /// The controller's decision, capped.
+    pub(super) control: Control,
+    pub(super) max_rate: Option<Bandwidth>,
+    pub(super) mss: Bytes,
+    /// When the pacer lets packets leave that are waiting for it.
+    pub(super) departure: Option<Timestamp>,
+    pub(super) receive_window: ReceiveWindow,
+    pub(super) send_window: SendWindow,
+    /// Streams that are read from.
+    pub(super) inbound: BTreeMap<StreamId, Inbound>,
+    /// Those of them of which something is taken out of quinn-proto in this turn.
+    pub(super) due_inbound: BTreeSet<StreamId>,
+    /// What was taken out of quinn-proto and not read, and how many bytes of it its window leaves
+    /// out.
+    pub(super) held: Held,
+    pub(super) withheld: u64,
+    /// Bytes of datagrams that have come.
+    pub(super) arrived: u64,
+    /// Why the connection is about to be closed, and the event of that until it is polled.
+    pub(super) pending_close: Option<PendingClose>,
+    pub(super) close_event: Option<ConnectionError>,
+    /// When the driver was last called with the time.
+    pub(super) now: Instant,
+    /// Whether a datagram has come since the receive window was tuned, and stream data before
+    /// that.
+    pub(super) has_received: bool,
+    pub(super) has_stream_data: bool,
+    pub(super) limits: Limits,
+    pub(super) ecn: EcnStats,
+    pub(super) spurious_losses: SpuriousLosses,
+    pub(super) loss_state: LossState,
+    /// Streams on which a write found no room.
+    pub(super) blocked_writers: BTreeSet<StreamId>,
+    /// Which stream may write where there is less room than streams want.
+    pub(super) fair_queue: FairQueue,
+    /// Whether all events have been polled since the last call for them.
+    pub(super) is_round_over: bool,
+    /// Frames sent so far that are no ACKs, if none has left since they were counted.
+    pub(super) frames: Option<u64>,
+    pub(super) mtu_probes: u64,
+    /// Whether there are events for the observer.
+    pub(super) has_events: bool,
+    /// Whether congestion control knows that nothing was left to send.
+    pub(super) is_app_limited: bool,
+    /// Whether quinn-proto sends in one packet number space only.
+    pub(super) is_confirmed: bool,
+    #[cfg(feature = "qlog")]
+    pub(super) trace: Option<Trace>,
+}

@@ -1,0 +1,160 @@
+//! Pacing: what may be sent now, and what is waited for if nothing is.
+
+use super::frames::frames_but_acks;
+use super::limits::Limiter;
+use super::state::ConnectionDriver;
+use crate::gate::{PollOutcome, SendPermission};
+use quinn_proto::Transmit;
+use units::{Bytes, Timestamp};
+
+impl ConnectionDriver {
+    /// Whether datagrams that count in flight may leave.
+    ///
+    /// A burst begins when the pacer's bucket is half full, one packet at least. With fewer tokens
+    /// each ACK that arrives would send a packet or two of its own, and batches would stay small.
+    pub(super) fn permission(&mut self, now: Timestamp) -> SendPermission {
+        if self.conn.is_closed() {
+            return SendPermission::Unlimited;
+        }
+        if self.pacer.next_departure(now) > now {
+            return SendPermission::Closed;
+        }
+        self.is_confirmed = self.is_confirmed || self.has_confirmed_handshake();
+        if self.is_confirmed {
+            return SendPermission::Open;
+        }
+        let room = self.control.cwnd.saturating_sub(self.in_flight());
+        SendPermission::OpenDuringHandshake {
+            room: u32::try_from(room.packets_floor(self.mss)).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether quinn-proto has discarded the keys of the handshake (RFC 9001 §4.1.2).
+    fn has_confirmed_handshake(&self) -> bool {
+        !self.conn.is_handshaking()
+            && (self.conn.side().is_server() || self.conn.stats().frame_rx.handshake_done > 0)
+    }
+
+    /// How many datagrams one batch may hold: what the pacer allows, what the caller takes, and
+    /// what fits into one UDP datagram, because a larger GSO batch is refused or, worse, lost.
+    pub(super) fn batch_limit(
+        &mut self,
+        now: Timestamp,
+        permission: SendPermission,
+        max_segments: usize,
+    ) -> usize {
+        if matches!(
+            permission,
+            SendPermission::Closed | SendPermission::Unlimited
+        ) {
+            return 1;
+        }
+        let paced = self.pacer.budget(now).packets_floor(self.mss);
+        let gso = MAX_UDP_PAYLOAD.packets_floor(self.mss);
+        let limit = usize::try_from(paced.min(gso)).unwrap_or(usize::MAX);
+        limit.min(max_segments).max(1)
+    }
+
+    pub(super) fn in_flight(&self) -> Bytes {
+        self.congestion.lock().in_flight()
+    }
+
+    pub(super) fn on_transmit(
+        &mut self,
+        now: Timestamp,
+        transmit: &Transmit,
+        outcome: PollOutcome,
+    ) {
+        let bytes = Bytes::new(transmit.size as u64);
+        self.ecn.count_sent(transmit);
+        #[cfg(feature = "qlog")]
+        if let Some(trace) = &mut self.trace {
+            trace.on_sent(now, transmit);
+        }
+        self.pacer.on_sent(now, bytes);
+        self.limits.set(now, Limiter::Host);
+        let is_reported = outcome.has_asked || self.is_more_than_acks();
+        let control = match outcome.built {
+            Some(built) if is_reported => {
+                let mut congestion = self.congestion.lock();
+                congestion.on_sent(built.path, now, built.bytes, built.last_number)
+            }
+            None if self.is_mtu_probe() => self.congestion.lock().on_mtu_probe_sent(now, bytes),
+            _ => return,
+        };
+        self.is_app_limited = false;
+        if outcome.has_asked {
+            self.frames = None;
+        }
+        self.adopt_control(now, control);
+    }
+
+    /// Whether a batch holds more than ACKs for which quinn-proto did not ask for the window: loss
+    /// probes, MTU probes, packets of path validation and closing.
+    fn is_more_than_acks(&mut self) -> bool {
+        let frames = frames_but_acks(&self.conn.stats().frame_tx);
+        self.frames.replace(frames) != Some(frames)
+    }
+
+    /// Whether the batch that quinn-proto did not report is an MTU probe; packets of path
+    /// validation are not reported either.
+    fn is_mtu_probe(&mut self) -> bool {
+        let mtu_probes = self.conn.stats().path.sent_plpmtud_probes;
+        std::mem::replace(&mut self.mtu_probes, mtu_probes) != mtu_probes
+    }
+
+    /// Nothing may or need leave now: say why, and wait for the pacer if it is the pacer.
+    pub(super) fn on_nothing(
+        &mut self,
+        now: Timestamp,
+        permission: SendPermission,
+        has_asked: bool,
+    ) {
+        if self.frames.is_none() {
+            self.frames = Some(frames_but_acks(&self.conn.stats().frame_tx));
+        }
+        let limiter = match (has_asked, permission) {
+            (true, SendPermission::Closed) => {
+                // Even if the window seems full: only quinn-proto knows, and it did not compare.
+                self.departure = Some(self.pacer.next_departure(now));
+                if self.has_room() {
+                    return self.limits.set_pacing(now, self.conn.rtt());
+                }
+                Limiter::CongestionWindow
+            }
+            (true, _) => Limiter::CongestionWindow,
+            // What is to be sent has not been written yet, for others came first.
+            (false, _) if self.fair_queue.has_deferred() => Limiter::Host,
+            (false, _) => {
+                self.mark_app_limited();
+                self.idle_limiter()
+            }
+        };
+        self.limits.set(now, limiter);
+    }
+
+    /// There is nothing to send. Holds until something is sent.
+    fn mark_app_limited(&mut self) {
+        if !self.is_app_limited && self.has_room() {
+            self.is_app_limited = true;
+            self.congestion.lock().on_app_limited();
+        }
+    }
+
+    /// Whether the window has room for another packet, by our own count.
+    fn has_room(&self) -> bool {
+        self.in_flight() + self.mss <= self.control.cwnd.max(self.mss)
+    }
+
+    /// The limit in force while there is nothing to send.
+    fn idle_limiter(&self) -> Limiter {
+        if self.blocked_writers.is_empty() {
+            Limiter::Application
+        } else {
+            Limiter::FlowControl
+        }
+    }
+}
+
+/// Largest UDP payload over IPv4 (RFC 768): 65,535 less 8 and 20 bytes of headers.
+pub(super) const MAX_UDP_PAYLOAD: Bytes = Bytes::new(65_507);

@@ -1,0 +1,185 @@
+//! Receiving: from the socket, and from other shards, to the connections.
+
+use super::state::Task;
+use crate::clock;
+use crate::endpoint::inner::Inner;
+use crate::endpoint::table::Table;
+use crate::shard_routing::Received;
+use crate::socket::received_ecn;
+use bytes::BytesMut;
+use quinn_proto::DatagramEvent;
+use quinn_udp::RecvMeta;
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+impl Task {
+    /// Receives and routes datagrams; whether there may be more.
+    ///
+    /// A task that is busy asks the kernel directly: the event loop may not have polled the
+    /// socket since.
+    pub(super) fn receive(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+        self.receive_from_former_socket(cx);
+        let mut received = 0;
+        while received < RECEIVE_BYTES {
+            let (socket, is_busy, batch) = (&self.socket, self.is_busy, self.buffers.batch());
+            let result = self.buffers.fill(|buffers, metas| {
+                if is_busy {
+                    return socket.try_recv(buffers, metas);
+                }
+                match socket.poll_recv(cx, buffers, metas) {
+                    Poll::Ready(result) => result,
+                    Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+                }
+            });
+            let count = match result {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return self.on_receive_error(error),
+            };
+            self.receive_errors = 0;
+            self.former_socket = None;
+            received += self.route(count);
+            if is_busy && count < batch {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// What was on its way to the old address when the socket was replaced.
+    fn receive_from_former_socket(&mut self, cx: &mut Context<'_>) {
+        let mut received = 0;
+        while received < RECEIVE_BYTES {
+            let Some(socket) = &self.former_socket else {
+                return;
+            };
+            let result =
+                self.buffers.fill(
+                    |buffers, metas| match socket.poll_recv(cx, buffers, metas) {
+                        Poll::Ready(result) => result.map(Some),
+                        Poll::Pending => Ok(None),
+                    },
+                );
+            match result {
+                Ok(Some(count)) => received += self.route(count),
+                Ok(None) => return,
+                Err(_) => self.former_socket = None,
+            }
+        }
+        cx.waker().wake_by_ref();
+    }
+
+    /// ICMP errors and the like concern one peer, and anyone can forge them. A socket that only
+    /// ever fails is another matter.
+    fn on_receive_error(&mut self, error: io::Error) -> io::Result<bool> {
+        self.receive_errors += 1;
+        if self.receive_errors >= MAX_RECEIVE_ERRORS {
+            return Err(error);
+        }
+        tracing::debug!(%error, "receiving failed");
+        Ok(true)
+    }
+
+    /// Hands the first `count` messages to their connections; returns their bytes.
+    fn route(&mut self, count: usize) -> usize {
+        let inner = Arc::clone(&self.inner);
+        let now = clock::now();
+        let mut bytes = 0;
+        for index in 0..count {
+            let (meta, mut message) = self.buffers.take(index);
+            bytes += message.len();
+            // For one message, not for all: the application may be waiting to connect or accept.
+            let mut table = inner.table();
+            while message.len() > meta.stride && meta.stride > 0 {
+                let datagram = message.split_to(meta.stride);
+                self.route_datagram(&inner, &mut table, now, &meta, datagram);
+            }
+            if !message.is_empty() {
+                self.route_datagram(&inner, &mut table, now, &meta, message);
+            }
+            drop(table);
+            self.call_observers();
+        }
+        bytes
+    }
+
+    /// Routes what other shards have forwarded.
+    pub(super) fn receive_forwarded(&mut self) {
+        let Some(membership) = &self.inner.membership else {
+            return;
+        };
+        for Received { meta, data } in membership.take() {
+            let inner = Arc::clone(&self.inner);
+            self.route_own(&inner, &mut inner.table(), clock::now(), &meta, data);
+            self.call_observers();
+        }
+    }
+
+    /// Calls the observers of those connections that have just received something.
+    fn call_observers(&mut self) {
+        for connection in self.scratch.observed.drain(..) {
+            connection.deliver_events();
+        }
+    }
+
+    fn route_datagram(
+        &mut self,
+        inner: &Inner,
+        table: &mut Table,
+        now: Instant,
+        meta: &RecvMeta,
+        data: BytesMut,
+    ) {
+        if let Some(membership) = &inner.membership
+            && let Some(owner) = membership.other_owner(&data)
+        {
+            table.stats.misrouted += 1;
+            table.stats.misrouted_lost += u64::from(!membership.forward(owner, meta, &data));
+            return;
+        }
+        self.route_own(inner, table, now, meta, data);
+    }
+
+    fn route_own(
+        &mut self,
+        inner: &Inner,
+        table: &mut Table,
+        now: Instant,
+        meta: &RecvMeta,
+        data: BytesMut,
+    ) {
+        let answer = &mut self.scratch.answer;
+        answer.clear();
+        let (ecn, bytes) = (received_ecn(meta), data.len());
+        match table
+            .proto
+            .handle(now, meta.addr, meta.dst_ip, ecn, data, answer)
+        {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                if let Some(connection) = table.get(handle) {
+                    let _span = connection.span.enter();
+                    let mut state = connection.lock();
+                    state.driver.handle_datagram(now, ecn, bytes, event);
+                    if state.driver.has_events() {
+                        self.scratch.observed.push(Arc::clone(connection));
+                    }
+                    drop(state);
+                    if connection.mark_queued() {
+                        self.ready.push_back(Arc::clone(connection));
+                    }
+                }
+            }
+            Some(DatagramEvent::NewConnection(attempt)) => inner.admit(table, attempt, answer),
+            Some(DatagramEvent::Response(transmit)) => inner.answer(&transmit, answer),
+            None => {}
+        }
+    }
+}
+
+/// Bytes that a turn receives before it lets connections answer; one batch may exceed it.
+const RECEIVE_BYTES: usize = 256 << 10;
+
+/// Errors in a row after which the socket is abandoned.
+const MAX_RECEIVE_ERRORS: u32 = 1_000;
