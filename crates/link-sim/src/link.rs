@@ -4,6 +4,8 @@ mod bucket;
 mod chance;
 mod crandom;
 mod delay;
+mod delivery;
+mod label;
 mod line;
 mod loss;
 mod opportunities;
@@ -20,12 +22,13 @@ mod transmitter;
 #[cfg(test)]
 mod tests;
 
-use crate::spec::{Aqm, Clauses, FULL_FRAME};
+use crate::packet::{Ecn, Packet};
+use crate::spec::{Aqm, Clauses, LinkSpec};
 use crate::stats::{Count, LinkStats};
-use crate::{Ecn, LinkSpec, Packet};
 use chance::Chance;
 use core::time::Duration;
 use delay::DelayStage;
+pub use delivery::Delivery;
 use line::Line;
 use loss::LossStage;
 use policer::PolicerStage;
@@ -83,13 +86,15 @@ pub struct Link<T> {
     keeps_order: bool,
 }
 
-/// A packet that has reached the far end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivery<T> {
-    /// When the link let go of it. In real time, now − `due` is how late the host is.
-    pub due: Timestamp,
-    /// The packet.
-    pub packet: Packet<T>,
+impl LinkSpec {
+    /// An empty link of this description.
+    ///
+    /// `base_rtt` is what a `queue` in `bdp` multiplies the rate with, see
+    /// [`base_rtt`](Self::base_rtt). Links that share a run take different seeds, or they lose the
+    /// same packets.
+    pub fn build<T: Clone>(&self, base_rtt: Duration, seed: u64) -> Link<T> {
+        Link::new(self, base_rtt, seed)
+    }
 }
 
 impl<T: Clone> Link<T> {
@@ -471,18 +476,6 @@ fn queue_of(clauses: &Clauses, base_rtt: Duration) -> Option<Setup> {
         capacity: limit.capacity(rate, base_rtt),
         rate,
     })
-}
-
-/// Each stage draws from its own stream, so that a draw more in one moves nothing in another.
-mod label {
-    pub(super) const DUPLICATE: u64 = 1;
-    pub(super) const LOSS: u64 = 2;
-    pub(super) const REORDER: u64 = 3;
-    pub(super) const DELAY: u64 = 4;
-    pub(super) const CORRUPT: u64 = 5;
-    pub(super) const RADIO: u64 = 6;
-    pub(super) const SLOT: u64 = 7;
-    pub(super) const QUEUE: u64 = 8;
 }
 
 /// tc's default for netem's `limit`.

@@ -23,13 +23,14 @@ mod unread;
 mod tests;
 
 use crate::link::link_seed;
-use crate::realtime::Worker;
-use crate::{Lateness, LinkSpec, LinkStats, SpecError};
+use crate::realtime::{Lateness, Worker};
+use crate::spec::{LinkSpec, SpecError};
+use crate::stats::LinkStats;
 use direction::Direction;
+pub use ip::ETHERNET_OVERHEAD;
 use rustix::fd::OwnedFd;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use units::Bytes;
 
 /// What lies between two TUN devices.
 #[derive(Debug, Clone)]
@@ -153,7 +154,3 @@ impl Half {
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// What Ethernet (without preamble and check sequence) adds to an IP packet, so that a packet
-/// counts as on an Ethernet device or veth.
-pub const ETHERNET_OVERHEAD: Bytes = Bytes::new(14);

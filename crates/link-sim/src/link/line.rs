@@ -1,4 +1,5 @@
-use crate::{Delivery, Packet};
+use super::delivery::Delivery;
+use crate::packet::Packet;
 use core::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use units::Timestamp;

@@ -1,4 +1,5 @@
-use super::{Chance, label};
+use super::chance::Chance;
+use super::label;
 use crate::spec::Reorder;
 
 /// netem's reordering: some packets are sent at once and so overtake those that are delayed.

@@ -6,7 +6,7 @@ mod pace;
 mod waits;
 
 use super::*;
-use crate::Ecn;
+use crate::packet::Ecn;
 use units::{Bandwidth, Bytes};
 
 fn link(text: &str) -> Link<u64> {

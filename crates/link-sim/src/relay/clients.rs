@@ -1,5 +1,5 @@
 use super::port::Port;
-use crate::{IPV4_UDP_OVERHEAD, IPV6_UDP_OVERHEAD};
+use crate::packet::{IPV4_UDP_OVERHEAD, IPV6_UDP_OVERHEAD};
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -1,9 +1,9 @@
 //! Which of the datagrams that are due leave with one system call.
 
-use super::Direction;
-use super::engine::Datagram;
+use super::config::Direction;
+use super::datagram::Datagram;
 use super::port::MAX_MESSAGES;
-use crate::Delivery;
+use crate::link::Delivery;
 
 /// The next system call: how many datagrams, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ const MAX_TRAIN: usize = 65_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ecn, Packet};
+    use crate::packet::{Ecn, Packet};
     use units::{Bytes, Timestamp};
 
     fn datagram(client: u64, length: usize) -> Delivery<Datagram> {

@@ -1,60 +1,25 @@
 mod receiving;
 mod sending;
+mod state;
 
 use super::capture::Capture;
 use super::clients::Clients;
+use super::config::{Direction, RelayConfig};
 use super::kernel_drops::kernel_drops;
 use super::poller::{Poller, Source};
 use super::pool::Pool;
 use super::port::{Buffers, Port};
 use super::requests::{Request, Snapshot};
-use super::{Direction, RelayConfig, RelayStats};
+use super::stats::RelayStats;
 use crate::link::link_seed;
 use crate::realtime::{Clock, thread_cpu};
-use crate::{Delivery, Link, LinkSpec, Packet, SpecError};
+use crate::spec::{LinkSpec, SpecError};
 use core::time::Duration;
+pub(super) use state::Engine;
+use state::Way;
 use std::io;
 use std::net::SocketAddr;
 use units::{Rng, Timestamp};
-
-/// Both links and the sockets at their ends.
-#[derive(Debug)]
-pub(super) struct Engine {
-    clock: Clock,
-    listener: Port,
-    listen_addr: SocketAddr,
-    clients: Clients,
-    server: SocketAddr,
-    link: Way,
-    return_link: Way,
-    /// Where a link damages what it damages.
-    damage: Rng,
-    next_sweep: Timestamp,
-    buffers: Buffers,
-    pool: Pool,
-    /// Answers read in one turn.
-    answers: Vec<(Timestamp, Packet<Datagram>)>,
-    /// What is due in one direction.
-    due: Vec<Delivery<Datagram>>,
-    /// Segments that leave together, one behind the other.
-    segments: Vec<u8>,
-    capture: Option<Capture>,
-    stats: RelayStats,
-}
-
-/// A link and its description.
-#[derive(Debug)]
-struct Way {
-    link: Link<Datagram>,
-    spec: LinkSpec,
-}
-
-/// A datagram from the client with this number, or for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Datagram {
-    pub(super) client: u64,
-    pub(super) data: Vec<u8>,
-}
 
 impl Engine {
     pub(super) fn new(
@@ -173,13 +138,6 @@ impl Engine {
         way.link.reconfigure(now, &spec, base_rtt);
         way.spec = spec;
         Ok(now.since(Timestamp::ZERO))
-    }
-
-    fn way(&mut self, direction: Direction) -> &mut Way {
-        match direction {
-            Direction::ToServer => &mut self.link,
-            Direction::ToClient => &mut self.return_link,
-        }
     }
 
     /// Forgets idle clients, now and then.

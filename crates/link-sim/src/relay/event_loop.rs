@@ -1,9 +1,9 @@
 //! The relay's thread.
 
-use super::RelayStats;
 use super::engine::Engine;
 use super::poller::{Poller, Source};
 use super::requests::Desk;
+use super::stats::RelayStats;
 use crate::realtime::sleep_precisely;
 use std::io::{self, PipeReader};
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-use crate::Ecn;
+use crate::packet::Ecn;
 use crate::realtime::Clock;
 use core::array;
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};

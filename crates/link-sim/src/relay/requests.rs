@@ -3,8 +3,9 @@
 //! The thread owns everything and is asked between two turns: nobody else holds a lock that it
 //! would wait for when something is due.
 
-use super::{Direction, RelayStats};
-use crate::{LinkSpec, SpecError};
+use super::config::Direction;
+use super::stats::RelayStats;
+use crate::spec::{LinkSpec, SpecError};
 use core::time::Duration;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::net::SocketAddr;

@@ -1,6 +1,6 @@
 use super::port::{Buffers, Outgoing, Port};
 use super::*;
-use crate::Ecn;
+use crate::packet::Ecn;
 use crate::realtime::{Clock, wait_until};
 use core::time::Duration;
 use std::collections::BTreeSet;

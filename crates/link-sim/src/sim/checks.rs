@@ -1,7 +1,8 @@
-use super::fates::Fates;
-use super::pipe::Tagged;
-use crate::spec::{Clauses, Rate, Service};
-use crate::{LinkSpec, LinkStats, Packet};
+use super::fates::{Fates, ensure};
+use super::route::Tagged;
+use crate::packet::Packet;
+use crate::spec::{Clauses, LinkSpec, Rate, Service};
+use crate::stats::LinkStats;
 use core::time::Duration;
 use std::rc::Rc;
 use units::Timestamp;
@@ -103,10 +104,6 @@ impl Checks {
             },
         )
     }
-}
-
-pub(super) fn ensure(holds: bool, promise: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(promise()) }
 }
 
 /// Ends that a packet may have.

@@ -1,4 +1,4 @@
-use crate::Ecn;
+use crate::packet::Ecn;
 use core::cell::{Cell, RefCell};
 use core::fmt;
 use std::rc::Rc;
@@ -152,6 +152,11 @@ impl fmt::Debug for Fates {
             .field("delivered", &self.delivered())
             .finish_non_exhaustive()
     }
+}
+
+/// `Err` with the broken promise unless it holds.
+pub(super) fn ensure(holds: bool, promise: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(promise()) }
 }
 
 /// More packets than any of the usual links holds; older ones are not checked for a second end.

@@ -2,9 +2,11 @@
 mod tests;
 
 use super::checks::Checks;
-use super::fates::Tag;
-use super::route::Envelope;
-use crate::{Delivery, Link, LinkSpec, LinkStats, Packet};
+use super::route::{Envelope, Tagged};
+use crate::link::{Delivery, Link};
+use crate::packet::Packet;
+use crate::spec::LinkSpec;
+use crate::stats::LinkStats;
 use core::marker::PhantomData;
 use core::time::Duration;
 use units::Timestamp;
@@ -16,9 +18,6 @@ pub(super) struct Pipe<P, L = Link<Tagged<P>>> {
     checks: Checks,
     content: PhantomData<P>,
 }
-
-/// What the link carries: the packet and its number.
-pub(super) type Tagged<P> = (Tag, Envelope<P>);
 
 /// What can be watched.
 pub(super) trait Watched<T> {

@@ -1,6 +1,7 @@
 use super::*;
+use crate::link::Link;
+use crate::packet::Ecn;
 use crate::spec::tests::specs;
-use crate::{Ecn, Link};
 use proptest::prelude::*;
 use units::{Bandwidth, Bytes};
 

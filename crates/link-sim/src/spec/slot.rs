@@ -1,6 +1,7 @@
+use super::delay::Distribution;
+use super::error::SpecError;
 use super::values::{PACKETS, POSITIVE_TIME, SIZE, TIME, positive, positive_time, size, time};
 use super::words::Words;
-use super::{Distribution, SpecError};
 use core::fmt;
 use core::time::Duration;
 use units::{Bytes, duration};

@@ -12,9 +12,12 @@ mod qdiscs;
 #[cfg(test)]
 mod tests;
 
-use super::{Capacity, Clauses, LinkSpec, SpecError};
+use super::clauses::Clauses;
+use super::error::SpecError;
+use super::link_spec::LinkSpec;
+use super::unsupported::Lack;
 use core::time::Duration;
-pub(super) use qdiscs::Qdisc;
+use qdiscs::Qdisc;
 
 /// The devices through which packets leave, one after another, the first nearest to the sender.
 ///
@@ -64,39 +67,6 @@ impl LinkSpec {
 
     fn without(&self, Lack { word, problem }: Lack) -> SpecError {
         SpecError::at_word(&self.to_string(), word, problem)
-    }
-}
-
-/// What of a link tc has not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lack {
-    word: &'static str,
-    problem: String,
-}
-
-impl Lack {
-    pub(super) fn new(word: &'static str, problem: impl Into<String>) -> Self {
-        let problem = problem.into();
-        Self { word, problem }
-    }
-}
-
-/// A queue's limit for a discipline of tc that counts packets.
-pub(super) fn in_packets(capacity: Capacity, name: &str) -> Result<u64, Lack> {
-    match capacity {
-        Capacity::Packets(packets) => Ok(packets),
-        Capacity::Bytes(_) => Err(Lack::new("queue", format!("tc's {name} counts packets"))),
-    }
-}
-
-/// A queue's limit for a discipline of tc that counts bytes.
-pub(super) fn in_bytes(capacity: Capacity, name: &str) -> Result<u64, Lack> {
-    match capacity {
-        Capacity::Bytes(bytes) => Ok(bytes.get()),
-        Capacity::Packets(_) => {
-            let problem = format!("tc's {name} counts bytes, so give it a `queue` in bytes");
-            Err(Lack::new("aqm", problem))
-        }
     }
 }
 

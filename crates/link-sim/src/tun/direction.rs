@@ -1,7 +1,10 @@
+use super::ip;
+use super::ip::ETHERNET_OVERHEAD;
 use super::unread::Unread;
-use super::{ETHERNET_OVERHEAD, ip};
-use crate::realtime::{Clock, poll_for, sleep_precisely};
-use crate::{Ecn, Lateness, Link, LinkStats, Packet};
+use crate::link::Link;
+use crate::packet::{Ecn, Packet};
+use crate::realtime::{Clock, Lateness, poll_for, sleep_precisely};
+use crate::stats::LinkStats;
 use core::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fd::OwnedFd;

@@ -1,7 +1,8 @@
 //! The command line of the relay.
 
 use crate::changes::{LinkFiles, read_file};
-use crate::{Failure, figures};
+use crate::failure::Failure;
+use crate::figures;
 use clap::Args;
 use core::time::Duration;
 use link_sim::LinkSpec;

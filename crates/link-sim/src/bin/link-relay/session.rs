@@ -2,8 +2,9 @@
 
 use crate::arguments::Arguments;
 use crate::changes::{LinkFiles, lines_of_stdin, parse_line, read_file};
+use crate::failure::{Failure, complain};
 use crate::figures::{self, Figures};
-use crate::{Failure, WATCH, complain, next_of, ticks};
+use crate::timing::{WATCH, next_of, ticks};
 use core::time::Duration;
 use link_sim::LinkSpec;
 use link_sim::relay::{CaptureStats, Direction, Relay, RelayConfig, RelayHandle};

@@ -1,7 +1,7 @@
 //! The links as commands for a kernel's tc.
 
-use crate::Failure;
 use crate::arguments::Arguments;
+use crate::failure::Failure;
 use link_sim::TcDevices;
 use std::io::{self, Write as _};
 

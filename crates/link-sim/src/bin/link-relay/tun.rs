@@ -6,8 +6,9 @@ mod netlink;
 mod process;
 
 use crate::arguments::{parse_interval, parse_link};
+use crate::failure::Failure;
 use crate::figures::{self, Figures, Path};
-use crate::{Failure, WATCH, next_of, ticks};
+use crate::timing::{WATCH, next_of, ticks};
 use core::time::Duration;
 use link_sim::tun::{TunConfig, TunRelay, TunStats};
 use namespace::{End, Namespace, become_privileged};

@@ -4,12 +4,12 @@ mod sets;
 #[cfg(test)]
 mod tests;
 
+use super::discipline::{Discipline, Log, Waiting};
 use super::flows::{Deficit, FlowHash, FlowQueues};
 use super::rotation::Rotation;
-use super::{Capacity, Discipline, Log, Waiting};
-use crate::Packet;
-use crate::link::FULL_FRAME;
+use crate::packet::Packet;
 use crate::spec;
+use crate::spec::{Capacity, FULL_FRAME};
 use crate::stats::Count;
 use cobalt::{Cobalt, Parameters};
 use sets::Sets;

@@ -1,10 +1,11 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Capacity, Discipline, Fifo, Log, Waiting};
-use crate::Packet;
-use crate::link::FULL_FRAME;
+use super::discipline::{Discipline, Log, Waiting};
+use super::fifo::Fifo;
+use crate::packet::Packet;
 use crate::spec;
+use crate::spec::{Capacity, FULL_FRAME};
 use crate::stats::Count;
 use core::time::Duration;
 use units::{Bytes, Timestamp};

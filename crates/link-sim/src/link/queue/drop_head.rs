@@ -1,5 +1,7 @@
-use super::{Capacity, Discipline, Fifo, Log, Waiting};
-use crate::Packet;
+use super::discipline::{Discipline, Log, Waiting};
+use super::fifo::Fifo;
+use crate::packet::Packet;
+use crate::spec::Capacity;
 use crate::stats::Count;
 use units::Timestamp;
 

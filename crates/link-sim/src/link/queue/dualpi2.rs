@@ -2,12 +2,14 @@ mod control;
 #[cfg(test)]
 mod tests;
 
-use super::super::FULL_FRAME;
+use super::discipline::{Discipline, Log, Waiting};
+use super::fifo::Fifo;
 use super::ticks::Ticks;
-use super::{Capacity, Discipline, Fifo, Log, Waiting};
+use crate::packet::{Ecn, Packet};
+use crate::spec;
 use crate::spec::aqm::dualpi2::{OnOverload, StepThreshold};
+use crate::spec::{Capacity, FULL_FRAME};
 use crate::stats::Count;
-use crate::{Ecn, Packet, spec};
 use control::{Control, ONE};
 use units::{Bytes, Rng, Timestamp};
 

@@ -1,5 +1,5 @@
-use super::Waiting;
-use crate::Packet;
+use super::discipline::Waiting;
+use crate::packet::Packet;
 use crate::stats::Count;
 use std::collections::VecDeque;
 use units::{Bytes, Timestamp};

@@ -1,5 +1,6 @@
-use super::{Fifo, Waiting};
-use crate::Packet;
+use super::discipline::Waiting;
+use super::fifo::Fifo;
+use crate::packet::Packet;
 use crate::stats::Count;
 use std::collections::BTreeSet;
 use units::{Bytes, Rng, Timestamp};

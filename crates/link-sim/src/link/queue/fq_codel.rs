@@ -2,11 +2,12 @@
 mod tests;
 
 use super::codel::{ControlLaw, Mtu};
+use super::discipline::{Discipline, Log, Waiting};
 use super::flows::{Deficit, FlowHash, FlowQueues};
 use super::rotation::Rotation;
-use super::{Capacity, Discipline, Log, Waiting};
-use crate::Packet;
+use crate::packet::Packet;
 use crate::spec;
+use crate::spec::Capacity;
 use crate::stats::Count;
 use units::{Bytes, Rng, Timestamp};
 

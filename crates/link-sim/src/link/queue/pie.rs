@@ -1,11 +1,12 @@
 #[cfg(test)]
 mod tests;
 
-use super::super::FULL_FRAME;
+use super::discipline::{Discipline, Log, Waiting};
+use super::fifo::Fifo;
 use super::ticks::Ticks;
-use super::{Capacity, Discipline, Fifo, Log, Waiting};
-use crate::Packet;
+use crate::packet::Packet;
 use crate::spec;
+use crate::spec::{Capacity, FULL_FRAME};
 use crate::stats::Count;
 use core::time::Duration;
 use units::{Bytes, Rng, Timestamp, duration};

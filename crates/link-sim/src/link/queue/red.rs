@@ -1,9 +1,11 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Capacity, Discipline, Fifo, Log, Waiting};
-use crate::Packet;
+use super::discipline::{Discipline, Log, Waiting};
+use super::fifo::Fifo;
+use crate::packet::Packet;
 use crate::spec;
+use crate::spec::Capacity;
 use crate::spec::aqm::red::{FRACTION_BITS, ONE, power};
 use crate::stats::Count;
 use units::{Bandwidth, Bytes, Rng, Timestamp};

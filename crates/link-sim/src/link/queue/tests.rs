@@ -1,10 +1,12 @@
 //! What the tests of several disciplines share.
 
 use super::*;
+use crate::packet::Ecn;
+use crate::spec::Capacity;
 use crate::spec::tests::aqms;
 use core::time::Duration;
 use proptest::prelude::*;
-use units::Bandwidth;
+use units::{Bandwidth, Bytes};
 
 /// Offers packets of these sizes at time zero, numbered from 0.
 pub(super) fn offer(queue: &mut impl Discipline<u64>, sizes: &[u64]) -> Log {

@@ -1,7 +1,7 @@
 //! IP and UDP headers as a datagram has them outside of the relay.
 
-use super::Seen;
-use crate::Ecn;
+use super::block::Seen;
+use crate::packet::Ecn;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Appends the IP packet that carries this datagram, and answers its length.
@@ -120,7 +120,7 @@ const UDP: u8 = 17;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::relay::capture::Side;
+    use crate::relay::capture::block::Side;
     use units::Timestamp;
 
     fn packet(from: &str, to: &str, ecn: Ecn, data: &[u8]) -> Vec<u8> {

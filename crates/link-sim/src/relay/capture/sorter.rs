@@ -3,7 +3,7 @@
 //! The relay reads a datagram after the kernel received it, and may have sent others in between:
 //! what it writes down goes back in time by as long as one of its turns takes.
 
-use super::Side;
+use super::block::Side;
 use core::cmp::{Ordering, Reverse};
 use core::time::Duration;
 use std::collections::BinaryHeap;

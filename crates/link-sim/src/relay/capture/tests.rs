@@ -1,6 +1,11 @@
+use super::block::BLOCK_RECORDS;
 use super::*;
-use crate::relay::{Relay, RelayConfig, RelayHandle};
+use crate::packet::Ecn;
+use crate::relay::config::RelayConfig;
+use crate::relay::{Relay, RelayHandle};
+use std::net::SocketAddr;
 use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::path::{Path, PathBuf};
 
 /// A file of a capture, read as its format says.
 struct Pcap {

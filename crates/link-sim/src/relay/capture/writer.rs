@@ -1,7 +1,9 @@
 //! The thread that writes the files.
 
+use super::block::{Block, Side};
+use super::config::{CaptureConfig, CaptureStats};
+use super::frame;
 use super::sorter::{Held, Sorter};
-use super::{Block, CaptureConfig, CaptureStats, Side, frame};
 use core::time::Duration;
 use std::fs::File;
 use std::io::{self, Write as _};

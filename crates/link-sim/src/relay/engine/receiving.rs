@@ -1,9 +1,10 @@
 //! From the sockets into the links.
 
-use super::{Datagram, Engine};
-use crate::Packet;
+use super::state::Engine;
+use crate::packet::Packet;
 use crate::relay::capture::{Seen, Side};
 use crate::relay::clients::{Client, Clients};
+use crate::relay::datagram::Datagram;
 use crate::relay::poller::{Poller, Source};
 use crate::relay::pool::Pool;
 use crate::relay::port::Incoming;

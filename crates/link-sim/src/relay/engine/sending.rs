@@ -1,11 +1,13 @@
 //! From the links out of the sockets.
 
-use super::{Datagram, Engine};
-use crate::relay::Direction;
+use super::state::Engine;
+use crate::link::Delivery;
+use crate::packet::Packet;
 use crate::relay::capture::{Seen, Side};
+use crate::relay::config::Direction;
+use crate::relay::datagram::Datagram;
 use crate::relay::departures::{Call, next_call};
 use crate::relay::port::{MAX_MESSAGES, Outgoing, Port};
-use crate::{Delivery, Packet};
 use core::iter;
 use units::{Rng, Timestamp};
 

@@ -1,7 +1,7 @@
 //! Links that break their word, and who notices.
 
 use super::*;
-use crate::Ecn;
+use crate::packet::Ecn;
 use std::collections::VecDeque;
 use units::Bytes;
 

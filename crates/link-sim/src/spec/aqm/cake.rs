@@ -1,7 +1,8 @@
-use crate::spec::tc::{self, Lack};
+use crate::spec::error::SpecError;
+use crate::spec::queue::{Capacity, QueueLimit};
+use crate::spec::unsupported::{Lack, in_bytes};
 use crate::spec::values::{POSITIVE_TIME, positive_time};
 use crate::spec::words::Words;
-use crate::spec::{Capacity, QueueLimit, SpecError};
 use core::fmt;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, duration};
@@ -38,7 +39,7 @@ impl Cake {
 impl Cake {
     /// What tc calls it, its shaper left out. The memory that tc limits is the kernel's.
     pub(in crate::spec) fn tc_words(self, capacity: Capacity) -> Result<String, Lack> {
-        let memory = tc::in_bytes(capacity, "cake")?;
+        let memory = in_bytes(capacity, "cake")?;
         Ok(format!("besteffort flows{self} memlimit {memory}"))
     }
 }

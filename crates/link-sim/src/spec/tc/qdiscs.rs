@@ -1,9 +1,12 @@
-use super::Lack;
+use crate::spec::aqm::Aqm;
+use crate::spec::clauses::Clauses;
+use crate::spec::delay::{Delay, Distribution};
+use crate::spec::loss::LossModel;
+use crate::spec::queue::{Capacity, FULL_FRAME, Policer};
+use crate::spec::service::{Rate, Service, TokenBucketFilter};
+use crate::spec::slot::SlotInterval;
+use crate::spec::unsupported::Lack;
 use crate::spec::values::RateText;
-use crate::spec::{
-    Aqm, Capacity, Clauses, Delay, Distribution, FULL_FRAME, LossModel, Policer, Rate, Service,
-    SlotInterval, TokenBucketFilter,
-};
 use core::fmt::Display;
 use core::time::Duration;
 use units::{Bandwidth, Bytes};

@@ -1,9 +1,9 @@
 #[cfg(test)]
 mod tests;
 
-use crate::Ecn;
-use crate::link::FULL_FRAME;
 use crate::link::queue::codel::over_root;
+use crate::packet::Ecn;
+use crate::spec::FULL_FRAME;
 use core::time::Duration;
 use units::{Bandwidth, Rng, Timestamp};
 

@@ -1,7 +1,7 @@
 use super::*;
-use crate::Ecn;
 use crate::link::queue::fq_codel::FqCodel;
 use crate::link::queue::tests::{Bench, sized};
+use crate::packet::Ecn;
 use core::time::Duration;
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
 use super::*;
-use crate::Ecn;
+use crate::link::Link;
 use crate::link::queue::tests::{Bench, sized};
-use crate::{Link, LinkSpec};
+use crate::packet::Ecn;
+use crate::spec::LinkSpec;
 
 const UNLIMITED: Capacity = Capacity::Packets(u64::MAX);
 const DEFAULT: spec::aqm::Codel = spec::aqm::Codel::DEFAULT;

@@ -1,7 +1,7 @@
 use super::*;
-use crate::Ecn;
 use crate::link::queue::codel::Codel;
 use crate::link::queue::tests::{Bench, numbers, sized};
+use crate::packet::Ecn;
 use core::time::Duration;
 use proptest::prelude::*;
 use units::Rng;

@@ -1,5 +1,7 @@
 use super::*;
-use crate::{Ecn, Link, LinkSpec};
+use crate::link::Link;
+use crate::packet::Ecn;
+use crate::spec::LinkSpec;
 use proptest::prelude::*;
 use units::{Gain, Rng};
 

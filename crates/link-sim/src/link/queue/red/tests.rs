@@ -1,5 +1,5 @@
 use super::*;
-use crate::Ecn;
+use crate::packet::Ecn;
 use core::time::Duration;
 use units::Gain;
 
