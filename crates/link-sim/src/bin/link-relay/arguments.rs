@@ -56,6 +56,9 @@ pub(super) struct Arguments {
     /// Print the tc commands that make a kernel shape these links, and relay nothing
     #[arg(long, conflicts_with_all = ["listen", "to"])]
     pub(super) print_tc: bool,
+    /// Print the RTT and the loss that 20 pings over them should see, and relay nothing
+    #[arg(long, conflicts_with_all = ["listen", "to", "print_tc"])]
+    pub(super) print_ping: bool,
     /// Print the links that are known by name, and relay nothing
     #[arg(long, exclusive = true)]
     pub(super) list_presets: bool,
@@ -176,7 +179,7 @@ pub(super) fn parse_interval(text: &str) -> Result<Duration, Failure> {
 }
 
 /// What needs no addresses, as nothing is relayed.
-const PRINTS: [&str; 3] = ["print_tc", "list_presets", "list_words"];
+const PRINTS: [&str; 4] = ["print_tc", "print_ping", "list_presets", "list_words"];
 /// Each has a port of its own towards the server, and there are 65,535.
 const MOST_CLIENTS: i64 = 60_000;
 const SHORTEST: Duration = Duration::from_millis(100);

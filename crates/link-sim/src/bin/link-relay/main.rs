@@ -58,6 +58,7 @@ fn main() -> ExitCode {
         (None, Some(arguments)) if arguments.list_presets => lists::print_presets().map(|()| 0),
         (None, Some(arguments)) if arguments.list_words => lists::print_words().map(|()| 0),
         (None, Some(arguments)) if arguments.print_tc => tc::print(arguments).map(|()| 0),
+        (None, Some(arguments)) if arguments.print_ping => tc::print_ping(arguments).map(|()| 0),
         (None, Some(arguments)) => session::run(arguments).map(|()| 0),
         (None, None) => unreachable!("clap asks for --listen and --to"),
     };
