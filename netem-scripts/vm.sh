@@ -99,6 +99,7 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
 mount -t tmpfs tmpfs /run
 mkdir -p /run/tmp /run/lib /dev/shm
+ln -s /proc/self/fd /dev/fd
 mount -t tmpfs tmpfs /dev/shm
 export TMPDIR=/run/tmp
 [[ ! $writable ]] || mount -t hostfs -o "$writable" hostfs "$writable"
