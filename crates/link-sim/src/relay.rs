@@ -15,18 +15,18 @@
 //! datagrams nevertheless left is in [`RelayStats::lateness`], because a link on a machine that
 //! cannot keep up is another link.
 
+mod batch_socket;
 mod capture;
 mod clients;
 mod config;
 mod datagram;
-mod departures;
 mod engine;
 mod event_loop;
 mod kernel_drops;
 mod poller;
 mod pool;
-mod port;
 mod requests;
+mod send_batch;
 mod stats;
 
 #[cfg(test)]
@@ -43,7 +43,7 @@ use core::time::Duration;
 use engine::Engine;
 pub use kernel_drops::kernel_drops;
 use poller::Poller;
-use requests::{Asker, Request, Snapshot};
+use requests::{Request, RequestSender, Snapshot};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -65,15 +65,15 @@ impl Relay {
         let mut poller = Poller::new()?;
         let engine = Engine::new(&config, base_rtt, &mut poller)?;
         let local_addr = engine.listen_addr();
-        let (asker, desk) = requests::line()?;
+        let (requests, received) = requests::channel()?;
         let ended = Arc::new(OnceLock::new());
         let figures = Arc::clone(&ended);
         let worker = Worker::spawn("link-relay", move |stopped| {
-            event_loop::run(engine, poller, &desk, &stopped, &figures)
+            event_loop::run(engine, poller, &received, &stopped, &figures)
         })?;
         Ok(RelayHandle {
             local_addr,
-            asker,
+            requests,
             ended,
             worker,
         })
@@ -83,7 +83,7 @@ impl Relay {
 /// A running relay; dropping it ends it.
 pub struct RelayHandle {
     local_addr: SocketAddr,
-    asker: Asker,
+    requests: RequestSender,
     /// The last figures of a relay that has ended.
     ended: Arc<OnceLock<RelayStats>>,
     worker: Worker,
@@ -97,7 +97,7 @@ impl RelayHandle {
 
     /// What it did so far.
     pub fn stats(&self) -> RelayStats {
-        match self.asker.ask(Request::Stats) {
+        match self.requests.ask(Request::Stats) {
             Some(Snapshot { stats, addresses }) => RelayStats {
                 kernel_dropped: kernel_drops(&addresses),
                 ..stats
@@ -118,7 +118,7 @@ impl RelayHandle {
     /// delay; then nothing changes. [`io::ErrorKind::NotConnected`] when the relay has ended.
     pub fn reconfigure(&self, direction: Direction, spec: LinkSpec) -> io::Result<Duration> {
         let changed = self
-            .asker
+            .requests
             .ask(|answer| Request::Reconfigure(direction, Box::new(spec), answer));
         match changed {
             Some(changed) => changed.map_err(invalid),

@@ -46,8 +46,8 @@ pub struct TunConfig {
 /// Carries packets between two TUN devices; dropping it ends that.
 #[derive(Debug)]
 pub struct TunRelay {
-    to_server: Half,
-    to_client: Half,
+    to_server: DirectionWorker,
+    to_client: DirectionWorker,
 }
 
 impl TunRelay {
@@ -68,8 +68,11 @@ impl TunRelay {
             Direction::new(link, Arc::clone(from), Arc::clone(to))
         };
         Ok(Self {
-            to_server: Half::spawn("tun-to-server", direction(link, 0, &client, &server)?)?,
-            to_client: Half::spawn(
+            to_server: DirectionWorker::spawn(
+                "tun-to-server",
+                direction(link, 0, &client, &server)?,
+            )?,
+            to_client: DirectionWorker::spawn(
                 "tun-to-client",
                 direction(return_link, 1, &server, &client)?,
             )?,
@@ -130,12 +133,12 @@ pub struct TunStats {
 
 /// One direction and its thread.
 #[derive(Debug)]
-struct Half {
+struct DirectionWorker {
     direction: Arc<Mutex<Direction>>,
     worker: Worker,
 }
 
-impl Half {
+impl DirectionWorker {
     fn spawn(name: &str, direction: Direction) -> io::Result<Self> {
         let direction = Arc::new(Mutex::new(direction));
         let running = Arc::clone(&direction);

@@ -24,7 +24,7 @@ use crate::stats::Count;
 use cake::Cake;
 use codel::Codel;
 use discipline::Discipline;
-pub(super) use discipline::{Log, Setup, Waiting};
+pub(super) use discipline::{QueueConfig, QueueEvents, QueuedPacket};
 use drop_head::DropHead;
 use drop_tail::DropTail;
 use dualpi2::DualPi2;
@@ -54,12 +54,12 @@ enum AnyDiscipline<T> {
 
 impl<T> Queue<T> {
     /// Disciplines that draw random numbers draw them from `seed`.
-    pub(super) fn new(setup: Setup, seed: u64) -> Self {
-        let Setup {
+    pub(super) fn new(config: QueueConfig, seed: u64) -> Self {
+        let QueueConfig {
             aqm,
             capacity,
             rate,
-        } = setup;
+        } = config;
         let rng = Rng::derive(seed, label::QUEUE);
         let discipline = match aqm {
             Aqm::DropTail => AnyDiscipline::DropTail(DropTail::new(capacity)),
@@ -80,27 +80,37 @@ impl<T> Queue<T> {
         Self { aqm, discipline }
     }
 
-    /// Becomes another discipline, if `setup` names one; what waits is put into it.
-    pub(super) fn set(&mut self, now: Timestamp, setup: Setup, seed: u64, log: &mut Log) {
-        if setup.aqm == self.aqm {
-            self.get_mut().set_capacity(setup.capacity);
-            return self.get_mut().set_rate(setup.rate);
+    /// Becomes another discipline, if `config` names one; what waits is put into it.
+    pub(super) fn set(
+        &mut self,
+        now: Timestamp,
+        config: QueueConfig,
+        seed: u64,
+        events: &mut QueueEvents,
+    ) {
+        if config.aqm == self.aqm {
+            self.get_mut().set_capacity(config.capacity);
+            return self.get_mut().set_rate(config.rate);
         }
-        let mut old = core::mem::replace(self, Self::new(setup, seed));
-        while let Some(Waiting { packet, .. }) = old.take() {
-            self.get_mut().enqueue(now, packet, log);
+        let mut old = core::mem::replace(self, Self::new(config, seed));
+        while let Some(QueuedPacket { packet, .. }) = old.take() {
+            self.get_mut().enqueue(now, packet, events);
         }
     }
 
-    pub(super) fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log) {
-        self.get_mut().enqueue(now, packet, log);
+    pub(super) fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, events: &mut QueueEvents) {
+        self.get_mut().enqueue(now, packet, events);
     }
 
-    pub(super) fn dequeue(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>> {
-        self.get_mut().dequeue(now, log)
+    pub(super) fn dequeue(
+        &mut self,
+        now: Timestamp,
+        events: &mut QueueEvents,
+    ) -> Option<QueuedPacket<T>> {
+        self.get_mut().dequeue(now, events)
     }
 
-    pub(super) fn take(&mut self) -> Option<Waiting<T>> {
+    pub(super) fn take(&mut self) -> Option<QueuedPacket<T>> {
         self.get_mut().take()
     }
 

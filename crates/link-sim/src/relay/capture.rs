@@ -19,7 +19,7 @@ mod writer;
 mod tests;
 
 use block::Block;
-pub(super) use block::{Seen, Side};
+pub(super) use block::{CapturedDatagram, Side};
 pub use config::{CaptureConfig, CaptureStats};
 use core::time::Duration;
 use std::io;
@@ -72,7 +72,7 @@ impl Capture {
     }
 
     /// Writes one datagram down.
-    pub(super) fn record(&mut self, seen: &Seen<'_>) {
+    pub(super) fn record(&mut self, seen: &CapturedDatagram<'_>) {
         self.recorded += 1;
         if self.block.is_none() {
             self.block = self.new_block();

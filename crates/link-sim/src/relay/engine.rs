@@ -2,21 +2,21 @@ mod receiving;
 mod sending;
 mod state;
 
+use super::batch_socket::{BatchSocket, Buffers};
 use super::capture::Capture;
 use super::clients::Clients;
 use super::config::{Direction, RelayConfig};
 use super::kernel_drops::kernel_drops;
 use super::poller::{Poller, Source};
 use super::pool::Pool;
-use super::port::{Buffers, Port};
 use super::requests::{Request, Snapshot};
 use super::stats::RelayStats;
 use crate::link::link_seed;
 use crate::realtime::{Clock, thread_cpu};
 use crate::spec::{LinkSpec, SpecError};
 use core::time::Duration;
+use state::ActiveLink;
 pub(super) use state::Engine;
-use state::Way;
 use std::io;
 use std::net::SocketAddr;
 use units::{Rng, Timestamp};
@@ -27,12 +27,12 @@ impl Engine {
         base_rtt: Duration,
         poller: &mut Poller,
     ) -> io::Result<Self> {
-        let way = |spec: &LinkSpec, number| Way {
+        let active_link = |spec: &LinkSpec, number| ActiveLink {
             link: spec.build(base_rtt, link_seed(config.seed, number)),
             spec: spec.clone(),
         };
         let clock = Clock::new();
-        let listener = Port::listen(config.listen)?;
+        let listener = BatchSocket::listen(config.listen)?;
         poller.add(Source::Listener, &listener)?;
         let capture = config.capture.as_ref();
         let capture = capture.map(|config| Capture::start(config, clock.epoch()));
@@ -41,8 +41,8 @@ impl Engine {
             listener,
             clients: Clients::new(config.to, config.max_clients),
             server: config.to,
-            link: way(&config.link, 0),
-            return_link: way(&config.return_link, 1),
+            link: active_link(&config.link, 0),
+            return_link: active_link(&config.return_link, 1),
             damage: Rng::derive(config.seed, DAMAGE),
             next_sweep: Timestamp::ZERO,
             buffers: Buffers::new(),
@@ -134,9 +134,9 @@ impl Engine {
             Direction::ToClient => self.link.spec.base_rtt(&spec),
         }?;
         let now = self.clock.now();
-        let way = self.way(direction);
-        way.link.reconfigure(now, &spec, base_rtt);
-        way.spec = spec;
+        let active = self.active_link(direction);
+        active.link.reconfigure(now, &spec, base_rtt);
+        active.spec = spec;
         Ok(now.since(Timestamp::ZERO))
     }
 

@@ -1,4 +1,4 @@
-use super::fates::{Tag, ensure};
+use super::conservation::{Tag, ensure};
 use super::node::{LinkId, NodeId};
 use crate::stats::LinkStats;
 

@@ -1,3 +1,5 @@
+//! These tests prove the simulator: determinism, order of events, and that checks pass for any link.
+
 use super::*;
 use crate::link::Link;
 use crate::packet::Ecn;

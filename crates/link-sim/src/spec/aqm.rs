@@ -10,7 +10,7 @@ pub(crate) mod red;
 
 use super::error::SpecError;
 use super::queue::{Capacity, QueueLimit};
-use super::unsupported::{Lack, in_packets};
+use super::unsupported::{Unsupported, in_packets};
 use super::words::{Word, Words};
 pub(crate) use cake::Cake;
 pub(crate) use codel::Codel;
@@ -79,7 +79,11 @@ impl Aqm {
     }
 
     /// The qdisc that tc has for it.
-    pub(super) fn tc_words(&self, capacity: Capacity, rate: Bandwidth) -> Result<String, Lack> {
+    pub(super) fn tc_words(
+        &self,
+        capacity: Capacity,
+        rate: Bandwidth,
+    ) -> Result<String, Unsupported> {
         match self {
             Self::DropTail => Ok(match capacity {
                 Capacity::Packets(packets) => format!("pfifo limit {packets}"),

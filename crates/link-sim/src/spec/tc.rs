@@ -15,7 +15,7 @@ mod tests;
 use super::clauses::Clauses;
 use super::error::SpecError;
 use super::link_spec::LinkSpec;
-use super::unsupported::Lack;
+use super::unsupported::Unsupported;
 use core::time::Duration;
 use qdiscs::Qdisc;
 
@@ -53,7 +53,8 @@ impl LinkSpec {
         let mut time = Duration::ZERO;
         for at in times {
             let clauses = self.changes.clauses_at(&self.clauses, at);
-            let hops = Hops::new(&clauses, base_rtt).map_err(|lack| self.without(lack))?;
+            let hops =
+                Hops::new(&clauses, base_rtt).map_err(|unsupported| self.refusal(unsupported))?;
             let changes = hops.commands(&before, devices);
             if at > time && !changes.is_empty() {
                 commands.push(format!("sleep {}", seconds(at - time)));
@@ -65,7 +66,7 @@ impl LinkSpec {
         Ok(commands)
     }
 
-    fn without(&self, Lack { word, problem }: Lack) -> SpecError {
+    fn refusal(&self, Unsupported { word, problem }: Unsupported) -> SpecError {
         SpecError::at_word(&self.to_string(), word, problem)
     }
 }
@@ -86,7 +87,7 @@ struct Hop {
 }
 
 impl Hops {
-    fn new(clauses: &Clauses, base_rtt: Duration) -> Result<Self, Lack> {
+    fn new(clauses: &Clauses, base_rtt: Duration) -> Result<Self, Unsupported> {
         qdiscs::refuse(clauses)?;
         let policer = clauses.policer.map(qdiscs::police);
         if clauses.has_bottleneck() {

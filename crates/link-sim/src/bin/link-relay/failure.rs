@@ -24,7 +24,7 @@ impl Failure {
     }
 }
 
-/// When even standard error is closed, there is nobody to be told.
-pub(super) fn complain(what: impl Display) {
+/// Does nothing when standard error is closed.
+pub(super) fn print_error(what: impl Display) {
     let _ = writeln!(io::stderr(), "link-relay: {what}");
 }

@@ -3,9 +3,9 @@
 mod arguments;
 mod changes;
 mod failure;
-mod figures;
 mod lists;
 mod manual;
+mod report;
 mod session;
 mod tc;
 mod timing;
@@ -14,7 +14,7 @@ mod tun;
 
 use arguments::Arguments;
 use clap::{CommandFactory as _, Parser, Subcommand};
-use failure::{Failure, complain};
+use failure::{Failure, print_error};
 use std::process::ExitCode;
 
 /// Relays UDP between clients and a server over an emulated link.
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(Failure { message, code }) => {
-            complain(message);
+            print_error(message);
             ExitCode::from(code)
         }
     }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use link_sim::{PingExpectation, TcDevices};
 use std::io::{self, Write as _};
 
-/// Prints a shell script that wants to be told the devices.
+/// Prints a shell script; shell variables name its devices.
 ///
 /// # Errors
 /// A wrong link, or one that tc has not.

@@ -7,12 +7,12 @@ use units::{Bandwidth, Bytes, Timestamp};
 ///
 /// A packet in transmission is not in the queue any more. Time does not go backwards.
 pub(in crate::link) trait Discipline<T> {
-    /// Takes a packet in. Whatever is dropped for it, the packet itself or others, goes to `log`.
-    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log);
+    /// Takes a packet in. Whatever is dropped for it, the packet itself or others, goes to `events`.
+    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, events: &mut QueueEvents);
 
     /// The packet that is to be transmitted at `now`; `None` only when nothing is left, as what
     /// was there may have been dropped.
-    fn dequeue(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>>;
+    fn dequeue(&mut self, now: Timestamp, events: &mut QueueEvents) -> Option<QueuedPacket<T>>;
 
     /// What waits.
     fn backlog(&self) -> Count;
@@ -24,12 +24,12 @@ pub(in crate::link) trait Discipline<T> {
     fn set_rate(&mut self, _: Bandwidth) {}
 
     /// The next packet without any dropping, for another discipline that takes over.
-    fn take(&mut self) -> Option<Waiting<T>>;
+    fn take(&mut self) -> Option<QueuedPacket<T>>;
 }
 
 /// What a queue is asked to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::link) struct Setup {
+pub(in crate::link) struct QueueConfig {
     pub(in crate::link) aqm: Aqm,
     pub(in crate::link) capacity: Capacity,
     /// The mean rate at which it is served.
@@ -40,31 +40,31 @@ impl Capacity {
     /// Whether a packet of `size` fits beside `backlog`.
     pub(in crate::link) fn fits(self, backlog: Count, size: Bytes) -> bool {
         match self {
-            Self::Packets(most) => backlog.packets < most,
-            Self::Bytes(most) => backlog.bytes.saturating_add(size) <= most,
+            Self::Packets(max) => backlog.packets < max,
+            Self::Bytes(max) => backlog.bytes.saturating_add(size) <= max,
         }
     }
 
     /// Whether this is more than may wait.
     pub(in crate::link) fn is_exceeded_by(self, backlog: Count) -> bool {
         match self {
-            Self::Packets(most) => backlog.packets > most,
-            Self::Bytes(most) => backlog.bytes > most,
+            Self::Packets(max) => backlog.packets > max,
+            Self::Bytes(max) => backlog.bytes > max,
         }
     }
 }
 
 /// A packet in the queue.
 #[derive(Debug)]
-pub(in crate::link) struct Waiting<T> {
+pub(in crate::link) struct QueuedPacket<T> {
     pub(in crate::link) packet: Packet<T>,
     /// When it came.
     pub(in crate::link) since: Timestamp,
 }
 
-/// What a discipline did to packets, until the link has put it into its books.
+/// Packets that a discipline dropped or marked since the link last added them to its statistics.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::link) struct Log {
+pub(in crate::link) struct QueueEvents {
     /// Dropped because the queue was full.
     pub(in crate::link) overflowed: Count,
     /// Dropped although there was room.
@@ -73,7 +73,7 @@ pub(in crate::link) struct Log {
     pub(in crate::link) marked: Count,
 }
 
-impl Log {
+impl QueueEvents {
     /// A packet is dropped because there is no room.
     pub(in crate::link) fn overflow<T>(&mut self, packet: &Packet<T>) {
         self.overflowed += packet.size;

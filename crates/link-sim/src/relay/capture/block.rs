@@ -11,7 +11,7 @@ pub(in crate::relay) enum Side {
 
 /// A datagram as one side sees it.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::relay) struct Seen<'a> {
+pub(in crate::relay) struct CapturedDatagram<'a> {
     pub(in crate::relay) side: Side,
     pub(in crate::relay) at: Timestamp,
     pub(in crate::relay) from: SocketAddr,
@@ -29,7 +29,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    pub(super) fn push(&mut self, seen: &Seen<'_>) {
+    pub(super) fn push(&mut self, seen: &CapturedDatagram<'_>) {
         self.contents.extend_from_slice(seen.data);
         self.records.push(Record {
             side: seen.side,
@@ -57,12 +57,12 @@ impl Block {
     }
 
     /// Its datagrams, in the order in which they were written down.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Seen<'_>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = CapturedDatagram<'_>> {
         let mut rest = &self.contents[..];
         self.records.iter().map(move |record| {
             let (data, behind) = rest.split_at(record.length);
             rest = behind;
-            Seen {
+            CapturedDatagram {
                 side: record.side,
                 at: record.at,
                 from: record.from,

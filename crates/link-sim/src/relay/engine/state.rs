@@ -1,12 +1,12 @@
 use crate::link::{Delivery, Link};
 use crate::packet::Packet;
 use crate::realtime::Clock;
+use crate::relay::batch_socket::{BatchSocket, Buffers};
 use crate::relay::capture::Capture;
 use crate::relay::clients::Clients;
 use crate::relay::config::Direction;
 use crate::relay::datagram::Datagram;
 use crate::relay::pool::Pool;
-use crate::relay::port::{Buffers, Port};
 use crate::relay::stats::RelayStats;
 use crate::spec::LinkSpec;
 use std::net::SocketAddr;
@@ -16,12 +16,12 @@ use units::{Rng, Timestamp};
 #[derive(Debug)]
 pub(in crate::relay) struct Engine {
     pub(super) clock: Clock,
-    pub(super) listener: Port,
+    pub(super) listener: BatchSocket,
     pub(super) listen_addr: SocketAddr,
     pub(super) clients: Clients,
     pub(super) server: SocketAddr,
-    pub(super) link: Way,
-    pub(super) return_link: Way,
+    pub(super) link: ActiveLink,
+    pub(super) return_link: ActiveLink,
     /// Where a link damages what it damages.
     pub(super) damage: Rng,
     pub(super) next_sweep: Timestamp,
@@ -39,13 +39,13 @@ pub(in crate::relay) struct Engine {
 
 /// A link and its description.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct ActiveLink {
     pub(super) link: Link<Datagram>,
     pub(super) spec: LinkSpec,
 }
 
 impl Engine {
-    pub(super) fn way(&mut self, direction: Direction) -> &mut Way {
+    pub(super) fn active_link(&mut self, direction: Direction) -> &mut ActiveLink {
         match direction {
             Direction::ToServer => &mut self.link,
             Direction::ToClient => &mut self.return_link,

@@ -1,6 +1,6 @@
 use crate::spec::error::SpecError;
 use crate::spec::queue::{Capacity, QueueLimit};
-use crate::spec::unsupported::{Lack, in_bytes};
+use crate::spec::unsupported::{Unsupported, in_bytes};
 use crate::spec::values::{POSITIVE_TIME, positive_time};
 use crate::spec::words::Words;
 use core::fmt;
@@ -32,13 +32,13 @@ impl Cake {
     /// Four bandwidth-delay products, within bounds (Linux 6.18, `cake_reconfigure`).
     pub(super) fn default_limit(self, rate: Bandwidth) -> QueueLimit {
         let four_bdp = rate * (4 * self.rtt);
-        QueueLimit::Bytes(four_bdp.clamp(LEAST_MEMORY, MOST_MEMORY))
+        QueueLimit::Bytes(four_bdp.clamp(MIN_MEMORY, MAX_MEMORY))
     }
 }
 
 impl Cake {
     /// What tc calls it, its shaper left out. The memory that tc limits is the kernel's.
-    pub(in crate::spec) fn tc_words(self, capacity: Capacity) -> Result<String, Lack> {
+    pub(in crate::spec) fn tc_words(self, capacity: Capacity) -> Result<String, Unsupported> {
         let memory = in_bytes(capacity, "cake")?;
         Ok(format!("besteffort flows{self} memlimit {memory}"))
     }
@@ -53,6 +53,6 @@ impl fmt::Display for Cake {
     }
 }
 
-const LEAST_MEMORY: Bytes = Bytes::new(4 << 20);
+const MIN_MEMORY: Bytes = Bytes::new(4 << 20);
 /// 10,240 packets of Ethernet's size.
-const MOST_MEMORY: Bytes = Bytes::new(10_240 * 1_514);
+const MAX_MEMORY: Bytes = Bytes::new(10_240 * 1_514);

@@ -1,7 +1,7 @@
 use super::parameters::write_changed;
 use crate::spec::error::SpecError;
 use crate::spec::queue::Capacity;
-use crate::spec::unsupported::{Lack, in_packets};
+use crate::spec::unsupported::{Unsupported, in_packets};
 use crate::spec::values::{POSITIVE_TIME, TIME, positive_time, time};
 use crate::spec::words::Words;
 use core::fmt;
@@ -74,7 +74,7 @@ impl Codel {
 
 impl Codel {
     /// What tc calls it; its defaults are these.
-    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Lack> {
+    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Unsupported> {
         let limit = in_packets(capacity, "codel")?;
         Ok(format!("codel limit {limit}{self}"))
     }

@@ -1,7 +1,7 @@
 use super::codel::Codel;
 use crate::spec::error::SpecError;
 use crate::spec::queue::Capacity;
-use crate::spec::unsupported::{Lack, in_packets};
+use crate::spec::unsupported::{Unsupported, in_packets};
 use crate::spec::values::size;
 use crate::spec::words::Words;
 use core::fmt;
@@ -47,7 +47,7 @@ impl FqCodel {
 
 impl FqCodel {
     /// What tc calls it; its defaults are these.
-    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Lack> {
+    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Unsupported> {
         let limit = in_packets(capacity, "fq_codel")?;
         Ok(format!("fq_codel limit {limit}{self}"))
     }

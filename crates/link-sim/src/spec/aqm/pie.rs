@@ -1,7 +1,7 @@
 use super::parameters::{set, write_changed};
 use crate::spec::error::SpecError;
 use crate::spec::queue::Capacity;
-use crate::spec::unsupported::{Lack, in_packets};
+use crate::spec::unsupported::{Unsupported, in_packets};
 use crate::spec::values::{POSITIVE_TIME, positive_time};
 use crate::spec::words::Words;
 use core::fmt;
@@ -56,7 +56,7 @@ impl Pie {
 
 impl Pie {
     /// What tc calls it; its defaults are these.
-    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Lack> {
+    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Unsupported> {
         let limit = in_packets(capacity, "pie")?;
         Ok(format!("pie limit {limit}{self}"))
     }
