@@ -3,18 +3,14 @@
 #   client eth0 ── toclient ─ a0 ══ a1 ─ b0 ══ b1 ─ toserver ── eth0 server
 #                  └ br-client ┘  └ br-middle ┘ └ br-server ┘
 #
-# of three network namespaces. The middle one shapes, each quantity on a device of its own, in the
-# order of crates/link-sim: loss and duplication, then rate with its queue, then delay, jitter and
-# reordering. Towards the server these are the devices a0, b0 and toserver; towards the client b1,
-# a1 and toclient. An end's own device never has a qdisc of ours: a batch that UDP segmentation
-# offload left whole passes netem as one packet there, and is lost as one.
+# of three network namespaces. The middle one shapes, with the commands that the program link-relay
+# prints for a LINK: it alone reads links. An end's own device never has a qdisc of ours: a batch
+# that UDP segmentation offload left whole passes netem as one packet there, and is lost as one.
 #
 # shellcheck shell=bash
 
 # shellcheck source=options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
-# shellcheck source=link.sh
-source "$(dirname "${BASH_SOURCE[0]}")/link.sh"
 
 CLIENT_ADDRESS=10.77.0.1
 SERVER_ADDRESS=10.77.0.2
@@ -22,18 +18,23 @@ CLIENT_MAC=02:00:00:4d:00:01
 SERVER_MAC=02:00:00:4d:00:02
 # Every veth, as NAMESPACE:DEVICE.
 DEVICES=(client:eth0 link:toclient link:a0 link:a1 link:b0 link:b1 link:toserver server:eth0)
-# Those that may get a qdisc: towards the server, towards the client.
+# Those that may get a qdisc, and what link-relay calls them: towards the server, towards the client.
 SHAPED=(a0 b0 toserver b1 a1 toclient)
+declare -A VARIABLES=(
+    [a0]=LOSS_DEV [b0]=RATE_DEV [toserver]=DELAY_DEV
+    [b1]=RETURN_LOSS_DEV [a1]=RETURN_RATE_DEV [toclient]=RETURN_DELAY_DEV
+)
 
-# The namespaces' common prefix, whether commands are only printed, and what `plan` planned.
+# The namespaces' common prefix, whether commands are only printed, and what `plan` planned: a
+# command of tc a line.
 NAME=paceline
 PRINT_ONLY=
 PLAN=
-# What a ping has to see of it: the RTT's bounds, and the share that is lost, which is empty where a
-# few pings do not tell.
-RTT_LEAST_NS=0
-RTT_MOST_NS=0
-LOSS_MILLIONTHS=0
+# What pings have to see of it: the RTT's bounds in microseconds, and the share that is lost in
+# millionths, which is empty where a few pings do not tell.
+MIN_RTT_US=0
+MAX_RTT_US=0
+LOSS_PPM=0
 
 # Runs the command, or prints it where that is all that was asked for.
 run() {
@@ -101,55 +102,27 @@ true'
 
 # ---- planning, building and removing
 
-# Reads both links; whatever has to be refused is refused here. PLAN has one DEVICE:QDISC a line.
+# Has both links read; whatever has to be refused is refused here.
 plan() { # LINK RETURN_LINK
-    local -A to_server=() to_client=()
-    parse_link to_server "$1"
-    parse_link to_client "$2"
-    local rtt_ns=$((${to_server[delay_ns]:-0} + ${to_client[delay_ns]:-0}))
-    PLAN=$(
-        plan_device a0 loss_qdisc to_server
-        plan_device b0 rate_qdisc to_server "$rtt_ns"
-        plan_device toserver delay_qdisc to_server
-        plan_device b1 loss_qdisc to_client
-        plan_device a1 rate_qdisc to_client "$rtt_ns"
-        plan_device toclient delay_qdisc to_client
-    ) || exit
-    expect_of to_server
-    expect_of to_client
-}
-
-# Adds what one way does to a ping.
-expect_of() { # ARRAY
-    local -n way=$1
-    local delay=${way[delay_ns]:-0} jitter=0 least
-    [[ ! ${way[jitter]:-} ]] || jitter=$(nanoseconds "${way[jitter]}")
-    # The tables of the other distributions end within eight of their deviations.
-    [[ ${way[distribution]:-uniform} == uniform ]] || jitter=$((8 * jitter))
-    least=$((delay > jitter ? delay - jitter : 0))
-    # What is reordered waits for nothing.
-    [[ ! ${way[reorder]:-} ]] || least=0
-    RTT_LEAST_NS=$((RTT_LEAST_NS + least))
-    RTT_MOST_NS=$((RTT_MOST_NS + delay + jitter))
-    if [[ ${way[rate]:-} ]]; then
-        RTT_MOST_NS=$((RTT_MOST_NS + PING_BYTES * 1000000000 / way[rate_bytes]))
-    fi
-    # Losses come together, or the pings themselves fill the queue.
-    if [[ ${way[loss]:-} == gemodel* ]] || ((${way[limit]:-$PINGS} < PINGS)) ||
-        ((${way[rate_bytes]:-1000000} < PING_BYTES * PINGS_PER_SECOND)); then
-        LOSS_MILLIONTHS=
-    elif [[ ${way[loss]:-} && $LOSS_MILLIONTHS ]]; then
-        local lost=${way[loss]#random }
-        lost=$(($(millionths "${lost%\%}") / 100))
-        # What is left of the rest: 1 - (1 - a)(1 - b).
-        LOSS_MILLIONTHS=$((LOSS_MILLIONTHS + lost - LOSS_MILLIONTHS * lost / 1000000))
-    fi
-}
-
-plan_device() { # DEVICE COMMAND...
-    local qdisc
-    qdisc=$("${@:2}") || exit
-    printf '%s:%s\n' "$1" "$qdisc"
+    local device ping name value
+    LINK_RELAY=$(link_relay) || exit
+    # For the scripts that this one starts.
+    export LINK_RELAY
+    PLAN=$("$LINK_RELAY" --print-tc "--link=$1" "--return-link=$2") || exit 2
+    [[ $'\n'$PLAN != *$'\nsleep '* ]] ||
+        die 2 "a path has one shape: leave out \`at\`, or run what link-relay --print-tc prints"
+    for device in "${SHAPED[@]}"; do
+        PLAN=${PLAN//" \$${VARIABLES[$device]} "/" $device "}
+    done
+    PLAN=$(sed -n 's/^tc //p' <<<"$PLAN")
+    ping=$("$LINK_RELAY" --print-ping "--link=$1" "--return-link=$2") || exit 2
+    while IFS='=' read -r name value; do
+        case $name in
+            min_rtt_us) MIN_RTT_US=$value ;;
+            max_rtt_us) MAX_RTT_US=$value ;;
+            loss_ppm) LOSS_PPM=$value ;;
+        esac
+    done <<<"$ping"
 }
 
 in_namespace() { # client|link|server COMMAND...
@@ -161,18 +134,16 @@ in_namespace() { # client|link|server COMMAND...
 
 # Makes what `plan` has planned, on the path that there is.
 shape() {
-    local device qdisc
-    while IFS=: read -r device qdisc; do
-        [[ -z $qdisc ]] || printf 'qdisc replace dev %s root %s\n' "$device" "$qdisc"
-    done <<<"$PLAN" | run_each tc -n "$NAME-link"
+    [[ ! $PLAN ]] || run_each tc -n "$NAME-link" <<<"$PLAN" ||
+        die $? 'this kernel refused what is said above; it may lack the qdisc'
 }
 
 # The path as it is before `shape`.
 clear_shapes() {
     local device
     for device in "${SHAPED[@]}"; do
-        tc -n "$NAME-link" qdisc delete dev "$device" root 2>/dev/null || true
-    done
+        printf 'qdisc delete dev %s %s\n' "$device" root "$device" clsact
+    done | tc -n "$NAME-link" -force -batch - 2>/dev/null || true
 }
 
 make_path() {
@@ -249,7 +220,7 @@ show() {
     local device qdiscs
     qdiscs=$(tc -n "$NAME-link" qdisc show)
     for device in "${SHAPED[@]}"; do
-        sed -n "/noqueue/d; s/^qdisc \(.*\) dev $device root refcnt [0-9]*/$device: \1/p" \
+        sed -nE "/noqueue/d; s/^qdisc (.*) dev $device (root refcnt|parent) [^ ]*/$device: \1/p" \
             <<<"$qdiscs"
     done
     printf 'client %s in namespace %s-client, server %s in namespace %s-server\n' \
@@ -259,45 +230,44 @@ show() {
 # Fails unless a few pings find the path to be what was planned. Only the fastest one's time is
 # judged, as others may have waited for a busy machine.
 verify() {
-    local out sent back fastest_ns lost
+    local out sent back fastest_us lost
     # Each waits for 5 s at most, the way and a full queue included.
-    out=$(in_namespace client ping -n -q -c "$PINGS" -i "0.0$((100 / PINGS_PER_SECOND))" -W 5 \
+    out=$(in_namespace client ping -n -q -c "$PINGS" -i "$PING_GAP" -W 5 \
         "$SERVER_ADDRESS") || true
     [[ $out =~ ([0-9]+)\ packets\ transmitted,\ ([0-9]+)\ received ]] ||
         wrong "ping said \`${out:-nothing}\`"
     sent=${BASH_REMATCH[1]} back=${BASH_REMATCH[2]}
     lost="$((sent - back)) of $sent pings were lost"
     within_chance $((sent - back)) "$sent" ||
-        wrong "$lost over a path that loses $((LOSS_MILLIONTHS / 10000)) %"
-    if [[ ! $out =~ min/avg/max/mdev\ =\ ([0-9.]+)/ ]]; then
-        ((LOSS_MILLIONTHS > 0)) || wrong "$lost"
+        wrong "$lost over a path that loses $((LOSS_PPM / 10000)) %"
+    if [[ ! $out =~ min/avg/max/mdev\ =\ ([0-9]+)\.([0-9]{3})/ ]]; then
+        ((LOSS_PPM > 0)) || wrong "$lost"
         printf 'ping: %s\n' "$lost"
         return
     fi
-    fastest_ns=$(nanoseconds "${BASH_REMATCH[1]}ms")
-    ((fastest_ns >= RTT_LEAST_NS)) ||
-        wrong "a ping took ${BASH_REMATCH[1]} ms where $((RTT_LEAST_NS / 1000)) us are the least"
-    ((fastest_ns <= RTT_MOST_NS + FORGIVEN_NS)) ||
-        wrong "all pings took ${BASH_REMATCH[1]} ms where $((RTT_MOST_NS / 1000)) us are the most"
-    printf 'ping: %s, the fastest came back in %s ms\n' "$lost" "${BASH_REMATCH[1]}"
+    fastest_us=$((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]}))
+    ((fastest_us >= MIN_RTT_US)) ||
+        wrong "a ping took $fastest_us us where $MIN_RTT_US us are the least"
+    ((fastest_us <= MAX_RTT_US + FORGIVEN_US)) ||
+        wrong "all pings took $fastest_us us where $MAX_RTT_US us are the most"
+    printf 'ping: %s, the fastest came back in %s.%s ms\n' \
+        "$lost" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
 }
 
 # Within five standard deviations of what a random loss would give, and two pings for good measure.
 within_chance() { # LOST SENT
-    [[ $LOSS_MILLIONTHS ]] || return 0
-    local loss=$LOSS_MILLIONTHS apart
-    apart=$(($1 * 1000000 - $2 * loss))
+    [[ $LOSS_PPM ]] || return 0
+    local apart=$(($1 * 1000000 - $2 * LOSS_PPM))
     apart=$((${apart#-} - 2000000))
-    ((apart <= 0 || apart * apart <= 25 * $2 * loss * (1000000 - loss)))
+    ((apart <= 0 || apart * apart <= 25 * $2 * LOSS_PPM * (1000000 - LOSS_PPM)))
 }
 
 wrong() { # PROBLEM
     die 1 "the path is not as it should be: $1"
 }
 
+# As many as link-relay --print-ping expects, and as far apart, which is in seconds.
 PINGS=20
-PINGS_PER_SECOND=20
-# What ping sends unless told otherwise, with its headers.
-PING_BYTES=98
+PING_GAP=0.05
 # What a ping may be late by on a busy machine.
-FORGIVEN_NS=50000000
+FORGIVEN_US=50000

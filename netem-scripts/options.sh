@@ -1,4 +1,4 @@
-# Sourced by the other scripts: how to fail, and the values of options.
+# Sourced by the other scripts: how to fail, the values of options, and the program that reads links.
 #
 # shellcheck shell=bash
 
@@ -22,4 +22,20 @@ number() { # LEAST OPTION VALUE...
 folder() { # OPTION VALUE...
     [[ -d ${2:-} && -w $2 ]] || die 2 "\`$1\` needs a folder to write to"
     readlink -f "$2"
+}
+
+# The program that reads a LINK: the one that LINK_RELAY names, or the newest that was built here, or
+# that of PATH.
+link_relay() {
+    local found=${LINK_RELAY:-} build target
+    target=${CARGO_TARGET_DIR:-$(dirname "${BASH_SOURCE[0]}")/../target}
+    if [[ ! $found ]]; then
+        for build in "$target"/{release,debug}/link-relay; do
+            [[ ! -x $build || ! $build -nt $found ]] || found=$build
+        done
+    fi
+    [[ $found ]] || found=$(command -v link-relay) || true
+    [[ -x $found ]] ||
+        die 2 "no link-relay${found:+ at $found}; run \`cargo build -p link-sim --bin link-relay\`"
+    readlink -f "$found"
 }

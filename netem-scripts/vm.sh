@@ -82,7 +82,12 @@ needs_wider_registers() {
 
 # The guest's first process. It frames what COMMAND prints with lines that boot messages lack.
 write_init() { # COMMAND...
+    local relay
     printf 'cd %q\n' "$PWD" >"$WORK/command"
+    # In the guest it would be looked for with another environment.
+    if relay=$(link_relay 2>/dev/null); then
+        printf 'export LINK_RELAY=%q\n' "$relay" >>"$WORK/command"
+    fi
     printf '%q ' "$@" >>"$WORK/command"
     printf '#!/bin/bash\nwork=%q\nwritable=%q\nmodules=%q\n' \
         "$WORK" "$WRITABLE" "$MODULES" >"$WORK/init"
@@ -94,6 +99,7 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
 mount -t tmpfs tmpfs /run
 mkdir -p /run/tmp /run/lib /dev/shm
+ln -s /proc/self/fd /dev/fd
 mount -t tmpfs tmpfs /dev/shm
 export TMPDIR=/run/tmp
 [[ ! $writable ]] || mount -t hostfs -o "$writable" hostfs "$writable"
@@ -101,7 +107,8 @@ export TMPDIR=/run/tmp
 if [[ -e /proc/modules ]]; then
     mkdir -p /run/root/lib
     ln -s "$modules" /run/root/lib/modules
-    for module in sch_netem sch_tbf sch_fq veth bridge tcp_bbr; do
+    for module in sch_{netem,tbf,fq,codel,fq_codel,red,pie,cake,ingress} \
+        cls_matchall act_police veth bridge tcp_bbr; do
         modprobe -q -d /run/root "$module"
     done
 fi

@@ -59,5 +59,7 @@ pub use link::{Delivery, Link};
 pub use packet::{Ecn, IPV4_UDP_OVERHEAD, IPV6_UDP_OVERHEAD, Packet};
 #[cfg(feature = "relay")]
 pub use realtime::Lateness;
-pub use spec::{LINK_WORDS, LinkSpec, LinkWord, Preset, SpecError, TcDevices, presets};
+pub use spec::{
+    LINK_WORDS, LinkSpec, LinkWord, PingExpectation, Preset, SpecError, TcDevices, presets,
+};
 pub use stats::{Count, Drops, LinkStats};

@@ -4,7 +4,9 @@ mod bucket;
 mod chance;
 mod crandom;
 mod delay;
-mod line;
+mod delay_line;
+mod delivery;
+mod label;
 mod loss;
 mod opportunities;
 mod policer;
@@ -20,16 +22,17 @@ mod transmitter;
 #[cfg(test)]
 mod tests;
 
-use crate::spec::{Aqm, Clauses, FULL_FRAME};
+use crate::packet::{Ecn, Packet};
+use crate::spec::{Aqm, Clauses, LinkSpec};
 use crate::stats::{Count, LinkStats};
-use crate::{Ecn, LinkSpec, Packet};
 use chance::Chance;
 use core::time::Duration;
 use delay::DelayStage;
-use line::Line;
+use delay_line::DelayLine;
+pub use delivery::Delivery;
 use loss::LossStage;
 use policer::PolicerStage;
-use queue::{Log, Queue, Setup, Waiting};
+use queue::{Queue, QueueConfig, QueueEvents, QueuedPacket};
 use radio::RadioStage;
 use reorder::ReorderStage;
 use schedule::Schedule;
@@ -69,7 +72,7 @@ pub struct Link<T> {
     radio: RadioStage,
     reorder: ReorderStage,
     delay: DelayStage,
-    line: Line<T>,
+    line: DelayLine<T>,
     slots: Slots,
     /// What has left the line but was not collected yet, in order.
     arrived: VecDeque<Delivery<T>>,
@@ -79,17 +82,19 @@ pub struct Link<T> {
     /// The latest time of any call.
     now: Timestamp,
     stats: LinkStats,
-    log: Log,
+    events: QueueEvents,
     keeps_order: bool,
 }
 
-/// A packet that has reached the far end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivery<T> {
-    /// When the link let go of it. In real time, now − `due` is how late the host is.
-    pub due: Timestamp,
-    /// The packet.
-    pub packet: Packet<T>,
+impl LinkSpec {
+    /// An empty link of this description.
+    ///
+    /// `base_rtt` is what a `queue` in `bdp` multiplies the rate with, see
+    /// [`base_rtt`](Self::base_rtt). Links that share a run take different seeds, or they lose the
+    /// same packets.
+    pub fn build<T: Clone>(&self, base_rtt: Duration, seed: u64) -> Link<T> {
+        Link::new(self, base_rtt, seed)
+    }
 }
 
 impl<T: Clone> Link<T> {
@@ -103,13 +108,13 @@ impl<T: Clone> Link<T> {
             corrupt: Chance::new(clauses.corrupt, seed, label::CORRUPT),
             policer: PolicerStage::new(clauses.policer),
             limit: limit_of(clauses),
-            queue: queue_of(clauses, base_rtt).map(|setup| Queue::new(setup, seed)),
+            queue: queue_of(clauses, base_rtt).map(|config| Queue::new(config, seed)),
             server: Server::new(clauses.service.as_ref()),
             next_start: None,
             radio: RadioStage::new(clauses.radio, seed),
             reorder: ReorderStage::new(clauses.reorder, seed),
             delay: DelayStage::new(clauses.delay, seed),
-            line: Line::default(),
+            line: DelayLine::default(),
             slots: Slots::new(clauses.slot, seed),
             arrived: VecDeque::new(),
             schedule,
@@ -117,7 +122,7 @@ impl<T: Clone> Link<T> {
             seed,
             now: Timestamp::ZERO,
             stats: LinkStats::default(),
-            log: Log::default(),
+            events: QueueEvents::default(),
             keeps_order: clauses.keep_order(),
         }
     }
@@ -141,7 +146,7 @@ impl<T: Clone> Link<T> {
         if !lost || duplicated {
             self.admit(now, packet, has_room);
         }
-        self.look_ahead(now);
+        self.prepare_slot(now);
     }
 
     /// When [`poll_output`](Self::poll_output) should be called next; `None` while nothing is
@@ -177,7 +182,7 @@ impl<T: Clone> Link<T> {
     }
 
     /// What waits for the transmitter as of the last call. Without a queue in the description,
-    /// waiting cannot be told from travelling and this is everything inside, as in netem's backlog.
+    /// waiting and travelling are the same and this is everything inside, as in netem's backlog.
     pub fn queue(&self) -> Count {
         match &self.queue {
             Some(queue) => queue.backlog(),
@@ -204,7 +209,8 @@ impl<T: Clone> Link<T> {
 
     /// Becomes another link, see [`reconfigure`](Self::reconfigure).
     fn apply(&mut self, now: Timestamp, clauses: &Clauses) {
-        self.keeps_order = clauses.keep_order() && (self.is_empty() || self.stays_behind(clauses));
+        self.keeps_order =
+            clauses.keep_order() && (self.is_empty() || self.preserves_order(clauses));
         self.duplicate.set(clauses.duplicate);
         self.loss.set(clauses.loss.clone());
         self.corrupt.set(clauses.corrupt);
@@ -216,15 +222,15 @@ impl<T: Clone> Link<T> {
         self.radio.set(now, clauses.radio);
         self.server.set(now, clauses.service.as_ref());
         match (&mut self.queue, queue_of(clauses, self.base_rtt)) {
-            (Some(queue), Some(setup)) => {
-                queue.set(now, setup, self.seed, &mut self.log);
-                self.settle();
+            (Some(queue), Some(config)) => {
+                queue.set(now, config, self.seed, &mut self.events);
+                self.count_queue_events();
                 self.plan_start(now);
             }
-            (None, Some(setup)) => {
+            (None, Some(config)) => {
                 // Until now the transmitter's clock ran behind the delay.
                 self.server.reset(now);
-                self.queue = Some(Queue::new(setup, self.seed));
+                self.queue = Some(Queue::new(config, self.seed));
             }
             (Some(_), None) => self.empty_queue(now),
             (None, None) => {}
@@ -237,10 +243,10 @@ impl<T: Clone> Link<T> {
 
     /// Whether what comes under `clauses` cannot overtake what is inside. Where netem's clock,
     /// which includes the delay, is left or taken up, it could.
-    fn stays_behind(&self, clauses: &Clauses) -> bool {
+    fn preserves_order(&self, clauses: &Clauses) -> bool {
         let is_bottleneck = self.queue.is_some() && clauses.has_bottleneck();
         let is_in_line =
-            self.delay.stays_behind(clauses.delay) && self.radio.stays_behind(clauses.radio);
+            self.delay.preserves_order(clauses.delay) && self.radio.preserves_order(clauses.radio);
         self.keeps_order && is_bottleneck && is_in_line
     }
 
@@ -286,20 +292,20 @@ impl<T: Clone> Link<T> {
         if let Some(mut delivery) = self.line.pop(due) {
             delivery.due = at;
             self.slots.leave(at, delivery.packet.size);
-            self.let_go(delivery);
-            self.look_ahead(at);
+            self.deliver(delivery);
+            self.prepare_slot(at);
         }
     }
 
     /// netem looks at the packet that leaves next whenever one comes or leaves, and when it is due.
-    fn look_ahead(&mut self, now: Timestamp) {
+    fn prepare_slot(&mut self, now: Timestamp) {
         if let Some(due) = self.line.next_due() {
             self.slots.prepare(due, now);
         }
     }
 
     /// A packet has reached the far end.
-    fn let_go(&mut self, delivery: Delivery<T>) {
+    fn deliver(&mut self, delivery: Delivery<T>) {
         self.stats.held -= delivery.packet.size;
         self.stats.delivered += delivery.packet.size;
         if delivery.packet.corrupted {
@@ -311,9 +317,9 @@ impl<T: Clone> Link<T> {
     /// Serves the queue at `start`.
     fn transmit_next(&mut self, start: Timestamp) {
         let Some(queue) = &mut self.queue else { return };
-        let waiting = queue.dequeue(start, &mut self.log);
-        self.settle();
-        if let Some(Waiting { packet, since }) = waiting {
+        let waiting = queue.dequeue(start, &mut self.events);
+        self.count_queue_events();
+        if let Some(QueuedPacket { packet, since }) = waiting {
             self.transmit(start, since, packet);
         }
         self.plan_start(start);
@@ -330,7 +336,7 @@ impl<T: Clone> Link<T> {
 
     /// Whether the loss model takes a packet. One that it marks instead stays.
     fn loses(&mut self, packet: &mut Packet<T>) -> bool {
-        if !self.loss.takes_packet() {
+        if !self.loss.drops_packet() {
             return false;
         }
         let is_marked = self.loss.marks() && packet.ecn != Ecn::NotEct;
@@ -354,7 +360,7 @@ impl<T: Clone> Link<T> {
     fn admit(&mut self, now: Timestamp, mut packet: Packet<T>, has_room: bool) {
         packet.corrupted |= self.corrupt.happens();
         let dropped = &mut self.stats.dropped;
-        if !self.policer.lets_pass(now, packet.size) {
+        if !self.policer.conforms(now, packet.size) {
             dropped.policer += packet.size;
         } else if !has_room {
             dropped.limit += packet.size;
@@ -370,11 +376,11 @@ impl<T: Clone> Link<T> {
         let Some(queue) = &mut self.queue else {
             return self.depart(now, packet);
         };
-        queue.enqueue(now, packet, &mut self.log);
+        queue.enqueue(now, packet, &mut self.events);
         if self.next_start.is_none() {
             self.plan_start(now);
         }
-        self.settle();
+        self.count_queue_events();
         // One that finds nothing before it never waits.
         if self.next_start == Some(now) {
             self.transmit_next(now);
@@ -388,19 +394,19 @@ impl<T: Clone> Link<T> {
     fn transmit(&mut self, start: Timestamp, since: Timestamp, packet: Packet<T>) {
         let Transmission { begin, end } = self.server.transmit(start, packet.size);
         self.stats.queue_delay.record(begin.since(since));
-        let due = if self.reorder.jumps() {
+        let due = if self.reorder.skips_delay() {
             end
         } else {
             self.delay.arrival(self.radio.arrival(end))
         };
         self.line.push(due, packet);
-        self.look_ahead(start);
+        self.prepare_slot(start);
     }
 
     /// netem's way: the delay first, then the transmitter, in one departure time.
     fn depart(&mut self, now: Timestamp, packet: Packet<T>) {
-        if self.reorder.jumps() {
-            return self.let_go(Delivery { due: now, packet });
+        if self.reorder.skips_delay() {
+            return self.deliver(Delivery { due: now, packet });
         }
         let ready = self.delay.arrival(now);
         let due = if self.server.is_limited() {
@@ -416,7 +422,7 @@ impl<T: Clone> Link<T> {
 
     /// Sends what waits at the times at which it would have gone, without a queue from now on.
     fn empty_queue(&mut self, now: Timestamp) {
-        while let Some(Waiting { packet, since }) = self.queue.as_mut().and_then(Queue::take) {
+        while let Some(QueuedPacket { packet, since }) = self.queue.as_mut().and_then(Queue::take) {
             let start = self.radio.clear_at(self.server.takes_at(now));
             self.transmit(start, since, packet);
         }
@@ -424,13 +430,13 @@ impl<T: Clone> Link<T> {
         self.next_start = None;
     }
 
-    /// Puts what the queue did into the books.
-    fn settle(&mut self) {
-        let Log {
+    /// Adds what the queue dropped and marked to the statistics.
+    fn count_queue_events(&mut self) {
+        let QueueEvents {
             overflowed,
             early,
             marked,
-        } = core::mem::take(&mut self.log);
+        } = core::mem::take(&mut self.events);
         self.stats.dropped.queue += overflowed;
         self.stats.dropped.aqm += early;
         self.stats.marked += marked;
@@ -462,27 +468,15 @@ fn limit_of(clauses: &Clauses) -> u64 {
 }
 
 /// The queue before the bottleneck, if there is one.
-fn queue_of(clauses: &Clauses, base_rtt: Duration) -> Option<Setup> {
+fn queue_of(clauses: &Clauses, base_rtt: Duration) -> Option<QueueConfig> {
     let rate = clauses.rate().filter(|_| clauses.has_bottleneck())?;
     let aqm = clauses.aqm.unwrap_or(Aqm::DropTail);
     let limit = clauses.queue.unwrap_or_else(|| aqm.default_limit(rate));
-    Some(Setup {
+    Some(QueueConfig {
         aqm,
         capacity: limit.capacity(rate, base_rtt),
         rate,
     })
-}
-
-/// Each stage draws from its own stream, so that a draw more in one moves nothing in another.
-mod label {
-    pub(super) const DUPLICATE: u64 = 1;
-    pub(super) const LOSS: u64 = 2;
-    pub(super) const REORDER: u64 = 3;
-    pub(super) const DELAY: u64 = 4;
-    pub(super) const CORRUPT: u64 = 5;
-    pub(super) const RADIO: u64 = 6;
-    pub(super) const SLOT: u64 = 7;
-    pub(super) const QUEUE: u64 = 8;
 }
 
 /// tc's default for netem's `limit`.

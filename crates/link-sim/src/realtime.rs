@@ -1,4 +1,4 @@
-//! What links in real time share: a clock, sleeping to the point, and owning up to being late.
+//! What links in real time share: a clock, exact sleeps, and the measurement of how late they end.
 
 mod clock;
 mod lateness;
@@ -7,7 +7,7 @@ mod worker;
 
 pub(crate) use clock::{Clock, thread_cpu};
 pub use lateness::Lateness;
-pub(crate) use sleep::{poll_for, sleep_precisely};
+pub(crate) use sleep::{minimize_timer_slack, poll_for};
 pub(crate) use worker::Worker;
 
 /// Waits for what happens on another thread.

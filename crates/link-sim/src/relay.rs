@@ -15,83 +15,38 @@
 //! datagrams nevertheless left is in [`RelayStats::lateness`], because a link on a machine that
 //! cannot keep up is another link.
 
+mod batch_socket;
 mod capture;
 mod clients;
-mod departures;
+mod config;
+mod datagram;
 mod engine;
 mod event_loop;
 mod kernel_drops;
 mod poller;
 mod pool;
-mod port;
 mod requests;
+mod send_batch;
 mod stats;
 
 #[cfg(test)]
 mod tests;
 
 pub use capture::{CaptureConfig, CaptureStats};
+pub use config::{Direction, RelayConfig};
 pub use stats::RelayStats;
 
 use crate::realtime::Worker;
-use crate::{LinkSpec, SpecError};
+use crate::spec::{LinkSpec, SpecError};
 use core::fmt;
 use core::time::Duration;
 use engine::Engine;
 pub use kernel_drops::kernel_drops;
 use poller::Poller;
-use requests::{Asker, Request, Snapshot};
+use requests::{Request, RequestSender, Snapshot};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
-
-/// What a relay connects and how.
-#[derive(Debug, Clone)]
-pub struct RelayConfig {
-    /// Where clients send to; port 0 takes a free one.
-    pub listen: SocketAddr,
-    /// The server that they reach.
-    pub to: SocketAddr,
-    /// From the clients to the server.
-    pub link: LinkSpec,
-    /// From the server to the clients.
-    pub return_link: LinkSpec,
-    /// For both links, which draw different numbers from it.
-    pub seed: u64,
-    /// Clients at a time; what comes from others is refused and counted. Each costs a file
-    /// descriptor and up to 8 MiB in the kernel, for answers that were not read yet.
-    pub max_clients: usize,
-    /// Files for what is carried.
-    pub capture: Option<CaptureConfig>,
-}
-
-impl RelayConfig {
-    /// Links that hand everything on at once, seed 0, [`MAX_CLIENTS`](Self::MAX_CLIENTS), no
-    /// capture.
-    pub fn new(listen: SocketAddr, to: SocketAddr) -> Self {
-        Self {
-            listen,
-            to,
-            link: LinkSpec::default(),
-            return_link: LinkSpec::default(),
-            seed: 0,
-            max_clients: Self::MAX_CLIENTS,
-            capture: None,
-        }
-    }
-
-    /// As many as a process has descriptors on most systems.
-    pub const MAX_CLIENTS: usize = 1_024;
-}
-
-/// One of the two links of a relay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// The link from the clients.
-    ToServer,
-    /// The return link.
-    ToClient,
-}
 
 /// Starts relays.
 #[derive(Debug)]
@@ -110,15 +65,15 @@ impl Relay {
         let mut poller = Poller::new()?;
         let engine = Engine::new(&config, base_rtt, &mut poller)?;
         let local_addr = engine.listen_addr();
-        let (asker, desk) = requests::line()?;
+        let (requests, received) = requests::channel()?;
         let ended = Arc::new(OnceLock::new());
         let figures = Arc::clone(&ended);
         let worker = Worker::spawn("link-relay", move |stopped| {
-            event_loop::run(engine, poller, &desk, &stopped, &figures)
+            event_loop::run(engine, poller, &received, &stopped, &figures)
         })?;
         Ok(RelayHandle {
             local_addr,
-            asker,
+            requests,
             ended,
             worker,
         })
@@ -128,7 +83,7 @@ impl Relay {
 /// A running relay; dropping it ends it.
 pub struct RelayHandle {
     local_addr: SocketAddr,
-    asker: Asker,
+    requests: RequestSender,
     /// The last figures of a relay that has ended.
     ended: Arc<OnceLock<RelayStats>>,
     worker: Worker,
@@ -142,7 +97,7 @@ impl RelayHandle {
 
     /// What it did so far.
     pub fn stats(&self) -> RelayStats {
-        match self.asker.ask(Request::Stats) {
+        match self.requests.ask(Request::Stats) {
             Some(Snapshot { stats, addresses }) => RelayStats {
                 kernel_dropped: kernel_drops(&addresses),
                 ..stats
@@ -163,7 +118,7 @@ impl RelayHandle {
     /// delay; then nothing changes. [`io::ErrorKind::NotConnected`] when the relay has ended.
     pub fn reconfigure(&self, direction: Direction, spec: LinkSpec) -> io::Result<Duration> {
         let changed = self
-            .asker
+            .requests
             .ask(|answer| Request::Reconfigure(direction, Box::new(spec), answer));
         match changed {
             Some(changed) => changed.map_err(invalid),

@@ -7,11 +7,12 @@
 //! ```
 //!
 //! The simulator knows nothing of what nodes say to each other. It promises that the same nodes,
-//! links and seed give the same run on every machine, and it checks while it runs that every link
-//! keeps its word: each packet that entered is delivered, dropped or inside, it has one end and two
-//! at most where the link duplicates, it comes out of the link that it entered, in order where
-//! order is promised, and never faster than the rate; and over all routes no packet appears or
-//! vanishes between links. A broken promise is a bug of this crate and panics with seed and time.
+//! links and seed give the same run on every machine, and it checks the invariants of
+//! every link while it runs: each packet that entered is delivered, dropped or inside; it is
+//! delivered or dropped once, or twice where the link duplicates; it leaves the link that it
+//! entered, in order where the link keeps order, and never faster than the rate. Over all routes no
+//! packet appears or vanishes between links. A violation is a bug of this crate and panics with
+//! seed and time. `sim/conservation.rs` and `sim/checks.rs` have these checks.
 //!
 //! ```
 //! use link_sim::sim::{Node, NodeId, Simulator, Transmit};
@@ -48,65 +49,28 @@
 //! # Ok::<(), link_sim::SpecError>(())
 //! ```
 
-mod agenda;
+mod checked_link;
 mod checks;
-mod fates;
-mod pipe;
+mod conservation;
+mod event_queue;
+mod node;
 mod route;
 
 #[cfg(test)]
 mod tests;
 
 use crate::link::link_seed;
-use crate::{Count, LinkSpec, LinkStats, Packet, SpecError};
-use agenda::Agenda;
+use crate::packet::Packet;
+use crate::spec::{LinkSpec, SpecError};
+use crate::stats::{Count, LinkStats};
+use checked_link::CheckedLink;
 use core::time::Duration;
-use pipe::Pipe;
+use event_queue::EventQueue;
+pub use node::{LinkId, Node, NodeId, Transmit};
 pub use route::RouteStats;
 use route::{Envelope, Route};
 use std::collections::BTreeMap;
 use units::Timestamp;
-
-/// Something that sends and receives packets: a transport endpoint, a traffic source, a sink.
-///
-/// After every call to one of the `handle_` methods the simulator calls
-/// [`poll_transmit`](Self::poll_transmit) until it answers `None`, then
-/// [`poll_timeout`](Self::poll_timeout).
-pub trait Node {
-    /// What its packets carry.
-    type Payload: Clone;
-
-    /// A packet has come, undamaged: what a link corrupted fails its checksum and comes nowhere.
-    fn handle_packet(&mut self, now: Timestamp, from: NodeId, packet: Packet<Self::Payload>);
-
-    /// The time that `poll_timeout` named has come.
-    fn handle_timeout(&mut self, now: Timestamp);
-
-    /// When this node wants [`handle_timeout`](Self::handle_timeout) next. A node that begins by
-    /// itself names the time at which it begins.
-    fn poll_timeout(&self) -> Option<Timestamp>;
-
-    /// The next packet this node sends now.
-    fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit<Self::Payload>>;
-}
-
-/// A packet and the node it is for.
-#[derive(Debug, Clone)]
-pub struct Transmit<P> {
-    /// Its destination, to which there must be a route.
-    pub to: NodeId,
-    /// The packet. Packets on different routes are of different flows, whatever it says; within a
-    /// route its `flow` tells them apart.
-    pub packet: Packet<P>,
-}
-
-/// Names a node of one simulator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(usize);
-
-/// Names a link of one simulator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LinkId(usize);
 
 /// Nodes, links, the routes between them, and the time.
 ///
@@ -119,9 +83,9 @@ pub struct Simulator<N: Node> {
     /// Events handled since the clock last moved.
     events_now: u64,
     nodes: Vec<N>,
-    node_agenda: Agenda,
-    links: Vec<Pipe<N::Payload>>,
-    link_agenda: Agenda,
+    node_events: EventQueue,
+    links: Vec<CheckedLink<N::Payload>>,
+    link_events: EventQueue,
     routes: Vec<Route>,
     route_of: BTreeMap<(NodeId, NodeId), usize>,
 }
@@ -134,9 +98,9 @@ impl<N: Node> Simulator<N> {
             now: Timestamp::ZERO,
             events_now: 0,
             nodes: Vec::new(),
-            node_agenda: Agenda::default(),
+            node_events: EventQueue::default(),
             links: Vec::new(),
-            link_agenda: Agenda::default(),
+            link_events: EventQueue::default(),
             routes: Vec::new(),
             route_of: BTreeMap::new(),
         }
@@ -145,7 +109,7 @@ impl<N: Node> Simulator<N> {
     /// Adds a node.
     pub fn add_node(&mut self, node: N) -> NodeId {
         let id = NodeId(self.nodes.len());
-        self.node_agenda.add(node.poll_timeout());
+        self.node_events.add(node.poll_timeout());
         self.nodes.push(node);
         id
     }
@@ -154,8 +118,9 @@ impl<N: Node> Simulator<N> {
     pub fn add_link(&mut self, spec: &LinkSpec, base_rtt: Duration) -> LinkId {
         let id = LinkId(self.links.len());
         let seed = link_seed(self.seed, self.links.len());
-        self.links.push(Pipe::new(spec.build(base_rtt, seed), spec));
-        self.link_agenda.add(None);
+        self.links
+            .push(CheckedLink::new(spec.build(base_rtt, seed), spec));
+        self.link_events.add(None);
         id
     }
 
@@ -243,9 +208,9 @@ impl<N: Node> Simulator<N> {
 
     /// Makes a link another one from now on, see [`Link::reconfigure`](crate::Link::reconfigure).
     pub fn reconfigure(&mut self, id: LinkId, spec: &LinkSpec, base_rtt: Duration) {
-        let pipe = &mut self.links[id.0];
-        pipe.reconfigure(self.now, spec, base_rtt);
-        self.link_agenda.set(id.0, pipe.link().poll_timeout());
+        let checked = &mut self.links[id.0];
+        checked.reconfigure(self.now, spec, base_rtt);
+        self.link_events.set(id.0, checked.link().poll_timeout());
     }
 
     /// Runs until nothing is due any more at or before `end`, and moves the clock there.
@@ -262,16 +227,16 @@ impl<N: Node> Simulator<N> {
             holds = condition(self);
         }
         let links = self.links.iter();
-        let links = links.map(|pipe| (pipe.link().stats(), pipe.collected()));
+        let links = links.map(|checked| (checked.link().stats(), checked.collected()));
         if let Err(promise) = route::conserved(&self.routes, links) {
-            self.give_up(&promise);
+            self.fail(&promise);
         }
         holds
     }
 
     /// Handles the next event, unless it is later than `end`.
     fn step(&mut self, end: Timestamp) -> bool {
-        let (link, node) = (self.link_agenda.next(), self.node_agenda.next());
+        let (link, node) = (self.link_events.next(), self.node_events.next());
         let Some(due) = [link, node].into_iter().flatten().map(|(due, _)| due).min() else {
             return false;
         };
@@ -324,14 +289,14 @@ impl<N: Node> Simulator<N> {
             }
         }
         let next = self.links[id.0].link().poll_timeout();
-        self.link_agenda.set(id.0, next);
+        self.link_events.set(id.0, next);
     }
 
     /// The next packet that a link delivers now.
     fn collect(&mut self, id: LinkId) -> Option<Packet<Envelope<N::Payload>>> {
         match self.links[id.0].collect(self.now) {
             Ok(packet) => packet,
-            Err(promise) => self.give_up(&format!("{id:?}: {promise}")),
+            Err(promise) => self.fail(&format!("{id:?}: {promise}")),
         }
     }
 
@@ -350,14 +315,14 @@ impl<N: Node> Simulator<N> {
             });
             self.enter(first, packet);
         }
-        self.node_agenda
+        self.node_events
             .set(from.0, self.nodes[from.0].poll_timeout());
     }
 
     fn enter(&mut self, id: LinkId, packet: Packet<Envelope<N::Payload>>) {
-        let pipe = &mut self.links[id.0];
-        pipe.enter(self.now, packet);
-        self.link_agenda.set(id.0, pipe.link().poll_timeout());
+        let checked = &mut self.links[id.0];
+        checked.enter(self.now, packet);
+        self.link_events.set(id.0, checked.link().poll_timeout());
     }
 
     fn route(&self, from: NodeId, to: NodeId) -> usize {
@@ -365,7 +330,7 @@ impl<N: Node> Simulator<N> {
         *route.unwrap_or_else(|| panic!("{from:?} has no route to {to:?}"))
     }
 
-    fn give_up(&self, promise: &str) -> ! {
+    fn fail(&self, promise: &str) -> ! {
         panic!("at {}, seed {}: {promise}", self.now, self.seed)
     }
 }

@@ -7,7 +7,9 @@ mod chance;
 mod clauses;
 mod delay;
 mod error;
+mod link_spec;
 mod loss;
+mod ping;
 mod preset;
 mod queue;
 mod radio;
@@ -16,6 +18,8 @@ mod schedule;
 mod service;
 mod slot;
 mod tc;
+mod trace;
+mod unsupported;
 mod values;
 mod vocabulary;
 mod words;
@@ -28,133 +32,16 @@ pub(crate) use chance::Chance;
 pub(crate) use clauses::Clauses;
 pub(crate) use delay::{Delay, Distribution};
 pub use error::SpecError;
+pub use link_spec::LinkSpec;
 pub(crate) use loss::{FourState, GilbertElliott, Loss, LossModel};
+pub use ping::PingExpectation;
 pub use preset::{Preset, presets};
-pub(crate) use queue::{Capacity, FULL_FRAME, Policer, QueueLimit};
+pub(crate) use queue::{Capacity, FULL_FRAME, Policer};
 pub(crate) use radio::{Radio, Suspension};
 pub(crate) use reorder::Reorder;
 pub(crate) use schedule::Changes;
-pub(crate) use service::{OPPORTUNITY, Rate, Service, TokenBucketFilter, Trace};
+pub(crate) use service::{Rate, Service, TokenBucketFilter};
 pub(crate) use slot::{Slot, SlotInterval};
 pub use tc::TcDevices;
+pub(crate) use trace::{OPPORTUNITY, Trace};
 pub use vocabulary::{LINK_WORDS, LinkWord};
-
-use crate::Link;
-use core::fmt;
-use core::str::FromStr;
-use core::time::Duration;
-use std::io;
-use units::Bandwidth;
-use words::Words;
-
-/// A link, described: what `delay 50ms 10ms distribution normal loss 3% rate 100mbit queue 1bdp`
-/// says.
-///
-/// It is made by parsing and therefore always valid; [`Display`](core::fmt::Display) writes it in
-/// one canonical order, which parses to an equal value. The empty string, and
-/// [`LinkSpec::default`], is a link that hands every packet on at once.
-///
-/// Its words are [`LINK_WORDS`].
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LinkSpec {
-    pub(crate) clauses: Clauses,
-    pub(crate) changes: Changes,
-}
-
-impl LinkSpec {
-    /// Reads a description as [`FromStr`] does, with another way to get at the text of a `trace`.
-    ///
-    /// # Errors
-    /// As [`FromStr`], and at the file's name what `read` answers.
-    pub fn parse_with(
-        text: &str,
-        read: impl Fn(&str) -> io::Result<String>,
-    ) -> Result<Self, SpecError> {
-        let mut words = Words::new(text, &read)?;
-        let clauses = preset::read(&mut words)?.unwrap_or_default();
-        let clauses = clauses.read_over(&mut words)?;
-        clauses.check(&words)?;
-        let changes = Changes::read(&clauses, &mut words)?;
-        let spec = Self { clauses, changes };
-        words::check_length(&spec.to_string())?;
-        Ok(spec)
-    }
-
-    /// An empty link of this description.
-    ///
-    /// `base_rtt` is what a `queue` in `bdp` multiplies the rate with, see
-    /// [`base_rtt`](Self::base_rtt). Links that share a run take different seeds, or they lose the
-    /// same packets.
-    pub fn build<T: Clone>(&self, base_rtt: Duration, seed: u64) -> Link<T> {
-        Link::new(self, base_rtt, seed)
-    }
-
-    /// The RTT of an empty path over this link and back over `return_link`, jitter and
-    /// transmission left out, before anything changes `at` a time.
-    ///
-    /// # Errors
-    /// When one of the two has a queue in `bdp` and there is no delay in either, so that this
-    /// queue would be empty.
-    pub fn base_rtt(&self, return_link: &Self) -> Result<Duration, SpecError> {
-        let base_rtt = self.delay().saturating_add(return_link.delay());
-        if base_rtt.is_zero() {
-            self.refuse_bdp()?;
-            return_link.refuse_bdp()?;
-        }
-        Ok(base_rtt)
-    }
-
-    /// The mean delay, without transmission and queue; zero when none is asked for.
-    pub fn delay(&self) -> Duration {
-        self.clauses.delay()
-    }
-
-    /// The rate of the bottleneck, counting bytes at layer 2; the mean rate of a `trace`.
-    pub fn rate(&self) -> Option<Bandwidth> {
-        self.clauses.service.as_ref().map(Service::rate)
-    }
-
-    fn refuse_bdp(&self) -> Result<(), SpecError> {
-        let changed = self.changes.iter().map(|change| &change.clauses);
-        let mut all = changed.chain([&self.clauses]);
-        if !all.any(|clauses| matches!(clauses.queue, Some(QueueLimit::Bdp(_)))) {
-            return Ok(());
-        }
-        Err(SpecError::at_word(
-            &self.to_string(),
-            "queue",
-            "a queue in bdp needs a delay, here or on the return link",
-        ))
-    }
-}
-
-impl FromStr for LinkSpec {
-    type Err = SpecError;
-
-    /// Reads the words that [`LinkSpec`] lists, in any order, each clause once, behind the name of
-    /// a [preset](presets) or none. The file of a `trace` is read here.
-    ///
-    /// # Errors
-    /// An unknown, repeated or misplaced word, a value out of its range, a file that cannot be
-    /// read or is no trace, or a clause that needs another one, always by the word it stands at.
-    fn from_str(text: &str) -> Result<Self, SpecError> {
-        Self::parse_with(text, service::read_trace_file)
-    }
-}
-
-impl fmt::Display for LinkSpec {
-    /// The clauses in tc's order, ours behind them, each as short as it parses.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.clauses.fmt(f)?;
-        let mut space = if self.clauses == Clauses::default() {
-            ""
-        } else {
-            " "
-        };
-        for change in self.changes.iter() {
-            write!(f, "{space}{change}")?;
-            space = " ";
-        }
-        Ok(())
-    }
-}

@@ -1,4 +1,4 @@
-use crate::Histogram;
+use crate::histogram::Histogram;
 use core::ops::{AddAssign, Sub};
 use units::Bytes;
 

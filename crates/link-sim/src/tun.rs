@@ -23,13 +23,14 @@ mod unread;
 mod tests;
 
 use crate::link::link_seed;
-use crate::realtime::Worker;
-use crate::{Lateness, LinkSpec, LinkStats, SpecError};
+use crate::realtime::{Lateness, Worker};
+use crate::spec::{LinkSpec, SpecError};
+use crate::stats::LinkStats;
 use direction::Direction;
+pub use ip::ETHERNET_OVERHEAD;
 use rustix::fd::OwnedFd;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use units::Bytes;
 
 /// What lies between two TUN devices.
 #[derive(Debug, Clone)]
@@ -45,8 +46,8 @@ pub struct TunConfig {
 /// Carries packets between two TUN devices; dropping it ends that.
 #[derive(Debug)]
 pub struct TunRelay {
-    to_server: Half,
-    to_client: Half,
+    to_server: DirectionWorker,
+    to_client: DirectionWorker,
 }
 
 impl TunRelay {
@@ -67,8 +68,11 @@ impl TunRelay {
             Direction::new(link, Arc::clone(from), Arc::clone(to))
         };
         Ok(Self {
-            to_server: Half::spawn("tun-to-server", direction(link, 0, &client, &server)?)?,
-            to_client: Half::spawn(
+            to_server: DirectionWorker::spawn(
+                "tun-to-server",
+                direction(link, 0, &client, &server)?,
+            )?,
+            to_client: DirectionWorker::spawn(
                 "tun-to-client",
                 direction(return_link, 1, &server, &client)?,
             )?,
@@ -129,12 +133,12 @@ pub struct TunStats {
 
 /// One direction and its thread.
 #[derive(Debug)]
-struct Half {
+struct DirectionWorker {
     direction: Arc<Mutex<Direction>>,
     worker: Worker,
 }
 
-impl Half {
+impl DirectionWorker {
     fn spawn(name: &str, direction: Direction) -> io::Result<Self> {
         let direction = Arc::new(Mutex::new(direction));
         let running = Arc::clone(&direction);
@@ -153,7 +157,3 @@ impl Half {
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// What Ethernet (without preamble and check sequence) adds to an IP packet, so that a packet
-/// counts as on an Ethernet device or veth.
-pub const ETHERNET_OVERHEAD: Bytes = Bytes::new(14);

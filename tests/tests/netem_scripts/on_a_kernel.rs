@@ -80,6 +80,30 @@ fn a_path_that_is_not_as_planned_fails() {
 }
 
 #[test]
+fn a_kernel_takes_what_the_scripts_had_no_words_for() {
+    said_in_a_guest(
+        r#"
+        ./up.sh '' >/dev/null; echo "up: $?"
+        ./shape.sh 'delay 5ms rate 10mbit aqm codel' 'slot 2ms 3ms' | cut -d' ' -f1-2
+        ./shape.sh 'rate 8mbit queue 9p policer 1mbit burst 15000b' | cut -d' ' -f1-2
+        tc -n paceline-link filter show dev b0 egress | grep -o 'police .* rate [^ ]*' | cut -c1-6
+        ./shape.sh '' >/dev/null
+        echo "left: $(tc -n paceline-link qdisc show | grep -vc noqueue)"
+        ./down.sh
+        "#,
+        &[
+            "up: 0",
+            "b0: tbf",
+            "b0: codel",
+            "toclient: netem",
+            "b0: clsact",
+            "police",
+            "left: 0",
+        ],
+    );
+}
+
+#[test]
 fn whatever_ends_a_run_nothing_is_left() {
     said_in_a_guest(
         r#"
@@ -286,7 +310,10 @@ fn here_or_in_a_guest(commands: &str, options: &[&OsStr]) -> Option<Ran> {
     if output_of(script("up.sh").arg("--check")).success {
         let mut shell = Command::new("bash");
         return Some(output_of(
-            shell.args(["-c", commands]).current_dir(scripts()),
+            shell
+                .args(["-c", commands])
+                .env("LINK_RELAY", e2e::programs::program("link-relay"))
+                .current_dir(scripts()),
         ));
     }
     in_a_guest(commands, options)

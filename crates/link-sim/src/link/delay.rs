@@ -30,7 +30,7 @@ impl DelayStage {
     }
 
     /// Whether a packet that is delayed by `next` stays behind all that came out in order so far.
-    pub(super) fn stays_behind(&self, next: Option<Delay>) -> bool {
+    pub(super) fn preserves_order(&self, next: Option<Delay>) -> bool {
         let is_ordered = |delay: Option<Delay>| delay.is_some_and(|delay| delay.ordered);
         let time = |delay: Option<Delay>| delay.map(|delay| delay.time);
         is_ordered(next) || !is_ordered(self.delay) && time(next) >= time(self.delay)

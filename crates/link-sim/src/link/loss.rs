@@ -50,7 +50,7 @@ impl LossStage {
     }
 
     /// Whether the next packet is lost.
-    pub(super) fn takes_packet(&mut self) -> bool {
+    pub(super) fn drops_packet(&mut self) -> bool {
         self.packets += 1;
         let Some(loss) = &self.loss else { return false };
         match loss.model {

@@ -23,7 +23,7 @@ impl PolicerStage {
     }
 
     /// Whether a packet of this size is within the rate.
-    pub(super) fn lets_pass(&mut self, now: Timestamp, size: Bytes) -> bool {
+    pub(super) fn conforms(&mut self, now: Timestamp, size: Bytes) -> bool {
         let bucket = self.bucket.as_mut();
         bucket.is_none_or(|bucket| bucket.try_take(now, size))
     }

@@ -2,6 +2,7 @@
 
 mod cake;
 mod codel;
+mod discipline;
 mod drop_head;
 mod drop_tail;
 mod dualpi2;
@@ -17,111 +18,20 @@ mod ticks;
 mod tests;
 
 use super::label;
+use crate::packet::Packet;
 use crate::spec::Aqm;
-pub(super) use crate::spec::Capacity;
 use crate::stats::Count;
-use crate::{Ecn, Packet};
 use cake::Cake;
 use codel::Codel;
+use discipline::Discipline;
+pub(super) use discipline::{QueueConfig, QueueEvents, QueuedPacket};
 use drop_head::DropHead;
 use drop_tail::DropTail;
 use dualpi2::DualPi2;
-use fifo::Fifo;
 use fq_codel::FqCodel;
 use pie::Pie;
 use red::Red;
-use units::{Bandwidth, Bytes, Rng, Timestamp};
-
-/// A queueing discipline: which packet is sent next, and which is dropped or marked.
-///
-/// A packet in transmission is not in the queue any more. Time does not go backwards.
-pub(super) trait Discipline<T> {
-    /// Takes a packet in. Whatever is dropped for it, the packet itself or others, goes to `log`.
-    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log);
-
-    /// The packet that is to be transmitted at `now`; `None` only when nothing is left, as what
-    /// was there may have been dropped.
-    fn dequeue(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>>;
-
-    /// What waits.
-    fn backlog(&self) -> Count;
-
-    /// Holds so much from now on; what waits already stays.
-    fn set_capacity(&mut self, capacity: Capacity);
-
-    /// The link sends at this rate from now on. Nothing to most disciplines.
-    fn set_rate(&mut self, _: Bandwidth) {}
-
-    /// The next packet without any dropping, for another discipline that takes over.
-    fn take(&mut self) -> Option<Waiting<T>>;
-}
-
-/// What a queue is asked to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Setup {
-    pub(super) aqm: Aqm,
-    pub(super) capacity: Capacity,
-    /// The mean rate at which it is served.
-    pub(super) rate: Bandwidth,
-}
-
-impl Capacity {
-    /// Whether a packet of `size` fits beside `backlog`.
-    pub(super) fn fits(self, backlog: Count, size: Bytes) -> bool {
-        match self {
-            Self::Packets(most) => backlog.packets < most,
-            Self::Bytes(most) => backlog.bytes.saturating_add(size) <= most,
-        }
-    }
-
-    /// Whether this is more than may wait.
-    pub(super) fn is_exceeded_by(self, backlog: Count) -> bool {
-        match self {
-            Self::Packets(most) => backlog.packets > most,
-            Self::Bytes(most) => backlog.bytes > most,
-        }
-    }
-}
-
-/// A packet in the queue.
-#[derive(Debug)]
-pub(super) struct Waiting<T> {
-    pub(super) packet: Packet<T>,
-    /// When it came.
-    pub(super) since: Timestamp,
-}
-
-/// What a discipline did to packets, until the link has put it into its books.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Log {
-    /// Dropped because the queue was full.
-    pub(super) overflowed: Count,
-    /// Dropped although there was room.
-    pub(super) early: Count,
-    /// Marked Congestion Experienced.
-    pub(super) marked: Count,
-}
-
-impl Log {
-    /// A packet is dropped because there is no room.
-    pub(super) fn overflow<T>(&mut self, packet: &Packet<T>) {
-        self.overflowed += packet.size;
-    }
-
-    /// A packet is dropped so that its sender slows down.
-    pub(super) fn drop<T>(&mut self, packet: &Packet<T>) {
-        self.early += packet.size;
-    }
-
-    /// Marks a packet instead, if it can be marked. One that is marked already counts once.
-    pub(super) fn try_mark<T>(&mut self, packet: &mut Packet<T>) -> bool {
-        if matches!(packet.ecn, Ecn::Ect0 | Ecn::Ect1) {
-            packet.ecn = Ecn::Ce;
-            self.marked += packet.size;
-        }
-        packet.ecn == Ecn::Ce
-    }
-}
+use units::{Rng, Timestamp};
 
 /// The queue of a link, of one discipline or another.
 #[derive(Debug)]
@@ -144,12 +54,12 @@ enum AnyDiscipline<T> {
 
 impl<T> Queue<T> {
     /// Disciplines that draw random numbers draw them from `seed`.
-    pub(super) fn new(setup: Setup, seed: u64) -> Self {
-        let Setup {
+    pub(super) fn new(config: QueueConfig, seed: u64) -> Self {
+        let QueueConfig {
             aqm,
             capacity,
             rate,
-        } = setup;
+        } = config;
         let rng = Rng::derive(seed, label::QUEUE);
         let discipline = match aqm {
             Aqm::DropTail => AnyDiscipline::DropTail(DropTail::new(capacity)),
@@ -170,27 +80,37 @@ impl<T> Queue<T> {
         Self { aqm, discipline }
     }
 
-    /// Becomes another discipline, if `setup` names one; what waits is put into it.
-    pub(super) fn set(&mut self, now: Timestamp, setup: Setup, seed: u64, log: &mut Log) {
-        if setup.aqm == self.aqm {
-            self.get_mut().set_capacity(setup.capacity);
-            return self.get_mut().set_rate(setup.rate);
+    /// Becomes another discipline, if `config` names one; what waits is put into it.
+    pub(super) fn set(
+        &mut self,
+        now: Timestamp,
+        config: QueueConfig,
+        seed: u64,
+        events: &mut QueueEvents,
+    ) {
+        if config.aqm == self.aqm {
+            self.get_mut().set_capacity(config.capacity);
+            return self.get_mut().set_rate(config.rate);
         }
-        let mut old = core::mem::replace(self, Self::new(setup, seed));
-        while let Some(Waiting { packet, .. }) = old.take() {
-            self.get_mut().enqueue(now, packet, log);
+        let mut old = core::mem::replace(self, Self::new(config, seed));
+        while let Some(QueuedPacket { packet, .. }) = old.take() {
+            self.get_mut().enqueue(now, packet, events);
         }
     }
 
-    pub(super) fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log) {
-        self.get_mut().enqueue(now, packet, log);
+    pub(super) fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, events: &mut QueueEvents) {
+        self.get_mut().enqueue(now, packet, events);
     }
 
-    pub(super) fn dequeue(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>> {
-        self.get_mut().dequeue(now, log)
+    pub(super) fn dequeue(
+        &mut self,
+        now: Timestamp,
+        events: &mut QueueEvents,
+    ) -> Option<QueuedPacket<T>> {
+        self.get_mut().dequeue(now, events)
     }
 
-    pub(super) fn take(&mut self) -> Option<Waiting<T>> {
+    pub(super) fn take(&mut self) -> Option<QueuedPacket<T>> {
         self.get_mut().take()
     }
 

@@ -40,7 +40,7 @@ impl RadioStage {
     }
 
     /// Whether a packet under `next` stays behind all that came out so far.
-    pub(super) fn stays_behind(&self, next: Option<spec::Radio>) -> bool {
+    pub(super) fn preserves_order(&self, next: Option<spec::Radio>) -> bool {
         self.radio.is_none() || next.is_some()
     }
 
@@ -49,8 +49,10 @@ impl RadioStage {
         let Some(suspension) = self.radio.and_then(|radio| radio.suspension) else {
             return ready;
         };
-        if ready.since(self.suspended_until) > (suspension.every + suspension.length) * MANY {
-            self.find_anew(ready, suspension);
+        if ready.since(self.suspended_until)
+            > (suspension.every + suspension.length) * MAX_DRAWN_SUSPENSIONS
+        {
+            self.resample(ready, suspension);
         }
         // At the end of time none comes after another.
         while ready >= self.suspended_until && self.suspended_until < Timestamp::MAX {
@@ -84,8 +86,8 @@ impl RadioStage {
     }
 
     /// After a long silence, what the radio does at `now` is drawn at once instead of through all
-    /// the suspensions that nobody saw.
-    fn find_anew(&mut self, now: Timestamp, suspension: spec::Suspension) {
+    /// the suspensions in between.
+    fn resample(&mut self, now: Timestamp, suspension: spec::Suspension) {
         let cycle = duration::nanos(suspension.every + suspension.length);
         let place = Duration::from_nanos(self.rng.below(cycle));
         if place < suspension.length {
@@ -122,7 +124,7 @@ fn exponential(mean: Duration, rng: &mut Rng) -> Duration {
 }
 
 /// Suspensions that are drawn one by one, at most.
-const MANY: u32 = 100;
+const MAX_DRAWN_SUSPENSIONS: u32 = 100;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,5 @@
-use super::{Chance, label};
+use super::chance::Chance;
+use super::label;
 use crate::spec::Reorder;
 
 /// netem's reordering: some packets are sent at once and so overtake those that are delayed.
@@ -26,13 +27,13 @@ impl ReorderStage {
     }
 
     /// Whether the next packet skips the delay: only behind `gap` − 1 that did not.
-    pub(super) fn jumps(&mut self) -> bool {
-        let jumps = self.delayed >= self.gap - 1 && self.chance.happens();
-        self.delayed = if jumps {
+    pub(super) fn skips_delay(&mut self) -> bool {
+        let skips_delay = self.delayed >= self.gap - 1 && self.chance.happens();
+        self.delayed = if skips_delay {
             0
         } else {
             self.delayed.saturating_add(1)
         };
-        jumps
+        skips_delay
     }
 }

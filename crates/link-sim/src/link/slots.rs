@@ -66,7 +66,7 @@ impl Slots {
 
     fn open_after(&mut self, now: Timestamp, slot: Slot) {
         let distance = match slot.interval {
-            SlotInterval::Between(least, most) => self.rng.duration_between(least, most),
+            SlotInterval::Between(min, max) => self.rng.duration_between(min, max),
             SlotInterval::Distributed(distribution, mean, jitter) => {
                 let jitter = i128::from(duration::nanos(jitter));
                 let off = match jitter {

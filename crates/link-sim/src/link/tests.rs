@@ -1,3 +1,5 @@
+//! Tests of the emulation itself: every stage against its closed form or the kernel's source.
+
 mod changes;
 mod closed_forms;
 mod fair_queues;
@@ -6,7 +8,7 @@ mod pace;
 mod waits;
 
 use super::*;
-use crate::Ecn;
+use crate::packet::Ecn;
 use units::{Bandwidth, Bytes};
 
 fn link(text: &str) -> Link<u64> {
@@ -276,7 +278,7 @@ fn the_most_that_ever_waited_is_remembered_in_packets_and_in_bytes() {
 
 #[test]
 fn a_lost_packet_takes_neither_room_nor_time() {
-    // 1,000 bytes take a second. Of the first four nothing is left but what the books say.
+    // 1,000 bytes take a second. Of the first four nothing is left but the statistics.
     for rest in ["limit 2", "queue 1p"] {
         let mut link = link(&format!("loss packets 1-4 rate 8kbit {rest}"));
         let out = send(&mut link, 7, 1_000, Duration::ZERO);

@@ -76,7 +76,7 @@ impl WallClock {
 
     /// When the wall clock showed `wall`, or up to the width of the reading later, so that nothing
     /// comes before it came; now if that is in the future or not known.
-    pub(crate) fn moment(self, wall: Option<Duration>) -> Timestamp {
+    pub(crate) fn to_timestamp(self, wall: Option<Duration>) -> Timestamp {
         let ago = wall.map_or(Duration::ZERO, |wall| self.wall.saturating_sub(wall));
         self.now - ago
     }
@@ -119,9 +119,12 @@ mod tests {
     fn a_wall_time_becomes_ours_and_one_in_the_future_is_now() {
         let clock = reading(500, 0);
         let earlier = clock.wall - Duration::from_millis(2);
-        assert_eq!(clock.moment(Some(earlier)), Timestamp::from_millis(498));
-        assert_eq!(clock.moment(Some(clock.wall * 2)), clock.now);
-        assert_eq!(clock.moment(None), clock.now);
+        assert_eq!(
+            clock.to_timestamp(Some(earlier)),
+            Timestamp::from_millis(498)
+        );
+        assert_eq!(clock.to_timestamp(Some(clock.wall * 2)), clock.now);
+        assert_eq!(clock.to_timestamp(None), clock.now);
     }
 
     #[test]
@@ -141,6 +144,6 @@ mod tests {
         // Two milliseconds passed on the wall clock, and anything up to six on ours.
         let clock = reading(500, 4_000);
         let came = clock.wall - Duration::from_millis(2);
-        assert_eq!(clock.moment(Some(came)), Timestamp::from_millis(498));
+        assert_eq!(clock.to_timestamp(Some(came)), Timestamp::from_millis(498));
     }
 }

@@ -1,4 +1,4 @@
-use crate::Histogram;
+use crate::histogram::Histogram;
 use core::time::Duration;
 
 /// How much later than their link said packets left: a link on a machine that cannot keep up is

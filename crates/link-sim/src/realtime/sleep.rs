@@ -4,7 +4,7 @@ use rustix::io::Errno;
 
 /// Asks the kernel to end this thread's sleeps on time. By default it may be 50 µs late, to save
 /// wake-ups. If it insists, the lateness shows.
-pub(crate) fn sleep_precisely() {
+pub(crate) fn minimize_timer_slack() {
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(1));
 }

@@ -1,7 +1,7 @@
 use std::io::{self, PipeReader};
 use std::thread::JoinHandle;
 
-/// A thread that works until it is told to stop; dropping this tells it and waits for it.
+/// A thread that runs until it is asked to stop; dropping this stops it and joins the thread.
 #[derive(Debug)]
 pub(crate) struct Worker {
     running: Option<(io::PipeWriter, JoinHandle<io::Result<()>>)>,
@@ -54,7 +54,7 @@ impl Drop for Worker {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.running.take() {
             drop(stop);
-            // Nobody is left to be told how it ended.
+            // There is no caller to return its result to.
             let _ = thread.join();
         }
     }

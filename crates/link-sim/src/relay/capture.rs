@@ -9,6 +9,8 @@
 //! into the files. When the disk does not keep up there is no free block, and datagrams are left
 //! out of the files; they are never held up.
 
+mod block;
+mod config;
 mod frame;
 mod sorter;
 mod writer;
@@ -16,80 +18,16 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use crate::Ecn;
+use block::Block;
+pub(super) use block::{CapturedDatagram, Side};
+pub use config::{CaptureConfig, CaptureStats};
 use core::time::Duration;
-use std::ffi::OsString;
 use std::io;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::JoinHandle;
 use units::Timestamp;
 use writer::{Progress, Writer};
-
-/// Files for what a relay carries: pcap with nanoseconds, raw IP packets whose headers are those
-/// that the datagrams have outside of the relay. Their times are those of arrival and departure.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CaptureConfig {
-    /// What clients send before the link, and what they get behind the return link.
-    pub client_side: PathBuf,
-    /// What the server gets behind the link, and what it sends before the return link.
-    pub server_side: PathBuf,
-    /// Bytes kept of each IP packet, its headers included.
-    pub snap_length: u32,
-}
-
-impl CaptureConfig {
-    /// Whole packets, in `PREFIX-client.pcap` and `PREFIX-server.pcap`. Files that are there are
-    /// overwritten.
-    pub fn with_prefix(prefix: &Path) -> Self {
-        let file = |side: &str| {
-            let mut name = OsString::from(prefix);
-            name.push(side);
-            PathBuf::from(name)
-        };
-        Self {
-            client_side: file("-client.pcap"),
-            server_side: file("-server.pcap"),
-            snap_length: Self::WHOLE,
-        }
-    }
-
-    /// A [`snap_length`](Self::snap_length) that cuts nothing off: tcpdump's.
-    pub const WHOLE: u32 = 262_144;
-}
-
-/// How far a capture has come.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CaptureStats {
-    /// Packets in the file of the clients' side.
-    pub client_side: u64,
-    /// Packets in the file of the server's side.
-    pub server_side: u64,
-    /// Packets that are in neither, because the disk did not keep up or failed.
-    pub dropped: u64,
-    /// Why nothing is written any more.
-    pub error: Option<String>,
-}
-
-/// Which file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    Client,
-    Server,
-}
-
-/// A datagram as one side sees it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Seen<'a> {
-    pub(super) side: Side,
-    pub(super) at: Timestamp,
-    pub(super) from: SocketAddr,
-    pub(super) to: SocketAddr,
-    pub(super) ecn: Ecn,
-    pub(super) data: &'a [u8],
-}
 
 /// The relay's end of a capture.
 #[derive(Debug)]
@@ -134,7 +72,7 @@ impl Capture {
     }
 
     /// Writes one datagram down.
-    pub(super) fn record(&mut self, seen: &Seen<'_>) {
+    pub(super) fn record(&mut self, seen: &CapturedDatagram<'_>) {
         self.recorded += 1;
         if self.block.is_none() {
             self.block = self.new_block();
@@ -208,74 +146,7 @@ impl Drop for Capture {
     }
 }
 
-/// Datagrams on their way to the writer.
-#[derive(Debug, Default)]
-struct Block {
-    records: Vec<Record>,
-    /// Their contents, one behind the other.
-    contents: Vec<u8>,
-}
-
-impl Block {
-    fn push(&mut self, seen: &Seen<'_>) {
-        self.contents.extend_from_slice(seen.data);
-        self.records.push(Record {
-            side: seen.side,
-            at: seen.at,
-            from: seen.from,
-            to: seen.to,
-            ecn: seen.ecn,
-            length: seen.data.len(),
-        });
-    }
-
-    fn is_full(&self) -> bool {
-        self.contents.len() >= BLOCK_BYTES || self.records.len() >= BLOCK_RECORDS
-    }
-
-    /// When the first of its datagrams was seen.
-    fn since(&self) -> Option<Timestamp> {
-        self.records.first().map(|record| record.at)
-    }
-
-    fn cleared(mut self) -> Self {
-        self.records.clear();
-        self.contents.clear();
-        self
-    }
-
-    /// Its datagrams, in the order in which they were written down.
-    fn iter(&self) -> impl Iterator<Item = Seen<'_>> {
-        let mut rest = &self.contents[..];
-        self.records.iter().map(move |record| {
-            let (data, behind) = rest.split_at(record.length);
-            rest = behind;
-            Seen {
-                side: record.side,
-                at: record.at,
-                from: record.from,
-                to: record.to,
-                ecn: record.ecn,
-                data,
-            }
-        })
-    }
-}
-
-#[derive(Debug)]
-struct Record {
-    side: Side,
-    at: Timestamp,
-    from: SocketAddr,
-    to: SocketAddr,
-    ecn: Ecn,
-    length: usize,
-}
-
 /// 64 MiB and a little in all: a quarter of a second of 1 Gbit/s, seen on both sides.
 const MAX_BLOCKS: usize = 64;
-const BLOCK_BYTES: usize = 1 << 20;
-/// For small datagrams, whose records are longer than they.
-const BLOCK_RECORDS: usize = 8_192;
 /// So that who reads the files while they are written is not far behind.
 const MAX_WAIT: Duration = Duration::from_millis(100);

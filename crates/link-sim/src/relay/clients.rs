@@ -1,5 +1,5 @@
-use super::port::Port;
-use crate::{IPV4_UDP_OVERHEAD, IPV6_UDP_OVERHEAD};
+use super::batch_socket::BatchSocket;
+use crate::packet::{IPV4_UDP_OVERHEAD, IPV6_UDP_OVERHEAD};
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -27,7 +27,7 @@ pub(super) struct Client {
     /// Where it sends to.
     pub(super) listener: SocketAddr,
     /// Its socket towards the server.
-    pub(super) port: Port,
+    pub(super) socket: BatchSocket,
     /// Where that socket sends from.
     pub(super) local: SocketAddr,
     /// Names all its datagrams, in both directions and in every run.
@@ -64,7 +64,7 @@ impl Clients {
     ///
     /// # Errors
     /// When there are too many clients, or the kernel gives no socket.
-    pub(super) fn welcome(
+    pub(super) fn add(
         &mut self,
         now: Timestamp,
         address: SocketAddr,
@@ -73,12 +73,12 @@ impl Clients {
         if self.known.len() >= self.max {
             return Err(io::ErrorKind::QuotaExceeded.into());
         }
-        let port = Port::towards(self.server)?;
+        let socket = BatchSocket::towards(self.server)?;
         let client = Client {
             address,
             listener: source_towards(address, listener)?,
-            local: port.local_addr()?,
-            port,
+            local: socket.local_addr()?,
+            socket,
             flow: flow_of(address),
             overhead: overhead_of(address),
             last_active: now,
@@ -172,7 +172,7 @@ mod tests {
     fn too_many_clients_are_refused_and_idle_ones_make_room() {
         let mut clients = Clients::new(address(9), 10);
         let welcome =
-            |clients: &mut Clients, now, port| clients.welcome(now, address(port), address(8));
+            |clients: &mut Clients, now, port| clients.add(now, address(port), address(8));
         for port in 0..10 {
             let number = welcome(&mut clients, Timestamp::ZERO, 1_000 + port).unwrap();
             assert_eq!(number, u64::from(port));

@@ -1,60 +1,25 @@
 mod receiving;
 mod sending;
+mod state;
 
+use super::batch_socket::{BatchSocket, Buffers};
 use super::capture::Capture;
 use super::clients::Clients;
+use super::config::{Direction, RelayConfig};
 use super::kernel_drops::kernel_drops;
 use super::poller::{Poller, Source};
 use super::pool::Pool;
-use super::port::{Buffers, Port};
 use super::requests::{Request, Snapshot};
-use super::{Direction, RelayConfig, RelayStats};
+use super::stats::RelayStats;
 use crate::link::link_seed;
 use crate::realtime::{Clock, thread_cpu};
-use crate::{Delivery, Link, LinkSpec, Packet, SpecError};
+use crate::spec::{LinkSpec, SpecError};
 use core::time::Duration;
+use state::ActiveLink;
+pub(super) use state::Engine;
 use std::io;
 use std::net::SocketAddr;
 use units::{Rng, Timestamp};
-
-/// Both links and the sockets at their ends.
-#[derive(Debug)]
-pub(super) struct Engine {
-    clock: Clock,
-    listener: Port,
-    listen_addr: SocketAddr,
-    clients: Clients,
-    server: SocketAddr,
-    link: Way,
-    return_link: Way,
-    /// Where a link damages what it damages.
-    damage: Rng,
-    next_sweep: Timestamp,
-    buffers: Buffers,
-    pool: Pool,
-    /// Answers read in one turn.
-    answers: Vec<(Timestamp, Packet<Datagram>)>,
-    /// What is due in one direction.
-    due: Vec<Delivery<Datagram>>,
-    /// Segments that leave together, one behind the other.
-    segments: Vec<u8>,
-    capture: Option<Capture>,
-    stats: RelayStats,
-}
-
-/// A link and its description.
-#[derive(Debug)]
-struct Way {
-    link: Link<Datagram>,
-    spec: LinkSpec,
-}
-
-/// A datagram from the client with this number, or for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Datagram {
-    pub(super) client: u64,
-    pub(super) data: Vec<u8>,
-}
 
 impl Engine {
     pub(super) fn new(
@@ -62,12 +27,12 @@ impl Engine {
         base_rtt: Duration,
         poller: &mut Poller,
     ) -> io::Result<Self> {
-        let way = |spec: &LinkSpec, number| Way {
+        let active_link = |spec: &LinkSpec, number| ActiveLink {
             link: spec.build(base_rtt, link_seed(config.seed, number)),
             spec: spec.clone(),
         };
         let clock = Clock::new();
-        let listener = Port::listen(config.listen)?;
+        let listener = BatchSocket::listen(config.listen)?;
         poller.add(Source::Listener, &listener)?;
         let capture = config.capture.as_ref();
         let capture = capture.map(|config| Capture::start(config, clock.epoch()));
@@ -76,8 +41,8 @@ impl Engine {
             listener,
             clients: Clients::new(config.to, config.max_clients),
             server: config.to,
-            link: way(&config.link, 0),
-            return_link: way(&config.return_link, 1),
+            link: active_link(&config.link, 0),
+            return_link: active_link(&config.return_link, 1),
             damage: Rng::derive(config.seed, DAMAGE),
             next_sweep: Timestamp::ZERO,
             buffers: Buffers::new(),
@@ -169,17 +134,10 @@ impl Engine {
             Direction::ToClient => self.link.spec.base_rtt(&spec),
         }?;
         let now = self.clock.now();
-        let way = self.way(direction);
-        way.link.reconfigure(now, &spec, base_rtt);
-        way.spec = spec;
+        let active = self.active_link(direction);
+        active.link.reconfigure(now, &spec, base_rtt);
+        active.spec = spec;
         Ok(now.since(Timestamp::ZERO))
-    }
-
-    fn way(&mut self, direction: Direction) -> &mut Way {
-        match direction {
-            Direction::ToServer => &mut self.link,
-            Direction::ToClient => &mut self.return_link,
-        }
     }
 
     /// Forgets idle clients, now and then.

@@ -1,10 +1,10 @@
 //! The relay's thread.
 
-use super::RelayStats;
 use super::engine::Engine;
 use super::poller::{Poller, Source};
-use super::requests::Desk;
-use crate::realtime::sleep_precisely;
+use super::requests::RequestReceiver;
+use super::stats::RelayStats;
+use crate::realtime::minimize_timer_slack;
 use std::io::{self, PipeReader};
 use std::sync::OnceLock;
 
@@ -15,12 +15,12 @@ use std::sync::OnceLock;
 pub(super) fn run(
     mut engine: Engine,
     mut poller: Poller,
-    desk: &Desk,
+    requests: &RequestReceiver,
     stop: &PipeReader,
     ended: &OnceLock<RelayStats>,
 ) -> io::Result<()> {
-    sleep_precisely();
-    let result = work(&mut engine, &mut poller, desk, stop);
+    minimize_timer_slack();
+    let result = work(&mut engine, &mut poller, requests, stop);
     // The desk is still open: who asks from now on gets no answer, but finds these.
     let _ = ended.set(engine.finish());
     result
@@ -29,11 +29,11 @@ pub(super) fn run(
 fn work(
     engine: &mut Engine,
     poller: &mut Poller,
-    desk: &Desk,
+    requests: &RequestReceiver,
     stop: &PipeReader,
 ) -> io::Result<()> {
     poller.add(Source::Stop, stop)?;
-    poller.add(Source::Requests, &desk.rung)?;
+    poller.add(Source::Requests, &requests.wake)?;
     let mut ready = Vec::new();
     loop {
         let wait = engine.turn(&ready, poller);
@@ -42,8 +42,8 @@ fn work(
             return Ok(());
         }
         if ready.contains(&Source::Requests) {
-            desk.silence()?;
-            while let Some(request) = desk.next() {
+            requests.clear_wake()?;
+            while let Some(request) = requests.next() {
                 engine.answer(request);
             }
         }

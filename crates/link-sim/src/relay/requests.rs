@@ -3,8 +3,9 @@
 //! The thread owns everything and is asked between two turns: nobody else holds a lock that it
 //! would wait for when something is due.
 
-use super::{Direction, RelayStats};
-use crate::{LinkSpec, SpecError};
+use super::config::Direction;
+use super::stats::RelayStats;
+use crate::spec::{LinkSpec, SpecError};
 use core::time::Duration;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::net::SocketAddr;
@@ -29,46 +30,49 @@ pub(super) struct Snapshot {
 }
 
 /// Both ends of the line to a thread.
-pub(super) fn line() -> io::Result<(Asker, Desk)> {
-    let (rung, bell) = io::pipe()?;
+pub(super) fn channel() -> io::Result<(RequestSender, RequestReceiver)> {
+    let (wake, waker) = io::pipe()?;
     let (requests, received) = mpsc::channel();
-    Ok((Asker { requests, bell }, Desk { received, rung }))
+    Ok((
+        RequestSender { requests, waker },
+        RequestReceiver { received, wake },
+    ))
 }
 
 /// The handle's end.
 #[derive(Debug)]
-pub(super) struct Asker {
+pub(super) struct RequestSender {
     requests: Sender<Request>,
     /// A byte in it wakes the thread.
-    bell: PipeWriter,
+    waker: PipeWriter,
 }
 
-impl Asker {
+impl RequestSender {
     /// Waits for the answer; `None` when the thread has ended.
     pub(super) fn ask<T>(&self, request: impl FnOnce(SyncSender<T>) -> Request) -> Option<T> {
         let (answer, answered) = mpsc::sync_channel(1);
         self.requests.send(request(answer)).ok()?;
-        (&self.bell).write_all(&[0]).ok()?;
+        (&self.waker).write_all(&[0]).ok()?;
         answered.recv().ok()
     }
 }
 
 /// The thread's end.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct RequestReceiver {
     received: Receiver<Request>,
     /// Readable when there are requests.
-    pub(super) rung: PipeReader,
+    pub(super) wake: PipeReader,
 }
 
-impl Desk {
-    /// The next request. To be called until there is none, after `rung` became readable.
+impl RequestReceiver {
+    /// The next request. To be called until there is none, after `wake` became readable.
     pub(super) fn next(&self) -> Option<Request> {
         self.received.try_recv().ok()
     }
 
-    /// Makes `rung` unreadable until the next request. It must be readable now, or this waits.
-    pub(super) fn silence(&self) -> io::Result<()> {
-        (&self.rung).read(&mut [0; 64]).map(|_| ())
+    /// Makes `wake` unreadable until the next request. It must be readable now, or this waits.
+    pub(super) fn clear_wake(&self) -> io::Result<()> {
+        (&self.wake).read(&mut [0; 64]).map(|_| ())
     }
 }

@@ -1,5 +1,6 @@
-use super::CaptureStats;
-use crate::{Lateness, LinkStats};
+use super::capture::CaptureStats;
+use crate::realtime::Lateness;
+use crate::stats::LinkStats;
 use core::time::Duration;
 
 /// What a relay did since it was started.

@@ -1,6 +1,6 @@
-use super::port::{Buffers, Outgoing, Port};
+use super::batch_socket::{BatchSocket, Buffers, Outgoing};
 use super::*;
-use crate::Ecn;
+use crate::packet::Ecn;
 use crate::realtime::{Clock, wait_until};
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -114,10 +114,10 @@ fn loopbacks() -> impl Iterator<Item = SocketAddr> {
 }
 
 /// Receives `count` datagrams and answers the sender, codepoint and first byte of each.
-fn receive_marked(port: &Port, count: usize) -> Vec<(SocketAddr, Ecn, u8)> {
+fn receive_marked(socket: &BatchSocket, count: usize) -> Vec<(SocketAddr, Ecn, u8)> {
     let (clock, mut buffers, mut found) = (Clock::new(), Buffers::new(), Vec::new());
     wait_until(|| {
-        port.receive(&clock, &mut buffers, |incoming| {
+        socket.receive(&clock, &mut buffers, |incoming| {
             found.push((incoming.from, incoming.ecn, incoming.data[0]));
         });
         found.len() >= count
@@ -131,8 +131,8 @@ const CODEPOINTS: [Ecn; 4] = [Ecn::Ect0, Ecn::Ce, Ecn::NotEct, Ecn::Ect1];
 #[test]
 fn ecn_codepoints_are_carried_both_ways() {
     for loopback in loopbacks() {
-        let mut server = Port::listen(loopback).unwrap();
-        let mut client = Port::listen(loopback).unwrap();
+        let mut server = BatchSocket::listen(loopback).unwrap();
+        let mut client = BatchSocket::listen(loopback).unwrap();
         let relay = relay(server.local_addr().unwrap(), "delay 1ms", "delay 1ms");
         for (n, ecn) in CODEPOINTS.into_iter().enumerate() {
             let contents = [n as u8; 3_000];
@@ -158,8 +158,8 @@ fn ecn_codepoints_are_carried_both_ways() {
 #[test]
 fn a_mark_of_the_link_is_carried_out() {
     for loopback in loopbacks() {
-        let server = Port::listen(loopback).unwrap();
-        let mut client = Port::listen(loopback).unwrap();
+        let server = BatchSocket::listen(loopback).unwrap();
+        let mut client = BatchSocket::listen(loopback).unwrap();
         let relay = relay(server.local_addr().unwrap(), "loss 100% ecn", "");
         for ecn in CODEPOINTS {
             let contents = [ecn as u8; 3_000];
@@ -192,8 +192,8 @@ fn a_damaged_packet_leaves_with_one_bit_flipped() {
 #[test]
 fn batches_of_a_socket_carry_their_codepoint_whatever_they_are_made_of() {
     for loopback in loopbacks() {
-        let mut sender = Port::listen(loopback).unwrap();
-        let receiver = Port::listen(loopback).unwrap();
+        let mut sender = BatchSocket::listen(loopback).unwrap();
+        let receiver = BatchSocket::listen(loopback).unwrap();
         let to = receiver.local_addr().unwrap();
         for (n, ecn) in CODEPOINTS.into_iter().enumerate() {
             let data = [n as u8; 10];
@@ -214,11 +214,11 @@ fn batches_of_a_socket_carry_their_codepoint_whatever_they_are_made_of() {
 #[test]
 fn an_ipv4_client_of_an_ipv6_socket_gets_its_codepoints() {
     // Linux binds this one to both families.
-    let Ok(mut both) = Port::listen((Ipv6Addr::UNSPECIFIED, 0).into()) else {
+    let Ok(mut both) = BatchSocket::listen((Ipv6Addr::UNSPECIFIED, 0).into()) else {
         return;
     };
     let port = both.local_addr().unwrap().port();
-    let mut client = Port::listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let mut client = BatchSocket::listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
     let there = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     for ecn in CODEPOINTS {
         client.send_segments(there, ecn, b"there", 5).unwrap();
@@ -237,10 +237,10 @@ fn an_ipv4_client_of_an_ipv6_socket_gets_its_codepoints() {
 #[test]
 fn a_batch_of_the_sender_meets_the_link_packet_by_packet() {
     for loopback in loopbacks() {
-        let server = Port::listen(loopback).unwrap();
+        let server = BatchSocket::listen(loopback).unwrap();
         // Loses half of the packets: whole batches if it saw batches.
         let relay = relay(server.local_addr().unwrap(), "loss 50% seed 3", "");
-        let mut client = Port::listen(loopback).unwrap();
+        let mut client = BatchSocket::listen(loopback).unwrap();
         let segments = client.max_segments().min(10);
         for _ in 0..20 {
             let contents = vec![7; segments * 1_000];
@@ -408,8 +408,8 @@ fn a_change_concerns_one_link_and_a_refused_one_none() {
 #[test]
 fn no_datagram_has_come_before_it_was_sent() {
     const ALL: u32 = 100_000;
-    let port = Port::listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
-    let (clock, address) = (Clock::new(), port.local_addr().unwrap());
+    let receiver = BatchSocket::listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let (clock, address) = (Clock::new(), receiver.local_addr().unwrap());
     std::thread::scope(|scope| {
         let sender = scope.spawn(|| {
             let client = socket();
@@ -420,7 +420,7 @@ fn no_datagram_has_come_before_it_was_sent() {
         });
         let mut buffers = Buffers::new();
         while !sender.is_finished() {
-            port.receive(&clock, &mut buffers, |incoming| {
+            receiver.receive(&clock, &mut buffers, |incoming| {
                 let sent = u64::from_be_bytes(incoming.data.try_into().unwrap());
                 let sent = Timestamp::from_nanos(sent);
                 assert!(incoming.at >= sent, "{:?} {sent:?}", incoming.at);

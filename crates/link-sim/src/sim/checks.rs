@@ -1,15 +1,18 @@
-use super::fates::Fates;
-use super::pipe::Tagged;
-use crate::spec::{Clauses, Rate, Service};
-use crate::{LinkSpec, LinkStats, Packet};
+//! The invariants of a link: proves the simulator, not what runs over it.
+
+use super::conservation::{Conservation, ensure};
+use super::route::Tagged;
+use crate::packet::Packet;
+use crate::spec::{Clauses, LinkSpec, Rate, Service};
+use crate::stats::LinkStats;
 use core::time::Duration;
 use std::rc::Rc;
 use units::Timestamp;
 
-/// Watches one link from outside and finds promises that it broke.
+/// Checks what one link is given and what it delivers.
 #[derive(Debug)]
 pub(super) struct Checks {
-    fates: Rc<Fates>,
+    conservation: Rc<Conservation>,
     /// The rate at which deliveries must be spaced; `None` when the delay behind the transmitter
     /// varies and may push them together.
     spacing: Option<Rate>,
@@ -22,7 +25,7 @@ pub(super) struct Checks {
 impl Checks {
     pub(super) fn new(spec: &LinkSpec) -> Self {
         Self {
-            fates: Fates::new(copies(spec)),
+            conservation: Conservation::new(copies(spec)),
             spacing: spacing(spec),
             since: 0,
             last: None,
@@ -30,17 +33,17 @@ impl Checks {
     }
 
     pub(super) fn reconfigure(&mut self, spec: &LinkSpec) {
-        self.fates.allow(copies(spec));
+        self.conservation.allow(copies(spec));
         self.spacing = spacing(spec);
-        self.since = self.fates.entered();
+        self.since = self.conservation.entered();
     }
 
     /// What became of the packets that entered.
-    pub(super) fn fates(&self) -> &Rc<Fates> {
-        &self.fates
+    pub(super) fn conservation(&self) -> &Rc<Conservation> {
+        &self.conservation
     }
 
-    /// A packet came out. The error says which promise was broken.
+    /// A packet came out. The error says which invariant was violated.
     pub(super) fn delivered<P>(
         &mut self,
         due: Timestamp,
@@ -49,7 +52,7 @@ impl Checks {
     ) -> Result<(), String> {
         let (tag, size) = (&packet.payload.0, packet.size);
         let number = tag.number();
-        ensure(tag.is_of(&self.fates), || {
+        ensure(tag.is_of(&self.conservation), || {
             format!("packet {number} of another link came out")
         })?;
         ensure(tag.may_become(packet.ecn), || {
@@ -77,36 +80,35 @@ impl Checks {
         Ok(())
     }
 
-    /// Everything that is due has come out: the link's books say what became of the packets.
+    /// Everything that is due has come out: the link's statistics have to account for every packet.
     ///
     /// A copy that the link counts as made and lost at once need not have existed.
     pub(super) fn conserved(&self, stats: &LinkStats) -> Result<(), String> {
-        if let Some(number) = self.fates.culprit() {
+        if let Some(number) = self.conservation.violation() {
             return Err(format!(
                 "packet {number} was delivered and dropped, or one of both more than once"
             ));
         }
         let entered = stats.arrived + stats.duplicated;
         let accounted = stats.delivered + stats.dropped.total() + stats.held;
-        let unmade = stats.duplicated.packets.checked_sub(self.fates.copied());
-        let dropped = unmade.map(|unmade| self.fates.destroyed() + unmade);
+        let unmade = stats
+            .duplicated
+            .packets
+            .checked_sub(self.conservation.copied());
+        let dropped = unmade.map(|unmade| self.conservation.destroyed() + unmade);
         ensure(
             entered == accounted
-                && stats.arrived.packets == self.fates.entered()
-                && stats.delivered.packets == self.fates.delivered()
+                && stats.arrived.packets == self.conservation.entered()
+                && stats.delivered.packets == self.conservation.delivered()
                 && dropped == Some(stats.dropped.total().packets),
             || {
                 format!(
                     "packets appeared or vanished: {stats:?}, but {:?}",
-                    self.fates
+                    self.conservation
                 )
             },
         )
     }
-}
-
-pub(super) fn ensure(holds: bool, promise: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(promise()) }
 }
 
 /// Ends that a packet may have.

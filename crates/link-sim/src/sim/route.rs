@@ -1,6 +1,6 @@
-use super::checks::ensure;
-use super::{LinkId, NodeId};
-use crate::LinkStats;
+use super::conservation::{Tag, ensure};
+use super::node::{LinkId, NodeId};
+use crate::stats::LinkStats;
 
 /// What a route carried so far, in packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,6 +30,9 @@ pub(super) struct Envelope<P> {
     pub(super) hop: usize,
     pub(super) payload: P,
 }
+
+/// What the link carries: the packet and its number.
+pub(super) type Tagged<P> = (Tag, Envelope<P>);
 
 impl Route {
     pub(super) fn new(from: NodeId, to: NodeId, via: &[LinkId]) -> Self {

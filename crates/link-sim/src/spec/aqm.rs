@@ -4,12 +4,14 @@ mod cake;
 mod codel;
 pub(crate) mod dualpi2;
 mod fq_codel;
+mod parameters;
 mod pie;
 pub(crate) mod red;
 
-use super::tc::{self, Lack};
+use super::error::SpecError;
+use super::queue::{Capacity, QueueLimit};
+use super::unsupported::{Unsupported, in_packets};
 use super::words::{Word, Words};
-use super::{Capacity, QueueLimit, SpecError};
 pub(crate) use cake::Cake;
 pub(crate) use codel::Codel;
 use core::fmt;
@@ -77,14 +79,18 @@ impl Aqm {
     }
 
     /// The qdisc that tc has for it.
-    pub(super) fn tc_words(&self, capacity: Capacity, rate: Bandwidth) -> Result<String, Lack> {
+    pub(super) fn tc_words(
+        &self,
+        capacity: Capacity,
+        rate: Bandwidth,
+    ) -> Result<String, Unsupported> {
         match self {
             Self::DropTail => Ok(match capacity {
                 Capacity::Packets(packets) => format!("pfifo limit {packets}"),
                 Capacity::Bytes(bytes) => format!("bfifo limit {}", bytes.get()),
             }),
             Self::DropHead => {
-                let packets = tc::in_packets(capacity, "pfifo_head_drop")?;
+                let packets = in_packets(capacity, "pfifo_head_drop")?;
                 Ok(format!("pfifo_head_drop limit {packets}"))
             }
             Self::Codel(codel) => codel.tc_words(capacity),
@@ -118,23 +124,6 @@ impl fmt::Display for Aqm {
             Self::Cake(parameters) => parameters.fmt(f),
         }
     }
-}
-
-/// Writes those of a discipline's parameters, each a name, its value and the usual one, that are
-/// not as usual, as `text` has them.
-fn write_changed<T: Copy + PartialEq, D: fmt::Display>(
-    f: &mut fmt::Formatter<'_>,
-    text: impl Fn(T) -> D,
-    parameters: &[(&str, T, T)],
-) -> fmt::Result {
-    let mut changed = parameters.iter().filter(|(_, value, usual)| value != usual);
-    changed.try_for_each(|(name, value, _)| write!(f, " {name} {}", text(*value)))
-}
-
-/// The names of those flags that are set.
-fn set<const N: usize>(flags: [(&'static str, bool); N]) -> impl Iterator<Item = &'static str> {
-    let set = flags.into_iter().filter(|(_, is_set)| *is_set);
-    set.map(|(name, _)| name)
 }
 
 fn unknown(words: &Words<'_>, word: Word<'_>) -> SpecError {

@@ -1,8 +1,16 @@
+use super::aqm::Aqm;
+use super::chance::Chance;
+use super::delay::Delay;
+use super::error::SpecError;
+use super::loss::Loss;
+use super::queue::{Policer, QueueLimit};
+use super::radio::Radio;
+use super::reorder::Reorder;
+use super::service::Service;
+use super::slot::Slot;
 use super::values::{PACKETS, positive};
+use super::vocabulary::{CLAUSES, unknown};
 use super::words::{Words, canonical};
-use super::{
-    Aqm, Chance, Delay, Loss, Policer, QueueLimit, Radio, Reorder, Service, Slot, SpecError,
-};
 use core::fmt;
 use core::time::Duration;
 use units::Bandwidth;
@@ -34,7 +42,7 @@ impl Clauses {
             words.next();
             let name = canonical(word.text);
             let Some(name) = CLAUSES.into_iter().find(|clause| *clause == name) else {
-                return Err(words.unknown(word));
+                return Err(unknown(words, word));
             };
             if known.contains(&name) {
                 return Err(words.error(word, format!("`{name}` stands here twice")));
@@ -171,24 +179,6 @@ impl Writer<'_, '_> {
     }
 }
 
-/// The words that begin a clause.
-pub(super) const CLAUSES: [&str; 15] = [
-    "delay",
-    "loss",
-    "corrupt",
-    "duplicate",
-    "reorder",
-    "rate",
-    "tbf",
-    "trace",
-    "slot",
-    "limit",
-    "policer",
-    "queue",
-    "aqm",
-    "radio",
-    "seed",
-];
 /// Those of which a link has one.
 const SERVICES: [&str; 3] = ["rate", "tbf", "trace"];
 const SEED: &str = "a whole number";

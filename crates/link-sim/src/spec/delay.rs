@@ -1,4 +1,4 @@
-use super::SpecError;
+use super::error::SpecError;
 use super::values::{PERCENT, Percent, TIME, percent, time};
 use super::words::Words;
 use core::fmt;

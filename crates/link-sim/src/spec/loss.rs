@@ -1,6 +1,7 @@
+use super::chance::Chance;
+use super::error::SpecError;
 use super::values::{PERCENT, Percent, percent};
 use super::words::Words;
-use super::{Chance, SpecError};
 use core::fmt::{self, Display as _};
 use core::ops::RangeInclusive;
 use std::sync::Arc;

@@ -1,5 +1,3 @@
-use super::words::Words;
-use super::{Clauses, SpecError};
 use std::sync::LazyLock;
 
 /// A link that is known by name: a real kind of network, from `scenarios/links.toml`.
@@ -20,18 +18,6 @@ pub struct Preset {
 /// Every known link, in alphabetical order.
 pub fn presets() -> impl Iterator<Item = Preset> {
     PRESETS.iter().copied()
-}
-
-/// The clauses of the preset that the next word names, if it does.
-pub(super) fn read(words: &mut Words<'_>) -> Result<Option<Clauses>, SpecError> {
-    let next = words.peek().map(|word| word.text);
-    let Some(preset) = presets().find(|preset| Some(preset.name) == next) else {
-        return Ok(None);
-    };
-    words.next();
-    let refuse = |_: &str| Err(std::io::Error::other("presets read no files"));
-    let mut clauses = Words::new(preset.link, &refuse)?;
-    Clauses::default().read_over(&mut clauses).map(Some)
 }
 
 /// Reads as much of TOML as the file has: tables `[[link]]` of the same five strings, none of them
@@ -71,7 +57,7 @@ const LINKS: &str = include_str!("../../../../scenarios/links.toml");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LinkSpec;
+    use crate::spec::link_spec::LinkSpec;
     use core::time::Duration;
 
     #[test]

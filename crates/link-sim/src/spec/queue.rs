@@ -1,4 +1,4 @@
-use super::SpecError;
+use super::error::SpecError;
 use super::values::{RATE, RateText, SIZE, positive, rate, size};
 use super::words::Words;
 use core::fmt;

@@ -1,4 +1,4 @@
-use super::SpecError;
+use super::error::SpecError;
 use super::values::{POSITIVE_TIME, TIME, positive_time, time};
 use super::words::Words;
 use core::fmt;

@@ -1,6 +1,7 @@
+use super::chance::Chance;
+use super::error::SpecError;
 use super::values::positive;
 use super::words::Words;
-use super::{Chance, SpecError};
 use core::fmt;
 
 /// `reorder P% [CORRELATION%] [gap N]`.

@@ -1,6 +1,7 @@
+use super::clauses::Clauses;
+use super::error::SpecError;
 use super::values::time;
 use super::words::Words;
-use super::{Clauses, SpecError};
 use core::fmt;
 use core::time::Duration;
 use std::collections::BTreeSet;

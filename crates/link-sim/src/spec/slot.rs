@@ -1,6 +1,7 @@
+use super::delay::Distribution;
+use super::error::SpecError;
 use super::values::{PACKETS, POSITIVE_TIME, SIZE, TIME, positive, positive_time, size, time};
 use super::words::Words;
-use super::{Distribution, SpecError};
 use core::fmt;
 use core::time::Duration;
 use units::{Bytes, duration};
@@ -45,15 +46,15 @@ impl SlotInterval {
             let jitter = words.value("a jitter such as 10ms", time)?;
             return Ok(Self::Distributed(distribution, mean, jitter));
         }
-        let least = words.value(POSITIVE_TIME, positive_time)?;
-        let most = words.value_if_any(TIME, time)?.unwrap_or(least);
-        if most < least {
+        let min = words.value(POSITIVE_TIME, positive_time)?;
+        let max = words.value_if_any(TIME, time)?.unwrap_or(min);
+        if max < min {
             return Err(words.error(
                 words.last,
                 "the longest distance of slots is below the shortest",
             ));
         }
-        Ok(Self::Between(least, most))
+        Ok(Self::Between(min, max))
     }
 }
 
@@ -73,14 +74,9 @@ impl fmt::Display for Slot {
 impl fmt::Display for SlotInterval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Between(least, most) if least == most => duration::display(least).fmt(f),
-            Self::Between(least, most) => {
-                write!(
-                    f,
-                    "{} {}",
-                    duration::display(least),
-                    duration::display(most)
-                )
+            Self::Between(min, max) if min == max => duration::display(min).fmt(f),
+            Self::Between(min, max) => {
+                write!(f, "{} {}", duration::display(min), duration::display(max))
             }
             Self::Distributed(distribution, mean, jitter) => {
                 let (mean, jitter) = (duration::display(mean), duration::display(jitter));

@@ -12,9 +12,12 @@ mod qdiscs;
 #[cfg(test)]
 mod tests;
 
-use super::{Capacity, Clauses, LinkSpec, SpecError};
+use super::clauses::Clauses;
+use super::error::SpecError;
+use super::link_spec::LinkSpec;
+use super::unsupported::Unsupported;
 use core::time::Duration;
-pub(super) use qdiscs::Qdisc;
+use qdiscs::Qdisc;
 
 /// The devices through which packets leave, one after another, the first nearest to the sender.
 ///
@@ -50,7 +53,8 @@ impl LinkSpec {
         let mut time = Duration::ZERO;
         for at in times {
             let clauses = self.changes.clauses_at(&self.clauses, at);
-            let hops = Hops::new(&clauses, base_rtt).map_err(|lack| self.without(lack))?;
+            let hops =
+                Hops::new(&clauses, base_rtt).map_err(|unsupported| self.refusal(unsupported))?;
             let changes = hops.commands(&before, devices);
             if at > time && !changes.is_empty() {
                 commands.push(format!("sleep {}", seconds(at - time)));
@@ -62,41 +66,8 @@ impl LinkSpec {
         Ok(commands)
     }
 
-    fn without(&self, Lack { word, problem }: Lack) -> SpecError {
+    fn refusal(&self, Unsupported { word, problem }: Unsupported) -> SpecError {
         SpecError::at_word(&self.to_string(), word, problem)
-    }
-}
-
-/// What of a link tc has not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lack {
-    word: &'static str,
-    problem: String,
-}
-
-impl Lack {
-    pub(super) fn new(word: &'static str, problem: impl Into<String>) -> Self {
-        let problem = problem.into();
-        Self { word, problem }
-    }
-}
-
-/// A queue's limit for a discipline of tc that counts packets.
-pub(super) fn in_packets(capacity: Capacity, name: &str) -> Result<u64, Lack> {
-    match capacity {
-        Capacity::Packets(packets) => Ok(packets),
-        Capacity::Bytes(_) => Err(Lack::new("queue", format!("tc's {name} counts packets"))),
-    }
-}
-
-/// A queue's limit for a discipline of tc that counts bytes.
-pub(super) fn in_bytes(capacity: Capacity, name: &str) -> Result<u64, Lack> {
-    match capacity {
-        Capacity::Bytes(bytes) => Ok(bytes.get()),
-        Capacity::Packets(_) => {
-            let problem = format!("tc's {name} counts bytes, so give it a `queue` in bytes");
-            Err(Lack::new("aqm", problem))
-        }
     }
 }
 
@@ -116,7 +87,7 @@ struct Hop {
 }
 
 impl Hops {
-    fn new(clauses: &Clauses, base_rtt: Duration) -> Result<Self, Lack> {
+    fn new(clauses: &Clauses, base_rtt: Duration) -> Result<Self, Unsupported> {
         qdiscs::refuse(clauses)?;
         let policer = clauses.policer.map(qdiscs::police);
         if clauses.has_bottleneck() {

@@ -4,9 +4,12 @@ mod refusals;
 
 use super::aqm::dualpi2::{OnOverload, StepThreshold};
 use super::aqm::{Cake, Codel, DualPi2, FqCodel, Pie, Red};
+use super::queue::QueueLimit;
 use super::*;
+use core::time::Duration;
 use proptest::prelude::*;
-use units::{Bytes, Gain, duration};
+use std::io;
+use units::{Bandwidth, Bytes, Gain, duration};
 
 pub(crate) use any_spec::{aqms, specs};
 

@@ -1,3 +1,7 @@
+use super::error::SpecError;
+use super::preset::presets;
+use super::words::{Word, Words, is_value};
+
 /// A word of the grammar of [`LinkSpec`](crate::LinkSpec), for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkWord {
@@ -118,11 +122,91 @@ vocabulary! {
     "delay 20ms at 5s..7s loss 100%";
 }
 
+/// The error for a word that begins no clause.
+pub(super) fn unknown(words: &Words<'_>, word: Word<'_>) -> SpecError {
+    if let Some((_, place)) = PARTS.iter().find(|(part, _)| *part == word.text) {
+        return words.error(word, format!("it belongs behind {place}"));
+    }
+    if presets().any(|preset| preset.name == word.text) {
+        return words.error(word, "the name of a preset stands at the begin");
+    }
+    let mut problem = format!("expected {} or at", CLAUSES.join(", "));
+    let known = CLAUSES.into_iter().chain(PARTS.map(|(part, _)| part));
+    let known = known.chain(presets().map(|preset| preset.name));
+    if is_value(word.text) {
+        problem.push_str(" before a value");
+    } else if let Some(near) = units::nearest(word.text, known) {
+        problem = format!("{problem}; did you mean `{near}`?");
+    }
+    words.error(word, problem)
+}
+
+/// The words that begin a clause.
+pub(super) const CLAUSES: [&str; 15] = [
+    "delay",
+    "loss",
+    "corrupt",
+    "duplicate",
+    "reorder",
+    "rate",
+    "tbf",
+    "trace",
+    "slot",
+    "limit",
+    "policer",
+    "queue",
+    "aqm",
+    "radio",
+    "seed",
+];
+/// Words that stand inside a clause, and where.
+const PARTS: [(&str, &str); 40] = [
+    ("distribution", "`delay TIME JITTER`"),
+    ("ordered", "`delay TIME JITTER`"),
+    ("random", "`loss`"),
+    ("gemodel", "`loss`"),
+    ("state", "`loss`"),
+    ("packets", "`loss` or `slot TIME`"),
+    ("bytes", "`slot TIME`"),
+    ("gap", "`reorder P%`"),
+    ("burst", "`tbf RATE`, `policer RATE` or `aqm red`"),
+    ("peakrate", "`tbf RATE burst SIZE`"),
+    ("mtu", "`tbf RATE burst SIZE peakrate RATE`"),
+    ("suspend", "`radio TIME`"),
+    ("every", "`radio TIME suspend TIME`"),
+    ("ecn", "`loss P%` or `aqm NAME`"),
+    ("target", "`aqm NAME`"),
+    ("interval", "`aqm NAME`"),
+    ("min", "`aqm red`"),
+    ("max", "`aqm red`"),
+    ("probability", "`aqm red`"),
+    ("avpkt", "`aqm red`"),
+    ("harddrop", "`aqm red`"),
+    ("nodrop", "`aqm red`"),
+    ("tupdate", "`aqm NAME`"),
+    ("alpha", "`aqm NAME`"),
+    ("beta", "`aqm NAME`"),
+    ("bytemode", "`aqm pie`"),
+    ("coupling_factor", "`aqm dualpi2`"),
+    ("step_thresh", "`aqm dualpi2`"),
+    ("drop_on_overload", "`aqm dualpi2`"),
+    ("overflow", "`aqm dualpi2`"),
+    ("classic_protection", "`aqm dualpi2`"),
+    ("drop_enqueue", "`aqm dualpi2`"),
+    ("drop_dequeue", "`aqm dualpi2`"),
+    ("l4s_ect", "`aqm dualpi2`"),
+    ("any_ect", "`aqm dualpi2`"),
+    ("flows", "`aqm NAME`"),
+    ("noecn", "`aqm NAME`"),
+    ("ce_threshold", "`aqm NAME`"),
+    ("quantum", "`aqm fq_codel`"),
+    ("rtt", "`aqm cake`"),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LinkSpec;
-    use crate::spec::clauses::CLAUSES;
+    use crate::spec::link_spec::LinkSpec;
 
     fn first(word: &LinkWord) -> &'static str {
         word.form.split(' ').next().unwrap()

@@ -1,5 +1,5 @@
-use super::clauses::CLAUSES;
-use super::{SpecError, Trace, presets};
+use super::error::SpecError;
+use super::trace::Trace;
 use std::io;
 
 /// The words of a description from left to right.
@@ -134,25 +134,6 @@ impl<'a> Words<'a> {
         }
         self.error(found, problem)
     }
-
-    /// The error for a word that begins no clause.
-    pub(super) fn unknown(&self, word: Word<'_>) -> SpecError {
-        if let Some((_, place)) = PARTS.iter().find(|(part, _)| *part == word.text) {
-            return self.error(word, format!("it belongs behind {place}"));
-        }
-        if presets().any(|preset| preset.name == word.text) {
-            return self.error(word, "the name of a preset stands at the begin");
-        }
-        let mut problem = format!("expected {} or at", CLAUSES.join(", "));
-        let known = CLAUSES.into_iter().chain(PARTS.map(|(part, _)| part));
-        let known = known.chain(presets().map(|preset| preset.name));
-        if is_value(word.text) {
-            problem.push_str(" before a value");
-        } else if let Some(near) = units::nearest(word.text, known) {
-            problem = format!("{problem}; did you mean `{near}`?");
-        }
-        self.error(word, problem)
-    }
 }
 
 /// Refuses a description that is too long, as it was given or as it is written back.
@@ -173,53 +154,10 @@ pub(super) fn canonical(word: &str) -> &str {
     }
 }
 
-fn is_value(word: &str) -> bool {
+/// Whether a word can only be a value.
+pub(super) fn is_value(word: &str) -> bool {
     word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '.' | '-' | '+'))
 }
-
-/// Words that stand inside a clause, and where.
-const PARTS: [(&str, &str); 40] = [
-    ("distribution", "`delay TIME JITTER`"),
-    ("ordered", "`delay TIME JITTER`"),
-    ("random", "`loss`"),
-    ("gemodel", "`loss`"),
-    ("state", "`loss`"),
-    ("packets", "`loss` or `slot TIME`"),
-    ("bytes", "`slot TIME`"),
-    ("gap", "`reorder P%`"),
-    ("burst", "`tbf RATE`, `policer RATE` or `aqm red`"),
-    ("peakrate", "`tbf RATE burst SIZE`"),
-    ("mtu", "`tbf RATE burst SIZE peakrate RATE`"),
-    ("suspend", "`radio TIME`"),
-    ("every", "`radio TIME suspend TIME`"),
-    ("ecn", "`loss P%` or `aqm NAME`"),
-    ("target", "`aqm NAME`"),
-    ("interval", "`aqm NAME`"),
-    ("min", "`aqm red`"),
-    ("max", "`aqm red`"),
-    ("probability", "`aqm red`"),
-    ("avpkt", "`aqm red`"),
-    ("harddrop", "`aqm red`"),
-    ("nodrop", "`aqm red`"),
-    ("tupdate", "`aqm NAME`"),
-    ("alpha", "`aqm NAME`"),
-    ("beta", "`aqm NAME`"),
-    ("bytemode", "`aqm pie`"),
-    ("coupling_factor", "`aqm dualpi2`"),
-    ("step_thresh", "`aqm dualpi2`"),
-    ("drop_on_overload", "`aqm dualpi2`"),
-    ("overflow", "`aqm dualpi2`"),
-    ("classic_protection", "`aqm dualpi2`"),
-    ("drop_enqueue", "`aqm dualpi2`"),
-    ("drop_dequeue", "`aqm dualpi2`"),
-    ("l4s_ect", "`aqm dualpi2`"),
-    ("any_ect", "`aqm dualpi2`"),
-    ("flows", "`aqm NAME`"),
-    ("noecn", "`aqm NAME`"),
-    ("ce_threshold", "`aqm NAME`"),
-    ("quantum", "`aqm fq_codel`"),
-    ("rtt", "`aqm cake`"),
-];
 
 /// A longer description is not one that a person wrote.
 const MAX_TEXT: usize = 4_096;

@@ -1,7 +1,10 @@
+use super::ip;
+use super::ip::ETHERNET_OVERHEAD;
 use super::unread::Unread;
-use super::{ETHERNET_OVERHEAD, ip};
-use crate::realtime::{Clock, poll_for, sleep_precisely};
-use crate::{Ecn, Lateness, Link, LinkStats, Packet};
+use crate::link::Link;
+use crate::packet::{Ecn, Packet};
+use crate::realtime::{Clock, Lateness, minimize_timer_slack, poll_for};
+use crate::stats::LinkStats;
 use core::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fd::OwnedFd;
@@ -39,7 +42,7 @@ pub(super) struct Stats {
 /// # Errors
 /// When the kernel refuses to wait, or the device to read from is gone.
 pub(super) fn run(direction: &Mutex<Direction>, stop: &PipeReader) -> io::Result<()> {
-    sleep_precisely();
+    minimize_timer_slack();
     let lock = || direction.lock().unwrap_or_else(PoisonError::into_inner);
     let from = Arc::clone(&lock().from);
     let mut buffer = vec![0; MAX_PACKET];
@@ -138,7 +141,7 @@ impl Direction {
     fn deliver(&mut self) {
         let now = self.clock.now();
         while let Some(delivery) = self.link.poll_output(now) {
-            let packet = with_its_fate(delivery.packet);
+            let packet = apply_marks_and_damage(delivery.packet);
             match rustix::io::write(&self.to, &packet) {
                 Ok(_) => self
                     .lateness
@@ -150,7 +153,7 @@ impl Direction {
 }
 
 /// The bytes of a packet as the link leaves them.
-fn with_its_fate(packet: Packet<Box<[u8]>>) -> Box<[u8]> {
+fn apply_marks_and_damage(packet: Packet<Box<[u8]>>) -> Box<[u8]> {
     let mut bytes = packet.payload;
     if packet.ecn == Ecn::Ce {
         ip::mark(&mut bytes);

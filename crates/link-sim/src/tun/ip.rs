@@ -1,7 +1,12 @@
 //! What a link has to know of an IP packet, and the two things that it does to one.
 
-use crate::Ecn;
+use crate::packet::Ecn;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use units::Bytes;
+
+/// What Ethernet (without preamble and check sequence) adds to an IP packet, so that a packet
+/// counts as on an Ethernet device or veth.
+pub const ETHERNET_OVERHEAD: Bytes = Bytes::new(14);
 
 /// What a link sees of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! The command line of the relay.
 
 use crate::changes::{LinkFiles, read_file};
-use crate::{Failure, figures};
+use crate::failure::Failure;
+use crate::report;
 use clap::Args;
 use core::time::Duration;
 use link_sim::LinkSpec;
@@ -40,7 +41,7 @@ pub(super) struct Arguments {
     seed: Option<u64>,
     /// Clients at a time; each takes a file descriptor and up to 8 MiB of the kernel's memory
     #[arg(long, value_name = "N", default_value_t = RelayConfig::MAX_CLIENTS as u32,
-          value_parser = clap::value_parser!(u32).range(1..=MOST_CLIENTS))]
+          value_parser = clap::value_parser!(u32).range(1..=MAX_CLIENTS))]
     max_clients: u32,
     /// Write what is carried to PREFIX-client.pcap and PREFIX-server.pcap
     #[arg(long, value_name = "PREFIX")]
@@ -55,6 +56,9 @@ pub(super) struct Arguments {
     /// Print the tc commands that make a kernel shape these links, and relay nothing
     #[arg(long, conflicts_with_all = ["listen", "to"])]
     pub(super) print_tc: bool,
+    /// Print the RTT and the loss that 20 pings over them should see, and relay nothing
+    #[arg(long, conflicts_with_all = ["listen", "to", "print_tc"])]
+    pub(super) print_ping: bool,
     /// Print the links that are known by name, and relay nothing
     #[arg(long, exclusive = true)]
     pub(super) list_presets: bool,
@@ -98,7 +102,7 @@ impl Arguments {
             to,
             link,
             return_link,
-            seed: self.seed.unwrap_or_else(figures::arbitrary_seed),
+            seed: self.seed.unwrap_or_else(report::random_seed),
             max_clients: self.max_clients as usize,
             capture: self.capture(),
         })
@@ -170,13 +174,13 @@ pub(super) fn parse_interval(text: &str) -> Result<Duration, Failure> {
     let seconds = text.parse().ok();
     seconds
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .filter(|interval| (SHORTEST..=LONGEST).contains(interval))
+        .filter(|interval| (MIN_INTERVAL..=MAX_INTERVAL).contains(interval))
         .ok_or_else(|| Failure::usage(format!("-i `{text}`: expected seconds from 0.1 to 3600")))
 }
 
 /// What needs no addresses, as nothing is relayed.
-const PRINTS: [&str; 3] = ["print_tc", "list_presets", "list_words"];
+const PRINTS: [&str; 4] = ["print_tc", "print_ping", "list_presets", "list_words"];
 /// Each has a port of its own towards the server, and there are 65,535.
-const MOST_CLIENTS: i64 = 60_000;
-const SHORTEST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(3_600);
+const MAX_CLIENTS: i64 = 60_000;
+const MIN_INTERVAL: Duration = Duration::from_millis(100);
+const MAX_INTERVAL: Duration = Duration::from_secs(3_600);

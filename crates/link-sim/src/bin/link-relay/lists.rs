@@ -1,6 +1,6 @@
 //! What a link can be, for people, in 80 columns.
 
-use crate::Failure;
+use crate::failure::Failure;
 use link_sim::{LINK_WORDS, presets};
 use std::io::{self, Write as _};
 use textwrap::{Options, WordSplitter};

@@ -2,21 +2,20 @@
 
 mod arguments;
 mod changes;
-mod figures;
+mod failure;
 mod lists;
 mod manual;
+mod report;
 mod session;
 mod tc;
+mod timing;
 #[cfg_attr(not(target_os = "linux"), path = "tun/elsewhere.rs")]
 mod tun;
 
 use arguments::Arguments;
-use clap::{Parser, Subcommand};
-use core::fmt::Display;
-use core::time::Duration;
-use std::io::{self, Write as _};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use failure::{Failure, print_error};
 use std::process::ExitCode;
-use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 /// Relays UDP between clients and a server over an emulated link.
 ///
@@ -50,67 +49,27 @@ fn main() -> ExitCode {
     let command_line = CommandLine::parse();
     let result = match (&command_line.other, &command_line.relay) {
         (Some(Other::Tun(arguments)), _) => tun::run(arguments),
-        (Some(Other::Man(arguments)), _) => manual::write_pages(arguments).map(|()| 0),
+        (Some(Other::Man(arguments)), _) => {
+            manual::write_pages(arguments, CommandLine::command()).map(|()| 0)
+        }
         (Some(Other::Completions(arguments)), _) => {
-            manual::print_completions(arguments).map(|()| 0)
+            manual::print_completions(arguments, CommandLine::command()).map(|()| 0)
         }
         (None, Some(arguments)) if arguments.list_presets => lists::print_presets().map(|()| 0),
         (None, Some(arguments)) if arguments.list_words => lists::print_words().map(|()| 0),
         (None, Some(arguments)) if arguments.print_tc => tc::print(arguments).map(|()| 0),
+        (None, Some(arguments)) if arguments.print_ping => tc::print_ping(arguments).map(|()| 0),
         (None, Some(arguments)) => session::run(arguments).map(|()| 0),
         (None, None) => unreachable!("clap asks for --listen and --to"),
     };
     match result {
         Ok(code) => ExitCode::from(code),
         Err(Failure { message, code }) => {
-            complain(message);
+            print_error(message);
             ExitCode::from(code)
         }
     }
 }
 
-/// When even standard error is closed, there is nobody to be told.
-fn complain(what: impl Display) {
-    let _ = writeln!(io::stderr(), "link-relay: {what}");
-}
-
-/// Why the program ends, and the exit code that says so.
-#[derive(Debug)]
-struct Failure {
-    message: String,
-    code: u8,
-}
-
-impl Failure {
-    /// The command line is wrong.
-    fn usage(message: impl Display) -> Self {
-        let message = message.to_string();
-        Self { message, code: 2 }
-    }
-
-    /// The command line is right, but it does not work here.
-    fn run(message: impl Display) -> Self {
-        let message = message.to_string();
-        Self { message, code: 1 }
-    }
-}
-
-/// Every `period` after `begin`.
-fn ticks(begin: Instant, period: Duration) -> Interval {
-    let mut ticks = tokio::time::interval_at(begin + period, period);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    ticks
-}
-
-/// Never where there is nothing to wait for.
-async fn next_of<F: Future>(future: Option<F>) -> F::Output {
-    match future {
-        Some(future) => future.await,
-        None => core::future::pending().await,
-    }
-}
-
 /// Columns of a terminal that nobody has made wider.
 const HELP_WIDTH: usize = 80;
-/// How often to see whether everything is well, when nothing is printed.
-const WATCH: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 //! What a package installs beside the program: its manual pages and completions.
 
-use crate::{CommandLine, Failure};
-use clap::{Args, Command, CommandFactory as _, ValueHint};
+use crate::failure::Failure;
+use clap::{Args, Command, ValueHint};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use std::io::{self, Write as _};
@@ -26,12 +26,15 @@ pub(super) struct CompletionsArguments {
 ///
 /// # Errors
 /// When the folder or a file in it cannot be written.
-pub(super) fn write_pages(ManArguments { folder }: &ManArguments) -> Result<(), Failure> {
+pub(super) fn write_pages(
+    ManArguments { folder }: &ManArguments,
+    command: Command,
+) -> Result<(), Failure> {
     let cannot = |path: &std::path::Path, error: io::Error| {
         Failure::run(format!("cannot write {}: {error}", path.display()))
     };
     std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
-    for (name, text) in pages() {
+    for (name, text) in pages(command) {
         let path = folder.join(format!("{name}.1"));
         std::fs::write(&path, text).map_err(|error| cannot(&path, error))?;
     }
@@ -42,25 +45,28 @@ pub(super) fn write_pages(ManArguments { folder }: &ManArguments) -> Result<(), 
 ///
 /// # Errors
 /// When it cannot be printed.
-pub(super) fn print_completions(arguments: &CompletionsArguments) -> Result<(), Failure> {
-    match io::stdout().write_all(script(arguments.shell).as_bytes()) {
+pub(super) fn print_completions(
+    arguments: &CompletionsArguments,
+    command: Command,
+) -> Result<(), Failure> {
+    match io::stdout().write_all(script(arguments.shell, command).as_bytes()) {
         // Whoever read it has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(Failure::run),
     }
 }
 
-fn script(shell: Shell) -> String {
+fn script(shell: Shell, mut command: Command) -> String {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut CommandLine::command(), NAME, &mut script);
+    clap_complete::generate(shell, &mut command, NAME, &mut script);
     // clap_complete 4.6.11 takes the hyphen in a program's name for the begin of a command in one
     // of the two places where bash has to find the same word.
     String::from_utf8_lossy(&script).replace("link__subcmd__", "link__")
 }
 
 /// The names of the pages, and their text in roff.
-fn pages() -> Vec<(String, Vec<u8>)> {
-    let mut command = CommandLine::command().disable_help_subcommand(true);
+fn pages(command: Command) -> Vec<(String, Vec<u8>)> {
+    let mut command = command.disable_help_subcommand(true);
     // Gives the commands their full names.
     command.build();
     let commands = [&command].into_iter().chain(command.get_subcommands());
@@ -113,14 +119,15 @@ The command line is wrong.
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::ValueEnum as _;
+    use crate::CommandLine;
+    use clap::{CommandFactory as _, ValueEnum as _};
 
     #[test]
     fn every_flag_and_every_command_is_in_its_page() {
         let mut command = CommandLine::command().disable_help_subcommand(true);
         command.build();
         let commands: Vec<Command> = command.get_subcommands().cloned().collect();
-        assert_eq!(pages().len(), 1 + commands.len());
+        assert_eq!(pages(CommandLine::command()).len(), 1 + commands.len());
         for command in [command].into_iter().chain(commands) {
             let (_, text) = page(command.clone());
             let text = String::from_utf8(text).unwrap();
@@ -138,7 +145,7 @@ mod tests {
     #[test]
     fn every_shell_has_a_script_that_knows_the_flags() {
         for shell in Shell::value_variants() {
-            let script = script(*shell);
+            let script = script(*shell, CommandLine::command());
             assert!(script.contains("return-link-file"), "{shell}: {script}");
         }
     }

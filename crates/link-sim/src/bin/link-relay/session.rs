@@ -2,8 +2,9 @@
 
 use crate::arguments::Arguments;
 use crate::changes::{LinkFiles, lines_of_stdin, parse_line, read_file};
-use crate::figures::{self, Figures};
-use crate::{Failure, WATCH, complain, next_of, ticks};
+use crate::failure::{Failure, print_error};
+use crate::report::{self, IntervalReport};
+use crate::timing::{WATCH, next_of, ticks};
 use core::time::Duration;
 use link_sim::LinkSpec;
 use link_sim::relay::{CaptureStats, Direction, Relay, RelayConfig, RelayHandle};
@@ -52,7 +53,7 @@ fn start(config: &RelayConfig) -> Result<RelayHandle, Failure> {
         config.seed
     );
     let mut out = io::stdout().lock();
-    figures::print_heading(&mut out, between, &config.link, &config.return_link)
+    report::print_heading(&mut out, between, &config.link, &config.return_link)
         .map_err(Failure::run)?;
     Ok(relay)
 }
@@ -70,7 +71,7 @@ fn allow_descriptors(max_clients: usize) {
         ..limit
     };
     if setrlimit(Resource::Nofile, raised).is_err() || allowed < wanted {
-        complain(format_args!(
+        print_error(format_args!(
             "--max-clients: {max_clients} clients need {wanted} file descriptors, but this \
              process may have {} (ulimit -n)",
             allowed.min(wanted)
@@ -117,7 +118,7 @@ impl Session {
         watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let begin = watch.tick().await;
         let mut rows = self.interval.map(|interval| ticks(begin, interval));
-        let mut figures = Figures::begin(begin.into_std());
+        let mut figures = IntervalReport::begin(begin.into_std());
         while self.relay.is_running() {
             tokio::select! {
                 _ = watch.tick() => self.watch_capture(),
@@ -136,7 +137,7 @@ impl Session {
         self.end(begin.elapsed())
     }
 
-    fn print_interval(&self, figures: &mut Figures, at: Instant) -> Result<(), Failure> {
+    fn print_interval(&self, figures: &mut IntervalReport, at: Instant) -> Result<(), Failure> {
         let stats = self.relay.stats();
         figures
             .print_interval(&mut io::stdout().lock(), at, (&stats).into())
@@ -150,7 +151,7 @@ impl Session {
         }
         let capture = self.relay.stats().capture;
         if let Some(error) = capture.and_then(|capture| capture.error) {
-            complain(format_args!(
+            print_error(format_args!(
                 "the capture has ended, the relay has not: {error}"
             ));
             self.has_failed_capture = true;
@@ -161,8 +162,8 @@ impl Session {
         match line.as_deref().map(parse_line) {
             Ok(None) => {}
             Ok(Some(Ok((direction, link)))) => self.change(direction, link)?,
-            Ok(Some(Err(error))) => complain(error),
-            Err(error) => complain(error),
+            Ok(Some(Err(error))) => print_error(error),
+            Err(error) => print_error(error),
         }
         Ok(())
     }
@@ -172,10 +173,10 @@ impl Session {
         for (direction, path) in files.iter() {
             match read_file(path) {
                 Ok(link) if link == *self.link(direction) => {
-                    complain(format_args!("{}: this is the link already", path.display()))
+                    print_error(format_args!("{}: this is the link already", path.display()))
                 }
                 Ok(link) => self.change(direction, link)?,
-                Err(error) => complain(format_args!("{}: {error}", path.display())),
+                Err(error) => print_error(format_args!("{}: {error}", path.display())),
             }
         }
         Ok(())
@@ -185,11 +186,11 @@ impl Session {
     fn change(&mut self, direction: Direction, link: LinkSpec) -> Result<(), Failure> {
         match self.relay.reconfigure(direction, link.clone()) {
             Ok(at) => {
-                figures::print_change(&mut io::stdout().lock(), at, direction, &link)
+                report::print_change(&mut io::stdout().lock(), at, direction, &link)
                     .map_err(Failure::run)?;
                 *self.link(direction) = link;
             }
-            Err(error) => complain(error),
+            Err(error) => print_error(error),
         }
         Ok(())
     }
@@ -205,7 +206,7 @@ impl Session {
     fn end(self, elapsed: Duration) -> Result<(), Failure> {
         let stats = self.relay.shutdown().map_err(Failure::run)?;
         let mut out = io::stdout().lock();
-        figures::print_totals(&mut out, &(&stats).into()).map_err(Failure::run)?;
+        report::print_totals(&mut out, &(&stats).into()).map_err(Failure::run)?;
         let busy = stats.cpu.as_secs_f64() / elapsed.as_secs_f64();
         writeln!(out, "busy for {:.1} % of one core's time", 100.0 * busy).map_err(Failure::run)?;
         match &stats.capture {

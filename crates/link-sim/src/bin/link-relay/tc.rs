@@ -1,11 +1,11 @@
 //! The links as commands for a kernel's tc.
 
-use crate::Failure;
 use crate::arguments::Arguments;
-use link_sim::TcDevices;
+use crate::failure::Failure;
+use link_sim::{PingExpectation, TcDevices};
 use std::io::{self, Write as _};
 
-/// Prints a shell script that wants to be told the devices.
+/// Prints a shell script; shell variables name its devices.
 ///
 /// # Errors
 /// A wrong link, or one that tc has not.
@@ -25,6 +25,23 @@ pub(super) fn print(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     write(&blocks).map_err(Failure::run)
+}
+
+/// Prints what a check of a path that these commands shape compares pings with: times in
+/// microseconds, the loss in millionths, which is missing where so few pings do not tell.
+///
+/// # Errors
+/// A wrong link.
+pub(super) fn print_ping(arguments: &Arguments) -> Result<(), Failure> {
+    let (link, return_link) = arguments.links()?;
+    let ping = PingExpectation::new(&link, &return_link);
+    let (min, max) = (ping.min_rtt.as_micros(), ping.max_rtt.as_micros());
+    let loss = ping.loss.map(|loss| loss.millionths().to_string());
+    let loss = loss.unwrap_or_default();
+    let text = format!("min_rtt_us={min}\nmax_rtt_us={max}\nloss_ppm={loss}\n");
+    io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(Failure::run)
 }
 
 /// Where something is waited for, each direction waits for itself.

@@ -6,8 +6,9 @@ mod netlink;
 mod process;
 
 use crate::arguments::{parse_interval, parse_link};
-use crate::figures::{self, Figures, Path};
-use crate::{Failure, WATCH, next_of, ticks};
+use crate::failure::Failure;
+use crate::report::{self, IntervalReport, PathStats};
+use crate::timing::{WATCH, next_of, ticks};
 use core::time::Duration;
 use link_sim::tun::{TunConfig, TunRelay, TunStats};
 use namespace::{End, Namespace, become_privileged};
@@ -139,7 +140,7 @@ impl TunPath {
             ))
         })?;
         let path = path_of(&stats, dropped);
-        figures::print_totals(&mut io::stderr().lock(), &path).map_err(Failure::run)?;
+        report::print_totals(&mut io::stderr().lock(), &path).map_err(Failure::run)?;
         Ok(code)
     }
 
@@ -179,7 +180,7 @@ impl TunPath {
         watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let begin = watch.tick().await;
         let mut rows = interval.map(|interval| ticks(begin, interval));
-        let mut figures = Figures::begin(begin.into_std());
+        let mut figures = IntervalReport::begin(begin.into_std());
         loop {
             tokio::select! {
                 code = client.end() => return code.map_err(Failure::run),
@@ -246,7 +247,7 @@ fn config_of(arguments: &Arguments) -> Result<TunConfig, Failure> {
     let config = TunConfig {
         link: parse_link(option, link)?,
         return_link: parse_link("--return-link", &arguments.return_link)?,
-        seed: arguments.seed.unwrap_or_else(figures::arbitrary_seed),
+        seed: arguments.seed.unwrap_or_else(report::random_seed),
     };
     let base_rtt = config.link.base_rtt(&config.return_link);
     base_rtt.map_err(Failure::usage)?;
@@ -261,7 +262,7 @@ fn print_heading(config: &TunConfig, has_ipv6: bool) -> io::Result<()> {
     let (client, server, seed) = (name(CLIENT), name(SERVER), config.seed);
     let between = format!("tun, client {client}, server {server}, seed {seed}");
     let mut out = io::stderr().lock();
-    figures::print_heading(&mut out, between, &config.link, &config.return_link)
+    report::print_heading(&mut out, between, &config.link, &config.return_link)
 }
 
 fn client_command(words: &[OsString]) -> Command {
@@ -292,17 +293,17 @@ fn cannot_start(name: &OsStr, error: &io::Error) -> Failure {
     Failure { message, code }
 }
 
-fn path_of(stats: &TunStats, dropped: u64) -> Path {
-    Path {
+fn path_of(stats: &TunStats, dropped: u64) -> PathStats {
+    PathStats {
         link: stats.link.clone(),
         return_link: stats.return_link.clone(),
         lateness: stats.lateness.clone(),
-        mishaps: mishaps(stats, dropped).to_vec(),
+        anomalies: anomalies(stats, dropped).to_vec(),
     }
 }
 
 /// What befell packets outside of the links.
-fn mishaps(stats: &TunStats, dropped: u64) -> [(u64, &'static str); 4] {
+fn anomalies(stats: &TunStats, dropped: u64) -> [(u64, &'static str); 4] {
     let arrived = stats.link.arrived + stats.return_link.arrived;
     // One in a thousand, as with those that leave late.
     let is_considerable = stats.unread * 1_000 > arrived.packets;

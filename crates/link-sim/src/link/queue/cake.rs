@@ -4,12 +4,12 @@ mod sets;
 #[cfg(test)]
 mod tests;
 
+use super::discipline::{Discipline, QueueEvents, QueuedPacket};
 use super::flows::{Deficit, FlowHash, FlowQueues};
 use super::rotation::Rotation;
-use super::{Capacity, Discipline, Log, Waiting};
-use crate::Packet;
-use crate::link::FULL_FRAME;
+use crate::packet::Packet;
 use crate::spec;
+use crate::spec::{Capacity, FULL_FRAME};
 use crate::stats::Count;
 use cobalt::{Cobalt, Parameters};
 use sets::Sets;
@@ -87,8 +87,8 @@ impl<T> Cake<T> {
     fn serve(
         &mut self,
         now: Timestamp,
-        mut serve: impl FnMut(&mut Self, usize) -> Option<Waiting<T>>,
-    ) -> Option<Waiting<T>> {
+        mut serve: impl FnMut(&mut Self, usize) -> Option<QueuedPacket<T>>,
+    ) -> Option<QueuedPacket<T>> {
         let mut is_first = true;
         while self.queues.total().packets > 0 {
             let index = self.next_flow(is_first)?;
@@ -119,7 +119,12 @@ impl<T> Cake<T> {
     }
 
     /// The next packet of a queue that COBALT lets pass. It never drops the last one.
-    fn pop_managed(&mut self, index: usize, now: Timestamp, log: &mut Log) -> Option<Waiting<T>> {
+    fn pop_managed(
+        &mut self,
+        index: usize,
+        now: Timestamp,
+        events: &mut QueueEvents,
+    ) -> Option<QueuedPacket<T>> {
         loop {
             let mut waiting = self.queues.pop(index)?;
             let is_last = self.queues.backlog(index).packets == 0;
@@ -131,29 +136,29 @@ impl<T> Cake<T> {
                 &mut self.rng,
             );
             if verdict.drop && !is_last {
-                log.drop(&waiting.packet);
+                events.drop(&waiting.packet);
                 continue;
             }
             if verdict.mark {
-                log.try_mark(&mut waiting.packet);
+                events.try_mark(&mut waiting.packet);
             }
             return Some(waiting);
         }
     }
 
     /// Drops the head of the longest queue.
-    fn drop_one(&mut self, now: Timestamp, log: &mut Log) {
+    fn drop_one(&mut self, now: Timestamp, events: &mut QueueEvents) {
         if let Some(index) = self.queues.longest()
             && let Some(waiting) = self.queues.pop(index)
         {
-            log.overflow(&waiting.packet);
+            events.overflow(&waiting.packet);
             self.flows[index].cobalt.note_full(now, &self.parameters);
         }
     }
 }
 
 impl<T> Discipline<T> for Cake<T> {
-    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log) {
+    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, events: &mut QueueEvents) {
         let is_taken = |queue| self.rotation.is_listed(queue);
         let index = self.sets.classify(self.hash.of(packet.flow), is_taken);
         self.queues.push(index, now, packet);
@@ -164,12 +169,12 @@ impl<T> Discipline<T> for Cake<T> {
             self.rotation.move_to_end(index, NEW);
         }
         while self.capacity.is_exceeded_by(self.queues.total()) {
-            self.drop_one(now, log);
+            self.drop_one(now, events);
         }
     }
 
-    fn dequeue(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>> {
-        self.serve(now, |cake, index| cake.pop_managed(index, now, log))
+    fn dequeue(&mut self, now: Timestamp, events: &mut QueueEvents) -> Option<QueuedPacket<T>> {
+        self.serve(now, |cake, index| cake.pop_managed(index, now, events))
     }
 
     fn backlog(&self) -> Count {
@@ -185,7 +190,7 @@ impl<T> Discipline<T> for Cake<T> {
         self.quantum = quantum(rate);
     }
 
-    fn take(&mut self) -> Option<Waiting<T>> {
+    fn take(&mut self) -> Option<QueuedPacket<T>> {
         // The time would only tell how far COBALT's state has decayed.
         self.serve(Timestamp::ZERO, |cake, index| cake.queues.pop(index))
     }
@@ -193,7 +198,7 @@ impl<T> Discipline<T> for Cake<T> {
 
 /// What may be sent in 1/4096 s, within bounds (`cake_set_rate`).
 fn quantum(rate: Bandwidth) -> Bytes {
-    Bytes::new(rate.bytes_per_sec() / 4_096).clamp(LEAST_QUANTUM, FULL_FRAME)
+    Bytes::new(rate.bytes_per_sec() / 4_096).clamp(MIN_QUANTUM, FULL_FRAME)
 }
 
 const QUEUES: usize = 1_024;
@@ -203,4 +208,4 @@ const NEW: usize = 0;
 const OLD: usize = 1;
 const DECAYING: usize = 2;
 const LISTS: usize = 3;
-const LEAST_QUANTUM: Bytes = Bytes::new(300);
+const MIN_QUANTUM: Bytes = Bytes::new(300);

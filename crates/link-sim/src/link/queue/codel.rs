@@ -1,10 +1,11 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Capacity, Discipline, Fifo, Log, Waiting};
-use crate::Packet;
-use crate::link::FULL_FRAME;
+use super::discipline::{Discipline, QueueEvents, QueuedPacket};
+use super::fifo::Fifo;
+use crate::packet::Packet;
 use crate::spec;
+use crate::spec::{Capacity, FULL_FRAME};
 use crate::stats::Count;
 use core::time::Duration;
 use units::{Bytes, Timestamp};
@@ -33,19 +34,19 @@ impl<T> Codel<T> {
 }
 
 impl<T> Discipline<T> for Codel<T> {
-    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log) {
+    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, events: &mut QueueEvents) {
         self.mtu.see(packet.size);
         if self.capacity.fits(self.backlog(), packet.size) {
             self.fifo.push(now, packet);
         } else {
-            log.overflow(&packet);
+            events.overflow(&packet);
         }
     }
 
-    fn dequeue(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>> {
+    fn dequeue(&mut self, now: Timestamp, events: &mut QueueEvents) -> Option<QueuedPacket<T>> {
         let pop = || (self.fifo.pop(), self.fifo.backlog().bytes);
         self.control
-            .dequeue(now, &self.parameters, self.mtu, log, pop)
+            .dequeue(now, &self.parameters, self.mtu, events, pop)
     }
 
     fn backlog(&self) -> Count {
@@ -56,7 +57,7 @@ impl<T> Discipline<T> for Codel<T> {
         self.capacity = capacity;
     }
 
-    fn take(&mut self) -> Option<Waiting<T>> {
+    fn take(&mut self) -> Option<QueuedPacket<T>> {
         self.fifo.pop()
     }
 }
@@ -111,9 +112,9 @@ impl ControlLaw {
         now: Timestamp,
         parameters: &spec::aqm::Codel,
         mtu: Mtu,
-        log: &mut Log,
-        mut pop: impl FnMut() -> (Option<Waiting<T>>, Bytes),
-    ) -> Option<Waiting<T>> {
+        events: &mut QueueEvents,
+        mut pop: impl FnMut() -> (Option<QueuedPacket<T>>, Bytes),
+    ) -> Option<QueuedPacket<T>> {
         let mut pop = |law: &mut Self| {
             let (next, left) = pop();
             let stays_above = law.stays_above(now, next.as_ref(), left, parameters, mtu);
@@ -124,7 +125,7 @@ impl ControlLaw {
             self.is_dropping = stays_above;
             while self.is_dropping && now >= self.drop_next {
                 self.count += 1;
-                let was_marked = mark_or_drop(parameters, &mut next, log);
+                let was_marked = mark_or_drop(parameters, &mut next, events);
                 if !was_marked {
                     (next, self.is_dropping) = pop(self);
                 }
@@ -136,12 +137,12 @@ impl ControlLaw {
                 }
             }
         } else if stays_above {
-            if !mark_or_drop(parameters, &mut next, log) {
+            if !mark_or_drop(parameters, &mut next, events) {
                 (next, _) = pop(self);
             }
             self.begin_dropping(now, parameters.interval);
         }
-        mark_above_threshold(now, parameters, &mut next, log);
+        mark_above_threshold(now, parameters, &mut next, events);
         next
     }
 
@@ -154,12 +155,13 @@ impl ControlLaw {
     fn stays_above<T>(
         &mut self,
         now: Timestamp,
-        next: Option<&Waiting<T>>,
+        next: Option<&QueuedPacket<T>>,
         left: Bytes,
         parameters: &spec::aqm::Codel,
         Mtu(mtu): Mtu,
     ) -> bool {
-        let is_above = |next: &Waiting<T>| now.since(next.since) >= parameters.target && left > mtu;
+        let is_above =
+            |next: &QueuedPacket<T>| now.since(next.since) >= parameters.target && left > mtu;
         if !next.is_some_and(is_above) {
             self.first_above = None;
             return false;
@@ -198,26 +200,26 @@ pub(super) fn over_root(interval: Duration, count: u64) -> Duration {
 /// Whether the packet was marked and may stay; otherwise it is dropped.
 fn mark_or_drop<T>(
     parameters: &spec::aqm::Codel,
-    next: &mut Option<Waiting<T>>,
-    log: &mut Log,
+    next: &mut Option<QueuedPacket<T>>,
+    events: &mut QueueEvents,
 ) -> bool {
     let Some(waiting) = next else { return false };
-    if parameters.ecn && log.try_mark(&mut waiting.packet) {
+    if parameters.ecn && events.try_mark(&mut waiting.packet) {
         return true;
     }
-    log.drop(&waiting.packet);
+    events.drop(&waiting.packet);
     false
 }
 
 fn mark_above_threshold<T>(
     now: Timestamp,
     parameters: &spec::aqm::Codel,
-    next: &mut Option<Waiting<T>>,
-    log: &mut Log,
+    next: &mut Option<QueuedPacket<T>>,
+    events: &mut QueueEvents,
 ) {
     if let (Some(threshold), Some(waiting)) = (parameters.ce_threshold, next)
         && now.since(waiting.since) > threshold
     {
-        log.try_mark(&mut waiting.packet);
+        events.try_mark(&mut waiting.packet);
     }
 }

@@ -1,10 +1,12 @@
-use super::{Capacity, Discipline, Fifo, Log, Waiting};
-use crate::Packet;
+use super::discipline::{Discipline, QueueEvents, QueuedPacket};
+use super::fifo::Fifo;
+use crate::packet::Packet;
+use crate::spec::Capacity;
 use crate::stats::Count;
 use units::Timestamp;
 
 /// First in, first out; what comes to a full queue pushes out the oldest (tc's
-/// `pfifo_head_drop`), so that the sender hears of it a queue's delay earlier. What would not fit
+/// `pfifo_head_drop`), so that the sender detects the loss a queue's delay earlier. What would not fit
 /// into an empty queue pushes out nothing.
 #[derive(Debug)]
 pub(super) struct DropHead<T> {
@@ -22,19 +24,19 @@ impl<T> DropHead<T> {
 }
 
 impl<T> Discipline<T> for DropHead<T> {
-    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log) {
+    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, events: &mut QueueEvents) {
         if !self.capacity.fits(Count::default(), packet.size) {
-            return log.overflow(&packet);
+            return events.overflow(&packet);
         }
         while !self.capacity.fits(self.backlog(), packet.size)
             && let Some(oldest) = self.fifo.pop()
         {
-            log.overflow(&oldest.packet);
+            events.overflow(&oldest.packet);
         }
         self.fifo.push(now, packet);
     }
 
-    fn dequeue(&mut self, _: Timestamp, _: &mut Log) -> Option<Waiting<T>> {
+    fn dequeue(&mut self, _: Timestamp, _: &mut QueueEvents) -> Option<QueuedPacket<T>> {
         self.fifo.pop()
     }
 
@@ -46,7 +48,7 @@ impl<T> Discipline<T> for DropHead<T> {
         self.capacity = capacity;
     }
 
-    fn take(&mut self) -> Option<Waiting<T>> {
+    fn take(&mut self) -> Option<QueuedPacket<T>> {
         self.fifo.pop()
     }
 }
@@ -59,16 +61,16 @@ mod tests {
     #[test]
     fn the_oldest_make_room_in_packets() {
         let mut queue = DropHead::new(Capacity::Packets(3));
-        let log = offer(&mut queue, &[100; 5]);
-        assert_eq!(log.overflowed.packets, 2);
+        let events = offer(&mut queue, &[100; 5]);
+        assert_eq!(events.overflowed.packets, 2);
         assert_eq!(numbers(&mut queue), [2, 3, 4]);
     }
 
     #[test]
     fn as_many_of_the_oldest_make_room_as_a_large_packet_needs() {
         let mut queue = DropHead::new(Capacity::Bytes(units::Bytes::new(1_000)));
-        let log = offer(&mut queue, &[400, 300, 300, 600]);
-        assert_eq!(log.overflowed.bytes.get(), 700);
+        let events = offer(&mut queue, &[400, 300, 300, 600]);
+        assert_eq!(events.overflowed.bytes.get(), 700);
         assert_eq!(queue.backlog().bytes.get(), 900);
         assert_eq!(numbers(&mut queue), [2, 3]);
     }
@@ -76,8 +78,8 @@ mod tests {
     #[test]
     fn a_packet_larger_than_the_capacity_pushes_out_nothing() {
         let mut queue = DropHead::new(Capacity::Bytes(units::Bytes::new(1_000)));
-        let log = offer(&mut queue, &[400, 1_001, 600]);
-        assert_eq!(log.overflowed.bytes.get(), 1_001);
+        let events = offer(&mut queue, &[400, 1_001, 600]);
+        assert_eq!(events.overflowed.bytes.get(), 1_001);
         assert_eq!(numbers(&mut queue), [0, 2]);
     }
 }

@@ -1,5 +1,7 @@
-use super::{Capacity, Discipline, Fifo, Log, Waiting};
-use crate::Packet;
+use super::discipline::{Discipline, QueueEvents, QueuedPacket};
+use super::fifo::Fifo;
+use crate::packet::Packet;
+use crate::spec::Capacity;
 use crate::stats::Count;
 use units::Timestamp;
 
@@ -20,15 +22,15 @@ impl<T> DropTail<T> {
 }
 
 impl<T> Discipline<T> for DropTail<T> {
-    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log) {
+    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, events: &mut QueueEvents) {
         if self.capacity.fits(self.backlog(), packet.size) {
             self.fifo.push(now, packet);
         } else {
-            log.overflow(&packet);
+            events.overflow(&packet);
         }
     }
 
-    fn dequeue(&mut self, _: Timestamp, _: &mut Log) -> Option<Waiting<T>> {
+    fn dequeue(&mut self, _: Timestamp, _: &mut QueueEvents) -> Option<QueuedPacket<T>> {
         self.fifo.pop()
     }
 
@@ -40,7 +42,7 @@ impl<T> Discipline<T> for DropTail<T> {
         self.capacity = capacity;
     }
 
-    fn take(&mut self) -> Option<Waiting<T>> {
+    fn take(&mut self) -> Option<QueuedPacket<T>> {
         self.fifo.pop()
     }
 }
@@ -53,16 +55,16 @@ mod tests {
     #[test]
     fn the_newest_is_dropped_in_packets() {
         let mut queue = DropTail::new(Capacity::Packets(3));
-        let log = offer(&mut queue, &[100; 5]);
-        assert_eq!(log.overflowed.packets, 2);
+        let events = offer(&mut queue, &[100; 5]);
+        assert_eq!(events.overflowed.packets, 2);
         assert_eq!(numbers(&mut queue), [0, 1, 2]);
     }
 
     #[test]
     fn what_does_not_fit_is_dropped_in_bytes_and_a_smaller_one_still_taken() {
         let mut queue = DropTail::new(Capacity::Bytes(units::Bytes::new(1_000)));
-        let log = offer(&mut queue, &[400, 1_001, 601, 600, 1]);
-        assert_eq!(log.overflowed.bytes.get(), 1_001 + 601 + 1);
+        let events = offer(&mut queue, &[400, 1_001, 601, 600, 1]);
+        assert_eq!(events.overflowed.bytes.get(), 1_001 + 601 + 1);
         assert_eq!(numbers(&mut queue), [0, 3]);
     }
 

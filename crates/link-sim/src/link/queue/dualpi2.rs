@@ -2,12 +2,14 @@ mod control;
 #[cfg(test)]
 mod tests;
 
-use super::super::FULL_FRAME;
+use super::discipline::{Discipline, QueueEvents, QueuedPacket};
+use super::fifo::Fifo;
 use super::ticks::Ticks;
-use super::{Capacity, Discipline, Fifo, Log, Waiting};
+use crate::packet::{Ecn, Packet};
+use crate::spec;
 use crate::spec::aqm::dualpi2::{OnOverload, StepThreshold};
+use crate::spec::{Capacity, FULL_FRAME};
 use crate::stats::Count;
-use crate::{Ecn, Packet, spec};
 use control::{Control, ONE};
 use units::{Bytes, Rng, Timestamp};
 
@@ -62,7 +64,12 @@ impl<T> DualPi2<T> {
     }
 
     /// Whether chance has a packet dropped; if it has it marked instead, that is done.
-    fn is_dropped(&mut self, which: Which, packet: &mut Packet<T>, log: &mut Log) -> bool {
+    fn is_dropped(
+        &mut self,
+        which: Which,
+        packet: &mut Packet<T>,
+        events: &mut QueueEvents,
+    ) -> bool {
         if self.backlog().bytes < FULL_FRAME * 2 {
             return false;
         }
@@ -70,12 +77,12 @@ impl<T> DualPi2<T> {
         let coupled = self.control.coupled();
         let is_overload = coupled > ONE;
         match which {
-            Which::Classic => self.hits_squared(base) && (is_overload || !log.try_mark(packet)),
+            Which::Classic => self.hits_squared(base) && (is_overload || !events.try_mark(packet)),
             Which::LowLatency if is_overload => {
                 let drops = self.parameters.on_overload == OnOverload::Drop;
-                (drops && self.hits_squared(base)) || !log.try_mark(packet)
+                (drops && self.hits_squared(base)) || !events.try_mark(packet)
             }
-            Which::LowLatency => self.hits(coupled) && !log.try_mark(packet),
+            Which::LowLatency => self.hits(coupled) && !events.try_mark(packet),
         }
     }
 
@@ -89,16 +96,16 @@ impl<T> DualPi2<T> {
     }
 
     /// The next packet that chance lets through.
-    fn pop(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>> {
+    fn pop(&mut self, now: Timestamp, events: &mut QueueEvents) -> Option<QueuedPacket<T>> {
         loop {
             let (which, other_waits) = self.turn();
             let mut next = self.get_mut(which).pop()?;
-            if !self.parameters.drop_enqueue && self.is_dropped(which, &mut next.packet, log) {
-                log.drop(&next.packet);
+            if !self.parameters.drop_enqueue && self.is_dropped(which, &mut next.packet, events) {
+                events.drop(&next.packet);
                 continue;
             }
             if which == Which::LowLatency && self.is_beyond_step(now, &next) {
-                log.try_mark(&mut next.packet);
+                events.try_mark(&mut next.packet);
             }
             if other_waits {
                 self.credit.charge(which, next.packet.size);
@@ -125,7 +132,7 @@ impl<T> DualPi2<T> {
     }
 
     /// Whether a packet that leaves the low-latency queue has waited beyond the step.
-    fn is_beyond_step(&self, now: Timestamp, next: &Waiting<T>) -> bool {
+    fn is_beyond_step(&self, now: Timestamp, next: &QueuedPacket<T>) -> bool {
         match self.parameters.step_thresh {
             StepThreshold::Time(time) => now.since(next.since) > time,
             StepThreshold::Packets(packets) => {
@@ -136,21 +143,21 @@ impl<T> DualPi2<T> {
 }
 
 impl<T> Discipline<T> for DualPi2<T> {
-    fn enqueue(&mut self, now: Timestamp, mut packet: Packet<T>, log: &mut Log) {
+    fn enqueue(&mut self, now: Timestamp, mut packet: Packet<T>, events: &mut QueueEvents) {
         self.advance(now);
         if !self.capacity.fits(self.backlog(), packet.size) {
-            return log.overflow(&packet);
+            return events.overflow(&packet);
         }
         let which = self.queue_of(packet.ecn);
-        if self.parameters.drop_enqueue && self.is_dropped(which, &mut packet, log) {
-            return log.drop(&packet);
+        if self.parameters.drop_enqueue && self.is_dropped(which, &mut packet, events) {
+            return events.drop(&packet);
         }
         self.get_mut(which).push(now, packet);
     }
 
-    fn dequeue(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>> {
+    fn dequeue(&mut self, now: Timestamp, events: &mut QueueEvents) -> Option<QueuedPacket<T>> {
         self.advance(now);
-        let next = self.pop(now, log);
+        let next = self.pop(now, events);
         if self.backlog().packets == 0 {
             self.credit = Credit::new(&self.parameters);
         }
@@ -166,7 +173,7 @@ impl<T> Discipline<T> for DualPi2<T> {
     }
 
     /// In the order of arrival.
-    fn take(&mut self) -> Option<Waiting<T>> {
+    fn take(&mut self) -> Option<QueuedPacket<T>> {
         let since = |queue: &Fifo<T>| queue.front().map(|head| head.since);
         match (since(&self.low_latency), since(&self.classic)) {
             (Some(low), classic) if classic.is_none_or(|classic| low <= classic) => {

@@ -1,5 +1,5 @@
-use super::Waiting;
-use crate::Packet;
+use super::discipline::QueuedPacket;
+use crate::packet::Packet;
 use crate::stats::Count;
 use std::collections::VecDeque;
 use units::{Bytes, Timestamp};
@@ -10,17 +10,17 @@ use units::{Bytes, Timestamp};
 /// these, and in time each may have been long.
 #[derive(Debug)]
 pub(super) struct Fifo<T> {
-    waiting: VecDeque<Waiting<T>>,
+    waiting: VecDeque<QueuedPacket<T>>,
     bytes: Bytes,
 }
 
 impl<T> Fifo<T> {
     pub(super) fn push(&mut self, now: Timestamp, packet: Packet<T>) {
         self.bytes += packet.size;
-        self.waiting.push_back(Waiting { packet, since: now });
+        self.waiting.push_back(QueuedPacket { packet, since: now });
     }
 
-    pub(super) fn pop(&mut self) -> Option<Waiting<T>> {
+    pub(super) fn pop(&mut self) -> Option<QueuedPacket<T>> {
         let next = self.waiting.pop_front()?;
         self.bytes -= next.packet.size;
         self.give_back();
@@ -28,7 +28,7 @@ impl<T> Fifo<T> {
     }
 
     /// The oldest.
-    pub(super) fn front(&self) -> Option<&Waiting<T>> {
+    pub(super) fn front(&self) -> Option<&QueuedPacket<T>> {
         self.waiting.front()
     }
 

@@ -1,5 +1,6 @@
-use super::{Fifo, Waiting};
-use crate::Packet;
+use super::discipline::QueuedPacket;
+use super::fifo::Fifo;
+use crate::packet::Packet;
 use crate::stats::Count;
 use std::collections::BTreeSet;
 use units::{Bytes, Rng, Timestamp};
@@ -27,7 +28,7 @@ impl<T> FlowQueues<T> {
         self.change(index, |queue| queue.push(now, packet));
     }
 
-    pub(super) fn pop(&mut self, index: usize) -> Option<Waiting<T>> {
+    pub(super) fn pop(&mut self, index: usize) -> Option<QueuedPacket<T>> {
         let next = self.change(index, Fifo::pop)?;
         self.total -= next.packet.size;
         Some(next)
@@ -97,18 +98,18 @@ impl Deficit {
     }
 
     pub(super) fn charge(&mut self, size: Bytes) {
-        self.0 -= signed(size.min(MOST_CHARGED));
+        self.0 -= signed(size.min(MAX_CHARGED));
     }
 }
 
-/// A size that is no more than [`MOST_CHARGED`] or a quantum.
+/// A size that is no more than [`MAX_CHARGED`] or a quantum.
 fn signed(size: Bytes) -> i64 {
     i64::try_from(size.get()).expect("sizes here are far below 2^63")
 }
 
 /// More than any IP packet and its frame. Whatever else goes through a link may not cost a flow
 /// any number of rounds.
-const MOST_CHARGED: Bytes = Bytes::new(1 << 17);
+const MAX_CHARGED: Bytes = Bytes::new(1 << 17);
 
 #[cfg(test)]
 mod tests {

@@ -2,11 +2,12 @@
 mod tests;
 
 use super::codel::{ControlLaw, Mtu};
+use super::discipline::{Discipline, QueueEvents, QueuedPacket};
 use super::flows::{Deficit, FlowHash, FlowQueues};
 use super::rotation::Rotation;
-use super::{Capacity, Discipline, Log, Waiting};
-use crate::Packet;
+use crate::packet::Packet;
 use crate::spec;
+use crate::spec::Capacity;
 use crate::stats::Count;
 use units::{Bytes, Rng, Timestamp};
 
@@ -63,7 +64,7 @@ impl<T> FqCodel<T> {
     }
 
     /// Drops from the head of the longest queue.
-    fn drop_batch(&mut self, log: &mut Log) {
+    fn drop_batch(&mut self, events: &mut QueueEvents) {
         let Some(index) = self.queues.longest() else {
             return;
         };
@@ -73,7 +74,7 @@ impl<T> FqCodel<T> {
             let Some(waiting) = self.queues.pop(index) else {
                 break;
             };
-            log.overflow(&waiting.packet);
+            events.overflow(&waiting.packet);
             packets += 1;
             bytes += waiting.packet.size;
         }
@@ -83,8 +84,8 @@ impl<T> FqCodel<T> {
     /// Serves flow after flow, each by its queue, until `serve` gets a packet from one.
     fn serve(
         &mut self,
-        mut serve: impl FnMut(&mut FlowQueues<T>, usize, &mut ControlLaw) -> Option<Waiting<T>>,
-    ) -> Option<Waiting<T>> {
+        mut serve: impl FnMut(&mut FlowQueues<T>, usize, &mut ControlLaw) -> Option<QueuedPacket<T>>,
+    ) -> Option<QueuedPacket<T>> {
         loop {
             let new = self.rotation.first(NEW);
             let index = new.or_else(|| self.rotation.first(OLD))?;
@@ -110,7 +111,7 @@ impl<T> FqCodel<T> {
 }
 
 impl<T> Discipline<T> for FqCodel<T> {
-    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, log: &mut Log) {
+    fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, events: &mut QueueEvents) {
         self.mtu.see(packet.size);
         let index = self.classify(packet.flow);
         self.queues.push(index, now, packet);
@@ -119,16 +120,16 @@ impl<T> Discipline<T> for FqCodel<T> {
             self.flows[index].deficit.begin(self.parameters.quantum);
         }
         while self.capacity.is_exceeded_by(self.queues.total()) {
-            self.drop_batch(log);
+            self.drop_batch(events);
         }
     }
 
-    fn dequeue(&mut self, now: Timestamp, log: &mut Log) -> Option<Waiting<T>> {
+    fn dequeue(&mut self, now: Timestamp, events: &mut QueueEvents) -> Option<QueuedPacket<T>> {
         let (codel, mtu) = (self.parameters.codel, self.mtu);
         let mut serve = |queues: &mut FlowQueues<T>, index, control: &mut ControlLaw| {
             // What stands is judged by all queues together, as in Linux.
             let pop = || (queues.pop(index), queues.total().bytes);
-            control.dequeue(now, &codel, mtu, log, pop)
+            control.dequeue(now, &codel, mtu, events, pop)
         };
         let next = self.serve(&mut serve);
         if self.queues.total().packets == 0 {
@@ -146,7 +147,7 @@ impl<T> Discipline<T> for FqCodel<T> {
         self.capacity = capacity;
     }
 
-    fn take(&mut self) -> Option<Waiting<T>> {
+    fn take(&mut self) -> Option<QueuedPacket<T>> {
         self.serve(|queues, index, _| queues.pop(index))
     }
 }

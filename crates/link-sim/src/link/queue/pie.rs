@@ -1,11 +1,12 @@
 #[cfg(test)]
 mod tests;
 
-use super::super::FULL_FRAME;
+use super::discipline::{Discipline, QueueEvents, QueuedPacket};
+use super::fifo::Fifo;
 use super::ticks::Ticks;
-use super::{Capacity, Discipline, Fifo, Log, Waiting};
-use crate::Packet;
+use crate::packet::Packet;
 use crate::spec;
+use crate::spec::{Capacity, FULL_FRAME};
 use crate::stats::Count;
 use core::time::Duration;
 use units::{Bytes, Rng, Timestamp, duration};
@@ -14,7 +15,7 @@ use units::{Bytes, Rng, Timestamp, duration};
 /// what comes is dropped or marked at random, with a probability that is moved until packets wait
 /// for `target`.
 ///
-/// How long they wait is told by their timestamps, Linux's default, not by an estimate of the
+/// How long they wait is measured by their timestamps, Linux's default, not by an estimate of the
 /// departure rate.
 #[derive(Debug)]
 pub(super) struct Pie<T> {
@@ -79,28 +80,28 @@ impl<T> Pie<T> {
     }
 
     /// Whether a packet that was hit may stay because of a mark.
-    fn marks(&self, packet: &mut Packet<T>, log: &mut Log) -> bool {
-        self.parameters.ecn && self.control.probability <= MARKED_UP_TO && log.try_mark(packet)
+    fn marks(&self, packet: &mut Packet<T>, events: &mut QueueEvents) -> bool {
+        self.parameters.ecn && self.control.probability <= MARKED_UP_TO && events.try_mark(packet)
     }
 }
 
 impl<T> Discipline<T> for Pie<T> {
-    fn enqueue(&mut self, now: Timestamp, mut packet: Packet<T>, log: &mut Log) {
+    fn enqueue(&mut self, now: Timestamp, mut packet: Packet<T>, events: &mut QueueEvents) {
         self.advance(now);
         if !self.capacity.fits(self.backlog(), packet.size) {
             self.accumulated = 0;
-            return log.overflow(&packet);
+            return events.overflow(&packet);
         }
         if self.hits(packet.size) {
             self.accumulated = 0;
-            if !self.marks(&mut packet, log) {
-                return log.drop(&packet);
+            if !self.marks(&mut packet, events) {
+                return events.drop(&packet);
             }
         }
         self.fifo.push(now, packet);
     }
 
-    fn dequeue(&mut self, now: Timestamp, _: &mut Log) -> Option<Waiting<T>> {
+    fn dequeue(&mut self, now: Timestamp, _: &mut QueueEvents) -> Option<QueuedPacket<T>> {
         self.advance(now);
         let next = self.fifo.pop()?;
         let is_last = self.fifo.backlog().packets == 0;
@@ -121,7 +122,7 @@ impl<T> Discipline<T> for Pie<T> {
         self.capacity = capacity;
     }
 
-    fn take(&mut self) -> Option<Waiting<T>> {
+    fn take(&mut self) -> Option<QueuedPacket<T>> {
         self.fifo.pop()
     }
 }

@@ -1,9 +1,11 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Capacity, Discipline, Fifo, Log, Waiting};
-use crate::Packet;
+use super::discipline::{Discipline, QueueEvents, QueuedPacket};
+use super::fifo::Fifo;
+use crate::packet::Packet;
 use crate::spec;
+use crate::spec::Capacity;
 use crate::spec::aqm::red::{FRACTION_BITS, ONE, power};
 use crate::stats::Count;
 use units::{Bandwidth, Bytes, Rng, Timestamp};
@@ -61,31 +63,31 @@ impl<T> Red<T> {
     }
 
     /// Whether the packet may stay, marked or not.
-    fn lets_in(&self, verdict: Verdict, packet: &mut Packet<T>, log: &mut Log) -> bool {
+    fn lets_in(&self, verdict: Verdict, packet: &mut Packet<T>, events: &mut QueueEvents) -> bool {
         let may_mark = match verdict {
             Verdict::Pass => return true,
             Verdict::Early => self.parameters.ecn,
             Verdict::Forced => self.parameters.ecn && !self.parameters.harddrop,
         };
-        may_mark && (log.try_mark(packet) || self.parameters.nodrop)
+        may_mark && (events.try_mark(packet) || self.parameters.nodrop)
     }
 }
 
 impl<T> Discipline<T> for Red<T> {
-    fn enqueue(&mut self, now: Timestamp, mut packet: Packet<T>, log: &mut Log) {
+    fn enqueue(&mut self, now: Timestamp, mut packet: Packet<T>, events: &mut QueueEvents) {
         self.average.update(now, self.backlog().bytes);
         let verdict = self.judge();
-        if !self.lets_in(verdict, &mut packet, log) {
-            log.drop(&packet);
+        if !self.lets_in(verdict, &mut packet, events) {
+            events.drop(&packet);
         } else if self.capacity.fits(self.backlog(), packet.size) {
             self.fifo.push(now, packet);
         } else {
-            log.overflow(&packet);
+            events.overflow(&packet);
         }
         self.average.note(now, self.backlog());
     }
 
-    fn dequeue(&mut self, now: Timestamp, _: &mut Log) -> Option<Waiting<T>> {
+    fn dequeue(&mut self, now: Timestamp, _: &mut QueueEvents) -> Option<QueuedPacket<T>> {
         let next = self.fifo.pop();
         self.average.note(now, self.backlog());
         next
@@ -103,7 +105,7 @@ impl<T> Discipline<T> for Red<T> {
         self.average.rate = rate;
     }
 
-    fn take(&mut self) -> Option<Waiting<T>> {
+    fn take(&mut self) -> Option<QueuedPacket<T>> {
         self.fifo.pop()
     }
 }

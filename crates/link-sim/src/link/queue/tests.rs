@@ -1,19 +1,21 @@
 //! What the tests of several disciplines share.
 
 use super::*;
+use crate::packet::Ecn;
+use crate::spec::Capacity;
 use crate::spec::tests::aqms;
 use core::time::Duration;
 use proptest::prelude::*;
-use units::Bandwidth;
+use units::{Bandwidth, Bytes};
 
 /// Offers packets of these sizes at time zero, numbered from 0.
-pub(super) fn offer(queue: &mut impl Discipline<u64>, sizes: &[u64]) -> Log {
-    let mut log = Log::default();
+pub(super) fn offer(queue: &mut impl Discipline<u64>, sizes: &[u64]) -> QueueEvents {
+    let mut events = QueueEvents::default();
     for (number, size) in (0..).zip(sizes) {
         let packet = Packet::new(Bytes::new(*size), number);
-        queue.enqueue(Timestamp::ZERO, packet, &mut log);
+        queue.enqueue(Timestamp::ZERO, packet, &mut events);
     }
-    log
+    events
 }
 
 /// The numbers of what is in the queue, in its order.
@@ -26,7 +28,7 @@ pub(super) fn numbers(queue: &mut impl Discipline<u64>) -> Vec<u64> {
 /// A queue, its log, and the number of the next packet.
 pub(super) struct Bench<D> {
     pub(super) queue: D,
-    pub(super) log: Log,
+    pub(super) events: QueueEvents,
     arrived: u64,
 }
 
@@ -34,7 +36,7 @@ impl<D: Discipline<u64>> Bench<D> {
     pub(super) fn new(queue: D) -> Self {
         Self {
             queue,
-            log: Log::default(),
+            events: QueueEvents::default(),
             arrived: 0,
         }
     }
@@ -47,12 +49,12 @@ impl<D: Discipline<u64>> Bench<D> {
                 ..like.clone()
             };
             self.arrived += 1;
-            self.queue.enqueue(at, packet, &mut self.log);
+            self.queue.enqueue(at, packet, &mut self.events);
         }
     }
 
     pub(super) fn serve(&mut self, at: Timestamp) -> Option<Packet<u64>> {
-        let waiting = self.queue.dequeue(at, &mut self.log)?;
+        let waiting = self.queue.dequeue(at, &mut self.events)?;
         Some(waiting.packet)
     }
 
@@ -111,17 +113,17 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let rate = Bandwidth::from_bytes_per_sec(1_250_000);
-        let mut queue: Queue<u64> = Queue::new(Setup { aqm, capacity, rate }, seed);
-        let (mut now, mut log) = (Timestamp::ZERO, Log::default());
+        let mut queue: Queue<u64> = Queue::new(QueueConfig { aqm, capacity, rate }, seed);
+        let (mut now, mut events) = (Timestamp::ZERO, QueueEvents::default());
         let (mut arrived, mut served) = (Count::default(), Count::default());
         for step in steps {
             match step {
                 Step::Arrive { size, ecn, flow } => {
                     let packet = Packet::new(Bytes::new(size), arrived.packets);
                     arrived += packet.size;
-                    queue.enqueue(now, packet.ecn(ecn).flow(flow), &mut log);
+                    queue.enqueue(now, packet.ecn(ecn).flow(flow), &mut events);
                 }
-                Step::Serve => match queue.dequeue(now, &mut log) {
+                Step::Serve => match queue.dequeue(now, &mut events) {
                     Some(waiting) => {
                         prop_assert!(waiting.since <= now);
                         served += waiting.packet.size;
@@ -130,13 +132,13 @@ proptest! {
                 },
                 Step::Wait(time) => now += time,
                 Step::Resize(capacity) => {
-                    queue.set(now, Setup { aqm, capacity, rate }, seed, &mut log);
+                    queue.set(now, QueueConfig { aqm, capacity, rate }, seed, &mut events);
                 }
                 Step::Pace(rate) => {
-                    queue.set(now, Setup { aqm, capacity, rate }, seed, &mut log);
+                    queue.set(now, QueueConfig { aqm, capacity, rate }, seed, &mut events);
                 }
             }
-            let gone = served + log.overflowed + log.early;
+            let gone = served + events.overflowed + events.early;
             prop_assert_eq!(arrived, gone + queue.backlog());
         }
     }

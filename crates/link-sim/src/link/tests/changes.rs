@@ -1,9 +1,9 @@
-//! What becomes of a link `at` a time: at that time, whenever anybody looks.
+//! Changes `at` a time happen at that time, however rarely the link is polled.
 
 use super::*;
 
-/// Sends a packet every `gap` microseconds for ten seconds, looks at the link in one way or
-/// another, and answers what leaves, with the books.
+/// Sends a packet every `gap` microseconds for ten seconds, polls the link in one way or
+/// another, and answers what leaves, with the statistics.
 fn run(text: &str, gap: u64, look: fn(&mut Link<u64>, Timestamp, &mut Vec<Out>)) -> Run {
     let mut link = link(text);
     let mut out = Vec::new();

@@ -211,7 +211,7 @@ fn loss_that_marks_leaves_capable_packets_alive_and_takes_the_others() {
 }
 
 /// Which packets overtook those that a delay of 10 ms held, of `n` that come 1 ms apart.
-fn jumps(reorder: &str, n: u64) -> Vec<bool> {
+fn skips_delay(reorder: &str, n: u64) -> Vec<bool> {
     let text = format!("delay 10ms reorder {reorder}");
     let out = send(&mut link(&text), n, 100, Duration::from_millis(1));
     let mut jumped = vec![false; n as usize];
@@ -224,7 +224,7 @@ fn jumps(reorder: &str, n: u64) -> Vec<bool> {
 
 #[test]
 fn correlated_reordering_is_distorted_like_correlated_loss() {
-    let jumped = jumps("25% 50%", 500_000);
+    let jumped = skips_delay("25% 50%", 500_000);
     let expected = correlated_share(0.25, 0.5);
     assert_near(share(&jumped), expected, 5.0 * batch_error(&jumped));
 }
@@ -234,7 +234,7 @@ fn a_gap_keeps_reordered_packets_apart() {
     // Behind each, N − 1 are delayed; then every packet has the chance p: a cycle of N − 1 + 1/p.
     let n = 300_000;
     for (p, gap) in [(0.5, 5.0), (0.1, 3.0)] {
-        let jumped = jumps(&format!("{}% gap {gap}", p * 100.0), n);
+        let jumped = skips_delay(&format!("{}% gap {gap}", p * 100.0), n);
         let cycle: f64 = gap - 1.0 + 1.0 / p;
         let variance = (1.0 - p) / (p * p);
         let error = (variance / cycle.powi(3) / n as f64).sqrt();

@@ -1,11 +1,11 @@
 //! IP and UDP headers as a datagram has them outside of the relay.
 
-use super::Seen;
-use crate::Ecn;
+use super::block::CapturedDatagram;
+use crate::packet::Ecn;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Appends the IP packet that carries this datagram, and answers its length.
-pub(super) fn append(packet: &mut Vec<u8>, seen: &Seen<'_>) -> usize {
+pub(super) fn append(packet: &mut Vec<u8>, seen: &CapturedDatagram<'_>) -> usize {
     let begin = packet.len();
     let udp_length = (UDP_HEADER + seen.data.len()) as u16;
     let pseudo_sum = match (seen.from.ip().to_canonical(), seen.to.ip().to_canonical()) {
@@ -54,7 +54,7 @@ fn append_ipv6(
 }
 
 /// RFC 768.
-fn append_udp(packet: &mut Vec<u8>, seen: &Seen<'_>, udp_length: u16, pseudo_sum: u64) {
+fn append_udp(packet: &mut Vec<u8>, seen: &CapturedDatagram<'_>, udp_length: u16, pseudo_sum: u64) {
     let begin = packet.len();
     packet.extend(seen.from.port().to_be_bytes());
     packet.extend(seen.to.port().to_be_bytes());
@@ -120,12 +120,12 @@ const UDP: u8 = 17;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::relay::capture::Side;
+    use crate::relay::capture::block::Side;
     use units::Timestamp;
 
     fn packet(from: &str, to: &str, ecn: Ecn, data: &[u8]) -> Vec<u8> {
         let mut packet = Vec::new();
-        let seen = Seen {
+        let seen = CapturedDatagram {
             side: Side::Client,
             at: Timestamp::ZERO,
             from: from.parse().unwrap(),

@@ -3,7 +3,7 @@
 //! The relay reads a datagram after the kernel received it, and may have sent others in between:
 //! what it writes down goes back in time by as long as one of its turns takes.
 
-use super::Side;
+use super::block::Side;
 use core::cmp::{Ordering, Reverse};
 use core::time::Duration;
 use std::collections::BinaryHeap;
@@ -12,14 +12,14 @@ use units::Timestamp;
 /// Holds packets back until nothing earlier is to be expected.
 #[derive(Debug)]
 pub(super) struct Sorter {
-    held: BinaryHeap<Reverse<Held>>,
+    held: BinaryHeap<Reverse<PendingPacket>>,
     newest: Timestamp,
     pushed: u64,
 }
 
 /// An IP packet.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct PendingPacket {
     pub(super) at: Timestamp,
     number: u64,
     pub(super) side: Side,
@@ -39,7 +39,7 @@ impl Sorter {
         let number = self.pushed;
         self.pushed += 1;
         self.newest = self.newest.max(at);
-        self.held.push(Reverse(Held {
+        self.held.push(Reverse(PendingPacket {
             at,
             number,
             side,
@@ -48,37 +48,37 @@ impl Sorter {
     }
 
     /// The next packet, if it was held back for long enough or too many are.
-    pub(super) fn pop(&mut self) -> Option<Held> {
+    pub(super) fn pop(&mut self) -> Option<PendingPacket> {
         let Reverse(first) = self.held.peek()?;
         let is_settled = self.newest.since(first.at) >= HORIZON || self.held.len() > MAX_HELD;
         if is_settled { self.pop_any() } else { None }
     }
 
     /// The next packet.
-    pub(super) fn pop_any(&mut self) -> Option<Held> {
+    pub(super) fn pop_any(&mut self) -> Option<PendingPacket> {
         self.held.pop().map(|Reverse(held)| held)
     }
 }
 
-impl Ord for Held {
+impl Ord for PendingPacket {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.at, self.number).cmp(&(other.at, other.number))
     }
 }
 
-impl PartialOrd for Held {
+impl PartialOrd for PendingPacket {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Held {
+impl PartialEq for PendingPacket {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Held {}
+impl Eq for PendingPacket {}
 
 /// Longer than a turn of a relay that is not in trouble.
 const HORIZON: Duration = Duration::from_millis(20);

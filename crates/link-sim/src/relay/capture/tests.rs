@@ -1,6 +1,11 @@
+use super::block::BLOCK_RECORDS;
 use super::*;
-use crate::relay::{Relay, RelayConfig, RelayHandle};
+use crate::packet::Ecn;
+use crate::relay::config::RelayConfig;
+use crate::relay::{Relay, RelayHandle};
+use std::net::SocketAddr;
 use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::path::{Path, PathBuf};
 
 /// A file of a capture, read as its format says.
 struct Pcap {
@@ -264,9 +269,9 @@ fn stuck() -> (Capture, Receiver<Block>) {
     (capture, filled)
 }
 
-fn seen(data: &[u8]) -> Seen<'_> {
+fn captured(data: &[u8]) -> CapturedDatagram<'_> {
     let address = (Ipv4Addr::LOCALHOST, 9).into();
-    Seen {
+    CapturedDatagram {
         side: Side::Client,
         at: Timestamp::ZERO,
         from: address,
@@ -281,7 +286,7 @@ fn a_disk_that_stands_still_costs_packets_of_the_capture_and_bounded_memory() {
     let (mut capture, filled) = stuck();
     let data = vec![0; 60_000];
     for _ in 0..5_000 {
-        capture.record(&seen(&data));
+        capture.record(&captured(&data));
     }
     let blocks: Vec<Block> = filled.try_iter().collect();
     assert_eq!(blocks.len(), MAX_BLOCKS);
@@ -296,7 +301,7 @@ fn a_writer_that_has_given_up_costs_one_block() {
     drop(filled);
     let data = vec![0; 60_000];
     for _ in 0..5_000 {
-        capture.record(&seen(&data));
+        capture.record(&captured(&data));
     }
     assert_eq!(capture.made, 1);
     assert_eq!(capture.stats().dropped, 5_000);
@@ -306,14 +311,14 @@ fn a_writer_that_has_given_up_costs_one_block() {
 fn a_block_is_handed_over_when_it_is_full_or_old() {
     let (mut capture, filled) = stuck();
     assert_eq!(capture.flush(Timestamp::ZERO), None);
-    capture.record(&seen(b"!"));
+    capture.record(&captured(b"!"));
     let due = capture.flush(Timestamp::ZERO);
     assert_eq!(due, Some(Timestamp::ZERO + MAX_WAIT));
     assert!(filled.try_recv().is_err());
     assert_eq!(capture.flush(Timestamp::ZERO + MAX_WAIT), None);
     assert_eq!(filled.try_recv().unwrap().records.len(), 1);
     for _ in 0..BLOCK_RECORDS {
-        capture.record(&seen(b""));
+        capture.record(&captured(b""));
     }
     assert_eq!(filled.try_recv().unwrap().records.len(), BLOCK_RECORDS);
 }

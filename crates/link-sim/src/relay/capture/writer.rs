@@ -1,7 +1,9 @@
 //! The thread that writes the files.
 
-use super::sorter::{Held, Sorter};
-use super::{Block, CaptureConfig, CaptureStats, Side, frame};
+use super::block::{Block, Side};
+use super::config::{CaptureConfig, CaptureStats};
+use super::frame;
+use super::sorter::{PendingPacket, Sorter};
 use core::time::Duration;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -89,7 +91,7 @@ impl Writer {
     }
 
     /// Writes what `next` gives.
-    fn write(&mut self, next: impl Fn(&mut Sorter) -> Option<Held>) -> io::Result<()> {
+    fn write(&mut self, next: impl Fn(&mut Sorter) -> Option<PendingPacket>) -> io::Result<()> {
         while let Some(held) = next(&mut self.sorter) {
             let wall = self.epoch + Duration::from_nanos(held.at.as_nanos());
             let file = match held.side {

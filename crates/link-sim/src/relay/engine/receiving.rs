@@ -1,12 +1,13 @@
 //! From the sockets into the links.
 
-use super::{Datagram, Engine};
-use crate::Packet;
-use crate::relay::capture::{Seen, Side};
+use super::state::Engine;
+use crate::packet::Packet;
+use crate::relay::batch_socket::Incoming;
+use crate::relay::capture::{CapturedDatagram, Side};
 use crate::relay::clients::{Client, Clients};
+use crate::relay::datagram::Datagram;
 use crate::relay::poller::{Poller, Source};
 use crate::relay::pool::Pool;
-use crate::relay::port::Incoming;
 use std::io;
 use std::net::SocketAddr;
 use units::{Bytes, Timestamp};
@@ -22,7 +23,7 @@ impl Engine {
             let now = incoming.at;
             let number = match self.clients.number(now, &incoming.from) {
                 Some(number) => Ok(number),
-                None => welcome(
+                None => add_client(
                     &mut self.clients,
                     poller,
                     now,
@@ -34,10 +35,10 @@ impl Engine {
                 self.stats.refused += 1;
                 return;
             };
-            let client = self.clients.get(number).expect("it was welcomed");
+            let client = self.clients.get(number).expect("it was added");
             if let Some(capture) = &mut self.capture {
                 let (from, to) = (client.address, client.listener);
-                capture.record(&seen(Side::Client, from, to, &incoming));
+                capture.record(&captured(Side::Client, from, to, &incoming));
             }
             let packet = packet(&mut self.pool, client, number, &incoming);
             self.link.link.handle_packet(now, packet);
@@ -54,11 +55,11 @@ impl Engine {
         };
         let before = self.answers.len();
         let (clock, buffers) = (&self.clock, &mut self.buffers);
-        client.port.receive(clock, buffers, |incoming| {
+        client.socket.receive(clock, buffers, |incoming| {
             last = Some(incoming.at);
             if let Some(capture) = &mut self.capture {
                 let (from, to) = (self.server, client.local);
-                capture.record(&seen(Side::Server, from, to, &incoming));
+                capture.record(&captured(Side::Server, from, to, &incoming));
             }
             let packet = packet(&mut self.pool, client, number, &incoming);
             self.answers.push((incoming.at, packet));
@@ -80,16 +81,16 @@ impl Engine {
 }
 
 /// Opens a socket for the client at `from`, and waits for what comes back.
-fn welcome(
+fn add_client(
     clients: &mut Clients,
     poller: &mut Poller,
     now: Timestamp,
     from: SocketAddr,
     listen_addr: SocketAddr,
 ) -> io::Result<u64> {
-    let number = clients.welcome(now, from, listen_addr)?;
-    let client = clients.get(number).expect("it was welcomed");
-    match poller.add(Source::Client(number), &client.port) {
+    let number = clients.add(now, from, listen_addr)?;
+    let client = clients.get(number).expect("it was added");
+    match poller.add(Source::Client(number), &client.socket) {
         Ok(()) => Ok(number),
         Err(error) => {
             clients.forget(number);
@@ -116,8 +117,13 @@ fn packet(
         .flow(client.flow)
 }
 
-fn seen<'a>(side: Side, from: SocketAddr, to: SocketAddr, incoming: &Incoming<'a>) -> Seen<'a> {
-    Seen {
+fn captured<'a>(
+    side: Side,
+    from: SocketAddr,
+    to: SocketAddr,
+    incoming: &Incoming<'a>,
+) -> CapturedDatagram<'a> {
+    CapturedDatagram {
         side,
         at: incoming.at,
         from,

@@ -1,11 +1,13 @@
 //! From the links out of the sockets.
 
-use super::{Datagram, Engine};
-use crate::relay::Direction;
-use crate::relay::capture::{Seen, Side};
-use crate::relay::departures::{Call, next_call};
-use crate::relay::port::{MAX_MESSAGES, Outgoing, Port};
-use crate::{Delivery, Packet};
+use super::state::Engine;
+use crate::link::Delivery;
+use crate::packet::Packet;
+use crate::relay::batch_socket::{BatchSocket, MAX_MESSAGES, Outgoing};
+use crate::relay::capture::{CapturedDatagram, Side};
+use crate::relay::config::Direction;
+use crate::relay::datagram::Datagram;
+use crate::relay::send_batch::{SendCall, next_call};
 use core::iter;
 use units::{Rng, Timestamp};
 
@@ -15,7 +17,7 @@ impl Engine {
         loop {
             let now = self.clock.now();
             let mut due = std::mem::take(&mut self.due);
-            let link = &mut self.way(direction).link;
+            let link = &mut self.active_link(direction).link;
             due.extend(iter::from_fn(|| link.poll_output(now)).take(MAX_DUE));
             for delivery in &mut due {
                 apply_damage(&mut self.damage, &mut delivery.packet);
@@ -41,8 +43,8 @@ impl Engine {
             let (now, later) = due.split_at(call.datagrams());
             let begin = self.clock.now();
             let sent = match call {
-                Call::Segments(_) => self.send_segments(direction, now),
-                Call::Each(_) => self.send_each(direction, now),
+                SendCall::Segments(_) => self.send_segments(direction, now),
+                SendCall::Each(_) => self.send_each(direction, now),
             };
             if sent == 0 && self.max_segments(direction, client) < max_segments {
                 // The device does not know segments, which is known from here on.
@@ -61,11 +63,11 @@ impl Engine {
     }
 
     fn max_segments(&self, direction: Direction, client: u64) -> usize {
-        let port = match direction {
-            Direction::ToServer => self.clients.get(client).map(|client| &client.port),
+        let socket = match direction {
+            Direction::ToServer => self.clients.get(client).map(|client| &client.socket),
             Direction::ToClient => Some(&self.listener),
         };
-        port.map_or(1, Port::max_segments)
+        socket.map_or(1, BatchSocket::max_segments)
     }
 
     /// Answers how many were sent: all or none.
@@ -79,11 +81,11 @@ impl Engine {
         let Some(client) = self.clients.get_mut(*client) else {
             return 0;
         };
-        let (port, to) = match direction {
-            Direction::ToServer => (&mut client.port, self.server),
+        let (socket, to) = match direction {
+            Direction::ToServer => (&mut client.socket, self.server),
             Direction::ToClient => (&mut self.listener, client.address),
         };
-        let sent = port.send_segments(to, due[0].packet.ecn, &self.segments, data.len());
+        let sent = socket.send_segments(to, due[0].packet.ecn, &self.segments, data.len());
         sent.map_or(0, |()| due.len())
     }
 
@@ -107,15 +109,15 @@ impl Engine {
             *slot = Outgoing { to, data };
             count += 1;
         }
-        let port = match direction {
+        let socket = match direction {
             Direction::ToServer => {
                 let client = self.clients.get_mut(due[0].packet.payload.client);
-                client.map(|client| &mut client.port)
+                client.map(|client| &mut client.socket)
             }
             Direction::ToClient => Some(&mut self.listener),
         };
-        port.map_or(0, |port| {
-            port.send_each(due[0].packet.ecn, &outgoing[..count])
+        socket.map_or(0, |socket| {
+            socket.send_each(due[0].packet.ecn, &outgoing[..count])
         })
     }
 
@@ -137,7 +139,7 @@ impl Engine {
                 Direction::ToServer => (Side::Server, client.local, self.server),
                 Direction::ToClient => (Side::Client, client.listener, client.address),
             };
-            capture.record(&Seen {
+            capture.record(&CapturedDatagram {
                 side,
                 // Before the call: what it brings about comes later than this.
                 at: begin,

@@ -1,7 +1,8 @@
-use crate::spec::tc::{self, Lack};
+use crate::spec::error::SpecError;
+use crate::spec::queue::{Capacity, QueueLimit};
+use crate::spec::unsupported::{Unsupported, in_bytes};
 use crate::spec::values::{POSITIVE_TIME, positive_time};
 use crate::spec::words::Words;
-use crate::spec::{Capacity, QueueLimit, SpecError};
 use core::fmt;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, duration};
@@ -31,14 +32,14 @@ impl Cake {
     /// Four bandwidth-delay products, within bounds (Linux 6.18, `cake_reconfigure`).
     pub(super) fn default_limit(self, rate: Bandwidth) -> QueueLimit {
         let four_bdp = rate * (4 * self.rtt);
-        QueueLimit::Bytes(four_bdp.clamp(LEAST_MEMORY, MOST_MEMORY))
+        QueueLimit::Bytes(four_bdp.clamp(MIN_MEMORY, MAX_MEMORY))
     }
 }
 
 impl Cake {
     /// What tc calls it, its shaper left out. The memory that tc limits is the kernel's.
-    pub(in crate::spec) fn tc_words(self, capacity: Capacity) -> Result<String, Lack> {
-        let memory = tc::in_bytes(capacity, "cake")?;
+    pub(in crate::spec) fn tc_words(self, capacity: Capacity) -> Result<String, Unsupported> {
+        let memory = in_bytes(capacity, "cake")?;
         Ok(format!("besteffort flows{self} memlimit {memory}"))
     }
 }
@@ -52,6 +53,6 @@ impl fmt::Display for Cake {
     }
 }
 
-const LEAST_MEMORY: Bytes = Bytes::new(4 << 20);
+const MIN_MEMORY: Bytes = Bytes::new(4 << 20);
 /// 10,240 packets of Ethernet's size.
-const MOST_MEMORY: Bytes = Bytes::new(10_240 * 1_514);
+const MAX_MEMORY: Bytes = Bytes::new(10_240 * 1_514);

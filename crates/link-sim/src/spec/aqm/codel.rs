@@ -1,8 +1,9 @@
-use super::write_changed;
-use crate::spec::tc::{self, Lack};
+use super::parameters::write_changed;
+use crate::spec::error::SpecError;
+use crate::spec::queue::Capacity;
+use crate::spec::unsupported::{Unsupported, in_packets};
 use crate::spec::values::{POSITIVE_TIME, TIME, positive_time, time};
 use crate::spec::words::Words;
-use crate::spec::{Capacity, SpecError};
 use core::fmt;
 use core::time::Duration;
 use units::duration;
@@ -73,8 +74,8 @@ impl Codel {
 
 impl Codel {
     /// What tc calls it; its defaults are these.
-    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Lack> {
-        let limit = tc::in_packets(capacity, "codel")?;
+    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Unsupported> {
+        let limit = in_packets(capacity, "codel")?;
         Ok(format!("codel limit {limit}{self}"))
     }
 }

@@ -1,8 +1,9 @@
-use super::{set, write_changed};
-use crate::spec::tc::{self, Lack};
+use super::parameters::{set, write_changed};
+use crate::spec::error::SpecError;
+use crate::spec::queue::Capacity;
+use crate::spec::unsupported::{Unsupported, in_packets};
 use crate::spec::values::{PERCENT, POSITIVE_TIME, Percent, percent, positive, positive_time};
 use crate::spec::words::Words;
-use crate::spec::{Capacity, SpecError};
 use core::fmt;
 use core::time::Duration;
 use units::{Gain, duration};
@@ -89,8 +90,8 @@ impl DualPi2 {
 
 impl DualPi2 {
     /// What tc calls it; its defaults are these. It abbreviates no packets.
-    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Lack> {
-        let limit = tc::in_packets(capacity, "dualpi2")?;
+    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Unsupported> {
+        let limit = in_packets(capacity, "dualpi2")?;
         let step = match self.step_thresh {
             StepThreshold::Packets(packets) => format!(" step_thresh {packets}packets"),
             StepThreshold::Time(_) => String::new(),

@@ -1,8 +1,9 @@
-use super::Codel;
-use crate::spec::tc::{self, Lack};
+use super::codel::Codel;
+use crate::spec::error::SpecError;
+use crate::spec::queue::Capacity;
+use crate::spec::unsupported::{Unsupported, in_packets};
 use crate::spec::values::size;
 use crate::spec::words::Words;
-use crate::spec::{Capacity, SpecError};
 use core::fmt;
 use units::Bytes;
 
@@ -46,8 +47,8 @@ impl FqCodel {
 
 impl FqCodel {
     /// What tc calls it; its defaults are these.
-    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Lack> {
-        let limit = tc::in_packets(capacity, "fq_codel")?;
+    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Unsupported> {
+        let limit = in_packets(capacity, "fq_codel")?;
         Ok(format!("fq_codel limit {limit}{self}"))
     }
 }

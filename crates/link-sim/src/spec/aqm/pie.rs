@@ -1,8 +1,9 @@
-use super::{set, write_changed};
-use crate::spec::tc::{self, Lack};
+use super::parameters::{set, write_changed};
+use crate::spec::error::SpecError;
+use crate::spec::queue::Capacity;
+use crate::spec::unsupported::{Unsupported, in_packets};
 use crate::spec::values::{POSITIVE_TIME, positive_time};
 use crate::spec::words::Words;
-use crate::spec::{Capacity, SpecError};
 use core::fmt;
 use core::time::Duration;
 use units::duration;
@@ -55,8 +56,8 @@ impl Pie {
 
 impl Pie {
     /// What tc calls it; its defaults are these.
-    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Lack> {
-        let limit = tc::in_packets(capacity, "pie")?;
+    pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Unsupported> {
+        let limit = in_packets(capacity, "pie")?;
         Ok(format!("pie limit {limit}{self}"))
     }
 }

@@ -1,8 +1,9 @@
-use super::set;
-use crate::spec::tc::{self, Lack};
+use super::parameters::set;
+use crate::spec::error::SpecError;
+use crate::spec::queue::Capacity;
+use crate::spec::unsupported::{Unsupported, in_bytes};
 use crate::spec::values::{PACKETS, Percent, RateText, SIZE, percent, positive, size};
 use crate::spec::words::{Word, Words};
-use crate::spec::{Capacity, SpecError};
 use core::fmt;
 use units::{Bandwidth, Bytes, Gain};
 
@@ -115,8 +116,12 @@ impl Red {
 impl Red {
     /// What tc calls it, all of it, as its defaults depend on each other. Its probability is a
     /// fraction, and idle time counts by `bandwidth`.
-    pub(super) fn tc_words(&self, capacity: Capacity, rate: Bandwidth) -> Result<String, Lack> {
-        let limit = tc::in_bytes(capacity, "red")?;
+    pub(super) fn tc_words(
+        &self,
+        capacity: Capacity,
+        rate: Bandwidth,
+    ) -> Result<String, Unsupported> {
+        let limit = in_bytes(capacity, "red")?;
         let (min, max, avpkt) = (self.min.get(), self.max.get(), self.avpkt.get());
         let (probability, burst, rate) = (self.probability, self.burst, RateText(rate));
         let mut words = format!(

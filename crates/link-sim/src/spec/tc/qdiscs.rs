@@ -1,9 +1,12 @@
-use super::Lack;
+use crate::spec::aqm::Aqm;
+use crate::spec::clauses::Clauses;
+use crate::spec::delay::{Delay, Distribution};
+use crate::spec::loss::LossModel;
+use crate::spec::queue::{Capacity, FULL_FRAME, Policer};
+use crate::spec::service::{Rate, Service, TokenBucketFilter};
+use crate::spec::slot::SlotInterval;
+use crate::spec::unsupported::Unsupported;
 use crate::spec::values::RateText;
-use crate::spec::{
-    Aqm, Capacity, Clauses, Delay, Distribution, FULL_FRAME, LossModel, Policer, Rate, Service,
-    SlotInterval, TokenBucketFilter,
-};
 use core::fmt::Display;
 use core::time::Duration;
 use units::{Bandwidth, Bytes};
@@ -32,20 +35,23 @@ impl Qdisc {
 }
 
 /// What no qdisc does.
-pub(super) fn refuse(clauses: &Clauses) -> Result<(), Lack> {
+pub(super) fn refuse(clauses: &Clauses) -> Result<(), Unsupported> {
     let loss = clauses.loss.as_ref().map(|loss| &loss.model);
     match clauses {
-        Clauses { seed: Some(_), .. } => Err(Lack::new("seed", "tc draws its own random numbers")),
-        Clauses { radio: Some(_), .. } => Err(Lack::new("radio", "tc has no radios")),
-        _ if matches!(loss, Some(LossModel::Packets(_))) => {
-            Err(Lack::new("packets", "tc loses no packets by their number"))
+        Clauses { seed: Some(_), .. } => {
+            Err(Unsupported::new("seed", "tc draws its own random numbers"))
         }
+        Clauses { radio: Some(_), .. } => Err(Unsupported::new("radio", "tc has no radios")),
+        _ if matches!(loss, Some(LossModel::Packets(_))) => Err(Unsupported::new(
+            "packets",
+            "tc loses no packets by their number",
+        )),
         _ => Ok(()),
     }
 }
 
 /// A whole link as netem has it.
-pub(super) fn netem(clauses: &Clauses) -> Result<Option<Qdisc>, Lack> {
+pub(super) fn netem(clauses: &Clauses) -> Result<Option<Qdisc>, Unsupported> {
     let mut netem = Netem::new(clauses.limit.unwrap_or(NETEM_LIMIT));
     netem.put_delay(clauses);
     if clauses.service.is_none() {
@@ -67,7 +73,7 @@ pub(super) fn loss(clauses: &Clauses) -> Option<Qdisc> {
 }
 
 /// What comes behind the bottleneck.
-pub(super) fn delay(clauses: &Clauses) -> Result<Option<Qdisc>, Lack> {
+pub(super) fn delay(clauses: &Clauses) -> Result<Option<Qdisc>, Unsupported> {
     let mut netem = Netem::new(clauses.limit.unwrap_or(ROOMY_LIMIT));
     netem.put_delay(clauses);
     netem.put_order(clauses);
@@ -82,14 +88,14 @@ pub(super) fn police(Policer { rate, burst }: Policer) -> String {
 }
 
 /// A queue and what serves it.
-pub(super) fn bottleneck(clauses: &Clauses, base_rtt: Duration) -> Result<Qdisc, Lack> {
+pub(super) fn bottleneck(clauses: &Clauses, base_rtt: Duration) -> Result<Qdisc, Unsupported> {
     let service = clauses.service.as_ref().expect("a queue has a service");
     let rate = service.rate();
     let aqm = clauses.aqm.unwrap_or(Aqm::DropTail);
     let limit = clauses.queue.unwrap_or_else(|| aqm.default_limit(rate));
     let capacity = limit.capacity(rate, base_rtt);
     match (service, aqm, capacity) {
-        (Service::Trace(_), ..) => Err(Lack::new("trace", "tc plays no traces")),
+        (Service::Trace(_), ..) => Err(Unsupported::new("trace", "tc plays no traces")),
         (Service::Rate(rate), Aqm::Cake(cake), _) => {
             let shaper = cake_shaper(*rate)?;
             let words = cake.tc_words(capacity)?;
@@ -106,11 +112,11 @@ pub(super) fn bottleneck(clauses: &Clauses, base_rtt: Duration) -> Result<Qdisc,
 }
 
 /// A queue below a tbf, whose own counts bytes.
-fn below(tbf: &str, aqm: Aqm, capacity: Capacity, rate: Bandwidth) -> Result<Qdisc, Lack> {
+fn below(tbf: &str, aqm: Aqm, capacity: Capacity, rate: Bandwidth) -> Result<Qdisc, Unsupported> {
     if let (Aqm::DropTail, Capacity::Bytes(bytes)) = (aqm, capacity) {
         if bytes < FULL_FRAME || bytes > MAX_TBF {
             let problem = format!("{bytes} are no queue of a tbf, from {FULL_FRAME} to {MAX_TBF}");
-            return Err(Lack::new("queue", problem));
+            return Err(Unsupported::new("queue", problem));
         }
         return Ok(Qdisc::new(format!("{tbf} limit {}", bytes.get())));
     }
@@ -123,7 +129,7 @@ fn below(tbf: &str, aqm: Aqm, capacity: Capacity, rate: Bandwidth) -> Result<Qdi
 
 /// A tbf that comes near to a transmitter: what it saves up is 1 ms of its rate, as timers fire
 /// late, and room for two frames.
-fn tbf_of_rate(service: Rate) -> Result<String, Lack> {
+fn tbf_of_rate(service: Rate) -> Result<String, Unsupported> {
     let Rate { rate, overhead, .. } = service;
     let burst = (rate * Duration::from_millis(1))
         .max(FULL_FRAME * 2)
@@ -132,7 +138,7 @@ fn tbf_of_rate(service: Rate) -> Result<String, Lack> {
     match overhead {
         0 => {}
         1..=MAX_PACKET => words.push_str(&format!(" overhead {overhead}")),
-        _ => return Err(Lack::new("rate", "tbf knows no overhead below zero")),
+        _ => return Err(Unsupported::new("rate", "tbf knows no overhead below zero")),
     }
     if has_atm_cells(service)? {
         words.push_str(" linklayer atm");
@@ -149,24 +155,27 @@ fn tbf(filter: TokenBucketFilter) -> String {
     }
 }
 
-fn cake_shaper(service: Rate) -> Result<String, Lack> {
+fn cake_shaper(service: Rate) -> Result<String, Unsupported> {
     let atm = if has_atm_cells(service)? { " atm" } else { "" };
     let rate = RateText(service.rate);
     if service.overhead == 0 && atm.is_empty() {
         return Ok(format!("bandwidth {rate}"));
     }
-    // Told of an overhead, cake counts from the IP header on.
+    // With an overhead given, cake counts from the IP header on.
     match service.overhead + ETHERNET_HEADER {
         overhead @ -64..=256 => Ok(format!("bandwidth {rate} overhead {overhead}{atm}")),
-        _ => Err(Lack::new("rate", "cake's overhead goes from -78 to 242")),
+        _ => Err(Unsupported::new(
+            "rate",
+            "cake's overhead goes from -78 to 242",
+        )),
     }
 }
 
-fn has_atm_cells(rate: Rate) -> Result<bool, Lack> {
+fn has_atm_cells(rate: Rate) -> Result<bool, Unsupported> {
     match (rate.cell, rate.cell_overhead) {
         (0, _) => Ok(false),
         (48, 5) => Ok(true),
-        _ => Err(Lack::new(
+        _ => Err(Unsupported::new(
             "rate",
             "before a queue tc has no cells but ATM's, 48 5",
         )),
@@ -223,15 +232,15 @@ impl Netem {
     }
 
     /// tc has no table of the uniform distribution, but that is its usual slot.
-    fn put_slot(&mut self, clauses: &Clauses) -> Result<(), Lack> {
+    fn put_slot(&mut self, clauses: &Clauses) -> Result<(), Unsupported> {
         let Some(mut slot) = clauses.slot else {
             return Ok(());
         };
         if let SlotInterval::Distributed(Distribution::Uniform, mean, jitter) = slot.interval {
-            let least = mean.checked_sub(jitter).ok_or_else(|| {
-                Lack::new("slot", "a uniform distance of slots cannot go below zero")
+            let min = mean.checked_sub(jitter).ok_or_else(|| {
+                Unsupported::new("slot", "a uniform distance of slots cannot go below zero")
             })?;
-            slot.interval = SlotInterval::Between(least, mean + jitter);
+            slot.interval = SlotInterval::Between(min, mean + jitter);
         }
         self.put("slot", slot);
         Ok(())

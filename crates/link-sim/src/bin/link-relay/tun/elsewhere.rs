@@ -1,6 +1,6 @@
 //! Where there are no network namespaces.
 
-use crate::Failure;
+use crate::failure::Failure;
 use std::ffi::OsString;
 
 #[derive(Debug, clap::Args)]

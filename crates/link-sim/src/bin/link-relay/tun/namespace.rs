@@ -1,6 +1,6 @@
 use super::kernel::{Namespaces, leave_namespaces, open_tun};
 use super::netlink::Devices;
-use crate::Failure;
+use crate::failure::Failure;
 use core::fmt::Display;
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::thread::{CapabilitySet, LinkNameSpaceType, capabilities, move_into_link_name_space};

@@ -1,9 +1,9 @@
 #[cfg(test)]
 mod tests;
 
-use crate::Ecn;
-use crate::link::FULL_FRAME;
 use crate::link::queue::codel::over_root;
+use crate::packet::Ecn;
+use crate::spec::FULL_FRAME;
 use core::time::Duration;
 use units::{Bandwidth, Rng, Timestamp};
 
@@ -154,7 +154,7 @@ pub(super) struct Parameters {
 
 impl Parameters {
     pub(super) fn new(rtt: Duration, rate: Bandwidth) -> Self {
-        let mtu_time = FULL_FRAME / rate.max(LEAST_RATE);
+        let mtu_time = FULL_FRAME / rate.max(MIN_RATE);
         let asked = rtt / 20;
         let target = asked.max(mtu_time * 3 / 2);
         Self {
@@ -170,4 +170,4 @@ const INCREMENT: u32 = 1 << 24;
 /// 1/4096.
 const DECREMENT: u32 = 1 << 20;
 /// The kernel reckons with no lower rate.
-const LEAST_RATE: Bandwidth = Bandwidth::from_bytes_per_sec(64);
+const MIN_RATE: Bandwidth = Bandwidth::from_bytes_per_sec(64);

@@ -1,7 +1,7 @@
 use super::*;
-use crate::Ecn;
 use crate::link::queue::fq_codel::FqCodel;
 use crate::link::queue::tests::{Bench, sized};
+use crate::packet::Ecn;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ fn a_new_rate_brings_its_quantum_and_its_times() {
     let mut queue: Cake<u64> = Cake::new(DEFAULT, UNLIMITED, FAST, Rng::new(1));
     let slow = "1mbit".parse().unwrap();
     queue.set_rate(slow);
-    assert_eq!(queue.quantum, LEAST_QUANTUM);
+    assert_eq!(queue.quantum, MIN_QUANTUM);
     assert_eq!(queue.parameters, Parameters::new(DEFAULT.rtt, slow));
 }
 
@@ -75,7 +75,7 @@ fn the_longest_queue_loses_packets_until_all_fit() {
     bench.arrive(Timestamp::ZERO, 6, &flow(1, 1_000));
     bench.arrive(Timestamp::ZERO, 4, &flow(2, 1_000));
     bench.arrive(Timestamp::ZERO, 1, &flow(3, 1_500));
-    assert_eq!(bench.log.overflowed.packets, 2);
+    assert_eq!(bench.events.overflowed.packets, 2);
     let left = bench.serve_at([0; 9].into_iter());
     let of = |flow| left.iter().filter(|packet| packet.flow == flow).count();
     assert_eq!([1, 2, 3].map(of), [4, 4, 1]);
@@ -91,8 +91,8 @@ fn the_last_packet_of_a_queue_is_marked_but_never_dropped() {
             bench.arrive(millis(50 * turn), 1, &flow(1, 1_000).ecn(ecn));
             assert!(bench.serve(millis(50 * turn + 40)).is_some());
         }
-        assert_eq!(bench.log.early.packets, 0);
-        assert_eq!(bench.log.marked.packets, marks);
+        assert_eq!(bench.events.early.packets, 0);
+        assert_eq!(bench.events.marked.packets, marks);
     }
 }
 
@@ -103,8 +103,8 @@ fn a_standing_queue_is_thinned_by_drops_or_by_marks() {
         bench.arrive(millis(0), 100, &flow(1, 1_000).ecn(ecn));
         // Signals are due at 110, 180.7, 238.4, 288.4, 333.2, 374.0, 411.8, 447.1, 480.5 ms.
         bench.serve_at((10..500).step_by(10));
-        assert_eq!(bench.log.early.packets, drops);
-        assert_eq!(bench.log.marked.packets, marks);
+        assert_eq!(bench.events.early.packets, drops);
+        assert_eq!(bench.events.marked.packets, marks);
     }
 }
 

@@ -1,7 +1,8 @@
 use super::*;
-use crate::Ecn;
+use crate::link::Link;
 use crate::link::queue::tests::{Bench, sized};
-use crate::{Link, LinkSpec};
+use crate::packet::Ecn;
+use crate::spec::LinkSpec;
 
 const UNLIMITED: Capacity = Capacity::Packets(u64::MAX);
 const DEFAULT: spec::aqm::Codel = spec::aqm::Codel::DEFAULT;
@@ -45,8 +46,11 @@ fn a_standing_queue_loses_these_packets() {
     bench.arrive(millis(0), 100, &sized(1_000));
     let served = bench.serve_at((10..=500).step_by(10));
     assert_eq!(dropped(&served), [10, 21, 30, 36, 42, 48, 53]);
-    assert_eq!(bench.log.early.packets, 7);
-    assert_eq!(bench.log.overflowed.packets + bench.log.marked.packets, 0);
+    assert_eq!(bench.events.early.packets, 7);
+    assert_eq!(
+        bench.events.overflowed.packets + bench.events.marked.packets,
+        0
+    );
 }
 
 #[test]
@@ -55,9 +59,9 @@ fn the_times_of_drops_are_exact_to_the_nanosecond() {
     bench.arrive(millis(0), 100, &sized(1_000));
     let mut times = Vec::new();
     for at in (10..=500).step_by(10) {
-        let before = bench.log.early.packets;
+        let before = bench.events.early.packets;
         bench.serve(millis(at));
-        if bench.log.early.packets > before {
+        if bench.events.early.packets > before {
             times.push(bench.queue.control.drop_next.as_nanos());
         }
     }
@@ -73,7 +77,7 @@ fn with_ecn_the_same_schedule_marks_and_drops_nothing() {
     let marked: Vec<u64> = marked.map(|packet| packet.payload).collect();
     assert_eq!(marked, [10, 20, 28, 33, 38, 43, 47]);
     assert_eq!(served.len(), 50);
-    assert_eq!(bench.log.marked.packets, 7);
+    assert_eq!(bench.events.marked.packets, 7);
 }
 
 #[test]
@@ -92,9 +96,9 @@ fn what_is_due_many_times_is_dropped_at_once_but_marked_one_by_one() {
         bench.serve_at([10, 110].into_iter());
         // 210, 280.7 and 338.4 ms have passed.
         let signals = [340, 341, 342, 343].map(|at| {
-            bench.log = Log::default();
+            bench.events = QueueEvents::default();
             bench.serve(millis(at));
-            bench.log.early.packets + bench.log.marked.packets
+            bench.events.early.packets + bench.events.marked.packets
         });
         assert_eq!(signals, counts);
     }
@@ -109,7 +113,7 @@ fn drops_after(sojourn: Duration) -> u64 {
             bench.serve(millis(at - 10) + sojourn);
         }
     }
-    bench.log.early.packets
+    bench.events.early.packets
 }
 
 #[test]
@@ -126,9 +130,9 @@ fn one_packet_below_the_target_begins_a_new_interval() {
     bench.serve_at((10..=100).step_by(10));
     bench.arrive(millis(104), 100, &sized(1_000));
     bench.serve_at([105, 110, 120, 209].into_iter());
-    assert_eq!(bench.log.early.packets, 0);
+    assert_eq!(bench.events.early.packets, 0);
     bench.serve(millis(210));
-    assert_eq!(bench.log.early.packets, 1);
+    assert_eq!(bench.events.early.packets, 1);
 }
 
 /// A packet served every 100 ms, with so many left behind it.
@@ -139,7 +143,7 @@ fn drops_with(left: u64, size: u64) -> u64 {
         bench.arrive(millis(at), 1, &sized(size));
         bench.serve(millis(at));
     }
-    bench.log.early.packets
+    bench.events.early.packets
 }
 
 #[test]
@@ -187,7 +191,7 @@ fn a_drop_that_ends_dropping_puts_off_no_other() {
     let mut bench = bench(DEFAULT);
     bench.arrive(millis(0), 6, &sized(1_000));
     bench.serve_at([10, 110, 210].into_iter());
-    assert_eq!(bench.log.early.packets, 2);
+    assert_eq!(bench.events.early.packets, 2);
     assert!(!bench.queue.control.is_dropping);
     assert_eq!(bench.queue.control.drop_next, millis(210));
 }
@@ -218,20 +222,20 @@ fn above_the_threshold_all_that_can_be_is_marked_and_nothing_dropped() {
     let served = bench.serve_at([2, 3, 3, 3, 3].into_iter());
     let ecn: Vec<Ecn> = served.iter().map(|packet| packet.ecn).collect();
     assert_eq!(ecn, [Ecn::Ect0, Ecn::Ce, Ecn::NotEct, Ecn::Ce, Ecn::Ce]);
-    assert_eq!(bench.log.early.packets, 0);
+    assert_eq!(bench.events.early.packets, 0);
     // The last one came marked.
-    assert_eq!(bench.log.marked.packets, 2);
+    assert_eq!(bench.events.marked.packets, 2);
 }
 
 #[test]
 fn a_full_queue_drops_what_comes() {
     let mut queue = Codel::new(DEFAULT, Capacity::Packets(3));
-    let mut log = Log::default();
+    let mut events = QueueEvents::default();
     for number in 0..5 {
         let packet = Packet::new(Bytes::new(100), number);
-        queue.enqueue(millis(0), packet, &mut log);
+        queue.enqueue(millis(0), packet, &mut events);
     }
-    assert_eq!(log.overflowed.packets, 2);
+    assert_eq!(events.overflowed.packets, 2);
     let mut take = || queue.take().map(|waiting| waiting.packet.payload);
     assert_eq!(
         [take(), take(), take(), take()],

@@ -65,12 +65,12 @@ impl Control {
     }
 
     fn add(&mut self, change: i128) {
-        let most = match self.parameters.on_overload {
+        let max = match self.parameters.on_overload {
             OnOverload::Drop => ONE,
             OnOverload::Overflow => ONE / u64::from(self.parameters.coupling_factor),
         };
         let moved = i128::from(self.probability).saturating_add(change);
-        self.probability = moved.clamp(0, i128::from(most)) as u64;
+        self.probability = moved.clamp(0, i128::from(max)) as u64;
     }
 }
 
@@ -132,10 +132,10 @@ mod tests {
             on_overload: OnOverload::Overflow,
             ..DualPi2::DEFAULT
         };
-        for (parameters, most) in [(parameters, ONE / 2), (DualPi2::DEFAULT, ONE)] {
+        for (parameters, max) in [(parameters, ONE / 2), (DualPi2::DEFAULT, ONE)] {
             let mut control = Control::new(&parameters);
             control.update(10_000, Timestamp::from_millis(16), Some(Timestamp::ZERO));
-            assert_eq!(control.probability, most);
+            assert_eq!(control.probability, max);
         }
     }
 

@@ -1,6 +1,6 @@
 use super::*;
-use crate::spec::aqm;
-use crate::{Link, LinkSpec};
+use crate::link::Link;
+use crate::spec::{LinkSpec, aqm};
 use core::time::Duration;
 use units::Gain;
 
@@ -22,29 +22,29 @@ fn standing(parameters: aqm::DualPi2, probability: u64, low: u64, classic: u64) 
 }
 
 fn give(queue: &mut DualPi2<u64>, now: Timestamp, ecn: Ecn, number: u64) {
-    let mut log = Log::default();
-    queue.enqueue(now, Packet::new(FULL_FRAME, number).ecn(ecn), &mut log);
-    assert_eq!(log.overflowed.packets, 0);
+    let mut events = QueueEvents::default();
+    queue.enqueue(now, Packet::new(FULL_FRAME, number).ecn(ecn), &mut events);
+    assert_eq!(events.overflowed.packets, 0);
 }
 
 /// What becomes of `count` packets of one codepoint at a constant probability.
-fn fates(parameters: aqm::DualPi2, probability: u64, ecn: Ecn, count: u64) -> Log {
+fn fates(parameters: aqm::DualPi2, probability: u64, ecn: Ecn, count: u64) -> QueueEvents {
     let mut queue = standing(parameters, probability, 0, 0);
-    let mut log = Log::default();
+    let mut events = QueueEvents::default();
     // Two frames that stay, so that the queue is never too short.
     (0..2).for_each(|number| give(&mut queue, Timestamp::ZERO, ecn, number));
     for _ in 0..count {
         let packet = Packet::new(FULL_FRAME, 0).ecn(ecn);
-        queue.enqueue(Timestamp::ZERO, packet, &mut log);
+        queue.enqueue(Timestamp::ZERO, packet, &mut events);
         if queue.backlog().packets == 3 {
             let which = queue.queue_of(ecn);
             let mut next = queue.get_mut(which).pop().unwrap();
-            if !parameters.drop_enqueue && queue.is_dropped(which, &mut next.packet, &mut log) {
-                log.drop(&next.packet);
+            if !parameters.drop_enqueue && queue.is_dropped(which, &mut next.packet, &mut events) {
+                events.drop(&next.packet);
             }
         }
     }
-    log
+    events
 }
 
 #[track_caller]
@@ -104,10 +104,13 @@ fn overload_drops_both_alike_or_marks_until_the_queue_is_full() {
     let dropping = aqm::DualPi2::DEFAULT;
     let p = ONE / 100 * 60;
     for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1] {
-        let log = fates(dropping, p, ecn, count);
-        assert_share(log.early.packets, count, 0.36);
-        let stay = count - log.early.packets;
-        assert_eq!(log.marked.packets, if ecn == Ecn::Ect1 { stay } else { 0 });
+        let events = fates(dropping, p, ecn, count);
+        assert_share(events.early.packets, count, 0.36);
+        let stay = count - events.early.packets;
+        assert_eq!(
+            events.marked.packets,
+            if ecn == Ecn::Ect1 { stay } else { 0 }
+        );
     }
     let overflowing = aqm::DualPi2 {
         on_overload: OnOverload::Overflow,
@@ -120,13 +123,13 @@ fn overload_drops_both_alike_or_marks_until_the_queue_is_full() {
 #[test]
 fn fewer_than_two_frames_are_left_alone() {
     let mut queue = standing(aqm::DualPi2::DEFAULT, ONE, 2, 0);
-    let mut log = Log::default();
-    assert!(queue.dequeue(Timestamp::ZERO, &mut log).is_some());
-    assert!(queue.dequeue(Timestamp::ZERO, &mut log).is_some());
-    assert_eq!((log.early.packets, log.marked.packets), (0, 0));
+    let mut events = QueueEvents::default();
+    assert!(queue.dequeue(Timestamp::ZERO, &mut events).is_some());
+    assert!(queue.dequeue(Timestamp::ZERO, &mut events).is_some());
+    assert_eq!((events.early.packets, events.marked.packets), (0, 0));
     let mut queue = standing(aqm::DualPi2::DEFAULT, ONE, 3, 0);
-    assert!(queue.dequeue(Timestamp::ZERO, &mut log).is_some());
-    assert_eq!(log.early.packets, 1);
+    assert!(queue.dequeue(Timestamp::ZERO, &mut events).is_some());
+    assert_eq!(events.early.packets, 1);
 }
 
 #[test]
@@ -151,7 +154,7 @@ fn the_step_marks_whatever_waited_longer_than_the_threshold() {
     let ecn_after = |ecn, waited| {
         let mut queue = standing(aqm::DualPi2::DEFAULT, 0, 0, 0);
         give(&mut queue, Timestamp::ZERO, ecn, 0);
-        let next = queue.dequeue(Timestamp::ZERO + waited, &mut Log::default());
+        let next = queue.dequeue(Timestamp::ZERO + waited, &mut QueueEvents::default());
         next.unwrap().packet.ecn
     };
     assert_eq!(ecn_after(Ecn::Ect1, MS), Ecn::Ect1);
@@ -167,8 +170,8 @@ fn the_step_in_packets_looks_at_what_is_left_behind() {
         ..aqm::DualPi2::DEFAULT
     };
     let mut queue = standing(parameters, 0, 5, 0);
-    let mut log = Log::default();
-    let marked = core::iter::from_fn(|| queue.dequeue(Timestamp::ZERO, &mut log))
+    let mut events = QueueEvents::default();
+    let marked = core::iter::from_fn(|| queue.dequeue(Timestamp::ZERO, &mut events))
         .map(|next| next.packet.ecn == Ecn::Ce);
     assert_eq!(
         marked.collect::<Vec<_>>(),
@@ -184,10 +187,10 @@ fn the_low_latency_queue_goes_first_but_for_the_classic_share() {
             ..aqm::DualPi2::DEFAULT
         };
         let mut queue = standing(parameters, 0, 1_000, 1_000);
-        let mut log = Log::default();
+        let mut events = QueueEvents::default();
         let classic = (0..500)
             .filter(|_| {
-                let next = queue.dequeue(Timestamp::ZERO, &mut log).unwrap();
+                let next = queue.dequeue(Timestamp::ZERO, &mut events).unwrap();
                 next.packet.ecn == Ecn::NotEct
             })
             .count();
@@ -201,11 +204,11 @@ fn the_low_latency_queue_goes_first_but_for_the_classic_share() {
 #[test]
 fn a_queue_that_was_empty_begins_with_low_latency_again() {
     let mut queue = standing(aqm::DualPi2::DEFAULT, 0, 9, 9);
-    let mut log = Log::default();
+    let mut events = QueueEvents::default();
     let mut order = |queue: &mut DualPi2<u64>, count| -> Vec<bool> {
         (0..count)
             .map(|_| {
-                let next = queue.dequeue(Timestamp::ZERO, &mut log).unwrap();
+                let next = queue.dequeue(Timestamp::ZERO, &mut events).unwrap();
                 next.packet.ecn == Ecn::Ect1
             })
             .collect()
@@ -233,9 +236,9 @@ fn each_queue_keeps_its_order_and_a_successor_gets_the_order_of_arrival() {
         queue
     };
     let mut queue = filled();
-    let mut log = Log::default();
+    let mut events = QueueEvents::default();
     let left: Vec<_> =
-        core::iter::from_fn(|| queue.dequeue(Timestamp::from_millis(20), &mut log)).collect();
+        core::iter::from_fn(|| queue.dequeue(Timestamp::from_millis(20), &mut events)).collect();
     for low in [true, false] {
         let numbers = left.iter().map(|waiting| waiting.packet.payload);
         assert!(numbers.filter(|n| (n % 3 == 0) == low).is_sorted());

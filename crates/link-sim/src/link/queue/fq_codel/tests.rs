@@ -1,7 +1,7 @@
 use super::*;
-use crate::Ecn;
 use crate::link::queue::codel::Codel;
 use crate::link::queue::tests::{Bench, numbers, sized};
+use crate::packet::Ecn;
 use core::time::Duration;
 use proptest::prelude::*;
 use units::Rng;
@@ -135,9 +135,9 @@ fn the_longest_queue_loses_half_of_its_bytes_when_all_hold_too_much() {
     let mut bench = bench(PATIENT, Capacity::Packets(110));
     bench.arrive(Timestamp::ZERO, 100, &flow(1, 1_000));
     bench.arrive(Timestamp::ZERO, 10, &flow(2, 1_000));
-    assert_eq!(bench.log.overflowed.packets, 0);
+    assert_eq!(bench.events.overflowed.packets, 0);
     bench.arrive(Timestamp::ZERO, 1, &flow(2, 1_000));
-    assert_eq!(bench.log.overflowed.packets, 50);
+    assert_eq!(bench.events.overflowed.packets, 50);
     let left = numbers(&mut bench.queue);
     assert!((50..100).all(|number| left.contains(&number)));
     assert_eq!(left.len(), 50 + 11);
@@ -148,10 +148,10 @@ fn no_more_than_a_batch_is_dropped_at_once_and_codel_goes_on_from_there() {
     for (arrivals, batch, drops) in [(1_000, 0, 1), (1_001, 64, 8)] {
         let mut bench = bench(DEFAULT, Capacity::Packets(1_000));
         bench.arrive(Timestamp::ZERO, arrivals, &flow(1, 1_000));
-        assert_eq!(bench.log.overflowed.packets, batch);
+        assert_eq!(bench.events.overflowed.packets, batch);
         // Dropping begins at 110 ms. 100 ms ÷ √64 are 12.5 ms.
         bench.serve_at((10..210).step_by(10));
-        assert_eq!(bench.log.early.packets, drops);
+        assert_eq!(bench.events.early.packets, drops);
     }
 }
 
@@ -161,12 +161,12 @@ fn bytes_are_a_limit_as_well() {
     bench.arrive(Timestamp::ZERO, 80, &flow(1, 100));
     bench.arrive(Timestamp::ZERO, 1, &flow(2, 9_000));
     // The one that came is the longest, and half of it is all.
-    assert_eq!(bench.log.overflowed.packets, 1);
+    assert_eq!(bench.events.overflowed.packets, 1);
     assert_eq!(bench.queue.backlog().bytes, Bytes::new(8_000));
     // Half of the longest is not enough here, and then the other is the longest.
     bench.arrive(Timestamp::ZERO, 20, &flow(1, 100));
     bench.arrive(Timestamp::ZERO, 1, &flow(2, 9_000));
-    assert_eq!(bench.log.overflowed.packets, 1 + 50 + 1);
+    assert_eq!(bench.events.overflowed.packets, 1 + 50 + 1);
 }
 
 /// Packets that CoDel drops of a flow that has two packets waiting when one is served, 40 ms after
@@ -179,7 +179,7 @@ fn dropped_beside(others: u64) -> u64 {
         bench.arrive(now, 1, &flow(2, 1_514));
         while turn > 0 && bench.serve(now).is_some_and(|packet| packet.flow == 1) {}
     }
-    bench.log.early.packets
+    bench.events.early.packets
 }
 
 #[test]
@@ -237,6 +237,6 @@ proptest! {
             }
             prop_assert_eq!(fair.queue.backlog(), plain.queue.backlog());
         }
-        prop_assert_eq!(fair.log, plain.log);
+        prop_assert_eq!(fair.events, plain.events);
     }
 }

@@ -1,5 +1,7 @@
 use super::*;
-use crate::{Ecn, Link, LinkSpec};
+use crate::link::Link;
+use crate::packet::Ecn;
+use crate::spec::LinkSpec;
 use proptest::prelude::*;
 use units::{Gain, Rng};
 
@@ -173,13 +175,13 @@ fn standing(parameters: spec::aqm::Pie, probability: u64) -> Pie<u64> {
 }
 
 /// Offers packets until one is dropped or marked; how many it took.
-fn gap(queue: &mut Pie<u64>, size: Bytes, log: &mut Log) -> u64 {
-    let before = log.early + log.marked;
+fn gap(queue: &mut Pie<u64>, size: Bytes, events: &mut QueueEvents) -> u64 {
+    let before = events.early + events.marked;
     let mut offered = 0;
-    while log.early + log.marked == before {
+    while events.early + events.marked == before {
         offered += 1;
         let packet = Packet::new(size, 0).ecn(Ecn::Ect0);
-        queue.enqueue(Timestamp::ZERO, packet, log);
+        queue.enqueue(Timestamp::ZERO, packet, events);
         while queue.backlog().packets > 10 {
             queue.fifo.pop();
         }
@@ -212,10 +214,10 @@ fn expected_gap(p: f64) -> (f64, f64) {
 fn gaps_between_drops_have_the_mean_of_derandomised_chance() {
     for permille in [1, 10, 50, 100, 400] {
         let mut queue = standing(spec::aqm::Pie::DEFAULT, ONE / 1_000 * permille);
-        let mut log = Log::default();
+        let mut events = QueueEvents::default();
         let count = 4_000;
         let gaps: Vec<u64> = (0..count)
-            .map(|_| gap(&mut queue, FULL_FRAME, &mut log))
+            .map(|_| gap(&mut queue, FULL_FRAME, &mut events))
             .collect();
         let p = permille as f64 / 1_000.0;
         let (mean, variance) = expected_gap(p);
@@ -238,8 +240,8 @@ fn bytemode_drops_half_a_frame_half_as_often() {
             ..spec::aqm::Pie::DEFAULT
         };
         let mut queue = standing(parameters, ONE / 10);
-        let mut log = Log::default();
-        let sum: u64 = (0..4_000).map(|_| gap(&mut queue, size, &mut log)).sum();
+        let mut events = QueueEvents::default();
+        let sum: u64 = (0..4_000).map(|_| gap(&mut queue, size, &mut events)).sum();
         sum as f64 / 4_000.0
     };
     let (half, whole) = (FULL_FRAME / 2, FULL_FRAME);
@@ -261,15 +263,15 @@ fn marks_take_the_place_of_drops_up_to_ten_percent() {
         ecn: true,
         ..spec::aqm::Pie::DEFAULT
     };
-    let mut log = Log::default();
-    gap(&mut standing(parameters, ONE / 10), FULL_FRAME, &mut log);
-    assert_eq!((log.marked.packets, log.early.packets), (1, 0));
+    let mut events = QueueEvents::default();
+    gap(&mut standing(parameters, ONE / 10), FULL_FRAME, &mut events);
+    assert_eq!((events.marked.packets, events.early.packets), (1, 0));
     gap(
         &mut standing(parameters, ONE / 10 + 1),
         FULL_FRAME,
-        &mut log,
+        &mut events,
     );
-    assert_eq!((log.marked.packets, log.early.packets), (1, 1));
+    assert_eq!((events.marked.packets, events.early.packets), (1, 1));
 }
 
 #[test]
@@ -281,9 +283,9 @@ fn a_mark_begins_the_sum_anew() {
     };
     let mut queue = standing(parameters, ONE / 10);
     queue.accumulated = TOO_MUCH;
-    let mut log = Log::default();
-    assert_eq!(gap(&mut queue, FULL_FRAME, &mut log), 1);
-    assert!(gap(&mut queue, FULL_FRAME, &mut log) >= 9);
+    let mut events = QueueEvents::default();
+    assert_eq!(gap(&mut queue, FULL_FRAME, &mut events), 1);
+    assert!(gap(&mut queue, FULL_FRAME, &mut events) >= 9);
 }
 
 #[test]
@@ -299,21 +301,21 @@ fn a_short_delay_spares_nothing_from_a_fifth_on() {
 
 #[test]
 fn fewer_than_two_frames_and_a_short_delay_are_left_alone() {
-    let mut log = Log::default();
+    let mut events = QueueEvents::default();
     let mut queue = standing(spec::aqm::Pie::DEFAULT, ONE);
     while queue.backlog().packets > 1 {
         queue.fifo.pop();
     }
     queue.accumulated = TOO_MUCH;
-    queue.enqueue(Timestamp::ZERO, Packet::new(FULL_FRAME, 0), &mut log);
-    assert_eq!((log.early.packets, queue.backlog().packets), (0, 2));
-    queue.enqueue(Timestamp::ZERO, Packet::new(FULL_FRAME, 0), &mut log);
-    assert_eq!((log.early.packets, queue.backlog().packets), (1, 2));
+    queue.enqueue(Timestamp::ZERO, Packet::new(FULL_FRAME, 0), &mut events);
+    assert_eq!((events.early.packets, queue.backlog().packets), (0, 2));
+    queue.enqueue(Timestamp::ZERO, Packet::new(FULL_FRAME, 0), &mut events);
+    assert_eq!((events.early.packets, queue.backlog().packets), (1, 2));
     let mut queue = standing(spec::aqm::Pie::DEFAULT, ONE / 5 - 1);
     queue.control.delay = 7 * MS;
     queue.accumulated = TOO_MUCH;
-    queue.enqueue(Timestamp::ZERO, Packet::new(FULL_FRAME, 0), &mut log);
-    assert_eq!((log.early.packets, queue.backlog().packets), (1, 11));
+    queue.enqueue(Timestamp::ZERO, Packet::new(FULL_FRAME, 0), &mut events);
+    assert_eq!((events.early.packets, queue.backlog().packets), (1, 11));
 }
 
 /// Sends a packet of a millisecond's length every `gap` into a link of PIE for `time`.

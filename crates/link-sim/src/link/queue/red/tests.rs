@@ -1,5 +1,5 @@
 use super::*;
-use crate::Ecn;
+use crate::packet::Ecn;
 use core::time::Duration;
 use units::Gain;
 
@@ -32,16 +32,16 @@ fn standing(parameters: spec::aqm::Red, packets: u64) -> Red<u64> {
 }
 
 /// Offers `count` packets and takes one out for each that came in.
-fn offer_standing(queue: &mut Red<u64>, count: u64, ecn: Ecn) -> Log {
-    let mut log = Log::default();
+fn offer_standing(queue: &mut Red<u64>, count: u64, ecn: Ecn) -> QueueEvents {
+    let mut events = QueueEvents::default();
     for _ in 0..count {
         let before = queue.backlog().packets;
-        queue.enqueue(Timestamp::ZERO, packet().ecn(ecn), &mut log);
+        queue.enqueue(Timestamp::ZERO, packet().ecn(ecn), &mut events);
         if queue.backlog().packets > before {
-            queue.dequeue(Timestamp::ZERO, &mut log);
+            queue.dequeue(Timestamp::ZERO, &mut events);
         }
     }
-    log
+    events
 }
 
 fn weight(burst: u32) -> u32 {
@@ -57,11 +57,11 @@ fn weights_are_those_of_the_kernels_table() {
     // include/net/red.h: the largest burst for each weight, with `min` of 32 packets. The table is
     // true to two packets.
     let published: [u32; 9] = [33, 35, 39, 46, 57, 75, 101, 135, 190];
-    for (log, published) in (1..).zip(published) {
-        let largest = (32..=300).rfind(|burst| weight(*burst) == log).unwrap();
+    for (events, published) in (1..).zip(published) {
+        let largest = (32..=300).rfind(|burst| weight(*burst) == events).unwrap();
         assert!(
             largest.abs_diff(published) <= 2,
-            "{log}: {largest}, {published}"
+            "{events}: {largest}, {published}"
         );
     }
 }
@@ -70,8 +70,8 @@ fn weights_are_those_of_the_kernels_table() {
 fn weights_are_those_that_tc_computes() {
     for burst in 32..=2_000 {
         // tc/tc_red.c in floating point.
-        let fits = |log: &u32| {
-            let w = 0.5_f64.powi(*log as i32);
+        let fits = |events: &u32| {
+            let w = 0.5_f64.powi(*events as i32);
             f64::from(burst) + 1.0 - 32.0 <= (1.0 - (1.0 - w).powi(burst as i32)) / w
         };
         assert_eq!(weight(burst), (1..32).find(fits).unwrap(), "{burst}");
@@ -117,13 +117,13 @@ fn the_average_follows_its_formula_over_any_backlog() {
 fn idle_time_counts_as_packets_that_found_no_queue() {
     for (millis, packets) in [(0, 0), (1, 1), (10, 10), (100, 100), (3_600_000, 3_600_000)] {
         let mut queue = standing(parameters(), 50);
-        let log = &mut Log::default();
-        while queue.dequeue(Timestamp::ZERO, log).is_some() {}
+        let events = &mut QueueEvents::default();
+        while queue.dequeue(Timestamp::ZERO, events).is_some() {}
         let weight = 0.5_f64.powi(queue.average.weight_log as i32);
         let expected = 50_000.0 * (1.0 - weight).powi(packets);
         // 0.999 ms more are no whole packet.
         let now = Timestamp::from_millis(millis) + Duration::from_micros(999);
-        queue.enqueue(now, packet(), log);
+        queue.enqueue(now, packet(), events);
         let measured = queue.average.scaled as f64 * weight;
         assert!(
             (measured - expected).abs() < 1e-6 + weight,
@@ -152,18 +152,18 @@ fn gaps_between_early_drops_are_uniform_with_the_mean_of_their_probability() {
     let count = 400_000;
     for packets in [36, 45, 60, 75, 89] {
         let mut queue = standing(parameters(), packets);
-        let log = offer_standing(&mut queue, count, Ecn::NotEct);
+        let events = offer_standing(&mut queue, count, Ecn::NotEct);
         // 2 % × (average − min) ÷ (max − min), and one mark in every 1 … 1/p packets.
         let p = 0.02 * (packets - 30) as f64 / 60.0;
         let (mean, variance) = ((1.0 / p + 1.0) / 2.0, (1.0 / (p * p) - 1.0) / 12.0);
         let expected = count as f64 / mean;
         let error = (count as f64 * variance / mean.powi(3)).sqrt();
-        let drops = log.early.packets as f64;
+        let drops = events.early.packets as f64;
         assert!(
             (drops - expected).abs() < 5.0 * error,
             "{packets}: {drops}, expected {expected} ± {error}"
         );
-        assert_eq!(log.overflowed.packets, 0);
+        assert_eq!(events.overflowed.packets, 0);
     }
 }
 
@@ -215,13 +215,13 @@ fn harddrop_drops_above_max_and_nodrop_leaves_it_to_the_capacity() {
         nodrop: true,
         ..parameters()
     };
-    let log = offer_standing(&mut standing(flags, 90), 100, Ecn::Ect0);
-    assert_eq!((log.early.packets, log.marked.packets), (100, 0));
-    let log = offer_standing(&mut standing(flags, 60), 10_000, Ecn::NotEct);
-    assert_eq!((log.early.packets, log.marked.packets), (0, 0));
+    let events = offer_standing(&mut standing(flags, 90), 100, Ecn::Ect0);
+    assert_eq!((events.early.packets, events.marked.packets), (100, 0));
+    let events = offer_standing(&mut standing(flags, 60), 10_000, Ecn::NotEct);
+    assert_eq!((events.early.packets, events.marked.packets), (0, 0));
     flags.harddrop = false;
-    let log = offer_standing(&mut standing(flags, 90), 100, Ecn::NotEct);
-    assert_eq!((log.early.packets, log.marked.packets), (0, 0));
+    let events = offer_standing(&mut standing(flags, 90), 100, Ecn::NotEct);
+    assert_eq!((events.early.packets, events.marked.packets), (0, 0));
 }
 
 #[test]
@@ -231,11 +231,11 @@ fn a_burst_as_long_as_asked_for_passes_an_empty_queue() {
         max: parameters().min,
         ..parameters()
     });
-    let mut log = Log::default();
+    let mut events = QueueEvents::default();
     // With `max` at `min`, the first packet beyond is dropped for certain.
     let passed = (0..1_000).take_while(|_| {
-        queue.enqueue(Timestamp::ZERO, packet(), &mut log);
-        log.early.packets == 0
+        queue.enqueue(Timestamp::ZERO, packet(), &mut events);
+        events.early.packets == 0
     });
     let (passed, burst) = (passed.count() as u64, u64::from(parameters().burst));
     assert!(
@@ -248,7 +248,7 @@ fn a_burst_as_long_as_asked_for_passes_an_empty_queue() {
 fn the_capacity_holds_beside_the_average() {
     let mut queue = standing(parameters(), 10);
     queue.set_capacity(Capacity::Packets(10));
-    let mut log = Log::default();
-    queue.enqueue(Timestamp::ZERO, packet(), &mut log);
-    assert_eq!((log.overflowed.packets, log.early.packets), (1, 0));
+    let mut events = QueueEvents::default();
+    queue.enqueue(Timestamp::ZERO, packet(), &mut events);
+    assert_eq!((events.overflowed.packets, events.early.packets), (1, 0));
 }

@@ -53,7 +53,7 @@ fn times_follow_from_the_rtt_and_from_slow_links() {
     assert_eq!(times(100 * MS, "1mbit"), [18_168, 113_168, 12_112]);
     assert_eq!(times(MS, "1mbit"), [18_168, 36_336, 12_112]);
     let slowest = Parameters::new(100 * MS, Bandwidth::ZERO);
-    assert_eq!(slowest.mtu_time, Bytes::new(1_514) / LEAST_RATE);
+    assert_eq!(slowest.mtu_time, Bytes::new(1_514) / MIN_RATE);
 }
 
 #[test]

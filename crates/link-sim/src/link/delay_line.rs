@@ -1,4 +1,5 @@
-use crate::{Delivery, Packet};
+use super::delivery::Delivery;
+use crate::packet::Packet;
 use core::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use units::Timestamp;
@@ -9,24 +10,24 @@ use units::Timestamp;
 /// Nearly all packets of nearly all links arrive in the order in which they were sent: those cost
 /// a ring buffer, and only one that overtakes costs a heap.
 #[derive(Debug)]
-pub(super) struct Line<T> {
-    in_order: VecDeque<Travelling<T>>,
-    overtaking: BinaryHeap<Reverse<Travelling<T>>>,
+pub(super) struct DelayLine<T> {
+    in_order: VecDeque<InFlight<T>>,
+    overtaking: BinaryHeap<Reverse<InFlight<T>>>,
     pushed: u64,
 }
 
-impl<T> Line<T> {
+impl<T> DelayLine<T> {
     pub(super) fn push(&mut self, due: Timestamp, packet: Packet<T>) {
         let number = self.pushed;
         self.pushed += 1;
-        let travelling = Travelling {
+        let in_flight = InFlight {
             due,
             number,
             packet,
         };
         match self.in_order.back() {
-            Some(last) if last.due > due => self.overtaking.push(Reverse(travelling)),
-            _ => self.in_order.push_back(travelling),
+            Some(last) if last.due > due => self.overtaking.push(Reverse(in_flight)),
+            _ => self.in_order.push_back(in_flight),
         }
     }
 
@@ -42,7 +43,7 @@ impl<T> Line<T> {
         } else {
             self.in_order.pop_front()
         };
-        next.map(|Travelling { due, packet, .. }| Delivery { due, packet })
+        next.map(|InFlight { due, packet, .. }| Delivery { due, packet })
     }
 
     pub(super) fn next_due(&self) -> Option<Timestamp> {
@@ -55,7 +56,7 @@ impl<T> Line<T> {
     }
 }
 
-impl<T> Default for Line<T> {
+impl<T> Default for DelayLine<T> {
     fn default() -> Self {
         Self {
             in_order: VecDeque::new(),
@@ -66,31 +67,31 @@ impl<T> Default for Line<T> {
 }
 
 #[derive(Debug)]
-struct Travelling<T> {
+struct InFlight<T> {
     due: Timestamp,
     number: u64,
     packet: Packet<T>,
 }
 
-impl<T> Ord for Travelling<T> {
+impl<T> Ord for InFlight<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.due, self.number).cmp(&(other.due, other.number))
     }
 }
 
-impl<T> PartialOrd for Travelling<T> {
+impl<T> PartialOrd for InFlight<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> PartialEq for Travelling<T> {
+impl<T> PartialEq for InFlight<T> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl<T> Eq for Travelling<T> {}
+impl<T> Eq for InFlight<T> {}
 
 #[cfg(test)]
 mod tests {
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn packets_come_out_by_time_and_ties_in_the_order_they_went_in() {
-        let mut line = Line::default();
+        let mut line = DelayLine::default();
         for (payload, millis) in [5, 3, 5, 9, 3, 1, 9].into_iter().enumerate() {
             let packet = Packet::new(Bytes::new(1), payload);
             line.push(Timestamp::from_millis(millis), packet);

@@ -1,7 +1,7 @@
-//! Links that break their word, and who notices.
+//! The checks find every kind of broken link. These tests prove the simulator.
 
 use super::*;
-use crate::Ecn;
+use crate::packet::Ecn;
 use std::collections::VecDeque;
 use units::Bytes;
 
@@ -89,14 +89,14 @@ impl Broken {
             Fault::Swaps => {
                 let (_, envelope) = packet.payload;
                 let other = Checks::new(&LinkSpec::default());
-                let stray = other.fates().enter(packet.ecn);
+                let stray = other.conservation().enter(packet.ecn);
                 self.hold(3, Packet::new(size, (stray, envelope)));
             }
         }
     }
 }
 
-impl Watched<Content> for Broken {
+impl Checkable<Content> for Broken {
     fn handle_packet(&mut self, _: Timestamp, packet: Packet<Content>) {
         self.stats.arrived += packet.size;
         match self.stats.arrived.packets {
@@ -123,7 +123,7 @@ impl Watched<Content> for Broken {
 
 /// Sends three packets through a link with this fault that claims to be what `spec` says.
 fn run(fault: Fault, spec: &str) -> Result<(), String> {
-    let mut pipe = Pipe::new(Broken::new(fault), &spec.parse().unwrap());
+    let mut pipe = CheckedLink::new(Broken::new(fault), &spec.parse().unwrap());
     for number in 0..3 {
         if number == 2 && fault != Fault::LetsOvertake {
             while pipe.collect(Timestamp::MAX)?.is_some() {}

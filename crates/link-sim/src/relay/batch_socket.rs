@@ -1,4 +1,4 @@
-use crate::Ecn;
+use crate::packet::Ecn;
 use crate::realtime::Clock;
 use core::array;
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
@@ -11,7 +11,7 @@ use units::Timestamp;
 
 /// A non-blocking UDP socket that receives and sends batches with their ECN codepoints.
 #[derive(Debug)]
-pub(super) struct Port {
+pub(super) struct BatchSocket {
     socket: UdpSocket,
     state: UdpSocketState,
     /// Connected, so that datagrams leave without an address.
@@ -37,7 +37,7 @@ pub(super) struct Outgoing<'a> {
     pub(super) data: &'a [u8],
 }
 
-impl Port {
+impl BatchSocket {
     /// Bound to `address`, for anybody to send to.
     pub(super) fn listen(address: SocketAddr) -> io::Result<Self> {
         let socket = Socket::new(
@@ -66,11 +66,11 @@ impl Port {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
             SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
         };
-        let port = Self::listen(any)?;
-        port.socket.connect(peer)?;
+        let socket = Self::listen(any)?;
+        socket.socket.connect(peer)?;
         Ok(Self {
             is_connected: true,
-            ..port
+            ..socket
         })
     }
 
@@ -104,7 +104,7 @@ impl Port {
         for (meta, slice) in metas.iter().zip(&slices).take(count) {
             let incoming = |data| Incoming {
                 from: meta.addr,
-                at: wall.moment(meta.timestamp),
+                at: wall.to_timestamp(meta.timestamp),
                 ecn: ecn_of(meta.ecn),
                 data,
             };
@@ -223,7 +223,7 @@ impl Port {
     }
 }
 
-impl AsFd for Port {
+impl AsFd for BatchSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

@@ -1,20 +1,20 @@
-//! Which of the datagrams that are due leave with one system call.
+//! Which of the datagrams that are due are sent with one system call.
 
-use super::Direction;
-use super::engine::Datagram;
-use super::port::MAX_MESSAGES;
-use crate::Delivery;
+use super::batch_socket::MAX_MESSAGES;
+use super::config::Direction;
+use super::datagram::Datagram;
+use crate::link::Delivery;
 
 /// The next system call: how many datagrams, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Call {
-    /// As segments of one, to one client's place.
+pub(super) enum SendCall {
+    /// As segments of one buffer (GSO), to or from one client.
     Segments(usize),
-    /// Each by itself.
+    /// Each as a message of its own (sendmmsg).
     Each(usize),
 }
 
-impl Call {
+impl SendCall {
     pub(super) fn datagrams(self) -> usize {
         match self {
             Self::Segments(count) | Self::Each(count) => count,
@@ -22,16 +22,16 @@ impl Call {
     }
 }
 
-/// How the first of `due` leave. All of them are due: a rate spaced them, but the moment of the
-/// last one is past, so nothing leaves earlier for leaving together. Their order stays.
+/// How the first of `due` are sent. The time of each has passed, so that batching sends none early.
+/// Their order stays.
 pub(super) fn next_call(
     due: &[Delivery<Datagram>],
     direction: Direction,
     max_segments: usize,
-) -> Call {
-    let segments = train(due, max_segments);
+) -> SendCall {
+    let segments = gso_run(due, max_segments);
     if segments > 1 {
-        return Call::Segments(segments);
+        return SendCall::Segments(segments);
     }
     let share_a_socket = |one: &Delivery<Datagram>, other: &Delivery<Datagram>| {
         let same_socket = match direction {
@@ -40,17 +40,17 @@ pub(super) fn next_call(
         };
         same_socket && one.packet.ecn == other.packet.ecn
     };
-    let alone = |index: &usize| train(&due[*index..], max_segments) == 1;
+    let alone = |index: &usize| gso_run(&due[*index..], max_segments) == 1;
     let together = (0..due.len())
         .take(MAX_MESSAGES)
         .take_while(|index| share_a_socket(&due[0], &due[*index]))
         .take_while(alone);
-    Call::Each(together.count())
+    SendCall::Each(together.count())
 }
 
-/// How many of the first can be segments of one: of one client, with one codepoint and one
+/// How many of the first can be segments of one buffer: of one client, with one codepoint and one
 /// length, but for the last, which may be shorter.
-fn train(due: &[Delivery<Datagram>], max_segments: usize) -> usize {
+fn gso_run(due: &[Delivery<Datagram>], max_segments: usize) -> usize {
     let Some(head) = due.first() else {
         return 0;
     };
@@ -61,8 +61,8 @@ fn train(due: &[Delivery<Datagram>], max_segments: usize) -> usize {
             && packet.ecn == head.packet.ecn
             && (1..=segment).contains(&packet.payload.data.len())
     };
-    let most = max_segments.min(MAX_TRAIN / segment.max(1)).max(1);
-    let followers = due[1..].iter().take(most - 1).take_while(fits);
+    let max = max_segments.min(MAX_GSO_BYTES / segment.max(1)).max(1);
+    let followers = due[1..].iter().take(max - 1).take_while(fits);
     let mut count = 1;
     for follower in followers {
         count += 1;
@@ -74,12 +74,12 @@ fn train(due: &[Delivery<Datagram>], max_segments: usize) -> usize {
 }
 
 /// Bytes. Below the largest UDP payload over IPv4, 65,507.
-const MAX_TRAIN: usize = 65_000;
+const MAX_GSO_BYTES: usize = 65_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ecn, Packet};
+    use crate::packet::{Ecn, Packet};
     use units::{Bytes, Timestamp};
 
     fn datagram(client: u64, length: usize) -> Delivery<Datagram> {
@@ -96,7 +96,7 @@ mod tests {
             .collect()
     }
 
-    fn calls(all: &[(u64, usize)], direction: Direction, max_segments: usize) -> Vec<Call> {
+    fn calls(all: &[(u64, usize)], direction: Direction, max_segments: usize) -> Vec<SendCall> {
         calls_of(&datagrams(all), direction, max_segments)
     }
 
@@ -104,7 +104,7 @@ mod tests {
         mut due: &[Delivery<Datagram>],
         direction: Direction,
         max_segments: usize,
-    ) -> Vec<Call> {
+    ) -> Vec<SendCall> {
         let mut calls = Vec::new();
         while !due.is_empty() {
             let call = next_call(due, direction, max_segments);
@@ -119,7 +119,7 @@ mod tests {
         let due = [(1, 100), (1, 100), (1, 7), (1, 7), (1, 8)];
         assert_eq!(
             calls(&due, Direction::ToServer, 64),
-            [Call::Segments(3), Call::Each(2)]
+            [SendCall::Segments(3), SendCall::Each(2)]
         );
     }
 
@@ -127,19 +127,23 @@ mod tests {
     fn segments_have_their_limits() {
         assert_eq!(
             calls(&[(1, 100); 10], Direction::ToServer, 4),
-            [Call::Segments(4), Call::Segments(4), Call::Segments(2)]
+            [
+                SendCall::Segments(4),
+                SendCall::Segments(4),
+                SendCall::Segments(2)
+            ]
         );
         assert_eq!(
             calls(&[(1, 30_000); 3], Direction::ToServer, 64),
-            [Call::Segments(2), Call::Each(1)]
+            [SendCall::Segments(2), SendCall::Each(1)]
         );
         assert_eq!(
             calls(&[(1, 40_000); 2], Direction::ToServer, 64),
-            [Call::Each(2)]
+            [SendCall::Each(2)]
         );
         assert_eq!(
             calls(&[(1, 100); 20], Direction::ToServer, 1),
-            [Call::Each(16), Call::Each(4)]
+            [SendCall::Each(16), SendCall::Each(4)]
         );
     }
 
@@ -147,7 +151,7 @@ mod tests {
     fn empty_datagrams_are_nobody_s_segments() {
         assert_eq!(
             calls(&[(1, 100), (1, 0), (1, 0)], Direction::ToServer, 64),
-            [Call::Each(3)]
+            [SendCall::Each(3)]
         );
     }
 
@@ -156,11 +160,11 @@ mod tests {
         let due = [(1, 100), (2, 100), (2, 300), (3, 500), (3, 500)];
         assert_eq!(
             calls(&due, Direction::ToClient, 64),
-            [Call::Each(3), Call::Segments(2)]
+            [SendCall::Each(3), SendCall::Segments(2)]
         );
         assert_eq!(
             calls(&due, Direction::ToServer, 64),
-            [Call::Each(1), Call::Each(2), Call::Segments(2)]
+            [SendCall::Each(1), SendCall::Each(2), SendCall::Segments(2)]
         );
     }
 
@@ -168,6 +172,9 @@ mod tests {
     fn codepoints_are_not_mixed() {
         let mut due = datagrams(&[(1, 100); 3]);
         due[1].packet.ecn = Ecn::Ce;
-        assert_eq!(calls_of(&due, Direction::ToClient, 64), [Call::Each(1); 3]);
+        assert_eq!(
+            calls_of(&due, Direction::ToClient, 64),
+            [SendCall::Each(1); 3]
+        );
     }
 }

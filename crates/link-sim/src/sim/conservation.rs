@@ -1,11 +1,13 @@
-use crate::Ecn;
+//! Conservation of packets: proves the simulator, not what runs over it.
+
+use crate::packet::Ecn;
 use core::cell::{Cell, RefCell};
 use core::fmt;
 use std::rc::Rc;
 
-/// What became of the packets that entered one link, as they themselves tell: each carries a
-/// [`Tag`], and wherever the link forgets a packet or copies it, its tag notices.
-pub(super) struct Fates {
+/// Counts what becomes of the packets that enter one link, apart from the link's own statistics:
+/// each packet carries a [`Tag`], whose `Clone` and `Drop` count copies and losses.
+pub(super) struct Conservation {
     entered: Cell<u64>,
     copied: Cell<u64>,
     destroyed: Cell<u64>,
@@ -14,9 +16,9 @@ pub(super) struct Fates {
     /// [`WINDOW`].
     ends: RefCell<Box<[u8]>>,
     /// The first packet that ended too often.
-    culprit: Cell<Option<u64>>,
+    violation: Cell<Option<u64>>,
     /// Ends that a packet may have.
-    most: Cell<u8>,
+    max_ends: Cell<u8>,
 }
 
 /// Numbers a packet inside a link.
@@ -24,26 +26,26 @@ pub(super) struct Fates {
 pub(super) struct Tag {
     number: u64,
     ecn: Ecn,
-    fates: Rc<Fates>,
+    conservation: Rc<Conservation>,
     is_inside: bool,
 }
 
-impl Fates {
-    pub(super) fn new(most: u8) -> Rc<Self> {
+impl Conservation {
+    pub(super) fn new(max_ends: u8) -> Rc<Self> {
         Rc::new(Self {
             entered: Cell::default(),
             copied: Cell::default(),
             destroyed: Cell::default(),
             delivered: Cell::default(),
             ends: RefCell::new(vec![0; WINDOW as usize].into()),
-            culprit: Cell::default(),
-            most: Cell::new(most),
+            violation: Cell::default(),
+            max_ends: Cell::new(max_ends),
         })
     }
 
-    /// From now on packets, those inside included, may have up to `most` ends.
-    pub(super) fn allow(&self, most: u8) {
-        self.most.set(self.most.get().max(most));
+    /// From now on packets, those inside included, may have up to `max_ends` ends.
+    pub(super) fn allow(&self, max_ends: u8) {
+        self.max_ends.set(self.max_ends.get().max(max_ends));
     }
 
     /// A packet of this codepoint enters the link.
@@ -54,7 +56,7 @@ impl Fates {
         Tag {
             number,
             ecn,
-            fates: Rc::clone(self),
+            conservation: Rc::clone(self),
             is_inside: true,
         }
     }
@@ -81,8 +83,8 @@ impl Fates {
 
     /// A packet that was delivered and dropped, or either of them twice, without a link that
     /// duplicates.
-    pub(super) fn culprit(&self) -> Option<u64> {
-        self.culprit.get()
+    pub(super) fn violation(&self) -> Option<u64> {
+        self.violation.get()
     }
 
     fn end(&self, number: u64) {
@@ -91,8 +93,8 @@ impl Fates {
         }
         let ends = &mut self.ends.borrow_mut()[(number % WINDOW) as usize];
         *ends = ends.saturating_add(1);
-        if *ends > self.most.get() && self.culprit.get().is_none() {
-            self.culprit.set(Some(number));
+        if *ends > self.max_ends.get() && self.violation.get().is_none() {
+            self.violation.set(Some(number));
         }
     }
 }
@@ -109,26 +111,30 @@ impl Tag {
         ecn == self.ecn || ecn == Ecn::Ce && self.ecn != Ecn::NotEct
     }
 
-    /// Whether the packet entered the link of `fates`.
-    pub(super) fn is_of(&self, fates: &Rc<Fates>) -> bool {
-        Rc::ptr_eq(&self.fates, fates)
+    /// Whether the packet entered the link of `conservation`.
+    pub(super) fn is_of(&self, conservation: &Rc<Conservation>) -> bool {
+        Rc::ptr_eq(&self.conservation, conservation)
     }
 
     /// The packet comes out of the link.
     pub(super) fn leave(mut self) {
         self.is_inside = false;
-        self.fates.delivered.set(self.fates.delivered.get() + 1);
-        self.fates.end(self.number);
+        self.conservation
+            .delivered
+            .set(self.conservation.delivered.get() + 1);
+        self.conservation.end(self.number);
     }
 }
 
 impl Clone for Tag {
     fn clone(&self) -> Self {
-        self.fates.copied.set(self.fates.copied.get() + 1);
+        self.conservation
+            .copied
+            .set(self.conservation.copied.get() + 1);
         Self {
             number: self.number,
             ecn: self.ecn,
-            fates: Rc::clone(&self.fates),
+            conservation: Rc::clone(&self.conservation),
             is_inside: self.is_inside,
         }
     }
@@ -137,21 +143,28 @@ impl Clone for Tag {
 impl Drop for Tag {
     fn drop(&mut self) {
         if self.is_inside {
-            self.fates.destroyed.set(self.fates.destroyed.get() + 1);
-            self.fates.end(self.number);
+            self.conservation
+                .destroyed
+                .set(self.conservation.destroyed.get() + 1);
+            self.conservation.end(self.number);
         }
     }
 }
 
-impl fmt::Debug for Fates {
+impl fmt::Debug for Conservation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fates")
+        f.debug_struct("Conservation")
             .field("entered", &self.entered())
             .field("copied", &self.copied())
             .field("destroyed", &self.destroyed())
             .field("delivered", &self.delivered())
             .finish_non_exhaustive()
     }
+}
+
+/// `Err` with the violation unless the invariant holds.
+pub(super) fn ensure(holds: bool, violation: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(violation()) }
 }
 
 /// More packets than any of the usual links holds; older ones are not checked for a second end.

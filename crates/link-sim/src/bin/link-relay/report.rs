@@ -10,7 +10,7 @@ use std::time::Instant;
 use units::{Bandwidth, Gain};
 
 /// A seed that nobody chose; it is printed, so that the run can be repeated.
-pub(super) fn arbitrary_seed() -> u64 {
+pub(super) fn random_seed() -> u64 {
     // The standard library's only source of randomness; 32 bits are easier to type again.
     RandomState::new().hash_one(()) >> 32
 }
@@ -57,23 +57,23 @@ fn name(link: &LinkSpec) -> String {
 
 /// What the figures are of: a link, the one back, and how well this machine ran them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Path {
+pub(super) struct PathStats {
     pub(super) link: LinkStats,
     pub(super) return_link: LinkStats,
     pub(super) lateness: Lateness,
     /// Numbers of packets, and what befell them that was not asked for; always the same list.
-    pub(super) mishaps: Vec<(u64, &'static str)>,
+    pub(super) anomalies: Vec<(u64, &'static str)>,
 }
 
-impl Path {
+impl PathStats {
     fn since(&self, earlier: &Self) -> Self {
-        let before = |index: usize| earlier.mishaps.get(index).map_or(0, |(count, _)| *count);
-        let mishaps = self.mishaps.iter().enumerate();
+        let before = |index: usize| earlier.anomalies.get(index).map_or(0, |(count, _)| *count);
+        let anomalies = self.anomalies.iter().enumerate();
         Self {
             link: self.link.since(&earlier.link),
             return_link: self.return_link.since(&earlier.return_link),
             lateness: self.lateness.since(&earlier.lateness),
-            mishaps: mishaps
+            anomalies: anomalies
                 .map(|(index, (count, what))| (count.saturating_sub(before(index)), *what))
                 .collect(),
         }
@@ -88,21 +88,21 @@ impl Path {
                 "warning: fell behind, {share} of the packets left over 1 ms late"
             )?;
         }
-        for (count, what) in self.mishaps.iter().filter(|(count, _)| *count > 0) {
+        for (count, what) in self.anomalies.iter().filter(|(count, _)| *count > 0) {
             writeln!(out, "warning: {count} {what}")?;
         }
         Ok(())
     }
 }
 
-impl From<&RelayStats> for Path {
+impl From<&RelayStats> for PathStats {
     fn from(stats: &RelayStats) -> Self {
         let dropped = stats.kernel_dropped.unwrap_or(0);
         Self {
             link: stats.link.clone(),
             return_link: stats.return_link.clone(),
             lateness: stats.lateness.clone(),
-            mishaps: vec![
+            anomalies: vec![
                 (
                     dropped,
                     "datagrams dropped at full socket buffers (net.core.rmem_max)",
@@ -117,21 +117,21 @@ impl From<&RelayStats> for Path {
     }
 }
 
-/// Figures per interval.
+/// A row of figures for each interval.
 #[derive(Debug)]
-pub(super) struct Figures {
+pub(super) struct IntervalReport {
     begin: Instant,
     last: Instant,
-    path: Path,
+    path: PathStats,
     rows: u64,
 }
 
-impl Figures {
+impl IntervalReport {
     pub(super) fn begin(now: Instant) -> Self {
         Self {
             begin: now,
             last: now,
-            path: Path::default(),
+            path: PathStats::default(),
             rows: 0,
         }
     }
@@ -141,7 +141,7 @@ impl Figures {
         &mut self,
         out: &mut impl io::Write,
         now: Instant,
-        path: Path,
+        path: PathStats,
     ) -> io::Result<()> {
         let (interval, at) = (now - self.last, now - self.begin);
         if self.rows.is_multiple_of(ROWS_PER_HEADING) {
@@ -170,7 +170,7 @@ impl Figures {
 }
 
 /// What happened from begin to end.
-pub(super) fn print_totals(out: &mut impl io::Write, path: &Path) -> io::Result<()> {
+pub(super) fn print_totals(out: &mut impl io::Write, path: &PathStats) -> io::Result<()> {
     writeln!(out, "{:24}{TO_SERVER:>14}{TO_CLIENT:>14}", "packets")?;
     for (what, figure) in TOTALS {
         let [link, return_link] = [&path.link, &path.return_link].map(figure);
@@ -314,7 +314,7 @@ mod tests {
     }
 
     /// What two minutes at 10 Gbit/s give.
-    fn busy() -> Path {
+    fn busy() -> PathStats {
         let mut link = LinkStats {
             arrived: many(100_000_000),
             delivered: many(99_000_000),
@@ -325,10 +325,10 @@ mod tests {
         link.dropped.loss = many(1_000_000);
         link.dropped.queue = many(1_000_000);
         link.queue_delay.record(Duration::from_secs(60));
-        Path {
+        PathStats {
             return_link: link.clone(),
             link,
-            mishaps: vec![(3, "that the kernel would not send"), (0, "refused")],
+            anomalies: vec![(3, "that the kernel would not send"), (0, "refused")],
             lateness: Lateness::default(),
         }
     }
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn large_figures_stand_below_their_titles_in_80_columns() {
         let begin = tokio::time::Instant::now().into_std();
-        let mut figures = Figures::begin(begin);
+        let mut figures = IntervalReport::begin(begin);
         let later = begin + Duration::from_secs(100_000);
         let lines = printed(|out| figures.print_interval(out, later, busy()));
         assert_eq!(lines.len(), 4);
@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn an_interval_shows_what_is_new() {
         let begin = tokio::time::Instant::now().into_std();
-        let mut figures = Figures::begin(begin);
+        let mut figures = IntervalReport::begin(begin);
         let second = Duration::from_secs(1);
         printed(|out| figures.print_interval(out, begin + second, busy()));
         let mut path = busy();

@@ -1,34 +1,35 @@
+//! A link whose invariants are checked: proves the simulator, not what runs over it.
+
 #[cfg(test)]
 mod tests;
 
 use super::checks::Checks;
-use super::fates::Tag;
-use super::route::Envelope;
-use crate::{Delivery, Link, LinkSpec, LinkStats, Packet};
+use super::route::{Envelope, Tagged};
+use crate::link::{Delivery, Link};
+use crate::packet::Packet;
+use crate::spec::LinkSpec;
+use crate::stats::LinkStats;
 use core::marker::PhantomData;
 use core::time::Duration;
 use units::Timestamp;
 
-/// A link and those who watch it.
+/// A link and the checks of its invariants.
 #[derive(Debug)]
-pub(super) struct Pipe<P, L = Link<Tagged<P>>> {
+pub(super) struct CheckedLink<P, L = Link<Tagged<P>>> {
     link: L,
     checks: Checks,
     content: PhantomData<P>,
 }
 
-/// What the link carries: the packet and its number.
-pub(super) type Tagged<P> = (Tag, Envelope<P>);
-
-/// What can be watched.
-pub(super) trait Watched<T> {
+/// What of a link is checked; tests have broken ones.
+pub(super) trait Checkable<T> {
     fn handle_packet(&mut self, now: Timestamp, packet: Packet<T>);
     fn poll_output(&mut self, now: Timestamp) -> Option<Delivery<T>>;
     fn stats(&self) -> &LinkStats;
     fn keeps_order(&self) -> bool;
 }
 
-impl<P: Clone, L: Watched<Tagged<P>>> Pipe<P, L> {
+impl<P: Clone, L: Checkable<Tagged<P>>> CheckedLink<P, L> {
     pub(super) fn new(link: L, spec: &LinkSpec) -> Self {
         Self {
             link,
@@ -43,16 +44,17 @@ impl<P: Clone, L: Watched<Tagged<P>>> Pipe<P, L> {
 
     /// Packets and copies that came out so far.
     pub(super) fn collected(&self) -> u64 {
-        self.checks.fates().delivered()
+        self.checks.conservation().delivered()
     }
 
     pub(super) fn enter(&mut self, now: Timestamp, packet: Packet<Envelope<P>>) {
-        let tag = self.checks.fates().enter(packet.ecn);
+        let tag = self.checks.conservation().enter(packet.ecn);
         self.link
             .handle_packet(now, packet.map(|envelope| (tag, envelope)));
     }
 
-    /// The next packet that comes out now. The error says which promise was broken.
+    /// The next packet that comes out now. The error says which invariant was
+    /// violated.
     pub(super) fn collect(
         &mut self,
         now: Timestamp,
@@ -70,14 +72,14 @@ impl<P: Clone, L: Watched<Tagged<P>>> Pipe<P, L> {
     }
 }
 
-impl<P: Clone> Pipe<P> {
+impl<P: Clone> CheckedLink<P> {
     pub(super) fn reconfigure(&mut self, now: Timestamp, spec: &LinkSpec, base_rtt: Duration) {
         self.link.reconfigure(now, spec, base_rtt);
         self.checks.reconfigure(spec);
     }
 }
 
-impl<T: Clone> Watched<T> for Link<T> {
+impl<T: Clone> Checkable<T> for Link<T> {
     fn handle_packet(&mut self, now: Timestamp, packet: Packet<T>) {
         Self::handle_packet(self, now, packet);
     }
