@@ -3,6 +3,7 @@
 //! | test | rule |
 //! |---|---|
 //! | [`import_law`] | which crate may depend on which, and which need no dependency at all |
+//! | [`folder_law`] | inside a crate, which module may import which |
 //! | [`controllers`] | one controller of cc-core never reaches into another |
 //! | [`sizes`] | length of files, functions and lines |
 //! | [`tokens`] | what Rust code must not contain |
@@ -15,6 +16,7 @@
 mod architecture;
 mod controllers;
 mod finding;
+mod folder_law;
 mod import_law;
 mod repository;
 mod sizes;
@@ -28,6 +30,11 @@ use repository::{SourceFile, files};
 #[test]
 fn packages_depend_on_each_other_only_as_the_import_law_says() {
     assert_none(&import_law::check(&files()));
+}
+
+#[test]
+fn modules_import_each_other_only_as_the_folder_law_says() {
+    assert_none(&folder_law::check(&files(), include_str!("folders.toml")));
 }
 
 #[test]
