@@ -1,0 +1,336 @@
+//! The folder law: inside a crate, imports go one way.
+//!
+//! 1. A folder has an order, and a module imports only modules that stand before its own: those
+//!    of a crate's `src` by the list in `folders.toml`, those of other folders by a list there or
+//!    by any order, which is to say without a circle.
+//! 2. A file imports nothing that one of its parents defines: the parent imports it.
+//! 3. Where `folders.toml` says so, a package names only some modules of another crate.
+//!
+//! `folders.toml` lists the folders and files that are exempt. An exemption that nothing needs any
+//! more is found, too.
+//!
+//! Test code is free. A module that re-exports counts as what is imported, except for the files
+//! below it: there, it is the file behind the re-export.
+
+mod modules;
+mod paths;
+
+use crate::finding::Finding;
+use crate::repository::SourceFile;
+use crate::syntax::parse;
+use modules::{Edge, Modules};
+use std::collections::{BTreeMap, BTreeSet};
+use toml::{Table, Value};
+
+/// Holds every crate below `crates` to the law, with `folders.toml` as its data.
+pub(crate) fn check(files: &[SourceFile], data: &str) -> Vec<Finding> {
+    let law = Law::read(data);
+    let sources: BTreeMap<&str, &SourceFile> = files
+        .iter()
+        .filter(|file| file.path.starts_with("crates/") && file.is_rust())
+        .map(|file| (file.path.as_str(), file))
+        .collect();
+    let mut folders: BTreeMap<String, Folder> = BTreeMap::new();
+    let mut findings = Vec::new();
+    let mut exempt = BTreeSet::new();
+    for root in sources.values().filter(|file| is_root(&file.path)) {
+        let source = root.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if law.pending.iter().any(|folder| folder == source) {
+            continue;
+        }
+        let modules = Modules::read(&sources, root);
+        findings.extend(modules.missing().iter().cloned());
+        for path in modules.paths() {
+            if let Some((name, above)) = path.split_last() {
+                folder(&mut folders, source, above).add(name, root);
+            }
+        }
+        for edge in modules.edges() {
+            match place(&mut folders, source, &edge) {
+                Some(_) if law.may_import_parents.contains(&edge.file) => {
+                    exempt.insert(edge.file);
+                }
+                finding => findings.extend(finding),
+            }
+        }
+    }
+    for (path, folder) in &folders {
+        match law.order.get(path) {
+            Some(order) => findings.extend(folder.follows(path, order)),
+            None => findings.extend(folder.has_an_order(path)),
+        }
+    }
+    let lists = law.order.iter();
+    findings.extend(lists.filter_map(|(path, order)| absent(path, order, &folders)));
+    let unneeded = law.may_import_parents.difference(&exempt);
+    findings.extend(unneeded.map(|file| Finding {
+        path: DATA.to_owned(),
+        line: 1,
+        rule: format!("only files that import from a parent are exempt, {file} does not"),
+        remedy: "take it out of may_import_parents",
+    }));
+    findings.extend(law.foreign_names(&sources));
+    findings
+}
+
+/// The content of `folders.toml`.
+struct Law {
+    /// The modules of folders from bottom to top.
+    order: BTreeMap<String, Vec<String>>,
+    /// For a package and another crate, the modules of that crate that it may name.
+    may_name: BTreeMap<(String, String), Vec<String>>,
+    /// Files that may import what a file above them defines.
+    may_import_parents: BTreeSet<String>,
+    /// Source folders of crates that the law leaves out.
+    pending: Vec<String>,
+}
+
+impl Law {
+    /// # Panics
+    /// When the data are not what this expects.
+    fn read(data: &str) -> Self {
+        let tables: Table = data
+            .parse()
+            .unwrap_or_else(|error| panic!("{DATA}:1: this is not TOML: {error}"));
+        let mut law = Self {
+            order: BTreeMap::new(),
+            may_name: BTreeMap::new(),
+            may_import_parents: strings(&tables, "may_import_parents").collect(),
+            pending: strings(&tables, "pending").collect(),
+        };
+        for (folder, modules) in table(&tables, "order") {
+            law.order.insert(folder.clone(), names(modules).collect());
+        }
+        for (package, crates) in table(&tables, "may_name") {
+            for (name, modules) in crates.as_table().into_iter().flatten() {
+                let key = (package.clone(), name.clone());
+                law.may_name.insert(key, names(modules).collect());
+            }
+        }
+        law
+    }
+
+    fn foreign_names(&self, sources: &BTreeMap<&str, &SourceFile>) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for ((package, name), modules) in &self.may_name {
+            let folder = format!("crates/{package}/src/");
+            let own = sources
+                .values()
+                .filter(|file| file.path.starts_with(&folder));
+            for file in own.filter(|file| !file.is_test()) {
+                let foreign = paths::named(parse(file).items.iter()).all();
+                let foreign = foreign.filter(|(path, _)| path.first() == Some(name));
+                let refused = foreign.filter(|(path, _)| {
+                    !path.get(1).is_some_and(|module| modules.contains(module))
+                });
+                findings.extend(refused.map(|(path, line)| Finding {
+                    path: file.path.clone(),
+                    line,
+                    rule: format!(
+                        "`{package}` names only {} of `{name}`, here `{}`",
+                        modules.join(", "),
+                        path.join("::")
+                    ),
+                    remedy: "do without it, or move it to one of these modules",
+                }));
+            }
+        }
+        findings
+    }
+}
+
+/// One folder of modules.
+#[derive(Default)]
+struct Folder {
+    /// The root file of the crate, for findings that are of no file.
+    root: String,
+    modules: BTreeSet<String>,
+    /// Imports from one of the modules, or what is below it, to another one.
+    edges: BTreeMap<(String, String), Edge>,
+}
+
+impl Folder {
+    fn add(&mut self, module: &str, root: &SourceFile) {
+        self.root.clone_from(&root.path);
+        self.modules.insert(module.to_owned());
+    }
+
+    /// The findings where this folder is not as its list says.
+    fn follows(&self, path: &str, order: &[String]) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for module in &self.modules {
+            if !order.contains(module) {
+                findings.push(Finding {
+                    path: self.root.clone(),
+                    line: 1,
+                    rule: format!("every module of {path} has a place, `{module}` has none"),
+                    remedy: "add it to its list in folders.toml, behind all that it imports",
+                });
+            }
+        }
+        let position = |module: &String| order.iter().position(|listed| listed == module);
+        for ((from, to), edge) in &self.edges {
+            let places = position(from).zip(position(to));
+            if places.is_some_and(|(from, to)| to > from) {
+                findings.push(edge.finding(
+                    format!("in {path} `{from}` stands before `{to}` and imports it"),
+                    "move what both need to a module that stands before both",
+                ));
+            }
+        }
+        findings
+    }
+
+    /// A finding unless there is an order in which each module imports only earlier ones. The
+    /// `src` of a crate has one that is written down.
+    fn has_an_order(&self, path: &str) -> Option<Finding> {
+        let mut order: Vec<&String> = Vec::new();
+        let mut left: BTreeSet<&String> = self.modules.iter().collect();
+        while let Some(next) = left.iter().copied().find(|module| {
+            let mut imported = self.imported_by(module);
+            imported.all(|(to, _)| !left.contains(to))
+        }) {
+            left.remove(next);
+            order.push(next);
+        }
+        if let Some(first) = left.first() {
+            return Some(self.circle(path, first, &left));
+        }
+        let is_source = path.ends_with("/src") && self.modules.len() > 1;
+        let modules: Vec<&str> = order.into_iter().map(String::as_str).collect();
+        is_source.then(|| Finding {
+            path: self.root.clone(),
+            line: 1,
+            rule: format!(
+                "the modules of {path} have an order, which folders.toml does not list: \
+                 \"{}\" would hold",
+                modules.join("\", \"")
+            ),
+            remedy: "add the list",
+        })
+    }
+
+    /// The circle that is met when imports are followed from here among modules that have no order.
+    fn circle(&self, path: &str, first: &String, left: &BTreeSet<&String>) -> Finding {
+        let mut walk: Vec<(&String, &Edge)> = Vec::new();
+        let mut at = first;
+        let start = loop {
+            let (to, edge) = self
+                .imported_by(at)
+                .find(|(to, _)| left.contains(to))
+                .expect("a module without such an import would have a place in the order");
+            walk.push((at, edge));
+            at = to;
+            if let Some(start) = walk.iter().position(|(seen, _)| *seen == to) {
+                break start;
+            }
+        };
+        let steps: Vec<String> = walk[start..]
+            .iter()
+            .map(|(module, edge)| {
+                let Edge {
+                    file, line, name, ..
+                } = edge;
+                format!("`{module}` imports `{name}` ({file}:{line})")
+            })
+            .collect();
+        Finding {
+            path: walk[start].1.file.clone(),
+            line: walk[start].1.line,
+            rule: format!("no circle in {path}, here {}", steps.join(", ")),
+            remedy: "move what both need to a module of its own that all of them import",
+        }
+    }
+
+    fn imported_by(&self, module: &str) -> impl Iterator<Item = (&String, &Edge)> {
+        let edges = self.edges.iter();
+        edges
+            .filter(move |((from, _), _)| from == module)
+            .map(|((_, to), edge)| (to, edge))
+    }
+}
+
+impl Edge {
+    fn finding(&self, rule: String, remedy: &'static str) -> Finding {
+        Finding {
+            path: self.file.clone(),
+            line: self.line,
+            rule: format!("{rule}, as `{}`", self.name),
+            remedy,
+        }
+    }
+}
+
+/// Adds the edge to the folder that holds both files; a finding when one of them is above the
+/// other and imported by it.
+fn place(folders: &mut BTreeMap<String, Folder>, source: &str, edge: &Edge) -> Option<Finding> {
+    let (from, to) = (&edge.from, &edge.to);
+    let common = from.iter().zip(to).take_while(|(a, b)| a == b).count();
+    match (from.get(common), to.get(common)) {
+        (Some(module), Some(imported)) => {
+            let key = (module.clone(), imported.clone());
+            let folder = folder(folders, source, &from[..common]);
+            folder.edges.entry(key).or_insert_with(|| edge.clone());
+            None
+        }
+        (Some(_), None) => Some(edge.finding(
+            "a file imports nothing that a file above it defines".to_owned(),
+            "move it to a file of its own, which both import",
+        )),
+        (None, _) => None,
+    }
+}
+
+fn folder<'f>(
+    folders: &'f mut BTreeMap<String, Folder>,
+    source: &str,
+    above: &[String],
+) -> &'f mut Folder {
+    let path = [&[source.to_owned()], above].concat().join("/");
+    folders.entry(path).or_default()
+}
+
+/// A finding when a list is of no folder, or names a module that does not exist.
+fn absent(path: &str, order: &[String], folders: &BTreeMap<String, Folder>) -> Option<Finding> {
+    let exists = |module: &&String| {
+        let folder = folders.get(path);
+        folder.is_some_and(|folder| folder.modules.contains(*module))
+    };
+    let module = order.iter().find(|module| !exists(module))?;
+    Some(Finding {
+        path: DATA.to_owned(),
+        line: 1,
+        rule: format!("the lists name only what exists, {path} has no `{module}`"),
+        remedy: "take it out of the list, or write its new name",
+    })
+}
+
+/// `lib.rs`, `main.rs`, and the programs of `src/bin`.
+fn is_root(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    match parts.as_slice() {
+        ["crates", _, "src", file] => ["lib.rs", "main.rs"].contains(file),
+        ["crates", _, "src", "bin", _] | ["crates", _, "src", "bin", _, "main.rs"] => true,
+        _ => false,
+    }
+}
+
+fn table<'t>(tables: &'t Table, name: &str) -> &'t Table {
+    let table = tables.get(name).and_then(Value::as_table);
+    table.unwrap_or_else(|| panic!("{DATA}:1: it has no table `{name}`; add it"))
+}
+
+/// The list of this name; nothing when there is none.
+fn strings(tables: &Table, name: &str) -> impl Iterator<Item = String> {
+    tables.get(name).into_iter().flat_map(names)
+}
+
+fn names(list: &Value) -> impl Iterator<Item = String> {
+    let list = list.as_array().into_iter().flatten();
+    list.filter_map(Value::as_str).map(str::to_owned)
+}
+
+const DATA: &str = "tests/tests/repository/folders.toml";
+
+#[cfg(test)]
+mod tests;
