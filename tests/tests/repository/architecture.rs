@@ -1,6 +1,8 @@
-//! ARCHITECTURE.md is a map: what it names exists, and every package is on it.
+//! ARCHITECTURE.md is a map: what it names exists, every package is on it, and its pictures of the
+//! crates' floors are true.
 
 use crate::finding::Finding;
+use crate::folder_law;
 use crate::repository::{SourceFile, root};
 
 /// # Panics
@@ -12,7 +14,46 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
         .unwrap_or_else(|| panic!("{PAGE}:1: the repository has an architecture page; write it"));
     let mut findings = missing_paths(page, |path| root().join(path).exists());
     findings.extend(unnamed_packages(page, files));
+    let floors = folder_law::floors(files);
+    findings.extend(
+        floors
+            .iter()
+            .filter_map(|(folder, floors)| other_floors(page, folder, floors)),
+    );
     findings
+}
+
+/// A finding unless the page shows these floors as [`picture`] does.
+fn other_floors(page: &SourceFile, folder: &str, floors: &[Vec<String>]) -> Option<Finding> {
+    let picture = picture(folder, floors);
+    (!page.text.contains(&picture)).then(|| {
+        let of_folder = |line: &str| line == folder;
+        Finding {
+            path: page.path.clone(),
+            line: page.text.lines().position(of_folder).map_or(1, |at| at + 1),
+            rule: format!("the page shows the floors of {folder}, which are:\n{picture}"),
+            remedy: "put these lines there in a block of text",
+        }
+    })
+}
+
+/// The folder, and below it the modules of each floor, the highest one first, as a house is drawn.
+fn picture(folder: &str, floors: &[Vec<String>]) -> String {
+    let mut picture = format!("{folder}\n");
+    for (floor, modules) in floors.iter().enumerate().rev() {
+        let mut line = format!("{:>3} ", floor + 1);
+        for module in modules {
+            if line.len() + 1 + module.len() > PICTURE_CHARS {
+                picture.push_str(&line);
+                line = format!("\n{:>4}", "");
+            }
+            line.push(' ');
+            line.push_str(module);
+        }
+        picture.push_str(&line);
+        picture.push('\n');
+    }
+    picture
 }
 
 fn missing_paths(page: &SourceFile, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
@@ -74,6 +115,8 @@ fn before_glob(path: &str) -> &str {
 }
 
 const PAGE: &str = "ARCHITECTURE.md";
+/// Lines of the picture are no longer than others.
+const PICTURE_CHARS: usize = 99;
 const ENDINGS: [&str; 5] = [".rs", ".toml", ".md", ".sh", ".yml"];
 
 #[cfg(test)]
@@ -104,5 +147,27 @@ mod tests {
         let findings = unnamed_packages(&page, &files);
         assert_eq!(findings.len(), 1);
         assert!(findings[0].rule.contains("`crates/c`"));
+    }
+
+    #[test]
+    fn a_picture_of_floors_that_is_missing_or_old_is_found() {
+        let floors = [vec!["a".to_owned(), "c".to_owned()], vec!["b".to_owned()]];
+        let found = |text: &str| {
+            let page = SourceFile::sample(PAGE, text);
+            other_floors(&page, "crates/x/src", &floors).map(|finding| finding.line)
+        };
+        let right = "crates/x/src\n  2  b\n  1  a c\n";
+        assert_eq!(found(&format!("```text\n{right}```\n")), None);
+        assert_eq!(found(""), Some(1));
+        assert_eq!(found("\ncrates/x/src\n  2  b\n  1  a\n"), Some(2));
+    }
+
+    #[test]
+    fn floors_with_many_modules_take_several_lines() {
+        let floors = [vec!["module".to_owned(); 20]];
+        let picture = picture("crates/x/src", &floors);
+        assert_eq!(picture.lines().count(), 3);
+        assert!(picture.lines().all(|line| line.len() <= PICTURE_CHARS));
+        assert_eq!(picture.matches(" module").count(), 20);
     }
 }

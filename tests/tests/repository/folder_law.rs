@@ -23,37 +23,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
 /// Holds every crate below `crates` to the law, with `folders.toml` as its data.
-pub(crate) fn check(files: &[SourceFile], data: &str) -> Vec<Finding> {
-    let law = Law::read(data);
-    let sources: BTreeMap<&str, &SourceFile> = files
-        .iter()
-        .filter(|file| file.path.starts_with("crates/") && file.is_rust())
-        .map(|file| (file.path.as_str(), file))
-        .collect();
-    let mut folders: BTreeMap<String, Folder> = BTreeMap::new();
-    let mut findings = Vec::new();
-    let mut exempt = BTreeSet::new();
-    for root in sources.values().filter(|file| is_root(&file.path)) {
-        let source = root.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        if law.pending.iter().any(|folder| folder == source) {
-            continue;
-        }
-        let modules = Modules::read(&sources, root);
-        findings.extend(modules.missing().iter().cloned());
-        for path in modules.paths() {
-            if let Some((name, above)) = path.split_last() {
-                folder(&mut folders, source, above).add(name, root);
-            }
-        }
-        for edge in modules.edges() {
-            match place(&mut folders, source, &edge) {
-                Some(_) if law.may_import_parents.contains(&edge.file) => {
-                    exempt.insert(edge.file);
-                }
-                finding => findings.extend(finding),
-            }
-        }
-    }
+pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
+    let law = Law::read(files);
+    let sources = sources(files);
+    let Tree {
+        folders,
+        mut findings,
+    } = Tree::read(&sources, &law);
     for (path, folder) in &folders {
         match law.order.get(path) {
             Some(order) => findings.extend(folder.follows(path, order)),
@@ -62,15 +38,95 @@ pub(crate) fn check(files: &[SourceFile], data: &str) -> Vec<Finding> {
     }
     let lists = law.order.iter();
     findings.extend(lists.filter_map(|(path, order)| absent(path, order, &folders)));
-    let unneeded = law.may_import_parents.difference(&exempt);
-    findings.extend(unneeded.map(|file| Finding {
-        path: DATA.to_owned(),
-        line: 1,
-        rule: format!("only files that import from a parent are exempt, {file} does not"),
-        remedy: "take it out of may_import_parents",
-    }));
     findings.extend(law.foreign_names(&sources));
     findings
+}
+
+/// For each crate that has a list, its floors from the ground up: a module stands on the lowest
+/// floor that is above all that it imports.
+pub(crate) fn floors(files: &[SourceFile]) -> BTreeMap<String, Vec<Vec<String>>> {
+    let law = Law::read(files);
+    let Tree { folders, .. } = Tree::read(&sources(files), &law);
+    let crates = law.order.iter().filter(|(path, _)| is_source(path));
+    crates
+        .filter_map(|(path, order)| Some((path.clone(), folders.get(path)?.floors(order))))
+        .collect()
+}
+
+fn sources(files: &[SourceFile]) -> BTreeMap<&str, &SourceFile> {
+    let files = files.iter();
+    files
+        .filter(|file| file.path.starts_with("crates/") && file.is_rust())
+        .map(|file| (file.path.as_str(), file))
+        .collect()
+}
+
+/// The folders of all crates, and what is found while they are read.
+#[derive(Default)]
+struct Tree {
+    folders: BTreeMap<String, Folder>,
+    findings: Vec<Finding>,
+}
+
+impl Tree {
+    fn read(sources: &BTreeMap<&str, &SourceFile>, law: &Law) -> Self {
+        let mut tree = Self::default();
+        let mut exempt = BTreeSet::new();
+        for root in sources.values().filter(|file| is_root(&file.path)) {
+            let source = root.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            if law.pending.iter().any(|folder| folder == source) {
+                continue;
+            }
+            let modules = Modules::read(sources, root);
+            tree.findings.extend(modules.missing().iter().cloned());
+            for path in modules.paths() {
+                if let Some((name, above)) = path.split_last() {
+                    tree.folder(source, above).add(name, root);
+                }
+            }
+            for edge in modules.edges() {
+                match tree.place(source, &edge) {
+                    Some(_) if law.may_import_parents.contains(&edge.file) => {
+                        exempt.insert(edge.file);
+                    }
+                    finding => tree.findings.extend(finding),
+                }
+            }
+        }
+        let unneeded = law.may_import_parents.difference(&exempt);
+        tree.findings.extend(unneeded.map(|file| Finding {
+            path: DATA.to_owned(),
+            line: 1,
+            rule: format!("only files that import from a parent are exempt, {file} does not"),
+            remedy: "take it out of may_import_parents",
+        }));
+        tree
+    }
+
+    /// Adds the edge to the folder that holds both files; a finding when one of them is above the
+    /// other and imported by it.
+    fn place(&mut self, source: &str, edge: &Edge) -> Option<Finding> {
+        let (from, to) = (&edge.from, &edge.to);
+        let common = from.iter().zip(to).take_while(|(a, b)| a == b).count();
+        match (from.get(common), to.get(common)) {
+            (Some(module), Some(imported)) => {
+                let key = (module.clone(), imported.clone());
+                let folder = self.folder(source, &from[..common]);
+                folder.edges.entry(key).or_insert_with(|| edge.clone());
+                None
+            }
+            (Some(_), None) => Some(edge.finding(
+                "a file imports nothing that a file above it defines".to_owned(),
+                "move it to a file of its own, which both import",
+            )),
+            (None, _) => None,
+        }
+    }
+
+    fn folder(&mut self, source: &str, above: &[String]) -> &mut Folder {
+        let path = [&[source.to_owned()], above].concat().join("/");
+        self.folders.entry(path).or_default()
+    }
 }
 
 /// The content of `folders.toml`.
@@ -87,9 +143,12 @@ struct Law {
 
 impl Law {
     /// # Panics
-    /// When the data are not what this expects.
-    fn read(data: &str) -> Self {
+    /// When the data are not there, or not what this expects.
+    fn read(files: &[SourceFile]) -> Self {
+        let data = files.iter().find(|file| file.path == DATA);
+        let data = data.unwrap_or_else(|| panic!("{DATA}:1: there is no such file; write it"));
         let tables: Table = data
+            .text
             .parse()
             .unwrap_or_else(|error| panic!("{DATA}:1: this is not TOML: {error}"));
         let mut law = Self {
@@ -196,9 +255,8 @@ impl Folder {
         if let Some(first) = left.first() {
             return Some(self.circle(path, first, &left));
         }
-        let is_source = path.ends_with("/src") && self.modules.len() > 1;
         let modules: Vec<&str> = order.into_iter().map(String::as_str).collect();
-        is_source.then(|| Finding {
+        (is_source(path) && modules.len() > 1).then(|| Finding {
             path: self.root.clone(),
             line: 1,
             rule: format!(
@@ -242,6 +300,22 @@ impl Folder {
         }
     }
 
+    /// The modules of this list on as few floors as there can be, from the ground up.
+    fn floors(&self, order: &[String]) -> Vec<Vec<String>> {
+        let mut height: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut floors: Vec<Vec<String>> = Vec::new();
+        for module in order {
+            let below = self
+                .imported_by(module)
+                .map(|(to, _)| height.get(to.as_str()));
+            let floor = below.flatten().map(|below| below + 1).max().unwrap_or(0);
+            height.insert(module, floor);
+            floors.resize(floors.len().max(floor + 1), Vec::new());
+            floors[floor].push(module.clone());
+        }
+        floors
+    }
+
     fn imported_by(&self, module: &str) -> impl Iterator<Item = (&String, &Edge)> {
         let edges = self.edges.iter();
         edges
@@ -261,35 +335,6 @@ impl Edge {
     }
 }
 
-/// Adds the edge to the folder that holds both files; a finding when one of them is above the
-/// other and imported by it.
-fn place(folders: &mut BTreeMap<String, Folder>, source: &str, edge: &Edge) -> Option<Finding> {
-    let (from, to) = (&edge.from, &edge.to);
-    let common = from.iter().zip(to).take_while(|(a, b)| a == b).count();
-    match (from.get(common), to.get(common)) {
-        (Some(module), Some(imported)) => {
-            let key = (module.clone(), imported.clone());
-            let folder = folder(folders, source, &from[..common]);
-            folder.edges.entry(key).or_insert_with(|| edge.clone());
-            None
-        }
-        (Some(_), None) => Some(edge.finding(
-            "a file imports nothing that a file above it defines".to_owned(),
-            "move it to a file of its own, which both import",
-        )),
-        (None, _) => None,
-    }
-}
-
-fn folder<'f>(
-    folders: &'f mut BTreeMap<String, Folder>,
-    source: &str,
-    above: &[String],
-) -> &'f mut Folder {
-    let path = [&[source.to_owned()], above].concat().join("/");
-    folders.entry(path).or_default()
-}
-
 /// A finding when a list is of no folder, or names a module that does not exist.
 fn absent(path: &str, order: &[String], folders: &BTreeMap<String, Folder>) -> Option<Finding> {
     let exists = |module: &&String| {
@@ -303,6 +348,11 @@ fn absent(path: &str, order: &[String], folders: &BTreeMap<String, Folder>) -> O
         rule: format!("the lists name only what exists, {path} has no `{module}`"),
         remedy: "take it out of the list, or write its new name",
     })
+}
+
+/// Whether this is the top folder of a crate.
+fn is_source(path: &str) -> bool {
+    path.starts_with("crates/") && path.ends_with("/src")
 }
 
 /// `lib.rs`, `main.rs`, and the programs of `src/bin`.

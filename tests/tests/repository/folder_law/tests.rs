@@ -7,12 +7,18 @@ fn findings(order: &str, files: &[(&str, &str)]) -> Vec<String> {
 }
 
 fn found(data: &str, files: &[(&str, &str)]) -> Vec<String> {
-    let files: Vec<SourceFile> = files
-        .iter()
-        .map(|(path, text)| SourceFile::sample(&format!("crates/x/src/{path}"), text))
-        .collect();
-    let findings = check(&files, data);
+    let findings = check(&sample(data, files));
     findings.iter().map(Finding::to_string).collect()
+}
+
+/// The data, and files of a crate `x`.
+fn sample(data: &str, files: &[(&str, &str)]) -> Vec<SourceFile> {
+    let mut sample = vec![SourceFile::sample(DATA, data)];
+    let files = files.iter();
+    sample.extend(
+        files.map(|(path, text)| SourceFile::sample(&format!("crates/x/src/{path}"), text)),
+    );
+    sample
 }
 
 /// Whether a crate with `a` before `b` breaks the law when `a` has this text.
@@ -193,4 +199,20 @@ fn exemptions_hold_for_what_they_name_and_no_longer_than_needed() {
     assert!(with(exempt, "")[0].contains("crates/x/src/a/one.rs does not"));
     assert_eq!(with("pending = ['crates/x/src']", back), [""; 0]);
     assert_eq!(with("pending = ['crates/y/src']", back).len(), 1);
+}
+
+#[test]
+fn a_module_stands_on_the_lowest_floor_above_all_that_it_imports() {
+    let data = "[order]\n'crates/x/src' = ['a', 'b', 'c', 'd', 'e']\n[may_name]\n";
+    let files = [
+        ("lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\nmod e;\n"),
+        ("a.rs", ""),
+        ("b.rs", "use crate::a::A;\n"),
+        ("c.rs", ""),
+        ("d.rs", "use crate::{b::B, c::C};\n"),
+        ("e.rs", "use crate::c::C;\n"),
+    ];
+    let floors = floors(&sample(data, &files));
+    let expected: [&[&str]; 3] = [&["a", "c"], &["b", "e"], &["d"]];
+    assert_eq!(floors["crates/x/src"], expected);
 }
