@@ -89,10 +89,10 @@ fn a_policer_where_there_is_none_delays_no_flow_by_much() {
     }
 }
 
-/// By the kernel's rules Startup goes on for three flat rounds, whatever they lose. Told to mind,
-/// it ends with the first that loses an eighth of what is in flight.
+/// By the kernel's rules Startup lasts for three rounds without growth, whatever they lose. With
+/// the parameter set it ends with the first round that loses an eighth of what is in flight.
 #[test]
-fn startup_overflows_a_queue_once_if_it_is_to_mind() {
+fn startup_overflows_a_queue_once_if_its_losses_end_it() {
     let lost = |controller: &str, queue: &str| {
         let outcome = Scenario::new(&format!("rate 100mbit delay 20ms queue {queue}"))
             .return_link("delay 20ms")

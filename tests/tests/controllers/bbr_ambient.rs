@@ -106,7 +106,7 @@ fn a_very_short_queue_loses_no_more() {
 }
 
 /// A queue of the bucket's size drops what the policer would. From 10 to 80 ms: the shorter ones
-/// show no delay that could be told from jitter.
+/// show no delay that differs from jitter.
 #[test]
 fn a_policer_takes_no_more() {
     for bucket in ["5kb", "10kb", "40kb"] {
@@ -185,7 +185,7 @@ fn least_of_two(outcome: &Outcome) -> u64 {
     rates.min().expect("there are two flows").bits_per_sec() / 1_000_000
 }
 
-/// A slow flow hears little and learns late, so that it may stay slow for a minute.
+/// A slow flow gets few samples, so its estimate may stay low for a minute.
 #[test]
 fn two_flows_share_a_lossy_link() {
     for (rest, least, mean) in [

@@ -212,7 +212,7 @@ fn a_queue_too_short_to_show_a_delay_loses_no_more_than_the_limit() {
     assert!(share >= 170 && lost <= 115, "{share} {lost}");
     let (_, lost) = over_short_queue("copa:loss_limit=30%", "2p");
     assert!((200..=320).contains(&lost), "{lost}");
-    // Twenty packets wanted in a queue of five: what is wanted gives way.
+    // Twenty packets wanted in a queue of five: it settles for fewer.
     let (share, lost) = over_short_queue("copa:delta=0.05", "5p");
     assert!(share >= 450 && lost <= 130, "{share} {lost}");
 }

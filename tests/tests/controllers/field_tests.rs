@@ -283,16 +283,16 @@ const MARGIN: [Miss; 1] = [(
 
 #[test]
 fn cubic_and_bbr3_share_a_link() {
-    const LEAST: Limit = Limit::at_least("percent for bbr3", 35);
-    const MOST: Limit = Limit::at_most("percent for bbr3", 65);
+    const MIN: Limit = Limit::at_least("percent for bbr3", 35);
+    const MAX: Limit = Limit::at_most("percent for bbr3", 65);
     for queue in ["1bdp", "4bdp"] {
         let path = Path::queued(MS * 40, &format!("rate 50mbit queue {queue}"));
         let share = seed::median(3, |seed| {
             let ran = path.run(&["bbr3", "cubic"], SECOND * 5, SECOND * 60, seed);
             ran.goodput[0] * 100 / ran.goodput.iter().sum::<u64>()
         });
-        LEAST.check(queue, share, &[]);
-        MOST.check(queue, share, &[]);
+        MIN.check(queue, share, &[]);
+        MAX.check(queue, share, &[]);
     }
 }
 

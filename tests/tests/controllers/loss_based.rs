@@ -299,7 +299,7 @@ fn paced_senders_neither_gain_nor_lose_by_it() {
 }
 
 /// Goodput of real QUIC endpoints in Mbit/s, and how many packets they lost. Losses come to the
-/// controller apart from the ACKs that told of them, and its window is the gate of every packet.
+/// controller apart from the ACKs that revealed them, and its window is the gate of every packet.
 fn real_endpoints(controller: &str) -> (f64, u64) {
     let link = "rate 100mbit delay 20ms queue 0.5bdp loss 0.05%";
     let mut config = PairConfig {

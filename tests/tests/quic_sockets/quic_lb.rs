@@ -134,7 +134,7 @@ fn connections_of_a_server_that_is_gone_are_reset_by_the_one_in_its_place() {
     fleet.a.kill();
     fleet.router.replace(1, 2);
     fleet.run(async {
-        // B knows that A lives elsewhere, for all it has been told, and keeps silent.
+        // For all that B knows, A still serves its connections, so B does not answer.
         let asking = tokio::time::timeout(SILENCE, client::try_ask(&connection));
         assert!(asking.await.is_err());
     });
@@ -162,7 +162,7 @@ fn a_server_that_drains_finishes_while_new_clients_come_to_the_other() {
         while fleet.router.count(1) == before {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // The balancer hears of it late. The client tries again, and is sent elsewhere.
+        // The balancer learns of it late. The client tries again, and is sent elsewhere.
         fleet.router.retire(1);
         let connection = connecting.await.unwrap();
         assert_eq!(client::ask(&connection).await.server, 2);

@@ -20,8 +20,8 @@ use transport::{
 };
 
 /// NATs in front of 40 clients forget their ports when each of 25 connections has half of its
-/// data. The server hears all of them from ports that it has never seen, and still each packet
-/// finds its shard.
+/// data. All of them then come from ports that are new to the server, and still each packet
+/// reaches its shard.
 #[tokio::test]
 async fn a_thousand_connections_move_in_mid_transfer_and_none_is_lost() {
     const CLIENTS: usize = 40;

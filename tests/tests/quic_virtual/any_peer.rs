@@ -3,17 +3,17 @@
 
 mod harness;
 
-use e2e::memory::{held, most_held};
+use e2e::memory::{held, max_held};
 use e2e::seed;
 use std::fs;
 use std::path::Path;
 use units::Rng;
 
-/// Tells the story that `data` is; how much memory is held at most, and behind it.
-fn tell(data: &[u8]) -> (i64, i64) {
+/// Plays the story that `data` encodes; how much memory is held at most, and behind it.
+fn play(data: &[u8]) -> (i64, i64) {
     let before = held();
-    let most = most_held(|| harness::peer(data));
-    (most, held() - before)
+    let max = max_held(|| harness::peer(data));
+    (max, held() - before)
 }
 
 #[test]
@@ -22,15 +22,15 @@ fn nobody_panics_goes_on_for_ever_or_leaves_memory_behind() {
         let mut rng = Rng::new(seed::choose(seed, "any peer"));
         let len = rng.below(1_500);
         let data: Vec<u8> = (0..len).map(|_| rng.below(256) as u8).collect();
-        let (most, left) = tell(&data);
-        assert!(most < MOST, "seed {seed}: {most} bytes at once");
+        let (max, left) = play(&data);
+        assert!(max < MAX_HELD, "seed {seed}: {max} bytes at once");
         // What the first one has initialised stays.
         assert!(seed == 1 || left < 10_000, "seed {seed}: {left} bytes left");
     }
 }
 
 /// Two ends that may hold 16 MiB to be read and 16 MiB to be acknowledged, some twice their size.
-const MOST: i64 = 96 << 20;
+const MAX_HELD: i64 = 96 << 20;
 
 #[test]
 fn what_broke_a_promise_once_does_not_again() {

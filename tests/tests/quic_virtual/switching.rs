@@ -12,7 +12,7 @@ use units::{Bandwidth, Bytes};
 const LINK: &str = "delay 20ms rate 100mbit queue 1bdp";
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Every controller that there is, at 80 Mbit/s those that have to be told.
+/// Every registered controller; those that need a rate get 80 Mbit/s.
 fn controllers() -> impl Iterator<Item = String> {
     let registry = Registry::standard();
     let names: Vec<_> = registry.specs().iter().map(|spec| spec.name).collect();

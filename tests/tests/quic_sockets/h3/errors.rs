@@ -35,7 +35,7 @@ async fn a_reset_in_mid_body_reaches_the_reader_with_its_code() {
         }
     };
     assert_eq!(code_of(limited(read_on).await), OWN_CODE);
-    // Whoever asks again hears it again, and no end that would be the peer's fault.
+    // A second call returns the same error, and not one that blames the peer.
     assert_eq!(code_of(limited(client.recv_data()).await), OWN_CODE);
     pair.exchange().await;
 }

@@ -25,7 +25,7 @@ pub(crate) enum Mode {
 pub(crate) struct Server {
     process: Running,
     pub(crate) address: SocketAddr,
-    /// Where it hears of other servers' sessions.
+    /// Where it receives other servers' sessions.
     pub(crate) sessions: SocketAddr,
 }
 

@@ -23,7 +23,7 @@ fn handshake(seed: u64) -> Option<u64> {
         scene.assert_alive();
         return Some(millis);
     }
-    // Whoever has heard of the connection gives it up within the idle timeout, and within the
+    // An end that knows the connection drops it within the idle timeout, and within the
     // time in which a closed connection is kept.
     scene.world.run_for(Duration::from_secs(60));
     assert!(

@@ -2,7 +2,7 @@
 
 use crate::adversity::forged::{PADDING, STREAM_OFF_LEN, frame, with_payload};
 use crate::adversity::{DEAD, LINK, Scene, transport};
-use e2e::memory::{held, most_held};
+use e2e::memory::{held, max_held};
 use quinn_proto::{Connection, Dir, VarInt};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -163,7 +163,7 @@ fn send_holes(scene: &mut Scene, packets: u64, each: u64, len: u64) -> i64 {
     };
     let opened = |conn: &mut Connection| conn.streams().open(Dir::Uni);
     scene.world.proto(scene.ends.client, opened);
-    most_held(|| {
+    max_held(|| {
         flood(scene, packets, move |number| {
             let first = each * (number - 1);
             let mut frames: Vec<u8> = (first..first + each).flat_map(piece).collect();
@@ -261,7 +261,7 @@ fn challenges_are_not_hoarded_until_they_can_be_answered() {
 #[test]
 fn connection_ids_given_and_taken_back_end_the_connection() {
     let mut scene = Scene::readable();
-    // Each takes all earlier ones back, and nothing is heard of the answers.
+    // Each retires all earlier ones, and the answers are lost.
     scene.relink(LINK, DEAD);
     let growth = flood(&mut scene, 300, |number| {
         let id = |index: u64| {

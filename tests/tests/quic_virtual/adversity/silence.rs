@@ -120,7 +120,7 @@ fn a_connection_whose_acknowledgements_all_vanish_ends() {
     scene.world.run_until(Duration::from_secs(33));
     let error = scene.world.error(scene.ends.client);
     assert_eq!(error, Some(&ConnectionError::TimedOut));
-    // The server hears probes at ever longer intervals, and gives up after the last.
+    // The server receives probes at ever longer intervals, and times out after the last.
     scene.world.run_until(Duration::from_secs(66));
     assert!(scene.world.error(scene.ends.server).is_some());
 }

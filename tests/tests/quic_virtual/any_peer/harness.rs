@@ -10,8 +10,8 @@ use std::time::Duration;
 use transport::VarInt;
 use transport::testing::{ConnectionPlan, EndId, Ends, LinkId, Load, World};
 
-/// Tells the story. Panics when one of the two ends does, when time stands still, or when an end
-/// has not ended long after it has heard the last.
+/// Plays the story. Panics if one of the two ends does, if time does not advance, or if an end is
+/// still connected long after its last packet arrived.
 pub(crate) fn peer(data: &[u8]) {
     let mut source = Source { data };
     let mut story = Story::begin(source.byte());
@@ -68,7 +68,7 @@ struct Story {
     /// The client's latest datagrams.
     seen: Rc<RefCell<VecDeque<Vec<u8>>>>,
     loads: u8,
-    /// Those that have closed the connection themselves, and need not be told.
+    /// The ends that have closed the connection themselves.
     closed: Vec<EndId>,
 }
 
@@ -212,7 +212,7 @@ impl Story {
         self.world.is_connected(end) && !has_ended
     }
 
-    /// Whoever hears nothing any more ends, however wrong its idea of the round trip is.
+    /// An end that receives nothing any more ends, however wrong its RTT estimate is.
     fn end(mut self) {
         let dead = "delay 5ms loss 100%".parse().expect("a link");
         for link in self.links {

@@ -156,7 +156,7 @@ fn marks_travel_to_the_receiver_and_back_and_replace_losses() {
     let dropped = run(Flow::of("cubic"));
     assert_eq!(dropped.link().marked.packets, 0);
     assert!(dropped.link().dropped.aqm.packets > 10);
-    // The sender has heard of them: a window that did not shrink would fill the queue.
+    // The sender has reacted to them: a window that did not shrink would fill the queue.
     for outcome in [&marked, &dropped] {
         let late = outcome.flow(0).points.iter().skip(100);
         let longest = late.map(|point| point.queue).max();
