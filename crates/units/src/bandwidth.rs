@@ -1,7 +1,9 @@
+use crate::bytes::Bytes;
+use crate::gain::Gain;
+use crate::parse::ParseError;
 use crate::parse::{number_and_unit, scaled};
-use crate::{Bytes, Gain, ParseError};
 use core::fmt;
-use core::ops::{Add, Mul, Sub};
+use core::ops::{Add, Div, Mul, Sub};
 use core::str::FromStr;
 use core::time::Duration;
 
@@ -119,6 +121,15 @@ impl Mul<Duration> for Bandwidth {
     /// Rounds down.
     fn mul(self, rhs: Duration) -> Bytes {
         self.bytes_in(rhs)
+    }
+}
+
+impl Div<Bandwidth> for Bytes {
+    type Output = Duration;
+    /// The time that this amount takes at that rate, rounded up to a nanosecond;
+    /// [`Duration::MAX`] at rate zero.
+    fn div(self, rhs: Bandwidth) -> Duration {
+        rhs.time_for(self)
     }
 }
 

@@ -1,10 +1,10 @@
+use crate::gain::Gain;
+use crate::parse::ParseError;
 use crate::parse::{number_and_unit, scaled};
-use crate::{Bandwidth, Gain, ParseError};
 use core::fmt;
 use core::iter::Sum;
 use core::ops::{Add, AddAssign, Div, Mul, Rem, Sub, SubAssign};
 use core::str::FromStr;
-use core::time::Duration;
 
 /// An amount of data in bytes.
 ///
@@ -118,15 +118,6 @@ impl Rem for Bytes {
     type Output = Self;
     fn rem(self, rhs: Self) -> Self {
         Self(self.0 % rhs.0)
-    }
-}
-
-impl Div<Bandwidth> for Bytes {
-    type Output = Duration;
-    /// The time that this amount takes at that rate, rounded up to a nanosecond;
-    /// [`Duration::MAX`] at rate zero.
-    fn div(self, rhs: Bandwidth) -> Duration {
-        rhs.time_for(self)
     }
 }
 

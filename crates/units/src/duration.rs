@@ -1,7 +1,8 @@
 //! `core::time::Duration` in the units of `tc(8)`.
 
+use crate::gain::Gain;
+use crate::parse::ParseError;
 use crate::parse::{number_and_unit, scaled};
-use crate::{Gain, ParseError};
 use core::fmt;
 use core::time::Duration;
 

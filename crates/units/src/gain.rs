@@ -1,4 +1,4 @@
-use crate::ParseError;
+use crate::parse::ParseError;
 use crate::parse::number_and_unit;
 use core::fmt;
 use core::ops::Mul;

@@ -1,4 +1,4 @@
-use crate::Gain;
+use crate::gain::Gain;
 use core::time::Duration;
 
 /// A small seeded generator of pseudo-random numbers: xoshiro256++ (Blackman and Vigna, 2019),
