@@ -1,4 +1,5 @@
 use super::*;
+use crate::repository::files;
 
 /// The findings for a crate `x` of these files, with this order of its `src`.
 fn findings(order: &str, files: &[(&str, &str)]) -> Vec<String> {
@@ -215,4 +216,30 @@ fn a_module_stands_on_the_lowest_floor_above_all_that_it_imports() {
     let floors = floors(&sample(data, &files));
     let expected: [&[&str]; 3] = [&["a", "c"], &["b", "e"], &["d"]];
     assert_eq!(floors["crates/x/src"], expected);
+}
+
+/// In each crate as it is, one import more: of the last module of the list by the first one.
+#[test]
+fn an_import_against_the_order_is_found_in_each_crate_of_this_repository() {
+    let files = files();
+    let known = check(&files);
+    for (folder, order) in &Law::read(&files).order {
+        let [first, .., last] = order.as_slice() else {
+            continue;
+        };
+        let mut planted = files.clone();
+        let path = format!("{folder}/{first}.rs");
+        let file = planted.iter_mut().find(|file| file.path == path);
+        let file = file.unwrap_or_else(|| panic!("{path}:1: the list names it; add it"));
+        file.text += "\nfn planted() {\n    let _ = super::";
+        file.text += last;
+        file.text += "::planted;\n}\n";
+        let line = file.text.lines().count() - 1;
+        let mut found = check(&planted);
+        found.retain(|finding| !known.contains(finding));
+        assert!(
+            found.iter().any(|f| f.path == path && f.line == line),
+            "{path}: {found:?}"
+        );
+    }
 }
