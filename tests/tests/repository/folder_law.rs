@@ -6,9 +6,6 @@
 //! 2. A file imports nothing that one of its parents defines: the parent imports it.
 //! 3. Where `folders.toml` says so, a package names only some modules of another crate.
 //!
-//! `folders.toml` lists the folders and files that are exempt. An exemption that nothing needs any
-//! more is found, too.
-//!
 //! Test code is free. A module that re-exports counts as what is imported, except for the files
 //! below it: there, it is the file behind the re-export.
 
@@ -71,7 +68,6 @@ struct Tree {
 impl Tree {
     fn read(sources: &BTreeMap<&str, &SourceFile>, law: &Law) -> Self {
         let mut tree = Self::default();
-        let mut exempt = BTreeSet::new();
         for root in sources.values().filter(|file| is_root(&file.path)) {
             let source = root.path.rsplit_once('/').map_or("", |(folder, _)| folder);
             if law.pending.iter().any(|folder| folder == source) {
@@ -85,34 +81,23 @@ impl Tree {
                 }
             }
             for edge in modules.edges() {
-                match tree.place(source, &edge) {
-                    Some(_) if law.may_import_parents.contains(&edge.file) => {
-                        exempt.insert(edge.file);
-                    }
-                    finding => tree.findings.extend(finding),
-                }
+                let finding = tree.place(source, edge);
+                tree.findings.extend(finding);
             }
         }
-        let unneeded = law.may_import_parents.difference(&exempt);
-        tree.findings.extend(unneeded.map(|file| Finding {
-            path: DATA.to_owned(),
-            line: 1,
-            rule: format!("only files that import from a parent are exempt, {file} does not"),
-            remedy: "take it out of may_import_parents",
-        }));
         tree
     }
 
     /// Adds the edge to the folder that holds both files; a finding when one of them is above the
     /// other and imported by it.
-    fn place(&mut self, source: &str, edge: &Edge) -> Option<Finding> {
+    fn place(&mut self, source: &str, edge: Edge) -> Option<Finding> {
         let (from, to) = (&edge.from, &edge.to);
         let common = from.iter().zip(to).take_while(|(a, b)| a == b).count();
         match (from.get(common), to.get(common)) {
             (Some(module), Some(imported)) => {
                 let key = (module.clone(), imported.clone());
                 let folder = self.folder(source, &from[..common]);
-                folder.edges.entry(key).or_insert_with(|| edge.clone());
+                folder.edges.entry(key).or_insert(edge);
                 None
             }
             (Some(_), None) => Some(edge.finding(
@@ -135,8 +120,6 @@ struct Law {
     order: BTreeMap<String, Vec<String>>,
     /// For a package and another crate, the modules of that crate that it may name.
     may_name: BTreeMap<(String, String), Vec<String>>,
-    /// Files that may import what a file above them defines.
-    may_import_parents: BTreeSet<String>,
     /// Source folders of crates that the law leaves out.
     pending: Vec<String>,
 }
@@ -154,7 +137,6 @@ impl Law {
         let mut law = Self {
             order: BTreeMap::new(),
             may_name: BTreeMap::new(),
-            may_import_parents: strings(&tables, "may_import_parents").collect(),
             pending: strings(&tables, "pending").collect(),
         };
         for (folder, modules) in table(&tables, "order") {

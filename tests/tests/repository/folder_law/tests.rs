@@ -187,22 +187,6 @@ fn a_module_of_another_crate_that_may_not_be_named_is_found() {
 }
 
 #[test]
-fn exemptions_hold_for_what_they_name_and_no_longer_than_needed() {
-    let with = |data: &str, child: &str| {
-        let data = format!("{data}\n[order]\n[may_name]\n");
-        let files = [("lib.rs", "mod a;\n"), ("a.rs", "mod one;\nstruct A;\n")];
-        found(&data, &[&files[..], &[("a/one.rs", child)]].concat())
-    };
-    let back = "use super::A;\n";
-    assert_eq!(with("", back).len(), 1);
-    let exempt = "may_import_parents = ['crates/x/src/a/one.rs']";
-    assert_eq!(with(exempt, back), [""; 0]);
-    assert!(with(exempt, "")[0].contains("crates/x/src/a/one.rs does not"));
-    assert_eq!(with("pending = ['crates/x/src']", back), [""; 0]);
-    assert_eq!(with("pending = ['crates/y/src']", back).len(), 1);
-}
-
-#[test]
 fn a_module_stands_on_the_lowest_floor_above_all_that_it_imports() {
     let data = "[order]\n'crates/x/src' = ['a', 'b', 'c', 'd', 'e']\n[may_name]\n";
     let files = [
