@@ -1,5 +1,6 @@
 //! The scripts of `netem-scripts`: what they would do is compared everywhere, as printing needs no
 //! privilege; what a kernel makes of it is tried in a guest where there is one.
+#![cfg(target_os = "linux")]
 
 mod on_a_kernel;
 

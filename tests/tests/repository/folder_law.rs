@@ -118,7 +118,7 @@ impl Tree {
 struct Law {
     /// The modules of folders from bottom to top.
     order: BTreeMap<String, Vec<String>>,
-    /// For a package and another crate, the modules of that crate that it may name.
+    /// For a package and another crate, or a module of one, what it may name of that.
     may_name: BTreeMap<(String, String), Vec<String>>,
     /// Source folders of crates that the law leaves out.
     pending: Vec<String>,
@@ -153,26 +153,31 @@ impl Law {
 
     fn foreign_names(&self, sources: &BTreeMap<&str, &SourceFile>) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for ((package, name), modules) in &self.may_name {
+        for ((package, foreign), modules) in &self.may_name {
             let folder = format!("crates/{package}/src/");
-            let own = sources
-                .values()
-                .filter(|file| file.path.starts_with(&folder));
-            for file in own.filter(|file| !file.is_test()) {
-                let foreign = paths::named(parse(file).items.iter()).all();
-                let foreign = foreign.filter(|(path, _)| path.first() == Some(name));
-                let refused = foreign.filter(|(path, _)| {
-                    !path.get(1).is_some_and(|module| modules.contains(module))
+            let own = sources.iter().filter(|(path, _)| path.starts_with(&folder));
+            for (_, file) in own.filter(|(_, file)| !file.is_test()) {
+                let named = paths::named(parse(file).items.iter()).all();
+                let refused = named.filter(|(path, _)| {
+                    let mut path = path.iter();
+                    foreign
+                        .split("::")
+                        .all(|part| path.next().is_some_and(|name| name == part))
+                        && !path.next().is_some_and(|module| modules.contains(module))
                 });
                 findings.extend(refused.map(|(path, line)| Finding {
                     path: file.path.clone(),
                     line,
                     rule: format!(
-                        "`{package}` names only {} of `{name}`, here `{}`",
-                        modules.join(", "),
+                        "of `{foreign}` `{package}` names {}, here `{}`",
+                        if modules.is_empty() {
+                            "nothing".to_owned()
+                        } else {
+                            format!("only {}", modules.join(", "))
+                        },
                         path.join("::")
                     ),
-                    remedy: "do without it, or move it to one of these modules",
+                    remedy: "do without it, or change the list in folders.toml",
                 }));
             }
         }

@@ -177,12 +177,15 @@ fn macros_are_where_they_are_defined() {
 
 #[test]
 fn a_module_of_another_crate_that_may_not_be_named_is_found() {
-    let data = "[order]\n[may_name.x]\nother = ['result']\n";
+    let data = "[order]\n[may_name.x]\nother = ['result']\n'std::net' = []\n";
     let with = |text| found(data, &[("lib.rs", text)]).len();
     assert_eq!(with("use other::result::Round;\nuse third::table;\n"), 0);
     assert_eq!(with("use other::{result, table};\n"), 1);
     assert_eq!(with("fn f() {\n    other::table::g();\n}\n"), 1);
     assert_eq!(with("use other::*;\n"), 1);
+    assert_eq!(with("use std::{fs, net::IpAddr};\n"), 1);
+    assert_eq!(with("use std::net;\n"), 1);
+    assert_eq!(with("use std::fs;\n"), 0);
     assert_eq!(with("#[cfg(test)]\nuse other::table;\n"), 0);
 }
 
