@@ -8,7 +8,7 @@ ci *PARTS:
 
 # The repository's own rules alone.
 tidy:
-    cargo test -p e2e --test tidy
+    cargo test -p e2e --test repository -- --skip no_std
 
 # CUBIC against BBR over an emulated lossy link; `just ab --help` shows what can be changed.
 ab *ARGS:
@@ -16,11 +16,11 @@ ab *ARGS:
 
 # A controller against itself, a hundred times: how often the A/B test's interval contains a ratio of one.
 aa SEEDS="100":
-    PACELINE_AA_SEEDS={{SEEDS}} cargo test -p e2e --test ab against_itself -- --nocapture
+    PACELINE_AA_SEEDS={{SEEDS}} cargo test -p e2e --test programs against_itself -- --nocapture
 
 # NewReno, another beta and CUBIC against the response function at five rates of random loss, in virtual time: a minute or two.
 response:
-    PACELINE_RESPONSE=1 cargo test -p e2e --test ab response_function -- --nocapture
+    PACELINE_RESPONSE=1 cargo test -p e2e --test programs response_function -- --nocapture
 
 # Nanoseconds per acked packet, and what else there is; `just bench -p cc-core`.
 bench *ARGS:
@@ -61,7 +61,7 @@ fuzz TARGET SECONDS="600":
 
 # 200 clients at once on one server for half a minute, as fast as they can.
 crowd SECONDS="30" RATE="0":
-    PACELINE_CROWD_SECONDS={{SECONDS}} PACELINE_CROWD_RATE={{RATE}} cargo test -p e2e --release --test robust crowd -- --nocapture
+    PACELINE_CROWD_SECONDS={{SECONDS}} PACELINE_CROWD_RATE={{RATE}} cargo test -p e2e --release --test programs crowd -- --nocapture
 
 # Real netem between network namespaces: `just netem "delay 20ms rate 100mbit" ping -c 3 10.77.0.2`.
 [positional-arguments]

@@ -2,7 +2,7 @@
 //! time that stands still, and an end that hears nothing any more ends.
 #![no_main]
 
-#[path = "../../tests/tests/any_peer/harness.rs"]
+#[path = "../../tests/tests/quic_virtual/any_peer/harness.rs"]
 mod harness;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| harness::peer(data));

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn an_exception_that_is_none_any_more_is_told() {
-        let told = std::panic::catch_unwind(|| SHARE.check("weak", 90, &MISSES)).is_err();
-        assert_eq!(told, !seed::is_overridden());
+        let fails = std::panic::catch_unwind(|| SHARE.check("weak", 90, &MISSES)).is_err();
+        assert_eq!(fails, !seed::is_overridden());
     }
 }

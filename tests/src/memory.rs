@@ -25,7 +25,7 @@ pub struct Counting;
 
 thread_local! {
     static HELD: Cell<i64> = const { Cell::new(0) };
-    static MOST: Cell<i64> = const { Cell::new(0) };
+    static MAX: Cell<i64> = const { Cell::new(0) };
 }
 
 static HELD_BY_ALL: AtomicI64 = AtomicI64::new(0);
@@ -37,11 +37,11 @@ pub fn held() -> i64 {
 }
 
 /// By how much [`held`] was above what it is now at the highest, while `run` ran.
-pub fn most_held(run: impl FnOnce()) -> i64 {
+pub fn max_held(run: impl FnOnce()) -> i64 {
     let before = held();
-    MOST.set(before);
+    MAX.set(before);
     run();
-    MOST.get() - before
+    MAX.get() - before
 }
 
 /// Bytes that all threads together have allocated and not freed.
@@ -55,7 +55,7 @@ fn add(bytes: usize, sign: i64) {
     // A thread that ends frees after its counter is gone.
     let _ = HELD.try_with(|held| {
         held.set(held.get() + bytes);
-        MOST.with(|most| most.set(most.get().max(held.get())));
+        MAX.with(|max| max.set(max.get().max(held.get())));
     });
 }
 

@@ -334,7 +334,7 @@ impl Lines {
 pub fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     // The smallest of all test targets, for the features of the tests.
-    BUILT.get_or_init(|| build(&["--bins", "--test", "tidy"]));
+    BUILT.get_or_init(|| build(&["--bins", "--test", "repository"]));
     executable(profile_folder().join(name))
 }
 

@@ -1,4 +1,4 @@
-//! Seeds of simulations: where they come from, and how a failing test tells them.
+//! Seeds of simulations: where they come from, and how a failing test prints them.
 //!
 //! Each run has a seed of its own, most of them 1. The environment variable `PACELINE_SEED`
 //! (`just sim-seed N`) has all of them begin at N instead of 1, so that a figure which a test takes
@@ -18,10 +18,10 @@ use std::sync::Once;
 pub fn choose(default: u64, what: impl Display) -> u64 {
     let first = first();
     let seed = first.wrapping_add(default).wrapping_sub(FIRST);
-    static TOLD: Once = Once::new();
-    TOLD.call_once(tell_of_panics);
+    static HOOK: Once = Once::new();
+    HOOK.call_once(print_on_panic);
     RUNS.with_borrow_mut(|runs| {
-        if runs.len() == MOST_RUNS {
+        if runs.len() == MAX_RUNS {
             runs.pop_front();
         }
         runs.push_back(format!(
@@ -52,11 +52,11 @@ fn first() -> u64 {
     seed.unwrap_or_else(|_| panic!("{VARIABLE} is a whole number, `{text}` is none"))
 }
 
-fn tell_of_panics() {
+fn print_on_panic() {
     let as_before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         as_before(info);
-        tell();
+        print_runs();
     }));
 }
 
@@ -64,7 +64,7 @@ fn tell_of_panics() {
     clippy::print_stderr,
     reason = "this is how a failing test names its seeds"
 )]
-fn tell() {
+fn print_runs() {
     // A thread that ends has no list any more; one that panics here must not do so twice.
     let _ = RUNS.try_with(|runs| {
         if let Ok(runs) = runs.try_borrow() {
@@ -82,13 +82,13 @@ const VARIABLE: &str = "PACELINE_SEED";
 /// What [`VARIABLE`] is when nobody sets it.
 const FIRST: u64 = 1;
 /// What a person reads; a test that runs more than these compares them.
-const MOST_RUNS: usize = 24;
+const MAX_RUNS: usize = 24;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told() -> Vec<String> {
+    fn runs() -> Vec<String> {
         RUNS.with_borrow(|runs| runs.iter().cloned().collect())
     }
 
@@ -100,15 +100,15 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_told_with_its_seed_and_the_newest_are_kept() {
+    fn runs_are_listed_with_their_seeds_and_the_newest_are_kept() {
         for default in 1..=100 {
             let seed = choose(default, format_args!("run {default}"));
             assert!(seed == default || is_overridden());
             let first = seed - default + 1;
             let expected =
                 format!("PACELINE_SEED={first} repeats this run, of seed {seed}: run {default}");
-            assert_eq!(told().last(), Some(&expected));
+            assert_eq!(runs().last(), Some(&expected));
         }
-        assert_eq!(told().len(), MOST_RUNS);
+        assert_eq!(runs().len(), MAX_RUNS);
     }
 }

@@ -1,4 +1,4 @@
-//! Looking at a controller's every ACK: what it was told and what it made of it.
+//! Every ACK of a run: the controller's input and its decision.
 
 use crate::sim::{Outcome, Scenario};
 use cc_core::{
@@ -130,7 +130,7 @@ impl Controller for Watched {
             after: self.inner.snapshot(),
         };
         SEEN.with_borrow_mut(|all| {
-            assert!(all.len() < MOST_SEEN, "a shorter run shows as much");
+            assert!(all.len() < MAX_SEEN, "a shorter run shows as much");
             all.push(seen);
         });
     }
@@ -178,4 +178,4 @@ thread_local! {
 pub const WATCHED: [&str; 4] = ["bbr3", "bbr2", "bbr1", "bbrplus"];
 
 /// Half a gigabyte of them.
-const MOST_SEEN: usize = 1_000_000;
+const MAX_SEEN: usize = 1_000_000;

@@ -7,7 +7,7 @@ use units::{Bandwidth, Bytes};
 /// One connection of a scenario: its controller, what its application writes and how its receiver
 /// acknowledges.
 ///
-/// Without a word about the application there is always something to send. Phases follow each
+/// By default the application always has something to send. Phases follow each
 /// other in the order in which they are named.
 #[derive(Debug, Clone)]
 pub struct Flow {

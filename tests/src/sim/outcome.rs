@@ -86,7 +86,7 @@ pub struct FlowOutcome {
     pub persistent_congestions: u64,
     /// Round-trip times as measured, the receiver's delay included.
     pub rtt: Histogram,
-    /// The longest of them less the receiver's delay, as congestion control is told them.
+    /// The longest of them without the receiver's delay, which is what congestion control gets.
     pub longest_path_rtt: Duration,
     /// States of the controller in order, the first one included.
     pub states: Vec<StateVisit>,

@@ -1,0 +1,87 @@
+//! One of the two sides ends before its time.
+
+use crate::robust::{client, parse, start_client};
+use e2e::programs::{Ended, Running, bench_server, program};
+
+/// Long enough to be ended in the midst of.
+const LONG: [&str; 4] = ["-t", "60", "-i", "0.2"];
+
+#[test]
+fn a_server_notices_within_its_timeout_that_a_client_was_killed() {
+    let (mut server, port) = bench_server(&["--idle-timeout", "1"]);
+    for direction in [&[][..], &["-R"], &["--bidir"]] {
+        let mut killed = start_client(port, &[&LONG[..], direction].concat());
+        killed.line_with(" sec ");
+        killed.kill();
+        let line = server.line_with("Ended early: ");
+        assert!(line.contains("has not been heard of for 1s"), "{line}");
+    }
+    assert_eq!(client(port, &["-n", "1M"]).code, Some(0));
+    server.terminate();
+    let ended = server.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("Served 4 runs: "), "{ended:?}");
+}
+
+#[test]
+fn a_client_whose_server_was_killed_prints_what_it_has_measured() {
+    for direction in [&["-R"][..], &["--bidir"]] {
+        let (mut server, port) = bench_server(&[]);
+        let flags = ["--idle-timeout", "1", "--json", "/dev/stdout"];
+        let mut client = start_client(port, &[&LONG[..], &flags, direction].concat());
+        // The server's figures arrive with a row's delay.
+        (0..4).for_each(|_| drop(client.line_with(" sec ")));
+        server.kill();
+        check_unfinished(client.wait(), "has not been heard of for 1s");
+    }
+}
+
+#[test]
+fn a_client_that_is_asked_to_end_does_so_with_a_result() {
+    let (_server, port) = bench_server(&[]);
+    for ask in [Running::interrupt, Running::terminate, Running::hang_up] {
+        let flags = ["--json", "/dev/stdout"];
+        let mut client = start_client(port, &[&LONG[..], &flags].concat());
+        client.line_with(" sec ");
+        ask(&client);
+        check_unfinished(client.wait(), "interrupted");
+    }
+}
+
+#[test]
+fn a_client_that_outlives_its_terminal_goes_on() {
+    let (_server, port) = bench_server(&[]);
+    // As nohup does.
+    let script = "trap '' HUP; exec \"$0\" run 127.0.0.1:$1 -t 2 -i 0.2";
+    let client = program("bench-client");
+    let args = ["-c", script, client.to_str().unwrap(), &port.to_string()];
+    let mut client = Running::start_system("sh", args);
+    client.line_with(" sec ");
+    client.hang_up();
+    let ended = client.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
+fn a_server_that_is_terminated_says_so_to_its_clients() {
+    let (server, port) = bench_server(&[]);
+    let flags = ["-R", "--json", "/dev/stdout"];
+    let mut client = start_client(port, &[&LONG[..], &flags].concat());
+    client.line_with(" sec ");
+    server.terminate();
+    check_unfinished(client.wait(), "the server was stopped");
+    let ended = server.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+/// The rows have a result behind them, which is marked.
+fn check_unfinished(ended: Ended, error: &str) {
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let json = ended.stdout.find("{\n").expect("the JSON is at the end");
+    let result = parse(&ended.stdout[json..]);
+    assert_eq!(result["complete"], false);
+    let told = result["error"].as_str().unwrap();
+    assert!(told.contains(error), "{told}");
+    assert!(ended.stderr.contains(told), "{ended:?}");
+    assert!(result["result"]["bytes"].as_u64() > Some(0), "{result}");
+}
