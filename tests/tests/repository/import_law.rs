@@ -45,7 +45,7 @@ enum Foreign {
     Behind(Gate),
 }
 
-const LAW: [Rule; 11] = [
+const LAW: [Rule; 12] = [
     Rule {
         package: "units",
         may_use: &[],
