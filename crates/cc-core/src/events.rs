@@ -11,7 +11,7 @@ use units::{Bytes, Timestamp};
 /// per packet may share one among packets that left at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketStamp {
-    /// Place in the order of sending, which breaks ties between packets of equal send time.
+    /// Position in the order of sending, which breaks ties between packets of equal send time.
     pub sequence: u64,
     /// When the packet left.
     pub sent_at: Timestamp,
@@ -65,7 +65,7 @@ pub struct Feedback<'a> {
     pub ce_marked: u64,
     /// Whether the losses establish persistent congestion (RFC 9002 §7.6).
     pub is_persistent_congestion: bool,
-    /// Bytes in flight by the transport's own reckoning after all this, if it keeps one. The
+    /// Bytes in flight after all this as the transport counts them, if it does. The
     /// [`Flow`](crate::Flow) adopts it.
     pub inflight: Option<Bytes>,
 }

@@ -280,7 +280,7 @@ pub(crate) const fn joined<const ALL: usize>(
 /// `params` with another default of the parameter `name`.
 ///
 /// # Panics
-/// When there are more or fewer than `ALL`.
+/// When there is none of that name, or more or fewer than `ALL` in all.
 pub(crate) const fn with_default<const ALL: usize>(
     params: &[ParamSpec],
     name: &str,
@@ -289,13 +289,11 @@ pub(crate) const fn with_default<const ALL: usize>(
 ) -> [ParamSpec; ALL] {
     let mut all = joined(params, &[]);
     let mut index = 0;
-    while index < ALL {
-        if is_same(all[index].name.as_bytes(), name.as_bytes()) {
-            all[index].default = default;
-            all[index].source = source;
-        }
+    while !is_same(all[index].name.as_bytes(), name.as_bytes()) {
         index += 1;
     }
+    all[index].default = default;
+    all[index].source = source;
     all
 }
 
@@ -339,5 +337,46 @@ pub(crate) fn read_value(spec: &ParamSpec, text: &str) -> Result<Value, String> 
             Err(alloc::format!("`{text}` is not between {low} and {high}"))
         }
         _ => Ok(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    tuning! {
+        struct Tuning, PARAMS;
+        gain: gain(Gain::ONE, Gain::ZERO..=Gain::ONE), "a share", "a document";
+        rounds: count(3, 1..=9), "a count", "another";
+    }
+
+    #[test]
+    fn one_declaration_makes_what_is_read_and_what_is_offered() {
+        let Tuning { gain, rounds } = Tuning::new(&Params::defaults(PARAMS));
+        assert_eq!((gain, rounds), (Gain::ONE, 3));
+        let texts = PARAMS
+            .iter()
+            .map(|param| (param.name, param.summary, param.source));
+        let expected = [
+            ("gain", "a share", "a document"),
+            ("rounds", "a count", "another"),
+        ];
+        assert!(texts.eq(expected));
+    }
+
+    #[test]
+    fn another_default_is_that_of_the_parameter_named() {
+        let params: [ParamSpec; 2] = with_default(PARAMS, "rounds", Value::Count(5), "a third");
+        assert_eq!(params[1].default, Value::Count(5));
+        assert_eq!(
+            (params[0].source, params[1].source),
+            ("a document", "a third")
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "index out of bounds")]
+    fn a_default_of_no_parameter_is_our_fault() {
+        let _: [ParamSpec; 2] = with_default(PARAMS, "round", Value::Count(5), "");
     }
 }

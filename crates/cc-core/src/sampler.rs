@@ -10,7 +10,7 @@ use core::mem;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
 
-/// One estimate of the delivery rate with the facts around it ("RS.…" in the draft).
+/// One delivery-rate sample ("RS.…" in the draft).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateSample {
     /// Delivered bytes over `interval`; `None` where the interval was too short to trust.

@@ -1,4 +1,4 @@
-//! Brutal: one goodput, held whatever the path does.
+//! Brutal: holds one goodput, whatever the path loses.
 //!
 //! ```text
 //!  ack rate = acknowledged ÷ (acknowledged + lost), of the last 5 s, at least 0.8
@@ -68,7 +68,7 @@ impl Brutal {
     }
 
     /// Share of what was sent that arrives; one until enough is known, and never below the floor,
-    /// which bounds what loss can make of the rate.
+    /// which bounds how far loss raises the rate.
     fn ack_rate(&self, now: Timestamp, mss: Bytes) -> Gain {
         let Slot { acked, lost, .. } = self.tally.total(now);
         let known = acked.saturating_add(lost);
@@ -106,7 +106,7 @@ impl Controller for Brutal {
         self.decide(path.now, path.srtt, path.mss);
     }
 
-    /// What was lost has arrived: the newest second with losses has one less.
+    /// A lost packet has arrived: it is deducted from the newest second with losses.
     fn on_spurious_loss(&mut self, path: &PathState, packet: &LostPacket, _: &mut dyn Observer) {
         self.tally.take_back(path.now, packet.bytes);
         self.decide(path.now, path.srtt, path.mss);

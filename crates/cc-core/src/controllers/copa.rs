@@ -2,11 +2,12 @@
 //! Delay-Based Congestion Control for the Internet", NSDI 2018).
 //!
 //! The algorithm in seven lines. On each ACK:
-//! 1. `dq = RTTstanding − RTTmin` is how long packets wait in the queue that always stands;
+//! 1. `dq = RTTstanding − RTTmin` is the delay of the standing queue;
 //! 2. the target rate is 1 ÷ (δ·dq) packets per second, the rate in use cwnd ÷ RTTstanding;
-//! 3. below the target the window grows by v ÷ δ packets in a round trip, above it it shrinks so;
+//! 3. below the target the window grows by v ÷ δ packets in a round trip, above it it shrinks by as
+//!    many;
 //! 4. `v` is 1, and doubles with each round trip after three in the same direction;
-//! 5. packets leave at 2·cwnd ÷ RTTstanding, so that the window limits and not the pacer;
+//! 5. packets leave at 2·cwnd ÷ RTTstanding, so that the window and not the pacer is the limit;
 //! 6. where the queue was not nearly empty for five round trips another flow fills it: then 1 ÷ δ
 //!    grows by a packet each round trip and a loss halves it;
 //! 7. otherwise δ is ½, and loss is not a signal.
@@ -21,11 +22,11 @@
 //!
 //! The life of a flow. It doubles its window each round trip until 1 ÷ δ = 2 packets wait. By then
 //! a round trip's worth more is under way, so it shrinks, faster and faster, until the queue is
-//! gone, and from then on swings around its target: up for two and a half round trips, because that
-//! is how long the effect of a change takes to be measured, down for as many. Flows that share a
-//! queue see the same delay, hence have the same target. Every five round trips the queue is empty,
-//! and `RTTmin` is seen; when that does not happen, a flow that does not respond to delay shares
-//! the queue.
+//! gone, and from then on oscillates around its target: up for two and a half round trips, because
+//! that is how long the effect of a change takes to be measured, down for as many. Flows that share
+//! a queue see the same delay, hence have the same target. Every five round trips the queue is
+//! empty, and `RTTmin` is measured; when that does not happen, a flow that does not respond to
+//! delay shares the queue.
 //!
 //! Units: `1 ÷ δ` packets of the present size, in bytes, are called the *target queue* here.
 //! cwnd ÷ RTTstanding ≤ 1 ÷ (δ·dq) is then cwnd × dq ≤ target × RTTstanding, exact in integers.
@@ -90,7 +91,7 @@ struct Copa {
     /// 1 ÷ δ of the default mode in packets, or less after too much was lost.
     inverse_delta: Gain,
     cwnd: Bytes,
-    /// Fractions of a byte by which the window has still to move.
+    /// The remainder of the window's changes, in fractions of a byte.
     rest: Remainder,
     control: Control,
 }
@@ -135,7 +136,7 @@ impl Copa {
         self.detector.on_rtt(self.round.count, rtt);
     }
 
-    /// Marks count as losses do.
+    /// A marked packet counts as lost.
     fn count_losses(&mut self, sample: &RateSample) {
         let marked = (self.mss * sample.ce_marked).min(sample.newly_acked);
         let lost = sample.newly_lost.saturating_add(marked);
@@ -237,7 +238,7 @@ impl Copa {
         Bytes::new(self.rest.divide(change, self.cwnd.get())).min(acked)
     }
 
-    /// The smoothed round-trip time stands in where the standing one is unknown.
+    /// The smoothed round-trip time is used where the standing one is unknown.
     fn decide(&mut self, path: &PathState) {
         let standing = self.delay.get().map(|rtts| rtts.standing);
         let rtt = standing.or(path.srtt);
@@ -326,6 +327,6 @@ fn product(bytes: Bytes, time: Duration) -> u128 {
     u128::from(bytes.get()) * u128::from(units::duration::nanos(time))
 }
 
-/// A few packets that take more than this part of `RTTmin` are a queue to a flow that has lately
-/// had more of the path; six flows that share 20 Mbit/s and 40 ms are below it.
+/// A few packets that take more than this part of `RTTmin` count as a queue, where the flow had
+/// more of the path recently; six flows that share 20 Mbit/s and 40 ms are below it.
 const COARSE: u32 = 5;

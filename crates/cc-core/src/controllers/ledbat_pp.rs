@@ -66,7 +66,7 @@ struct LedbatPp {
     control: Control,
 }
 
-/// What a loss changes, and an undo brings back.
+/// What a loss changes and an undo restores.
 #[derive(Debug, Clone, Copy)]
 struct Saved {
     cwnd: Bytes,
@@ -96,7 +96,7 @@ impl LedbatPp {
         }
     }
 
-    /// Changes of state that time and delay bring; those that the window brings follow it.
+    /// State changes due to time and delay; those due to the window are in `update_window`.
     fn advance(&mut self, context: &mut EventContext<'_>) {
         let queueing = self.delay.queueing(&self.tuning);
         match &mut self.state {
@@ -107,7 +107,7 @@ impl LedbatPp {
                 }
             }
             State::CongestionAvoidance(wait) => {
-                // Below its window a flow has seldom a queue of its own to drain.
+                // A flow that does not fill its window rarely has a queue of its own to drain.
                 let is_due = context.path.is_cwnd_limited && context.path.now >= wait.until;
                 if is_due && self.tuning.slowdown {
                     self.slow_down(context);
@@ -257,7 +257,7 @@ impl Controller for LedbatPp {
         self.decide(path);
     }
 
-    /// The reduction is undone, and so is the end that it made of a slow start. A slowdown that
+    /// The reduction is undone, and so is the end of a slow start that it caused. A slowdown that
     /// has begun since goes on, up to the window of before.
     fn on_spurious_loss(
         &mut self,
@@ -282,8 +282,8 @@ impl Controller for LedbatPp {
         self.decide(path);
     }
 
-    /// Slow start up to where the losses left the window. The path may be another one, so what
-    /// was measured of the old one is forgotten (RFC 9002 §5.2).
+    /// Slow start up to where the losses left the window. The path may be another one, so the
+    /// estimates of the old one are discarded (RFC 9002 §5.2).
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
         let ssthresh = self.state.full_window(self.window.cwnd);
         self.window.reduce_to(Bytes::ZERO);

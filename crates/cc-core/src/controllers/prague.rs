@@ -69,7 +69,7 @@ struct Prague {
     control: Control,
 }
 
-/// What a loss changes, and an undo brings back.
+/// What a loss changes and an undo restores.
 #[derive(Debug, Clone, Copy)]
 struct Window {
     /// Not a multiple of anything: `frac_cwnd` of tcp_prague.c.

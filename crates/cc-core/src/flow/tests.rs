@@ -1,16 +1,12 @@
 use super::*;
-use crate::events::AckedPacket;
 use crate::registry::Registry;
 use crate::sampler::RateSample;
+use crate::tests::flow_driver::{FlowDriver, MS, MSS, lost};
 use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
-use core::time::Duration;
-
-const MSS: Bytes = Bytes::new(1_000);
-const MS: Duration = Duration::from_millis(1);
 
 /// Writes down what it is told, in a window that a test sets.
 #[derive(Debug, Default)]
@@ -59,61 +55,36 @@ impl Controller for Recorder {
 }
 
 /// A flow with a window of so many packets, which stays adjustable.
-fn flow(packets: u64) -> (Flow, Arc<AtomicU64>) {
+fn driver(packets: u64) -> (FlowDriver, Arc<AtomicU64>) {
     let window = Arc::new(AtomicU64::new(packets * MSS.get()));
     let controller = Recorder {
         window: Arc::clone(&window),
     };
     let setup = Setup::new(Timestamp::ZERO, MSS, 9);
-    (Flow::new(Box::new(controller), &setup), window)
+    (FlowDriver::under(Box::new(controller), &setup), window)
 }
 
 fn at(millis: u64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-fn send(flow: &mut Flow, now: Timestamp, packets: u64) -> Vec<AckedPacket> {
-    let mut one = || AckedPacket {
-        stamp: flow.on_sent(now, MSS),
-        bytes: MSS,
-    };
-    (0..packets).map(|_| one()).collect()
-}
-
-fn ack(flow: &mut Flow, now: Timestamp, acked: &[AckedPacket]) {
-    let feedback = Feedback {
-        acked,
-        rtt: Some(MS * 10),
-        ..Feedback::at(now)
-    };
-    flow.on_feedback(&feedback, &mut ());
-}
-
-fn lost(packet: &AckedPacket) -> LostPacket {
-    LostPacket {
-        stamp: packet.stamp,
-        bytes: packet.bytes,
-        starts_range: true,
-    }
-}
-
 #[test]
 fn losses_are_told_before_the_collapse_and_the_ack_after_both() {
-    let (mut flow, window) = flow(10);
-    let sent = send(&mut flow, at(0), 4);
+    let (mut driver, window) = driver(10);
+    driver.send(4);
     window.store(7_000, Ordering::Relaxed);
-    let losses = [lost(&sent[0]), lost(&sent[1])];
+    let sent = driver.flying.make_contiguous();
     let mut told = Told::default();
     let feedback = Feedback {
         acked: &sent[2..],
-        lost: &losses,
+        lost: &[lost(&sent[0]), lost(&sent[1])],
         is_persistent_congestion: true,
         ..Feedback::at(at(10))
     };
-    flow.on_feedback(&feedback, &mut told);
+    driver.flow.on_feedback(&feedback, &mut told);
     let order = ["lost", "lost", "persistent", "sample", "ack", "control"];
     assert_eq!(told.0, order);
-    let path = flow.path_state();
+    let path = driver.flow.path_state();
     assert_eq!(
         (path.inflight, path.delivered, path.lost),
         (Bytes::ZERO, MSS * 2, MSS * 2)
@@ -122,16 +93,13 @@ fn losses_are_told_before_the_collapse_and_the_ack_after_both() {
 
 #[test]
 fn a_packet_that_arrives_late_is_delivered_and_not_lost() {
-    let (mut flow, _) = flow(10);
-    let sent = send(&mut flow, at(0), 2);
-    let losses = [lost(&sent[0])];
-    let feedback = Feedback {
-        lost: &losses,
-        ..Feedback::at(at(10))
-    };
-    flow.on_feedback(&feedback, &mut ());
-    flow.on_spurious_loss(at(11), &losses[0], &mut ());
-    let path = flow.path_state();
+    let (mut driver, _) = driver(10);
+    driver.send(2);
+    driver.now = at(10);
+    let losses = driver.lose(1);
+    driver.now = at(11);
+    driver.arrive_late(&losses);
+    let path = driver.flow.path_state();
     assert_eq!(
         (path.inflight, path.delivered, path.lost),
         (MSS, MSS, Bytes::ZERO)
@@ -152,8 +120,9 @@ impl Observer for Marks {
 
 #[test]
 fn marks_of_packets_that_only_arrived_late_come_with_the_next_sample_and_once() {
-    let (mut flow, _) = flow(10);
-    let sent = send(&mut flow, at(0), 3);
+    let (mut driver, _) = driver(10);
+    driver.send(3);
+    let sent = driver.flying.make_contiguous();
     let mut marks = Marks::default();
     for (acked, ce_marked) in [(&sent[..0], 2), (&sent[..1], 1), (&sent[1..2], 0)] {
         let feedback = Feedback {
@@ -161,83 +130,90 @@ fn marks_of_packets_that_only_arrived_late_come_with_the_next_sample_and_once() 
             ce_marked,
             ..Feedback::at(at(10))
         };
-        flow.on_feedback(&feedback, &mut marks);
+        driver.flow.on_feedback(&feedback, &mut marks);
     }
     assert_eq!(marks.0, [3, 0]);
 }
 
 #[test]
 fn the_transports_own_count_of_bytes_in_flight_is_adopted() {
-    let (mut flow, _) = flow(10);
-    let sent = send(&mut flow, at(0), 5);
-    let feedback = Feedback {
-        acked: &sent[..1],
+    let (mut driver, _) = driver(10);
+    driver.send(5);
+    let acked = [driver.flying[0]];
+    driver.tell(&Feedback {
+        acked: &acked,
         inflight: Some(Bytes::new(123)),
         ..Feedback::at(at(10))
-    };
-    flow.on_feedback(&feedback, &mut ());
-    assert_eq!(flow.path_state().inflight, Bytes::new(123));
-    flow.on_discarded(MSS);
-    assert_eq!(flow.path_state().inflight, Bytes::ZERO);
+    });
+    assert_eq!(driver.flow.path_state().inflight, Bytes::new(123));
+    driver.flow.on_discarded(MSS);
+    assert_eq!(driver.flow.path_state().inflight, Bytes::ZERO);
 }
 
 #[test]
 fn time_does_not_go_back() {
-    let (mut flow, _) = flow(10);
-    flow.on_sent(at(20), MSS);
-    assert_eq!(flow.on_sent(at(10), MSS).sent_at, at(20));
+    let (mut driver, _) = driver(10);
+    driver.flow.on_sent(at(20), MSS);
+    assert_eq!(driver.flow.on_sent(at(10), MSS).sent_at, at(20));
 }
 
 #[test]
 fn the_window_is_the_limit_in_the_round_that_filled_it_and_in_the_next() {
-    let (mut flow, _) = flow(10);
-    let first = send(&mut flow, at(0), 8);
-    assert!(flow.path_state().is_cwnd_limited);
-    ack(&mut flow, at(10), &first);
-    assert!(flow.path_state().is_cwnd_limited);
-    let second = send(&mut flow, at(11), 4);
-    ack(&mut flow, at(21), &second);
-    assert!(!flow.path_state().is_cwnd_limited);
+    let (mut driver, _) = driver(10);
+    driver.send(8);
+    assert!(driver.flow.path_state().is_cwnd_limited);
+    driver.now = at(10);
+    driver.ack(8);
+    assert!(driver.flow.path_state().is_cwnd_limited);
+    driver.now = at(11);
+    driver.send(4);
+    driver.now = at(21);
+    driver.ack(4);
+    assert!(!driver.flow.path_state().is_cwnd_limited);
 }
 
 #[test]
 fn a_small_window_is_filled_when_two_packets_of_room_are_left() {
-    let (mut flow, _) = flow(4);
-    send(&mut flow, at(0), 1);
-    assert!(!flow.path_state().is_cwnd_limited);
-    send(&mut flow, at(0), 1);
-    assert!(flow.path_state().is_cwnd_limited);
+    let (mut driver, _) = driver(4);
+    driver.send(1);
+    assert!(!driver.flow.path_state().is_cwnd_limited);
+    driver.send(1);
+    assert!(driver.flow.path_state().is_cwnd_limited);
 }
 
 #[test]
 fn a_window_is_filled_as_it_was_when_the_packet_left() {
-    let (mut flow, window) = flow(10);
-    let first = send(&mut flow, at(0), 10);
-    for packet in &first {
+    let (mut driver, window) = driver(10);
+    driver.send(10);
+    driver.now = at(10);
+    for _ in 0..10 {
         // Slow start, with every ACK of the flight handled before the next packet leaves.
         window.fetch_add(MSS.get(), Ordering::Relaxed);
-        ack(&mut flow, at(10), core::slice::from_ref(packet));
-        assert!(flow.path_state().is_cwnd_limited);
+        driver.ack(1);
+        assert!(driver.flow.path_state().is_cwnd_limited);
     }
 }
 
 #[test]
 fn a_window_never_filled_is_not_the_limit() {
-    let (mut flow, _) = flow(10);
+    let (mut driver, _) = driver(10);
     for round in 0..5 {
-        let sent = send(&mut flow, at(round * 10), 7);
-        assert!(!flow.path_state().is_cwnd_limited);
-        ack(&mut flow, at(round * 10 + 9), &sent);
+        driver.now = at(round * 10);
+        driver.send(7);
+        assert!(!driver.flow.path_state().is_cwnd_limited);
+        driver.now = at(round * 10 + 9);
+        driver.ack(7);
     }
 }
 
 #[test]
 fn another_controller_begins_with_the_window_in_force_and_what_is_known_of_the_path() {
-    let (mut flow, _) = flow(10);
-    let sent = send(&mut flow, at(0), 3);
-    ack(&mut flow, at(10), &sent[..1]);
+    let (mut driver, _) = driver(10);
+    driver.send(3);
+    driver.now = at(10);
+    driver.ack(1);
     let seen = Rc::new(core::cell::Cell::new(None));
-    flow.change_controller(at(12), |setup| {
+    driver.flow.change_controller(at(12), |setup| {
         seen.set(Some(*setup));
         Box::new(Recorder::default())
     });
@@ -247,17 +223,17 @@ fn another_controller_begins_with_the_window_in_force_and_what_is_known_of_the_p
         ..Setup::new(at(12), MSS, 9)
     };
     assert_eq!(seen.get(), Some(expected));
-    assert_eq!(flow.path_state().inflight, MSS * 2);
-    assert_eq!(flow.control().cwnd, Bytes::ZERO);
+    assert_eq!(driver.flow.path_state().inflight, MSS * 2);
+    assert_eq!(driver.cwnd(), Bytes::ZERO);
 }
 
 #[test]
 fn another_controller_takes_over_no_more_of_a_window_than_was_proven() {
     for (window, in_flight, taken) in [(1_000, 20, 40), (1_000, 3, 10), (25, 24, 25), (8, 2, 8)] {
-        let (mut flow, _) = flow(window);
-        send(&mut flow, at(0), in_flight);
+        let (mut driver, _) = driver(window);
+        driver.send(in_flight);
         let seen = Rc::new(core::cell::Cell::new(Bytes::ZERO));
-        flow.change_controller(at(1), |setup| {
+        driver.flow.change_controller(at(1), |setup| {
             seen.set(setup.initial_cwnd);
             Box::new(Recorder::default())
         });
@@ -298,21 +274,21 @@ fn a_changed_decision_is_an_event_and_an_unchanged_one_is_none() {
         }
     }
     let setup = Setup::new(Timestamp::ZERO, MSS, 9);
-    let mut flow = Flow::new(Box::new(Shrinking(MSS * 10)), &setup);
-    let sent = send(&mut flow, at(0), 2);
-    let losses = [lost(&sent[0])];
+    let mut driver = FlowDriver::under(Box::new(Shrinking(MSS * 10)), &setup);
+    driver.send(2);
+    let sent = driver.flying.make_contiguous();
     let mut told = Told::default();
     let feedback = Feedback {
-        lost: &losses,
+        lost: &[lost(&sent[0])],
         ..Feedback::at(at(10))
     };
-    flow.on_feedback(&feedback, &mut told);
+    driver.flow.on_feedback(&feedback, &mut told);
     assert_eq!(told.0, ["control"]);
     let feedback = Feedback {
         acked: &sent[1..],
         ..Feedback::at(at(11))
     };
-    flow.on_feedback(&feedback, &mut told);
+    driver.flow.on_feedback(&feedback, &mut told);
     assert_eq!(told.0, ["control", "sample"]);
 }
 
@@ -324,7 +300,7 @@ struct Stepping {
 }
 
 impl Stepping {
-    fn flow() -> (Flow, [Control; 5]) {
+    fn driver() -> (FlowDriver, [Control; 5]) {
         let first = Control {
             cwnd: MSS * 10,
             pacing_rate: units::Bandwidth::from_bytes_per_sec(1_000_000),
@@ -349,7 +325,7 @@ impl Stepping {
         ];
         let controller = Self { decisions, step: 0 };
         let setup = Setup::new(Timestamp::ZERO, MSS, 9);
-        (Flow::new(Box::new(controller), &setup), decisions)
+        (FlowDriver::under(Box::new(controller), &setup), decisions)
     }
 }
 
@@ -371,32 +347,37 @@ impl Controller for Stepping {
 
 #[test]
 fn each_part_of_a_decision_is_adopted_and_told_when_it_alone_changes() {
-    let (mut flow, decisions) = Stepping::flow();
-    let sent = send(&mut flow, at(0), 5);
+    let (mut driver, decisions) = Stepping::driver();
+    driver.send(5);
     let mut told = Told::default();
-    for (packet, decision) in sent.iter().zip(&decisions[1..]) {
+    for (packet, decision) in driver.flying.iter().zip(&decisions[1..]) {
         let acked = core::slice::from_ref(packet);
         let feedback = Feedback {
             acked,
             ..Feedback::at(at(10))
         };
-        flow.on_feedback(&feedback, &mut told);
-        assert_eq!(flow.control(), *decision);
+        driver.flow.on_feedback(&feedback, &mut told);
+        assert_eq!(driver.flow.control(), *decision);
     }
     assert_eq!(told.0, ["sample", "control"].repeat(4));
 }
 
 #[test]
 fn what_is_in_flight_when_a_controller_lets_go_counts_as_application_limited() {
-    let (mut flow, _) = Stepping::flow();
-    let sent = send(&mut flow, at(0), 3);
-    assert!(!flow.path_state().is_app_limited);
-    ack(&mut flow, at(10), &sent[..1]);
-    assert!(flow.path_state().is_app_limited);
-    ack(&mut flow, at(11), &sent[1..2]);
-    assert!(flow.path_state().is_app_limited);
-    let after = send(&mut flow, at(12), 1);
-    ack(&mut flow, at(13), &sent[2..]);
-    ack(&mut flow, at(22), &after);
-    assert!(!flow.path_state().is_app_limited);
+    let (mut driver, _) = Stepping::driver();
+    let is_app_limited = |driver: &FlowDriver| driver.flow.path_state().is_app_limited;
+    driver.send(3);
+    assert!(!is_app_limited(&driver));
+    for millis in [10, 11] {
+        driver.now = at(millis);
+        driver.ack(1);
+        assert!(is_app_limited(&driver));
+    }
+    driver.now = at(12);
+    driver.send(1);
+    driver.now = at(13);
+    driver.ack(1);
+    driver.now = at(22);
+    driver.ack(1);
+    assert!(!is_app_limited(&driver));
 }

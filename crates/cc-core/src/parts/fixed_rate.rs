@@ -3,7 +3,7 @@
 use core::ops::RangeInclusive;
 use units::Bandwidth;
 
-/// Only there so that there is a default: a rate has to be chosen.
+/// A default that is only a placeholder: the user chooses the rate.
 pub(crate) const RATE: Bandwidth = Bandwidth::from_bits_per_sec(10_000_000);
 
 pub(crate) const RATES: RangeInclusive<Bandwidth> =

@@ -94,7 +94,7 @@ pub(crate) struct LossBased<A> {
     state: State,
 }
 
-/// What congestion changes, and an undo brings back.
+/// What congestion changes and an undo restores.
 #[derive(Debug, Clone, Copy)]
 struct Window<A> {
     cwnd: Bytes,

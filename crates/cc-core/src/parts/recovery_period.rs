@@ -11,7 +11,7 @@ use units::{Bytes, Timestamp};
 ///
 /// `S` is what the controller saves before it reduces. When every packet lost in the period has
 /// arrived after all, there was no congestion and [`on_spurious_loss`](Self::on_spurious_loss)
-/// hands it back.
+/// returns it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecoveryPeriod<S> {
     started_at: Option<Timestamp>,
@@ -20,7 +20,7 @@ pub(crate) struct RecoveryPeriod<S> {
     undo: Option<Undo<S>>,
 }
 
-/// What brings back the time before a period.
+/// What restores the state before a period.
 #[derive(Debug, Clone, Copy)]
 struct Undo<S> {
     saved: S,

@@ -1,9 +1,10 @@
-//! Division that loses nothing over many small steps.
+//! Division whose remainders are not lost over many small steps.
 
 /// The remainder of one division, added to the next.
 ///
-/// A window grows by a fraction of a byte per ACK; rounded down each time it would not grow. What a
-/// larger denominator left, as that of a window that has shrunk since, counts as less than one.
+/// A window grows by a fraction of a byte per ACK; rounded down each time it would not grow. A
+/// remainder of a larger denominator, as that of a window that has shrunk since, counts as less
+/// than one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Remainder(u64);
 

@@ -8,7 +8,7 @@ use units::Timestamp;
 /// Values that are neither the minimum nor may become it are not kept, and of two that came within
 /// a sixteenth of the window only the lesser is. So the memory is bounded, the minimum is never out
 /// of date, and a value may be forgotten a sixteenth of the window too early. The newest value is
-/// kept until another comes: a silence forgets nothing.
+/// kept until another comes, however long that takes.
 #[derive(Debug)]
 pub(crate) struct SlidingMin {
     /// Later and greater, one after the other; the first `len` are in use.

@@ -108,11 +108,7 @@ impl FlowDriver {
         let lost: Vec<_> = self
             .flying
             .drain(..packets)
-            .map(|AckedPacket { stamp, bytes }| LostPacket {
-                stamp,
-                bytes,
-                starts_range: true,
-            })
+            .map(|packet| lost(&packet))
             .collect();
         self.tell(&Feedback {
             lost: &lost,
@@ -178,5 +174,14 @@ impl FlowDriver {
         self.lose(1);
         self.ack(self.flying.len());
         assert_eq!(self.state(), "Recovery");
+    }
+}
+
+/// The loss of a packet in a range of its own.
+pub(crate) fn lost(packet: &AckedPacket) -> LostPacket {
+    LostPacket {
+        stamp: packet.stamp,
+        bytes: packet.bytes,
+        starts_range: true,
     }
 }

@@ -19,8 +19,8 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     build: |params, setup| Box::new(BbrV1::<DrainToTarget>::new(params, setup)),
 };
 
-/// Up until the pipe holds what was meant, down until it holds a BDP, then cruising to the end of a
-/// cycle of 2 … 8 minimum round-trip times (`bbr_drain_to_target_cycling`).
+/// Up until the target is in flight, down until a BDP is, then cruising to the end of a cycle of 2
+/// … 8 minimum round-trip times (`bbr_drain_to_target_cycling`).
 #[derive(Debug)]
 struct DrainToTarget {
     phase: Phase,
@@ -72,7 +72,7 @@ impl GainCycle for DrainToTarget {
     }
 }
 
-/// Whether probing holds in flight what it meant to, or will not come to it.
+/// Whether the target of the probe is in flight, or cannot be reached.
 fn is_filled(ack: &CycleAck) -> bool {
     ack.prior_inflight >= ack.target || ack.has_loss || ack.is_app_limited
 }

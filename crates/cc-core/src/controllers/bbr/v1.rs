@@ -1,4 +1,4 @@
-//! BBR version 1, as in Linux 5.x (`net/ipv4/tcp_bbr.c`): what `bbr1` and its offspring share.
+//! BBR version 1, as in Linux 5.x (`net/ipv4/tcp_bbr.c`): what `bbr1` and `bbrplus` share.
 //!
 //! The algorithm in ten lines. On each ACK:
 //! 1. sample how fast the network delivers, and how long a round trip takes;
@@ -8,8 +8,8 @@
 //! 4. where two long intervals in a row lose a fifth and deliver the same, a policer is at work,
 //!    and what it let through is the bandwidth for the next 48 round trips;
 //! 5. pacing rate = gain × bandwidth × 99 %;
-//! 6. window = 2 × BDP + what ACKs hold back + three bursts; no other limit comes from loss than
-//!    one round of sending only as much as is delivered.
+//! 6. window = 2 × BDP + what ACKs hold back + three bursts; loss limits it only by one round of
+//!    packet conservation.
 //!
 //! ```text
 //!     ┌─────────┐ three flat rounds ┌───────┐
@@ -31,9 +31,9 @@
 //! its queue.
 //!
 //! How the gain cycles is a [`GainCycle`]'s; it makes a controller of this machine. The model lives
-//! in `bandwidth`, `policer`, `min_rtt` and `startup`, and in `ack_aggregation`, `fast_recovery` and
-//! `round` of `parts`; all of a flow in `machine`, its rules in `probe_rtt` and `control`. Names such
-//! as `bbr_set_cwnd` are the functions of the kernel.
+//! in `bandwidth`, `policer`, `min_rtt` and `startup`, and in `ack_aggregation`, `fast_recovery`
+//! and `round` of `parts`; the state of a flow in `machine`, its rules in `probe_rtt` and
+//! `control`. Names such as `bbr_set_cwnd` are the functions of the kernel.
 
 mod bandwidth;
 mod control;
@@ -214,7 +214,7 @@ impl<C: GainCycle> Controller for BbrV1<C> {
     }
 
     /// `bbr_undo_cwnd`, once all that a recovery had counted as lost has arrived. The next ACK
-    /// brings the window back.
+    /// restores the window.
     fn on_spurious_loss(
         &mut self,
         _path: &PathState,

@@ -1,8 +1,8 @@
-//! BBR of the drafts: what version 3 (draft-ietf-ccwg-bbr-06) and version 2
-//! (draft-cardwell-iccrg-bbr-congestion-control-02) share, and that is nearly all.
+//! BBR of the drafts: nearly all of version 3 (draft-ietf-ccwg-bbr-06) and version 2
+//! (draft-cardwell-iccrg-bbr-congestion-control-02) is the same.
 //!
-//! A [`Revision`] makes a controller of this machine: its [`Rules`](revision::Rules) state where the drafts differ.
-//! What follows, and every § in these files unless it is marked "-02", is -06.
+//! A [`Revision`] makes a controller of this machine: its [`Rules`](revision::Rules) state where
+//! the drafts differ; what follows, and every § in these files unless it is marked "-02", is -06.
 //!
 //! The algorithm in ten lines. On each ACK:
 //! 1. sample how fast the network delivers, and how long a round trip takes;
@@ -45,12 +45,12 @@
 //!
 //! The model lives in `data_rate`, `data_volume`, `min_rtt` and `congestion`, and in
 //! `ack_aggregation`, `full_bandwidth` and `round` of `parts`; what a state owns in `state` and
-//! `probe`, all of a flow in `machine`. Above these are the rules: `startup`, `drain`, `probe_bw` and
-//! `probe_rtt`; `inflight` and `control` for what is sent; `loss_response` and `undo` for loss, where
-//! the revisions' `recovery` is `loss_recovery` for -06 and `packet_conservation` for -02. Two rules
-//! are ours: `late_packets` for paths that reorder, `ambient_loss` for paths that lose by
-//! themselves. Names in comments such as CheckDrainDone are those of the draft's pseudocode; -02
-//! puts BBR before each.
+//! `probe`, the state of a flow in `machine`. Above these are the rules: `startup`, `drain`,
+//! `probe_bw` and `probe_rtt`; `inflight` and `control` for what is sent; `loss_response` and
+//! `undo` for loss, where the revisions' `recovery` is `loss_recovery` for -06 and
+//! `packet_conservation` for -02. Two rules are ours: `late_packets` for paths that reorder,
+//! `ambient_loss` for paths with loss that is not congestion. Names in comments such as
+//! CheckDrainDone are those of the draft's pseudocode; -02 puts BBR before each.
 
 mod ambient_loss;
 mod ambient_rule;

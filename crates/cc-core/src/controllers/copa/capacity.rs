@@ -1,4 +1,4 @@
-//! What the path has carried.
+//! The highest delivery rate of the path.
 
 use crate::parts::windowed_max::WindowedMax;
 use core::time::Duration;
@@ -7,7 +7,7 @@ use units::{Bandwidth, Bytes, Gain};
 /// The highest delivery rate of the newest round trips. The paper does not use it: here it gives
 /// the time that a packet takes in the queue, and the window at which the path was full.
 ///
-/// Beside others it is the flow's own part of the path, so that it overestimates the time of a
+/// Beside others it is the flow's own share of the path, so that it overestimates the time of a
 /// packet and underestimates the full window.
 #[derive(Debug)]
 pub(super) struct Capacity {
@@ -55,15 +55,16 @@ impl Capacity {
     }
 }
 
-/// Six of the cycles of five round trips in which a flow alone swings around its target (§3), of
-/// which each goes beyond what the path has.
+/// Six of the cycles of five round trips in which a flow alone oscillates around its target (§3),
+/// of which each exceeds the capacity of the path.
 const ROUNDS: usize = 32;
 
-/// Two full round trips and the one under way: fewer than the five of a swing around the target.
+/// Two full round trips and the one under way: fewer than the five of an oscillation around the
+/// target.
 const NEWEST_ROUNDS: u64 = 3;
 
-/// A flow that swings around its target stays above this, one among others, too; what jitter or
-/// bunched ACKs hold back falls below it within the memory of the highest rate.
+/// A flow that oscillates around its target stays above this, alone or among others; with jitter or
+/// bunched ACKs the rate falls below it within the memory of the highest rate.
 const IN_USE_SHARE: Gain = Gain::new(3, 4);
 
 #[cfg(test)]

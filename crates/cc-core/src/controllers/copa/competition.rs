@@ -17,7 +17,7 @@ pub(super) struct Competition {
 }
 
 impl Competition {
-    /// From where the default mode is.
+    /// Begins with the 1 ÷ δ of the default mode.
     pub(super) fn new(tuning: &Tuning) -> Self {
         Self {
             inverse_delta: tuning.inverse_delta(),
@@ -49,7 +49,7 @@ impl Competition {
         }
     }
 
-    /// A packet that left at `sent_at` was marked: a congestion signal as loss is.
+    /// A packet that left at `sent_at` was marked: a congestion signal like loss.
     pub(super) fn on_marked(&mut self, now: Timestamp, sent_at: Timestamp, tuning: &Tuning) {
         if self.recovery.on_marked(now, sent_at) {
             self.reduce(tuning);
@@ -61,7 +61,7 @@ impl Competition {
         self.recovery.on_acked(sent_at);
     }
 
-    /// Losses that were none reduced nothing.
+    /// Undoes the reduction for spurious losses.
     pub(super) fn on_spurious_loss(&mut self, packet: &LostPacket) {
         if let Some(saved) = self.recovery.on_spurious_loss(packet) {
             self.inverse_delta = self.inverse_delta.max(saved);

@@ -1,16 +1,16 @@
-//! How long packets wait in the queue (§2.1, equation 2).
+//! Queueing delay (§2.1, equation 2).
 
 use crate::parts::sliding_min::SlidingMin;
 use core::time::Duration;
 use units::{Gain, Timestamp};
 
-/// Round-trip times with the queue that always stands, and without any.
+/// Round-trip times with the standing queue, and without a queue.
 #[derive(Debug)]
 pub(super) struct Delay {
     /// `RTTmin`: the minimum over a long time.
     min: SlidingMin,
     /// `RTTstanding`: the minimum of the newest part of a round trip. What is above `RTTmin` even
-    /// then is no burst of ACKs or packets, but a queue that stands.
+    /// then is not a burst of ACKs or packets, but a standing queue.
     standing: SlidingMin,
     min_window: Duration,
     standing_window: Gain,
@@ -26,8 +26,8 @@ pub(super) struct Rtts {
 }
 
 impl Delay {
-    /// Nothing known. `RTTmin` is over `min_window`, `RTTstanding` over `standing_window` times
-    /// the smoothed round-trip time.
+    /// No samples. `RTTmin` is over `min_window`, `RTTstanding` over `standing_window` times the
+    /// smoothed round-trip time.
     pub(super) fn new(min_window: Duration, standing_window: Gain) -> Self {
         Self {
             min: SlidingMin::new(),

@@ -33,7 +33,8 @@ impl Detector {
         }
     }
 
-    /// A sample in round trip `round`, which is counted by packets: silence is no round trip.
+    /// A sample in round trip `round`. Round trips are counted by packets, so that idle time is
+    /// none.
     pub(super) fn on_rtt(&mut self, round: u64, rtt: Duration) {
         self.min_rtts.advance_to(round);
         self.max_rtts.advance_to(round);

@@ -4,9 +4,9 @@ use units::{Bytes, Gain};
 
 /// The share of packets lost over some round trips.
 ///
-/// The paper's default mode takes no notice of loss. Where a queue is shorter than a flow's target
-/// for it, or a policer has none, delay never reaches the target, so the authors' implementation
-/// cuts the window when too much is lost (genericCC, `ReduceOnLoss`).
+/// The paper's default mode ignores loss. Where a queue is shorter than a flow's target for it, or
+/// a policer has none, delay never reaches the target, so the authors' implementation cuts the
+/// window when too much is lost (genericCC, `ReduceOnLoss`).
 #[derive(Debug, Default)]
 pub(super) struct LossRate {
     acked: Bytes,
@@ -21,7 +21,7 @@ impl LossRate {
         self.lost = self.lost.saturating_add(lost);
     }
 
-    /// `bytes` had not been lost after all.
+    /// A loss of `bytes` was spurious.
     pub(super) fn on_spurious_loss(&mut self, bytes: Bytes) {
         self.lost = self.lost.saturating_sub(bytes);
         self.acked = self.acked.saturating_add(bytes);

@@ -1,8 +1,8 @@
-//! How fast the window follows its target (§2.1, step 4).
+//! Velocity: how fast the window approaches its target (§2.1, step 4).
 
 use units::Bytes;
 
-/// Where the window goes.
+/// The direction in which the window moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Up,
@@ -14,9 +14,9 @@ pub(super) enum Direction {
 pub(super) struct Velocity {
     /// `v`, at least one.
     factor: u64,
-    /// Where the window went in the newest round trip; `None` if nowhere.
+    /// Direction of the window in the newest round trip; `None` if it did not change.
     direction: Option<Direction>,
-    /// Round trips that went where the one before them had gone, one after the other.
+    /// Consecutive round trips in the direction of the one before.
     same: u64,
     /// The window when the present round trip began.
     cwnd: Bytes,

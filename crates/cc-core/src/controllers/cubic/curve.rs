@@ -78,7 +78,7 @@ fn ticks(nanos: u64) -> u64 {
 
 /// 2,048 s: with C = 0.4 and packets of 1,500 bytes the window has then risen by 5 TB.
 const MAX_DISTANCE: u64 = 1 << 31;
-/// 140 TB, so that K fits the numbers.
+/// 140 TB, so that K fits 64 bits.
 const MAX_RISE: u64 = 1 << 47;
 /// The highest bit of a root whose cube has 127 bits.
 const ROOT_BITS: u32 = 41;

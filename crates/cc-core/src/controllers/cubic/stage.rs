@@ -6,7 +6,7 @@ use crate::parts::remainder::Remainder;
 use units::duration::nanos;
 use units::{Bytes, Gain, Timestamp};
 
-/// Where a stage is on its curve, and where Reno would be.
+/// The position on the stage's curve, and the window that Reno would have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stage {
     curve: Curve,
@@ -17,7 +17,7 @@ pub(super) struct Stage {
     counted_until: Timestamp,
     /// W_est: the window that Reno would have (§4.3).
     estimate: Bytes,
-    /// The curve has been as high as this.
+    /// The highest value of the curve so far.
     reached: Bytes,
     /// Nanoseconds in this stage until which the curve will be below the estimate.
     reno_until: u64,
@@ -44,7 +44,7 @@ impl Stage {
         self.estimate
     }
 
-    /// What passed until `now` does not count.
+    /// The time until `now` does not count.
     pub(super) fn skip_time(&mut self, now: Timestamp) {
         self.counted_until = now;
     }
@@ -97,7 +97,7 @@ impl Stage {
         let missing = target.min(most).saturating_sub(ack.cwnd);
         let product = u128::from(missing.get()) * u128::from(ack.acked.get());
         let growth = self.growth_rest.divide(product, ack.cwnd.get());
-        // One ACK for several windows must not carry the window beyond its target.
+        // One ACK for several windows must not raise the window above its target.
         Bytes::new(growth).min(missing)
     }
 }

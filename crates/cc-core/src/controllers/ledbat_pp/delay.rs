@@ -12,7 +12,7 @@ use units::Timestamp;
 /// the way back counts too.
 #[derive(Debug, Clone)]
 pub(super) struct Delay {
-    /// base_delays, one minimum per minute in which there were samples. Silence does not age
+    /// base_delays, one minimum per minute in which there were samples. Idle time does not age
     /// them.
     base: WindowedMax<Reverse<Duration>, { MAX_HISTORY as usize }>,
     /// The minute of the newest sample.

@@ -62,7 +62,7 @@ const fn ms(millis: u64) -> Duration {
 pub(super) const PARAMS: [ParamSpec; OWN.len() + 1 + PACING.len()] =
     joined(OWN, &joined::<{ 1 + PACING.len() }>(&[UNDO], PACING));
 
-/// Most minutes that `base_history` may ask for: the filter's memory is fixed.
+/// Upper bound of `base_history`: the size of the filter is fixed.
 pub(super) const MAX_HISTORY: u64 = 20;
-/// Most samples that `delay_filter` may ask for.
+/// Upper bound of `delay_filter`.
 pub(super) const MAX_FILTER: u64 = 16;

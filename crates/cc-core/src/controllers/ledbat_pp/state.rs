@@ -87,7 +87,7 @@ impl State {
 pub(super) struct SlowdownTimer {
     /// When it is due.
     pub(super) until: Timestamp,
-    /// How long to wait again where it turned out to be needless.
+    /// The interval to the next one where it was not needed.
     pub(super) interval: Duration,
 }
 

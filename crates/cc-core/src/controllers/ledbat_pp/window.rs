@@ -6,14 +6,14 @@ use crate::parts::remainder::Remainder;
 use core::time::Duration;
 use units::Bytes;
 
-/// A window in bytes, with the fractions that the last ACKs left.
+/// A window in bytes, with the remainders of its changes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
     pub(super) cwnd: Bytes,
     /// Never below it: two packets, QUIC's minimum and MIN_CWND (RFC 6817 §2.5).
     pub(super) min_cwnd: Bytes,
     pub(super) max_flight_size: MaxFlightSize,
-    /// Each formula has a rest of its own: they divide by different things.
+    /// Each formula has a remainder of its own, as their denominators differ.
     slow_start: Remainder,
     growth: Remainder,
     decrease: Remainder,
@@ -57,8 +57,8 @@ impl Window {
     }
 
     /// Congestion avoidance. In a round trip W grows by GAIN packets up to the target, and by
-    /// max(GAIN − Constant · W · (delay ÷ TARGET − 1), −W ÷ 2) beyond it (§4.1, §4.2); an ACK
-    /// for a share of the window brings that share of it.
+    /// max(GAIN − Constant · W · (delay ÷ TARGET − 1), −W ÷ 2) beyond it (§4.1, §4.2); an ACK for a
+    /// share of the window moves it by that share.
     pub(super) fn avoid(&mut self, ack: &WindowAck, tuning: &Tuning) {
         let growth = self.growth_of(ack);
         let decrease = self.decrease_of(ack, tuning);

@@ -9,8 +9,8 @@ use units::Bytes;
 /// A window that grows by a packet per round trip grows its rate by 1 ÷ RTT² in a second, and marks
 /// cut it 1 ÷ RTT times in a second: of flows that see the same marks those with short round trips
 /// get more. With growth scaled by (RTT ÷ virtual RTT)², and averages and cuts once per virtual
-/// RTT, all flows below it grow and reduce alike. A flow that has just left slow start does not
-/// have its share yet, so that it does not apply.
+/// RTT, all flows below it grow and reduce alike. For some time after slow start, while a flow does
+/// not have its share yet, this does not apply.
 #[derive(Debug)]
 pub(super) struct VirtualRtt {
     floor: Duration,

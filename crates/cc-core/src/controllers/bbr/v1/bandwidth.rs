@@ -1,12 +1,12 @@
-//! The highest rate at which the path delivered lately (`bbr_update_bw`, `bbr_max_bw`).
+//! The highest delivery rate of recent round trips (`bbr_update_bw`, `bbr_max_bw`).
 
 use crate::parts::windowed_max::WindowedMax;
 use units::Bandwidth;
 
 /// Maximum of the delivery rate over the newest round trips that had a sample of use.
 ///
-/// The window moves with samples, not with rounds: while all that comes is limited by the
-/// application and below what is known, nothing is forgotten, however long that lasts.
+/// The window moves with samples, not with rounds: application-limited samples below the maximum do
+/// not age it, however long they last.
 #[derive(Debug)]
 pub(super) struct MaxBandwidth {
     filter: WindowedMax<Bandwidth, PERIODS>,
@@ -37,7 +37,7 @@ impl MaxBandwidth {
     }
 }
 
-/// Bound of what `bw_rounds` may ask for: the filter's memory is fixed.
+/// Upper bound of `bw_rounds`: the size of the filter is fixed.
 pub(super) const MAX_BW_ROUNDS: u64 = 31;
 
 const PERIODS: usize = MAX_BW_ROUNDS as usize + 1;

@@ -46,7 +46,7 @@ impl<C: GainCycle> BbrV1<C> {
         self.set_pacing_rate_with_gain(self.pacing_gain());
     }
 
-    /// Until the pipe was full the rate only rises: samples may be low because the application had
+    /// Before the pipe is full the rate only rises: samples may be low because the application had
     /// little to send.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: Gain) {
         let rate = self.bw() * gain * self.tuning.pacing_margin.complement();
@@ -100,7 +100,8 @@ impl<C: GainCycle> BbrV1<C> {
         self.mss * (packets + packets % 2 + extra)
     }
 
-    /// `bbr_ack_aggregation_cwnd`: what ACKs hold back, so that sending goes on meanwhile.
+    /// `bbr_ack_aggregation_cwnd`: the excess of ACK aggregation, so that sending goes on while
+    /// ACKs are held back.
     fn ack_aggregation_cwnd(&self) -> Bytes {
         if !self.plateau.is_full() {
             return Bytes::ZERO;

@@ -13,7 +13,7 @@ pub(crate) trait GainCycle: fmt::Debug + Send {
     /// (`bbr_quantization_budget`).
     const ROUNDS_WINDOWS: bool;
 
-    /// Whether a round trip as short as the minimum makes that one new again.
+    /// Whether a sample equal to the minimum renews it.
     const EQUAL_RTT_REFRESHES: bool;
 
     /// Before ProbeBW is entered for the first time.
@@ -37,7 +37,7 @@ pub(crate) struct CycleAck {
     pub(crate) min_rtt: Duration,
     /// Bytes in flight before the ACK.
     pub(crate) prior_inflight: Bytes,
-    /// The most that one burst brings into flight.
+    /// The largest burst.
     pub(crate) send_quantum: Bytes,
     /// The phase's target of bytes in flight: its gain × BDP in [`Phase::Up`], the BDP otherwise.
     pub(crate) target: Bytes,

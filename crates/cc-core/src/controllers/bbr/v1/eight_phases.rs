@@ -61,9 +61,9 @@ impl GainCycle for EightPhases {
 }
 
 impl EightPhases {
-    /// Probing lasts until it has filled what it means to fill, which takes longer than a round
-    /// trip where bursts are a large part of it, or until something was lost; draining until the
-    /// queue is gone, but not longer than a round trip.
+    /// The phase up lasts until its target is in flight, which takes longer than a round trip where
+    /// bursts are a large part of it, or until a loss; the phase down until the queue is gone, but
+    /// not longer than a round trip.
     fn is_over(&self, ack: &CycleAck) -> bool {
         let has_full_length = ack.now.since(self.since) > ack.min_rtt;
         match self.phase() {

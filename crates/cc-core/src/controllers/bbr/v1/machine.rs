@@ -33,7 +33,7 @@ pub(crate) struct BbrV1<C> {
     pub(super) min_rtt: MinRtt,
     pub(super) aggregation: AckAggregation<EXTRA_ACKED_PERIODS>,
     pub(super) recovery: FastRecovery,
-    /// Bytes that have arrived late, after they had been declared lost, since the newest ACK.
+    /// Bytes of spurious losses since the newest ACK.
     pub(super) late: Bytes,
     pub(super) cwnd: Bytes,
     /// The newest window that neither recovery nor ProbeRTT had reduced: `prior_cwnd`.

@@ -32,12 +32,12 @@ pub(super) enum Policer {
     InUse {
         /// What it lets through: `lt_bw`.
         bandwidth: Bandwidth,
-        /// Round trips in ProbeBW that this was gone by: `lt_rtt_cnt`.
+        /// Round trips in ProbeBW at this rate: `lt_rtt_cnt`.
         rounds: u64,
     },
 }
 
-/// A moment's totals of the connection.
+/// The counters of the connection at one time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Totals {
     pub(super) at: Timestamp,

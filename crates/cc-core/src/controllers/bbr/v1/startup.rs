@@ -8,17 +8,17 @@ use units::{Bandwidth, Bytes, Gain};
 
 /// Detects a plateau of the bandwidth, and a queue that overflows on it.
 ///
-/// Two rules are ours (docs/bbr1.md). A round in which no more could leave than was delivered
-/// cannot have brought more, whatever the path has, so it is flat only if all its packets waited.
-/// And where [`Tuning::full_loss_thresh`] asks for it, one flat round is enough whose packets all
-/// waited and of which more was lost than that: two more like it would show nothing new, and lose
-/// as much again.
+/// Two rules are ours (docs/bbr1.md). A round of packet conservation cannot deliver more than the
+/// one before, whatever the path has, so it is flat only if all its packets were queued. And where
+/// [`Tuning::full_loss_thresh`] asks for it, one flat round is enough whose packets all waited and
+/// of which more was lost than that: two more like it would show nothing new, and lose as much
+/// again.
 #[derive(Debug, Default)]
 pub(super) struct Plateau {
     full_bw: FullBandwidthEstimator,
     /// The minimum round-trip time of the round under way.
     round_min_rtt: Option<Duration>,
-    /// Lost in it, less what has arrived after all.
+    /// Lost in it, less spurious losses.
     lost: Bytes,
 }
 
@@ -62,8 +62,8 @@ impl Plateau {
         }
     }
 
-    /// A recovery begins, and a round with it. What the round that it cuts short has brought is no
-    /// growth of the next.
+    /// A recovery begins, and a round with it. The growth of the round that it ends early does not
+    /// count for the next.
     pub(super) fn on_recovery(&mut self, max_bw: Bandwidth, tuning: &Tuning) {
         if loss_ends_startup(tuning) {
             self.full_bw.on_growth(max_bw);
@@ -90,7 +90,7 @@ impl Plateau {
         }
     }
 
-    /// Whether all packets of the round have waited.
+    /// Whether all packets of the round were queued.
     fn is_queued(&self, min_rtt: Option<Duration>) -> bool {
         let rtts = self.round_min_rtt.zip(min_rtt);
         rtts.is_some_and(|(least, min_rtt)| least > units::duration::scale(min_rtt, QUEUED))

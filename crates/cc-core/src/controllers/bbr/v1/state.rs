@@ -44,7 +44,7 @@ impl State {
     }
 }
 
-/// How long the drained pipe is kept so.
+/// The hold of ProbeRTT, once the pipe has drained.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProbeRttHold {
     /// `probe_rtt_done_stamp`.

@@ -319,8 +319,7 @@ fn inverse(share: Gain) -> Gain {
     Gain::new(Gain::ONE.millionths(), share.millionths())
 }
 
-/// Most that is taken for the path's own loss. Links that people use lose less; a policer or a
-/// blackout loses more.
+/// Upper bound of the path's own loss. Access links lose less; a policer or a blackout loses more.
 const MAX_AMBIENT: Gain = Gain::percent(20);
 
 /// Size of a sample after which a rate is certain.
@@ -329,17 +328,17 @@ const CERTAIN: u64 = 1 << 32;
 /// Losses below which a tally may be chance.
 const MIN_LOSSES: u64 = 3;
 
-/// Packets that make a stretch worth keeping: at 1 % of loss they lose two or three.
+/// Packets after which measurements are evaluated: at 1 % of loss they lose two or three.
 const ENOUGH_PACKETS: u64 = 256;
 
-/// Packets after which older evidence counts half.
+/// Packets after which the older estimate counts half.
 const MEMORY_PACKETS: u64 = 2_048;
 
 /// Cycles after which an estimate that could not be measured again is forgotten: a flow that shares
 /// its queue measures something in every second or third.
 const MEMORY_CYCLES: u32 = 8;
 
-/// Losses that do: one in three is what chance then adds or takes.
+/// Losses that are enough, too: one in three is what chance then adds or takes.
 const ENOUGH_LOSSES: u64 = 8;
 
 /// Standard deviations of chance that count as ambient: a false alarm in a thousand rounds.

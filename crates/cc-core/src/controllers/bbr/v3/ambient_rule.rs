@@ -83,7 +83,7 @@ impl<R: Revision> Bbr<R> {
     }
 
     /// Whether a path may lose by itself what the flight lost, and shows no queue. While Startup
-    /// has nothing to compare it with, such loss does not end it; that the rate is flat does.
+    /// has nothing to compare it with, such loss does not end it; a flat rate does.
     pub(super) fn is_loss_tolerable(&self, flight: &Flight) -> bool {
         let limit = self.mss * tolerable(flight.tx_in_flight.packets_ceil(self.mss)) / 1_000;
         let ambient = self.ambient.as_ref();

@@ -51,7 +51,7 @@ impl Congestion {
         self.inflight_latest = Bytes::ZERO;
     }
 
-    /// The losses of the round count no more.
+    /// The losses of the round no longer count.
     pub(super) fn forget_losses(&mut self) {
         self.is_loss_in_round = false;
         self.lost_ranges = 0;

@@ -21,7 +21,7 @@ impl<R: Revision> Bbr<R> {
         self.set_pacing_rate_with_gain(self.pacing_gain());
     }
 
-    /// SetPacingRateWithGain. Until the pipe was full the rate only rises: samples may be low
+    /// SetPacingRateWithGain. Before the pipe is full the rate only rises: samples may be low
     /// because the application had little to send.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: Gain) {
         let rate = self.rate.bw() * gain * self.tuning.pacing_margin.complement();

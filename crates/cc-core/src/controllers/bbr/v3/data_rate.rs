@@ -12,7 +12,7 @@ pub(super) struct DataRate {
     filter: WindowedMax<Bandwidth, MAX_BW_CYCLES>,
     /// The maximum of the filter, which is read many times per ACK and rarely changes.
     max_bw: Bandwidth,
-    /// Virtual time of the filter: `cycle_count`.
+    /// Time of the filter in cycles: `cycle_count`.
     pub(super) cycle: u64,
     /// Bound learned from loss since the last probe: `bw_shortterm`; [`Bandwidth::MAX`] is none.
     pub(super) shortterm: Bandwidth,
@@ -39,8 +39,8 @@ impl DataRate {
         self.max_bw().min(self.shortterm)
     }
 
-    /// UpdateMaxBw: a sample that the application limited is a lower bound, and of use only where
-    /// it is above what is known.
+    /// UpdateMaxBw: an application-limited sample is a lower bound, and counts only above the
+    /// maximum.
     pub(super) fn on_sample(&mut self, rate: Bandwidth, is_app_limited: bool) {
         let greatest = self.filter.present();
         let is_news = greatest.is_none_or(|greatest| rate > greatest);
@@ -51,7 +51,7 @@ impl DataRate {
     }
 
     /// AdvanceMaxBwFilter: the samples of a probe are in. A cycle without any sample does not end,
-    /// or two such would leave no estimate at all.
+    /// or two such cycles would leave no estimate.
     pub(super) fn advance(&mut self) {
         if self.filter.present().is_some() {
             self.cycle += 1;

@@ -1,8 +1,8 @@
 //! BBR version 2 (draft-cardwell-iccrg-bbr-congestion-control-02): an older revision
 //! of [the machine](super).
 //!
-//! What that calls `bw_shortterm`, `inflight_shortterm` and `inflight_longterm` is `bw_lo`,
-//! `inflight_lo` and `inflight_hi` here. `docs/bbr2.md` lists what differs, and what it does.
+//! What the machine calls `bw_shortterm`, `inflight_shortterm` and `inflight_longterm` is `bw_lo`,
+//! `inflight_lo` and `inflight_hi` in -02. `docs/bbr2.md` lists the differences and their effects.
 
 use super::machine::Bbr;
 use super::packet_conservation::PacketConservation;

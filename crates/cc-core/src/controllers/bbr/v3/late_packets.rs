@@ -124,7 +124,7 @@ impl LatePackets {
         }
     }
 
-    /// An ACK has been dealt with.
+    /// An ACK has been handled.
     pub(super) fn on_ack(&mut self, is_round_start: bool) {
         self.newly_held = Bytes::ZERO;
         self.newly_counted = Bytes::ZERO;
@@ -135,13 +135,13 @@ impl LatePackets {
     }
 }
 
-/// Round trips with loss after which it is forgotten that packets were late: as many recoveries
-/// as RFC 8985 §6.2 keeps its window for.
+/// Round trips with loss for which late packets are remembered: as many recoveries as RFC 8985 §6.2
+/// keeps its window for.
 const MEMORY_ROUNDS: usize = 16;
 
 /// Smoothed round-trip times for which a loss is held at most. RFC 8985 §6.2 has two; but where
-/// packets overtake each other these times are of the fastest, and a delay of 50 ms that varies by
-/// 20 has packets of 70 ms at a smoothed 34.
+/// packets overtake each other these are the times of the fastest, and a delay of 50 ms that varies
+/// by 20 has packets of 70 ms at a smoothed 34.
 const MAX_ROUND_TRIPS: u32 = 4;
 
 /// Bursts into which the packets held are divided.

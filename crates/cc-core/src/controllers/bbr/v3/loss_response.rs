@@ -11,7 +11,7 @@ use crate::sampler::RateSample;
 use units::{Bandwidth, Bytes, Timestamp};
 
 impl<R: Revision> Bbr<R> {
-    /// The flight whose newest packet an ACK has brought.
+    /// The flight of the newest packet that an ACK covers.
     pub(super) fn flight(&self, path: &PathState, sample: &RateSample) -> Flight {
         Flight {
             tx_in_flight: sample.tx_in_flight,
@@ -63,7 +63,7 @@ impl<R: Revision> Bbr<R> {
         }
     }
 
-    /// NoteLoss, but for saving state, which is the recovery's business.
+    /// NoteLoss, but for saving state, which the recovery policy does.
     fn note_loss(&mut self, delivered: Bytes) {
         if R::RULES.loss_begins_round && !self.congestion.is_loss_in_round {
             self.congestion.round_end = delivered;
@@ -87,7 +87,7 @@ impl<R: Revision> Bbr<R> {
         flight: &Flight,
     ) {
         self.probe.went_too_high = true;
-        // One reaction per probe.
+        // One response per probe.
         self.probe.is_sample = false;
         if !flight.is_app_limited {
             let least = self.target_inflight() * self.tuning.beta;

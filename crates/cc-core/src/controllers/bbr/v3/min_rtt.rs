@@ -25,7 +25,7 @@ pub(super) struct MinRtt {
 }
 
 impl MinRtt {
-    /// `srtt` stands in for the estimate where a connection has one already.
+    /// `srtt` is the estimate to begin with, where a connection has one already.
     pub(super) fn new(now: Timestamp, srtt: Option<Duration>) -> Self {
         Self {
             estimate: srtt.map(nanos),

@@ -8,8 +8,8 @@ use crate::parts::round::RoundCounter;
 use crate::sampler::RateSample;
 use units::Timestamp;
 
-/// Fast recovery whose first round trip lets no more leave than is delivered. An undo brings back
-/// the window alone; what loss did to the model stays until the next probe.
+/// Fast recovery whose first round trip lets no more leave than is delivered. An undo restores the
+/// window alone; the model stays as loss has left it until the next probe.
 #[derive(Debug)]
 pub(crate) struct PacketConservation {
     recovery: FastRecovery,

@@ -114,7 +114,7 @@ drafts! {
         [10, "2.12"], [10, "2.12"];
 }
 
-/// Bound of what `extra_acked_rounds` may ask for: the filter's memory is fixed.
+/// Upper bound of `extra_acked_rounds`: the size of the filter is fixed.
 pub(super) const MAX_EXTRA_ACKED_ROUNDS: usize = 32;
 
 /// MaxBwFilterLen: the present ProbeBW cycle and the one before, so that the window holds at least

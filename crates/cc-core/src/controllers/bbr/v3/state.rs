@@ -96,7 +96,7 @@ impl State {
         matches!(self, Self::Up(_))
     }
 
-    /// IsProbingBW: loss is the price of the search here and moves no short-term bound.
+    /// IsProbingBW: loss is expected while probing and does not move the short-term bounds.
     pub(super) fn is_probing_bw(&self) -> bool {
         matches!(self, Self::Startup | Self::Refill | Self::Up(_))
     }
@@ -170,7 +170,7 @@ impl ProbeUp {
     }
 }
 
-/// How long the drained pipe is kept so.
+/// The hold of ProbeRTT, once the pipe has drained.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProbeRttHold {
     /// `probe_rtt_done_stamp`.

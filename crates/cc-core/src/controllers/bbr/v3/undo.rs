@@ -9,7 +9,7 @@ use crate::parts::transition::EventContext;
 use units::Bandwidth;
 
 impl<R: Revision> Bbr<R> {
-    /// A packet that had been declared lost has arrived; where its whole episode has come back,
+    /// A packet that had been declared lost has arrived; where its whole episode has arrived,
     /// HandleSpuriousLossDetection.
     pub(super) fn handle_late_packet(
         &mut self,
