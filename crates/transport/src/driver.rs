@@ -28,7 +28,7 @@ mod windows;
 use crate::clock;
 use crate::stats::{ConnectionStats, EcnStats};
 use cc_core::Pacer;
-use close_reason::PendingClose;
+use close_reason::{Cause, PendingClose};
 use control::capped;
 pub(crate) use fair_queue::Amount;
 use fair_queue::FairQueue;
@@ -69,6 +69,11 @@ impl ConnectionDriver {
         #[cfg(feature = "qlog")]
         let trace = qlog.map(|stream| Trace::new(now, stream, &conn));
         let control = capped(congestion.lock().control(), max_rate, mss);
+        let at = handshake_timeout.and_then(|timeout| began.checked_add(timeout));
+        let pending_close = at.map(|at| PendingClose {
+            at,
+            cause: Cause::Handshake,
+        });
         let mut driver = Self {
             conn,
             congestion,
@@ -84,8 +89,7 @@ impl ConnectionDriver {
             held: Held::default(),
             withheld: 0,
             arrived: 0,
-            pending_close: handshake_timeout
-                .and_then(|timeout| PendingClose::of_handshake(began, timeout)),
+            pending_close,
             close_event: None,
             now: began,
             has_received: false,
@@ -216,7 +220,8 @@ impl ConnectionDriver {
         let pacing = self
             .departure
             .map(|at| (clock::instant(at), Reason::Pacing));
-        let pending_close = self.close_at().map(|at| (at, Reason::Protocol));
+        let pending_close = self.pending_close.as_ref();
+        let pending_close = pending_close.map(|close| (close.at, Reason::Protocol));
         let loss = self.loss_state.loss_time;
         let loss = loss.map(|at| (clock::instant(at), Reason::Protocol));
         // Another round of events, as soon as those notified of room have had their time.
@@ -234,7 +239,9 @@ impl ConnectionDriver {
             self.fair_queue.begin_round();
         }
         let event = loop {
-            match self.poll_close().or_else(|| self.conn.poll()) {
+            let closed = self.close_event.take();
+            let closed = closed.map(|reason| Event::ConnectionLost { reason });
+            match closed.or_else(|| self.conn.poll()) {
                 Some(Event::Stream(StreamEvent::Readable { id })) if !self.on_readable(id) => {}
                 Some(Event::Stream(StreamEvent::Writable { id }))
                     if !self.fair_queue.on_room(id) => {}
@@ -256,7 +263,9 @@ impl ConnectionDriver {
                 self.on_write_ended(*id);
             }
             Event::Connected => {
-                self.on_handshake_complete();
+                // Within its time limit.
+                self.pending_close
+                    .take_if(|close| close.cause == Cause::Handshake);
                 // Before the handshake's end there are streams of 0-RTT alone.
                 if self.conn.side().is_client() && !self.conn.accepted_0rtt() {
                     self.blocked_writers.clear();

@@ -1,6 +1,6 @@
 //! A connection's congestion control as the driver sees it.
 
-use super::events::{DeferredEvents, Delivery};
+use super::events::DeferredEvents;
 use super::ledger::Ledger;
 use crate::histogram::RttHistogram;
 use crate::user_code;
@@ -22,7 +22,7 @@ pub(crate) struct Congestion {
     active: Option<Path>,
     /// The path before the active one: quinn-proto returns to it when validation fails.
     parked: Option<Path>,
-    events: DeferredEvents,
+    pub(crate) events: DeferredEvents,
     /// ACK frames that acknowledged something new.
     useful_acks: u64,
     ce_reports: u64,
@@ -189,29 +189,6 @@ impl Congestion {
         }
         self.choice = choice.clone();
         self.control()
-    }
-
-    /// See [`DeferredEvents::set_observer`].
-    pub(crate) fn set_observer(
-        &mut self,
-        observer: Option<Box<dyn Observer + Send>>,
-    ) -> Option<Box<dyn Observer + Send>> {
-        self.events.set_observer(observer)
-    }
-
-    /// Whether there are events for the observer.
-    pub(crate) fn has_events(&self) -> bool {
-        !self.events.is_empty()
-    }
-
-    /// See [`DeferredEvents::take`].
-    pub(crate) fn take_events(&mut self) -> Option<Delivery> {
-        self.events.take()
-    }
-
-    /// See [`DeferredEvents::give_back`].
-    pub(crate) fn give_back_observer(&mut self, delivery: Delivery) -> Option<Delivery> {
-        self.events.give_back(delivery)
     }
 
     /// The decision in force.

@@ -9,7 +9,7 @@ use std::mem;
 /// They happen under the connection's lock, and the observer is called when that is free: it may
 /// use the connection like anybody else.
 #[derive(Debug, Default)]
-pub(super) struct DeferredEvents {
+pub(crate) struct DeferredEvents {
     observer: Slot,
     events: Vec<Event>,
 }
@@ -26,13 +26,13 @@ enum Slot {
 
 impl DeferredEvents {
     /// Whether no event waits for delivery.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
     /// Delivers to `observer` what happens from now on. Returns the one before, which is not to be
     /// dropped under the lock, either: it may hold the last handle of the connection.
-    pub(super) fn set_observer(
+    pub(crate) fn set_observer(
         &mut self,
         observer: Option<Box<dyn Observer + Send>>,
     ) -> Option<Box<dyn Observer + Send>> {
@@ -48,7 +48,7 @@ impl DeferredEvents {
 
     /// The observer with its events, to be called without the lock and then given
     /// [back](Self::give_back); `None` when there are no events.
-    pub(super) fn take(&mut self) -> Option<Delivery> {
+    pub(crate) fn take(&mut self) -> Option<Delivery> {
         if self.events.is_empty() {
             return None;
         }
@@ -65,7 +65,7 @@ impl DeferredEvents {
     }
 
     /// Takes the observer back, unless another has been set since: it is returned, then.
-    pub(super) fn give_back(&mut self, mut delivery: Delivery) -> Option<Delivery> {
+    pub(crate) fn give_back(&mut self, mut delivery: Delivery) -> Option<Delivery> {
         if !matches!(self.observer, Slot::Lent) {
             return Some(delivery);
         }

@@ -34,7 +34,7 @@ impl ConnectionDriver {
         &mut self,
         observer: Option<Box<dyn Observer + Send>>,
     ) -> Option<Box<dyn Observer + Send>> {
-        self.congestion.lock().set_observer(observer)
+        self.congestion.lock().events.set_observer(observer)
     }
 
     /// Whether [`Self::take_events`] has something to give.
@@ -47,12 +47,12 @@ impl ConnectionDriver {
         if !std::mem::take(&mut self.has_events) {
             return None;
         }
-        self.congestion.lock().take_events()
+        self.congestion.lock().events.take()
     }
 
     /// Takes the observer back after a delivery; returns it if another has been set since.
     pub(crate) fn give_back_observer(&mut self, delivery: Delivery) -> Option<Delivery> {
-        self.congestion.lock().give_back_observer(delivery)
+        self.congestion.lock().events.give_back(delivery)
     }
 
     /// Ends one ACK or timer: passes it to the controller, whose decision holds from `now` on.
@@ -66,7 +66,7 @@ impl ConnectionDriver {
             self.spurious_losses.on_loss(now, smoothed_rtt);
         }
         let control = congestion.flush(Some(smoothed_rtt));
-        self.has_events = congestion.has_events();
+        self.has_events = !congestion.events.is_empty();
         let panic = congestion.take_panic();
         drop(congestion);
         self.adopt_control(now, control);

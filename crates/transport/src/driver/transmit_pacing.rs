@@ -126,19 +126,15 @@ impl ConnectionDriver {
             // What is to be sent has not been written yet, for others came first.
             (false, _) if self.fair_queue.has_deferred() => Limiter::Host,
             (false, _) => {
-                self.mark_app_limited();
+                // Once reported, it holds until something is sent.
+                if !self.is_app_limited && self.has_room() {
+                    self.is_app_limited = true;
+                    self.congestion.lock().on_app_limited();
+                }
                 self.idle_limiter()
             }
         };
         self.limits.set(now, limiter);
-    }
-
-    /// There is nothing to send. Holds until something is sent.
-    fn mark_app_limited(&mut self) {
-        if !self.is_app_limited && self.has_room() {
-            self.is_app_limited = true;
-            self.congestion.lock().on_app_limited();
-        }
     }
 
     /// Whether the window has room for another packet, by our own count.

@@ -34,9 +34,9 @@ impl Observer for Samples {
 
 impl Samples {
     fn taken(&self, congestion: &mut Congestion) -> Vec<RateSample> {
-        if let Some(mut delivery) = congestion.take_events() {
+        if let Some(mut delivery) = congestion.events.take() {
             delivery.call();
-            congestion.give_back_observer(delivery);
+            congestion.events.give_back(delivery);
         }
         std::mem::take(&mut self.0.lock().unwrap())
     }
@@ -46,7 +46,9 @@ impl Samples {
 fn the_callbacks_of_one_ack_are_one_feedback() {
     let mut congestion = congestion("new_reno");
     let samples = Samples::default();
-    congestion.set_observer(Some(Box::new(samples.clone())));
+    congestion
+        .events
+        .set_observer(Some(Box::new(samples.clone())));
 
     send(&mut congestion, at(0), MSS * 5);
     send(&mut congestion, at(1), MSS * 5);
