@@ -82,17 +82,11 @@ impl Clauses {
     /// What one clause needs of another.
     pub(super) fn check(&self, words: &Words<'_>) -> Result<(), SpecError> {
         let refuse = |name: &str, problem: &str| Err(words.error_at(name, problem));
-        if self.queue.is_some() && self.service.is_none() {
-            return refuse(
-                "queue",
-                "a queue needs a `rate`, a `tbf` or a `trace` that serves it",
-            );
-        }
-        if self.aqm.is_some() && self.service.is_none() {
-            return refuse(
-                "aqm",
-                "a queue needs a `rate`, a `tbf` or a `trace` that serves it",
-            );
+        for (name, is_given) in [("queue", self.queue.is_some()), ("aqm", self.aqm.is_some())] {
+            if is_given && self.service.is_none() {
+                let problem = "a queue needs a `rate`, a `tbf` or a `trace` that serves it";
+                return refuse(name, problem);
+            }
         }
         if self.reorder.is_some() && self.delay().is_zero() {
             return refuse("reorder", "reordering needs a `delay` that others wait for");

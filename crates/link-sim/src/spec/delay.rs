@@ -6,7 +6,7 @@ use core::time::Duration;
 use units::{Gain, duration};
 
 /// `delay TIME [JITTER [CORRELATION%] [distribution NAME] [ordered]]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Delay {
     pub(crate) time: Duration,
     pub(crate) jitter: Duration,

@@ -1,6 +1,6 @@
 use super::*;
-use crate::link::Link;
-use crate::spec::{LinkSpec, aqm};
+use crate::spec::aqm;
+use crate::{Link, LinkSpec};
 use core::time::Duration;
 use units::Gain;
 
