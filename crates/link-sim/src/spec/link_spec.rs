@@ -1,9 +1,9 @@
 use super::clauses::Clauses;
+use super::clauses::queue::QueueLimit;
+use super::clauses::service::Service;
 use super::error::SpecError;
 use super::preset::presets;
-use super::queue::QueueLimit;
 use super::schedule::Changes;
-use super::service::Service;
 use super::trace::read_trace_file;
 use super::words::{Words, check_length};
 use core::fmt;

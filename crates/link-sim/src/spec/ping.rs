@@ -1,10 +1,10 @@
 //! What a kernel that shapes a link does to a few pings, so that a path can be checked before use.
 
 use super::clauses::Clauses;
-use super::delay::Distribution;
+use super::clauses::delay::Distribution;
+use super::clauses::loss::LossModel;
+use super::clauses::slot::SlotInterval;
 use super::link_spec::LinkSpec;
-use super::loss::LossModel;
-use super::slot::SlotInterval;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain};
 

@@ -7,7 +7,7 @@ use super::fifo::Fifo;
 use super::ticks::Ticks;
 use crate::packet::{Ecn, Packet};
 use crate::spec;
-use crate::spec::aqm::dualpi2::{OnOverload, StepThreshold};
+use crate::spec::clauses::aqm::dualpi2::{OnOverload, StepThreshold};
 use crate::spec::{Capacity, FULL_FRAME};
 use crate::stats::Count;
 use control::{Control, ONE};

@@ -6,7 +6,7 @@ use super::fifo::Fifo;
 use crate::packet::Packet;
 use crate::spec;
 use crate::spec::Capacity;
-use crate::spec::aqm::red::{FRACTION_BITS, ONE, power};
+use crate::spec::clauses::aqm::red::{FRACTION_BITS, ONE, power};
 use crate::stats::Count;
 use units::{Bandwidth, Bytes, Rng, Timestamp};
 
