@@ -69,14 +69,14 @@ prepare() {
     trap 'rm -rf "$WORK"' EXIT
     KERNEL=(env)
     [[ $HERE ]] || KERNEL=("$here/vm.sh" --virtual-time --memory 2048 --seconds 3600
-        --writable "$WORK" sh -c "$MUCH_FOR_TCP" sh)
+        --writable "$WORK" sh -c "$TCP_MEMORY" sh)
     write_client >"$WORK/client"
 }
 
 # What all sockets of a kernel may hold together follows from its memory: both ends' share of a
 # small guest's is filled by one long and lossy path, and the receiver's window closes. 1.5 GB of 2.
 # shellcheck disable=SC2016 # It is for the guest's shell.
-MUCH_FOR_TCP='echo 393216 393216 393216 >/proc/sys/net/ipv4/tcp_mem; exec "$@"'
+TCP_MEMORY='echo 393216 393216 393216 >/proc/sys/net/ipv4/tcp_mem; exec "$@"'
 
 # What runs at the receiver's end, once a path is up. iperf3 3.12 has a client that sends wait for
 # the start of the test by asking again and again, each time 256 ns later in virtual time. So the

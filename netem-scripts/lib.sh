@@ -104,7 +104,7 @@ true'
 
 # Has both links read; whatever has to be refused is refused here.
 plan() { # LINK RETURN_LINK
-    local device ping name value
+    local device ping
     LINK_RELAY=$(link_relay) || exit
     # For the scripts that this one starts.
     export LINK_RELAY
@@ -116,13 +116,9 @@ plan() { # LINK RETURN_LINK
     done
     PLAN=$(sed -n 's/^tc //p' <<<"$PLAN")
     ping=$("$LINK_RELAY" --print-ping "--link=$1" "--return-link=$2") || exit 2
-    while IFS='=' read -r name value; do
-        case $name in
-            min_rtt_us) MIN_RTT_US=$value ;;
-            max_rtt_us) MAX_RTT_US=$value ;;
-            loss_ppm) LOSS_PPM=$value ;;
-        esac
-    done <<<"$ping"
+    [[ $ping =~ ^min_rtt_us=([0-9]+).max_rtt_us=([0-9]+).loss_ppm=([0-9]*)$ ]] ||
+        die 2 "$LINK_RELAY is of another version"
+    MIN_RTT_US=${BASH_REMATCH[1]} MAX_RTT_US=${BASH_REMATCH[2]} LOSS_PPM=${BASH_REMATCH[3]}
 }
 
 in_namespace() { # client|link|server COMMAND...
@@ -135,7 +131,7 @@ in_namespace() { # client|link|server COMMAND...
 # Makes what `plan` has planned, on the path that there is.
 shape() {
     [[ ! $PLAN ]] || run_each tc -n "$NAME-link" <<<"$PLAN" ||
-        die $? 'this kernel refused what is said above; it may lack the qdisc'
+        die $? 'this kernel refused the command above: it may lack the qdisc'
 }
 
 # The path as it is before `shape`.
@@ -247,9 +243,9 @@ verify() {
     fi
     fastest_us=$((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]}))
     ((fastest_us >= MIN_RTT_US)) ||
-        wrong "a ping took $fastest_us us where $MIN_RTT_US us are the least"
-    ((fastest_us <= MAX_RTT_US + FORGIVEN_US)) ||
-        wrong "all pings took $fastest_us us where $MAX_RTT_US us are the most"
+        wrong "a ping took $fastest_us us, less than $MIN_RTT_US us"
+    ((fastest_us <= MAX_RTT_US + TOLERANCE_US)) ||
+        wrong "all pings took $fastest_us us or more, the most expected is $MAX_RTT_US us"
     printf 'ping: %s, the fastest came back in %s.%s ms\n' \
         "$lost" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
 }
@@ -263,11 +259,11 @@ within_chance() { # LOST SENT
 }
 
 wrong() { # PROBLEM
-    die 1 "the path is not as it should be: $1"
+    die 1 "the path failed its check: $1"
 }
 
 # As many as link-relay --print-ping expects, and as far apart, which is in seconds.
 PINGS=20
 PING_GAP=0.05
-# What a ping may be late by on a busy machine.
-FORGIVEN_US=50000
+# How late a ping may be on a busy machine.
+TOLERANCE_US=50000

@@ -55,8 +55,8 @@ mod stats;
 pub mod tun;
 
 pub use histogram::Histogram;
-pub use link::{Delivery, Link};
-pub use packet::{Ecn, IPV4_UDP_OVERHEAD, IPV6_UDP_OVERHEAD, Packet};
+pub use link::Link;
+pub use packet::{Delivery, Ecn, IPV4_UDP_OVERHEAD, IPV6_UDP_OVERHEAD, Packet};
 #[cfg(feature = "relay")]
 pub use realtime::Lateness;
 pub use spec::{

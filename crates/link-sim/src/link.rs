@@ -5,7 +5,6 @@ mod chance;
 mod crandom;
 mod delay;
 mod delay_line;
-mod delivery;
 mod label;
 mod loss;
 mod opportunities;
@@ -22,14 +21,13 @@ mod transmitter;
 #[cfg(test)]
 mod tests;
 
-use crate::packet::{Ecn, Packet};
+use crate::packet::{Delivery, Ecn, Packet};
 use crate::spec::{Aqm, Clauses, LinkSpec};
 use crate::stats::{Count, LinkStats};
 use chance::Chance;
 use core::time::Duration;
 use delay::DelayStage;
 use delay_line::DelayLine;
-pub use delivery::Delivery;
 use loss::LossStage;
 use policer::PolicerStage;
 use queue::{Queue, QueueConfig, QueueEvents, QueuedPacket};

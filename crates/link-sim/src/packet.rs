@@ -1,4 +1,4 @@
-use units::Bytes;
+use units::{Bytes, Timestamp};
 
 /// One datagram on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +53,15 @@ impl<T> Packet<T> {
             payload: change(self.payload),
         }
     }
+}
+
+/// A packet that has reached the far end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery<T> {
+    /// When the link let go of it. In real time, now − `due` is how late the host is.
+    pub due: Timestamp,
+    /// The packet.
+    pub packet: Packet<T>,
 }
 
 /// The ECN field of an IP header (RFC 3168, section 5; RFC 9331 for ECT(1)).

@@ -1,5 +1,4 @@
-use super::delivery::Delivery;
-use crate::packet::Packet;
+use crate::packet::{Delivery, Packet};
 use core::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use units::Timestamp;

@@ -3,7 +3,7 @@
 use super::batch_socket::MAX_MESSAGES;
 use super::config::Direction;
 use super::datagram::Datagram;
-use crate::link::Delivery;
+use crate::packet::Delivery;
 
 /// The next system call: how many datagrams, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ const MAX_GSO_BYTES: usize = 65_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Ecn, Packet};
+    use crate::{Ecn, Packet};
     use units::{Bytes, Timestamp};
 
     fn datagram(client: u64, length: usize) -> Delivery<Datagram> {

@@ -5,8 +5,8 @@ mod tests;
 
 use super::checks::Checks;
 use super::route::{Envelope, Tagged};
-use crate::link::{Delivery, Link};
-use crate::packet::Packet;
+use crate::link::Link;
+use crate::packet::{Delivery, Packet};
 use crate::spec::LinkSpec;
 use crate::stats::LinkStats;
 use core::marker::PhantomData;
@@ -44,7 +44,7 @@ impl<P: Clone, L: Checkable<Tagged<P>>> CheckedLink<P, L> {
 
     /// Packets and copies that came out so far.
     pub(super) fn collected(&self) -> u64 {
-        self.checks.conservation().delivered()
+        self.checks.conservation().counts().delivered
     }
 
     pub(super) fn enter(&mut self, now: Timestamp, packet: Packet<Envelope<P>>) {

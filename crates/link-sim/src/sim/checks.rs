@@ -35,7 +35,7 @@ impl Checks {
     pub(super) fn reconfigure(&mut self, spec: &LinkSpec) {
         self.conservation.allow(copies(spec));
         self.spacing = spacing(spec);
-        self.since = self.conservation.entered();
+        self.since = self.conservation.counts().entered;
     }
 
     /// What became of the packets that entered.
@@ -91,22 +91,15 @@ impl Checks {
         }
         let entered = stats.arrived + stats.duplicated;
         let accounted = stats.delivered + stats.dropped.total() + stats.held;
-        let unmade = stats
-            .duplicated
-            .packets
-            .checked_sub(self.conservation.copied());
-        let dropped = unmade.map(|unmade| self.conservation.destroyed() + unmade);
+        let counts = self.conservation.counts();
+        let unmade = stats.duplicated.packets.checked_sub(counts.copied);
+        let dropped = unmade.map(|unmade| counts.destroyed + unmade);
         ensure(
             entered == accounted
-                && stats.arrived.packets == self.conservation.entered()
-                && stats.delivered.packets == self.conservation.delivered()
+                && stats.arrived.packets == counts.entered
+                && stats.delivered.packets == counts.delivered
                 && dropped == Some(stats.dropped.total().packets),
-            || {
-                format!(
-                    "packets appeared or vanished: {stats:?}, but {:?}",
-                    self.conservation
-                )
-            },
+            || format!("packets appeared or vanished: {stats:?}, but {counts:?}"),
         )
     }
 }

@@ -2,16 +2,13 @@
 
 use crate::packet::Ecn;
 use core::cell::{Cell, RefCell};
-use core::fmt;
 use std::rc::Rc;
 
 /// Counts what becomes of the packets that enter one link, apart from the link's own statistics:
 /// each packet carries a [`Tag`], whose `Clone` and `Drop` count copies and losses.
+#[derive(Debug)]
 pub(super) struct Conservation {
-    entered: Cell<u64>,
-    copied: Cell<u64>,
-    destroyed: Cell<u64>,
-    delivered: Cell<u64>,
+    counts: Cell<Counts>,
     /// How often each of the latest packets ended, delivered or destroyed, by number modulo
     /// [`WINDOW`].
     ends: RefCell<Box<[u8]>>,
@@ -19,6 +16,19 @@ pub(super) struct Conservation {
     violation: Cell<Option<u64>>,
     /// Ends that a packet may have.
     max_ends: Cell<u8>,
+}
+
+/// Packets and copies by what became of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    /// Packets that entered.
+    pub(super) entered: u64,
+    /// Copies made inside.
+    pub(super) copied: u64,
+    /// Packets and copies that came to their end inside.
+    pub(super) destroyed: u64,
+    /// Packets and copies that came out.
+    pub(super) delivered: u64,
 }
 
 /// Numbers a packet inside a link.
@@ -33,10 +43,7 @@ pub(super) struct Tag {
 impl Conservation {
     pub(super) fn new(max_ends: u8) -> Rc<Self> {
         Rc::new(Self {
-            entered: Cell::default(),
-            copied: Cell::default(),
-            destroyed: Cell::default(),
-            delivered: Cell::default(),
+            counts: Cell::default(),
             ends: RefCell::new(vec![0; WINDOW as usize].into()),
             violation: Cell::default(),
             max_ends: Cell::new(max_ends),
@@ -50,8 +57,8 @@ impl Conservation {
 
     /// A packet of this codepoint enters the link.
     pub(super) fn enter(self: &Rc<Self>, ecn: Ecn) -> Tag {
-        let number = self.entered.get();
-        self.entered.set(number + 1);
+        let number = self.counts().entered;
+        self.count(|counts| counts.entered += 1);
         self.ends.borrow_mut()[(number % WINDOW) as usize] = 0;
         Tag {
             number,
@@ -61,24 +68,8 @@ impl Conservation {
         }
     }
 
-    /// Packets that entered.
-    pub(super) fn entered(&self) -> u64 {
-        self.entered.get()
-    }
-
-    /// Copies made inside.
-    pub(super) fn copied(&self) -> u64 {
-        self.copied.get()
-    }
-
-    /// Packets and copies that came to their end inside.
-    pub(super) fn destroyed(&self) -> u64 {
-        self.destroyed.get()
-    }
-
-    /// Packets and copies that came out.
-    pub(super) fn delivered(&self) -> u64 {
-        self.delivered.get()
+    pub(super) fn counts(&self) -> Counts {
+        self.counts.get()
     }
 
     /// A packet that was delivered and dropped, or either of them twice, without a link that
@@ -87,8 +78,14 @@ impl Conservation {
         self.violation.get()
     }
 
+    fn count(&self, change: impl FnOnce(&mut Counts)) {
+        let mut counts = self.counts.get();
+        change(&mut counts);
+        self.counts.set(counts);
+    }
+
     fn end(&self, number: u64) {
-        if number + WINDOW < self.entered.get() {
+        if number + WINDOW < self.counts().entered {
             return;
         }
         let ends = &mut self.ends.borrow_mut()[(number % WINDOW) as usize];
@@ -119,23 +116,17 @@ impl Tag {
     /// The packet comes out of the link.
     pub(super) fn leave(mut self) {
         self.is_inside = false;
-        self.conservation
-            .delivered
-            .set(self.conservation.delivered.get() + 1);
+        self.conservation.count(|counts| counts.delivered += 1);
         self.conservation.end(self.number);
     }
 }
 
 impl Clone for Tag {
     fn clone(&self) -> Self {
-        self.conservation
-            .copied
-            .set(self.conservation.copied.get() + 1);
+        self.conservation.count(|counts| counts.copied += 1);
         Self {
-            number: self.number,
-            ecn: self.ecn,
             conservation: Rc::clone(&self.conservation),
-            is_inside: self.is_inside,
+            ..*self
         }
     }
 }
@@ -143,22 +134,9 @@ impl Clone for Tag {
 impl Drop for Tag {
     fn drop(&mut self) {
         if self.is_inside {
-            self.conservation
-                .destroyed
-                .set(self.conservation.destroyed.get() + 1);
+            self.conservation.count(|counts| counts.destroyed += 1);
             self.conservation.end(self.number);
         }
-    }
-}
-
-impl fmt::Debug for Conservation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Conservation")
-            .field("entered", &self.entered())
-            .field("copied", &self.copied())
-            .field("destroyed", &self.destroyed())
-            .field("delivered", &self.delivered())
-            .finish_non_exhaustive()
     }
 }
 

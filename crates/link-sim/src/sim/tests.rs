@@ -1,9 +1,8 @@
 //! These tests prove the simulator: determinism, order of events, and that checks pass for any link.
 
 use super::*;
-use crate::link::Link;
-use crate::packet::Ecn;
 use crate::spec::tests::specs;
+use crate::{Ecn, Link};
 use proptest::prelude::*;
 use units::{Bandwidth, Bytes};
 

@@ -1,18 +1,31 @@
-use super::aqm::Aqm;
-use super::chance::Chance;
-use super::delay::Delay;
+//! The clauses of a link, a file for each: its type, how it is read and how it is written.
+
+pub(crate) mod aqm;
+pub(crate) mod chance;
+pub(crate) mod delay;
+pub(crate) mod loss;
+pub(crate) mod queue;
+pub(crate) mod radio;
+pub(crate) mod reorder;
+pub(crate) mod service;
+pub(crate) mod slot;
+pub(super) mod unsupported;
+
 use super::error::SpecError;
-use super::loss::Loss;
-use super::queue::{Policer, QueueLimit};
-use super::radio::Radio;
-use super::reorder::Reorder;
-use super::service::Service;
-use super::slot::Slot;
 use super::values::{PACKETS, positive};
 use super::vocabulary::{CLAUSES, unknown};
 use super::words::{Words, canonical};
+use aqm::Aqm;
+use chance::Chance;
 use core::fmt;
 use core::time::Duration;
+use delay::Delay;
+use loss::Loss;
+use queue::{Policer, QueueLimit};
+use radio::Radio;
+use reorder::Reorder;
+use service::Service;
+use slot::Slot;
 use units::Bandwidth;
 
 /// What a link is at one moment: each clause, where it was given.
@@ -82,17 +95,11 @@ impl Clauses {
     /// What one clause needs of another.
     pub(super) fn check(&self, words: &Words<'_>) -> Result<(), SpecError> {
         let refuse = |name: &str, problem: &str| Err(words.error_at(name, problem));
-        if self.queue.is_some() && self.service.is_none() {
-            return refuse(
-                "queue",
-                "a queue needs a `rate`, a `tbf` or a `trace` that serves it",
-            );
-        }
-        if self.aqm.is_some() && self.service.is_none() {
-            return refuse(
-                "aqm",
-                "a queue needs a `rate`, a `tbf` or a `trace` that serves it",
-            );
+        for (name, is_given) in [("queue", self.queue.is_some()), ("aqm", self.aqm.is_some())] {
+            if is_given && self.service.is_none() {
+                let problem = "a queue needs a `rate`, a `tbf` or a `trace` that serves it";
+                return refuse(name, problem);
+            }
         }
         if self.reorder.is_some() && self.delay().is_zero() {
             return refuse("reorder", "reordering needs a `delay` that others wait for");

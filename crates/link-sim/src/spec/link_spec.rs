@@ -1,9 +1,9 @@
 use super::clauses::Clauses;
+use super::clauses::queue::QueueLimit;
+use super::clauses::service::Service;
 use super::error::SpecError;
 use super::preset::presets;
-use super::queue::QueueLimit;
 use super::schedule::Changes;
-use super::service::Service;
 use super::trace::read_trace_file;
 use super::words::{Words, check_length};
 use core::fmt;
@@ -101,17 +101,10 @@ impl FromStr for LinkSpec {
 impl fmt::Display for LinkSpec {
     /// The clauses in tc's order, ours behind them, each as short as it parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.clauses.fmt(f)?;
-        let mut space = if self.clauses == Clauses::default() {
-            ""
-        } else {
-            " "
-        };
-        for change in self.changes.iter() {
-            write!(f, "{space}{change}")?;
-            space = " ";
-        }
-        Ok(())
+        let clauses = Some(self.clauses.to_string()).filter(|text| !text.is_empty());
+        let changes = self.changes.iter().map(ToString::to_string);
+        let all: Vec<String> = clauses.into_iter().chain(changes).collect();
+        f.write_str(&all.join(" "))
     }
 }
 

@@ -73,16 +73,15 @@ mod tests {
                 .to_vec()
         };
         let known = presets().map(|preset| {
-            let Preset {
-                name,
-                link,
-                summary,
-                source,
-                url,
-            } = preset;
-            [name, link, summary, source, url]
-                .map(str::to_owned)
-                .to_vec()
+            [
+                preset.name,
+                preset.link,
+                preset.summary,
+                preset.source,
+                preset.url,
+            ]
+            .map(str::to_owned)
+            .to_vec()
         });
         assert!(tables.iter().map(strings).eq(known));
         assert!(tables.len() > 20);

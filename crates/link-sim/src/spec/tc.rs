@@ -13,9 +13,9 @@ mod qdiscs;
 mod tests;
 
 use super::clauses::Clauses;
+use super::clauses::unsupported::Unsupported;
 use super::error::SpecError;
 use super::link_spec::LinkSpec;
-use super::unsupported::Unsupported;
 use core::time::Duration;
 use qdiscs::Qdisc;
 

@@ -2,9 +2,9 @@ mod any_spec;
 mod changes;
 mod refusals;
 
-use super::aqm::dualpi2::{OnOverload, StepThreshold};
-use super::aqm::{Cake, Codel, DualPi2, FqCodel, Pie, Red};
-use super::queue::QueueLimit;
+use super::clauses::aqm::dualpi2::{OnOverload, StepThreshold};
+use super::clauses::aqm::{Cake, Codel, DualPi2, FqCodel, Pie, Red};
+use super::clauses::queue::QueueLimit;
 use super::*;
 use core::time::Duration;
 use proptest::prelude::*;

@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn every_discipline_is_named() {
         let aqm = LINK_WORDS.iter().find(|word| first(word) == "aqm").unwrap();
-        for name in crate::spec::aqm::NAMES {
+        for name in crate::spec::clauses::aqm::NAMES {
             assert!(aqm.meaning.contains(name), "{name}");
         }
     }

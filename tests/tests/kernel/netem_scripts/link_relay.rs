@@ -45,16 +45,13 @@ fn commands(link: &LinkSpec, base_rtt: Duration, devices: [&str; 3]) -> Vec<Stri
 #[test]
 fn nothing_but_its_answer_is_run() {
     let folder = scratch("answer");
-    let relay = folder.join("link-relay");
-    // What it is asked, and commands that no link of ours has.
     let asked = folder.join("asked");
-    let answer =
-        "tc qdisc replace dev $RATE_DEV root sfq\\ntc qdisc add dev $RETURN_LOSS_DEV clsact";
-    let text = format!(
-        "#!/bin/sh\nprintf '%s\\n' \"$@\" >>{}\n[ \"$1\" != --print-tc ] || printf '{answer}\\n'\n",
-        asked.display()
+    // Commands that no link of ours has.
+    let relay = write_relay(
+        &folder,
+        &format!("printf '%s\\n' \"$@\" >>{}", asked.display()),
+        "tc qdisc replace dev $RATE_DEV root sfq\ntc qdisc add dev $RETURN_LOSS_DEV clsact",
     );
-    write_program(&relay, &text);
     let printed = output_of(
         script("up.sh")
             .args(["--print", "--return-link", "any 2", "any 1"])
@@ -109,10 +106,8 @@ fn of_two_builds_the_newer_one_is_asked_and_path_last() {
     };
     let installed = target.join("bin");
     let program = |folder: &Path, limit: u32| {
-        fs::create_dir_all(folder).expect("the target folder can be written");
-        let text =
-            format!("#!/bin/sh\necho 'tc qdisc replace dev $RATE_DEV root netem limit {limit}'\n");
-        write_program(&folder.join("link-relay"), &text);
+        let answer = format!("tc qdisc replace dev $RATE_DEV root netem limit {limit}");
+        write_relay(folder, "", &answer)
     };
     let one = |limit: u32| [format!("tc qdisc replace dev b0 root netem limit {limit}")];
     program(&installed, 1);
@@ -122,8 +117,8 @@ fn of_two_builds_the_newer_one_is_asked_and_path_last() {
         std::env::var("PATH").expect("there is one")
     );
     assert_eq!(print(without_programs(&target).env("PATH", &path)), one(1));
-    program(&target.join("release"), 2);
-    let old = fs::File::open(target.join("release/link-relay")).expect("it was written");
+    let release = program(&target.join("release"), 2);
+    let old = fs::File::open(release).expect("it was written");
     let long_ago = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
     old.set_modified(long_ago).expect("it is ours");
     assert_eq!(print(without_programs(&target).env("PATH", &path)), one(2));
@@ -141,10 +136,18 @@ fn without_programs(target: &Path) -> Command {
     up
 }
 
-fn write_program(path: &Path, text: &str) {
-    fs::write(path, text).expect("the folder is ours");
+/// A program that does something, and prints `answer` where it is asked for tc's commands.
+fn write_relay(folder: &Path, does: &str, answer: &str) -> PathBuf {
+    let ping = "min_rtt_us=0\nmax_rtt_us=0\nloss_ppm=";
+    let text = format!(
+        "#!/bin/sh\n{does}\ncase $1 in\n--print-tc) echo '{answer}' ;;\n*) echo '{ping}' ;;\nesac\n"
+    );
+    let path = folder.join("link-relay");
+    fs::create_dir_all(folder).expect("the target folder can be written");
+    fs::write(&path, text).expect("the folder is ours");
     let executable = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(path, executable).expect("it is ours");
+    fs::set_permissions(&path, executable).expect("it is ours");
+    path
 }
 
 fn scratch(name: &str) -> PathBuf {

@@ -87,7 +87,7 @@ pub(super) fn lines_of_stdin() -> io::Result<Receiver<Result<String, String>>> {
 
 /// Ends with the input, with an error of it, or when nobody wants lines any more.
 fn read_lines(sender: &Sender<Result<String, String>>) -> Option<()> {
-    let mut splitter = Splitter::default();
+    let mut splitter = LineSplitter::default();
     let mut buffer = [0; 4_096];
     loop {
         let length = match wait_for_stdin().and_then(|()| read_stdin(&mut buffer)) {
@@ -136,13 +136,13 @@ fn read_stdin(buffer: &mut [u8]) -> Result<usize, Errno> {
 
 /// Makes lines of bytes, in bounded memory.
 #[derive(Debug, Default)]
-struct Splitter {
+struct LineSplitter {
     line: Vec<u8>,
     /// The line is longer than is allowed, and its begin is forgotten.
     is_too_long: bool,
 }
 
-impl Splitter {
+impl LineSplitter {
     /// The lines that end in `bytes`.
     fn push(&mut self, bytes: &[u8]) -> Vec<Result<String, String>> {
         let mut lines = Vec::new();
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn lines_are_put_together_however_they_come() {
-        let mut splitter = Splitter::default();
+        let mut splitter = LineSplitter::default();
         assert_eq!(splitter.push(b"del"), []);
         let lines = splitter.push(b"ay 1ms\n\nloss 1%\nre");
         assert_eq!(
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_line_that_does_not_end_takes_bounded_memory_and_the_next_one_counts() {
-        let mut splitter = Splitter::default();
+        let mut splitter = LineSplitter::default();
         for _ in 0..1_000 {
             assert_eq!(splitter.push(&[b'x'; 1_000]), []);
             assert!(splitter.line.len() <= MAX_LINE);

@@ -121,12 +121,12 @@ impl Session {
         let mut figures = IntervalReport::begin(begin.into_std());
         while self.relay.is_running() {
             tokio::select! {
-                _ = watch.tick() => self.watch_capture(),
+                _ = watch.tick() => self.report_capture_error(),
                 at = next_of(rows.as_mut().map(Interval::tick)) => {
                     self.print_interval(&mut figures, at.into_std())?;
                 }
                 line = next_of(lines.as_mut().map(Receiver::recv)) => match line {
-                    Some(line) => self.obey(line)?,
+                    Some(line) => self.apply_line(line)?,
                     None => lines = None,
                 },
                 _ = next_of(signals.hang_up.as_mut().map(Signal::recv)) => self.read_files()?,
@@ -145,7 +145,7 @@ impl Session {
     }
 
     /// Says once, as soon as it is known, that nothing is captured any more.
-    fn watch_capture(&mut self) {
+    fn report_capture_error(&mut self) {
         if self.has_failed_capture {
             return;
         }
@@ -158,7 +158,7 @@ impl Session {
         }
     }
 
-    fn obey(&mut self, line: Result<String, String>) -> Result<(), Failure> {
+    fn apply_line(&mut self, line: Result<String, String>) -> Result<(), Failure> {
         match line.as_deref().map(parse_line) {
             Ok(None) => {}
             Ok(Some(Ok((direction, link)))) => self.change(direction, link)?,

@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         client: client_command(&arguments.command),
         server: arguments.server.as_deref().map(server_command),
     };
-    path.attend(programs.with_addresses(has_ipv6), interval)
+    path.run_programs(programs.with_addresses(has_ipv6), interval)
 }
 
 /// The two programs.
@@ -123,7 +123,11 @@ impl TunPath {
 
     /// Runs the programs, prints figures until the client's ends, then the totals.
     #[tokio::main(flavor = "current_thread")]
-    async fn attend(self, programs: Programs, interval: Option<Duration>) -> Result<u8, Failure> {
+    async fn run_programs(
+        self,
+        programs: Programs,
+        interval: Option<Duration>,
+    ) -> Result<u8, Failure> {
         let server = match programs.server {
             Some(command) => Some(self.start_server(command).await?),
             None => None,

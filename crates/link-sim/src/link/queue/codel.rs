@@ -35,7 +35,7 @@ impl<T> Codel<T> {
 
 impl<T> Discipline<T> for Codel<T> {
     fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, events: &mut QueueEvents) {
-        self.mtu.see(packet.size);
+        self.mtu.update(packet.size);
         if self.capacity.fits(self.backlog(), packet.size) {
             self.fifo.push(now, packet);
         } else {
@@ -68,7 +68,7 @@ impl<T> Discipline<T> for Codel<T> {
 pub(super) struct Mtu(Bytes);
 
 impl Mtu {
-    pub(super) fn see(&mut self, size: Bytes) {
+    pub(super) fn update(&mut self, size: Bytes) {
         self.0 = self.0.max(size);
     }
 }

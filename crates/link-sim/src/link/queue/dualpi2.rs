@@ -7,7 +7,7 @@ use super::fifo::Fifo;
 use super::ticks::Ticks;
 use crate::packet::{Ecn, Packet};
 use crate::spec;
-use crate::spec::aqm::dualpi2::{OnOverload, StepThreshold};
+use crate::spec::clauses::aqm::dualpi2::{OnOverload, StepThreshold};
 use crate::spec::{Capacity, FULL_FRAME};
 use crate::stats::Count;
 use control::{Control, ONE};
@@ -28,7 +28,7 @@ pub(super) struct DualPi2<T> {
     parameters: spec::aqm::DualPi2,
     ticks: Ticks,
     control: Control,
-    credit: Credit,
+    credit: WrrCredit,
     rng: Rng,
 }
 
@@ -41,7 +41,7 @@ impl<T> DualPi2<T> {
             parameters,
             ticks: Ticks::new(parameters.tupdate),
             control: Control::new(&parameters),
-            credit: Credit::new(&parameters),
+            credit: WrrCredit::new(&parameters),
             rng,
         }
     }
@@ -55,18 +55,18 @@ impl<T> DualPi2<T> {
         }
     }
 
-    fn queue_of(&self, ecn: Ecn) -> Which {
+    fn queue_of(&self, ecn: Ecn) -> QueueClass {
         match ecn {
-            Ecn::Ect1 | Ecn::Ce => Which::LowLatency,
-            Ecn::Ect0 if self.parameters.any_ect => Which::LowLatency,
-            Ecn::Ect0 | Ecn::NotEct => Which::Classic,
+            Ecn::Ect1 | Ecn::Ce => QueueClass::LowLatency,
+            Ecn::Ect0 if self.parameters.any_ect => QueueClass::LowLatency,
+            Ecn::Ect0 | Ecn::NotEct => QueueClass::Classic,
         }
     }
 
     /// Whether chance has a packet dropped; if it has it marked instead, that is done.
     fn is_dropped(
         &mut self,
-        which: Which,
+        class: QueueClass,
         packet: &mut Packet<T>,
         events: &mut QueueEvents,
     ) -> bool {
@@ -76,58 +76,60 @@ impl<T> DualPi2<T> {
         let base = self.control.probability;
         let coupled = self.control.coupled();
         let is_overload = coupled > ONE;
-        match which {
-            Which::Classic => self.hits_squared(base) && (is_overload || !events.try_mark(packet)),
-            Which::LowLatency if is_overload => {
-                let drops = self.parameters.on_overload == OnOverload::Drop;
-                (drops && self.hits_squared(base)) || !events.try_mark(packet)
+        match class {
+            QueueClass::Classic => {
+                self.is_drawn_twice(base) && (is_overload || !events.try_mark(packet))
             }
-            Which::LowLatency => self.hits(coupled) && !events.try_mark(packet),
+            QueueClass::LowLatency if is_overload => {
+                let drops = self.parameters.on_overload == OnOverload::Drop;
+                (drops && self.is_drawn_twice(base)) || !events.try_mark(packet)
+            }
+            QueueClass::LowLatency => self.is_drawn(coupled) && !events.try_mark(packet),
         }
     }
 
-    fn hits(&mut self, probability: u64) -> bool {
+    fn is_drawn(&mut self, probability: u64) -> bool {
         self.rng.below(ONE) < probability
     }
 
     /// A square is two draws.
-    fn hits_squared(&mut self, probability: u64) -> bool {
-        self.hits(probability) && self.hits(probability)
+    fn is_drawn_twice(&mut self, probability: u64) -> bool {
+        self.is_drawn(probability) && self.is_drawn(probability)
     }
 
     /// The next packet that chance lets through.
     fn pop(&mut self, now: Timestamp, events: &mut QueueEvents) -> Option<QueuedPacket<T>> {
         loop {
-            let (which, other_waits) = self.turn();
-            let mut next = self.get_mut(which).pop()?;
-            if !self.parameters.drop_enqueue && self.is_dropped(which, &mut next.packet, events) {
+            let (class, other_waits) = self.turn();
+            let mut next = self.get_mut(class).pop()?;
+            if !self.parameters.drop_enqueue && self.is_dropped(class, &mut next.packet, events) {
                 events.drop(&next.packet);
                 continue;
             }
-            if which == Which::LowLatency && self.is_beyond_step(now, &next) {
+            if class == QueueClass::LowLatency && self.is_beyond_step(now, &next) {
                 events.try_mark(&mut next.packet);
             }
             if other_waits {
-                self.credit.charge(which, next.packet.size);
+                self.credit.charge(class, next.packet.size);
             }
             return Some(next);
         }
     }
 
     /// The queue whose turn it is, and whether a packet waits in the other.
-    fn turn(&self) -> (Which, bool) {
+    fn turn(&self) -> (QueueClass, bool) {
         let waits = |queue: &Fifo<T>| queue.front().is_some();
         match (waits(&self.low_latency), waits(&self.classic)) {
             (true, true) => (self.credit.turn(), true),
-            (true, false) => (Which::LowLatency, false),
-            (false, _) => (Which::Classic, false),
+            (true, false) => (QueueClass::LowLatency, false),
+            (false, _) => (QueueClass::Classic, false),
         }
     }
 
-    fn get_mut(&mut self, which: Which) -> &mut Fifo<T> {
-        match which {
-            Which::LowLatency => &mut self.low_latency,
-            Which::Classic => &mut self.classic,
+    fn get_mut(&mut self, class: QueueClass) -> &mut Fifo<T> {
+        match class {
+            QueueClass::LowLatency => &mut self.low_latency,
+            QueueClass::Classic => &mut self.classic,
         }
     }
 
@@ -148,18 +150,18 @@ impl<T> Discipline<T> for DualPi2<T> {
         if !self.capacity.fits(self.backlog(), packet.size) {
             return events.overflow(&packet);
         }
-        let which = self.queue_of(packet.ecn);
-        if self.parameters.drop_enqueue && self.is_dropped(which, &mut packet, events) {
+        let class = self.queue_of(packet.ecn);
+        if self.parameters.drop_enqueue && self.is_dropped(class, &mut packet, events) {
             return events.drop(&packet);
         }
-        self.get_mut(which).push(now, packet);
+        self.get_mut(class).push(now, packet);
     }
 
     fn dequeue(&mut self, now: Timestamp, events: &mut QueueEvents) -> Option<QueuedPacket<T>> {
         self.advance(now);
         let next = self.pop(now, events);
         if self.backlog().packets == 0 {
-            self.credit = Credit::new(&self.parameters);
+            self.credit = WrrCredit::new(&self.parameters);
         }
         next
     }
@@ -186,14 +188,14 @@ impl<T> Discipline<T> for DualPi2<T> {
 
 /// One of the two queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum QueueClass {
     LowLatency,
     Classic,
 }
 
 /// Whose turn it is while both queues have packets: weighted round robin by bytes.
 #[derive(Debug)]
-struct Credit {
+struct WrrCredit {
     /// Bytes × millionths that the low-latency queue is ahead of its share.
     ahead: i128,
     /// Shares of the two, in millionths.
@@ -201,7 +203,7 @@ struct Credit {
     low_latency: i128,
 }
 
-impl Credit {
+impl WrrCredit {
     /// The queue with the larger share begins.
     fn new(parameters: &spec::aqm::DualPi2) -> Self {
         let share = parameters.classic_protection;
@@ -214,19 +216,19 @@ impl Credit {
         }
     }
 
-    fn turn(&self) -> Which {
+    fn turn(&self) -> QueueClass {
         if self.ahead <= 0 {
-            Which::LowLatency
+            QueueClass::LowLatency
         } else {
-            Which::Classic
+            QueueClass::Classic
         }
     }
 
-    fn charge(&mut self, which: Which, size: Bytes) {
+    fn charge(&mut self, class: QueueClass, size: Bytes) {
         let size = i128::from(size.get());
-        self.ahead += match which {
-            Which::LowLatency => self.classic * size,
-            Which::Classic => -self.low_latency * size,
+        self.ahead += match class {
+            QueueClass::LowLatency => self.classic * size,
+            QueueClass::Classic => -self.low_latency * size,
         };
     }
 }

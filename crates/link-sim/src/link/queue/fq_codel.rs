@@ -112,7 +112,7 @@ impl<T> FqCodel<T> {
 
 impl<T> Discipline<T> for FqCodel<T> {
     fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, events: &mut QueueEvents) {
-        self.mtu.see(packet.size);
+        self.mtu.update(packet.size);
         let index = self.classify(packet.flow);
         self.queues.push(index, now, packet);
         if !self.rotation.is_listed(index) {

@@ -54,7 +54,7 @@ impl<T> Pie<T> {
     }
 
     /// Whether a packet that comes now is to be dropped, or marked (RFC 8033, sections 4.1, 5.4).
-    fn hits(&mut self, size: Bytes) -> bool {
+    fn drops_early(&mut self, size: Bytes) -> bool {
         if self.control.is_lenient() || self.fifo.backlog().bytes < FULL_FRAME * 2 {
             return false;
         }
@@ -92,7 +92,7 @@ impl<T> Discipline<T> for Pie<T> {
             self.accumulated = 0;
             return events.overflow(&packet);
         }
-        if self.hits(packet.size) {
+        if self.drops_early(packet.size) {
             self.accumulated = 0;
             if !self.marks(&mut packet, events) {
                 return events.drop(&packet);

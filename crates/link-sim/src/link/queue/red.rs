@@ -6,7 +6,7 @@ use super::fifo::Fifo;
 use crate::packet::Packet;
 use crate::spec;
 use crate::spec::Capacity;
-use crate::spec::aqm::red::{FRACTION_BITS, ONE, power};
+use crate::spec::clauses::aqm::red::{FRACTION_BITS, ONE, power};
 use crate::stats::Count;
 use units::{Bandwidth, Bytes, Rng, Timestamp};
 
@@ -19,7 +19,7 @@ pub(super) struct Red<T> {
     capacity: Capacity,
     parameters: spec::aqm::Red,
     average: Average,
-    lottery: Lottery,
+    spacing: MarkSpacing,
 }
 
 /// What the average says about a packet.
@@ -44,18 +44,21 @@ impl<T> Red<T> {
             capacity,
             parameters,
             average: Average::new(&parameters, rate),
-            lottery: Lottery::new(&parameters, rng),
+            spacing: MarkSpacing::new(&parameters, rng),
         }
     }
 
     fn judge(&mut self) -> Verdict {
         if self.average.is_below(self.parameters.min) {
-            self.lottery.rest();
+            self.spacing.rest();
             Verdict::Pass
         } else if !self.average.is_below(self.parameters.max) {
-            self.lottery.rest();
+            self.spacing.rest();
             Verdict::Forced
-        } else if self.lottery.hits(self.average.above(self.parameters.min)) {
+        } else if self
+            .spacing
+            .is_marked(self.average.above(self.parameters.min))
+        {
             Verdict::Early
         } else {
             Verdict::Pass
@@ -63,7 +66,7 @@ impl<T> Red<T> {
     }
 
     /// Whether the packet may stay, marked or not.
-    fn lets_in(&self, verdict: Verdict, packet: &mut Packet<T>, events: &mut QueueEvents) -> bool {
+    fn admits(&self, verdict: Verdict, packet: &mut Packet<T>, events: &mut QueueEvents) -> bool {
         let may_mark = match verdict {
             Verdict::Pass => return true,
             Verdict::Early => self.parameters.ecn,
@@ -77,7 +80,7 @@ impl<T> Discipline<T> for Red<T> {
     fn enqueue(&mut self, now: Timestamp, mut packet: Packet<T>, events: &mut QueueEvents) {
         self.average.update(now, self.backlog().bytes);
         let verdict = self.judge();
-        if !self.lets_in(verdict, &mut packet, events) {
+        if !self.admits(verdict, &mut packet, events) {
             events.drop(&packet);
         } else if self.capacity.fits(self.backlog(), packet.size) {
             self.fifo.push(now, packet);
@@ -175,7 +178,7 @@ impl Average {
 /// Makes the gaps between marks uniform instead of geometric: with probability p by its average, a
 /// mark comes after 1 to 1 ÷ p packets, each equally likely.
 #[derive(Debug)]
-struct Lottery {
+struct MarkSpacing {
     rng: Rng,
     /// max − min over the probability: numbers are drawn below this.
     range: u64,
@@ -185,7 +188,7 @@ struct Lottery {
     count: Option<u64>,
 }
 
-impl Lottery {
+impl MarkSpacing {
     fn new(parameters: &spec::aqm::Red, rng: Rng) -> Self {
         let span = u128::from((parameters.max - parameters.min).get().max(1));
         let range = span * 1_000_000 / u128::from(parameters.probability.millionths().max(1));
@@ -198,17 +201,17 @@ impl Lottery {
     }
 
     /// Whether a packet that meets an average of `above` more than `min` is marked.
-    fn hits(&mut self, above: Bytes) -> bool {
+    fn is_marked(&mut self, above: Bytes) -> bool {
         let Some(count) = &mut self.count else {
             self.draw();
             return false;
         };
         *count = count.saturating_add(1);
-        let hits = u128::from(above.get()) * u128::from(*count) >= u128::from(self.number);
-        if hits {
+        let is_marked = u128::from(above.get()) * u128::from(*count) >= u128::from(self.number);
+        if is_marked {
             self.draw();
         }
-        hits
+        is_marked
     }
 
     fn draw(&mut self) {
@@ -216,7 +219,7 @@ impl Lottery {
         self.count = Some(0);
     }
 
-    /// Nothing is left to chance for a while.
+    /// The average is outside of the random range.
     fn rest(&mut self) {
         self.count = None;
     }

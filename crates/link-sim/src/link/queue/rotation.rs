@@ -1,23 +1,23 @@
 /// Lists of flows in the order in which they are served. A flow is in one of them or in none.
 ///
-/// Circular lists, linked both ways through one array: behind the places of the flows stand the
+/// Circular lists, linked both ways through one array: behind the entries of the flows stand the
 /// heads of the lists.
 #[derive(Debug)]
 pub(super) struct Rotation {
-    links: Box<[Place]>,
+    links: Box<[Neighbors]>,
     flows: usize,
 }
 
-/// Who stands before and behind; oneself when alone.
+/// The entries before and behind; an entry that is alone is its own neighbor.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Neighbors {
     before: usize,
     behind: usize,
 }
 
 impl Rotation {
     pub(super) fn new(flows: usize, lists: usize) -> Self {
-        let alone = |index| Place {
+        let alone = |index| Neighbors {
             before: index,
             behind: index,
         };
@@ -48,7 +48,7 @@ impl Rotation {
 
     /// Takes a flow out of its list, if it is in one.
     pub(super) fn remove(&mut self, flow: usize) {
-        let Place { before, behind } = self.links[flow];
+        let Neighbors { before, behind } = self.links[flow];
         self.link(before, behind);
         self.link(flow, flow);
     }

@@ -1,8 +1,7 @@
 //! From the links out of the sockets.
 
 use super::state::Engine;
-use crate::link::Delivery;
-use crate::packet::Packet;
+use crate::packet::{Delivery, Packet};
 use crate::relay::batch_socket::{BatchSocket, MAX_MESSAGES, Outgoing};
 use crate::relay::capture::{CapturedDatagram, Side};
 use crate::relay::config::Direction;

@@ -1,5 +1,5 @@
-use crate::link::{Delivery, Link};
-use crate::packet::Packet;
+use crate::link::Link;
+use crate::packet::{Delivery, Packet};
 use crate::realtime::Clock;
 use crate::relay::batch_socket::{BatchSocket, Buffers};
 use crate::relay::capture::Capture;

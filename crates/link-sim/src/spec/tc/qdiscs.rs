@@ -1,11 +1,11 @@
-use crate::spec::aqm::Aqm;
 use crate::spec::clauses::Clauses;
-use crate::spec::delay::{Delay, Distribution};
-use crate::spec::loss::LossModel;
-use crate::spec::queue::{Capacity, FULL_FRAME, Policer};
-use crate::spec::service::{Rate, Service, TokenBucketFilter};
-use crate::spec::slot::SlotInterval;
-use crate::spec::unsupported::Unsupported;
+use crate::spec::clauses::aqm::Aqm;
+use crate::spec::clauses::delay::{Delay, Distribution};
+use crate::spec::clauses::loss::LossModel;
+use crate::spec::clauses::queue::{Capacity, FULL_FRAME, Policer};
+use crate::spec::clauses::service::{Rate, Service, TokenBucketFilter};
+use crate::spec::clauses::slot::SlotInterval;
+use crate::spec::clauses::unsupported::Unsupported;
 use crate::spec::values::RateText;
 use core::fmt::Display;
 use core::time::Duration;

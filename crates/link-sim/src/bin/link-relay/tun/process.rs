@@ -26,7 +26,7 @@ impl Process {
         let (tell_end, ended) = oneshot::channel();
         let namespace = Arc::clone(namespace);
         // A process is in the namespace of the thread that started it, and ends with that thread.
-        thread::Builder::new().spawn(move || match start_here(&namespace, command) {
+        thread::Builder::new().spawn(move || match spawn_in(&namespace, command) {
             Ok(mut child) => {
                 let id = Pid::from_child(&child);
                 // Whoever does not listen any more does not want to know.
@@ -68,7 +68,7 @@ impl Process {
     }
 }
 
-fn start_here(namespace: &Namespace, mut command: Command) -> io::Result<std::process::Child> {
+fn spawn_in(namespace: &Namespace, mut command: Command) -> io::Result<std::process::Child> {
     namespace.enter()?;
     end_with_this_thread(&mut command);
     command.spawn()

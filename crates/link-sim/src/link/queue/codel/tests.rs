@@ -1,8 +1,6 @@
 use super::*;
-use crate::link::Link;
 use crate::link::queue::tests::{Bench, sized};
-use crate::packet::Ecn;
-use crate::spec::LinkSpec;
+use crate::{Ecn, Link, LinkSpec};
 
 const UNLIMITED: Capacity = Capacity::Packets(u64::MAX);
 const DEFAULT: spec::aqm::Codel = spec::aqm::Codel::DEFAULT;

@@ -1,5 +1,5 @@
 use crate::spec;
-use crate::spec::aqm::dualpi2::OnOverload;
+use crate::spec::clauses::aqm::dualpi2::OnOverload;
 use core::time::Duration;
 use units::{Timestamp, duration};
 
@@ -89,7 +89,7 @@ pub(super) const ONE: u64 = 1_000_000_000_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::aqm::DualPi2;
+    use crate::spec::clauses::aqm::DualPi2;
     use proptest::prelude::*;
     use units::Gain;
 

@@ -1,6 +1,6 @@
 use super::*;
-use crate::link::Link;
-use crate::spec::{LinkSpec, aqm};
+use crate::spec::aqm;
+use crate::{Link, LinkSpec};
 use core::time::Duration;
 use units::Gain;
 
@@ -37,9 +37,9 @@ fn fates(parameters: aqm::DualPi2, probability: u64, ecn: Ecn, count: u64) -> Qu
         let packet = Packet::new(FULL_FRAME, 0).ecn(ecn);
         queue.enqueue(Timestamp::ZERO, packet, &mut events);
         if queue.backlog().packets == 3 {
-            let which = queue.queue_of(ecn);
-            let mut next = queue.get_mut(which).pop().unwrap();
-            if !parameters.drop_enqueue && queue.is_dropped(which, &mut next.packet, &mut events) {
+            let class = queue.queue_of(ecn);
+            let mut next = queue.get_mut(class).pop().unwrap();
+            if !parameters.drop_enqueue && queue.is_dropped(class, &mut next.packet, &mut events) {
                 events.drop(&next.packet);
             }
         }
@@ -143,9 +143,9 @@ fn codepoints_choose_the_queue() {
             ..aqm::DualPi2::DEFAULT
         };
         let queue = standing(parameters, 0, 0, 0);
-        let which = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]
-            .map(|ecn| queue.queue_of(ecn) == Which::LowLatency);
-        assert_eq!(which, low);
+        let class = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]
+            .map(|ecn| queue.queue_of(ecn) == QueueClass::LowLatency);
+        assert_eq!(class, low);
     }
 }
 

@@ -1,7 +1,5 @@
 use super::*;
-use crate::link::Link;
-use crate::packet::Ecn;
-use crate::spec::LinkSpec;
+use crate::{Ecn, Link, LinkSpec};
 use proptest::prelude::*;
 use units::{Gain, Rng};
 

@@ -1,7 +1,7 @@
 use super::parameters::set;
+use crate::spec::clauses::queue::Capacity;
+use crate::spec::clauses::unsupported::{Unsupported, in_bytes};
 use crate::spec::error::SpecError;
-use crate::spec::queue::Capacity;
-use crate::spec::unsupported::{Unsupported, in_bytes};
 use crate::spec::values::{PACKETS, Percent, RateText, SIZE, percent, positive, size};
 use crate::spec::words::{Word, Words};
 use core::fmt;

@@ -1,7 +1,7 @@
 use super::chance::Chance;
-use super::error::SpecError;
-use super::values::{PERCENT, Percent, percent};
-use super::words::Words;
+use crate::spec::error::SpecError;
+use crate::spec::values::{PERCENT, Percent, percent};
+use crate::spec::words::Words;
 use core::fmt::{self, Display as _};
 use core::ops::RangeInclusive;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub(crate) struct FourState {
 }
 
 impl Loss {
-    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+    pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
         let word = words.next_of(&["random", "gemodel", "state", "packets"]);
         let model = match word.map(|word| word.text) {
             Some("gemodel") => GilbertElliott::read(words).map(LossModel::GilbertElliott),

@@ -1,7 +1,9 @@
 use super::delay::Distribution;
-use super::error::SpecError;
-use super::values::{PACKETS, POSITIVE_TIME, SIZE, TIME, positive, positive_time, size, time};
-use super::words::Words;
+use crate::spec::error::SpecError;
+use crate::spec::values::{
+    PACKETS, POSITIVE_TIME, SIZE, TIME, positive, positive_time, size, time,
+};
+use crate::spec::words::Words;
 use core::fmt;
 use core::time::Duration;
 use units::{Bytes, duration};
@@ -22,7 +24,7 @@ pub(crate) enum SlotInterval {
 }
 
 impl Slot {
-    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+    pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
         let mut slot = Self {
             interval: SlotInterval::read(words)?,
             packets: None,

@@ -8,10 +8,10 @@ mod parameters;
 mod pie;
 pub(crate) mod red;
 
-use super::error::SpecError;
 use super::queue::{Capacity, QueueLimit};
 use super::unsupported::{Unsupported, in_packets};
-use super::words::{Word, Words};
+use crate::spec::error::SpecError;
+use crate::spec::words::{Word, Words};
 pub(crate) use cake::Cake;
 pub(crate) use codel::Codel;
 use core::fmt;
@@ -37,7 +37,7 @@ pub(crate) enum Aqm {
 }
 
 impl Aqm {
-    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+    pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
         let word = words.expect(&format!("a discipline, one of {},", NAMES.join(", ")))?;
         match word.text {
             "droptail" => Ok(Self::DropTail),
@@ -79,7 +79,7 @@ impl Aqm {
     }
 
     /// The qdisc that tc has for it.
-    pub(super) fn tc_words(
+    pub(in crate::spec) fn tc_words(
         &self,
         capacity: Capacity,
         rate: Bandwidth,
@@ -134,6 +134,6 @@ fn unknown(words: &Words<'_>, word: Word<'_>) -> SpecError {
     words.error(word, problem)
 }
 
-pub(super) const NAMES: [&str; 8] = [
+pub(in crate::spec) const NAMES: [&str; 8] = [
     "droptail", "drophead", "codel", "fq_codel", "cake", "red", "pie", "dualpi2",
 ];

@@ -1,12 +1,12 @@
-use super::error::SpecError;
-use super::values::{PERCENT, Percent, TIME, percent, time};
-use super::words::Words;
+use crate::spec::error::SpecError;
+use crate::spec::values::{PERCENT, Percent, TIME, percent, time};
+use crate::spec::words::Words;
 use core::fmt;
 use core::time::Duration;
 use units::{Gain, duration};
 
 /// `delay TIME [JITTER [CORRELATION%] [distribution NAME] [ordered]]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Delay {
     pub(crate) time: Duration,
     pub(crate) jitter: Duration,
@@ -28,7 +28,7 @@ pub(crate) enum Distribution {
 }
 
 impl Delay {
-    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+    pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
         let mut delay = Self {
             time: words.value(TIME, time)?,
             jitter: Duration::ZERO,
@@ -78,7 +78,7 @@ impl Distribution {
         }
     }
 
-    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+    pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
         words.value("uniform, normal, pareto or paretonormal", |text| {
             Self::ALL.into_iter().find(|known| known.name() == text)
         })

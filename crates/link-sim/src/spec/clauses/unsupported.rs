@@ -2,20 +2,20 @@ use super::queue::Capacity;
 
 /// What of a link tc has not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unsupported {
-    pub(super) word: &'static str,
-    pub(super) problem: String,
+pub(in crate::spec) struct Unsupported {
+    pub(in crate::spec) word: &'static str,
+    pub(in crate::spec) problem: String,
 }
 
 impl Unsupported {
-    pub(super) fn new(word: &'static str, problem: impl Into<String>) -> Self {
+    pub(in crate::spec) fn new(word: &'static str, problem: impl Into<String>) -> Self {
         let problem = problem.into();
         Self { word, problem }
     }
 }
 
 /// A queue's limit for a discipline of tc that counts packets.
-pub(super) fn in_packets(capacity: Capacity, name: &str) -> Result<u64, Unsupported> {
+pub(in crate::spec) fn in_packets(capacity: Capacity, name: &str) -> Result<u64, Unsupported> {
     match capacity {
         Capacity::Packets(packets) => Ok(packets),
         Capacity::Bytes(_) => Err(Unsupported::new(
@@ -26,7 +26,7 @@ pub(super) fn in_packets(capacity: Capacity, name: &str) -> Result<u64, Unsuppor
 }
 
 /// A queue's limit for a discipline of tc that counts bytes.
-pub(super) fn in_bytes(capacity: Capacity, name: &str) -> Result<u64, Unsupported> {
+pub(in crate::spec) fn in_bytes(capacity: Capacity, name: &str) -> Result<u64, Unsupported> {
     match capacity {
         Capacity::Bytes(bytes) => Ok(bytes.get()),
         Capacity::Packets(_) => {

@@ -1,7 +1,7 @@
-use super::error::SpecError;
-use super::trace::Trace;
-use super::values::{RATE, RateText, SIZE, rate, size};
-use super::words::Words;
+use crate::spec::error::SpecError;
+use crate::spec::trace::Trace;
+use crate::spec::values::{RATE, RateText, SIZE, rate, size};
+use crate::spec::words::Words;
 use core::fmt;
 use units::{Bandwidth, Bytes};
 
@@ -32,7 +32,7 @@ impl Service {
         }
     }
 
-    pub(super) fn read(name: &str, words: &mut Words<'_>) -> Result<Self, SpecError> {
+    pub(in crate::spec) fn read(name: &str, words: &mut Words<'_>) -> Result<Self, SpecError> {
         match name {
             "tbf" => TokenBucketFilter::read(words).map(Self::TokenBucket),
             "trace" => read_trace(words).map(Self::Trace),

@@ -1,6 +1,6 @@
-use super::error::SpecError;
-use super::values::{POSITIVE_TIME, TIME, positive_time, time};
-use super::words::Words;
+use crate::spec::error::SpecError;
+use crate::spec::values::{POSITIVE_TIME, TIME, positive_time, time};
+use crate::spec::words::Words;
 use core::fmt;
 use core::time::Duration;
 use units::duration;
@@ -22,7 +22,7 @@ pub(crate) struct Suspension {
 }
 
 impl Radio {
-    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+    pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
         let access = words.value(TIME, time)?;
         let suspension = match words.next_of(&["suspend"]) {
             None => None,

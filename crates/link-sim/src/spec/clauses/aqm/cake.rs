@@ -1,6 +1,6 @@
+use crate::spec::clauses::queue::{Capacity, QueueLimit};
+use crate::spec::clauses::unsupported::{Unsupported, in_bytes};
 use crate::spec::error::SpecError;
-use crate::spec::queue::{Capacity, QueueLimit};
-use crate::spec::unsupported::{Unsupported, in_bytes};
 use crate::spec::values::{POSITIVE_TIME, positive_time};
 use crate::spec::words::Words;
 use core::fmt;

@@ -1,7 +1,7 @@
 use super::codel::Codel;
+use crate::spec::clauses::queue::Capacity;
+use crate::spec::clauses::unsupported::{Unsupported, in_packets};
 use crate::spec::error::SpecError;
-use crate::spec::queue::Capacity;
-use crate::spec::unsupported::{Unsupported, in_packets};
 use crate::spec::values::size;
 use crate::spec::words::Words;
 use core::fmt;

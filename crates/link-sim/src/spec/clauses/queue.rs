@@ -1,6 +1,6 @@
-use super::error::SpecError;
-use super::values::{RATE, RateText, SIZE, positive, rate, size};
-use super::words::Words;
+use crate::spec::error::SpecError;
+use crate::spec::values::{RATE, RateText, SIZE, positive, rate, size};
+use crate::spec::words::Words;
 use core::fmt;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain};
@@ -15,7 +15,7 @@ pub(crate) enum QueueLimit {
 }
 
 impl QueueLimit {
-    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+    pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
         words.value(QUEUE, Self::parse)
     }
 
@@ -69,7 +69,7 @@ pub(crate) struct Policer {
 }
 
 impl Policer {
-    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+    pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
         Ok(Self {
             rate: words.value(RATE, rate)?,
             burst: words.named("burst", SIZE, size)?,

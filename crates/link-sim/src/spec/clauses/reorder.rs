@@ -1,7 +1,7 @@
 use super::chance::Chance;
-use super::error::SpecError;
-use super::values::positive;
-use super::words::Words;
+use crate::spec::error::SpecError;
+use crate::spec::values::positive;
+use crate::spec::words::Words;
 use core::fmt;
 
 /// `reorder P% [CORRELATION%] [gap N]`.
@@ -12,7 +12,7 @@ pub(crate) struct Reorder {
 }
 
 impl Reorder {
-    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+    pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
         let chance = Chance::read(words)?;
         let gap = match words.next_of(&["gap"]) {
             Some(_) => words.value("a number of packets from 1", positive)?,

@@ -1,6 +1,6 @@
-use super::error::SpecError;
-use super::values::{PERCENT, Percent, percent};
-use super::words::Words;
+use crate::spec::error::SpecError;
+use crate::spec::values::{PERCENT, Percent, percent};
+use crate::spec::words::Words;
 use core::fmt;
 use units::Gain;
 
@@ -13,7 +13,7 @@ pub(crate) struct Chance {
 }
 
 impl Chance {
-    pub(super) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+    pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
         Ok(Self {
             probability: words.value(PERCENT, percent)?,
             correlation: words.value_if_any(PERCENT, percent)?.unwrap_or(Gain::ZERO),
