@@ -31,8 +31,8 @@ fn other_floors(page: &SourceFile, folder: &str, floors: &[Vec<String>]) -> Opti
         Finding {
             path: page.path.clone(),
             line: page.text.lines().position(of_folder).map_or(1, |at| at + 1),
-            rule: format!("the page shows the floors of {folder}, which are:\n{picture}"),
-            remedy: "put these lines there in a block of text",
+            rule: format!("the page shows the floors of {folder} as\n```text\n{picture}```"),
+            remedy: "put these lines there",
         }
     })
 }
