@@ -70,9 +70,6 @@ impl Tree {
         let mut tree = Self::default();
         for root in sources.values().filter(|file| is_root(&file.path)) {
             let source = root.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            if law.pending.iter().any(|folder| folder == source) {
-                continue;
-            }
             let modules = Modules::read(sources, root);
             tree.findings.extend(modules.missing().iter().cloned());
             for path in modules.paths() {
@@ -120,8 +117,6 @@ struct Law {
     order: BTreeMap<String, Vec<String>>,
     /// For a package and another crate, or a module of one, what it may name of that.
     may_name: BTreeMap<(String, String), Vec<String>>,
-    /// Source folders of crates that the law leaves out.
-    pending: Vec<String>,
 }
 
 impl Law {
@@ -137,7 +132,6 @@ impl Law {
         let mut law = Self {
             order: BTreeMap::new(),
             may_name: BTreeMap::new(),
-            pending: strings(&tables, "pending").collect(),
         };
         for (folder, modules) in table(&tables, "order") {
             law.order.insert(folder.clone(), names(modules).collect());
@@ -355,11 +349,6 @@ fn is_root(path: &str) -> bool {
 fn table<'t>(tables: &'t Table, name: &str) -> &'t Table {
     let table = tables.get(name).and_then(Value::as_table);
     table.unwrap_or_else(|| panic!("{DATA}:1: it has no table `{name}`; add it"))
-}
-
-/// The list of this name; nothing when there is none.
-fn strings(tables: &Table, name: &str) -> impl Iterator<Item = String> {
-    tables.get(name).into_iter().flat_map(names)
 }
 
 fn names(list: &Value) -> impl Iterator<Item = String> {
