@@ -18,7 +18,8 @@ CLIENT_MAC=02:00:00:4d:00:01
 SERVER_MAC=02:00:00:4d:00:02
 # Every veth, as NAMESPACE:DEVICE.
 DEVICES=(client:eth0 link:toclient link:a0 link:a1 link:b0 link:b1 link:toserver server:eth0)
-# Those that may get a qdisc, and what link-relay calls them: towards the server, towards the client.
+# Those that may get a qdisc, towards the server and towards the client, and their variables in what
+# link-relay prints.
 SHAPED=(a0 b0 toserver b1 a1 toclient)
 declare -A VARIABLES=(
     [a0]=LOSS_DEV [b0]=RATE_DEV [toserver]=DELAY_DEV

@@ -1,4 +1,4 @@
-# Sourced by the other scripts: how to fail, the values of options, and the program that reads links.
+# Sourced by the other scripts: how to fail, the values of options, the program that reads links.
 #
 # shellcheck shell=bash
 
@@ -24,7 +24,7 @@ folder() { # OPTION VALUE...
     readlink -f "$2"
 }
 
-# The program that reads a LINK: the one that LINK_RELAY names, or the newest that was built here, or
+# The program that reads a LINK: the one that LINK_RELAY names, the newest that was built here, or
 # that of PATH.
 link_relay() {
     local found=${LINK_RELAY:-} build target

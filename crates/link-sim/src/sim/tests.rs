@@ -1,4 +1,4 @@
-//! These tests prove the simulator: determinism, order of events, and that checks pass for any link.
+//! These tests prove the simulator: determinism, order of events, checks of any link.
 
 use super::*;
 use crate::spec::tests::specs;

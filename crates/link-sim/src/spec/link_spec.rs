@@ -19,7 +19,7 @@ use units::Bandwidth;
 /// one canonical order, which parses to an equal value. The empty string, and
 /// [`LinkSpec::default`], is a link that hands every packet on at once.
 ///
-/// Its words are [`LINK_WORDS`].
+/// Its words are [`LINK_WORDS`](crate::LINK_WORDS).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LinkSpec {
     pub(crate) clauses: Clauses,

@@ -7,7 +7,7 @@ use units::{Bandwidth, Bytes, Timestamp};
 ///
 /// A packet in transmission is not in the queue any more. Time does not go backwards.
 pub(in crate::link) trait Discipline<T> {
-    /// Takes a packet in. Whatever is dropped for it, the packet itself or others, goes to `events`.
+    /// Takes a packet in, and counts what is dropped for it, the packet itself or others.
     fn enqueue(&mut self, now: Timestamp, packet: Packet<T>, events: &mut QueueEvents);
 
     /// The packet that is to be transmitted at `now`; `None` only when nothing is left, as what

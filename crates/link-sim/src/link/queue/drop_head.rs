@@ -6,8 +6,8 @@ use crate::stats::Count;
 use units::Timestamp;
 
 /// First in, first out; what comes to a full queue pushes out the oldest (tc's
-/// `pfifo_head_drop`), so that the sender detects the loss a queue's delay earlier. What would not fit
-/// into an empty queue pushes out nothing.
+/// `pfifo_head_drop`), so that the sender detects the loss a queue's delay earlier. What would not
+/// fit into an empty queue pushes out nothing.
 #[derive(Debug)]
 pub(super) struct DropHead<T> {
     fifo: Fifo<T>,

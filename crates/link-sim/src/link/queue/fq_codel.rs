@@ -82,10 +82,10 @@ impl<T> FqCodel<T> {
     }
 
     /// Serves flow after flow, each by its queue, until `serve` gets a packet from one.
-    fn serve(
-        &mut self,
-        mut serve: impl FnMut(&mut FlowQueues<T>, usize, &mut ControlLaw) -> Option<QueuedPacket<T>>,
-    ) -> Option<QueuedPacket<T>> {
+    fn serve<F>(&mut self, mut serve: F) -> Option<QueuedPacket<T>>
+    where
+        F: FnMut(&mut FlowQueues<T>, usize, &mut ControlLaw) -> Option<QueuedPacket<T>>,
+    {
         loop {
             let new = self.rotation.first(NEW);
             let index = new.or_else(|| self.rotation.first(OLD))?;
