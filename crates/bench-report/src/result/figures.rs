@@ -1,10 +1,10 @@
 use super::finite::Finite;
-use super::quantity::{COUNT, Join, Quantity, Unit, Unknown};
-use serde::de::{IgnoredAny, MapAccess, Visitor};
+use super::quantity::{COUNT, Definition, Join, Quantity, Unit, Unknown};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::marker::PhantomData;
 use std::time::Duration;
 
 /// A sender's quantities over a stretch of time, as they are counted: packets, bytes, bits per
@@ -96,11 +96,9 @@ impl Serialize for Counts {
 
 impl<'de> Deserialize<'de> for Counts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut counts = Self::default();
-        read(deserializer, Quantity::by_name, |quantity, count| {
-            counts.set(quantity, count);
-        })?;
-        Ok(counts)
+        let named = BTreeMap::<String, u64>::deserialize(deserializer)?;
+        let count = |quantity: Quantity| Some((quantity, *named.get(quantity.name())?));
+        Ok(Self::of(Quantity::ALL.into_iter().filter_map(count)))
     }
 }
 
@@ -242,11 +240,11 @@ pub(super) mod in_interval {
     pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Figures, D::Error> {
-        let mut figures = Figures::default();
-        read(deserializer, Quantity::by_name, |quantity, figure| {
-            figures.set(quantity, figure);
-        })?;
-        Ok(figures.of_interval())
+        let named = BTreeMap::<String, Value>::deserialize(deserializer)?;
+        let all = Quantity::ALL.into_iter();
+        let all = all.filter(|quantity| quantity.is_in_intervals());
+        let figure = |q: Quantity| Some((q, named.get(q.name())?.as_f64()?));
+        Ok(Figures::of(all.filter_map(figure)))
     }
 }
 
@@ -266,58 +264,13 @@ pub(super) mod in_row {
     pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Figures, D::Error> {
-        let mut figures = Figures::default();
-        let set = |quantity: Quantity, figure: Option<Finite>| {
-            let micros = quantity.definition().unit == Unit::Time;
-            let scaled = |figure: Finite| Finite::new(figure.get() / 1e3);
-            figures.set(
-                quantity,
-                if micros {
-                    figure.and_then(scaled)
-                } else {
-                    figure
-                },
-            );
+        let named = BTreeMap::<String, Value>::deserialize(deserializer)?;
+        let figure = |q: Quantity| {
+            let Definition { row, unit, .. } = q.definition();
+            let scale = if *unit == Unit::Time { 1e3 } else { 1.0 };
+            Some((q, named.get(*row)?.as_f64()? / scale))
         };
-        read(deserializer, Quantity::by_row_name, set)?;
-        Ok(figures)
-    }
-}
-
-/// Reads the entries of a map that name a quantity; others belong to somebody else.
-fn read<'de, D: Deserializer<'de>, V: Deserialize<'de>>(
-    deserializer: D,
-    by_name: fn(&str) -> Option<Quantity>,
-    set: impl FnMut(Quantity, Option<V>),
-) -> Result<(), D::Error> {
-    deserializer.deserialize_map(Entries {
-        by_name,
-        set,
-        value: PhantomData,
-    })
-}
-
-struct Entries<V, S> {
-    by_name: fn(&str) -> Option<Quantity>,
-    set: S,
-    value: PhantomData<V>,
-}
-
-impl<'de, V: Deserialize<'de>, S: FnMut(Quantity, Option<V>)> Visitor<'de> for Entries<V, S> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("quantities by their names")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key::<String>()? {
-            match (self.by_name)(&name) {
-                Some(quantity) => (self.set)(quantity, map.next_value()?),
-                None => drop(map.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(())
+        Ok(Figures::of(Quantity::ALL.into_iter().filter_map(figure)))
     }
 }
 

@@ -171,17 +171,6 @@ impl Quantity {
     pub fn is_in_intervals(self) -> bool {
         self.definition().unknown != Unknown::RowsOnly
     }
-
-    pub(super) fn by_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|quantity| quantity.name() == name)
-    }
-
-    pub(super) fn by_row_name(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|quantity| quantity.definition().row == name)
-    }
 }
 
 #[cfg(test)]
@@ -190,10 +179,11 @@ mod tests {
 
     #[test]
     fn names_are_one_quantitys_alone() {
-        for quantity in Quantity::ALL {
-            assert_eq!(Quantity::by_name(quantity.name()), Some(quantity));
-            let row = quantity.definition().row;
-            assert_eq!(Quantity::by_row_name(row), Some(quantity));
+        for (index, quantity) in Quantity::ALL.into_iter().enumerate() {
+            for other in &Quantity::ALL[..index] {
+                assert_ne!(quantity.name(), other.name());
+                assert_ne!(quantity.definition().row, other.definition().row);
+            }
         }
     }
 }
