@@ -29,7 +29,7 @@ pub(crate) mod tests;
 
 pub(crate) use aqm::Aqm;
 pub(crate) use chance::Chance;
-pub(crate) use clauses::Clauses;
+pub(crate) use clauses::{Clauses, NETEM_LIMIT};
 pub(crate) use delay::{Delay, Distribution};
 pub use error::SpecError;
 pub use link_spec::LinkSpec;

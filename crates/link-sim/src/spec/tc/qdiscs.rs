@@ -1,5 +1,5 @@
 use crate::spec::aqm::Aqm;
-use crate::spec::clauses::Clauses;
+use crate::spec::clauses::{Clauses, NETEM_LIMIT};
 use crate::spec::delay::{Delay, Distribution};
 use crate::spec::loss::LossModel;
 use crate::spec::queue::{Capacity, FULL_FRAME, Policer};
@@ -253,8 +253,6 @@ impl Netem {
     }
 }
 
-/// netem's default.
-const NETEM_LIMIT: u32 = 1_000;
 /// Beyond any delay × rate that a veth carries.
 const ROOMY_LIMIT: u32 = 100_000;
 /// tbf counts bytes with 32 bits.
