@@ -316,31 +316,6 @@ impl ClientConfig {
         }
     }
 
-    /// Replaces the transport configuration.
-    pub fn transport_config(&mut self, transport: Arc<TransportConfig>) -> &mut Self {
-        self.transport = transport;
-        self
-    }
-
-    /// As [`TransportConfig::congestion`], without a change to the rest of the transport
-    /// configuration.
-    ///
-    /// # Errors
-    /// When a string names no controller.
-    pub fn congestion<C: ChooseController>(&mut self, choice: C) -> C::Chosen<&mut Self> {
-        choice.choose_controller(|choice| {
-            Arc::make_mut(&mut self.transport).congestion(choice);
-            self
-        })
-    }
-
-    /// As [`TransportConfig::handshake_timeout`], without a change to the rest of the transport
-    /// configuration.
-    pub fn handshake_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
-        Arc::make_mut(&mut self.transport).handshake_timeout(timeout);
-        self
-    }
-
     /// quinn-proto's configuration for one connection.
     pub(crate) fn for_connection(&self) -> (quinn_proto::ClientConfig, DriverConfig) {
         let (transport, driver) = self.transport.for_connection();
@@ -380,31 +355,6 @@ impl ServerConfig {
         }
     }
 
-    /// Replaces the transport configuration.
-    pub fn transport_config(&mut self, transport: Arc<TransportConfig>) -> &mut Self {
-        self.transport = transport;
-        self
-    }
-
-    /// As [`TransportConfig::congestion`], without a change to the rest of the transport
-    /// configuration.
-    ///
-    /// # Errors
-    /// When a string names no controller.
-    pub fn congestion<C: ChooseController>(&mut self, choice: C) -> C::Chosen<&mut Self> {
-        choice.choose_controller(|choice| {
-            Arc::make_mut(&mut self.transport).congestion(choice);
-            self
-        })
-    }
-
-    /// As [`TransportConfig::handshake_timeout`], without a change to the rest of the transport
-    /// configuration.
-    pub fn handshake_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
-        Arc::make_mut(&mut self.transport).handshake_timeout(timeout);
-        self
-    }
-
     /// quinn-proto's part, for what concerns the endpoint as a whole.
     pub(crate) fn for_endpoint(&self) -> Arc<quinn_proto::ServerConfig> {
         Arc::new(self.proto.clone())
@@ -418,6 +368,40 @@ impl ServerConfig {
         (Arc::new(config), driver)
     }
 }
+
+/// Setters of the transport configuration.
+macro_rules! transport_setters {
+    ($($config:ident),*) => {$(
+        impl $config {
+            /// Replaces the transport configuration.
+            pub fn transport_config(&mut self, transport: Arc<TransportConfig>) -> &mut Self {
+                self.transport = transport;
+                self
+            }
+
+            /// As [`TransportConfig::congestion`], without a change to the rest of the
+            /// transport configuration.
+            ///
+            /// # Errors
+            /// When a string names no controller.
+            pub fn congestion<C: ChooseController>(&mut self, choice: C) -> C::Chosen<&mut Self> {
+                choice.choose_controller(|choice| {
+                    Arc::make_mut(&mut self.transport).congestion(choice);
+                    self
+                })
+            }
+
+            /// As [`TransportConfig::handshake_timeout`], without a change to the rest of the
+            /// transport configuration.
+            pub fn handshake_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
+                Arc::make_mut(&mut self.transport).handshake_timeout(timeout);
+                self
+            }
+        }
+    )*};
+}
+
+transport_setters!(ClientConfig, ServerConfig);
 
 /// Setters that quinn-proto's configuration has as they are.
 macro_rules! delegated_setters {
