@@ -28,7 +28,7 @@ mod windows;
 use crate::clock;
 use crate::stats::{ConnectionStats, EcnStats};
 use cc_core::Pacer;
-use close_reason::PendingClose;
+use close_reason::{Cause, PendingClose};
 use control::capped;
 pub(crate) use fair_queue::Amount;
 use fair_queue::FairQueue;
@@ -85,7 +85,11 @@ impl ConnectionDriver {
             withheld: 0,
             arrived: 0,
             pending_close: handshake_timeout
-                .and_then(|timeout| PendingClose::of_handshake(began, timeout)),
+                .and_then(|timeout| began.checked_add(timeout))
+                .map(|at| PendingClose {
+                    at,
+                    cause: Cause::Handshake,
+                }),
             close_event: None,
             now: began,
             has_received: false,
@@ -216,7 +220,8 @@ impl ConnectionDriver {
         let pacing = self
             .departure
             .map(|at| (clock::instant(at), Reason::Pacing));
-        let pending_close = self.close_at().map(|at| (at, Reason::Protocol));
+        let pending_close = self.pending_close.as_ref();
+        let pending_close = pending_close.map(|close| (close.at, Reason::Protocol));
         let loss = self.loss_state.loss_time;
         let loss = loss.map(|at| (clock::instant(at), Reason::Protocol));
         // Another round of events, as soon as those notified of room have had their time.
@@ -256,7 +261,8 @@ impl ConnectionDriver {
                 self.on_write_ended(*id);
             }
             Event::Connected => {
-                self.on_handshake_complete();
+                self.pending_close
+                    .take_if(|close| close.cause == Cause::Handshake);
                 // Before the handshake's end there are streams of 0-RTT alone.
                 if self.conn.side().is_client() && !self.conn.accepted_0rtt() {
                     self.blocked_writers.clear();

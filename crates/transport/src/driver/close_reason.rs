@@ -1,7 +1,7 @@
 //! Reasons for which this side closes a connection by itself.
 
 use quinn_proto::{ConnectionError, TransportError, TransportErrorCode};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A close that is due.
 #[derive(Debug)]
@@ -18,26 +18,6 @@ pub(super) enum Cause {
     Fragmentation,
     /// Code of the application's has panicked: whose it was, and what it said.
     Panic(String),
-}
-
-impl PendingClose {
-    /// A connection that begins at `now` is closed `timeout` later if its handshake is not
-    /// complete.
-    pub(super) fn of_handshake(now: Instant, timeout: Duration) -> Option<Self> {
-        let at = now.checked_add(timeout)?;
-        let cause = Cause::Handshake;
-        Some(Self { at, cause })
-    }
-
-    pub(super) fn of_fragmentation(now: Instant) -> Self {
-        let cause = Cause::Fragmentation;
-        Self { at: now, cause }
-    }
-
-    pub(super) fn of_panic(now: Instant, reason: String) -> Self {
-        let cause = Cause::Panic(reason);
-        Self { at: now, cause }
-    }
 }
 
 impl Cause {

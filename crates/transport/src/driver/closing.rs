@@ -6,21 +6,13 @@ use quinn_proto::{Event, VarInt};
 use std::time::Instant;
 
 impl ConnectionDriver {
-    /// When the connection is closed, unless the reason goes away.
-    pub(super) fn close_at(&self) -> Option<Instant> {
-        self.pending_close.as_ref().map(|close| close.at)
-    }
-
-    /// The handshake is complete: its time limit no longer holds.
-    pub(super) fn on_handshake_complete(&mut self) {
-        self.pending_close
-            .take_if(|close| close.cause == Cause::Handshake);
-    }
-
     /// The application's code has panicked: `reason` says whose it was. The connection is closed by
     /// the next [`Self::handle_timeout`], which is due at once.
     pub(crate) fn close_after_panic(&mut self, reason: String) {
-        self.pending_close = Some(PendingClose::of_panic(self.now, reason));
+        self.pending_close = Some(PendingClose {
+            at: self.now,
+            cause: Cause::Panic(reason),
+        });
     }
 
     /// The reason, if the connection is to be closed after a panic.

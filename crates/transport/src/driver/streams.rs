@@ -1,6 +1,6 @@
 //! Reading from streams, and writing to them.
 
-use super::close_reason::PendingClose;
+use super::close_reason::{Cause, PendingClose};
 use super::fair_queue::Amount;
 use super::inbound::{Held, Inbound, Reader};
 use super::state::ConnectionDriver;
@@ -138,7 +138,10 @@ impl ConnectionDriver {
             self.held.replace(held, inbound.held());
             self.adopt_receive_window();
             if self.held.has_too_many_pieces() {
-                self.pending_close = Some(PendingClose::of_fragmentation(self.now));
+                self.pending_close = Some(PendingClose {
+                    at: self.now,
+                    cause: Cause::Fragmentation,
+                });
             }
             if is_news {
                 return Some(id);
