@@ -1,4 +1,5 @@
 use core::time::Duration;
+use units::histogram::{self, index_of_rank};
 use units::{Gain, duration};
 
 /// How often each duration occurred, in buckets that are at most 1/32 of their value wide.
@@ -15,7 +16,7 @@ pub struct Histogram {
 impl Histogram {
     /// Counts one value.
     pub fn record(&mut self, value: Duration) {
-        let bucket = bucket_of(duration::nanos(value));
+        let bucket = Buckets::index(duration::nanos(value));
         if bucket >= self.counts.len() {
             self.counts.resize(bucket + 1, 0);
         }
@@ -50,14 +51,8 @@ impl Histogram {
     /// most 1/32; zero when nothing was recorded.
     pub fn quantile(&self, share: Gain) -> Duration {
         let wanted = share.of_ceil(self.total).max(1);
-        let mut seen = 0;
-        for (bucket, count) in self.counts.iter().enumerate() {
-            seen += count;
-            if seen >= wanted {
-                return Duration::from_nanos(highest_of(bucket)).min(self.max);
-            }
-        }
-        self.max
+        index_of_rank(self.counts.iter().copied(), wanted)
+            .map_or(self.max, |bucket| highest_of(bucket).min(self.max))
     }
 
     /// How many values each bucket holds that holds any, in ascending order, with the largest value
@@ -68,10 +63,7 @@ impl Histogram {
             .iter()
             .enumerate()
             .filter(|(_, count)| **count > 0);
-        held.map(|(bucket, count)| {
-            let highest = Duration::from_nanos(highest_of(bucket));
-            (highest.min(self.max), *count)
-        })
+        held.map(|(bucket, count)| (highest_of(bucket).min(self.max), *count))
     }
 
     /// What was recorded since `earlier`, an older copy of this histogram. Its
@@ -88,35 +80,18 @@ impl Histogram {
         let max = counts.iter().rposition(|count| *count > 0).map(highest_of);
         Self {
             total: counts.iter().sum(),
-            max: Duration::from_nanos(max.unwrap_or(0)).min(self.max),
+            max: max.unwrap_or_default().min(self.max),
             counts,
         }
     }
 }
 
-/// Values below `2^SUB_BITS` have a bucket each; above, every power of two has `2^SUB_BITS`.
-fn bucket_of(value: u64) -> usize {
-    if value < SUB_BUCKETS {
-        return value as usize;
-    }
-    let octave = value.ilog2() - SUB_BITS;
-    let sub = (value >> octave) - SUB_BUCKETS;
-    (u64::from(octave + 1) * SUB_BUCKETS + sub) as usize
+fn highest_of(bucket: usize) -> Duration {
+    Duration::from_nanos(Buckets::highest(bucket))
 }
 
-/// The largest value that falls into `bucket`.
-fn highest_of(bucket: usize) -> u64 {
-    let bucket = bucket as u64;
-    if bucket < SUB_BUCKETS {
-        return bucket;
-    }
-    let octave = bucket / SUB_BUCKETS - 1;
-    let lowest = (bucket % SUB_BUCKETS + SUB_BUCKETS) << octave;
-    lowest + ((1 << octave) - 1)
-}
-
-const SUB_BITS: u32 = 5;
-const SUB_BUCKETS: u64 = 1 << SUB_BITS;
+/// Of nanoseconds: 32 to each factor of two.
+type Buckets = histogram::Buckets<5>;
 
 #[cfg(test)]
 mod tests {
@@ -124,15 +99,6 @@ mod tests {
 
     fn micros(histogram: &Histogram, percent: u64) -> u128 {
         histogram.quantile(Gain::percent(percent)).as_micros()
-    }
-
-    #[test]
-    fn a_bucket_holds_its_own_bounds_and_is_narrow() {
-        for value in (0..2_000).chain([u64::MAX, u64::MAX / 3, 1 << 40]) {
-            let highest = highest_of(bucket_of(value));
-            assert_eq!(bucket_of(highest), bucket_of(value));
-            assert!(highest >= value && highest - value <= value / 32, "{value}");
-        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ mod transmitter;
 mod tests;
 
 use crate::packet::{Delivery, Ecn, Packet};
-use crate::spec::{Aqm, Clauses, LinkSpec};
+use crate::spec::{Aqm, Clauses, LinkSpec, NETEM_LIMIT};
 use crate::stats::{Count, LinkStats};
 use chance::Chance;
 use core::time::Duration;
@@ -460,7 +460,7 @@ fn limit_of(clauses: &Clauses) -> u64 {
     let default = if clauses.has_bottleneck() {
         MAX_HELD
     } else {
-        NETEM_LIMIT
+        NETEM_LIMIT.into()
     };
     clauses.limit.map_or(default, u64::from)
 }
@@ -477,7 +477,5 @@ fn queue_of(clauses: &Clauses, base_rtt: Duration) -> Option<QueueConfig> {
     })
 }
 
-/// tc's default for netem's `limit`.
-const NETEM_LIMIT: u64 = 1_000;
 /// With a queue of its own, the delay line is bounded only to bound memory: 1.2 s at 10 Gbit/s.
 const MAX_HELD: u64 = 1 << 20;

@@ -15,7 +15,6 @@ mod words;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use clauses::Clauses;
 pub(crate) use clauses::aqm::{self, Aqm};
 pub(crate) use clauses::chance::Chance;
 pub(crate) use clauses::delay::{Delay, Distribution};
@@ -25,6 +24,7 @@ pub(crate) use clauses::radio::{Radio, Suspension};
 pub(crate) use clauses::reorder::Reorder;
 pub(crate) use clauses::service::{Rate, Service, TokenBucketFilter};
 pub(crate) use clauses::slot::{Slot, SlotInterval};
+pub(crate) use clauses::{Clauses, NETEM_LIMIT};
 pub use error::SpecError;
 pub use link_spec::LinkSpec;
 pub use ping::PingExpectation;

@@ -369,9 +369,9 @@ impl ServerConfig {
     }
 }
 
-/// Setters of the transport's configuration, and of parts of it.
+/// Setters of the transport configuration.
 macro_rules! transport_setters {
-    ($config:ident) => {
+    ($($config:ident),*) => {$(
         impl $config {
             /// Replaces the transport configuration.
             pub fn transport_config(&mut self, transport: Arc<TransportConfig>) -> &mut Self {
@@ -379,8 +379,8 @@ macro_rules! transport_setters {
                 self
             }
 
-            /// As [`TransportConfig::congestion`]; the rest of the transport configuration
-            /// stays.
+            /// As [`TransportConfig::congestion`], without a change to the rest of the
+            /// transport configuration.
             ///
             /// # Errors
             /// When a string names no controller.
@@ -391,18 +391,17 @@ macro_rules! transport_setters {
                 })
             }
 
-            /// As [`TransportConfig::handshake_timeout`]; the rest of the transport configuration
-            /// stays.
+            /// As [`TransportConfig::handshake_timeout`], without a change to the rest of the
+            /// transport configuration.
             pub fn handshake_timeout(&mut self, timeout: Option<Duration>) -> &mut Self {
                 Arc::make_mut(&mut self.transport).handshake_timeout(timeout);
                 self
             }
         }
-    };
+    )*};
 }
 
-transport_setters!(ClientConfig);
-transport_setters!(ServerConfig);
+transport_setters!(ClientConfig, ServerConfig);
 
 /// Setters that quinn-proto's configuration has as they are.
 macro_rules! delegated_setters {

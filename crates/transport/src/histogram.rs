@@ -1,6 +1,8 @@
 //! Distributions of times in buckets whose width grows with the time.
 
 use std::time::Duration;
+use units::duration;
+use units::histogram::{Buckets, index_of_rank};
 
 /// How often which round-trip time was measured, in 160 buckets: eight to each factor of two, from
 /// 16 µs to 16 s.
@@ -10,19 +12,13 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RttHistogram {
     /// Counts stay at their maximum rather than wrap, which takes a week at 7,000 a second.
-    counts: [u32; Self::BUCKETS],
+    counts: [u32; BUCKETS],
 }
 
 impl RttHistogram {
-    const SCALE: Scale = Scale { bits: 3 };
-    const OCTAVES: usize = 20;
-    const BUCKETS: usize = Self::OCTAVES * 8;
-    /// The bucket of [`SCALE`](Self::SCALE) at which this array begins: 2¹⁴ ns.
-    const FIRST: usize = 14 * 8;
-
     pub(crate) fn record(&mut self, rtt: Duration) {
-        let bucket = Self::SCALE.bucket(rtt).saturating_sub(Self::FIRST);
-        let count = &mut self.counts[bucket.min(Self::BUCKETS - 1)];
+        let bucket = Eighths::index(duration::nanos(rtt)).saturating_sub(FIRST);
+        let count = &mut self.counts[bucket.min(BUCKETS - 1)];
         *count = count.saturating_add(1);
     }
 
@@ -47,55 +43,36 @@ impl RttHistogram {
     }
 
     fn end(bucket: usize) -> Duration {
-        Self::SCALE.end(bucket + Self::FIRST)
+        end::<3>(FIRST + bucket)
     }
 }
 
 impl Default for RttHistogram {
     fn default() -> Self {
         Self {
-            counts: [0; Self::BUCKETS],
+            counts: [0; BUCKETS],
         }
     }
 }
 
-/// Which bucket a time belongs to: 2^`bits` buckets to each factor of two, counted from one
-/// nanosecond. Buckets are narrower than a nanosecond below 2^`bits` ns, and shared there.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Scale {
-    pub(crate) bits: u32,
-}
-
-impl Scale {
-    /// The octave's number, and the bits behind its leading one.
-    pub(crate) fn bucket(self, time: Duration) -> usize {
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let nanos = nanos.max(1 << self.bits);
-        let octave = nanos.ilog2();
-        let part = (nanos >> (octave - self.bits)) & ((1 << self.bits) - 1);
-        ((octave as usize) << self.bits) + part as usize
-    }
-
-    /// The least time that is longer than all of a bucket's.
-    pub(crate) fn end(self, bucket: usize) -> Duration {
-        let octave = bucket >> self.bits;
-        let part = (bucket & ((1 << self.bits) - 1)) as u64;
-        let start = 1_u64 << octave;
-        let nanos = start.saturating_add((start >> self.bits).saturating_mul(part + 1));
-        Duration::from_nanos(nanos)
-    }
+/// The least time that is longer than all of a bucket's.
+pub(crate) fn end<const SUB_BITS: u32>(bucket: usize) -> Duration {
+    Duration::from_nanos(Buckets::<SUB_BITS>::highest(bucket).saturating_add(1))
 }
 
 /// The first bucket with which the counts reach `percent` of their sum; `None` if that is zero.
 pub(crate) fn quantile(counts: impl Iterator<Item = u64> + Clone, percent: u64) -> Option<usize> {
     let total: u64 = counts.clone().sum();
     let rank = (total * percent.min(100)).div_ceil(100).max(1);
-    let mut below = 0;
-    counts.enumerate().find_map(|(bucket, count)| {
-        below += count;
-        (below >= rank).then_some(bucket)
-    })
+    index_of_rank(counts, rank)
 }
+
+type Eighths = Buckets<3>;
+
+/// The bucket at which an array of counts begins: that of 2¹⁴ ns.
+const FIRST: usize = Eighths::index(1 << 14);
+/// Twenty octaves.
+const BUCKETS: usize = 20 << 3;
 
 #[cfg(test)]
 mod tests {
@@ -129,15 +106,5 @@ mod tests {
         let first = Duration::from_nanos((16 + 2) << 10);
         let last = Duration::from_nanos(1 << 34);
         assert_eq!(buckets, [(first, 1), (last, 1)]);
-    }
-
-    #[test]
-    fn every_bucket_begins_where_the_last_one_ends() {
-        let scale = Scale { bits: 2 };
-        for bucket in 8..250 {
-            let end = scale.end(bucket);
-            assert_eq!(scale.bucket(end), bucket + 1);
-            assert_eq!(scale.bucket(end - Duration::from_nanos(1)), bucket);
-        }
     }
 }

@@ -18,13 +18,15 @@
 
 use crate::clock;
 use quinn_proto::Side;
-use std::fmt::{self, Write as _};
+use serde::Serialize;
+use serde_json::json;
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use units::Timestamp;
 
 /// What to write, and where to.
@@ -149,22 +151,34 @@ impl QlogStream {
         self.0.connections.fetch_add(1, Relaxed)
     }
 
-    /// Writes an event whose `data` are the members of a JSON object.
-    pub(crate) fn write(&self, now: Timestamp, connection: (Side, u64), name: &str, data: &str) {
+    /// Writes an event whose `data` is a JSON object.
+    pub(crate) fn write(
+        &self,
+        now: Timestamp,
+        (side, group): (Side, u64),
+        name: &str,
+        data: &impl Serialize,
+    ) {
         let start = *self.0.start.get_or_init(|| now);
-        let time = Millis(now.since(start));
-        let (side, group) = connection;
-        let line =
-            format!(r#"{{"time":{time},"name":"{name}","group_id":"{group}","data":{{{data}}}}}"#);
-        if self
-            .0
-            .records
-            .try_send(Record::Event { side, line })
-            .is_err()
-        {
+        let line = json(&Event {
+            time: millis(now.since(start)),
+            name,
+            group_id: group.to_string(),
+            data,
+        });
+        let record = Record::Event { side, line };
+        if self.0.records.try_send(record).is_err() {
             self.0.dropped.fetch_add(1, Relaxed);
         }
     }
+}
+
+#[derive(Serialize)]
+struct Event<'a, D> {
+    time: f64,
+    name: &'a str,
+    group_id: String,
+    data: &'a D,
 }
 
 impl fmt::Debug for QlogStream {
@@ -222,49 +236,41 @@ impl Writer {
             Side::Client => "client",
             Side::Server => "server",
         };
-        let mut header = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ""#.to_owned();
-        for (name, text) in [("title", &self.title), ("description", &self.description)] {
-            if let Some(text) = text {
-                let _ = write!(header, r#","{name}":{}"#, Text(text));
-            }
-        }
-        header
-            + r#","trace":{"vantage_point":{"name":"transport","type":""#
-            + side
-            + r#""},"common_fields":{"time_format":"relative","reference_time":0,"#
-            + r#""protocol_type":["QUIC"]}}}"#
+        json(&Header {
+            qlog_version: "0.3",
+            qlog_format: "JSON-SEQ",
+            title: self.title.as_deref(),
+            description: self.description.as_deref(),
+            trace: json!({
+                "vantage_point": { "name": "transport", "type": side },
+                "common_fields": {
+                    "time_format": "relative",
+                    "reference_time": 0,
+                    "protocol_type": ["QUIC"],
+                },
+            }),
+        })
     }
 }
 
-/// A time in milliseconds.
-pub(crate) struct Millis(pub(crate) std::time::Duration);
-
-impl fmt::Display for Millis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}.{:06}",
-            self.0.as_millis(),
-            self.0.subsec_nanos() % 1_000_000
-        )
-    }
+#[derive(Serialize)]
+struct Header<'a> {
+    qlog_version: &'a str,
+    qlog_format: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    trace: serde_json::Value,
 }
 
-/// A JSON string.
-pub(crate) struct Text<'a>(pub(crate) &'a str);
+fn json(record: &impl Serialize) -> String {
+    serde_json::to_string(record).expect("every key of a record is a string")
+}
 
-impl fmt::Display for Text<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('"')?;
-        for character in self.0.chars() {
-            match character {
-                '"' | '\\' => write!(f, "\\{character}")?,
-                character if character < ' ' => write!(f, "\\u{:04x}", u32::from(character))?,
-                character => f.write_char(character)?,
-            }
-        }
-        f.write_char('"')
-    }
+/// A time in milliseconds, exact to the nanosecond below 104 days (2⁵³ ns).
+pub(crate) fn millis(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e6
 }
 
 /// Events that wait to be written: about a second of one connection at 100 Mbit/s, 2 MB.
@@ -273,8 +279,8 @@ const QUEUE: usize = 8_192;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
     use std::sync::Mutex;
-    use std::time::Duration;
 
     const CLIENT: (Side, u64) = (Side::Client, 0);
 
@@ -299,19 +305,32 @@ mod tests {
         let title = "a \"title\"\n".to_owned();
         config.writer(Box::new(shared.clone())).title(Some(title));
         let stream = config.into_stream().unwrap();
-        stream.write(Timestamp::from_millis(70), CLIENT, "a:b", r#""x":1"#);
-        let later = Timestamp::from_millis(70) + Duration::from_micros(1_500);
-        stream.write(later, CLIENT, "a:c", "");
+        let at = Timestamp::from_millis(70);
+        stream.write(at, CLIENT, "a:b", &json!({ "x": 1 }));
+        let later = at + Duration::from_micros(1_500);
+        stream.write(later, CLIENT, "a:c", &json!({}));
         stream.flush();
         let written = String::from_utf8(shared.0.lock().unwrap().clone()).unwrap();
-        let records: Vec<_> = written.split_terminator('\n').collect();
-        assert!(records[0].starts_with("\u{1e}{\"qlog_version\":\"0.3\""));
-        assert!(records[0].contains(r#""title":"a \"title\"\u000a","trace""#));
-        assert!(records[0].contains(r#""type":"client""#));
-        let event =
-            "\u{1e}{\"time\":0.000000,\"name\":\"a:b\",\"group_id\":\"0\",\"data\":{\"x\":1}}";
-        assert_eq!(records[1], event);
-        assert!(records[2].starts_with("\u{1e}{\"time\":1.500000,"));
+        let records: Vec<Value> = written
+            .split_terminator('\n')
+            .map(|record| serde_json::from_str(record.strip_prefix('\u{1e}').unwrap()).unwrap())
+            .collect();
+        let header = json!({
+            "qlog_version": "0.3",
+            "qlog_format": "JSON-SEQ",
+            "title": "a \"title\"\n",
+            "trace": {
+                "vantage_point": { "name": "transport", "type": "client" },
+                "common_fields": {
+                    "time_format": "relative",
+                    "reference_time": 0,
+                    "protocol_type": ["QUIC"],
+                },
+            },
+        });
+        let event = json!({ "time": 0.0, "name": "a:b", "group_id": "0", "data": { "x": 1 } });
+        let later = json!({ "time": 1.5, "name": "a:c", "group_id": "0", "data": {} });
+        assert_eq!(records, [header, event, later]);
     }
 
     #[test]
@@ -341,7 +360,7 @@ mod tests {
         config.writer(Box::new(Alone(Mutex::new(Hanging(hold)))));
         let stream = config.into_stream().unwrap();
         for _ in 0..QUEUE + 100 {
-            stream.write(Timestamp::ZERO, CLIENT, "a:b", "");
+            stream.write(Timestamp::ZERO, CLIENT, "a:b", &json!({}));
         }
         // One more is in the writer's hands.
         assert!((99..=100).contains(&stream.dropped()));

@@ -5,11 +5,13 @@
 //! spinning. Elsewhere tokio's timer stands in, and quanta have to be larger.
 
 use crate::clock;
-use crate::histogram::{self, Scale};
+use crate::histogram;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use units::duration;
+use units::histogram::Buckets;
 
 /// Wakes a task at a time that can be moved.
 #[derive(Debug)]
@@ -77,16 +79,14 @@ impl Timer {
 /// Four buckets to the octave, so that a quantile is at most a quarter too large.
 #[derive(Debug)]
 pub(crate) struct Lateness {
-    counts: [AtomicU64; Self::BUCKETS],
+    counts: [AtomicU64; Quarters::COUNT],
 }
 
-impl Lateness {
-    const SCALE: Scale = Scale { bits: 2 };
-    /// 64 octaves of nanoseconds.
-    const BUCKETS: usize = 256;
+type Quarters = Buckets<2>;
 
+impl Lateness {
     fn record(&self, late: Duration) {
-        self.counts[Self::SCALE.bucket(late)].fetch_add(1, Ordering::Relaxed);
+        self.counts[Quarters::index(duration::nanos(late))].fetch_add(1, Ordering::Relaxed);
     }
 
     /// How many alarms went off.
@@ -96,8 +96,7 @@ impl Lateness {
 
     /// The lateness that `percent` of the alarms did not exceed, rounded up to its bucket's end.
     pub(crate) fn quantile(&self, percent: u64) -> Duration {
-        let bucket = histogram::quantile(self.counts(), percent);
-        bucket.map_or(Duration::ZERO, |bucket| Self::SCALE.end(bucket))
+        histogram::quantile(self.counts(), percent).map_or(Duration::ZERO, histogram::end::<2>)
     }
 
     fn counts(&self) -> impl Iterator<Item = u64> + Clone {
@@ -110,7 +109,7 @@ impl Lateness {
 impl Default for Lateness {
     fn default() -> Self {
         Self {
-            counts: [const { AtomicU64::new(0) }; Self::BUCKETS],
+            counts: [const { AtomicU64::new(0) }; Quarters::COUNT],
         }
     }
 }

@@ -32,6 +32,7 @@ mod bandwidth;
 mod bytes;
 pub mod duration;
 mod gain;
+pub mod histogram;
 mod nearest;
 mod parse;
 mod rng;

@@ -186,6 +186,8 @@ impl Writer<'_, '_> {
     }
 }
 
+/// tc's default for netem's `limit`, in packets.
+pub(crate) const NETEM_LIMIT: u32 = 1_000;
 /// Those of which a link has one.
 const SERVICES: [&str; 3] = ["rate", "tbf", "trace"];
 const SEED: &str = "a whole number";

@@ -202,9 +202,8 @@ impl State {
     ///
     /// Asked of quinn-proto too, whose event may not have been forwarded yet.
     pub(crate) fn has_rejected_0rtt(&mut self) -> bool {
-        let is_connected = self.is_connected;
         let conn = self.driver.conn();
-        let is_established = is_connected || !(conn.is_handshaking() || conn.is_closed());
+        let is_established = self.is_connected || !(conn.is_handshaking() || conn.is_closed());
         is_established && conn.side().is_client() && !conn.accepted_0rtt()
     }
 
@@ -229,8 +228,7 @@ impl State {
 
     /// Runs the timeouts that have passed.
     pub(crate) fn handle_timeouts(&mut self, now: Instant) {
-        let is_due = self.deadline().is_some_and(|deadline| deadline <= now);
-        if is_due {
+        if self.deadline().is_some_and(|deadline| deadline <= now) {
             self.driver.handle_timeout(now);
         }
     }

@@ -75,8 +75,7 @@ impl FairQueue {
 
     /// There is room for the stream. Whether it is to be notified now; else it will be later.
     pub(super) fn on_room(&mut self, id: StreamId) -> bool {
-        let written = self.start_tag(id);
-        let key = (written, id);
+        let key = (self.start_tag(id), id);
         let is_notified = !self.deferred.contains(&key);
         if is_notified {
             self.notified.insert(key);
@@ -109,8 +108,7 @@ impl FairQueue {
 
     /// The stream's start tag.
     fn of(&self, id: StreamId) -> u64 {
-        let written = self.written.get(&id).copied().unwrap_or(0);
-        written.max(self.clock)
+        self.written.get(&id).copied().unwrap_or(0).max(self.clock)
     }
 
     /// The same, which is kept. To be called while the stream is in neither set, or keeps its tag.

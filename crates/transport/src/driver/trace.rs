@@ -1,12 +1,13 @@
 //! What a connection writes to its qlog.
 
-use crate::qlog::{Millis, QlogStream, Text};
+use crate::qlog::{QlogStream, millis};
 use crate::stats::ConnectionStats;
 use cc_core::Snapshot;
 use quinn_proto::{Connection, ConnectionError, Side, Transmit};
-use std::fmt::Write;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 use std::net::{IpAddr, SocketAddr};
-use units::{Bandwidth, Timestamp};
+use units::{Bandwidth, Bytes, Timestamp};
 
 /// A connection's part in a qlog.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub(super) struct Trace {
     connection: (Side, u64),
     state: &'static str,
     /// Members of `metrics_updated` as they were written last.
-    metrics: [Option<String>; METRICS.len()],
+    metrics: Map<String, Value>,
     /// Datagrams received since the last event.
     received: u64,
     /// When the last event was.
@@ -29,7 +30,7 @@ impl Trace {
             connection: (conn.side(), stream.add_connection()),
             stream,
             state: "",
-            metrics: Default::default(),
+            metrics: Map::new(),
             received: 0,
             now,
             has_ended: false,
@@ -48,15 +49,14 @@ impl Trace {
     pub(super) fn on_sent(&mut self, now: Timestamp, transmit: &Transmit) {
         self.flush_received(now);
         let segment = transmit.segment_size.unwrap_or(transmit.size).max(1);
-        let count = transmit.size.div_ceil(segment);
-        let mut data = format!(r#""count":{count},"raw":["#);
-        for start in (0..transmit.size).step_by(segment) {
-            let separator = if start == 0 { "" } else { "," };
-            let length = segment.min(transmit.size - start);
-            let _ = write!(data, r#"{separator}{{"length":{length}}}"#);
-        }
-        data.push(']');
-        self.write(now, "transport:datagrams_sent", &data);
+        let raw: Vec<Raw> = (0..transmit.size)
+            .step_by(segment)
+            .map(|start| Raw {
+                length: segment.min(transmit.size - start),
+            })
+            .collect();
+        let count = raw.len();
+        self.write(now, "transport:datagrams_sent", &Sent { count, raw });
     }
 
     /// Congestion control may have made another decision.
@@ -68,9 +68,9 @@ impl Trace {
     ) {
         self.flush_received(now);
         if snapshot.state != self.state {
-            let mut data = format!(r#""new":{}"#, Text(snapshot.state));
+            let mut data = json!({ "new": snapshot.state });
             if !self.state.is_empty() {
-                let _ = write!(data, r#","old":{}"#, Text(self.state));
+                data["old"] = self.state.into();
             }
             self.state = snapshot.state;
             self.write(now, "recovery:congestion_state_updated", &data);
@@ -86,46 +86,46 @@ impl Trace {
     fn end(&mut self, reason: &str) {
         if !std::mem::replace(&mut self.has_ended, true) {
             self.flush_received(self.now);
-            let data = format!(r#""reason":{}"#, Text(reason));
+            let data = json!({ "reason": reason });
             self.write(self.now, "connectivity:connection_closed", &data);
         }
     }
 
     fn write_metrics(&mut self, now: Timestamp, stats: &ConnectionStats, snapshot: &Snapshot) {
-        let millis = |time: Option<_>| time.map(|time| Millis(time).to_string());
         let is_paced = stats.pacing_rate != Bandwidth::MAX;
-        let values = [
-            millis(stats.min_rtt),
-            millis(stats.srtt),
-            millis(stats.latest_rtt),
-            millis(stats.rttvar),
-            Some(stats.cwnd.get().to_string()),
-            Some(stats.in_flight.get().to_string()),
-            snapshot.ssthresh.map(|bytes| bytes.get().to_string()),
-            is_paced.then(|| stats.pacing_rate.bits_per_sec().to_string()),
+        let values: [(&str, Value); 8] = [
+            ("min_rtt", stats.min_rtt.map(millis).into()),
+            ("smoothed_rtt", stats.srtt.map(millis).into()),
+            ("latest_rtt", stats.latest_rtt.map(millis).into()),
+            ("rtt_variance", stats.rttvar.map(millis).into()),
+            ("congestion_window", stats.cwnd.get().into()),
+            ("bytes_in_flight", stats.in_flight.get().into()),
+            ("ssthresh", snapshot.ssthresh.map(Bytes::get).into()),
+            (
+                "pacing_rate",
+                is_paced.then(|| stats.pacing_rate.bits_per_sec()).into(),
+            ),
         ];
-        let mut data = String::new();
-        for ((name, value), last) in METRICS.iter().zip(values).zip(&mut self.metrics) {
-            if let Some(value) = value.filter(|value| last.as_ref() != Some(value)) {
-                let separator = if data.is_empty() { "" } else { "," };
-                let _ = write!(data, r#"{separator}"{name}":{value}"#);
-                *last = Some(value);
-            }
-        }
-        if !data.is_empty() {
-            self.write(now, "recovery:metrics_updated", &data);
+        let changed: Map<String, Value> = values
+            .into_iter()
+            .filter(|(name, value)| !value.is_null() && self.metrics.get(*name) != Some(value))
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        if !changed.is_empty() {
+            self.write(now, "recovery:metrics_updated", &changed);
+            self.metrics.extend(changed);
         }
     }
 
     fn flush_received(&mut self, now: Timestamp) {
         let count = std::mem::take(&mut self.received);
         if count > 0 {
-            let data = format!(r#""count":{count}"#);
+            let data = json!({ "count": count });
             self.write(now, "transport:datagrams_received", &data);
         }
     }
 
-    fn write(&mut self, now: Timestamp, name: &str, data: &str) {
+    fn write(&mut self, now: Timestamp, name: &str, data: &impl Serialize) {
         self.now = now;
         self.stream.write(now, self.connection, name, data);
     }
@@ -138,23 +138,22 @@ impl Drop for Trace {
 }
 
 /// The addresses, as far as they are known: the local one is on servers.
-fn started(local: Option<IpAddr>, remote: SocketAddr) -> String {
-    let version = if remote.is_ipv6() { "v6" } else { "v4" };
-    let local = local.map_or_else(String::new, |ip| ip.to_string());
-    let (dst_ip, dst_port) = (remote.ip(), remote.port());
-    format!(
-        r#""ip_version":"{version}","src_ip":"{local}","dst_ip":"{dst_ip}","dst_port":{dst_port}"#
-    )
+fn started(local: Option<IpAddr>, remote: SocketAddr) -> Value {
+    json!({
+        "ip_version": if remote.is_ipv6() { "v6" } else { "v4" },
+        "src_ip": local.map_or_else(String::new, |ip| ip.to_string()),
+        "dst_ip": remote.ip(),
+        "dst_port": remote.port(),
+    })
 }
 
-/// Of `metrics_updated`, in order.
-const METRICS: [&str; 8] = [
-    "min_rtt",
-    "smoothed_rtt",
-    "latest_rtt",
-    "rtt_variance",
-    "congestion_window",
-    "bytes_in_flight",
-    "ssthresh",
-    "pacing_rate",
-];
+#[derive(Serialize)]
+struct Sent {
+    count: usize,
+    raw: Vec<Raw>,
+}
+
+#[derive(Serialize)]
+struct Raw {
+    length: usize,
+}

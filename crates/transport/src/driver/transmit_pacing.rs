@@ -131,7 +131,11 @@ impl ConnectionDriver {
                     self.is_app_limited = true;
                     self.congestion.lock().on_app_limited();
                 }
-                self.idle_limiter()
+                if self.blocked_writers.is_empty() {
+                    Limiter::Application
+                } else {
+                    Limiter::FlowControl
+                }
             }
         };
         self.limits.set(now, limiter);
@@ -140,15 +144,6 @@ impl ConnectionDriver {
     /// Whether the window has room for another packet, by our own count.
     fn has_room(&self) -> bool {
         self.in_flight() + self.mss <= self.control.cwnd.max(self.mss)
-    }
-
-    /// The limit in force while there is nothing to send.
-    fn idle_limiter(&self) -> Limiter {
-        if self.blocked_writers.is_empty() {
-            Limiter::Application
-        } else {
-            Limiter::FlowControl
-        }
     }
 }
 

@@ -113,8 +113,7 @@ impl CidConfig {
         if let Some(cipher) = &self.cipher {
             cipher.decrypt(plain, self.server_id_len);
         }
-        let server_id = ServerId::new(&plain[..self.server_id_len]);
-        Some(server_id.expect("its length was checked"))
+        Some(ServerId::new(&plain[..self.server_id_len]).expect("its length was checked"))
     }
 
     /// Octets of first octet, server ID and nonce.

@@ -1,4 +1,3 @@
-use crate::spec::clauses::Clauses;
 use crate::spec::clauses::aqm::Aqm;
 use crate::spec::clauses::delay::{Delay, Distribution};
 use crate::spec::clauses::loss::LossModel;
@@ -6,6 +5,7 @@ use crate::spec::clauses::queue::{Capacity, FULL_FRAME, Policer};
 use crate::spec::clauses::service::{Rate, Service, TokenBucketFilter};
 use crate::spec::clauses::slot::SlotInterval;
 use crate::spec::clauses::unsupported::Unsupported;
+use crate::spec::clauses::{Clauses, NETEM_LIMIT};
 use crate::spec::values::RateText;
 use core::fmt::Display;
 use core::time::Duration;
@@ -253,8 +253,6 @@ impl Netem {
     }
 }
 
-/// netem's default.
-const NETEM_LIMIT: u32 = 1_000;
 /// Beyond any delay × rate that a veth carries.
 const ROOMY_LIMIT: u32 = 100_000;
 /// tbf counts bytes with 32 bits.
