@@ -8,7 +8,7 @@
 //! | a change of rate or size at once | `a_change_of_rate_or_size_holds_from_its_moment_on` |
 //! | ten years without overflow | `ten_years_of_sending_keep_the_rate_to_the_byte`, and times up to ten years in the others |
 //!
-//! `tests/tests/transport_sim/conformance.rs` holds the transport to the first two.
+//! `tests/tests/quic_virtual/conformance.rs` holds the transport to the first two.
 
 use cc_core::{Control, Pacer};
 use core::time::Duration;

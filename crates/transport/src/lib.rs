@@ -57,7 +57,7 @@
 //! # Limits
 //! Everything that a peer can make an endpoint hold has a bound. The tests are those of this crate
 //! (`attempts`, `hostile`, `polling`: `tests/loopback`; `receive`, `ledger`: beside the code), of
-//! `tests/tests/adversity` and of `tests/tests/transport_sim` (`limits`).
+//! `tests/tests/quic_virtual` (`adversity`, `limits`).
 //!
 //! | what | bound | set by | shown by |
 //! |---|---|---|---|

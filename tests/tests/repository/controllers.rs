@@ -1,4 +1,4 @@
-//! A controller of cc-core is a plug: it can be read, tested and taken out without the others.
+//! A controller of cc-core can be read, tested and removed without the others.
 
 use crate::finding::Finding;
 use crate::repository::SourceFile;
