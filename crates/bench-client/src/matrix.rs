@@ -36,7 +36,7 @@ pub(crate) use plan::MatrixPlan;
 pub(crate) use shard::Shard;
 pub(crate) use store::Store;
 
-use crate::ab::{self, AbProgress, Venue};
+use crate::ab::{self, AbProgress, Backend};
 use crate::client;
 use bench_kit::failure::Failure;
 use bench_kit::interrupt::Interrupts;
@@ -205,13 +205,13 @@ impl MatrixRun {
                 }
                 Err(reason) => return Ok(Measured::Unshaped(reason)),
             }
-            setup.venue = Venue::Network(network.remote.clone());
+            setup.backend = Backend::Network(network.remote.clone());
         }
         let result = ab::run(&setup, interrupts, &mut |progress| {
             let event = match progress {
                 AbProgress::Ended { .. } => Event::RoundEnded,
                 AbProgress::Complaint(text) => Event::Complaint(text),
-                AbProgress::Begun { .. } | AbProgress::Moved { .. } => return,
+                AbProgress::Begun { .. } | AbProgress::Transferred { .. } => return,
             };
             let _ = events.send(event);
         })?;

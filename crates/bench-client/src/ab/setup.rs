@@ -26,8 +26,8 @@ pub(crate) struct AbSetup {
     pub(crate) rounds: u32,
     /// When there may be more of them.
     pub(crate) until: Option<Until>,
-    pub(crate) venue: Venue,
-    /// In virtual time: how many heats run at once.
+    pub(crate) backend: Backend,
+    /// In virtual time: how many trials run at once.
     pub(crate) workers: NonZero<usize>,
     pub(crate) links: Links,
     pub(crate) seed: u64,
@@ -68,7 +68,7 @@ pub(crate) struct Until {
 
 /// Where the rounds take place.
 #[derive(Debug, Clone)]
-pub(crate) enum Venue {
+pub(crate) enum Backend {
     /// In this process, over sockets and an emulated link.
     Embedded,
     /// In virtual time.
@@ -123,7 +123,7 @@ impl AbSetup {
     /// # Errors
     /// When a round in real time cannot have what is asked for.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        let is_simulated = matches!(self.venue, Venue::Simulated);
+        let is_simulated = matches!(self.backend, Backend::Simulated);
         let asks = |variant: &AbVariant| {
             variant.duplicate > 1 && variant.plan.direction != Direction::Forward
         };

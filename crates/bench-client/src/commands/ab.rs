@@ -3,7 +3,7 @@
 mod display;
 
 use super::remote;
-use crate::ab::{self, AbSetup, AbVariant, MOST_VARIANTS, Until, Venue};
+use crate::ab::{self, AbSetup, AbVariant, Backend, MOST_VARIANTS, Until};
 use crate::args::AbArgs;
 use crate::baseline::{self, Baseline};
 use crate::client::Trust;
@@ -101,7 +101,7 @@ fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
             half_width: Finite::new(half_width.as_f64()).unwrap_or_default(),
             most: args.max_rounds,
         }),
-        venue: venue(args)?,
+        backend: backend(args)?,
         workers: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
         links,
         seed: args.seed,
@@ -114,16 +114,16 @@ fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
     })
 }
 
-fn venue(args: &AbArgs) -> Result<Venue, Failure> {
+fn backend(args: &AbArgs) -> Result<Backend, Failure> {
     let Some(server) = &args.server else {
         return Ok(if args.is_virtual {
-            Venue::Simulated
+            Backend::Simulated
         } else {
-            Venue::Embedded
+            Backend::Embedded
         });
     };
     let remote = remote::find(server, &args.remote)?;
-    Ok(Venue::Network(Box::new(remote)))
+    Ok(Backend::Network(Box::new(remote)))
 }
 
 fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failure> {
@@ -197,8 +197,8 @@ fn plan(args: &AbArgs, cc: &str) -> Plan {
 /// Says what will be done.
 fn announce(args: &AbArgs, setup: &AbSetup) {
     terminal::note(format_args!("{}", names(setup).join("   ")));
-    match &setup.venue {
-        Venue::Network(remote) => {
+    match &setup.backend {
+        Backend::Network(remote) => {
             terminal::note(format_args!("server: {remote}"));
             if matches!(remote.trust, Trust::Anyone) {
                 terminal::note(format_args!("{}", remote::NOT_VERIFIED));

@@ -1,6 +1,6 @@
 //! One cell: its plan, and what becomes of it.
 
-use crate::ab::{AbSetup, AbVariant, Venue};
+use crate::ab::{AbSetup, AbVariant, Backend};
 use crate::emulated::Links;
 use bench_kit::plan::{Direction, Plan};
 use bench_report::result::{
@@ -130,10 +130,10 @@ impl CellPlan {
 
     /// The A/B test of this cell, in virtual time by so many workers.
     pub(crate) fn ab_setup(&self, registry: &Registry, workers: NonZero<usize>) -> AbSetup {
-        let venue = if self.is_virtual {
-            Venue::Simulated
+        let backend = if self.is_virtual {
+            Backend::Simulated
         } else {
-            Venue::Embedded
+            Backend::Embedded
         };
         let variants = self.variants.iter().map(PlannedVariant::to_ab);
         AbSetup {
@@ -142,7 +142,7 @@ impl CellPlan {
             rounds: self.rounds,
             is_independent: false,
             until: None,
-            venue,
+            backend,
             workers,
             links: self.links.clone(),
             seed: self.seed(),

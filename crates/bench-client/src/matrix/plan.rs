@@ -4,7 +4,7 @@ use super::cell::{CellPlan, PlannedVariant};
 use super::conditions::{Conditions, time};
 use super::file::{CC, CONDITIONS, MatrixFile, VariantFile};
 use super::template::{Text, Words};
-use crate::ab::{COPIES_OF_A_SERVER, MOST_VARIANTS, Venue};
+use crate::ab::{Backend, COPIES_OF_A_SERVER, MOST_VARIANTS};
 use bench_kit::cli::values;
 use bench_kit::failure::Failure;
 use bench_kit::plan::Direction;
@@ -41,13 +41,13 @@ pub(crate) enum PlanKind {
 type Corner = Vec<(String, Text, Words)>;
 
 impl MatrixPlan {
-    pub(crate) fn new(matrix: MatrixFile, venue: Venue) -> Self {
+    pub(crate) fn new(matrix: MatrixFile, backend: Backend) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             kind: PlanKind::MatrixPlan,
             version: bench_kit::VERSION.to_owned(),
-            is_virtual: matches!(venue, Venue::Simulated),
-            network: matches!(venue, Venue::Network(_)),
+            is_virtual: matches!(backend, Backend::Simulated),
+            network: matches!(backend, Backend::Network(_)),
             matrix,
         }
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use transport::testing::{ConnectError, EndId, Ends, Load, World};
 use units::{Bandwidth, Bytes, Timestamp};
 
-/// One connection of a heat, and what both of its ends count.
+/// One connection of a trial, and what both of its ends count.
 pub(super) struct Flow {
     plan: Plan,
     ends: Ends,
