@@ -10,7 +10,7 @@ mod trial;
 pub(crate) use progress::AbProgress;
 pub(crate) use setup::{
     AbSetup, AbVariant, Backend, COPIES_OF_A_SERVER, MOST_COPIES, MOST_FLOWS, MOST_VARIANTS,
-    Remote, Until, name,
+    Remote, StoppingRule, name,
 };
 pub(crate) use trial::Trial;
 
@@ -45,7 +45,7 @@ pub(crate) fn run(
     Ok(record.conclude())
 }
 
-/// Runs all trials, or as many as it takes to know.
+/// Runs all trials, or those up to the interim analysis at which the stopping rule holds.
 fn in_batches(
     setup: &AbSetup,
     trials: &[Trial],
@@ -53,11 +53,13 @@ fn in_batches(
     on_progress: &mut dyn FnMut(AbProgress<'_>),
     record: &mut Record,
 ) -> Result<(), Failure> {
-    let looks = (1..=setup.most_rounds()).filter(|blocks| {
-        *blocks >= setup.rounds && setup.until.is_some() && stats::is_a_look(*blocks)
+    let analyses = (1..=setup.max_rounds()).filter(|blocks| {
+        *blocks >= setup.rounds
+            && setup.stopping_rule.is_some()
+            && stats::is_interim_analysis(*blocks)
     });
     let mut begin = 0;
-    for blocks in looks.chain([setup.most_rounds()]) {
+    for blocks in analyses.chain([setup.max_rounds()]) {
         let is_in_batch = |trial: &&Trial| (begin..blocks).contains(&trial.slots[0].block);
         let batch: Vec<Trial> = trials.iter().filter(is_in_batch).cloned().collect();
         match setup.backend {
@@ -67,7 +69,7 @@ fn in_batches(
             _ => one_by_one(setup, &batch, interrupts, on_progress, record),
         }?;
         begin = blocks;
-        if record.is_narrow(setup.until) {
+        if record.is_narrow(setup.stopping_rule) {
             break;
         }
     }
@@ -111,15 +113,15 @@ impl Record {
         self.competitions.extend(result.competition);
     }
 
-    /// Whether the test was to go on until now.
-    fn is_narrow(&mut self, until: Option<Until>) -> bool {
-        let (Some(until), Some((a, others))) = (until, self.result.variants.split_first()) else {
+    /// Whether every interval is as narrow as the stopping rule wants; notes it in the result.
+    fn is_narrow(&mut self, rule: Option<StoppingRule>) -> bool {
+        let (Some(rule), Some((a, others))) = (rule, self.result.variants.split_first()) else {
             return false;
         };
         let seed = self.result.seed;
         let is_narrow = others.iter().all(|other| {
             let half_width = stats::goodput_half_width(&a.rounds, &other.rounds, seed);
-            half_width.is_some_and(|half_width| half_width <= until.half_width.get())
+            half_width.is_some_and(|half_width| half_width <= rule.half_width.get())
         });
         if let Some(until) = &mut self.result.until {
             until.reached = is_narrow;
@@ -160,8 +162,8 @@ pub(crate) fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
             Backend::Network(remote) => Some(remote.to_string()),
             _ => None,
         },
-        until: setup.until.map(|until| result::Until {
-            half_width: until.half_width,
+        until: setup.stopping_rule.map(|rule| result::StoppingRule {
+            half_width: rule.half_width,
             reached: false,
         }),
         started_unix_seconds: (!is_virtual).then(|| clock::since_1970().as_secs()),

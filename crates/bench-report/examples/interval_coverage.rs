@@ -89,7 +89,7 @@ fn until_narrow(sigma: f64, until: f64, test: u64) -> Stopped {
         a.push(draw(block));
         b.push(draw(block));
         let is_last = block + 1 == MOST;
-        if !stats::is_a_look(block + 1) && !is_last {
+        if !stats::is_interim_analysis(block + 1) && !is_last {
             continue;
         }
         let half_width = stats::goodput_half_width(&a, &b, test);

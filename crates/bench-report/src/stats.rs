@@ -31,7 +31,7 @@ pub use end::End;
 pub use fairness::{FAIRNESS_WINDOW, LEAST_FAIR, UNFAIRNESS, competition, convergence, jain_index};
 pub use paired::compare;
 pub use schedule::{Schedule, Slot};
-pub use stopping::{LEAST_BLOCKS, goodput_half_width, is_a_look};
+pub use stopping::{MIN_BLOCKS, goodput_half_width, is_interim_analysis};
 pub use summary::summarise;
 pub use thresholds::{CONFIDENCE, EQUAL, MIN_PAIRS, NEGLIGIBLE};
 pub use unpaired::compare_unpaired;

@@ -25,7 +25,7 @@ pub(crate) struct AbSetup {
     /// The blocks.
     pub(crate) rounds: u32,
     /// When there may be more of them.
-    pub(crate) until: Option<Until>,
+    pub(crate) stopping_rule: Option<StoppingRule>,
     pub(crate) backend: Backend,
     /// In virtual time: how many trials run at once.
     pub(crate) workers: NonZero<usize>,
@@ -57,13 +57,13 @@ pub(crate) struct AbVariant {
     pub(crate) duplicate: u32,
 }
 
-/// A test that goes on until it knows.
+/// When a test with a flexible number of blocks stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Until {
+pub(crate) struct StoppingRule {
     /// What [`bench_report::stats::goodput_half_width`] of every comparison has to be below.
     pub(crate) half_width: Finite,
-    /// The most blocks.
-    pub(crate) most: u32,
+    /// The blocks after which it stops in any case.
+    pub(crate) max_rounds: u32,
 }
 
 /// Where the rounds take place.
@@ -114,10 +114,10 @@ pub(crate) const COPIES_OF_A_SERVER: &str =
     "what a server sends can be sent twice in virtual time alone: have the client send";
 
 impl AbSetup {
-    /// The most blocks that there may be.
-    pub(crate) fn most_rounds(&self) -> u32 {
-        self.until
-            .map_or(self.rounds, |until| until.most.max(self.rounds))
+    /// The largest number of blocks that there may be.
+    pub(crate) fn max_rounds(&self) -> u32 {
+        self.stopping_rule
+            .map_or(self.rounds, |rule| rule.max_rounds.max(self.rounds))
     }
 
     /// # Errors

@@ -51,7 +51,7 @@ pub(super) struct LinkUsage {
 impl Trial {
     /// What runs one after the other.
     pub(super) fn all(setup: &AbSetup) -> Vec<Self> {
-        let schedule = Schedule::new(setup.seed, setup.variants.len(), setup.most_rounds());
+        let schedule = Schedule::new(setup.seed, setup.variants.len(), setup.max_rounds());
         let slots: Vec<Slot> = if setup.is_independent {
             schedule.independent().collect()
         } else {

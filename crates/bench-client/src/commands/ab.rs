@@ -3,7 +3,7 @@
 mod display;
 
 use super::remote;
-use crate::ab::{self, AbSetup, AbVariant, Backend, MOST_VARIANTS, Until};
+use crate::ab::{self, AbSetup, AbVariant, Backend, MOST_VARIANTS, StoppingRule};
 use crate::args::AbArgs;
 use crate::baseline::{self, Baseline};
 use crate::client::Trust;
@@ -97,9 +97,9 @@ fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
         competes: args.compete,
         is_independent: args.independent,
         rounds: args.rounds,
-        until: args.until.map(|half_width| Until {
+        stopping_rule: args.until.map(|half_width| StoppingRule {
             half_width: Finite::new(half_width.as_f64()).unwrap_or_default(),
-            most: args.max_rounds,
+            max_rounds: args.max_rounds,
         }),
         backend: backend(args)?,
         workers: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
@@ -210,8 +210,8 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
         terminal::note(format_args!("return link: {return_link}"));
     }
     let (time, omit) = (args.time.as_secs_f64(), args.omit.as_secs_f64());
-    let rounds = match setup.until {
-        Some(_) => format!("at most {}", setup.most_rounds()),
+    let rounds = match setup.stopping_rule {
+        Some(_) => format!("at most {}", setup.max_rounds()),
         None => setup.rounds.to_string(),
     };
     let order = if args.compete {

@@ -141,7 +141,7 @@ impl CellPlan {
             competes: self.compete,
             rounds: self.rounds,
             is_independent: false,
-            until: None,
+            stopping_rule: None,
             backend,
             workers,
             links: self.links.clone(),

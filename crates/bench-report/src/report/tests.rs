@@ -1,8 +1,8 @@
 use super::*;
 use crate::fixtures;
 use crate::result::{
-    BaselineComparison, LimitedBy, LimitedTimes, Metric, RequestTimes, Round, RunRequests, Until,
-    iperf,
+    BaselineComparison, LimitedBy, LimitedTimes, Metric, RequestTimes, Round, RunRequests,
+    StoppingRule, iperf,
 };
 use crate::stats::{self, verdict};
 use roxmltree::{Document, ParsingOptions};
@@ -141,7 +141,7 @@ fn long_rounds_make_no_larger_report() {
 fn what_decided_how_the_test_ran_is_said() {
     let mut result = fixtures::ab();
     result.server = Some("measure.example:4433".to_owned());
-    result.until = Some(Until {
+    result.until = Some(StoppingRule {
         half_width: fixtures::finite(0.05),
         reached: false,
     });
@@ -171,7 +171,7 @@ fn what_decided_how_the_test_ran_is_said() {
         "{table}"
     );
     assert!(table.contains("worse"), "{table}");
-    result.until = Some(Until {
+    result.until = Some(StoppingRule {
         half_width: fixtures::finite(0.05),
         reached: true,
     });

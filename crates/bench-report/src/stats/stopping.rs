@@ -13,13 +13,13 @@ pub fn goodput_half_width(a: &[Round], b: &[Round], seed: u64) -> Option<f64> {
     Some((high / low).sqrt() - 1.0)
 }
 
-/// Whether a test that goes on until its intervals are narrow looks at them after this many blocks.
+/// Whether a test with a stopping rule has an interim analysis after this many blocks.
 ///
-/// A first look that is late and few looks after it leave little to chance; [`End::Narrow`] makes
-/// up for the rest. Looks are after whole couples of mirrored blocks.
-pub fn is_a_look(blocks: u32) -> bool {
-    blocks >= LEAST_BLOCKS && blocks.is_multiple_of(2)
+/// A late first analysis and few after it leave little to chance; [`End::Narrow`] makes up for the
+/// rest. Analyses are after whole pairs of mirrored blocks.
+pub fn is_interim_analysis(blocks: u32) -> bool {
+    blocks >= MIN_BLOCKS && blocks.is_multiple_of(2)
 }
 
 /// With fewer, an interval of a median may be narrow by chance.
-pub const LEAST_BLOCKS: u32 = 8;
+pub const MIN_BLOCKS: u32 = 8;

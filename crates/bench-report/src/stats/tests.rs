@@ -226,8 +226,8 @@ fn narrow_and_right(spread: f64, end: End) -> (u32, u32) {
         let logs: Vec<f64> = (0..20)
             .map(|_| spread * (normal(&mut rng) - normal(&mut rng)))
             .collect();
-        let looks = (1..=20).filter(|blocks| is_a_look(*blocks));
-        let intervals = looks.map(|blocks| {
+        let analyses = (1..=20).filter(|blocks| is_interim_analysis(*blocks));
+        let intervals = analyses.map(|blocks| {
             let estimate = end.estimate(&logs[..blocks as usize], &mut Rng::new(seed));
             let estimate = estimate.unwrap().exp();
             (estimate.low.unwrap(), estimate.high.unwrap())
@@ -513,8 +513,10 @@ fn variants_with_one_controller_are_called_by_their_letters() {
 
 #[test]
 fn looks_are_after_whole_couples_of_blocks_from_the_eighth_on() {
-    let looks: Vec<u32> = (0..14).filter(|blocks| is_a_look(*blocks)).collect();
-    assert_eq!(looks, [8, 10, 12]);
+    let analyses: Vec<u32> = (0..14)
+        .filter(|blocks| is_interim_analysis(*blocks))
+        .collect();
+    assert_eq!(analyses, [8, 10, 12]);
 }
 
 #[test]
@@ -572,7 +574,7 @@ fn a_test_that_its_intervals_end_has_wider_ones() {
         goodput.high.unwrap().get() / goodput.low.unwrap().get()
     };
     let planned = width(&mut result);
-    result.until = Some(crate::result::Until {
+    result.until = Some(crate::result::StoppingRule {
         half_width: fixtures::finite(0.05),
         reached: true,
     });

@@ -27,7 +27,7 @@ impl Display {
     pub(super) fn new(setup: &AbSetup) -> Self {
         let variants = names(setup);
         let count = u32::try_from(variants.len()).unwrap_or(u32::MAX);
-        let rounds = setup.most_rounds().saturating_mul(count);
+        let rounds = setup.max_rounds().saturating_mul(count);
         let at_once = if setup.competes { count } else { 1 };
         let trial_time = trial_time(setup);
         let total = trial_time.saturating_mul(rounds / at_once).as_millis();
