@@ -69,7 +69,7 @@ impl Meter {
         }
     }
 
-    /// Tells the account what each ACK does: to be the connection's observer.
+    /// The connection's observer, which tells the meter of each ACK.
     pub fn listener(&self) -> Box<dyn Observer + Send> {
         Box::new(Listener(Arc::clone(&self.acks)))
     }
@@ -263,7 +263,7 @@ fn differences(now: &[u64], before: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// What ACKs have told since the measured part began.
+/// What ACKs have shown since the measured part began.
 #[derive(Debug)]
 struct AckSamples {
     /// Microseconds, to three digits.
@@ -273,7 +273,7 @@ struct AckSamples {
     /// The least round-trip time of all, the warm-up's included.
     base: Option<Duration>,
     ce_marked: u64,
-    /// Those that no sample of the course has told yet.
+    /// Those that no sample has reported yet.
     newly_marked: u64,
 }
 

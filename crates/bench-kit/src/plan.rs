@@ -32,7 +32,7 @@ pub struct Plan {
     pub server_congestion: String,
     /// The flow-control window of each receiver, in bytes.
     pub window: u64,
-    /// Time between two samples of the course of the run.
+    /// Time between two samples of the run's time series.
     pub step: Duration,
     /// What there is beside that.
     #[serde(default, skip_serializing_if = "Extras::is_none")]

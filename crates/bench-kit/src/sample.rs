@@ -376,7 +376,7 @@ impl Limited {
     }
 }
 
-/// The course of a run in a bounded number of samples: when it is full, neighbours are joined and
+/// The time series of a run in a bounded number of samples: when it is full, neighbours are joined and
 /// from then on every sample covers twice the time.
 #[derive(Debug, Clone, Default)]
 pub struct Series {

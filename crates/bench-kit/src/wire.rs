@@ -6,7 +6,7 @@
 //!   │ ── Run(Plan) ─────────────────────────────────▶ │  checks it
 //!   │ ◀──────────────────────── Accepted or Refused ─ │
 //!   │ ══ unidirectional streams of payload, in either direction or both ══
-//!   │ ◀────────────────────────── Samples, and so on ─│  its view of the course of the run
+//!   │ ◀────────────────────────── Samples, and so on ─│  its time series of the run
 //!   │ ── Finished(SideReport) ──────────────────────▶ │
 //!   │ ◀───────────────────────── Finished(SideReport) │
 //!   │ closes the connection                           │

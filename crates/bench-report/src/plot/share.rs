@@ -11,7 +11,7 @@ use crate::stats::jain_index;
 
 /// How variants that ran at once shared the goodput over time, and Jain's index of fairness over
 /// their connections: of the block whose index is the median. `None` when they did not compete, or
-/// no block has a course of each.
+/// no block has a time series of each.
 ///
 /// Goodput is joined over at least half a second. The index is over the connections that had
 /// started, those of a variant taken for equal.
@@ -104,7 +104,7 @@ struct Block {
 }
 
 impl Block {
-    /// `None` when a variant has no course in this block.
+    /// `None` when a variant has no time series in this block.
     fn of(result: &AbResult, number: u32) -> Option<Self> {
         let rounds: Option<Vec<(&Variant, &Round)>> = drawn(result)
             .map(|(variant, _)| {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_competition_with_courses_has_shares() {
+    fn only_a_competition_with_time_series_has_shares() {
         assert!(share(&fixtures::ab()).is_none());
         let mut result = fixtures::competition();
         assert!(share(&result).is_some());

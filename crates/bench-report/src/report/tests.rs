@@ -38,7 +38,7 @@ fn the_page_has_the_verdict_every_metric_and_every_figure() {
         .descendants()
         .filter(|node| node.has_tag_name("figure"));
     // Ratios, goodput against delay, limits, goodput, RTT, window, RTT's distribution and its tail,
-    // and a course for each variant.
+    // and a time series for each variant.
     assert_eq!(figures.count(), 10);
     let rows = document
         .descendants()
@@ -190,7 +190,7 @@ fn captions_speak_of_several_rounds_where_there_are_some() {
     stats::conclude(&mut one);
     assert!(!says(&one, "median goodput") && !says(&one, "Thin: others"));
     assert!(says(&one, "State of the controller"));
-    // In the axes of five all rounds would be a tangle; each course has its own.
+    // In the axes of five all rounds would be a tangle; each time series has its own.
     let five = fixtures::five();
     let side_by_side = html(&five);
     let side_by_side = side_by_side.split("Inside the controllers").next().unwrap();

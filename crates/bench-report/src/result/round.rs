@@ -69,7 +69,7 @@ pub struct Round {
     pub cpu_seconds_receiver: Option<Finite>,
     /// What held the sender back.
     pub limited_by: Option<LimitedBy>,
-    /// The course of the round.
+    /// The time series of the round.
     pub intervals: Vec<Interval>,
 }
 
@@ -199,7 +199,7 @@ pub struct LimitedTimes {
     pub host: Duration,
 }
 
-/// One sample of the course of a round; sums over connections where there are several.
+/// One sample of a round's time series; sums over connections where there are several.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Interval {
     /// The end of the interval, in seconds since the transfer began.

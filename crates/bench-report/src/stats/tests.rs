@@ -370,7 +370,7 @@ fn jains_index_has_its_closed_forms() {
 }
 
 /// Tenths of a second, each at the rate that `rate` has for its begin in seconds.
-fn course(from: u32, tenths: u32, rate: impl Fn(f64) -> u64) -> Vec<Interval> {
+fn series(from: u32, tenths: u32, rate: impl Fn(f64) -> u64) -> Vec<Interval> {
     (from..tenths)
         .map(|tenth| Interval {
             t: fixtures::finite(f64::from(tenth + 1) / 10.0),
@@ -387,20 +387,20 @@ fn connections_converge_with_the_first_window_from_which_on_all_are_fair() {
     let of = |one: &[Interval], other: &[Interval]| convergence(&[one, other], start);
     let late = |from: f64| move |t: f64| if t < from { 1 } else { 5 };
     let early = |from: f64| move |t: f64| if t < from { 9 } else { 5 };
-    let (a, b) = (course(0, 200, early(10.0)), course(20, 200, late(10.0)));
+    let (a, b) = (series(0, 200, early(10.0)), series(20, 200, late(10.0)));
     // With 9 to 1 in a quarter of the window its sums are 6 to 4, the limit; 2 s are the start's.
     assert_eq!(of(&a, &b), Some(Duration::from_millis(7_800)));
     // At once.
-    let fair = course(0, 200, |_| 5);
-    assert_eq!(of(&fair, &course(20, 200, |_| 5)), Some(Duration::ZERO));
+    let fair = series(0, 200, |_| 5);
+    assert_eq!(of(&fair, &series(20, 200, |_| 5)), Some(Duration::ZERO));
     // Never, or so late that it may be chance: the last three windows begin at 17 s.
-    assert_eq!(of(&course(0, 200, |_| 9), &course(20, 200, |_| 1)), None);
-    let (a, b) = (course(0, 200, early(17.2)), course(20, 200, late(17.2)));
+    assert_eq!(of(&series(0, 200, |_| 9), &series(20, 200, |_| 1)), None);
+    let (a, b) = (series(0, 200, early(17.2)), series(20, 200, late(17.2)));
     assert_eq!(of(&a, &b), Some(Duration::from_millis(15_000)));
-    let (a, b) = (course(0, 200, early(17.4)), course(20, 200, late(17.4)));
+    let (a, b) = (series(0, 200, early(17.4)), series(20, 200, late(17.4)));
     assert_eq!(of(&a, &b), None);
     // Fair for long, and not at the end.
-    let falls = course(20, 200, |t| if t < 19.0 { 5 } else { 1 });
+    let falls = series(20, 200, |t| if t < 19.0 { 5 } else { 1 });
     assert_eq!(of(&fair, &falls), None);
     // Nothing to be fair to, and nothing at all.
     assert_eq!(convergence(&[&fair], start), None);

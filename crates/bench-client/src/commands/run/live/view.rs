@@ -15,10 +15,10 @@ pub(super) struct View {
     bytes: u64,
     moved: u64,
     lost: u64,
-    throughput: Course,
-    rtt: Course,
-    cwnd: Course,
-    pacing: Course,
+    throughput: TimeSeries,
+    rtt: TimeSeries,
+    cwnd: TimeSeries,
+    pacing: TimeSeries,
     /// The newest row, which has the server's figures where the server sends.
     row: Option<Row>,
     state: String,
@@ -29,7 +29,7 @@ type Show = fn(u64) -> String;
 
 /// The last values of one quantity.
 #[derive(Debug, Default)]
-struct Course {
+struct TimeSeries {
     values: VecDeque<u64>,
     most: u64,
 }
@@ -43,10 +43,10 @@ impl View {
             bytes: 0,
             moved: 0,
             lost: 0,
-            throughput: Course::default(),
-            rtt: Course::default(),
-            cwnd: Course::default(),
-            pacing: Course::default(),
+            throughput: TimeSeries::default(),
+            rtt: TimeSeries::default(),
+            cwnd: TimeSeries::default(),
+            pacing: TimeSeries::default(),
             row: None,
             state: String::new(),
         }
@@ -108,19 +108,19 @@ impl View {
             ),
             String::new(),
         ];
-        let courses: [(&str, &Course, Show); 4] = [
+        let all_series: [(&str, &TimeSeries, Show); 4] = [
             ("Throughput", &self.throughput, rate),
             ("RTT", &self.rtt, millis),
             ("Window", &self.cwnd, amount),
             ("Pacing", &self.pacing, rate),
         ];
-        for (name, course, show) in courses {
+        for (name, series, show) in all_series {
             all.push(format!(
                 "{name:<10} {:>16}   at most {}",
-                show(course.last()),
-                show(course.most)
+                show(series.last()),
+                show(series.most)
             ));
-            all.push(course.sparkline(columns));
+            all.push(series.sparkline(columns));
         }
         all.push(String::new());
         all.extend(self.details());
@@ -161,7 +161,7 @@ impl View {
     }
 }
 
-impl Course {
+impl TimeSeries {
     fn push(&mut self, value: u64) {
         if self.values.len() == MOST_VALUES {
             self.values.pop_front();

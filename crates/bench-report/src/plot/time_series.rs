@@ -13,8 +13,8 @@ use crate::text::Scale;
 /// What happened in one variant, the `index`-th: goodput, round-trip time, window, rates and lost
 /// packets over one time axis, over the states of the median round's controller. Axes are the same
 /// for all variants of the result. `None` when there is no such variant or it has no round with a
-/// course.
-pub fn course(result: &AbResult, index: usize) -> Option<Figure> {
+/// time series.
+pub fn time_series(result: &AbResult, index: usize) -> Option<Figure> {
     let variant = result.variants.get(index)?;
     let class = Look::of(index).class;
     let median = median_round(variant)?;
