@@ -10,7 +10,7 @@ use bench_kit::failure::Failure;
 use bench_kit::interrupt::Interrupts;
 use bench_kit::plan::Limits;
 use bench_kit::runtime;
-use bench_server::{Rules, Server, ServerSetup};
+use bench_server::{AdmissionLimits, Server, ServerSetup};
 use link_sim::LinkSpec;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -272,7 +272,7 @@ impl RunningServer {
             identity: None,
             idle_timeout: setup.idle_timeout,
             limits: Limits::NONE,
-            rules: Rules::OWN_CLIENTS,
+            admission: AdmissionLimits::OWN_CLIENTS,
             token: None,
             perf_congestion: None,
             is_one_off: false,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::admission::Rules;
+use crate::admission::AdmissionLimits;
 use bench_kit::plan::{Direction, Extras, Limit, Limits, Plan};
 use bench_kit::token::Token;
 use bench_kit::wire::{PROTOCOL_ERROR, Reply, Request, STRANGER, read_message, write_message};
@@ -18,7 +18,7 @@ struct Fixture {
 
 impl Fixture {
     fn new(max_connections: u32) -> Self {
-        Self::with(|setup| setup.rules.most = max_connections)
+        Self::with(|setup| setup.admission.max_clients = max_connections)
     }
 
     fn with(change: impl FnOnce(&mut ServerSetup)) -> Self {
@@ -32,9 +32,9 @@ impl Fixture {
                 duration: Duration::from_secs(1),
                 ..Limits::NONE
             },
-            rules: Rules {
-                most: 8,
-                ..Rules::OWN_CLIENTS
+            admission: AdmissionLimits {
+                max_clients: 8,
+                ..AdmissionLimits::OWN_CLIENTS
             },
             token: None,
             perf_congestion: Registry::standard().choose("cubic").ok(),
@@ -288,7 +288,7 @@ async fn a_client_that_ends_its_control_stream_early_is_refused_after_the_run() 
     let why = bench_kit::ending::lost(&error, "HERE", Duration::ZERO);
     assert_eq!(why, "HERE: the client did not report its side of the run");
     server.line_with("was refused").await;
-    // Its place is free again.
+    // Its permit is free again.
     assert_eq!(server.ask(plan()).await, Reply::Accepted);
 }
 
@@ -423,7 +423,7 @@ async fn a_client_that_is_faster_than_its_plan_is_ended() {
 
 #[tokio::test]
 async fn an_address_with_all_its_places_is_refused_while_others_are_not() {
-    let server = Fixture::with(|setup| setup.rules.most_per_origin = Some(2));
+    let server = Fixture::with(|setup| setup.admission.max_per_prefix = Some(2));
     let _first = server.connect().await.unwrap();
     // The second has to prove its address, which costs it nothing but a round trip.
     let (_second, second) = server.connect().await.unwrap();
@@ -437,7 +437,7 @@ async fn an_address_with_all_its_places_is_refused_while_others_are_not() {
 
 #[tokio::test]
 async fn clients_that_come_too_fast_are_refused() {
-    let server = Fixture::with(|setup| setup.rules.most_a_second = 2);
+    let server = Fixture::with(|setup| setup.admission.max_per_second = 2);
     let _clients = [
         server.connect().await.unwrap(),
         server.connect().await.unwrap(),
@@ -470,7 +470,7 @@ fn forger(server: SocketAddr) -> (SocketAddr, std::thread::JoinHandle<u64>) {
 #[tokio::test]
 async fn packets_with_forged_addresses_do_not_take_the_places_of_clients() {
     let server = Fixture::with(|setup| {
-        setup.rules.most = 16;
+        setup.admission.max_clients = 16;
         setup.idle_timeout = Duration::from_secs(20);
     });
     let (forger, forging) = forger(server.address);
@@ -486,7 +486,7 @@ async fn packets_with_forged_addresses_do_not_take_the_places_of_clients() {
         assert!(attempt.await.unwrap().is_err(), "nothing comes back");
     }
     assert!(forging.join().unwrap() >= 40);
-    // Of the sixteen places two are taken by those who will never come.
+    // Of the sixteen permits two are taken by those who will never come.
     let mut clients = Vec::new();
     for _ in 0..14 {
         clients.push(server.connect().await.unwrap());
