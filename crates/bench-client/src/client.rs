@@ -20,7 +20,7 @@ use bench_report::result::Sha256;
 use bench_report::text::printable;
 use connect::Connected;
 use futures_util::future::join_all;
-use progress::GOODBYE;
+use progress::CLOSE_TIMEOUT;
 use record::Record;
 use requests::Probes;
 use session::Session;
@@ -75,7 +75,7 @@ pub(crate) async fn run(
     let idle = connected
         .iter()
         .map(|connected| connected.endpoint.wait_idle());
-    let _ = timeout(GOODBYE, join_all(idle)).await;
+    let _ = timeout(CLOSE_TIMEOUT, join_all(idle)).await;
     outcome
 }
 

@@ -12,8 +12,8 @@
 
 pub mod cli;
 pub mod clock;
+pub mod close_reason;
 pub mod counters;
-pub mod ending;
 pub mod failure;
 pub mod fallback_output;
 pub mod hex;

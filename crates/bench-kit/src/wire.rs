@@ -36,7 +36,7 @@ pub const PROTOCOL_ERROR: u32 = 1;
 pub const SHUTDOWN: u32 = 2;
 
 /// The code with which a server closes a connection that has not shown to know its token.
-pub const STRANGER: u32 = 3;
+pub const UNAUTHORIZED: u32 = 3;
 
 /// The most bytes of a message before the server knows what is wanted: the longest plan and more.
 pub const MAX_FIRST_MESSAGE: u32 = 64 << 10;

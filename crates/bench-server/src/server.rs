@@ -113,7 +113,7 @@ impl Server {
         sessions.shutdown().await;
         self.shared.log_totals();
         // Until the closes have left; clients that do not get them notice by the silence.
-        let _ = tokio::time::timeout(GOODBYE, self.endpoint.wait_idle()).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.endpoint.wait_idle()).await;
     }
 
     /// The client with its permit, if it gets one now.
@@ -186,7 +186,7 @@ const WINDOW_BEFORE_PLAN: u32 = 64 << 10;
 const LARGEST_PAYLOAD: u16 = 65_507;
 
 /// How long goodbyes may take.
-const GOODBYE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests;

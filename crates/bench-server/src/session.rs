@@ -8,12 +8,12 @@ pub(crate) use state::Session;
 
 use crate::log_limiter::Topic;
 use crate::quota::{self, Transferred};
-use bench_kit::ending;
+use bench_kit::close_reason;
 use bench_kit::plan::{Controllers, Plan};
 use bench_kit::role::Role;
 use bench_kit::sample::{Sample, SideReport};
 use bench_kit::transfer::Transfer;
-use bench_kit::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, STRANGER};
+use bench_kit::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED};
 use bench_report::text::{Unit, amount, printable};
 use state::{Fault, TOO_LONG};
 use std::fmt;
@@ -57,11 +57,11 @@ impl Session {
                 connection.close(VarInt::from_u32(PROTOCOL_ERROR), why.as_bytes());
                 false
             }
-            Err(Fault::Stranger) => {
+            Err(Fault::Unauthorized) => {
                 self.log(format_args!(
                     "{client} was refused: it does not know the token"
                 ));
-                connection.close(VarInt::from_u32(STRANGER), b"");
+                connection.close(VarInt::from_u32(UNAUTHORIZED), b"");
                 false
             }
             // The client is still there, and only its control stream is over.
@@ -120,7 +120,7 @@ impl Session {
         };
         let Ok(read) = timeout(max_wait, read).await else {
             return Err(match self.shared.token {
-                Some(_) => Fault::Stranger,
+                Some(_) => Fault::Unauthorized,
                 None => Fault::Client("no plan came".to_owned()),
             });
         };
@@ -147,7 +147,7 @@ impl Session {
         let token = self.shared.token.as_ref();
         if token.is_some_and(|token| !proof.is_some_and(|proof| token.is_proved(connection, proof)))
         {
-            return Err(Fault::Stranger);
+            return Err(Fault::Unauthorized);
         }
         Ok(match proof {
             Some(_) => wire::read_message_up_to(MAX_FIRST_MESSAGE, receive).await,
@@ -229,7 +229,7 @@ impl Session {
     }
 
     fn lost(&self, error: &transport::ConnectionError) -> String {
-        ending::lost(error, "the client", self.shared.idle_timeout)
+        close_reason::lost(error, "the client", self.shared.idle_timeout)
     }
 
     fn summarise(&self, plan: &Plan, server: &SideReport, client: Option<&SideReport>) {

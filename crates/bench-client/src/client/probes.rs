@@ -66,7 +66,7 @@ async fn probe(
     let request = timeout(setup.connect_timeout, request(&connected)).await;
     drop(agreed);
     connected.connection.close(VarInt::from_u32(DONE), b"");
-    let _ = timeout(GOODBYE, connected.endpoint.wait_idle()).await;
+    let _ = timeout(CLOSE_TIMEOUT, connected.endpoint.wait_idle()).await;
     let request = request.map_err(|error| error.to_string())?;
     Ok((handshake, request.map_err(|error| error.to_string())?))
 }
@@ -92,7 +92,7 @@ async fn request(
 /// A few connections a second are no load of their own.
 const BETWEEN: Duration = Duration::from_millis(300);
 
-const GOODBYE: Duration = Duration::from_millis(100);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 
 const MOST: usize = 100_000;
 

@@ -32,4 +32,4 @@ impl Progress<'_> {
 pub(crate) const INTERRUPTED: &str = "interrupted";
 
 /// How long a goodbye may take.
-pub(super) const GOODBYE: Duration = Duration::from_secs(1);
+pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -5,7 +5,7 @@ mod state;
 
 pub(super) use state::Session;
 
-use super::progress::{GOODBYE, INTERRUPTED};
+use super::progress::{CLOSE_TIMEOUT, INTERRUPTED};
 use super::record::Record;
 use bench_kit::role::Role;
 use bench_kit::sample::SideReport;
@@ -144,7 +144,7 @@ impl Session<'_> {
         let _ = wire::write_message(send, &Request::Finished(Box::new(report))).await;
         let _ = send.finish();
         let patience = if is_cut_short {
-            GOODBYE
+            CLOSE_TIMEOUT
         } else {
             self.setup.idle_timeout
         };
@@ -163,7 +163,7 @@ impl Session<'_> {
                 }
             }
             // The server needs the report as much as the client needs the server's.
-            let _ = timeout(GOODBYE, send.stopped()).await;
+            let _ = timeout(CLOSE_TIMEOUT, send.stopped()).await;
             Ok(())
         };
         tokio::select! {

@@ -2,7 +2,7 @@ use super::*;
 use crate::admission::AdmissionLimits;
 use bench_kit::plan::{Direction, Extras, Limit, Limits, Plan};
 use bench_kit::token::Token;
-use bench_kit::wire::{PROTOCOL_ERROR, Reply, Request, STRANGER, read_message, write_message};
+use bench_kit::wire::{PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED, read_message, write_message};
 use cc_core::Registry;
 use std::future::pending;
 use std::net::Ipv4Addr;
@@ -68,7 +68,9 @@ impl Fixture {
         }
         match read_message::<Reply>(&mut receive).await {
             Ok(reply) => format!("{reply:?}"),
-            Err(_) => bench_kit::ending::lost(&connection.closed().await, "HERE", Duration::ZERO),
+            Err(_) => {
+                bench_kit::close_reason::lost(&connection.closed().await, "HERE", Duration::ZERO)
+            }
         }
     }
 
@@ -247,7 +249,7 @@ async fn a_client_too_many_is_refused_while_the_other_is_served() {
         Some(Reply::Accepted)
     );
     let refused = server.connect().await.unwrap_err();
-    let why = bench_kit::ending::not_connected(&refused, "HERE");
+    let why = bench_kit::close_reason::not_connected(&refused, "HERE");
     assert_eq!(
         why,
         "HERE refused the connection: it has as many clients as it takes, in all, from your \
@@ -266,7 +268,7 @@ async fn a_program_that_is_no_client_is_told_so() {
         .unwrap();
     let connecting = endpoint.connect_with(config, server.address, "localhost");
     let error = connecting.unwrap().await.unwrap_err();
-    let why = bench_kit::ending::not_connected(&error, "HERE");
+    let why = bench_kit::close_reason::not_connected(&error, "HERE");
     assert_eq!(
         why,
         "HERE speaks QUIC, but it is no bench-server of this version"
@@ -285,7 +287,7 @@ async fn a_client_that_ends_its_control_stream_early_is_refused_after_the_run() 
     let mut payload = connection.open_uni().await.unwrap();
     payload.write_all(&[0; 1_000]).await.unwrap();
     let error = connection.closed().await;
-    let why = bench_kit::ending::lost(&error, "HERE", Duration::ZERO);
+    let why = bench_kit::close_reason::lost(&error, "HERE", Duration::ZERO);
     assert_eq!(why, "HERE: the client did not report its side of the run");
     server.line_with("was refused").await;
     // Its permit is free again.
@@ -306,7 +308,7 @@ async fn a_run_without_end_is_ended() {
     let request = Request::Run(endless);
     write_message(&mut send, &request).await.unwrap();
     let error = connection.closed().await;
-    let why = bench_kit::ending::lost(&error, "HERE", Duration::ZERO);
+    let why = bench_kit::close_reason::lost(&error, "HERE", Duration::ZERO);
     assert_eq!(why, "HERE: the run lasts longer than this server allows");
 }
 
@@ -326,20 +328,23 @@ async fn a_server_with_a_token_serves_those_alone_who_know_it() {
     );
     // What a listener or somebody in between has is the proof for another connection.
     let (_endpoint, other) = server.connect().await.unwrap();
-    let stranger = "HERE serves those who know its token alone, see --token";
-    assert_eq!(server.ask_after(|_| prove(&right, &other)).await, stranger);
+    let unauthorized = "HERE serves those who know its token alone, see --token";
+    assert_eq!(
+        server.ask_after(|_| prove(&right, &other)).await,
+        unauthorized
+    );
     assert_eq!(
         server
             .ask_after(|connection| prove(&wrong, connection))
             .await,
-        stranger
+        unauthorized
     );
-    assert_eq!(server.ask_after(|_| Vec::new()).await, stranger);
+    assert_eq!(server.ask_after(|_| Vec::new()).await, unauthorized);
     assert_eq!(
         server
             .ask_after(|_| vec![Request::Token("no hex".to_owned())])
             .await,
-        stranger
+        unauthorized
     );
     server.line_with("does not know the token").await;
 }
@@ -358,7 +363,7 @@ async fn a_stranger_cannot_tell_what_it_did_wrong() {
         let ConnectionError::ApplicationClosed(close) = connection.closed().await else {
             panic!("not closed");
         };
-        assert_eq!(close.error_code, VarInt::from_u32(STRANGER));
+        assert_eq!(close.error_code, VarInt::from_u32(UNAUTHORIZED));
         assert_eq!(close.reason, b""[..]);
     }
 }

@@ -31,7 +31,7 @@ pub(super) enum Fault {
     /// The client did something it must not.
     Client(String),
     /// The client does not know the token.
-    Stranger,
+    Unauthorized,
     /// The connection is over.
     Lost,
 }

@@ -1,6 +1,6 @@
 use super::super::setup::AbSetup;
 use crate::client;
-use bench_kit::ending;
+use bench_kit::close_reason;
 use bench_kit::meter::{CounterSnapshot, Meter};
 use bench_kit::plan::{Controllers, Direction, Plan};
 use bench_kit::role::Role;
@@ -108,9 +108,9 @@ impl Flow {
             && !self.is_over()
         {
             let error = if self.sender.account.is_none() {
-                ending::not_connected(error, SERVER)
+                close_reason::not_connected(error, SERVER)
             } else {
-                ending::lost(error, "the other side", self.idle_timeout)
+                close_reason::lost(error, "the other side", self.idle_timeout)
             };
             self.error = Some(error);
         } else if self.sender.is_over() && self.receiver.account.is_none() {
