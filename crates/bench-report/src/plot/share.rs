@@ -1,9 +1,9 @@
 use super::axis::Linear;
 use super::figure::{Figure, LEFT, RIGHT};
-use super::key::Key;
+use super::legend::LegendSymbol;
 use super::panel::{HEADING, Panel, TIME, XLABELS};
 use super::series::Series;
-use super::series_style::Look;
+use super::series_style::SeriesStyle;
 use super::svg::{Anchor, Svg};
 use super::variants::{self, drawn};
 use crate::result::{AbResult, Round, Variant};
@@ -27,13 +27,13 @@ pub fn share(result: &AbResult) -> Option<Figure> {
     let panel = Panel::new(heading, 0.0, SHARE_HEIGHT, time.clone(), shares);
     panel.frame(&mut svg);
     panel.area(&mut svg, |svg, inside| {
-        for (place, (_, look)) in drawn(result).enumerate() {
+        for (place, (_, style)) in drawn(result).enumerate() {
             let edge = |upper| chosen.edge(place, upper);
             let mut corners: Vec<(f64, f64)> = edge(true);
             corners.extend(edge(false).into_iter().rev());
             let corners: Vec<(f64, f64)> =
                 corners.iter().map(|&(x, y)| inside.point(x, y)).collect();
-            svg.polygon(&format!("{}-fill area", look.class), &corners);
+            svg.polygon(&format!("{}-fill area", style.class), &corners);
         }
     });
     for (place, (variant, _)) in drawn(result).enumerate() {
@@ -66,7 +66,7 @@ pub fn share(result: &AbResult) -> Option<Figure> {
     });
     index.x_labels(&mut svg, TIME);
     let height = index.bottom() + XLABELS;
-    let area = |look: Look| Key::Area(format!("{}-fill", look.class));
+    let area = |style: SeriesStyle| LegendSymbol::Area(format!("{}-fill", style.class));
     let legend = variants::legend(&mut svg, result, area, 0.0, height);
     let title = "Share of the goodput over time, and Jain's index".to_owned();
     Some(Figure::new(title, height + legend, svg))
