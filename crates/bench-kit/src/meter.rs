@@ -2,11 +2,9 @@
 
 use crate::plan::Plan;
 use crate::role::Role;
-use crate::sample::{
-    Arrivals, Limited, RttReport, Sample, SenderReport, SenderState, SideReport, total,
-};
+use crate::sample::{Arrivals, RttReport, Sample, SenderReport, SenderState, SideReport, total};
 use bench_report::distribution::Distribution;
-use bench_report::result::{Counts, Quantity};
+use bench_report::result::{Counts, LimitedTimes, Quantity};
 use cc_core::{ControllerChoice, Event, Observer};
 use hdrhistogram::Histogram;
 use std::sync::{Arc, Mutex};
@@ -220,9 +218,9 @@ impl Meter {
     }
 }
 
-fn limited_since(base: &ConnectionStats, end: &ConnectionStats) -> Limited {
+fn limited_since(base: &ConnectionStats, end: &ConnectionStats) -> LimitedTimes {
     let (base, end) = (&base.limited_by, &end.limited_by);
-    Limited {
+    LimitedTimes {
         application: end.application.saturating_sub(base.application),
         congestion_window: end.congestion_window.saturating_sub(base.congestion_window),
         pacing: end.pacing.saturating_sub(base.pacing),

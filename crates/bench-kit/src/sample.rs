@@ -1,7 +1,7 @@
 //! What one side of a run counts, as it goes over the wire.
 
 use bench_report::distribution::Distribution;
-use bench_report::result::Counts;
+use bench_report::result::{Counts, LimitedTimes};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -182,7 +182,7 @@ impl SideReport {
                     rtt.min, rtt.p50, rtt.p95, rtt.p99, rtt.max, rtt.mean, rtt.base,
                 ]
             });
-            let limited = sender.limited.times().map(|time| ("limited time", time));
+            let limited = sender.limited.parts().map(|time| ("limited time", time));
             rtts.map(|rtt| ("round-trip time", rtt)).chain(limited)
         });
         [("length", self.measured), ("processor time", self.cpu)]
@@ -222,7 +222,7 @@ pub struct SenderReport {
     #[serde(default)]
     pub rtt_distribution: Distribution,
     /// How long each limit was the one that held.
-    pub limited: Limited,
+    pub limited: LimitedTimes,
 }
 
 impl SenderReport {
@@ -337,47 +337,8 @@ impl RttReport {
     }
 }
 
-/// How long each limit was the one that held a sender back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Limited {
-    /// The application had nothing to send.
-    pub application: Duration,
-    /// The congestion window was full.
-    pub congestion_window: Duration,
-    /// The pacer had no tokens.
-    pub pacing: Duration,
-    /// The peer's flow-control window was full.
-    pub flow_control: Duration,
-    /// The sender was busy, or its socket was full.
-    pub host: Duration,
-}
-
-impl Limited {
-    fn times(&self) -> [Duration; 5] {
-        [
-            self.application,
-            self.congestion_window,
-            self.pacing,
-            self.flow_control,
-            self.host,
-        ]
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self {
-            application: self.application.saturating_add(other.application),
-            congestion_window: self
-                .congestion_window
-                .saturating_add(other.congestion_window),
-            pacing: self.pacing.saturating_add(other.pacing),
-            flow_control: self.flow_control.saturating_add(other.flow_control),
-            host: self.host.saturating_add(other.host),
-        }
-    }
-}
-
-/// The time series of a run in a bounded number of samples: when it is full, neighbours are joined and
-/// from then on every sample covers twice the time.
+/// The time series of a run in a bounded number of samples: when it is full, neighbours are
+/// joined and from then on every sample covers twice the time.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
     samples: Vec<Sample>,
