@@ -5,8 +5,9 @@ use crate::emulated::Links;
 use bench_kit::failure::Failure;
 use bench_kit::plan::{Controllers, Direction, Limits, Plan};
 use bench_kit::token::Token;
-use bench_report::result::Finite;
+use bench_report::result::{Finite, is_one};
 use cc_core::Registry;
+use serde::Serialize;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZero;
@@ -39,8 +40,8 @@ pub(crate) struct AbSetup {
     pub(crate) registry: Registry,
 }
 
-/// One side of a test.
-#[derive(Debug, Clone)]
+/// One side of a test. Its serialized form is part of the fingerprint of a matrix's cell.
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct AbVariant {
     /// The controller with its parameters, as the registry writes it.
     pub(crate) cc: String,
@@ -54,6 +55,7 @@ pub(crate) struct AbVariant {
     /// the data's direction.
     pub(crate) extra_delay: Duration,
     /// How often each datagram of the sender is put on the wire, once or twice.
+    #[serde(skip_serializing_if = "is_one")]
     pub(crate) duplicate: u32,
 }
 

@@ -1,9 +1,8 @@
 //! What a matrix's keys say in one cell.
 
-use super::cell::PlannedVariant;
 use super::file::{MatrixFile, VariantFile};
 use super::template::{Text, Words};
-use crate::ab::{MOST_COPIES, MOST_FLOWS};
+use crate::ab::{AbVariant, MOST_COPIES, MOST_FLOWS};
 use crate::defaults::{DEFAULT_LENGTH, DEFAULT_WINDOW};
 use crate::emulated::Links;
 use bench_kit::cli::{DEFAULT_CONTROLLER, values};
@@ -45,7 +44,7 @@ impl Conditions<'_> {
         variant: &VariantFile,
         times: (Duration, Duration),
         registry: &Registry,
-    ) -> Result<PlannedVariant, String> {
+    ) -> Result<AbVariant, String> {
         let cc = read("cc", variant.cc.expand(self.words)?, |text| {
             registry.choose(text)
         })?;
@@ -68,7 +67,7 @@ impl Conditions<'_> {
         }
         let extra = own(&variant.extra_delay)?;
         let extra = extra.map(|text| read("extra_delay", text, units::duration::parse));
-        Ok(PlannedVariant {
+        Ok(AbVariant {
             cc,
             plan,
             flows,

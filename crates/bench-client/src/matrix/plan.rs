@@ -1,10 +1,10 @@
 //! From a matrix to its cells.
 
-use super::cell::{CellPlan, PlannedVariant};
+use super::cell::CellPlan;
 use super::conditions::{Conditions, time};
 use super::file::{CC, CONDITIONS, MatrixFile, VariantFile};
 use super::template::{Text, Words};
-use crate::ab::{Backend, COPIES_OF_A_SERVER, MOST_VARIANTS};
+use crate::ab::{AbVariant, Backend, COPIES_OF_A_SERVER, MOST_VARIANTS};
 use bench_kit::cli::values;
 use bench_kit::failure::Failure;
 use bench_kit::plan::Direction;
@@ -227,7 +227,7 @@ impl MatrixPlan {
         &self,
         conditions: &Conditions<'_>,
         registry: &Registry,
-    ) -> Result<Vec<PlannedVariant>, String> {
+    ) -> Result<Vec<AbVariant>, String> {
         let matrix = &self.matrix;
         let of_axis = matrix
             .axes
