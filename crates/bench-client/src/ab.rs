@@ -9,8 +9,8 @@ mod trial;
 
 pub(crate) use progress::AbProgress;
 pub(crate) use setup::{
-    AbSetup, AbVariant, Backend, COPIES_OF_A_SERVER, MOST_COPIES, MOST_FLOWS, MOST_VARIANTS,
-    Remote, StoppingRule, name,
+    AbSetup, AbVariant, Backend, COPIES_OF_A_SERVER, MAX_COPIES, MAX_FLOWS, MAX_VARIANTS, Remote,
+    StoppingRule, name,
 };
 pub(crate) use trial::Trial;
 

@@ -234,7 +234,7 @@ fn payload_between(base: &CounterSnapshot, end: &CounterSnapshot) -> u64 {
     let (udp, before) = (&end.stats.udp_rx, &base.stats.udp_rx);
     let packets = udp.datagrams.saturating_sub(before.datagrams);
     let offset = base.received.iter().min().copied().unwrap_or(0);
-    let headers = packets.saturating_mul(LEAST_HEADERS + varint_size(offset));
+    let headers = packets.saturating_mul(MIN_HEADERS + varint_size(offset));
     let bytes = udp.bytes.saturating_sub(before.bytes);
     bytes.saturating_sub(headers)
 }
@@ -300,8 +300,8 @@ impl AckSamples {
     fn record(&mut self, rtt: Duration) {
         let micros = u64::try_from(rtt.as_micros()).unwrap_or(u64::MAX);
         self.rtts.saturating_record(micros);
-        let (least, most) = self.extremes.unwrap_or((rtt, rtt));
-        self.extremes = Some((least.min(rtt), most.max(rtt)));
+        let (min, max) = self.extremes.unwrap_or((rtt, rtt));
+        self.extremes = Some((min.min(rtt), max.max(rtt)));
         self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
     }
 
@@ -321,10 +321,10 @@ impl AckSamples {
 
     fn distribution(&self) -> Distribution {
         // The highest bucket reaches beyond the largest sample.
-        let (_, most) = self.extremes.unwrap_or_default();
+        let (_, max) = self.extremes.unwrap_or_default();
         let counts = self.rtts.iter_recorded().map(|bucket| {
             let highest = Duration::from_micros(bucket.value_iterated_to());
-            (highest.min(most), bucket.count_since_last_iteration())
+            (highest.min(max), bucket.count_since_last_iteration())
         });
         Distribution::new(counts, self.rtts.len())
     }
@@ -349,7 +349,7 @@ impl Observer for Listener {
 /// The least that a UDP datagram of payload has besides it and the offset in the stream: of the
 /// packet the first byte, the connection ID of eight, one byte of the number and the tag of 16
 /// (RFC 9000 §17.3.1); of the STREAM frame its type and the stream's ID (§19.8).
-const LEAST_HEADERS: u64 = 1 + 8 + 1 + 16 + 1 + 1;
+const MIN_HEADERS: u64 = 1 + 8 + 1 + 16 + 1 + 1;
 
 const NO_PANIC: &str = "no listener panics";
 

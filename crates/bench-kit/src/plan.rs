@@ -195,8 +195,8 @@ impl Plan {
 
     fn check_times(&self, limits: &Limits) -> Result<(), PlanError> {
         let step = units::duration::nanos(self.step);
-        let (least, most) = (MIN_STEP.as_nanos() as u64, MAX_STEP.as_nanos() as u64);
-        between("step in ns", step, least, most)?;
+        let (min, max) = (MIN_STEP.as_nanos() as u64, MAX_STEP.as_nanos() as u64);
+        between("step in ns", step, min, max)?;
         let asked = match self.limit {
             Limit::Time(time) => {
                 between("time in ns", units::duration::nanos(time), 1, u64::MAX)?;
@@ -257,11 +257,11 @@ impl Plan {
         }
         if let Some(Requests { interval, .. }) = self.extras.requests {
             let interval = units::duration::nanos(interval);
-            let (least, most) = (
+            let (min, max) = (
                 MIN_BETWEEN_REQUESTS.as_nanos() as u64,
                 MAX_STEP.as_nanos() as u64,
             );
-            between("time between requests in ns", interval, least, most)?;
+            between("time between requests in ns", interval, min, max)?;
         }
         if self.extras.digest {
             let directions = 1 + u64::from(self.direction == Direction::Both);
@@ -345,9 +345,9 @@ pub enum PlanError {
         /// The number.
         value: u64,
         /// The least.
-        least: u64,
+        min: u64,
         /// The most.
-        most: u64,
+        max: u64,
     },
     /// The run would last too long.
     TooLong {
@@ -392,15 +392,15 @@ impl fmt::Display for PlanError {
             Self::OutOfBounds {
                 what,
                 value,
-                least,
-                most: u64::MAX,
-            } => write!(f, "{what}: {value} is below {least}"),
+                min,
+                max: u64::MAX,
+            } => write!(f, "{what}: {value} is below {min}"),
             Self::OutOfBounds {
                 what,
                 value,
-                least,
-                most,
-            } => write!(f, "{what}: {value} is not between {least} and {most}"),
+                min,
+                max,
+            } => write!(f, "{what}: {value} is not between {min} and {max}"),
             Self::TooLong { asked, limit } => write!(
                 f,
                 "a run of {} is longer than the {} that this server allows",
@@ -433,15 +433,15 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-fn between(what: &'static str, value: u64, least: u64, most: u64) -> Result<(), PlanError> {
-    if (least..=most).contains(&value) {
+fn between(what: &'static str, value: u64, min: u64, max: u64) -> Result<(), PlanError> {
+    if (min..=max).contains(&value) {
         return Ok(());
     }
     Err(PlanError::OutOfBounds {
         what,
         value,
-        least,
-        most,
+        min,
+        max,
     })
 }
 

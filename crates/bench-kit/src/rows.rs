@@ -49,8 +49,11 @@ impl Rows {
     /// intervals, as it does while nothing arrives on it, holds the others up no more.
     fn take(&mut self) -> Option<Interval> {
         let lags = |flow: &FlowRows| flow.full.is_empty() && !flow.is_done;
-        let is_patient = self.flows.iter().all(|flow| flow.full.len() <= PATIENCE);
-        if self.flows.iter().any(lags) && is_patient {
+        let is_close = self
+            .flows
+            .iter()
+            .all(|flow| flow.full.len() <= MAX_INTERVALS_AHEAD);
+        if self.flows.iter().any(lags) && is_close {
             return None;
         }
         let stretches = self.flows.iter_mut().map(|flow| flow.full.pop_front());
@@ -163,7 +166,7 @@ impl FlowRows {
     /// The row that is not full yet is the last one.
     fn finish(&mut self) {
         let rest = self.pending.as_ref();
-        if rest.is_some_and(|sample| sample.length >= LEAST_ROW) {
+        if rest.is_some_and(|sample| sample.length >= MIN_ROW) {
             self.fill();
         }
         self.is_done = true;
@@ -362,10 +365,10 @@ pub fn bits_per_second(bytes: u64, seconds: Finite) -> Finite {
 }
 
 /// A shorter rest of an interval is an artefact of the clock.
-const LEAST_ROW: Duration = Duration::from_millis(5);
+const MIN_ROW: Duration = Duration::from_millis(5);
 
 /// How many intervals a connection may be ahead of another before its rows are shown alone.
-const PATIENCE: usize = 2;
+const MAX_INTERVALS_AHEAD: usize = 2;
 
 #[cfg(test)]
 mod tests;

@@ -277,9 +277,9 @@ impl RttReport {
         let weights = both.map(|(report, _)| report.samples.max(1) as f64);
         let all = weights[0] + weights[1];
         let ([(mine, _), (others, _)], [weight, other_weight]) = (both, weights);
-        let least = mine.min.min(others.min);
+        let min = mine.min.min(others.min);
         // What a peer reports need not be in order.
-        let most = mine.max.max(others.max).max(least);
+        let max = mine.max.max(others.max).max(min);
         let at_most = |time| {
             let shares = both.map(|(report, distribution)| {
                 let share = distribution.share_at_most(time);
@@ -288,7 +288,7 @@ impl RttReport {
             weight * shares[0] + other_weight * shares[1]
         };
         let quantile = |share: f64| {
-            let (mut low, mut high) = (least, most);
+            let (mut low, mut high) = (min, max);
             // Halves the largest span, two minutes, to below a microsecond.
             for _ in 0..28 {
                 let middle = low + (high - low) / 2;
@@ -302,11 +302,11 @@ impl RttReport {
         };
         let mean = mine.mean.as_secs_f64() * weight + others.mean.as_secs_f64() * other_weight;
         Self {
-            min: least,
+            min,
             p50: quantile(0.50),
             p95: quantile(0.95),
             p99: quantile(0.99),
-            max: most,
+            max,
             mean: Duration::from_secs_f64(mean / all),
             base: mine.base.min(others.base),
             samples: mine.samples.saturating_add(others.samples),

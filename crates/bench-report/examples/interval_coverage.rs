@@ -30,7 +30,7 @@ fn main() -> std::io::Result<()> {
     stopping(&mut out)
 }
 
-/// The same of tests that go on until the interval is narrow, at most for [`MOST`] rounds: how many
+/// The same of tests that go on until the interval is narrow, at most for [`MAX_ROUNDS`] rounds: how many
 /// rounds that took on the mean, and how often the interval then contained the truth.
 fn stopping(out: &mut impl std::io::Write) -> std::io::Result<()> {
     writeln!(
@@ -85,10 +85,10 @@ fn until_narrow(sigma: f64, until: f64, test: u64) -> Stopped {
         ..Round::default()
     };
     let (mut a, mut b) = (Vec::new(), Vec::new());
-    for block in 0..MOST {
+    for block in 0..MAX_ROUNDS {
         a.push(draw(block));
         b.push(draw(block));
-        let is_last = block + 1 == MOST;
+        let is_last = block + 1 == MAX_ROUNDS;
         if !stats::is_interim_analysis(block + 1) && !is_last {
             continue;
         }
@@ -194,6 +194,6 @@ fn normal(rng: &mut Rng) -> f64 {
 const TESTS: u64 = 2_000;
 const STOPPING_TESTS: u64 = 1_000;
 /// `--max-rounds`.
-const MOST: u32 = 50;
+const MAX_ROUNDS: u32 = 50;
 /// Goodputs are whole bits per second; this many stand for one.
 const UNIT: f64 = 1e9;

@@ -28,7 +28,9 @@ mod unpaired;
 mod verdict;
 
 pub use end::End;
-pub use fairness::{FAIRNESS_WINDOW, LEAST_FAIR, UNFAIRNESS, competition, convergence, jain_index};
+pub use fairness::{
+    FAIRNESS_WINDOW, MIN_FAIR_WINDOWS, UNFAIRNESS, competition, convergence, jain_index,
+};
 pub use paired::compare;
 pub use schedule::{Schedule, Slot};
 pub use stopping::{MIN_BLOCKS, goodput_half_width, is_interim_analysis};

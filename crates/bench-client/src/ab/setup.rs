@@ -103,13 +103,13 @@ impl fmt::Display for Remote {
 }
 
 /// Variants are called by letters, and a table of more is none that anybody reads.
-pub(crate) const MOST_VARIANTS: usize = 8;
+pub(crate) const MAX_VARIANTS: usize = 8;
 
 /// The connections of one variant: as many as a server takes by default.
-pub(crate) const MOST_FLOWS: u32 = 256;
+pub(crate) const MAX_FLOWS: u32 = 256;
 
 /// Each datagram once more is what tools that do so put on the wire.
-pub(crate) const MOST_COPIES: u32 = 2;
+pub(crate) const MAX_COPIES: u32 = 2;
 
 /// In real time copies are made on the client's side of the path, where its own part of it is.
 pub(crate) const COPIES_OF_A_SERVER: &str =
@@ -148,5 +148,5 @@ pub(crate) fn name(variant: usize) -> String {
     let letter = u8::try_from(variant)
         .ok()
         .and_then(|index| b'a'.checked_add(index));
-    char::from(letter.expect("there are at most MOST_VARIANTS")).to_string()
+    char::from(letter.expect("there are at most MAX_VARIANTS")).to_string()
 }

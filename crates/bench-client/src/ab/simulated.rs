@@ -186,7 +186,7 @@ impl Run {
             (Some((_, flow)), None) => flow.wait(&mut self.world, wait),
             // The others' begin is noticed a little late.
             (Some((_, flow)), Some(_)) => {
-                let limit = wait.map_or(BETWEEN_LOOKS, |wait| wait.min(BETWEEN_LOOKS));
+                let limit = wait.map_or(POLL_INTERVAL, |wait| wait.min(POLL_INTERVAL));
                 flow.wait(&mut self.world, Some(limit));
             }
             (None, _) => self.world.run_for(wait.unwrap_or_default()),
@@ -225,4 +225,4 @@ impl Run {
 }
 
 /// With several connections about to begin.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);

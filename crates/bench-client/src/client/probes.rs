@@ -18,7 +18,7 @@ pub(super) async fn run(setup: &ClientSetup, interrupts: &Interrupts, probes: &m
     sleep(setup.plan.omit).await;
     loop {
         match probe(setup, interrupts).await {
-            Ok((handshake, request)) if probes.requests.len() < MOST => {
+            Ok((handshake, request)) if probes.requests.len() < MAX_PROBES => {
                 probes.handshakes.push(handshake);
                 probes.requests.push(request);
             }
@@ -72,10 +72,10 @@ async fn probe(
 }
 
 /// How long a probe may take: no longer than the run, which the server allows.
-fn longest(limit: Limit, patience: Duration) -> Duration {
+fn longest(limit: Limit, max_wait: Duration) -> Duration {
     match limit {
-        Limit::Time(time) => time.min(patience),
-        Limit::Bytes(_) => patience,
+        Limit::Time(time) => time.min(max_wait),
+        Limit::Bytes(_) => max_wait,
     }
 }
 
@@ -94,7 +94,7 @@ const BETWEEN: Duration = Duration::from_millis(300);
 
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 
-const MOST: usize = 100_000;
+const MAX_PROBES: usize = 100_000;
 
 #[cfg(test)]
 mod tests {

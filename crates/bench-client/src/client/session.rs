@@ -143,7 +143,7 @@ impl Session<'_> {
         // When this fails the connection is lost, which reading notices as well.
         let _ = wire::write_message(send, &Request::Finished(Box::new(report))).await;
         let _ = send.finish();
-        let patience = if is_cut_short {
+        let max_wait = if is_cut_short {
             CLOSE_TIMEOUT
         } else {
             self.setup.idle_timeout
@@ -169,7 +169,7 @@ impl Session<'_> {
         tokio::select! {
             biased;
             () = self.interrupts.wait(2) => Err(INTERRUPTED.to_owned()),
-            waited = timeout(patience, wait) => waited.unwrap_or_else(|_| {
+            waited = timeout(max_wait, wait) => waited.unwrap_or_else(|_| {
                 Err(format!("{} has not reported its side of the run", self.setup.server()))
             }),
         }

@@ -3,7 +3,7 @@
 mod display;
 
 use super::remote;
-use crate::ab::{self, AbSetup, AbVariant, Backend, MOST_VARIANTS, StoppingRule};
+use crate::ab::{self, AbSetup, AbVariant, Backend, MAX_VARIANTS, StoppingRule};
 use crate::args::AbArgs;
 use crate::baseline::{self, Baseline};
 use crate::client::Trust;
@@ -146,9 +146,9 @@ fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failur
             duplicate: 1,
         });
     }
-    if variants.len() > MOST_VARIANTS {
+    if variants.len() > MAX_VARIANTS {
         return Err(Failure::usage(format!(
-            "--also: {} controllers are more than the {MOST_VARIANTS} of one test",
+            "--also: {} controllers are more than the {MAX_VARIANTS} of one test",
             variants.len()
         )));
     }

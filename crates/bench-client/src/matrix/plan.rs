@@ -4,7 +4,7 @@ use super::cell::CellPlan;
 use super::conditions::{Conditions, time};
 use super::file::{CC, CONDITIONS, MatrixFile, VariantFile};
 use super::template::{Text, Words};
-use crate::ab::{AbVariant, Backend, COPIES_OF_A_SERVER, MOST_VARIANTS};
+use crate::ab::{AbVariant, Backend, COPIES_OF_A_SERVER, MAX_VARIANTS};
 use bench_kit::cli::values;
 use bench_kit::failure::Failure;
 use bench_kit::plan::Direction;
@@ -242,9 +242,9 @@ impl MatrixPlan {
             duplicate: None,
         });
         let all: Vec<VariantFile> = of_axis.chain(matrix.variants.iter().cloned()).collect();
-        if all.len() > MOST_VARIANTS {
+        if all.len() > MAX_VARIANTS {
             return Err(format!(
-                "variants: there are {}, and at most {MOST_VARIANTS}",
+                "variants: there are {}, and at most {MAX_VARIANTS}",
                 all.len()
             ));
         }

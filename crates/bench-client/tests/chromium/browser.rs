@@ -162,7 +162,7 @@ impl Browser {
     }
 
     fn next(&self) -> Value {
-        let message = self.messages.recv_timeout(PATIENCE);
+        let message = self.messages.recv_timeout(MESSAGE_TIMEOUT);
         message.expect("Chromium answers within half a minute")
     }
 }
@@ -204,4 +204,4 @@ const FLAGS: [&str; 8] = [
     "--disable-component-update",
     "--hide-scrollbars",
 ];
-const PATIENCE: Duration = Duration::from_secs(30);
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);

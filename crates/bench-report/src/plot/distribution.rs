@@ -109,9 +109,9 @@ impl<'a> Distribution<'a> {
     fn ccdf(&self) -> Figure {
         let beyond = self.curves.iter().flat_map(|(curve, _)| &curve.0);
         let beyond = beyond.map(|(_, share)| 1.0 - share);
-        let least = beyond.filter(|b| *b > ALL).fold(0.1, f64::min);
+        let min = beyond.filter(|b| *b > ALL).fold(0.1, f64::min);
         // Rounds keep their tail down to that share.
-        let low = 10_f64.powf(least.log10().floor()).max(1e-5);
+        let low = 10_f64.powf(min.log10().floor()).max(1e-5);
         self.draw(Shares {
             heading: "Longer, % of samples",
             title: format!("The tail of {}, on a logarithmic axis", self.delay.title),

@@ -26,7 +26,7 @@ pub fn jain_index(rates: &[f64]) -> Option<f64> {
 /// connections that is the δ-fair convergence time of Bansal, Balakrishnan, Floyd and Shenker
 /// (SIGCOMM 2001) with δ = 0.2: neither has more than 60 % of the sum.
 ///
-/// `series` are one per connection, on one clock. `None` when fewer than [`LEAST_FAIR`] fair
+/// `series` are one per connection, on one clock. `None` when fewer than [`MIN_FAIR_WINDOWS`] fair
 /// windows in a row end the series, and with a single connection.
 pub fn convergence(series: &[&[Interval]], last_start: Duration) -> Option<Duration> {
     if series.len() < 2 {
@@ -46,7 +46,7 @@ pub fn convergence(series: &[&[Interval]], last_start: Duration) -> Option<Durat
         jain_index(&rates).is_some_and(|index| index >= 1.0 / (1.0 + UNFAIRNESS * UNFAIRNESS))
     };
     let first = (0..=windows).rev().take_while(is_fair).last()?;
-    (begin(first) + FAIRNESS_WINDOW * (LEAST_FAIR - 1) <= begin(windows))
+    (begin(first) + FAIRNESS_WINDOW * (MIN_FAIR_WINDOWS - 1) <= begin(windows))
         .then(|| begin(first) - last_start)
 }
 
@@ -145,7 +145,7 @@ pub const FAIRNESS_WINDOW: Duration = Duration::from_secs(1);
 pub const UNFAIRNESS: f64 = 0.2;
 
 /// How many windows' lengths a fair end lasts at least: less may be chance.
-pub const LEAST_FAIR: u32 = 3;
+pub const MIN_FAIR_WINDOWS: u32 = 3;
 
 /// From window to window.
 const STEP: Duration = Duration::from_millis(100);

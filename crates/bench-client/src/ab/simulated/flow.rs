@@ -62,13 +62,13 @@ impl Flow {
     pub(super) fn wait(&self, world: &mut World, limit: Option<Duration>) {
         let now = world.now();
         let is_connecting = self.sender.account.is_none();
-        let patience = if is_connecting {
+        let max_wait = if is_connecting {
             self.deadline.since(now)
         } else {
             // The sender has begun, so that there is a next moment and hence a limit.
             Duration::MAX
         };
-        let limit = limit.map_or(patience, |limit| limit.min(patience));
+        let limit = limit.map_or(max_wait, |limit| limit.min(max_wait));
         let is_there = if is_connecting {
             let connected = world.run_until_connected(self.ends, limit);
             !matches!(connected, Err(ConnectError::TimedOut(_)))

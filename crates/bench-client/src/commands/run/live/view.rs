@@ -31,7 +31,7 @@ type Show = fn(u64) -> String;
 #[derive(Debug, Default)]
 struct TimeSeries {
     values: VecDeque<u64>,
-    most: u64,
+    max: u64,
 }
 
 impl View {
@@ -118,7 +118,7 @@ impl View {
             all.push(format!(
                 "{name:<10} {:>16}   at most {}",
                 show(series.last()),
-                show(series.most)
+                show(series.max)
             ));
             all.push(series.sparkline(columns));
         }
@@ -163,11 +163,11 @@ impl View {
 
 impl TimeSeries {
     fn push(&mut self, value: u64) {
-        if self.values.len() == MOST_VALUES {
+        if self.values.len() == MAX_VALUES {
             self.values.pop_front();
         }
         self.values.push_back(value);
-        self.most = self.most.max(value);
+        self.max = self.max.max(value);
     }
 
     fn last(&self) -> u64 {
@@ -178,11 +178,11 @@ impl TimeSeries {
     fn sparkline(&self, columns: usize) -> String {
         let shown = self.values.len().min(columns);
         let shown = self.values.iter().skip(self.values.len() - shown);
-        let most = shown.clone().max().copied().unwrap_or(0).max(1);
+        let max = shown.clone().max().copied().unwrap_or(0).max(1);
         let bar = |value: &u64| {
             let steps = u128::from(*value) * (BARS.len() as u128 - 1);
             // Rounded up, so that what is not zero can be seen.
-            BARS[usize::try_from(steps.div_ceil(u128::from(most))).unwrap_or(0)]
+            BARS[usize::try_from(steps.div_ceil(u128::from(max))).unwrap_or(0)]
         };
         shown.map(bar).collect()
     }
@@ -197,7 +197,7 @@ fn dash() -> String {
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// As wide as terminals get.
-const MOST_VALUES: usize = 512;
+const MAX_VALUES: usize = 512;
 
 #[cfg(test)]
 mod tests {
