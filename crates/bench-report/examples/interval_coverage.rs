@@ -7,7 +7,7 @@
 //! ```
 
 use bench_report::result::{Decision, Metric, Round, Summary};
-use bench_report::stats::{self, End};
+use bench_report::stats::{self, Design};
 use std::io::Write as _;
 use units::Rng;
 
@@ -95,7 +95,8 @@ fn until_narrow(sigma: f64, until: f64, test: u64) -> Stopped {
         let half_width = stats::goodput_half_width(&a, &b, test);
         let is_narrow = half_width.is_some_and(|half_width| half_width <= until);
         if is_narrow || is_last {
-            let goodput = stats::compare(&a, &b, test, End::Narrow)[&Metric::GoodputBitsPerSecond];
+            let goodput =
+                stats::compare(&a, &b, test, Design::Sequential)[&Metric::GoodputBitsPerSecond];
             let low = goodput.low.is_some_and(|low| low.get() <= 1.0);
             return Stopped {
                 rounds: a.len(),
@@ -175,7 +176,8 @@ fn called_different(rounds: u32) -> f64 {
             shape.rounds(&mut rng, rounds),
             shape.rounds(&mut rng, rounds),
         );
-        let goodput = stats::compare(&a, &b, test, End::Planned)[&Metric::GoodputBitsPerSecond];
+        let goodput =
+            stats::compare(&a, &b, test, Design::FixedSample)[&Metric::GoodputBitsPerSecond];
         matches!(goodput.decision, Decision::BHigher | Decision::BLower)
     });
     percent(different.count())

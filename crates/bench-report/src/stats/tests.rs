@@ -75,8 +75,8 @@ fn the_same_against_the_same_is_rarely_called_different() {
             .filter(|&seed| {
                 let mut rng = Rng::new(seed);
                 let mut side = || only_goodput(&goodputs(&mut rng, rounds, 50e6, 0.2));
-                let goodput =
-                    compare(&side(), &side(), seed, End::Planned)[&Metric::GoodputBitsPerSecond];
+                let goodput = compare(&side(), &side(), seed, Design::FixedSample)
+                    [&Metric::GoodputBitsPerSecond];
                 let (low, high) = (goodput.low.unwrap().get(), goodput.high.unwrap().get());
                 let called_different =
                     matches!(goodput.decision, Decision::BHigher | Decision::BLower);
@@ -219,7 +219,7 @@ fn an_unpaired_interval_has_the_quantiles_of_all_draws() {
 
 /// Tests of two equal variants that go on until their interval is narrow or they have twenty
 /// rounds: how many of two hundred have got narrow, and how many of those are right.
-fn narrow_and_right(spread: f64, end: End) -> (u32, u32) {
+fn narrow_and_right(spread: f64, design: Design) -> (u32, u32) {
     let (mut narrow, mut right) = (0, 0);
     for seed in 0..200 {
         let mut rng = Rng::derive(seed, 77);
@@ -228,7 +228,7 @@ fn narrow_and_right(spread: f64, end: End) -> (u32, u32) {
             .collect();
         let analyses = (1..=20).filter(|blocks| is_interim_analysis(*blocks));
         let intervals = analyses.map(|blocks| {
-            let estimate = end.estimate(&logs[..blocks as usize], &mut Rng::new(seed));
+            let estimate = design.estimate(&logs[..blocks as usize], &mut Rng::new(seed));
             let estimate = estimate.unwrap().exp();
             (estimate.low.unwrap(), estimate.high.unwrap())
         });
@@ -244,11 +244,11 @@ fn narrow_and_right(spread: f64, end: End) -> (u32, u32) {
 #[test]
 fn a_test_that_stops_when_it_is_narrow_is_as_right_as_it_says() {
     for spread in [0.03, 0.05] {
-        let (narrow, right) = narrow_and_right(spread, End::Narrow);
+        let (narrow, right) = narrow_and_right(spread, Design::Sequential);
         assert!(narrow > 40, "{narrow}");
         assert!(right * 100 >= narrow * 95, "{right} of {narrow}");
         // A plain bootstrap is not, where it is narrow by chance.
-        let (more, fewer) = narrow_and_right(spread, End::Planned);
+        let (more, fewer) = narrow_and_right(spread, Design::FixedSample);
         assert!(
             more >= narrow && right * more > fewer * narrow,
             "{fewer} of {more}"
@@ -340,7 +340,8 @@ fn the_seed_decides_the_interval_and_moves_it_little() {
 fn nearly_the_same_is_said_only_where_the_whole_interval_is() {
     let decision = |b: &[u64]| {
         let a = only_goodput(&[100_000_000, 101_000_000, 99_000_000, 100_000_000]);
-        compare(&a, &only_goodput(b), 1, End::Planned)[&Metric::GoodputBitsPerSecond].decision
+        compare(&a, &only_goodput(b), 1, Design::FixedSample)[&Metric::GoodputBitsPerSecond]
+            .decision
     };
     let near = decision(&[100_500_000, 100_000_000, 99_500_000, 100_000_000]);
     assert_eq!(near, Decision::Same);
