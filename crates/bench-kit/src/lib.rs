@@ -3,7 +3,7 @@
 //! ```text
 //!  plan ◀══ wire ══▶ plan          agreed before the first byte
 //!    │ transfer, counters          moves the payload
-//!    │ sampler, account            reads the counters at each step
+//!    │ sampler, meter              reads the counters at each step
 //!    └─▶ Sample, SideReport ─▶ rows
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! One side's account of a run, from counters that are read in regular steps.
+//! One side's meter of a run, from counters that are read in regular steps.
 
 use crate::plan::Plan;
 use crate::role::Role;
@@ -24,7 +24,7 @@ pub struct Meter {
     /// When it ends at the latest, where time decides or bounds it.
     end: Option<Duration>,
     last: CounterSnapshot,
-    /// The reading at the begin of the measured part.
+    /// The snapshot at the begin of the measured part.
     base: Option<CounterSnapshot>,
 }
 
@@ -54,22 +54,22 @@ pub struct CounterSnapshot {
 }
 
 impl Meter {
-    /// An account that opens with `reading`; nothing is measured before [`begin`](Self::begin).
-    pub fn new(role: Role, reading: CounterSnapshot) -> Self {
+    /// A meter that starts from `snapshot`; nothing is measured before [`begin`](Self::begin).
+    pub fn new(role: Role, snapshot: CounterSnapshot) -> Self {
         Self {
             role,
             acks: Arc::new(Mutex::new(AckSamples::new())),
             step: Duration::ZERO,
             omit: Duration::ZERO,
             end: None,
-            last: reading,
+            last: snapshot,
             base: None,
         }
     }
 
-    /// The connection's observer, which tells the meter of each ACK.
-    pub fn listener(&self) -> Box<dyn Observer + Send> {
-        Box::new(Listener(Arc::clone(&self.acks)))
+    /// The connection's observer, which hands the samples of each ACK to the meter.
+    pub fn observer(&self) -> Box<dyn Observer + Send> {
+        Box::new(AckObserver(Arc::clone(&self.acks)))
     }
 
     /// The side's first byte is here.
@@ -93,23 +93,23 @@ impl Meter {
     }
 
     /// What happened since the sample before.
-    pub fn tick(&mut self, reading: CounterSnapshot) -> Sample {
-        let at = reading.at;
+    pub fn tick(&mut self, snapshot: CounterSnapshot) -> Sample {
+        let at = snapshot.at;
         let sample = Sample {
             at,
             length: at.saturating_sub(self.last.at),
             omitted: self.base.is_none(),
-            sent: differences(&reading.sent, &self.last.sent),
-            received: differences(&reading.received, &self.last.received),
-            datagrams_sent: differences(&reading.datagrams_sent, &self.last.datagrams_sent),
-            arrivals: arrivals_since(&reading, &self.last),
-            sending: self.role.sends.then(|| self.sending(&reading)),
+            sent: differences(&snapshot.sent, &self.last.sent),
+            received: differences(&snapshot.received, &self.last.received),
+            datagrams_sent: differences(&snapshot.datagrams_sent, &self.last.datagrams_sent),
+            arrivals: arrivals_since(&snapshot, &self.last),
+            sending: self.role.sends.then(|| self.sending(&snapshot)),
         };
         if self.base.is_none() && at >= self.omit {
-            self.base = Some(reading.clone());
+            self.base = Some(snapshot.clone());
             self.acks.lock().expect(NO_PANIC).clear();
         }
-        self.last = reading;
+        self.last = snapshot;
         sample
     }
 
@@ -229,7 +229,7 @@ fn limited_since(base: &ConnectionStats, end: &ConnectionStats) -> LimitedTimes 
     }
 }
 
-/// The most payload of streams that the packets between two readings can have brought.
+/// The most payload of streams that the packets between two snapshots can have brought.
 fn payload_between(base: &CounterSnapshot, end: &CounterSnapshot) -> u64 {
     let (udp, before) = (&end.stats.udp_rx, &base.stats.udp_rx);
     let packets = udp.datagrams.saturating_sub(before.datagrams);
@@ -330,9 +330,9 @@ impl AckSamples {
     }
 }
 
-struct Listener(Arc<Mutex<AckSamples>>);
+struct AckObserver(Arc<Mutex<AckSamples>>);
 
-impl Observer for Listener {
+impl Observer for AckObserver {
     fn on_event(&mut self, event: &Event) {
         let Event::Sampled { sample, .. } = event else {
             return;
@@ -367,54 +367,54 @@ mod tests {
             receives: true,
             asks: false,
         };
-        let reading = |seconds, received: [u64; 2], packets: u64| {
-            let mut reading = CounterSnapshot {
+        let snapshot = |seconds, received: [u64; 2], packets: u64| {
+            let mut snapshot = CounterSnapshot {
                 at: Duration::from_secs(seconds),
                 received: received.into(),
                 ..CounterSnapshot::default()
             };
-            reading.stats.udp_rx.datagrams = packets;
-            reading.stats.udp_rx.bytes = packets * 1_032;
-            reading
+            snapshot.stats.udp_rx.datagrams = packets;
+            snapshot.stats.udp_rx.bytes = packets * 1_032;
+            snapshot
         };
-        let received = |omit: u64, readings: [CounterSnapshot; 2]| {
-            // What begins the account has come in packets already counted.
-            let begin = reading(0, [0, 0], 90);
-            let mut account = Meter::new(role, begin);
-            account.omit = Duration::from_secs(omit);
-            account.base = (omit == 0).then(|| account.last.clone());
-            for reading in readings {
-                account.tick(reading);
+        let received = |omit: u64, snapshots: [CounterSnapshot; 2]| {
+            // What begins the meter has come in packets already counted.
+            let begin = snapshot(0, [0, 0], 90);
+            let mut meter = Meter::new(role, begin);
+            meter.omit = Duration::from_secs(omit);
+            meter.base = (omit == 0).then(|| meter.last.clone());
+            for snapshot in snapshots {
+                meter.tick(snapshot);
             }
-            account.received_since(account.base.as_ref().unwrap())
+            meter.received_since(meter.base.as_ref().unwrap())
         };
         // 1,000 bytes of payload in each packet: 32 are of headers, four of them the offset.
         let even = || {
             [
-                reading(1, [20_000, 20_000], 40),
-                reading(2, [30_000, 40_000], 70),
+                snapshot(1, [20_000, 20_000], 40),
+                snapshot(2, [30_000, 40_000], 70),
             ]
         };
         assert_eq!(received(1, even()), [10_000, 20_000]);
         let fewer = || {
             [
-                reading(1, [20_000, 20_000], 40),
-                reading(2, [25_000, 30_000], 70),
+                snapshot(1, [20_000, 20_000], 40),
+                snapshot(2, [25_000, 30_000], 70),
             ]
         };
         assert_eq!(received(1, fewer()), [5_000, 10_000]);
         let gap = || {
             [
-                reading(1, [20_000, 20_000], 80),
-                reading(2, [60_000, 40_000], 110),
+                snapshot(1, [20_000, 20_000], 80),
+                snapshot(2, [60_000, 40_000], 110),
             ]
         };
         assert_eq!(received(1, gap()), [20_000, 10_000]);
         assert_eq!(received(0, gap()), [60_000, 40_000]);
         // Datagrams wait for none.
-        let datagrams = gap().map(|reading| CounterSnapshot {
+        let datagrams = gap().map(|snapshot| CounterSnapshot {
             arrivals: vec![Arrivals::default(); 2],
-            ..reading
+            ..snapshot
         });
         assert_eq!(received(1, datagrams), [40_000, 20_000]);
     }

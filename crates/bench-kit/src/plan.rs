@@ -49,7 +49,7 @@ pub struct Extras {
     /// Both sides hash the one stream of the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub digest: bool,
-    /// The server tells its rows, of this interval; zero is none but the last.
+    /// The server reports its rows, of this interval; zero is none but the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_output: Option<Duration>,
     /// Payload goes in datagrams.

@@ -62,7 +62,7 @@ impl Sample {
 /// What a stream of numbered datagrams has come to at its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Arrivals {
-    /// Datagrams that were sent, as far as numbers tell: those that arrived and those that are
+    /// Datagrams that were sent, as far as their numbers show: those that arrived and those that are
     /// missing.
     pub packets: u64,
     /// Those that are missing.
@@ -134,7 +134,7 @@ pub struct SideReport {
     /// The SHA-256 of the one stream's payload, if it was asked for and the stream came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Datagrams that the kernel dropped at this side's socket, where it tells. A server's clients
+    /// Datagrams that the kernel dropped at this side's socket, where it counts them. A server's clients
     /// share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_drops: Option<u64>,
@@ -270,7 +270,7 @@ pub struct RttReport {
 }
 
 impl RttReport {
-    /// The quantiles of the samples of both, as far as their distributions tell: between two points
+    /// The quantiles of the samples of both, as far as their distributions show: between two points
     /// of one the samples are taken to lie evenly.
     fn of_both(mine: (Self, &Distribution), others: (Self, &Distribution)) -> Self {
         let both = [mine, others];
@@ -313,7 +313,7 @@ impl RttReport {
         }
     }
 
-    /// The share of the samples that are at most `time`, 0 to 1, as far as quantiles tell.
+    /// The share of the samples that are at most `time`, 0 to 1, as far as the quantiles show.
     fn share_below(&self, time: Duration) -> f64 {
         let known = [
             (self.min, 0.0),
@@ -526,12 +526,15 @@ mod tests {
         };
         // Of the 2,000: the 1,000th is steady, the 1,900th and the 1,980th are 900² and 980².
         let exact = [600_225_u64, 810_000, 960_400].map(Duration::from_micros);
-        let told = |rtt: RttReport| [rtt.p50, rtt.p95, rtt.p99];
-        for (told, exact) in told(both(true)).into_iter().zip(exact) {
-            assert!(told.abs_diff(exact) * 200 < exact, "{told:?}, {exact:?}");
+        let reported = |rtt: RttReport| [rtt.p50, rtt.p95, rtt.p99];
+        for (reported, exact) in reported(both(true)).into_iter().zip(exact) {
+            assert!(
+                reported.abs_diff(exact) * 200 < exact,
+                "{reported:?}, {exact:?}"
+            );
         }
-        // Of a peer that tells quantiles alone, they have to do.
-        let [_, p95, _] = told(both(false));
+        // A peer may report quantiles alone.
+        let [_, p95, _] = reported(both(false));
         assert!(p95.abs_diff(exact[1]) * 20 < exact[1], "{p95:?}");
         assert_eq!(both(true).samples, 2_000);
     }

@@ -78,7 +78,7 @@ const MAX_LINES: u32 = 10_000;
 /// Enough for 200 clients on one machine.
 const MAX_LINES_OF_PREFIX: u32 = 2_000;
 
-/// The first ones tell all there is to know.
+/// The first ones say everything.
 const MAX_REFUSALS_OF_PREFIX: u32 = 10;
 
 #[cfg(test)]

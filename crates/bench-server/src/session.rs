@@ -155,7 +155,7 @@ impl Session {
         })
     }
 
-    /// Tells the client why, and waits for it to go.
+    /// Sends the client the reason, and waits until it has closed.
     async fn refuse(
         &self,
         connection: &Connection,
@@ -260,7 +260,7 @@ impl Session {
         for total in totals {
             self.log(format_args!("{total}"));
         }
-        // Of a client that is lost, the end of the session tells.
+        // The end of the session logs a client that is lost.
         if let Some(error) = &server.error
             && client.is_some()
         {

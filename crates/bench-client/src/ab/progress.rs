@@ -20,5 +20,5 @@ pub(crate) enum AbProgress<'a> {
     /// One is over. Rounds are reported in their order, although they may have run at once.
     Ended { slot: Slot, round: &'a Round },
     /// The emulated link was not what it should have been.
-    Complaint(String),
+    Warning(String),
 }

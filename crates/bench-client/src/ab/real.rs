@@ -47,8 +47,8 @@ pub(super) fn run_trial(
     testbed.follow(groups.len(), events, on_progress);
     let outcomes: Result<Vec<Outcome>, Failure> = clients.into_iter().map(join).collect();
     let result = trial.conclude(setup, &groups, &outcomes?, testbed.usage().as_ref());
-    if let Some(complaint) = testbed.path.as_ref().and_then(EmulatedPath::complaint) {
-        on_progress(AbProgress::Complaint(complaint));
+    if let Some(warning) = testbed.path.as_ref().and_then(EmulatedPath::warning) {
+        on_progress(AbProgress::Warning(warning));
     }
     if let Some(server) = testbed.server {
         server.stop();

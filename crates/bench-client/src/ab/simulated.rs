@@ -127,7 +127,7 @@ impl Run {
     ) -> Result<(), Failure> {
         let controllers = setup.controllers(plan)?;
         let mut add = |own: LinkSpec| self.world.add_link(&own, Duration::ZERO);
-        let copier = (group.duplicate > 1).then(|| add(emulated::copier(group.duplicate)));
+        let duplicator = (group.duplicate > 1).then(|| add(emulated::duplicator(group.duplicate)));
         // The client's own part of the path is before the shared one, or behind it.
         let own = (!group.extra_delay.is_zero()).then(|| add(emulated::delay(group.extra_delay)));
         let (before, behind) = match plan.direction {
@@ -135,7 +135,11 @@ impl Run {
             _ => (own, None),
         };
         let shared = [self.link];
-        let data = copier.into_iter().chain(before).chain(shared).chain(behind);
+        let data = duplicator
+            .into_iter()
+            .chain(before)
+            .chain(shared)
+            .chain(behind);
         let (data, acks) = (data.collect(), vec![return_link]);
         let (there, back) = match plan.direction {
             Direction::Reverse => (acks, data),
@@ -181,7 +185,7 @@ impl Run {
         let now = self.world.now();
         let next = self.flows().filter_map(Flow::next_tick).min();
         let wait = next.map(|next| next.since(now));
-        let mut waiting = self.flows.iter().filter(|(_, flow)| flow.waits());
+        let mut waiting = self.flows.iter().filter(|(_, flow)| flow.is_waiting());
         match (waiting.next(), waiting.next()) {
             (Some((_, flow)), None) => flow.wait(&mut self.world, wait),
             // The others' begin is noticed a little late.
@@ -192,7 +196,7 @@ impl Run {
             (None, _) => self.world.run_for(wait.unwrap_or_default()),
         }
         for (_, flow) in &mut self.flows {
-            flow.look(&mut self.world);
+            flow.refresh(&mut self.world);
         }
         if self.base.is_none() && self.flows().all(|flow| flow.is_warm() || flow.is_over()) {
             let stats = self.world.link_stats(self.link).clone();
@@ -208,7 +212,7 @@ impl Run {
     fn outcome(&self, index: usize) -> Outcome {
         let own = || self.flows.iter().filter(|(owner, _)| *owner == index);
         Outcome {
-            flows: own().map(|(_, flow)| flow.account()).collect(),
+            flows: own().map(|(_, flow)| flow.result()).collect(),
             error: own().find_map(|(_, flow)| flow.error()),
             ..Outcome::default()
         }

@@ -276,7 +276,7 @@ impl Display {
                 let (ended, due, place) = (self.ended, self.due, cell.place(&self.axes));
                 self.line(&format!("{ended:>4}/{due}  {place}  {}", figures(cell)));
             }
-            MatrixProgress::Complaint(complaint) => self.line(&format!("warning: {complaint}")),
+            MatrixProgress::Warning(warning) => self.line(&format!("warning: {warning}")),
         }
     }
 

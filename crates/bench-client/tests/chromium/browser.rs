@@ -122,15 +122,15 @@ impl Browser {
     }
 
     /// What the console would show, and every dialog.
-    pub(crate) fn complaints(&self) -> Vec<String> {
+    pub(crate) fn console_errors(&self) -> Vec<String> {
         let methods = [
             "Log.entryAdded",
             "Runtime.consoleAPICalled",
             "Runtime.exceptionThrown",
             "Page.javascriptDialogOpening",
         ];
-        let complaints = methods.into_iter().flat_map(|method| self.of(method));
-        complaints
+        let console_errors = methods.into_iter().flat_map(|method| self.of(method));
+        console_errors
             .map(|event| event["params"].to_string())
             .collect()
     }

@@ -151,7 +151,7 @@ pub(crate) enum Best {
     One(usize, f64),
     /// The best are the same within 5 %.
     Same,
-    /// The rounds do not tell.
+    /// The rounds are too few to decide.
     Unknown,
 }
 

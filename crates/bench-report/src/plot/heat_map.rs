@@ -11,7 +11,7 @@ use crate::text::significant;
 /// two axes, or of one contender.
 ///
 /// A cell has the letter and the colour of the better one, the fuller the more it is ahead of the
-/// next; it is grey where the best are the same within 5 %, and empty where the rounds do not tell.
+/// next; it is grey where the best are the same within 5 %, and empty where the rounds are too few.
 pub fn heat_maps(result: &MatrixResult, metric: Metric) -> Vec<Figure> {
     let grid = Grid::of(result);
     let Some((across, down)) = main_axes(&grid) else {

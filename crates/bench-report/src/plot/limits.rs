@@ -64,7 +64,7 @@ fn bar(svg: &mut Svg, top: f64, name: &str, shares: &[f64; 5]) {
 }
 
 /// The mean over the rounds that did not fail, in the order of [`LIMITS`]; `None` when no sender
-/// has told.
+/// has reported.
 fn shares(variant: &Variant) -> Option<[f64; 5]> {
     let rounds = variant.rounds.iter().filter(|round| round.succeeded());
     let known: Vec<&LimitedBy> = rounds

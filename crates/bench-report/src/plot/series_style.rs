@@ -1,6 +1,6 @@
 use super::svg::Svg;
 
-/// How a variant is told from the others: by a colour, a line's dashes and the shape of a dot.
+/// How a variant differs from the others: by a colour, a line's dashes and the shape of a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SeriesStyle {
     /// The class of its colour and dashes.

@@ -1,6 +1,6 @@
 //! A run against a server that speaks `perf`, of whichever stack.
 //!
-//! Such a server knows no plan and tells nothing. What it has received is what it has read to the
+//! Such a server knows no plan and reports nothing. What it has received is what it has read to the
 //! end and answered; what it has sent is what has arrived.
 
 use super::super::progress::INTERRUPTED;

@@ -76,7 +76,7 @@ impl Display {
                 );
                 self.line(&line);
             }
-            AbProgress::Complaint(complaint) => self.line(&format!("warning: {complaint}")),
+            AbProgress::Warning(warning) => self.line(&format!("warning: {warning}")),
         }
     }
 
