@@ -83,8 +83,8 @@ pub(crate) fn own(extra_delay: Duration, copies: u32) -> LinkSpec {
     text.parse().expect("it is a link")
 }
 
-/// Writes into `round` how long the packets of the measured part waited in the queue of the data's link,
-/// which did `measured` meanwhile, if that link has a rate and hence a queue.
+/// Writes into `round` how long the packets of the measured part waited in the queue of the data's
+/// link, which did `measured` meanwhile, if that link has a rate and hence a queue.
 pub(crate) fn set_queue_delay(round: &mut Round, measured: &LinkStats) {
     let delays = &measured.queue_delay;
     if delays.count() == 0 {

@@ -62,8 +62,8 @@ impl Sample {
 /// What a stream of numbered datagrams has come to at its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Arrivals {
-    /// Datagrams that were sent, as far as their numbers show: those that arrived and those that are
-    /// missing.
+    /// Datagrams that were sent, as far as their numbers show: those that arrived and those that
+    /// are missing.
     pub packets: u64,
     /// Those that are missing.
     pub lost: u64,
@@ -134,8 +134,8 @@ pub struct SideReport {
     /// The SHA-256 of the one stream's payload, if it was asked for and the stream came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Datagrams that the kernel dropped at this side's socket, where it counts them. A server's clients
-    /// share one.
+    /// Datagrams that the kernel dropped at this side's socket, where it counts them. A server's
+    /// clients share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_drops: Option<u64>,
     /// The largest buffer that this side's kernel gives a socket for what it receives, in bytes,

@@ -30,8 +30,8 @@ fn main() -> std::io::Result<()> {
     stopping(&mut out)
 }
 
-/// The same of tests that go on until the interval is narrow, at most for [`MAX_ROUNDS`] rounds: how many
-/// rounds that took on the mean, and how often the interval then contained the truth.
+/// The same of tests that go on until the interval is narrow, at most for [`MAX_ROUNDS`] rounds:
+/// how many rounds that took on the mean, and how often the interval then contained the truth.
 fn stopping(out: &mut impl std::io::Write) -> std::io::Result<()> {
     writeln!(
         out,

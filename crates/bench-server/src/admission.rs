@@ -130,7 +130,8 @@ impl Admission {
         self.connecting -= 1;
     }
 
-    /// A client from `prefix` gives its permit back; `is_connected` when its handshake was finished.
+    /// A client from `prefix` gives its permit back; `is_connected` when its handshake was
+    /// finished.
     pub(crate) fn leave(&mut self, prefix: ClientPrefix, is_connected: bool) {
         if !is_connected {
             self.connecting -= 1;

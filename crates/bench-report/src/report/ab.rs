@@ -135,7 +135,7 @@ fn alert(result: &AbResult) -> Option<String> {
 fn series(page: &mut String, result: &AbResult) {
     let caption = match rounds_of(result) {
         0 | 1 => TIME_SERIES.to_owned(),
-        _ => format!("{MEDIAN_TIME_SERIES} {THIN} {TIME_SERIES}"),
+        _ => format!("{MEDIAN_SERIES} {THIN} {TIME_SERIES}"),
     };
     let caption = format!("{caption} {}", warm_up(result));
     let caption = caption.trim_end();
@@ -174,7 +174,7 @@ const TAIL: &str =
     "The same samples from the other end: how many are longer, on a logarithmic axis.";
 const LIMITS: &str = "Why the sender was not sending, in the mean over the rounds. A controller is \
                       at work where window or pacing hold it back.";
-const MEDIAN_TIME_SERIES: &str = "Bold, the line without colour, the states and the losses: the round \
+const MEDIAN_SERIES: &str = "Bold, the line without colour, the states and the losses: the round \
                              of the median goodput.";
 const TIME_SERIES: &str = "All columns have the same axes.";
 const METHOD: &str = "Rounds run interleaved in mirrored blocks and are compared in pairs. Centres \

@@ -15,8 +15,8 @@ pub fn goodput_half_width(a: &[Round], b: &[Round], seed: u64) -> Option<f64> {
 
 /// Whether a test with a stopping rule has an interim analysis after this many blocks.
 ///
-/// A late first analysis and few after it leave little to chance; [`Design::Sequential`] makes up for the
-/// rest. Analyses are after whole pairs of mirrored blocks.
+/// A late first analysis and few after it leave little to chance; [`Design::Sequential`] makes up
+/// for the rest. Analyses are after whole pairs of mirrored blocks.
 pub fn is_interim_analysis(blocks: u32) -> bool {
     blocks >= MIN_BLOCKS && blocks.is_multiple_of(2)
 }

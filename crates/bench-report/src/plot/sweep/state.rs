@@ -68,8 +68,8 @@ impl<'a> Sweep<'a> {
         format!("{label}{}{}", behind(self.scale.unit), behind(condition))
     }
 
-    /// The contenders' names, each behind the `symbol` of its style; nothing where there is one figure
-    /// for all and the heading names it.
+    /// The contenders' names, each behind the `symbol` of its style; nothing where there is one
+    /// figure for all and the heading names it.
     pub(super) fn entries(
         &self,
         symbol: fn(SeriesStyle) -> LegendSymbol,
