@@ -1,18 +1,18 @@
 //! The A/B test: its rounds, in real time one after the other, in virtual time as many at once as
 //! there are cores.
 
-mod heat;
 mod progress;
 mod real;
 mod setup;
 mod simulated;
+mod trial;
 
-pub(crate) use heat::Heat;
 pub(crate) use progress::AbProgress;
 pub(crate) use setup::{
-    AbSetup, AbVariant, COPIES_OF_A_SERVER, MOST_COPIES, MOST_FLOWS, MOST_VARIANTS, Remote, Until,
-    Venue, name,
+    AbSetup, AbVariant, Backend, COPIES_OF_A_SERVER, MAX_COPIES, MAX_FLOWS, MAX_VARIANTS, Remote,
+    StoppingRule, name,
 };
+pub(crate) use trial::Trial;
 
 use crate::client;
 use bench_kit::clock;
@@ -22,8 +22,8 @@ use bench_report::result::{
     self, AbKind, AbResult, CompetitionRound, Finite, SCHEMA_VERSION, Variant,
 };
 use bench_report::stats;
-use heat::Ended;
 use std::collections::BTreeMap;
+use trial::TrialResult;
 
 /// Runs all rounds, in the order of the [`Schedule`](stats::Schedule); an interruption or a broken
 /// environment ends the test early and is named in the result.
@@ -39,56 +39,58 @@ pub(crate) fn run(
         result: blank(setup)?,
         competitions: Vec::new(),
     };
-    let heats = Heat::all(setup);
-    let ended = in_batches(setup, &heats, interrupts, on_progress, &mut record);
+    let trials = Trial::all(setup);
+    let ended = in_batches(setup, &trials, interrupts, on_progress, &mut record);
     record.result.error = ended.err().map(|failure| failure.to_string());
     Ok(record.conclude())
 }
 
-/// Runs all heats, or as many as it takes to know.
+/// Runs all trials, or those up to the interim analysis at which the stopping rule holds.
 fn in_batches(
     setup: &AbSetup,
-    heats: &[Heat],
+    trials: &[Trial],
     interrupts: &Interrupts,
     on_progress: &mut dyn FnMut(AbProgress<'_>),
     record: &mut Record,
 ) -> Result<(), Failure> {
-    let looks = (1..=setup.most_rounds()).filter(|blocks| {
-        *blocks >= setup.rounds && setup.until.is_some() && stats::is_a_look(*blocks)
+    let analyses = (1..=setup.max_rounds()).filter(|blocks| {
+        *blocks >= setup.rounds
+            && setup.stopping_rule.is_some()
+            && stats::is_interim_analysis(*blocks)
     });
     let mut begin = 0;
-    for blocks in looks.chain([setup.most_rounds()]) {
-        let is_in_batch = |heat: &&Heat| (begin..blocks).contains(&heat.slots[0].block);
-        let batch: Vec<Heat> = heats.iter().filter(is_in_batch).cloned().collect();
-        match setup.venue {
-            Venue::Simulated => simulated::all(setup, &batch, interrupts, &mut |ended| {
-                record.take(ended, on_progress);
+    for blocks in analyses.chain([setup.max_rounds()]) {
+        let is_in_batch = |trial: &&Trial| (begin..blocks).contains(&trial.slots[0].block);
+        let batch: Vec<Trial> = trials.iter().filter(is_in_batch).cloned().collect();
+        match setup.backend {
+            Backend::Simulated => simulated::all(setup, &batch, interrupts, &mut |result| {
+                record.take(result, on_progress);
             }),
             _ => one_by_one(setup, &batch, interrupts, on_progress, record),
         }?;
         begin = blocks;
-        if record.is_narrow(setup.until) {
+        if record.is_narrow(setup.stopping_rule) {
             break;
         }
     }
     Ok(())
 }
 
-/// Runs heats in real time.
+/// Runs trials in real time.
 fn one_by_one(
     setup: &AbSetup,
-    heats: &[Heat],
+    trials: &[Trial],
     interrupts: &Interrupts,
     on_progress: &mut dyn FnMut(AbProgress<'_>),
     record: &mut Record,
 ) -> Result<(), Failure> {
-    for heat in heats {
+    for trial in trials {
         if interrupts.is_interrupted() {
             return Err(Failure::run(client::INTERRUPTED));
         }
-        on_progress(AbProgress::Begun { heat });
-        let ended = real::heat(setup, heat, interrupts, on_progress)?;
-        record.take(ended, on_progress);
+        on_progress(AbProgress::Begun { trial });
+        let result = real::run_trial(setup, trial, interrupts, on_progress)?;
+        record.take(result, on_progress);
     }
     Ok(())
 }
@@ -100,26 +102,26 @@ struct Record {
 }
 
 impl Record {
-    fn take(&mut self, ended: Ended, on_progress: &mut dyn FnMut(AbProgress<'_>)) {
-        for (slot, round) in ended.rounds {
+    fn take(&mut self, result: TrialResult, on_progress: &mut dyn FnMut(AbProgress<'_>)) {
+        for (slot, round) in result.rounds {
             on_progress(AbProgress::Ended {
                 slot,
                 round: &round,
             });
             self.result.variants[slot.variant].rounds.push(round);
         }
-        self.competitions.extend(ended.competition);
+        self.competitions.extend(result.competition);
     }
 
-    /// Whether the test was to go on until now.
-    fn is_narrow(&mut self, until: Option<Until>) -> bool {
-        let (Some(until), Some((a, others))) = (until, self.result.variants.split_first()) else {
+    /// Whether every interval is as narrow as the stopping rule wants; notes it in the result.
+    fn is_narrow(&mut self, rule: Option<StoppingRule>) -> bool {
+        let (Some(rule), Some((a, others))) = (rule, self.result.variants.split_first()) else {
             return false;
         };
         let seed = self.result.seed;
         let is_narrow = others.iter().all(|other| {
             let half_width = stats::goodput_half_width(&a.rounds, &other.rounds, seed);
-            half_width.is_some_and(|half_width| half_width <= until.half_width.get())
+            half_width.is_some_and(|half_width| half_width <= rule.half_width.get())
         });
         if let Some(until) = &mut self.result.until {
             until.reached = is_narrow;
@@ -144,7 +146,7 @@ impl Record {
 pub(crate) fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
     let base_rtt = setup.links.base_rtt()?;
     let plan = &setup.variants[0].plan;
-    let is_virtual = matches!(setup.venue, Venue::Simulated);
+    let is_virtual = matches!(setup.backend, Backend::Simulated);
     let variants = setup.variants.iter().enumerate();
     Ok(AbResult {
         schema_version: SCHEMA_VERSION,
@@ -156,12 +158,12 @@ pub(crate) fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
         seed: setup.seed,
         is_virtual,
         independent: setup.is_independent,
-        server: match &setup.venue {
-            Venue::Network(remote) => Some(remote.to_string()),
+        server: match &setup.backend {
+            Backend::Network(remote) => Some(remote.to_string()),
             _ => None,
         },
-        until: setup.until.map(|until| result::Until {
-            half_width: until.half_width,
+        until: setup.stopping_rule.map(|rule| result::StoppingRule {
+            half_width: rule.half_width,
             reached: false,
         }),
         started_unix_seconds: (!is_virtual).then(|| clock::since_1970().as_secs()),

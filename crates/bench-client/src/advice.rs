@@ -13,7 +13,7 @@ pub(crate) struct Drops {
 }
 
 impl Drops {
-    /// Those that `result` tells of.
+    /// Those in `result`.
     pub(crate) fn of(result: &RunResult) -> Self {
         Self {
             packets: result.receiver_socket_drops.unwrap_or(0),
@@ -34,7 +34,7 @@ impl Drops {
     }
 }
 
-/// A few lines for the end of a run; `None` when the sender did not tell, or nothing came of it.
+/// A few lines for the end of a run; `None` when the sender did not report, or nothing came of it.
 pub(crate) fn advice(round: &Round, drops: Drops, plan: &Plan) -> Option<String> {
     let limited = round.limited_by.filter(|_| round.bytes > 0)?;
     let (limit, share) = largest(&limited);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_lost_nothing_is_told_of_no_loss() {
+    fn a_run_that_lost_nothing_has_no_advice_on_loss() {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.limited_by = LimitedBy::from_times(LimitedTimes {
             pacing: Duration::from_secs(1),

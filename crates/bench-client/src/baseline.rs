@@ -9,7 +9,7 @@ use bench_kit::failure::Failure;
 use bench_report::result::{
     AbResult, BaselineComparison, Comparison, Decision, Finite, Metric, Round, Variant,
 };
-use bench_report::stats::{self, End};
+use bench_report::stats::{self, Design};
 use bench_report::text::significant;
 use std::fmt;
 use std::path::Path;
@@ -102,7 +102,8 @@ impl Baseline {
     pub(crate) fn compare(&self, result: &AbResult) -> BaselineComparison {
         let is_paired = self.draws_as(result);
         // What may have ended this test is another ratio.
-        let paired = |a: &[Round], b: &[Round], seed| stats::compare(a, b, seed, End::Planned);
+        let paired =
+            |a: &[Round], b: &[Round], seed| stats::compare(a, b, seed, Design::FixedSample);
         let compare = if is_paired {
             paired
         } else {

@@ -20,7 +20,7 @@ use bench_report::result::Sha256;
 use bench_report::text::printable;
 use connect::Connected;
 use futures_util::future::join_all;
-use progress::GOODBYE;
+use progress::CLOSE_TIMEOUT;
 use record::Record;
 use requests::Probes;
 use session::Session;
@@ -66,7 +66,7 @@ pub(crate) async fn run(
     )
     .await;
     if outcome.error.is_none() {
-        outcome.error = outcome.sha256(&setup.plan).and_then(complaint);
+        outcome.error = outcome.sha256(&setup.plan).and_then(warning);
     }
     for connected in &connected {
         connected.connection.close(VarInt::from_u32(DONE), b"");
@@ -75,7 +75,7 @@ pub(crate) async fn run(
     let idle = connected
         .iter()
         .map(|connected| connected.endpoint.wait_idle());
-    let _ = timeout(GOODBYE, join_all(idle)).await;
+    let _ = timeout(CLOSE_TIMEOUT, join_all(idle)).await;
     outcome
 }
 
@@ -137,7 +137,7 @@ async fn carry_out(
 }
 
 /// Why what has arrived is not what was sent, if it is not.
-fn complaint(Sha256 { sender, receiver }: Sha256) -> Option<String> {
+fn warning(Sha256 { sender, receiver }: Sha256) -> Option<String> {
     let [sender, receiver] = [sender, receiver].map(|hash| hash.unwrap_or_else(|| "none".into()));
     (sender != receiver).then(|| {
         let receiver = printable(&receiver);

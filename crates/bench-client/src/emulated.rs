@@ -68,7 +68,7 @@ pub(crate) fn delay(delay: Duration) -> LinkSpec {
 }
 
 /// A link that takes no time and hands on `copies` of each packet, one or two.
-pub(crate) fn copier(copies: u32) -> LinkSpec {
+pub(crate) fn duplicator(copies: u32) -> LinkSpec {
     let text = if copies > 1 { "duplicate 100%" } else { "" };
     text.parse().expect("it is a link")
 }
@@ -76,15 +76,15 @@ pub(crate) fn copier(copies: u32) -> LinkSpec {
 /// The part of a path that belongs to one client alone, in the data's direction.
 pub(crate) fn own(extra_delay: Duration, copies: u32) -> LinkSpec {
     let text = match (extra_delay.is_zero(), copies > 1) {
-        (true, _) => return copier(copies),
+        (true, _) => return duplicator(copies),
         (false, false) => return delay(extra_delay),
-        (false, true) => format!("{} {}", delay(extra_delay), copier(copies)),
+        (false, true) => format!("{} {}", delay(extra_delay), duplicator(copies)),
     };
     text.parse().expect("it is a link")
 }
 
-/// Tells `round` how long the packets of the measured part waited in the queue of the data's link,
-/// which did `measured` meanwhile, if that link has a rate and hence a queue.
+/// Writes into `round` how long the packets of the measured part waited in the queue of the data's
+/// link, which did `measured` meanwhile, if that link has a rate and hence a queue.
 pub(crate) fn set_queue_delay(round: &mut Round, measured: &LinkStats) {
     let delays = &measured.queue_delay;
     if delays.count() == 0 {
@@ -147,7 +147,7 @@ impl EmulatedPath {
     }
 
     /// What was wrong with the emulation, if anything was.
-    pub(crate) fn complaint(&self) -> Option<String> {
+    pub(crate) fn warning(&self) -> Option<String> {
         let stats = self.relay.stats();
         if !self.relay.is_running() {
             return Some("the emulated link broke down".to_owned());

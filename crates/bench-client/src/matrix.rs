@@ -36,7 +36,7 @@ pub(crate) use plan::MatrixPlan;
 pub(crate) use shard::Shard;
 pub(crate) use store::Store;
 
-use crate::ab::{self, AbProgress, Venue};
+use crate::ab::{self, AbProgress, Backend};
 use crate::client;
 use bench_kit::failure::Failure;
 use bench_kit::interrupt::Interrupts;
@@ -65,7 +65,7 @@ pub(crate) struct MatrixRun {
     pub(crate) registry: Registry,
 }
 
-/// What a sweep tells while it goes on.
+/// The progress of a matrix.
 #[derive(Debug)]
 pub(crate) enum MatrixProgress<'a> {
     /// A file is there that is no result of the cell; the cell is run again.
@@ -85,7 +85,7 @@ pub(crate) enum MatrixProgress<'a> {
     /// A cell is over, and its file is written.
     CellEnded { cell: &'a MatrixCell },
     /// The emulated link was not what it should have been.
-    Complaint(String),
+    Warning(String),
 }
 
 impl MatrixRun {
@@ -158,7 +158,7 @@ impl MatrixRun {
             for event in events {
                 match event {
                     Event::RoundEnded => on_progress(MatrixProgress::RoundEnded),
-                    Event::Complaint(text) => on_progress(MatrixProgress::Complaint(text)),
+                    Event::Warning(text) => on_progress(MatrixProgress::Warning(text)),
                     Event::Shaped(text) => on_progress(MatrixProgress::Shaped(text)),
                     Event::CellEnded(_, Ok(Measured::Result(cell))) => {
                         on_progress(MatrixProgress::CellEnded { cell: &cell });
@@ -205,13 +205,13 @@ impl MatrixRun {
                 }
                 Err(reason) => return Ok(Measured::Unshaped(reason)),
             }
-            setup.venue = Venue::Network(network.remote.clone());
+            setup.backend = Backend::Network(network.remote.clone());
         }
         let result = ab::run(&setup, interrupts, &mut |progress| {
             let event = match progress {
                 AbProgress::Ended { .. } => Event::RoundEnded,
-                AbProgress::Complaint(text) => Event::Complaint(text),
-                AbProgress::Begun { .. } | AbProgress::Moved { .. } => return,
+                AbProgress::Warning(text) => Event::Warning(text),
+                AbProgress::Begun { .. } | AbProgress::Transferred { .. } => return,
             };
             let _ = events.send(event);
         })?;
@@ -229,7 +229,7 @@ enum Event {
     RoundEnded,
     /// Where the cell lies, and what became of it.
     CellEnded(String, Result<Measured, Failure>),
-    Complaint(String),
+    Warning(String),
 }
 
 /// What has become of a cell.

@@ -53,7 +53,7 @@ fn one_line(message: &str) -> String {
     text.replace(":; ", ": ")
 }
 
-/// Tells the user why the program ends, and the shell whether it has done its work.
+/// Prints why the program ends, and gives its exit code.
 pub fn exit_code(ended: Result<ExitCode, Exit>) -> ExitCode {
     let code = match ended {
         Ok(code) => code,
@@ -76,7 +76,7 @@ pub fn exit_code(ended: Result<ExitCode, Exit>) -> ExitCode {
 /// Ctrl-C and its like from now on.
 ///
 /// # Errors
-/// When the system refuses to tell of them.
+/// When the system refuses to report them.
 pub fn interrupts() -> Result<Interrupts, Failure> {
     Interrupts::listen().map_err(|error| Failure::run(format!("cannot catch Ctrl-C: {error}")))
 }

@@ -103,7 +103,7 @@ impl Answers {
     /// Adds one, while there is room.
     pub fn push(&self, answer: Answer) {
         let mut answers = self.0.lock().expect(NO_PANIC);
-        if answers.len() < MOST_ANSWERS {
+        if answers.len() < MAX_ANSWERS {
             answers.push(answer);
         }
     }
@@ -116,6 +116,6 @@ impl Answers {
 }
 
 /// A hundred a second for an hour.
-const MOST_ANSWERS: usize = 360_000;
+const MAX_ANSWERS: usize = 360_000;
 
 const NO_PANIC: &str = "nothing panics while it is locked";

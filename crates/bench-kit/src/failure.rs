@@ -33,7 +33,7 @@ impl Failure {
         }
     }
 
-    /// What a shell is told.
+    /// The program's exit code.
     pub fn exit_code(&self) -> ExitCode {
         match self.kind {
             Kind::Usage => ExitCode::from(2),

@@ -15,7 +15,7 @@ pub fn file(flag: &str) -> io::Result<(PathBuf, File)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     let mut last = Err(io::ErrorKind::AlreadyExists.into());
-    for number in 1..=MOST {
+    for number in 1..=MAX_FILES {
         let path = std::env::temp_dir().join(name(number));
         last = options.open(&path).map(|file| (path, file));
         let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
@@ -42,7 +42,7 @@ pub fn failure(what: &str, flag: &str, error: &io::Error, text: &str) -> Failure
 }
 
 /// How many files of one name a process makes.
-const MOST: u32 = 100;
+const MAX_FILES: u32 = 100;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-/// Tells how often the user has asked the program to end: once is a request to end cleanly, twice
+/// Counts how often the user has asked the program to end: once is a request to end cleanly, twice
 /// is one not to wait for anything.
 #[derive(Debug, Clone)]
 pub struct Interrupts(watch::Receiver<u32>);
@@ -79,7 +79,7 @@ async fn next_of(signal: &mut Option<Signal>) -> Option<Option<()>> {
     Some(signal.as_mut()?.recv().await)
 }
 
-/// Whether SIGHUP was not ignored when the program began; where the system does not tell, it is
+/// Whether SIGHUP was not ignored when the program began; where the system does not say, it is
 /// left as it is.
 fn hangs_up() -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| {

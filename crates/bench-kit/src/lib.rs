@@ -3,7 +3,7 @@
 //! ```text
 //!  plan ◀══ wire ══▶ plan          agreed before the first byte
 //!    │ transfer, counters          moves the payload
-//!    │ sampler, account            reads the counters at each step
+//!    │ sampler, meter              reads the counters at each step
 //!    └─▶ Sample, SideReport ─▶ rows
 //! ```
 //!
@@ -12,8 +12,8 @@
 
 pub mod cli;
 pub mod clock;
+pub mod close_reason;
 pub mod counters;
-pub mod ending;
 pub mod failure;
 pub mod fallback_output;
 pub mod hex;

@@ -1,12 +1,10 @@
-//! One side's account of a run, from counters that are read in regular steps.
+//! One side's meter of a run, from counters that are read in regular steps.
 
 use crate::plan::Plan;
 use crate::role::Role;
-use crate::sample::{
-    Arrivals, Limited, RttReport, Sample, SenderReport, SenderState, SideReport, total,
-};
+use crate::sample::{Arrivals, RttReport, Sample, SenderReport, SenderState, SideReport, total};
 use bench_report::distribution::Distribution;
-use bench_report::result::{Counts, Quantity};
+use bench_report::result::{Counts, LimitedTimes, Quantity};
 use cc_core::{ControllerChoice, Event, Observer};
 use hdrhistogram::Histogram;
 use std::sync::{Arc, Mutex};
@@ -26,7 +24,7 @@ pub struct Meter {
     /// When it ends at the latest, where time decides or bounds it.
     end: Option<Duration>,
     last: CounterSnapshot,
-    /// The reading at the begin of the measured part.
+    /// The snapshot at the begin of the measured part.
     base: Option<CounterSnapshot>,
 }
 
@@ -56,22 +54,22 @@ pub struct CounterSnapshot {
 }
 
 impl Meter {
-    /// An account that opens with `reading`; nothing is measured before [`begin`](Self::begin).
-    pub fn new(role: Role, reading: CounterSnapshot) -> Self {
+    /// A meter that starts from `snapshot`; nothing is measured before [`begin`](Self::begin).
+    pub fn new(role: Role, snapshot: CounterSnapshot) -> Self {
         Self {
             role,
             acks: Arc::new(Mutex::new(AckSamples::new())),
             step: Duration::ZERO,
             omit: Duration::ZERO,
             end: None,
-            last: reading,
+            last: snapshot,
             base: None,
         }
     }
 
-    /// Tells the account what each ACK does: to be the connection's observer.
-    pub fn listener(&self) -> Box<dyn Observer + Send> {
-        Box::new(Listener(Arc::clone(&self.acks)))
+    /// The connection's observer, which hands the samples of each ACK to the meter.
+    pub fn observer(&self) -> Box<dyn Observer + Send> {
+        Box::new(AckObserver(Arc::clone(&self.acks)))
     }
 
     /// The side's first byte is here.
@@ -95,23 +93,23 @@ impl Meter {
     }
 
     /// What happened since the sample before.
-    pub fn tick(&mut self, reading: CounterSnapshot) -> Sample {
-        let at = reading.at;
+    pub fn tick(&mut self, snapshot: CounterSnapshot) -> Sample {
+        let at = snapshot.at;
         let sample = Sample {
             at,
             length: at.saturating_sub(self.last.at),
             omitted: self.base.is_none(),
-            sent: differences(&reading.sent, &self.last.sent),
-            received: differences(&reading.received, &self.last.received),
-            datagrams_sent: differences(&reading.datagrams_sent, &self.last.datagrams_sent),
-            arrivals: arrivals_since(&reading, &self.last),
-            sending: self.role.sends.then(|| self.sending(&reading)),
+            sent: differences(&snapshot.sent, &self.last.sent),
+            received: differences(&snapshot.received, &self.last.received),
+            datagrams_sent: differences(&snapshot.datagrams_sent, &self.last.datagrams_sent),
+            arrivals: arrivals_since(&snapshot, &self.last),
+            sending: self.role.sends.then(|| self.sending(&snapshot)),
         };
         if self.base.is_none() && at >= self.omit {
-            self.base = Some(reading.clone());
+            self.base = Some(snapshot.clone());
             self.acks.lock().expect(NO_PANIC).clear();
         }
-        self.last = reading;
+        self.last = snapshot;
         sample
     }
 
@@ -220,9 +218,9 @@ impl Meter {
     }
 }
 
-fn limited_since(base: &ConnectionStats, end: &ConnectionStats) -> Limited {
+fn limited_since(base: &ConnectionStats, end: &ConnectionStats) -> LimitedTimes {
     let (base, end) = (&base.limited_by, &end.limited_by);
-    Limited {
+    LimitedTimes {
         application: end.application.saturating_sub(base.application),
         congestion_window: end.congestion_window.saturating_sub(base.congestion_window),
         pacing: end.pacing.saturating_sub(base.pacing),
@@ -231,12 +229,12 @@ fn limited_since(base: &ConnectionStats, end: &ConnectionStats) -> Limited {
     }
 }
 
-/// The most payload of streams that the packets between two readings can have brought.
+/// The most payload of streams that the packets between two snapshots can have brought.
 fn payload_between(base: &CounterSnapshot, end: &CounterSnapshot) -> u64 {
     let (udp, before) = (&end.stats.udp_rx, &base.stats.udp_rx);
     let packets = udp.datagrams.saturating_sub(before.datagrams);
     let offset = base.received.iter().min().copied().unwrap_or(0);
-    let headers = packets.saturating_mul(LEAST_HEADERS + varint_size(offset));
+    let headers = packets.saturating_mul(MIN_HEADERS + varint_size(offset));
     let bytes = udp.bytes.saturating_sub(before.bytes);
     bytes.saturating_sub(headers)
 }
@@ -263,7 +261,7 @@ fn differences(now: &[u64], before: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// What ACKs have told since the measured part began.
+/// What ACKs have shown since the measured part began.
 #[derive(Debug)]
 struct AckSamples {
     /// Microseconds, to three digits.
@@ -273,7 +271,7 @@ struct AckSamples {
     /// The least round-trip time of all, the warm-up's included.
     base: Option<Duration>,
     ce_marked: u64,
-    /// Those that no sample of the course has told yet.
+    /// Those that no sample has reported yet.
     newly_marked: u64,
 }
 
@@ -302,8 +300,8 @@ impl AckSamples {
     fn record(&mut self, rtt: Duration) {
         let micros = u64::try_from(rtt.as_micros()).unwrap_or(u64::MAX);
         self.rtts.saturating_record(micros);
-        let (least, most) = self.extremes.unwrap_or((rtt, rtt));
-        self.extremes = Some((least.min(rtt), most.max(rtt)));
+        let (min, max) = self.extremes.unwrap_or((rtt, rtt));
+        self.extremes = Some((min.min(rtt), max.max(rtt)));
         self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
     }
 
@@ -323,18 +321,18 @@ impl AckSamples {
 
     fn distribution(&self) -> Distribution {
         // The highest bucket reaches beyond the largest sample.
-        let (_, most) = self.extremes.unwrap_or_default();
+        let (_, max) = self.extremes.unwrap_or_default();
         let counts = self.rtts.iter_recorded().map(|bucket| {
             let highest = Duration::from_micros(bucket.value_iterated_to());
-            (highest.min(most), bucket.count_since_last_iteration())
+            (highest.min(max), bucket.count_since_last_iteration())
         });
         Distribution::new(counts, self.rtts.len())
     }
 }
 
-struct Listener(Arc<Mutex<AckSamples>>);
+struct AckObserver(Arc<Mutex<AckSamples>>);
 
-impl Observer for Listener {
+impl Observer for AckObserver {
     fn on_event(&mut self, event: &Event) {
         let Event::Sampled { sample, .. } = event else {
             return;
@@ -351,7 +349,7 @@ impl Observer for Listener {
 /// The least that a UDP datagram of payload has besides it and the offset in the stream: of the
 /// packet the first byte, the connection ID of eight, one byte of the number and the tag of 16
 /// (RFC 9000 §17.3.1); of the STREAM frame its type and the stream's ID (§19.8).
-const LEAST_HEADERS: u64 = 1 + 8 + 1 + 16 + 1 + 1;
+const MIN_HEADERS: u64 = 1 + 8 + 1 + 16 + 1 + 1;
 
 const NO_PANIC: &str = "no listener panics";
 
@@ -369,54 +367,54 @@ mod tests {
             receives: true,
             asks: false,
         };
-        let reading = |seconds, received: [u64; 2], packets: u64| {
-            let mut reading = CounterSnapshot {
+        let snapshot = |seconds, received: [u64; 2], packets: u64| {
+            let mut snapshot = CounterSnapshot {
                 at: Duration::from_secs(seconds),
                 received: received.into(),
                 ..CounterSnapshot::default()
             };
-            reading.stats.udp_rx.datagrams = packets;
-            reading.stats.udp_rx.bytes = packets * 1_032;
-            reading
+            snapshot.stats.udp_rx.datagrams = packets;
+            snapshot.stats.udp_rx.bytes = packets * 1_032;
+            snapshot
         };
-        let received = |omit: u64, readings: [CounterSnapshot; 2]| {
-            // What begins the account has come in packets already counted.
-            let begin = reading(0, [0, 0], 90);
-            let mut account = Meter::new(role, begin);
-            account.omit = Duration::from_secs(omit);
-            account.base = (omit == 0).then(|| account.last.clone());
-            for reading in readings {
-                account.tick(reading);
+        let received = |omit: u64, snapshots: [CounterSnapshot; 2]| {
+            // What begins the meter has come in packets already counted.
+            let begin = snapshot(0, [0, 0], 90);
+            let mut meter = Meter::new(role, begin);
+            meter.omit = Duration::from_secs(omit);
+            meter.base = (omit == 0).then(|| meter.last.clone());
+            for snapshot in snapshots {
+                meter.tick(snapshot);
             }
-            account.received_since(account.base.as_ref().unwrap())
+            meter.received_since(meter.base.as_ref().unwrap())
         };
         // 1,000 bytes of payload in each packet: 32 are of headers, four of them the offset.
         let even = || {
             [
-                reading(1, [20_000, 20_000], 40),
-                reading(2, [30_000, 40_000], 70),
+                snapshot(1, [20_000, 20_000], 40),
+                snapshot(2, [30_000, 40_000], 70),
             ]
         };
         assert_eq!(received(1, even()), [10_000, 20_000]);
         let fewer = || {
             [
-                reading(1, [20_000, 20_000], 40),
-                reading(2, [25_000, 30_000], 70),
+                snapshot(1, [20_000, 20_000], 40),
+                snapshot(2, [25_000, 30_000], 70),
             ]
         };
         assert_eq!(received(1, fewer()), [5_000, 10_000]);
         let gap = || {
             [
-                reading(1, [20_000, 20_000], 80),
-                reading(2, [60_000, 40_000], 110),
+                snapshot(1, [20_000, 20_000], 80),
+                snapshot(2, [60_000, 40_000], 110),
             ]
         };
         assert_eq!(received(1, gap()), [20_000, 10_000]);
         assert_eq!(received(0, gap()), [60_000, 40_000]);
         // Datagrams wait for none.
-        let datagrams = gap().map(|reading| CounterSnapshot {
+        let datagrams = gap().map(|snapshot| CounterSnapshot {
             arrivals: vec![Arrivals::default(); 2],
-            ..reading
+            ..snapshot
         });
         assert_eq!(received(1, datagrams), [40_000, 20_000]);
     }

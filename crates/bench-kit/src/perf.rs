@@ -26,8 +26,8 @@ pub const STREAMS: u32 = 128;
 /// Bytes of one write.
 pub const BLOCK: u64 = 128 << 10;
 
-/// Takes out of a result what a server of this protocol does not tell: the controller that it sends
-/// with.
+/// Takes out of a result what a server of this protocol does not report: the controller that it
+/// sends with.
 pub fn forget_unknown(result: &mut RunResult, plan: &Plan) {
     let end = &mut result.end;
     if !plan.direction.client_sends() {

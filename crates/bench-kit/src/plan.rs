@@ -1,5 +1,9 @@
 //! What a run is to do: agreed between client and server before the first byte.
 
+mod extras;
+
+pub use extras::{Datagrams, Extras, Requests};
+
 use bench_report::text::amount;
 use cc_core::{ChooseError, ControllerChoice, Registry};
 use serde::{Deserialize, Serialize};
@@ -32,64 +36,11 @@ pub struct Plan {
     pub server_congestion: String,
     /// The flow-control window of each receiver, in bytes.
     pub window: u64,
-    /// Time between two samples of the course of the run.
+    /// Time between two samples of the run's time series.
     pub step: Duration,
     /// What there is beside that.
     #[serde(default, skip_serializing_if = "Extras::is_none")]
     pub extras: Extras,
-}
-
-/// What a run does beside sending noise on streams.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Extras {
-    /// The payload is zeros.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub zeros: bool,
-    /// Both sides hash the one stream of the run.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub digest: bool,
-    /// The server tells its rows, of this interval; zero is none but the last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server_output: Option<Duration>,
-    /// Payload goes in datagrams.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub datagrams: Option<Datagrams>,
-    /// The client times requests on a stream of their own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requests: Option<Requests>,
-    /// When a run that bytes limit ends without them, not counting what is omitted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_most: Option<Duration>,
-}
-
-/// How requests are timed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Requests {
-    /// Time from one to the next, whether or not the first has its answer.
-    pub interval: Duration,
-    /// Whether the rest of the plan is carried out meanwhile.
-    pub under_load: bool,
-}
-
-impl Extras {
-    /// Whether nothing is sent but requests.
-    pub fn is_idle(&self) -> bool {
-        self.requests.is_some_and(|requests| !requests.under_load)
-    }
-
-    fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// How payload goes in datagrams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Datagrams {
-    /// Bytes of each; `None` is as many as the path takes at the time.
-    pub size: Option<u16>,
 }
 
 /// Who sends.
@@ -195,8 +146,8 @@ impl Plan {
 
     fn check_times(&self, limits: &Limits) -> Result<(), PlanError> {
         let step = units::duration::nanos(self.step);
-        let (least, most) = (MIN_STEP.as_nanos() as u64, MAX_STEP.as_nanos() as u64);
-        between("step in ns", step, least, most)?;
+        let (min, max) = (MIN_STEP.as_nanos() as u64, MAX_STEP.as_nanos() as u64);
+        between("step in ns", step, min, max)?;
         let asked = match self.limit {
             Limit::Time(time) => {
                 between("time in ns", units::duration::nanos(time), 1, u64::MAX)?;
@@ -257,11 +208,11 @@ impl Plan {
         }
         if let Some(Requests { interval, .. }) = self.extras.requests {
             let interval = units::duration::nanos(interval);
-            let (least, most) = (
+            let (min, max) = (
                 MIN_BETWEEN_REQUESTS.as_nanos() as u64,
                 MAX_STEP.as_nanos() as u64,
             );
-            between("time between requests in ns", interval, least, most)?;
+            between("time between requests in ns", interval, min, max)?;
         }
         if self.extras.digest {
             let directions = 1 + u64::from(self.direction == Direction::Both);
@@ -345,9 +296,9 @@ pub enum PlanError {
         /// The number.
         value: u64,
         /// The least.
-        least: u64,
+        min: u64,
         /// The most.
-        most: u64,
+        max: u64,
     },
     /// The run would last too long.
     TooLong {
@@ -392,15 +343,15 @@ impl fmt::Display for PlanError {
             Self::OutOfBounds {
                 what,
                 value,
-                least,
-                most: u64::MAX,
-            } => write!(f, "{what}: {value} is below {least}"),
+                min,
+                max: u64::MAX,
+            } => write!(f, "{what}: {value} is below {min}"),
             Self::OutOfBounds {
                 what,
                 value,
-                least,
-                most,
-            } => write!(f, "{what}: {value} is not between {least} and {most}"),
+                min,
+                max,
+            } => write!(f, "{what}: {value} is not between {min} and {max}"),
             Self::TooLong { asked, limit } => write!(
                 f,
                 "a run of {} is longer than the {} that this server allows",
@@ -433,15 +384,15 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-fn between(what: &'static str, value: u64, least: u64, most: u64) -> Result<(), PlanError> {
-    if (least..=most).contains(&value) {
+fn between(what: &'static str, value: u64, min: u64, max: u64) -> Result<(), PlanError> {
+    if (min..=max).contains(&value) {
         return Ok(());
     }
     Err(PlanError::OutOfBounds {
         what,
         value,
-        least,
-        most,
+        min,
+        max,
     })
 }
 

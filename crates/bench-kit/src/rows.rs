@@ -34,7 +34,7 @@ impl Rows {
         self.take()
     }
 
-    /// Takes what the server has told of a connection.
+    /// Takes the server's next sample of a connection.
     pub fn server(&mut self, flow: usize, sample: &Sample) {
         self.flows[flow].server(sample);
     }
@@ -49,27 +49,30 @@ impl Rows {
     /// intervals, as it does while nothing arrives on it, holds the others up no more.
     fn take(&mut self) -> Option<Interval> {
         let lags = |flow: &FlowRows| flow.full.is_empty() && !flow.is_done;
-        let is_patient = self.flows.iter().all(|flow| flow.full.len() <= PATIENCE);
-        if self.flows.iter().any(lags) && is_patient {
+        let is_close = self
+            .flows
+            .iter()
+            .all(|flow| flow.full.len() <= MAX_INTERVALS_AHEAD);
+        if self.flows.iter().any(lags) && is_close {
             return None;
         }
-        let stretches = self.flows.iter_mut().map(|flow| flow.full.pop_front());
-        let stretches: Vec<Option<Stretch>> = stretches.collect();
-        stretches
+        let intervals = self.flows.iter_mut().map(|flow| flow.full.pop_front());
+        let intervals: Vec<Option<FlowInterval>> = intervals.collect();
+        intervals
             .iter()
             .any(Option::is_some)
-            .then(|| self.interval(&stretches))
+            .then(|| self.interval(&intervals))
     }
 
-    fn interval(&self, stretches: &[Option<Stretch>]) -> Interval {
+    fn interval(&self, intervals: &[Option<FlowInterval>]) -> Interval {
         let (sends, receives) = (self.direction.client_sends(), self.direction.server_sends());
-        let sent = self.rows(stretches, 0, true);
+        let sent = self.rows(intervals, 0, true);
         let first = if sends {
             self.streams * self.flows.len()
         } else {
             0
         };
-        let received = self.rows(stretches, first, false);
+        let received = self.rows(intervals, first, false);
         match (sends, receives) {
             (true, true) => Interval {
                 sum: sent.sum,
@@ -83,12 +86,17 @@ impl Rows {
     }
 
     /// The rows of one direction, whose streams are numbered from `first` + 1 on.
-    fn rows(&self, stretches: &[Option<Stretch>], first: usize, sender: bool) -> DirectionRows {
+    fn rows(
+        &self,
+        intervals: &[Option<FlowInterval>],
+        first: usize,
+        sender: bool,
+    ) -> DirectionRows {
         let mut streams = Vec::new();
         let mut sums = Vec::new();
-        for (stretch, flow) in stretches.iter().zip(0..) {
-            if let Some(stretch) = stretch {
-                let rows = stretch.rows(first + flow * self.streams, sender);
+        for (interval, flow) in intervals.iter().zip(0..) {
+            if let Some(interval) = interval {
+                let rows = interval.rows(first + flow * self.streams, sender);
                 streams.extend(rows.streams);
                 sums.push(rows.sum);
             }
@@ -115,7 +123,7 @@ struct FlowRows {
     /// The newest state of the server's sending, with its losses since the row before.
     server: Option<SenderState>,
     /// Intervals that wait for those of the other connections.
-    full: VecDeque<Stretch>,
+    full: VecDeque<FlowInterval>,
     is_done: bool,
 }
 
@@ -163,7 +171,7 @@ impl FlowRows {
     /// The row that is not full yet is the last one.
     fn finish(&mut self) {
         let rest = self.pending.as_ref();
-        if rest.is_some_and(|sample| sample.length >= LEAST_ROW) {
+        if rest.is_some_and(|sample| sample.length >= MIN_ROW) {
             self.fill();
         }
         self.is_done = true;
@@ -189,7 +197,7 @@ impl FlowRows {
         if let Some(server) = &mut self.server {
             server.counts.clear_amounts();
         }
-        self.full.push_back(Stretch {
+        self.full.push_back(FlowInterval {
             span,
             sample,
             server,
@@ -199,14 +207,14 @@ impl FlowRows {
 
 /// What one connection did in one interval.
 #[derive(Debug)]
-struct Stretch {
+struct FlowInterval {
     span: Span,
     sample: Sample,
     /// The state of the server's sending.
     server: Option<SenderState>,
 }
 
-impl Stretch {
+impl FlowInterval {
     fn rows(&self, first: usize, sender: bool) -> DirectionRows {
         let sample = &self.sample;
         let (bytes, sending) = if sender {
@@ -362,10 +370,10 @@ pub fn bits_per_second(bytes: u64, seconds: Finite) -> Finite {
 }
 
 /// A shorter rest of an interval is an artefact of the clock.
-const LEAST_ROW: Duration = Duration::from_millis(5);
+const MIN_ROW: Duration = Duration::from_millis(5);
 
 /// How many intervals a connection may be ahead of another before its rows are shown alone.
-const PATIENCE: usize = 2;
+const MAX_INTERVALS_AHEAD: usize = 2;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! What one side of a run counts, as it goes over the wire.
 
 use bench_report::distribution::Distribution;
-use bench_report::result::Counts;
+use bench_report::result::{Counts, LimitedTimes};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -62,8 +62,8 @@ impl Sample {
 /// What a stream of numbered datagrams has come to at its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Arrivals {
-    /// Datagrams that were sent, as far as numbers tell: those that arrived and those that are
-    /// missing.
+    /// Datagrams that were sent, as far as their numbers show: those that arrived and those that
+    /// are missing.
     pub packets: u64,
     /// Those that are missing.
     pub lost: u64,
@@ -134,8 +134,8 @@ pub struct SideReport {
     /// The SHA-256 of the one stream's payload, if it was asked for and the stream came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Datagrams that the kernel dropped at this side's socket, where it tells. A server's clients
-    /// share one.
+    /// Datagrams that the kernel dropped at this side's socket, where it counts them. A server's
+    /// clients share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_drops: Option<u64>,
     /// The largest buffer that this side's kernel gives a socket for what it receives, in bytes,
@@ -182,7 +182,7 @@ impl SideReport {
                     rtt.min, rtt.p50, rtt.p95, rtt.p99, rtt.max, rtt.mean, rtt.base,
                 ]
             });
-            let limited = sender.limited.times().map(|time| ("limited time", time));
+            let limited = sender.limited.parts().map(|time| ("limited time", time));
             rtts.map(|rtt| ("round-trip time", rtt)).chain(limited)
         });
         [("length", self.measured), ("processor time", self.cpu)]
@@ -222,7 +222,7 @@ pub struct SenderReport {
     #[serde(default)]
     pub rtt_distribution: Distribution,
     /// How long each limit was the one that held.
-    pub limited: Limited,
+    pub limited: LimitedTimes,
 }
 
 impl SenderReport {
@@ -270,16 +270,16 @@ pub struct RttReport {
 }
 
 impl RttReport {
-    /// The quantiles of the samples of both, as far as their distributions tell: between two points
+    /// The quantiles of the samples of both, as far as their distributions show: between two points
     /// of one the samples are taken to lie evenly.
     fn of_both(mine: (Self, &Distribution), others: (Self, &Distribution)) -> Self {
         let both = [mine, others];
         let weights = both.map(|(report, _)| report.samples.max(1) as f64);
         let all = weights[0] + weights[1];
         let ([(mine, _), (others, _)], [weight, other_weight]) = (both, weights);
-        let least = mine.min.min(others.min);
+        let min = mine.min.min(others.min);
         // What a peer reports need not be in order.
-        let most = mine.max.max(others.max).max(least);
+        let max = mine.max.max(others.max).max(min);
         let at_most = |time| {
             let shares = both.map(|(report, distribution)| {
                 let share = distribution.share_at_most(time);
@@ -288,7 +288,7 @@ impl RttReport {
             weight * shares[0] + other_weight * shares[1]
         };
         let quantile = |share: f64| {
-            let (mut low, mut high) = (least, most);
+            let (mut low, mut high) = (min, max);
             // Halves the largest span, two minutes, to below a microsecond.
             for _ in 0..28 {
                 let middle = low + (high - low) / 2;
@@ -302,18 +302,18 @@ impl RttReport {
         };
         let mean = mine.mean.as_secs_f64() * weight + others.mean.as_secs_f64() * other_weight;
         Self {
-            min: least,
+            min,
             p50: quantile(0.50),
             p95: quantile(0.95),
             p99: quantile(0.99),
-            max: most,
+            max,
             mean: Duration::from_secs_f64(mean / all),
             base: mine.base.min(others.base),
             samples: mine.samples.saturating_add(others.samples),
         }
     }
 
-    /// The share of the samples that are at most `time`, 0 to 1, as far as quantiles tell.
+    /// The share of the samples that are at most `time`, 0 to 1, as far as the quantiles show.
     fn share_below(&self, time: Duration) -> f64 {
         let known = [
             (self.min, 0.0),
@@ -337,47 +337,8 @@ impl RttReport {
     }
 }
 
-/// How long each limit was the one that held a sender back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Limited {
-    /// The application had nothing to send.
-    pub application: Duration,
-    /// The congestion window was full.
-    pub congestion_window: Duration,
-    /// The pacer had no tokens.
-    pub pacing: Duration,
-    /// The peer's flow-control window was full.
-    pub flow_control: Duration,
-    /// The sender was busy, or its socket was full.
-    pub host: Duration,
-}
-
-impl Limited {
-    fn times(&self) -> [Duration; 5] {
-        [
-            self.application,
-            self.congestion_window,
-            self.pacing,
-            self.flow_control,
-            self.host,
-        ]
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self {
-            application: self.application.saturating_add(other.application),
-            congestion_window: self
-                .congestion_window
-                .saturating_add(other.congestion_window),
-            pacing: self.pacing.saturating_add(other.pacing),
-            flow_control: self.flow_control.saturating_add(other.flow_control),
-            host: self.host.saturating_add(other.host),
-        }
-    }
-}
-
-/// The course of a run in a bounded number of samples: when it is full, neighbours are joined and
-/// from then on every sample covers twice the time.
+/// The time series of a run in a bounded number of samples: when it is full, neighbours are
+/// joined and from then on every sample covers twice the time.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
     samples: Vec<Sample>,
@@ -565,12 +526,15 @@ mod tests {
         };
         // Of the 2,000: the 1,000th is steady, the 1,900th and the 1,980th are 900² and 980².
         let exact = [600_225_u64, 810_000, 960_400].map(Duration::from_micros);
-        let told = |rtt: RttReport| [rtt.p50, rtt.p95, rtt.p99];
-        for (told, exact) in told(both(true)).into_iter().zip(exact) {
-            assert!(told.abs_diff(exact) * 200 < exact, "{told:?}, {exact:?}");
+        let reported = |rtt: RttReport| [rtt.p50, rtt.p95, rtt.p99];
+        for (reported, exact) in reported(both(true)).into_iter().zip(exact) {
+            assert!(
+                reported.abs_diff(exact) * 200 < exact,
+                "{reported:?}, {exact:?}"
+            );
         }
-        // Of a peer that tells quantiles alone, they have to do.
-        let [_, p95, _] = told(both(false));
+        // A peer may report quantiles alone.
+        let [_, p95, _] = reported(both(false));
         assert!(p95.abs_diff(exact[1]) * 20 < exact[1], "{p95:?}");
         assert_eq!(both(true).samples, 2_000);
     }

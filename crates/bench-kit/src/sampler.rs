@@ -1,4 +1,4 @@
-//! Keeps the account of one side of a run on a real connection.
+//! Reads the counters of one side of a run on a real connection for its meter.
 
 use crate::clock;
 use crate::counters::Counters;
@@ -12,23 +12,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use transport::Connection;
 
-/// The clockwork of one side's samples.
+/// Takes one side's samples at their times.
 pub(crate) struct Sampler<'a> {
     connection: &'a Connection,
     counters: Arc<Counters>,
-    account: Meter,
+    meter: Meter,
     begin: Instant,
 }
 
 impl<'a> Sampler<'a> {
-    /// Listens to the connection from now on.
+    /// Observes the connection from now on.
     pub(crate) fn new(connection: &'a Connection, counters: Arc<Counters>, role: Role) -> Self {
-        let account = Meter::new(role, read(Duration::ZERO, connection, &counters));
-        connection.set_observer(account.listener());
+        let meter = Meter::new(role, read(Duration::ZERO, connection, &counters));
+        connection.set_observer(meter.observer());
         Self {
             connection,
             counters,
-            account,
+            meter,
             begin: clock::now(),
         }
     }
@@ -36,24 +36,24 @@ impl<'a> Sampler<'a> {
     /// Time counts from `now` on.
     pub(crate) fn begin(&mut self, now: Instant, plan: &Plan) {
         self.begin = now;
-        self.account.begin(plan);
+        self.meter.begin(plan);
     }
 
     /// When to [`tick`](Self::tick) next.
     pub(crate) fn next_tick(&self) -> Instant {
-        self.begin + self.account.next_tick()
+        self.begin + self.meter.next_tick()
     }
 
     /// What happened since the sample before.
     pub(crate) fn tick(&mut self, now: Instant) -> Sample {
         let at = now.saturating_duration_since(self.begin);
-        let reading = read(at, self.connection, &self.counters);
-        self.account.tick(reading)
+        let snapshot = read(at, self.connection, &self.counters);
+        self.meter.tick(snapshot)
     }
 
     /// Whether the measured part has passed.
     pub(crate) fn is_over(&self) -> bool {
-        self.account.is_over()
+        self.meter.is_over()
     }
 
     /// The rest that no tick has covered, and the sum of the measured part.
@@ -64,7 +64,7 @@ impl<'a> Sampler<'a> {
     ) -> (Option<Sample>, SideReport) {
         let sample = (!self.is_over()).then(|| self.tick(now));
         self.connection.set_observer(Box::new(()));
-        (sample, self.account.report(congestion))
+        (sample, self.meter.report(congestion))
     }
 }
 

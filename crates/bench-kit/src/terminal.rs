@@ -15,7 +15,7 @@ pub fn result(line: fmt::Arguments<'_>) {
 }
 
 /// Prints a text that ends its own lines. What stdout does not take, on a full disk for example,
-/// goes to another file, of which [`lost`] tells.
+/// goes to another file, which [`lost`] names.
 pub fn text(text: &str) {
     let mut stdout = STDOUT.lock().expect("nothing panics while it is locked");
     stdout.write(text);

@@ -85,8 +85,8 @@ fn bound_to(connection: &Connection) -> [u8; 32] {
 /// As much of the file as a token can have, and a little white space.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    let most = *LENGTHS.end() as u64 + 64;
-    File::open(path)?.take(most).read_to_end(&mut text)?;
+    let max = *LENGTHS.end() as u64 + 64;
+    File::open(path)?.take(max).read_to_end(&mut text)?;
     Ok(text)
 }
 

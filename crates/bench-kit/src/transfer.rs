@@ -1,16 +1,16 @@
 //! One side's part in a run: what it sends and receives, and what it counts.
 
 mod arrivals;
-mod backlog;
 mod content;
 mod datagrams;
 mod receiving;
 mod requests;
+mod send_buffer;
 mod sending;
 mod stream_index;
 
-pub use backlog::Backlog;
 pub use content::{LocalFile, payload};
+pub use send_buffer::SendBufferTuner;
 
 use crate::clock;
 use crate::counters::Counters;

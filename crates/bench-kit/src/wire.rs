@@ -6,7 +6,7 @@
 //!   │ ── Run(Plan) ─────────────────────────────────▶ │  checks it
 //!   │ ◀──────────────────────── Accepted or Refused ─ │
 //!   │ ══ unidirectional streams of payload, in either direction or both ══
-//!   │ ◀────────────────────────── Samples, and so on ─│  its view of the course of the run
+//!   │ ◀────────────────────────── Samples, and so on ─│  its time series of the run
 //!   │ ── Finished(SideReport) ──────────────────────▶ │
 //!   │ ◀───────────────────────── Finished(SideReport) │
 //!   │ closes the connection                           │
@@ -36,7 +36,7 @@ pub const PROTOCOL_ERROR: u32 = 1;
 pub const SHUTDOWN: u32 = 2;
 
 /// The code with which a server closes a connection that has not shown to know its token.
-pub const STRANGER: u32 = 3;
+pub const UNAUTHORIZED: u32 = 3;
 
 /// The most bytes of a message before the server knows what is wanted: the longest plan and more.
 pub const MAX_FIRST_MESSAGE: u32 = 64 << 10;
@@ -104,7 +104,7 @@ pub async fn write_message(
     if length > MAX_MESSAGE {
         return Err(WireError::TooLong {
             length,
-            most: MAX_MESSAGE,
+            max: MAX_MESSAGE,
         });
     }
     to.write_all(&length.to_be_bytes()).await?;
@@ -121,9 +121,9 @@ pub async fn read_message<T: Message>(
     read_message_up_to(MAX_MESSAGE, from).await
 }
 
-/// The same for a message of at most `most` bytes, from a peer of whom nothing is known yet.
+/// The same for a message of at most `max` bytes, from a peer of whom nothing is known yet.
 pub async fn read_message_up_to<T: Message>(
-    most: u32,
+    max: u32,
     from: &mut (impl AsyncRead + Unpin),
 ) -> Result<Option<T>, WireError> {
     let mut length = [0; 4];
@@ -132,8 +132,8 @@ pub async fn read_message_up_to<T: Message>(
     }
     from.read_exact(&mut length[1..]).await?;
     let length = u32::from_be_bytes(length);
-    if length > most {
-        return Err(WireError::TooLong { length, most });
+    if length > max {
+        return Err(WireError::TooLong { length, max });
     }
     let mut json = Vec::new();
     from.take(length.into()).read_to_end(&mut json).await?;
@@ -148,12 +148,12 @@ pub async fn read_message_up_to<T: Message>(
 /// Why a message was not read or written.
 #[derive(Debug)]
 pub enum WireError {
-    /// The length is above `most`.
+    /// The length is above `max`.
     TooLong {
         /// The length.
         length: u32,
         /// The most that is allowed.
-        most: u32,
+        max: u32,
     },
     /// The bytes are not JSON, or not of a message.
     NotAMessage(serde_json::Error),
@@ -172,9 +172,9 @@ impl From<io::Error> for WireError {
 impl fmt::Display for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLong { length, most } => write!(
+            Self::TooLong { length, max } => write!(
                 f,
-                "a control message of {length} bytes is longer than the {most} allowed"
+                "a control message of {length} bytes is longer than the {max} allowed"
             ),
             Self::NotAMessage(error) => write!(f, "not a control message: {error}"),
             Self::Impossible(what) => write!(f, "a control message says what cannot be: {what}"),

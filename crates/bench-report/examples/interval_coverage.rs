@@ -7,7 +7,7 @@
 //! ```
 
 use bench_report::result::{Decision, Metric, Round, Summary};
-use bench_report::stats::{self, End};
+use bench_report::stats::{self, Design};
 use std::io::Write as _;
 use units::Rng;
 
@@ -30,8 +30,8 @@ fn main() -> std::io::Result<()> {
     stopping(&mut out)
 }
 
-/// The same of tests that go on until the interval is narrow, at most for [`MOST`] rounds: how many
-/// rounds that took on the mean, and how often the interval then contained the truth.
+/// The same of tests that go on until the interval is narrow, at most for [`MAX_ROUNDS`] rounds:
+/// how many rounds that took on the mean, and how often the interval then contained the truth.
 fn stopping(out: &mut impl std::io::Write) -> std::io::Result<()> {
     writeln!(
         out,
@@ -85,17 +85,18 @@ fn until_narrow(sigma: f64, until: f64, test: u64) -> Stopped {
         ..Round::default()
     };
     let (mut a, mut b) = (Vec::new(), Vec::new());
-    for block in 0..MOST {
+    for block in 0..MAX_ROUNDS {
         a.push(draw(block));
         b.push(draw(block));
-        let is_last = block + 1 == MOST;
-        if !stats::is_a_look(block + 1) && !is_last {
+        let is_last = block + 1 == MAX_ROUNDS;
+        if !stats::is_interim_analysis(block + 1) && !is_last {
             continue;
         }
         let half_width = stats::goodput_half_width(&a, &b, test);
         let is_narrow = half_width.is_some_and(|half_width| half_width <= until);
         if is_narrow || is_last {
-            let goodput = stats::compare(&a, &b, test, End::Narrow)[&Metric::GoodputBitsPerSecond];
+            let goodput =
+                stats::compare(&a, &b, test, Design::Sequential)[&Metric::GoodputBitsPerSecond];
             let low = goodput.low.is_some_and(|low| low.get() <= 1.0);
             return Stopped {
                 rounds: a.len(),
@@ -175,7 +176,8 @@ fn called_different(rounds: u32) -> f64 {
             shape.rounds(&mut rng, rounds),
             shape.rounds(&mut rng, rounds),
         );
-        let goodput = stats::compare(&a, &b, test, End::Planned)[&Metric::GoodputBitsPerSecond];
+        let goodput =
+            stats::compare(&a, &b, test, Design::FixedSample)[&Metric::GoodputBitsPerSecond];
         matches!(goodput.decision, Decision::BHigher | Decision::BLower)
     });
     percent(different.count())
@@ -194,6 +196,6 @@ fn normal(rng: &mut Rng) -> f64 {
 const TESTS: u64 = 2_000;
 const STOPPING_TESTS: u64 = 1_000;
 /// `--max-rounds`.
-const MOST: u32 = 50;
+const MAX_ROUNDS: u32 = 50;
 /// Goodputs are whole bits per second; this many stand for one.
 const UNIT: f64 = 1e9;

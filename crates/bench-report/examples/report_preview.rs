@@ -35,8 +35,8 @@ fn main() -> std::io::Result<()> {
         ("goodput-delay", Some(plot::goodput_delay(&usual))),
         ("goodput", Some(plot::goodput(&usual))),
         ("rtt", Some(plot::rtt(&usual))),
-        ("course-a", plot::course(&usual, 0)),
-        ("course-b", plot::course(&usual, 1)),
+        ("course-a", plot::time_series(&usual, 0)),
+        ("course-b", plot::time_series(&usual, 1)),
     ];
     for (name, figure) in figures {
         if let Some(figure) = figure {

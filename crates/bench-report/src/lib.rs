@@ -12,7 +12,7 @@
 //! | [`stats`] | the order of the rounds, and what their differences mean |
 //! | [`text`] | numbers as text |
 //! | [`table`] | what a terminal shows |
-//! | [`csv`] | courses, rounds and cells, for other programs |
+//! | [`csv`] | time series, rounds and cells, for other programs |
 //! | [`plot`] | pictures as SVG |
 //! | [`report`] | one HTML file with all of it |
 //!

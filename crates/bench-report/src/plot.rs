@@ -10,7 +10,7 @@
 //! limits         what held each variant back, as bars
 //! sweeps         a matrix: a metric along an axis, a line per contender
 //! heat_maps      a matrix: who is better where
-//! course         one variant: the controller's states behind five panels over one time axis
+//! time_series    one variant: the controller's states behind five panels over one time axis
 //! ```
 //!
 //! The SVG is written here and not by `plotters`: its backend puts a colour and a font size on
@@ -24,13 +24,12 @@
 mod axis;
 mod bands;
 mod bounds;
-mod course;
 mod distribution;
 mod figure;
 mod forest;
 mod grid;
-mod heat;
-mod key;
+mod heat_map;
+mod legend;
 mod limits;
 mod named;
 mod overlay;
@@ -43,16 +42,16 @@ mod style;
 mod svg;
 mod sweep;
 mod time_panel;
+mod time_series;
 mod variants;
 
 pub use bounds::{MAX_FIGURES, MAX_POINTS, MAX_ROUNDS};
-pub use course::course;
 pub(crate) use distribution::{answer_ccdf, answer_cdf};
 pub use distribution::{queue_cdf, rtt_ccdf, rtt_cdf};
 pub use figure::{Figure, WIDTH};
 pub use forest::forest;
 pub(crate) use grid::{Best, Grid, Point};
-pub use heat::heat_maps;
+pub use heat_map::heat_maps;
 pub use limits::limits;
 pub(crate) use named::{MAPS, SWEEPS};
 pub use named::{NamedFigure, of_ab, of_matrix};
@@ -63,6 +62,7 @@ pub(crate) use style::chips;
 pub use style::stylesheet;
 pub(crate) use svg::escape;
 pub use sweep::{Measure, sweeps};
+pub use time_series::time_series;
 
 #[cfg(test)]
 mod tests;

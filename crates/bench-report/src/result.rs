@@ -25,7 +25,7 @@ mod round;
 mod run;
 mod schema;
 
-pub use ab::{AbKind, AbResult, BaselineComparison, Challenger, Until, Variant, sender};
+pub use ab::{AbKind, AbResult, BaselineComparison, Challenger, StoppingRule, Variant, sender};
 pub use any::{AnyResult, ReadError};
 pub use comparison::{Comparison, Decision, Summary};
 pub use competition::{Competition, CompetitionRound};

@@ -15,7 +15,7 @@
 //! the measured levels, and what an interval from three rounds can mean.
 
 mod bootstrap;
-mod end;
+mod design;
 mod fairness;
 mod paired;
 mod per_metric;
@@ -27,11 +27,13 @@ mod thresholds;
 mod unpaired;
 mod verdict;
 
-pub use end::End;
-pub use fairness::{FAIRNESS_WINDOW, LEAST_FAIR, UNFAIRNESS, competition, convergence, jain_index};
+pub use design::Design;
+pub use fairness::{
+    FAIRNESS_WINDOW, MIN_FAIR_WINDOWS, UNFAIRNESS, competition, convergence, jain_index,
+};
 pub use paired::compare;
 pub use schedule::{Schedule, Slot};
-pub use stopping::{LEAST_BLOCKS, goodput_half_width, is_a_look};
+pub use stopping::{MIN_BLOCKS, goodput_half_width, is_interim_analysis};
 pub use summary::summarise;
 pub use thresholds::{CONFIDENCE, EQUAL, MIN_PAIRS, NEGLIGIBLE};
 pub use unpaired::compare_unpaired;
@@ -49,9 +51,9 @@ pub fn conclude(result: &mut AbResult) {
     result.comparison = BTreeMap::new();
     result.further_comparisons = BTreeMap::new();
     if let [a, b, further @ ..] = result.variants.as_slice() {
-        let end = End::of(result);
-        result.comparison = compare(&a.rounds, &b.rounds, seed, end);
-        let against_a = |variant: &Variant| compare(&a.rounds, &variant.rounds, seed, end);
+        let design = Design::of(result);
+        result.comparison = compare(&a.rounds, &b.rounds, seed, design);
+        let against_a = |variant: &Variant| compare(&a.rounds, &variant.rounds, seed, design);
         let further = further.iter().map(|c| (c.name.clone(), against_a(c)));
         result.further_comparisons = further.collect();
     }

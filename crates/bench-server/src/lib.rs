@@ -1,24 +1,24 @@
 //! The server side of Paceline's throughput runs and A/B tests.
 //!
 //! ```text
-//!  args ──▶ serve ──▶ Server ──▶ admission: a place or a refusal
+//!  args ──▶ serve ──▶ Server ──▶ admission: a permit or a refusal
 //!                        └─────▶ session, one per client: plan ──▶ transfer ──▶ report
-//!                                  guard: limits while it runs      journal: a bounded log
+//!                                  quota: limits while it runs      log_limiter: a bounded log
 //! ```
 //!
 //! [`main_with`] is the program for a registry of one's own; [`Server`] serves inside another one.
 
 mod admission;
 mod args;
-mod guard;
-mod journal;
+mod log_limiter;
+mod quota;
 mod serve;
 mod server;
 mod session;
 mod setup;
 mod shared;
 
-pub use admission::Rules;
+pub use admission::AdmissionLimits;
 pub use cc_core::Registry;
 pub use server::Server;
 pub use setup::{Log, ServerSetup};

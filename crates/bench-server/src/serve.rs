@@ -1,6 +1,6 @@
 //! `bench-server`.
 
-use crate::admission::Rules;
+use crate::admission::AdmissionLimits;
 use crate::args::ServerArgs;
 use crate::server::Server;
 use crate::setup::{Log, ServerSetup};
@@ -71,10 +71,10 @@ fn setup(args: &ServerArgs, registry: &Registry, ip: IpAddr) -> Result<ServerSet
             rate: args.max_rate.unwrap_or(Limits::NONE.rate),
             window: args.max_window,
         },
-        rules: Rules {
-            most: args.max_connections,
-            most_per_origin: args.max_per_address,
-            most_a_second: args.max_per_second,
+        admission: AdmissionLimits {
+            max_clients: args.max_connections,
+            max_per_prefix: args.max_per_address,
+            max_per_second: args.max_per_second,
         },
         token: Token::find(args.token.as_deref())?,
         perf_congestion: Some(perf_congestion),

@@ -1,10 +1,10 @@
 //! The server's side: any number of clients at once, each with a run of its own.
 
-use crate::admission::{Full, Origin, Verdict};
-use crate::journal::Topic;
+use crate::admission::{ClientPrefix, LimitReached, Verdict};
+use crate::log_limiter::Topic;
 use crate::session::Session;
 use crate::setup::{Log, ServerSetup};
-use crate::shared::{Place, Shared};
+use crate::shared::{Permit, Shared};
 use bench_kit::clock;
 use bench_kit::failure::Failure;
 use bench_kit::perf;
@@ -100,9 +100,9 @@ impl Server {
                 }
                 incoming = self.endpoint.accept() => {
                     let Some(incoming) = incoming else { break };
-                    if let Some((incoming, place)) = self.admit(incoming) {
+                    if let Some((incoming, permit)) = self.admit(incoming) {
                         number += 1;
-                        let session = Session::new(Arc::clone(&self.shared), number, place);
+                        let session = Session::new(Arc::clone(&self.shared), number, permit);
                         sessions.spawn(session.serve(incoming));
                     }
                 }
@@ -111,20 +111,20 @@ impl Server {
         self.endpoint
             .close(VarInt::from_u32(SHUTDOWN), b"the server was stopped");
         sessions.shutdown().await;
-        self.shared.sum_up();
+        self.shared.log_totals();
         // Until the closes have left; clients that do not get them notice by the silence.
-        let _ = tokio::time::timeout(GOODBYE, self.endpoint.wait_idle()).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.endpoint.wait_idle()).await;
     }
 
-    /// The client with its place, if it gets one now.
-    fn admit(&self, incoming: Incoming) -> Option<(Incoming, Place)> {
+    /// The client with its permit, if it gets one now.
+    fn admit(&self, incoming: Incoming) -> Option<(Incoming, Permit)> {
         let address = incoming.remote_address();
-        let origin = Origin::of(address.ip());
-        let has_proved = incoming.remote_address_validated() || !incoming.may_retry();
-        match Place::take(&self.shared, clock::now(), origin, has_proved) {
-            Ok(place) => Some((incoming, place)),
-            Err(Verdict::Refuse(full)) => {
-                self.refuse(incoming, origin, full);
+        let prefix = ClientPrefix::of(address.ip());
+        let is_validated = incoming.remote_address_validated() || !incoming.may_retry();
+        match Permit::take(&self.shared, clock::now(), prefix, is_validated) {
+            Ok(permit) => Some((incoming, permit)),
+            Err(Verdict::Refuse(limit)) => {
+                self.refuse(incoming, prefix, limit);
                 None
             }
             Err(_) => {
@@ -135,9 +135,9 @@ impl Server {
         }
     }
 
-    fn refuse(&self, incoming: Incoming, origin: Origin, full: Full) {
-        let line = format_args!("Refused {}: {full}", incoming.remote_address());
-        self.shared.log(origin, Topic::Refusal, line);
+    fn refuse(&self, incoming: Incoming, prefix: ClientPrefix, limit: LimitReached) {
+        let line = format_args!("Refused {}: {limit}", incoming.remote_address());
+        self.shared.log(prefix, Topic::Refusal, line);
         incoming.refuse();
     }
 }
@@ -186,7 +186,7 @@ const WINDOW_BEFORE_PLAN: u32 = 64 << 10;
 const LARGEST_PAYLOAD: u16 = 65_507;
 
 /// How long goodbyes may take.
-const GOODBYE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests;

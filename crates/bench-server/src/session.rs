@@ -6,14 +6,14 @@ mod state;
 
 pub(crate) use state::Session;
 
-use crate::guard::{self, Moved};
-use crate::journal::Topic;
-use bench_kit::ending;
+use crate::log_limiter::Topic;
+use crate::quota::{self, Transferred};
+use bench_kit::close_reason;
 use bench_kit::plan::{Controllers, Plan};
 use bench_kit::role::Role;
 use bench_kit::sample::{Sample, SideReport};
 use bench_kit::transfer::Transfer;
-use bench_kit::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, STRANGER};
+use bench_kit::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED};
 use bench_report::text::{Unit, amount, printable};
 use state::{Fault, TOO_LONG};
 use std::fmt;
@@ -35,33 +35,33 @@ impl Session {
                 return false;
             }
         };
-        self.place.greeted();
+        self.permit.connected();
         self.log(format_args!("Accepted connection from {client}"));
         // Longer than any plan that is accepted, for those that only bytes limit, and for clients
         // that keep a connection without using it.
-        let patience = self.shared.limits.duration;
-        let patience = patience.saturating_add(self.shared.idle_timeout);
-        let conversed = timeout(patience, async {
-            if perf::is_spoken(&connection) {
+        let max_wait = self.shared.limits.duration;
+        let max_wait = max_wait.saturating_add(self.shared.idle_timeout);
+        let finished = timeout(max_wait, async {
+            if perf::is_negotiated(&connection) {
                 self.perf(&connection).await
             } else {
-                self.converse(&connection).await
+                self.run_protocol(&connection).await
             }
         });
-        let conversed = conversed.await;
+        let finished = finished.await;
         let too_long = |_| Err(Fault::Client(TOO_LONG.to_owned()));
-        match conversed.unwrap_or_else(too_long) {
+        match finished.unwrap_or_else(too_long) {
             Ok(()) => true,
             Err(Fault::Client(why)) => {
                 self.log(format_args!("{client} was refused: {why}"));
                 connection.close(VarInt::from_u32(PROTOCOL_ERROR), why.as_bytes());
                 false
             }
-            Err(Fault::Stranger) => {
+            Err(Fault::Unauthorized) => {
                 self.log(format_args!(
                     "{client} was refused: it does not know the token"
                 ));
-                connection.close(VarInt::from_u32(STRANGER), b"");
+                connection.close(VarInt::from_u32(UNAUTHORIZED), b"");
                 false
             }
             // The client is still there, and only its control stream is over.
@@ -78,7 +78,7 @@ impl Session {
         }
     }
 
-    async fn converse(&self, connection: &Connection) -> Result<(), Fault> {
+    async fn run_protocol(&self, connection: &Connection) -> Result<(), Fault> {
         let (mut send, receive, plan) = self.first_message(connection).await?;
         let controllers = match plan.check(&self.shared.limits, &self.shared.registry) {
             Ok(controllers) => controllers,
@@ -112,15 +112,15 @@ impl Session {
         &self,
         connection: &Connection,
     ) -> Result<(SendStream, RecvStream, Plan), Fault> {
-        let patience = self.shared.idle_timeout;
+        let max_wait = self.shared.idle_timeout;
         let read = async {
             let (send, mut receive) = connection.accept_bi().await.map_err(|_| Fault::Lost)?;
             let request = self.after_token(connection, &mut receive).await?;
             Ok::<_, Fault>((send, receive, request))
         };
-        let Ok(read) = timeout(patience, read).await else {
+        let Ok(read) = timeout(max_wait, read).await else {
             return Err(match self.shared.token {
-                Some(_) => Fault::Stranger,
+                Some(_) => Fault::Unauthorized,
                 None => Fault::Client("no plan came".to_owned()),
             });
         };
@@ -147,7 +147,7 @@ impl Session {
         let token = self.shared.token.as_ref();
         if token.is_some_and(|token| !proof.is_some_and(|proof| token.is_proved(connection, proof)))
         {
-            return Err(Fault::Stranger);
+            return Err(Fault::Unauthorized);
         }
         Ok(match proof {
             Some(_) => wire::read_message_up_to(MAX_FIRST_MESSAGE, receive).await,
@@ -155,7 +155,7 @@ impl Session {
         })
     }
 
-    /// Tells the client why, and waits for it to go.
+    /// Sends the client the reason, and waits until it has closed.
     async fn refuse(
         &self,
         connection: &Connection,
@@ -189,7 +189,7 @@ impl Session {
         let stop = async {
             client = tokio::select! {
                 biased;
-                why = guard::exceeded(&self.shared.limits, || Moved::by(&counters)) => {
+                why = quota::exceeded(&self.shared.limits, || Transferred::by(&counters)) => {
                     return Some(why);
                 }
                 report = reader.report() => report,
@@ -229,7 +229,7 @@ impl Session {
     }
 
     fn lost(&self, error: &transport::ConnectionError) -> String {
-        ending::lost(error, "the client", self.shared.idle_timeout)
+        close_reason::lost(error, "the client", self.shared.idle_timeout)
     }
 
     fn summarise(&self, plan: &Plan, server: &SideReport, client: Option<&SideReport>) {
@@ -260,7 +260,7 @@ impl Session {
         for total in totals {
             self.log(format_args!("{total}"));
         }
-        // Of a client that is lost, the end of the session tells.
+        // The end of the session logs a client that is lost.
         if let Some(error) = &server.error
             && client.is_some()
         {
@@ -269,10 +269,10 @@ impl Session {
     }
 
     fn log(&self, line: fmt::Arguments<'_>) {
-        let origin = self.place.origin();
+        let prefix = self.permit.prefix();
         self.output.line(line);
         let line = format_args!("[{:>3}] {line}", self.number);
-        self.shared.log(origin, Topic::Session, line);
+        self.shared.log(prefix, Topic::Session, line);
     }
 }
 

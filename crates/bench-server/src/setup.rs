@@ -1,6 +1,6 @@
 //! What a server is asked to do.
 
-use crate::admission::Rules;
+use crate::admission::AdmissionLimits;
 use bench_kit::plan::Limits;
 use bench_kit::token::Token;
 use cc_core::{ControllerChoice, Registry};
@@ -22,7 +22,7 @@ pub struct ServerSetup {
     /// What a run may ask for.
     pub limits: Limits,
     /// How many clients are let in.
-    pub rules: Rules,
+    pub admission: AdmissionLimits,
     /// What clients have to know; `None` serves everybody.
     pub token: Option<Token>,
     /// Whether it ends after one run.

@@ -1,7 +1,7 @@
 //! What all sessions of a server use.
 
-use crate::admission::{Admission, Origin, Verdict};
-use crate::journal::{Journal, Topic};
+use crate::admission::{Admission, ClientPrefix, Verdict};
+use crate::log_limiter::{LogLimiter, Topic};
 use crate::setup::{Log, ServerSetup};
 use bench_kit::clock;
 use bench_kit::plan::Limits;
@@ -25,7 +25,7 @@ pub(crate) struct Shared {
     pub(crate) perf_congestion: Option<ControllerChoice>,
     pub(crate) totals: Totals,
     admission: Mutex<Admission>,
-    journal: Mutex<Journal>,
+    log_limiter: Mutex<LogLimiter>,
     log: Log,
 }
 
@@ -39,27 +39,27 @@ impl Shared {
             token: setup.token,
             perf_congestion: setup.perf_congestion,
             totals: Totals::default(),
-            admission: Mutex::new(Admission::new(setup.rules)),
-            journal: Mutex::new(Journal::new(clock::now())),
+            admission: Mutex::new(Admission::new(setup.admission)),
+            log_limiter: Mutex::new(LogLimiter::new(clock::now())),
             log,
         }
     }
 
-    /// Logs a line about a client from `origin`, if there is room for it.
-    pub(crate) fn log(&self, origin: Origin, topic: Topic, line: fmt::Arguments<'_>) {
-        let mut journal = self.journal.lock().expect(NO_PANIC);
-        if let Some(left_out) = journal.turn(clock::now()) {
+    /// Logs a line about a client from `prefix`, if there is room for it.
+    pub(crate) fn log(&self, prefix: ClientPrefix, topic: Topic, line: fmt::Arguments<'_>) {
+        let mut log_limiter = self.log_limiter.lock().expect(NO_PANIC);
+        if let Some(left_out) = log_limiter.turn(clock::now()) {
             (self.log)(format_args!(
                 "{left_out} lines of the last minute were left out"
             ));
         }
-        if journal.has_room(origin, topic) {
+        if log_limiter.admits_line(prefix, topic) {
             (self.log)(line);
         }
     }
 
-    /// Logs what all runs together have moved, if there were any.
-    pub(crate) fn sum_up(&self) {
+    /// Logs what all runs together have transferred, if there were any.
+    pub(crate) fn log_totals(&self) {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let runs = read(&self.totals.runs);
         if runs > 0 {
@@ -73,7 +73,7 @@ impl Shared {
     }
 }
 
-/// What the runs of a server have moved: payload of their measured parts.
+/// What the runs of a server have transferred: payload of their measured parts.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     runs: AtomicU64,
@@ -90,48 +90,48 @@ impl Totals {
     }
 }
 
-/// A client's place, given back when it is dropped.
-pub(crate) struct Place {
+/// A client's permit, given back when it is dropped.
+pub(crate) struct Permit {
     shared: Arc<Shared>,
-    origin: Origin,
-    has_greeted: bool,
+    prefix: ClientPrefix,
+    is_connected: bool,
 }
 
-impl Place {
-    /// A place for a client from `origin`, whose address is known to be its own if `has_proved`.
+impl Permit {
+    /// A permit for a client from `prefix`, whose address is known to be its own if `is_validated`.
     pub(crate) fn take(
         shared: &Arc<Shared>,
         now: Instant,
-        origin: Origin,
-        has_proved: bool,
+        prefix: ClientPrefix,
+        is_validated: bool,
     ) -> Result<Self, Verdict> {
         let mut admission = shared.admission.lock().expect(NO_PANIC);
-        match admission.judge(now, origin, has_proved) {
+        match admission.decide(now, prefix, is_validated) {
             Verdict::Admit => Ok(Self {
                 shared: Arc::clone(shared),
-                origin,
-                has_greeted: false,
+                prefix,
+                is_connected: false,
             }),
             other => Err(other),
         }
     }
 
     /// Where its client comes from.
-    pub(crate) fn origin(&self) -> Origin {
-        self.origin
+    pub(crate) fn prefix(&self) -> ClientPrefix {
+        self.prefix
     }
 
     /// The client has finished its handshake, to be called once.
-    pub(crate) fn greeted(&mut self) {
-        self.has_greeted = true;
-        self.shared.admission.lock().expect(NO_PANIC).greeted();
+    pub(crate) fn connected(&mut self) {
+        self.is_connected = true;
+        self.shared.admission.lock().expect(NO_PANIC).connected();
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         let mut admission = self.shared.admission.lock().expect(NO_PANIC);
-        admission.leave(self.origin, self.has_greeted);
+        admission.leave(self.prefix, self.is_connected);
     }
 }
 

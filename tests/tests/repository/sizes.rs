@@ -102,7 +102,7 @@ impl<'ast> Visit<'ast> for Functions {
 }
 
 /// Aim at 400.
-const FILE_LINES: usize = 600;
+const FILE_LINES: usize = 500;
 /// The median is about ten.
 const FUNCTION_LINES: usize = 70;
 /// rustfmt.toml's `max_width`, which rustfmt does not enforce on comments and strings.

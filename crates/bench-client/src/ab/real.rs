@@ -1,8 +1,8 @@
-//! A heat in real time: server, emulated link and clients, each in a thread of its own.
+//! A trial in real time: server, emulated link and clients, each in a thread of its own.
 
-use super::heat::{Carried, Ended, Entrant, Heat};
 use super::progress::AbProgress;
-use super::setup::{AbSetup, Remote, Venue};
+use super::setup::{AbSetup, Backend, Remote};
+use super::trial::{FlowGroup, LinkUsage, Trial, TrialResult};
 use crate::client::{self, ClientSetup, Outcome, Progress, Trust};
 use crate::emulated::{self, EmulatedPath, Links};
 use bench_kit::clock;
@@ -10,7 +10,7 @@ use bench_kit::failure::Failure;
 use bench_kit::interrupt::Interrupts;
 use bench_kit::plan::Limits;
 use bench_kit::runtime;
-use bench_server::{Rules, Server, ServerSetup};
+use bench_server::{AdmissionLimits, Server, ServerSetup};
 use link_sim::LinkSpec;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -20,110 +20,110 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use units::Rng;
 
-/// One heat over a path of its own.
-pub(super) fn heat(
+/// One trial over a path of its own.
+pub(super) fn run_trial(
     setup: &AbSetup,
-    heat: &Heat,
+    trial: &Trial,
     interrupts: &Interrupts,
     on_progress: &mut dyn FnMut(AbProgress<'_>),
-) -> Result<Ended, Failure> {
-    let entrants = heat.entrants(setup);
-    let mut stage = Stage::set_up(setup, heat, &entrants)?;
+) -> Result<TrialResult, Failure> {
+    let groups = trial.groups(setup);
+    let mut testbed = Testbed::set_up(setup, trial, &groups)?;
     let (sender, events) = mpsc::channel();
     let mut clients = Vec::new();
-    for (index, entrant) in entrants.iter().enumerate() {
-        let client = stage.client(setup, heat, index, entrant)?;
-        let (interrupts, start) = (interrupts.clone(), entrant.start);
-        let tell = Tell {
+    for (index, group) in groups.iter().enumerate() {
+        let client = testbed.client(setup, trial, index, group)?;
+        let (interrupts, start) = (interrupts.clone(), group.start);
+        let reporter = Reporter {
             index,
-            end: entrant.plan.omit + entrant.plan.longest().unwrap_or(Duration::MAX / 2),
+            end: group.plan.omit + group.plan.longest().unwrap_or(Duration::MAX / 2),
             events: sender.clone(),
         };
         let thread = std::thread::Builder::new().name("client".into());
-        let run = move || run_client(&client, start, &interrupts, &tell);
+        let run = move || run_client(&client, start, &interrupts, &reporter);
         clients.push(thread.spawn(run).map_err(no_thread)?);
     }
     drop(sender);
-    stage.follow(entrants.len(), events, on_progress);
+    testbed.follow(groups.len(), events, on_progress);
     let outcomes: Result<Vec<Outcome>, Failure> = clients.into_iter().map(join).collect();
-    let ended = heat.conclude(setup, &entrants, &outcomes?, stage.carried().as_ref());
-    if let Some(complaint) = stage.path.as_ref().and_then(EmulatedPath::complaint) {
-        on_progress(AbProgress::Complaint(complaint));
+    let result = trial.conclude(setup, &groups, &outcomes?, testbed.usage().as_ref());
+    if let Some(warning) = testbed.path.as_ref().and_then(EmulatedPath::warning) {
+        on_progress(AbProgress::Warning(warning));
     }
-    if let Some(server) = stage.server {
+    if let Some(server) = testbed.server {
         server.stop();
     }
-    Ok(ended)
+    Ok(result)
 }
 
-/// What the clients of a heat run against and through.
-struct Stage {
+/// The server and the paths that the clients of a trial use.
+struct Testbed {
     remote: Remote,
     /// Where it is in this process.
     server: Option<RunningServer>,
     /// Where there is an emulated link.
     path: Option<EmulatedPath>,
-    /// Each entrant's own part of the path, where it has one.
+    /// Each flow group's own part of the path, where it has one.
     own_paths: Vec<Option<EmulatedPath>>,
     /// When the measured part began.
     begin: Option<Instant>,
-    carried: Option<Carried>,
+    usage: Option<LinkUsage>,
 }
 
-impl Stage {
-    fn set_up(setup: &AbSetup, heat: &Heat, entrants: &[Entrant]) -> Result<Self, Failure> {
-        let direction = entrants[0].plan.direction;
-        let (remote, server, path) = match &setup.venue {
-            Venue::Network(remote) => (remote.as_ref().clone(), None, None),
+impl Testbed {
+    fn set_up(setup: &AbSetup, trial: &Trial, groups: &[FlowGroup]) -> Result<Self, Failure> {
+        let direction = groups[0].plan.direction;
+        let (remote, server, path) = match &setup.backend {
+            Backend::Network(remote) => (remote.as_ref().clone(), None, None),
             _ => {
-                let server = RunningServer::start(setup, heat.seed())?;
+                let server = RunningServer::start(setup, trial.seed())?;
                 let path =
-                    EmulatedPath::start(&setup.links, direction, server.address, heat.seed())?;
+                    EmulatedPath::start(&setup.links, direction, server.address, trial.seed())?;
                 (embedded(path.address()), Some(server), Some(path))
             }
         };
-        let own_path = |entrant: &Entrant| {
-            let link = emulated::own(entrant.extra_delay, entrant.duplicate);
+        let own_path = |group: &FlowGroup| {
+            let link = emulated::own(group.extra_delay, group.duplicate);
             let is_any = link != LinkSpec::default();
             let links = Links {
                 link,
                 return_link: LinkSpec::default(),
             };
-            let start = || EmulatedPath::start(&links, direction, remote.target, heat.seed());
+            let start = || EmulatedPath::start(&links, direction, remote.target, trial.seed());
             is_any.then(start).transpose()
         };
-        let own_paths: Result<Vec<_>, Failure> = entrants.iter().map(own_path).collect();
+        let own_paths: Result<Vec<_>, Failure> = groups.iter().map(own_path).collect();
         Ok(Self {
             own_paths: own_paths?,
             remote,
             server,
             path,
             begin: None,
-            carried: None,
+            usage: None,
         })
     }
 
     fn client(
         &self,
         setup: &AbSetup,
-        heat: &Heat,
+        trial: &Trial,
         index: usize,
-        entrant: &Entrant,
+        group: &FlowGroup,
     ) -> Result<ClientSetup, Failure> {
         let own = self.own_paths[index].as_ref().map(EmulatedPath::address);
         let remote = self.remote.clone();
         let seed = match index {
-            0 => heat.seed(),
-            other => Rng::derive(heat.seed(), CLIENTS + other as u64).next_u64(),
+            0 => trial.seed(),
+            other => Rng::derive(trial.seed(), CLIENTS + other as u64).next_u64(),
         };
         Ok(ClientSetup {
             target: own.unwrap_or(remote.target),
             host: remote.host,
             port: remote.port,
-            plan: entrant.plan.clone(),
-            connections: entrant.flows,
+            plan: group.plan.clone(),
+            connections: group.flows,
             file: None,
-            controllers: setup.controllers(&entrant.plan)?,
+            controllers: setup.controllers(&group.plan)?,
             trust: remote.trust,
             token: remote.token,
             is_perf: false,
@@ -136,7 +136,7 @@ impl Stage {
         })
     }
 
-    /// Shows and marks what the clients tell, until all have ended.
+    /// Shows the clients' progress and marks the measured part, until all have ended.
     fn follow(
         &mut self,
         clients: usize,
@@ -155,18 +155,18 @@ impl Stage {
                         self.begin = Some(clock::now());
                     }
                 }
-                Event::Measured if self.carried.is_none() => self.carried = self.so_far(),
+                Event::Measured if self.usage.is_none() => self.usage = self.usage_so_far(),
                 Event::Measured => {}
-                Event::Moved { at, bytes, length } => {
-                    on_progress(AbProgress::Moved { at, bytes, length });
+                Event::Transferred { at, bytes, length } => {
+                    on_progress(AbProgress::Transferred { at, bytes, length });
                 }
             }
         }
     }
 
-    fn so_far(&self) -> Option<Carried> {
+    fn usage_so_far(&self) -> Option<LinkUsage> {
         let path = self.path.as_ref()?;
-        Some(Carried {
+        Some(LinkUsage {
             stats: path.measured(),
             time: self
                 .begin
@@ -174,8 +174,8 @@ impl Stage {
         })
     }
 
-    fn carried(&mut self) -> Option<Carried> {
-        self.carried.take().or_else(|| self.so_far())
+    fn usage(&mut self) -> Option<LinkUsage> {
+        self.usage.take().or_else(|| self.usage_so_far())
     }
 }
 
@@ -191,29 +191,29 @@ fn embedded(target: SocketAddr) -> Remote {
     }
 }
 
-/// From the clients' threads to the one that shows.
+/// From the clients' threads to the one that shows the progress.
 enum Event {
-    /// The warm-up of an entrant is over.
+    /// The warm-up of a flow group is over.
     Measuring,
     /// The measured part of one is.
     Measured,
     /// A connection goes on; `length` is zero for all but the first, whose times are shown.
-    Moved {
+    Transferred {
         at: Duration,
         bytes: u64,
         length: Duration,
     },
 }
 
-/// What one client has to tell.
-struct Tell {
+/// Sends one client's progress to the thread that shows it.
+struct Reporter {
     index: usize,
     /// When its measured part is over.
     end: Duration,
     events: mpsc::Sender<Event>,
 }
 
-impl Tell {
+impl Reporter {
     fn progress(&self, progress: &Progress<'_>, setup: &ClientSetup, start: Duration) {
         if progress.begins_measuring(&setup.plan) {
             self.event(Event::Measuring);
@@ -224,7 +224,7 @@ impl Tell {
         if *flow == 0 && sample.at >= self.end {
             self.event(Event::Measured);
         }
-        self.event(Event::Moved {
+        self.event(Event::Transferred {
             at: start + sample.at,
             bytes: sample.sent.iter().chain(&sample.received).sum(),
             length: if self.index == 0 && *flow == 0 {
@@ -236,7 +236,7 @@ impl Tell {
     }
 
     fn event(&self, event: Event) {
-        // A receiver that has gone wants to know no more.
+        // The receiver ends first when the test fails; then nobody needs the event.
         let _ = self.events.send(event);
     }
 }
@@ -245,9 +245,9 @@ fn run_client(
     setup: &ClientSetup,
     start: Duration,
     interrupts: &Interrupts,
-    tell: &Tell,
+    reporter: &Reporter,
 ) -> Result<Outcome, Failure> {
-    let mut on_progress = |progress: Progress<'_>| tell.progress(&progress, setup, start);
+    let mut on_progress = |progress: Progress<'_>| reporter.progress(&progress, setup, start);
     let run = async {
         tokio::select! {
             () = interrupts.wait(1) => {}
@@ -272,7 +272,7 @@ impl RunningServer {
             identity: None,
             idle_timeout: setup.idle_timeout,
             limits: Limits::NONE,
-            rules: Rules::OWN_CLIENTS,
+            admission: AdmissionLimits::OWN_CLIENTS,
             token: None,
             perf_congestion: None,
             is_one_off: false,
@@ -299,7 +299,7 @@ impl RunningServer {
     }
 
     fn stop(self) {
-        // A server that has ended needs no telling.
+        // Nobody receives this when the server has already ended.
         let _ = self.stop.send(());
         let _ = join(self.thread);
     }

@@ -5,8 +5,9 @@ use crate::emulated::Links;
 use bench_kit::failure::Failure;
 use bench_kit::plan::{Controllers, Direction, Limits, Plan};
 use bench_kit::token::Token;
-use bench_report::result::Finite;
+use bench_report::result::{Finite, is_one};
 use cc_core::Registry;
+use serde::Serialize;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZero;
@@ -25,9 +26,9 @@ pub(crate) struct AbSetup {
     /// The blocks.
     pub(crate) rounds: u32,
     /// When there may be more of them.
-    pub(crate) until: Option<Until>,
-    pub(crate) venue: Venue,
-    /// In virtual time: how many heats run at once.
+    pub(crate) stopping_rule: Option<StoppingRule>,
+    pub(crate) backend: Backend,
+    /// In virtual time: how many trials run at once.
     pub(crate) workers: NonZero<usize>,
     pub(crate) links: Links,
     pub(crate) seed: u64,
@@ -39,8 +40,8 @@ pub(crate) struct AbSetup {
     pub(crate) registry: Registry,
 }
 
-/// One side of a test.
-#[derive(Debug, Clone)]
+/// One side of a test. Its serialized form is part of the fingerprint of a matrix's cell.
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct AbVariant {
     /// The controller with its parameters, as the registry writes it.
     pub(crate) cc: String,
@@ -54,21 +55,22 @@ pub(crate) struct AbVariant {
     /// the data's direction.
     pub(crate) extra_delay: Duration,
     /// How often each datagram of the sender is put on the wire, once or twice.
+    #[serde(skip_serializing_if = "is_one")]
     pub(crate) duplicate: u32,
 }
 
-/// A test that goes on until it knows.
+/// When a test with a flexible number of blocks stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Until {
+pub(crate) struct StoppingRule {
     /// What [`bench_report::stats::goodput_half_width`] of every comparison has to be below.
     pub(crate) half_width: Finite,
-    /// The most blocks.
-    pub(crate) most: u32,
+    /// The blocks after which it stops in any case.
+    pub(crate) max_rounds: u32,
 }
 
 /// Where the rounds take place.
 #[derive(Debug, Clone)]
-pub(crate) enum Venue {
+pub(crate) enum Backend {
     /// In this process, over sockets and an emulated link.
     Embedded,
     /// In virtual time.
@@ -101,29 +103,29 @@ impl fmt::Display for Remote {
 }
 
 /// Variants are called by letters, and a table of more is none that anybody reads.
-pub(crate) const MOST_VARIANTS: usize = 8;
+pub(crate) const MAX_VARIANTS: usize = 8;
 
 /// The connections of one variant: as many as a server takes by default.
-pub(crate) const MOST_FLOWS: u32 = 256;
+pub(crate) const MAX_FLOWS: u32 = 256;
 
 /// Each datagram once more is what tools that do so put on the wire.
-pub(crate) const MOST_COPIES: u32 = 2;
+pub(crate) const MAX_COPIES: u32 = 2;
 
 /// In real time copies are made on the client's side of the path, where its own part of it is.
 pub(crate) const COPIES_OF_A_SERVER: &str =
     "what a server sends can be sent twice in virtual time alone: have the client send";
 
 impl AbSetup {
-    /// The most blocks that there may be.
-    pub(crate) fn most_rounds(&self) -> u32 {
-        self.until
-            .map_or(self.rounds, |until| until.most.max(self.rounds))
+    /// The largest number of blocks that there may be.
+    pub(crate) fn max_rounds(&self) -> u32 {
+        self.stopping_rule
+            .map_or(self.rounds, |rule| rule.max_rounds.max(self.rounds))
     }
 
     /// # Errors
     /// When a round in real time cannot have what is asked for.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        let is_simulated = matches!(self.venue, Venue::Simulated);
+        let is_simulated = matches!(self.backend, Backend::Simulated);
         let asks = |variant: &AbVariant| {
             variant.duplicate > 1 && variant.plan.direction != Direction::Forward
         };
@@ -146,5 +148,5 @@ pub(crate) fn name(variant: usize) -> String {
     let letter = u8::try_from(variant)
         .ok()
         .and_then(|index| b'a'.checked_add(index));
-    char::from(letter.expect("there are at most MOST_VARIANTS")).to_string()
+    char::from(letter.expect("there are at most MAX_VARIANTS")).to_string()
 }

@@ -1,9 +1,9 @@
-//! Heats in virtual time: the endpoints that ship, over simulated links, with nobody waiting.
+//! Trials in virtual time: the endpoints that ship, over simulated links, with nobody waiting.
 
 mod flow;
 
-use super::heat::{Carried, Ended, Entrant, Heat};
 use super::setup::AbSetup;
+use super::trial::{FlowGroup, LinkUsage, Trial, TrialResult};
 use crate::client::{self, Outcome};
 use crate::emulated;
 use bench_kit::failure::Failure;
@@ -20,41 +20,46 @@ use std::time::Duration;
 use transport::testing::{ConnectionPlan, LinkId, World};
 use units::Timestamp;
 
-/// Runs all heats, as many at once as the setup says, and hands them on in their order.
+/// Runs all trials, as many at once as the setup says, and hands them on in their order.
 ///
 /// # Errors
-/// When the setup makes no sense, or the user has ended the test; heats before that one have been
+/// When the setup makes no sense, or the user has ended the test; trials before that one have been
 /// handed on.
 pub(super) fn all(
     setup: &AbSetup,
-    heats: &[Heat],
+    trials: &[Trial],
     interrupts: &Interrupts,
-    on_heat: &mut dyn FnMut(Ended),
+    on_trial: &mut dyn FnMut(TrialResult),
 ) -> Result<(), Failure> {
     let next = AtomicUsize::new(0);
     let work = |results: mpsc::Sender<_>| {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(heat) = heats.get(index) else { return };
+            let Some(trial) = trials.get(index) else {
+                return;
+            };
             // A receiver that has met a failure wants no more.
-            if results.send((index, run(setup, heat, interrupts))).is_err() {
+            if results
+                .send((index, run_trial(setup, trial, interrupts)))
+                .is_err()
+            {
                 return;
             }
         }
     };
     thread::scope(|scope| {
         let (sender, results) = mpsc::channel();
-        for _ in 0..setup.workers.get().min(heats.len()) {
+        for _ in 0..setup.workers.get().min(trials.len()) {
             let sender = sender.clone();
             scope.spawn(|| work(sender));
         }
         drop(sender);
         let mut early = BTreeMap::new();
         let mut due = 0;
-        for (index, ended) in results {
-            early.insert(index, ended);
-            while let Some(ended) = early.remove(&due) {
-                on_heat(ended?);
+        for (index, result) in results {
+            early.insert(index, result);
+            while let Some(result) = early.remove(&due) {
+                on_trial(result?);
                 due += 1;
             }
         }
@@ -62,33 +67,37 @@ pub(super) fn all(
     })
 }
 
-/// One heat in a world of its own.
-fn run(setup: &AbSetup, heat: &Heat, interrupts: &Interrupts) -> Result<Ended, Failure> {
-    let entrants = heat.entrants(setup);
-    let mut run = Run::new(setup, heat.seed(), &entrants)?;
-    run.carry_out(interrupts)?;
-    let outcomes = (0..entrants.len()).map(|place| run.outcome(place));
+/// One trial in a world of its own.
+fn run_trial(
+    setup: &AbSetup,
+    trial: &Trial,
+    interrupts: &Interrupts,
+) -> Result<TrialResult, Failure> {
+    let groups = trial.groups(setup);
+    let mut run = Run::new(setup, trial.seed(), &groups)?;
+    run.run_to_end(interrupts)?;
+    let outcomes = (0..groups.len()).map(|index| run.outcome(index));
     let outcomes: Vec<Outcome> = outcomes.collect();
-    let mut ended = heat.conclude(setup, &entrants, &outcomes, Some(&run.carried()));
-    for (_, round) in &mut ended.rounds {
+    let mut result = trial.conclude(setup, &groups, &outcomes, Some(&run.usage()));
+    for (_, round) in &mut result.rounds {
         // All ends and links had one thread.
         (round.cpu_seconds_sender, round.cpu_seconds_receiver) = (None, None);
     }
-    Ok(ended)
+    Ok(result)
 }
 
 struct Run {
     world: World,
     /// That of the data.
     link: LinkId,
-    /// Each with the place of its entrant.
+    /// Each with the index of its flow group.
     flows: Vec<(usize, Flow)>,
     /// Since all warm-ups are over: when that was, and the link's figures then.
     base: Option<(Timestamp, LinkStats)>,
 }
 
 impl Run {
-    fn new(setup: &AbSetup, seed: u64, entrants: &[Entrant]) -> Result<Self, Failure> {
+    fn new(setup: &AbSetup, seed: u64, groups: &[FlowGroup]) -> Result<Self, Failure> {
         let mut world = World::new(seed).unencrypted();
         let links = world.add_links(&setup.links.link, &setup.links.return_link);
         let (link, return_link) =
@@ -99,35 +108,38 @@ impl Run {
             flows: Vec::new(),
             base: None,
         };
-        for (place, entrant) in entrants.iter().enumerate() {
-            for plan in entrant.plan.shares(entrant.flows) {
-                run.add(setup, place, entrant, &plan, return_link)?;
+        for (index, group) in groups.iter().enumerate() {
+            for plan in group.plan.shares(group.flows) {
+                run.add(setup, index, group, &plan, return_link)?;
             }
         }
         Ok(run)
     }
 
-    /// Adds one connection of an entrant.
+    /// Adds one connection of a flow group.
     fn add(
         &mut self,
         setup: &AbSetup,
-        place: usize,
-        entrant: &Entrant,
+        index: usize,
+        group: &FlowGroup,
         plan: &Plan,
         return_link: LinkId,
     ) -> Result<(), Failure> {
         let controllers = setup.controllers(plan)?;
         let mut add = |own: LinkSpec| self.world.add_link(&own, Duration::ZERO);
-        let copier = (entrant.duplicate > 1).then(|| add(emulated::copier(entrant.duplicate)));
+        let duplicator = (group.duplicate > 1).then(|| add(emulated::duplicator(group.duplicate)));
         // The client's own part of the path is before the shared one, or behind it.
-        let own =
-            (!entrant.extra_delay.is_zero()).then(|| add(emulated::delay(entrant.extra_delay)));
+        let own = (!group.extra_delay.is_zero()).then(|| add(emulated::delay(group.extra_delay)));
         let (before, behind) = match plan.direction {
             Direction::Reverse => (None, own),
             _ => (own, None),
         };
         let shared = [self.link];
-        let data = copier.into_iter().chain(before).chain(shared).chain(behind);
+        let data = duplicator
+            .into_iter()
+            .chain(before)
+            .chain(shared)
+            .chain(behind);
         let (data, acks) = (data.collect(), vec![return_link]);
         let (there, back) = match plan.direction {
             Direction::Reverse => (acks, data),
@@ -145,12 +157,12 @@ impl Run {
             back,
             client: transport(&controllers.client),
             server: transport(&controllers.server),
-            start: entrant.start,
+            start: group.start,
             ..ConnectionPlan::default()
         });
-        let deadline = Timestamp::ZERO + entrant.start + setup.connect_timeout;
+        let deadline = Timestamp::ZERO + group.start + setup.connect_timeout;
         let flow = Flow::new(setup, plan, controllers, ends, deadline);
-        self.flows.push((place, flow));
+        self.flows.push((index, flow));
         Ok(())
     }
 
@@ -158,7 +170,7 @@ impl Run {
     ///
     /// # Errors
     /// When the user has ended the test.
-    fn carry_out(&mut self, interrupts: &Interrupts) -> Result<(), Failure> {
+    fn run_to_end(&mut self, interrupts: &Interrupts) -> Result<(), Failure> {
         while !self.flows().all(Flow::is_over) {
             if interrupts.is_interrupted() {
                 return Err(Failure::run(client::INTERRUPTED));
@@ -173,18 +185,18 @@ impl Run {
         let now = self.world.now();
         let next = self.flows().filter_map(Flow::next_tick).min();
         let wait = next.map(|next| next.since(now));
-        let mut waiting = self.flows.iter().filter(|(_, flow)| flow.waits());
+        let mut waiting = self.flows.iter().filter(|(_, flow)| flow.is_waiting());
         match (waiting.next(), waiting.next()) {
             (Some((_, flow)), None) => flow.wait(&mut self.world, wait),
             // The others' begin is noticed a little late.
             (Some((_, flow)), Some(_)) => {
-                let limit = wait.map_or(BETWEEN_LOOKS, |wait| wait.min(BETWEEN_LOOKS));
+                let limit = wait.map_or(POLL_INTERVAL, |wait| wait.min(POLL_INTERVAL));
                 flow.wait(&mut self.world, Some(limit));
             }
             (None, _) => self.world.run_for(wait.unwrap_or_default()),
         }
         for (_, flow) in &mut self.flows {
-            flow.look(&mut self.world);
+            flow.refresh(&mut self.world);
         }
         if self.base.is_none() && self.flows().all(|flow| flow.is_warm() || flow.is_over()) {
             let stats = self.world.link_stats(self.link).clone();
@@ -196,20 +208,20 @@ impl Run {
         self.flows.iter().map(|(_, flow)| flow)
     }
 
-    /// What the connections of one entrant have done.
-    fn outcome(&self, place: usize) -> Outcome {
-        let own = || self.flows.iter().filter(|(owner, _)| *owner == place);
+    /// What the connections of one flow group have done.
+    fn outcome(&self, index: usize) -> Outcome {
+        let own = || self.flows.iter().filter(|(owner, _)| *owner == index);
         Outcome {
-            flows: own().map(|(_, flow)| flow.account()).collect(),
+            flows: own().map(|(_, flow)| flow.result()).collect(),
             error: own().find_map(|(_, flow)| flow.error()),
             ..Outcome::default()
         }
     }
 
-    fn carried(&self) -> Carried {
+    fn usage(&self) -> LinkUsage {
         self.base
             .as_ref()
-            .map_or_else(Carried::default, |(begin, base)| Carried {
+            .map_or_else(LinkUsage::default, |(begin, base)| LinkUsage {
                 stats: self.world.link_stats(self.link).since(base),
                 time: self.world.now().since(*begin),
             })
@@ -217,4 +229,4 @@ impl Run {
 }
 
 /// With several connections about to begin.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);

@@ -1,6 +1,6 @@
 use super::shared::{PathArgs, RemoteArgs, TransferArgs};
 use super::values::{self, HostPort};
-use crate::ab::MOST_FLOWS;
+use crate::ab::MAX_FLOWS;
 use crate::baseline::Rule;
 use bench_kit::cli::DEFAULT_CONTROLLER;
 use bench_kit::cli::values::{seconds, seconds_or_none};
@@ -38,7 +38,7 @@ pub(crate) struct AbArgs {
         default_value_t = 1,
         help_heading = "Comparison"
     )]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_FLOWS)))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_FLOWS)))]
     pub(crate) flows: u32,
     /// Start each so much later than the one before it
     #[arg(

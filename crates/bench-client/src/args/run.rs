@@ -1,6 +1,6 @@
 use super::shared::{PathArgs, TransferArgs};
 use super::values::{self, HostPort};
-use crate::ab::MOST_COPIES;
+use crate::ab::MAX_COPIES;
 use bench_kit::cli::values::{seconds, seconds_or_none, size_up_to};
 use bench_kit::cli::{DEFAULT_CONTROLLER, DEFAULT_PORT};
 use bench_kit::plan::MAX_CONNECTIONS;
@@ -119,7 +119,7 @@ pub(crate) struct RunArgs {
     pub(crate) token: Option<PathBuf>,
     /// Put every datagram of the client on the wire so many times: 1 or 2
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Path")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_COPIES)))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_COPIES)))]
     #[arg(conflicts_with_all = ["reverse", "bind"])]
     pub(crate) duplicate: u32,
     /// Link of the data's direction, emulated: "delay 40ms loss 1%"

@@ -1,6 +1,6 @@
 //! Values as iperf3 and tc write them.
 
-use crate::ab::{self, MOST_COPIES, MOST_VARIANTS};
+use crate::ab::{self, MAX_COPIES, MAX_VARIANTS};
 use bench_kit::cli::values::time;
 use bench_kit::hex;
 use bench_kit::plan::MIN_BETWEEN_REQUESTS;
@@ -80,7 +80,7 @@ pub(super) fn half_width(text: &str) -> Result<Gain, ParseError> {
 pub(super) fn extra_delay(text: &str) -> Result<(usize, Duration), ParseError> {
     let error = || ParseError::new(text, "a variant's letter and a time with its unit: b=30ms");
     let (name, time) = text.split_once('=').ok_or_else(error)?;
-    let place = (0..MOST_VARIANTS).find(|place| ab::name(*place) == name);
+    let place = (0..MAX_VARIANTS).find(|place| ab::name(*place) == name);
     let time = units::duration::parse(time).map_err(|_| error())?;
     Ok((place.ok_or_else(error)?, time))
 }
@@ -93,7 +93,7 @@ pub(super) fn duplicate(text: &str) -> Result<(Option<usize>, u32), ParseError> 
         None => (None, text),
     };
     let place = name.map(|name| {
-        let mut places = 0..MOST_VARIANTS;
+        let mut places = 0..MAX_VARIANTS;
         places
             .find(|place| ab::name(*place) == name)
             .ok_or_else(error)
@@ -101,7 +101,7 @@ pub(super) fn duplicate(text: &str) -> Result<(Option<usize>, u32), ParseError> 
     let copies = copies
         .parse()
         .ok()
-        .filter(|copies| (1..=MOST_COPIES).contains(copies));
+        .filter(|copies| (1..=MAX_COPIES).contains(copies));
     Ok((place.transpose()?, copies.ok_or_else(error)?))
 }
 

@@ -1,6 +1,6 @@
 //! From a plan to a connection.
 
-use bench_kit::ending;
+use bench_kit::close_reason;
 use bench_kit::perf;
 use bench_kit::plan::{Controllers, Plan};
 use bench_kit::token::Token;
@@ -122,18 +122,18 @@ pub(super) async fn connect(setup: &ClientSetup) -> Result<Connected, String> {
         .map_err(|error| format!("cannot connect to {server}: {error}"))?;
     let connection = timeout(setup.connect_timeout, connecting)
         .await
-        .map_err(|_| ending::no_answer(&server))?
+        .map_err(|_| close_reason::no_answer(&server))?
         .map_err(|error| match (&error, &setup.trust) {
-            (error, Trust::Fingerprint(_)) if ending::is_by_tls(error) => {
+            (error, Trust::Fingerprint(_)) if close_reason::is_tls_error(error) => {
                 format!("the certificate of {server} is not the one of --fingerprint")
             }
-            (error, Trust::Authorities(_)) if ending::is_by_tls(error) => {
+            (error, Trust::Authorities(_)) if close_reason::is_tls_error(error) => {
                 format!("--ca does not vouch for {server}: {error}")
             }
-            (error, _) if setup.is_perf && ending::is_about_alpn(error) => {
+            (error, _) if setup.is_perf && close_reason::is_alpn_error(error) => {
                 format!("{server} speaks QUIC, but not `perf`")
             }
-            (error, _) => ending::not_connected(error, &server),
+            (error, _) => close_reason::not_connected(error, &server),
         })?;
     let bound = endpoint.local_addr().map_err(|error| error.to_string())?;
     let ip = connection.local_ip().or_else(|| local_ip(setup.target));

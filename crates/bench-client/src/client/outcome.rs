@@ -15,8 +15,8 @@ use bench_kit::rows::bits_per_second;
 use bench_kit::sample::{RttReport, SideReport};
 use bench_report::result::iperf;
 use bench_report::result::{
-    Finite, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs, RunKind,
-    RunResult, SCHEMA_VERSION, Sha256,
+    Finite, LimitedBy, QueueDelayMs, QueueDelaySource, Round, RttMs, RunKind, RunResult,
+    SCHEMA_VERSION, Sha256,
 };
 use ends::Ends;
 use side::{busy_percent, cpu, sum};
@@ -66,16 +66,7 @@ impl Outcome {
             rtt_distribution: sender.map_or_else(Vec::new, |s| s.rtt_distribution.shares()),
             cpu_seconds_sender: cpu(&sending),
             cpu_seconds_receiver: cpu(&receiving),
-            limited_by: sender.and_then(|sender| {
-                let limited = sender.limited;
-                LimitedBy::from_times(LimitedTimes {
-                    application: limited.application,
-                    congestion_window: limited.congestion_window,
-                    pacing: limited.pacing,
-                    flow_control: limited.flow_control,
-                    host: limited.host,
-                })
-            }),
+            limited_by: sender.and_then(|sender| LimitedBy::from_times(sender.limited)),
             intervals: time_series(&sending, &receiving),
             ..Round::default()
         }

@@ -18,7 +18,7 @@ pub(super) async fn run(setup: &ClientSetup, interrupts: &Interrupts, probes: &m
     sleep(setup.plan.omit).await;
     loop {
         match probe(setup, interrupts).await {
-            Ok((handshake, request)) if probes.requests.len() < MOST => {
+            Ok((handshake, request)) if probes.requests.len() < MAX_PROBES => {
                 probes.handshakes.push(handshake);
                 probes.requests.push(request);
             }
@@ -66,16 +66,16 @@ async fn probe(
     let request = timeout(setup.connect_timeout, request(&connected)).await;
     drop(agreed);
     connected.connection.close(VarInt::from_u32(DONE), b"");
-    let _ = timeout(GOODBYE, connected.endpoint.wait_idle()).await;
+    let _ = timeout(CLOSE_TIMEOUT, connected.endpoint.wait_idle()).await;
     let request = request.map_err(|error| error.to_string())?;
     Ok((handshake, request.map_err(|error| error.to_string())?))
 }
 
 /// How long a probe may take: no longer than the run, which the server allows.
-fn longest(limit: Limit, patience: Duration) -> Duration {
+fn longest(limit: Limit, max_wait: Duration) -> Duration {
     match limit {
-        Limit::Time(time) => time.min(patience),
-        Limit::Bytes(_) => patience,
+        Limit::Time(time) => time.min(max_wait),
+        Limit::Bytes(_) => max_wait,
     }
 }
 
@@ -92,9 +92,9 @@ async fn request(
 /// A few connections a second are no load of their own.
 const BETWEEN: Duration = Duration::from_millis(300);
 
-const GOODBYE: Duration = Duration::from_millis(100);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 
-const MOST: usize = 100_000;
+const MAX_PROBES: usize = 100_000;
 
 #[cfg(test)]
 mod tests {

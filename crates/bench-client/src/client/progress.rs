@@ -1,4 +1,4 @@
-//! What a run tells while it goes on, and how it ends.
+//! The progress of a run, and how it ends.
 
 use super::outcome::Beginning;
 use bench_kit::plan::Plan;
@@ -6,7 +6,7 @@ use bench_kit::sample::Sample;
 use bench_report::result::iperf;
 use std::time::Duration;
 
-/// What a run tells while it goes on.
+/// The progress of a run.
 #[derive(Debug)]
 pub(crate) enum Progress<'a> {
     /// The server has accepted the plan.
@@ -32,4 +32,4 @@ impl Progress<'_> {
 pub(crate) const INTERRUPTED: &str = "interrupted";
 
 /// How long a goodbye may take.
-pub(super) const GOODBYE: Duration = Duration::from_secs(1);
+pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

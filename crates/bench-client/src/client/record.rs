@@ -86,10 +86,10 @@ impl<'a> Record<'a> {
         }
         (self.on_progress)(Progress::Rows(&rows));
         // A run of an hour with ten rows a second has 36,000.
-        if self.outcome.rows.len() < MOST_ROWS {
+        if self.outcome.rows.len() < MAX_ROWS {
             self.outcome.rows.push(rows);
         }
     }
 }
 
-const MOST_ROWS: usize = 50_000;
+const MAX_ROWS: usize = 50_000;

@@ -87,15 +87,15 @@ fn trimmed_mean(times: &[Duration]) -> Option<f64> {
 fn times(all: &[Duration]) -> RequestTimes {
     let mut sorted = all.to_vec();
     sorted.sort_unstable();
-    let told = |time: Duration| (!sorted.is_empty()).then(|| Finite::millis(time));
+    let millis = |time: Duration| (!sorted.is_empty()).then(|| Finite::millis(time));
     let mean = trimmed_mean(all).and_then(|seconds| Finite::new(seconds * 1_000.0));
     RequestTimes {
         count: sorted.len() as u64,
-        min: told(quantile(&sorted, 0.0)),
-        p50: told(quantile(&sorted, 0.50)),
-        p95: told(quantile(&sorted, 0.95)),
-        p99: told(quantile(&sorted, 0.99)),
-        max: told(quantile(&sorted, 1.0)),
+        min: millis(quantile(&sorted, 0.0)),
+        p50: millis(quantile(&sorted, 0.50)),
+        p95: millis(quantile(&sorted, 0.95)),
+        p99: millis(quantile(&sorted, 0.99)),
+        max: millis(quantile(&sorted, 1.0)),
         trimmed_mean: mean,
     }
 }
@@ -181,9 +181,9 @@ mod tests {
     #[test]
     fn quantiles_are_values_that_were_measured() {
         let times = times(&millis(1..=100));
-        let told = [times.min, times.p50, times.p95, times.p99, times.max];
+        let quantiles = [times.min, times.p50, times.p95, times.p99, times.max];
         assert_eq!(
-            told.map(|time| time.unwrap().get()),
+            quantiles.map(|time| time.unwrap().get()),
             [1.0, 50.0, 95.0, 99.0, 100.0]
         );
         assert_eq!(super::times(&[]).p50, None);

@@ -5,7 +5,7 @@ mod state;
 
 pub(super) use state::Session;
 
-use super::progress::{GOODBYE, INTERRUPTED};
+use super::progress::{CLOSE_TIMEOUT, INTERRUPTED};
 use super::record::Record;
 use bench_kit::role::Role;
 use bench_kit::sample::SideReport;
@@ -143,8 +143,8 @@ impl Session<'_> {
         // When this fails the connection is lost, which reading notices as well.
         let _ = wire::write_message(send, &Request::Finished(Box::new(report))).await;
         let _ = send.finish();
-        let patience = if is_cut_short {
-            GOODBYE
+        let max_wait = if is_cut_short {
+            CLOSE_TIMEOUT
         } else {
             self.setup.idle_timeout
         };
@@ -163,13 +163,13 @@ impl Session<'_> {
                 }
             }
             // The server needs the report as much as the client needs the server's.
-            let _ = timeout(GOODBYE, send.stopped()).await;
+            let _ = timeout(CLOSE_TIMEOUT, send.stopped()).await;
             Ok(())
         };
         tokio::select! {
             biased;
             () = self.interrupts.wait(2) => Err(INTERRUPTED.to_owned()),
-            waited = timeout(patience, wait) => waited.unwrap_or_else(|_| {
+            waited = timeout(max_wait, wait) => waited.unwrap_or_else(|_| {
                 Err(format!("{} has not reported its side of the run", self.setup.server()))
             }),
         }

@@ -3,7 +3,7 @@
 mod display;
 
 use super::remote;
-use crate::ab::{self, AbSetup, AbVariant, MOST_VARIANTS, Until, Venue};
+use crate::ab::{self, AbSetup, AbVariant, Backend, MAX_VARIANTS, StoppingRule};
 use crate::args::AbArgs;
 use crate::baseline::{self, Baseline};
 use crate::client::Trust;
@@ -97,11 +97,11 @@ fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
         competes: args.compete,
         is_independent: args.independent,
         rounds: args.rounds,
-        until: args.until.map(|half_width| Until {
+        stopping_rule: args.until.map(|half_width| StoppingRule {
             half_width: Finite::new(half_width.as_f64()).unwrap_or_default(),
-            most: args.max_rounds,
+            max_rounds: args.max_rounds,
         }),
-        venue: venue(args)?,
+        backend: backend(args)?,
         workers: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
         links,
         seed: args.seed,
@@ -114,16 +114,16 @@ fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
     })
 }
 
-fn venue(args: &AbArgs) -> Result<Venue, Failure> {
+fn backend(args: &AbArgs) -> Result<Backend, Failure> {
     let Some(server) = &args.server else {
         return Ok(if args.is_virtual {
-            Venue::Simulated
+            Backend::Simulated
         } else {
-            Venue::Embedded
+            Backend::Embedded
         });
     };
     let remote = remote::find(server, &args.remote)?;
-    Ok(Venue::Network(Box::new(remote)))
+    Ok(Backend::Network(Box::new(remote)))
 }
 
 fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failure> {
@@ -146,9 +146,9 @@ fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failur
             duplicate: 1,
         });
     }
-    if variants.len() > MOST_VARIANTS {
+    if variants.len() > MAX_VARIANTS {
         return Err(Failure::usage(format!(
-            "--also: {} controllers are more than the {MOST_VARIANTS} of one test",
+            "--also: {} controllers are more than the {MAX_VARIANTS} of one test",
             variants.len()
         )));
     }
@@ -197,8 +197,8 @@ fn plan(args: &AbArgs, cc: &str) -> Plan {
 /// Says what will be done.
 fn announce(args: &AbArgs, setup: &AbSetup) {
     terminal::note(format_args!("{}", names(setup).join("   ")));
-    match &setup.venue {
-        Venue::Network(remote) => {
+    match &setup.backend {
+        Backend::Network(remote) => {
             terminal::note(format_args!("server: {remote}"));
             if matches!(remote.trust, Trust::Anyone) {
                 terminal::note(format_args!("{}", remote::NOT_VERIFIED));
@@ -210,8 +210,8 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
         terminal::note(format_args!("return link: {return_link}"));
     }
     let (time, omit) = (args.time.as_secs_f64(), args.omit.as_secs_f64());
-    let rounds = match setup.until {
-        Some(_) => format!("at most {}", setup.most_rounds()),
+    let rounds = match setup.stopping_rule {
+        Some(_) => format!("at most {}", setup.max_rounds()),
         None => setup.rounds.to_string(),
     };
     let order = if args.compete {

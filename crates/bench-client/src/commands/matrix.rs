@@ -1,7 +1,7 @@
 //! `bench-client matrix`.
 
 use super::remote;
-use crate::ab::Venue;
+use crate::ab::Backend;
 use crate::args::{MatrixArgs, MatrixCommand, MatrixOutputArgs};
 use crate::client::Trust;
 use crate::matrix::{
@@ -58,10 +58,10 @@ fn prepare(args: &MatrixArgs, registry: &Registry) -> Result<(MatrixRun, Option<
     let mut file = find(name)?;
     change(&mut file, args)?;
     let network = network(args)?;
-    let venue = match &network {
-        Some(network) => Venue::Network(network.remote.clone()),
-        None if args.is_virtual => Venue::Simulated,
-        None => Venue::Embedded,
+    let backend = match &network {
+        Some(network) => Backend::Network(network.remote.clone()),
+        None if args.is_virtual => Backend::Simulated,
+        None => Backend::Embedded,
     };
     let shard = match args.shard {
         Some(shard) => Some((shard, "--shard")),
@@ -73,7 +73,7 @@ fn prepare(args: &MatrixArgs, registry: &Registry) -> Result<(MatrixRun, Option<
     let shard = shard
         .map(|(shard, _)| shard)
         .filter(|shard| !shard.is_whole());
-    let plan = MatrixPlan::new(file, venue);
+    let plan = MatrixPlan::new(file, backend);
     let mut cells = plan.cells(registry)?;
     let all_cells = cells.len();
     cells.retain(|cell| shard.is_none_or(|shard| shard.has(cell)));
@@ -276,7 +276,7 @@ impl Display {
                 let (ended, due, place) = (self.ended, self.due, cell.place(&self.axes));
                 self.line(&format!("{ended:>4}/{due}  {place}  {}", figures(cell)));
             }
-            MatrixProgress::Complaint(complaint) => self.line(&format!("warning: {complaint}")),
+            MatrixProgress::Warning(warning) => self.line(&format!("warning: {warning}")),
         }
     }
 
@@ -346,7 +346,7 @@ mod tests {
             };
             let mut file = find(args.matrix.as_deref().unwrap()).unwrap();
             change(&mut file, &args).unwrap();
-            let cells = MatrixPlan::new(file, Venue::Simulated).cells(&Registry::standard());
+            let cells = MatrixPlan::new(file, Backend::Simulated).cells(&Registry::standard());
             assert!(!cells.unwrap().is_empty(), "{command}");
         }
     }

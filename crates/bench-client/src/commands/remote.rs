@@ -85,6 +85,6 @@ pub(super) fn resolve(
     })
 }
 
-/// To be said once to whoever trusts anyone.
+/// A warning for a user who verifies no certificate, shown once.
 pub(super) const NOT_VERIFIED: &str =
     "The server's certificate is not verified; --fingerprint or --ca would.";

@@ -40,9 +40,9 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         .map(|links| EmulatedPath::start(links, plan.direction, server, args.seed))
         .transpose()?;
     let target = path.as_ref().map_or(server, EmulatedPath::address);
-    let copier = copier(args, target)?;
+    let duplicator = duplicator(args, target)?;
     let setup = ClientSetup {
-        target: copier.as_ref().map_or(target, EmulatedPath::address),
+        target: duplicator.as_ref().map_or(target, EmulatedPath::address),
         host: args.server.host.clone(),
         port,
         plan,
@@ -101,9 +101,9 @@ fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {
 }
 
 /// In front of `target`, where the client's datagrams are to be on the wire more than once.
-fn copier(args: &RunArgs, target: SocketAddr) -> Result<Option<EmulatedPath>, Failure> {
+fn duplicator(args: &RunArgs, target: SocketAddr) -> Result<Option<EmulatedPath>, Failure> {
     let links = Links {
-        link: emulated::copier(args.duplicate),
+        link: emulated::duplicator(args.duplicate),
         return_link: LinkSpec::default(),
     };
     let start = || EmulatedPath::start(&links, Direction::Forward, target, args.seed);
@@ -157,8 +157,8 @@ fn conclude(
         perf::forget_unknown(&mut result, &setup.plan);
     }
     screen.end(&result, &setup.plan);
-    if let Some(complaint) = path.as_ref().and_then(EmulatedPath::complaint) {
-        terminal::note(format_args!("warning: {complaint}"));
+    if let Some(warning) = path.as_ref().and_then(EmulatedPath::warning) {
+        terminal::note(format_args!("warning: {warning}"));
     }
     // One that fails does not keep the other from being written.
     let [logged, written] = [screen.finish(), files.write(&result)];

@@ -61,7 +61,7 @@ pub(crate) const BUILT_IN: [BuiltIn; 13] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ab::Venue;
+    use crate::ab::Backend;
     use crate::matrix::MatrixPlan;
     use cc_core::Registry;
 
@@ -72,8 +72,8 @@ mod tests {
             assert_eq!(file.name, matrix.name);
             let said = [&file.title, &file.source, &file.expected];
             assert!(said.iter().all(|text| text.is_some()), "{}", file.name);
-            for venue in [Venue::Embedded, Venue::Simulated] {
-                let plan = MatrixPlan::new(file.clone(), venue);
+            for backend in [Backend::Embedded, Backend::Simulated] {
+                let plan = MatrixPlan::new(file.clone(), backend);
                 let cells = plan.cells(&Registry::standard()).unwrap();
                 assert!(!cells.is_empty());
             }

@@ -1,10 +1,10 @@
 //! One cell: its plan, and what becomes of it.
 
-use crate::ab::{AbSetup, AbVariant, Venue};
+use crate::ab::{AbSetup, AbVariant, Backend};
 use crate::emulated::Links;
-use bench_kit::plan::{Direction, Plan};
+use bench_kit::plan::Direction;
 use bench_report::result::{
-    AbResult, MatrixCell, MatrixCompetition, MatrixDirection, MatrixVariant, SCHEMA_VERSION, is_one,
+    AbResult, MatrixCell, MatrixCompetition, MatrixDirection, MatrixVariant, SCHEMA_VERSION,
 };
 use cc_core::Registry;
 use serde::Serialize;
@@ -29,27 +29,10 @@ pub(crate) struct CellPlan {
     pub(crate) rounds: u32,
     pub(crate) direction: Direction,
     pub(crate) links: Links,
-    pub(crate) variants: Vec<PlannedVariant>,
+    pub(crate) variants: Vec<AbVariant>,
     pub(crate) mtu: Option<u16>,
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Duration,
-}
-
-/// One variant of a cell.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct PlannedVariant {
-    /// The controller as the registry writes it.
-    pub(crate) cc: String,
-    /// What each of its connections does.
-    pub(crate) plan: Plan,
-    pub(crate) flows: u32,
-    /// When they start, after the begin of the round.
-    pub(crate) start: Duration,
-    /// How much longer than the link their own path is.
-    pub(crate) extra_delay: Duration,
-    /// How often each of their sender's datagrams is on the wire.
-    #[serde(skip_serializing_if = "is_one")]
-    pub(crate) duplicate: u32,
 }
 
 impl CellPlan {
@@ -72,7 +55,7 @@ impl CellPlan {
         struct Whole<'a>(
             (&'a str, u32, bool, bool, u32, u64),
             (String, String, Option<u16>, Duration, Duration),
-            &'a [PlannedVariant],
+            &'a [AbVariant],
         );
         let whole = Whole(
             (
@@ -130,19 +113,18 @@ impl CellPlan {
 
     /// The A/B test of this cell, in virtual time by so many workers.
     pub(crate) fn ab_setup(&self, registry: &Registry, workers: NonZero<usize>) -> AbSetup {
-        let venue = if self.is_virtual {
-            Venue::Simulated
+        let backend = if self.is_virtual {
+            Backend::Simulated
         } else {
-            Venue::Embedded
+            Backend::Embedded
         };
-        let variants = self.variants.iter().map(PlannedVariant::to_ab);
         AbSetup {
-            variants: variants.collect(),
+            variants: self.variants.clone(),
             competes: self.compete,
             rounds: self.rounds,
             is_independent: false,
-            until: None,
-            venue,
+            stopping_rule: None,
+            backend,
             workers,
             links: self.links.clone(),
             seed: self.seed(),
@@ -195,19 +177,6 @@ impl CellPlan {
                 link_utilisation: all.link_utilisation,
             }),
             error: error(result),
-        }
-    }
-}
-
-impl PlannedVariant {
-    fn to_ab(&self) -> AbVariant {
-        AbVariant {
-            cc: self.cc.clone(),
-            plan: self.plan.clone(),
-            flows: self.flows,
-            start: self.start,
-            extra_delay: self.extra_delay,
-            duplicate: self.duplicate,
         }
     }
 }

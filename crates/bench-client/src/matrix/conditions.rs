@@ -1,9 +1,8 @@
 //! What a matrix's keys say in one cell.
 
-use super::cell::PlannedVariant;
 use super::file::{MatrixFile, VariantFile};
 use super::template::{Text, Words};
-use crate::ab::{MOST_COPIES, MOST_FLOWS};
+use crate::ab::{AbVariant, MAX_COPIES, MAX_FLOWS};
 use crate::defaults::{DEFAULT_LENGTH, DEFAULT_WINDOW};
 use crate::emulated::Links;
 use bench_kit::cli::{DEFAULT_CONTROLLER, values};
@@ -45,7 +44,7 @@ impl Conditions<'_> {
         variant: &VariantFile,
         times: (Duration, Duration),
         registry: &Registry,
-    ) -> Result<PlannedVariant, String> {
+    ) -> Result<AbVariant, String> {
         let cc = read("cc", variant.cc.expand(self.words)?, |text| {
             registry.choose(text)
         })?;
@@ -68,7 +67,7 @@ impl Conditions<'_> {
         }
         let extra = own(&variant.extra_delay)?;
         let extra = extra.map(|text| read("extra_delay", text, units::duration::parse));
-        Ok(PlannedVariant {
+        Ok(AbVariant {
             cc,
             plan,
             flows,
@@ -165,12 +164,12 @@ fn read<T, E: fmt::Display>(
 
 fn flows(text: &str) -> Result<u32, String> {
     let flows = text.parse().ok();
-    let flows = flows.filter(|flows| (1..=MOST_FLOWS).contains(flows));
-    flows.ok_or_else(|| format!("`{text}` is no number from 1 to {MOST_FLOWS}"))
+    let flows = flows.filter(|flows| (1..=MAX_FLOWS).contains(flows));
+    flows.ok_or_else(|| format!("`{text}` is no number from 1 to {MAX_FLOWS}"))
 }
 
 fn duplicate(text: &str) -> Result<u32, String> {
     let copies = text.parse().ok();
-    let copies = copies.filter(|copies| (1..=MOST_COPIES).contains(copies));
-    copies.ok_or_else(|| format!("`{text}` is no number from 1 to {MOST_COPIES}"))
+    let copies = copies.filter(|copies| (1..=MAX_COPIES).contains(copies));
+    copies.ok_or_else(|| format!("`{text}` is no number from 1 to {MAX_COPIES}"))
 }

@@ -32,8 +32,9 @@ pub(crate) fn merge(folders: &[PathBuf], registry: &Registry) -> Result<Merged, 
     };
     for store in &stores {
         let folder = store.folder().display();
-        let strangers = store.strangers(&cells)?.into_iter();
-        let notes = strangers.map(|name| format!("{folder}: {name} is of no cell of this matrix"));
+        let unknown_files = store.unknown_files(&cells)?.into_iter();
+        let notes =
+            unknown_files.map(|name| format!("{folder}: {name} is of no cell of this matrix"));
         merged.notes.extend(notes);
     }
     let mut missing = Vec::new();

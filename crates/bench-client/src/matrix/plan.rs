@@ -1,10 +1,10 @@
 //! From a matrix to its cells.
 
-use super::cell::{CellPlan, PlannedVariant};
+use super::cell::CellPlan;
 use super::conditions::{Conditions, time};
 use super::file::{CC, CONDITIONS, MatrixFile, VariantFile};
 use super::template::{Text, Words};
-use crate::ab::{COPIES_OF_A_SERVER, MOST_VARIANTS, Venue};
+use crate::ab::{AbVariant, Backend, COPIES_OF_A_SERVER, MAX_VARIANTS};
 use bench_kit::cli::values;
 use bench_kit::failure::Failure;
 use bench_kit::plan::Direction;
@@ -41,13 +41,13 @@ pub(crate) enum PlanKind {
 type Corner = Vec<(String, Text, Words)>;
 
 impl MatrixPlan {
-    pub(crate) fn new(matrix: MatrixFile, venue: Venue) -> Self {
+    pub(crate) fn new(matrix: MatrixFile, backend: Backend) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             kind: PlanKind::MatrixPlan,
             version: bench_kit::VERSION.to_owned(),
-            is_virtual: matches!(venue, Venue::Simulated),
-            network: matches!(venue, Venue::Network(_)),
+            is_virtual: matches!(backend, Backend::Simulated),
+            network: matches!(backend, Backend::Network(_)),
             matrix,
         }
     }
@@ -227,7 +227,7 @@ impl MatrixPlan {
         &self,
         conditions: &Conditions<'_>,
         registry: &Registry,
-    ) -> Result<Vec<PlannedVariant>, String> {
+    ) -> Result<Vec<AbVariant>, String> {
         let matrix = &self.matrix;
         let of_axis = matrix
             .axes
@@ -242,9 +242,9 @@ impl MatrixPlan {
             duplicate: None,
         });
         let all: Vec<VariantFile> = of_axis.chain(matrix.variants.iter().cloned()).collect();
-        if all.len() > MOST_VARIANTS {
+        if all.len() > MAX_VARIANTS {
             return Err(format!(
-                "variants: there are {}, and at most {MOST_VARIANTS}",
+                "variants: there are {}, and at most {MAX_VARIANTS}",
                 all.len()
             ));
         }

@@ -82,7 +82,7 @@ fn slurm(variable: &dyn Fn(&str) -> Option<String>) -> Result<Shard, String> {
         })
 }
 
-/// Kubernetes counts pods from 0 and does not tell them how many there are.
+/// Kubernetes counts pods from 0 and does not give them their number.
 fn kubernetes(variable: &dyn Fn(&str) -> Option<String>) -> Result<Shard, String> {
     let index = number(variable, KUBERNETES)?;
     if variable(COMPLETIONS).is_none() {

@@ -152,17 +152,17 @@ impl Store {
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub(crate) fn strangers(&self, cells: &[CellPlan]) -> Result<Vec<String>, Failure> {
+    pub(crate) fn unknown_files(&self, cells: &[CellPlan]) -> Result<Vec<String>, Failure> {
         let known: Vec<String> = cells.iter().map(CellPlan::file_name).collect();
         let names = self.names();
         let names = names.map_err(|error| self.failure(&self.folder, &error))?;
-        let strangers = names.into_iter().filter(|name| {
+        let unknown_files = names.into_iter().filter(|name| {
             name != PLAN_FILE
                 && name.ends_with(".json")
                 && !name.starts_with('.')
                 && !known.contains(name)
         });
-        Ok(strangers.collect())
+        Ok(unknown_files.collect())
     }
 
     fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {

@@ -1,11 +1,14 @@
 use super::*;
-use crate::ab::{Remote, Venue};
+use crate::ab::{Backend, Remote};
 use crate::client::Trust;
 use bench_kit::plan::Direction;
 use std::collections::BTreeMap;
 
 fn plan(text: &str) -> MatrixPlan {
-    MatrixPlan::new(MatrixFile::read("m.toml", text).unwrap(), Venue::Simulated)
+    MatrixPlan::new(
+        MatrixFile::read("m.toml", text).unwrap(),
+        Backend::Simulated,
+    )
 }
 
 fn cells(text: &str) -> Vec<CellPlan> {
@@ -16,7 +19,7 @@ fn cells(text: &str) -> Vec<CellPlan> {
 fn refusal(text: &str) -> String {
     let refused = match MatrixFile::read("m.toml", text) {
         Err(failure) => failure,
-        Ok(file) => MatrixPlan::new(file, Venue::Simulated)
+        Ok(file) => MatrixPlan::new(file, Backend::Simulated)
             .cells(&Registry::standard())
             .unwrap_err(),
     };
@@ -197,7 +200,7 @@ fn what_a_server_sends_is_sent_twice_in_virtual_time_alone() {
                 [[variants]]\ncc = 'cubic'\nduplicate = 2";
     assert_eq!(cells(text)[0].variants[0].duplicate, 2);
     let planned = |text: &str| {
-        let real = MatrixPlan::new(plan(text).matrix, Venue::Embedded);
+        let real = MatrixPlan::new(plan(text).matrix, Backend::Embedded);
         real.cells(&Registry::standard()).map(drop)
     };
     let refused = planned(text).unwrap_err().to_string();
@@ -263,14 +266,14 @@ fn a_fingerprint_changes_with_everything_that_is_planned() {
     assert_ne!(print(&TWO_AXES.replace("bbr3", "bbr1")), first);
     let once = "name = 'm'\nlink = 'delay 1ms'\n[[variants]]\ncc = 'cubic'";
     assert_ne!(print(&format!("{once}\nduplicate = 2")), print(once));
-    let at = |venue| {
-        let plan = MatrixPlan::new(plan(TWO_AXES).matrix, venue);
+    let at = |backend| {
+        let plan = MatrixPlan::new(plan(TWO_AXES).matrix, backend);
         plan.cells(&Registry::standard()).unwrap()[0].fingerprint()
     };
-    let elsewhere = at(Venue::Network(Box::new(remote())));
-    assert_ne!(at(Venue::Embedded), first);
+    let elsewhere = at(Backend::Network(Box::new(remote())));
+    assert_ne!(at(Backend::Embedded), first);
     assert_ne!(elsewhere, first);
-    assert_ne!(elsewhere, at(Venue::Embedded));
+    assert_ne!(elsewhere, at(Backend::Embedded));
 }
 
 #[test]

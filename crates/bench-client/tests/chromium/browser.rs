@@ -122,15 +122,15 @@ impl Browser {
     }
 
     /// What the console would show, and every dialog.
-    pub(crate) fn complaints(&self) -> Vec<String> {
+    pub(crate) fn console_errors(&self) -> Vec<String> {
         let methods = [
             "Log.entryAdded",
             "Runtime.consoleAPICalled",
             "Runtime.exceptionThrown",
             "Page.javascriptDialogOpening",
         ];
-        let complaints = methods.into_iter().flat_map(|method| self.of(method));
-        complaints
+        let console_errors = methods.into_iter().flat_map(|method| self.of(method));
+        console_errors
             .map(|event| event["params"].to_string())
             .collect()
     }
@@ -162,7 +162,7 @@ impl Browser {
     }
 
     fn next(&self) -> Value {
-        let message = self.messages.recv_timeout(PATIENCE);
+        let message = self.messages.recv_timeout(MESSAGE_TIMEOUT);
         message.expect("Chromium answers within half a minute")
     }
 }
@@ -204,4 +204,4 @@ const FLAGS: [&str; 8] = [
     "--disable-component-update",
     "--hide-scrollbars",
 ];
-const PATIENCE: Duration = Duration::from_secs(30);
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);

@@ -47,12 +47,12 @@ fn faults_of(browser: &mut Browser, page: &Page, view: &str) -> Vec<String> {
     let own = Value::from(url(&page.file)).to_string();
     let requests = browser.requests().into_iter();
     let requests = requests.filter(|request| *request != own);
-    let said = browser.complaints().into_iter();
+    let said = browser.console_errors().into_iter();
     found
         .iter()
         .map(Value::to_string)
         .chain(requests.map(|request| format!("asks for {request}")))
-        .chain(said.map(|complaint| format!("the console says {complaint}")))
+        .chain(said.map(|message| format!("the console says {message}")))
         .map(|fault| format!("{view}: {fault}"))
         .collect()
 }

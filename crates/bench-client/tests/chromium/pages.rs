@@ -4,7 +4,7 @@ use bench_client::Registry;
 use bench_report::report;
 use bench_report::result::{
     AbResult, AnyResult, BaselineComparison, Finite, MatrixAxis, MatrixCell, MatrixDirection,
-    MatrixKind, MatrixResult, MatrixVariant, Quantity, SCHEMA_VERSION, Until,
+    MatrixKind, MatrixResult, MatrixVariant, Quantity, SCHEMA_VERSION, StoppingRule,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -117,7 +117,7 @@ fn hostile(mut result: AbResult) -> AbResult {
 /// Over a network, until its intervals were narrow, against an earlier test.
 fn decided(mut result: AbResult) -> AbResult {
     result.server = Some("[2001:db8::1]:4433".to_owned());
-    result.until = Some(Until {
+    result.until = Some(StoppingRule {
         half_width: Finite::ONE,
         reached: true,
     });

@@ -47,9 +47,9 @@ pub fn time(text: &str, unit: &str, expected: &'static str) -> Result<Duration, 
 
 /// A rate that the programs can keep; 0 is unlimited, as in iperf3.
 pub fn rate(text: &str) -> Result<Bandwidth, ParseError> {
-    let least = Bandwidth::from_bits_per_sec(MIN_RATE);
+    let min = Bandwidth::from_bits_per_sec(MIN_RATE);
     let rate: Bandwidth = text.parse()?;
-    if rate < least && rate > Bandwidth::ZERO {
+    if rate < min && rate > Bandwidth::ZERO {
         return Err(ParseError::new(
             text,
             "a rate of at least 1kbit, or 0 for unlimited",
@@ -58,16 +58,16 @@ pub fn rate(text: &str) -> Result<Bandwidth, ParseError> {
     Ok(rate)
 }
 
-/// A size in `LEAST..=MOST` bytes.
-pub fn size_up_to<const LEAST: u64, const MOST: u64>(text: &str) -> Result<Bytes, Error> {
+/// A size in `MIN..=MAX` bytes.
+pub fn size_up_to<const MIN: u64, const MAX: u64>(text: &str) -> Result<Bytes, Error> {
     let size: Bytes = text.parse().map_err(Error::NotASize)?;
-    if (LEAST..=MOST).contains(&size.get()) {
+    if (MIN..=MAX).contains(&size.get()) {
         return Ok(size);
     }
     Err(Error::OutOfBounds {
         text: text.to_owned(),
-        least: LEAST,
-        most: MOST,
+        min: MIN,
+        max: MAX,
     })
 }
 
@@ -81,9 +81,9 @@ pub enum Error {
         /// What was given.
         text: String,
         /// The smallest size that is accepted, in bytes.
-        least: u64,
+        min: u64,
         /// The largest, in bytes.
-        most: u64,
+        max: u64,
     },
 }
 
@@ -91,8 +91,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotASize(error) => error.fmt(f),
-            Self::OutOfBounds { text, least, most } => {
-                write!(f, "`{text}` is not between {least} and {most} bytes")
+            Self::OutOfBounds { text, min, max } => {
+                write!(f, "`{text}` is not between {min} and {max} bytes")
             }
         }
     }

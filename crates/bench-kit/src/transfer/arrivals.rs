@@ -1,4 +1,4 @@
-//! What a receiver of numbered datagrams can tell.
+//! Loss, reordering and jitter, as a receiver of numbered datagrams counts them.
 
 use crate::sample::Arrivals;
 use std::time::Duration;
@@ -66,11 +66,12 @@ mod tests {
         for number in [1, 2, 5, 6] {
             arrive(&mut ledger, number, number, number + 10);
         }
-        let told = |arrivals: Arrivals| (arrivals.packets, arrivals.lost, arrivals.out_of_order);
-        assert_eq!(told(ledger.arrivals), (6, 2, 0));
-        assert_eq!(told(arrive(&mut ledger, 4, 4, 17)), (6, 1, 1));
-        assert_eq!(told(ledger.end(9)), (9, 4, 1));
-        assert_eq!(told(ledger.end(0)), (9, 4, 1));
+        let reported =
+            |arrivals: Arrivals| (arrivals.packets, arrivals.lost, arrivals.out_of_order);
+        assert_eq!(reported(ledger.arrivals), (6, 2, 0));
+        assert_eq!(reported(arrive(&mut ledger, 4, 4, 17)), (6, 1, 1));
+        assert_eq!(reported(ledger.end(9)), (9, 4, 1));
+        assert_eq!(reported(ledger.end(0)), (9, 4, 1));
     }
 
     #[test]

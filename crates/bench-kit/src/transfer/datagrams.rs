@@ -28,7 +28,7 @@ pub(super) struct Sending {
     /// The size that was asked for; `None` is the largest that fits at the time.
     size: Option<usize>,
     /// How long the path may take to carry that.
-    patience: Duration,
+    max_wait: Duration,
     rate: Option<units::Bandwidth>,
     /// What is left to send over all streams, where bytes limit the run.
     left: Option<AtomicU64>,
@@ -49,7 +49,7 @@ impl Sending {
             connection: connection.clone(),
             counters: Arc::clone(counters),
             size: size.map(usize::from),
-            patience: match plan.limit {
+            max_wait: match plan.limit {
                 Limit::Time(time) => MTU_DISCOVERY.min(time / 2),
                 Limit::Bytes(_) => MTU_DISCOVERY,
             },
@@ -88,17 +88,17 @@ impl Sending {
     }
 
     /// The size of a datagram now. The MTU grows in the first round trips, and may fall at any
-    /// time: a path that is too narrow has `patience` to become wide enough.
+    /// time: a path that is too narrow has `max_wait` to become wide enough.
     async fn size(&self) -> Result<usize, String> {
         let needed = self.size.unwrap_or(SMALLEST_DATAGRAM as usize);
         let largest = || self.connection.max_datagram_size();
         if largest().is_some_and(|largest| largest < needed) {
             let grow = async {
                 while largest().is_some_and(|largest| largest < needed) {
-                    sleep(BETWEEN_LOOKS).await;
+                    sleep(POLL_INTERVAL).await;
                 }
             };
-            let _ = timeout(self.patience, grow).await;
+            let _ = timeout(self.max_wait, grow).await;
         }
         match largest() {
             None => Err("the other side takes no datagrams".to_owned()),
@@ -256,7 +256,7 @@ async fn read_totals(connection: &Connection, streams: usize) -> Vec<u64> {
 /// The largest UDP payload there is.
 const LARGEST: usize = 65_527;
 
-const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Discovery takes a few probes of a round trip each.
 const MTU_DISCOVERY: Duration = Duration::from_secs(3);

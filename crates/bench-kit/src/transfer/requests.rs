@@ -54,7 +54,7 @@ async fn note_answers(
     }
 }
 
-/// Answers the requests on one stream until there are no more, at most [`MOST_A_SECOND`].
+/// Answers the requests on one stream until there are no more, at most [`MAX_PER_SECOND`].
 pub(super) async fn answer(connection: Connection, counters: Arc<Counters>) {
     let Ok((send, receive)) = connection.accept_bi().await else {
         return;
@@ -75,8 +75,8 @@ async fn echo(
     for number in 1_u64.. {
         receive.read_exact(&mut request).await?;
         counters.first_byte.notify_one();
-        while number > MOST_A_SECOND * (begin.elapsed().as_secs() + 1) {
-            sleep(BETWEEN_LOOKS).await;
+        while number > MAX_PER_SECOND * (begin.elapsed().as_secs() + 1) {
+            sleep(POLL_INTERVAL).await;
         }
         send.write_all(&request).await?;
     }
@@ -90,8 +90,8 @@ const LENGTH: usize = 16;
 const BEFORE_PAYLOAD: i32 = 1;
 
 /// Twice what a plan can ask for; 3.2 kB/s.
-const MOST_A_SECOND: u64 = 200;
+const MAX_PER_SECOND: u64 = 200;
 
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 const NO_PANIC: &str = "nothing panics while it is locked";

@@ -1,7 +1,7 @@
 //! Streams that this side sends.
 
-use super::backlog::Backlog;
 use super::content::{Content, LocalFile};
+use super::send_buffer::SendBufferTuner;
 use super::stream_index::index_of;
 use crate::clock;
 use crate::counters::Counters;
@@ -27,7 +27,7 @@ pub(super) struct Sending {
     /// What is left to send over all streams, where bytes limit the run.
     left: Option<Arc<AtomicU64>>,
     /// Of all streams together.
-    backlog: Arc<Backlog>,
+    send_buffer: Arc<SendBufferTuner>,
     over: watch::Receiver<bool>,
 }
 
@@ -55,7 +55,7 @@ impl Sending {
                 Limit::Bytes(bytes) => Some(Arc::new(AtomicU64::new(bytes))),
                 Limit::Time(_) => None,
             },
-            backlog: Arc::new(Backlog::new(connection, plan.window)),
+            send_buffer: Arc::new(SendBufferTuner::new(connection, plan.window)),
             over: over.clone(),
         }
     }
@@ -98,13 +98,13 @@ impl Sending {
                 return Ok(());
             }
             if unchecked >= BETWEEN_CHECKS {
-                self.backlog.keep();
+                self.send_buffer.tune();
                 unchecked = 0;
             }
             unchecked += length as u64;
             let chunk = self.content.next(length)?;
             let write = stream.write_chunk(chunk);
-            let written = self.backlog.keep_for(write).await;
+            let written = self.send_buffer.tune_during(write).await;
             if written.is_err() {
                 return Ok(());
             }

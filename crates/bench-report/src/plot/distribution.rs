@@ -1,10 +1,10 @@
 use super::axis::{Axis, Linear, Marked};
 use super::bounds::MAX_POINTS;
 use super::figure::Figure;
-use super::key::Key;
+use super::legend::LegendSymbol;
 use super::panel::{Inside, Panel, XLABELS};
 use super::series::Series;
-use super::series_style::Look;
+use super::series_style::SeriesStyle;
 use super::svg::Svg;
 use super::variants::{self, drawn};
 use crate::distribution;
@@ -71,7 +71,7 @@ const ANSWER: Delay = Delay {
 struct Distribution<'a> {
     delay: &'static Delay,
     result: &'a AbResult,
-    curves: Vec<(Curve, Look)>,
+    curves: Vec<(Curve, SeriesStyle)>,
 }
 
 /// How the shares of a distribution are shown.
@@ -87,7 +87,7 @@ struct Shares {
 
 impl<'a> Distribution<'a> {
     fn of(delay: &'static Delay, result: &'a AbResult) -> Self {
-        let curves = drawn(result).map(|(variant, look)| (Curve::of(variant, delay.of), look));
+        let curves = drawn(result).map(|(variant, style)| (Curve::of(variant, delay.of), style));
         Self {
             delay,
             result,
@@ -109,9 +109,9 @@ impl<'a> Distribution<'a> {
     fn ccdf(&self) -> Figure {
         let beyond = self.curves.iter().flat_map(|(curve, _)| &curve.0);
         let beyond = beyond.map(|(_, share)| 1.0 - share);
-        let least = beyond.filter(|b| *b > ALL).fold(0.1, f64::min);
+        let min = beyond.filter(|b| *b > ALL).fold(0.1, f64::min);
         // Rounds keep their tail down to that share.
-        let low = 10_f64.powf(least.log10().floor()).max(1e-5);
+        let low = 10_f64.powf(min.log10().floor()).max(1e-5);
         self.draw(Shares {
             heading: "Longer, % of samples",
             title: format!("The tail of {}, on a logarithmic axis", self.delay.title),
@@ -130,11 +130,11 @@ impl<'a> Distribution<'a> {
         let mut svg = Svg::default();
         panel.frame(&mut svg);
         panel.area(&mut svg, |svg, inside: &Inside<'_>| {
-            for (curve, look) in &self.curves {
+            for (curve, style) in &self.curves {
                 let points = curve.0.iter();
                 let points = points.map(|&(ms, at)| (ms / scale.divisor, (shares.percent)(at)));
                 let line = Series(vec![points.collect()]);
-                inside.line(svg, &format!("bold {}", look.class), &line);
+                inside.line(svg, &format!("bold {}", style.class), &line);
             }
         });
         if self.curves.is_empty() {
@@ -142,7 +142,7 @@ impl<'a> Distribution<'a> {
         }
         panel.x_labels(&mut svg, &format!("{}, {}", self.delay.axis, scale.unit));
         let height = panel.bottom() + XLABELS;
-        let legend = variants::legend(&mut svg, self.result, Key::line, 0.0, height);
+        let legend = variants::legend(&mut svg, self.result, LegendSymbol::line, 0.0, height);
         Figure::new(shares.title, height + legend, svg)
     }
 

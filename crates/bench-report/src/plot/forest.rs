@@ -1,6 +1,6 @@
 use super::axis::Ratios;
 use super::figure::{Figure, WIDTH};
-use super::series_style::{CLASSES, Look};
+use super::series_style::{CLASSES, SeriesStyle};
 use super::svg::{Anchor, Svg, fitting, text_width};
 use crate::result::{AbResult, Comparison, Decision, Metric};
 use crate::text::significant;
@@ -46,14 +46,14 @@ pub fn forest(result: &AbResult) -> Figure {
 
 type Comparisons = BTreeMap<Metric, Comparison>;
 
-/// What is compared with `a`: each with its look and its name.
-fn challengers(result: &AbResult) -> Vec<(Look, &str, &Comparisons)> {
+/// What is compared with `a`: each with its style and its name.
+fn challengers(result: &AbResult) -> Vec<(SeriesStyle, &str, &Comparisons)> {
     let all = result.challengers().map_or_else(Vec::new, |(_, all)| all);
-    let looks = (1..CLASSES.len()).map(Look::of);
-    let all = all.into_iter().zip(looks);
-    all.filter_map(|(challenger, look)| {
+    let styles = (1..CLASSES.len()).map(SeriesStyle::of);
+    let all = all.into_iter().zip(styles);
+    all.filter_map(|(challenger, style)| {
         Some((
-            look,
+            style,
             challenger.variant.name.as_str(),
             challenger.comparison?,
         ))
@@ -63,18 +63,18 @@ fn challengers(result: &AbResult) -> Vec<(Look, &str, &Comparisons)> {
 
 fn rows<'a>(
     metric: Metric,
-    challengers: &'a [(Look, &'a str, &'a Comparisons)],
+    challengers: &'a [(SeriesStyle, &'a str, &'a Comparisons)],
 ) -> impl Iterator<Item = Row<'a>> {
     challengers
         .iter()
-        .filter_map(move |(look, name, comparisons)| {
-            Row::new(metric, (*look, name), comparisons.get(&metric)?)
+        .filter_map(move |(style, name, comparisons)| {
+            Row::new(metric, (*style, name), comparisons.get(&metric)?)
         })
 }
 
 struct Row<'a> {
     metric: Metric,
-    look: Look,
+    style: SeriesStyle,
     name: &'a str,
     decision: Decision,
     ratio: f64,
@@ -84,13 +84,17 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn new(metric: Metric, (look, name): (Look, &'a str), comparison: &Comparison) -> Option<Self> {
+    fn new(
+        metric: Metric,
+        (style, name): (SeriesStyle, &'a str),
+        comparison: &Comparison,
+    ) -> Option<Self> {
         let ratio = comparison.ratio_b_over_a?.get();
         let interval = comparison.low.zip(comparison.high);
         let (low, high) = interval.map_or((ratio, ratio), |(low, high)| (low.get(), high.get()));
         Some(Self {
             metric,
-            look,
+            style,
             name,
             decision: comparison.decision,
             ratio,
@@ -138,7 +142,7 @@ impl<'a> Row<'a> {
             Decision::BHigher => self.metric.higher_is_better(),
             Decision::BLower => !self.metric.higher_is_better(),
         };
-        Some(if challenger_is { self.look.class } else { "a" })
+        Some(if challenger_is { self.style.class } else { "a" })
     }
 }
 
@@ -206,23 +210,26 @@ impl Layout {
                     ("a-fill", "a better"),
                     ("b-fill", "the other better, each in its colour"),
                 ],
-                &UNTOLD,
+                &UNDECIDED_LEGEND,
             )
         } else {
             (
                 &[
                     ("a-fill", "a better"),
                     ("b-fill", "b better"),
-                    UNTOLD[0],
-                    UNTOLD[1],
+                    UNDECIDED_LEGEND[0],
+                    UNDECIDED_LEGEND[1],
                 ],
                 &[],
             )
         };
         let mut y = self.bottom + 32.0;
-        for keys in [first, second].into_iter().filter(|keys| !keys.is_empty()) {
+        for entries in [first, second]
+            .into_iter()
+            .filter(|entries| !entries.is_empty())
+        {
             let mut x = RADIUS + 1.0;
-            for (class, text) in keys {
+            for (class, text) in entries {
                 svg.circle(class, (x, y - 3.8), RADIUS);
                 svg.text("label", (x + 8.0, y), Anchor::Start, text);
                 x += 8.0 + text_width(text) + 10.0;
@@ -235,7 +242,7 @@ impl Layout {
 
 const SAME: &str = "same-fill hollow";
 const UNDECIDED: &str = "none-fill hollow";
-const UNTOLD: [(&str, &str); 2] = [
+const UNDECIDED_LEGEND: [(&str, &str); 2] = [
     (SAME, "same within 5 %"),
     (UNDECIDED, "too few rounds to tell"),
 ];

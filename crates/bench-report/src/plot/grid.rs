@@ -134,8 +134,8 @@ fn lettered(axis: &MatrixAxis) -> Vec<String> {
 /// The variants by their letters, with the controller where it is the same in all cells, or with
 /// the axis that says it.
 fn variants(result: &MatrixResult) -> Vec<String> {
-    let most = result.cells.iter().max_by_key(|cell| cell.variants.len());
-    let variants = most.iter().flat_map(|cell| &cell.variants).enumerate();
+    let largest = result.cells.iter().max_by_key(|cell| cell.variants.len());
+    let variants = largest.iter().flat_map(|cell| &cell.variants).enumerate();
     let name = |(place, variant): (usize, &MatrixVariant)| match common_sender(&result.cells, place)
     {
         Some(sender) => format!("{} {sender}", variant.name),
@@ -151,7 +151,7 @@ pub(crate) enum Best {
     One(usize, f64),
     /// The best are the same within 5 %.
     Same,
-    /// The rounds do not tell.
+    /// The rounds are too few to decide.
     Unknown,
 }
 
@@ -211,9 +211,9 @@ fn is_same(low: &Summary, high: &Summary) -> bool {
     let [Some(one), Some(other)] = ends else {
         return false;
     };
-    let least = one.0.get().min(other.0.get());
-    let most = one.1.get().max(other.1.get());
-    most <= least * (1.0 + crate::stats::EQUAL)
+    let min = one.0.get().min(other.0.get());
+    let max = one.1.get().max(other.1.get());
+    max <= min * (1.0 + crate::stats::EQUAL)
 }
 
 /// What the paired comparison of b with a says.

@@ -1,6 +1,6 @@
 use super::figure::Figure;
 use super::figure::WIDTH;
-use super::key::{self, Key};
+use super::legend::{self, LegendSymbol};
 use super::svg::{Anchor, Svg, fitting, text_width};
 use super::variants;
 use crate::result::{AbResult, LimitedBy, Variant};
@@ -31,9 +31,10 @@ pub fn limits(result: &AbResult) -> Figure {
             "no sender has told",
         );
     } else {
-        let entries = LIMITS.map(|(class, name)| (Key::Area(class.to_owned()), name.to_owned()));
+        let entries =
+            LIMITS.map(|(class, name)| (LegendSymbol::Area(class.to_owned()), name.to_owned()));
         height += 4.0;
-        height += key::rows(&mut svg, height, &entries);
+        height += legend::rows(&mut svg, height, &entries);
     }
     let title = "What held the senders back, as shares of the time".to_owned();
     Figure::new(title, height, svg)
@@ -63,7 +64,7 @@ fn bar(svg: &mut Svg, top: f64, name: &str, shares: &[f64; 5]) {
 }
 
 /// The mean over the rounds that did not fail, in the order of [`LIMITS`]; `None` when no sender
-/// has told.
+/// has reported.
 fn shares(variant: &Variant) -> Option<[f64; 5]> {
     let rounds = variant.rounds.iter().filter(|round| round.succeeded());
     let known: Vec<&LimitedBy> = rounds

@@ -1,8 +1,8 @@
 use super::figure::Figure;
 use super::series_style::CLASSES;
 use super::{
-    Measure, course, forest, goodput, goodput_delay, heat_maps, limits, queue_cdf, rtt, rtt_ccdf,
-    rtt_cdf, share, sweeps, window,
+    Measure, forest, goodput, goodput_delay, heat_maps, limits, queue_cdf, rtt, rtt_ccdf, rtt_cdf,
+    share, sweeps, time_series, window,
 };
 use crate::result::{AbResult, MatrixResult, Metric};
 
@@ -26,8 +26,8 @@ pub fn of_ab(result: &AbResult) -> Vec<NamedFigure> {
     figures.extend(queue_cdf(result).map(|figure| ("queue-cdf".to_owned(), figure)));
     figures.extend(share(result).map(|figure| ("share".to_owned(), figure)));
     for (index, name) in CLASSES.iter().enumerate() {
-        let course = course(result, index);
-        figures.extend(course.map(|figure| (format!("course-{name}"), figure)));
+        let time_series = time_series(result, index);
+        figures.extend(time_series.map(|figure| (format!("course-{name}"), figure)));
     }
     figures
 }

@@ -1,6 +1,6 @@
 use super::axis::Linear;
 use super::figure::Figure;
-use super::key::Key;
+use super::legend::LegendSymbol;
 use super::panel::{TIME, XLABELS};
 use super::series::{duration, median_round, warm_up};
 use super::svg::Svg;
@@ -36,24 +36,24 @@ fn overlay(quantity: &'static TimePanel, result: &AbResult) -> Figure {
         let warm_up = result.variants.iter().filter_map(median_round).map(warm_up);
         inside.stretch(svg, "warm-up", 0.0, warm_up.fold(0.0, f64::max));
         // Of many variants the thin lines would hide the bold ones.
-        for (variant, look) in drawn(result).filter(|_| variants.len() <= 2) {
-            view.thin(svg, inside, variant, look.class);
+        for (variant, style) in drawn(result).filter(|_| variants.len() <= 2) {
+            view.thin(svg, inside, variant, style.class);
         }
-        for (variant, look) in drawn(result) {
-            view.bold(svg, inside, variant, look.class);
+        for (variant, style) in drawn(result) {
+            view.bold(svg, inside, variant, style.class);
         }
     });
     match view.reference() {
         // Beside the line its name would lie over those of the variants.
         Some(reference) => {
             panel.reference(&mut svg, reference);
-            panel.x_labels_and_key(&mut svg, TIME, reference);
+            panel.x_labels_and_legend(&mut svg, TIME, reference);
         }
         None => panel.x_labels(&mut svg, TIME),
     }
     view.notes(&mut svg, &panel, &variants);
     let height = panel.bottom() + XLABELS;
-    let legend = variants::legend(&mut svg, result, Key::line, 0.0, height);
+    let legend = variants::legend(&mut svg, result, LegendSymbol::line, 0.0, height);
     let title = format!("{} over time{}", quantity.heading, lines(result));
     Figure::new(title, height + legend, svg)
 }

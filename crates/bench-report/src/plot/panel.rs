@@ -1,6 +1,6 @@
 use super::axis::Axis;
 use super::figure::{LEFT, RIGHT, WIDTH};
-use super::key::{self, Key};
+use super::legend::{self, LegendSymbol};
 use super::series::Series;
 use super::svg::{Anchor, Svg, text_width};
 use crate::text::Scale;
@@ -119,10 +119,13 @@ impl Panel {
         svg.text("label", (middle, baseline), Anchor::Middle, name);
     }
 
-    /// The same with the key of a reference line in the row of the axis' name.
-    pub(super) fn x_labels_and_key(&self, svg: &mut Svg, name: &str, reference: &Reference) {
-        let key = [(Key::Line("reference".to_owned()), reference.label.clone())];
-        let left = key::towards_right(svg, self.bottom() + 16.0, &key);
+    /// The same with the legend of a reference line in the row of the axis' name.
+    pub(super) fn x_labels_and_legend(&self, svg: &mut Svg, name: &str, reference: &Reference) {
+        let entry = [(
+            LegendSymbol::Line("reference".to_owned()),
+            reference.label.clone(),
+        )];
+        let left = legend::towards_right(svg, self.bottom() + 16.0, &entry);
         let half = text_width(name) / 2.0;
         let middle = f64::midpoint(LEFT, RIGHT).min(left - half - 8.0);
         self.ticks_below(svg);

@@ -1,8 +1,8 @@
 use super::axis::Linear;
 use super::figure::Figure;
-use super::key::Key;
+use super::legend::LegendSymbol;
 use super::panel::{Inside, Panel, Reference, XLABELS};
-use super::series_style::Look;
+use super::series_style::SeriesStyle;
 use super::svg::Svg;
 use super::time_panel::Range;
 use super::variants::{self, drawn};
@@ -12,10 +12,10 @@ use crate::text::Scale;
 /// Goodput against delay: a dot per round that did not fail, and a ring at the medians of each
 /// variant; each variant has a shape of its own. Up and left is better.
 pub fn goodput_delay(result: &AbResult) -> Figure {
-    let dots: Vec<(Dot, Look)> = drawn(result)
-        .flat_map(|(variant, look)| {
+    let dots: Vec<(Dot, SeriesStyle)> = drawn(result)
+        .flat_map(|(variant, style)| {
             let dots = variant.rounds.iter().filter_map(Dot::of_round);
-            dots.take(MAX_DOTS).map(move |dot| (dot, look))
+            dots.take(MAX_DOTS).map(move |dot| (dot, style))
         })
         .collect();
     let rate = result.link_rate_bits_per_second.map(|rate| rate as f64);
@@ -43,12 +43,12 @@ pub fn goodput_delay(result: &AbResult) -> Figure {
         inside.point(dot.delay / unit.divisor, dot.goodput / scale.divisor)
     };
     panel.area(&mut svg, |svg, inside| {
-        for (dot, look) in &dots {
-            look.mark(svg, " dot", at(inside, dot), 3.0);
+        for (dot, style) in &dots {
+            style.mark(svg, " dot", at(inside, dot), 3.0);
         }
-        for (variant, look) in drawn(result) {
+        for (variant, style) in drawn(result) {
             if let Some(dot) = Dot::of_medians(variant) {
-                look.ring(svg, at(inside, &dot), 7.0);
+                style.ring(svg, at(inside, &dot), 7.0);
             }
         }
     });
@@ -56,7 +56,7 @@ pub fn goodput_delay(result: &AbResult) -> Figure {
     let delay = format!("95th percentile of the round-trip time, {}", unit.unit);
     panel.x_labels(&mut svg, &delay);
     let height = panel.bottom() + XLABELS;
-    let legend = variants::legend(&mut svg, result, Key::Mark, 0.0, height);
+    let legend = variants::legend(&mut svg, result, LegendSymbol::Mark, 0.0, height);
     let title = "Goodput against delay, a dot per round, a ring at the medians".to_owned();
     Figure::new(title, height + legend, svg)
 }

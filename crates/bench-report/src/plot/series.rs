@@ -84,7 +84,7 @@ fn extremes(run: &[(f64, f64)], group: usize) -> Vec<(f64, f64)> {
 }
 
 /// The round a figure draws bold: that of the median goodput among those that did not fail, the
-/// slower of the middle two; the first with a course when all failed.
+/// slower of the middle two; the first with a time series when all failed.
 pub(super) fn median_round(variant: &Variant) -> Option<&Round> {
     let mut rounds: Vec<&Round> = variant
         .rounds

@@ -1,8 +1,8 @@
 use super::svg::Svg;
 
-/// How a variant is told from the others: by a colour, a line's dashes and the shape of a dot.
+/// How a variant differs from the others: by a colour, a line's dashes and the shape of a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct SeriesStyle {
     /// The class of its colour and dashes.
     pub(super) class: &'static str,
     shape: Shape,
@@ -16,7 +16,7 @@ pub(super) enum Shape {
     Diamond,
 }
 
-impl Look {
+impl SeriesStyle {
     /// That of the variant, or of the line, at this place; without a colour beyond the eighth.
     pub(super) fn of(place: usize) -> Self {
         let class = CLASSES.get(place).copied().unwrap_or("none");

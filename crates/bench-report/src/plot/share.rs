@@ -1,9 +1,9 @@
 use super::axis::Linear;
 use super::figure::{Figure, LEFT, RIGHT};
-use super::key::Key;
+use super::legend::LegendSymbol;
 use super::panel::{HEADING, Panel, TIME, XLABELS};
 use super::series::Series;
-use super::series_style::Look;
+use super::series_style::SeriesStyle;
 use super::svg::{Anchor, Svg};
 use super::variants::{self, drawn};
 use crate::result::{AbResult, Round, Variant};
@@ -11,7 +11,7 @@ use crate::stats::jain_index;
 
 /// How variants that ran at once shared the goodput over time, and Jain's index of fairness over
 /// their connections: of the block whose index is the median. `None` when they did not compete, or
-/// no block has a course of each.
+/// no block has a time series of each.
 ///
 /// Goodput is joined over at least half a second. The index is over the connections that had
 /// started, those of a variant taken for equal.
@@ -27,13 +27,13 @@ pub fn share(result: &AbResult) -> Option<Figure> {
     let panel = Panel::new(heading, 0.0, SHARE_HEIGHT, time.clone(), shares);
     panel.frame(&mut svg);
     panel.area(&mut svg, |svg, inside| {
-        for (place, (_, look)) in drawn(result).enumerate() {
+        for (place, (_, style)) in drawn(result).enumerate() {
             let edge = |upper| chosen.edge(place, upper);
             let mut corners: Vec<(f64, f64)> = edge(true);
             corners.extend(edge(false).into_iter().rev());
             let corners: Vec<(f64, f64)> =
                 corners.iter().map(|&(x, y)| inside.point(x, y)).collect();
-            svg.polygon(&format!("{}-fill area", look.class), &corners);
+            svg.polygon(&format!("{}-fill area", style.class), &corners);
         }
     });
     for (place, (variant, _)) in drawn(result).enumerate() {
@@ -66,7 +66,7 @@ pub fn share(result: &AbResult) -> Option<Figure> {
     });
     index.x_labels(&mut svg, TIME);
     let height = index.bottom() + XLABELS;
-    let area = |look: Look| Key::Area(format!("{}-fill", look.class));
+    let area = |style: SeriesStyle| LegendSymbol::Area(format!("{}-fill", style.class));
     let legend = variants::legend(&mut svg, result, area, 0.0, height);
     let title = "Share of the goodput over time, and Jain's index".to_owned();
     Some(Figure::new(title, height + legend, svg))
@@ -104,7 +104,7 @@ struct Block {
 }
 
 impl Block {
-    /// `None` when a variant has no course in this block.
+    /// `None` when a variant has no time series in this block.
     fn of(result: &AbResult, number: u32) -> Option<Self> {
         let rounds: Option<Vec<(&Variant, &Round)>> = drawn(result)
             .map(|(variant, _)| {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_competition_with_courses_has_shares() {
+    fn only_a_competition_with_time_series_has_shares() {
         assert!(share(&fixtures::ab()).is_none());
         let mut result = fixtures::competition();
         assert!(share(&result).is_some());

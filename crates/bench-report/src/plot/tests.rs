@@ -37,8 +37,8 @@ fn awkward() -> Vec<(&'static str, AbResult)> {
     let mut unknown_link = fixtures::ab();
     unknown_link.link_rate_bits_per_second = None;
     unknown_link.base_rtt_ms = None;
-    let mut no_course = fixtures::ab();
-    for round in rounds(&mut no_course) {
+    let mut no_series = fixtures::ab();
+    for round in rounds(&mut no_series) {
         round.intervals.clear();
     }
     let mut long_names = fixtures::ab();
@@ -77,7 +77,7 @@ fn awkward() -> Vec<(&'static str, AbResult)> {
         ),
         ("one round", concluded(&[999_999_999], &[1_000_000_001])),
         ("unknown link", unknown_link),
-        ("no course", no_course),
+        ("no course", no_series),
         ("long names", long_names),
         ("many states", many_states),
         ("no figures", no_figures),
@@ -136,8 +136,8 @@ fn a_forest_is_as_recorded() {
 }
 
 #[test]
-fn a_course_is_as_recorded() {
-    let figure = course(&fixtures::ab(), 1).unwrap();
+fn a_time_series_is_as_recorded() {
+    let figure = time_series(&fixtures::ab(), 1).unwrap();
     insta::assert_snapshot!(figure.inline().replace("/><", "/>\n<"));
 }
 
@@ -392,15 +392,15 @@ fn a_cut_peak_is_said() {
     interval
         .sender
         .set(Quantity::PacingRate, Some(finite(40e9)));
-    let svg = course(&result, 1).unwrap().inline();
+    let svg = time_series(&result, 1).unwrap().inline();
     assert!(svg.contains("cut off: peak 40.0 Gbit/s"), "{svg}");
-    let other = course(&result, 0).unwrap().inline();
+    let other = time_series(&result, 0).unwrap().inline();
     assert!(!other.contains("cut off"), "{other}");
 }
 
 #[test]
-fn a_missing_variant_has_no_course() {
-    assert!(course(&fixtures::ab(), 2).is_none());
+fn a_missing_variant_has_no_time_series() {
+    assert!(time_series(&fixtures::ab(), 2).is_none());
 }
 
 #[test]

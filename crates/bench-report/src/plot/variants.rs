@@ -1,12 +1,12 @@
-use super::key::{self, Key};
-use super::series_style::{CLASSES, Look};
+use super::legend::{self, LegendSymbol};
+use super::series_style::{CLASSES, SeriesStyle};
 use super::svg::{Svg, fitting};
 use crate::result::{AbResult, Variant};
 
-/// The variants that the figures draw, each with its look.
-pub(super) fn drawn(result: &AbResult) -> impl Iterator<Item = (&Variant, Look)> {
+/// The variants that the figures draw, each with its style.
+pub(super) fn drawn(result: &AbResult) -> impl Iterator<Item = (&Variant, SeriesStyle)> {
     let variants = result.variants.iter().take(CLASSES.len()).enumerate();
-    variants.map(|(place, variant)| (variant, Look::of(place)))
+    variants.map(|(place, variant)| (variant, SeriesStyle::of(place)))
 }
 
 /// A name for each of the variants: its letter and controller, and whatever else tells it from
@@ -58,23 +58,23 @@ pub(super) fn names(result: &AbResult) -> Vec<String> {
     variants.iter().map(name).collect()
 }
 
-/// The names of the variants behind what `key` makes of their looks: in the row of the heading at
-/// `top` where two have room there, else from `bottom` down. Returns the height that those take.
+/// The variants' names, each behind the `symbol` of its style: in the row of the heading at `top`
+/// where two have room there, else from `bottom` down. Returns the height that those take.
 pub(super) fn legend(
     svg: &mut Svg,
     result: &AbResult,
-    key: fn(Look) -> Key,
+    symbol: fn(SeriesStyle) -> LegendSymbol,
     top: f64,
     bottom: f64,
 ) -> f64 {
-    let looks = drawn(result).map(|(_, look)| key(look));
-    let entries: Vec<(Key, String)> = looks.zip(names(result)).collect();
+    let styles = drawn(result).map(|(_, style)| symbol(style));
+    let entries: Vec<(LegendSymbol, String)> = styles.zip(names(result)).collect();
     if entries.len() > 2 {
-        return key::rows(svg, bottom, &entries);
+        return legend::rows(svg, bottom, &entries);
     }
     let short = entries.into_iter();
-    let short = short.map(|(key, name)| (key, fitting(&name, NAME)));
-    key::towards_right(svg, top, &short.collect::<Vec<_>>());
+    let short = short.map(|(symbol, name)| (symbol, fitting(&name, NAME)));
+    legend::towards_right(svg, top, &short.collect::<Vec<_>>());
     0.0
 }
 

@@ -17,7 +17,7 @@ pub(super) fn html(result: &AbResult) -> String {
     }
     in_short(&mut main, result, has_many);
     side_by_side(&mut main, result);
-    courses(&mut main, result);
+    series(&mut main, result);
     baseline::section(&mut main, result);
     rounds::table(&mut main, result);
     Shell {
@@ -132,20 +132,20 @@ fn alert(result: &AbResult) -> Option<String> {
 }
 
 /// What happened inside each variant, all in the same axes.
-fn courses(page: &mut String, result: &AbResult) {
+fn series(page: &mut String, result: &AbResult) {
     let caption = match rounds_of(result) {
-        0 | 1 => COURSE.to_owned(),
-        _ => format!("{MEDIAN_COURSE} {THIN} {COURSE}"),
+        0 | 1 => TIME_SERIES.to_owned(),
+        _ => format!("{MEDIAN_SERIES} {THIN} {TIME_SERIES}"),
     };
     let caption = format!("{caption} {}", warm_up(result));
     let caption = caption.trim_end();
     page.push_str("<section>\n<h2>Inside the controllers</h2>\n<div class=\"columns\">\n");
     for (index, variant) in result.variants.iter().enumerate() {
-        if let Some(course) = plot::course(result, index) {
+        if let Some(time_series) = plot::time_series(result, index) {
             page.push_str(&format!(
                 "<figure>\n<h3>{}</h3>\n{}<figcaption>{caption}</figcaption>\n</figure>\n",
                 chip(variant),
-                course.inline()
+                time_series.inline()
             ));
         }
     }
@@ -174,9 +174,9 @@ const TAIL: &str =
     "The same samples from the other end: how many are longer, on a logarithmic axis.";
 const LIMITS: &str = "Why the sender was not sending, in the mean over the rounds. A controller is \
                       at work where window or pacing hold it back.";
-const MEDIAN_COURSE: &str = "Bold, the line without colour, the states and the losses: the round \
+const MEDIAN_SERIES: &str = "Bold, the line without colour, the states and the losses: the round \
                              of the median goodput.";
-const COURSE: &str = "All columns have the same axes.";
+const TIME_SERIES: &str = "All columns have the same axes.";
 const METHOD: &str = "Rounds run interleaved in mirrored blocks and are compared in pairs. Centres \
                       are medians. Intervals are seeded percentile bootstraps, widened for few \
                       rounds; at 95 % each, one metric in twenty may mislead. The same: the whole \

@@ -9,7 +9,7 @@ pub(super) fn html(result: &MatrixResult) -> String {
     let mut main = String::new();
     page::parameters(&mut main, entries(result, &grid));
     let maps = plot::MAPS.map(|(_, metric)| plot::heat_maps(result, metric));
-    section(&mut main, "Who is better where", HEAT, &maps.concat());
+    section(&mut main, "Who is better where", MAPS, &maps.concat());
     let sweeps = plot::SWEEPS.map(|(_, measure)| plot::sweeps(result, measure));
     section(&mut main, "One axis at a time", SWEEP, &sweeps.concat());
     cells(&mut main, result, &grid);
@@ -244,7 +244,7 @@ const COLUMNS: [Metric; 3] = [
     Metric::RttMsP95,
     Metric::LossRate,
 ];
-const HEAT: &str = "Each field is one condition: the letter of the better one, and how many times \
+const MAPS: &str = "Each field is one condition: the letter of the better one, and how many times \
                     it is ahead of the next.";
 const SWEEP: &str = "Medians of the rounds with their 95 % intervals; those of few rounds may \
                      leave the figure. All figures of a metric have the same axes.";

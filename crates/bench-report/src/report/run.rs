@@ -40,8 +40,8 @@ fn has_payload(result: &RunResult) -> bool {
 /// What the payload did, and its sender.
 fn payload(page: &mut String, ab: &AbResult) {
     page.push_str("<section class=\"columns\">\n<div class=\"stack\">\n");
-    if let Some(course) = plot::course(ab, 0) {
-        figure(page, &course, COURSE);
+    if let Some(time_series) = plot::time_series(ab, 0) {
+        figure(page, &time_series, TIME_SERIES);
     }
     page.push_str("</div>\n<div class=\"stack\">\n");
     figure(page, &plot::limits(ab), LIMITS);
@@ -232,7 +232,8 @@ fn alert(result: &RunResult) -> Option<String> {
     Some(format!("{error}. What was measured until then is below."))
 }
 
-const COURSE: &str = "In colour: goodput, RTT, window and pacing, over the controller's states.";
+const TIME_SERIES: &str =
+    "In colour: goodput, RTT, window and pacing, over the controller's states.";
 const LIMITS: &str = "Why the sender was not sending.";
 const DISTRIBUTION: &str = "All samples; the longest of two hundred are left to the figure below.";
 const TAIL: &str = "The same samples from the other end, on a logarithmic axis.";

@@ -2,7 +2,7 @@ use super::page::{link, named};
 use super::reading::{reading, scale};
 use super::several;
 use crate::date;
-use crate::result::{AbResult, Comparison, Finite, Metric, Summary, Until};
+use crate::result::{AbResult, Comparison, Finite, Metric, StoppingRule, Summary};
 use crate::table::queue_delay_source;
 use crate::text::{amount, significant};
 
@@ -52,7 +52,7 @@ pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
     entries
 }
 
-fn until_said(until: &Until) -> String {
+fn until_said(until: &StoppingRule) -> String {
     let percent = significant(until.half_width.get() * 100.0);
     let reached = if until.reached {
         "reached"

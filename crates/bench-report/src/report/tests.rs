@@ -1,8 +1,8 @@
 use super::*;
 use crate::fixtures;
 use crate::result::{
-    BaselineComparison, LimitedBy, LimitedTimes, Metric, RequestTimes, Round, RunRequests, Until,
-    iperf,
+    BaselineComparison, LimitedBy, LimitedTimes, Metric, RequestTimes, Round, RunRequests,
+    StoppingRule, iperf,
 };
 use crate::stats::{self, verdict};
 use roxmltree::{Document, ParsingOptions};
@@ -38,7 +38,7 @@ fn the_page_has_the_verdict_every_metric_and_every_figure() {
         .descendants()
         .filter(|node| node.has_tag_name("figure"));
     // Ratios, goodput against delay, limits, goodput, RTT, window, RTT's distribution and its tail,
-    // and a course for each variant.
+    // and a time series for each variant.
     assert_eq!(figures.count(), 10);
     let rows = document
         .descendants()
@@ -141,7 +141,7 @@ fn long_rounds_make_no_larger_report() {
 fn what_decided_how_the_test_ran_is_said() {
     let mut result = fixtures::ab();
     result.server = Some("measure.example:4433".to_owned());
-    result.until = Some(Until {
+    result.until = Some(StoppingRule {
         half_width: fixtures::finite(0.05),
         reached: false,
     });
@@ -171,7 +171,7 @@ fn what_decided_how_the_test_ran_is_said() {
         "{table}"
     );
     assert!(table.contains("worse"), "{table}");
-    result.until = Some(Until {
+    result.until = Some(StoppingRule {
         half_width: fixtures::finite(0.05),
         reached: true,
     });
@@ -190,7 +190,7 @@ fn captions_speak_of_several_rounds_where_there_are_some() {
     stats::conclude(&mut one);
     assert!(!says(&one, "median goodput") && !says(&one, "Thin: others"));
     assert!(says(&one, "State of the controller"));
-    // In the axes of five all rounds would be a tangle; each course has its own.
+    // In the axes of five all rounds would be a tangle; each time series has its own.
     let five = fixtures::five();
     let side_by_side = html(&five);
     let side_by_side = side_by_side.split("Inside the controllers").next().unwrap();

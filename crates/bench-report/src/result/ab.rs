@@ -66,7 +66,7 @@ pub struct AbResult {
     /// How narrow the intervals were to be, where that decided how many rounds there were. Left out
     /// of the JSON elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<Until>,
+    pub until: Option<StoppingRule>,
     /// Each variant against the same one of an earlier test, where there was one to compare with.
     /// Left out of the JSON elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -170,9 +170,9 @@ pub fn sender(cc: &str, duplicate: u32) -> String {
     }
 }
 
-/// The width of an interval at which a test was to stop.
+/// The width of the goodput's intervals at which a test stops.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Until {
+pub struct StoppingRule {
     /// How far the ends of each interval of the goodput's ratio may lie from its middle, as a share
     /// of it; see [`goodput_half_width`](crate::stats::goodput_half_width).
     pub half_width: Finite,

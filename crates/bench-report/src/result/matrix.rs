@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// A sweep: one A/B test for each combination of its axes' values, as summaries.
 ///
-/// Rounds and their courses stay in the files of the cells, each of which is an
+/// Rounds and their time series stay in the files of the cells, each of which is an
 /// [`AbResult`](super::AbResult). In virtual time the result is a function of the matrix, on
 /// however many machines it ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -69,7 +69,7 @@ pub struct Round {
     pub cpu_seconds_receiver: Option<Finite>,
     /// What held the sender back.
     pub limited_by: Option<LimitedBy>,
-    /// The course of the round.
+    /// The time series of the round.
     pub intervals: Vec<Interval>,
 }
 
@@ -164,15 +164,10 @@ impl LimitedBy {
     /// Shares of the sum of these times; `None` when all are zero.
     pub fn from_times(times: LimitedTimes) -> Option<Self> {
         let nanos = units::duration::nanos;
-        let total = [
-            times.application,
-            times.congestion_window,
-            times.pacing,
-            times.flow_control,
-            times.host,
-        ]
-        .into_iter()
-        .fold(0_u64, |sum, time| sum.saturating_add(nanos(time)));
+        let total = times
+            .parts()
+            .into_iter()
+            .fold(0_u64, |sum, time| sum.saturating_add(nanos(time)));
         let share = |time| Finite::ratio(nanos(time), total);
         Some(Self {
             application: share(times.application)?,
@@ -185,7 +180,7 @@ impl LimitedBy {
 }
 
 /// How long each limit was the one that held; see [`LimitedBy`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LimitedTimes {
     /// The application had nothing to send.
     pub application: Duration,
@@ -199,7 +194,34 @@ pub struct LimitedTimes {
     pub host: Duration,
 }
 
-/// One sample of the course of a round; sums over connections where there are several.
+impl LimitedTimes {
+    /// The five times.
+    pub fn parts(self) -> [Duration; 5] {
+        [
+            self.application,
+            self.congestion_window,
+            self.pacing,
+            self.flow_control,
+            self.host,
+        ]
+    }
+
+    /// The sum over two connections.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            application: self.application.saturating_add(other.application),
+            congestion_window: self
+                .congestion_window
+                .saturating_add(other.congestion_window),
+            pacing: self.pacing.saturating_add(other.pacing),
+            flow_control: self.flow_control.saturating_add(other.flow_control),
+            host: self.host.saturating_add(other.host),
+        }
+    }
+}
+
+/// One sample of a round's time series; sums over connections where there are several.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Interval {
     /// The end of the interval, in seconds since the transfer began.

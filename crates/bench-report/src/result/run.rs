@@ -40,11 +40,11 @@ pub struct RunResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_output_text: Option<String>,
     /// UDP datagrams that the receiving machine's kernel dropped at the socket meanwhile. Left out
-    /// of the JSON where it does not tell.
+    /// of the JSON where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_socket_drops: Option<u64>,
     /// The largest buffer that the receiving machine gives a socket, in bytes (Linux's
-    /// `net.core.rmem_max`). Left out of the JSON where it does not tell.
+    /// `net.core.rmem_max`). Left out of the JSON where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_socket_buffer_limit: Option<u64>,
     /// What requests took, with `--ping` or `--rpm`. Left out of the JSON when there were none.

@@ -26,17 +26,14 @@ pub fn jain_index(rates: &[f64]) -> Option<f64> {
 /// connections that is the δ-fair convergence time of Bansal, Balakrishnan, Floyd and Shenker
 /// (SIGCOMM 2001) with δ = 0.2: neither has more than 60 % of the sum.
 ///
-/// `courses` are one per connection, on one clock. `None` when fewer than [`LEAST_FAIR`] fair
-/// windows in a row end the course, and with a single connection.
-pub fn convergence(courses: &[&[Interval]], last_start: Duration) -> Option<Duration> {
-    if courses.len() < 2 {
+/// `series` are one per connection, on one clock. `None` when fewer than [`MIN_FAIR_WINDOWS`] fair
+/// windows in a row end the series, and with a single connection.
+pub fn convergence(series: &[&[Interval]], last_start: Duration) -> Option<Duration> {
+    if series.len() < 2 {
         return None;
     }
-    let courses: Vec<Cumulative> = courses
-        .iter()
-        .map(|course| Cumulative::of(course))
-        .collect();
-    let end = courses.iter().map(Cumulative::end).min()?;
+    let series: Vec<Cumulative> = series.iter().map(|series| Cumulative::of(series)).collect();
+    let end = series.iter().map(Cumulative::end).min()?;
     let last_window = end.checked_sub(last_start + FAIRNESS_WINDOW)?;
     let windows = units::duration::nanos(last_window) / units::duration::nanos(STEP);
     let begin = |window: u64| {
@@ -45,11 +42,11 @@ pub fn convergence(courses: &[&[Interval]], last_start: Duration) -> Option<Dura
     };
     let is_fair = |window: &u64| {
         let from = begin(*window);
-        let rates: Vec<f64> = courses.iter().map(|course| course.between(from)).collect();
+        let rates: Vec<f64> = series.iter().map(|series| series.between(from)).collect();
         jain_index(&rates).is_some_and(|index| index >= 1.0 / (1.0 + UNFAIRNESS * UNFAIRNESS))
     };
     let first = (0..=windows).rev().take_while(is_fair).last()?;
-    (begin(first) + FAIRNESS_WINDOW * (LEAST_FAIR - 1) <= begin(windows))
+    (begin(first) + FAIRNESS_WINDOW * (MIN_FAIR_WINDOWS - 1) <= begin(windows))
         .then(|| begin(first) - last_start)
 }
 
@@ -57,13 +54,13 @@ pub fn convergence(courses: &[&[Interval]], last_start: Duration) -> Option<Dura
 struct Cumulative(Vec<(Duration, f64)>);
 
 impl Cumulative {
-    fn of(course: &[Interval]) -> Self {
+    fn of(series: &[Interval]) -> Self {
         let time = |seconds: Finite| Duration::from_secs_f64(seconds.get().max(0.0));
-        let first = course
+        let first = series
             .first()
             .map(|first| time(first.t).saturating_sub(time(first.seconds)));
         let mut sum = 0.0;
-        let points = course.iter().map(|interval| {
+        let points = series.iter().map(|interval| {
             sum += interval.goodput_bits_per_second as f64 * interval.seconds.get();
             (time(interval.t), sum)
         });
@@ -148,7 +145,7 @@ pub const FAIRNESS_WINDOW: Duration = Duration::from_secs(1);
 pub const UNFAIRNESS: f64 = 0.2;
 
 /// How many windows' lengths a fair end lasts at least: less may be chance.
-pub const LEAST_FAIR: u32 = 3;
+pub const MIN_FAIR_WINDOWS: u32 = 3;
 
 /// From window to window.
 const STEP: Duration = Duration::from_millis(100);

@@ -1,5 +1,5 @@
 use super::bootstrap::Estimate;
-use super::end::End;
+use super::design::Design;
 use super::per_metric::{Purpose, concluded, per_metric, rng, value};
 use crate::result::{Comparison, Metric, Round};
 use std::collections::BTreeMap;
@@ -9,8 +9,13 @@ use units::Rng;
 ///
 /// Rounds pair by [`Round::block`]; a block in which either side failed or is missing counts for
 /// nothing.
-pub fn compare(a: &[Round], b: &[Round], seed: u64, end: End) -> BTreeMap<Metric, Comparison> {
-    per_metric(|metric| compare_metric(metric, &pairs(metric, a, b), seed, end))
+pub fn compare(
+    a: &[Round],
+    b: &[Round],
+    seed: u64,
+    design: Design,
+) -> BTreeMap<Metric, Comparison> {
+    per_metric(|metric| compare_metric(metric, &pairs(metric, a, b), seed, design))
 }
 
 pub(super) fn pairs(metric: Metric, a: &[Round], b: &[Round]) -> Vec<(f64, f64)> {
@@ -26,21 +31,21 @@ pub(super) fn compare_metric(
     metric: Metric,
     pairs: &[(f64, f64)],
     seed: u64,
-    end: End,
+    design: Design,
 ) -> Option<Comparison> {
     let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
     let mut draws = rng(seed, metric, Purpose::Difference);
-    let difference = end.estimate(&differences, &mut draws)?;
-    let ratio = ratio(pairs, &mut rng(seed, metric, Purpose::Ratio), end);
+    let difference = design.estimate(&differences, &mut draws)?;
+    let ratio = ratio(pairs, &mut rng(seed, metric, Purpose::Ratio), design);
     concluded(&difference, ratio, pairs.len())
 }
 
 /// The paired ratio, estimated on the scale of its logarithm, where twice and half are equally
 /// far from one and a against b gives exactly the inverse; `None` when a value is zero.
-pub(super) fn ratio(pairs: &[(f64, f64)], rng: &mut Rng, end: End) -> Option<Estimate> {
+pub(super) fn ratio(pairs: &[(f64, f64)], rng: &mut Rng, design: Design) -> Option<Estimate> {
     if pairs.iter().any(|&(a, b)| a <= 0.0 || b <= 0.0) {
         return None;
     }
     let logs: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
-    end.estimate(&logs, rng).map(Estimate::exp)
+    design.estimate(&logs, rng).map(Estimate::exp)
 }

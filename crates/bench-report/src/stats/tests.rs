@@ -75,8 +75,8 @@ fn the_same_against_the_same_is_rarely_called_different() {
             .filter(|&seed| {
                 let mut rng = Rng::new(seed);
                 let mut side = || only_goodput(&goodputs(&mut rng, rounds, 50e6, 0.2));
-                let goodput =
-                    compare(&side(), &side(), seed, End::Planned)[&Metric::GoodputBitsPerSecond];
+                let goodput = compare(&side(), &side(), seed, Design::FixedSample)
+                    [&Metric::GoodputBitsPerSecond];
                 let (low, high) = (goodput.low.unwrap().get(), goodput.high.unwrap().get());
                 let called_different =
                     matches!(goodput.decision, Decision::BHigher | Decision::BLower);
@@ -219,16 +219,16 @@ fn an_unpaired_interval_has_the_quantiles_of_all_draws() {
 
 /// Tests of two equal variants that go on until their interval is narrow or they have twenty
 /// rounds: how many of two hundred have got narrow, and how many of those are right.
-fn narrow_and_right(spread: f64, end: End) -> (u32, u32) {
+fn narrow_and_right(spread: f64, design: Design) -> (u32, u32) {
     let (mut narrow, mut right) = (0, 0);
     for seed in 0..200 {
         let mut rng = Rng::derive(seed, 77);
         let logs: Vec<f64> = (0..20)
             .map(|_| spread * (normal(&mut rng) - normal(&mut rng)))
             .collect();
-        let looks = (1..=20).filter(|blocks| is_a_look(*blocks));
-        let intervals = looks.map(|blocks| {
-            let estimate = end.estimate(&logs[..blocks as usize], &mut Rng::new(seed));
+        let analyses = (1..=20).filter(|blocks| is_interim_analysis(*blocks));
+        let intervals = analyses.map(|blocks| {
+            let estimate = design.estimate(&logs[..blocks as usize], &mut Rng::new(seed));
             let estimate = estimate.unwrap().exp();
             (estimate.low.unwrap(), estimate.high.unwrap())
         });
@@ -244,11 +244,11 @@ fn narrow_and_right(spread: f64, end: End) -> (u32, u32) {
 #[test]
 fn a_test_that_stops_when_it_is_narrow_is_as_right_as_it_says() {
     for spread in [0.03, 0.05] {
-        let (narrow, right) = narrow_and_right(spread, End::Narrow);
+        let (narrow, right) = narrow_and_right(spread, Design::Sequential);
         assert!(narrow > 40, "{narrow}");
         assert!(right * 100 >= narrow * 95, "{right} of {narrow}");
         // A plain bootstrap is not, where it is narrow by chance.
-        let (more, fewer) = narrow_and_right(spread, End::Planned);
+        let (more, fewer) = narrow_and_right(spread, Design::FixedSample);
         assert!(
             more >= narrow && right * more > fewer * narrow,
             "{fewer} of {more}"
@@ -340,7 +340,8 @@ fn the_seed_decides_the_interval_and_moves_it_little() {
 fn nearly_the_same_is_said_only_where_the_whole_interval_is() {
     let decision = |b: &[u64]| {
         let a = only_goodput(&[100_000_000, 101_000_000, 99_000_000, 100_000_000]);
-        compare(&a, &only_goodput(b), 1, End::Planned)[&Metric::GoodputBitsPerSecond].decision
+        compare(&a, &only_goodput(b), 1, Design::FixedSample)[&Metric::GoodputBitsPerSecond]
+            .decision
     };
     let near = decision(&[100_500_000, 100_000_000, 99_500_000, 100_000_000]);
     assert_eq!(near, Decision::Same);
@@ -370,7 +371,7 @@ fn jains_index_has_its_closed_forms() {
 }
 
 /// Tenths of a second, each at the rate that `rate` has for its begin in seconds.
-fn course(from: u32, tenths: u32, rate: impl Fn(f64) -> u64) -> Vec<Interval> {
+fn series(from: u32, tenths: u32, rate: impl Fn(f64) -> u64) -> Vec<Interval> {
     (from..tenths)
         .map(|tenth| Interval {
             t: fixtures::finite(f64::from(tenth + 1) / 10.0),
@@ -387,20 +388,20 @@ fn connections_converge_with_the_first_window_from_which_on_all_are_fair() {
     let of = |one: &[Interval], other: &[Interval]| convergence(&[one, other], start);
     let late = |from: f64| move |t: f64| if t < from { 1 } else { 5 };
     let early = |from: f64| move |t: f64| if t < from { 9 } else { 5 };
-    let (a, b) = (course(0, 200, early(10.0)), course(20, 200, late(10.0)));
+    let (a, b) = (series(0, 200, early(10.0)), series(20, 200, late(10.0)));
     // With 9 to 1 in a quarter of the window its sums are 6 to 4, the limit; 2 s are the start's.
     assert_eq!(of(&a, &b), Some(Duration::from_millis(7_800)));
     // At once.
-    let fair = course(0, 200, |_| 5);
-    assert_eq!(of(&fair, &course(20, 200, |_| 5)), Some(Duration::ZERO));
+    let fair = series(0, 200, |_| 5);
+    assert_eq!(of(&fair, &series(20, 200, |_| 5)), Some(Duration::ZERO));
     // Never, or so late that it may be chance: the last three windows begin at 17 s.
-    assert_eq!(of(&course(0, 200, |_| 9), &course(20, 200, |_| 1)), None);
-    let (a, b) = (course(0, 200, early(17.2)), course(20, 200, late(17.2)));
+    assert_eq!(of(&series(0, 200, |_| 9), &series(20, 200, |_| 1)), None);
+    let (a, b) = (series(0, 200, early(17.2)), series(20, 200, late(17.2)));
     assert_eq!(of(&a, &b), Some(Duration::from_millis(15_000)));
-    let (a, b) = (course(0, 200, early(17.4)), course(20, 200, late(17.4)));
+    let (a, b) = (series(0, 200, early(17.4)), series(20, 200, late(17.4)));
     assert_eq!(of(&a, &b), None);
     // Fair for long, and not at the end.
-    let falls = course(20, 200, |t| if t < 19.0 { 5 } else { 1 });
+    let falls = series(20, 200, |t| if t < 19.0 { 5 } else { 1 });
     assert_eq!(of(&fair, &falls), None);
     // Nothing to be fair to, and nothing at all.
     assert_eq!(convergence(&[&fair], start), None);
@@ -513,8 +514,10 @@ fn variants_with_one_controller_are_called_by_their_letters() {
 
 #[test]
 fn looks_are_after_whole_couples_of_blocks_from_the_eighth_on() {
-    let looks: Vec<u32> = (0..14).filter(|blocks| is_a_look(*blocks)).collect();
-    assert_eq!(looks, [8, 10, 12]);
+    let analyses: Vec<u32> = (0..14)
+        .filter(|blocks| is_interim_analysis(*blocks))
+        .collect();
+    assert_eq!(analyses, [8, 10, 12]);
 }
 
 #[test]
@@ -572,7 +575,7 @@ fn a_test_that_its_intervals_end_has_wider_ones() {
         goodput.high.unwrap().get() / goodput.low.unwrap().get()
     };
     let planned = width(&mut result);
-    result.until = Some(crate::result::Until {
+    result.until = Some(crate::result::StoppingRule {
         half_width: fixtures::finite(0.05),
         reached: true,
     });

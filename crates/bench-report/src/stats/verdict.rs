@@ -1,4 +1,4 @@
-use super::{End, compare};
+use super::{Design, compare};
 use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Variant};
 use crate::text::significant;
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ fn winner(result: &AbResult) -> Option<&Variant> {
         .iter()
         .filter(|other| other.name != best.name);
     let is_beaten = |other: &Variant| {
-        let comparison = compare(&other.rounds, &best.rounds, result.seed, End::of(result));
+        let comparison = compare(&other.rounds, &best.rounds, result.seed, Design::of(result));
         let goodput = comparison.get(&Metric::GoodputBitsPerSecond);
         goodput.is_some_and(|goodput| goodput.decision == Decision::BHigher)
     };

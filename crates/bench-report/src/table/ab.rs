@@ -2,7 +2,9 @@ mod cells;
 mod competition;
 mod several;
 
-use crate::result::{AbResult, Comparison, Metric, QueueDelaySource, Summary, Until, Variant};
+use crate::result::{
+    AbResult, Comparison, Metric, QueueDelaySource, StoppingRule, Summary, Variant,
+};
 use crate::stats::verdict;
 use crate::text::{printable, significant};
 use cells::{CELL, mark, ratio_cell, scale, summary_cell, title};
@@ -98,7 +100,7 @@ fn line(table: &mut String, cells: &[String; 4], mark: &str) {
     table.push_str(&format!("{}\n", text.trim_end()));
 }
 
-fn until_line(result: &AbResult, until: &Until) -> String {
+fn until_line(result: &AbResult, until: &StoppingRule) -> String {
     let rounds = result.variants.iter().map(|variant| variant.rounds.len());
     let rounds = rounds.max().unwrap_or(0);
     let percent = significant(until.half_width.get() * 100.0);

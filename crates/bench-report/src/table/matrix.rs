@@ -302,7 +302,7 @@ const WHOLE_WIDTH: usize = 34;
 /// No round succeeded, or shares never became fair.
 const MISSING: &str = "–";
 
-/// What a sweep is looked at for.
+/// The metrics that a matrix is read for.
 const METRICS: [Metric; 3] = [
     Metric::GoodputBitsPerSecond,
     Metric::Seconds,

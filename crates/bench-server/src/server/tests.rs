@@ -1,8 +1,8 @@
 use super::*;
-use crate::admission::Rules;
+use crate::admission::AdmissionLimits;
 use bench_kit::plan::{Direction, Extras, Limit, Limits, Plan};
 use bench_kit::token::Token;
-use bench_kit::wire::{PROTOCOL_ERROR, Reply, Request, STRANGER, read_message, write_message};
+use bench_kit::wire::{PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED, read_message, write_message};
 use cc_core::Registry;
 use std::future::pending;
 use std::net::Ipv4Addr;
@@ -18,7 +18,7 @@ struct Fixture {
 
 impl Fixture {
     fn new(max_connections: u32) -> Self {
-        Self::with(|setup| setup.rules.most = max_connections)
+        Self::with(|setup| setup.admission.max_clients = max_connections)
     }
 
     fn with(change: impl FnOnce(&mut ServerSetup)) -> Self {
@@ -32,9 +32,9 @@ impl Fixture {
                 duration: Duration::from_secs(1),
                 ..Limits::NONE
             },
-            rules: Rules {
-                most: 8,
-                ..Rules::OWN_CLIENTS
+            admission: AdmissionLimits {
+                max_clients: 8,
+                ..AdmissionLimits::OWN_CLIENTS
             },
             token: None,
             perf_congestion: Registry::standard().choose("cubic").ok(),
@@ -68,7 +68,9 @@ impl Fixture {
         }
         match read_message::<Reply>(&mut receive).await {
             Ok(reply) => format!("{reply:?}"),
-            Err(_) => bench_kit::ending::lost(&connection.closed().await, "HERE", Duration::ZERO),
+            Err(_) => {
+                bench_kit::close_reason::lost(&connection.closed().await, "HERE", Duration::ZERO)
+            }
         }
     }
 
@@ -247,7 +249,7 @@ async fn a_client_too_many_is_refused_while_the_other_is_served() {
         Some(Reply::Accepted)
     );
     let refused = server.connect().await.unwrap_err();
-    let why = bench_kit::ending::not_connected(&refused, "HERE");
+    let why = bench_kit::close_reason::not_connected(&refused, "HERE");
     assert_eq!(
         why,
         "HERE refused the connection: it has as many clients as it takes, in all, from your \
@@ -266,7 +268,7 @@ async fn a_program_that_is_no_client_is_told_so() {
         .unwrap();
     let connecting = endpoint.connect_with(config, server.address, "localhost");
     let error = connecting.unwrap().await.unwrap_err();
-    let why = bench_kit::ending::not_connected(&error, "HERE");
+    let why = bench_kit::close_reason::not_connected(&error, "HERE");
     assert_eq!(
         why,
         "HERE speaks QUIC, but it is no bench-server of this version"
@@ -285,10 +287,10 @@ async fn a_client_that_ends_its_control_stream_early_is_refused_after_the_run() 
     let mut payload = connection.open_uni().await.unwrap();
     payload.write_all(&[0; 1_000]).await.unwrap();
     let error = connection.closed().await;
-    let why = bench_kit::ending::lost(&error, "HERE", Duration::ZERO);
+    let why = bench_kit::close_reason::lost(&error, "HERE", Duration::ZERO);
     assert_eq!(why, "HERE: the client did not report its side of the run");
     server.line_with("was refused").await;
-    // Its place is free again.
+    // Its permit is free again.
     assert_eq!(server.ask(plan()).await, Reply::Accepted);
 }
 
@@ -306,7 +308,7 @@ async fn a_run_without_end_is_ended() {
     let request = Request::Run(endless);
     write_message(&mut send, &request).await.unwrap();
     let error = connection.closed().await;
-    let why = bench_kit::ending::lost(&error, "HERE", Duration::ZERO);
+    let why = bench_kit::close_reason::lost(&error, "HERE", Duration::ZERO);
     assert_eq!(why, "HERE: the run lasts longer than this server allows");
 }
 
@@ -326,20 +328,23 @@ async fn a_server_with_a_token_serves_those_alone_who_know_it() {
     );
     // What a listener or somebody in between has is the proof for another connection.
     let (_endpoint, other) = server.connect().await.unwrap();
-    let stranger = "HERE serves those who know its token alone, see --token";
-    assert_eq!(server.ask_after(|_| prove(&right, &other)).await, stranger);
+    let unauthorized = "HERE serves those who know its token alone, see --token";
+    assert_eq!(
+        server.ask_after(|_| prove(&right, &other)).await,
+        unauthorized
+    );
     assert_eq!(
         server
             .ask_after(|connection| prove(&wrong, connection))
             .await,
-        stranger
+        unauthorized
     );
-    assert_eq!(server.ask_after(|_| Vec::new()).await, stranger);
+    assert_eq!(server.ask_after(|_| Vec::new()).await, unauthorized);
     assert_eq!(
         server
             .ask_after(|_| vec![Request::Token("no hex".to_owned())])
             .await,
-        stranger
+        unauthorized
     );
     server.line_with("does not know the token").await;
 }
@@ -358,7 +363,7 @@ async fn a_stranger_cannot_tell_what_it_did_wrong() {
         let ConnectionError::ApplicationClosed(close) = connection.closed().await else {
             panic!("not closed");
         };
-        assert_eq!(close.error_code, VarInt::from_u32(STRANGER));
+        assert_eq!(close.error_code, VarInt::from_u32(UNAUTHORIZED));
         assert_eq!(close.reason, b""[..]);
     }
 }
@@ -423,7 +428,7 @@ async fn a_client_that_is_faster_than_its_plan_is_ended() {
 
 #[tokio::test]
 async fn an_address_with_all_its_places_is_refused_while_others_are_not() {
-    let server = Fixture::with(|setup| setup.rules.most_per_origin = Some(2));
+    let server = Fixture::with(|setup| setup.admission.max_per_prefix = Some(2));
     let _first = server.connect().await.unwrap();
     // The second has to prove its address, which costs it nothing but a round trip.
     let (_second, second) = server.connect().await.unwrap();
@@ -437,7 +442,7 @@ async fn an_address_with_all_its_places_is_refused_while_others_are_not() {
 
 #[tokio::test]
 async fn clients_that_come_too_fast_are_refused() {
-    let server = Fixture::with(|setup| setup.rules.most_a_second = 2);
+    let server = Fixture::with(|setup| setup.admission.max_per_second = 2);
     let _clients = [
         server.connect().await.unwrap(),
         server.connect().await.unwrap(),
@@ -470,7 +475,7 @@ fn forger(server: SocketAddr) -> (SocketAddr, std::thread::JoinHandle<u64>) {
 #[tokio::test]
 async fn packets_with_forged_addresses_do_not_take_the_places_of_clients() {
     let server = Fixture::with(|setup| {
-        setup.rules.most = 16;
+        setup.admission.max_clients = 16;
         setup.idle_timeout = Duration::from_secs(20);
     });
     let (forger, forging) = forger(server.address);
@@ -486,7 +491,7 @@ async fn packets_with_forged_addresses_do_not_take_the_places_of_clients() {
         assert!(attempt.await.unwrap().is_err(), "nothing comes back");
     }
     assert!(forging.join().unwrap() >= 40);
-    // Of the sixteen places two are taken by those who will never come.
+    // Of the sixteen permits two are taken by those who will never come.
     let mut clients = Vec::new();
     for _ in 0..14 {
         clients.push(server.connect().await.unwrap());

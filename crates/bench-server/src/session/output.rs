@@ -9,7 +9,7 @@ use bench_report::text::{Unit, amount};
 use std::fmt;
 use std::sync::Mutex;
 
-/// Lines as they come, within [`MOST`].
+/// Lines as they come, within [`MAX_BYTES`].
 #[derive(Default)]
 pub(super) struct Output(Mutex<State>);
 
@@ -83,7 +83,7 @@ impl State {
     }
 
     fn push(&mut self, line: &str) {
-        if self.text.len() + line.len() < MOST {
+        if self.text.len() + line.len() < MAX_BYTES {
             self.text.push_str(line);
             self.text.push('\n');
         }
@@ -91,4 +91,4 @@ impl State {
 }
 
 /// Ten thousand rows and more, and far less than a message may have.
-const MOST: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;

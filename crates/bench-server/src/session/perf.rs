@@ -1,7 +1,7 @@
 //! A client of the protocol `perf`, which may be of any stack.
 
 use super::state::{Fault, Session, TOO_LONG};
-use crate::guard::{self, Moved};
+use crate::quota::{self, Transferred};
 use bench_kit::perf::{ALPN, BLOCK, STREAMS, UNLIMITED};
 use bench_kit::transfer::payload;
 use bench_report::text::amount;
@@ -17,7 +17,7 @@ use transport::{ReadExactError, WriteError};
 use units::Bandwidth;
 
 /// Whether the client wants `perf`.
-pub(super) fn is_spoken(connection: &Connection) -> bool {
+pub(super) fn is_negotiated(connection: &Connection) -> bool {
     let data = connection.handshake_data().map(|data| data.downcast());
     let data: Option<Box<HandshakeData>> = data.and_then(Result::ok);
     data.is_some_and(|data| data.protocol.as_deref() == Some(ALPN))
@@ -34,20 +34,22 @@ impl Session {
         let limits = &self.shared.limits;
         let ended = tokio::select! {
             biased;
-            why = guard::exceeded(limits, || served.moved()) => Err(Fault::Client(why)),
+            why = quota::exceeded(limits, || served.transferred()) => Err(Fault::Client(why)),
             served = timeout(limits.duration, serve(connection, &served)) => match served {
                 Ok(ConnectionError::ApplicationClosed(_)) => Ok(()),
                 Ok(_) => Err(Fault::Lost),
                 Err(_) => Err(Fault::Client(TOO_LONG.to_owned())),
             },
         };
-        let moved = served.moved();
-        self.shared.totals.add(moved.received, moved.sent);
+        let transferred = served.transferred();
+        self.shared
+            .totals
+            .add(transferred.received, transferred.sent);
         self.log(format_args!(
             "{} streams, {} received, {} sent",
             served.streams.load(Ordering::Relaxed),
-            amount(moved.received),
-            amount(moved.sent)
+            amount(transferred.received),
+            amount(transferred.sent)
         ));
         ended
     }
@@ -75,8 +77,8 @@ struct Served {
 }
 
 impl Served {
-    fn moved(&self) -> Moved {
-        Moved {
+    fn transferred(&self) -> Transferred {
+        Transferred {
             sent: self.sent.load(Ordering::Relaxed),
             received: self.received.load(Ordering::Relaxed),
         }
@@ -120,30 +122,35 @@ struct Answer {
 
 impl Answer {
     /// An error means that the client wants no more, or has gone.
-    async fn on_same(self, mut send: SendStream, mut receive: RecvStream) -> Result<(), Ended> {
+    async fn on_same(
+        self,
+        mut send: SendStream,
+        mut receive: RecvStream,
+    ) -> Result<(), StreamClosed> {
         let length = self.request(&mut receive).await?;
         self.send(&mut send, length.unwrap_or(0)).await
     }
 
     /// The same for a unidirectional stream.
-    async fn on_another(self, mut receive: RecvStream) -> Result<(), Ended> {
+    async fn on_another(self, mut receive: RecvStream) -> Result<(), StreamClosed> {
         match self.request(&mut receive).await? {
             None | Some(0) => Ok(()),
             Some(length) => {
                 let opened = self.connection.open_uni().await;
-                self.send(&mut opened.map_err(|_| Ended)?, length).await
+                self.send(&mut opened.map_err(|_| StreamClosed)?, length)
+                    .await
             }
         }
     }
 
     /// Reads all that the client sends; the length that it asks for, `None` when the stream is too
     /// short to say one.
-    async fn request(&self, receive: &mut RecvStream) -> Result<Option<u64>, Ended> {
+    async fn request(&self, receive: &mut RecvStream) -> Result<Option<u64>, StreamClosed> {
         let mut length = [0; 8];
         match receive.read_exact(&mut length).await {
             Ok(()) => {}
             Err(ReadExactError::FinishedEarly(_)) => return Ok(None),
-            Err(ReadExactError::ReadError(_)) => return Err(Ended),
+            Err(ReadExactError::ReadError(_)) => return Err(StreamClosed),
         }
         while let Some(chunk) = receive.read_chunk(usize::MAX, true).await? {
             let bytes = chunk.bytes.len() as u64;
@@ -152,7 +159,7 @@ impl Answer {
         Ok(Some(u64::from_be_bytes(length)))
     }
 
-    async fn send(&self, send: &mut SendStream, length: u64) -> Result<(), Ended> {
+    async fn send(&self, send: &mut SendStream, length: u64) -> Result<(), StreamClosed> {
         let mut left = length;
         while left > 0 {
             let bytes = left.min(BLOCK);
@@ -163,20 +170,20 @@ impl Answer {
                 left -= bytes;
             }
         }
-        send.finish().map_err(|_| Ended)
+        send.finish().map_err(|_| StreamClosed)
     }
 }
 
 /// A stream is over before its time.
-struct Ended;
+struct StreamClosed;
 
-impl From<ReadError> for Ended {
+impl From<ReadError> for StreamClosed {
     fn from(_: ReadError) -> Self {
         Self
     }
 }
 
-impl From<WriteError> for Ended {
+impl From<WriteError> for StreamClosed {
     fn from(_: WriteError) -> Self {
         Self
     }

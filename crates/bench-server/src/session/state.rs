@@ -1,7 +1,7 @@
 //! What a session is made of.
 
 use super::output::Output;
-use crate::shared::{Place, Shared};
+use crate::shared::{Permit, Shared};
 use bench_kit::wire;
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ pub(crate) struct Session {
     /// How the log names it.
     pub(super) number: u64,
     /// Given back when the session ends.
-    pub(super) place: Place,
+    pub(super) permit: Permit,
     pub(super) output: Output,
 }
 
 impl Session {
-    pub(crate) fn new(shared: Arc<Shared>, number: u64, place: Place) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, number: u64, permit: Permit) -> Self {
         Self {
             shared,
             number,
-            place,
+            permit,
             output: Output::default(),
         }
     }
@@ -31,7 +31,7 @@ pub(super) enum Fault {
     /// The client did something it must not.
     Client(String),
     /// The client does not know the token.
-    Stranger,
+    Unauthorized,
     /// The connection is over.
     Lost,
 }

@@ -31,7 +31,7 @@ pub(crate) fn write(directory: &Path, name: &str, rtt: Duration, outcome: &Outco
         }],
         ..AbResult::default()
     };
-    let figure = plot::course(&result, 0).expect("a run has points");
+    let figure = plot::time_series(&result, 0).expect("a run has points");
     fs::create_dir_all(directory).expect("the directory can be made");
     let file = directory.join(name).with_extension("svg");
     fs::write(&file, figure.titled()).unwrap_or_else(|error| panic!("{}: {error}", file.display()));

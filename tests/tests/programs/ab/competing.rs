@@ -41,7 +41,7 @@ fn shares_sum_to_one_and_the_link_is_full() {
 }
 
 #[test]
-fn a_newcomer_of_the_same_kind_gets_its_share_and_the_course_shows_from_when() {
+fn a_later_flow_of_the_same_kind_gets_its_share_and_the_time_series_shows_from_when() {
     let plan = [
         "--compete",
         "--rounds",

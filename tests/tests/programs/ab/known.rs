@@ -121,12 +121,12 @@ fn goodput_is_not_more_than_the_link_carries() {
     let link = ["--link", "delay 40ms rate 50mbit queue 16bdp", "-O", "4.6"];
     let result = measured(&[&plan[..], &link].concat());
     let round = &result["variants"][0]["rounds"][0];
-    let courses = round["intervals"].as_array().expect("a list");
+    let intervals = round["intervals"].as_array().expect("a list");
     let waited = |interval: &&Value| {
         let rate = interval["goodput_bits_per_second"].as_f64();
         interval["omitted"] == false && rate.is_some_and(|rate| rate > 200e6)
     };
-    assert!(courses.iter().any(|interval| waited(&interval)), "no gap");
+    assert!(intervals.iter().any(|interval| waited(&interval)), "no gap");
     let goodput = round["goodput_bits_per_second"].as_f64();
     let goodput = goodput.expect("it is a number");
     // The rate is one of layer 2, which 42 bytes below UDP's payload belong to.

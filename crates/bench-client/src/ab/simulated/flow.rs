@@ -1,6 +1,6 @@
 use super::super::setup::AbSetup;
 use crate::client;
-use bench_kit::ending;
+use bench_kit::close_reason;
 use bench_kit::meter::{CounterSnapshot, Meter};
 use bench_kit::plan::{Controllers, Direction, Plan};
 use bench_kit::role::Role;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use transport::testing::{ConnectError, EndId, Ends, Load, World};
 use units::{Bandwidth, Bytes, Timestamp};
 
-/// One connection of a heat, and what both of its ends count.
+/// One connection of a trial, and what both of its ends count.
 pub(super) struct Flow {
     plan: Plan,
     ends: Ends,
@@ -53,27 +53,27 @@ impl Flow {
     }
 
     /// Whether its next step is for something to come, and not for a moment.
-    pub(super) fn waits(&self) -> bool {
-        !self.is_over() && (self.receiver.account.is_none() || self.plan.bytes().is_some())
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.is_over() && (self.receiver.meter.is_none() || self.plan.bytes().is_some())
     }
 
     /// Lets time pass until what it waits for is there, at most for `limit` and no longer than it
     /// waits.
     pub(super) fn wait(&self, world: &mut World, limit: Option<Duration>) {
         let now = world.now();
-        let is_connecting = self.sender.account.is_none();
-        let patience = if is_connecting {
+        let is_connecting = self.sender.meter.is_none();
+        let max_wait = if is_connecting {
             self.deadline.since(now)
         } else {
             // The sender has begun, so that there is a next moment and hence a limit.
             Duration::MAX
         };
-        let limit = limit.map_or(patience, |limit| limit.min(patience));
+        let limit = limit.map_or(max_wait, |limit| limit.min(max_wait));
         let is_there = if is_connecting {
             let connected = world.run_until_connected(self.ends, limit);
             !matches!(connected, Err(ConnectError::TimedOut(_)))
         } else {
-            let begun = self.receiver.account.as_ref();
+            let begun = self.receiver.meter.as_ref();
             let wanted = begun.map_or(1, |_| self.plan.bytes().unwrap_or(u64::MAX));
             world.run_until_received(self.receiver.end, Bytes::new(wanted), limit)
         };
@@ -83,14 +83,13 @@ impl Flow {
     }
 
     /// Takes up what has happened: begins, counts, or gives up.
-    pub(super) fn look(&mut self, world: &mut World) {
+    pub(super) fn refresh(&mut self, world: &mut World) {
         if self.is_over() {
             return;
         }
-        if self.sender.account.is_none() {
+        if self.sender.meter.is_none() {
             self.begin_to_send(world);
-        } else if self.receiver.account.is_none() && world.received(self.receiver.end) > Bytes::ZERO
-        {
+        } else if self.receiver.meter.is_none() && world.received(self.receiver.end) > Bytes::ZERO {
             self.receiver.begin(world, &self.plan);
         }
         self.sender.tick(world);
@@ -107,13 +106,13 @@ impl Flow {
         if let Some(error) = lost
             && !self.is_over()
         {
-            let error = if self.sender.account.is_none() {
-                ending::not_connected(error, SERVER)
+            let error = if self.sender.meter.is_none() {
+                close_reason::not_connected(error, SERVER)
             } else {
-                ending::lost(error, "the other side", self.idle_timeout)
+                close_reason::lost(error, "the other side", self.idle_timeout)
             };
             self.error = Some(error);
-        } else if self.sender.is_over() && self.receiver.account.is_none() {
+        } else if self.sender.is_over() && self.receiver.meter.is_none() {
             self.error = Some("nothing has arrived".to_owned());
         }
     }
@@ -143,8 +142,8 @@ impl Flow {
 
     /// Whether the sender's warm-up is over.
     pub(super) fn is_warm(&self) -> bool {
-        let account = self.sender.account.as_ref();
-        account.is_some_and(|(_, account)| account.at() >= self.plan.omit)
+        let meter = self.sender.meter.as_ref();
+        meter.is_some_and(|(_, meter)| meter.at() >= self.plan.omit)
     }
 
     /// Whether both sides have done their part, or one has failed.
@@ -158,7 +157,7 @@ impl Flow {
     }
 
     /// What both sides have counted.
-    pub(super) fn account(&self) -> client::Flow {
+    pub(super) fn result(&self) -> client::Flow {
         let (sender, receiver) = (self.sender.side(), self.receiver.side());
         let (client, server) = if self.plan.direction.client_sends() {
             (sender, receiver)
@@ -179,7 +178,7 @@ struct Side {
     role: Role,
     congestion: ControllerChoice,
     /// Since when; `None` before its first byte.
-    account: Option<(Timestamp, Meter)>,
+    meter: Option<(Timestamp, Meter)>,
     series: Series,
     /// Whether all that was to be sent has come, so that nothing is left to count.
     is_finished: bool,
@@ -196,23 +195,23 @@ impl Side {
             end,
             role,
             congestion,
-            account: None,
+            meter: None,
             series: Series::default(),
             is_finished: false,
         }
     }
 
     fn begin(&mut self, world: &mut World, plan: &Plan) {
-        let mut reading = self.read(world, Duration::ZERO);
+        let mut snapshot = self.read(world, Duration::ZERO);
         if plan.bytes().is_some() {
             // Those with which the round begins are some of them.
-            let counters = reading.sent.iter_mut().chain(&mut reading.received);
+            let counters = snapshot.sent.iter_mut().chain(&mut snapshot.received);
             counters.for_each(|counter| *counter = 0);
         }
-        let mut account = Meter::new(self.role, reading);
-        account.begin(plan);
-        world.set_observer(self.end, account.listener());
-        self.account = Some((world.now(), account));
+        let mut meter = Meter::new(self.role, snapshot);
+        meter.begin(plan);
+        world.set_observer(self.end, meter.observer());
+        self.meter = Some((world.now(), meter));
     }
 
     /// Counts if it is time to.
@@ -224,8 +223,8 @@ impl Side {
 
     /// Counts what no tick has covered, for the last time.
     fn finish(&mut self, world: &World) {
-        let begun = self.account.as_ref();
-        let counted = begun.map(|(begin, account)| *begin + account.at());
+        let begun = self.meter.as_ref();
+        let counted = begun.map(|(begin, meter)| *begin + meter.at());
         if !self.is_over() && counted.is_some_and(|counted| counted < world.now()) {
             self.count(world);
         }
@@ -234,21 +233,21 @@ impl Side {
 
     fn count(&mut self, world: &World) {
         let now = world.now();
-        let begin = self.account.as_ref().map_or(now, |(begin, _)| *begin);
-        let reading = self.read(world, now.since(begin));
-        if let Some((_, account)) = &mut self.account {
-            self.series.push(account.tick(reading));
+        let begin = self.meter.as_ref().map_or(now, |(begin, _)| *begin);
+        let snapshot = self.read(world, now.since(begin));
+        if let Some((_, meter)) = &mut self.meter {
+            self.series.push(meter.tick(snapshot));
         }
     }
 
     fn next_tick(&self) -> Option<Timestamp> {
-        let (begin, account) = self.account.as_ref()?;
-        (!self.is_over()).then(|| *begin + account.next_tick())
+        let (begin, meter) = self.meter.as_ref()?;
+        (!self.is_over()).then(|| *begin + meter.next_tick())
     }
 
     fn is_over(&self) -> bool {
-        let account = self.account.as_ref();
-        self.is_finished || account.is_some_and(|(_, account)| account.is_over())
+        let meter = self.meter.as_ref();
+        self.is_finished || meter.is_some_and(|(_, meter)| meter.is_over())
     }
 
     fn read(&self, world: &World, at: Duration) -> CounterSnapshot {
@@ -271,10 +270,10 @@ impl Side {
 
     /// As the rest of the program knows it.
     fn side(&self) -> client::Side {
-        let account = self.account.as_ref();
+        let meter = self.meter.as_ref();
         client::Side {
             series: self.series.clone(),
-            report: account.map(|(_, account)| account.report(&self.congestion)),
+            report: meter.map(|(_, meter)| meter.report(&self.congestion)),
         }
     }
 }

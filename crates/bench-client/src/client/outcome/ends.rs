@@ -89,8 +89,8 @@ fn end_row(socket: Option<u32>, bytes: u64, measured: Duration, sender: bool) ->
     }
 }
 
-/// `row` with the largest window and the round-trip times of the course; where there are several
-/// connections, those of any of them.
+/// `row` with the largest window and the round-trip times of the time series; where there are
+/// several connections, those of any of them.
 fn maxima(sides: &[&Side], row: Row) -> Row {
     let samples = sides.iter().flat_map(|side| side.series.samples());
     let sendings = samples.filter_map(|sample| sample.sending.as_ref());

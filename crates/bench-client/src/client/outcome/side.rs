@@ -35,7 +35,7 @@ impl Flow {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Side {
     pub(crate) series: Series,
-    /// The side's own sum; `None` when it did not live to tell.
+    /// The side's own sum; `None` when it ended before it could report.
     pub(crate) report: Option<SideReport>,
 }
 
@@ -71,16 +71,16 @@ pub(super) fn sum(sides: &[&Side]) -> SideReport {
 /// Processor time of one side, all of whose connections have one thread; `None` when it did not
 /// report.
 pub(super) fn cpu(sides: &[&Side]) -> Option<Finite> {
-    is_told(sides).then(|| Finite::seconds(sum(sides).cpu))
+    is_reported(sides).then(|| Finite::seconds(sum(sides).cpu))
 }
 
 /// The same in percent of one core.
 pub(super) fn busy_percent(sides: &[&Side]) -> Option<Finite> {
     let sum = sum(sides);
     let share = sum.cpu.as_secs_f64() / sum.measured.as_secs_f64() * 100.0;
-    is_told(sides).then(|| Finite::new(share))?
+    is_reported(sides).then(|| Finite::new(share))?
 }
 
-fn is_told(sides: &[&Side]) -> bool {
+fn is_reported(sides: &[&Side]) -> bool {
     !sides.is_empty() && sides.iter().all(|side| side.report.is_some())
 }

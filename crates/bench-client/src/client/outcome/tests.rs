@@ -1,7 +1,7 @@
 use super::*;
 use bench_kit::plan::{Extras, Limit};
-use bench_kit::sample::{Arrivals, Limited, Sample, SenderReport, SenderState};
-use bench_report::result::{Counts, Quantity};
+use bench_kit::sample::{Arrivals, Sample, SenderReport, SenderState};
+use bench_report::result::{Counts, LimitedTimes, Quantity};
 use bench_report::table::end_block;
 use bench_report::text::Unit;
 use units::Rng;
@@ -82,7 +82,7 @@ impl Liar {
                     base: self.time(),
                     samples: self.count(),
                 }),
-                limited: Limited {
+                limited: LimitedTimes {
                     application: self.time(),
                     congestion_window: self.time(),
                     pacing: self.time(),

@@ -1,6 +1,6 @@
 //! A run against a server that speaks `perf`, of whichever stack.
 //!
-//! Such a server knows no plan and tells nothing. What it has received is what it has read to the
+//! Such a server knows no plan and reports nothing. What it has received is what it has read to the
 //! end and answered; what it has sent is what has arrived.
 
 use super::super::progress::INTERRUPTED;
@@ -12,7 +12,7 @@ use bench_kit::perf::{SUCCESS, UNLIMITED};
 use bench_kit::plan::{Limit, Plan};
 use bench_kit::role::Role;
 use bench_kit::sample::Sample;
-use bench_kit::transfer::{Backlog, Transfer, payload};
+use bench_kit::transfer::{SendBufferTuner, Transfer, payload};
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::fmt;
@@ -137,16 +137,16 @@ impl Stream {
         let mut due = Instant::from_std(clock::now());
         let end = end(self.until);
         let mut left = self.bytes;
-        let backlog = Backlog::new(&self.connection, self.window);
+        let send_buffer = SendBufferTuner::new(&self.connection, self.window);
         while left > 0 {
             let length = left.min(block.len() as u64) as usize;
-            backlog.keep();
+            send_buffer.tune();
             let mut chunks = [block.slice(..length)];
             let write = send.write_chunks(&mut chunks);
             let written = tokio::select! {
                 biased;
                 () = end.reached() => break,
-                written = backlog.keep_for(write) => written,
+                written = send_buffer.tune_during(write) => written,
             };
             let written = written.map_err(|error| broke(&error))?.bytes as u64;
             self.counters.sent[self.index].fetch_add(written, Ordering::Relaxed);

@@ -1,5 +1,5 @@
 use super::super::connect::ClientSetup;
-use bench_kit::ending;
+use bench_kit::close_reason;
 use bench_kit::interrupt::Interrupts;
 use bench_kit::plan::Plan;
 use std::net::SocketAddr;
@@ -39,6 +39,6 @@ impl Session<'_> {
     }
 
     pub(super) fn lost(&self, error: &transport::ConnectionError) -> String {
-        ending::lost(error, &self.setup.server(), self.setup.idle_timeout)
+        close_reason::lost(error, &self.setup.server(), self.setup.idle_timeout)
     }
 }

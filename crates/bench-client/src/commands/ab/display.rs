@@ -12,7 +12,7 @@ pub(super) struct Display {
     rounds: u32,
     /// Rounds that run at once.
     at_once: u32,
-    heat_time: Duration,
+    trial_time: Duration,
     /// Time of the rounds that are over.
     passed: Duration,
     /// Their names and controllers.
@@ -27,10 +27,10 @@ impl Display {
     pub(super) fn new(setup: &AbSetup) -> Self {
         let variants = names(setup);
         let count = u32::try_from(variants.len()).unwrap_or(u32::MAX);
-        let rounds = setup.most_rounds().saturating_mul(count);
+        let rounds = setup.max_rounds().saturating_mul(count);
         let at_once = if setup.competes { count } else { 1 };
-        let heat_time = heat_time(setup);
-        let total = heat_time.saturating_mul(rounds / at_once).as_millis();
+        let trial_time = trial_time(setup);
+        let total = trial_time.saturating_mul(rounds / at_once).as_millis();
         let total = u64::try_from(total).unwrap_or(u64::MAX);
         let bar = std::io::stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template(BAR).expect("the template is well-formed");
@@ -41,7 +41,7 @@ impl Display {
             bar,
             rounds,
             at_once,
-            heat_time,
+            trial_time,
             passed: Duration::ZERO,
             variants,
             present: String::new(),
@@ -51,8 +51,8 @@ impl Display {
 
     pub(super) fn show(&mut self, event: AbProgress<'_>) {
         match event {
-            AbProgress::Begun { heat } => {
-                let slots = heat.slots.as_slice();
+            AbProgress::Begun { trial } => {
+                let slots = trial.slots.as_slice();
                 self.present = match slots {
                     [slot] => self.variants[slot.variant].clone(),
                     _ => "all at once".to_owned(),
@@ -60,7 +60,7 @@ impl Display {
                 self.passed = self.time_until(slots.first().map_or(0, |slot| slot.order));
                 self.say(&self.present);
             }
-            AbProgress::Moved { at, bytes, length } => self.moved(at, bytes, length),
+            AbProgress::Transferred { at, bytes, length } => self.moved(at, bytes, length),
             AbProgress::Ended { slot, round } => {
                 self.passed = self.time_until(slot.order + 1);
                 self.move_to(self.passed);
@@ -76,17 +76,17 @@ impl Display {
                 );
                 self.line(&line);
             }
-            AbProgress::Complaint(complaint) => self.line(&format!("warning: {complaint}")),
+            AbProgress::Warning(warning) => self.line(&format!("warning: {warning}")),
         }
     }
 
     /// The planned time of this many rounds.
     fn time_until(&self, rounds: u32) -> Duration {
-        self.heat_time.saturating_mul(rounds / self.at_once)
+        self.trial_time.saturating_mul(rounds / self.at_once)
     }
 
     fn moved(&mut self, at: Duration, bytes: u64, length: Duration) {
-        self.move_to(self.passed + at.min(self.heat_time));
+        self.move_to(self.passed + at.min(self.trial_time));
         self.recent.0 += bytes;
         self.recent.1 += length;
         let (bytes, time) = self.recent;
@@ -124,7 +124,7 @@ impl Display {
 }
 
 /// The planned time of what runs at once.
-fn heat_time(setup: &AbSetup) -> Duration {
+fn trial_time(setup: &AbSetup) -> Duration {
     let last_start = setup.variants.iter().map(|variant| variant.start).max();
     let plan = &setup.variants[0].plan;
     let time = plan.measured_time().unwrap_or_default();

@@ -27,7 +27,7 @@ impl Live {
             ));
         }
         // A panic is to be read where it will stay. It need not end the run at once: one in a
-        // connection's task ends the connection, of which the run hears.
+        // connection's task ends the connection, and with it the run.
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             leave();

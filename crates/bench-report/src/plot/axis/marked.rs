@@ -14,7 +14,7 @@ impl Marked {
     /// A logarithmic axis that shows exactly `low ..= high`, both above zero, with ticks at 1, 2, 5
     /// and their decimal multiples, or fewer over more than two decades.
     pub(in crate::plot) fn log(low: f64, high: f64) -> Self {
-        let low = low.max(LEAST);
+        let low = low.max(MIN_DRAWN);
         let high = if high > low { high } else { low * 10.0 };
         let decades = (high / low).log10();
         let steps: &[f64] = match decades {
@@ -76,7 +76,7 @@ fn plain(value: f64) -> String {
 }
 
 /// Below every quantity that is drawn.
-const LEAST: f64 = 1e-9;
+const MIN_DRAWN: f64 = 1e-9;
 /// What rounding may take from a multiple of ten.
 const ROUNDING: f64 = 1.0 - 1e-9;
 /// More than any axis here has.

@@ -1,6 +1,6 @@
 use super::super::figure::{Figure, LEFT, RIGHT};
 use super::super::grid::Point;
-use super::super::key::{self, Key};
+use super::super::legend::{self, LegendSymbol};
 use super::super::panel::{Inside, Panel, Reference, XLABELS};
 use super::super::series::Series;
 use super::super::svg::{BOLD, Svg, fitting};
@@ -36,15 +36,15 @@ impl Sweep<'_> {
             panel.labelled_reference(&mut svg, &reference);
         }
         panel.x_labels(&mut svg, &fitting(&axis.name, RIGHT - LEFT));
-        let mut entries = self.entries(Key::line);
+        let mut entries = self.entries(LegendSymbol::line);
         if bound.is_some() {
             entries.push((
-                Key::Line("reference".to_owned()),
+                LegendSymbol::Line("reference".to_owned()),
                 "rate × (1 − loss)".to_owned(),
             ));
         }
         let height = panel.bottom() + XLABELS + 2.0;
-        let legend = key::rows(&mut svg, height, &entries);
+        let legend = legend::rows(&mut svg, height, &entries);
         Figure::new(self.title(condition), height + legend, svg)
     }
 
@@ -57,7 +57,7 @@ impl Sweep<'_> {
         numbers: &Numbers,
         points: &[&Point<'_>],
     ) {
-        let look = self.look(place);
+        let style = self.style(place);
         let x = |point: &Point<'_>| numbers.drawn(point.at[self.along]);
         let mut values: Vec<(f64, Summary)> = points
             .iter()
@@ -70,13 +70,17 @@ impl Sweep<'_> {
             if let Some((low, high)) = summary.low.zip(summary.high) {
                 let ends = [(*x, low.get()), (*x, high.get())];
                 let whisker = self.scaled(&Series(vec![ends.to_vec()]));
-                inside.line(svg, &format!("whisker {}", look.class), &whisker);
+                inside.line(svg, &format!("whisker {}", style.class), &whisker);
             }
         }
-        inside.line(svg, &format!("bold {}", look.class), &self.scaled(&medians));
+        inside.line(
+            svg,
+            &format!("bold {}", style.class),
+            &self.scaled(&medians),
+        );
         for (x, summary) in &values {
             let at = inside.point(*x, summary.median.get() / self.scale.divisor);
-            look.mark(svg, "", at, 3.0);
+            style.mark(svg, "", at, 3.0);
         }
     }
 

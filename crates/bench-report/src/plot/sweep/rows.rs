@@ -2,9 +2,9 @@ use super::super::axis::Axis;
 use super::super::figure::Figure;
 use super::super::figure::{RIGHT, WIDTH};
 use super::super::grid::Point;
-use super::super::key::{self, Key};
+use super::super::legend::{self, LegendSymbol};
 use super::super::panel::Reference;
-use super::super::series_style::Look;
+use super::super::series_style::SeriesStyle;
 use super::super::svg::{Anchor, BOLD, Svg, fitting, text_width};
 use super::measure::Measure;
 use super::state::Sweep;
@@ -28,8 +28,8 @@ impl Sweep<'_> {
         let reference = rate.map(|rate| Reference::ceiling("link", rate, self.scale));
         let mut room = f64::from(WIDTH);
         if let Some(reference) = &reference {
-            let key = Key::Line("reference".to_owned());
-            room = key::towards_right(&mut svg, 0.0, &[(key, reference.label.clone())]);
+            let symbol = LegendSymbol::Line("reference".to_owned());
+            room = legend::towards_right(&mut svg, 0.0, &[(symbol, reference.label.clone())]);
         }
         let heading = fitting(&self.heading(condition), (room - GAP) / BOLD);
         svg.text("heading", (0.0, 12.0), Anchor::Start, &heading);
@@ -42,7 +42,7 @@ impl Sweep<'_> {
             self.marks(&mut svg, &layout, point);
         }
         let below = layout.bottom() + TICKS;
-        let legend = key::rows(&mut svg, below, &self.entries(Key::Mark));
+        let legend = legend::rows(&mut svg, below, &self.entries(LegendSymbol::Mark));
         Figure::new(self.title(condition), below + legend, svg)
     }
 
@@ -62,18 +62,18 @@ impl Sweep<'_> {
                 continue;
             };
             let y = middle + LANE * (place as f64 - (lanes - 1) as f64 / 2.0);
-            self.mark(svg, layout, self.look(place), &summary, y);
+            self.mark(svg, layout, self.style(place), &summary, y);
         }
     }
 
-    fn mark(&self, svg: &mut Svg, layout: &Layout, look: Look, summary: &Summary, y: f64) {
+    fn mark(&self, svg: &mut Svg, layout: &Layout, style: SeriesStyle, summary: &Summary, y: f64) {
         // What leaves the figure ends at its edge.
         let x = |value: f64| layout.values.at(value / self.scale.divisor).min(RIGHT);
         if let Some((low, high)) = summary.low.zip(summary.high) {
-            let class = format!("whisker {}", look.class);
+            let class = format!("whisker {}", style.class);
             svg.line(&class, (x(low.get()), y), (x(high.get()), y));
         }
-        look.mark(svg, "", (x(summary.median.get()), y), RADIUS);
+        style.mark(svg, "", (x(summary.median.get()), y), RADIUS);
     }
 }
 

@@ -1,7 +1,7 @@
 use super::super::axis::{Axis, Linear, Marked};
 use super::super::grid::{Grid, Point};
-use super::super::key::Key;
-use super::super::series_style::Look;
+use super::super::legend::LegendSymbol;
+use super::super::series_style::SeriesStyle;
 use super::measure::{GOODPUT, Measure};
 use super::numbers::Numbers;
 use crate::result::{Finite, MatrixCell};
@@ -68,21 +68,24 @@ impl<'a> Sweep<'a> {
         format!("{label}{}{}", behind(self.scale.unit), behind(condition))
     }
 
-    /// The contenders' names behind what `key` makes of their looks; nothing where there is one
+    /// The contenders' names, each behind the `symbol` of its style; nothing where there is one
     /// figure for all and the heading names it.
-    pub(super) fn entries(&self, key: fn(Look) -> Key) -> Vec<(Key, String)> {
+    pub(super) fn entries(
+        &self,
+        symbol: fn(SeriesStyle) -> LegendSymbol,
+    ) -> Vec<(LegendSymbol, String)> {
         if self.measure == Measure::JainIndex {
             return Vec::new();
         }
         let names = self.grid.contenders.iter().enumerate();
-        let entries = names.map(|(place, name)| (key(Look::of(place)), name.clone()));
+        let entries = names.map(|(place, name)| (symbol(SeriesStyle::of(place)), name.clone()));
         entries.collect()
     }
 
-    pub(super) fn look(&self, place: usize) -> Look {
+    pub(super) fn style(&self, place: usize) -> SeriesStyle {
         match self.measure {
-            Measure::JainIndex => Look::of(NEUTRAL),
-            _ => Look::of(place),
+            Measure::JainIndex => SeriesStyle::of(NEUTRAL),
+            _ => SeriesStyle::of(place),
         }
     }
 
@@ -109,7 +112,7 @@ fn rate(cell: &MatrixCell) -> Option<f64> {
     Some(cell.link_rate_bits_per_second? as f64)
 }
 
-/// The look of a line that is no contender's: dark grey.
+/// The style of a line that is no contender's: dark grey.
 const NEUTRAL: usize = 4;
 
 /// An axis ends so far above the highest median: the interval of a few rounds may be many times as

@@ -109,7 +109,7 @@ async fn download(server: &Fixture) -> String {
     let (mut send, mut receive) = connection.open_bi().await.unwrap();
     write(&mut send, u64::MAX, 0).await.unwrap();
     while let Ok(Some(_)) = receive.read_chunk(usize::MAX, true).await {}
-    bench_kit::ending::lost(&connection.closed().await, "HERE", Duration::ZERO)
+    bench_kit::close_reason::lost(&connection.closed().await, "HERE", Duration::ZERO)
 }
 
 #[tokio::test]

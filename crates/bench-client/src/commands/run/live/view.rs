@@ -15,10 +15,10 @@ pub(super) struct View {
     bytes: u64,
     moved: u64,
     lost: u64,
-    throughput: Course,
-    rtt: Course,
-    cwnd: Course,
-    pacing: Course,
+    throughput: TimeSeries,
+    rtt: TimeSeries,
+    cwnd: TimeSeries,
+    pacing: TimeSeries,
     /// The newest row, which has the server's figures where the server sends.
     row: Option<Row>,
     state: String,
@@ -29,9 +29,9 @@ type Show = fn(u64) -> String;
 
 /// The last values of one quantity.
 #[derive(Debug, Default)]
-struct Course {
+struct TimeSeries {
     values: VecDeque<u64>,
-    most: u64,
+    max: u64,
 }
 
 impl View {
@@ -43,10 +43,10 @@ impl View {
             bytes: 0,
             moved: 0,
             lost: 0,
-            throughput: Course::default(),
-            rtt: Course::default(),
-            cwnd: Course::default(),
-            pacing: Course::default(),
+            throughput: TimeSeries::default(),
+            rtt: TimeSeries::default(),
+            cwnd: TimeSeries::default(),
+            pacing: TimeSeries::default(),
             row: None,
             state: String::new(),
         }
@@ -108,19 +108,19 @@ impl View {
             ),
             String::new(),
         ];
-        let courses: [(&str, &Course, Show); 4] = [
+        let all_series: [(&str, &TimeSeries, Show); 4] = [
             ("Throughput", &self.throughput, rate),
             ("RTT", &self.rtt, millis),
             ("Window", &self.cwnd, amount),
             ("Pacing", &self.pacing, rate),
         ];
-        for (name, course, show) in courses {
+        for (name, series, show) in all_series {
             all.push(format!(
                 "{name:<10} {:>16}   at most {}",
-                show(course.last()),
-                show(course.most)
+                show(series.last()),
+                show(series.max)
             ));
-            all.push(course.sparkline(columns));
+            all.push(series.sparkline(columns));
         }
         all.push(String::new());
         all.extend(self.details());
@@ -161,13 +161,13 @@ impl View {
     }
 }
 
-impl Course {
+impl TimeSeries {
     fn push(&mut self, value: u64) {
-        if self.values.len() == MOST_VALUES {
+        if self.values.len() == MAX_VALUES {
             self.values.pop_front();
         }
         self.values.push_back(value);
-        self.most = self.most.max(value);
+        self.max = self.max.max(value);
     }
 
     fn last(&self) -> u64 {
@@ -178,11 +178,11 @@ impl Course {
     fn sparkline(&self, columns: usize) -> String {
         let shown = self.values.len().min(columns);
         let shown = self.values.iter().skip(self.values.len() - shown);
-        let most = shown.clone().max().copied().unwrap_or(0).max(1);
+        let max = shown.clone().max().copied().unwrap_or(0).max(1);
         let bar = |value: &u64| {
             let steps = u128::from(*value) * (BARS.len() as u128 - 1);
             // Rounded up, so that what is not zero can be seen.
-            BARS[usize::try_from(steps.div_ceil(u128::from(most))).unwrap_or(0)]
+            BARS[usize::try_from(steps.div_ceil(u128::from(max))).unwrap_or(0)]
         };
         shown.map(bar).collect()
     }
@@ -197,7 +197,7 @@ fn dash() -> String {
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// As wide as terminals get.
-const MOST_VALUES: usize = 512;
+const MAX_VALUES: usize = 512;
 
 #[cfg(test)]
 mod tests {

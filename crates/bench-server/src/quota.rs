@@ -1,4 +1,4 @@
-//! Holds a run to what the server allows while it goes on, whatever its plan has said.
+//! Ends a run that exceeds what the server allows, whatever its plan has said.
 
 use bench_kit::clock;
 use bench_kit::counters::Counters;
@@ -11,12 +11,12 @@ use units::{Bandwidth, Bytes};
 
 /// Payload so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub(crate) struct Transferred {
     pub(crate) sent: u64,
     pub(crate) received: u64,
 }
 
-impl Moved {
+impl Transferred {
     /// What these counters say.
     pub(crate) fn by(counters: &Counters) -> Self {
         let sum = |all: &[AtomicU64]| {
@@ -30,23 +30,23 @@ impl Moved {
     }
 }
 
-/// Waits until a run that begins now has `moved` more than `limits` allow; why it has to end.
-pub(crate) async fn exceeded(limits: &Limits, moved: impl Fn() -> Moved) -> String {
+/// Waits until a run that begins now has `transferred` more than `limits` allow; why it has to end.
+pub(crate) async fn exceeded(limits: &Limits, transferred: impl Fn() -> Transferred) -> String {
     let begin = clock::now();
     loop {
-        sleep(BETWEEN_LOOKS).await;
+        sleep(POLL_INTERVAL).await;
         let elapsed = clock::now().saturating_duration_since(begin);
-        if let Some(why) = excess(limits, moved(), elapsed) {
+        if let Some(why) = excess(limits, transferred(), elapsed) {
             return why;
         }
     }
 }
 
-fn excess(limits: &Limits, moved: Moved, elapsed: Duration) -> Option<String> {
-    if moved.sent.saturating_add(moved.received) > limits.bytes.get() {
-        let most = amount(limits.bytes.get());
+fn excess(limits: &Limits, transferred: Transferred, elapsed: Duration) -> Option<String> {
+    if transferred.sent.saturating_add(transferred.received) > limits.bytes.get() {
+        let max = amount(limits.bytes.get());
         return Some(format!(
-            "the run moves more than the {most} that this server allows"
+            "the run moves more than the {max} that this server allows"
         ));
     }
     if limits.rate < Bandwidth::MAX {
@@ -54,7 +54,7 @@ fn excess(limits: &Limits, moved: Moved, elapsed: Duration) -> Option<String> {
         let allowed = allowed
             .saturating_add(allowed / 10)
             .saturating_add(AHEAD.get());
-        if moved.sent.max(moved.received) > allowed {
+        if transferred.sent.max(transferred.received) > allowed {
             return Some(format!(
                 "the run is faster than the {} that this server allows",
                 limits.rate
@@ -65,7 +65,7 @@ fn excess(limits: &Limits, moved: Moved, elapsed: Duration) -> Option<String> {
 }
 
 /// What a run can go beyond its limits is what it moves in this time.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What a sender that keeps to its rate may have written ahead of it: two of the largest blocks.
 const AHEAD: Bytes = Bytes::new(2 << 20);
@@ -84,7 +84,7 @@ mod tests {
         let (sent, received) = (sent << 20, received << 20);
         excess(
             &LIMITS,
-            Moved { sent, received },
+            Transferred { sent, received },
             Duration::from_secs(seconds),
         )
     }

@@ -1,10 +1,10 @@
 use super::axis::Linear;
 use super::bands::Bands;
 use super::figure::{Figure, LEFT, RIGHT};
-use super::key::{self, Key};
+use super::legend::{self, LegendSymbol};
 use super::panel::{HEADING, Inside, Panel, TIME, XLABELS};
 use super::series::{duration, median_round, warm_up};
-use super::series_style::Look;
+use super::series_style::SeriesStyle;
 use super::svg::{Anchor, Svg};
 use super::time_panel::{GOODPUT, RATE, RTT, TimePanel, View, WINDOW};
 use crate::result::{AbResult, Quantity, Round, Variant};
@@ -13,10 +13,10 @@ use crate::text::Scale;
 /// What happened in one variant, the `index`-th: goodput, round-trip time, window, rates and lost
 /// packets over one time axis, over the states of the median round's controller. Axes are the same
 /// for all variants of the result. `None` when there is no such variant or it has no round with a
-/// course.
-pub fn course(result: &AbResult, index: usize) -> Option<Figure> {
+/// time series.
+pub fn time_series(result: &AbResult, index: usize) -> Option<Figure> {
     let variant = result.variants.get(index)?;
-    let class = Look::of(index).class;
+    let class = SeriesStyle::of(index).class;
     let median = median_round(variant)?;
     let bands = Bands::of(median);
     let time = Linear::exact(0.0, duration(&result.variants), 6);
@@ -30,7 +30,7 @@ pub fn course(result: &AbResult, index: usize) -> Option<Figure> {
         let view = View::new(quantity, result, 4);
         let panel = view.panel(top, height, &time);
         draw(&mut svg, &panel, &view, &bands, variant, class);
-        key::towards_right(&mut svg, top, &names(quantity, &view, class));
+        legend::towards_right(&mut svg, top, &names(quantity, &view, class));
         top = panel.bottom() + GAP;
     }
     let panel = lost_packets(&mut svg, top, result, median, &time, &bands);
@@ -92,17 +92,17 @@ fn backdrop(svg: &mut Svg, panel: &Panel, bands: &Bands, warm_up: f64) {
 }
 
 /// The keys of a panel: its lines where it has two, and its reference.
-fn names(quantity: &TimePanel, view: &View, class: &str) -> Vec<(Key, String)> {
-    let key = |class: &str, name: &str| (Key::Line(class.to_owned()), name.to_owned());
-    let mut keys = Vec::new();
+fn names(quantity: &TimePanel, view: &View, class: &str) -> Vec<(LegendSymbol, String)> {
+    let symbol = |class: &str, name: &str| (LegendSymbol::Line(class.to_owned()), name.to_owned());
+    let mut entries = Vec::new();
     if let Some(second) = quantity.second {
-        keys.push(key(&format!("bold {class}"), quantity.first.name));
-        keys.push(key("second", second.name));
+        entries.push(symbol(&format!("bold {class}"), quantity.first.name));
+        entries.push(symbol("second", second.name));
     }
     if let Some(reference) = view.reference() {
-        keys.push(key("reference", &reference.label));
+        entries.push(symbol("reference", &reference.label));
     }
-    keys
+    entries
 }
 
 /// Bars of the packets lost in each stretch of the bold round.

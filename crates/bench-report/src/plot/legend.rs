@@ -1,22 +1,22 @@
 use super::figure::{RIGHT, WIDTH};
-use super::series_style::Look;
+use super::series_style::SeriesStyle;
 use super::svg::{Anchor, Svg, fitting, text_width};
 
 /// What stands before a name in a legend.
 #[derive(Debug, Clone)]
-pub(super) enum Key {
+pub(super) enum LegendSymbol {
     /// A line of this class.
     Line(String),
     /// The mark of a variant.
-    Mark(Look),
+    Mark(SeriesStyle),
     /// A square of this class.
     Area(String),
 }
 
-impl Key {
-    /// That of a variant's bold line.
-    pub(super) fn line(look: Look) -> Self {
-        Self::Line(format!("bold {}", look.class))
+impl LegendSymbol {
+    /// The bold line of a variant.
+    pub(super) fn line(style: SeriesStyle) -> Self {
+        Self::Line(format!("bold {}", style.class))
     }
 
     /// In the middle of `width` units from `x` on, at the height `y`.
@@ -24,7 +24,7 @@ impl Key {
         let middle = x + width / 2.0;
         match self {
             Self::Line(class) => svg.line(class, (x, y), (x + width, y)),
-            Self::Mark(look) => look.mark(svg, "", (middle, y), 4.0),
+            Self::Mark(style) => style.mark(svg, "", (middle, y), 4.0),
             Self::Area(class) => svg.rect(class, (middle - 5.0, y - 5.0), (10.0, 10.0)),
         }
     }
@@ -38,33 +38,36 @@ impl Key {
     }
 }
 
-/// Keys and their names towards the right end of a row that begins at `top`, such as that of a
+/// Symbols and their names towards the right end of a row that begins at `top`, such as that of a
 /// heading. Returns where they begin.
-pub(super) fn towards_right(svg: &mut Svg, top: f64, entries: &[(Key, String)]) -> f64 {
-    let width = |key: &Key, name: &str| key.width() + 4.0 + text_width(name) + 8.0;
-    let total: f64 = entries.iter().map(|(key, name)| width(key, name)).sum();
+pub(super) fn towards_right(svg: &mut Svg, top: f64, entries: &[(LegendSymbol, String)]) -> f64 {
+    let width = |symbol: &LegendSymbol, name: &str| symbol.width() + 4.0 + text_width(name) + 8.0;
+    let total: f64 = entries
+        .iter()
+        .map(|(symbol, name)| width(symbol, name))
+        .sum();
     let begin = RIGHT + 8.0 - total;
     let mut left = begin;
-    for (key, name) in entries {
-        key.draw(svg, (left, top + 8.5), key.width());
-        let text = (left + key.width() + 4.0, top + 12.0);
+    for (symbol, name) in entries {
+        symbol.draw(svg, (left, top + 8.5), symbol.width());
+        let text = (left + symbol.width() + 4.0, top + 12.0);
         svg.text("label", text, Anchor::Start, name);
-        left += width(key, name);
+        left += width(symbol, name);
     }
     begin
 }
 
-/// Keys and their names from `top` down, in as many columns as the longest name leaves room for.
+/// Symbols and their names from `top` down, in as many columns as the longest name leaves room for.
 /// Returns the height used.
-pub(super) fn rows(svg: &mut Svg, top: f64, entries: &[(Key, String)]) -> f64 {
+pub(super) fn rows(svg: &mut Svg, top: f64, entries: &[(LegendSymbol, String)]) -> f64 {
     let widths = entries.iter().map(|(_, name)| text_width(name));
     let widest = widths.fold(0.0, f64::max) + SAMPLE + 13.0;
     let columns = ((ROWS / widest) as usize).clamp(1, entries.len().clamp(1, 4));
     let column = ROWS / columns as f64;
-    for (index, (key, name)) in entries.iter().enumerate() {
+    for (index, (symbol, name)) in entries.iter().enumerate() {
         let x = RIGHT - ROWS + column * (index % columns) as f64;
         let y = top + ROW * (index / columns) as f64;
-        key.draw(svg, (x, y + 7.0), SAMPLE);
+        symbol.draw(svg, (x, y + 7.0), SAMPLE);
         let name = fitting(name, column - SAMPLE - 8.0);
         svg.text("label", (x + SAMPLE + 5.0, y + 10.5), Anchor::Start, &name);
     }

@@ -1,6 +1,6 @@
-//! How connections end, said to a person.
+//! Why a connection was closed, as text for users.
 
-use crate::wire::STRANGER;
+use crate::wire::UNAUTHORIZED;
 use bench_report::text::printable;
 use std::time::Duration;
 use transport::{ConnectionError, TransportErrorCode, VarInt};
@@ -13,7 +13,7 @@ pub fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) -> Stri
             "{peer} has not been heard of for {silence}: it ended without a word, or the path broke"
         ),
         ConnectionError::ApplicationClosed(close)
-            if close.error_code == VarInt::from_u32(STRANGER) =>
+            if close.error_code == VarInt::from_u32(UNAUTHORIZED) =>
         {
             format!("{peer} serves those who know its token alone, see --token")
         }
@@ -36,7 +36,7 @@ pub fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) -> Stri
 pub fn not_connected(error: &ConnectionError, server: &str) -> String {
     match error {
         ConnectionError::TimedOut => no_answer(server),
-        error if is_about_alpn(error) => {
+        error if is_alpn_error(error) => {
             format!("{server} speaks QUIC, but it is no bench-server of this version")
         }
         ConnectionError::ConnectionClosed(close)
@@ -55,13 +55,13 @@ pub fn not_connected(error: &ConnectionError, server: &str) -> String {
 }
 
 /// Whether the server does not speak the protocol that the client asked for.
-pub fn is_about_alpn(error: &ConnectionError) -> bool {
+pub fn is_alpn_error(error: &ConnectionError) -> bool {
     matches!(error, ConnectionError::ConnectionClosed(close)
         if close.error_code == TransportErrorCode::crypto(NO_APPLICATION_PROTOCOL))
 }
 
 /// Whether this side's TLS ended it, over the certificate for example (RFC 9001 §4.8).
-pub fn is_by_tls(error: &ConnectionError) -> bool {
+pub fn is_tls_error(error: &ConnectionError) -> bool {
     let ConnectionError::TransportError(error) = error else {
         return false;
     };

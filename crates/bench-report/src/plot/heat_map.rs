@@ -1,7 +1,7 @@
 use super::bounds::MAX_FIGURES;
 use super::figure::{Figure, RIGHT};
 use super::grid::{Best, Grid, Point};
-use super::series_style::Look;
+use super::series_style::SeriesStyle;
 use super::svg::{Anchor, BOLD, Svg, fitting, text_width};
 use crate::result::{MatrixResult, Metric};
 use crate::text::significant;
@@ -11,7 +11,7 @@ use crate::text::significant;
 /// two axes, or of one contender.
 ///
 /// A cell has the letter and the colour of the better one, the fuller the more it is ahead of the
-/// next; it is grey where the best are the same within 5 %, and empty where the rounds do not tell.
+/// next; it is grey where the best are the same within 5 %, and empty where the rounds are too few.
 pub fn heat_maps(result: &MatrixResult, metric: Metric) -> Vec<Figure> {
     let grid = Grid::of(result);
     let Some((across, down)) = main_axes(&grid) else {
@@ -93,13 +93,13 @@ impl Map<'_> {
             Some(Best::Unknown) => ("cell".to_owned(), "?".to_owned()),
             Some(Best::Same) => ("same-fill lead-1".to_owned(), "=".to_owned()),
             Some(Best::One(place, margin)) => {
-                let look = Look::of(place);
+                let style = SeriesStyle::of(place);
                 let lead = lead(margin);
                 let name = self.grid.letter(place);
                 let full = format!("{name} {}×", significant(margin));
                 let is_short = text_width(&full) > width - 3.0;
                 let text = if is_short { name.to_owned() } else { full };
-                (format!("{}-fill {lead}", look.class), text)
+                (format!("{}-fill {lead}", style.class), text)
             }
         };
         svg.rect(&class, (x, y), size);
@@ -143,7 +143,7 @@ impl Map<'_> {
         let mut y = top;
         let contenders = self.grid.contenders.iter().enumerate();
         for (place, name) in contenders.take(super::series_style::CLASSES.len()) {
-            let class = format!("{}-fill lead-4", Look::of(place).class);
+            let class = format!("{}-fill lead-4", SeriesStyle::of(place).class);
             svg.rect(&class, (0.0, y + 2.0), (10.0, 10.0));
             svg.text(
                 "label",

@@ -1,4 +1,4 @@
-//! What runs at once: a round of one variant, or in a competition a round of each.
+//! A trial: what runs at once, a round of one variant or in a competition a round of each.
 
 use super::setup::{self, AbSetup, AbVariant};
 use crate::client::Outcome;
@@ -12,20 +12,20 @@ use std::time::Duration;
 
 /// The rounds that run at once.
 #[derive(Debug, Clone)]
-pub(crate) struct Heat {
+pub(crate) struct Trial {
     /// One, or in a competition one of each variant, in the order in which they connect.
     pub(crate) slots: Vec<Slot>,
 }
 
-/// The connections of one variant in a heat.
+/// The connections of one variant in a trial.
 #[derive(Debug, Clone)]
-pub(super) struct Entrant {
+pub(super) struct FlowGroup {
     /// What each of them does. Its warm-up lasts until that of the connections that start last is
     /// over.
     pub(super) plan: Plan,
     /// How many they are.
     pub(super) flows: u32,
-    /// When they start, after the heat has begun.
+    /// When they start, after the trial has begun.
     pub(super) start: Duration,
     /// How much longer their own path is.
     pub(super) extra_delay: Duration,
@@ -33,25 +33,25 @@ pub(super) struct Entrant {
     pub(super) duplicate: u32,
 }
 
-/// What a heat has come to.
+/// What a trial has measured.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct TrialResult {
     pub(super) rounds: Vec<(Slot, Round)>,
     /// Of a competition in which no connection failed.
     pub(super) competition: Option<CompetitionRound>,
 }
 
-/// What the link of the data did in the measured part, and how long that took.
+/// What the data's link did in the measured part, and how long that took.
 #[derive(Debug, Default)]
-pub(super) struct Carried {
+pub(super) struct LinkUsage {
     pub(super) stats: LinkStats,
     pub(super) time: Duration,
 }
 
-impl Heat {
+impl Trial {
     /// What runs one after the other.
     pub(super) fn all(setup: &AbSetup) -> Vec<Self> {
-        let schedule = Schedule::new(setup.seed, setup.variants.len(), setup.most_rounds());
+        let schedule = Schedule::new(setup.seed, setup.variants.len(), setup.max_rounds());
         let slots: Vec<Slot> = if setup.is_independent {
             schedule.independent().collect()
         } else {
@@ -62,10 +62,10 @@ impl Heat {
         } else {
             1
         };
-        let heats = slots.chunks(at_once).map(|slots| Self {
+        let trials = slots.chunks(at_once).map(|slots| Self {
             slots: slots.to_vec(),
         });
-        heats.collect()
+        trials.collect()
     }
 
     /// What all random numbers but those of the order come from.
@@ -73,8 +73,8 @@ impl Heat {
         self.slots[0].seed
     }
 
-    /// Who takes part, in the order of the slots.
-    pub(super) fn entrants(&self, setup: &AbSetup) -> Vec<Entrant> {
+    /// The flow groups, in the order of the slots.
+    pub(super) fn groups(&self, setup: &AbSetup) -> Vec<FlowGroup> {
         let start = |variant: &AbVariant| {
             if setup.competes {
                 variant.start
@@ -84,10 +84,10 @@ impl Heat {
         };
         let variants = || self.slots.iter().map(|slot| &setup.variants[slot.variant]);
         let last_start = variants().map(start).max().unwrap_or_default();
-        let entrants = variants().map(|variant| {
+        let groups = variants().map(|variant| {
             let start = start(variant);
             let omit = variant.plan.omit.saturating_add(last_start - start);
-            Entrant {
+            FlowGroup {
                 plan: Plan {
                     omit,
                     ..variant.plan.clone()
@@ -98,34 +98,34 @@ impl Heat {
                 duplicate: variant.duplicate,
             }
         });
-        entrants.collect()
+        groups.collect()
     }
 
-    /// The heat's rounds from what the entrants have done.
+    /// The trial's rounds from what the flow groups have done.
     pub(super) fn conclude(
         &self,
         setup: &AbSetup,
-        entrants: &[Entrant],
+        groups: &[FlowGroup],
         outcomes: &[Outcome],
-        carried: Option<&Carried>,
-    ) -> Ended {
-        let rounds = entrants.iter().zip(outcomes).map(|(entrant, outcome)| {
-            let round = entrant.round(outcome);
+        usage: Option<&LinkUsage>,
+    ) -> TrialResult {
+        let rounds = groups.iter().zip(outcomes).map(|(group, outcome)| {
+            let round = group.round(outcome);
             if self.slots.len() == 1 {
                 round
             } else {
-                without_servers_cpu(round, entrant.plan.direction)
+                without_servers_cpu(round, group.plan.direction)
             }
         });
         let rounds = self.slots.iter().zip(rounds).map(|(slot, mut round)| {
             (round.block, round.order) = (slot.block, slot.order);
-            if let Some(carried) = carried {
-                emulated::set_queue_delay(&mut round, &carried.stats);
+            if let Some(usage) = usage {
+                emulated::set_queue_delay(&mut round, &usage.stats);
             }
             (*slot, round)
         });
-        let competition = || self.competition(setup, entrants, outcomes, carried);
-        Ended {
+        let competition = || self.competition(setup, groups, outcomes, usage);
+        TrialResult {
             rounds: rounds.collect(),
             competition: setup.competes.then(competition).flatten(),
         }
@@ -135,17 +135,17 @@ impl Heat {
     fn competition(
         &self,
         setup: &AbSetup,
-        entrants: &[Entrant],
+        groups: &[FlowGroup],
         outcomes: &[Outcome],
-        carried: Option<&Carried>,
+        usage: Option<&LinkUsage>,
     ) -> Option<CompetitionRound> {
         if outcomes.iter().any(|outcome| outcome.error.is_some()) {
             return None;
         }
-        let flows: Vec<Vec<Round>> = entrants
+        let flows: Vec<Vec<Round>> = groups
             .iter()
             .zip(outcomes)
-            .map(|(entrant, outcome)| entrant.flows(outcome))
+            .map(|(group, outcome)| group.flows(outcome))
             .collect();
         let goodput = |flow: &Round| flow.goodput_bits_per_second as f64;
         let goodputs: Vec<f64> = flows.iter().flatten().map(goodput).collect();
@@ -155,21 +155,21 @@ impl Heat {
             Some((setup::name(slot.variant), Finite::new(own / total)?))
         };
         let shares = self.slots.iter().zip(&flows).map(share);
-        let courses = flows.iter().flatten().map(|flow| flow.intervals.as_slice());
-        let last_start = entrants.iter().map(|entrant| entrant.start).max()?;
-        let convergence = stats::convergence(&courses.collect::<Vec<_>>(), last_start);
+        let series = flows.iter().flatten().map(|flow| flow.intervals.as_slice());
+        let last_start = groups.iter().map(|group| group.start).max()?;
+        let convergence = stats::convergence(&series.collect::<Vec<_>>(), last_start);
         Some(CompetitionRound {
             block: self.slots[0].block,
             jain_index: Finite::new(stats::jain_index(&goodputs)?)?,
             shares: shares.collect::<Option<BTreeMap<_, _>>>()?,
             convergence_seconds: convergence.map(Finite::seconds),
-            link_utilisation: carried.and_then(|carried| carried.share_of(&setup.links.link)),
+            link_utilisation: usage.and_then(|usage| usage.share_of(&setup.links.link)),
         })
     }
 }
 
-impl Entrant {
-    /// The sum over its connections; the course counts its time from the heat's begin.
+impl FlowGroup {
+    /// The sum over its connections; the times of its intervals count from the trial's begin.
     fn round(&self, outcome: &Outcome) -> Round {
         let mut round = outcome.round(&self.plan);
         round.count_copies(self.duplicate);
@@ -201,10 +201,10 @@ fn without_servers_cpu(mut round: Round, direction: Direction) -> Round {
     round
 }
 
-impl Carried {
-    /// What was delivered over what the rate of `link` allows.
+impl LinkUsage {
+    /// What was delivered, as a share of what the rate of `link` allows.
     fn share_of(&self, link: &LinkSpec) -> Option<Finite> {
-        let could = link.rate()? * self.time;
-        Finite::ratio(self.stats.delivered.bytes.get(), could.get())
+        let capacity = link.rate()? * self.time;
+        Finite::ratio(self.stats.delivered.bytes.get(), capacity.get())
     }
 }

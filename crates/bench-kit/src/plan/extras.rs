@@ -1,0 +1,57 @@
+//! What a run does beside sending noise on streams.
+
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What a run does beside sending noise on streams; nothing by default.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Extras {
+    /// The payload is zeros.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub zeros: bool,
+    /// Both sides hash the one stream of the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub digest: bool,
+    /// The server reports its rows, of this interval; zero is none but the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_output: Option<Duration>,
+    /// Payload goes in datagrams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<Datagrams>,
+    /// The client times requests on a stream of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Requests>,
+    /// When a run that bytes limit ends without them, not counting what is omitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<Duration>,
+}
+
+/// How requests are timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requests {
+    /// Time from one to the next, whether or not the first has its answer.
+    pub interval: Duration,
+    /// Whether the rest of the plan is carried out meanwhile.
+    pub under_load: bool,
+}
+
+impl Extras {
+    /// Whether nothing is sent but requests.
+    pub fn is_idle(&self) -> bool {
+        self.requests.is_some_and(|requests| !requests.under_load)
+    }
+
+    pub(super) fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How payload goes in datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Datagrams {
+    /// Bytes of each; `None` is as many as the path takes at the time.
+    pub size: Option<u16>,
+}
