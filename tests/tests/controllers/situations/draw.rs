@@ -1,7 +1,9 @@
 //! A run as the picture that a report has of a round.
 
 use bench_report::plot;
-use bench_report::result::{AbResult, Finite, Interval, Round, SCHEMA_VERSION, Variant};
+use bench_report::result::{
+    AbResult, Counts, Finite, Interval, Quantity, Round, SCHEMA_VERSION, Variant,
+};
 use core::time::Duration;
 use e2e::sim::{Outcome, Point};
 use std::collections::BTreeMap;
@@ -53,22 +55,32 @@ fn round(outcome: &Outcome) -> Round {
     }
 }
 
-/// From one look to the next.
+/// From one point to the next.
 fn interval(before: &Point, point: &Point) -> Interval {
     let length = point.at.since(before.at);
     let delivered = point.delivered - before.delivered;
     let is_paced = point.pacing_rate != Bandwidth::MAX;
     let bits = |rate: Bandwidth| rate.bits_per_sec();
+    let seconds = Finite::seconds(length);
+    let mut counts = Counts::of([
+        (Quantity::Cwnd, point.cwnd.get()),
+        (Quantity::InFlight, point.inflight.get()),
+        (
+            Quantity::PacketsLost,
+            point.packets_lost - before.packets_lost,
+        ),
+    ]);
+    counts.set_time(Quantity::SmoothedRtt, point.srtt);
+    counts.set(
+        Quantity::PacingRate,
+        is_paced.then(|| bits(point.pacing_rate)),
+    );
+    counts.set(Quantity::DeliveryRate, point.delivery_rate.map(bits));
     Interval {
         t: Finite::seconds(point.at.since(Timestamp::ZERO)),
-        seconds: Finite::seconds(length),
+        seconds,
         goodput_bits_per_second: bits(Bandwidth::from_transfer(delivered, length)),
-        rtt_ms: point.srtt.map(Finite::millis),
-        cwnd_bytes: Some(point.cwnd.get()),
-        bytes_in_flight: Some(point.inflight.get()),
-        pacing_rate_bits_per_second: is_paced.then(|| bits(point.pacing_rate)),
-        delivery_rate_bits_per_second: point.delivery_rate.map(bits),
-        packets_lost: Some(point.packets_lost - before.packets_lost),
+        sender: counts.figures(seconds),
         state: Some(point.state.to_owned()),
         ..Interval::default()
     }
