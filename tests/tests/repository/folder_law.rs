@@ -26,7 +26,7 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     let Tree {
         folders,
         mut findings,
-    } = Tree::read(&sources, &law);
+    } = Tree::read(&sources);
     for (path, folder) in &folders {
         match law.order.get(path) {
             Some(order) => findings.extend(folder.follows(path, order)),
@@ -43,7 +43,7 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
 /// floor that is above all that it imports.
 pub(crate) fn floors(files: &[SourceFile]) -> BTreeMap<String, Vec<Vec<String>>> {
     let law = Law::read(files);
-    let Tree { folders, .. } = Tree::read(&sources(files), &law);
+    let Tree { folders, .. } = Tree::read(&sources(files));
     let crates = law.order.iter().filter(|(path, _)| is_source(path));
     crates
         .filter_map(|(path, order)| Some((path.clone(), folders.get(path)?.floors(order))))
@@ -66,7 +66,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn read(sources: &BTreeMap<&str, &SourceFile>, law: &Law) -> Self {
+    fn read(sources: &BTreeMap<&str, &SourceFile>) -> Self {
         let mut tree = Self::default();
         for root in sources.values().filter(|file| is_root(&file.path)) {
             let source = root.path.rsplit_once('/').map_or("", |(folder, _)| folder);
