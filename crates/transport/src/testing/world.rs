@@ -314,7 +314,8 @@ impl World {
     /// Has the application at `end` take whatever comes for what was written, where somebody writes
     /// frames who is not the peer.
     pub fn skip_verification(&mut self, end: EndId) {
-        self.sim.update_node(end.0, |host, _| host.skip_verification());
+        self.sim
+            .update_node(end.0, |host, _| host.skip_verification());
     }
 
     /// Sends a datagram from `end`, of which the endpoint there knows nothing. A server's waits for
