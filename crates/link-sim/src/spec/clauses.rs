@@ -45,12 +45,15 @@ impl Clauses {
                 return Err(unknown(words, word));
             };
             if known.contains(&name) {
-                return Err(words.error(word, format!("`{name}` stands here twice")));
+                return Err(words.error(word, format!("`{name}` given twice")));
             }
             if SERVICES.contains(&name)
                 && let Some(other) = &read.service
             {
-                let problem = format!("`{}` sets the pace of this link already", other.name());
+                let problem = format!(
+                    "the rate is already set by `{}`; give only one of them",
+                    other.name()
+                );
                 return Err(words.error(word, problem));
             }
             known.push(name);
@@ -83,19 +86,13 @@ impl Clauses {
     pub(super) fn check(&self, words: &Words<'_>) -> Result<(), SpecError> {
         let refuse = |name: &str, problem: &str| Err(words.error_at(name, problem));
         if self.queue.is_some() && self.service.is_none() {
-            return refuse(
-                "queue",
-                "a queue needs a `rate`, a `tbf` or a `trace` that serves it",
-            );
+            return refuse("queue", "a queue needs a `rate`, a `tbf` or a `trace`");
         }
         if self.aqm.is_some() && self.service.is_none() {
-            return refuse(
-                "aqm",
-                "a queue needs a `rate`, a `tbf` or a `trace` that serves it",
-            );
+            return refuse("aqm", "a queue needs a `rate`, a `tbf` or a `trace`");
         }
         if self.reorder.is_some() && self.delay().is_zero() {
-            return refuse("reorder", "reordering needs a `delay` that others wait for");
+            return refuse("reorder", "reordering needs a `delay`");
         }
         Ok(())
     }
