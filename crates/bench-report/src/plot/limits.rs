@@ -28,14 +28,14 @@ pub fn limits(result: &AbResult) -> Figure {
             "label",
             (0.0, TOP + 14.0),
             Anchor::Start,
-            "no sender has told",
+            "not reported by the sender",
         );
     } else {
         let entries = LIMITS.map(|(class, name)| (Key::Area(class.to_owned()), name.to_owned()));
         height += 4.0;
         height += key::rows(&mut svg, height, &entries);
     }
-    let title = "What held the senders back, as shares of the time".to_owned();
+    let title = "What limited the sender, as shares of the time".to_owned();
     Figure::new(title, height, svg)
 }
 
