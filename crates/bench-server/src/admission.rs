@@ -76,9 +76,17 @@ pub(crate) enum Full {
 impl fmt::Display for Full {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Places(most) => write!(f, "{most} clients are being served"),
-            Self::PlacesOfOrigin(most) => write!(f, "{most} from there are being served"),
-            Self::Second(most) => write!(f, "{most} have come within a second"),
+            Self::Places(most) => write!(f, "already {most} clients (--max-connections)"),
+            Self::PlacesOfOrigin(most) => write!(
+                f,
+                "already {most} clients from this address \
+                                                     (--max-per-address)"
+            ),
+            Self::Second(most) => write!(
+                f,
+                "already {most} new clients within a second \
+                                             (--max-per-second)"
+            ),
         }
     }
 }

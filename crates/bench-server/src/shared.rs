@@ -50,7 +50,7 @@ impl Shared {
         let mut journal = self.journal.lock().expect(NO_PANIC);
         if let Some(left_out) = journal.turn(clock::now()) {
             (self.log)(format_args!(
-                "{left_out} lines of the last minute were left out"
+                "{left_out} log lines of the last minute suppressed"
             ));
         }
         if journal.has_room(origin, topic) {

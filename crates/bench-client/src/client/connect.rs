@@ -125,13 +125,19 @@ pub(super) async fn connect(setup: &ClientSetup) -> Result<Connected, String> {
         .map_err(|_| ending::no_answer(&server))?
         .map_err(|error| match (&error, &setup.trust) {
             (error, Trust::Fingerprint(_)) if ending::is_by_tls(error) => {
-                format!("the certificate of {server} is not the one of --fingerprint")
+                format!(
+                    "the certificate of {server} does not match --fingerprint; use the one \
+                         that bench-server prints"
+                )
             }
             (error, Trust::Authorities(_)) if ending::is_by_tls(error) => {
-                format!("--ca does not vouch for {server}: {error}")
+                format!("the certificate of {server} cannot be verified with --ca: {error}")
             }
             (error, _) if setup.is_perf && ending::is_about_alpn(error) => {
-                format!("{server} speaks QUIC, but not `perf`")
+                format!(
+                    "{server} does not support ALPN `perf`; leave out --perf for a \
+                         bench-server"
+                )
             }
             (error, _) => ending::not_connected(error, &server),
         })?;

@@ -110,11 +110,11 @@ impl Flow {
             let error = if self.sender.account.is_none() {
                 ending::not_connected(error, SERVER)
             } else {
-                ending::lost(error, "the other side", self.idle_timeout)
+                ending::lost(error, "the peer", self.idle_timeout)
             };
             self.error = Some(error);
         } else if self.sender.is_over() && self.receiver.account.is_none() {
-            self.error = Some("nothing has arrived".to_owned());
+            self.error = Some("no data received".to_owned());
         }
     }
 
