@@ -10,8 +10,8 @@ USAGE="usage: build-kernel.sh [SOURCE] [MAKE_OPTION...]
   SOURCE        a linux-*.tar* of 6.1 or later; /usr/src/linux-source-*.tar.xz, of Debian's package
                 linux-source, by default
   MAKE_OPTION   such as -j2; -j with the number of processors by default
-It takes some minutes and 2 GB in TMPDIR. The kernel is kept as
-$VIRTUAL_TIME_KERNEL, or as what PACELINE_KERNEL names.
+Takes some minutes and 2 GB in TMPDIR. The kernel is installed as
+$VIRTUAL_TIME_KERNEL, or as PACELINE_KERNEL.
 Exit code: 0; 2 when something is missing."
 
 main() {
@@ -24,7 +24,7 @@ main() {
         '') source=$(packaged_source) ;;
         *) shift ;;
     esac
-    [[ $source ]] || die 2 'no source; apt-get install linux-source'
+    [[ $source ]] || die 2 'no kernel source; apt-get install linux-source'
     [[ -r $source ]] || die 2 "cannot read $source"
     require_tools
     WORK=$(mktemp -d)
@@ -56,14 +56,15 @@ configure() {
     local option
     KCONFIG_ALLCONFIG=$here/virtual-time.config make_quietly allnoconfig
     while read -r option; do
-        grep -qxF "$option" "$WORK/build/.config" || die 1 "$option does not hold in this source"
+        grep -qxF "$option" "$WORK/build/.config" ||
+            die 1 "this kernel source does not support $option"
     done < <(grep '^CONFIG_' "$here/virtual-time.config")
 }
 
 make_quietly() { # ARGUMENT...
     if ! make -s -C "$WORK/source" "O=$WORK/build" ARCH=um "$@" >"$WORK/log" 2>&1; then
         tail -n 20 "$WORK/log" >&2
-        die 1 "make $* failed; its last words are above"
+        die 1 "make $* failed; see its last lines above"
     fi
 }
 

@@ -10,13 +10,13 @@ source "$here/kernel.sh"
 USAGE="usage: compare.sh [OPTION...] ['GAP LINK'...]
   GAP LINK        mean time between two packets and a LINK in netem's words, such as
                   '1ms delay 50ms 20ms'; the links of docs/netem-comparison.md by default
-  --packets N     over each link; 100000 by default
-  --runs N        of ours, which differ by their seeds; 100 by default
-  --keep DIR      where the packets' times are kept, as N.trace
-  --program FILE  link-sim's example against_netem, which is built otherwise
-  --here          this machine's kernel, as root; its own delays, up to 1 ms, are forgiven
+  --packets N     packets over each link; 100000 by default
+  --runs N        runs of link-sim, each with its own seed; 100 by default
+  --keep DIR      keep the packets' times in DIR, as N.trace
+  --program FILE  link-sim's example against_netem; built if not given
+  --here          use this machine's kernel, as root, and tolerate its own delays of up to 1 ms
 Exit code: 0 when all agree, 1 when something differs, 2 when something is missing or a LINK is
-wrong, else what vm.sh or the probe gave."
+wrong, else that of vm.sh or the probe."
 
 # At least one for each of netem's rules. A packet has 798 bytes on average: the loads of a rate are
 # 0.8, 1.06 or with copies 1.28, which fill the link up to its limit, and 0.91.
@@ -118,7 +118,7 @@ measure() { # 'GAP LINK' PACKETS TRACE
         tc qdisc replace dev lo root netem "$@"
         "$program" probe --packets "$packets" --gap "$gap" "$trace"' \
         sh "$3" "$2" "$PROGRAM" "${words[@]}" | sed '/^$/d' >&2 ||
-        die $? "no packets over \`${1#* }\`"
+        die $? "no packets measured over link \`${1#* }\`"
 }
 
 KERNEL=()

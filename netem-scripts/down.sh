@@ -14,6 +14,6 @@ case ${1:-} in
 esac
 NAME=${1:-$NAME}
 if exists; then
-    ((EUID == 0)) || die 2 "needs root, as up.sh did"
+    ((EUID == 0)) || die 2 "needs root, like up.sh"
     remove
 fi

@@ -8,16 +8,16 @@ here=$(dirname "$(readlink -f "$0")")
 source "$here/kernel.sh"
 
 USAGE="usage: kernel-tcp.sh [OPTION...] LINK...
-  LINK                what happens on the way of the data, such as 'delay 50ms loss 1% rate 100mbit
-                      queue 1bdp'; a row for each LINK and controller
-  --return-link LINK  what happens on the way back, for all of them; nothing by default
+  LINK                link in the direction of the data, such as 'delay 50ms loss 1% rate 100mbit
+                      queue 1bdp'; prints a row per LINK and controller
+  --return-link LINK  link in the other direction, for every LINK; none by default
   --cc NAME,NAME...   the kernel's controllers; cubic,bbr by default
-  --seconds N         of each round that are measured; 20 by default
-  --omit N            before them; 2 by default
-  --rounds N          of each; their medians are shown, and the range of goodput; 1 by default
-  --streams N         at once; 1 by default
-  --csv FILE          a row for each round
-  --here              this machine's kernel, as root or in a user namespace, in real time
+  --seconds N         seconds measured in each round; 20 by default
+  --omit N            seconds of warm-up before the measurement; 2 by default
+  --rounds N          rounds per row, which shows medians and the range of goodput; 1 by default
+  --streams N         TCP connections at once; 1 by default
+  --csv FILE          write one CSV row per round
+  --here              use this machine's kernel in real time, as root or in a user namespace
 Exit code: 0; 1 when a round failed; 2 when something is missing or an option is wrong."
 
 main() {
@@ -45,7 +45,7 @@ main() {
         esac
         shift
     done
-    (($#)) || die 2 "there is no LINK; try --help"
+    (($#)) || die 2 "no LINK given; try --help"
     prepare
     printf '%s\n' "$HEADING" >"$WORK/rounds.csv"
     local link
@@ -88,7 +88,7 @@ sysctl -qw net.ipv4.tcp_rmem='4096 131072 134217728'
 IFS=, read -ra names <<<"$CC"
 for name in "${names[@]}"; do
     sysctl -qw net.ipv4.tcp_congestion_control="$name" ||
-        { echo "this kernel has no \`$name\`" >&2; exit 2; }
+        { echo "no congestion control \`$name\` in this kernel" >&2; exit 2; }
     for ((round = 1; round <= ROUNDS; round++)); do
         # A server that still sees the connection of the round before refuses this one's.
         for pause in 1 2 4 8 16; do
@@ -114,7 +114,7 @@ measure() { # LINK
                       net.ipv4.tcp_wmem="4096 65536 134217728"
                   exec iperf3 -s -i 0.1 -J >/dev/null' \
         "${SETTINGS[return-link]}" -- bash "$WORK/client" >"$WORK/log" 2>&1 || fail $? "$1"
-    [[ $SHOWN ]] || print_row cc Mbit/s least most retrans 'RTT p50' p95 max 'link (RTT in ms)'
+    [[ $SHOWN ]] || print_row cc Mbit/s min max retrans 'RTT p50' p95 max 'link (RTT in ms)'
     SHOWN=yes
     IFS=, read -ra names <<<"${SETTINGS[cc]}"
     for name in "${names[@]}"; do
@@ -124,7 +124,7 @@ measure() { # LINK
 
 fail() { # EXIT_CODE LINK
     tail -n 5 "$WORK/log" >&2
-    die "$(($1 == 2 ? 2 : 1))" "no figures over \`$2\`; what was said last is above"
+    die "$(($1 == 2 ? 2 : 1))" "no results over \`$2\`; see the last lines above"
 }
 
 # The medians of the rounds of one controller over one link, and a line of CSV for each.

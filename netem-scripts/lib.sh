@@ -84,7 +84,7 @@ missing_kernel_parts() {
     ((EUID == 0)) || fresh=(unshare --map-root-user --net)
     if ! found=$("${fresh[@]}" bash -c "$KERNEL_TRIAL" 2>/dev/null); then
         printf '%s (sysctl %s)' \
-            'no right to make a network namespace: run it as root, or allow user namespaces' \
+            'cannot create a network namespace: run as root, or allow user namespaces' \
             'kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns'
     elif [[ $found ]]; then
         printf 'this kernel has no %s; boot one that has (Debian: linux-image-amd64) or use %s' \
@@ -111,7 +111,7 @@ plan() { # LINK RETURN_LINK
     export LINK_RELAY
     PLAN=$("$LINK_RELAY" --print-tc "--link=$1" "--return-link=$2") || exit 2
     [[ $'\n'$PLAN != *$'\nsleep '* ]] ||
-        die 2 "a path has one shape: leave out \`at\`, or run what link-relay --print-tc prints"
+        die 2 "\`at\` is not supported here; run the commands that link-relay --print-tc prints"
     for device in "${SHAPED[@]}"; do
         PLAN=${PLAN//" \$${VARIABLES[$device]} "/" $device "}
     done
@@ -132,7 +132,7 @@ in_namespace() { # client|link|server COMMAND...
 # Makes what `plan` has planned, on the path that there is.
 shape() {
     [[ ! $PLAN ]] || run_each tc -n "$NAME-link" <<<"$PLAN" ||
-        die $? 'this kernel refused the command above: it may lack the qdisc'
+        die $? 'tc failed, see above; the kernel may lack the qdisc'
 }
 
 # The path as it is before `shape`.
@@ -205,7 +205,7 @@ remove() {
         [[ -e /run/netns/$NAME-$end ]] || continue
         [[ $end == link ]] || ip -n "$NAME-$end" link delete eth0 2>/dev/null || true
         pids=$(ip netns pids "$NAME-$end" 2>/dev/null | tr '\n' ' ') || true
-        [[ -z $pids ]] || printf '%s: still running in %s-%s, without a network now: %s\n' \
+        [[ -z $pids ]] || printf '%s: warning: still running in %s-%s without a network: %s\n' \
             "${0##*/}" "$NAME" "$end" "$pids" >&2
         ip netns delete "$NAME-$end"
     done
@@ -232,11 +232,11 @@ verify() {
     out=$(in_namespace client ping -n -q -c "$PINGS" -i "$PING_GAP" -W 5 \
         "$SERVER_ADDRESS") || true
     [[ $out =~ ([0-9]+)\ packets\ transmitted,\ ([0-9]+)\ received ]] ||
-        wrong "ping said \`${out:-nothing}\`"
+        wrong "ping printed \`${out:-nothing}\`"
     sent=${BASH_REMATCH[1]} back=${BASH_REMATCH[2]}
     lost="$((sent - back)) of $sent pings were lost"
     within_chance $((sent - back)) "$sent" ||
-        wrong "$lost over a path that loses $((LOSS_PPM / 10000)) %"
+        wrong "$lost, but the path loses $((LOSS_PPM / 10000)) %"
     if [[ ! $out =~ min/avg/max/mdev\ =\ ([0-9]+)\.([0-9]{3})/ ]]; then
         ((LOSS_PPM > 0)) || wrong "$lost"
         printf 'ping: %s\n' "$lost"
@@ -244,10 +244,10 @@ verify() {
     fi
     fastest_us=$((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]}))
     ((fastest_us >= MIN_RTT_US)) ||
-        wrong "a ping took $fastest_us us, less than $MIN_RTT_US us"
+        wrong "a ping took $fastest_us us, below the minimum of $MIN_RTT_US us"
     ((fastest_us <= MAX_RTT_US + TOLERANCE_US)) ||
-        wrong "all pings took $fastest_us us or more, the most expected is $MAX_RTT_US us"
-    printf 'ping: %s, the fastest came back in %s.%s ms\n' \
+        wrong "all pings took $fastest_us us or more, above the maximum of $MAX_RTT_US us"
+    printf 'ping: %s, min RTT %s.%s ms\n' \
         "$lost" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
 }
 
@@ -260,7 +260,7 @@ within_chance() { # LOST SENT
 }
 
 wrong() { # PROBLEM
-    die 1 "the path failed its check: $1"
+    die 1 "the path does not match the link: $1"
 }
 
 # As many as link-relay --print-ping expects, and as far apart, which is in seconds.

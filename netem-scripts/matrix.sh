@@ -10,7 +10,7 @@ source "$here/lib.sh"
 USAGE="usage: matrix.sh [--programs DIR] NAME|FILE [OPTION...]
   NAME|FILE       a matrix that \`bench-client list\` names, or a TOML file
   OPTION          of \`bench-client matrix\`, such as --dir DIR, --only loss=1% or --json FILE
-  --programs DIR  where bench-client and bench-server are; PATH by default, or else target/release
+  --programs DIR  directory of bench-client and bench-server; PATH, then target/release by default
 In a guest: vm.sh --virtual-time --writable DIR matrix.sh NAME --dir DIR/cells
 Exit code: that of bench-client; 2 when something is missing."
 
@@ -26,7 +26,7 @@ main() {
             exit
             ;;
     esac
-    [[ ${1:-} && $1 != -* ]] || die 2 'there is no matrix; try --help'
+    [[ ${1:-} && $1 != -* ]] || die 2 'no matrix given; try --help'
     local client server
     client=$(program bench-client "$programs") || exit
     server=$(program bench-server "$programs") || exit
@@ -43,7 +43,7 @@ program() { # NAME FOLDER
         found=$(command -v "$1") || found=$here/../target/release/$1
     fi
     [[ -x $found ]] ||
-        die 2 "no $1; \`cargo build --release\` makes it, --programs DIR says where it is"
+        die 2 "no $1 found; run \`cargo build --release\`, or use --programs DIR"
     readlink -f "$found"
 }
 

@@ -15,12 +15,12 @@ option() { # OPTION VALUE...
 
 number() { # LEAST OPTION VALUE...
     [[ ${3:-} =~ ^[0-9]{1,7}$ ]] || die 2 "\`$2\` needs a whole number"
-    ((10#$3 >= $1)) || die 2 "\`$2\` is $1 at least"
+    ((10#$3 >= $1)) || die 2 "\`$2\` must be at least $1"
     printf '%d' "$((10#$3))"
 }
 
 folder() { # OPTION VALUE...
-    [[ -d ${2:-} && -w $2 ]] || die 2 "\`$1\` needs a folder to write to"
+    [[ -d ${2:-} && -w $2 ]] || die 2 "\`$1\` needs a writable directory"
     readlink -f "$2"
 }
 

@@ -8,13 +8,13 @@ here=$(dirname "$(readlink -f "$0")")
 source "$here/lib.sh"
 
 USAGE="usage: run.sh [--return-link LINK] [--server COMMAND] [LINK] -- COMMAND [ARG...]
-  LINK                what happens on the way to the server, e.g. delay 20ms rate 100mbit queue 1bdp
-  --return-link LINK  what happens on the way back; nothing by default
-  --server COMMAND    for the shell in the server's namespace; COMMAND behind -- starts once it
-                      listens, and it is ended when that COMMAND ends
-Both commands find the addresses in PACELINE_SERVER and PACELINE_CLIENT, and the path's name, with
-which shape.sh shapes it anew, in PACELINE_NAME.
-Exit code: that of COMMAND; 1 when the path failed; 2 for a wrong LINK or a part that is missing."
+  LINK                link to the server, e.g. delay 20ms rate 100mbit queue 1bdp
+  --return-link LINK  link back to the client; none by default
+  --server COMMAND    shell command for the server's namespace; COMMAND after -- starts once it
+                      listens, and it is stopped when COMMAND exits
+Both commands get the addresses in PACELINE_SERVER and PACELINE_CLIENT, and in PACELINE_NAME the
+path's name, with which shape.sh changes its links.
+Exit code: that of COMMAND; 1 when the path failed; 2 for a wrong LINK or a missing program."
 
 main() {
     local return_link='' link=() server=''
@@ -39,7 +39,7 @@ main() {
         esac
         shift
     done
-    (($# > 1)) || die 2 "there is no COMMAND behind \`--\`; try --help"
+    (($# > 1)) || die 2 "no COMMAND after \`--\`; try --help"
     shift
     plan "${link[*]}" "$return_link"
     require_everything
@@ -83,10 +83,10 @@ start_server() { # SHELL_COMMAND
     # 5 s; a program that opens its port later has to be waited for by COMMAND.
     for ((tries = 0; tries < 100; tries++)); do
         [[ -z $(in_namespace server ss -Hlntu) ]] || return 0
-        kill -0 "$SERVER_PID" 2>/dev/null || die 1 "the server ended before it listened: $1"
+        kill -0 "$SERVER_PID" 2>/dev/null || die 1 "the server exited before it listened: $1"
         sleep 0.05
     done
-    printf '%s: after 5 s the server does not listen: %s\n' "${0##*/}" "$1" >&2
+    printf '%s: warning: the server does not listen after 5 s: %s\n' "${0##*/}" "$1" >&2
 }
 
 run_client() { # COMMAND...

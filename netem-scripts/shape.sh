@@ -6,10 +6,10 @@ here=$(dirname "$(readlink -f "$0")")
 source "$here/lib.sh"
 
 USAGE="usage: shape.sh LINK [RETURN_LINK]
-  LINK         what happens on the way to the server, from now on; nothing when it is empty
-  RETURN_LINK  what happens on the way back; nothing by default
-The path is that of PACELINE_NAME, which run.sh tells its COMMAND; paceline by default.
-Exit code: 0; 1 when there is no such path, or a ping finds it wrong; 2 for a wrong LINK."
+  LINK         new link to the server; '' for none
+  RETURN_LINK  new link back to the client; none by default
+Changes the path PACELINE_NAME, which run.sh sets for its COMMAND; paceline by default.
+Exit code: 0; 1 when there is no such path, or pings do not match it; 2 for a wrong LINK."
 
 case ${1:-} in
     -*)
@@ -18,10 +18,10 @@ case ${1:-} in
         exit
         ;;
 esac
-(($# == 1 || $# == 2)) || die 2 'there has to be a LINK, and at most two; try --help'
+(($# == 1 || $# == 2)) || die 2 'expected a LINK and at most a RETURN_LINK; try --help'
 NAME=${PACELINE_NAME:-$NAME}
 plan "$1" "${2:-}"
-exists || die 1 "\`$NAME\` is not up"
+exists || die 1 "no path \`$NAME\`; create it with up.sh"
 clear_shapes
 shape
 show

@@ -7,11 +7,11 @@ source "$here/lib.sh"
 
 USAGE="usage: up.sh [--name NAME] [--return-link LINK] [--print] LINK
        up.sh --check
-  LINK                what happens on the way to the server, e.g. delay 20ms rate 100mbit queue 1bdp
-  --return-link LINK  what happens on the way back; nothing by default
+  LINK                link to the server, e.g. delay 20ms rate 100mbit queue 1bdp
+  --return-link LINK  link back to the client; none by default
   --name NAME         the namespaces are NAME-client, NAME-link, NAME-server; default paceline
   --print             print the commands instead of running them; needs no privilege
-  --check             only say whether this machine has all that is needed"
+  --check             only check whether this machine has everything needed"
 
 main() {
     local return_link='' check=
@@ -41,7 +41,7 @@ main() {
         return
     fi
     [[ $NAME =~ ^[a-z][a-z0-9-]{0,40}$ ]] ||
-        die 2 "\`$NAME\` is not a name of small letters and digits"
+        die 2 "\`$NAME\` is not a name: use lowercase letters and digits only"
     plan "$*" "$return_link"
     [[ $PRINT_ONLY ]] || prepare
     make_path
@@ -51,9 +51,9 @@ main() {
 
 prepare() {
     require_everything
-    ! exists || die 1 "\`$NAME\` is up already; netem-scripts/down.sh $NAME takes it away"
+    ! exists || die 1 "path \`$NAME\` exists; remove it with netem-scripts/down.sh $NAME"
     if ! ip netns add "$NAME-client" 2>/dev/null; then
-        die 2 "needs root, or \`unshare -rnm\` and a tmpfs on /run; run.sh does that itself"
+        die 2 "needs root, or \`unshare -rnm\` and a tmpfs on /run; or use run.sh"
     fi
     ip netns delete "$NAME-client"
     trap remove EXIT

@@ -15,10 +15,10 @@ here=$(dirname "$(readlink -f "$0")")
 source "$here/kernel.sh"
 
 USAGE="usage: vm.sh [OPTION...] COMMAND [ARG...]
-  --virtual-time   the kernel of build-kernel.sh, in virtual time
-  --writable DIR   COMMAND's writes to this folder are this machine's
-  --memory MB      the guest's memory, 512 by default; /dev/shm has to have as much
-  --seconds N      end the guest after so long by this machine's clock, 600 by default
+  --virtual-time   use the kernel of build-kernel.sh, in virtual time
+  --writable DIR   COMMAND may write to this directory of this machine
+  --memory MB      the guest's memory, 512 by default; needs as much in /dev/shm
+  --seconds N      stop the guest after N seconds of this machine's clock, 600 by default
 Exit code: that of COMMAND; 2 when something is missing; 124 when the time was over; 125 when the
 guest ended without an exit code."
 
@@ -52,7 +52,7 @@ main() {
         esac
         shift
     done
-    (($#)) || die 2 "there is no COMMAND; try --help"
+    (($#)) || die 2 "no COMMAND given; try --help"
     require_everything
     WORK=$(mktemp -d)
     trap 'rm -rf "$WORK"' EXIT
@@ -64,7 +64,7 @@ require_everything() {
     local missing=()
     if [[ $VIRTUAL_TIME ]]; then
         [[ -x $VIRTUAL_TIME_KERNEL ]] ||
-            die 2 "no kernel for virtual time; netem-scripts/build-kernel.sh builds it"
+            die 2 "no kernel for virtual time; run netem-scripts/build-kernel.sh"
     else
         command -v linux.uml >/dev/null || missing+=(user-mode-linux)
         command -v modprobe >/dev/null || missing+=(kmod)
@@ -151,7 +151,7 @@ boot() { # MEMORY SECONDS
     fi
     ((status != 124)) || die 124 "the guest ran longer than $2 s"
     tail -n 5 "$WORK/console" "$WORK/errors" >&2 || true
-    die 125 "the guest ended without an exit code; its last words are above"
+    die 125 "the guest ended without an exit code; see its last lines above"
 }
 
 # shellcheck disable=SC2317 # Traps call it.

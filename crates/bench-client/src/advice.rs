@@ -27,9 +27,9 @@ impl Drops {
             .limit
             .is_some_and(|limit| limit >= SOCKET_BUFFER.into())
         {
-            "there, a faster core; or less at a time, with -b or -w.".to_owned()
+            "use a faster core there, or limit the sender with -b or -w.".to_owned()
         } else {
-            format!("there, sysctl -w net.core.rmem_max={SOCKET_BUFFER}, or a faster core.")
+            format!("run sysctl -w net.core.rmem_max={SOCKET_BUFFER} there, or use a faster core.")
         }
     }
 }
@@ -39,14 +39,14 @@ pub(crate) fn advice(round: &Round, drops: Drops, plan: &Plan) -> Option<String>
     let limited = round.limited_by.filter(|_| round.bytes > 0)?;
     let (limit, share) = largest(&limited);
     let mut text = format!(
-        "Limited by {}, {:.0} % of the time.\n{}",
+        "Limited by {} {:.0} % of the time:\n{}",
         limit.name(round),
         share * 100.0,
         limit.remedy(round, plan)
     );
     if drops.packets > 0 {
         text.push_str(&format!(
-            "\nThe receiving machine dropped {} packets, its socket's buffer being full:\n{}",
+            "\nThe receiver's full socket buffer dropped {} packets:\n{}",
             drops.packets,
             drops.remedy()
         ));
@@ -60,7 +60,7 @@ pub(crate) fn advice(round: &Round, drops: Drops, plan: &Plan) -> Option<String>
         // Above what a thread can have, the two did not measure the same time.
         if (BUSY..POSSIBLE).contains(&share) {
             text.push_str(&format!(
-                "\nThe {side}'s thread kept a core {:.0} % busy.",
+                "\nThe {side}'s thread used {:.0} % of a core.",
                 share * 100.0
             ));
         }
@@ -105,32 +105,48 @@ impl Limit {
             Self::Application => "the application".to_owned(),
             Self::Congestion => format!("congestion control ({})", round.congestion),
             Self::FlowControl => "flow control".to_owned(),
-            Self::Host => "the sending machine".to_owned(),
+            Self::Host => "the sending host".to_owned(),
         }
     }
 
     fn remedy(self, round: &Round, plan: &Plan) -> String {
         match self {
-            Self::Application if plan.rate.is_some() => "-b asks for no more.".to_owned(),
-            Self::Application => "There was nothing to send: try -P or a larger -l.".to_owned(),
+            Self::Application if plan.rate.is_some() => {
+                "-b was the limit; raise it, or leave it out.".to_owned()
+            }
+            Self::Application => {
+                "the sender had no data to send; try -P or a larger -l.".to_owned()
+            }
             Self::Congestion => format!(
-                "It found no more room{}: try another -C, or -P on a lossy path.",
+                "the {} was the limit{}; try another -C or --connections.",
+                decision(round),
                 loss(round)
             ),
             Self::FlowControl => format!(
-                "The receiver took {} at a time: raise -w.",
+                "the receive window of {} was the limit; raise -w.",
                 amount(plan.window)
             ),
-            Self::Host => "It sent no faster: try larger packets, -M.".to_owned(),
+            Self::Host => {
+                "the sending thread or its socket was the limit; try larger packets with -M."
+                    .to_owned()
+            }
         }
     }
 }
 
-/// `, with 1.2 % lost`, when there was a loss.
+/// What the controller limits longer.
+fn decision(round: &Round) -> &'static str {
+    match &round.limited_by {
+        Some(limited) if limited.pacing.get() > limited.congestion_window.get() => "pacing rate",
+        _ => "congestion window",
+    }
+}
+
+/// ` (1.2 % loss)`, when there was a loss.
 fn loss(round: &Round) -> String {
     match (round.packets_lost, round.packets_sent) {
         (Some(lost), Some(sent)) if lost > 0 && sent > 0 => {
-            format!(", with {:.2} % lost", lost as f64 * 100.0 / sent as f64)
+            format!(" ({:.2} % loss)", lost as f64 * 100.0 / sent as f64)
         }
         _ => String::new(),
     }
@@ -178,15 +194,18 @@ mod tests {
         };
         assert_eq!(
             line(window, &plan()),
-            "Limited by congestion control (cubic), 60 % of the time.\n\
-             It found no more room, with 0.96 % lost: try another -C, or -P on a lossy path."
+            "Limited by congestion control (cubic) 60 % of the time:\n\
+             the congestion window was the limit (0.96 % loss); try another -C or --connections."
         );
         let flow_control = LimitedTimes {
             flow_control: most,
             host: rest,
             ..LimitedTimes::default()
         };
-        assert!(line(flow_control, &plan()).ends_with("took 32.0 MBytes at a time: raise -w."));
+        assert!(
+            line(flow_control, &plan())
+                .ends_with("the receive window of 32.0 MBytes was the limit; raise -w.")
+        );
         let application = LimitedTimes {
             application: most,
             ..LimitedTimes::default()
@@ -195,7 +214,10 @@ mod tests {
             rate: Some(1_000),
             ..plan()
         };
-        assert!(line(application, &rated).ends_with("100 % of the time.\n-b asks for no more."));
+        assert!(
+            line(application, &rated)
+                .ends_with("100 % of the time:\n-b was the limit; raise it, or leave it out.")
+        );
     }
 
     #[test]
@@ -209,9 +231,9 @@ mod tests {
         }
         let with = |limit| advice(&round, drops(1, Some(limit)), &plan()).unwrap();
         assert!(with((4 << 20) - 1).contains("rmem_max"));
-        assert!(with(4 << 20).contains("buffer being full:\nthere, a faster core; or less"));
+        assert!(with(4 << 20).contains("dropped 1 packets:\nuse a faster core there, or limit"));
         assert!(
-            text.ends_with("The receiver's thread kept a core 95 % busy."),
+            text.ends_with("The receiver's thread used 95 % of a core."),
             "{text}"
         );
         assert!(
@@ -230,7 +252,7 @@ mod tests {
         });
         round.packets_lost = Some(0);
         let text = advice(&round, Drops::default(), &plan()).unwrap();
-        assert!(text.contains("found no more room: try"), "{text}");
+        assert!(text.contains("was the limit; try another -C"), "{text}");
     }
 
     #[test]
@@ -255,7 +277,7 @@ mod tests {
                 bench_report::result::Finite::new(round.seconds.get() * share);
             advice(round, Drops::default(), &plan())
                 .unwrap()
-                .contains("busy")
+                .contains("of a core")
         };
         assert!(!with(&mut round, 0.89));
         assert!(with(&mut round, 0.91));

@@ -40,18 +40,18 @@ pub(crate) enum Command {
     /// Measure the throughput to a bench-server, as iperf3 does
     #[command(after_help = EXAMPLES_OF_RUN)]
     Run(Box<RunArgs>),
-    /// Compare congestion controllers, over an emulated link or a real network
+    /// Compare congestion controllers over an emulated link or a real network
     #[command(after_help = EXAMPLES_OF_AB)]
     Ab(Box<AbArgs>),
-    /// Run an A/B test for each combination of conditions, or go on with it
+    /// Run an A/B test for each combination of conditions; rerun to resume
     Matrix(Box<MatrixArgs>),
-    /// Show a result that was measured before: as a page, pictures and tables
+    /// Turn a saved JSON result into a report, plots and CSV files
     Report(ReportArgs),
-    /// List controllers with their parameters, the words of a link, and matrices
+    /// List controllers and their parameters, the link grammar, and matrices
     List,
-    /// Write the manual pages to a folder
+    /// Write the man pages to a directory
     Man(ManArgs),
-    /// Print the script by which a shell completes command lines
+    /// Print a shell completion script
     Completions(CompletionsArgs),
 }
 
@@ -67,11 +67,9 @@ pub(crate) fn command() -> clap::Command {
 /// and a [`Failure`] the word that is wrong.
 pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<ClientArgs, Exit> {
     cli::parse(args).map_err(|error| match error.kind() {
-        clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            Exit::Refused(Failure::usage(
-                "what to do is missing: run, ab, matrix, report or list; --help tells more",
-            ))
-        }
+        clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Exit::Refused(
+            Failure::usage("no command given; use run, ab, matrix, report or list, or see --help"),
+        ),
         _ => Exit::of(&error),
     })
 }
@@ -80,13 +78,12 @@ const EXAMPLES_OF_RUN: &str = "\
 Examples:
   bench-client run HOST -t 5 -R          download for five seconds
   bench-client run HOST -n 100M -P 4 -J  100 MiB over four streams, as JSON
-  bench-client run HOST --bidir -C bbr3  both directions at once, by BBRv3
-  bench-client run HOST --rpm            what load does to latency
+  bench-client run HOST --bidir -C bbr3  both directions at once, with BBRv3
+  bench-client run HOST --rpm            latency under load
   bench-client run HOST --link \"delay 40ms loss 1% rate 100mbit queue 1bdp\"";
 
-const EXAMPLES_OF_AB: &str = "\
-Examples:
-  bench-client ab --virtual --rounds 10       in seconds, the same everywhere
+const EXAMPLES_OF_AB: &str = "Examples:
+  bench-client ab --virtual --rounds 10       fast, same result everywhere
   bench-client ab --virtual --compete --flows 2
   bench-client ab --b copa --link \"delay 20ms rate 20mbit queue 4bdp\"";
 

@@ -53,7 +53,7 @@ impl Baseline {
             |error: &dyn fmt::Display| Failure::usage(format!("--baseline {name}: {error}"));
         let text = std::fs::read_to_string(path).map_err(|error| failure(&error))?;
         let result = serde_json::from_str(&text)
-            .map_err(|error| failure(&format!("not the JSON of an A/B test: {error}")))?;
+            .map_err(|error| failure(&format!("not a JSON result of `ab`: {error}")))?;
         Ok(Self { name, result })
     }
 
@@ -68,7 +68,7 @@ impl Baseline {
         for ((what, then), (_, now)) in then.0.iter().zip(&now.0) {
             if then != now {
                 return Err(Failure::usage(format!(
-                    "--baseline {}: its {what} was `{then}`, not `{now}`",
+                    "--baseline {}: different {what}: `{then}` there, `{now}` in this test",
                     self.name
                 )));
             }
@@ -79,7 +79,7 @@ impl Baseline {
             .all(|variant| self.same(variant).is_none())
         {
             return Err(Failure::usage(format!(
-                "--baseline {}: it has none of this test's controllers",
+                "--baseline {}: no variant in common with this test",
                 self.name
             )));
         }
@@ -164,9 +164,9 @@ impl Conditions {
             ("link", result.link.clone()),
             ("return link", result.return_link.clone()),
             ("server", result.server.clone().unwrap_or_default()),
-            ("time", time.to_owned()),
+            ("clock", time.to_owned()),
             ("order", order.to_owned()),
-            ("length of a round", length.join(" in ")),
+            ("round length", length.join(" in ")),
         ])
     }
 }
@@ -186,11 +186,11 @@ impl Rule {
             let figure = comparison.map_or_else(|| "no rounds".to_owned(), figure);
             match comparison.map_or(Holds::Unknown, |comparison| self.holds(comparison)) {
                 Holds::Yes => verdict.broken.push(format!(
-                    "`{}` is so for {name} ({cc}): {figure} against the baseline",
+                    "`{}` holds for {name} ({cc}): {figure} against the baseline",
                     self.text
                 )),
                 Holds::Unknown => verdict.open.push(format!(
-                    "whether `{}` is so for {name} ({cc}) these rounds do not tell: {figure}",
+                    "too few rounds to decide `{}` for {name} ({cc}): {figure}",
                     self.text
                 )),
                 Holds::No => {}
@@ -252,9 +252,12 @@ fn figure(comparison: &Comparison) -> String {
             percent(low),
             percent(high)
         ),
-        (Some(ratio), ..) => format!("{} (one pair has no interval)", percent(ratio)),
+        (Some(ratio), ..) => format!(
+            "{} (no interval from a single pair of rounds)",
+            percent(ratio)
+        ),
         (None, ..) => format!(
-            "a difference of {} from or to zero",
+            "a difference of {} (no ratio: one side is zero)",
             significant(comparison.difference_b_minus_a.get())
         ),
     }
@@ -265,7 +268,7 @@ impl FromStr for Rule {
 
     /// `METRIC < CHANGE%` or `METRIC > CHANGE%`; metrics by their names in the JSON, or short ones.
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let expected = "a rule: METRIC < -N% or METRIC > N%, such as `goodput < -5%`";
+        let expected = "a rule such as `goodput < -5%` or `rtt_p95 > 10%`";
         let at = text.find(['<', '>']);
         let at = at.ok_or_else(|| ParseError::new(text, expected))?;
         let (name, change) = (text[..at].trim(), text[at + 1..].trim());
@@ -279,10 +282,7 @@ impl FromStr for Rule {
                 is_below: text[at..].starts_with('<'),
                 limit: 1.0 + percent / 100.0,
             }),
-            _ => Err(ParseError::new(
-                change,
-                "a change in percent above -100%, such as -5%",
-            )),
+            _ => Err(ParseError::new(change, "a change above -100%, such as -5%")),
         }
     }
 }
@@ -307,8 +307,8 @@ fn metric(name: &str) -> Option<Metric> {
     short.map(|(_, metric)| metric).or_else(long)
 }
 
-const METRICS: &str = "a metric: goodput, rtt_p50, rtt_p95, rtt_p99, queue_p50, queue_p95, \
-                       queue_p99, loss, retransmitted, cpu_sender, cpu_receiver";
+const METRICS: &str = "one of the metrics goodput, rtt_p50, rtt_p95, rtt_p99, queue_p50, \
+                       queue_p95, queue_p99, loss, retransmitted, cpu_sender, cpu_receiver";
 
 #[cfg(test)]
 mod tests {
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(verdict.broken.len(), 2);
         assert_eq!(
             verdict.broken[1],
-            "`goodput < -5%` is so for b (bbr3): -10.0 % (95 % interval -10.0 % to -10.0 %) \
+            "`goodput < -5%` holds for b (bbr3): -10.0 % (95 % interval -10.0 % to -10.0 %) \
              against the baseline"
         );
         let fine = Verdict::default();
@@ -403,21 +403,21 @@ mod tests {
         for (change, word) in [
             (
                 (|r| r.link = "delay 1ms".to_owned()) as fn(&mut AbResult),
-                "its link was `delay 1ms`",
+                "different link: `delay 1ms` there",
             ),
             (
                 |r| r.is_virtual = false,
-                "its time was `real`, not `virtual`",
+                "different clock: `real` there, `virtual` in this test",
             ),
-            (|r| r.round_seconds = None, "length of a round"),
-            (|r| r.variants.clear(), "none of this test's controllers"),
+            (|r| r.round_seconds = None, "round length"),
+            (|r| r.variants.clear(), "no variant in common"),
         ] {
             let failure = baseline(change).check(&now, false).unwrap_err().to_string();
             assert!(failure.contains(word), "{failure}");
         }
         let failure = baseline(|_| ()).check(&now, true).unwrap_err().to_string();
         assert!(
-            failure.contains("`interleaved`, not `all at once`"),
+            failure.contains("`interleaved` there, `all at once` in this test"),
             "{failure}"
         );
     }

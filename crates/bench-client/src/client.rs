@@ -142,6 +142,6 @@ fn warning(Sha256 { sender, receiver }: Sha256) -> Option<String> {
     (sender != receiver).then(|| {
         let receiver = printable(&receiver);
         let sender = printable(&sender);
-        format!("what arrived has the SHA-256 {receiver}, what was sent {sender}")
+        format!("data corrupted: SHA-256 {sender} sent, {receiver} received")
     })
 }

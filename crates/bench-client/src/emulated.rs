@@ -150,11 +150,12 @@ impl EmulatedPath {
     pub(crate) fn warning(&self) -> Option<String> {
         let stats = self.relay.stats();
         if !self.relay.is_running() {
-            return Some("the emulated link broke down".to_owned());
+            return Some("the emulated link failed".to_owned());
         }
         stats.fell_behind().then(|| {
             format!(
-                "the emulated link was {:.1} % of its time over 1 ms late; is the machine busy?",
+                "emulated link over 1 ms late for {:.1} % of the packets; stop other work on this \
+                 machine",
                 stats.lateness.late() as f64 * 100.0 / stats.lateness.all().count().max(1) as f64,
             )
         })

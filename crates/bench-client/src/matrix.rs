@@ -175,7 +175,7 @@ impl MatrixRun {
             failure.and_then(|()| match left_out.as_slice() {
                 [] => Ok(()),
                 [first, ..] => Err(Failure::run(format!(
-                    "cells whose links could not be had: {}, the first {first}",
+                    "cells skipped, as --shape failed: {}; the first: {first}",
                     left_out.len()
                 ))),
             })

@@ -7,15 +7,15 @@ use transport::{ConnectionError, TransportErrorCode, VarInt};
 
 /// Why the connection to `peer`, which may be silent for `idle_timeout`, is over.
 pub fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) -> String {
-    let silence = units::duration::display(idle_timeout);
+    let silence = idle_timeout.as_secs_f64();
     match error {
-        ConnectionError::TimedOut => format!(
-            "{peer} has not been heard of for {silence}: it ended without a word, or the path broke"
-        ),
+        ConnectionError::TimedOut => {
+            format!("no packets from {peer} for {silence} s: {peer} died or path down")
+        }
         ConnectionError::ApplicationClosed(close)
             if close.error_code == VarInt::from_u32(UNAUTHORIZED) =>
         {
-            format!("{peer} serves those who know its token alone, see --token")
+            format!("missing or wrong token for {peer}; use --token")
         }
         ConnectionError::ApplicationClosed(close) if close.reason.is_empty() => {
             format!("{peer} closed the connection")
@@ -26,9 +26,12 @@ pub fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) -> Stri
                 printable(&String::from_utf8_lossy(&close.reason))
             )
         }
-        ConnectionError::Reset => format!("{peer} does not know the connection: it was restarted"),
-        ConnectionError::LocallyClosed => "the connection was closed here".to_owned(),
-        other => format!("the connection to {peer} broke: {other}"),
+        ConnectionError::Reset => format!(
+            "connection unknown to {peer}, which was restarted; run \
+                                           again"
+        ),
+        ConnectionError::LocallyClosed => "connection closed locally".to_owned(),
+        other => format!("connection to {peer} lost: {other}"),
     }
 }
 
@@ -37,20 +40,23 @@ pub fn not_connected(error: &ConnectionError, server: &str) -> String {
     match error {
         ConnectionError::TimedOut => no_answer(server),
         error if is_alpn_error(error) => {
-            format!("{server} speaks QUIC, but it is no bench-server of this version")
+            format!(
+                "{server} is not a bench-server of this version; use the same version on both \
+                     sides"
+            )
         }
         ConnectionError::ConnectionClosed(close)
             if close.error_code == TransportErrorCode::CONNECTION_REFUSED =>
         {
             format!(
-                "{server} refused the connection: it has as many clients as it takes, in all, from \
-                 your address, or within a second"
+                "{server} refused the connection: too many clients, in total, from this address, \
+                 or per second; try again later"
             )
         }
         ConnectionError::TransportError(error) => {
-            format!("the handshake with {server} failed: {error}")
+            format!("handshake with {server} failed: {error}")
         }
-        other => format!("{server} did not connect: {other}"),
+        other => format!("cannot connect to {server}: {other}"),
     }
 }
 
@@ -70,7 +76,7 @@ pub fn is_tls_error(error: &ConnectionError) -> bool {
 
 /// Nothing came back at all.
 pub fn no_answer(server: &str) -> String {
-    format!("no answer from {server}: is bench-server running there, and does UDP reach it?")
+    format!("no answer from {server}; check that bench-server is running and UDP not blocked")
 }
 
 /// TLS's alert no_application_protocol (RFC 7301 §3.2).

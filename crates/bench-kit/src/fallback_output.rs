@@ -34,10 +34,10 @@ pub fn failure(what: &str, flag: &str, error: &io::Error, text: &str) -> Failure
     });
     Failure::run(match saved {
         Ok(path) => format!(
-            "{what}: {error}; the result is in {} instead",
+            "{what}: {error}; result saved to {} instead",
             path.display()
         ),
-        Err(other) => format!("{what}: {error}; nor could it be saved elsewhere: {other}"),
+        Err(other) => format!("{what}: {error}; saving it elsewhere failed too: {other}"),
     })
 }
 
@@ -53,7 +53,7 @@ mod tests {
         let full = io::Error::from(io::ErrorKind::StorageFull);
         let place = |failure: Failure| {
             let text = failure.to_string();
-            let (_, path) = text.split_once("the result is in ").unwrap();
+            let (_, path) = text.split_once("result saved to ").unwrap();
             PathBuf::from(path.strip_suffix(" instead").unwrap())
         };
         let places = ["one", "two"].map(|text| (text, place(failure("x", "--x", &full, text))));

@@ -354,24 +354,25 @@ impl fmt::Display for PlanError {
             } => write!(f, "{what}: {value} is not between {min} and {max}"),
             Self::TooLong { asked, limit } => write!(
                 f,
-                "a run of {} is longer than the {} that this server allows",
+                "run of {} too long: this server allows at most {}",
                 units::duration::display(*asked),
                 units::duration::display(*limit)
             ),
             Self::TooMuch { asked, limit } => write!(
                 f,
-                "a run of {} is more than the {} that this server allows",
+                "run of {} too large: this server allows at most {}",
                 amount(asked.get()),
                 amount(limit.get())
             ),
             Self::TooFast { streams, limit } => write!(
                 f,
-                "this server allows {limit} in each direction: ask for at most {} a stream with -b",
+                "rate too high: this server allows {limit} per direction; use -b {} or less per \
+                 stream",
                 Bandwidth::from_bytes_per_sec(limit.bytes_per_sec() / u64::from(*streams))
             ),
             Self::TooWide { asked, limit } => write!(
                 f,
-                "a window of {} is more than the {} that this server allows",
+                "window of {} too large: this server allows at most {}; lower -w",
                 amount(asked.get()),
                 amount(limit.get())
             ),

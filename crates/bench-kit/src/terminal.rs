@@ -28,11 +28,11 @@ pub fn lost() -> Option<Failure> {
         Stdout::Works | Stdout::Unread => None,
         Stdout::Full { error, rest } => Some(Failure::run(match rest {
             Ok((path, _)) => format!(
-                "standard output: {error}; the rest of it is in {} instead",
+                "standard output: {error}; rest saved to {} instead",
                 path.display()
             ),
             Err(other) => {
-                format!("standard output: {error}; nor could it be saved elsewhere: {other}")
+                format!("standard output: {error}; saving it elsewhere failed too: {other}")
             }
         })),
     }

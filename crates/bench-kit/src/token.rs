@@ -44,8 +44,8 @@ impl Token {
         let secret = text.trim_ascii();
         if !LENGTHS.contains(&secret.len()) {
             return Err(Failure::usage(format!(
-                "{source}: expected a token of {} to {} bytes, found {}; `openssl rand -hex 32` \
-                 makes one",
+                "{source}: expected a token of {} to {} bytes, found {}; make one with `openssl \
+                 rand -hex 32`",
                 LENGTHS.start(),
                 LENGTHS.end(),
                 secret.len()
@@ -111,8 +111,8 @@ mod tests {
     fn a_token_that_could_be_guessed_is_refused() {
         assert_eq!(
             refusal(b"  secret\n"),
-            "--token t: expected a token of 16 to 1024 bytes, found 6; `openssl rand -hex 32` \
-             makes one"
+            "--token t: expected a token of 16 to 1024 bytes, found 6; make one with `openssl rand \
+             -hex 32`"
         );
         assert!(refusal(&[b'a'; 1_025]).contains("found 1025"));
         assert!(Token::new(&[b'a'; 16], "").is_ok());

@@ -174,11 +174,11 @@ impl fmt::Display for WireError {
         match self {
             Self::TooLong { length, max } => write!(
                 f,
-                "a control message of {length} bytes is longer than the {max} allowed"
+                "control message of {length} bytes too long: at most {max} allowed"
             ),
-            Self::NotAMessage(error) => write!(f, "not a control message: {error}"),
-            Self::Impossible(what) => write!(f, "a control message says what cannot be: {what}"),
-            Self::Io(error) => write!(f, "the control stream broke: {error}"),
+            Self::NotAMessage(error) => write!(f, "malformed control message: {error}"),
+            Self::Impossible(what) => write!(f, "impossible value in a control message: {what}"),
+            Self::Io(error) => write!(f, "control stream failed: {error}"),
         }
     }
 }
@@ -220,10 +220,13 @@ mod tests {
     async fn malformed_messages_are_refused_with_their_fault() {
         assert_eq!(
             read(&[0xff; 8]).await.unwrap_err(),
-            "a control message of 4294967295 bytes is longer than the 4194304 allowed"
+            "control message of 4294967295 bytes too long: at most 4194304 allowed"
         );
         let garbage = read(b"\0\0\0\x03{x}").await.unwrap_err();
-        assert!(garbage.starts_with("not a control message: "), "{garbage}");
+        assert!(
+            garbage.starts_with("malformed control message: "),
+            "{garbage}"
+        );
         let late = SideReport {
             measured: std::time::Duration::MAX,
             ..SideReport::default()
@@ -233,13 +236,13 @@ mod tests {
         write_message(&mut stream, &finished).await.unwrap();
         assert_eq!(
             read(&stream).await.unwrap_err(),
-            "a control message says what cannot be: a length of 18446744073709551615 s"
+            "impossible value in a control message: a length of 18446744073709551615 s"
         );
         let other = read(b"\0\0\0\x0b{\"run\":null}").await.unwrap_err();
         assert!(other.contains("unknown variant `run`"), "{other}");
         for cut in [&b"\0"[..], b"\0\0\0", b"\0\0\0\x09{\"ref"] {
             let error = read(cut).await.unwrap_err();
-            assert!(error.starts_with("the control stream broke: "), "{error}");
+            assert!(error.starts_with("control stream failed: "), "{error}");
         }
         assert_eq!(read(b"").await, Ok(None));
     }

@@ -76,9 +76,17 @@ pub(crate) enum LimitReached {
 impl fmt::Display for LimitReached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Clients(max) => write!(f, "{max} clients are being served"),
-            Self::ClientsOfPrefix(max) => write!(f, "{max} from there are being served"),
-            Self::NewPerSecond(max) => write!(f, "{max} have come within a second"),
+            Self::Clients(max) => write!(f, "already {max} clients (--max-connections)"),
+            Self::ClientsOfPrefix(max) => write!(
+                f,
+                "already {max} clients from this address \
+                                                     (--max-per-address)"
+            ),
+            Self::NewPerSecond(max) => write!(
+                f,
+                "already {max} new clients within a second \
+                                             (--max-per-second)"
+            ),
         }
     }
 }

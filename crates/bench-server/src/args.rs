@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use units::{Bandwidth, Bytes};
 
-/// The server side of Paceline's throughput runs: waits for bench-client
+/// Server for Paceline's throughput runs; waits for bench-client
 #[derive(Debug, Clone, Parser)]
 #[command(name = "bench-server", version, disable_version_flag = true)]
 #[command(max_term_width = HELP_WIDTH, after_help = EXAMPLES_OF_SERVER)]
@@ -18,44 +18,42 @@ pub(crate) struct ServerArgs {
     /// Local address to listen on [default: all]
     #[arg(short = 'B', long, value_name = "ADDR")]
     pub(crate) bind: Option<IpAddr>,
-    /// UDP port to listen on; 0 takes a free one
+    /// UDP port to listen on; 0 for any free port
     #[arg(short = 'p', long, default_value_t = DEFAULT_PORT)]
     pub(crate) port: u16,
-    /// End after one run
+    /// Exit after one run
     #[arg(short = '1', long)]
     pub(crate) one_off: bool,
-    /// Certificate chain as PEM [default: self-signed, made at start]
+    /// Certificate chain in PEM [default: self-signed, created at start]
     #[arg(long, value_name = "FILE", requires = "key", value_hint = ValueHint::FilePath)]
     pub(crate) cert: Option<PathBuf>,
-    /// The certificate's private key as PEM
+    /// Private key of the certificate in PEM
     #[arg(long, value_name = "FILE", requires = "cert", value_hint = ValueHint::FilePath)]
     pub(crate) key: Option<PathBuf>,
-    /// Serve only clients that know the token in this file [default: that in
-    /// $PACELINE_TOKEN, if any]
+    /// Serve only clients with the token in this file [default: $PACELINE_TOKEN, if set]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) token: Option<PathBuf>,
-    /// Controller for clients of ALPN `perf`, who cannot ask for one
+    /// Controller for clients with ALPN `perf`, which cannot choose one
     #[arg(short = 'C', long = "cc", value_name = "CC", default_value = DEFAULT_CONTROLLER)]
     pub(crate) congestion: String,
-    /// Give up on a client that has been silent for this time
+    /// Drop a client after this time without packets
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
     #[arg(help_heading = "Limits")]
     pub(crate) idle_timeout: Duration,
-    /// Refuse plans of longer runs
+    /// Refuse longer runs
     #[arg(long, value_name = "TIME", default_value = "3600s", value_parser = seconds)]
     #[arg(help_heading = "Limits")]
     pub(crate) max_duration: Duration,
-    /// Refuse plans of more bytes, both directions together, and end runs
-    /// that move more [default: no limit]
+    /// Refuse or end runs of more bytes, both directions together [default: no limit]
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     #[arg(value_parser = size_up_to::<1, { u64::MAX }>)]
     pub(crate) max_bytes: Option<Bytes>,
-    /// Refuse plans without -b or with a higher one, over all streams, and end
-    /// runs that are faster [default: no limit]
+    /// Refuse runs without -b or with a higher total over all streams, and end runs that are faster
+    /// [default: no limit]
     #[arg(long, value_name = "RATE", help_heading = "Limits", value_parser = rate)]
     pub(crate) max_rate: Option<Bandwidth>,
-    /// Refuse plans with a larger flow-control window, of which a client can
-    /// make the server hold twice as much
+    /// Refuse runs with a larger flow-control window; a client can make the server buffer twice
+    /// this
     #[arg(
         long,
         value_name = "SIZE",
@@ -68,8 +66,8 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "N", default_value_t = 256, help_heading = "Limits")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) max_connections: u32,
-    /// Refuse clients of an address, or of an IPv6 /64, while this many of
-    /// them are being served [default: no limit of its own]
+    /// Refuse clients of an address, or of an IPv6 /64, while this many of them are being served
+    /// [default: no limit]
     #[arg(long, value_name = "N", help_heading = "Limits")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) max_per_address: Option<u32>,

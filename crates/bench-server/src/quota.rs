@@ -45,9 +45,7 @@ pub(crate) async fn exceeded(limits: &Limits, transferred: impl Fn() -> Transfer
 fn excess(limits: &Limits, transferred: Transferred, elapsed: Duration) -> Option<String> {
     if transferred.sent.saturating_add(transferred.received) > limits.bytes.get() {
         let max = amount(limits.bytes.get());
-        return Some(format!(
-            "the run moves more than the {max} that this server allows"
-        ));
+        return Some(format!("run exceeds this server's limit of {max}"));
     }
     if limits.rate < Bandwidth::MAX {
         let allowed = (limits.rate * elapsed).get();
@@ -56,7 +54,7 @@ fn excess(limits: &Limits, transferred: Transferred, elapsed: Duration) -> Optio
             .saturating_add(AHEAD.get());
         if transferred.sent.max(transferred.received) > allowed {
             return Some(format!(
-                "the run is faster than the {} that this server allows",
+                "run exceeds this server's rate limit of {}",
                 limits.rate
             ));
         }
@@ -94,12 +92,12 @@ mod tests {
         assert_eq!(after(10, 50, 50), None);
         assert_eq!(
             after(10, 50, 51).unwrap(),
-            "the run moves more than the 100 MBytes that this server allows"
+            "run exceeds this server's limit of 100 MBytes"
         );
         assert_eq!(after(1, 13, 13), None);
         assert_eq!(
             after(1, 0, 14).unwrap(),
-            "the run is faster than the 83.88608mbit that this server allows"
+            "run exceeds this server's rate limit of 83.88608mbit"
         );
         assert!(after(1, 14, 0).is_some());
     }

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ServerArgs, registry: &Registry) -> Result<ExitCode, Fa
     let interrupts = cli::interrupts()?;
     if rustix::process::geteuid().is_root() {
         terminal::note(format_args!(
-            "warning: running as root, which serves nothing but ports below 1024"
+            "warning: running as root; only needed for ports below 1024"
         ));
     }
     runtime::current_thread()?.block_on(async {
@@ -92,7 +92,7 @@ fn identity(cert: &Path, key: &Path) -> Result<ServerTls, Failure> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&read("--cert", cert)?).collect();
     let chain = chain.map_err(|error| unreadable("--cert", cert, &error))?;
     if chain.is_empty() {
-        return Err(unreadable("--cert", cert, &"no certificate in it"));
+        return Err(unreadable("--cert", cert, &"no certificate found"));
     }
     let own = PrivateKeyDer::from_pem_slice(&read("--key", key)?);
     let own = own.map_err(|error| unreadable("--key", key, &error))?;

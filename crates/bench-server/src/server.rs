@@ -109,7 +109,7 @@ impl Server {
             }
         }
         self.endpoint
-            .close(VarInt::from_u32(SHUTDOWN), b"the server was stopped");
+            .close(VarInt::from_u32(SHUTDOWN), b"server stopped");
         sessions.shutdown().await;
         self.shared.log_totals();
         // Until the closes have left; clients that do not get them notice by the silence.

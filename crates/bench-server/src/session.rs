@@ -31,7 +31,7 @@ impl Session {
         let connection = match incoming.await {
             Ok(connection) => connection,
             Err(error) => {
-                self.log(format_args!("{client} did not connect: {error}"));
+                self.log(format_args!("Handshake with {client} failed: {error}"));
                 return false;
             }
         };
@@ -53,20 +53,18 @@ impl Session {
         match finished.unwrap_or_else(too_long) {
             Ok(()) => true,
             Err(Fault::Client(why)) => {
-                self.log(format_args!("{client} was refused: {why}"));
+                self.log(format_args!("Refused {client}: {why}"));
                 connection.close(VarInt::from_u32(PROTOCOL_ERROR), why.as_bytes());
                 false
             }
             Err(Fault::Unauthorized) => {
-                self.log(format_args!(
-                    "{client} was refused: it does not know the token"
-                ));
+                self.log(format_args!("Refused {client}: missing or wrong token"));
                 connection.close(VarInt::from_u32(UNAUTHORIZED), b"");
                 false
             }
             // The client is still there, and only its control stream is over.
             Err(Fault::Lost) if connection.close_reason().is_none() => {
-                self.log(format_args!("{client} was refused: {NO_REPORT}"));
+                self.log(format_args!("Refused {client}: {NO_REPORT}"));
                 connection.close(VarInt::from_u32(PROTOCOL_ERROR), NO_REPORT.as_bytes());
                 false
             }
@@ -121,13 +119,15 @@ impl Session {
         let Ok(read) = timeout(max_wait, read).await else {
             return Err(match self.shared.token {
                 Some(_) => Fault::Unauthorized,
-                None => Fault::Client("no plan came".to_owned()),
+                None => Fault::Client("no run request received".to_owned()),
             });
         };
         let (send, receive, request) = read?;
         match request {
             Ok(Some(Request::Run(plan))) => Ok((send, receive, plan)),
-            Ok(_) => Err(Fault::Client("the first message is not a plan".to_owned())),
+            Ok(_) => Err(Fault::Client(
+                "first message is not a run request".to_owned(),
+            )),
             Err(error) => Err(fault(connection, error)),
         }
     }
@@ -241,7 +241,7 @@ impl Session {
         let mut totals = Vec::new();
         if plan.direction.client_sends() {
             let sent = |client: &SideReport| {
-                total(client.total_sent(), client.measured, "sender, the client")
+                total(client.total_sent(), client.measured, "sender (client)")
             };
             totals.extend(client.map(sent));
             totals.push(total(server.total_received(), server.measured, "receiver"));
@@ -251,7 +251,7 @@ impl Session {
                 total(
                     client.total_received(),
                     client.measured,
-                    "receiver, the client",
+                    "receiver (client)",
                 )
             };
             totals.push(total(server.total_sent(), server.measured, "sender"));
@@ -353,12 +353,12 @@ impl fmt::Display for Headline<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plan = self.0;
         if plan.extras.is_idle() {
-            return f.write_str("the client times requests");
+            return f.write_str("client measures request latency");
         }
         let who = match (plan.direction.client_sends(), plan.direction.server_sends()) {
-            (true, true) => "both send",
-            (true, false) => "the client sends",
-            _ => "the server sends",
+            (true, true) => "client and server send",
+            (true, false) => "client sends",
+            _ => "server sends",
         };
         write!(f, "{who} on {} stream", plan.streams)?;
         if plan.streams > 1 {
@@ -403,7 +403,7 @@ impl fmt::Display for Total {
 /// the longest paths.
 const GRACE: Duration = Duration::from_secs(3);
 
-const NO_REPORT: &str = "the client did not report its side of the run";
+const NO_REPORT: &str = "no final report from the client";
 
 /// Often enough for rows of a second.
 const BETWEEN_BATCHES: Duration = Duration::from_millis(200);

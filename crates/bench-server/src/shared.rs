@@ -50,7 +50,7 @@ impl Shared {
         let mut log_limiter = self.log_limiter.lock().expect(NO_PANIC);
         if let Some(left_out) = log_limiter.turn(clock::now()) {
             (self.log)(format_args!(
-                "{left_out} lines of the last minute were left out"
+                "{left_out} log lines of the last minute suppressed"
             ));
         }
         if log_limiter.admits_line(prefix, topic) {

@@ -87,7 +87,7 @@ impl QlogConfig {
             .name("qlog".to_owned())
             .spawn(move || writer.run(&queue));
         if let Err(error) = started {
-            tracing::warn!(%error, "no thread to write qlog");
+            tracing::warn!(%error, "cannot start the qlog writer thread");
             return None;
         }
         let start = OnceLock::new();
@@ -212,7 +212,7 @@ impl Writer {
             }
         }
         if let Err(error) = result.and_then(|()| self.to.flush()) {
-            tracing::warn!(%error, "qlog cannot be written");
+            tracing::warn!(%error, "cannot write qlog");
         }
     }
 

@@ -86,7 +86,7 @@ pub fn client_with_ca(pem: &[u8]) -> Result<ClientTls, TlsError> {
         roots.add(cert).map_err(TlsError::Rustls)?;
     }
     if roots.is_empty() {
-        return Err(TlsError::Pem("no certificate in it".to_owned()));
+        return Err(TlsError::Pem("no certificate found".to_owned()));
     }
     Ok(client_with_roots(Arc::new(roots)))
 }

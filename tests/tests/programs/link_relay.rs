@@ -87,19 +87,19 @@ fn a_line_on_standard_input_changes_a_link_and_a_wrong_one_nothing() {
     across.relay.line_with("<- nothing");
     across.cross(b"before");
     across.relay.type_line("loss 100%");
-    across.relay.line_with("-> from now on loss 100%");
+    across.relay.line_with("-> changed to loss 100%");
     across.send(b"lost");
     across.relay.type_line("");
     across.relay.type_line("return rate fast");
     across.relay.note_with("`fast` at column 6");
     across.relay.type_line("rate 1mbit queue 1bdp");
-    across.relay.note_with("a queue in bdp needs a delay");
+    across.relay.note_with("a queue in bdp needs a `delay`");
     across
         .relay
         .type_line("return delay 2ms rate 10mbit queue 1bdp");
-    across.relay.line_with("<- from now on delay 2ms");
+    across.relay.line_with("<- changed to delay 2ms");
     across.relay.type_line("delay 1ms  # as it was");
-    across.relay.line_with("-> from now on delay 1ms");
+    across.relay.line_with("-> changed to delay 1ms");
     across.relay.end_input();
     across.cross(b"after");
     let stdout = across.end();
@@ -120,8 +120,8 @@ fn files_are_read_again_when_the_relay_is_hung_up() {
 
     std::fs::write(&return_link, "loss 100%").unwrap();
     across.relay.hang_up();
-    across.relay.note_with("link.txt: this is the link already");
-    across.relay.line_with("<- from now on loss 100%");
+    across.relay.note_with("link.txt: link unchanged");
+    across.relay.line_with("<- changed to loss 100%");
 
     std::fs::write(&link, "wibble").unwrap();
     std::fs::remove_file(&return_link).unwrap();
@@ -132,7 +132,7 @@ fn files_are_read_again_when_the_relay_is_hung_up() {
     std::fs::write(&link, "delay 1ms").unwrap();
     std::fs::write(&return_link, "delay 1ms").unwrap();
     across.relay.hang_up();
-    across.relay.line_with("<- from now on delay 1ms");
+    across.relay.line_with("<- changed to delay 1ms");
     across.cross(b"after");
     across.end();
 }
@@ -147,10 +147,12 @@ fn a_pipe_where_a_file_is_wanted_is_refused_and_holds_nothing_up() {
     std::fs::write(file, "delay 1ms").unwrap();
     let mut across = Across::start(&["--link-file", file]);
     across.relay.type_line(&format!("trace {pipe}"));
-    across.relay.note_with("it is not a file");
+    across.relay.note_with("not a regular file");
     std::fs::rename(pipe, file).unwrap();
     across.relay.hang_up();
-    across.relay.note_with("link-or-pipe.txt: it is not a file");
+    across
+        .relay
+        .note_with("link-or-pipe.txt: not a regular file");
     across.cross(b"as before");
     across.end();
 }
@@ -181,7 +183,7 @@ fn both_sides_are_captured() {
     across.cross(&[7; 1_000]);
     across.relay.line_with("seconds");
     let stdout = across.end();
-    let captured = "captured 2 packets on the clients' side, 2 on the server's, 0 left out";
+    let captured = "captured 2 packets on the clients' side, 2 on the server's; 0 not captured";
     assert!(stdout.contains(captured), "{stdout}");
     for side in ["client", "server"] {
         let file = std::fs::read(format!("{prefix}-{side}.pcap")).unwrap();
@@ -207,13 +209,13 @@ fn a_capture_that_breaks_off_is_said_at_once_and_costs_the_exit_code_only() {
     let mut across = Across::start(&["--pcap", prefix, "-i", "3600"]);
     reader.join().unwrap();
     across.cross(b"first");
-    across.relay.note_with("the capture has ended");
+    across.relay.note_with("capture stopped");
     across.cross(b"second");
     across.relay.interrupt();
     let ended = across.relay.wait();
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert_eq!(total(&ended.stdout, "delivered"), [2, 2]);
-    assert!(ended.stderr.contains("the capture is not complete"));
+    assert!(ended.stderr.contains("capture incomplete"));
 }
 
 #[test]
@@ -259,8 +261,8 @@ fn live_figures_fit_into_80_columns() {
     for line in stdout.lines().chain([heading.as_str()]) {
         assert!(line.len() <= 80, "{line}");
     }
-    assert!(stdout.contains("sent later than the link says"));
-    assert!(stdout.contains("of one core's time"));
+    assert!(stdout.contains("sent late by"));
+    assert!(stdout.contains("% of one core"));
 }
 
 #[test]
@@ -276,7 +278,7 @@ fn contradictions_and_nonsense_are_refused() {
         ),
         (&["--snaplen", "100"], "--pcap"),
         (&["--max-clients", "0"], "1..=60000"),
-        (&["rate", "1mbit", "queue", "1bdp"], "needs a delay"),
+        (&["rate", "1mbit", "queue", "1bdp"], "needs a `delay`"),
         (&["-i", "0"], "0.1 to 3600"),
     ] {
         let (code, stderr) = refused(arguments);
@@ -288,10 +290,14 @@ fn contradictions_and_nonsense_are_refused() {
 #[test]
 fn a_server_that_is_none_is_refused() {
     for (listen, to, reason) in [
-        ("127.0.0.1:0", "127.0.0.1:0", "a port above 0"),
-        ("127.0.0.1:4434", "127.0.0.1:4434", "to itself"),
-        ("0.0.0.0:4434", "127.0.0.1:4434", "to itself"),
-        ("[::]:4434", "[::1]:4434", "to itself"),
+        ("127.0.0.1:0", "127.0.0.1:0", "port 0"),
+        (
+            "127.0.0.1:4434",
+            "127.0.0.1:4434",
+            "the relay's own address",
+        ),
+        ("0.0.0.0:4434", "127.0.0.1:4434", "the relay's own address"),
+        ("[::]:4434", "[::1]:4434", "the relay's own address"),
     ] {
         let ended = run("link-relay", ["--listen", listen, "--to", to]);
         assert_eq!(ended.code, Some(2), "{listen} {to}: {ended:?}");
@@ -303,7 +309,7 @@ fn a_server_that_is_none_is_refused() {
 fn what_a_link_can_be_is_listed_in_80_columns() {
     for (option, contained) in [
         ("--list-presets", ["lte-down ", "WebPageTest"]),
-        ("--list-words", ["aqm NAME [PARAMETERS]\n", "such as: "]),
+        ("--list-words", ["aqm NAME [PARAMETERS]\n", "example: "]),
     ] {
         let printed = run("link-relay", [option]);
         assert_eq!(printed.code, Some(0), "{printed:?}");

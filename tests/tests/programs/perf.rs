@@ -61,7 +61,7 @@ fn what_perf_cannot_do_is_told() {
     let (_server, port) = bench_server(&["--max-duration", "1"]);
     let ended = client(port, &["--perf", "-t", "5"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    let told = "the run lasts longer than this server allows";
+    let told = "run exceeds this server's time limit";
     assert!(ended.stderr.contains(told), "{ended:?}");
     let ended = client(port, &["--perf", "-R", "-b", "1M"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
@@ -121,7 +121,7 @@ async fn a_server_that_answers_too_little_is_no_result() {
     let run = move || client(port, &["--perf", "-J", "-n", "1M", "-R"]);
     let ended = tokio::task::spawn_blocking(run).await.unwrap();
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    let told = "the server does not keep to perf: an answer of only 524288 bytes";
+    let told = "protocol error by the server (perf): response of only 524288 bytes";
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
 }
 

@@ -42,10 +42,7 @@ fn a_connection_that_is_refused_ends_the_run_of_the_others() {
     let (_server, port) = bench_server(&["--max-connections", "2"]);
     let ended = ended(port, &["-t", "30", "--connections", "3"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(
-        ended.stderr.contains("as many clients as it takes"),
-        "{ended:?}"
-    );
+    assert!(ended.stderr.contains("too many clients"), "{ended:?}");
 }
 
 #[test]
@@ -82,7 +79,7 @@ fn a_stream_of_json_has_iperf3s_events_in_their_order() {
 fn an_address_family_that_the_host_does_not_have_is_named() {
     let ended = run("bench-client", ["run", "127.0.0.1", "-6"]);
     assert_eq!(ended.code, Some(1));
-    let error = "error: the host `127.0.0.1` has no address of the family of -6\n";
+    let error = "error: host `127.0.0.1` has no IPv6 address, which -6 asks for\n";
     assert_eq!(ended.stderr, error);
 }
 
@@ -165,7 +162,7 @@ fn the_servers_rows_come_with_the_result() {
     let flags = ["-t", "1", "-Z", "--get-server-output"];
     let text = client(port, &flags).stdout;
     let (_, output) = text.split_once("Server output:\n").unwrap();
-    for part in ["Accepted connection", "the client sends", "[  1]  0.00-1.0"] {
+    for part in ["Accepted connection", "client sends", "[  1]  0.00-1.0"] {
         assert!(output.contains(part), "{part} in:\n{text}");
     }
     let result = parse(&client(port, &[&flags[..], &["-J"]].concat()).stdout);
@@ -302,13 +299,10 @@ fn a_server_that_takes_no_more_clients_of_an_address_leaves_responsiveness_to_th
     let (_server, port) = bench_server(&["--max-per-address", "1"]);
     let ended = client(port, &["--rpm", "-t", "1", "-i", "0", "-b", "10M"]);
     let line = ended.stdout.lines();
-    let mut line = line.filter(|line| line.starts_with("New connections that failed: "));
+    let mut line = line.filter(|line| line.starts_with("New connections, failed: "));
     let line = line.next().unwrap_or_else(|| panic!("{ended:?}"));
     assert!(line.contains("; the first: "), "{line}");
-    assert!(
-        line.contains("it has as many clients as it takes"),
-        "{line}"
-    );
+    assert!(line.contains("too many clients"), "{line}");
     assert!(
         ended.stdout.contains("Responsiveness under load: "),
         "{ended:?}"
@@ -381,7 +375,7 @@ fn a_full_screen_is_left_however_the_run_ends() {
     let Some(shown) = in_terminal("--live -t 30 -C cubic", |server, _| server.kill()) else {
         return;
     };
-    check_left(&shown, 1, "has not been heard of");
+    check_left(&shown, 1, "no packets from");
     let ctrl_c = |_: &mut Running, input: &mut ChildStdin| input.write_all(b"\x03").unwrap();
     let shown = in_terminal("--live -t 30", ctrl_c).expect("there was a terminal before");
     check_left(&shown, 1, "interrupted");

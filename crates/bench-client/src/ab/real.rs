@@ -292,9 +292,12 @@ impl RunningServer {
                 thread,
             }),
             // It ended before it listened, and says why.
-            Err(mpsc::RecvError) => Err(join(thread)
-                .err()
-                .unwrap_or_else(|| Failure::run("the server ended at once"))),
+            Err(mpsc::RecvError) => Err(join(thread).err().unwrap_or_else(|| {
+                Failure::run(
+                    "the embedded server stopped right after its \
+                                                 start",
+                )
+            })),
         }
     }
 

@@ -113,7 +113,7 @@ pub(crate) const MAX_COPIES: u32 = 2;
 
 /// In real time copies are made on the client's side of the path, where its own part of it is.
 pub(crate) const COPIES_OF_A_SERVER: &str =
-    "what a server sends can be sent twice in virtual time alone: have the client send";
+    "a real server cannot duplicate its datagrams: let the client send, or use virtual time";
 
 impl AbSetup {
     /// The largest number of blocks that there may be.

@@ -13,25 +13,26 @@ use units::Gain;
 /// `bench-client ab`: two controllers or more, round by round, over one emulated link or network.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AbArgs {
-    /// The server, if it is not to be in this process: over the real network
+    /// Server to test against over a real network [default: server and emulated link in this
+    /// process]
     #[arg(value_name = "HOST[:PORT]", value_hint = ValueHint::Hostname)]
     #[arg(conflicts_with_all = ["link", "return_link", "is_virtual"])]
     pub(crate) server: Option<HostPort>,
-    /// The baseline: NAME[:key=value,...]
+    /// Controller a, the reference: NAME[:key=value,...]
     #[arg(long, value_name = "CC", default_value = DEFAULT_CONTROLLER)]
     #[arg(help_heading = "Comparison")]
     pub(crate) a: String,
-    /// Its challenger
+    /// Controller b, compared with a
     #[arg(long, value_name = "CC", default_value = DEFAULT_CHALLENGER)]
     #[arg(help_heading = "Comparison")]
     pub(crate) b: String,
-    /// Another one to compare with the baseline; up to six
+    /// Another controller to compare with a; up to six times
     #[arg(long, value_name = "CC", help_heading = "Comparison")]
     pub(crate) also: Vec<String>,
-    /// All at once through one bottleneck, instead of one after the other
+    /// Run all controllers at once through one bottleneck instead of in turn
     #[arg(long, help_heading = "Comparison")]
     pub(crate) compete: bool,
-    /// Connections of each controller
+    /// Connections per controller
     #[arg(
         long,
         value_name = "N",
@@ -40,7 +41,7 @@ pub(crate) struct AbArgs {
     )]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_FLOWS)))]
     pub(crate) flows: u32,
-    /// Start each so much later than the one before it
+    /// Start each controller this much later than the one before
     #[arg(
         long,
         value_name = "SECONDS",
@@ -49,15 +50,15 @@ pub(crate) struct AbArgs {
     )]
     #[arg(value_parser = seconds_or_none, help_heading = "Comparison")]
     pub(crate) stagger: Duration,
-    /// Lengthen the path of one, such as b=30ms
+    /// Add delay to the path of one controller, such as b=30ms
     #[arg(long, value_name = "V=TIME", help_heading = "Comparison")]
     #[arg(value_parser = values::extra_delay)]
     pub(crate) extra_delay: Vec<(usize, Duration)>,
-    /// Put every datagram of a sender on the wire twice: 2, or b=2 for one
+    /// Send each datagram N times, 1 or 2; b=2 for controller b only
     #[arg(long, value_name = "[V=]N", help_heading = "Comparison")]
     #[arg(value_parser = values::duplicate)]
     pub(crate) duplicate: Vec<(Option<usize>, u32)>,
-    /// Rounds of each controller
+    /// Rounds per controller
     #[arg(
         long,
         value_name = "N",
@@ -66,23 +67,23 @@ pub(crate) struct AbArgs {
     )]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) rounds: u32,
-    /// Go on until goodput's intervals are this narrow, such as 5%
+    /// Run until goodput's confidence intervals are this narrow, such as 5%
     #[arg(long, value_name = "PERCENT", value_parser = values::half_width)]
     #[arg(help_heading = "Comparison")]
     pub(crate) until: Option<Gain>,
-    /// The most rounds of each with --until
+    /// Maximum rounds per controller with --until
     #[arg(long, value_name = "N", default_value_t = 50, requires = "until")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
     #[arg(help_heading = "Comparison")]
     pub(crate) max_rounds: u32,
-    /// Have each round draw its own losses, not each block
+    /// Use new random losses in each round, not only in each block
     #[arg(long, conflicts_with = "compete", help_heading = "Comparison")]
     pub(crate) independent: bool,
-    /// Compare with an earlier result as well, the JSON of another `ab`
+    /// Also compare with an earlier result, the JSON of another `ab`
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) baseline: Option<PathBuf>,
-    /// Fail when this is so: "goodput < -5%", "rtt_p95 > 10%"
+    /// Exit with 1 if this holds against the baseline, such as "goodput < -5%"
     #[arg(
         long,
         value_name = "RULE",
@@ -90,26 +91,26 @@ pub(crate) struct AbArgs {
         help_heading = "Comparison"
     )]
     pub(crate) fail_if: Vec<Rule>,
-    /// Seconds that each round measures
+    /// Seconds measured in each round
     #[arg(short = 't', long, value_name = "SECONDS", default_value = "5")]
     #[arg(value_parser = seconds, help_heading = "Comparison")]
     pub(crate) time: Duration,
-    /// Seconds of warm-up before them, left out of the figures
+    /// Seconds of warm-up before the measurement, not counted
     #[arg(short = 'O', long, value_name = "SECONDS", default_value = "1")]
     #[arg(value_parser = seconds_or_none, help_heading = "Comparison")]
     pub(crate) omit: Duration,
-    /// Run in virtual time: the same on every machine, and sooner
+    /// Run in virtual time: faster, and the same result on every machine
     #[arg(long = "virtual", help_heading = "Comparison")]
     #[arg(conflicts_with = "cipher")]
     pub(crate) is_virtual: bool,
-    /// Link of the data's direction, in the words of `list`
+    /// Emulated link in the direction of the data; `list` shows its grammar
     #[arg(long, value_name = "LINK", default_value = DEFAULT_LINK)]
     #[arg(help_heading = "Emulated link")]
     pub(crate) link: LinkSpec,
-    /// Link of the other direction [default: none]
+    /// Emulated link in the other direction [default: none]
     #[arg(long, value_name = "LINK", help_heading = "Emulated link")]
     pub(crate) return_link: Option<LinkSpec>,
-    /// Seed of the order, the link and the confidence intervals
+    /// Random seed of the order, the links and the confidence intervals
     #[arg(
         long,
         value_name = "N",
@@ -147,11 +148,11 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) json: Option<PathBuf>,
-    /// Write the course of every round as CSV to this file
+    /// Write the time series of every round as CSV to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) csv: Option<PathBuf>,
-    /// Write a row for each round as CSV to this file
+    /// Write one CSV row per round to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) rounds_csv: Option<PathBuf>,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// `bench-client man`: the manual pages.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ManArgs {
-    /// Folder to write the pages of bench-client and bench-server to
+    /// Directory for the pages of bench-client and bench-server
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
 }
@@ -13,9 +13,9 @@ pub(crate) struct ManArgs {
 /// `bench-client completions`: what a shell needs to complete a command line.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell that reads the script
+    /// Shell to complete for
     pub(crate) shell: Shell,
-    /// The program whose command line is completed
+    /// Program to complete
     #[arg(value_enum, default_value_t = Program::BenchClient)]
     pub(crate) program: Program,
 }

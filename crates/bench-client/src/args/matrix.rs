@@ -15,22 +15,22 @@ pub(crate) struct MatrixArgs {
     /// What to do with finished cells.
     #[command(subcommand)]
     pub(crate) command: Option<MatrixCommand>,
-    /// A matrix that `list` names, or a TOML file
+    /// Name of a matrix (see `list`), or a TOML file
     #[arg(value_name = "NAME|FILE", required = true, value_hint = ValueHint::FilePath)]
     pub(crate) matrix: Option<String>,
-    /// Run in virtual time: the same on every machine, and many cells at once
+    /// Run in virtual time: several cells at once, same result on every machine
     #[arg(long = "virtual", help_heading = "Sweep")]
     pub(crate) is_virtual: bool,
-    /// Keep finished cells in this folder [default: NAME-cells]
+    /// Keep finished cells in this directory [default: NAME-cells]
     #[arg(long, value_name = "DIR", help_heading = "Sweep", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
     /// Run only these values of an axis, such as loss=1%; may be repeated
     #[arg(long, value_name = "AXIS=VALUE", help_heading = "Sweep")]
     pub(crate) only: Vec<Only>,
-    /// Run part I of N, from 1 [default: that of a Slurm array or Indexed Job]
+    /// Run only part I of N, such as 2/8 [default: from Slurm or Kubernetes]
     #[arg(long, value_name = "I/N", help_heading = "Sweep")]
     pub(crate) shard: Option<Shard>,
-    /// Run so many cells at once in virtual time [default: one per core]
+    /// Cells to run at once in virtual time [default: one per core]
     #[arg(
         long,
         value_name = "N",
@@ -38,27 +38,26 @@ pub(crate) struct MatrixArgs {
         requires = "is_virtual"
     )]
     pub(crate) jobs: Option<NonZero<usize>>,
-    /// Rounds of each controller in each cell [default: the matrix's]
+    /// Rounds per controller in each cell [default: the matrix's]
     #[arg(long, value_name = "N", help_heading = "Rounds")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) rounds: Option<u32>,
-    /// Seconds that each round measures [default: the matrix's]
+    /// Seconds measured in each round [default: the matrix's]
     #[arg(short = 't', long, value_name = "SECONDS", help_heading = "Rounds")]
     #[arg(visible_alias = "seconds", value_parser = seconds)]
     pub(crate) time: Option<Duration>,
-    /// Seconds of warm-up before them [default: the matrix's]
+    /// Seconds of warm-up, not counted [default: the matrix's]
     #[arg(short = 'O', long, value_name = "SECONDS", help_heading = "Rounds")]
     #[arg(value_parser = seconds_or_none)]
     pub(crate) omit: Option<Duration>,
-    /// Seed from which the cells' are derived [default: the matrix's]
+    /// Random seed, from which each cell derives its own [default: the matrix's]
     #[arg(long, value_name = "N", help_heading = "Rounds")]
     pub(crate) seed: Option<u64>,
-    /// Run against this server, over a network that --shape shapes
+    /// Run against this server, over a network shaped by --shape
     #[arg(long, value_name = "HOST[:PORT]", help_heading = "Server")]
     #[arg(value_hint = ValueHint::Hostname, requires = "shape", conflicts_with = "is_virtual")]
     pub(crate) server: Option<HostPort>,
-    /// Before each cell run PROGRAM LINK RETURN_LINK, which gives the ways to the server and back
-    /// these links
+    /// Program that shapes the network, run before each cell as PROGRAM LINK RETURN_LINK
     #[arg(
         long,
         value_name = "PROGRAM",
@@ -78,14 +77,14 @@ pub(crate) struct MatrixArgs {
 /// What to do with cells that are there.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum MatrixCommand {
-    /// Make one result from the folders of several machines
+    /// Merge the directories of several machines into one result
     Merge(MergeArgs),
 }
 
 /// `bench-client matrix merge`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MergeArgs {
-    /// The folders of finished cells
+    /// Directories with finished cells
     #[arg(value_name = "DIR", required = true, value_hint = ValueHint::DirPath)]
     pub(crate) folders: Vec<PathBuf>,
     /// What is written.
@@ -106,7 +105,7 @@ pub(crate) struct MatrixOutputArgs {
     /// Write the report to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) report: Option<PathBuf>,
-    /// Write a row for each cell and variant as CSV to this file
+    /// Write one CSV row per cell and variant to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) csv: Option<PathBuf>,
 }

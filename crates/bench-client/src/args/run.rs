@@ -15,7 +15,7 @@ use units::Bytes;
 /// `bench-client run`: one measurement against a bench-server.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
-    /// The server, with its port if it is not that of -p
+    /// Server to measure against; its port overrides -p
     #[arg(value_name = "HOST[:PORT]", value_hint = ValueHint::Hostname)]
     pub(crate) server: HostPort,
     /// UDP port of the server
@@ -26,16 +26,16 @@ pub(crate) struct RunArgs {
     #[arg(short = 't', long, value_name = "SECONDS", value_parser = seconds)]
     #[arg(help_heading = "Transfer")]
     pub(crate) time: Option<Duration>,
-    /// Bytes to send instead, over all streams
+    /// Bytes to send, over all streams, instead of a time
     #[arg(short = 'n', long, value_name = "SIZE", conflicts_with = "time")]
     #[arg(value_parser = size_up_to::<1, { u64::MAX }>, help_heading = "Transfer")]
     pub(crate) bytes: Option<Bytes>,
-    /// Blocks of -l bytes to send instead, over all streams; with -u,
-    /// datagrams, of 1150 bytes without -l
+    /// Blocks of -l bytes to send, over all streams, instead of a time; with -u, datagrams (1150
+    /// bytes without -l)
     #[arg(short = 'k', long, value_name = "N", conflicts_with_all = ["time", "bytes"])]
     #[arg(value_parser = clap::value_parser!(u64).range(1..), help_heading = "Transfer")]
     pub(crate) blockcount: Option<u64>,
-    /// Seconds at the start that the figures leave out
+    /// Seconds at the start that are not counted
     #[arg(short = 'O', long, value_name = "SECONDS", default_value = "0")]
     #[arg(conflicts_with_all = ["bytes", "blockcount"], help_heading = "Transfer")]
     #[arg(value_parser = seconds_or_none)]
@@ -43,28 +43,27 @@ pub(crate) struct RunArgs {
     /// Both sides send at once
     #[arg(long, conflicts_with = "reverse", help_heading = "Transfer")]
     pub(crate) bidir: bool,
-    /// Send this file; with -R, write what is received to it
+    /// Send this file; with -R, receive into it
     #[arg(short = 'F', long, value_name = "FILE", help_heading = "Transfer")]
     #[arg(value_hint = ValueHint::FilePath)]
     #[arg(conflicts_with_all = ["time", "omit", "bidir", "connections", "parallel"])]
     pub(crate) file: Option<PathBuf>,
-    /// Send zeros instead of noise: does the path compress?
+    /// Send zeros instead of random data, to detect compression on the path
     #[arg(short = 'Z', long, conflicts_with = "file", help_heading = "Transfer")]
     pub(crate) zero_payload: bool,
-    /// Send QUIC datagrams (RFC 9221), which may be lost, at 1M a stream
-    /// unless -b says otherwise
+    /// Send unreliable QUIC datagrams (RFC 9221), at 1M per stream without -b
     #[arg(short = 'u', long, conflicts_with = "file", help_heading = "Transfer")]
     pub(crate) udp: bool,
-    /// Time requests on an idle connection, one per INTERVAL, and send nothing
-    /// else [default INTERVAL: 100ms]
+    /// Measure request latency on an idle connection, one request per INTERVAL [default INTERVAL:
+    /// 100ms]
     #[arg(long, value_name = "INTERVAL", help_heading = "Transfer", num_args = 0..=1)]
     #[arg(require_equals = true, default_missing_value = "0.1")]
     #[arg(value_parser = values::request_interval)]
     #[arg(conflicts_with_all = ["bytes", "blockcount", "bidir", "file", "udp", "connections"])]
     #[arg(conflicts_with_all = ["reverse", "parallel", "bitrate"])]
     pub(crate) ping: Option<Duration>,
-    /// Time requests, and new connections, while the path is under load:
-    /// responsiveness in round trips per minute [default INTERVAL: 100ms]
+    /// Measure latency of requests and new connections under load: responsiveness in round trips
+    /// per minute [default INTERVAL: 100ms]
     #[arg(long, value_name = "INTERVAL", help_heading = "Transfer", num_args = 0..=1)]
     #[arg(
         require_equals = true,
@@ -73,23 +72,22 @@ pub(crate) struct RunArgs {
     )]
     #[arg(value_parser = values::request_interval)]
     pub(crate) rpm: Option<Duration>,
-    /// Connections, each with -P streams and a UDP port of its own
+    /// Connections, each with -P streams and its own UDP port
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Transfer")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CONNECTIONS)))]
     pub(crate) connections: u32,
-    /// Measure against a server of any stack that speaks ALPN perf; what it
-    /// would know of its own side is missing then
+    /// Measure against any QUIC server with ALPN perf, without results of the server's side
     #[arg(long, conflicts_with_all = ["peer_cc", "token", "ping", "rpm", "udp", "file"])]
     #[arg(conflicts_with_all = ["zero_payload", "get_server_output"], help_heading = "Transfer")]
     pub(crate) perf: bool,
     /// How much to send, and how.
     #[command(flatten)]
     pub(crate) transfer: TransferArgs,
-    /// Controller of whichever side sends: NAME[:key=value,...]
+    /// Controller of the sending side: NAME[:key=value,...]
     #[arg(short = 'C', long = "cc", alias = "congestion", value_name = "CC")]
     #[arg(default_value = DEFAULT_CONTROLLER, help_heading = "Congestion control")]
     pub(crate) congestion: String,
-    /// Controller of the server alone [default: that of -C]
+    /// Controller of the server only [default: that of -C]
     #[arg(long, value_name = "CC", help_heading = "Congestion control")]
     pub(crate) peer_cc: Option<String>,
     /// How packets travel.
@@ -106,29 +104,28 @@ pub(crate) struct RunArgs {
     #[arg(short = '6', long = "version6", help_heading = "Path")]
     #[arg(conflicts_with = "version4")]
     pub(crate) version6: bool,
-    /// Trust servers that this PEM file of certificates vouches for
+    /// Verify the server with the CA certificates in this PEM file
     #[arg(long, value_name = "FILE", help_heading = "Path", value_hint = ValueHint::FilePath)]
     pub(crate) ca: Option<PathBuf>,
-    /// Trust the server whose certificate has this SHA-256 fingerprint
+    /// Accept only the certificate with this SHA-256 fingerprint
     #[arg(long, value_name = "HEX", help_heading = "Path", conflicts_with = "ca")]
     #[arg(value_parser = values::fingerprint)]
     pub(crate) fingerprint: Option<[u8; 32]>,
-    /// Show the server that you know the token in this file [default: that in
-    /// $PACELINE_TOKEN, if any]
+    /// Authenticate with the token in this file [default: $PACELINE_TOKEN]
     #[arg(long, value_name = "FILE", help_heading = "Path", value_hint = ValueHint::FilePath)]
     pub(crate) token: Option<PathBuf>,
-    /// Put every datagram of the client on the wire so many times: 1 or 2
+    /// Send each datagram of the client N times, 1 or 2
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Path")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_COPIES)))]
     #[arg(conflicts_with_all = ["reverse", "bind"])]
     pub(crate) duplicate: u32,
-    /// Link of the data's direction, emulated: "delay 40ms loss 1%"
+    /// Emulated link in the direction of the data, such as "delay 40ms loss 1%"
     #[arg(long, value_name = "LINK", help_heading = "Emulated link")]
     pub(crate) link: Option<LinkSpec>,
-    /// Link of the other direction [default: none]
+    /// Emulated link in the other direction [default: none]
     #[arg(long, value_name = "LINK", help_heading = "Emulated link")]
     pub(crate) return_link: Option<LinkSpec>,
-    /// Seed of everything random
+    /// Random seed
     #[arg(
         long,
         value_name = "N",
@@ -136,34 +133,34 @@ pub(crate) struct RunArgs {
         help_heading = "Emulated link"
     )]
     pub(crate) seed: u64,
-    /// Seconds between rows, 0.1 to 60; 0 for none
+    /// Seconds between rows, 0.1 to 60; 0 for no rows
     #[arg(short = 'i', long, value_name = "SECONDS", default_value = "1")]
     #[arg(value_parser = values::interval, help_heading = "Output")]
     pub(crate) interval: Duration,
     /// Unit of rates: k, m, g, t for bits, K, M, G, T for bytes
     #[arg(short = 'f', long, value_name = "UNIT", help_heading = "Output")]
     pub(crate) format: Option<Unit>,
-    /// Rows of 150 columns with what ss -ti shows: least RTT, bytes in flight,
-    /// delivery rate, gains, time without data, CE marks, state
+    /// Rows of 150 columns with what ss -ti shows: min RTT, bytes in flight, delivery rate, gains,
+    /// application-limited time, CE marks, state
     #[arg(short = 'V', long, help_heading = "Output")]
     pub(crate) verbose: bool,
-    /// Show the run on a full screen, with sparklines
+    /// Show the run full-screen, with sparklines
     #[arg(long, help_heading = "Output")]
     #[arg(conflicts_with_all = ["print_json", "json_stream", "logfile", "ping"])]
     pub(crate) live: bool,
-    /// Title, put before every row
+    /// Title, printed before every row
     #[arg(short = 'T', long, value_name = "TEXT", help_heading = "Output")]
     pub(crate) title: Option<String>,
     /// Print the result as JSON instead of rows
     #[arg(short = 'J', help_heading = "Output")]
     pub(crate) print_json: bool,
-    /// Print a JSON object per line while the run goes on
+    /// Print one JSON object per line during the run
     #[arg(long, conflicts_with = "print_json", help_heading = "Output")]
     pub(crate) json_stream: bool,
-    /// Ask the server for its rows as well
+    /// Also show the server's output
     #[arg(long, help_heading = "Output")]
     pub(crate) get_server_output: bool,
-    /// Append all of this to a file instead of printing it
+    /// Append the output to this file instead of printing it
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) logfile: Option<PathBuf>,

@@ -14,7 +14,7 @@ use units::{Bandwidth, Bytes};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Transfer")]
 pub(crate) struct TransferArgs {
-    /// Streams that each sender opens
+    /// Streams per connection and sender
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_STREAMS)))]
     pub(crate) parallel: u32,
@@ -24,11 +24,11 @@ pub(crate) struct TransferArgs {
     /// Target rate of each stream, such as 20M [default: unlimited]
     #[arg(short = 'b', long, value_name = "RATE", value_parser = rate)]
     pub(crate) bitrate: Option<Bandwidth>,
-    /// Bytes of one write, or of one datagram
+    /// Bytes per write or datagram
     #[arg(short = 'l', long, value_name = "SIZE", default_value = DEFAULT_LENGTH)]
     #[arg(value_parser = size_up_to::<1, MAX_LENGTH>)]
     pub(crate) length: Bytes,
-    /// Flow-control window of each receiver
+    /// Flow-control window (receive window)
     #[arg(short = 'w', long, value_name = "SIZE", default_value = DEFAULT_WINDOW)]
     #[arg(value_parser = size_up_to::<MIN_WINDOW, MAX_WINDOW>)]
     pub(crate) window: Bytes,
@@ -38,17 +38,17 @@ pub(crate) struct TransferArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Path")]
 pub(crate) struct PathArgs {
-    /// Fix the UDP payload size, 1200 to 16383, instead of discovering it
+    /// Use this UDP payload size, 1200 to 16383, instead of path MTU discovery
     #[arg(short = 'M', long, value_name = "BYTES")]
     #[arg(value_parser = clap::value_parser!(u16).range(i64::from(MIN_MTU)..=i64::from(MAX_MTU)))]
     pub(crate) mtu: Option<u16>,
-    /// Fix the cipher: aes128, aes256 or chacha20 [default: negotiated]
+    /// Use this cipher: aes128, aes256 or chacha20 [default: negotiated]
     #[arg(long, value_name = "CIPHER")]
     pub(crate) cipher: Option<Cipher>,
-    /// Give up when the server has not answered after this time
+    /// Fail if the server does not answer within this time
     #[arg(long, value_name = "MS", default_value = "5s", value_parser = millis)]
     pub(crate) connect_timeout: Duration,
-    /// Give up when the other side has been silent for this time
+    /// Fail after this time without packets from the server
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
     pub(crate) idle_timeout: Duration,
 }
@@ -61,22 +61,21 @@ pub(crate) struct RemoteArgs {
     #[arg(short = 'p', long, default_value_t = DEFAULT_PORT, requires = "server")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
-    /// Send through this link-relay, which sends to the server
+    /// Send through this link-relay instead of directly
     #[arg(long, value_name = "HOST:PORT", requires = "server")]
     #[arg(value_parser = values::relay)]
     pub(crate) relay: Option<HostPort>,
     /// Local address to send from
     #[arg(short = 'B', long, value_name = "ADDR", requires = "server")]
     pub(crate) bind: Option<IpAddr>,
-    /// Trust servers that this PEM file of certificates vouches for
+    /// Verify the server with the CA certificates in this PEM file
     #[arg(long, value_name = "FILE", requires = "server", value_hint = ValueHint::FilePath)]
     pub(crate) ca: Option<PathBuf>,
-    /// Trust the server whose certificate has this SHA-256 fingerprint
+    /// Accept only the certificate with this SHA-256 fingerprint
     #[arg(long, value_name = "HEX", requires = "server", conflicts_with = "ca")]
     #[arg(value_parser = values::fingerprint)]
     pub(crate) fingerprint: Option<[u8; 32]>,
-    /// Show the server that you know the token in this file [default: that in
-    /// $PACELINE_TOKEN, if any]
+    /// Authenticate with the token in this file [default: $PACELINE_TOKEN]
     #[arg(long, value_name = "FILE", requires = "server", value_hint = ValueHint::FilePath)]
     pub(crate) token: Option<PathBuf>,
 }

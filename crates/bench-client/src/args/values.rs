@@ -61,7 +61,7 @@ impl FromStr for HostPort {
 pub(super) fn relay(text: &str) -> Result<HostPort, ParseError> {
     let relay: HostPort = text.parse()?;
     if relay.port.is_none() {
-        return Err(ParseError::new(text, "a relay with its port: HOST:PORT"));
+        return Err(ParseError::new(text, "HOST:PORT of a relay"));
     }
     Ok(relay)
 }
@@ -78,7 +78,7 @@ pub(super) fn half_width(text: &str) -> Result<Gain, ParseError> {
 
 /// The place of a variant and its time: `b=30ms` is 1 and 30 ms.
 pub(super) fn extra_delay(text: &str) -> Result<(usize, Duration), ParseError> {
-    let error = || ParseError::new(text, "a variant's letter and a time with its unit: b=30ms");
+    let error = || ParseError::new(text, "VARIANT=TIME with a unit, such as b=30ms");
     let (name, time) = text.split_once('=').ok_or_else(error)?;
     let place = (0..MAX_VARIANTS).find(|place| ab::name(*place) == name);
     let time = units::duration::parse(time).map_err(|_| error())?;
@@ -87,7 +87,7 @@ pub(super) fn extra_delay(text: &str) -> Result<(usize, Duration), ParseError> {
 
 /// How often datagrams are on the wire, of a variant or of all: `b=2` is 1 and 2.
 pub(super) fn duplicate(text: &str) -> Result<(Option<usize>, u32), ParseError> {
-    let error = || ParseError::new(text, "1 or 2, for all or behind a variant's letter: b=2");
+    let error = || ParseError::new(text, "1 or 2, or for one variant VARIANT=N, such as b=2");
     let (name, copies) = match text.split_once('=') {
         Some((name, copies)) => (Some(name), copies),
         None => (None, text),
@@ -107,7 +107,7 @@ pub(super) fn duplicate(text: &str) -> Result<(Option<usize>, u32), ParseError> 
 
 /// iperf3's `-i`: 0.1 to 60 seconds, or 0 for no rows.
 pub(super) fn interval(text: &str) -> Result<Duration, ParseError> {
-    let expected = "an interval: 0.1 to 60 seconds, or 0 for no rows";
+    let expected = "an interval of 0.1 to 60 seconds, or 0 for no rows";
     let time = time(text, "s", expected)?;
     let range = Duration::from_millis(100)..=Duration::from_secs(60);
     if time.is_zero() || range.contains(&time) {
@@ -119,7 +119,7 @@ pub(super) fn interval(text: &str) -> Result<Duration, ParseError> {
 
 /// The time between two requests; a bare number is seconds.
 pub(super) fn request_interval(text: &str) -> Result<Duration, ParseError> {
-    let expected = "an interval: 0.01 to 60 seconds";
+    let expected = "an interval of 0.01 to 60 seconds";
     let time = time(text, "s", expected)?;
     if (MIN_BETWEEN_REQUESTS..=Duration::from_secs(60)).contains(&time) {
         Ok(time)
@@ -132,7 +132,7 @@ pub(super) fn request_interval(text: &str) -> Result<Duration, ParseError> {
 pub(super) fn fingerprint(text: &str) -> Result<[u8; 32], ParseError> {
     hex::decode(text)
         .and_then(|bytes| bytes.try_into().ok())
-        .ok_or_else(|| ParseError::new(text, "a SHA-256 fingerprint: 64 hexadecimal digits"))
+        .ok_or_else(|| ParseError::new(text, "a SHA-256 fingerprint of 64 hexadecimal digits"))
 }
 
 #[cfg(test)]

@@ -125,13 +125,19 @@ pub(super) async fn connect(setup: &ClientSetup) -> Result<Connected, String> {
         .map_err(|_| close_reason::no_answer(&server))?
         .map_err(|error| match (&error, &setup.trust) {
             (error, Trust::Fingerprint(_)) if close_reason::is_tls_error(error) => {
-                format!("the certificate of {server} is not the one of --fingerprint")
+                format!(
+                    "the certificate of {server} does not match --fingerprint; use the one \
+                         that bench-server prints"
+                )
             }
             (error, Trust::Authorities(_)) if close_reason::is_tls_error(error) => {
-                format!("--ca does not vouch for {server}: {error}")
+                format!("the certificate of {server} cannot be verified with --ca: {error}")
             }
             (error, _) if setup.is_perf && close_reason::is_alpn_error(error) => {
-                format!("{server} speaks QUIC, but not `perf`")
+                format!(
+                    "{server} does not support ALPN `perf`; leave out --perf for a \
+                         bench-server"
+                )
             }
             (error, _) => close_reason::not_connected(error, &server),
         })?;

@@ -82,7 +82,7 @@ impl Session<'_> {
         };
         let Ok(answered) = answered else {
             return Err(format!(
-                "{} does not answer to the plan within {:?}; --connect-timeout waits longer",
+                "no reply from {} to the run request within {:?}; raise --connect-timeout",
                 self.setup.server(),
                 self.setup.connect_timeout
             ));
@@ -92,10 +92,10 @@ impl Session<'_> {
             Ok(Some(Reply::Accepted)) => Ok(Some(Control { send, replies })),
             Ok(Some(Reply::Refused(why))) => {
                 let why = printable(&why);
-                Err(format!("{} refuses the run: {why}", self.setup.server()))
+                Err(format!("{} refused the run: {why}", self.setup.server()))
             }
-            Ok(Some(_)) => Err(self.broken("a message out of turn")),
-            Ok(None) => Err(self.lost_or("the control stream ended before the answer")),
+            Ok(Some(_)) => Err(self.broken("unexpected message")),
+            Ok(None) => Err(self.lost_or("control stream closed before the reply")),
             Err(error) => Err(self.lost_or(error)),
         }
     }
@@ -122,8 +122,8 @@ impl Session<'_> {
                     sleep(GRACE).await;
                     return None;
                 }
-                Ok(Some(_)) => return Some(self.broken("a message out of turn")),
-                Ok(None) => return Some(self.lost_or("the control stream ended")),
+                Ok(Some(_)) => return Some(self.broken("unexpected message")),
+                Ok(None) => return Some(self.lost_or("control stream closed")),
                 Err(error) => return Some(self.lost_or(error)),
             }
         }
@@ -157,8 +157,8 @@ impl Session<'_> {
                     Ok(Some(Reply::Finished(report))) => {
                         record.borrow_mut().set_report(self.flow, *report);
                     }
-                    Ok(Some(_)) => return Err(self.broken("a message out of turn")),
-                    Ok(None) => return Err(self.lost_or("the control stream ended")),
+                    Ok(Some(_)) => return Err(self.broken("unexpected message")),
+                    Ok(None) => return Err(self.lost_or("control stream closed")),
                     Err(error) => return Err(self.lost_or(error)),
                 }
             }
@@ -170,7 +170,7 @@ impl Session<'_> {
             biased;
             () = self.interrupts.wait(2) => Err(INTERRUPTED.to_owned()),
             waited = timeout(max_wait, wait) => waited.unwrap_or_else(|_| {
-                Err(format!("{} has not reported its side of the run", self.setup.server()))
+                Err(format!("no final report from {}", self.setup.server()))
             }),
         }
     }
@@ -184,10 +184,7 @@ impl Session<'_> {
     }
 
     fn broken(&self, what: &str) -> String {
-        format!(
-            "{} does not keep to the protocol: {what}",
-            self.setup.server()
-        )
+        format!("protocol error by {}: {what}", self.setup.server())
     }
 }
 

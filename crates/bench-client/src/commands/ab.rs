@@ -88,7 +88,7 @@ fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
     let base_rtt = links.base_rtt()?;
     if args.is_virtual && base_rtt.is_none() {
         return Err(Failure::usage(format!(
-            "--virtual: the link `{}` takes no time; give it a delay",
+            "--virtual: link `{}` has no delay; add one, such as `delay 20ms`",
             args.link
         )));
     }
@@ -148,14 +148,14 @@ fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failur
     }
     if variants.len() > MAX_VARIANTS {
         return Err(Failure::usage(format!(
-            "--also: {} controllers are more than the {MAX_VARIANTS} of one test",
+            "--also: {} controllers in total, at most {MAX_VARIANTS} allowed",
             variants.len()
         )));
     }
     for (place, time) in &args.extra_delay {
         let variant = variants.get_mut(*place).ok_or_else(|| {
             let name = ab::name(*place);
-            Failure::usage(format!("--extra-delay: there is no variant `{name}`"))
+            Failure::usage(format!("--extra-delay: no variant `{name}` in this test"))
         })?;
         variant.extra_delay = *time;
     }
@@ -163,7 +163,7 @@ fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failur
         let of_one = place.map_or(0..variants.len(), |place| place..place + 1);
         let asked = variants.get_mut(of_one).ok_or_else(|| {
             let name = place.map(ab::name).unwrap_or_default();
-            Failure::usage(format!("--duplicate: there is no variant `{name}`"))
+            Failure::usage(format!("--duplicate: no variant `{name}` in this test"))
         })?;
         asked
             .iter_mut()
@@ -220,12 +220,13 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
         "interleaved"
     };
     let time_kind = if args.is_virtual {
-        ", in virtual time"
+        "; virtual time"
     } else {
         ""
     };
     terminal::note(format_args!(
-        "rounds: {rounds} of each, {time} s after {omit} s of warm-up, {order}; seed {}{time_kind}",
+        "rounds: {rounds} per variant, {time} s each after {omit} s of warm-up, {order}; seed \
+         {}{time_kind}",
         args.seed
     ));
 }

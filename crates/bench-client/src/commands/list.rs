@@ -19,17 +19,17 @@ fn listing(registry: &Registry) -> String {
     for spec in registry.specs() {
         controller(&mut text, spec);
     }
-    text.push_str("\nLinks (any of these words, in the manner of tc netem):\n");
+    text.push_str("\nLinks (words of tc netem and a few more, combined at will):\n");
     for word in LINK_WORDS {
         entry(&mut text, 2, word.form, word.meaning);
-        line(&mut text, 6, &format!("such as: {}", word.example));
+        line(&mut text, 6, &format!("example: {}", word.example));
     }
-    text.push_str("\nLinks known by name (words behind the name replace those that it has):\n");
+    text.push_str("\nNamed links (words after the name replace its own):\n");
     for preset in presets() {
         entry(&mut text, 2, preset.name, preset.summary);
         line(&mut text, 6, preset.link);
     }
-    text.push_str("\nMatrices known by name:\n");
+    text.push_str("\nNamed matrices:\n");
     for matrix in BUILT_IN {
         let title = matrix.file().title.unwrap_or_default();
         entry(&mut text, 2, matrix.name, &title);

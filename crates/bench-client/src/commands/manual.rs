@@ -106,14 +106,14 @@ const REST: &str = r#".SH "EXIT STATUS"
 Done.
 .TP
 1
-It failed. What was measured until then is written all the same, marked "complete": false.
+The run failed. What was measured until then is still written, marked "complete": false.
 .TP
 2
-The command line is wrong.
+Invalid command line.
 .SH ENVIRONMENT
 .TP
 PACELINE_TOKEN
-The token of \-\-token, where no file has it.
+The token, where \-\-token names no file.
 .SH "SEE ALSO"
 .BR bench\-client (1),
 .BR bench\-server (1)

@@ -37,7 +37,8 @@ pub(super) fn run(args: &MatrixArgs, registry: &Registry) -> Result<ExitCode, Fa
     let (run, shard) = prepare(args, registry)?;
     if shard.is_some() && args.output.has_any() {
         return Err(Failure::usage(
-            "a part has no result of its own to write: merge the folders of all parts",
+            "a part (--shard) writes no result; use `bench-client matrix merge` when all parts are \
+             done",
         ));
     }
     let files = Files::open(&args.output)?;
@@ -68,7 +69,7 @@ fn prepare(args: &MatrixArgs, registry: &Registry) -> Result<(MatrixRun, Option<
         None => Shard::of_environment(&|name| std::env::var(name).ok())?,
     };
     if let Some((shard, name)) = shard.filter(|(_, name)| *name != "--shard") {
-        terminal::note(format_args!("part {shard}, as {name} says"));
+        terminal::note(format_args!("part {shard} (from {name})"));
     }
     let shard = shard
         .map(|(shard, _)| shard)
@@ -143,7 +144,7 @@ fn announce(run: &MatrixRun, shard: Option<Shard>) {
         terminal::note(format_args!("{}", printable(title)));
     }
     let time_kind = if run.plan.is_virtual {
-        ", in virtual time"
+        "; virtual time"
     } else {
         ""
     };
@@ -153,11 +154,13 @@ fn announce(run: &MatrixRun, shard: Option<Shard>) {
             terminal::note(format_args!("{}", remote::NOT_VERIFIED));
         }
     }
-    let part = shard.map_or_else(String::new, |shard| format!(", part {shard} of these"));
+    let part = shard.map_or_else(String::new, |shard| {
+        format!(", of which part {shard} runs here")
+    });
     let times = run.plan.times().expect("cells were planned with them");
     let (time, omit) = (times.0.as_secs_f64(), times.1.as_secs_f64());
     terminal::note(format_args!(
-        "cells: {}{part}; rounds: {} of each controller, {time} s after {omit} s of warm-up; seed \
+        "cells: {}{part}; rounds: {} per controller, {time} s each after {omit} s of warm-up; seed \
          {}{time_kind}",
         run.all_cells, matrix.rounds, matrix.seed,
     ));
@@ -193,8 +196,8 @@ fn finish_shard(result: &MatrixResult, run: &MatrixRun, shard: Shard) -> Result<
         return Err(Failure::run(format!("part {shard} is incomplete: {error}")));
     }
     terminal::result(format_args!(
-        "part {shard}: {done} of {due} cells are in {folder}; `bench-client matrix merge` joins \
-         the folders of all parts"
+        "part {shard}: {done} of {due} cells done, in {folder}; join the directories of all parts with \
+         `bench-client matrix merge`"
     ));
     Ok(ExitCode::SUCCESS)
 }
@@ -247,13 +250,11 @@ impl Display {
     fn show(&mut self, event: MatrixProgress<'_>) {
         match event {
             MatrixProgress::Unfit { cell, reason } => {
-                self.line(&format!("{}: run again: {reason}", cell.place()));
+                self.line(&format!("{}: rerunning: {reason}", cell.place()));
             }
             MatrixProgress::Found { kept, due, rounds } => {
                 if kept > 0 {
-                    self.line(&format!(
-                        "{kept} cells are there already, {due} are to be run"
-                    ));
+                    self.line(&format!("{kept} cells already done, {due} to run"));
                 }
                 self.due = due;
                 self.bar = bar(rounds);
@@ -264,7 +265,7 @@ impl Display {
                 }
             }
             MatrixProgress::Unshaped { place, reason } => {
-                self.line(&format!("{place}: left out: {reason}"));
+                self.line(&format!("{place}: skipped: {reason}"));
             }
             MatrixProgress::RoundEnded => {
                 if let Some(bar) = &self.bar {

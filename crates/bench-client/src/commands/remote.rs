@@ -73,18 +73,21 @@ pub(super) fn resolve(
 ) -> Result<SocketAddr, Failure> {
     let addresses = (host, port)
         .to_socket_addrs()
-        .map_err(|error| Failure::run(format!("cannot find the host `{host}`: {error}")))?;
+        .map_err(|error| Failure::run(format!("cannot resolve host `{host}`: {error}")))?;
     let fits =
         |address: &SocketAddr| family.is_none_or(|family| address.is_ipv4() == family.is_ipv4);
     let address = addresses.into_iter().find(fits);
     address.ok_or_else(|| {
-        let flag = family.map_or("", |family| family.flag);
-        Failure::run(format!(
-            "the host `{host}` has no address of the family of {flag}"
-        ))
+        Failure::run(match family {
+            Some(Family { is_ipv4, flag }) => {
+                let version = if is_ipv4 { "IPv4" } else { "IPv6" };
+                format!("host `{host}` has no {version} address, which {flag} asks for")
+            }
+            None => format!("host `{host}` has no address"),
+        })
     })
 }
 
 /// A warning for a user who verifies no certificate, shown once.
 pub(super) const NOT_VERIFIED: &str =
-    "The server's certificate is not verified; --fingerprint or --ca would.";
+    "warning: server certificate not verified; use --fingerprint or --ca";

@@ -21,7 +21,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let views = views(&result);
     if args.rounds_csv.is_some() && views.rounds.is_none() {
         return Err(Failure::usage(
-            "--rounds-csv: the file of a matrix has no rounds; those of its cells have",
+            "--rounds-csv: a matrix result has no rounds; use the files of its cells",
         ));
     }
     let html = html_file(args);

@@ -50,7 +50,7 @@ impl Axes {
                 let names = self.0.iter().map(|axis| axis.name.as_str());
                 let names: Vec<&str> = names.collect();
                 let names = names.join(", ");
-                return Err(format!("`{}` is no axis: there are {names}", wanted.axis));
+                return Err(format!("unknown axis `{}`; known: {names}", wanted.axis));
             };
             if !axis
                 .values
@@ -60,7 +60,7 @@ impl Axes {
                 let values: Vec<&str> = axis.values.iter().map(|value| value.at.as_str()).collect();
                 let (axis, values) = (&axis.name, values.join(", "));
                 return Err(format!(
-                    "`{}` is no value of `{axis}`: {values}",
+                    "unknown value `{}` of axis `{axis}`; known: {values}",
                     wanted.value
                 ));
             }
@@ -127,7 +127,7 @@ impl<'de> Visitor<'de> for AxesVisitor {
         let mut axes: Vec<Axis> = Vec::new();
         while let Some((name, values)) = map.next_entry::<String, Vec<AxisValue>>()? {
             if values.is_empty() {
-                return Err(A::Error::custom(format!("axis `{name}` has no value")));
+                return Err(A::Error::custom(format!("axis `{name}` has no values")));
             }
             for (index, value) in values.iter().enumerate() {
                 if values[..index].iter().any(|other| other.at == value.at) {
@@ -157,7 +157,7 @@ impl Serialize for Axes {
 #[derive(Serialize, Deserialize)]
 #[serde(
     untagged,
-    expecting = "a value is a text, a number, or a table with `at` and words"
+    expecting = "a value is a string, a number, or a table with the key `at`"
 )]
 enum Written {
     Alone(Text),
@@ -173,7 +173,8 @@ impl<'de> Deserialize<'de> for AxisValue {
             }),
             Written::Table(mut words) => {
                 let at = words.remove(AT);
-                let at = at.ok_or_else(|| D::Error::custom("a table of an axis has no `at`"))?;
+                let at =
+                    at.ok_or_else(|| D::Error::custom("an axis's table lacks the key `at`"))?;
                 Ok(Self { at, words })
             }
         }

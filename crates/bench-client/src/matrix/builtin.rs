@@ -27,7 +27,7 @@ pub(crate) fn find(name: &str) -> Result<MatrixFile, Failure> {
     known.map(BuiltIn::file).ok_or_else(|| {
         let names = BUILT_IN.map(|matrix| matrix.name).join(", ");
         Failure::usage(format!(
-            "`{name}` is no file and no matrix: there are {names}"
+            "no file or matrix called `{name}`; known matrices: {names}"
         ))
     })
 }

@@ -198,7 +198,7 @@ fn error(result: &AbResult) -> Option<String> {
         [] => None,
         [one] => Some(format!("a round failed: {one}")),
         [first, ..] => Some(format!(
-            "{} rounds failed, the first: {first}",
+            "{} rounds failed; the first: {first}",
             failed.len()
         )),
     }

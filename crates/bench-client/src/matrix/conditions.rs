@@ -34,7 +34,7 @@ impl Conditions<'_> {
         self.value("direction", Direction::Forward, |text| match text {
             "forward" => Ok(Direction::Forward),
             "reverse" => Ok(Direction::Reverse),
-            other => Err(format!("`{other}` is neither `forward` nor `reverse`")),
+            other => Err(format!("`{other}` is not `forward` or `reverse`")),
         })
     }
 
@@ -63,7 +63,7 @@ impl Conditions<'_> {
         let start = own(&variant.start)?.map(|text| read("start", text, values::seconds_or_none));
         let start = start.transpose()?.unwrap_or_default();
         if !start.is_zero() && !self.matrix.compete {
-            return Err("start: variants that take turns have none; `compete = true`".to_owned());
+            return Err("start: needs `compete = true`".to_owned());
         }
         let extra = own(&variant.extra_delay)?;
         let extra = extra.map(|text| read("extra_delay", text, units::duration::parse));
@@ -95,10 +95,12 @@ impl Conditions<'_> {
         let rate = self.value("bitrate", None, |text| values::rate(text).map(Some))?;
         let rate = target_rate(rate);
         if bytes.is_some() && rate.is_some() {
-            return Err("bitrate: a transfer of so many `bytes` is as fast as can be".to_owned());
+            return Err("bitrate: cannot be combined with `bytes`".to_owned());
         }
         if bytes.is_some() && self.matrix.compete {
-            return Err("bytes: variants that run at once are measured over one time".to_owned());
+            return Err(
+                "bytes: cannot be combined with `compete = true`; use `seconds`".to_owned(),
+            );
         }
         Ok(Plan {
             direction,
@@ -165,11 +167,11 @@ fn read<T, E: fmt::Display>(
 fn flows(text: &str) -> Result<u32, String> {
     let flows = text.parse().ok();
     let flows = flows.filter(|flows| (1..=MAX_FLOWS).contains(flows));
-    flows.ok_or_else(|| format!("`{text}` is no number from 1 to {MAX_FLOWS}"))
+    flows.ok_or_else(|| format!("`{text}` is not a number from 1 to {MAX_FLOWS}"))
 }
 
 fn duplicate(text: &str) -> Result<u32, String> {
     let copies = text.parse().ok();
     let copies = copies.filter(|copies| (1..=MAX_COPIES).contains(copies));
-    copies.ok_or_else(|| format!("`{text}` is no number from 1 to {MAX_COPIES}"))
+    copies.ok_or_else(|| format!("`{text}` is not a number from 1 to {MAX_COPIES}"))
 }

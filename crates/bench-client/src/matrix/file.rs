@@ -130,9 +130,11 @@ impl MatrixFile {
         }
         let has_variants = !self.variants.is_empty();
         match (has_variants, self.axes.get(CC).is_some()) {
-            (true, true) => Err("variants: the axis `cc` says them already".to_owned()),
+            (true, true) => {
+                Err("variants: also given by axis `cc`; remove one of the two".to_owned())
+            }
             (false, false) => Err(
-                "what to compare is missing: an axis `cc`, or `[[variants]]` with a `cc` each"
+                "nothing to compare; add an axis `cc`, or `[[variants]]` with a `cc` each"
                     .to_owned(),
             ),
             _ => Ok(()),

@@ -33,8 +33,12 @@ pub(crate) fn merge(folders: &[PathBuf], registry: &Registry) -> Result<Merged, 
     for store in &stores {
         let folder = store.folder().display();
         let unknown_files = store.unknown_files(&cells)?.into_iter();
-        let notes =
-            unknown_files.map(|name| format!("{folder}: {name} is of no cell of this matrix"));
+        let notes = unknown_files.map(|name| {
+            format!(
+                "{folder}: {name} belongs to no cell of this \
+                                                  matrix"
+            )
+        });
         merged.notes.extend(notes);
     }
     let mut missing = Vec::new();
@@ -73,14 +77,14 @@ fn common_plan(stores: &[Store]) -> Result<MatrixPlan, Failure> {
         }
         let (name, version) = (&plan.matrix.name, &plan.version);
         let theirs = if theirs.matrix.name != *name {
-            format!("of matrix {}, not of {name}", theirs.matrix.name)
+            format!("of matrix {}, not {name}", theirs.matrix.name)
         } else if theirs.version != *version {
-            format!("of {}, not of {version}", theirs.version)
+            format!("of version {}, not {version}", theirs.version)
         } else {
-            format!("of {name} with another plan")
+            format!("of {name} with other settings")
         };
         return Err(Failure::run(format!(
-            "{} and {} do not belong together: the latter is {theirs}",
+            "cannot merge {} and {}: the latter is {theirs}",
             first.folder().display(),
             other.folder().display()
         )));
@@ -101,7 +105,7 @@ fn only_result(
             Found::Nothing => {}
             Found::Unfit(reason) => {
                 let (place, name) = (cell.place(), cell.file_name());
-                notes.push(format!("{folder}: {place}: {name} is left out: {reason}"));
+                notes.push(format!("{folder}: {place}: {name} skipped: {reason}"));
             }
             Found::Result { cell: found, text } => match &first {
                 None => first = Some((store, *found, text)),

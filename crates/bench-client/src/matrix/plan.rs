@@ -119,10 +119,15 @@ impl MatrixPlan {
             let words: BTreeSet<&str> = words.map(String::as_str).collect();
             for word in words.into_iter().chain([axis.name.as_str()]) {
                 if word == CC || !known.insert(word) {
-                    return Err(format!("axes: `{word}` means two things"));
+                    return Err(format!(
+                        "axes: `{word}` is defined twice; rename one of the two"
+                    ));
                 }
                 if CONDITIONS.contains(&word) && matrix.condition(word).is_some() {
-                    return Err(format!("{word}: the axis `{}` says it already", axis.name));
+                    return Err(format!(
+                        "{word}: also given by axis `{}`; remove one of the two",
+                        axis.name
+                    ));
                 }
             }
         }
@@ -141,7 +146,7 @@ impl MatrixPlan {
             if !names.any(|name| used.contains(name) || CONDITIONS.contains(&name)) {
                 let name = &axis.name;
                 return Err(format!(
-                    "axes: nothing depends on `{name}`; `{{{name}}}` is nowhere"
+                    "axes: `{name}` is not used; put `{{{name}}}` where its value belongs"
                 ));
             }
         }
@@ -164,7 +169,7 @@ impl MatrixPlan {
         let mut corners = vec![Corner::new()];
         for axis in self.matrix.axes.iter().filter(|axis| axis.name != CC) {
             if corners.len() * axis.values.len() > MAX_CELLS {
-                return Err(format!("axes: there are more than {MAX_CELLS} cells"));
+                return Err(format!("axes: more than {MAX_CELLS} cells; remove values"));
             }
             let longer = corners.iter().flat_map(|corner| {
                 axis.values.iter().map(|value| {
@@ -193,7 +198,7 @@ impl MatrixPlan {
         if self.is_virtual && base_rtt.is_none() {
             let link = &links.link;
             return Err(format!(
-                "link: `{link}` takes no time, as virtual time needs; add a delay"
+                "link: `{link}` has no delay; virtual time needs one"
             ));
         }
         let direction = conditions.direction()?;
@@ -244,7 +249,7 @@ impl MatrixPlan {
         let all: Vec<VariantFile> = of_axis.chain(matrix.variants.iter().cloned()).collect();
         if all.len() > MAX_VARIANTS {
             return Err(format!(
-                "variants: there are {}, and at most {MAX_VARIANTS}",
+                "variants: {} given, at most {MAX_VARIANTS} allowed",
                 all.len()
             ));
         }
@@ -271,9 +276,7 @@ impl MatrixPlan {
         let omit = values::seconds_or_none(text(&matrix.omit, usual_omit).as_str());
         let omit = omit.map_err(|error| format!("omit: {error}"))?;
         if matrix.is_by_bytes() && !omit.is_zero() {
-            return Err(
-                "omit: a transfer of so many `bytes` is measured from its begin".to_owned(),
-            );
+            return Err("omit: cannot be combined with `bytes`".to_owned());
         }
         Ok((
             time("seconds", &text(&matrix.seconds, usual_seconds))?,

@@ -48,8 +48,7 @@ impl Shard {
         let Some((shard, name)) = shard else {
             return Ok(None);
         };
-        let shard = shard
-            .map_err(|error| Failure::usage(format!("{error}; --shard I/N says it outright")))?;
+        let shard = shard.map_err(|error| Failure::usage(format!("{error}; use --shard I/N")))?;
         Ok(Some((shard, name)))
     }
 }
@@ -76,8 +75,7 @@ fn slurm(variable: &dyn Fn(&str) -> Option<String>) -> Result<Shard, String> {
         .and_then(|(index, count)| Shard::new(index, count))
         .ok_or_else(|| {
             format!(
-                "{SLURM}={id} has no place among {count} tasks from {min} to {max} in steps of \
-                 {step}"
+                "{SLURM}={id} is not one of {count} tasks from {min} to {max} in steps of {step}"
             )
         })
 }
@@ -87,14 +85,14 @@ fn kubernetes(variable: &dyn Fn(&str) -> Option<String>) -> Result<Shard, String
     let index = number(variable, KUBERNETES)?;
     if variable(COMPLETIONS).is_none() {
         return Err(format!(
-            "{KUBERNETES}={index} says which pod this is; let {COMPLETIONS} say of how many"
+            "{KUBERNETES}={index} without {COMPLETIONS}; set it to the number of pods"
         ));
     }
     let count = number(variable, COMPLETIONS)?;
     let shard = u32::try_from(index).ok().zip(u32::try_from(count).ok());
     shard
         .and_then(|(index, count)| Shard::new(index, count))
-        .ok_or_else(|| format!("{KUBERNETES}={index} is none of {COMPLETIONS}={count} pods"))
+        .ok_or_else(|| format!("{KUBERNETES}={index} is out of range for {COMPLETIONS}={count}"))
 }
 
 fn number(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<u64, String> {
@@ -102,14 +100,14 @@ fn number(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<u64, 
     let number = text.trim().parse::<u32>();
     number
         .map(u64::from)
-        .map_err(|_| format!("{name}: `{text}` is no number"))
+        .map_err(|_| format!("{name}: `{text}` is not a number"))
 }
 
 impl FromStr for Shard {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let error = || ParseError::new(text, "I/N: part I of N, counted from 1, such as 2/8");
+        let error = || ParseError::new(text, "I/N with I from 1 to N, such as 2/8");
         let (index, count) = text.split_once('/').ok_or_else(error)?;
         let number = |text: &str| text.parse::<u32>().map_err(|_| error());
         let index = number(index)?.checked_sub(1).ok_or_else(error)?;

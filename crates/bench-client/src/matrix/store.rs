@@ -90,14 +90,14 @@ impl Store {
         let path = self.folder.join(PLAN_FILE);
         let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => Failure::run(format!(
-                "{}: no folder of a matrix: it has no {PLAN_FILE}",
+                "{}: not a matrix directory: no {PLAN_FILE} in it",
                 self.folder.display()
             )),
             _ => self.failure(&path, &error),
         })?;
         serde_json::from_str(&text).map_err(|error| {
             Failure::run(format!(
-                "{}: no plan of {}: {error}",
+                "{}: not written by {}: {error}",
                 path.display(),
                 bench_kit::VERSION
             ))
@@ -125,22 +125,22 @@ impl Store {
         let text = match fs::read_to_string(self.folder.join(cell.file_name())) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Found::Nothing,
-            Err(error) => return Found::Unfit(format!("it cannot be read: {error}")),
+            Err(error) => return Found::Unfit(format!("cannot be read: {error}")),
         };
         let file: CellFile<AbResult> = match serde_json::from_str(&text) {
             Ok(file) => file,
-            Err(error) => return Found::Unfit(format!("it is no whole result: {error}")),
+            Err(error) => return Found::Unfit(format!("damaged: {error}")),
         };
         let result = &file.result;
         if result.version != bench_kit::VERSION {
-            return Found::Unfit(format!("it is of {}", result.version));
+            return Found::Unfit(format!("made by {}", result.version));
         }
         if file.cell.fingerprint != cell.fingerprint() {
-            return Found::Unfit("it is of another plan".to_owned());
+            return Found::Unfit("settings changed".to_owned());
         }
         // What failed in virtual time would fail again; a real network gets another chance.
         if result.error.is_some() || !(result.is_virtual || result.complete) {
-            return Found::Unfit("it failed".to_owned());
+            return Found::Unfit("failed before".to_owned());
         }
         Found::Result {
             cell: Box::new(cell.summary(result)),

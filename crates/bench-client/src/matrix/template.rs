@@ -30,7 +30,7 @@ impl Text {
             }
             text = expand_once(&text, words)?;
         }
-        Err(format!("`{}` stands for itself in the end", self.0))
+        Err(format!("`{}` refers to itself", self.0))
     }
 
     /// The words it names.
@@ -44,15 +44,15 @@ fn expand_once(text: &str, words: &Words) -> Result<String, String> {
     let mut expanded = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
-        let unpaired = || format!("`{text}` has a brace without its partner");
+        let unpaired = || format!("unmatched brace in `{text}`");
         let (name, behind) = after.split_once('}').ok_or_else(unpaired)?;
         let word = words.get(name).ok_or_else(|| {
             let known: Vec<String> = words.keys().map(|name| format!("{{{name}}}")).collect();
             let known = match known.as_slice() {
-                [] => "there are no axes".to_owned(),
-                _ => format!("there are {}", known.join(", ")),
+                [] => "this matrix has no axes".to_owned(),
+                _ => format!("known: {}", known.join(", ")),
             };
-            format!("`{{{name}}}` is no axis: {known}")
+            format!("unknown axis `{{{name}}}`; {known}")
         })?;
         if before.contains('}') {
             return Err(unpaired());
@@ -62,7 +62,7 @@ fn expand_once(text: &str, words: &Words) -> Result<String, String> {
         rest = behind;
     }
     if rest.contains('}') {
-        return Err(format!("`{text}` has a brace without its partner"));
+        return Err(format!("unmatched brace in `{text}`"));
     }
     expanded.push_str(rest);
     Ok(expanded)
@@ -92,13 +92,13 @@ impl Visitor<'_> for TextVisitor {
     type Value = Text;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text or a number")
+        f.write_str("a string or a number")
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
         if text.chars().any(char::is_control) {
             return Err(E::custom(
-                "a text has no line breaks or other control characters",
+                "line breaks and other control characters are not allowed",
             ));
         }
         Ok(Text(text.to_owned()))

@@ -205,7 +205,7 @@ fn what_a_server_sends_is_sent_twice_in_virtual_time_alone() {
     };
     let refused = planned(text).unwrap_err().to_string();
     assert!(
-        refused.contains("duplicate: what a server sends"),
+        refused.contains("duplicate: a real server cannot"),
         "{refused}"
     );
     assert!(planned(&text.replace("reverse", "forward")).is_ok());
@@ -322,11 +322,11 @@ fn only_keeps_the_values_it_names() {
     assert_eq!(cells[0].variants.len(), 1);
     assert_eq!(
         only(&["los=2%"]).unwrap_err(),
-        "`los` is no axis: there are loss, delay, cc"
+        "unknown axis `los`; known: loss, delay, cc"
     );
     assert_eq!(
         only(&["loss=3%"]).unwrap_err(),
-        "`3%` is no value of `loss`: 1%, 2%"
+        "unknown value `3%` of axis `loss`; known: 1%, 2%"
     );
 }
 

@@ -7,7 +7,7 @@ use units::{Bandwidth, Bytes, ParseError};
 
 /// A time above zero; a bare number is seconds, as in iperf3.
 pub fn seconds(text: &str) -> Result<Duration, ParseError> {
-    let expected = "a time above zero: seconds, or with a unit such as 500ms";
+    let expected = "a time above zero, in seconds or with a unit, such as 500ms";
     time(text, "s", expected).and_then(|time| {
         if time.is_zero() {
             Err(ParseError::new(text, expected))
@@ -19,7 +19,7 @@ pub fn seconds(text: &str) -> Result<Duration, ParseError> {
 
 /// A time or zero; a bare number is seconds, as in iperf3.
 pub fn seconds_or_none(text: &str) -> Result<Duration, ParseError> {
-    time(text, "s", "a time: seconds, or with a unit such as 500ms")
+    time(text, "s", "a time in seconds or with a unit, such as 500ms")
 }
 
 /// A time; a bare number is milliseconds, as in iperf3's `--connect-timeout`.
@@ -27,7 +27,7 @@ pub fn millis(text: &str) -> Result<Duration, ParseError> {
     time(
         text,
         "ms",
-        "a time: milliseconds, or with a unit such as 5s",
+        "a time in milliseconds or with a unit, such as 5s",
     )
 }
 

@@ -60,7 +60,7 @@ fn a_plan_out_of_bounds_is_refused_by_the_name_of_its_part() {
     );
     assert_eq!(
         refusal(|plan| plan.omit = Duration::from_secs(51)),
-        "a run of 61s is longer than the 60s that this server allows"
+        "run of 61s too long: this server allows at most 60s"
     );
     assert_eq!(
         refusal(|plan| plan.limit = Limit::Bytes(0)),
@@ -68,7 +68,7 @@ fn a_plan_out_of_bounds_is_refused_by_the_name_of_its_part() {
     );
     assert_eq!(
         refusal(|plan| plan.limit = Limit::Bytes(11 << 30)),
-        "a run of 11.0 GBytes is more than the 10.0 GBytes that this server allows"
+        "run of 11.0 GBytes too large: this server allows at most 10.0 GBytes"
     );
     let both = |plan: &mut Plan| {
         plan.direction = Direction::Both;
@@ -76,11 +76,11 @@ fn a_plan_out_of_bounds_is_refused_by_the_name_of_its_part() {
     };
     assert_eq!(
         refusal(both),
-        "a run of 12.0 GBytes is more than the 10.0 GBytes that this server allows"
+        "run of 12.0 GBytes too large: this server allows at most 10.0 GBytes"
     );
     assert_eq!(
         refusal(|plan| plan.window = 65 << 20),
-        "a window of 65.0 MBytes is more than the 64.0 MBytes that this server allows"
+        "window of 65.0 MBytes too large: this server allows at most 64.0 MBytes; lower -w"
     );
     assert!(refusal(|plan| plan.step = Duration::ZERO).starts_with("step in ns: 0"));
     assert!(
@@ -155,8 +155,8 @@ fn a_server_with_a_rate_serves_plans_that_keep_to_it_and_says_how_to() {
         checked.map(drop).map_err(|error| error.to_string())
     };
     assert_eq!(check(4, Some(25_000_000)), Ok(()));
-    let refused = "this server allows 100mbit in each direction: ask for at most 25mbit a stream \
-                   with -b";
+    let refused = "rate too high: this server allows 100mbit per direction; use -b 25mbit or less \
+                   per stream";
     assert_eq!(check(4, Some(25_000_001)).unwrap_err(), refused);
     assert_eq!(check(4, None).unwrap_err(), refused);
 }

@@ -31,7 +31,7 @@ impl LocalFile {
         match open.file.read_exact(&mut block) {
             Ok(()) => Ok(block.into()),
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(format!(
-                "-F {}: the file has become shorter",
+                "-F {}: the file shrank while it was sent",
                 open.path.display()
             )),
             Err(error) => Err(format!("-F {}: {error}", open.path.display())),

@@ -101,9 +101,9 @@ impl Sending {
             let _ = timeout(self.max_wait, grow).await;
         }
         match largest() {
-            None => Err("the other side takes no datagrams".to_owned()),
+            None => Err("the peer does not support QUIC datagrams; leave out -u".to_owned()),
             Some(largest) if largest < needed => Err(format!(
-                "datagrams of {needed} bytes do not fit this path, which takes {largest}"
+                "datagrams of {needed} bytes too large for this path; use -l {largest} or less"
             )),
             Some(largest) => Ok(self.size.unwrap_or(largest).min(LARGEST)),
         }

@@ -51,19 +51,19 @@ struct Delay {
 
 const RTT: Delay = Delay {
     axis: "Round-trip time",
-    title: "the round-trip time",
+    title: "the RTT",
     of: |round| &round.rtt_distribution,
 };
 
 const QUEUE: Delay = Delay {
-    axis: "Time in the link's queue",
-    title: "the time in the link's queue",
+    axis: "Queueing delay at the link",
+    title: "the link's queueing delay",
     of: |round| &round.queue_delay_distribution,
 };
 
 const ANSWER: Delay = Delay {
-    axis: "From request to answer",
-    title: "the time from request to answer",
+    axis: "Response time",
+    title: "the response time",
     of: |round| &round.rtt_distribution,
 };
 
@@ -97,8 +97,8 @@ impl<'a> Distribution<'a> {
 
     fn cdf(&self) -> Figure {
         self.draw(Shares {
-            heading: "Not longer, % of samples",
-            title: format!("The distribution of {}", self.delay.title),
+            heading: "CDF, % of samples",
+            title: format!("CDF of {}", self.delay.title),
             axis: Linear::exact(0.0, 100.0, 5).into(),
             percent: |share| share * 100.0,
             // The last in two hundred would press the rest together; the other figure has them.
@@ -113,8 +113,8 @@ impl<'a> Distribution<'a> {
         // Rounds keep their tail down to that share.
         let low = 10_f64.powf(min.log10().floor()).max(1e-5);
         self.draw(Shares {
-            heading: "Longer, % of samples",
-            title: format!("The tail of {}, on a logarithmic axis", self.delay.title),
+            heading: "CCDF, % of samples",
+            title: format!("CCDF of {}, logarithmic", self.delay.title),
             axis: Marked::log(low * 100.0, 100.0).into(),
             percent: |share| (1.0 - share) * 100.0,
             longest: self.longest(1.0),
@@ -138,7 +138,7 @@ impl<'a> Distribution<'a> {
             }
         });
         if self.curves.is_empty() {
-            panel.note(&mut svg, "no distribution was recorded");
+            panel.note(&mut svg, "no samples recorded");
         }
         panel.x_labels(&mut svg, &format!("{}, {}", self.delay.axis, scale.unit));
         let height = panel.bottom() + XLABELS;
@@ -222,11 +222,7 @@ mod tests {
                 .for_each(|round| round.rtt_distribution.clear());
         }
         assert!(Distribution::of(&RTT, &result).curves.is_empty());
-        assert!(
-            rtt_cdf(&result)
-                .inline()
-                .contains("no distribution was recorded")
-        );
+        assert!(rtt_cdf(&result).inline().contains("no samples recorded"));
     }
 
     #[test]

@@ -33,13 +33,13 @@ pub fn forest(result: &AbResult) -> Figure {
     if rows.is_empty() {
         let middle = f64::midpoint(layout.left, PLOT_RIGHT);
         let at = (middle, layout.bottom - 5.0);
-        svg.text("label halo", at, Anchor::Middle, "no pair has a ratio");
+        svg.text("label halo", at, Anchor::Middle, "no ratios to show");
     }
     let foot = layout.foot(&mut svg);
     let title = if layout.has_many {
-        "Ratio to a with its 95 % interval, for each metric".to_owned()
+        "Ratio to a with 95 % interval, per metric".to_owned()
     } else {
-        "Ratio of b to a with its 95 % interval, for each metric".to_owned()
+        "Ratio of b to a with 95 % interval, per metric".to_owned()
     };
     Figure::new(title, layout.bottom + foot, svg)
 }
@@ -208,7 +208,7 @@ impl Layout {
             (
                 &[
                     ("a-fill", "a better"),
-                    ("b-fill", "the other better, each in its colour"),
+                    ("b-fill", "the other better, in its own colour"),
                 ],
                 &UNDECIDED_LEGEND,
             )

@@ -58,7 +58,7 @@ impl Map<'_> {
     fn figure(&self, condition: &str, points: &[&Point<'_>]) -> Figure {
         let comma = if condition.is_empty() { "" } else { ", " };
         let heading = format!("Better {}{comma}{condition}", self.what());
-        let title = format!("Who has the better {}{comma}{condition}", self.what());
+        let title = format!("Variant with the better {}{comma}{condition}", self.what());
         let mut svg = Svg::default();
         let heading = fitting(&heading, RIGHT / BOLD);
         svg.text("heading", (0.0, 12.0), Anchor::Start, &heading);
@@ -157,7 +157,7 @@ impl Map<'_> {
         let words = LEADS
             .iter()
             .map(|(_, class, words)| (format!("lead {class}"), *words));
-        let same = [("same-fill lead-1".to_owned(), "= the same within 5 %")];
+        let same = [("same-fill lead-1".to_owned(), "= same within 5 %")];
         let unknown = [("cell".to_owned(), "? too few rounds to tell")];
         for (class, words) in words.chain(same).chain(unknown) {
             svg.rect(&class, (210.0, shades + 2.0), (10.0, 10.0));
@@ -176,10 +176,10 @@ fn lead(margin: f64) -> &'static str {
 
 /// From so many times on, the class, and the words for it.
 const LEADS: [(f64, &str, &str); 4] = [
-    (1.0, "lead-1", "better, less than 1.25 times"),
-    (1.25, "lead-2", "1.25 to 2 times"),
-    (2.0, "lead-3", "2 to 5 times"),
-    (5.0, "lead-4", "5 times and more"),
+    (1.0, "lead-1", "better by a factor below 1.25"),
+    (1.25, "lead-2", "factor 1.25 to 2"),
+    (2.0, "lead-3", "factor 2 to 5"),
+    (5.0, "lead-4", "factor 5 or more"),
 ];
 /// Wider cells than a letter needs.
 const MAX_COLUMNS: usize = 16;

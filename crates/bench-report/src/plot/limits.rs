@@ -28,7 +28,7 @@ pub fn limits(result: &AbResult) -> Figure {
             "label",
             (0.0, TOP + 14.0),
             Anchor::Start,
-            "no sender has told",
+            "not reported by the sender",
         );
     } else {
         let entries =
@@ -36,7 +36,7 @@ pub fn limits(result: &AbResult) -> Figure {
         height += 4.0;
         height += legend::rows(&mut svg, height, &entries);
     }
-    let title = "What held the senders back, as shares of the time".to_owned();
+    let title = "What limited the sender, as shares of the time".to_owned();
     Figure::new(title, height, svg)
 }
 

@@ -53,11 +53,11 @@ pub fn goodput_delay(result: &AbResult) -> Figure {
         }
     });
     panel.note(&mut svg, "↖ better");
-    let delay = format!("95th percentile of the round-trip time, {}", unit.unit);
+    let delay = format!("95th percentile of the RTT, {}", unit.unit);
     panel.x_labels(&mut svg, &delay);
     let height = panel.bottom() + XLABELS;
     let legend = variants::legend(&mut svg, result, LegendSymbol::Mark, 0.0, height);
-    let title = "Goodput against delay, a dot per round, a ring at the medians".to_owned();
+    let title = "Goodput against RTT: a dot per round, a ring at the medians".to_owned();
     Figure::new(title, height + legend, svg)
 }
 

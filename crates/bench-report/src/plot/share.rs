@@ -23,7 +23,7 @@ pub fn share(result: &AbResult) -> Option<Figure> {
     let time = Linear::exact(0.0, end, 6);
     let mut svg = Svg::default();
     let shares = Linear::exact(0.0, 100.0, 4);
-    let heading = "Share of the goodput, %".to_owned();
+    let heading = "Share of goodput, %".to_owned();
     let panel = Panel::new(heading, 0.0, SHARE_HEIGHT, time.clone(), shares);
     panel.frame(&mut svg);
     panel.area(&mut svg, |svg, inside| {
@@ -68,7 +68,7 @@ pub fn share(result: &AbResult) -> Option<Figure> {
     let height = index.bottom() + XLABELS;
     let area = |style: SeriesStyle| LegendSymbol::Area(format!("{}-fill", style.class));
     let legend = variants::legend(&mut svg, result, area, 0.0, height);
-    let title = "Share of the goodput over time, and Jain's index".to_owned();
+    let title = "Share of goodput and Jain's index over time".to_owned();
     Some(Figure::new(title, height + legend, svg))
 }
 

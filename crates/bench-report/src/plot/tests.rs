@@ -393,7 +393,10 @@ fn a_cut_peak_is_said() {
         .sender
         .set(Quantity::PacingRate, Some(finite(40e9)));
     let svg = time_series(&result, 1).unwrap().inline();
-    assert!(svg.contains("cut off: peak 40.0 Gbit/s"), "{svg}");
+    assert!(
+        svg.contains("cut off at the top; peak 40.0 Gbit/s"),
+        "{svg}"
+    );
     let other = time_series(&result, 0).unwrap().inline();
     assert!(!other.contains("cut off"), "{other}");
 }

@@ -42,7 +42,7 @@ pub(super) const GOODPUT: TimePanel = TimePanel {
     second: None,
     unit: Scale::bits_per_second,
     reference: link_rate,
-    missing: "no interval was measured",
+    missing: "no intervals measured",
     floats: false,
 };
 
@@ -51,8 +51,8 @@ pub(super) const RTT: TimePanel = TimePanel {
     first: Line::new("", |round| Series::at_end(round, Quantity::SmoothedRtt)),
     second: None,
     unit: Scale::milliseconds,
-    reference: |result| Some((result.base_rtt_ms?.get(), "empty path")),
-    missing: "no round-trip time was measured",
+    reference: |result| Some((result.base_rtt_ms?.get(), "base RTT")),
+    missing: "no RTT measured",
     floats: true,
 };
 
@@ -75,7 +75,7 @@ pub(super) const WINDOW: TimePanel = TimePanel {
         let rate = result.link_rate_bits_per_second? as f64;
         Some((rate / 8.0 * result.base_rtt_ms?.get() / 1e3, "BDP"))
     },
-    missing: "no congestion window was reported",
+    missing: "congestion window not reported",
     floats: false,
 };
 
@@ -89,7 +89,7 @@ pub(super) const RATE: TimePanel = TimePanel {
     })),
     unit: Scale::bits_per_second,
     reference: link_rate,
-    missing: "does not pace",
+    missing: "not paced",
     floats: false,
 };
 
@@ -183,7 +183,11 @@ impl View {
             panel.note(svg, self.quantity.missing);
         } else if let Some(peak) = self.peak.filter(|peak| reaches(*peak)) {
             let scale = (self.quantity.unit)(peak);
-            let peak = format!("cut off: peak {} {}", scale.show(peak), scale.unit);
+            let peak = format!(
+                "cut off at the top; peak {} {}",
+                scale.show(peak),
+                scale.unit
+            );
             panel.note(svg, &peak);
         }
     }

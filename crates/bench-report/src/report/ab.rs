@@ -93,7 +93,7 @@ fn warm_up(result: &AbResult) -> &'static str {
     let rounds = result.variants.iter().flat_map(|variant| &variant.rounds);
     let mut intervals = rounds.flat_map(|round| &round.intervals);
     if intervals.any(|interval| interval.omitted) {
-        "Grey: warm-up, left out of the figures."
+        "Grey: warm-up, not counted."
     } else {
         ""
     }
@@ -115,7 +115,7 @@ fn heading(result: &AbResult) -> String {
             let others: Vec<&str> = others.iter().map(|other| other.cc.as_str()).collect();
             format!("{} against {}", others.join(", "), a.cc)
         }
-        _ => "Nothing was compared".to_owned(),
+        _ => "Nothing to compare".to_owned(),
     }
 }
 
@@ -125,10 +125,8 @@ fn alert(result: &AbResult) -> Option<String> {
     if result.complete && failed == 0 {
         return None;
     }
-    let error = reason(result.error.as_deref(), "not every round succeeded");
-    Some(format!(
-        "{error}. Failed rounds: {failed}; they count for nothing."
-    ))
+    let error = reason(result.error.as_deref(), "some rounds failed");
+    Some(format!("{error}. Failed rounds, not counted: {failed}."))
 }
 
 /// What happened inside each variant, all in the same axes.
@@ -157,28 +155,29 @@ fn chip(variant: &Variant) -> String {
     format!("{}\u{a0}{}", letter(&variant.name), escape(&variant.cc))
 }
 
-const FOREST: &str = "Each metric against the same metric of a, paired by block: the median ratio \
-                      and its 95 % interval.";
-const SCATTER: &str = "A dot for each round, a ring at the medians.";
-const SHARE: &str = "The block whose index of fairness is the median, over half seconds or more; \
-                     the index is over the connections that had started. Thin: the other blocks.";
-const MEDIAN: &str = "Bold: the round of the median goodput.";
-const THIN: &str = "Thin: others, at most eight.";
-const PEAKS: &str = "Payload counts when it can be read in order: a filled gap releases what \
-                     waited behind it, which makes peaks above the link's rate.";
-const QUEUE: &str = "All packets of a variant, as the emulated link timed them; each round weighs \
-                     the same, and the longest of two hundred are left out.";
-const DISTRIBUTION: &str = "All samples of a variant, each round weighing the same; the longest of \
-                            two hundred are left to the figure beside.";
-const TAIL: &str =
-    "The same samples from the other end: how many are longer, on a logarithmic axis.";
-const LIMITS: &str = "Why the sender was not sending, in the mean over the rounds. A controller is \
-                      at work where window or pacing hold it back.";
-const MEDIAN_SERIES: &str = "Bold, the line without colour, the states and the losses: the round \
-                             of the median goodput.";
+const FOREST: &str = "Each metric relative to a, paired by block: median ratio and its 95 % \
+                      interval.";
+const SCATTER: &str = "A dot per round, a ring at the medians.";
+const SHARE: &str = "The block with the median fairness index, averaged over half a second or \
+                     more; the index covers the connections started by then. Thin: the other \
+                     blocks.";
+const MEDIAN: &str = "Bold: the round with the median goodput.";
+const THIN: &str = "Thin: other rounds, at most eight.";
+const PEAKS: &str = "Payload counts once it can be read in order: filling a gap delivers all data \
+                     received behind it, so goodput can peak above the link's rate.";
+const QUEUE: &str = "All packets of a variant, timed by the emulated link; all rounds have equal \
+                     weight. The longest 0.5 % are not shown.";
+const DISTRIBUTION: &str = "All samples of a variant; all rounds have equal weight. The next \
+                            figure shows the longest 0.5 %.";
+const TAIL: &str = "The same samples as the share that is longer, on a logarithmic axis.";
+const LIMITS: &str = "What kept the sender from sending, averaged over the rounds. Congestion \
+                      window and pacing are the controller's limits.";
+const MEDIAN_SERIES: &str = "Bold and uncoloured lines, states and losses: the round with the \
+                             median goodput.";
 const TIME_SERIES: &str = "All columns have the same axes.";
-const METHOD: &str = "Rounds run interleaved in mirrored blocks and are compared in pairs. Centres \
-                      are medians. Intervals are seeded percentile bootstraps, widened for few \
-                      rounds; at 95 % each, one metric in twenty may mislead. The same: the whole \
-                      interval is within 5 % of a ratio of one. Too few to tell: the interval \
-                      contains one and more, which is not the same as equal.";
+const METHOD: &str = "Rounds run interleaved, in blocks of mirrored order, and are compared in \
+                      pairs within a block. Values are medians. Intervals are seeded percentile \
+                      bootstraps, widened for few rounds; at 95 % each, one metric in twenty may \
+                      be off. Same: the whole interval lies within 5 % of a ratio of 1. Too few \
+                      rounds to tell: the interval contains 1 but reaches beyond 5 %, so neither a \
+                      difference nor equality is shown.";

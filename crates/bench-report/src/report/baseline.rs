@@ -9,9 +9,9 @@ pub(super) fn section(page: &mut String, result: &AbResult) {
         return;
     };
     page.push_str(&format!(
-        "<section>\n<h2>Against the baseline</h2>\n<div class=\"scroll\">\n\
-         <table class=\"result several\">\n<caption>{}</caption>\n<thead><tr>\
-         <th scope=\"col\">Metric</th>",
+        "<section>\n<h2>Compared with the baseline</h2>\n<div class=\"scroll\">\n<table \
+         class=\"result several\">\n<caption>{}</caption>\n<thead><tr><th \
+         scope=\"col\">Metric</th>",
         if baseline.paired { PAIRED } else { UNPAIRED }
     ));
     let compared = result.variants.iter();
@@ -57,6 +57,7 @@ fn cell(page: &mut String, metric: Metric, comparison: Option<&Comparison>) {
     page.push_str("</td>");
 }
 
-const PAIRED: &str = "Now over then, round by round: both in virtual time with the same draws. \
-                      Below it the 95 % interval";
-const UNPAIRED: &str = "Now over then: the ratio of the medians. Below it its 95 % interval";
+const PAIRED: &str = "Ratio of this test to the baseline, paired by round (both in virtual time \
+                      with the same random draws), with its 95 % interval below";
+const UNPAIRED: &str = "Ratio of this test's medians to the baseline's, with its 95 % interval \
+                        below";

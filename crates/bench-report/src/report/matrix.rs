@@ -9,7 +9,12 @@ pub(super) fn html(result: &MatrixResult) -> String {
     let mut main = String::new();
     page::parameters(&mut main, entries(result, &grid));
     let maps = plot::MAPS.map(|(_, metric)| plot::heat_maps(result, metric));
-    section(&mut main, "Who is better where", MAPS, &maps.concat());
+    section(
+        &mut main,
+        "Best controller by condition",
+        MAPS,
+        &maps.concat(),
+    );
     let sweeps = plot::SWEEPS.map(|(_, measure)| plot::sweeps(result, measure));
     section(&mut main, "One axis at a time", SWEEP, &sweeps.concat());
     cells(&mut main, result, &grid);
@@ -44,7 +49,7 @@ fn entries(result: &MatrixResult, grid: &Grid<'_>) -> Vec<(&'static str, String)
                 result.round_seconds
             ),
         ),
-        ("Warm-up", format!("{} s left out", result.omit_seconds)),
+        ("Warm-up", format!("{} s, not counted", result.omit_seconds)),
         ("Seed", result.seed.to_string()),
         (
             "Time",
@@ -52,10 +57,7 @@ fn entries(result: &MatrixResult, grid: &Grid<'_>) -> Vec<(&'static str, String)
         ),
     ];
     if result.network {
-        entries.push((
-            "Links",
-            "a network's, shaped outside of the program".to_owned(),
-        ));
+        entries.push(("Links", "a network, shaped by --shape's program".to_owned()));
     }
     if let Some(source) = &result.source {
         entries.push(("Conditions from", source.clone()));
@@ -72,8 +74,8 @@ fn alert(result: &MatrixResult) -> Option<String> {
     if result.complete && failed == 0 {
         return None;
     }
-    let error = reason(result.error.as_deref(), "not every round succeeded");
-    Some(format!("{error}. Cells with a fault: {failed}."))
+    let error = reason(result.error.as_deref(), "some rounds failed");
+    Some(format!("{error}. Failed cells: {failed}."))
 }
 
 /// How often which contender has more goodput, and where the lead is largest, in a sentence or
@@ -86,7 +88,7 @@ fn verdict(grid: &Grid<'_>) -> String {
         .filter_map(|point| Some((point, point.best(metric)?)));
     let outcomes: Vec<(&Point<'_>, Best)> = outcomes.collect();
     if outcomes.is_empty() {
-        return "Nothing was compared.".to_owned();
+        return "Nothing to compare.".to_owned();
     }
     let mut wins: Vec<(usize, String)> = grid
         .contenders
@@ -95,7 +97,7 @@ fn verdict(grid: &Grid<'_>) -> String {
         .map(|(place, name)| {
             let is_best = |best: &Best| matches!(best, Best::One(winner, _) if *winner == place);
             let won = outcomes.iter().filter(|(_, best)| is_best(best)).count();
-            (won, format!("{name} in {won}"))
+            (won, format!("{name} {won}"))
         })
         .filter(|(won, _)| *won > 0)
         .collect();
@@ -104,16 +106,13 @@ fn verdict(grid: &Grid<'_>) -> String {
     let mut others = |is: fn(&Best) -> bool, words: &str| {
         let count = outcomes.iter().filter(|(_, best)| is(best)).count();
         if count > 0 {
-            parts.push(format!("{words} in {count}"));
+            parts.push(format!("{words} {count}"));
         }
     };
-    others(
-        |best| *best == Best::Same,
-        "the best are the same within 5 %",
-    );
-    others(|best| *best == Best::Unknown, "the rounds do not tell");
+    others(|best| *best == Best::Same, "same within 5 %");
+    others(|best| *best == Best::Unknown, "too few rounds to tell");
     format!(
-        "Most goodput, of {} conditions: {}.{}",
+        "Most goodput, by number of conditions ({} in all): {}.{}",
         outcomes.len(),
         parts.join(", "),
         largest(grid, &outcomes)
@@ -130,7 +129,7 @@ fn largest(grid: &Grid<'_>, outcomes: &[(&Point<'_>, Best)]) -> String {
         return String::new();
     };
     format!(
-        " The largest lead is that of {}: {} times the next, at {}.",
+        " Largest lead: {} with {} times the goodput of the next, at {}.",
         grid.contenders[place],
         crate::text::significant(margin),
         grid.place(point)
@@ -156,8 +155,8 @@ fn cells(page: &mut String, result: &MatrixResult, grid: &Grid<'_>) {
     let has_faults = result.cells.iter().any(|cell| cell.error.is_some());
     let scales = COLUMNS.map(|metric| (metric, scale(grid, metric)));
     page.push_str(
-        "<section>\n<h2>All conditions</h2>\n<div class=\"scroll\">\n<table class=\"cells\">\n\
-         <caption>Medians of the rounds</caption>\n<thead>\n",
+        "<section>\n<h2>All conditions</h2>\n<div class=\"scroll\">\n<table \
+         class=\"cells\">\n<caption>Medians of the rounds</caption>\n<thead>\n",
     );
     head(page, grid, &scales, has_faults);
     page.push_str("</thead>\n<tbody>\n");
@@ -166,7 +165,7 @@ fn cells(page: &mut String, result: &MatrixResult, grid: &Grid<'_>) {
     }
     page.push_str("</tbody>\n</table>\n</div>\n");
     if result.cells.is_empty() {
-        page.push_str("<p>No cell is done yet.</p>\n");
+        page.push_str("<p>No cells done yet.</p>\n");
     }
     page.push_str("</section>\n");
 }
@@ -188,7 +187,7 @@ fn head(page: &mut String, grid: &Grid<'_>, scales: &[(Metric, Scale)], has_faul
         ));
     }
     if has_faults {
-        page.push_str("<th scope=\"col\" rowspan=\"2\" class=\"text\">Fault</th>");
+        page.push_str("<th scope=\"col\" rowspan=\"2\" class=\"text\">Error</th>");
     }
     page.push_str("</tr>\n<tr>");
     for _ in scales {
@@ -244,16 +243,15 @@ const COLUMNS: [Metric; 3] = [
     Metric::RttMsP95,
     Metric::LossRate,
 ];
-const MAPS: &str = "Each field is one condition: the letter of the better one, and how many times \
-                    it is ahead of the next.";
-const SWEEP: &str = "Medians of the rounds with their 95 % intervals; those of few rounds may \
-                     leave the figure. All figures of a metric have the same axes.";
-const METHOD: &str = "Each condition is an A/B test of its own, whose rounds run interleaved in \
-                      mirrored blocks. Cells that differ in their controllers alone meet the same \
-                      losses. Of two variants of a test their paired comparison decides who is \
-                      better, of others whether the 95 % intervals of their medians lie apart. \
-                      With many conditions some intervals miss the truth: one in twenty, on \
-                      average.";
+const MAPS: &str = "One field per condition: the letter of the best variant, and the factor by \
+                    which it leads the next.";
+const SWEEP: &str = "Medians of the rounds with 95 % intervals; with few rounds, intervals may \
+                     exceed the plot. All plots of a metric have the same axes.";
+const METHOD: &str = "Each condition is an A/B test of its own, whose rounds run interleaved, in \
+                      blocks of mirrored order. Cells that differ only in their controllers see \
+                      the same random losses. Two variants of one test are ranked by their paired \
+                      comparison, others by whether the 95 % intervals of their medians overlap. \
+                      On average, one interval in twenty misses the true value.";
 
 #[cfg(test)]
 mod tests {
@@ -265,9 +263,9 @@ mod tests {
         let result = fixtures::matrix();
         assert_eq!(
             verdict(&Grid::of(&result)),
-            "Most goodput, of 6 conditions: b bbr3 in 3, a cubic in 1, the best are the same \
-             within 5 % in 1, the rounds do not tell in 1. The largest lead is that of b bbr3: \
-             20.0 times the next, at loss 10%, delay 100ms."
+            "Most goodput, by number of conditions (6 in all): b bbr3 3, a cubic 1, same within 5 % 1, \
+             too few rounds to tell 1. Largest lead: b bbr3 with 20.0 times the goodput of the \
+             next, at loss 10%, delay 100ms."
         );
     }
 
@@ -275,7 +273,7 @@ mod tests {
     fn a_matrix_without_cells_still_has_a_report() {
         let mut result = fixtures::matrix();
         result.cells.clear();
-        assert!(html(&result).contains("No cell is done yet."));
+        assert!(html(&result).contains("No cells done yet."));
         result.axes.clear();
         html(&result);
     }

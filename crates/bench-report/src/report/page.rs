@@ -85,7 +85,7 @@ pub(super) fn parameters<'a>(
 /// A link as a parameter.
 pub(super) fn link(link: &str) -> String {
     match link {
-        "" => "not shaped".to_owned(),
+        "" => "none".to_owned(),
         link => link.to_owned(),
     }
 }

@@ -31,10 +31,9 @@ pub(super) fn decided(metric: Metric, decision: Decision, better: &str, worse: &
 
 /// A phone has room for a sign only.
 pub(super) const TOO_FEW: &str =
-    "<span class=\"unit word\">too few to tell</span><span class=\"sign\">?</span>";
+    "<span class=\"unit word\">too few rounds</span><span class=\"sign\">?</span>";
 
-pub(super) const SAME: &str =
-    "<span class=\"unit word\">the same</span><span class=\"sign\">=</span>";
+pub(super) const SAME: &str = "<span class=\"unit word\">same</span><span class=\"sign\">=</span>";
 
 #[cfg(test)]
 mod tests {

@@ -12,9 +12,9 @@ pub(super) fn table(page: &mut String, result: &AbResult) {
         .collect();
     rounds.sort_by_key(|(_, round)| round.order);
     page.push_str(
-        "<section>\n<h2>Rounds</h2>\n<div class=\"scroll\">\n<table class=\"rounds\">\n\
-         <caption>In the order in which they ran</caption>\n<thead><tr>\
-         <th scope=\"col\">Block</th><th scope=\"col\">Variant</th>",
+        "<section>\n<h2>Rounds</h2>\n<div class=\"scroll\">\n<table class=\"rounds\">\n<caption>In \
+         the order run</caption>\n<thead><tr><th scope=\"col\">Block</th><th \
+         scope=\"col\">Variant</th>",
     );
     let scales = COLUMNS.map(|metric| (metric, scale(metric, &rounds)));
     for (metric, scale) in scales {

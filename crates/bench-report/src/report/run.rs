@@ -149,14 +149,14 @@ fn of_datagrams(datagrams: &iperf::Row) -> Vec<(&'static str, String)> {
 }
 
 fn of_requests(requests: &RunRequests) -> Vec<(&'static str, String)> {
-    let interval = format!("one in {} ms", requests.interval_ms);
+    let interval = format!("one every {} ms", requests.interval_ms);
     let mut entries = vec![("Requests", format!("{}, {interval}", requests.rtt_ms.count))];
     if let Some(times) = three(&requests.rtt_ms) {
-        entries.push(("Answered in, p50, p95, p99", times));
+        entries.push(("Response time, p50, p95, p99", times));
     }
     if let Some(foreign) = &requests.foreign {
         if let Some(times) = three(&foreign.handshake_ms) {
-            entries.push(("Handshake meanwhile, p50, p95, p99", times));
+            entries.push(("Handshake under load, p50, p95, p99", times));
         }
         entries.extend(match foreign.failed {
             0 => None,
@@ -187,7 +187,7 @@ fn verdict(result: &RunResult) -> String {
     let cc = &result.result.congestion;
     let answered = result.requests.as_ref().and_then(answered);
     if !has_payload(result) {
-        return answered.unwrap_or_else(|| "No request was answered.".to_owned());
+        return answered.unwrap_or_else(|| "No responses received.".to_owned());
     }
     let goodput = Metric::GoodputBitsPerSecond.of(&result.result);
     let goodput = goodput.map_or_else(String::new, |goodput| {
@@ -195,19 +195,19 @@ fn verdict(result: &RunResult) -> String {
     });
     let rtt = Metric::RttMsP95.of(&result.result);
     let rtt = rtt.map_or_else(String::new, |rtt| {
-        format!(" with a p95 RTT of {}", shown(Metric::RttMsP95, rtt))
+        format!(", p95 RTT {}", shown(Metric::RttMsP95, rtt))
     });
     let back = result.end.sum_received_bidir_reverse.as_ref();
     let both = match back {
         Some(_) => " to the server",
         None => "",
     };
-    let mut sentences = vec![format!("{cc} had a goodput of {goodput}{both}{rtt}.")];
+    let mut sentences = vec![format!("{cc}: goodput {goodput}{both}{rtt}.")];
     sentences.extend(back.map(|back| {
         let scale = Scale::bits_per_second(back.bits_per_second.get());
         let rate = scale.show(back.bits_per_second.get());
         format!(
-            "Meanwhile {rate} {} came back; the figures are of what went there.",
+            "From the server: {rate} {}; the plots show the direction to the server.",
             scale.unit
         )
     }));
@@ -218,7 +218,7 @@ fn verdict(result: &RunResult) -> String {
 fn answered(requests: &RunRequests) -> Option<String> {
     let (p50, p95) = (requests.rtt_ms.p50?.get(), requests.rtt_ms.p95?.get());
     Some(format!(
-        "Half of the requests were answered within {} ms, 95 % within {} ms.",
+        "Response time: median {} ms, p95 {} ms.",
         significant(p50),
         significant(p95)
     ))
@@ -228,17 +228,17 @@ fn alert(result: &RunResult) -> Option<String> {
     if result.complete {
         return None;
     }
-    let error = reason(result.error.as_deref(), "the run did not end as planned");
-    Some(format!("{error}. What was measured until then is below."))
+    let error = reason(result.error.as_deref(), "the run did not complete");
+    Some(format!("{error}. Results up to then are below."))
 }
 
-const TIME_SERIES: &str =
-    "In colour: goodput, RTT, window and pacing, over the controller's states.";
-const LIMITS: &str = "Why the sender was not sending.";
-const DISTRIBUTION: &str = "All samples; the longest of two hundred are left to the figure below.";
-const TAIL: &str = "The same samples from the other end, on a logarithmic axis.";
-const ANSWERS: &str = "All requests; the longest of two hundred are left to the figure beside.";
-const ANSWERS_TAIL: &str = "The same requests from the other end, on a logarithmic axis.";
-const METHOD: &str = "Goodput is payload as the receiving application got it, in order. The \
-                      round-trip time is the smoothed one in the course of the run, and every \
-                      sample of the sender in the distributions.";
+const TIME_SERIES: &str = "Goodput, RTT, congestion window and pacing rate, above the controller's \
+                      states.";
+const LIMITS: &str = "What kept the sender from sending.";
+const DISTRIBUTION: &str = "All samples; the figure below shows the longest 0.5 %.";
+const TAIL: &str = "The same samples as the share that is longer, on a logarithmic axis.";
+const ANSWERS: &str = "All requests; the next figure shows the longest 0.5 %.";
+const ANSWERS_TAIL: &str = "The same requests as the share that is longer, on a logarithmic axis.";
+const METHOD: &str = "Goodput is payload delivered in order to the receiving application. RTT over \
+                      time is the smoothed RTT; the distributions contain every RTT sample of the \
+                      sender.";

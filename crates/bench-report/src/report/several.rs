@@ -10,8 +10,8 @@ use crate::text::{Scale, significant};
 pub(super) fn table(page: &mut String, a: &Variant, challengers: &[Challenger<'_>]) {
     page.push_str(
         "<div class=\"scroll\">\n<table class=\"result several\">\n<caption>Median of the rounds, \
-         below it its 95 % interval; below that the ratio to a</caption>\n<thead><tr>\
-         <th scope=\"col\">Metric</th>",
+         its 95 % interval, and the ratio to a</caption>\n<thead><tr><th \
+         scope=\"col\">Metric</th>",
     );
     let variants = || [a].into_iter().chain(challengers.iter().map(|c| c.variant));
     for variant in variants() {
@@ -98,7 +98,7 @@ pub(super) fn competition(page: &mut String, result: &AbResult) {
     let converged = converged.map(|time| {
         let (of, all) = (time.rounds, competition.rounds.len());
         format!(
-            "{} after the last start, in {of} of {all} rounds",
+            "{} after the last flow started, in {of} of {all} rounds",
             summary(time, seconds)
         )
     });
@@ -112,10 +112,10 @@ pub(super) fn competition(page: &mut String, result: &AbResult) {
             Some(summary(&competition.jain_index, significant)),
         ),
         (
-            "Fair from",
-            Some(converged.unwrap_or_else(|| "not by the end in any round".to_owned())),
+            "Fair after",
+            Some(converged.unwrap_or_else(|| "never, in any round".to_owned())),
         ),
-        ("Link used to", used),
+        ("Link utilisation", used),
     ];
     for (name, value) in figures {
         if let Some(value) = value {
@@ -130,7 +130,7 @@ fn shares(page: &mut String, result: &AbResult, competition: &Competition) {
     let flows: u32 = result.variants.iter().map(|variant| variant.flows).sum();
     page.push_str(
         "<div class=\"scroll\">\n<table class=\"result several\">\n<caption>All at once: shares of \
-         the goodput</caption>\n<thead><tr><th scope=\"col\">Variant</th>",
+         goodput</caption>\n<thead><tr><th scope=\"col\">Variant</th>",
     );
     for (name, unit) in [
         ("Flows", ""),

@@ -13,10 +13,10 @@ pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
     let length = match result.round_seconds {
         Some(seconds) if result.round_bytes.is_some() => {
             let bytes = amount(result.round_bytes.unwrap_or_default());
-            format!("{rounds} × {bytes}, in at most {seconds} s each")
+            format!("{rounds} × {bytes}, at most {seconds} s each")
         }
         Some(seconds) => format!("{rounds} × {seconds} s each"),
-        None => format!("{rounds} each"),
+        None => format!("{rounds} per variant"),
     };
     let mut entries = vec![
         ("Link", link(&result.link)),
@@ -29,7 +29,7 @@ pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
         ),
     ];
     if let Some(rtt) = result.base_rtt_ms {
-        entries.insert(2, ("Empty path", format!("{rtt} ms round trip")));
+        entries.insert(2, ("Base RTT", format!("{rtt} ms")));
     }
     if let Some(server) = &result.server {
         entries.insert(0, ("Server", server.clone()));
@@ -41,7 +41,7 @@ pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
         .omit_seconds
         .filter(|omitted| *omitted > Finite::ZERO)
     {
-        entries.push(("Warm-up", format!("{omitted} s left out")));
+        entries.push(("Warm-up", format!("{omitted} s, not counted")));
     }
     if let Some(source) = queue_delay_source(result) {
         entries.push(("Queueing delay", source.to_string()));
@@ -59,7 +59,7 @@ fn until_said(until: &StoppingRule) -> String {
     } else {
         "not reached"
     };
-    format!("goodput's ratio known to ±{percent} %, {reached}")
+    format!("ratio of goodput within ±{percent} %, {reached}")
 }
 
 /// Medians, intervals and ratios; nothing without two variants, and another table with more.
@@ -72,10 +72,10 @@ pub(super) fn table(page: &mut String, result: &AbResult) {
         _ => return several::table(page, a, &challengers),
     };
     page.push_str(&format!(
-        "<div class=\"scroll\">\n<table class=\"result\">\n<caption>Median of the rounds, below it \
-         its 95 % interval</caption>\n<thead><tr><th scope=\"col\">Metric</th>\
-         <th scope=\"col\">{}</th><th scope=\"col\">{}</th><th scope=\"col\">b / a</th>\
-         <th scope=\"col\"><span class=\"word\">Reading</span></th></tr></thead>\n<tbody>\n",
+        "<div class=\"scroll\">\n<table class=\"result\">\n<caption>Median of the rounds and its \
+         95 % interval</caption>\n<thead><tr><th scope=\"col\">Metric</th><th \
+         scope=\"col\">{}</th><th scope=\"col\">{}</th><th scope=\"col\">b / a</th><th \
+         scope=\"col\"><span class=\"word\">Reading</span></th></tr></thead>\n<tbody>\n",
         named(a),
         named(b)
     ));

@@ -100,7 +100,7 @@ fn an_incomplete_test_says_so_and_why() {
     for part in [
         "Incomplete.",
         "interrupted",
-        "Failed rounds: 1",
+        "Failed rounds, not counted: 1.",
         "connection lost: timed out",
     ] {
         assert!(text.contains(part), "{part}");
@@ -153,13 +153,13 @@ fn what_decided_how_the_test_ran_is_said() {
     let said = text(&parse(&page));
     for part in [
         "measure.example:4433",
-        "goodput's ratio known to ±5.00 %, not reached",
-        "Against the baseline",
-        "round by round",
+        "ratio of goodput within ±5.00 %, not reached",
+        "Compared with the baseline",
+        "paired by round",
     ] {
         assert!(said.contains(part), "{part}");
     }
-    let table = page.split("Against the baseline").nth(1).unwrap();
+    let table = page.split("Compared with the baseline").nth(1).unwrap();
     let table = table.split("</table>").next().unwrap();
     // `a` was not there then; goodput is better than it was, and so on for each metric.
     assert!(
@@ -182,19 +182,21 @@ fn what_decided_how_the_test_ran_is_said() {
 fn captions_speak_of_several_rounds_where_there_are_some() {
     let says = |result: &AbResult, part: &str| html(result).contains(part);
     let mut result = fixtures::ab();
-    assert!(says(&result, "median goodput") && says(&result, "Thin: others"));
+    assert!(says(&result, "median goodput") && says(&result, "Thin: other rounds"));
     assert!(says(&result, "State in the median round") && !says(&result, "Grey: warm-up"));
     result.variants[1].rounds[0].intervals[0].omitted = true;
     assert!(says(&result, "Grey: warm-up"));
     let mut one = fixtures::ab_of(&[21_300_000], &[93_900_000]);
     stats::conclude(&mut one);
-    assert!(!says(&one, "median goodput") && !says(&one, "Thin: others"));
+    assert!(!says(&one, "median goodput") && !says(&one, "Thin: other rounds"));
     assert!(says(&one, "State of the controller"));
     // In the axes of five all rounds would be a tangle; each time series has its own.
     let five = fixtures::five();
     let side_by_side = html(&five);
     let side_by_side = side_by_side.split("Inside the controllers").next().unwrap();
-    assert!(side_by_side.contains("median goodput") && !side_by_side.contains("Thin: others"));
+    assert!(
+        side_by_side.contains("median goodput") && !side_by_side.contains("Thin: other rounds")
+    );
 }
 
 #[test]
@@ -203,11 +205,11 @@ fn queues_that_were_timed_are_drawn_unless_all_have_the_same() {
         for round in result.variants.iter_mut().flat_map(|v| &mut v.rounds) {
             round.queue_delay_distribution = round.rtt_distribution.clone();
         }
-        html(&result).contains("Time in the link&#39;s queue, ms")
+        html(&result).contains("Queueing delay at the link, ms")
     };
     assert!(timed(fixtures::ab()));
     assert!(!timed(fixtures::competition()));
-    assert!(!html(&fixtures::ab()).contains("Time in the link&#39;s queue, ms"));
+    assert!(!html(&fixtures::ab()).contains("Queueing delay at the link, ms"));
 }
 
 #[test]
@@ -237,7 +239,7 @@ fn a_run_has_the_lines_of_its_link_and_no_letter() {
         base_rtt: Some(Duration::from_millis(50)),
     };
     let page = run_html(&result, path);
-    for line in ["link 100 Mbit/s", "empty path 50 ms", "BDP"] {
+    for line in ["link 100 Mbit/s", "base RTT 50 ms", "BDP"] {
         assert!(page.contains(line), "{line}");
     }
     // A link of a later version.
@@ -248,14 +250,14 @@ fn a_run_has_the_lines_of_its_link_and_no_letter() {
 #[test]
 fn a_run_says_what_it_was_for() {
     let mut result = fixtures::run();
-    assert!(run_html(&result, Path::default()).contains("bbr3 had a goodput of 94.0 Mbit/s with"));
+    assert!(run_html(&result, Path::default()).contains("bbr3: goodput 94.0 Mbit/s, p95 RTT"));
     result.end.sum_received_bidir_reverse = Some(iperf::Row {
         bits_per_second: fixtures::finite(12.3e6),
         ..iperf::Row::default()
     });
     let page = run_html(&result, Path::default());
-    assert!(page.contains("goodput of 94.0 Mbit/s to the server with"));
-    assert!(page.contains("Meanwhile 12.3 Mbit/s came back"));
+    assert!(page.contains("goodput 94.0 Mbit/s to the server, p95"));
+    assert!(page.contains("From the server: 12.3 Mbit/s;"));
 
     result.end.sum = Some(iperf::Row {
         jitter_ms: Some(fixtures::finite(0.25)),
@@ -295,24 +297,24 @@ fn a_run_of_requests_shows_their_times_and_no_empty_figure() {
     let page = run_html(&result, Path::default());
     let said = text(&parse(&page));
     for part in [
-        "Half of the requests were answered within 20.0 ms, 95 % within 21.0 ms.",
-        "30, one in 100 ms",
+        "Response time: median 20.0 ms, p95 21.0 ms.",
+        "30, one every 100 ms",
         "20.0, 21.0, 22.0 ms",
         "2900 round trips/min",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert_eq!(page.matches("<figure>").count(), 2);
-    assert!(!page.contains("goodput of") && !page.contains("no distribution"));
+    assert!(!page.contains(": goodput") && !page.contains("no samples recorded"));
 
     result.requests.as_mut().unwrap().under_load = true;
     result.result = fixtures::round("bbr3", 0, 94_000_000);
     let page = run_html(&result, Path::default());
-    assert!(page.contains("goodput of 94.0 Mbit/s") && page.contains("were answered within"));
+    assert!(page.contains("goodput 94.0 Mbit/s") && page.contains("Response time: median"));
     assert_eq!(page.matches("<figure>").count(), 6);
     result.result = Round::default();
     result.requests = Some(RunRequests::default());
-    assert!(run_html(&result, Path::default()).contains("No request was answered."));
+    assert!(run_html(&result, Path::default()).contains("No responses received."));
 }
 
 #[test]
@@ -333,7 +335,7 @@ fn rounds_stand_in_their_order_with_what_limited_them_most() {
     // The second of `a` ran last of all.
     result.variants[0].rounds[1].order = 99;
     let page = html(&result);
-    let table = page.split("In the order in which they ran").nth(1).unwrap();
+    let table = page.split("In the order run").nth(1).unwrap();
     let spaced = table.replace('\u{a0}', " ");
     assert!(
         spaced.contains(">pacing 70 %, congestion window 26 %<"),

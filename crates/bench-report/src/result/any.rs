@@ -57,15 +57,15 @@ impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAResult(error) => {
-                write!(f, "not the JSON of `ab`, `run` or `matrix`: {error}")
+                write!(f, "not a JSON result of `ab`, `run` or `matrix`: {error}")
             }
             Self::Version(version) => write!(
                 f,
-                "its schema has version {version}, and this program reads {SCHEMA_VERSION}"
+                "schema version {version} not supported; this program reads {SCHEMA_VERSION}"
             ),
             Self::Kind(kind) => {
                 let kind: String = kind.chars().filter(|c| !c.is_control()).take(40).collect();
-                write!(f, "its kind is `{kind}` and not `ab`, `run` or `matrix`")
+                write!(f, "kind `{kind}` is not `ab`, `run` or `matrix`")
             }
         }
     }
@@ -96,16 +96,16 @@ mod tests {
     fn what_is_no_result_is_refused_with_its_fault() {
         assert_eq!(
             refusal(r#"{"schema_version":2,"kind":"ab"}"#),
-            "its schema has version 2, and this program reads 1"
+            "schema version 2 not supported; this program reads 1"
         );
         assert_eq!(
             refusal("{\"schema_version\":1,\"kind\":\"a\\u001bb\"}"),
-            "its kind is `ab` and not `ab`, `run` or `matrix`"
+            "kind `ab` is not `ab`, `run` or `matrix`"
         );
         for text in ["", "[]", "{}", r#"{"schema_version":1,"kind":"ab"}"#] {
             let error = refusal(text);
             assert!(
-                error.starts_with("not the JSON of `ab`, `run` or"),
+                error.starts_with("not a JSON result of `ab`, `run` or"),
                 "{error}"
             );
         }

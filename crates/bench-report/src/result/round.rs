@@ -139,8 +139,8 @@ pub enum QueueDelaySource {
 impl fmt::Display for QueueDelaySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Link => "time in the emulated link's queue",
-            Self::RttAboveLeast => "RTT above the least RTT",
+            Self::Link => "measured in the emulated link's queue",
+            Self::RttAboveLeast => "RTT above the minimum RTT",
         })
     }
 }

@@ -508,7 +508,7 @@ fn variants_with_one_controller_are_called_by_their_letters() {
     result.variants[1].cc = "cubic".to_owned();
     conclude(&mut result);
     let said = verdict(&result);
-    let open = "Too few rounds to tell the goodput of b (cubic) from that of a (cubic)";
+    let open = "Too few rounds to compare the goodput of b (cubic) and a (cubic)";
     assert!(said.starts_with(open), "{said}");
 }
 
@@ -598,5 +598,9 @@ fn twice_and_more_are_said_as_multiples_and_less_in_percent() {
     assert!(said(20_000_000).starts_with("bbr3 has 2.00 times the goodput of cubic"));
     assert!(said(19_000_000).starts_with("bbr3 has 90 % more goodput than cubic"));
     assert!(said(6_000_000).starts_with("bbr3 has 40 % less goodput than cubic"));
-    assert!(said(5_000_000).starts_with("bbr3 has 0.500 times the goodput of cubic"));
+    assert!(said(5_000_000).starts_with("bbr3 has 50 % less goodput than cubic"));
+    assert!(said(798_000).starts_with("bbr3 has 92 % less goodput than cubic"));
+    let little =
+        "bbr3 has over 99 % less goodput than cubic (95 % interval over 99 % to over 99 %)";
+    assert!(said(50_000).starts_with(little));
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// > of bbr3 is 12 % lower (8.1 % to 15 %), over 3 pairs of rounds.
 pub fn verdict(result: &AbResult) -> String {
     let Some((a, challengers)) = result.challengers() else {
-        return "There is only one variant, so nothing was compared.".to_owned();
+        return "Only one variant: nothing to compare.".to_owned();
     };
     let name = |variant| name_among(&result.variants, variant);
     let mut sentences: Vec<String> = challengers
@@ -23,12 +23,12 @@ pub fn verdict(result: &AbResult) -> String {
     if challengers.len() > 1 {
         sentences.push(match winner(result) {
             Some(winner) => format!("{} has the most goodput.", name(winner)),
-            None => "Which has the most goodput, these rounds do not tell.".to_owned(),
+            None => "Too few rounds to rank goodput.".to_owned(),
         });
     }
     if let Some(competition) = &result.competition {
         sentences.push(format!(
-            "All ran at once; Jain's index of fairness is {}.",
+            "All ran at once; Jain's fairness index is {}.",
             significant(competition.jain_index.median.get())
         ));
     }
@@ -70,7 +70,7 @@ fn winner(result: &AbResult) -> Option<&Variant> {
 fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) -> String {
     let of = |metric| comparison.and_then(|comparison| comparison.get(&metric));
     let Some(goodput) = of(Metric::GoodputBitsPerSecond) else {
-        return format!("No pair of rounds of {a} and {b} succeeded, so nothing was compared.");
+        return format!("Nothing to compare: {a} and {b} have no pair of successful rounds.");
     };
     let delay = match of(Metric::RttMsP95) {
         Some(delay) => format!("; {}", delay_clause(delay, b)),
@@ -85,15 +85,11 @@ fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) 
 
 fn goodput_clause(goodput: &Comparison, a: &str, b: &str) -> String {
     match Effect::of(goodput) {
-        Effect::Unknown(None) => format!(
-            "Too few rounds to tell the goodput of {b} from {}",
-            possessed(a)
-        ),
+        Effect::Unknown(None) => format!("Too few rounds to compare the goodput of {b} and {a}"),
         Effect::Sign(true) => format!("{b} has more goodput than {a}"),
         Effect::Sign(false) => format!("{b} has less goodput than {a}"),
         Effect::Unknown(Some(ratio)) => format!(
-            "Too few rounds to tell the goodput of {b} from {} ({})",
-            possessed(a),
+            "Too few rounds to compare the goodput of {b} and {a} ({})",
             ratio.ratio()
         ),
         Effect::Same(within) => format!("{b} and {a} have the same goodput{within}"),
@@ -112,23 +108,14 @@ fn goodput_clause(goodput: &Comparison, a: &str, b: &str) -> String {
     }
 }
 
-/// `cubic's`, but `that of a (cubic)`.
-fn possessed(name: &str) -> String {
-    if name.ends_with(')') {
-        format!("that of {name}")
-    } else {
-        format!("{name}'s")
-    }
-}
-
 fn delay_clause(delay: &Comparison, b: &str) -> String {
     let subject = format!("the p95 RTT of {b}");
     match Effect::of(delay) {
-        Effect::Unknown(None) => format!("{subject} cannot be told apart"),
+        Effect::Unknown(None) => "too few rounds to compare p95 RTT".to_owned(),
         Effect::Sign(true) => format!("{subject} is higher"),
         Effect::Sign(false) => format!("{subject} is lower"),
         Effect::Unknown(Some(ratio)) => {
-            format!("{subject} cannot be told apart ({})", ratio.ratio())
+            format!("too few rounds to compare p95 RTT ({})", ratio.ratio())
         }
         Effect::Same(within) => format!("{subject} is the same{within}"),
         Effect::Times(ratio) => format!(
@@ -158,9 +145,9 @@ enum Effect {
     Sign(bool),
     /// The whole interval is close to one: the words that say how close.
     Same(String),
-    /// From twice up, or below half.
+    /// Twice or more.
     Times(Ratio),
-    /// Between these.
+    /// Less than twice.
     Percent(Ratio),
 }
 
@@ -177,7 +164,7 @@ impl Effect {
         match comparison.decision {
             Decision::TooFewRounds => Self::Unknown(Some(ratio)),
             Decision::Same => Self::Same(ratio.within()),
-            _ if ratio.centre >= 2.0 || ratio.centre <= 0.5 => Self::Times(ratio),
+            _ if ratio.centre >= 2.0 => Self::Times(ratio),
             _ => Self::Percent(ratio),
         }
     }
@@ -228,11 +215,14 @@ impl Ratio {
     }
 }
 
-/// The distance of a ratio from one: 1.123 is `12 %`, as is 0.877.
+/// The distance of a ratio from one: 1.123 is `12 %`, as is 0.877; 0.001 is `over
+/// 99 %`.
 fn percent(ratio: f64) -> String {
     let percent = (ratio - 1.0).abs() * 100.0;
     if percent < 9.95 {
         format!("{percent:.1} %")
+    } else if ratio > 0.0 && ratio < 0.01 {
+        "over 99 %".to_owned()
     } else {
         format!("{percent:.0} %")
     }

@@ -105,9 +105,9 @@ fn until_line(result: &AbResult, until: &StoppingRule) -> String {
     let rounds = rounds.max().unwrap_or(0);
     let percent = significant(until.half_width.get() * 100.0);
     if until.reached {
-        format!("Goodput's interval is within {percent} % of its middle after {rounds} rounds.\n")
+        format!("Goodput's interval is within ±{percent} % after {rounds} rounds.\n")
     } else {
-        format!("Goodput's interval is wider than {percent} % after {rounds} rounds.\n")
+        format!("Goodput's interval is still wider than ±{percent} % after {rounds} rounds.\n")
     }
 }
 
@@ -116,7 +116,7 @@ fn failures(result: &AbResult) -> Vec<String> {
         variant.rounds.iter().filter_map(move |round| {
             let error = round.error.as_ref()?;
             Some(format!(
-                "{} ({}), block {}, failed and is left out: {error}",
+                "{} ({}), block {}: failed, not counted: {error}",
                 variant.name, variant.cc, round.block
             ))
         })
@@ -146,5 +146,4 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 const WIDTH: usize = 80;
 /// The longest label with its unit is `CPU receiver s/GB`.
 const LABEL: usize = 18;
-const LEGEND: &str =
-    "+ b is better   - b is worse   = the same within 5 %   ? too few rounds to tell\n";
+const LEGEND: &str = "+ b better   - b worse   = same within 5 %   ? too few rounds to tell\n";

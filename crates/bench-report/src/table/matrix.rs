@@ -113,7 +113,7 @@ impl Block<'_> {
     }
 
     fn show_shares(&self, text: &mut String) {
-        let mut table = Table::new("Share of the goodput, %".to_owned());
+        let mut table = Table::new("Share of goodput, %".to_owned());
         let mut columns = self.columns();
         columns.extend(WHOLE.map(str::to_owned));
         table.head(&self.axis, columns);
@@ -311,5 +311,5 @@ const METRICS: [Metric; 3] = [
 
 static NO_SHARES: BTreeMap<String, Summary> = BTreeMap::new();
 
-const LEGEND: &str = "Against the first controller: + better   - worse   = the same within 5 %\n\
-                      ? too few rounds to tell\n";
+const LEGEND: &str = "Against the first controller: + better   - worse   = same within 5 %\n? too \
+                      few rounds to tell\n";

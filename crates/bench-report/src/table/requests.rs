@@ -10,7 +10,7 @@ use crate::text::{printable, significant};
 pub fn request_row(interval: &Interval, requests: &RequestRow) -> String {
     let times = [requests.min_ms, requests.median_ms, requests.max_ms];
     format!(
-        "[REQ] {:>5.2}-{:<5.2} sec {:>4} answers    min/median/max {} ms",
+        "[REQ] {:>5.2}-{:<5.2} sec {:>4} responses  min/median/max {} ms",
         interval.sum.start.get(),
         interval.sum.end.get(),
         requests.answered,
@@ -26,7 +26,7 @@ pub fn request_block(requests: &RunRequests) -> String {
         block.push_str(&line("New connections, request", &foreign.request_ms));
         if foreign.failed > 0 {
             block.push_str(&format!(
-                "New connections that failed: {}{}\n",
+                "New connections, failed: {}{}\n",
                 foreign.failed,
                 why(foreign.failure.as_deref())
             ));
@@ -39,7 +39,7 @@ pub fn request_block(requests: &RunRequests) -> String {
             "idle"
         };
         block.push_str(&format!(
-            "Responsiveness {load}: {:.0} round trips per minute\n",
+            "Responsiveness {load}: {:.0} round trips per minute (RPM)\n",
             rpm.get()
         ));
     }

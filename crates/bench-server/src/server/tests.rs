@@ -190,22 +190,28 @@ async fn malformed_control_messages_are_answered_and_end_nothing_else() {
     let server = Fixture::new(8);
     assert_eq!(
         server.send(&[0xff; 16]).await,
-        "a control message of 4294967295 bytes is longer than the 65536 allowed"
+        "control message of 4294967295 bytes too long: at most 65536 allowed"
     );
     let garbage = server.send(b"\0\0\0\x04nope").await;
-    assert!(garbage.starts_with("not a control message: "), "{garbage}");
-    assert_eq!(server.send(b"").await, "the first message is not a plan");
+    assert!(
+        garbage.starts_with("malformed control message: "),
+        "{garbage}"
+    );
+    assert_eq!(server.send(b"").await, "first message is not a run request");
     let cut = server.send(b"\0\0\0\x04no").await;
-    assert!(cut.starts_with("the control stream broke: "), "{cut}");
+    assert!(cut.starts_with("control stream failed: "), "{cut}");
     let mut early = Vec::new();
     let message = Request::Finished(Box::default());
     write_message(&mut early, &message).await.unwrap();
-    assert_eq!(server.send(&early).await, "the first message is not a plan");
+    assert_eq!(
+        server.send(&early).await,
+        "first message is not a run request"
+    );
     assert_eq!(server.ask(plan()).await, Reply::Accepted);
     let log = server.log.lock().unwrap();
     assert!(
         log.iter()
-            .any(|line| line.contains("nope") || line.contains("was refused"))
+            .any(|line| line.contains("nope") || line.contains("Refused "))
     );
 }
 
@@ -219,10 +225,7 @@ async fn a_plan_beyond_the_servers_limits_is_refused_with_the_reason() {
     let Reply::Refused(why) = server.ask(long).await else {
         panic!("accepted");
     };
-    assert_eq!(
-        why,
-        "a run of 2s is longer than the 1s that this server allows"
-    );
+    assert_eq!(why, "run of 2s too long: this server allows at most 1s");
     let unknown = Plan {
         server_congestion: "bbr9".to_owned(),
         ..plan()
@@ -252,8 +255,8 @@ async fn a_client_too_many_is_refused_while_the_other_is_served() {
     let why = bench_kit::close_reason::not_connected(&refused, "HERE");
     assert_eq!(
         why,
-        "HERE refused the connection: it has as many clients as it takes, in all, from your \
-         address, or within a second"
+        "HERE refused the connection: too many clients, in total, from this address, or per \
+         second; try again later"
     );
     assert_eq!(first.close_reason(), None);
 }
@@ -271,7 +274,7 @@ async fn a_program_that_is_no_client_is_told_so() {
     let why = bench_kit::close_reason::not_connected(&error, "HERE");
     assert_eq!(
         why,
-        "HERE speaks QUIC, but it is no bench-server of this version"
+        "HERE is not a bench-server of this version; use the same version on both sides"
     );
 }
 
@@ -288,8 +291,8 @@ async fn a_client_that_ends_its_control_stream_early_is_refused_after_the_run() 
     payload.write_all(&[0; 1_000]).await.unwrap();
     let error = connection.closed().await;
     let why = bench_kit::close_reason::lost(&error, "HERE", Duration::ZERO);
-    assert_eq!(why, "HERE: the client did not report its side of the run");
-    server.line_with("was refused").await;
+    assert_eq!(why, "HERE: no final report from the client");
+    server.line_with("Refused ").await;
     // Its permit is free again.
     assert_eq!(server.ask(plan()).await, Reply::Accepted);
 }
@@ -309,7 +312,7 @@ async fn a_run_without_end_is_ended() {
     write_message(&mut send, &request).await.unwrap();
     let error = connection.closed().await;
     let why = bench_kit::close_reason::lost(&error, "HERE", Duration::ZERO);
-    assert_eq!(why, "HERE: the run lasts longer than this server allows");
+    assert_eq!(why, "HERE: run exceeds this server's time limit");
 }
 
 #[tokio::test]
@@ -328,7 +331,7 @@ async fn a_server_with_a_token_serves_those_alone_who_know_it() {
     );
     // What a listener or somebody in between has is the proof for another connection.
     let (_endpoint, other) = server.connect().await.unwrap();
-    let unauthorized = "HERE serves those who know its token alone, see --token";
+    let unauthorized = "missing or wrong token for HERE; use --token";
     assert_eq!(
         server.ask_after(|_| prove(&right, &other)).await,
         unauthorized
@@ -346,7 +349,7 @@ async fn a_server_with_a_token_serves_those_alone_who_know_it() {
             .await,
         unauthorized
     );
-    server.line_with("does not know the token").await;
+    server.line_with("missing or wrong token").await;
 }
 
 #[tokio::test]
@@ -397,7 +400,7 @@ async fn a_run_that_moves_more_than_allowed_is_ended() {
         });
         assert_eq!(
             run.error().await,
-            "the run moves more than the 1.00 MBytes that this server allows"
+            "run exceeds this server's limit of 1.00 MBytes"
         );
         payload.abort();
     }
@@ -419,10 +422,7 @@ async fn a_client_that_is_faster_than_its_plan_is_ended() {
         while stream.write_all(&[0; 65_536]).await.is_ok() {}
     });
     let error = run.error().await;
-    assert_eq!(
-        error,
-        "the run is faster than the 1mbit that this server allows"
-    );
+    assert_eq!(error, "run exceeds this server's rate limit of 1mbit");
     payload.abort();
 }
 
@@ -434,7 +434,10 @@ async fn an_address_with_all_its_places_is_refused_while_others_are_not() {
     let (_second, second) = server.connect().await.unwrap();
     server.connect().await.unwrap_err();
     let line = server.line_with("Refused 127.0.0.1:").await;
-    assert!(line.ends_with(": 2 from there are being served"), "{line}");
+    assert!(
+        line.ends_with(": already 2 clients from this address (--max-per-address)"),
+        "{line}"
+    );
     second.close(VarInt::from_u32(0), b"");
     server.line_with("the client closed the connection").await;
     server.connect().await.unwrap();
@@ -448,7 +451,9 @@ async fn clients_that_come_too_fast_are_refused() {
         server.connect().await.unwrap(),
     ];
     server.connect().await.unwrap_err();
-    server.line_with(": 2 have come within a second").await;
+    server
+        .line_with(": already 2 new clients within a second (--max-per-second)")
+        .await;
 }
 
 /// Takes datagrams to `server` from an address of its own each time, and brings nothing back: what

@@ -29,7 +29,7 @@ impl Session {
         let congestion = self.shared.perf_congestion.as_ref();
         let congestion = congestion.expect("perf is offered with a controller alone");
         self.prepare(connection, congestion);
-        self.log(format_args!("the client speaks perf, {congestion}"));
+        self.log(format_args!("client uses ALPN perf, {congestion}"));
         let served = Arc::new(Served::default());
         let limits = &self.shared.limits;
         let ended = tokio::select! {

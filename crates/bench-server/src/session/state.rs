@@ -43,4 +43,4 @@ impl From<wire::WireError> for Fault {
     }
 }
 
-pub(super) const TOO_LONG: &str = "the run lasts longer than this server allows";
+pub(super) const TOO_LONG: &str = "run exceeds this server's time limit";

@@ -28,7 +28,7 @@ use units::{Bytes, Gain, Timestamp};
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "brutal",
     aliases: &[],
-    summary: "a goodput held against any loss (hysteria); unfit for shared networks",
+    summary: "Brutal (hysteria): a fixed goodput whatever the loss; unfit for shared networks",
     params: PARAMS,
     build: |params, setup| Box::new(Brutal::new(params, setup)),
 };
@@ -43,16 +43,16 @@ struct Brutal {
 tuning! {
     struct Tuning, PARAMS;
     /// The goodput to hold.
-    rate: bandwidth(RATE, RATES), "goodput to hold, headers included",
+    rate: bandwidth(RATE, RATES), "target goodput, headers included",
         "none: the user has to know the path";
     min_ack_rate: gain(Gain::new(8, 10), Gain::new(1, 10)..=Gain::ONE),
-        "share of packets taken to arrive when fewer do",
+        "lowest ACK rate that is compensated",
         "apernet/hysteria brutal.go, minAckRate";
     min_packets: count(50, 1..=100_000),
-        "packets of the last 5 s from which the ack rate is believed",
+        "minimum packets in the last 5 s for an estimate of the ACK rate",
         "apernet/hysteria brutal.go, minSampleCount";
     cwnd_gain: gain(Gain::new(2, 1), Gain::ONE..=Gain::new(10, 1)),
-        "window over pacing rate times round-trip time",
+        "cwnd as a multiple of pacing rate times RTT",
         "apernet/hysteria brutal.go, congestionWindowMultiplier";
 }
 

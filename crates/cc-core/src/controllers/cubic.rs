@@ -55,14 +55,14 @@ tuning! {
     /// What a connection may choose for itself, beside what all loss-based controllers have.
     struct Tuning, OWN;
     beta: gain(Gain::new(7, 10), BETAS),
-        "share of the window that is left after loss, or a mark in slow start",
+        "factor on cwnd after loss, or a CE mark in slow start",
         "RFC 9438 section 4.6";
     beta_ecn: gain(Gain::new(85, 100), BETAS),
-        "share of the window that is left after a CE mark in congestion avoidance",
+        "factor on cwnd after a CE mark in congestion avoidance",
         "RFC 8511 section 3.1";
     c: gain(Gain::new(4, 10), Gain::new(1, 100)..=Gain::new(4, 1)),
-        "steepness of the curve, in packets per cubic second", "RFC 9438 section 5.1";
-    fast_convergence: switch(true), "whether a flow whose windows shrink gives way faster",
+        "constant C of the cubic function, in packets per second cubed", "RFC 9438 section 5.1";
+    fast_convergence: switch(true), "fast convergence: release bandwidth sooner when W_max shrinks",
         "RFC 9438 section 4.7";
 }
 

@@ -20,7 +20,7 @@ use units::Bytes;
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "fixed",
     aliases: &[],
-    summary: "a constant rate, a measuring stick; unfit for shared networks",
+    summary: "a constant rate, for measurements; unfit for shared networks",
     params: PARAMS,
     build: |params, setup| {
         Box::new(Fixed {
@@ -38,16 +38,16 @@ struct Fixed {
 
 tuning! {
     struct Tuning, PARAMS;
-    rate: bandwidth(RATE, RATES), "rate to send at, UDP payload",
+    rate: bandwidth(RATE, RATES), "sending rate of UDP payload",
         "none: the user has to know what is measured";
     /// 86 s at 100 Mbit/s: more than any path holds.
     cwnd: bytes(Bytes::new(1 << 30), Bytes::new(1)..=Bytes::new(1 << 40)),
-        "window, as it is, even below two packets",
+        "cwnd, even below two packets",
         "none: so large that the rate alone decides";
     quantum: bytes(Bytes::ZERO, Bytes::ZERO..=Bytes::new(16 << 20)),
-        "most that leaves at once; 0 is a millisecond's worth, 2 packets to 64 KiB",
+        "send quantum; 0 is 1 ms at the rate, between 2 packets and 64 KiB",
         "draft-ietf-ccwg-bbr-06 section 5.6.3";
-    pacing: switch(true), "whether there is a rate; without, the window leaves as it comes",
+    pacing: switch(true), "pace at the rate; off: send whatever cwnd allows",
         "none: a window is measured without a rate";
 }
 

@@ -48,7 +48,7 @@ use window::{Window, WindowAck};
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "ledbat_pp",
     aliases: &[],
-    summary: "LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06): background traffic that gives way",
+    summary: "LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06), for background traffic",
     params: &PARAMS,
     build: |params, setup| Box::new(LedbatPp::new(params, setup)),
 };

@@ -35,10 +35,10 @@ tuning! {
     /// What a connection may choose for itself, beside what all loss-based controllers have.
     struct Tuning, OWN;
     beta: gain(Gain::new(1, 2), BETAS),
-        "share of the window that is left after loss, or a mark in slow start",
+        "factor on cwnd after loss, or a CE mark in slow start",
         "RFC 9002 section 7.3.2 (kLossReductionFactor)";
     beta_ecn: gain(Gain::new(8, 10), BETAS),
-        "share of the window that is left after a CE mark in congestion avoidance",
+        "factor on cwnd after a CE mark in congestion avoidance",
         "RFC 8511 section 3.1";
 }
 

@@ -13,16 +13,16 @@ tuning! {
     /// RFC 9002 §7.7 asks for pacing or bursts of at most the initial window, and proposes
     /// rate = N × window ÷ smoothed RTT with a small N.
     pub(crate) struct CwndPacing, PARAMS;
-    pacing: switch(true), "whether packets are spread over the round trip",
+    pacing: switch(true), "pace packets over the round trip",
         "RFC 9002 section 7.7";
     /// The window doubles within the round trip over which it is spread: with less, the sender
     /// would fall behind it and growth would stop being exponential. Linux has the same 200 %.
     pacing_gain_slow_start: gain(Gain::new(2, 1), GAINS),
-        "pacing rate over window per round trip while the window doubles",
+        "pacing rate as a multiple of cwnd per RTT in slow start",
         "RFC 9002 section 7.7 (N greater than 1); tcp_pacing_ss_ratio of Linux";
     /// A window that is filled a little early makes up for an RTT that varies.
     pacing_gain_avoidance: gain(Gain::new(5, 4), GAINS),
-        "pacing rate over window per round trip otherwise", "RFC 9002 section 7.7";
+        "pacing rate as a multiple of cwnd per RTT after slow start", "RFC 9002 section 7.7";
 }
 
 impl CwndPacing {

@@ -58,12 +58,15 @@ impl Clauses {
                 return Err(unknown(words, word));
             };
             if known.contains(&name) {
-                return Err(words.error(word, format!("`{name}` stands here twice")));
+                return Err(words.error(word, format!("`{name}` given twice")));
             }
             if SERVICES.contains(&name)
                 && let Some(other) = &read.service
             {
-                let problem = format!("`{}` sets the pace of this link already", other.name());
+                let problem = format!(
+                    "the rate is already set by `{}`; give only one of them",
+                    other.name()
+                );
                 return Err(words.error(word, problem));
             }
             known.push(name);
@@ -97,12 +100,12 @@ impl Clauses {
         let refuse = |name: &str, problem: &str| Err(words.error_at(name, problem));
         for (name, is_given) in [("queue", self.queue.is_some()), ("aqm", self.aqm.is_some())] {
             if is_given && self.service.is_none() {
-                let problem = "a queue needs a `rate`, a `tbf` or a `trace` that serves it";
+                let problem = "a queue needs a `rate`, a `tbf` or a `trace`";
                 return refuse(name, problem);
             }
         }
         if self.reorder.is_some() && self.delay().is_zero() {
-            return refuse("reorder", "reordering needs a `delay` that others wait for");
+            return refuse("reorder", "reordering needs a `delay`");
         }
         Ok(())
     }

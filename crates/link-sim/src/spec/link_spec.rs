@@ -79,7 +79,7 @@ impl LinkSpec {
         Err(SpecError::at_word(
             &self.to_string(),
             "queue",
-            "a queue in bdp needs a delay, here or on the return link",
+            "a queue in bdp needs a `delay`, on this link or the return link",
         ))
     }
 }

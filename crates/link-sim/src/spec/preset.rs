@@ -147,7 +147,7 @@ mod tests {
     fn a_preset_at_the_wrong_place_or_misspelt_is_refused_by_name() {
         let error = "loss 1% lte-down".parse::<LinkSpec>().unwrap_err();
         assert_eq!((error.word(), error.column()), ("lte-down", 9));
-        assert!(error.problem().contains("at the begin"), "{error}");
+        assert!(error.problem().contains("must come first"), "{error}");
         let error = "lte-donw".parse::<LinkSpec>().unwrap_err();
         assert!(
             error.problem().contains("did you mean `lte-down`?"),

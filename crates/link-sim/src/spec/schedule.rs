@@ -29,8 +29,14 @@ impl Changes {
             let (from, until) = words.value(WHEN, when)?;
             let clauses = Clauses::default().read_over(words)?;
             let problem = match () {
-                () if clauses == Clauses::default() => Some("nothing changes at this time"),
-                () if clauses.seed.is_some() => Some("a seed cannot change while the link runs"),
+                () if clauses == Clauses::default() => Some(
+                    "no change given for this time; add \
+                                                             clauses such as `rate 1mbit`",
+                ),
+                () if clauses.seed.is_some() => Some(
+                    "`seed` cannot change while the link runs; \
+                                                      remove it",
+                ),
                 () if changes.0.len() >= MAX_CHANGES => Some("more changes than 256"),
                 () => None,
             };
@@ -98,6 +104,6 @@ impl fmt::Display for Change {
     }
 }
 
-const WHEN: &str = "a time such as 10s, or a stretch such as 5s..7s,";
+const WHEN: &str = "a time such as 10s, or a period such as 5s..7s,";
 /// Each is checked against all others.
 const MAX_CHANGES: usize = 256;

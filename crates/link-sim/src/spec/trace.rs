@@ -25,7 +25,7 @@ impl Trace {
             let number = index + 1;
             let millis: u32 = line.parse().map_err(|_| {
                 format!(
-                    "line {number} of the trace, `{}`, is no number of milliseconds",
+                    "line {number} of the trace, `{}`, is not a number of milliseconds",
                     shorten(line)
                 )
             })?;
@@ -85,11 +85,11 @@ pub(super) fn read_trace_file(name: &str) -> io::Result<String> {
     // Asked before it is opened: a pipe would wait for somebody who writes.
     let metadata = fs::metadata(name)?;
     if !metadata.is_file() {
-        return Err(io::Error::other("it is not a file"));
+        return Err(io::Error::other("not a regular file"));
     }
     if metadata.len() > MAX_TRACE {
         return Err(io::Error::other(format!(
-            "it is larger than {MAX_TRACE} bytes"
+            "file too long: at most {MAX_TRACE} bytes allowed"
         )));
     }
     let mut text = String::new();

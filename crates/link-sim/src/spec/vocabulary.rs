@@ -32,103 +32,104 @@ macro_rules! vocabulary {
 
 vocabulary! {
     "delay TIME [JITTER [C%]] [distribution NAME] [ordered]",
-    "propagation, and how far it varies; NAME is uniform, normal, pareto or paretonormal; \
-     without `ordered`, jitter reorders",
+    "propagation delay and its variation; NAME is uniform, normal, pareto or paretonormal; jitter \
+     reorders packets unless `ordered`",
     "delay 20ms 5ms 25% distribution normal";
 
     "loss P% [C%] [ecn]",
-    "independent random loss, or netem's correlation of it; `ecn` marks what can be marked \
-     instead",
+    "random loss, with netem's correlation C%; `ecn` marks ECN-capable packets instead of dropping \
+     them",
     "loss 1%";
 
     "loss gemodel P% [R% [1-H% [1-K%]]]",
-    "bursts of loss (Gilbert-Elliott): good to bad, bad to good, then the loss in bad (100%) \
-     and in good (0%)",
+    "bursty loss (Gilbert-Elliott): P good to bad, R bad to good, 1-H loss in bad (default 100%), \
+     1-K loss in good (default 0%)",
     "loss gemodel 1% 25%";
 
     "loss state P13% [P31% [P32% [P23% [P14%]]]]",
-    "netem's chain of four states",
+    "netem's four-state Markov chain",
     "loss state 1% 30%";
 
     "loss packets LIST",
-    "these packets and no others, counted from 1",
+    "exactly these packets, counted from 1",
     "loss packets 3,10-12";
 
     "corrupt P% [C%]",
-    "one bit of the packet flips",
+    "flips one bit of the packet",
     "corrupt 0.1%";
 
     "duplicate P% [C%]",
-    "a second copy follows",
+    "sends a second copy of the packet",
     "duplicate 0.1%";
 
     "reorder P% [C%] [gap N]",
-    "sent at once instead of delayed, at most every Nth packet",
+    "sends packets without delay, at most every Nth",
     "delay 20ms reorder 1% gap 5";
 
     "rate RATE [OVERHEAD [CELL [CELLOVERHEAD]]]",
-    "bottleneck: bits per second at layer 2, with so many bytes more a packet, in cells",
+    "bottleneck rate at layer 2; OVERHEAD bytes per packet, CELL bytes per cell, CELLOVERHEAD \
+     bytes per cell",
     "rate 100mbit";
 
     "tbf RATE burst SIZE [peakrate RATE mtu SIZE]",
-    "the same through a token bucket, whose burst leaves at once or at the peak rate",
+    "bottleneck rate as a token bucket; bursts leave at once, or at the peak rate",
     "tbf 10mbit burst 32kb";
 
     "trace FILE",
-    "delivery opportunities as mahimahi records them, over and over",
+    "delivery opportunities as recorded by mahimahi, repeated",
     "trace cellular.trace";
 
     "slot MIN [MAX] [packets N] [bytes SIZE]",
-    "packets leave in bursts of at most so much, MIN to MAX apart",
+    "packets leave in bursts, MIN to MAX apart, of at most N packets or SIZE bytes",
     "slot 10ms 20ms packets 8";
 
     "slot distribution NAME TIME JITTER [packets N] [bytes SIZE]",
-    "the same, distances from a distribution",
+    "the same, with the distance drawn from a distribution",
     "slot distribution normal 10ms 2ms";
 
     "limit PACKETS",
-    "at most so many packets inside the link, the delay's included; 1000 unless it has a queue",
+    "maximum packets inside the link, delayed ones included; default 1000 if it has no `queue`",
     "limit 1000";
 
     "policer RATE burst SIZE",
-    "what exceeds the token bucket is dropped before the queue",
+    "token bucket before the queue that drops what exceeds it",
     "policer 10mbit burst 100kb";
 
     "queue SIZE",
-    "what the queue before the bottleneck holds: `1bdp`, multiples of rate x base RTT; `100p`, \
-     packets; `250kb`, bytes",
+    "capacity of the bottleneck's queue: `1bdp`, multiples of rate x base RTT; `100p`, packets; \
+     `250kb`, bytes",
     "delay 40ms rate 100mbit queue 1bdp";
 
     "aqm NAME [PARAMETERS]",
-    "the discipline of that queue: droptail, drophead, codel, fq_codel, cake, red, pie or \
-     dualpi2, with tc's parameters",
+    "discipline of that queue: droptail, drophead, codel, fq_codel, cake, red, pie or dualpi2, \
+     with tc's parameters",
     "rate 100mbit aqm fq_codel target 5ms ecn";
 
     "radio TIME [suspend TIME every TIME]",
-    "a radio: each packet waits for the channel, TIME on average; silent for so long, that far \
-     apart on average",
+    "radio channel: each packet waits TIME on average; `suspend` adds outages of this length, this \
+     far apart on average",
     "radio 5ms suspend 50ms every 10s";
 
     "seed N",
-    "random numbers of its own",
+    "seed of this link's random numbers",
     "loss 1% seed 7";
 
     "at TIME CLAUSES",
-    "from then on these clauses replace those before",
+    "from TIME on, these clauses replace the earlier ones",
     "rate 10mbit at 10s rate 1mbit";
 
     "at TIME..TIME CLAUSES",
-    "the same for so long",
+    "the same during this period",
     "delay 20ms at 5s..7s loss 100%";
 }
 
 /// The error for a word that begins no clause.
 pub(super) fn unknown(words: &Words<'_>, word: Word<'_>) -> SpecError {
     if let Some((_, place)) = PARTS.iter().find(|(part, _)| *part == word.text) {
-        return words.error(word, format!("it belongs behind {place}"));
+        return words.error(word, format!("only allowed after {place}"));
     }
     if presets().any(|preset| preset.name == word.text) {
-        return words.error(word, "the name of a preset stands at the begin");
+        return words.error(word, "a preset's name must come first");
     }
     let mut problem = format!("expected {} or at", CLAUSES.join(", "));
     let known = CLAUSES.into_iter().chain(PARTS.map(|(part, _)| part));

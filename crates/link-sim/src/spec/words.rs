@@ -77,14 +77,14 @@ impl<'a> Words<'a> {
         let before = self.last.text;
         let word = self.expect(expected)?;
         parse(word.text)
-            .ok_or_else(|| self.error(word, format!("expected {expected} behind `{before}`")))
+            .ok_or_else(|| self.error(word, format!("expected {expected} after `{before}`")))
     }
 
     /// The next word, whatever it is.
     pub(super) fn expect(&mut self, expected: &str) -> Result<Word<'a>, SpecError> {
         let before = self.last.text;
         self.next().ok_or_else(|| {
-            let problem = format!("expected {expected} behind `{before}`");
+            let problem = format!("expected {expected} after `{before}`");
             SpecError::new(self.text, self.text.len(), "", problem)
         })
     }
@@ -99,7 +99,7 @@ impl<'a> Words<'a> {
         let before = self.last.text;
         match self.expect(&format!("`{name}` and {expected}"))? {
             word if word.text == name => self.value(expected, parse),
-            word => Err(self.error(word, format!("expected `{name}` behind `{before}`"))),
+            word => Err(self.error(word, format!("expected `{name}` after `{before}`"))),
         }
     }
 
@@ -109,7 +109,7 @@ impl<'a> Words<'a> {
         parse: impl FnOnce(&str) -> Result<V, String>,
     ) -> Result<V, SpecError> {
         let text = (self.read)(self.last.text)
-            .map_err(|error| self.error(self.last, format!("cannot be read: {error}")))?;
+            .map_err(|error| self.error(self.last, format!("cannot read file: {error}")))?;
         parse(&text).map_err(|problem| self.error(self.last, problem))
     }
 
@@ -141,7 +141,7 @@ pub(super) fn check_length(text: &str) -> Result<(), SpecError> {
     if text.len() <= MAX_TEXT {
         return Ok(());
     }
-    let problem = format!("a link is described in at most {MAX_TEXT} bytes, in canonical form too");
+    let problem = format!("link too long: at most {MAX_TEXT} bytes allowed, in canonical form too");
     Err(SpecError::new("", 0, "", problem))
 }
 

@@ -289,4 +289,4 @@ fn stream_id(id: quinn_proto::StreamId) -> StreamId {
 }
 
 /// Shown for a send that follows one that was abandoned.
-const UNWRITTEN: &str = "an earlier frame is not written yet: the future that sends it was dropped";
+const UNWRITTEN: &str = "previous frame incomplete: the future sending it was dropped";

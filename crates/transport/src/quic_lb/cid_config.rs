@@ -290,7 +290,7 @@ pub enum CidConfigError {
         expected: usize,
     },
     /// Connection IDs of this codepoint are being issued.
-    #[error("codepoint {0} is in use: expected another one for another configuration")]
+    #[error("codepoint {0} already used by another configuration")]
     InUse(u8),
     /// No room is left for an octet behind the nonce.
     #[error("connection IDs of {0} octets: expected at most 19 before the shard's octet")]

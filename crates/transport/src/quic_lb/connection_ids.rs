@@ -180,7 +180,10 @@ impl ConnectionIds {
             config.encode(server_id, nonce, random_octet, cid);
         } else {
             if !std::mem::replace(&mut state.is_exhausted, true) {
-                tracing::error!("all nonces have been used: connection IDs are unroutable now");
+                tracing::error!(
+                    "all nonces used up: connection IDs are unroutable from now on; \
+                                 add a configuration"
+                );
             }
             random::fill(cid);
             // Such connection IDs always say how long they are (§3.2).

@@ -8,7 +8,7 @@ pub(super) fn decode(text: &str, octets: &mut [u8]) -> Result<(), String> {
     let digits = text.as_bytes();
     if let Some(column) = digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
         return Err(format!(
-            "character {} is no hexadecimal digit",
+            "character {} is not a hexadecimal digit",
             // Bytes before it are digits, one character each.
             column + 1
         ));

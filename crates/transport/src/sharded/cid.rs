@@ -44,8 +44,8 @@ impl ConnectionIds {
                     return Err(io::Error::new(
                         io::ErrorKind::InvalidInput,
                         format!(
-                            "connection ID {id} of shard {shard}, expected {cid_len} octets, \
-                             the last of which modulo {shards} is the shard"
+                            "connection ID {id} of shard {shard}: expected {cid_len} octets, the \
+                             last of which modulo {shards} is the shard"
                         ),
                     ));
                 }

@@ -168,7 +168,7 @@ fn a_matrix_is_run_over_a_kernels_netem_and_merged() {
     for line in ["first 0", "again 0"] {
         assert!(ran.stdout.lines().any(|said| said == line), "{ran:?}");
     }
-    let kept = "2 cells are there already, 0 are to be run";
+    let kept = "2 cells already done, 0 to run";
     assert!(ran.stdout.contains(kept), "{ran:?}");
     let rows = std::fs::read_to_string(folder.join("cells.csv")).expect("it was written");
     assert_eq!(rows.lines().count(), 5, "{rows}");

@@ -78,7 +78,7 @@ fn what_cannot_be_compared_is_refused_before_the_test() {
             &["--baseline", "/nonexistent.json"][..],
             "/nonexistent.json",
         ),
-        (&["--baseline", text, "-t", "3"], "length of a round"),
+        (&["--baseline", text, "-t", "3"], "round length"),
         (&["--baseline", text, "--compete"], "all at once"),
         (
             &["--baseline", text, "--return-link", "delay 1ms"],

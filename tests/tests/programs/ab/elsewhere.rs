@@ -69,7 +69,7 @@ fn what_does_not_go_together_is_named() {
         (&["--duplicate", "c=2"], ["--duplicate", "`c`"]),
         (
             &["--duplicate", "2", "-R"],
-            ["--duplicate", "have the client send"],
+            ["--duplicate", "let the client send"],
         ),
         (&["--also", "bbr9"], ["--also", "`bbr9`"]),
     ] {

@@ -109,11 +109,11 @@ impl Flow {
             let error = if self.sender.meter.is_none() {
                 close_reason::not_connected(error, SERVER)
             } else {
-                close_reason::lost(error, "the other side", self.idle_timeout)
+                close_reason::lost(error, "the peer", self.idle_timeout)
             };
             self.error = Some(error);
         } else if self.sender.is_over() && self.receiver.meter.is_none() {
-            self.error = Some("nothing has arrived".to_owned());
+            self.error = Some("no data received".to_owned());
         }
     }
 

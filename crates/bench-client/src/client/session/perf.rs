@@ -165,7 +165,7 @@ impl Stream {
         send.finish().map_err(|error| broke(&error))?;
         match receive.read_chunk(1, true).await {
             Ok(None) => Ok(()),
-            Ok(Some(_)) => Err(broken("an answer that was not asked for")),
+            Ok(Some(_)) => Err(broken("unrequested data")),
             Err(error) => Err(broke(&error)),
         }
     }
@@ -194,18 +194,18 @@ impl Stream {
                     self.counters.receive(self.index, chunk.bytes.len());
                 }
                 None if received == self.bytes => return Ok(()),
-                None => return Err(broken(&format!("an answer of only {received} bytes"))),
+                None => return Err(broken(&format!("response of only {received} bytes"))),
             }
         }
     }
 }
 
 fn broken(what: &str) -> String {
-    format!("the server does not keep to perf: {what}")
+    format!("protocol error by the server (perf): {what}")
 }
 
 fn broke(error: &dyn fmt::Display) -> String {
-    format!("a stream broke: {error}")
+    format!("stream failed: {error}")
 }
 
 /// When a stream has moved for long enough.

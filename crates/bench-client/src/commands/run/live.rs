@@ -23,7 +23,7 @@ impl Live {
     pub(super) fn open(headline: String) -> Result<Self, Failure> {
         if !std::io::stdout().is_terminal() {
             return Err(Failure::usage(
-                "--live: stdout is not a terminal; leave it out for rows",
+                "--live: stdout is not a terminal; run without --live",
             ));
         }
         // A panic is to be read where it will stay. It need not end the run at once: one in a

@@ -36,7 +36,7 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Fai
     let interval = (!args.interval.is_zero()).then_some(args.interval);
     if args.perf && direction.server_sends() && args.transfer.bitrate.is_some() {
         return Err(Failure::usage(
-            "-b: a server that speaks perf cannot be asked for a rate",
+            "-b: not possible with --perf when the server sends; leave out -b",
         ));
     }
     Ok(Plan {
@@ -101,9 +101,7 @@ pub(super) fn file(args: &RunArgs) -> Result<Option<(LocalFile, Option<u64>)>, F
     let failure = |error| Failure::run(format!("-F {}: {error}", path.display()));
     let is_received = args.transfer.reverse;
     if is_received && args.bytes.is_none() && args.blockcount.is_none() {
-        return Err(Failure::usage(
-            "-F with -R: say with -n how much to receive",
-        ));
+        return Err(Failure::usage("-F with -R: unknown size; give it with -n"));
     }
     let file = if is_received {
         File::create(path)
@@ -118,7 +116,7 @@ pub(super) fn file(args: &RunArgs) -> Result<Option<(LocalFile, Option<u64>)>, F
     };
     if length == Some(0) {
         return Err(Failure::usage(format!(
-            "-F {}: it is empty",
+            "-F {}: the file is empty",
             path.display()
         )));
     }
@@ -135,7 +133,7 @@ pub(super) fn check(
         && bytes < connections.into()
     {
         return Err(Failure::usage(format!(
-            "-n {bytes}: there are {connections} connections to share it"
+            "-n {bytes}: less than a byte for each of {connections} connections; raise -n"
         )));
     }
     plan.check(&Limits::NONE, registry)

@@ -17,7 +17,7 @@ impl Measure {
     pub(super) fn label(self) -> &'static str {
         match self {
             Self::Metric(metric) => metric.label(),
-            Self::Share => "Share of the goodput",
+            Self::Share => "Share of goodput",
             Self::JainIndex => "Jain's index",
         }
     }

@@ -62,7 +62,7 @@ fn a_matrix_has_a_sweep_per_value_of_its_other_axis_and_one_map_of_both() {
     );
     assert_eq!(
         titles(heat_maps(&result, Metric::GoodputBitsPerSecond)),
-        ["Who has the better goodput"]
+        ["Variant with the better goodput"]
     );
     let map = heat_maps(&result, Metric::GoodputBitsPerSecond)
         .remove(0)
@@ -215,7 +215,7 @@ fn shares_and_fairness_are_drawn_of_competitions_alone() {
     }
     compete(&mut result);
     let shares = sweeps(&result, Measure::Share);
-    assert_eq!(shares[0].title, "Share of the goodput by loss, delay 10ms");
+    assert_eq!(shares[0].title, "Share of goodput by loss, delay 10ms");
     assert!(shares[0].inline().contains("a cubic"));
     let index = sweeps(&result, Measure::JainIndex).remove(0).inline();
     assert!(

@@ -34,20 +34,17 @@ pub(super) fn block(table: &mut String, variants: &[Variant], competition: &Comp
     let rounds = competition.rounds.len();
     table.push_str(&match &competition.convergence_seconds {
         Some(time) if time.rounds as usize == rounds => {
-            format!(
-                "Fair from {} s after the last start on\n",
-                inline(time, 1.0)
-            )
+            format!("Fair {} s after the last flow started\n", inline(time, 1.0))
         }
         Some(time) => format!(
-            "Fair from {} s after the last start on in {} of {rounds} rounds\n",
+            "Fair {} s after the last flow started, in {} of {rounds} rounds\n",
             inline(time, 1.0),
             time.rounds
         ),
-        None => "Not fair by the end in any round\n".to_owned(),
+        None => "Not fair by the end of any round\n".to_owned(),
     });
     if let Some(used) = &competition.link_utilisation {
-        table.push_str(&format!("Link used to {} %\n", inline(used, 100.0)));
+        table.push_str(&format!("Link utilisation {} %\n", inline(used, 100.0)));
     }
 }
 

@@ -43,4 +43,4 @@ fn metric_rows(table: &mut String, metric: Metric, a: &Variant, challengers: &[C
 const NAME: usize = 37;
 
 const LEGEND: &str =
-    "Against a: + better   - worse   = the same within 5 %   ? too few rounds to tell\n";
+    "Against a: + better   - worse   = same within 5 %   ? too few rounds to tell\n";

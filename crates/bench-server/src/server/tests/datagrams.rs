@@ -73,7 +73,7 @@ fn a_client_that_takes_only_tiny_datagrams_ends_its_own_run() {
     tiny.datagram_receive_buffer_size(Some(10));
     let error = error_of(tiny, reverse(None, Duration::from_secs(1)), |server| server);
     assert!(
-        error.starts_with("datagrams of 18 bytes do not fit this path, which takes "),
+        error.starts_with("datagrams of 18 bytes too large for this path; use -l "),
         "{error}"
     );
 }
@@ -121,7 +121,7 @@ fn a_path_that_becomes_too_narrow_ends_the_run() {
     let plan = reverse(Some(1_350), Duration::from_secs(20));
     let error = error_of(TransportConfig::default(), plan, narrowing);
     assert!(
-        error.starts_with("datagrams of 1350 bytes do not fit this path, which takes "),
+        error.starts_with("datagrams of 1350 bytes too large for this path; use -l "),
         "{error}"
     );
 }

@@ -94,12 +94,12 @@ async fn a_client_of_perf_gets_no_more_than_others() {
     let much = limited(|limits| limits.bytes = units::Bytes::new(1 << 20));
     assert_eq!(
         download(&much).await,
-        "HERE: the run moves more than the 1.00 MBytes that this server allows"
+        "HERE: run exceeds this server's limit of 1.00 MBytes"
     );
     let long = limited(|limits| limits.duration = Duration::from_millis(300));
     assert_eq!(
         download(&long).await,
-        "HERE: the run lasts longer than this server allows"
+        "HERE: run exceeds this server's time limit"
     );
 }
 

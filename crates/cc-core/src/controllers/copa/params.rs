@@ -10,46 +10,46 @@ tuning! {
     pub(super) struct Tuning, PARAMS;
     /// δ. At 0.001 a thousand packets stand in the queue, at 10 a tenth of one.
     delta: gain(Gain::new(1, 2), Gain::new(1, 1_000)..=Gain::new(10, 1)),
-        "dislike of delay in the default mode: 1 over the packets kept in the queue",
+        "delta in default mode: 1 over the packets kept in the queue",
         "Copa (NSDI 2018) section 2.2";
-    mode_switching: switch(true), "whether a flow competes with others that fill the queue",
+    mode_switching: switch(true), "competitive mode against flows that fill the queue",
         "Copa (NSDI 2018) section 2.2";
     competitive_increase: gain(Gain::ONE, Gain::ZERO..=Gain::new(100, 1)),
-        "packets added to 1 over delta per round trip without loss while competing",
+        "increase of 1/delta, in packets, per round trip without loss in competitive mode",
         "none: genericCC markoviancc.cc, update_delta";
     competitive_decrease: gain(Gain::new(1, 2), Gain::new(1, 10)..=Gain::new(95, 100)),
-        "share of 1 over delta that is left after a loss while competing",
+        "factor on 1/delta after a loss in competitive mode",
         "none: genericCC markoviancc.cc, update_delta";
     rtt_min_window: duration(Duration::from_secs(10), Duration::from_millis(100)..=TEN_MINUTES),
-        "time over which the least round trip is the one without a queue",
+        "window of RTTmin, the RTT without a queue",
         "Copa (NSDI 2018) section 2.1";
     standing_window: gain(Gain::new(1, 2), Gain::new(1, 20)..=Gain::new(5, 1)),
-        "smoothed round trips over which the least is that of the standing queue",
+        "window of the standing RTT, in smoothed RTTs",
         "Copa (NSDI 2018) section 2.1";
     empty_rounds: count(5, ROUNDS),
-        "round trips in which the queue is nearly empty once unless others fill it",
+        "round trips without a nearly empty queue before competitive mode",
         "Copa (NSDI 2018) section 2.2";
-    max_rounds: count(4, ROUNDS), "round trips over which the longest is RTTmax",
+    max_rounds: count(4, ROUNDS), "window of RTTmax, in round trips",
         "Copa (NSDI 2018) section 2.2";
     empty_threshold: gain(Gain::percent(10), Gain::ZERO..=Gain::ONE),
-        "share of RTTmax - RTTmin up to which a queue is nearly empty",
+        "share of RTTmax - RTTmin up to which the queue is nearly empty",
         "Copa (NSDI 2018) section 2.2";
     empty_packets: gain(Gain::new(2, 1), Gain::ZERO..=Gain::new(10, 1)),
-        "packets of its own up to which a flow calls the queue nearly empty",
+        "a flow's own packets up to which the queue is nearly empty",
         "none: a queue is made of packets; 0 is the paper's";
     velocity_rounds: count(3, 0..=1_000_000),
         "round trips in one direction before the velocity doubles",
         "Copa (NSDI 2018) section 2.1, step 4";
     velocity_stop: switch(true),
-        "whether the velocity starts over at the window that filled the path before",
+        "reset the velocity at the cwnd that last filled the path",
         "none: 3 round trips are little where a round trip is long; off is the paper's";
     pacing_gain: gain(Gain::new(2, 1), Gain::ONE..=Gain::new(10, 1)),
-        "pacing rate over window per standing round trip", "Copa (NSDI 2018) section 2.1";
+        "pacing rate as a multiple of cwnd per standing RTT", "Copa (NSDI 2018) section 2.1";
     loss_limit: gain(Gain::percent(10), Gain::ZERO..=Gain::ONE),
-        "share of packets lost in two round trips above which the window is cut",
+        "loss rate over two round trips above which cwnd is reduced",
         "none: genericCC estimators.hh says 10 % of ReduceOnLoss, its code 30 %";
     loss_reduction: gain(Gain::new(7, 10), Gain::new(1, 10)..=Gain::ONE),
-        "share of the window that such a cut leaves", "none: genericCC markoviancc.cc, onACK";
+        "factor on cwnd of such a reduction", "none: genericCC markoviancc.cc, onACK";
 }
 
 impl Tuning {

@@ -21,12 +21,12 @@ pub(crate) const SHARED: usize = 3 + PACING.len();
 
 /// Of controllers whose specification does not define its own.
 pub(crate) const UNDO: ParamSpec = ParamSpec::switch("undo", true)
-    .summary("whether a reduction is taken back when all its lost packets arrive after all")
+    .summary("undo a reduction if all its lost packets arrive late")
     .source("RFC 9438 section 4.9.2");
 
 /// Off: what pacing leaves to gain is little, and reordering costs more (docs/cubic.md).
 const PRR: ParamSpec = ParamSpec::switch("prr", false)
-    .summary("whether the flight comes down to a reduced window in step with deliveries")
+    .summary("PRR: reduce bytes in flight to the new cwnd in step with deliveries")
     .source("RFC 9937 section 6; RFC 9002 section 7.3.2");
 
 /// The range of the shares of the window that are left after congestion.

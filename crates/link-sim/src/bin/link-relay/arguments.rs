@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     /// Link from the clients to the server
     #[arg(long)]
     link: Option<String>,
-    /// Link from the server to the clients; without it they are reached at once
+    /// Link from the server to the clients [default: none]
     #[arg(
         long,
         value_name = "LINK",
@@ -30,42 +30,42 @@ pub(super) struct Arguments {
         hide_default_value = true
     )]
     return_link: String,
-    /// File with the LINK to the server; SIGHUP reads it again
+    /// File with the LINK to the server; SIGHUP rereads it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["link", "words"])]
     link_file: Option<PathBuf>,
-    /// The same for the link back
+    /// File with the return LINK; SIGHUP rereads it
     #[arg(long, value_name = "FILE", conflicts_with = "return_link")]
     return_link_file: Option<PathBuf>,
-    /// Makes losses and delays repeatable [default: a random one, printed]
+    /// Random seed of losses and delays [default: random; printed]
     #[arg(long)]
     seed: Option<u64>,
-    /// Clients at a time; each takes a file descriptor and up to 8 MiB of the kernel's memory
+    /// Maximum clients at a time; each needs a file descriptor and up to 8 MiB of kernel memory
     #[arg(long, value_name = "N", default_value_t = RelayConfig::MAX_CLIENTS as u32,
           value_parser = clap::value_parser!(u32).range(1..=MAX_CLIENTS))]
     max_clients: u32,
-    /// Write what is carried to PREFIX-client.pcap and PREFIX-server.pcap
+    /// Capture packets to PREFIX-client.pcap and PREFIX-server.pcap
     #[arg(long, value_name = "PREFIX")]
     pcap: Option<PathBuf>,
-    /// Bytes to keep of each packet in these files [default: all]
+    /// Bytes to capture of each packet [default: all]
     #[arg(long, value_name = "BYTES", requires = "pcap",
           value_parser = clap::value_parser!(u32).range(28..=i64::from(CaptureConfig::WHOLE)))]
     snaplen: Option<u32>,
-    /// Print figures every so many seconds
+    /// Print statistics every SECONDS seconds
     #[arg(short, value_name = "SECONDS")]
     interval: Option<String>,
-    /// Print the tc commands that make a kernel shape these links, and relay nothing
+    /// Print the tc commands for these links and exit
     #[arg(long, conflicts_with_all = ["listen", "to"])]
     pub(super) print_tc: bool,
-    /// Print the RTT and the loss that 20 pings over them should see, and relay nothing
+    /// Print the RTT and loss that 20 pings over these links should see and exit
     #[arg(long, conflicts_with_all = ["listen", "to", "print_tc"])]
     pub(super) print_ping: bool,
-    /// Print the links that are known by name, and relay nothing
+    /// Print the named links and exit
     #[arg(long, exclusive = true)]
     pub(super) list_presets: bool,
-    /// Print the words of a LINK, and relay nothing
+    /// Print the grammar of a LINK and exit
     #[arg(long, exclusive = true)]
     pub(super) list_words: bool,
-    /// The same as --link, its words quoted or not
+    /// Same as --link, quoted or as separate words
     #[arg(value_name = "LINK", conflicts_with = "link")]
     words: Vec<String>,
 }
@@ -142,7 +142,7 @@ fn resolve(option: &str, address: Option<&str>) -> Result<SocketAddr, Failure> {
         })?;
     found
         .next()
-        .ok_or_else(|| Failure::run(format!("{option} `{address}`: this host has no address")))
+        .ok_or_else(|| Failure::run(format!("{option} `{address}`: host has no address")))
 }
 
 /// Refuses a server that nothing reaches, and the relay itself: each datagram would come back as
@@ -151,8 +151,11 @@ fn check_server(listen: SocketAddr, to: SocketAddr) -> Result<(), Failure> {
     let is_here = to.ip().is_loopback() || to.ip().is_unspecified();
     let is_itself = to == listen || (listen.ip().is_unspecified() && is_here);
     let problem = match to.port() {
-        0 => "a server has a port above 0",
-        port if port == listen.port() && is_itself => "the relay would send to itself",
+        0 => "port 0; use the server's port",
+        port if port == listen.port() && is_itself => {
+            "this is the relay's own address; use the \
+                                                       server's"
+        }
         _ => return Ok(()),
     };
     Err(Failure::usage(format!("--to `{to}`: {problem}")))
@@ -175,7 +178,7 @@ pub(super) fn parse_interval(text: &str) -> Result<Duration, Failure> {
     seconds
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .filter(|interval| (MIN_INTERVAL..=MAX_INTERVAL).contains(interval))
-        .ok_or_else(|| Failure::usage(format!("-i `{text}`: expected seconds from 0.1 to 3600")))
+        .ok_or_else(|| Failure::usage(format!("-i `{text}`: expected 0.1 to 3600 seconds")))
 }
 
 /// What needs no addresses, as nothing is relayed.

@@ -37,7 +37,7 @@ pub(super) fn read_file(path: &Path) -> Result<LinkSpec, String> {
     // reading.
     let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
     if !metadata.is_file() {
-        return Err("it is not a file".to_owned());
+        return Err("not a regular file".to_owned());
     }
     let mut text = String::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
@@ -46,7 +46,7 @@ pub(super) fn read_file(path: &Path) -> Result<LinkSpec, String> {
     file.read_to_string(&mut text)
         .map_err(|error| error.to_string())?;
     if text.len() as u64 > MAX_FILE {
-        return Err(format!("a link's file has at most {MAX_FILE} bytes"));
+        return Err(format!("file too long: at most {MAX_FILE} bytes allowed"));
     }
     let words: Vec<&str> = text.lines().map(without_comment).map(str::trim).collect();
     let link = words.join(" ");
@@ -160,7 +160,9 @@ impl LineSplitter {
     fn finish(&mut self) -> Option<Result<String, String>> {
         let line = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.is_too_long) {
-            return Some(Err(format!("a line has at most {MAX_LINE} bytes")));
+            return Some(Err(format!(
+                "line too long: at most {MAX_LINE} bytes allowed"
+            )));
         }
         (!line.is_empty()).then(|| Ok(String::from_utf8_lossy(&line).into_owned()))
     }

@@ -11,7 +11,7 @@ use textwrap::{Options, WordSplitter};
 /// When it cannot be printed.
 pub(super) fn print_words() -> Result<(), Failure> {
     let entries = LINK_WORDS.iter().map(|word| {
-        let example = format!("such as: {}", word.example);
+        let example = format!("example: {}", word.example);
         let indented = [word.meaning, &example].map(|text| wrapped(text, WORD_INDENT));
         wrapped(word.form, 0) + &indented.concat()
     });

@@ -19,14 +19,14 @@ use std::process::ExitCode;
 
 /// Relays UDP between clients and a server over an emulated link.
 ///
-/// Clients send to --listen as if it were the server. A LINK is one string in the grammar of tc's
-/// netem: `delay 20ms 5ms distribution normal loss 1% rate 100mbit limit 1000`, and ours where
-/// netem has no words: `queue 1bdp aqm fq_codel`, `at 10s rate 1mbit`; --list-words has all of
-/// them. It may begin with a name of --list-presets: `lte-down loss 1%`. Ctrl-C ends the relay and
-/// prints what it did.
+/// Clients send to --listen as if it were the server. A LINK uses the grammar of tc netem, as in
+/// `delay 20ms 5ms distribution normal loss 1% rate 100mbit limit 1000`, with additions such as
+/// `queue 1bdp aqm fq_codel` and `at 10s rate 1mbit`; --list-words lists all of it. A LINK may
+/// begin with a preset of --list-presets, as in `lte-down loss 1%`. Ctrl-C stops the relay and
+/// prints totals.
 ///
-/// While it runs, a line on standard input makes a link another one: `LINK` the link to the
-/// server, `return LINK` the one back. What is on a link stays there.
+/// While the relay runs, a line on standard input changes a link: `LINK` the one to the server,
+/// `return LINK` the one to the clients. Packets already on a link stay on it.
 #[derive(Debug, Parser)]
 #[command(name = "link-relay", version, propagate_version = true, max_term_width = HELP_WIDTH)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]

@@ -7,18 +7,18 @@ use clap_mangen::Man;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-/// Write the manual pages to a folder
+/// Write the man pages to a directory
 #[derive(Debug, Args)]
 pub(super) struct ManArguments {
-    /// Folder to write the pages to
+    /// Directory for the pages
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     folder: PathBuf,
 }
 
-/// Print what a shell needs to complete command lines
+/// Print a shell completion script
 #[derive(Debug, Args)]
 pub(super) struct CompletionsArguments {
-    /// The shell that reads the script
+    /// Shell to complete for
     shell: Shell,
 }
 
@@ -106,10 +106,10 @@ const REST: &str = r#".SH "EXIT STATUS"
 Done. With \fBtun\fR it is COMMAND's exit code instead.
 .TP
 1
-It failed.
+The relay failed.
 .TP
 2
-The command line is wrong.
+Invalid command line.
 .SH "SEE ALSO"
 .BR bench\-client (1),
 .BR bench\-server (1),

@@ -41,7 +41,7 @@ pub(super) fn print_change(
     };
     writeln!(
         out,
-        "{:8.3} {arrow} from now on {}",
+        "{:8.3} {arrow} changed to {}",
         at.as_secs_f64(),
         name(link)
     )?;
@@ -50,7 +50,7 @@ pub(super) fn print_change(
 
 fn name(link: &LinkSpec) -> String {
     match link.to_string() {
-        transparent if transparent.is_empty() => "nothing".to_owned(),
+        transparent if transparent.is_empty() => "no link".to_owned(),
         words => words,
     }
 }
@@ -85,7 +85,8 @@ impl PathStats {
             let share = percentage(self.lateness.late(), self.lateness.all().count());
             writeln!(
                 out,
-                "warning: fell behind, {share} of the packets left over 1 ms late"
+                "warning: {share} of the packets left over 1 ms late; stop other work on this \
+                 machine"
             )?;
         }
         for (count, what) in self.anomalies.iter().filter(|(count, _)| *count > 0) {
@@ -105,12 +106,12 @@ impl From<&RelayStats> for PathStats {
             anomalies: vec![
                 (
                     dropped,
-                    "datagrams dropped at full socket buffers (net.core.rmem_max)",
+                    "datagrams dropped at full socket buffers; raise net.core.rmem_max",
                 ),
-                (stats.unsent, "datagrams that the kernel would not send"),
+                (stats.unsent, "datagrams refused by the kernel when sending"),
                 (
                     stats.refused,
-                    "datagrams refused: too many clients (--max-clients)",
+                    "datagrams of too many clients dropped; raise --max-clients",
                 ),
             ],
         }
@@ -180,7 +181,7 @@ pub(super) fn print_totals(out: &mut impl io::Write, path: &PathStats) -> io::Re
     let lateness = |percent| micros(all.quantile(Gain::percent(percent)));
     writeln!(
         out,
-        "sent later than the link says: p50 {}, p99 {}, most {}",
+        "sent late by: p50 {}, p99 {}, max {}",
         lateness(50),
         lateness(99),
         micros(all.max())
@@ -285,20 +286,20 @@ const COLUMNS: [Column; 8] = [
 type Total = (&'static str, fn(&LinkStats) -> String);
 
 const TOTALS: [Total; 14] = [
-    ("given to the link", |link| count(link.arrived)),
-    ("copied by it", |link| count(link.duplicated)),
+    ("received", |link| count(link.arrived)),
+    ("duplicated", |link| count(link.duplicated)),
     ("delivered", |link| count(link.delivered)),
-    ("  damaged", |link| count(link.corrupted)),
+    ("  corrupted", |link| count(link.corrupted)),
     ("marked CE", |link| count(link.marked)),
     ("lost", |link| count(link.dropped.loss)),
-    ("dropped over the limit", |link| count(link.dropped.limit)),
+    ("dropped at the limit", |link| count(link.dropped.limit)),
     ("  by the policer", |link| count(link.dropped.policer)),
-    ("  at a full queue", |link| count(link.dropped.queue)),
-    ("  by its discipline", |link| count(link.dropped.aqm)),
+    ("  at the full queue", |link| count(link.dropped.queue)),
+    ("  by the AQM", |link| count(link.dropped.aqm)),
     ("inside", |link| count(link.held)),
-    ("wait for the rate, p50 ms", |link| wait(link, 50)),
+    ("queue delay, p50 ms", |link| wait(link, 50)),
     ("  p99 ms", |link| wait(link, 99)),
-    ("  most ms", |link| wait(link, 100)),
+    ("  max ms", |link| wait(link, 100)),
 ];
 
 #[cfg(test)]
@@ -328,7 +329,7 @@ mod tests {
         PathStats {
             return_link: link.clone(),
             link,
-            anomalies: vec![(3, "that the kernel would not send"), (0, "refused")],
+            anomalies: vec![(3, "refused by the kernel when sending"), (0, "refused")],
             lateness: Lateness::default(),
         }
     }
@@ -357,7 +358,7 @@ mod tests {
         let titles = ends(&lines[0].replace(" ms", "_ms"));
         assert_eq!(ends(&lines[1]), titles, "{lines:#?}");
         assert_eq!(ends(&lines[2]), titles, "{lines:#?}");
-        assert_eq!(lines[3], "warning: 3 that the kernel would not send");
+        assert_eq!(lines[3], "warning: 3 refused by the kernel when sending");
         let totals = printed(|out| print_totals(out, &busy()));
         assert!(totals.iter().all(|line| line.len() <= 80), "{totals:#?}");
     }

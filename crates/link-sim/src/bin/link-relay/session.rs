@@ -72,8 +72,8 @@ fn allow_descriptors(max_clients: usize) {
     };
     if setrlimit(Resource::Nofile, raised).is_err() || allowed < wanted {
         print_error(format_args!(
-            "--max-clients: {max_clients} clients need {wanted} file descriptors, but this \
-             process may have {} (ulimit -n)",
+            "--max-clients: {max_clients} clients need {wanted} file descriptors, only {} allowed; \
+             raise ulimit -n",
             allowed.min(wanted)
         ));
     }
@@ -151,9 +151,7 @@ impl Session {
         }
         let capture = self.relay.stats().capture;
         if let Some(error) = capture.and_then(|capture| capture.error) {
-            print_error(format_args!(
-                "the capture has ended, the relay has not: {error}"
-            ));
+            print_error(format_args!("capture stopped, the relay goes on: {error}"));
             self.has_failed_capture = true;
         }
     }
@@ -173,7 +171,7 @@ impl Session {
         for (direction, path) in files.iter() {
             match read_file(path) {
                 Ok(link) if link == *self.link(direction) => {
-                    print_error(format_args!("{}: this is the link already", path.display()))
+                    print_error(format_args!("{}: link unchanged", path.display()))
                 }
                 Ok(link) => self.change(direction, link)?,
                 Err(error) => print_error(format_args!("{}: {error}", path.display())),
@@ -208,7 +206,7 @@ impl Session {
         let mut out = io::stdout().lock();
         report::print_totals(&mut out, &(&stats).into()).map_err(Failure::run)?;
         let busy = stats.cpu.as_secs_f64() / elapsed.as_secs_f64();
-        writeln!(out, "busy for {:.1} % of one core's time", 100.0 * busy).map_err(Failure::run)?;
+        writeln!(out, "CPU {:.1} % of one core", 100.0 * busy).map_err(Failure::run)?;
         match &stats.capture {
             Some(capture) => print_capture(&mut out, capture),
             None => Ok(()),
@@ -227,14 +225,12 @@ fn print_capture(out: &mut impl io::Write, capture: &CaptureStats) -> Result<(),
     } = capture;
     writeln!(
         out,
-        "captured {client_side} packets on the clients' side, {server_side} on the server's, \
-         {dropped} left out"
+        "captured {client_side} packets on the clients' side, {server_side} on the server's; \
+         {dropped} not captured"
     )
     .map_err(Failure::run)?;
     match error {
-        Some(error) => Err(Failure::run(format!(
-            "the capture is not complete: {error}"
-        ))),
+        Some(error) => Err(Failure::run(format!("capture incomplete: {error}"))),
         None => Ok(()),
     }
 }

@@ -23,19 +23,19 @@ use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior};
 
-/// Runs a program whose network is the link, whatever it speaks: kernel TCP, iperf3, ping.
+/// Runs a program over the emulated link: kernel TCP, iperf3, ping or anything else.
 ///
-/// COMMAND sees one device, tun0, over the LINK to a server of its own: 10.77.0.2 and fd77::2, in
-/// the environment as PACELINE_SERVER and PACELINE_SERVER6; its own addresses, 10.77.0.1 and
-/// fd77::1, as PACELINE_CLIENT and PACELINE_CLIENT6. No other network is reached. This needs root
-/// or the right to make user namespaces, in which COMMAND then is root. Figures go to standard
-/// error; the exit code is COMMAND's.
+/// COMMAND runs in a network namespace of its own, whose device tun0 leads over the LINK to the
+/// server's namespace and nowhere else. The server has 10.77.0.2 and fd77::2 (PACELINE_SERVER and
+/// PACELINE_SERVER6 in the environment), COMMAND 10.77.0.1 and fd77::1 (PACELINE_CLIENT and
+/// PACELINE_CLIENT6). Needs root, or user namespaces, in which COMMAND runs as root. Statistics go
+/// to standard error; the exit code is COMMAND's.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// Link from the client to the server
     #[arg(long)]
     link: Option<String>,
-    /// Link from the server to the client; without it the client is reached at once
+    /// Link from the server to the client [default: none]
     #[arg(
         long,
         value_name = "LINK",
@@ -43,20 +43,20 @@ pub(super) struct Arguments {
         hide_default_value = true
     )]
     return_link: String,
-    /// Makes losses and delays repeatable [default: a random one, printed]
+    /// Random seed of losses and delays [default: random; printed]
     #[arg(long)]
     seed: Option<u64>,
-    /// Print figures every so many seconds
+    /// Print statistics every SECONDS seconds
     #[arg(short, value_name = "SECONDS")]
     interval: Option<String>,
-    /// Program for the server's end, in the shell's words; COMMAND starts once it listens, and it
-    /// is ended when COMMAND has
+    /// Shell command for the server's end; COMMAND starts once it listens, and it is stopped when
+    /// COMMAND exits
     #[arg(long, value_name = "COMMAND")]
     server: Option<OsString>,
-    /// The same as --link, its words quoted or not
+    /// Same as --link, quoted or as separate words
     #[arg(value_name = "LINK", conflicts_with = "link")]
     words: Vec<String>,
-    /// Program for the client's end and its arguments [default: your shell]
+    /// Program for the client's end, with its arguments [default: your shell]
     #[arg(last = true)]
     command: Vec<OsString>,
 }
@@ -139,9 +139,7 @@ impl TunPath {
         let code = code?;
         let dropped = self.dropped();
         let stats = self.relay.shutdown().map_err(|error| {
-            Failure::run(format!(
-                "the link has broken down, a device is gone: {error}"
-            ))
+            Failure::run(format!("the link failed, as a device is gone: {error}"))
         })?;
         let path = path_of(&stats, dropped);
         report::print_totals(&mut io::stderr().lock(), &path).map_err(Failure::run)?;
@@ -158,13 +156,13 @@ impl TunPath {
                 return Ok(server);
             }
             if server.has_ended() {
-                return Err(Failure::run("the server ended before it listened"));
+                return Err(Failure::run("the server exited before it listened"));
             }
             tokio::time::sleep(LOOK).await;
         }
         let _ = writeln!(
             io::stderr(),
-            "link-relay: after 5 s the server does not listen"
+            "link-relay: warning: the server does not listen after 5 s; starting COMMAND anyway"
         );
         Ok(server)
     }
@@ -314,14 +312,14 @@ fn anomalies(stats: &TunStats, dropped: u64) -> [(u64, &'static str); 4] {
     [
         (
             if is_considerable { stats.unread } else { 0 },
-            "packets may have waited for over 1 ms until they were read",
+            "packets may have been read over 1 ms late; stop other work on this machine",
         ),
         (
             dropped,
-            "packets dropped by the kernel, as they were not read in time",
+            "packets dropped by the kernel, not read in time; stop other work on this machine",
         ),
-        (stats.unsent, "packets that the kernel would not take back"),
-        (stats.malformed, "packets that are not IP, dropped"),
+        (stats.unsent, "packets refused by the kernel after the link"),
+        (stats.malformed, "packets dropped, not IP"),
     ]
 }
 

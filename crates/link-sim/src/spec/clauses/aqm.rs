@@ -38,7 +38,7 @@ pub(crate) enum Aqm {
 
 impl Aqm {
     pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
-        let word = words.expect(&format!("a discipline, one of {},", NAMES.join(", ")))?;
+        let word = words.expect(&format!("a queue discipline, one of {},", NAMES.join(", ")))?;
         match word.text {
             "droptail" => Ok(Self::DropTail),
             "drophead" => Ok(Self::DropHead),
@@ -127,7 +127,7 @@ impl fmt::Display for Aqm {
 }
 
 fn unknown(words: &Words<'_>, word: Word<'_>) -> SpecError {
-    let mut problem = format!("expected a discipline, one of {}", NAMES.join(", "));
+    let mut problem = format!("expected a queue discipline, one of {}", NAMES.join(", "));
     if let Some(near) = units::nearest(word.text, NAMES) {
         problem = format!("{problem}; did you mean `{near}`?");
     }

@@ -39,7 +39,7 @@ impl Delay {
         if let Some(jitter) = words.value_if_any("a jitter such as 10ms", time)? {
             delay.jitter = jitter;
             if delay.time.is_zero() && !jitter.is_zero() {
-                return Err(words.error(words.last, "jitter needs a delay above zero to vary"));
+                return Err(words.error(words.last, "jitter needs a delay above zero"));
             }
             let correlation = words.value_if_any(PERCENT, percent)?;
             // Of no jitter it says nothing.

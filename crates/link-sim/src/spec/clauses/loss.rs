@@ -116,7 +116,10 @@ impl FourState {
             ),
         ] {
             if sum > Gain::ONE.millionths() {
-                let problem = format!("{what} leave one state and must not exceed 100% together");
+                let problem = format!(
+                    "{what} leave the same state and must not exceed 100% in \
+                                       total"
+                );
                 return Err(words.error(words.last, problem));
             }
         }
@@ -207,4 +210,4 @@ fn write_given<const N: usize>(
         .try_for_each(|probability| write!(f, " {}", Percent(*probability)))
 }
 
-const LIST: &str = "numbers of packets in ascending order, such as 3,10-12,";
+const LIST: &str = "packet numbers in ascending order, such as 3,10-12,";

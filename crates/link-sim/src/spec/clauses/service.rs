@@ -86,7 +86,11 @@ impl Rate {
             link.cell_overhead = cell_overhead.filter(|_| link.cell > 0).unwrap_or(0);
         }
         if i64::from(link.cell) + i64::from(link.cell_overhead) < i64::from(link.cell > 0) {
-            return Err(words.error(words.last, "cells would have no bytes at all"));
+            return Err(words.error(
+                words.last,
+                "the negative cell overhead leaves no bytes in a \
+                                                cell",
+            ));
         }
         Ok(link)
     }
@@ -137,7 +141,7 @@ impl TokenBucketFilter {
         if words.next_of(&["peakrate"]).is_some() {
             let peak = words.value(RATE, rate)?;
             if peak <= filter.rate {
-                return Err(words.error(words.last, "the peak rate has to be above the rate"));
+                return Err(words.error(words.last, "the peak rate must be above the rate"));
             }
             filter.peak = Some((peak, words.named("mtu", SIZE, size)?));
         }
@@ -157,7 +161,7 @@ impl fmt::Display for TokenBucketFilter {
 
 /// Reads the file that the next word names.
 fn read_trace(words: &mut Words<'_>) -> Result<Trace, SpecError> {
-    let name = words.expect("the name of a file")?.text;
+    let name = words.expect("a file name")?.text;
     // However often a link changes to it, a file is read and kept once.
     if let Some(known) = words.traces.iter().find(|trace| trace.name == name) {
         return Ok(known.clone());

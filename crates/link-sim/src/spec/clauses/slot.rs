@@ -53,7 +53,7 @@ impl SlotInterval {
         if max < min {
             return Err(words.error(
                 words.last,
-                "the longest distance of slots is below the shortest",
+                "the maximum distance of slots is below the minimum",
             ));
         }
         Ok(Self::Between(min, max))

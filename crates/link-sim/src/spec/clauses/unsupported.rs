@@ -20,7 +20,7 @@ pub(in crate::spec) fn in_packets(capacity: Capacity, name: &str) -> Result<u64,
         Capacity::Packets(packets) => Ok(packets),
         Capacity::Bytes(_) => Err(Unsupported::new(
             "queue",
-            format!("tc's {name} counts packets"),
+            format!("tc's {name} counts packets; give it a `queue` in packets"),
         )),
     }
 }
@@ -30,7 +30,7 @@ pub(in crate::spec) fn in_bytes(capacity: Capacity, name: &str) -> Result<u64, U
     match capacity {
         Capacity::Bytes(bytes) => Ok(bytes.get()),
         Capacity::Packets(_) => {
-            let problem = format!("tc's {name} counts bytes, so give it a `queue` in bytes");
+            let problem = format!("tc's {name} counts bytes; give it a `queue` in bytes");
             Err(Unsupported::new("aqm", problem))
         }
     }

@@ -38,13 +38,11 @@ impl Qdisc {
 pub(super) fn refuse(clauses: &Clauses) -> Result<(), Unsupported> {
     let loss = clauses.loss.as_ref().map(|loss| &loss.model);
     match clauses {
-        Clauses { seed: Some(_), .. } => {
-            Err(Unsupported::new("seed", "tc draws its own random numbers"))
-        }
+        Clauses { seed: Some(_), .. } => Err(Unsupported::new("seed", "tc cannot be given a seed")),
         Clauses { radio: Some(_), .. } => Err(Unsupported::new("radio", "tc has no radios")),
         _ if matches!(loss, Some(LossModel::Packets(_))) => Err(Unsupported::new(
             "packets",
-            "tc loses no packets by their number",
+            "tc cannot drop packets by number",
         )),
         _ => Ok(()),
     }
@@ -95,7 +93,7 @@ pub(super) fn bottleneck(clauses: &Clauses, base_rtt: Duration) -> Result<Qdisc,
     let limit = clauses.queue.unwrap_or_else(|| aqm.default_limit(rate));
     let capacity = limit.capacity(rate, base_rtt);
     match (service, aqm, capacity) {
-        (Service::Trace(_), ..) => Err(Unsupported::new("trace", "tc plays no traces")),
+        (Service::Trace(_), ..) => Err(Unsupported::new("trace", "tc cannot play traces")),
         (Service::Rate(rate), Aqm::Cake(cake), _) => {
             let shaper = cake_shaper(*rate)?;
             let words = cake.tc_words(capacity)?;
@@ -115,7 +113,10 @@ pub(super) fn bottleneck(clauses: &Clauses, base_rtt: Duration) -> Result<Qdisc,
 fn below(tbf: &str, aqm: Aqm, capacity: Capacity, rate: Bandwidth) -> Result<Qdisc, Unsupported> {
     if let (Aqm::DropTail, Capacity::Bytes(bytes)) = (aqm, capacity) {
         if bytes < FULL_FRAME || bytes > MAX_TBF {
-            let problem = format!("{bytes} are no queue of a tbf, from {FULL_FRAME} to {MAX_TBF}");
+            let problem = format!(
+                "tbf's queue of {bytes} is not between {FULL_FRAME} and \
+                                   {MAX_TBF}"
+            );
             return Err(Unsupported::new("queue", problem));
         }
         return Ok(Qdisc::new(format!("{tbf} limit {}", bytes.get())));
@@ -138,7 +139,7 @@ fn tbf_of_rate(service: Rate) -> Result<String, Unsupported> {
     match overhead {
         0 => {}
         1..=MAX_PACKET => words.push_str(&format!(" overhead {overhead}")),
-        _ => return Err(Unsupported::new("rate", "tbf knows no overhead below zero")),
+        _ => return Err(Unsupported::new("rate", "tbf has no overhead below zero")),
     }
     if has_atm_cells(service)? {
         words.push_str(" linklayer atm");
@@ -166,7 +167,7 @@ fn cake_shaper(service: Rate) -> Result<String, Unsupported> {
         overhead @ -64..=256 => Ok(format!("bandwidth {rate} overhead {overhead}{atm}")),
         _ => Err(Unsupported::new(
             "rate",
-            "cake's overhead goes from -78 to 242",
+            "cake's overhead is limited to -78 to 242",
         )),
     }
 }
@@ -177,7 +178,7 @@ fn has_atm_cells(rate: Rate) -> Result<bool, Unsupported> {
         (48, 5) => Ok(true),
         _ => Err(Unsupported::new(
             "rate",
-            "before a queue tc has no cells but ATM's, 48 5",
+            "before a queue, tc supports only ATM's cells, 48 5",
         )),
     }
 }

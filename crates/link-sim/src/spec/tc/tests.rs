@@ -207,13 +207,13 @@ fn changes_wait_for_their_time_and_touch_what_they_change() {
 #[test]
 fn what_tc_has_not_is_refused_by_the_word() {
     for (text, word, says) in [
-        ("delay 1ms seed 5", "seed", "random numbers"),
+        ("delay 1ms seed 5", "seed", "a seed"),
         ("radio 5ms", "radio", "no radios"),
-        ("trace 1,2,3", "trace", "no traces"),
-        ("loss packets 1-3", "packets", "by their number"),
+        ("trace 1,2,3", "trace", "cannot play traces"),
+        ("loss packets 1-3", "packets", "by number"),
         ("delay 1ms at 5s radio 1ms", "radio", "no radios"),
-        ("rate 1mbit queue 1000b", "queue", "from 1514b"),
-        ("rate 1mbit queue 5gb", "queue", "to 4294967295b"),
+        ("rate 1mbit queue 1000b", "queue", "between 1514b"),
+        ("rate 1mbit queue 5gb", "queue", "and 4294967295b"),
         (
             "rate 1mbit aqm codel queue 15kb",
             "queue",
@@ -226,7 +226,7 @@ fn what_tc_has_not_is_refused_by_the_word() {
         ),
         ("rate 1mbit aqm red min 30000b", "aqm", "red counts bytes"),
         ("rate 1mbit aqm cake queue 15p", "aqm", "cake counts bytes"),
-        ("rate 1mbit 0 47 5 queue 15kb", "rate", "cells but ATM's"),
+        ("rate 1mbit 0 47 5 queue 15kb", "rate", "only ATM's cells"),
         ("rate 1mbit -4 queue 15kb", "rate", "below zero"),
         ("rate 1mbit 300 aqm cake", "rate", "-78 to 242"),
         ("slot distribution uniform 1ms 5ms", "slot", "below zero"),

@@ -33,15 +33,10 @@ fn a_trace_is_read_once_however_often_the_link_changes_to_it() {
 
 #[test]
 fn changes_are_checked_at_the_time_at_which_they_hold() {
-    assert_refused("at 5s", "5s", 4, "nothing changes");
-    assert_refused(
-        "at 7s..5s loss 1%",
-        "7s..5s",
-        4,
-        "such as 10s, or a stretch",
-    );
+    assert_refused("at 5s", "5s", 4, "no change given");
+    assert_refused("at 7s..5s loss 1%", "7s..5s", 4, "such as 10s, or a period");
     assert_refused("delay 5ms at 5s queue 5p", "queue", 17, "needs a `rate`");
-    assert_refused("at 1s seed 5", "5", 12, "a seed cannot change");
+    assert_refused("at 1s seed 5", "5", 12, "`seed` cannot change");
     spec("at 1s rate 1mbit at 2s queue 5p");
     spec("at 1s..3s rate 1mbit at 2s..3s queue 5p");
     assert_refused(

@@ -54,7 +54,7 @@ fn a_missing_value_is_reported_at_the_end() {
     assert_eq!(
         error("rate").to_string(),
         "end at column 5 of link `rate`: expected a rate above zero, such as 100mbit or 64kbit, \
-         behind `rate`"
+         after `rate`"
     );
 }
 
@@ -71,8 +71,13 @@ fn clauses_that_need_another_say_so() {
     assert_refused("queue 10p delay 1ms", "queue", 1, "needs a `rate`");
     assert_refused("aqm codel", "aqm", 1, "needs a `rate`");
     assert_refused("loss 1% reorder 25% gap 5", "reorder", 9, "needs a `delay`");
-    assert_refused("delay 5ms gap 5", "gap", 11, "belongs behind `reorder P%`");
-    assert_refused("loss 1% delay 1ms drop 2%", "drop", 19, "stands here twice");
+    assert_refused(
+        "delay 5ms gap 5",
+        "gap",
+        11,
+        "only allowed after `reorder P%`",
+    );
+    assert_refused("loss 1% delay 1ms drop 2%", "drop", 19, "given twice");
 }
 
 #[test]
@@ -82,7 +87,7 @@ fn red_wants_thresholds_that_have_a_meaning() {
         "rate 1mbit aqm red min 30kb max 20kb",
         "20kb",
         33,
-        "`max` is at least `min`",
+        "`max` must be at least `min`",
     );
     assert_refused(
         "rate 1mbit aqm red min 30000b burst 29",
@@ -102,7 +107,7 @@ fn red_wants_thresholds_that_have_a_meaning() {
         41,
         "above 0%",
     );
-    assert_refused("delay 1ms harddrop", "harddrop", 11, "behind `aqm red`");
+    assert_refused("delay 1ms harddrop", "harddrop", 11, "after `aqm red`");
 }
 
 #[test]
@@ -150,9 +155,9 @@ fn each_new_clause_refuses_what_it_cannot_be() {
         "rate 1mbit tbf 1mbit burst 1kb",
         "tbf",
         12,
-        "`rate` sets the pace",
+        "already set by `rate`",
     );
-    assert_refused("rate 1mbit 0 5 -5", "-5", 16, "no bytes at all");
+    assert_refused("rate 1mbit 0 5 -5", "-5", 16, "leaves no bytes");
     assert_refused("tbf 1mbit", "", 10, "`burst` and a size");
     assert_refused("tbf 1mbit limit 5", "limit", 11, "expected `burst`");
     assert_refused(
@@ -161,7 +166,7 @@ fn each_new_clause_refuses_what_it_cannot_be() {
         30,
         "above the rate",
     );
-    assert_refused("slot 5ms 4ms", "4ms", 10, "below the shortest");
+    assert_refused("slot 5ms 4ms", "4ms", 10, "below the minimum");
     assert_refused("slot 0ms", "0ms", 6, "above zero");
     assert_refused("policer 1mbit burst 1500", "1500", 21, "with its unit");
     assert_refused("rate 1mbit aqm cdel", "cdel", 16, "did you mean `codel`?");
@@ -171,13 +176,13 @@ fn each_new_clause_refuses_what_it_cannot_be() {
     assert_refused(&fq_codel("quantum 255b"), "255b", 33, "from 256b to 1mb");
     assert_refused(&fq_codel("quantum 1514"), "1514", 33, "from 256b to 1mb");
     assert_refused("rate 1mbit aqm cake rtt 0s", "0s", 25, "above zero");
-    assert_refused("rate 1mbit rtt 5ms", "rtt", 12, "behind `aqm cake`");
+    assert_refused("rate 1mbit rtt 5ms", "rtt", 12, "after `aqm cake`");
     assert_refused("radio 1ms suspend 5ms", "", 22, "`every` and a time");
     assert_refused(
         "trace /nowhere/at/all",
         "/nowhere/at/all",
         7,
-        "cannot be read",
+        "cannot read file",
     );
-    assert_refused("trace /dev/zero", "/dev/zero", 7, "not a file");
+    assert_refused("trace /dev/zero", "/dev/zero", 7, "not a regular file");
 }

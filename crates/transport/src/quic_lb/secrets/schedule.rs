@@ -210,7 +210,7 @@ impl ScheduleBuilder {
 fn once<T>(place: &mut Option<T>, word: &str, value: T) -> Result<(), String> {
     match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err(format!("expected one line `{word}`, this is another")),
+        Some(_) => Err(format!("more than one line `{word}`; remove all but one")),
     }
 }
 
@@ -248,10 +248,10 @@ pub enum SecretsError {
         problem: String,
     },
     /// There is no such line.
-    #[error("expected a line `{0}`, found none")]
+    #[error("missing line `{0}`")]
     Missing(&'static str),
     /// There are other characters than those of UTF-8.
-    #[error("expected text in UTF-8, which byte {0} is not")]
+    #[error("not UTF-8 text: byte {0}")]
     NotText(usize),
 }
 

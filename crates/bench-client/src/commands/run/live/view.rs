@@ -101,7 +101,7 @@ impl View {
         let mut all = vec![
             self.headline.clone(),
             format!(
-                "{:>7.1} s{phase}  {} moved, {} packets lost",
+                "{:>7.1} s{phase}  {} transferred, {} packets lost",
                 self.at.as_secs_f64(),
                 amount(self.moved),
                 self.lost
@@ -116,7 +116,7 @@ impl View {
         ];
         for (name, series, show) in all_series {
             all.push(format!(
-                "{name:<10} {:>16}   at most {}",
+                "{name:<10} {:>16}   max {}",
                 show(series.last()),
                 show(series.max)
             ));

@@ -27,61 +27,62 @@ tuning! {
         "pacing gain of the phase that drains a probe's queue",
         "Linux 5.x tcp_bbr.c, bbr_pacing_gain";
     /// `bbr_cwnd_gain`: twice the BDP tolerates delayed and stretched ACKs.
-    cwnd_gain: gain(Gain::new(2, 1), UPWARD), "BDPs in flight at most in ProbeBW",
+    cwnd_gain: gain(Gain::new(2, 1), UPWARD), "cwnd in ProbeBW, in BDPs",
         "Linux 5.x tcp_bbr.c, bbr_cwnd_gain";
     /// `bbr_pacing_margin_percent`: pacing a little below the estimate drains what it overstates.
     pacing_margin: gain(Gain::percent(1), UP_TO_HALF),
-        "share of the estimated rate left unused by pacing",
+        "share by which pacing stays below the estimated bandwidth",
         "Linux 5.x tcp_bbr.c, bbr_pacing_margin_percent";
     /// `bbr_bw_rtts`: a cycle of eight phases and two round trips to spare.
     bw_rounds: count(10, 1..=MAX_BW_ROUNDS),
-        "round trips over which the greatest rate is remembered",
+        "round trips of the max bandwidth filter",
         "Linux 5.x tcp_bbr.c, bbr_bw_rtts";
     /// `bbr_min_rtt_win_sec`, window of the minimum round-trip time and interval of ProbeRTT in
     /// one.
     probe_rtt_interval: duration(Duration::from_secs(10), INTERVAL),
-        "time without a round trip as short as the shortest until ProbeRTT",
+        "time without an RTT as low as min RTT before ProbeRTT",
         "Linux 5.x tcp_bbr.c, bbr_min_rtt_win_sec";
     /// `bbr_probe_rtt_mode_ms`: costs a fiftieth of the interval; zero is no ProbeRTT at all.
     probe_rtt_duration: duration(Duration::from_millis(200), TIME),
-        "least time in ProbeRTT once the pipe has drained; 0ms turns ProbeRTT off",
+        "minimum time in ProbeRTT after draining; 0ms turns ProbeRTT off",
         "Linux 5.x tcp_bbr.c, bbr_probe_rtt_mode_ms";
     /// `bbr_cwnd_min_target`: two packets under way to a receiver that acknowledges every other
     /// one, and the acknowledgements of two.
     min_pipe_packets: count(4, COUNT),
-        "packets that may be in flight outside of recovery, and in ProbeRTT",
+        "minimum cwnd outside of recovery, and cwnd in ProbeRTT, in packets",
         "Linux 5.x tcp_bbr.c, bbr_cwnd_min_target";
     /// Whether a round of packet conservation may count as flat in Startup, as in the kernel.
     flat_while_conserving: switch(false),
-        "count a round of packet conservation as flat in Startup, as the kernel does",
+        "count a Startup round in packet conservation as one without growth, as the kernel does",
         "ours, docs/bbr1.md; Linux 5.x tcp_bbr.c, bbr_check_full_bw_reached";
     /// Share of what was in flight whose loss in one flat round with a queue ends Startup; all of
     /// it is never reached.
     full_loss_thresh: gain(Gain::ONE, SHARE),
-        "share lost in a flat, queued round that ends Startup; 100%: never, as the kernel",
+        "loss rate that ends Startup in a round without growth and with a queue; 100%: never, as \
+         the kernel",
         "ours, docs/bbr1.md; Linux 5.x tcp_bbr.c, bbr_check_full_bw_reached, has none";
     /// Whether policers are detected.
-    lt_bw: switch(true), "look for policers and send at the rate that they let through",
+    lt_bw: switch(true), "detect policers and send at their rate",
         "Linux 5.x tcp_bbr.c, bbr_lt_bw_sampling";
     /// `bbr_lt_loss_thresh`, but as a share of what was sent, not of what was delivered.
     lt_loss_thresh: gain(Gain::percent(20), UP_TO_HALF),
-        "share of what was sent that a policer drops at least",
+        "loss rate from which an interval shows a policer",
         "Linux 5.x tcp_bbr.c, bbr_lt_loss_thresh; docs/bbr1.md";
     /// `bbr_lt_intvl_min_rtts`: round trips of an interval at least.
     lt_interval_rounds: count(4, COUNT),
-        "least round trips of an interval that may show a policer",
+        "minimum round trips of an interval that may show a policer",
         "Linux 5.x tcp_bbr.c, bbr_lt_intvl_min_rtts";
     /// `bbr_lt_bw_max_rtts`: round trips for which a policer's rate is used, six cycles.
-    lt_bw_rounds: count(48, COUNT), "round trips for which a policer's rate is used",
+    lt_bw_rounds: count(48, COUNT), "round trips for which a detected policer's rate is used",
         "Linux 5.x tcp_bbr.c, bbr_lt_bw_max_rtts";
     /// `bbr_extra_acked_gain`: what ACKs hold back is added to the window once; zero is never.
     extra_acked_gain: gain(Gain::ONE, Gain::ZERO..=Gain::new(10, 1)),
-        "share of what ACKs hold back that is added to the window",
+        "share of the estimated ACK aggregation that is added to cwnd",
         "Linux 5.x tcp_bbr.c, bbr_extra_acked_gain";
     /// `bbr_extra_acked_win_rtts`: it is remembered for this many round trips, and up to twice as
     /// many.
     extra_acked_rounds: count(5, COUNT),
-        "round trips over which aggregation is remembered, and up to twice as many",
+        "round trips of the ACK aggregation filter; it keeps one to two times as many",
         "Linux 5.x tcp_bbr.c, bbr_extra_acked_win_rtts";
 }
 

@@ -46,5 +46,5 @@ impl Revision for Draft06 {
 const PARAMS: [ParamSpec; DRAFT_06.len() + 1] = joined(DRAFT_06, &[AMBIENT_LOSS]);
 
 const AMBIENT_LOSS: ParamSpec = ParamSpec::switch("ambient_loss", false)
-    .summary("tell the path's own loss from congestion's, and make it good")
+    .summary("distinguish random loss from congestion loss, and compensate for it")
     .source("ours, docs/bbr-ambient-loss.md section The rule");

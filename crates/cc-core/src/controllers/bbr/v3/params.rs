@@ -54,63 +54,63 @@ drafts! {
         [Gain::new(5, 4), "4.3.3.4"], [Gain::new(5, 4), "5.3.3.5"];
     /// DefaultCwndGain: twice the BDP, so that a round's delayed and bunched ACKs do not stall the
     /// sender, and the rate may double in Startup (§2.6).
-    cwnd_gain: gain(UPWARD), "BDPs in flight at most, but for ProbeBW_UP and ProbeRTT",
+    cwnd_gain: gain(UPWARD), "cwnd gain, in BDPs, except in ProbeBW_UP and ProbeRTT",
         [Gain::new(2, 1), "4.6.1"], [Gain::new(2, 1), "2.6"];
     /// Window gain in ProbeBW_UP: a quarter of a BDP above the default, so that the window is not
     /// what limits the probe (§5.3.3.5).
-    up_cwnd_gain: gain(UPWARD), "BDPs in flight at most in ProbeBW_UP",
+    up_cwnd_gain: gain(UPWARD), "cwnd gain, in BDPs, in ProbeBW_UP",
         [Gain::new(2, 1), "4.6.1"], [Gain::new(9, 4), "5.3.3.5"];
     /// ProbeRTTCwndGain: half a BDP empties the queue at half the cost of an empty pipe (§2.16.2).
-    probe_rtt_cwnd_gain: gain(SHARE), "BDPs in flight at most in ProbeRTT",
+    probe_rtt_cwnd_gain: gain(SHARE), "cwnd gain, in BDPs, in ProbeRTT",
         [Gain::new(1, 2), "2.14.2"], [Gain::new(1, 2), "2.16.2"];
     /// PacingMarginPercent: pacing a little below the estimated rate drains what the estimate
     /// overstates (§5.6.2).
-    pacing_margin: gain(UP_TO_HALF), "share of the estimated rate left unused by pacing",
+    pacing_margin: gain(UP_TO_HALF), "share by which pacing stays below the estimated bandwidth",
         [Gain::percent(1), "2.5"], [Gain::percent(1), "2.5"];
     /// LossThresh: the share of a round's flight that may be lost while probing (§2.8).
-    loss_thresh: gain(UP_TO_HALF), "share of a flight that may be lost while probing",
+    loss_thresh: gain(UP_TO_HALF), "loss rate tolerated while probing",
         [Gain::percent(2), "2.8"], [Gain::percent(2), "2.8"];
     /// Beta: the lowest factor by which a bound falls for a round with loss; CUBIC's (§2.8).
-    beta: gain(DOWNWARD), "least factor of a cut for a round with loss",
+    beta: gain(DOWNWARD), "lowest factor of a reduction for a round with loss",
         [Gain::new(7, 10), "2.8"], [Gain::new(7, 10), "2.8"];
     /// Headroom: the share of the long-term bound left to others while cruising (§2.8).
     headroom: gain(Gain::ZERO..=Gain::new(9, 10)),
-        "share of inflight_longterm left unused while cruising",
+        "share of inflight_longterm left free while cruising",
         [Gain::percent(15), "2.8"], [Gain::percent(15), "2.8"];
     /// BBRStartupFullLossCnt: separate ranges lost in a round before its loss counts as
     /// congestion and not as one burst (§5.3.1.3).
-    startup_loss_ranges: count(COUNT), "separate ranges lost in a round that end Startup",
+    startup_loss_ranges: count(COUNT), "separate loss ranges in a round that end Startup",
         [3, "4.3.1.3"], [6, "5.3.1.3"];
     /// MinPipeCwnd in packets: two under way to a receiver that acknowledges every other packet,
     /// and the acknowledgements of two (§2.8).
-    min_pipe_packets: count(COUNT), "packets that may always be in flight",
+    min_pipe_packets: count(COUNT), "minimum cwnd, in packets",
         [4, "2.8"], [4, "2.8"];
     /// MinRTTFilterLen: spans two ProbeRTT intervals, so that one failed attempt to drain the
     /// queue does not raise the estimate (§2.16.1).
-    min_rtt_window: duration(INTERVAL), "window of the least round-trip time",
+    min_rtt_window: duration(INTERVAL), "window of the min RTT filter",
         [Duration::from_secs(10), "2.14.1"], [Duration::from_secs(10), "2.16.1"];
     /// ProbeRTTInterval: the draft asks all flows to use the same, so that they drain together
     /// (§2.16.2, §5.3.4.2).
     probe_rtt_interval: duration(INTERVAL),
-        "time without a new least round-trip time until ProbeRTT",
+        "time without a new min RTT before ProbeRTT",
         [Duration::from_secs(5), "2.14.2"], [Duration::from_secs(5), "2.16.2"];
     /// ProbeRTTDuration: long enough for flows of different round-trip times to overlap (§5.3.4.2).
-    probe_rtt_duration: duration(TIME), "least time in ProbeRTT once the pipe has drained",
+    probe_rtt_duration: duration(TIME), "minimum time in ProbeRTT after draining",
         [Duration::from_millis(200), "2.14.2"], [Duration::from_millis(200), "2.16.2"];
     /// Minimum time between two probes for bandwidth: leaves a Reno flow of 30 ms its 25 Mbit/s
     /// (§5.3.3.8.3).
-    probe_wait_min: duration(TIME), "least time between two probes for bandwidth",
+    probe_wait_min: duration(TIME), "minimum time between two probes for bandwidth",
         [Duration::from_secs(2), "4.3.3.5.2"], [Duration::from_secs(2), "5.3.3.8.2"];
     /// Maximum time between two probes for bandwidth, what a person notices (§5.3.3.8.3).
-    probe_wait_max: duration(TIME), "greatest time between two probes for bandwidth",
+    probe_wait_max: duration(TIME), "maximum time between two probes for bandwidth",
         [Duration::from_secs(3), "4.3.3.5.2"], [Duration::from_secs(3), "5.3.3.8.2"];
     /// Most round trips between two probes: more would let 1 % loss decay the rate for good, less
     /// would crowd out Reno (§5.3.3.8.3).
-    probe_wait_rounds: count(COUNT), "most round trips between two probes for bandwidth",
+    probe_wait_rounds: count(COUNT), "maximum round trips between two probes for bandwidth",
         [63, "4.3.3.5.3"], [63, "5.3.3.8.2"];
     /// ExtraAckedFilterLen: rounds over which the maximum aggregation is remembered (§2.12).
     extra_acked_rounds: count(1..=MAX_EXTRA_ACKED_ROUNDS as u64),
-        "round trips over which aggregation is remembered",
+        "round trips of the ACK aggregation filter",
         [10, "2.12"], [10, "2.12"];
 }
 

@@ -11,6 +11,6 @@ pub(super) struct Arguments {
 
 pub(super) fn run(_: &Arguments) -> Result<u8, Failure> {
     Err(Failure::run(
-        "`link-relay tun` needs the network namespaces and TUN devices of Linux",
+        "`link-relay tun` runs on Linux only: it needs network namespaces and TUN devices",
     ))
 }

@@ -26,7 +26,7 @@ pub(super) fn become_privileged() -> Result<(), Failure> {
     };
     enter().map_err(|error| {
         Failure::run(format!(
-            "this needs root or a user namespace, which the kernel refuses ({error}): see \
+            "cannot create a user namespace: {error}; run as root, or check sysctl \
              user.max_user_namespaces, kernel.unprivileged_userns_clone and \
              kernel.apparmor_restrict_unprivileged_userns"
         ))
@@ -55,14 +55,18 @@ impl Namespace {
     pub(super) fn create(v4: Ipv4Addr, v6: Ipv6Addr) -> Result<End, Failure> {
         on_a_thread(|| {
             leave_namespaces(Namespaces::Network).map_err(because(
-                "no network namespace (see kernel.apparmor_restrict_unprivileged_userns)",
+                "cannot create a network namespace (check sysctl \
+                 kernel.apparmor_restrict_unprivileged_userns)",
             ))?;
             let file = File::open("/proc/thread-self/ns/net")
                 .map_err(because("cannot open a network namespace"))?;
             let device = open_tun(DEVICE).map_err(because(
-                "no TUN device from /dev/net/tun (is the kernel's module tun loaded?)",
+                "cannot open /dev/net/tun (load the kernel module tun)",
             ))?;
-            let has_ipv6 = configure(v4, v6).map_err(because("cannot give it an address"))?;
+            let has_ipv6 = configure(v4, v6).map_err(because(
+                "cannot set the address of the TUN \
+                                                              device",
+            ))?;
             Ok(End {
                 namespace: Self { file: file.into() },
                 device,

@@ -90,7 +90,7 @@ impl Red {
     ) -> Result<Self, SpecError> {
         self.max = max.map_or(self.min * 3, |(max, _)| max);
         if let Some((_, word)) = max.filter(|(max, _)| *max < self.min) {
-            return Err(words.error(word, "`max` is at least `min`"));
+            return Err(words.error(word, "`max` must be at least `min`"));
         }
         self.burst = burst.map_or_else(|| self.usual_burst(), |(burst, _)| burst);
         if self.weight_log().is_none() {

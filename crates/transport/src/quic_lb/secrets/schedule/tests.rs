@@ -81,17 +81,11 @@ fn comments_and_empty_lines_mean_nothing() {
 #[test]
 fn errors_name_the_line_and_what_is_wrong_with_it() {
     let one = |line: &str| text(&[line.to_owned()]);
-    assert_error(
-        &one(""),
-        "expected a line `epoch NUMBER from TIME SECRET`, found none",
-    );
-    assert_error(
-        &epoch(1, 0),
-        "expected a line `overlap SECONDS`, found none",
-    );
+    assert_error(&one(""), "missing line `epoch NUMBER from TIME SECRET`");
+    assert_error(&epoch(1, 0), "missing line `overlap SECONDS`");
     assert_error(
         &format!("overlap 1\n{}", epoch(1, 0)),
-        "expected a line `reset SECRET`, found none",
+        "missing line `reset SECRET`",
     );
     assert_error(
         &one(&secret(0xdd)),
@@ -103,7 +97,7 @@ fn errors_name_the_line_and_what_is_wrong_with_it() {
     );
     assert_error(
         &one(&epoch(1, 0).replace("ddd", "ddx")),
-        "line 3: secret: character 3 is no hexadecimal digit",
+        "line 3: secret: character 3 is not a hexadecimal digit",
     );
     assert_error(
         &one(&epoch(1, 0).replace("epoch 1", "epoch 4294967296")),
@@ -115,11 +109,11 @@ fn errors_name_the_line_and_what_is_wrong_with_it() {
     );
     assert_error(
         &one("overlap 5"),
-        "line 3: expected one line `overlap`, this is another",
+        "line 3: more than one line `overlap`; remove all but one",
     );
     assert_error(
         &format!("reset {0}\nreset {0}", secret(1)),
-        "line 2: expected one line `reset`, this is another",
+        "line 2: more than one line `reset`; remove all but one",
     );
     assert_error(
         "overlap 0",
@@ -141,7 +135,7 @@ fn errors_name_the_line_and_what_is_wrong_with_it() {
     let many: Vec<_> = (1..=17).map(|n| epoch(n, n.into())).collect();
     assert_error(&text(&many), "line 19: expected 16 epochs at most");
     let error = Schedule::parse(b"# \xff").unwrap_err().to_string();
-    assert_eq!(error, "expected text in UTF-8, which byte 2 is not");
+    assert_eq!(error, "not UTF-8 text: byte 2");
 }
 
 #[test]
