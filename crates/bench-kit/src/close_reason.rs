@@ -28,7 +28,7 @@ pub fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) -> Stri
         }
         ConnectionError::Reset => format!(
             "connection unknown to {peer}, which was restarted; run \
-                                           again"
+             again"
         ),
         ConnectionError::LocallyClosed => "connection closed locally".to_owned(),
         other => format!("connection to {peer} lost: {other}"),
@@ -42,7 +42,7 @@ pub fn not_connected(error: &ConnectionError, server: &str) -> String {
         error if is_alpn_error(error) => {
             format!(
                 "{server} is not a bench-server of this version; use the same version on both \
-                     sides"
+                 sides"
             )
         }
         ConnectionError::ConnectionClosed(close)

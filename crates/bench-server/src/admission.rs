@@ -80,12 +80,12 @@ impl fmt::Display for LimitReached {
             Self::ClientsOfPrefix(max) => write!(
                 f,
                 "already {max} clients from this address \
-                                                     (--max-per-address)"
+                 (--max-per-address)"
             ),
             Self::NewPerSecond(max) => write!(
                 f,
                 "already {max} new clients within a second \
-                                             (--max-per-second)"
+                 (--max-per-second)"
             ),
         }
     }

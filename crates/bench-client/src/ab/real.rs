@@ -295,7 +295,7 @@ impl RunningServer {
             Err(mpsc::RecvError) => Err(join(thread).err().unwrap_or_else(|| {
                 Failure::run(
                     "the embedded server stopped right after its \
-                                                 start",
+                     start",
                 )
             })),
         }

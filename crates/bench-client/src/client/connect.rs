@@ -127,7 +127,7 @@ pub(super) async fn connect(setup: &ClientSetup) -> Result<Connected, String> {
             (error, Trust::Fingerprint(_)) if close_reason::is_tls_error(error) => {
                 format!(
                     "the certificate of {server} does not match --fingerprint; use the one \
-                         that bench-server prints"
+                     that bench-server prints"
                 )
             }
             (error, Trust::Authorities(_)) if close_reason::is_tls_error(error) => {
@@ -136,7 +136,7 @@ pub(super) async fn connect(setup: &ClientSetup) -> Result<Connected, String> {
             (error, _) if setup.is_perf && close_reason::is_alpn_error(error) => {
                 format!(
                     "{server} does not support ALPN `perf`; leave out --perf for a \
-                         bench-server"
+                     bench-server"
                 )
             }
             (error, _) => close_reason::not_connected(error, &server),

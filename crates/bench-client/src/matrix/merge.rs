@@ -36,7 +36,7 @@ pub(crate) fn merge(folders: &[PathBuf], registry: &Registry) -> Result<Merged, 
         let notes = unknown_files.map(|name| {
             format!(
                 "{folder}: {name} belongs to no cell of this \
-                                                  matrix"
+                 matrix"
             )
         });
         merged.notes.extend(notes);

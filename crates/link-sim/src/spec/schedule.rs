@@ -31,11 +31,11 @@ impl Changes {
             let problem = match () {
                 () if clauses == Clauses::default() => Some(
                     "no change given for this time; add \
-                                                             clauses such as `rate 1mbit`",
+                     clauses such as `rate 1mbit`",
                 ),
                 () if clauses.seed.is_some() => Some(
                     "`seed` cannot change while the link runs; \
-                                                      remove it",
+                     remove it",
                 ),
                 () if changes.0.len() >= MAX_CHANGES => Some("more changes than 256"),
                 () => None,

@@ -182,7 +182,7 @@ impl ConnectionIds {
             if !std::mem::replace(&mut state.is_exhausted, true) {
                 tracing::error!(
                     "all nonces used up: connection IDs are unroutable from now on; \
-                                 add a configuration"
+                     add a configuration"
                 );
             }
             random::fill(cid);

@@ -12,11 +12,11 @@ tuning! {
     alpha_gain: gain(Gain::new(1, 16), Gain::new(1, 1_000)..=Gain::ONE),
         "gain of alpha, the moving average of the marked share",
         "draft-briscoe-iccrg-prague-congestion-control-04 section 2.3.2; \
-            RFC 8257 section 4.2";
+         RFC 8257 section 4.2";
     initial_alpha: gain(Gain::ONE, Gain::ZERO..=Gain::ONE),
         "alpha at the first mark",
         "draft-briscoe-iccrg-prague-congestion-control-04 section 2.3.2; \
-            RFC 8257 section 3.3";
+         RFC 8257 section 3.3";
     virtual_rtt: duration(Duration::from_millis(25), Duration::ZERO..=Duration::from_millis(100)),
         "virtual RTT: flows with a shorter RTT behave as if they had this one",
         "draft-briscoe-iccrg-prague-congestion-control-04 section 2.4.4 (RTT_VIRT_MIN)";
@@ -27,7 +27,7 @@ tuning! {
     /// and that growth a flow would take 1.4 times Reno's share.
     beta: gain(Gain::new(1, 2), BETAS), "factor on cwnd after a loss",
         "draft-briscoe-iccrg-prague-congestion-control-04 section 2.4.1; \
-            RFC 5681 section 3.1";
+         RFC 5681 section 3.1";
     undo: switch(true),
         "undo a reduction if all its lost packets arrive late",
         "L4STeam/linux tcp_prague.c, prague_cwnd_undo";

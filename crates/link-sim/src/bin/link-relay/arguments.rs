@@ -154,7 +154,7 @@ fn check_server(listen: SocketAddr, to: SocketAddr) -> Result<(), Failure> {
         0 => "port 0; use the server's port",
         port if port == listen.port() && is_itself => {
             "this is the relay's own address; use the \
-                                                       server's"
+             server's"
         }
         _ => return Ok(()),
     };

@@ -118,7 +118,7 @@ impl FourState {
             if sum > Gain::ONE.millionths() {
                 let problem = format!(
                     "{what} leave the same state and must not exceed 100% in \
-                                       total"
+                     total"
                 );
                 return Err(words.error(words.last, problem));
             }

@@ -89,7 +89,7 @@ impl Rate {
             return Err(words.error(
                 words.last,
                 "the negative cell overhead leaves no bytes in a \
-                                                cell",
+                 cell",
             ));
         }
         Ok(link)

@@ -115,7 +115,7 @@ fn below(tbf: &str, aqm: Aqm, capacity: Capacity, rate: Bandwidth) -> Result<Qdi
         if bytes < FULL_FRAME || bytes > MAX_TBF {
             let problem = format!(
                 "tbf's queue of {bytes} is not between {FULL_FRAME} and \
-                                   {MAX_TBF}"
+                 {MAX_TBF}"
             );
             return Err(Unsupported::new("queue", problem));
         }

@@ -65,7 +65,7 @@ impl Namespace {
             ))?;
             let has_ipv6 = configure(v4, v6).map_err(because(
                 "cannot set the address of the TUN \
-                                                              device",
+                 device",
             ))?;
             Ok(End {
                 namespace: Self { file: file.into() },
