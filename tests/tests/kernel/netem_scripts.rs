@@ -51,7 +51,7 @@ fn a_wrong_link_is_refused_by_the_word() {
         ("delay 5ms delay 3ms", "`delay`", "twice"),
         ("queue 5p", "`queue`", "needs a `rate`"),
         ("rate 1mbit queue 1bdp", "`queue`", "needs a `delay`"),
-        ("rate 1mbit queue 1kb", "`queue`", "from 1514b"),
+        ("rate 1mbit queue 1kb", "`queue`", "between 1514b"),
         ("reorder 5%", "`reorder`", "needs a `delay`"),
         ("delay 5ms seed 7", "`seed`", "tc"),
         ("delay 5ms at 1s loss 1%", "`at`", "--print-tc"),

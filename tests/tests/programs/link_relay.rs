@@ -84,7 +84,7 @@ fn total(stdout: &str, what: &str) -> Vec<u64> {
 fn a_line_on_standard_input_changes_a_link_and_a_wrong_one_nothing() {
     let mut across = Across::start(&["delay 1ms"]);
     across.relay.line_with("-> delay 1ms");
-    across.relay.line_with("<- nothing");
+    across.relay.line_with("<- no link");
     across.cross(b"before");
     across.relay.type_line("loss 100%");
     across.relay.line_with("-> changed to loss 100%");
@@ -115,7 +115,7 @@ fn files_are_read_again_when_the_relay_is_hung_up() {
     let files = [&link, &return_link].map(|path| path.to_str().unwrap());
     let mut across = Across::start(&["--link-file", files[0], "--return-link-file", files[1]]);
     across.relay.line_with("-> delay 2ms rate 10mbit");
-    across.relay.line_with("<- nothing");
+    across.relay.line_with("<- no link");
     across.cross(b"before");
 
     std::fs::write(&return_link, "loss 100%").unwrap();
@@ -244,7 +244,7 @@ fn clients_beyond_the_limit_are_refused_and_said() {
     across.cross(b"again");
     let stdout = across.end();
     assert!(
-        stdout.contains("warning: 3 datagrams refused: too many clients"),
+        stdout.contains("warning: 3 datagrams of too many clients dropped"),
         "{stdout}"
     );
 }

@@ -244,7 +244,7 @@ fn a_merge_names_what_is_missing_foreign_or_contradictory() {
         "equal duplicates are no contradiction: {ended:?}"
     );
     assert!(
-        ended.stderr.contains("stranger.json is of no cell"),
+        ended.stderr.contains("stranger.json belongs to no cell"),
         "{ended:?}"
     );
     let text = fs::read_to_string(theirs).unwrap();

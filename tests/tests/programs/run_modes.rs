@@ -231,7 +231,7 @@ fn every_datagram_of_a_run_that_bytes_limit_is_counted() {
     assert!(
         too_large
             .stderr
-            .contains("datagrams of 61440 bytes do not fit this path")
+            .contains("datagrams of 61440 bytes too large for this path")
     );
 }
 
@@ -406,7 +406,7 @@ fn a_full_screen_is_left_by_a_panic_which_stays_to_be_read() {
     let Some(shown) = in_terminal_of(server, &run, 1, |_, _| {}) else {
         return;
     };
-    check_left(&shown, 1, "the endpoint's task has ended");
+    check_left(&shown, 1, "controller panicking panicked");
     let (_, after) = shown.0.split_once("\u{1b}[?1049l").unwrap();
     assert!(after.contains("a controller of somebody's"), "{after}");
 }

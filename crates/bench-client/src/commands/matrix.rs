@@ -196,8 +196,8 @@ fn finish_shard(result: &MatrixResult, run: &MatrixRun, shard: Shard) -> Result<
         return Err(Failure::run(format!("part {shard} is incomplete: {error}")));
     }
     terminal::result(format_args!(
-        "part {shard}: {done} of {due} cells done, in {folder}; join the directories of all parts with \
-         `bench-client matrix merge`"
+        "part {shard}: {done} of {due} cells done, in {folder}; join the directories of all parts \
+         with `bench-client matrix merge`"
     ));
     Ok(ExitCode::SUCCESS)
 }

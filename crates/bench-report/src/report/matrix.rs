@@ -263,9 +263,9 @@ mod tests {
         let result = fixtures::matrix();
         assert_eq!(
             verdict(&Grid::of(&result)),
-            "Most goodput, by number of conditions (6 in all): b bbr3 3, a cubic 1, same within 5 % 1, \
-             too few rounds to tell 1. Largest lead: b bbr3 with 20.0 times the goodput of the \
-             next, at loss 10%, delay 100ms."
+            "Most goodput, by number of conditions (6 in all): b bbr3 3, a cubic 1, same within \
+             5 % 1, too few rounds to tell 1. Largest lead: b bbr3 with 20.0 times the goodput of \
+             the next, at loss 10%, delay 100ms."
         );
     }
 

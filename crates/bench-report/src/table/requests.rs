@@ -39,7 +39,7 @@ pub fn request_block(requests: &RunRequests) -> String {
             "idle"
         };
         block.push_str(&format!(
-            "Responsiveness {load}: {:.0} round trips per minute (RPM)\n",
+            "Responsiveness {load}: {:.0} round trips per minute\n",
             rpm.get()
         ));
     }
