@@ -46,9 +46,7 @@ impl Sample {
             self.sending = Some(sending.after(self.sending.as_ref()));
         }
     }
-}
 
-impl Sample {
     /// # Errors
     /// When a time in it is longer than any run: sums of what passes cannot overflow.
     pub fn check(&self) -> Result<(), String> {

@@ -30,9 +30,7 @@ impl QueueLimit {
             None => size(text).map(Self::Bytes),
         }
     }
-}
 
-impl QueueLimit {
     /// What that is before a bottleneck of this rate on a path of this RTT.
     pub(crate) fn capacity(self, rate: Bandwidth, base_rtt: Duration) -> Capacity {
         match self {

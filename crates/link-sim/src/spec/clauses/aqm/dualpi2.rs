@@ -86,9 +86,7 @@ impl DualPi2 {
         }
         Ok(dual)
     }
-}
 
-impl DualPi2 {
     /// What tc calls it; its defaults are these. It abbreviates no packets.
     pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Unsupported> {
         let limit = in_packets(capacity, "dualpi2")?;
