@@ -20,7 +20,6 @@ pub(crate) struct Links {
     pub(crate) return_link: LinkSpec,
 }
 
-/// A relay with the links of a run.
 #[derive(Debug)]
 pub(crate) struct EmulatedPath {
     relay: RelayHandle,

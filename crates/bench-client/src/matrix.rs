@@ -49,13 +49,10 @@ use std::sync::mpsc;
 use std::thread;
 use store::Found;
 
-/// A matrix that can be run.
 #[derive(Debug)]
 pub(crate) struct MatrixRun {
     pub(crate) plan: MatrixPlan,
-    /// Those to be run here.
     pub(crate) cells: Vec<CellPlan>,
-    /// How many there are in all.
     pub(crate) all_cells: usize,
     pub(crate) store: Store,
     /// How many cells at once; in real time it is one.
@@ -65,7 +62,6 @@ pub(crate) struct MatrixRun {
     pub(crate) registry: Registry,
 }
 
-/// The progress of a matrix.
 #[derive(Debug)]
 pub(crate) enum MatrixProgress<'a> {
     /// A file is there that is no result of the cell; the cell is run again.

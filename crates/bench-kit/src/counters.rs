@@ -90,7 +90,6 @@ impl DatagramCounters {
 #[derive(Debug, Default)]
 pub struct Answers(Mutex<Vec<Answer>>);
 
-/// One request that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     /// When it was sent, since the first of them was due.

@@ -41,7 +41,6 @@ pub struct CounterSnapshot {
     pub datagrams_sent: Vec<u64>,
     /// Datagrams that have arrived, per stream.
     pub arrivals: Vec<Arrivals>,
-    /// What the transport has counted.
     pub stats: ConnectionStats,
     /// The controller's state in its own words.
     pub state: &'static str,

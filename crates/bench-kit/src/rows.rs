@@ -108,7 +108,6 @@ impl Rows {
     }
 }
 
-/// The rows of one connection.
 #[derive(Debug)]
 struct FlowRows {
     interval: Duration,
@@ -205,12 +204,10 @@ impl FlowRows {
     }
 }
 
-/// What one connection did in one interval.
 #[derive(Debug)]
 struct FlowInterval {
     span: Span,
     sample: Sample,
-    /// The state of the server's sending.
     server: Option<SenderState>,
 }
 

@@ -10,7 +10,6 @@ use std::time::Duration;
 pub struct Sample {
     /// The end of the stretch, counted from this side's first byte.
     pub at: Duration,
-    /// The length of the stretch.
     pub length: Duration,
     /// Whether it belongs to the warm-up that the figures leave out.
     pub omitted: bool,
@@ -63,7 +62,6 @@ pub struct Arrivals {
     /// Datagrams that were sent, as far as their numbers show: those that arrived and those that
     /// are missing.
     pub packets: u64,
-    /// Those that are missing.
     pub lost: u64,
     /// Those that came after one with a higher number.
     pub out_of_order: u64,
@@ -94,7 +92,6 @@ impl Arrivals {
     }
 }
 
-/// How the sending of one connection stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SenderState {
     /// Amounts of the stretch, and states at its end.
@@ -250,15 +247,10 @@ impl SenderReport {
 pub struct RttReport {
     /// The least in the measured part.
     pub min: Duration,
-    /// The median.
     pub p50: Duration,
-    /// 95 % are at most this.
     pub p95: Duration,
-    /// 99 % are at most this.
     pub p99: Duration,
-    /// The largest.
     pub max: Duration,
-    /// The mean.
     pub mean: Duration,
     /// The least of the connection's life: the empty path's, as far as it was seen.
     pub base: Duration,

@@ -374,7 +374,6 @@ impl fmt::Display for Headline<'_> {
     }
 }
 
-/// What one side counted.
 struct Total {
     bytes: u64,
     measured: Duration,

@@ -116,7 +116,6 @@ impl Permit {
         }
     }
 
-    /// Where its client comes from.
     pub(crate) fn prefix(&self) -> ClientPrefix {
         self.prefix
     }

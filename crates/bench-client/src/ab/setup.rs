@@ -23,7 +23,6 @@ pub(crate) struct AbSetup {
     pub(crate) competes: bool,
     /// Whether each round draws its own random numbers, instead of all rounds of a block the same.
     pub(crate) is_independent: bool,
-    /// The blocks.
     pub(crate) rounds: u32,
     /// When there may be more of them.
     pub(crate) stopping_rule: Option<StoppingRule>,
@@ -73,7 +72,6 @@ pub(crate) struct StoppingRule {
 pub(crate) enum Backend {
     /// In this process, over sockets and an emulated link.
     Embedded,
-    /// In virtual time.
     Simulated,
     /// Against a server elsewhere.
     Network(Box<Remote>),

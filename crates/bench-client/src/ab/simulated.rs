@@ -67,7 +67,6 @@ pub(super) fn all(
     })
 }
 
-/// One trial in a world of its own.
 fn run_trial(
     setup: &AbSetup,
     trial: &Trial,

@@ -17,13 +17,11 @@ pub(crate) struct Trial {
     pub(crate) slots: Vec<Slot>,
 }
 
-/// The connections of one variant in a trial.
 #[derive(Debug, Clone)]
 pub(super) struct FlowGroup {
     /// What each of them does. Its warm-up lasts until that of the connections that start last is
     /// over.
     pub(super) plan: Plan,
-    /// How many they are.
     pub(super) flows: u32,
     /// When they start, after the trial has begun.
     pub(super) start: Duration,
@@ -33,7 +31,6 @@ pub(super) struct FlowGroup {
     pub(super) duplicate: u32,
 }
 
-/// What a trial has measured.
 #[derive(Debug)]
 pub(super) struct TrialResult {
     pub(super) rounds: Vec<(Slot, Round)>,
@@ -182,7 +179,6 @@ impl FlowGroup {
         round
     }
 
-    /// A round for each of its connections.
     fn flows(&self, outcome: &Outcome) -> Vec<Round> {
         let flows = outcome.flows.iter().map(|flow| Outcome {
             flows: vec![flow.clone()],

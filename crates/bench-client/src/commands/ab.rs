@@ -230,7 +230,6 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
     ));
 }
 
-/// What the test writes.
 struct Files {
     report: Option<Output>,
     json: Option<Output>,

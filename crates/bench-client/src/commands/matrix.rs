@@ -304,7 +304,6 @@ fn bar(rounds: u64) -> Option<ProgressBar> {
     })
 }
 
-/// What each variant of a cell came to.
 fn figures(cell: &MatrixCell) -> String {
     let variants = cell.variants.iter().map(|variant| {
         let goodput = variant.summary.get(&Metric::GoodputBitsPerSecond);

@@ -110,7 +110,6 @@ fn duplicator(args: &RunArgs, target: SocketAddr) -> Result<Option<EmulatedPath>
     (args.duplicate > 1).then(start).transpose()
 }
 
-/// What the run writes.
 struct Files {
     json: Option<Output>,
     report: Option<Output>,

@@ -143,7 +143,6 @@ impl CellPlan {
         u64::from(self.rounds).saturating_mul(variants)
     }
 
-    /// What the matrix keeps of its result.
     pub(crate) fn summary(&self, result: &AbResult) -> MatrixCell {
         let variants = result.variants.iter().map(|variant| MatrixVariant {
             name: variant.name.clone(),

@@ -67,11 +67,9 @@ pub(crate) struct MatrixFile {
     pub(crate) axes: Axes,
 }
 
-/// A table of `[[variants]]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct VariantFile {
-    /// The controller.
     pub(crate) cc: Text,
     /// Its connections, where they are not as many as the matrix's `flows`.
     pub(crate) flows: Option<Text>,

@@ -45,7 +45,6 @@ impl LocalFile {
     }
 }
 
-/// What a stream sends.
 pub(super) struct Content {
     source: Source,
     hash: Option<Context>,
@@ -120,7 +119,6 @@ impl Sink {
         }
     }
 
-    /// Takes the next bytes, in order.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
         if let Some(hash) = &mut self.hash {
             hash.update(bytes);

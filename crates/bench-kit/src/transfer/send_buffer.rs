@@ -83,7 +83,6 @@ impl SendBufferTuner {
 
 #[derive(Debug)]
 struct TargetSize {
-    /// The upper bound.
     max: u64,
     /// Added for what waits behind gaps.
     gap_allowance: u64,

@@ -8,7 +8,6 @@ use crate::result::Round;
 pub(super) struct Band {
     pub(super) from: f64,
     pub(super) to: f64,
-    /// The place of the state in [`Bands::states`].
     pub(super) state: usize,
 }
 

@@ -42,9 +42,7 @@ pub(crate) fn answer_ccdf(result: &AbResult) -> Figure {
 
 /// A time that many packets have each their own of.
 struct Delay {
-    /// What the axis says.
     axis: &'static str,
-    /// What the title says.
     title: &'static str,
     of: fn(&Round) -> &[DelayShare],
 }
@@ -74,14 +72,12 @@ struct Distribution<'a> {
     curves: Vec<(Curve, SeriesStyle)>,
 }
 
-/// How the shares of a distribution are shown.
 struct Shares {
     heading: &'static str,
     title: String,
     axis: Axis,
     /// Of the share that is at most as long.
     percent: fn(f64) -> f64,
-    /// The longest delay that is shown.
     longest: f64,
 }
 

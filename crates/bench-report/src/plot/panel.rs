@@ -42,7 +42,6 @@ impl Panel {
         self.top + HEADING
     }
 
-    /// The lower edge.
     pub(super) fn bottom(&self) -> f64 {
         self.area_top() + self.height
     }
@@ -75,7 +74,6 @@ impl Panel {
         svg.clipped(corner, size, |svg| draw(svg, &Inside(self)));
     }
 
-    /// The reference line.
     pub(super) fn reference(&self, svg: &mut Svg, reference: &Reference) {
         let y = self.y.at(reference.value);
         svg.line("reference", (LEFT, y), (RIGHT, y));
@@ -221,7 +219,6 @@ fn without_zeros(number: &str) -> &str {
 pub(super) const TIME: &str = "Time since the start, s";
 /// What the labels of the horizontal axis need below it.
 pub(super) const XLABELS: f64 = 33.0;
-/// The height of a panel's heading.
 pub(super) const HEADING: f64 = 19.0;
 /// How far the clipped area exceeds the data's area above and below.
 const MARGIN: f64 = 1.0;

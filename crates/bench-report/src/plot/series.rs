@@ -47,7 +47,6 @@ impl Series {
         self
     }
 
-    /// Every value.
     pub(super) fn values(&self) -> impl Iterator<Item = f64> + '_ {
         self.0.iter().flatten().map(|&(_, value)| value)
     }
@@ -101,7 +100,6 @@ pub(super) fn median_round(variant: &Variant) -> Option<&Round> {
     Some(rounds[(rounds.len() - 1) / 2])
 }
 
-/// The rounds that are drawn thin.
 pub(super) fn other_rounds(variant: &Variant) -> impl Iterator<Item = &Round> {
     let bold = median_round(variant).map(std::ptr::from_ref::<Round>);
     variant

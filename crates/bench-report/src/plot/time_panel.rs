@@ -6,7 +6,6 @@ use super::svg::Svg;
 use crate::result::{AbResult, Quantity, Round, Variant};
 use crate::text::Scale;
 
-/// What a panel shows over time.
 #[derive(Debug)]
 pub(super) struct TimePanel {
     pub(super) heading: &'static str,
@@ -22,7 +21,6 @@ pub(super) struct TimePanel {
     floats: bool,
 }
 
-/// One figure of the intervals.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     /// Empty where the heading says it.
@@ -56,7 +54,6 @@ pub(super) const RTT: TimePanel = TimePanel {
     floats: true,
 };
 
-/// The window alone.
 pub(super) const CWND: TimePanel = TimePanel {
     heading: "Congestion window",
     first: Line::new("", cwnd),
@@ -213,7 +210,6 @@ fn drawn_values<'a>(
     values
 }
 
-/// The extent of an axis.
 #[derive(Debug, PartialEq)]
 pub(super) struct Range {
     pub(super) low: f64,

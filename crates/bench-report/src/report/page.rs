@@ -12,12 +12,10 @@ pub(super) struct Shell<'a> {
     pub(super) alert: Option<String>,
     /// How the figures were made.
     pub(super) method: &'a str,
-    /// The program and its version.
     pub(super) version: &'a str,
 }
 
 impl Shell<'_> {
-    /// The page around `main`.
     pub(super) fn page(&self, main: &str) -> String {
         let mut page = self.head();
         page.push_str(&format!(

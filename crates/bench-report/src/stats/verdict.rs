@@ -66,7 +66,6 @@ fn winner(result: &AbResult) -> Option<&Variant> {
     others.into_iter().all(is_beaten).then_some(best)
 }
 
-/// The sentence about `b` and `a`.
 fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) -> String {
     let of = |metric| comparison.and_then(|comparison| comparison.get(&metric));
     let Some(goodput) = of(Metric::GoodputBitsPerSecond) else {
@@ -160,7 +159,6 @@ enum Effect {
     Same(String),
     /// From twice up, or below half.
     Times(Ratio),
-    /// Between these.
     Percent(Ratio),
 }
 

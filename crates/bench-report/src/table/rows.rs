@@ -183,7 +183,6 @@ fn head() -> String {
     )
 }
 
-/// The columns that every row has.
 fn transfer(row: &Row, unit: Unit) -> String {
     let id = match row.socket {
         Some(id) => format!("[{id:>3}]"),

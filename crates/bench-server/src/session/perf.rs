@@ -112,7 +112,6 @@ async fn serve(connection: &Connection, served: &Arc<Served>) -> ConnectionError
     }
 }
 
-/// What answers a stream.
 #[derive(Clone)]
 struct Answer {
     connection: Connection,
@@ -131,7 +130,6 @@ impl Answer {
         self.send(&mut send, length.unwrap_or(0)).await
     }
 
-    /// The same for a unidirectional stream.
     async fn on_another(self, mut receive: RecvStream) -> Result<(), StreamClosed> {
         match self.request(&mut receive).await? {
             None | Some(0) => Ok(()),

@@ -8,7 +8,6 @@ use std::sync::Arc;
 /// One client's run.
 pub(crate) struct Session {
     pub(super) shared: Arc<Shared>,
-    /// How the log names it.
     pub(super) number: u64,
     /// Given back when the session ends.
     pub(super) permit: Permit,
@@ -32,7 +31,6 @@ pub(super) enum Fault {
     Client(String),
     /// The client does not know the token.
     Unauthorized,
-    /// The connection is over.
     Lost,
 }
 

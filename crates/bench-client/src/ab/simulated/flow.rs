@@ -131,7 +131,6 @@ impl Flow {
         }
     }
 
-    /// When it counts next.
     pub(super) fn next_tick(&self) -> Option<Timestamp> {
         if self.error.is_some() {
             return None;
@@ -278,7 +277,6 @@ impl Side {
     }
 }
 
-/// What one stream sends.
 fn load(plan: &Plan) -> Load {
     match (plan.rate, plan.bytes()) {
         (None, None) => Load::Endless,

@@ -30,12 +30,10 @@ pub(super) struct Screen {
     log: Option<Log>,
 }
 
-/// How a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// iperf3's rows.
     Rows,
-    /// One JSON object at the end.
     Json,
     /// A full screen, and iperf3's closing rows.
     Live,
@@ -102,7 +100,6 @@ impl Screen {
         Ok(())
     }
 
-    /// What happens meanwhile.
     pub(super) fn show(&mut self, progress: &Progress<'_>, plan: &Plan, about: &About) {
         if let Some(live) = &mut self.live {
             live.show(progress);
@@ -163,7 +160,6 @@ impl Screen {
         }
     }
 
-    /// What the run has come to.
     pub(super) fn end(&mut self, result: &RunResult, plan: &Plan) {
         self.live = None;
         if self.form == Form::Json {

@@ -36,7 +36,6 @@ impl Measure {
         matches!(self, Self::Metric(RttMsP50 | RttMsP95 | RttMsP99))
     }
 
-    /// The figure of the contender at this place.
     pub(super) fn of(self, point: &Point<'_>, place: usize) -> Option<Summary> {
         let competition = point.cell.competition.as_ref();
         match self {

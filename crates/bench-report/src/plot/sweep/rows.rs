@@ -77,7 +77,6 @@ impl Sweep<'_> {
     }
 }
 
-/// Where everything is.
 struct Layout {
     left: f64,
     row: f64,
@@ -119,7 +118,6 @@ const LANE: f64 = 6.0;
 /// The least height of a row: its name's.
 const ROW: f64 = 17.0;
 const GAP: f64 = 8.0;
-/// The widest column of names.
 const NAMES: f64 = 130.0;
 /// What the labels of the values need below the axis.
 const TICKS: f64 = 20.0;

@@ -24,7 +24,6 @@ pub(super) struct View {
     state: String,
 }
 
-/// How a quantity is written.
 type Show = fn(u64) -> String;
 
 /// The last values of one quantity.
@@ -79,7 +78,6 @@ impl View {
         self.state.clone_from(&sending.state);
     }
 
-    /// The next rows.
     pub(super) fn rows(&mut self, interval: &Interval) {
         let row = &interval.sum;
         let figure = |quantity| row.figures.whole(quantity).unwrap_or(0);
