@@ -189,7 +189,6 @@ impl fmt::Debug for QlogStream {
     }
 }
 
-/// What the thread has.
 struct Writer {
     to: Box<dyn Write + Send + Sync>,
     title: Option<String>,

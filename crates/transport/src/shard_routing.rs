@@ -44,7 +44,6 @@ struct Member {
 #[derive(Debug, Default)]
 struct Inbox {
     datagrams: Vec<Received>,
-    /// What they occupy.
     bytes: usize,
 }
 

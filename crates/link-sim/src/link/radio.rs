@@ -123,7 +123,6 @@ fn exponential(mean: Duration, rng: &mut Rng) -> Duration {
     }
 }
 
-/// Suspensions that are drawn one by one, at most.
 const MAX_DRAWN_SUSPENSIONS: u32 = 100;
 
 #[cfg(test)]

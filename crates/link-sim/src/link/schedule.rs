@@ -24,7 +24,6 @@ impl Schedule {
         }
     }
 
-    /// When something changes next.
     pub(super) fn next_change(&self) -> Option<Timestamp> {
         self.ahead.front().map(|after| self.begin + *after)
     }

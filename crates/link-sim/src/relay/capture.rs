@@ -71,7 +71,6 @@ impl Capture {
         })
     }
 
-    /// Writes one datagram down.
     pub(super) fn record(&mut self, seen: &CapturedDatagram<'_>) {
         self.recorded += 1;
         if self.block.is_none() {

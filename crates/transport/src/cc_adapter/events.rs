@@ -14,13 +14,11 @@ pub(crate) struct DeferredEvents {
     events: Vec<Event>,
 }
 
-/// Where the observer is.
 #[derive(Default)]
 enum Slot {
     #[default]
     Empty,
     Filled(Box<dyn Observer + Send>),
-    /// It is being called.
     Lent,
 }
 
@@ -96,14 +94,12 @@ impl fmt::Debug for Slot {
     }
 }
 
-/// An observer and the events for it.
 pub(crate) struct Delivery {
     observer: Box<dyn Observer + Send>,
     events: Vec<Event>,
 }
 
 impl Delivery {
-    /// Calls the observer with each event.
     pub(crate) fn call(&mut self) {
         for event in &self.events {
             self.observer.on_event(event);

@@ -237,7 +237,6 @@ impl State {
         self.driver.poll_timeout().map(|(deadline, _)| deadline)
     }
 
-    /// Events for the endpoint.
     pub(crate) fn endpoint_events(&mut self) -> impl Iterator<Item = EndpointEvent> {
         std::iter::from_fn(|| self.driver.poll_endpoint_event())
     }

@@ -42,7 +42,6 @@ pub(crate) struct DriverConfig {
     pub(crate) loss_thresholds: LossThresholds,
     /// Longest that the handshake may take.
     pub(crate) handshake_timeout: Option<Duration>,
-    /// What the windows grow from.
     pub(crate) budget: Arc<Budget>,
     #[cfg(feature = "qlog")]
     pub(crate) qlog: Option<QlogStream>,
@@ -61,7 +60,6 @@ pub(crate) struct ConnectionDriver {
     pub(super) departure: Option<Timestamp>,
     pub(super) receive_window: ReceiveWindow,
     pub(super) send_window: SendWindow,
-    /// Streams that are read from.
     pub(super) inbound: BTreeMap<StreamId, Inbound>,
     /// Those of them of which something is taken out of quinn-proto in this turn.
     pub(super) due_inbound: BTreeSet<StreamId>,

@@ -45,7 +45,6 @@ impl Trace {
         self.received += 1;
     }
 
-    /// A batch leaves.
     pub(super) fn on_sent(&mut self, now: Timestamp, transmit: &Transmit) {
         self.flush_received(now);
         let segment = transmit.segment_size.unwrap_or(transmit.size).max(1);

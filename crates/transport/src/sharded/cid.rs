@@ -7,7 +7,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Makes a generator for each shard.
 #[derive(Clone)]
 pub(super) struct ConnectionIds(Arc<MakeGenerator>);
 

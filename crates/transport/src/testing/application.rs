@@ -87,7 +87,6 @@ impl Application {
         self.rate = Some((rate, now));
     }
 
-    /// Has a slow reader read what it is due.
     pub(super) fn read_due(&mut self, now: Timestamp, engine: &mut Engine) {
         let Some((rate, due)) = &mut self.rate else {
             return;

@@ -46,7 +46,6 @@ pub(super) struct Host {
     endpoint: Endpoint,
     /// What a client that has not connected yet connects with.
     pending: Option<Box<PendingConnect>>,
-    /// What a server accepts with.
     accepts: Option<ServerConfig>,
     peer: Option<NodeId>,
     /// Where the peer's packets seem to come from.
@@ -73,7 +72,6 @@ pub(super) struct Host {
     plain: Option<PlainQuinn>,
 }
 
-/// What a client connects with, and when.
 pub(super) struct PendingConnect {
     pub(super) config: ClientConfig,
     pub(super) transport: Arc<TransportConfig>,

@@ -9,7 +9,6 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
-/// A link and where it goes.
 pub(super) type Change = (Direction, LinkSpec);
 
 /// Reads a line: `LINK` is the one towards the server, `return LINK` the other one. `None` when

@@ -117,7 +117,6 @@ impl From<&RelayStats> for PathStats {
     }
 }
 
-/// A row of figures for each interval.
 #[derive(Debug)]
 pub(super) struct IntervalReport {
     begin: Instant,
@@ -189,7 +188,6 @@ pub(super) fn print_totals(out: &mut impl io::Write, path: &PathStats) -> io::Re
     out.flush()
 }
 
-/// A figure of one direction in one interval.
 struct Column {
     title: &'static str,
     width: usize,
@@ -281,7 +279,6 @@ const COLUMNS: [Column; 8] = [
     },
 ];
 
-/// A total of one direction, and what it counts.
 type Total = (&'static str, fn(&LinkStats) -> String);
 
 const TOTALS: [Total; 14] = [

@@ -146,7 +146,6 @@ impl<T> Cake<T> {
         }
     }
 
-    /// Drops the head of the longest queue.
     fn drop_one(&mut self, now: Timestamp, events: &mut QueueEvents) {
         if let Some(index) = self.queues.longest()
             && let Some(waiting) = self.queues.pop(index)

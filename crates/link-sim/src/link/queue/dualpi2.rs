@@ -186,7 +186,6 @@ impl<T> Discipline<T> for DualPi2<T> {
     }
 }
 
-/// One of the two queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum QueueClass {
     LowLatency,

@@ -63,7 +63,6 @@ impl<T> FqCodel<T> {
         (scaled >> 64) as usize
     }
 
-    /// Drops from the head of the longest queue.
     fn drop_batch(&mut self, events: &mut QueueEvents) {
         let Some(index) = self.queues.longest() else {
             return;

@@ -287,7 +287,6 @@ const DECAY: u64 = 64;
 const VERY_LONG: Duration = Duration::from_millis(250);
 /// RFC 8033, section 5.4: no drop before the probabilities since the last add up to so much …
 const ENOUGH: u64 = ONE / 100 * 85;
-/// … and one for certain at so much.
 const TOO_MUCH: u64 = ONE / 2 * 17;
 /// `mark_ecnth` (RFC 8033, section 5.1): above, what could be marked is dropped.
 const MARKED_UP_TO: u64 = ONE / 10;

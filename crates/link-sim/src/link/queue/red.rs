@@ -26,7 +26,6 @@ pub(super) struct Red<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Pass,
-    /// It was its turn.
     Early,
     /// The average is too long for chance.
     Forced,
@@ -182,7 +181,6 @@ struct MarkSpacing {
     rng: Rng,
     /// max − min over the probability: numbers are drawn below this.
     range: u64,
-    /// The number drawn last.
     number: u64,
     /// Packets since then; `None` before the first of them, which is never marked.
     count: Option<u64>,

@@ -51,7 +51,6 @@ impl fmt::Display for QueueLimit {
     }
 }
 
-/// What a queue holds at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Capacity {
     Packets(u64),

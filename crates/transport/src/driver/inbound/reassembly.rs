@@ -16,7 +16,6 @@ pub(super) struct Reassembly {
     run: Run,
     /// The others, before and behind the run. None overlap, because quinn-proto has seen to that.
     by_offset: BTreeMap<u64, Bytes>,
-    /// Of all.
     bytes: u64,
 }
 

@@ -11,7 +11,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
-/// The future that is an endpoint's task.
 pub(in crate::endpoint) struct Task {
     pub(super) inner: Arc<Inner>,
     pub(super) socket: Arc<Socket>,
