@@ -4,8 +4,7 @@
 //! 125 kB go at once. On Linux a timerfd wakes the task within tens of microseconds without
 //! spinning. Elsewhere tokio's timer stands in, and quanta have to be larger.
 
-use crate::clock;
-use crate::histogram;
+use crate::{clock, histogram};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};

@@ -1,12 +1,10 @@
 //! From a plan to a connection.
 
-use bench_kit::close_reason;
-use bench_kit::perf;
 use bench_kit::plan::{Controllers, Plan};
 use bench_kit::token::Token;
 use bench_kit::transfer::LocalFile;
-use bench_kit::transport_settings;
 use bench_kit::wire::ALPN;
+use bench_kit::{close_reason, perf, transport_settings};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,14 +8,12 @@ use crate::matrix::{
     self, MatrixFile, MatrixPlan, MatrixProgress, MatrixRun, Merged, Network, Shard, Store,
 };
 use crate::output::{self, Output};
-use bench_kit::cli;
 use bench_kit::failure::Failure;
-use bench_kit::terminal;
-use bench_report::csv;
-use bench_report::report;
+use bench_kit::{cli, terminal};
 use bench_report::result::{MatrixAxis, MatrixCell, MatrixResult, Metric};
 use bench_report::table::matrix_table;
 use bench_report::text::{Unit, printable};
+use bench_report::{csv, report};
 use cc_core::Registry;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;

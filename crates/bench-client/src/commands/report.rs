@@ -5,10 +5,9 @@ use crate::emulated;
 use crate::output::{Directory, Output};
 use bench_kit::failure::Failure;
 use bench_kit::terminal;
-use bench_report::csv;
 use bench_report::plot::{self, NamedFigure};
-use bench_report::report;
 use bench_report::result::{AbResult, AnyResult};
+use bench_report::{csv, report};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -3,8 +3,7 @@
 use bench_kit::plan::{Direction, Plan};
 use bench_kit::rows::Rows;
 use bench_kit::sample::{Sample, SideReport};
-use bench_report::table::Columns;
-use bench_report::table::{interval_header, interval_row};
+use bench_report::table::{Columns, interval_header, interval_row};
 use bench_report::text::{Unit, amount};
 use std::fmt;
 use std::sync::Mutex;

@@ -1,8 +1,7 @@
 //! Events of congestion control on their way to the observer.
 
 use cc_core::{Event, Observer};
-use std::fmt;
-use std::mem;
+use std::{fmt, mem};
 
 /// The observer, and the events not yet delivered to it.
 ///

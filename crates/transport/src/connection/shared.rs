@@ -2,9 +2,8 @@
 
 use super::wakeups::{Signals, Wakeups};
 use super::work_queue::WorkQueue;
-use crate::clock;
 use crate::driver::ConnectionDriver;
-use crate::user_code;
+use crate::{clock, user_code};
 use bytes::Bytes;
 use quinn_proto::{
     ConnectionError, ConnectionHandle, Dir, EndpointEvent, Event, StreamEvent, StreamId, VarInt,

@@ -2,8 +2,7 @@
 
 use super::cid::ConnectionIds;
 use super::server::{Figures, Shard, ShardedServer};
-use super::sockets::Steering;
-use super::sockets::{self, Sockets};
+use super::sockets::{self, Sockets, Steering};
 use super::worker::{Busy, Worker};
 use crate::config::ServerConfig;
 use crate::endpoint::{Endpoint, Incoming};

@@ -2,10 +2,9 @@
 
 use crate::random;
 use quinn_proto::{ConnectionId, ConnectionIdGenerator};
-use std::fmt;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
 #[derive(Clone)]
 pub(super) struct ConnectionIds(Arc<MakeGenerator>);

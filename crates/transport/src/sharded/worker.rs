@@ -5,14 +5,12 @@ use crate::config::ServerConfig;
 use crate::endpoint::{Endpoint, Incoming};
 use crate::shard_routing::Membership;
 use quinn_proto::EndpointConfig;
-use std::future;
-use std::io;
-use std::iter;
 use std::net::UdpSocket;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
+use std::{future, io, iter};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet, LocalSet};
 

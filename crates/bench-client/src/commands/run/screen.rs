@@ -9,9 +9,8 @@ use crate::output::Log;
 use bench_kit::failure::Failure;
 use bench_kit::plan::Plan;
 use bench_kit::terminal;
-use bench_report::result::RunResult;
 use bench_report::result::iperf::{End, Interval, Start};
-use bench_report::result::{Round, RunRequests, Sha256};
+use bench_report::result::{Round, RunRequests, RunResult, Sha256};
 use bench_report::table::{
     Columns, datagram_header, end_block, interval_header, interval_row, request_block, request_row,
 };

@@ -1,6 +1,5 @@
 use super::super::axis::Axis;
-use super::super::figure::Figure;
-use super::super::figure::{RIGHT, WIDTH};
+use super::super::figure::{Figure, RIGHT, WIDTH};
 use super::super::grid::Point;
 use super::super::legend::{self, LegendSymbol};
 use super::super::panel::Reference;

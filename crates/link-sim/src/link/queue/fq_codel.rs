@@ -6,8 +6,7 @@ use super::discipline::{Discipline, QueueEvents, QueuedPacket};
 use super::flows::{Deficit, FlowHash, FlowQueues};
 use super::rotation::Rotation;
 use crate::packet::Packet;
-use crate::spec;
-use crate::spec::Capacity;
+use crate::spec::{self, Capacity};
 use crate::stats::Count;
 use units::{Bytes, Rng, Timestamp};
 

@@ -4,9 +4,8 @@ mod tests;
 use super::discipline::{Discipline, QueueEvents, QueuedPacket};
 use super::fifo::Fifo;
 use crate::packet::Packet;
-use crate::spec;
-use crate::spec::Capacity;
 use crate::spec::clauses::aqm::red::{FRACTION_BITS, ONE, power};
+use crate::spec::{self, Capacity};
 use crate::stats::Count;
 use units::{Bandwidth, Bytes, Rng, Timestamp};
 
