@@ -130,12 +130,10 @@ impl EmulatedPath {
         })
     }
 
-    /// Where the client sends to.
     pub(crate) fn address(&self) -> SocketAddr {
         self.relay.local_addr()
     }
 
-    /// The measured part begins now.
     pub(crate) fn begin(&mut self) {
         self.base = self.data_link();
     }

@@ -19,16 +19,13 @@ pub struct Meter {
     role: Role,
     acks: Arc<Mutex<AckSamples>>,
     step: Duration,
-    /// When the measured part begins.
     omit: Duration,
     /// When it ends at the latest, where time decides or bounds it.
     end: Option<Duration>,
     last: CounterSnapshot,
-    /// The snapshot at the begin of the measured part.
     base: Option<CounterSnapshot>,
 }
 
-/// All counters at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct CounterSnapshot {
     /// Since the side's first byte.

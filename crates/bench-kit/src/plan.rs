@@ -22,7 +22,6 @@ pub struct Plan {
     pub limit: Limit,
     /// Time at the start that the figures leave out.
     pub omit: Duration,
-    /// How many streams each sender opens.
     pub streams: u32,
     /// Bytes of one write.
     pub length: u64,
@@ -58,7 +57,6 @@ impl Direction {
     }
 }
 
-/// When a run is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -281,12 +279,10 @@ pub enum PlanError {
         min: u64,
         max: u64,
     },
-    /// The run would last too long.
     TooLong {
         asked: Duration,
         limit: Duration,
     },
-    /// The run would move too much.
     TooMuch {
         /// How much it was to be, of both directions together.
         asked: Bytes,

@@ -2,7 +2,6 @@
 
 use crate::plan::Plan;
 
-/// What this side does in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Role {
     pub sends: bool,

@@ -34,7 +34,6 @@ impl Rows {
         self.take()
     }
 
-    /// Takes the server's next sample of a connection.
     pub fn server(&mut self, flow: usize, sample: &Sample) {
         self.flows[flow].server(sample);
     }
@@ -117,7 +116,6 @@ struct FlowRows {
     pending: Option<Sample>,
     /// Where the row before ended.
     start: Duration,
-    /// Where the warm-up ended.
     omitted: Duration,
     /// The newest state of the server's sending, with its losses since the row before.
     server: Option<SenderState>,

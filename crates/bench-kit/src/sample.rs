@@ -203,9 +203,7 @@ impl SideReport {
 pub struct SenderReport {
     /// The controller, as the registry reads it.
     pub congestion: String,
-    /// QUIC packets sent.
     pub packets_sent: u64,
-    /// QUIC packets declared lost.
     pub packets_lost: u64,
     /// Bytes of the packets declared lost, headers included.
     pub bytes_lost: u64,
@@ -254,7 +252,6 @@ pub struct RttReport {
     pub mean: Duration,
     /// The least of the connection's life: the empty path's, as far as it was seen.
     pub base: Duration,
-    /// How many samples there were.
     #[serde(default)]
     pub samples: u64,
 }
@@ -358,7 +355,6 @@ impl Series {
         }
     }
 
-    /// The samples so far, in their order.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }

@@ -57,7 +57,6 @@ pub enum Request {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// The plan will be carried out.
     Accepted,
     /// The plan will not be carried out; why, in a line for a person.
     Refused(String),
@@ -147,7 +146,6 @@ pub async fn read_message_up_to<T: Message>(
 /// Why a message was not read or written.
 #[derive(Debug)]
 pub enum WireError {
-    /// The length is above `max`.
     TooLong {
         length: u32,
         max: u32,

@@ -63,7 +63,6 @@ struct Testbed {
     path: Option<EmulatedPath>,
     /// Each flow group's own part of the path, where it has one.
     own_paths: Vec<Option<EmulatedPath>>,
-    /// When the measured part began.
     begin: Option<Instant>,
     usage: Option<LinkUsage>,
 }

@@ -14,7 +14,6 @@ use std::num::NonZero;
 use std::time::Duration;
 use transport::tls::Cipher;
 
-/// An A/B test that can be run.
 #[derive(Debug)]
 pub(crate) struct AbSetup {
     /// The baseline, and at least one more.
@@ -67,7 +66,6 @@ pub(crate) struct StoppingRule {
     pub(crate) max_rounds: u32,
 }
 
-/// Where the rounds take place.
 #[derive(Debug, Clone)]
 pub(crate) enum Backend {
     /// In this process, over sockets and an emulated link.

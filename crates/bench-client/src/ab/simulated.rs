@@ -115,7 +115,6 @@ impl Run {
         Ok(run)
     }
 
-    /// Adds one connection of a flow group.
     fn add(
         &mut self,
         setup: &AbSetup,

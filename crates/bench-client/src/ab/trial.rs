@@ -10,7 +10,6 @@ use link_sim::{LinkSpec, LinkStats};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The rounds that run at once.
 #[derive(Debug, Clone)]
 pub(crate) struct Trial {
     /// One, or in a competition one of each variant, in the order in which they connect.
@@ -46,7 +45,6 @@ pub(super) struct LinkUsage {
 }
 
 impl Trial {
-    /// What runs one after the other.
     pub(super) fn all(setup: &AbSetup) -> Vec<Self> {
         let schedule = Schedule::new(setup.seed, setup.variants.len(), setup.max_rounds());
         let slots: Vec<Slot> = if setup.is_independent {

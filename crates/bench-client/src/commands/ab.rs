@@ -22,7 +22,6 @@ use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Compares, prints and writes.
 pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let setup = setup(args, registry)?;
     setup.check()?;
@@ -191,7 +190,6 @@ fn plan(args: &AbArgs, cc: &str) -> Plan {
     }
 }
 
-/// Says what will be done.
 fn announce(args: &AbArgs, setup: &AbSetup) {
     terminal::note(format_args!("{}", names(setup).join("   ")));
     match &setup.backend {

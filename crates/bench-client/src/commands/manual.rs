@@ -24,7 +24,6 @@ pub(super) fn write_pages(args: &ManArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a shell's script.
 pub(super) fn print_completions(args: &CompletionsArgs) -> ExitCode {
     terminal::text(&script(args.shell, args.program));
     ExitCode::SUCCESS

@@ -134,7 +134,6 @@ fn change(file: &mut MatrixFile, args: &MatrixArgs) -> Result<(), Failure> {
     narrowed.map_err(|error| Failure::usage(format!("--only: {error}")))
 }
 
-/// Says what will be done.
 fn announce(run: &MatrixRun, shard: Option<Shard>) {
     let MatrixPlan { matrix, .. } = &run.plan;
     if let Some(title) = &matrix.title {
@@ -197,7 +196,6 @@ fn finish_shard(result: &MatrixResult, run: &MatrixRun, shard: Shard) -> Result<
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a matrix writes beside its cells.
 struct Files {
     json: Option<Output>,
     report: Option<Output>,

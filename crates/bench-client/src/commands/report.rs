@@ -11,7 +11,6 @@ use bench_report::{csv, report};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Reads a result and writes what is asked for.
 pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let text = std::fs::read_to_string(&args.result);
     let text = text.map_err(|error| named(&args.result, error))?;
@@ -43,7 +42,6 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What can be written of a result.
 struct Views<'a> {
     html: Text<'a>,
     csv: Text<'a>,

@@ -22,7 +22,6 @@ use screen::Screen;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
-/// Measures, prints and writes.
 pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let (file, file_length) = setup::file(args)?.unzip();
     let plan = setup::plan(args, file_length.flatten())?;
@@ -81,7 +80,6 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     )
 }
 
-/// What the result says of the command line.
 fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {
     let links = links.unwrap_or_default();
     About {
@@ -134,7 +132,6 @@ impl Files {
     }
 }
 
-/// Prints and writes what a run has come to.
 fn conclude(
     setup: &ClientSetup,
     about: &About,

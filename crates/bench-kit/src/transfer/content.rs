@@ -52,7 +52,6 @@ pub(super) struct Content {
 
 #[derive(Clone)]
 enum Source {
-    /// The same block over and over.
     Block(Bytes),
     File(LocalFile),
 }
@@ -105,7 +104,6 @@ impl Clone for Content {
     }
 }
 
-/// Where what a stream receives goes.
 pub(super) struct Sink {
     file: Option<LocalFile>,
     hash: Option<Context>,

@@ -58,7 +58,6 @@ impl SendBufferTuner {
         }
     }
 
-    /// Gives the connection the buffer that it needs now.
     pub fn tune(&self) {
         self.adjust(&mut self.state());
     }
@@ -90,7 +89,6 @@ struct TargetSize {
     since: Option<Observation>,
 }
 
-/// The connection's counters at one time.
 #[derive(Debug, Clone, Copy)]
 struct Observation {
     cwnd: u64,

@@ -11,7 +11,6 @@ pub(super) struct Band {
     pub(super) state: usize,
 }
 
-/// The states that a round went through.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Bands {
     pub(super) bands: Vec<Band>,

@@ -65,7 +65,6 @@ const ANSWER: Delay = Delay {
     of: |round| &round.rtt_distribution,
 };
 
-/// A delay's distribution for every variant that has one.
 struct Distribution<'a> {
     delay: &'static Delay,
     result: &'a AbResult,

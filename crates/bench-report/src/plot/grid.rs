@@ -139,7 +139,6 @@ fn variants(result: &MatrixResult) -> Vec<String> {
     variants.map(name).collect()
 }
 
-/// Who is better at a condition, and how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Best {
     /// The contender at this place, so many times better than the next one.

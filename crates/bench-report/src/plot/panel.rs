@@ -8,11 +8,8 @@ use crate::text::Scale;
 /// One coordinate system, mostly over time: grid, labels and what is drawn in it.
 #[derive(Debug)]
 pub(super) struct Panel {
-    /// The quantity with its unit.
     heading: String,
-    /// The upper edge of the heading.
     top: f64,
-    /// The height of the data's area.
     height: f64,
     x: Axis,
     y: Axis,
@@ -46,7 +43,6 @@ impl Panel {
         self.area_top() + self.height
     }
 
-    /// The heading, the grid and the values at the left.
     pub(super) fn frame(&self, svg: &mut Svg) {
         svg.text(
             "heading",
@@ -109,7 +105,6 @@ impl Panel {
         svg.text("label halo", at, Anchor::Start, text);
     }
 
-    /// The ticks' labels below, and the name of the axis.
     pub(super) fn x_labels(&self, svg: &mut Svg, name: &str) {
         self.ticks_below(svg);
         let middle = f64::midpoint(LEFT, RIGHT);
@@ -152,7 +147,6 @@ impl Panel {
     }
 }
 
-/// The coordinates inside a panel's area.
 #[derive(Debug)]
 pub(super) struct Inside<'a>(&'a Panel);
 
@@ -180,7 +174,6 @@ impl Inside<'_> {
 #[derive(Debug, Clone)]
 pub(super) struct Reference {
     value: f64,
-    /// Its name and value with the unit.
     pub(super) label: String,
     /// Whether the values stay above it, so that the label has its place below.
     is_floor: bool,

@@ -39,7 +39,6 @@ impl Series {
         Self(runs)
     }
 
-    /// The same line in another unit.
     pub(super) fn divided_by(mut self, divisor: f64) -> Self {
         for (_, value) in self.0.iter_mut().flatten() {
             *value /= divisor;

@@ -144,7 +144,6 @@ impl View {
         }
     }
 
-    /// The bold line of the median round.
     pub(super) fn bold(&self, svg: &mut Svg, inside: &Inside<'_>, variant: &Variant, class: &str) {
         if let Some(round) = median_round(variant) {
             let line = self.line(self.quantity.first, round, MAX_POINTS);
@@ -152,14 +151,12 @@ impl View {
         }
     }
 
-    /// The second line of the median round.
     pub(super) fn second(&self, svg: &mut Svg, inside: &Inside<'_>, variant: &Variant) {
         if let (Some(line), Some(round)) = (self.quantity.second, median_round(variant)) {
             inside.line(svg, "second", &self.line(line, round, MAX_POINTS));
         }
     }
 
-    /// The reference, where it is known.
     pub(super) fn reference(&self) -> Option<&Reference> {
         self.reference.as_ref()
     }
@@ -192,7 +189,6 @@ impl View {
     }
 }
 
-/// The values of every line that the figures draw.
 fn drawn_values<'a>(
     quantity: &TimePanel,
     variants: impl IntoIterator<Item = &'a Variant>,

@@ -10,7 +10,6 @@ pub(super) struct Shell<'a> {
     pub(super) verdict: &'a str,
     /// What the reader must know first, where something went wrong.
     pub(super) alert: Option<String>,
-    /// How the figures were made.
     pub(super) method: &'a str,
     pub(super) version: &'a str,
 }
@@ -65,7 +64,6 @@ pub(super) fn reason<'a>(error: Option<&'a str>, otherwise: &'a str) -> &'a str 
     error.unwrap_or(otherwise).trim_end_matches('.')
 }
 
-/// Names and values in a row.
 pub(super) fn parameters<'a>(
     page: &mut String,
     entries: impl IntoIterator<Item = (&'a str, String)>,
@@ -80,7 +78,6 @@ pub(super) fn parameters<'a>(
     page.push_str("</dl>\n");
 }
 
-/// A link as a parameter.
 pub(super) fn link(link: &str) -> String {
     match link {
         "" => "not shaped".to_owned(),
@@ -106,7 +103,6 @@ pub(super) fn named(variant: &Variant) -> String {
     )
 }
 
-/// The variant's letter in its colour.
 pub(super) fn letter(name: &str) -> String {
     format!("<span class=\"chip chip-{0}\">{0}</span>", escape(name))
 }

@@ -149,7 +149,6 @@ fn delay_clause(delay: &Comparison, b: &str) -> String {
     }
 }
 
-/// How a ratio is best said.
 enum Effect {
     /// Too few rounds; the ratio and its interval where there are any.
     Unknown(Option<Ratio>),

@@ -38,7 +38,6 @@ struct Block<'a> {
     axis: String,
     /// What they have in common, `delay=40ms, flows=2`; may be empty.
     place: String,
-    /// The value of the first axis, and the cell.
     rows: Vec<(String, &'a MatrixCell)>,
 }
 

@@ -175,7 +175,6 @@ fn datagrams(row: &Row) -> Option<String> {
     ))
 }
 
-/// The names of the columns that every row has.
 fn head() -> String {
     format!(
         "[ ID]  {:<14} {:>11} {:>14}",

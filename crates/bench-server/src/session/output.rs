@@ -20,7 +20,6 @@ struct State {
 }
 
 impl Output {
-    /// Adds what the session logs.
     pub(super) fn line(&self, line: fmt::Arguments<'_>) {
         self.with(|state| state.push(&line.to_string()));
     }
@@ -44,7 +43,6 @@ impl Output {
         });
     }
 
-    /// This side's next sample.
     pub(super) fn sample(&self, sample: &Sample) {
         self.with(|state| {
             let rows = state.rows.as_mut().and_then(|rows| rows.client(0, sample));

@@ -5,7 +5,6 @@ use crate::shared::{Permit, Shared};
 use bench_kit::wire;
 use std::sync::Arc;
 
-/// One client's run.
 pub(crate) struct Session {
     pub(super) shared: Arc<Shared>,
     pub(super) number: u64,

@@ -155,7 +155,6 @@ impl Flow {
         self.error.clone()
     }
 
-    /// What both sides have counted.
     pub(super) fn result(&self) -> client::Flow {
         let (sender, receiver) = (self.sender.side(), self.receiver.side());
         let (client, server) = if self.plan.direction.client_sends() {
@@ -213,7 +212,6 @@ impl Side {
         self.meter = Some((world.now(), meter));
     }
 
-    /// Counts if it is time to.
     fn tick(&mut self, world: &World) {
         if self.next_tick() == Some(world.now()) {
             self.count(world);
@@ -267,7 +265,6 @@ impl Side {
         }
     }
 
-    /// As the rest of the program knows it.
     fn side(&self) -> client::Side {
         let meter = self.meter.as_ref();
         client::Side {

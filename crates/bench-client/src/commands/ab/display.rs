@@ -14,7 +14,6 @@ pub(super) struct Display {
     trial_time: Duration,
     /// Time of the rounds that are over.
     passed: Duration,
-    /// Their names and controllers.
     variants: Vec<String>,
     /// That of the round that goes on.
     present: String,

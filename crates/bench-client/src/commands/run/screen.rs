@@ -17,7 +17,6 @@ use bench_report::table::{
 use bench_report::text::{Unit, printable};
 use serde::Serialize;
 
-/// Where a run shows what, in which form.
 pub(super) struct Screen {
     form: Form,
     unit: Unit,

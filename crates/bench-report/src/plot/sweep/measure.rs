@@ -22,7 +22,6 @@ impl Measure {
         }
     }
 
-    /// The unit for values up to `largest`.
     pub(super) fn scale(self, largest: f64) -> Scale {
         match self {
             Self::Metric(metric) => Scale::of(metric, largest),

@@ -92,7 +92,6 @@ impl Layout {
         TOP + self.row * (row as f64 + 0.5)
     }
 
-    /// The names, lines between the rows, and the values' axis.
     fn frame(&self, svg: &mut Svg, names: &[String]) {
         let bottom = self.bottom();
         for (value, label) in self.values.ticks() {

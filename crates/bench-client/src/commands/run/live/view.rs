@@ -26,7 +26,6 @@ pub(super) struct View {
 
 type Show = fn(u64) -> String;
 
-/// The last values of one quantity.
 #[derive(Debug, Default)]
 struct TimeSeries {
     values: VecDeque<u64>,
@@ -51,7 +50,6 @@ impl View {
         }
     }
 
-    /// The client's next sample of a connection.
     pub(super) fn sample(&mut self, flow: usize, sample: &Sample) {
         self.bytes += total(&sample.sent).saturating_add(total(&sample.received));
         if flow > 0 {
