@@ -1,15 +1,12 @@
 //! What a test is to do.
 
-use crate::client::Trust;
+use crate::client::Remote;
 use crate::emulated::Links;
 use bench_kit::failure::Failure;
 use bench_kit::plan::{Controllers, Direction, Limits, Plan};
-use bench_kit::token::Token;
 use bench_report::result::{Finite, is_one};
 use cc_core::Registry;
 use serde::Serialize;
-use std::fmt;
-use std::net::{IpAddr, SocketAddr};
 use std::num::NonZero;
 use std::time::Duration;
 use transport::tls::Cipher;
@@ -73,29 +70,6 @@ pub(crate) enum Backend {
     Simulated,
     /// Against a server elsewhere.
     Network(Box<Remote>),
-}
-
-/// A server elsewhere, and how to reach it.
-#[derive(Debug, Clone)]
-pub(crate) struct Remote {
-    /// Where packets go to: the server, or a relay in front of it.
-    pub(crate) target: SocketAddr,
-    /// The server as the user wrote it.
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    pub(crate) trust: Trust,
-    pub(crate) token: Option<Token>,
-    pub(crate) bind: Option<IpAddr>,
-}
-
-impl fmt::Display for Remote {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)
-        } else {
-            write!(f, "{}:{}", self.host, self.port)
-        }
-    }
 }
 
 /// Variants are called by letters, and a table of more is none that anybody reads.

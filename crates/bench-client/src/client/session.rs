@@ -64,7 +64,7 @@ impl Session<'_> {
         }
         let agree = async {
             let (mut send, receive) = self.connection.open_bi().await?;
-            if let Some(token) = &self.setup.token {
+            if let Some(token) = &self.setup.remote.token {
                 let proof = Request::Token(token.proof(self.connection));
                 let _ = wire::write_message(&mut send, &proof).await;
             }
@@ -83,8 +83,7 @@ impl Session<'_> {
         let Ok(answered) = answered else {
             return Err(format!(
                 "{} does not answer to the plan within {:?}; --connect-timeout waits longer",
-                self.setup.server(),
-                self.setup.connect_timeout
+                self.setup.remote, self.setup.connect_timeout
             ));
         };
         let (send, replies, reply) = answered.map_err(|error| self.lost(&error))?;
@@ -92,7 +91,7 @@ impl Session<'_> {
             Ok(Some(Reply::Accepted)) => Ok(Some(Control { send, replies })),
             Ok(Some(Reply::Refused(why))) => {
                 let why = printable(&why);
-                Err(format!("{} refuses the run: {why}", self.setup.server()))
+                Err(format!("{} refuses the run: {why}", self.setup.remote))
             }
             Ok(Some(_)) => Err(self.broken("a message out of turn")),
             Ok(None) => Err(self.lost_or("the control stream ended before the answer")),
@@ -116,7 +115,7 @@ impl Session<'_> {
                     let error = report.error.clone();
                     record.borrow_mut().set_report(self.flow, *report);
                     if let Some(error) = error {
-                        return Some(format!("{}: {}", self.setup.server(), printable(&error)));
+                        return Some(format!("{}: {}", self.setup.remote, printable(&error)));
                     }
                     // What is on its way may still arrive, and the streams end by themselves.
                     sleep(GRACE).await;
@@ -170,7 +169,7 @@ impl Session<'_> {
             biased;
             () = self.interrupts.wait(2) => Err(INTERRUPTED.to_owned()),
             waited = timeout(max_wait, wait) => waited.unwrap_or_else(|_| {
-                Err(format!("{} has not reported its side of the run", self.setup.server()))
+                Err(format!("{} has not reported its side of the run", self.setup.remote))
             }),
         }
     }
@@ -186,7 +185,7 @@ impl Session<'_> {
     fn broken(&self, what: &str) -> String {
         format!(
             "{} does not keep to the protocol: {what}",
-            self.setup.server()
+            self.setup.remote
         )
     }
 }

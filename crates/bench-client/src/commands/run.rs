@@ -6,7 +6,7 @@ mod setup;
 
 use super::remote;
 use crate::args::RunArgs;
-use crate::client::{self, About, ClientSetup, Outcome, Progress};
+use crate::client::{self, About, ClientSetup, Outcome, Progress, Remote};
 use crate::emulated::{self, EmulatedPath, Links};
 use crate::output::Output;
 use bench_kit::failure::Failure;
@@ -38,19 +38,21 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     let target = path.as_ref().map_or(server, EmulatedPath::address);
     let duplicator = duplicator(args, target)?;
     let setup = ClientSetup {
-        target: duplicator.as_ref().map_or(target, EmulatedPath::address),
-        host: args.server.host.clone(),
-        port,
+        remote: Remote {
+            target: duplicator.as_ref().map_or(target, EmulatedPath::address),
+            host: args.server.host.clone(),
+            port,
+            trust,
+            token: Token::find(args.token.as_deref())?,
+            bind: args.bind,
+        },
         plan,
         connections: args.connections,
         controllers,
         file,
-        trust,
-        token: Token::find(args.token.as_deref())?,
         is_perf: args.perf,
         cipher: args.path.cipher,
         mtu: args.path.mtu,
-        bind: args.bind,
         connect_timeout: args.path.connect_timeout,
         idle_timeout: args.path.idle_timeout,
         seed: args.seed,
@@ -88,8 +90,8 @@ fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {
         link: links.link.to_string(),
         return_link: links.return_link.to_string(),
         connecting_to: HostPort {
-            host: setup.host.clone(),
-            port: setup.port,
+            host: setup.remote.host.clone(),
+            port: setup.remote.port,
         },
         interval: args.interval,
     }

@@ -84,16 +84,16 @@ impl Screen {
     /// # Errors
     /// When the full screen is asked for and there is no terminal.
     pub(super) fn connecting(&mut self, setup: &ClientSetup) -> Result<(), Failure> {
-        if matches!(setup.trust, Trust::Anyone) {
+        if matches!(setup.remote.trust, Trust::Anyone) {
             terminal::note(format_args!("{NOT_VERIFIED}"));
         }
         self.row(&format!(
             "Connecting to host {}, port {}",
-            setup.host, setup.port
+            setup.remote.host, setup.remote.port
         ));
         if self.form == Form::Live {
             let congestion = setup.plan.sender_congestion();
-            self.live = Some(Live::open(format!("{}, {congestion}", setup.server()))?);
+            self.live = Some(Live::open(format!("{}, {congestion}", setup.remote))?);
         }
         Ok(())
     }
