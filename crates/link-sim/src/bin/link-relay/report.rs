@@ -195,6 +195,18 @@ struct Column {
 }
 
 impl Column {
+    const fn new(
+        title: &'static str,
+        width: usize,
+        figure: fn(&LinkStats, Duration) -> String,
+    ) -> Self {
+        Self {
+            title,
+            width,
+            figure,
+        }
+    }
+
     fn title(&self) -> String {
         format!("{:>1$}", self.title, self.width)
     }
@@ -236,47 +248,17 @@ const ROWS_PER_HEADING: u64 = 20;
 
 /// Behind the time and the arrow, which take 11 of 80 columns.
 const COLUMNS: [Column; 8] = [
-    Column {
-        title: "packets",
-        width: 9,
-        figure: |link, _| count(link.delivered),
-    },
-    Column {
-        title: "Mbit/s",
-        width: 10,
-        figure: megabits_per_second,
-    },
-    Column {
-        title: "lost",
-        width: 8,
-        figure: |link, _| count(link.dropped.loss),
-    },
+    Column::new("packets", 9, |link, _| count(link.delivered)),
+    Column::new("Mbit/s", 10, megabits_per_second),
+    Column::new("lost", 8, |link, _| count(link.dropped.loss)),
     // All but those of the loss model: limit, policer, queue and its discipline.
-    Column {
-        title: "dropped",
-        width: 8,
-        figure: |link, _| count(link.dropped.total() - link.dropped.loss),
-    },
-    Column {
-        title: "marked",
-        width: 8,
-        figure: |link, _| count(link.marked),
-    },
-    Column {
-        title: "inside",
-        width: 8,
-        figure: |link, _| count(link.held),
-    },
-    Column {
-        title: "wait ms",
-        width: 9,
-        figure: |link, _| wait(link, 50),
-    },
-    Column {
-        title: "max ms",
-        width: 9,
-        figure: |link, _| wait(link, 100),
-    },
+    Column::new("dropped", 8, |link, _| {
+        count(link.dropped.total() - link.dropped.loss)
+    }),
+    Column::new("marked", 8, |link, _| count(link.marked)),
+    Column::new("inside", 8, |link, _| count(link.held)),
+    Column::new("wait ms", 9, |link, _| wait(link, 50)),
+    Column::new("max ms", 9, |link, _| wait(link, 100)),
 ];
 
 type Total = (&'static str, fn(&LinkStats) -> String);

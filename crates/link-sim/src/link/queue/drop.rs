@@ -1,5 +1,5 @@
 use super::discipline::{Discipline, QueueEvents, QueuedPacket};
-use super::fifo::Fifo;
+use super::fifo::{Fifo, one_fifo};
 use crate::packet::Packet;
 use crate::spec::Capacity;
 use crate::stats::Count;
@@ -44,17 +44,7 @@ impl<T> Discipline<T> for DropQueue<T> {
         self.fifo.pop()
     }
 
-    fn backlog(&self) -> Count {
-        self.fifo.backlog()
-    }
-
-    fn set_capacity(&mut self, capacity: Capacity) {
-        self.capacity = capacity;
-    }
-
-    fn take(&mut self) -> Option<QueuedPacket<T>> {
-        self.fifo.pop()
-    }
+    one_fifo!();
 }
 
 #[cfg(test)]

@@ -2,11 +2,10 @@
 mod tests;
 
 use super::discipline::{Discipline, QueueEvents, QueuedPacket};
-use super::fifo::Fifo;
+use super::fifo::{Fifo, one_fifo};
 use super::ticks::Ticks;
 use crate::packet::Packet;
 use crate::spec::{self, Capacity, FULL_FRAME};
-use crate::stats::Count;
 use core::time::Duration;
 use units::{Bytes, Rng, Timestamp, duration};
 
@@ -113,17 +112,7 @@ impl<T> Discipline<T> for Pie<T> {
         Some(next)
     }
 
-    fn backlog(&self) -> Count {
-        self.fifo.backlog()
-    }
-
-    fn set_capacity(&mut self, capacity: Capacity) {
-        self.capacity = capacity;
-    }
-
-    fn take(&mut self) -> Option<QueuedPacket<T>> {
-        self.fifo.pop()
-    }
+    one_fifo!();
 }
 
 /// What moves the probability (RFC 8033, section 4.2).

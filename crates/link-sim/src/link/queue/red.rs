@@ -2,7 +2,7 @@
 mod tests;
 
 use super::discipline::{Discipline, QueueEvents, QueuedPacket};
-use super::fifo::Fifo;
+use super::fifo::{Fifo, one_fifo};
 use crate::packet::Packet;
 use crate::spec::clauses::aqm::red::{FRACTION_BITS, ONE, power};
 use crate::spec::{self, Capacity};
@@ -94,21 +94,11 @@ impl<T> Discipline<T> for Red<T> {
         next
     }
 
-    fn backlog(&self) -> Count {
-        self.fifo.backlog()
-    }
-
-    fn set_capacity(&mut self, capacity: Capacity) {
-        self.capacity = capacity;
-    }
-
     fn set_rate(&mut self, rate: Bandwidth) {
         self.average.rate = rate;
     }
 
-    fn take(&mut self) -> Option<QueuedPacket<T>> {
-        self.fifo.pop()
-    }
+    one_fifo!();
 }
 
 /// The exponentially weighted moving average of the backlog at arrivals.
