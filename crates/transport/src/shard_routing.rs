@@ -21,7 +21,6 @@ pub(crate) struct Membership {
     shard: usize,
 }
 
-/// A datagram and where it came from.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) meta: RecvMeta,
@@ -62,7 +61,6 @@ impl Membership {
         })
     }
 
-    /// What wakes this shard's task.
     pub(crate) fn queue(&self) -> &Arc<WorkQueue<Shared>> {
         &self.member(self.shard).queue
     }

@@ -88,7 +88,6 @@ impl Lateness {
         self.counts[Quarters::index(duration::nanos(late))].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many alarms went off.
     pub(crate) fn count(&self) -> u64 {
         self.counts().sum()
     }

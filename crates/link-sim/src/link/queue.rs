@@ -31,7 +31,6 @@ use pie::Pie;
 use red::Red;
 use units::{Rng, Timestamp};
 
-/// The queue of a link, of one discipline or another.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
     aqm: Aqm,

@@ -13,7 +13,6 @@ pub(super) struct RadioStage {
     /// The suspension that comes next, or is on.
     suspended_from: Timestamp,
     suspended_until: Timestamp,
-    /// The latest time given out.
     last: Timestamp,
     rng: Rng,
 }

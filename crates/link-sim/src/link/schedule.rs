@@ -3,7 +3,6 @@ use core::time::Duration;
 use std::collections::VecDeque;
 use units::Timestamp;
 
-/// What becomes of a link at which time.
 #[derive(Debug)]
 pub(super) struct Schedule {
     base: Clauses,

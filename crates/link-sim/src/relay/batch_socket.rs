@@ -227,7 +227,6 @@ impl AsFd for BatchSocket {
     }
 }
 
-/// Room for one batch of received datagrams.
 #[derive(Debug)]
 pub(super) struct Buffers {
     memory: Box<[u8]>,

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 use std::net::{IpAddr, SocketAddr};
 use units::{Bandwidth, Bytes, Timestamp};
 
-/// A connection's part in a qlog.
 #[derive(Debug)]
 pub(super) struct Trace {
     stream: QlogStream,
@@ -19,7 +18,6 @@ pub(super) struct Trace {
     metrics: Map<String, Value>,
     /// Datagrams received since the last event.
     received: u64,
-    /// When the last event was.
     now: Timestamp,
     has_ended: bool,
 }

@@ -173,7 +173,6 @@ impl ShardedBuilder {
     }
 }
 
-/// All that a server needs but its threads.
 struct Plan {
     workers: Vec<Worker>,
     address: SocketAddr,
@@ -181,7 +180,6 @@ struct Plan {
     busy: watch::Receiver<usize>,
 }
 
-/// A shard whose thread has been started.
 struct Starting {
     thread: JoinHandle<()>,
     figures: Arc<Figures>,
@@ -208,7 +206,6 @@ impl Starting {
         })
     }
 
-    /// Waits until the shard serves.
     fn finish(self) -> io::Result<(Shard, JoinHandle<()>)> {
         let endpoint = self.ready.recv();
         let endpoint = endpoint.map_err(|_| io::Error::other("making a handler has panicked"))?;

@@ -130,7 +130,6 @@ where
     }
 }
 
-/// The tasks that the application's handler runs in.
 struct Handlers {
     tasks: JoinSet<()>,
     figures: Arc<Figures>,
@@ -152,7 +151,6 @@ impl Handlers {
         }
     }
 
-    /// Waits for all tasks to end.
     async fn join(&mut self) {
         while let Some(result) = self.tasks.join_next().await {
             self.note(result);

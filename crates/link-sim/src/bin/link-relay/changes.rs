@@ -54,7 +54,6 @@ pub(super) fn read_file(path: &Path) -> Result<LinkSpec, String> {
         .map_err(|error: SpecError| error.to_string())
 }
 
-/// The files of both links, where they were given.
 #[derive(Debug, Clone)]
 pub(super) struct LinkFiles {
     pub(super) link: Option<PathBuf>,

@@ -135,7 +135,6 @@ impl IntervalReport {
         }
     }
 
-    /// Prints what happened since the last time.
     pub(super) fn print_interval(
         &mut self,
         out: &mut impl io::Write,
@@ -168,7 +167,6 @@ impl IntervalReport {
     }
 }
 
-/// What happened from begin to end.
 pub(super) fn print_totals(out: &mut impl io::Write, path: &PathStats) -> io::Result<()> {
     writeln!(out, "{:24}{TO_SERVER:>14}{TO_CLIENT:>14}", "packets")?;
     for (what, figure) in TOTALS {

@@ -105,7 +105,6 @@ impl<T> Cake<T> {
         None
     }
 
-    /// The queue was found empty.
     fn retire(&mut self, index: usize, now: Timestamp) {
         let flow = &mut self.flows[index];
         flow.cobalt.note_empty(now, &self.parameters);

@@ -74,7 +74,6 @@ pub(super) struct ControlLaw {
     /// When packets will have been above the target for an interval; `None` while they are below.
     first_above: Option<Timestamp>,
     is_dropping: bool,
-    /// When to drop next, while dropping.
     drop_next: Timestamp,
     /// Drops and marks since dropping began, and more when it was resumed.
     count: u64,

@@ -43,7 +43,6 @@ impl Capacity {
         }
     }
 
-    /// Whether this is more than may wait.
     pub(in crate::link) fn is_exceeded_by(self, backlog: Count) -> bool {
         match self {
             Self::Packets(max) => backlog.packets > max,

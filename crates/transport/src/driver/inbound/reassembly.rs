@@ -46,7 +46,6 @@ impl Reassembly {
         self.run.parts.is_empty() && self.by_offset.is_empty()
     }
 
-    /// Where the first one begins.
     pub(super) fn start(&self) -> Option<u64> {
         let scattered = self.by_offset.first_key_value().map(|(&offset, _)| offset);
         scattered.into_iter().chain(self.run.start()).min()

@@ -46,7 +46,6 @@ impl Process {
         Ok(shell_code(status))
     }
 
-    /// Whether it has ended already.
     pub(super) fn has_ended(&mut self) -> bool {
         !matches!(
             self.ended.try_recv(),
