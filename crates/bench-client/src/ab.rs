@@ -9,7 +9,7 @@ mod trial;
 
 pub(crate) use progress::AbProgress;
 pub(crate) use setup::{
-    AbSetup, AbVariant, Backend, COPIES_OF_A_SERVER, MAX_COPIES, MAX_FLOWS, MAX_VARIANTS, Remote,
+    AbSetup, AbVariant, Backend, COPIES_OF_A_SERVER, MAX_COPIES, MAX_FLOWS, MAX_VARIANTS,
     StoppingRule, name,
 };
 pub(crate) use trial::Trial;

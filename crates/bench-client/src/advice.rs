@@ -13,7 +13,6 @@ pub(crate) struct Drops {
 }
 
 impl Drops {
-    /// Those in `result`.
     pub(crate) fn of(result: &RunResult) -> Self {
         Self {
             packets: result.receiver_socket_drops.unwrap_or(0),

@@ -16,7 +16,6 @@ use std::path::Path;
 use std::str::FromStr;
 use units::ParseError;
 
-/// An earlier result.
 #[derive(Debug)]
 pub(crate) struct Baseline {
     name: String,
@@ -33,7 +32,6 @@ pub(crate) struct Rule {
     limit: f64,
 }
 
-/// What a rule says of one variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
     Yes,
@@ -229,7 +227,6 @@ impl Rule {
     }
 }
 
-/// What the rules say.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Verdict {
     /// Rules that hold, a line each.

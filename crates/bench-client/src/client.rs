@@ -8,7 +8,7 @@ mod record;
 mod requests;
 mod session;
 
-pub(crate) use connect::{ClientSetup, Trust};
+pub(crate) use connect::{ClientSetup, Remote, Trust};
 pub(crate) use outcome::{About, Beginning, Flow, Outcome, Side};
 pub(crate) use progress::{INTERRUPTED, Progress};
 

@@ -20,7 +20,6 @@ pub(crate) struct Links {
     pub(crate) return_link: LinkSpec,
 }
 
-/// A relay with the links of a run.
 #[derive(Debug)]
 pub(crate) struct EmulatedPath {
     relay: RelayHandle,
@@ -131,12 +130,10 @@ impl EmulatedPath {
         })
     }
 
-    /// Where the client sends to.
     pub(crate) fn address(&self) -> SocketAddr {
         self.relay.local_addr()
     }
 
-    /// The measured part begins now.
     pub(crate) fn begin(&mut self) {
         self.base = self.data_link();
     }

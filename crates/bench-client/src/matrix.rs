@@ -49,13 +49,10 @@ use std::sync::mpsc;
 use std::thread;
 use store::Found;
 
-/// A matrix that can be run.
 #[derive(Debug)]
 pub(crate) struct MatrixRun {
     pub(crate) plan: MatrixPlan,
-    /// Those to be run here.
     pub(crate) cells: Vec<CellPlan>,
-    /// How many there are in all.
     pub(crate) all_cells: usize,
     pub(crate) store: Store,
     /// How many cells at once; in real time it is one.
@@ -65,11 +62,13 @@ pub(crate) struct MatrixRun {
     pub(crate) registry: Registry,
 }
 
-/// The progress of a matrix.
 #[derive(Debug)]
 pub(crate) enum MatrixProgress<'a> {
     /// A file is there that is no result of the cell; the cell is run again.
-    Unfit { cell: &'a CellPlan, reason: String },
+    Unfit {
+        cell: &'a CellPlan,
+        reason: String,
+    },
     /// So many cells were there already; so many, with so many rounds, are to be run.
     Found {
         kept: usize,
@@ -79,11 +78,14 @@ pub(crate) enum MatrixProgress<'a> {
     /// The program that shapes the network has said this of a cell's links.
     Shaped(String),
     /// It could not give the network the links of a cell, which is left out.
-    Unshaped { place: String, reason: String },
-    /// A round of some cell is over.
+    Unshaped {
+        place: String,
+        reason: String,
+    },
     RoundEnded,
-    /// A cell is over, and its file is written.
-    CellEnded { cell: &'a MatrixCell },
+    CellEnded {
+        cell: &'a MatrixCell,
+    },
     /// The emulated link was not what it should have been.
     Warning(String),
 }
@@ -182,7 +184,6 @@ impl MatrixRun {
         })
     }
 
-    /// Runs a cell and keeps its result.
     fn measure(
         &self,
         cell: &CellPlan,
@@ -232,7 +233,6 @@ enum Event {
     Warning(String),
 }
 
-/// What has become of a cell.
 enum Measured {
     Result(Box<MatrixCell>),
     /// The network could not be given its links.

@@ -1,8 +1,7 @@
 //! Files that a run writes: opened before it begins, so that a wrong path costs no run.
 
 use bench_kit::failure::Failure;
-use bench_kit::fallback_output;
-use bench_kit::terminal;
+use bench_kit::{fallback_output, terminal};
 use bench_report::plot::NamedFigure;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, Write};

@@ -74,7 +74,6 @@ pub fn is_tls_error(error: &ConnectionError) -> bool {
     u64::from(error.code) >> 8 == 1
 }
 
-/// Nothing came back at all.
 pub fn no_answer(server: &str) -> String {
     format!("no answer from {server}; check that bench-server is running and UDP not blocked")
 }

@@ -18,7 +18,6 @@ pub struct Counters {
     pub received: Box<[AtomicU64]>,
     /// What there is to count where payload goes in datagrams.
     pub datagrams: DatagramCounters,
-    /// Those to the requests of this side.
     pub answers: Answers,
     pub(crate) first_byte: Notify,
     pub(crate) digest: OnceLock<String>,
@@ -79,18 +78,15 @@ impl DatagramCounters {
         sent.map(|sent| sent.load(Ordering::Relaxed)).collect()
     }
 
-    /// What has arrived, per stream.
     pub fn arrivals(&self) -> Vec<Arrivals> {
         let arrivals = self.arrivals.iter();
         arrivals.map(|one| *one.lock().expect(NO_PANIC)).collect()
     }
 }
 
-/// What the requests of one connection have come to.
 #[derive(Debug, Default)]
 pub struct Answers(Mutex<Vec<Answer>>);
 
-/// One request that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     /// When it was sent, since the first of them was due.

@@ -33,7 +33,6 @@ impl Failure {
         }
     }
 
-    /// The program's exit code.
     pub fn exit_code(&self) -> ExitCode {
         match self.kind {
             Kind::Usage => ExitCode::from(2),

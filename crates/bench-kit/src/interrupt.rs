@@ -65,7 +65,6 @@ impl Signals {
         })
     }
 
-    /// Whether there will be more.
     async fn next(&mut self) -> bool {
         tokio::select! {
             one = self.interrupt.recv() => one.is_some(),

@@ -10,6 +10,8 @@
 //! Beside these it has what the two programs have in common: reading a command line, printing,
 //! catching Ctrl-C, reading clocks.
 
+#![allow(missing_docs, reason = "only the programs of this workspace use it")]
+
 pub mod cli;
 pub mod clock;
 pub mod close_reason;

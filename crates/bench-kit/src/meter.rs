@@ -19,16 +19,13 @@ pub struct Meter {
     role: Role,
     acks: Arc<Mutex<AckSamples>>,
     step: Duration,
-    /// When the measured part begins.
     omit: Duration,
     /// When it ends at the latest, where time decides or bounds it.
     end: Option<Duration>,
     last: CounterSnapshot,
-    /// The snapshot at the begin of the measured part.
     base: Option<CounterSnapshot>,
 }
 
-/// All counters at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct CounterSnapshot {
     /// Since the side's first byte.
@@ -41,7 +38,6 @@ pub struct CounterSnapshot {
     pub datagrams_sent: Vec<u64>,
     /// Datagrams that have arrived, per stream.
     pub arrivals: Vec<Arrivals>,
-    /// What the transport has counted.
     pub stats: ConnectionStats,
     /// The controller's state in its own words.
     pub state: &'static str,
@@ -160,7 +156,8 @@ impl Meter {
 
     fn sending(&self, snapshot: &CounterSnapshot) -> SenderState {
         let (stats, before) = (&snapshot.stats, &self.last.stats);
-        let marked = self.acks.lock().expect(NO_PANIC).take_newly_marked();
+        let (path, lost_before) = (&stats.path, before.path.lost_packets);
+        let marked = std::mem::take(&mut self.acks.lock().expect(NO_PANIC).newly_marked);
         let mut counts = Counts::default();
         for quantity in Quantity::ALL {
             let time = |time: Duration| units::duration::nanos(time);
@@ -173,23 +170,15 @@ impl Meter {
                     .filter(|rate| *rate != Bandwidth::MAX)
                     .map(Bandwidth::bits_per_sec),
                 Quantity::DeliveryRate => stats.delivery_rate.map(Bandwidth::bits_per_sec),
-                Quantity::PacketsLost => Some(
-                    stats
-                        .path
-                        .lost_packets
-                        .saturating_sub(before.path.lost_packets),
-                ),
+                Quantity::PacketsLost => Some(path.lost_packets.saturating_sub(lost_before)),
                 Quantity::CeMarked => Some(marked),
                 Quantity::MinRtt => stats.min_rtt.map(time),
                 Quantity::PacingGain => snapshot.pacing_gain.map(Gain::millionths),
                 Quantity::CwndGain => snapshot.cwnd_gain.map(Gain::millionths),
-                Quantity::ApplicationLimited => Some(time(
-                    stats
-                        .limited_by
-                        .application
-                        .saturating_sub(before.limited_by.application),
-                )),
-                Quantity::Mtu => Some(stats.path.current_mtu.into()),
+                Quantity::ApplicationLimited => {
+                    Some(time(limited_since(before, stats).application))
+                }
+                Quantity::Mtu => Some(path.current_mtu.into()),
             };
             counts.set(quantity, count);
         }
@@ -291,10 +280,6 @@ impl AckSamples {
         self.rtts.reset();
         self.extremes = None;
         self.ce_marked = 0;
-    }
-
-    fn take_newly_marked(&mut self) -> u64 {
-        std::mem::take(&mut self.newly_marked)
     }
 
     fn record(&mut self, rtt: Duration) {

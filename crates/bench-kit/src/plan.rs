@@ -18,13 +18,10 @@ use units::{Bandwidth, Bytes};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Who sends.
     pub direction: Direction,
-    /// When it is over.
     pub limit: Limit,
     /// Time at the start that the figures leave out.
     pub omit: Duration,
-    /// How many streams each sender opens.
     pub streams: u32,
     /// Bytes of one write.
     pub length: u64,
@@ -38,36 +35,28 @@ pub struct Plan {
     pub window: u64,
     /// Time between two samples of the run's time series.
     pub step: Duration,
-    /// What there is beside that.
     #[serde(default, skip_serializing_if = "Extras::is_none")]
     pub extras: Extras,
 }
 
-/// Who sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// The client.
     Forward,
-    /// The server.
     Reverse,
-    /// Both at once.
     Both,
 }
 
 impl Direction {
-    /// Whether the client sends.
     pub fn client_sends(self) -> bool {
         self != Self::Reverse
     }
 
-    /// Whether the server sends.
     pub fn server_sends(self) -> bool {
         self != Self::Forward
     }
 }
 
-/// When a run is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -94,7 +83,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Whatever a plan asks for.
     pub const NONE: Self = Self {
         duration: Duration::MAX,
         bytes: Bytes::MAX,
@@ -276,59 +264,39 @@ impl Plan {
     }
 }
 
-/// The controllers that a plan names.
 #[derive(Debug, Clone)]
 pub struct Controllers {
-    /// Of the client's side.
     pub client: ControllerChoice,
-    /// Of the server's side.
     pub server: ControllerChoice,
 }
 
-/// Why a plan is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A number is out of bounds.
     OutOfBounds {
-        /// What it is of.
         what: &'static str,
-        /// The number.
         value: u64,
-        /// The least.
         min: u64,
-        /// The most.
         max: u64,
     },
-    /// The run would last too long.
     TooLong {
-        /// How long it was to be.
         asked: Duration,
-        /// How long it may be.
         limit: Duration,
     },
-    /// The run would move too much.
     TooMuch {
         /// How much it was to be, of both directions together.
         asked: Bytes,
-        /// How much it may be.
         limit: Bytes,
     },
     /// The run would be too fast, or as fast as the path allows.
     TooFast {
-        /// On how many streams.
         streams: u32,
-        /// How fast it may be.
         limit: Bandwidth,
     },
-    /// The window is too large.
     TooWide {
-        /// How large it was to be.
         asked: Bytes,
-        /// How large it may be.
         limit: Bytes,
     },
-    /// A controller is not known.
     Controller {
         /// `client` or `server`.
         side: &'static str,

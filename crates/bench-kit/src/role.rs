@@ -2,19 +2,15 @@
 
 use crate::plan::Plan;
 
-/// What this side does in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Role {
-    /// Sends payload.
     pub sends: bool,
-    /// Receives payload.
     pub receives: bool,
     /// Sends the requests of a plan that has any; else it answers them.
     pub asks: bool,
 }
 
 impl Role {
-    /// The client's in this plan.
     pub fn of_client(plan: &Plan) -> Self {
         let has_payload = !plan.extras.is_idle();
         Self {
@@ -24,7 +20,6 @@ impl Role {
         }
     }
 
-    /// The server's in this plan.
     pub fn of_server(plan: &Plan) -> Self {
         let client = Self::of_client(plan);
         Self {

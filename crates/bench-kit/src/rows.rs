@@ -34,7 +34,6 @@ impl Rows {
         self.take()
     }
 
-    /// Takes the server's next sample of a connection.
     pub fn server(&mut self, flow: usize, sample: &Sample) {
         self.flows[flow].server(sample);
     }
@@ -108,7 +107,6 @@ impl Rows {
     }
 }
 
-/// The rows of one connection.
 #[derive(Debug)]
 struct FlowRows {
     interval: Duration,
@@ -118,7 +116,6 @@ struct FlowRows {
     pending: Option<Sample>,
     /// Where the row before ended.
     start: Duration,
-    /// Where the warm-up ended.
     omitted: Duration,
     /// The newest state of the server's sending, with its losses since the row before.
     server: Option<SenderState>,
@@ -205,12 +202,10 @@ impl FlowRows {
     }
 }
 
-/// What one connection did in one interval.
 #[derive(Debug)]
 struct FlowInterval {
     span: Span,
     sample: Sample,
-    /// The state of the server's sending.
     server: Option<SenderState>,
 }
 

@@ -10,7 +10,6 @@ use std::time::Duration;
 pub struct Sample {
     /// The end of the stretch, counted from this side's first byte.
     pub at: Duration,
-    /// The length of the stretch.
     pub length: Duration,
     /// Whether it belongs to the warm-up that the figures leave out.
     pub omitted: bool,
@@ -46,9 +45,7 @@ impl Sample {
             self.sending = Some(sending.after(self.sending.as_ref()));
         }
     }
-}
 
-impl Sample {
     /// # Errors
     /// When a time in it is longer than any run: sums of what passes cannot overflow.
     pub fn check(&self) -> Result<(), String> {
@@ -65,7 +62,6 @@ pub struct Arrivals {
     /// Datagrams that were sent, as far as their numbers show: those that arrived and those that
     /// are missing.
     pub packets: u64,
-    /// Those that are missing.
     pub lost: u64,
     /// Those that came after one with a higher number.
     pub out_of_order: u64,
@@ -96,7 +92,6 @@ impl Arrivals {
     }
 }
 
-/// How the sending of one connection stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SenderState {
     /// Amounts of the stretch, and states at its end.
@@ -208,9 +203,7 @@ impl SideReport {
 pub struct SenderReport {
     /// The controller, as the registry reads it.
     pub congestion: String,
-    /// QUIC packets sent.
     pub packets_sent: u64,
-    /// QUIC packets declared lost.
     pub packets_lost: u64,
     /// Bytes of the packets declared lost, headers included.
     pub bytes_lost: u64,
@@ -252,19 +245,13 @@ impl SenderReport {
 pub struct RttReport {
     /// The least in the measured part.
     pub min: Duration,
-    /// The median.
     pub p50: Duration,
-    /// 95 % are at most this.
     pub p95: Duration,
-    /// 99 % are at most this.
     pub p99: Duration,
-    /// The largest.
     pub max: Duration,
-    /// The mean.
     pub mean: Duration,
     /// The least of the connection's life: the empty path's, as far as it was seen.
     pub base: Duration,
-    /// How many samples there were.
     #[serde(default)]
     pub samples: u64,
 }
@@ -368,7 +355,6 @@ impl Series {
         }
     }
 
-    /// The samples so far, in their order.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }

@@ -39,7 +39,6 @@ impl<'a> Sampler<'a> {
         self.meter.begin(plan);
     }
 
-    /// When to [`tick`](Self::tick) next.
     pub(crate) fn next_tick(&self) -> Instant {
         self.begin + self.meter.next_tick()
     }

@@ -49,7 +49,6 @@ pub fn failure(failure: &Failure) -> ExitCode {
     failure.exit_code()
 }
 
-/// How far stdout is to be had.
 enum Stdout {
     Works,
     /// Nobody reads it any more.
@@ -57,7 +56,6 @@ enum Stdout {
     /// It takes no more because of `error`.
     Full {
         error: io::Error,
-        /// What takes the rest.
         rest: io::Result<(PathBuf, File)>,
     },
 }

@@ -141,7 +141,6 @@ impl<'a> Transfer<'a> {
         }
     }
 
-    /// What has moved so far.
     pub fn counters(&self) -> Arc<Counters> {
         Arc::clone(&self.counters)
     }

@@ -57,7 +57,6 @@ pub enum Request {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// The plan will be carried out.
     Accepted,
     /// The plan will not be carried out; why, in a line for a person.
     Refused(String),
@@ -94,7 +93,6 @@ impl Message for Reply {
     }
 }
 
-/// Writes one message.
 pub async fn write_message(
     to: &mut (impl AsyncWrite + Unpin),
     message: &impl Serialize,
@@ -148,18 +146,14 @@ pub async fn read_message_up_to<T: Message>(
 /// Why a message was not read or written.
 #[derive(Debug)]
 pub enum WireError {
-    /// The length is above `max`.
     TooLong {
-        /// The length.
         length: u32,
-        /// The most that is allowed.
         max: u32,
     },
     /// The bytes are not JSON, or not of a message.
     NotAMessage(serde_json::Error),
     /// The message says what cannot be.
     Impossible(String),
-    /// The stream broke.
     Io(io::Error),
 }
 
@@ -190,7 +184,6 @@ const MAX_MESSAGE: u32 = 4 << 20;
 mod tests {
     use super::*;
 
-    /// What is read from these bytes.
     async fn read(mut bytes: &[u8]) -> Result<Option<Reply>, String> {
         read_message(&mut bytes)
             .await

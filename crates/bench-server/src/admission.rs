@@ -57,15 +57,12 @@ impl fmt::Display for ClientPrefix {
 /// What becomes of a client that has sent its first packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It gets a permit.
     Admit,
     /// It has to prove its address first.
     Retry,
-    /// It gets none.
     Refuse(LimitReached),
 }
 
-/// The limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LimitReached {
     Clients(u32),

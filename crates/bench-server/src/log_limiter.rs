@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 /// Counts the lines of the present minute.
 #[derive(Debug)]
 pub(crate) struct LogLimiter {
-    /// The minute's begin.
     begin: Instant,
     /// Lines about each prefix. Only lines that were written make an entry.
     written: BTreeMap<ClientPrefix, LineCounts>,
@@ -21,12 +20,9 @@ struct LineCounts {
     refusals: u32,
 }
 
-/// What a line is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Topic {
-    /// A client that is served.
     Session,
-    /// A client that is not.
     Refusal,
 }
 

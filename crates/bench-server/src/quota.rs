@@ -17,7 +17,6 @@ pub(crate) struct Transferred {
 }
 
 impl Transferred {
-    /// What these counters say.
     pub(crate) fn by(counters: &Counters) -> Self {
         let sum = |all: &[AtomicU64]| {
             let counts = all.iter().map(|count| count.load(Ordering::Relaxed));

@@ -18,7 +18,6 @@ use transport::rustls::pki_types::pem::PemObject;
 use transport::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use transport::tls::{self, ServerTls};
 
-/// Serves until interrupted.
 pub(crate) fn run(args: &ServerArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let interrupts = cli::interrupts()?;
     if rustix::process::geteuid().is_root() {

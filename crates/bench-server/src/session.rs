@@ -346,7 +346,6 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// What a run is about, in a line.
 struct Headline<'a>(&'a Plan);
 
 impl fmt::Display for Headline<'_> {
@@ -374,7 +373,6 @@ impl fmt::Display for Headline<'_> {
     }
 }
 
-/// What one side counted.
 struct Total {
     bytes: u64,
     measured: Duration,

@@ -13,9 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What all sessions use.
 pub(crate) struct Shared {
-    /// Where the server listens.
     pub(crate) address: SocketAddr,
     pub(crate) limits: Limits,
     pub(crate) registry: Registry,
@@ -82,7 +80,6 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Adds a run, as the server counted it.
     pub(crate) fn add(&self, received: u64, sent: u64) {
         self.runs.fetch_add(1, Ordering::Relaxed);
         self.received.fetch_add(received, Ordering::Relaxed);
@@ -116,7 +113,6 @@ impl Permit {
         }
     }
 
-    /// Where its client comes from.
     pub(crate) fn prefix(&self) -> ClientPrefix {
         self.prefix
     }

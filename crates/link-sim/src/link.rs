@@ -448,7 +448,6 @@ impl<T: Clone> Link<T> {
     }
 }
 
-/// The earlier of two times, or the only one.
 fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -465,7 +464,6 @@ fn limit_of(clauses: &Clauses) -> u64 {
     clauses.limit.map_or(default, u64::from)
 }
 
-/// The queue before the bottleneck, if there is one.
 fn queue_of(clauses: &Clauses, base_rtt: Duration) -> Option<QueueConfig> {
     let rate = clauses.rate().filter(|_| clauses.has_bottleneck())?;
     let aqm = clauses.aqm.unwrap_or(Aqm::DropTail);

@@ -84,7 +84,6 @@ impl Relay {
 pub struct RelayHandle {
     local_addr: SocketAddr,
     requests: RequestSender,
-    /// The last figures of a relay that has ended.
     ended: Arc<OnceLock<RelayStats>>,
     worker: Worker,
 }

@@ -131,7 +131,6 @@ pub struct TunStats {
     pub unsent: u64,
 }
 
-/// One direction and its thread.
 #[derive(Debug)]
 struct DirectionWorker {
     direction: Arc<Mutex<Direction>>,

@@ -13,9 +13,8 @@ mod congestion;
 mod events;
 mod ledger;
 
-use crate::clock;
 use crate::gate::Gate;
-use crate::random;
+use crate::{clock, random};
 use cc_core::ControllerChoice;
 pub(crate) use congestion::Congestion;
 pub(crate) use events::Delivery;

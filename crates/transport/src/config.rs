@@ -316,7 +316,6 @@ impl ClientConfig {
         }
     }
 
-    /// quinn-proto's configuration for one connection.
     pub(crate) fn for_connection(&self) -> (quinn_proto::ClientConfig, DriverConfig) {
         let (transport, driver) = self.transport.for_connection();
         let mut config = self.proto.clone();
@@ -360,7 +359,6 @@ impl ServerConfig {
         Arc::new(self.proto.clone())
     }
 
-    /// quinn-proto's configuration for one connection.
     pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::ServerConfig>, DriverConfig) {
         let (transport, driver) = self.transport.for_connection();
         let mut config = self.proto.clone();
@@ -369,7 +367,6 @@ impl ServerConfig {
     }
 }
 
-/// Setters of the transport configuration.
 macro_rules! transport_setters {
     ($($config:ident),*) => {$(
         impl $config {

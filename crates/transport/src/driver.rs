@@ -291,7 +291,6 @@ impl ConnectionDriver {
         Some(event)
     }
 
-    /// The next event for the endpoint.
     pub(crate) fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
         self.conn.poll_endpoint_events()
     }
@@ -306,7 +305,6 @@ impl ConnectionDriver {
         self.limits.set(clock::timestamp(now), Limiter::Host);
     }
 
-    /// Counters and estimates.
     pub(crate) fn stats(&self, now: Instant) -> ConnectionStats {
         let conn = self.conn.stats();
         let state = self.congestion.lock();

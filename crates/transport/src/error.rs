@@ -160,22 +160,18 @@ impl From<ReadError> for io::Error {
     }
 }
 
-impl From<StoppedError> for io::Error {
-    fn from(error: StoppedError) -> Self {
-        let kind = match error {
-            StoppedError::ConnectionLost(_) => io::ErrorKind::NotConnected,
-            StoppedError::ZeroRttRejected => io::ErrorKind::ConnectionReset,
-        };
-        Self::new(kind, error)
-    }
+macro_rules! io_error_of {
+    ($($error:ident),*) => {$(
+        impl From<$error> for io::Error {
+            fn from(error: $error) -> Self {
+                let kind = match error {
+                    $error::ConnectionLost(_) => io::ErrorKind::NotConnected,
+                    $error::ZeroRttRejected => io::ErrorKind::ConnectionReset,
+                };
+                Self::new(kind, error)
+            }
+        }
+    )*};
 }
 
-impl From<ResetError> for io::Error {
-    fn from(error: ResetError) -> Self {
-        let kind = match error {
-            ResetError::ConnectionLost(_) => io::ErrorKind::NotConnected,
-            ResetError::ZeroRttRejected => io::ErrorKind::ConnectionReset,
-        };
-        Self::new(kind, error)
-    }
-}
+io_error_of!(StoppedError, ResetError);

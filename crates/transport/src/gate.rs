@@ -40,7 +40,6 @@ pub(crate) struct PollOutcome {
     /// Whether it asked at all, that is, had anything to send that counts in flight and is no
     /// loss probe.
     pub(crate) has_asked: bool,
-    /// The batch that it built and reported.
     pub(crate) built: Option<Built>,
 }
 
@@ -51,14 +50,12 @@ pub(crate) struct Built {
     pub(crate) path: u64,
     /// Length of all datagrams, ACKs alone included.
     pub(crate) bytes: Bytes,
-    /// Number of the last packet.
     pub(crate) last_number: u64,
 }
 
 /// Whether ack-eliciting datagrams may leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SendPermission {
-    /// None may.
     Closed,
     /// All may, whatever the window: the connection is closing, and the one packet that it still
     /// sends is not congestion controlled. quinn-proto 0.11 would hold it back behind stream data

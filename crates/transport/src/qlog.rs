@@ -20,13 +20,12 @@ use crate::clock;
 use quinn_proto::Side;
 use serde::Serialize;
 use serde_json::json;
-use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, thread};
 use units::Timestamp;
 
 /// What to write, and where to.
@@ -189,7 +188,6 @@ impl fmt::Debug for QlogStream {
     }
 }
 
-/// What the thread has.
 struct Writer {
     to: Box<dyn Write + Send + Sync>,
     title: Option<String>,

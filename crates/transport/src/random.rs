@@ -1,6 +1,5 @@
 //! Randomness of the operating system.
 
-/// A number.
 pub(crate) fn u64() -> u64 {
     let mut bytes = [0; 8];
     fill(&mut bytes);

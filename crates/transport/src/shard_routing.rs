@@ -21,7 +21,6 @@ pub(crate) struct Membership {
     shard: usize,
 }
 
-/// A datagram and where it came from.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) meta: RecvMeta,
@@ -44,7 +43,6 @@ struct Member {
 #[derive(Debug, Default)]
 struct Inbox {
     datagrams: Vec<Received>,
-    /// What they occupy.
     bytes: usize,
 }
 
@@ -63,7 +61,6 @@ impl Membership {
         })
     }
 
-    /// What wakes this shard's task.
     pub(crate) fn queue(&self) -> &Arc<WorkQueue<Shared>> {
         &self.member(self.shard).queue
     }

@@ -4,8 +4,7 @@
 //! 125 kB go at once. On Linux a timerfd wakes the task within tens of microseconds without
 //! spinning. Elsewhere tokio's timer stands in, and quanta have to be larger.
 
-use crate::clock;
-use crate::histogram;
+use crate::{clock, histogram};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
@@ -89,7 +88,6 @@ impl Lateness {
         self.counts[Quarters::index(duration::nanos(late))].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many alarms went off.
     pub(crate) fn count(&self) -> u64 {
         self.counts().sum()
     }

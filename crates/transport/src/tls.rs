@@ -217,7 +217,6 @@ pub struct ServerTls {
     resumption: Resumption,
 }
 
-/// Where the sessions are that clients resume.
 #[derive(Debug)]
 enum Resumption {
     /// In this configuration.

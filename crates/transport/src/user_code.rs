@@ -11,7 +11,6 @@ pub(crate) fn call<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|payload| message(&*payload))
 }
 
-/// What a panic said, as far as it is text.
 fn message(payload: &(dyn Any + Send)) -> String {
     let literal = payload.downcast_ref::<&str>().copied();
     let text = literal.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

@@ -1,7 +1,6 @@
 use crate::bytes::Bytes;
 use crate::gain::Gain;
-use crate::parse::ParseError;
-use crate::parse::{number_and_unit, scaled};
+use crate::parse::{ParseError, number_and_unit, scaled};
 use core::fmt;
 use core::ops::{Add, Div, Mul, Sub};
 use core::str::FromStr;

@@ -1,6 +1,5 @@
 use crate::gain::Gain;
-use crate::parse::ParseError;
-use crate::parse::{number_and_unit, scaled};
+use crate::parse::{ParseError, number_and_unit, scaled};
 use core::fmt;
 use core::iter::Sum;
 use core::ops::{Add, AddAssign, Div, Mul, Rem, Sub, SubAssign};

@@ -1,8 +1,7 @@
 //! `core::time::Duration` in the units of `tc(8)`.
 
 use crate::gain::Gain;
-use crate::parse::ParseError;
-use crate::parse::{number_and_unit, scaled};
+use crate::parse::{ParseError, number_and_unit, scaled};
 use core::fmt;
 use core::time::Duration;
 

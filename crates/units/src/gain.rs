@@ -1,5 +1,4 @@
-use crate::parse::ParseError;
-use crate::parse::number_and_unit;
+use crate::parse::{ParseError, number_and_unit};
 use core::fmt;
 use core::ops::Mul;
 use core::str::FromStr;

@@ -5,7 +5,6 @@ use bench_report::result::Round;
 use bench_report::stats::Slot;
 use std::time::Duration;
 
-/// The progress of a test.
 #[derive(Debug)]
 pub(crate) enum AbProgress<'a> {
     /// These rounds have begun to connect. Not reported in virtual time.

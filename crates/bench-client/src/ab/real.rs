@@ -1,20 +1,18 @@
 //! A trial in real time: server, emulated link and clients, each in a thread of its own.
 
 use super::progress::AbProgress;
-use super::setup::{AbSetup, Backend, Remote};
+use super::setup::{AbSetup, Backend};
 use super::trial::{FlowGroup, LinkUsage, Trial, TrialResult};
-use crate::client::{self, ClientSetup, Outcome, Progress, Trust};
+use crate::client::{self, ClientSetup, Outcome, Progress, Remote, Trust};
 use crate::emulated::{self, EmulatedPath, Links};
-use bench_kit::clock;
 use bench_kit::failure::Failure;
 use bench_kit::interrupt::Interrupts;
 use bench_kit::plan::Limits;
-use bench_kit::runtime;
+use bench_kit::{clock, runtime};
 use bench_server::{AdmissionLimits, Server, ServerSetup};
 use link_sim::LinkSpec;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -65,7 +63,6 @@ struct Testbed {
     path: Option<EmulatedPath>,
     /// Each flow group's own part of the path, where it has one.
     own_paths: Vec<Option<EmulatedPath>>,
-    /// When the measured part began.
     begin: Option<Instant>,
     usage: Option<LinkUsage>,
 }
@@ -110,26 +107,23 @@ impl Testbed {
         index: usize,
         group: &FlowGroup,
     ) -> Result<ClientSetup, Failure> {
-        let own = self.own_paths[index].as_ref().map(EmulatedPath::address);
-        let remote = self.remote.clone();
+        let mut remote = self.remote.clone();
+        if let Some(own) = &self.own_paths[index] {
+            remote.target = own.address();
+        }
         let seed = match index {
             0 => trial.seed(),
             other => Rng::derive(trial.seed(), CLIENTS + other as u64).next_u64(),
         };
         Ok(ClientSetup {
-            target: own.unwrap_or(remote.target),
-            host: remote.host,
-            port: remote.port,
+            remote,
             plan: group.plan.clone(),
             connections: group.flows,
             file: None,
             controllers: setup.controllers(&group.plan)?,
-            trust: remote.trust,
-            token: remote.token,
             is_perf: false,
             cipher: setup.cipher,
             mtu: setup.mtu,
-            bind: remote.bind,
             connect_timeout: setup.connect_timeout,
             idle_timeout: setup.idle_timeout,
             seed,

@@ -1,20 +1,16 @@
 //! What a test is to do.
 
-use crate::client::Trust;
+use crate::client::Remote;
 use crate::emulated::Links;
 use bench_kit::failure::Failure;
 use bench_kit::plan::{Controllers, Direction, Limits, Plan};
-use bench_kit::token::Token;
 use bench_report::result::{Finite, is_one};
 use cc_core::Registry;
 use serde::Serialize;
-use std::fmt;
-use std::net::{IpAddr, SocketAddr};
 use std::num::NonZero;
 use std::time::Duration;
 use transport::tls::Cipher;
 
-/// An A/B test that can be run.
 #[derive(Debug)]
 pub(crate) struct AbSetup {
     /// The baseline, and at least one more.
@@ -23,7 +19,6 @@ pub(crate) struct AbSetup {
     pub(crate) competes: bool,
     /// Whether each round draws its own random numbers, instead of all rounds of a block the same.
     pub(crate) is_independent: bool,
-    /// The blocks.
     pub(crate) rounds: u32,
     /// When there may be more of them.
     pub(crate) stopping_rule: Option<StoppingRule>,
@@ -68,38 +63,13 @@ pub(crate) struct StoppingRule {
     pub(crate) max_rounds: u32,
 }
 
-/// Where the rounds take place.
 #[derive(Debug, Clone)]
 pub(crate) enum Backend {
     /// In this process, over sockets and an emulated link.
     Embedded,
-    /// In virtual time.
     Simulated,
     /// Against a server elsewhere.
     Network(Box<Remote>),
-}
-
-/// A server elsewhere, and how to reach it.
-#[derive(Debug, Clone)]
-pub(crate) struct Remote {
-    /// Where packets go to: the server, or a relay in front of it.
-    pub(crate) target: SocketAddr,
-    /// The server as the user wrote it.
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    pub(crate) trust: Trust,
-    pub(crate) token: Option<Token>,
-    pub(crate) bind: Option<IpAddr>,
-}
-
-impl fmt::Display for Remote {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)
-        } else {
-            write!(f, "{}:{}", self.host, self.port)
-        }
-    }
 }
 
 /// Variants are called by letters, and a table of more is none that anybody reads.

@@ -67,7 +67,6 @@ pub(super) fn all(
     })
 }
 
-/// One trial in a world of its own.
 fn run_trial(
     setup: &AbSetup,
     trial: &Trial,
@@ -116,7 +115,6 @@ impl Run {
         Ok(run)
     }
 
-    /// Adds one connection of a flow group.
     fn add(
         &mut self,
         setup: &AbSetup,

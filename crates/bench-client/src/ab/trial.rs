@@ -10,20 +10,17 @@ use link_sim::{LinkSpec, LinkStats};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The rounds that run at once.
 #[derive(Debug, Clone)]
 pub(crate) struct Trial {
     /// One, or in a competition one of each variant, in the order in which they connect.
     pub(crate) slots: Vec<Slot>,
 }
 
-/// The connections of one variant in a trial.
 #[derive(Debug, Clone)]
 pub(super) struct FlowGroup {
     /// What each of them does. Its warm-up lasts until that of the connections that start last is
     /// over.
     pub(super) plan: Plan,
-    /// How many they are.
     pub(super) flows: u32,
     /// When they start, after the trial has begun.
     pub(super) start: Duration,
@@ -33,7 +30,6 @@ pub(super) struct FlowGroup {
     pub(super) duplicate: u32,
 }
 
-/// What a trial has measured.
 #[derive(Debug)]
 pub(super) struct TrialResult {
     pub(super) rounds: Vec<(Slot, Round)>,
@@ -49,7 +45,6 @@ pub(super) struct LinkUsage {
 }
 
 impl Trial {
-    /// What runs one after the other.
     pub(super) fn all(setup: &AbSetup) -> Vec<Self> {
         let schedule = Schedule::new(setup.seed, setup.variants.len(), setup.max_rounds());
         let slots: Vec<Slot> = if setup.is_independent {
@@ -182,7 +177,6 @@ impl FlowGroup {
         round
     }
 
-    /// A round for each of its connections.
     fn flows(&self, outcome: &Outcome) -> Vec<Round> {
         let flows = outcome.flows.iter().map(|flow| Outcome {
             flows: vec![flow.clone()],

@@ -1,12 +1,11 @@
 //! From a plan to a connection.
 
-use bench_kit::close_reason;
-use bench_kit::perf;
 use bench_kit::plan::{Controllers, Plan};
 use bench_kit::token::Token;
 use bench_kit::transfer::LocalFile;
-use bench_kit::transport_settings;
 use bench_kit::wire::ALPN;
+use bench_kit::{close_reason, perf, transport_settings};
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,11 +16,7 @@ use transport::{ClientConfig, Connection, Endpoint, EndpointConfig, TransportCon
 /// Everything that a run needs to know.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientSetup {
-    /// Where packets go to: the server, or the relay in front of it.
-    pub(crate) target: SocketAddr,
-    /// The server as the user wrote it, for messages and for its certificate's name.
-    pub(crate) host: String,
-    pub(crate) port: u16,
+    pub(crate) remote: Remote,
     /// What all connections do together.
     pub(crate) plan: Plan,
     /// How many connections there are, each with a socket of its own.
@@ -29,17 +24,37 @@ pub(crate) struct ClientSetup {
     pub(crate) controllers: Controllers,
     /// What the one stream of the run sends, or where what it receives goes.
     pub(crate) file: Option<LocalFile>,
-    pub(crate) trust: Trust,
-    /// What the server wants its clients to know.
-    pub(crate) token: Option<Token>,
     /// Whether the server speaks `perf` and knows no plan.
     pub(crate) is_perf: bool,
     pub(crate) cipher: Option<Cipher>,
     pub(crate) mtu: Option<u16>,
-    pub(crate) bind: Option<IpAddr>,
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Duration,
     pub(crate) seed: u64,
+}
+
+/// A server, and how to reach it. Displayed for messages.
+#[derive(Debug, Clone)]
+pub(crate) struct Remote {
+    /// Where packets go to: the server, or the relay in front of it.
+    pub(crate) target: SocketAddr,
+    /// The server as the user wrote it, for messages and for its certificate's name.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) trust: Trust,
+    /// What the server wants its clients to know.
+    pub(crate) token: Option<Token>,
+    pub(crate) bind: Option<IpAddr>,
+}
+
+impl fmt::Display for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
 }
 
 /// Which servers a client takes.
@@ -54,17 +69,8 @@ pub(crate) enum Trust {
 }
 
 impl ClientSetup {
-    /// The server, for messages.
-    pub(crate) fn server(&self) -> String {
-        if self.host.contains(':') {
-            format!("[{}]:{}", self.host, self.port)
-        } else {
-            format!("{}:{}", self.host, self.port)
-        }
-    }
-
     fn tls(&self) -> Result<ClientConfig, String> {
-        let tls: ClientTls = match &self.trust {
+        let tls: ClientTls = match &self.remote.trust {
             Trust::Anyone => tls::client_without_verification(),
             Trust::Fingerprint(fingerprint) => tls::client_with_fingerprint(*fingerprint),
             Trust::Authorities(pem) => {
@@ -116,14 +122,14 @@ impl Connected {
 pub(super) async fn connect(setup: &ClientSetup) -> Result<Connected, String> {
     let config = setup.tls()?;
     let endpoint = endpoint(setup)?;
-    let server = setup.server();
+    let server = setup.remote.to_string();
     let connecting = endpoint
-        .connect_with(config, setup.target, &setup.host)
+        .connect_with(config, setup.remote.target, &setup.remote.host)
         .map_err(|error| format!("cannot connect to {server}: {error}"))?;
     let connection = timeout(setup.connect_timeout, connecting)
         .await
         .map_err(|_| close_reason::no_answer(&server))?
-        .map_err(|error| match (&error, &setup.trust) {
+        .map_err(|error| match (&error, &setup.remote.trust) {
             (error, Trust::Fingerprint(_)) if close_reason::is_tls_error(error) => {
                 format!(
                     "the certificate of {server} does not match --fingerprint; use the one \
@@ -142,7 +148,9 @@ pub(super) async fn connect(setup: &ClientSetup) -> Result<Connected, String> {
             (error, _) => close_reason::not_connected(error, &server),
         })?;
     let bound = endpoint.local_addr().map_err(|error| error.to_string())?;
-    let ip = connection.local_ip().or_else(|| local_ip(setup.target));
+    let ip = connection
+        .local_ip()
+        .or_else(|| local_ip(setup.remote.target));
     Ok(Connected {
         local: SocketAddr::new(ip.unwrap_or_else(|| bound.ip()), bound.port()),
         bound,
@@ -168,7 +176,10 @@ fn unspecified(target: SocketAddr) -> SocketAddr {
 
 /// A socket of the target's family, and what it accepts.
 fn endpoint(setup: &ClientSetup) -> Result<Endpoint, String> {
-    let bind = setup.bind.unwrap_or_else(|| unspecified(setup.target).ip());
+    let bind = setup
+        .remote
+        .bind
+        .unwrap_or_else(|| unspecified(setup.remote.target).ip());
     let cannot = |error: std::io::Error| format!("cannot send from {bind}: {error}");
     let socket = std::net::UdpSocket::bind((bind, 0)).map_err(cannot)?;
     let mut config = EndpointConfig::default();

@@ -64,7 +64,7 @@ impl Session<'_> {
         }
         let agree = async {
             let (mut send, receive) = self.connection.open_bi().await?;
-            if let Some(token) = &self.setup.token {
+            if let Some(token) = &self.setup.remote.token {
                 let proof = Request::Token(token.proof(self.connection));
                 let _ = wire::write_message(&mut send, &proof).await;
             }
@@ -83,7 +83,7 @@ impl Session<'_> {
         let Ok(answered) = answered else {
             return Err(format!(
                 "no reply from {} to the run request within {:?}; raise --connect-timeout",
-                self.setup.server(),
+                self.setup.remote,
                 self.setup.connect_timeout
             ));
         };
@@ -92,7 +92,7 @@ impl Session<'_> {
             Ok(Some(Reply::Accepted)) => Ok(Some(Control { send, replies })),
             Ok(Some(Reply::Refused(why))) => {
                 let why = printable(&why);
-                Err(format!("{} refused the run: {why}", self.setup.server()))
+                Err(format!("{} refused the run: {why}", self.setup.remote))
             }
             Ok(Some(_)) => Err(self.broken("unexpected message")),
             Ok(None) => Err(self.lost_or("control stream closed before the reply")),
@@ -116,7 +116,7 @@ impl Session<'_> {
                     let error = report.error.clone();
                     record.borrow_mut().set_report(self.flow, *report);
                     if let Some(error) = error {
-                        return Some(format!("{}: {}", self.setup.server(), printable(&error)));
+                        return Some(format!("{}: {}", self.setup.remote, printable(&error)));
                     }
                     // What is on its way may still arrive, and the streams end by themselves.
                     sleep(GRACE).await;
@@ -170,7 +170,7 @@ impl Session<'_> {
             biased;
             () = self.interrupts.wait(2) => Err(INTERRUPTED.to_owned()),
             waited = timeout(max_wait, wait) => waited.unwrap_or_else(|_| {
-                Err(format!("no final report from {}", self.setup.server()))
+                Err(format!("no final report from {}", self.setup.remote))
             }),
         }
     }
@@ -184,7 +184,7 @@ impl Session<'_> {
     }
 
     fn broken(&self, what: &str) -> String {
-        format!("protocol error by {}: {what}", self.setup.server())
+        format!("protocol error by {}: {what}", self.setup.remote)
     }
 }
 

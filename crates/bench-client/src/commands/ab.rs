@@ -9,23 +9,19 @@ use crate::baseline::{self, Baseline};
 use crate::client::Trust;
 use crate::emulated::Links;
 use crate::output::{self, Directory, Output};
-use bench_kit::cli;
-use bench_kit::cli::DEFAULT_CONTROLLER;
+use bench_kit::cli::{self, DEFAULT_CONTROLLER};
 use bench_kit::failure::Failure;
 use bench_kit::plan::{Direction, Limit, Limits, Plan, step_for, target_rate};
 use bench_kit::terminal;
-use bench_report::csv;
-use bench_report::plot;
-use bench_report::report;
 use bench_report::result::{AbResult, Finite};
 use bench_report::table::ab_table;
+use bench_report::{csv, plot, report};
 use cc_core::Registry;
 use display::{Display, names};
 use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Compares, prints and writes.
 pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let setup = setup(args, registry)?;
     setup.check()?;
@@ -194,7 +190,6 @@ fn plan(args: &AbArgs, cc: &str) -> Plan {
     }
 }
 
-/// Says what will be done.
 fn announce(args: &AbArgs, setup: &AbSetup) {
     terminal::note(format_args!("{}", names(setup).join("   ")));
     match &setup.backend {
@@ -231,7 +226,6 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
     ));
 }
 
-/// What the test writes.
 struct Files {
     report: Option<Output>,
     json: Option<Output>,

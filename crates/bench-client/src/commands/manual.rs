@@ -9,7 +9,6 @@ use clap_mangen::Man;
 use std::io;
 use std::process::ExitCode;
 
-/// Writes a page for each program and each of its commands.
 pub(super) fn write_pages(args: &ManArgs) -> Result<ExitCode, Failure> {
     let folder = &args.folder;
     let cannot = |path: &std::path::Path, error: io::Error| {
@@ -25,7 +24,6 @@ pub(super) fn write_pages(args: &ManArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a shell's script.
 pub(super) fn print_completions(args: &CompletionsArgs) -> ExitCode {
     terminal::text(&script(args.shell, args.program));
     ExitCode::SUCCESS
@@ -39,7 +37,6 @@ fn script(shell: Shell, program: Program) -> String {
     String::from_utf8_lossy(&script).replace("bench__subcmd__", "bench__")
 }
 
-/// The command line of a program.
 fn command(program: Program) -> Command {
     match program {
         Program::BenchClient => args::command(),
@@ -47,7 +44,6 @@ fn command(program: Program) -> Command {
     }
 }
 
-/// A manual page.
 struct Page {
     /// `bench-client-run.1`.
     file: String,
@@ -99,7 +95,6 @@ fn render(command: Command, to: &mut Vec<u8>) -> io::Result<()> {
     man.render_version_section(to)
 }
 
-/// What all pages end with.
 const REST: &str = r#".SH "EXIT STATUS"
 .TP
 0

@@ -8,14 +8,12 @@ use crate::matrix::{
     self, MatrixFile, MatrixPlan, MatrixProgress, MatrixRun, Merged, Network, Shard, Store,
 };
 use crate::output::{self, Output};
-use bench_kit::cli;
 use bench_kit::failure::Failure;
-use bench_kit::terminal;
-use bench_report::csv;
-use bench_report::report;
+use bench_kit::{cli, terminal};
 use bench_report::result::{MatrixAxis, MatrixCell, MatrixResult, Metric};
 use bench_report::table::matrix_table;
 use bench_report::text::{Unit, printable};
+use bench_report::{csv, report};
 use cc_core::Registry;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -137,7 +135,6 @@ fn change(file: &mut MatrixFile, args: &MatrixArgs) -> Result<(), Failure> {
     narrowed.map_err(|error| Failure::usage(format!("--only: {error}")))
 }
 
-/// Says what will be done.
 fn announce(run: &MatrixRun, shard: Option<Shard>) {
     let MatrixPlan { matrix, .. } = &run.plan;
     if let Some(title) = &matrix.title {
@@ -202,7 +199,6 @@ fn finish_shard(result: &MatrixResult, run: &MatrixRun, shard: Shard) -> Result<
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a matrix writes beside its cells.
 struct Files {
     json: Option<Output>,
     report: Option<Output>,
@@ -305,7 +301,6 @@ fn bar(rounds: u64) -> Option<ProgressBar> {
     })
 }
 
-/// What each variant of a cell came to.
 fn figures(cell: &MatrixCell) -> String {
     let variants = cell.variants.iter().map(|variant| {
         let goodput = variant.summary.get(&Metric::GoodputBitsPerSecond);

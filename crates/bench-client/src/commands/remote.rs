@@ -1,8 +1,7 @@
 //! The server that a command line names.
 
-use crate::ab::Remote;
 use crate::args::{HostPort, RemoteArgs};
-use crate::client::Trust;
+use crate::client::{Remote, Trust};
 use bench_kit::failure::Failure;
 use bench_kit::token::Token;
 use std::net::{SocketAddr, ToSocketAddrs};

@@ -5,14 +5,12 @@ use crate::emulated;
 use crate::output::{Directory, Output};
 use bench_kit::failure::Failure;
 use bench_kit::terminal;
-use bench_report::csv;
 use bench_report::plot::{self, NamedFigure};
-use bench_report::report;
 use bench_report::result::{AbResult, AnyResult};
+use bench_report::{csv, report};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Reads a result and writes what is asked for.
 pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let text = std::fs::read_to_string(&args.result);
     let text = text.map_err(|error| named(&args.result, error))?;
@@ -44,7 +42,6 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What can be written of a result.
 struct Views<'a> {
     html: Text<'a>,
     csv: Text<'a>,

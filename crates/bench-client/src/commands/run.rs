@@ -6,16 +6,13 @@ mod setup;
 
 use super::remote;
 use crate::args::RunArgs;
-use crate::client::{self, About, ClientSetup, Outcome, Progress};
+use crate::client::{self, About, ClientSetup, Outcome, Progress, Remote};
 use crate::emulated::{self, EmulatedPath, Links};
 use crate::output::Output;
-use bench_kit::cli;
 use bench_kit::failure::Failure;
-use bench_kit::perf;
 use bench_kit::plan::Direction;
-use bench_kit::runtime;
-use bench_kit::terminal;
 use bench_kit::token::Token;
+use bench_kit::{cli, perf, runtime, terminal};
 use bench_report::report;
 use bench_report::result::RunResult;
 use bench_report::result::iperf::HostPort;
@@ -25,7 +22,6 @@ use screen::Screen;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
-/// Measures, prints and writes.
 pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let (file, file_length) = setup::file(args)?.unzip();
     let plan = setup::plan(args, file_length.flatten())?;
@@ -42,19 +38,21 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     let target = path.as_ref().map_or(server, EmulatedPath::address);
     let duplicator = duplicator(args, target)?;
     let setup = ClientSetup {
-        target: duplicator.as_ref().map_or(target, EmulatedPath::address),
-        host: args.server.host.clone(),
-        port,
+        remote: Remote {
+            target: duplicator.as_ref().map_or(target, EmulatedPath::address),
+            host: args.server.host.clone(),
+            port,
+            trust,
+            token: Token::find(args.token.as_deref())?,
+            bind: args.bind,
+        },
         plan,
         connections: args.connections,
         controllers,
         file,
-        trust,
-        token: Token::find(args.token.as_deref())?,
         is_perf: args.perf,
         cipher: args.path.cipher,
         mtu: args.path.mtu,
-        bind: args.bind,
         connect_timeout: args.path.connect_timeout,
         idle_timeout: args.path.idle_timeout,
         seed: args.seed,
@@ -84,7 +82,6 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     )
 }
 
-/// What the result says of the command line.
 fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {
     let links = links.unwrap_or_default();
     About {
@@ -93,8 +90,8 @@ fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {
         link: links.link.to_string(),
         return_link: links.return_link.to_string(),
         connecting_to: HostPort {
-            host: setup.host.clone(),
-            port: setup.port,
+            host: setup.remote.host.clone(),
+            port: setup.remote.port,
         },
         interval: args.interval,
     }
@@ -110,7 +107,6 @@ fn duplicator(args: &RunArgs, target: SocketAddr) -> Result<Option<EmulatedPath>
     (args.duplicate > 1).then(start).transpose()
 }
 
-/// What the run writes.
 struct Files {
     json: Option<Output>,
     report: Option<Output>,
@@ -138,7 +134,6 @@ impl Files {
     }
 }
 
-/// Prints and writes what a run has come to.
 fn conclude(
     setup: &ClientSetup,
     about: &About,

@@ -14,7 +14,6 @@ use units::ParseError;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Axes(Vec<Axis>);
 
-/// A condition and what it may be.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Axis {
     pub(super) name: String,
@@ -27,7 +26,6 @@ pub(super) struct Axis {
 pub(super) struct AxisValue {
     /// What it is called by, and what the word with the axis's name stands for.
     pub(super) at: Text,
-    /// What further words stand for.
     pub(super) words: Words,
 }
 
@@ -78,7 +76,6 @@ impl Axes {
 }
 
 impl Axis {
-    /// As results say it.
     pub(super) fn to_result(&self) -> MatrixAxis {
         let values = self.values.iter().map(|value| value.at.to_string());
         MatrixAxis {

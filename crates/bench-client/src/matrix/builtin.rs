@@ -3,16 +3,13 @@
 use super::file::MatrixFile;
 use bench_kit::failure::Failure;
 
-/// A matrix in the program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BuiltIn {
-    /// What it is called by.
     pub(crate) name: &'static str,
     text: &'static str,
 }
 
 impl BuiltIn {
-    /// The matrix.
     pub(crate) fn file(&self) -> MatrixFile {
         MatrixFile::read(self.name, self.text).expect("a test reads every one")
     }

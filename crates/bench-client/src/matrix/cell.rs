@@ -15,7 +15,6 @@ use units::Rng;
 /// Everything that decides what a cell measures.
 #[derive(Debug)]
 pub(crate) struct CellPlan {
-    /// The place among all cells.
     pub(crate) index: u32,
     /// The value of each axis, in their order.
     pub(crate) at: Vec<(String, String)>,
@@ -137,13 +136,11 @@ impl CellPlan {
         }
     }
 
-    /// How many rounds it has.
     pub(crate) fn work(&self) -> u64 {
         let variants = u64::try_from(self.variants.len()).unwrap_or(u64::MAX);
         u64::from(self.rounds).saturating_mul(variants)
     }
 
-    /// What the matrix keeps of its result.
     pub(crate) fn summary(&self, result: &AbResult) -> MatrixCell {
         let variants = result.variants.iter().map(|variant| MatrixVariant {
             name: variant.name.clone(),

@@ -130,7 +130,6 @@ impl Conditions<'_> {
         read(key, text, size).map(units::Bytes::get)
     }
 
-    /// What `key` says, read.
     fn value<T, E: fmt::Display>(
         &self,
         key: &str,

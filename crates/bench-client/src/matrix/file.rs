@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct MatrixFile {
     /// What it is called by: letters, digits, `.`, `_` and `-`.
     pub(crate) name: String,
-    /// What it shows, in a few words.
     pub(crate) title: Option<String>,
     /// Where its conditions come from.
     pub(crate) source: Option<String>,
@@ -38,9 +37,7 @@ pub(crate) struct MatrixFile {
     pub(crate) return_link: Option<Text>,
     /// `forward` or `reverse`.
     pub(crate) direction: Option<Text>,
-    /// Connections of each variant.
     pub(crate) flows: Option<Text>,
-    /// Streams of each connection.
     pub(crate) streams: Option<Text>,
     /// Bytes of one write.
     pub(crate) length: Option<Text>,
@@ -67,11 +64,9 @@ pub(crate) struct MatrixFile {
     pub(crate) axes: Axes,
 }
 
-/// A table of `[[variants]]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct VariantFile {
-    /// The controller.
     pub(crate) cc: Text,
     /// Its connections, where they are not as many as the matrix's `flows`.
     pub(crate) flows: Option<Text>,
@@ -108,7 +103,6 @@ impl MatrixFile {
         Ok(file)
     }
 
-    /// What the keys demand of each other.
     fn check(&self) -> Result<(), String> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if self.name.is_empty() || self.name.len() > MAX_NAME || !self.name.chars().all(is_plain) {

@@ -64,7 +64,6 @@ pub(crate) fn merge(folders: &[PathBuf], registry: &Registry) -> Result<Merged, 
     Ok(merged)
 }
 
-/// The plan that all folders are of.
 fn common_plan(stores: &[Store]) -> Result<MatrixPlan, Failure> {
     let (first, others) = stores
         .split_first()

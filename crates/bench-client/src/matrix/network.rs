@@ -1,7 +1,7 @@
 //! Cells over a network that a program outside shapes.
 
 use super::cell::CellPlan;
-use crate::ab::Remote;
+use crate::client::Remote;
 use bench_kit::plan::Direction;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

@@ -19,7 +19,6 @@ use std::time::Duration;
 pub(crate) struct MatrixPlan {
     pub(crate) schema_version: u32,
     pub(crate) kind: PlanKind,
-    /// The program and its version.
     pub(crate) version: String,
     #[serde(rename = "virtual")]
     pub(crate) is_virtual: bool,
@@ -29,15 +28,12 @@ pub(crate) struct MatrixPlan {
     pub(crate) matrix: MatrixFile,
 }
 
-/// The kind of a [`MatrixPlan`], in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum PlanKind {
-    /// `"matrix-plan"`.
     #[serde(rename = "matrix-plan")]
     MatrixPlan,
 }
 
-/// One value of each axis.
 type Corner = Vec<(String, Text, Words)>;
 
 impl MatrixPlan {

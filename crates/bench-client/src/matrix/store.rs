@@ -16,7 +16,6 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// A folder of cells.
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     folder: PathBuf,
@@ -35,7 +34,6 @@ pub(crate) enum Found {
     Unfit(String),
 }
 
-/// The file of a cell.
 #[derive(Debug, Serialize, Deserialize)]
 struct CellFile<Result> {
     #[serde(flatten)]
@@ -43,7 +41,6 @@ struct CellFile<Result> {
     cell: CellMark,
 }
 
-/// Which cell the file is of.
 #[derive(Debug, Serialize, Deserialize)]
 struct CellMark {
     matrix: String,

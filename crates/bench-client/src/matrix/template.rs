@@ -10,7 +10,6 @@ use std::fmt;
 #[serde(transparent)]
 pub(crate) struct Text(String);
 
-/// What the words stand for in one cell.
 pub(super) type Words = BTreeMap<String, Text>;
 
 impl Text {
@@ -33,7 +32,6 @@ impl Text {
         Err(format!("`{}` refers to itself", self.0))
     }
 
-    /// The words it names.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let parts = self.0.split('{').skip(1);
         parts.filter_map(|part| part.split_once('}').map(|(name, _)| name))

@@ -1,6 +1,6 @@
 use super::*;
-use crate::ab::{Backend, Remote};
-use crate::client::Trust;
+use crate::ab::Backend;
+use crate::client::{Remote, Trust};
 use bench_kit::plan::Direction;
 use std::collections::BTreeMap;
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Extras {
-    /// The payload is zeros.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub zeros: bool,
     /// Both sides hash the one stream of the run.
@@ -16,7 +15,6 @@ pub struct Extras {
     /// The server reports its rows, of this interval; zero is none but the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_output: Option<Duration>,
-    /// Payload goes in datagrams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
     /// The client times requests on a stream of their own.
@@ -27,7 +25,6 @@ pub struct Extras {
     pub at_most: Option<Duration>,
 }
 
-/// How requests are timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
@@ -48,7 +45,6 @@ impl Extras {
     }
 }
 
-/// How payload goes in datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Datagrams {

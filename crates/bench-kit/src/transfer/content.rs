@@ -45,7 +45,6 @@ impl LocalFile {
     }
 }
 
-/// What a stream sends.
 pub(super) struct Content {
     source: Source,
     hash: Option<Context>,
@@ -53,7 +52,6 @@ pub(super) struct Content {
 
 #[derive(Clone)]
 enum Source {
-    /// The same block over and over.
     Block(Bytes),
     File(LocalFile),
 }
@@ -106,7 +104,6 @@ impl Clone for Content {
     }
 }
 
-/// Where what a stream receives goes.
 pub(super) struct Sink {
     file: Option<LocalFile>,
     hash: Option<Context>,
@@ -120,7 +117,6 @@ impl Sink {
         }
     }
 
-    /// Takes the next bytes, in order.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
         if let Some(hash) = &mut self.hash {
             hash.update(bytes);

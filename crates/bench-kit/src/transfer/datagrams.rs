@@ -21,7 +21,6 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use transport::{Connection, RecvStream, SendDatagramError};
 
-/// What the sender needs.
 pub(super) struct Sending {
     connection: Connection,
     counters: Arc<Counters>,

@@ -58,7 +58,6 @@ impl SendBufferTuner {
         }
     }
 
-    /// Gives the connection the buffer that it needs now.
     pub fn tune(&self) {
         self.adjust(&mut self.state());
     }
@@ -83,7 +82,6 @@ impl SendBufferTuner {
 
 #[derive(Debug)]
 struct TargetSize {
-    /// The upper bound.
     max: u64,
     /// Added for what waits behind gaps.
     gap_allowance: u64,
@@ -91,7 +89,6 @@ struct TargetSize {
     since: Option<Observation>,
 }
 
-/// The connection's counters at one time.
 #[derive(Debug, Clone, Copy)]
 struct Observation {
     cwnd: u64,

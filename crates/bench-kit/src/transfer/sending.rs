@@ -14,7 +14,6 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use transport::{Connection, SendStream, VarInt};
 
-/// What every sending stream needs.
 #[derive(Clone)]
 pub(super) struct Sending {
     connection: Connection,
@@ -26,7 +25,6 @@ pub(super) struct Sending {
     gap: Option<Duration>,
     /// What is left to send over all streams, where bytes limit the run.
     left: Option<Arc<AtomicU64>>,
-    /// Of all streams together.
     send_buffer: Arc<SendBufferTuner>,
     over: watch::Receiver<bool>,
 }

@@ -65,7 +65,6 @@ fn column(name: &str, of: impl Fn(&Variant, &Round) -> Option<String> + 'static)
     (name.to_owned(), Box::new(of))
 }
 
-/// As the JSON says it.
 fn source(source: QueueDelaySource) -> Option<String> {
     let value = serde_json::to_value(source).ok()?;
     value.as_str().map(str::to_owned)

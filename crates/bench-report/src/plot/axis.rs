@@ -2,12 +2,10 @@ mod marked;
 
 pub(super) use marked::Marked;
 
-/// From a value to a coordinate.
 #[derive(Debug, Clone)]
 pub(super) enum Axis {
     /// With ticks at round numbers.
     Linear(Linear),
-    /// With ticks of its own.
     Marked(Marked),
 }
 
@@ -27,7 +25,6 @@ impl Axis {
         }
     }
 
-    /// The ticks with their labels.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         match self {
             Self::Linear(axis) => axis.ticks().collect(),

@@ -8,11 +8,9 @@ use crate::result::Round;
 pub(super) struct Band {
     pub(super) from: f64,
     pub(super) to: f64,
-    /// The place of the state in [`Bands::states`].
     pub(super) state: usize,
 }
 
-/// The states that a round went through.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Bands {
     pub(super) bands: Vec<Band>,

@@ -42,9 +42,7 @@ pub(crate) fn answer_ccdf(result: &AbResult) -> Figure {
 
 /// A time that many packets have each their own of.
 struct Delay {
-    /// What the axis says.
     axis: &'static str,
-    /// What the title says.
     title: &'static str,
     of: fn(&Round) -> &[DelayShare],
 }
@@ -67,21 +65,18 @@ const ANSWER: Delay = Delay {
     of: |round| &round.rtt_distribution,
 };
 
-/// A delay's distribution for every variant that has one.
 struct Distribution<'a> {
     delay: &'static Delay,
     result: &'a AbResult,
     curves: Vec<(Curve, SeriesStyle)>,
 }
 
-/// How the shares of a distribution are shown.
 struct Shares {
     heading: &'static str,
     title: String,
     axis: Axis,
     /// Of the share that is at most as long.
     percent: fn(f64) -> f64,
-    /// The longest delay that is shown.
     longest: f64,
 }
 

@@ -4,7 +4,6 @@ use super::svg::{Anchor, Svg, escape};
 /// One drawing, [`WIDTH`] units wide.
 #[derive(Debug, Clone)]
 pub struct Figure {
-    /// What it shows, in a sentence.
     pub(super) title: String,
     pub(super) height: f64,
     body: Svg,
@@ -63,7 +62,6 @@ impl Figure {
 /// about 1.25 pixels each, a phone at 0.85.
 pub const WIDTH: u32 = 420;
 
-/// The height of a title above a figure.
 pub(super) const TITLE: f64 = 24.0;
 
 /// The horizontal extent of a panel's data.

@@ -46,7 +46,6 @@ pub fn forest(result: &AbResult) -> Figure {
 
 type Comparisons = BTreeMap<Metric, Comparison>;
 
-/// What is compared with `a`: each with its style and its name.
 fn challengers(result: &AbResult) -> Vec<(SeriesStyle, &str, &Comparisons)> {
     let all = result.challengers().map_or_else(Vec::new, |(_, all)| all);
     let styles = (1..CLASSES.len()).map(SeriesStyle::of);
@@ -135,7 +134,6 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The class of the variant that is better.
     fn better(&self) -> Option<&'static str> {
         let challenger_is = match self.decision {
             Decision::TooFewRounds | Decision::Same => return None,
@@ -146,7 +144,6 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Where everything is.
 struct Layout {
     /// Whether there is more than one challenger, so that each row has a name.
     has_many: bool,

@@ -13,12 +13,10 @@ use std::collections::BTreeMap;
 pub(crate) struct Grid<'a> {
     /// Without the one that the contenders are taken from, and without those of a single value.
     pub(crate) axes: Vec<&'a MatrixAxis>,
-    /// The names of the contenders.
     pub(crate) contenders: Vec<String>,
     pub(crate) points: Vec<Point<'a>>,
 }
 
-/// One condition.
 #[derive(Debug)]
 pub(crate) struct Point<'a> {
     /// The place of its value on each axis of the grid.
@@ -79,7 +77,6 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The letter that the name of a contender begins with.
     pub(crate) fn letter(&self, contender: usize) -> &str {
         let name = &self.contenders[contender];
         name.split(' ').next().unwrap_or(name)
@@ -92,7 +89,6 @@ impl<'a> Grid<'a> {
         words.collect::<Vec<_>>().join(", ")
     }
 
-    /// The value of a condition on an axis.
     pub(crate) fn value(&self, axis: usize, point: &Point<'_>) -> &'a str {
         &self.axes[axis].values[point.at[axis]]
     }
@@ -120,7 +116,6 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// The values of an axis behind letters.
 fn lettered(axis: &MatrixAxis) -> Vec<String> {
     let letters = super::series_style::CLASSES
         .iter()
@@ -144,7 +139,6 @@ fn variants(result: &MatrixResult) -> Vec<String> {
     variants.map(name).collect()
 }
 
-/// Who is better at a condition, and how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Best {
     /// The contender at this place, so many times better than the next one.

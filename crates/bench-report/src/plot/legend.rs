@@ -5,16 +5,12 @@ use super::svg::{Anchor, Svg, fitting, text_width};
 /// What stands before a name in a legend.
 #[derive(Debug, Clone)]
 pub(super) enum LegendSymbol {
-    /// A line of this class.
     Line(String),
-    /// The mark of a variant.
     Mark(SeriesStyle),
-    /// A square of this class.
     Area(String),
 }
 
 impl LegendSymbol {
-    /// The bold line of a variant.
     pub(super) fn line(style: SeriesStyle) -> Self {
         Self::Line(format!("bold {}", style.class))
     }
@@ -77,5 +73,4 @@ pub(super) fn rows(svg: &mut Svg, top: f64, entries: &[(LegendSymbol, String)]) 
 /// The length of a line before its name: two of the longest dashes.
 const SAMPLE: f64 = 24.0;
 const ROW: f64 = 15.0;
-/// The width of all columns.
 const ROWS: f64 = WIDTH as f64 - 20.0;

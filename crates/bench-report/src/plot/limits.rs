@@ -1,5 +1,4 @@
-use super::figure::Figure;
-use super::figure::WIDTH;
+use super::figure::{Figure, WIDTH};
 use super::legend::{self, LegendSymbol};
 use super::svg::{Anchor, Svg, fitting, text_width};
 use super::variants;

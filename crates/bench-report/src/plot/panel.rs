@@ -8,11 +8,8 @@ use crate::text::Scale;
 /// One coordinate system, mostly over time: grid, labels and what is drawn in it.
 #[derive(Debug)]
 pub(super) struct Panel {
-    /// The quantity with its unit.
     heading: String,
-    /// The upper edge of the heading.
     top: f64,
-    /// The height of the data's area.
     height: f64,
     x: Axis,
     y: Axis,
@@ -42,12 +39,10 @@ impl Panel {
         self.top + HEADING
     }
 
-    /// The lower edge.
     pub(super) fn bottom(&self) -> f64 {
         self.area_top() + self.height
     }
 
-    /// The heading, the grid and the values at the left.
     pub(super) fn frame(&self, svg: &mut Svg) {
         svg.text(
             "heading",
@@ -75,7 +70,6 @@ impl Panel {
         svg.clipped(corner, size, |svg| draw(svg, &Inside(self)));
     }
 
-    /// The reference line.
     pub(super) fn reference(&self, svg: &mut Svg, reference: &Reference) {
         let y = self.y.at(reference.value);
         svg.line("reference", (LEFT, y), (RIGHT, y));
@@ -111,7 +105,6 @@ impl Panel {
         svg.text("label halo", at, Anchor::Start, text);
     }
 
-    /// The ticks' labels below, and the name of the axis.
     pub(super) fn x_labels(&self, svg: &mut Svg, name: &str) {
         self.ticks_below(svg);
         let middle = f64::midpoint(LEFT, RIGHT);
@@ -154,7 +147,6 @@ impl Panel {
     }
 }
 
-/// The coordinates inside a panel's area.
 #[derive(Debug)]
 pub(super) struct Inside<'a>(&'a Panel);
 
@@ -182,7 +174,6 @@ impl Inside<'_> {
 #[derive(Debug, Clone)]
 pub(super) struct Reference {
     value: f64,
-    /// Its name and value with the unit.
     pub(super) label: String,
     /// Whether the values stay above it, so that the label has its place below.
     is_floor: bool,
@@ -221,7 +212,6 @@ fn without_zeros(number: &str) -> &str {
 pub(super) const TIME: &str = "Time since the start, s";
 /// What the labels of the horizontal axis need below it.
 pub(super) const XLABELS: f64 = 33.0;
-/// The height of a panel's heading.
 pub(super) const HEADING: f64 = 19.0;
 /// How far the clipped area exceeds the data's area above and below.
 const MARGIN: f64 = 1.0;

@@ -39,7 +39,6 @@ impl Series {
         Self(runs)
     }
 
-    /// The same line in another unit.
     pub(super) fn divided_by(mut self, divisor: f64) -> Self {
         for (_, value) in self.0.iter_mut().flatten() {
             *value /= divisor;
@@ -47,7 +46,6 @@ impl Series {
         self
     }
 
-    /// Every value.
     pub(super) fn values(&self) -> impl Iterator<Item = f64> + '_ {
         self.0.iter().flatten().map(|&(_, value)| value)
     }
@@ -101,7 +99,6 @@ pub(super) fn median_round(variant: &Variant) -> Option<&Round> {
     Some(rounds[(rounds.len() - 1) / 2])
 }
 
-/// The rounds that are drawn thin.
 pub(super) fn other_rounds(variant: &Variant) -> impl Iterator<Item = &Round> {
     let bold = median_round(variant).map(std::ptr::from_ref::<Round>);
     variant

@@ -3,7 +3,6 @@ use super::svg::Svg;
 /// How a variant differs from the others: by a colour, a line's dashes and the shape of a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SeriesStyle {
-    /// The class of its colour and dashes.
     pub(super) class: &'static str,
     shape: Shape,
 }
@@ -38,7 +37,6 @@ impl SeriesStyle {
         self.draw(svg, &class, at, radius);
     }
 
-    /// The outline of a mark.
     pub(super) fn ring(self, svg: &mut Svg, at: (f64, f64), radius: f64) {
         self.draw(svg, &format!("{} ring", self.class), at, radius);
     }

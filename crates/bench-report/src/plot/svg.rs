@@ -44,7 +44,6 @@ impl Svg {
         self.0.push_str("\"/>");
     }
 
-    /// The area within `corners`.
     pub(super) fn polygon(&mut self, class: &str, corners: &[(f64, f64)]) {
         self.write(format_args!(r#"<polygon class="{class}" points=""#));
         for (index, &(x, y)) in corners.iter().enumerate() {

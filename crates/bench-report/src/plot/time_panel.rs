@@ -6,7 +6,6 @@ use super::svg::Svg;
 use crate::result::{AbResult, Quantity, Round, Variant};
 use crate::text::Scale;
 
-/// What a panel shows over time.
 #[derive(Debug)]
 pub(super) struct TimePanel {
     pub(super) heading: &'static str,
@@ -22,7 +21,6 @@ pub(super) struct TimePanel {
     floats: bool,
 }
 
-/// One figure of the intervals.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     /// Empty where the heading says it.
@@ -56,7 +54,6 @@ pub(super) const RTT: TimePanel = TimePanel {
     floats: true,
 };
 
-/// The window alone.
 pub(super) const CWND: TimePanel = TimePanel {
     heading: "Congestion window",
     first: Line::new("", cwnd),
@@ -147,7 +144,6 @@ impl View {
         }
     }
 
-    /// The bold line of the median round.
     pub(super) fn bold(&self, svg: &mut Svg, inside: &Inside<'_>, variant: &Variant, class: &str) {
         if let Some(round) = median_round(variant) {
             let line = self.line(self.quantity.first, round, MAX_POINTS);
@@ -155,14 +151,12 @@ impl View {
         }
     }
 
-    /// The second line of the median round.
     pub(super) fn second(&self, svg: &mut Svg, inside: &Inside<'_>, variant: &Variant) {
         if let (Some(line), Some(round)) = (self.quantity.second, median_round(variant)) {
             inside.line(svg, "second", &self.line(line, round, MAX_POINTS));
         }
     }
 
-    /// The reference, where it is known.
     pub(super) fn reference(&self) -> Option<&Reference> {
         self.reference.as_ref()
     }
@@ -199,7 +193,6 @@ impl View {
     }
 }
 
-/// The values of every line that the figures draw.
 fn drawn_values<'a>(
     quantity: &TimePanel,
     variants: impl IntoIterator<Item = &'a Variant>,
@@ -217,7 +210,6 @@ fn drawn_values<'a>(
     values
 }
 
-/// The extent of an axis.
 #[derive(Debug, PartialEq)]
 pub(super) struct Range {
     pub(super) low: f64,

@@ -3,7 +3,6 @@ use super::series_style::{CLASSES, SeriesStyle};
 use super::svg::{Svg, fitting};
 use crate::result::{AbResult, Variant};
 
-/// The variants that the figures draw, each with its style.
 pub(super) fn drawn(result: &AbResult) -> impl Iterator<Item = (&Variant, SeriesStyle)> {
     let variants = result.variants.iter().take(CLASSES.len()).enumerate();
     variants.map(|(place, variant)| (variant, SeriesStyle::of(place)))

@@ -4,7 +4,6 @@ use crate::plot::{self, escape};
 use crate::result::{AbResult, Variant};
 use crate::stats::verdict;
 
-/// The report of an A/B test.
 pub(super) fn html(result: &AbResult) -> String {
     let mut main = String::new();
     page::parameters(&mut main, summary::entries(result));
@@ -58,7 +57,6 @@ fn in_short(page: &mut String, result: &AbResult, has_many: bool) {
     page.push_str("</div>\n</section>\n");
 }
 
-/// All variants in the same axes.
 fn side_by_side(page: &mut String, result: &AbResult) {
     let rounds = rounds_of(result);
     let lines = match (rounds, result.variants.len()) {

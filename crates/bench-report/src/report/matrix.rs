@@ -3,7 +3,6 @@ use crate::plot::{self, Best, Figure, Grid, Point, escape};
 use crate::result::{Finite, MatrixResult, Metric};
 use crate::text::Scale;
 
-/// The report of a matrix.
 pub(super) fn html(result: &MatrixResult) -> String {
     let grid = Grid::of(result);
     let mut main = String::new();

@@ -10,14 +10,11 @@ pub(super) struct Shell<'a> {
     pub(super) verdict: &'a str,
     /// What the reader must know first, where something went wrong.
     pub(super) alert: Option<String>,
-    /// How the figures were made.
     pub(super) method: &'a str,
-    /// The program and its version.
     pub(super) version: &'a str,
 }
 
 impl Shell<'_> {
-    /// The page around `main`.
     pub(super) fn page(&self, main: &str) -> String {
         let mut page = self.head();
         page.push_str(&format!(
@@ -67,7 +64,6 @@ pub(super) fn reason<'a>(error: Option<&'a str>, otherwise: &'a str) -> &'a str 
     error.unwrap_or(otherwise).trim_end_matches('.')
 }
 
-/// Names and values in a row.
 pub(super) fn parameters<'a>(
     page: &mut String,
     entries: impl IntoIterator<Item = (&'a str, String)>,
@@ -82,7 +78,6 @@ pub(super) fn parameters<'a>(
     page.push_str("</dl>\n");
 }
 
-/// A link as a parameter.
 pub(super) fn link(link: &str) -> String {
     match link {
         "" => "none".to_owned(),
@@ -108,7 +103,6 @@ pub(super) fn named(variant: &Variant) -> String {
     )
 }
 
-/// The variant's letter in its colour.
 pub(super) fn letter(name: &str) -> String {
     format!("<span class=\"chip chip-{0}\">{0}</span>", escape(name))
 }

@@ -3,7 +3,6 @@ use crate::plot::escape;
 use crate::result::{AbResult, Finite, LimitedBy, Metric, Round, Variant};
 use crate::text::Scale;
 
-/// Every round in the order in which they ran.
 pub(super) fn table(page: &mut String, result: &AbResult) {
     let mut rounds: Vec<(&Variant, &Round)> = result
         .variants

@@ -8,7 +8,6 @@ use crate::result::{
 use crate::text::{Scale, significant};
 use std::collections::BTreeMap;
 
-/// The report of one run.
 pub(super) fn html(result: &RunResult, path: Path) -> String {
     let mut main = String::new();
     page::parameters(&mut main, entries(result));
@@ -37,7 +36,6 @@ fn has_payload(result: &RunResult) -> bool {
     requests.is_none_or(|requests| requests.under_load) || result.result.bytes > 0
 }
 
-/// What the payload did, and its sender.
 fn payload(page: &mut String, ab: &AbResult) {
     page.push_str("<section class=\"columns\">\n<div class=\"stack\">\n");
     if let Some(time_series) = plot::time_series(ab, 0) {

@@ -6,7 +6,6 @@ use crate::result::{AbResult, Comparison, Finite, Metric, StoppingRule, Summary}
 use crate::table::queue_delay_source;
 use crate::text::{amount, significant};
 
-/// What was tested, as names and values.
 pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
     let rounds = result.variants.iter().map(|variant| variant.rounds.len());
     let rounds = rounds.max().unwrap_or(0);

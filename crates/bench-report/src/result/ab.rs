@@ -13,10 +13,8 @@ pub struct AbResult {
     /// Whether every planned round ended without an error.
     pub complete: bool,
     /// Why the test ended early, for a person; `null` when it did not.
-    #[serde(default)]
     pub error: Option<String>,
     /// A title that the user gave.
-    #[serde(default)]
     pub title: Option<String>,
     /// The program and its version.
     #[serde(default)]
@@ -27,7 +25,6 @@ pub struct AbResult {
     #[serde(rename = "virtual")]
     pub is_virtual: bool,
     /// The start in whole seconds since 1970; `null` in virtual time, which has no date.
-    #[serde(default)]
     pub started_unix_seconds: Option<u64>,
     /// Whether each round drew its own random numbers, instead of all rounds of a block the same.
     /// Left out of the JSON when not.
@@ -41,19 +38,15 @@ pub struct AbResult {
     /// The link in the other direction; empty when nothing was shaped.
     pub return_link: String,
     /// The rate of `link` on the wire, in bits per second, where it has one.
-    #[serde(default)]
     pub link_rate_bits_per_second: Option<u64>,
     /// The round-trip time of the empty path, where it is known.
-    #[serde(default)]
     pub base_rtt_ms: Option<Finite>,
     /// How long each round was planned to measure; at most, where bytes end it.
-    #[serde(default)]
     pub round_seconds: Option<Finite>,
     /// The payload after which a round was to end. Left out of the JSON where time ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_bytes: Option<u64>,
     /// How much at the start of each round the figures leave out.
-    #[serde(default)]
     pub omit_seconds: Option<Finite>,
     /// What was compared: `a`, `b`, and further ones `c`, `d` and so on.
     pub variants: Vec<Variant>,

@@ -17,15 +17,12 @@ pub struct MatrixResult {
     /// Whether every cell is here and every round of it ended without an error.
     pub complete: bool,
     /// Why cells are missing, for a person; `null` when none is.
-    #[serde(default)]
     pub error: Option<String>,
     /// What the matrix is called by.
     pub name: String,
     /// What it shows, in a few words.
-    #[serde(default)]
     pub title: Option<String>,
     /// Where its conditions come from.
-    #[serde(default)]
     pub source: Option<String>,
     /// The program and its version.
     #[serde(default)]
@@ -97,10 +94,8 @@ pub struct MatrixCell {
     /// The link in the other direction; empty when nothing was shaped.
     pub return_link: String,
     /// The rate of `link` on the wire, in bits per second, where it has one.
-    #[serde(default)]
     pub link_rate_bits_per_second: Option<u64>,
     /// The round-trip time of the empty path, where it is known.
-    #[serde(default)]
     pub base_rtt_ms: Option<Finite>,
     /// Who sent.
     pub direction: MatrixDirection,
@@ -113,10 +108,8 @@ pub struct MatrixCell {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub further_comparisons: BTreeMap<String, BTreeMap<Metric, Comparison>>,
     /// How the variants shared the bottleneck; `null` when they did not run at once.
-    #[serde(default)]
     pub competition: Option<MatrixCompetition>,
     /// Why figures are missing or rounds failed, for a person; `null` when all is well.
-    #[serde(default)]
     pub error: Option<String>,
 }
 

@@ -23,7 +23,6 @@ pub struct Round {
     #[serde(default)]
     pub streams: u32,
     /// Why the round failed, for a person; `null` when it did not.
-    #[serde(default)]
     pub error: Option<String>,
     /// The time measured, without what was omitted at the start.
     pub seconds: Finite,
@@ -46,14 +45,12 @@ pub struct Round {
     /// Payload sent more than once.
     pub bytes_retransmitted: Option<u64>,
     /// Packets that arrived with the mark Congestion Experienced.
-    #[serde(default)]
     pub ecn_ce_packets: Option<u64>,
     /// Round-trip times as the sender's samples give them.
     pub rtt_ms: RttMs,
     /// Time that packets spent in queues.
     pub queue_delay_ms: QueueDelayMs,
     /// Where `queue_delay_ms` comes from; `null` when it is not known.
-    #[serde(default)]
     pub queue_delay_source: Option<QueueDelaySource>,
     /// The samples behind `rtt_ms`: at most 64 points, most of them in the tail, the last the
     /// longest. Left out of the JSON when there are none.

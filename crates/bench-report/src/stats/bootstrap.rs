@@ -1,7 +1,6 @@
 use super::thresholds::CONFIDENCE;
 use units::Rng;
 
-/// A median and the ends of its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Estimate {
     pub(super) median: f64,

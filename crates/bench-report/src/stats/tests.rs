@@ -2,8 +2,7 @@ use super::bootstrap::{Estimate, estimate};
 use super::per_metric::decide;
 use super::*;
 use crate::fixtures;
-use crate::result::{Comparison, Decision, Finite, Metric, Round};
-use crate::result::{CompetitionRound, Interval};
+use crate::result::{Comparison, CompetitionRound, Decision, Finite, Interval, Metric, Round};
 use std::time::Duration;
 use units::Rng;
 

@@ -66,7 +66,6 @@ fn winner(result: &AbResult) -> Option<&Variant> {
     others.into_iter().all(is_beaten).then_some(best)
 }
 
-/// The sentence about `b` and `a`.
 fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) -> String {
     let of = |metric| comparison.and_then(|comparison| comparison.get(&metric));
     let Some(goodput) = of(Metric::GoodputBitsPerSecond) else {
@@ -137,7 +136,6 @@ fn delay_clause(delay: &Comparison, b: &str) -> String {
     }
 }
 
-/// How a ratio is best said.
 enum Effect {
     /// Too few rounds; the ratio and its interval where there are any.
     Unknown(Option<Ratio>),

@@ -35,11 +35,9 @@ pub fn matrix_table(result: &MatrixResult) -> String {
 
 /// Cells that differ in the first axis alone.
 struct Block<'a> {
-    /// The name of that axis.
     axis: String,
     /// What they have in common, `delay=40ms, flows=2`; may be empty.
     place: String,
-    /// The value of the first axis, and the cell.
     rows: Vec<(String, &'a MatrixCell)>,
 }
 
@@ -302,7 +300,6 @@ const WHOLE_WIDTH: usize = 34;
 /// No round succeeded, or shares never became fair.
 const MISSING: &str = "–";
 
-/// The metrics that a matrix is read for.
 const METRICS: [Metric; 3] = [
     Metric::GoodputBitsPerSecond,
     Metric::Seconds,

@@ -175,7 +175,6 @@ fn datagrams(row: &Row) -> Option<String> {
     ))
 }
 
-/// The names of the columns that every row has.
 fn head() -> String {
     format!(
         "[ ID]  {:<14} {:>11} {:>14}",
@@ -183,7 +182,6 @@ fn head() -> String {
     )
 }
 
-/// The columns that every row has.
 fn transfer(row: &Row, unit: Unit) -> String {
     let id = match row.socket {
         Some(id) => format!("[{id:>3}]"),

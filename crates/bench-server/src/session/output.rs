@@ -3,8 +3,7 @@
 use bench_kit::plan::{Direction, Plan};
 use bench_kit::rows::Rows;
 use bench_kit::sample::{Sample, SideReport};
-use bench_report::table::Columns;
-use bench_report::table::{interval_header, interval_row};
+use bench_report::table::{Columns, interval_header, interval_row};
 use bench_report::text::{Unit, amount};
 use std::fmt;
 use std::sync::Mutex;
@@ -21,7 +20,6 @@ struct State {
 }
 
 impl Output {
-    /// Adds what the session logs.
     pub(super) fn line(&self, line: fmt::Arguments<'_>) {
         self.with(|state| state.push(&line.to_string()));
     }
@@ -45,7 +43,6 @@ impl Output {
         });
     }
 
-    /// This side's next sample.
     pub(super) fn sample(&self, sample: &Sample) {
         self.with(|state| {
             let rows = state.rows.as_mut().and_then(|rows| rows.client(0, sample));

@@ -16,7 +16,6 @@ use transport::{Connection, ConnectionError, ReadError, RecvStream, SendStream, 
 use transport::{ReadExactError, WriteError};
 use units::Bandwidth;
 
-/// Whether the client wants `perf`.
 pub(super) fn is_negotiated(connection: &Connection) -> bool {
     let data = connection.handshake_data().map(|data| data.downcast());
     let data: Option<Box<HandshakeData>> = data.and_then(Result::ok);
@@ -68,7 +67,6 @@ impl Session {
     }
 }
 
-/// What a client was given.
 #[derive(Debug, Default)]
 struct Served {
     streams: AtomicU64,
@@ -112,7 +110,6 @@ async fn serve(connection: &Connection, served: &Arc<Served>) -> ConnectionError
     }
 }
 
-/// What answers a stream.
 #[derive(Clone)]
 struct Answer {
     connection: Connection,
@@ -131,7 +128,6 @@ impl Answer {
         self.send(&mut send, length.unwrap_or(0)).await
     }
 
-    /// The same for a unidirectional stream.
     async fn on_another(self, mut receive: RecvStream) -> Result<(), StreamClosed> {
         match self.request(&mut receive).await? {
             None | Some(0) => Ok(()),
@@ -174,7 +170,6 @@ impl Answer {
     }
 }
 
-/// A stream is over before its time.
 struct StreamClosed;
 
 impl From<ReadError> for StreamClosed {

@@ -5,10 +5,8 @@ use crate::shared::{Permit, Shared};
 use bench_kit::wire;
 use std::sync::Arc;
 
-/// One client's run.
 pub(crate) struct Session {
     pub(super) shared: Arc<Shared>,
-    /// How the log names it.
     pub(super) number: u64,
     /// Given back when the session ends.
     pub(super) permit: Permit,
@@ -32,7 +30,6 @@ pub(super) enum Fault {
     Client(String),
     /// The client does not know the token.
     Unauthorized,
-    /// The connection is over.
     Lost,
 }
 

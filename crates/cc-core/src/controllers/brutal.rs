@@ -24,7 +24,6 @@ use alloc::boxed::Box;
 use core::time::Duration;
 use units::{Bytes, Gain, Timestamp};
 
-/// Brutal in the registry.
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "brutal",
     aliases: &[],

@@ -66,7 +66,6 @@ use state::State;
 use units::{Bytes, Gain};
 use velocity::{Direction, Velocity};
 
-/// Copa in the registry.
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "copa",
     aliases: &[],

@@ -26,7 +26,6 @@ use curve::Curve;
 use stage::Stage;
 use units::{Bytes, Gain, Timestamp};
 
-/// CUBIC in the registry.
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: Cubic::NAME,
     aliases: &[],

@@ -16,7 +16,6 @@ use crate::sampler::RateSample;
 use alloc::boxed::Box;
 use units::Bytes;
 
-/// The constant rate in the registry.
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "fixed",
     aliases: &[],

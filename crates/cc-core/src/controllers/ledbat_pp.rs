@@ -44,7 +44,6 @@ use state::{SlowdownDuration, SlowdownTimer, State};
 use units::Bytes;
 use window::{Window, WindowAck};
 
-/// LEDBAT++ in the registry.
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "ledbat_pp",
     aliases: &[],

@@ -9,7 +9,6 @@ use crate::registry::ControllerSpec;
 use alloc::boxed::Box;
 use units::{Bytes, Gain, Timestamp};
 
-/// NewReno in the registry.
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: NewReno::NAME,
     aliases: &["reno"],

@@ -42,7 +42,6 @@ use params::{PARAMS, Tuning};
 use units::{Bandwidth, Bytes, Gain, Timestamp};
 use virtual_rtt::VirtualRtt;
 
-/// Prague in the registry.
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "prague",
     aliases: &[],

@@ -1,11 +1,9 @@
 use super::*;
-use crate::Control;
 use crate::observer::{Observer, Snapshot};
 use crate::params::{Range, Value};
-use crate::{LostPacket, PathState, RateSample};
+use crate::{Control, LostPacket, PathState, RateSample};
 use core::time::Duration;
-use units::Timestamp;
-use units::{Bandwidth, Bytes, Gain};
+use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 const TUNED: ControllerSpec = ControllerSpec {
     name: "tuned",

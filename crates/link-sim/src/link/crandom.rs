@@ -31,7 +31,6 @@ impl Crandom {
         u64::from(self.next(correlation)) <= probability.of(u64::from(u32::MAX))
     }
 
-    /// The next number.
     pub(super) fn next(&mut self, correlation: Gain) -> u32 {
         // netem's probabilities are 32-bit fractions of which the largest is 1.
         let old = u128::from(correlation.of(1 << 32));

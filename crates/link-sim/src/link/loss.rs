@@ -49,7 +49,6 @@ impl LossStage {
         self.loss.as_ref().is_some_and(|loss| loss.ecn)
     }
 
-    /// Whether the next packet is lost.
     pub(super) fn drops_packet(&mut self) -> bool {
         self.packets += 1;
         let Some(loss) = &self.loss else { return false };

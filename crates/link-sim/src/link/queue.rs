@@ -3,8 +3,7 @@
 mod cake;
 mod codel;
 mod discipline;
-mod drop_head;
-mod drop_tail;
+mod drop;
 mod dualpi2;
 mod fifo;
 mod flows;
@@ -25,15 +24,13 @@ use cake::Cake;
 use codel::Codel;
 use discipline::Discipline;
 pub(super) use discipline::{QueueConfig, QueueEvents, QueuedPacket};
-use drop_head::DropHead;
-use drop_tail::DropTail;
+use drop::DropQueue;
 use dualpi2::DualPi2;
 use fq_codel::FqCodel;
 use pie::Pie;
 use red::Red;
 use units::{Rng, Timestamp};
 
-/// The queue of a link, of one discipline or another.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
     aqm: Aqm,
@@ -42,8 +39,7 @@ pub(super) struct Queue<T> {
 
 #[derive(Debug)]
 enum AnyDiscipline<T> {
-    DropTail(DropTail<T>),
-    DropHead(DropHead<T>),
+    Drop(DropQueue<T>),
     Codel(Codel<T>),
     Red(Red<T>),
     Pie(Pie<T>),
@@ -62,8 +58,8 @@ impl<T> Queue<T> {
         } = config;
         let rng = Rng::derive(seed, label::QUEUE);
         let discipline = match aqm {
-            Aqm::DropTail => AnyDiscipline::DropTail(DropTail::new(capacity)),
-            Aqm::DropHead => AnyDiscipline::DropHead(DropHead::new(capacity)),
+            Aqm::DropTail => AnyDiscipline::Drop(DropQueue::new(capacity, false)),
+            Aqm::DropHead => AnyDiscipline::Drop(DropQueue::new(capacity, true)),
             Aqm::Codel(parameters) => AnyDiscipline::Codel(Codel::new(parameters, capacity)),
             Aqm::Red(parameters) => AnyDiscipline::Red(Red::new(parameters, capacity, rate, rng)),
             Aqm::Pie(parameters) => AnyDiscipline::Pie(Pie::new(parameters, capacity, rng)),
@@ -116,8 +112,7 @@ impl<T> Queue<T> {
 
     pub(super) fn backlog(&self) -> Count {
         match &self.discipline {
-            AnyDiscipline::DropTail(queue) => queue.backlog(),
-            AnyDiscipline::DropHead(queue) => queue.backlog(),
+            AnyDiscipline::Drop(queue) => queue.backlog(),
             AnyDiscipline::Codel(queue) => queue.backlog(),
             AnyDiscipline::Red(queue) => queue.backlog(),
             AnyDiscipline::Pie(queue) => queue.backlog(),
@@ -129,8 +124,7 @@ impl<T> Queue<T> {
 
     fn get_mut(&mut self) -> &mut dyn Discipline<T> {
         match &mut self.discipline {
-            AnyDiscipline::DropTail(queue) => queue,
-            AnyDiscipline::DropHead(queue) => queue,
+            AnyDiscipline::Drop(queue) => queue,
             AnyDiscipline::Codel(queue) => queue,
             AnyDiscipline::Red(queue) => queue,
             AnyDiscipline::Pie(queue) => queue,

@@ -13,7 +13,6 @@ pub(super) struct RadioStage {
     /// The suspension that comes next, or is on.
     suspended_from: Timestamp,
     suspended_until: Timestamp,
-    /// The latest time given out.
     last: Timestamp,
     rng: Rng,
 }
@@ -123,7 +122,6 @@ fn exponential(mean: Duration, rng: &mut Rng) -> Duration {
     }
 }
 
-/// Suspensions that are drawn one by one, at most.
 const MAX_DRAWN_SUSPENSIONS: u32 = 100;
 
 #[cfg(test)]

@@ -3,7 +3,6 @@ use core::time::Duration;
 use std::collections::VecDeque;
 use units::Timestamp;
 
-/// What becomes of a link at which time.
 #[derive(Debug)]
 pub(super) struct Schedule {
     base: Clauses,
@@ -24,7 +23,6 @@ impl Schedule {
         }
     }
 
-    /// When something changes next.
     pub(super) fn next_change(&self) -> Option<Timestamp> {
         self.ahead.front().map(|after| self.begin + *after)
     }

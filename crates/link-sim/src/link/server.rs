@@ -4,7 +4,6 @@ use super::transmitter::Transmitter;
 use crate::spec::Service;
 use units::{Bytes, Timestamp};
 
-/// What sends packets on, one after another.
 #[derive(Debug)]
 pub(super) enum Server {
     Transmitter(Transmitter),
@@ -12,12 +11,9 @@ pub(super) enum Server {
     Opportunities(Opportunities),
 }
 
-/// When a packet is on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Transmission {
-    /// When its first bit leaves.
     pub(super) begin: Timestamp,
-    /// When its last bit is out.
     pub(super) end: Timestamp,
 }
 
@@ -73,7 +69,6 @@ impl Server {
         }
     }
 
-    /// When the last packet is out.
     fn free_at(&self) -> Timestamp {
         match self {
             Self::Transmitter(transmitter) => transmitter.free_at(),
@@ -109,7 +104,6 @@ impl Server {
         }
     }
 
-    /// Whether sending takes time at all.
     pub(super) fn is_limited(&self) -> bool {
         match self {
             Self::Transmitter(transmitter) => transmitter.is_limited(),

@@ -42,7 +42,6 @@ impl Transmitter {
         self.fraction = 0;
     }
 
-    /// When the next transmission can begin.
     pub(super) fn free_at(&self) -> Timestamp {
         Timestamp::from_nanos(
             self.busy_until

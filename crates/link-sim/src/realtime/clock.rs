@@ -82,7 +82,6 @@ impl WallClock {
     }
 }
 
-/// The processor time of this thread.
 pub(crate) fn thread_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or(Duration::ZERO)

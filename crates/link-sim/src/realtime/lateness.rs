@@ -20,7 +20,6 @@ impl Lateness {
         }
     }
 
-    /// Adds what another account has.
     #[cfg(target_os = "linux")]
     pub(crate) fn merge(&mut self, other: &Self) {
         self.all.merge(&other.all);

@@ -25,7 +25,6 @@ impl Worker {
         })
     }
 
-    /// Whether it still works.
     pub(crate) fn is_running(&self) -> bool {
         let thread = self.running.as_ref().map(|(_, thread)| thread);
         thread.is_some_and(|thread| !thread.is_finished())

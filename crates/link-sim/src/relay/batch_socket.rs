@@ -20,7 +20,6 @@ pub(super) struct BatchSocket {
     ecn: Ecn,
 }
 
-/// A datagram that came.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Incoming<'a> {
     pub(super) from: SocketAddr,
@@ -30,7 +29,6 @@ pub(super) struct Incoming<'a> {
     pub(super) data: &'a [u8],
 }
 
-/// A datagram that goes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outgoing<'a> {
     pub(super) to: SocketAddr,
@@ -229,7 +227,6 @@ impl AsFd for BatchSocket {
     }
 }
 
-/// Room for one batch of received datagrams.
 #[derive(Debug)]
 pub(super) struct Buffers {
     memory: Box<[u8]>,

@@ -29,14 +29,12 @@ use std::thread::JoinHandle;
 use units::Timestamp;
 use writer::{Progress, Writer};
 
-/// The relay's end of a capture.
 #[derive(Debug)]
 pub(super) struct Capture {
     /// `None` until there is something to hold, and while there is no room.
     block: Option<Block>,
     full: Option<SyncSender<Block>>,
     empty: Receiver<Block>,
-    /// Blocks made until now.
     made: usize,
     recorded: u64,
     /// For want of a block.
@@ -71,7 +69,6 @@ impl Capture {
         })
     }
 
-    /// Writes one datagram down.
     pub(super) fn record(&mut self, seen: &CapturedDatagram<'_>) {
         self.recorded += 1;
         if self.block.is_none() {
@@ -107,7 +104,6 @@ impl Capture {
         }
     }
 
-    /// Writes everything, and ends the thread.
     pub(super) fn finish(&mut self) {
         self.hand_over();
         self.full = None;

@@ -19,16 +19,11 @@ pub(super) struct Clients {
     next: u64,
 }
 
-/// One client.
 #[derive(Debug)]
 pub(super) struct Client {
-    /// Where it sends from.
     pub(super) address: SocketAddr,
-    /// Where it sends to.
     pub(super) listener: SocketAddr,
-    /// Its socket towards the server.
     pub(super) socket: BatchSocket,
-    /// Where that socket sends from.
     pub(super) local: SocketAddr,
     /// Names all its datagrams, in both directions and in every run.
     pub(super) flow: u64,
@@ -107,7 +102,6 @@ impl Clients {
         }
     }
 
-    /// Every client.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Client> {
         self.known.values()
     }

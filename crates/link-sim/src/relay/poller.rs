@@ -7,7 +7,6 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use std::io;
 
-/// What can be waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     /// The relay shall end.

@@ -43,7 +43,6 @@ pub(super) fn channel() -> io::Result<(RequestSender, RequestReceiver)> {
 #[derive(Debug)]
 pub(super) struct RequestSender {
     requests: Sender<Request>,
-    /// A byte in it wakes the thread.
     waker: PipeWriter,
 }
 

@@ -13,7 +13,6 @@ use core::marker::PhantomData;
 use core::time::Duration;
 use units::Timestamp;
 
-/// A link and the checks of its invariants.
 #[derive(Debug)]
 pub(super) struct CheckedLink<P, L = Link<Tagged<P>>> {
     link: L,

@@ -21,7 +21,6 @@ pub(super) struct Conservation {
 /// Packets and copies by what became of them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
-    /// Packets that entered.
     pub(super) entered: u64,
     /// Copies made inside.
     pub(super) copied: u64,

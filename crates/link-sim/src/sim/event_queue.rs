@@ -15,7 +15,6 @@ pub(super) struct EventQueue {
 }
 
 impl EventQueue {
-    /// Adds a source.
     pub(super) fn add(&mut self, deadline: Option<Timestamp>) {
         let source = self.sources;
         self.sources += 1;
@@ -25,7 +24,6 @@ impl EventQueue {
         self.set(source, deadline);
     }
 
-    /// Sets the timer of a source.
     pub(super) fn set(&mut self, source: usize, deadline: Option<Timestamp>) {
         let mut node = self.leaves + source;
         if self.nodes[node].0 == deadline {

@@ -26,7 +26,6 @@ pub(super) struct Route {
 #[derive(Debug, Clone)]
 pub(super) struct Envelope<P> {
     pub(super) route: usize,
-    /// Which link of the route it is on.
     pub(super) hop: usize,
     pub(super) payload: P,
 }

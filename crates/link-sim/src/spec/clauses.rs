@@ -95,7 +95,6 @@ impl Clauses {
         Ok(())
     }
 
-    /// What one clause needs of another.
     pub(super) fn check(&self, words: &Words<'_>) -> Result<(), SpecError> {
         let refuse = |name: &str, problem: &str| Err(words.error_at(name, problem));
         for (name, is_given) in [("queue", self.queue.is_some()), ("aqm", self.aqm.is_some())] {

@@ -40,7 +40,6 @@ impl PingExpectation {
         }
     }
 
-    /// One way.
     fn of(clauses: &Clauses) -> Self {
         let delay = clauses.delay.unwrap_or_default();
         let jitter = spread(delay.distribution, delay.jitter);

@@ -18,7 +18,6 @@ pub(crate) struct Change {
     pub(crate) from: Duration,
     /// When what was before holds again; `None` for never.
     pub(crate) until: Option<Duration>,
-    /// What it replaces.
     pub(crate) clauses: Clauses,
 }
 

@@ -71,7 +71,6 @@ impl LinkSpec {
     }
 }
 
-/// What each device has.
 #[derive(Debug, Default)]
 struct Hops {
     loss: Hop,
@@ -79,7 +78,6 @@ struct Hops {
     delay: Hop,
 }
 
-/// What one device has.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Hop {
     policer: Option<String>,

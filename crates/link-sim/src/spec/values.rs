@@ -36,7 +36,6 @@ pub(super) fn size(text: &str) -> Option<Bytes> {
     (with_unit && !bytes.is_zero() && bytes <= MAX_BYTES).then_some(bytes)
 }
 
-/// A probability with its percent sign.
 pub(super) struct Percent(pub(super) Gain);
 
 impl fmt::Display for Percent {

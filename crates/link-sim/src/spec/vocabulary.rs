@@ -142,7 +142,6 @@ pub(super) fn unknown(words: &Words<'_>, word: Word<'_>) -> SpecError {
     words.error(word, problem)
 }
 
-/// The words that begin a clause.
 pub(super) const CLAUSES: [&str; 15] = [
     "delay",
     "loss",

@@ -52,7 +52,6 @@ impl<'a> Words<'a> {
         Some(word)
     }
 
-    /// The next word if it is one of these.
     pub(super) fn next_of(&mut self, names: &[&str]) -> Option<Word<'a>> {
         self.peek().filter(|word| names.contains(&word.text))?;
         self.next()
@@ -68,7 +67,6 @@ impl<'a> Words<'a> {
         follows.then(|| self.value(expected, parse)).transpose()
     }
 
-    /// The next word as a value.
     pub(super) fn value<V>(
         &mut self,
         expected: &str,
@@ -80,7 +78,6 @@ impl<'a> Words<'a> {
             .ok_or_else(|| self.error(word, format!("expected {expected} after `{before}`")))
     }
 
-    /// The next word, whatever it is.
     pub(super) fn expect(&mut self, expected: &str) -> Result<Word<'a>, SpecError> {
         let before = self.last.text;
         self.next().ok_or_else(|| {

@@ -1,5 +1,4 @@
-use super::ip;
-use super::ip::ETHERNET_OVERHEAD;
+use super::ip::{self, ETHERNET_OVERHEAD};
 use super::unread::Unread;
 use crate::link::Link;
 use crate::packet::{Ecn, Packet};

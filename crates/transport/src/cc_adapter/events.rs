@@ -1,8 +1,7 @@
 //! Events of congestion control on their way to the observer.
 
 use cc_core::{Event, Observer};
-use std::fmt;
-use std::mem;
+use std::{fmt, mem};
 
 /// The observer, and the events not yet delivered to it.
 ///
@@ -14,13 +13,11 @@ pub(crate) struct DeferredEvents {
     events: Vec<Event>,
 }
 
-/// Where the observer is.
 #[derive(Default)]
 enum Slot {
     #[default]
     Empty,
     Filled(Box<dyn Observer + Send>),
-    /// It is being called.
     Lent,
 }
 
@@ -96,14 +93,12 @@ impl fmt::Debug for Slot {
     }
 }
 
-/// An observer and the events for it.
 pub(crate) struct Delivery {
     observer: Box<dyn Observer + Send>,
     events: Vec<Event>,
 }
 
 impl Delivery {
-    /// Calls the observer with each event.
     pub(crate) fn call(&mut self) {
         for event in &self.events {
             self.observer.on_event(event);

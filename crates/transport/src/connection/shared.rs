@@ -2,9 +2,8 @@
 
 use super::wakeups::{Signals, Wakeups};
 use super::work_queue::WorkQueue;
-use crate::clock;
 use crate::driver::ConnectionDriver;
-use crate::user_code;
+use crate::{clock, user_code};
 use bytes::Bytes;
 use quinn_proto::{
     ConnectionError, ConnectionHandle, Dir, EndpointEvent, Event, StreamEvent, StreamId, VarInt,
@@ -237,7 +236,6 @@ impl State {
         self.driver.poll_timeout().map(|(deadline, _)| deadline)
     }
 
-    /// Events for the endpoint.
     pub(crate) fn endpoint_events(&mut self) -> impl Iterator<Item = EndpointEvent> {
         std::iter::from_fn(|| self.driver.poll_endpoint_event())
     }

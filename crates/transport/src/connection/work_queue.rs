@@ -19,7 +19,6 @@ pub(crate) struct WorkQueue<T> {
 }
 
 impl<T> WorkQueue<T> {
-    /// Adds a connection that is not in the queue.
     pub(crate) fn push(&self, connection: Arc<T>) {
         if let Some(ready) = &mut *lock(&self.ready) {
             ready.push(connection);
@@ -27,7 +26,6 @@ impl<T> WorkQueue<T> {
         self.wake();
     }
 
-    /// Wakes the task.
     pub(crate) fn wake(&self) {
         if self.is_awake.swap(true, Ordering::AcqRel) {
             return;

@@ -3,7 +3,6 @@
 use quinn_proto::{ConnectionError, TransportError, TransportErrorCode};
 use std::time::Instant;
 
-/// A close that is due.
 #[derive(Debug)]
 pub(super) struct PendingClose {
     pub(super) at: Instant,

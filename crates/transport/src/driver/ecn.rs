@@ -4,7 +4,6 @@ use crate::stats::EcnStats;
 use quinn_proto::{EcnCodepoint, Transmit};
 
 impl EcnStats {
-    /// A batch leaves.
     pub(super) fn count_sent(&mut self, transmit: &Transmit) {
         let segment = transmit.segment_size.unwrap_or(transmit.size).max(1);
         let datagrams = transmit.size.div_ceil(segment) as u64;

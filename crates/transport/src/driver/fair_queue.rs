@@ -43,7 +43,6 @@ impl FairQueue {
         self.deferred.insert((written, id));
     }
 
-    /// The stream has written.
     pub(super) fn on_written(&mut self, id: StreamId, bytes: u64) {
         self.dequeue(id);
         if let Some(least) = self.least() {
@@ -100,7 +99,6 @@ impl FairQueue {
         !self.deferred.is_empty()
     }
 
-    /// Streams of which something is kept.
     #[cfg(feature = "testing")]
     pub(super) fn streams(&self) -> impl Iterator<Item = StreamId> {
         self.written.keys().copied()

@@ -4,7 +4,6 @@ use crate::stats::LimitedBy;
 use std::time::Duration;
 use units::Timestamp;
 
-/// What keeps a connection from sending more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limiter {
     /// There is nothing to send.

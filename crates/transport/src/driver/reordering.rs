@@ -6,7 +6,6 @@ use units::Timestamp;
 /// The thresholds of RFC 9002 §6.1, and how far the second may go where packets are late.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LossThresholds {
-    /// Packets that may overtake one.
     pub(crate) packets: u32,
     /// Round trips that one may take while none has been late.
     pub(crate) time: f32,

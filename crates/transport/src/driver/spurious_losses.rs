@@ -15,7 +15,6 @@ pub(super) struct SpuriousLosses {
 }
 
 impl SpuriousLosses {
-    /// Packets were declared lost.
     pub(super) fn on_loss(&mut self, now: Timestamp, smoothed_rtt: Duration) {
         self.watched_until = Some(now + WATCHED_ROUNDS * smoothed_rtt);
     }

@@ -22,7 +22,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use units::{Bandwidth, Bytes, Timestamp};
 
-/// Why a connection wants to be woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// One of quinn-proto's timers: loss detection, idle timeout, delayed ACK and the like.
@@ -31,7 +30,6 @@ pub(crate) enum Reason {
     Pacing,
 }
 
-/// Configuration of a connection's driver.
 #[derive(Debug)]
 pub(crate) struct DriverConfig {
     /// The handle that came with the factory in quinn-proto's configuration.
@@ -42,7 +40,6 @@ pub(crate) struct DriverConfig {
     pub(crate) loss_thresholds: LossThresholds,
     /// Longest that the handshake may take.
     pub(crate) handshake_timeout: Option<Duration>,
-    /// What the windows grow from.
     pub(crate) budget: Arc<Budget>,
     #[cfg(feature = "qlog")]
     pub(crate) qlog: Option<QlogStream>,
@@ -61,7 +58,6 @@ pub(crate) struct ConnectionDriver {
     pub(super) departure: Option<Timestamp>,
     pub(super) receive_window: ReceiveWindow,
     pub(super) send_window: SendWindow,
-    /// Streams that are read from.
     pub(super) inbound: BTreeMap<StreamId, Inbound>,
     /// Those of them of which something is taken out of quinn-proto in this turn.
     pub(super) due_inbound: BTreeSet<StreamId>,
@@ -84,7 +80,6 @@ pub(crate) struct ConnectionDriver {
     pub(super) ecn: EcnStats,
     pub(super) spurious_losses: SpuriousLosses,
     pub(super) loss_state: LossState,
-    /// Streams on which a write found no room.
     pub(super) blocked_writers: BTreeSet<StreamId>,
     /// Which stream may write where there is less room than streams want.
     pub(super) fair_queue: FairQueue,
@@ -93,7 +88,6 @@ pub(crate) struct ConnectionDriver {
     /// Frames sent so far that are no ACKs, if none has left since they were counted.
     pub(super) frames: Option<u64>,
     pub(super) mtu_probes: u64,
-    /// Whether there are events for the observer.
     pub(super) has_events: bool,
     /// Whether congestion control knows that nothing was left to send.
     pub(super) is_app_limited: bool,

@@ -49,7 +49,6 @@ impl ConnectionDriver {
         self.fair_queue.remove(id);
     }
 
-    /// How many streams something is kept of.
     #[cfg(feature = "testing")]
     pub(crate) fn kept_streams(&self) -> usize {
         let writers = self.blocked_writers.iter().copied();

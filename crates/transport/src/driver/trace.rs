@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 use std::net::{IpAddr, SocketAddr};
 use units::{Bandwidth, Bytes, Timestamp};
 
-/// A connection's part in a qlog.
 #[derive(Debug)]
 pub(super) struct Trace {
     stream: QlogStream,
@@ -19,7 +18,6 @@ pub(super) struct Trace {
     metrics: Map<String, Value>,
     /// Datagrams received since the last event.
     received: u64,
-    /// When the last event was.
     now: Timestamp,
     has_ended: bool,
 }
@@ -45,7 +43,6 @@ impl Trace {
         self.received += 1;
     }
 
-    /// A batch leaves.
     pub(super) fn on_sent(&mut self, now: Timestamp, transmit: &Transmit) {
         self.flush_received(now);
         let segment = transmit.segment_size.unwrap_or(transmit.size).max(1);

@@ -33,7 +33,6 @@ pub(super) struct ReceiveWindow {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Quarter {
-    /// Bytes that have arrived.
     arrived: u64,
     /// Whether somebody has waited for data.
     has_caught_up: bool,

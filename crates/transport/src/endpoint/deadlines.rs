@@ -31,7 +31,6 @@ impl Deadlines {
         self.known[index] = deadline;
     }
 
-    /// The earliest deadline.
     pub(super) fn next(&self) -> Option<Instant> {
         self.ordered.first().map(|(deadline, _)| *deadline)
     }

@@ -122,7 +122,6 @@ pub(super) struct Inner {
     pub(super) incoming: Notify,
     /// Told when the last connection is gone.
     pub(super) idle: Notify,
-    /// No handle is left.
     pub(super) is_abandoned: AtomicBool,
 }
 

@@ -50,7 +50,6 @@ pub struct TimerStats {
     pub p99: std::time::Duration,
 }
 
-/// What one lock of the endpoint protects.
 pub(super) struct Table {
     pub(super) proto: quinn_proto::Endpoint,
     pub(super) server_config: Option<Arc<ServerConfig>>,
@@ -131,7 +130,6 @@ impl Table {
         self.connections.iter().flatten()
     }
 
-    /// Removes all connections and gives them.
     pub(super) fn clear(&mut self) -> Vec<Arc<Shared>> {
         self.count = 0;
         self.connections.drain(..).flatten().collect()

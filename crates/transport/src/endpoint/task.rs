@@ -65,7 +65,6 @@ impl Task {
         self.inner.queue.take(&mut self.ready);
     }
 
-    /// Adds the connections whose timeouts have passed.
     fn expire(&mut self) {
         let now = clock::now();
         while let Some(handle) = self.deadlines.pop_due(now) {

@@ -46,15 +46,13 @@ impl<B: Buf> quic::Connection<B> for Connection {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<RecvStream, ConnectionErrorIncoming>> {
-        let OpenStreams {
-            connection, side, ..
-        } = &self.opener;
+        let (connection, side) = (&self.opener.connection, self.opener.side);
         let accepted = self.accepting_uni.poll(cx, || {
             let connection = connection.clone();
             async move { connection.accept_uni().await }
         });
         accepted
-            .map_ok(|recv| RecvStream::new(recv, *side))
+            .map_ok(|recv| RecvStream::new(recv, side))
             .map_err(connection_error)
     }
 
@@ -62,15 +60,13 @@ impl<B: Buf> quic::Connection<B> for Connection {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<BidiStream<B>, ConnectionErrorIncoming>> {
-        let OpenStreams {
-            connection, side, ..
-        } = &self.opener;
+        let (connection, side) = (&self.opener.connection, self.opener.side);
         let accepted = self.accepting_bi.poll(cx, || {
             let connection = connection.clone();
             async move { connection.accept_bi().await }
         });
         accepted
-            .map_ok(|stream| BidiStream::new(stream, *side))
+            .map_ok(|stream| BidiStream::new(stream, side))
             .map_err(connection_error)
     }
 

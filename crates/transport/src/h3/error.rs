@@ -26,7 +26,6 @@ pub(super) fn connection_error(error: ConnectionError) -> ConnectionErrorIncomin
     }
 }
 
-/// The connection's error as a stream's.
 pub(super) fn on_connection(error: ConnectionError) -> StreamErrorIncoming {
     StreamErrorIncoming::ConnectionErrorIncoming {
         connection_error: connection_error(error),

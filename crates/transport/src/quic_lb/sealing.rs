@@ -83,7 +83,6 @@ struct KeyOfAnyEpoch {
 }
 
 impl KeyOfAnyEpoch {
-    /// The key of this epoch.
     fn of(&self, epoch: &Epoch) -> LessSafeKey {
         let mut key = [0; 32];
         let random = [&self.random[..]];

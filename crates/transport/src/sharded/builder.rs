@@ -2,8 +2,7 @@
 
 use super::cid::ConnectionIds;
 use super::server::{Figures, Shard, ShardedServer};
-use super::sockets::Steering;
-use super::sockets::{self, Sockets};
+use super::sockets::{self, Sockets, Steering};
 use super::worker::{Busy, Worker};
 use crate::config::ServerConfig;
 use crate::endpoint::{Endpoint, Incoming};
@@ -174,7 +173,6 @@ impl ShardedBuilder {
     }
 }
 
-/// All that a server needs but its threads.
 struct Plan {
     workers: Vec<Worker>,
     address: SocketAddr,
@@ -182,7 +180,6 @@ struct Plan {
     busy: watch::Receiver<usize>,
 }
 
-/// A shard whose thread has been started.
 struct Starting {
     thread: JoinHandle<()>,
     figures: Arc<Figures>,
@@ -209,7 +206,6 @@ impl Starting {
         })
     }
 
-    /// Waits until the shard serves.
     fn finish(self) -> io::Result<(Shard, JoinHandle<()>)> {
         let endpoint = self.ready.recv();
         let endpoint = endpoint.map_err(|_| io::Error::other("making a handler has panicked"))?;

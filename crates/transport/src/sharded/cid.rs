@@ -2,12 +2,10 @@
 
 use crate::random;
 use quinn_proto::{ConnectionId, ConnectionIdGenerator};
-use std::fmt;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
-/// Makes a generator for each shard.
 #[derive(Clone)]
 pub(super) struct ConnectionIds(Arc<MakeGenerator>);
 

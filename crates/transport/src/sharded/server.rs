@@ -51,7 +51,6 @@ pub struct ShardedServer {
     pub(super) threads: Vec<JoinHandle<()>>,
     pub(super) address: SocketAddr,
     pub(super) steering: Steering,
-    /// How many shards have work.
     pub(super) busy: watch::Receiver<usize>,
 }
 
@@ -76,7 +75,6 @@ pub(super) struct Shard {
     pub(super) figures: Arc<Figures>,
 }
 
-/// What a shard's thread reports.
 #[derive(Debug, Default)]
 pub(super) struct Figures {
     pub(super) handler_panics: AtomicU64,

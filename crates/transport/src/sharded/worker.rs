@@ -5,14 +5,12 @@ use crate::config::ServerConfig;
 use crate::endpoint::{Endpoint, Incoming};
 use crate::shard_routing::Membership;
 use quinn_proto::EndpointConfig;
-use std::future;
-use std::io;
-use std::iter;
 use std::net::UdpSocket;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
+use std::{future, io, iter};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet, LocalSet};
 
@@ -132,7 +130,6 @@ where
     }
 }
 
-/// The tasks that the application's handler runs in.
 struct Handlers {
     tasks: JoinSet<()>,
     figures: Arc<Figures>,
@@ -154,7 +151,6 @@ impl Handlers {
         }
     }
 
-    /// Waits for all tasks to end.
     async fn join(&mut self) {
         while let Some(result) = self.tasks.join_next().await {
             self.note(result);

@@ -226,7 +226,6 @@ mod portable {
             }
         }
 
-        /// Ready when there is room in the send buffer.
         pub(in crate::socket) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
             self.0.poll_send_ready(cx).map(|_| ())
         }

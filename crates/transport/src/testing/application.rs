@@ -41,9 +41,7 @@ pub(super) struct Application {
 struct Source {
     stream: StreamId,
     load: Load,
-    /// Bytes written.
     offset: u64,
-    /// Bytes to be written now.
     due: u64,
     /// When more are.
     next: Option<Timestamp>,
@@ -87,7 +85,6 @@ impl Application {
         self.rate = Some((rate, now));
     }
 
-    /// Has a slow reader read what it is due.
     pub(super) fn read_due(&mut self, now: Timestamp, engine: &mut Engine) {
         let Some((rate, due)) = &mut self.rate else {
             return;
@@ -125,7 +122,6 @@ impl Application {
         });
     }
 
-    /// Writes what is due and finds room.
     pub(super) fn write(&mut self, now: Timestamp, engine: &mut Engine) {
         for source in &mut self.sources {
             source.become_due(now);
@@ -133,7 +129,6 @@ impl Application {
         }
     }
 
-    /// When the next bytes are due.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         let writes = self.sources.iter().filter_map(|source| source.next);
         writes.chain(self.rate.map(|(_, due)| due)).min()
@@ -253,7 +248,6 @@ static CONTENTS: [u8; PERIOD + BLOCK] = {
 /// Contents repeat after so many bytes: a prime, so that no packet is like another by its size.
 const PERIOD: usize = 65_521;
 
-/// How often a slow reader reads.
 const TICK: Duration = Duration::from_millis(1);
 
 /// Most bytes written or read in one call.

@@ -46,5 +46,4 @@ impl HmacKey for FixedKey {
     }
 }
 
-/// The server's name in its certificate.
 pub(super) const NAME: &str = "server.test";

@@ -189,7 +189,6 @@ impl Engine {
         }
     }
 
-    /// Writes to a stream.
     pub(super) fn write(
         &mut self,
         id: StreamId,

@@ -46,7 +46,6 @@ pub(super) struct Host {
     endpoint: Endpoint,
     /// What a client that has not connected yet connects with.
     pending: Option<Box<PendingConnect>>,
-    /// What a server accepts with.
     accepts: Option<ServerConfig>,
     peer: Option<NodeId>,
     /// Where the peer's packets seem to come from.
@@ -56,14 +55,12 @@ pub(super) struct Host {
     load: Option<Load>,
     application: Application,
     outgoing: VecDeque<Packet<BytesMut>>,
-    /// Memory for the batch that is being built.
     batch: Vec<u8>,
     /// What the next datagrams are cut from: one allocation serves many.
     memory: BytesMut,
     /// Whether something has happened since it was last driven.
     is_stale: bool,
     deadline: Option<Timestamp>,
-    /// Whether the deadline is the pacer's.
     waits_for_pacer: bool,
     pacer_wakeups: u64,
     is_connected: bool,
@@ -73,7 +70,6 @@ pub(super) struct Host {
     plain: Option<PlainQuinn>,
 }
 
-/// What a client connects with, and when.
 pub(super) struct PendingConnect {
     pub(super) config: ClientConfig,
     pub(super) transport: Arc<TransportConfig>,
@@ -358,7 +354,6 @@ impl Host {
         self.batch = batch;
     }
 
-    /// Splits a batch into its datagrams.
     fn enqueue(&mut self, transmit: &quinn_proto::Transmit, batch: &[u8]) {
         let segment = transmit.segment_size.unwrap_or(transmit.size);
         let ecn = transmit.ecn.map_or(Ecn::NotEct, ecn_of);

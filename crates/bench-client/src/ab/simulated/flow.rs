@@ -131,7 +131,6 @@ impl Flow {
         }
     }
 
-    /// When it counts next.
     pub(super) fn next_tick(&self) -> Option<Timestamp> {
         if self.error.is_some() {
             return None;
@@ -156,7 +155,6 @@ impl Flow {
         self.error.clone()
     }
 
-    /// What both sides have counted.
     pub(super) fn result(&self) -> client::Flow {
         let (sender, receiver) = (self.sender.side(), self.receiver.side());
         let (client, server) = if self.plan.direction.client_sends() {
@@ -214,7 +212,6 @@ impl Side {
         self.meter = Some((world.now(), meter));
     }
 
-    /// Counts if it is time to.
     fn tick(&mut self, world: &World) {
         if self.next_tick() == Some(world.now()) {
             self.count(world);
@@ -268,7 +265,6 @@ impl Side {
         }
     }
 
-    /// As the rest of the program knows it.
     fn side(&self) -> client::Side {
         let meter = self.meter.as_ref();
         client::Side {
@@ -278,7 +274,6 @@ impl Side {
     }
 }
 
-/// What one stream sends.
 fn load(plan: &Plan) -> Load {
     match (plan.rate, plan.bytes()) {
         (None, None) => Load::Endless,

@@ -39,6 +39,10 @@ impl Session<'_> {
     }
 
     pub(super) fn lost(&self, error: &transport::ConnectionError) -> String {
-        close_reason::lost(error, &self.setup.server(), self.setup.idle_timeout)
+        close_reason::lost(
+            error,
+            &self.setup.remote.to_string(),
+            self.setup.idle_timeout,
+        )
     }
 }

@@ -10,12 +10,10 @@ use std::time::Duration;
 pub(super) struct Display {
     bar: Option<ProgressBar>,
     rounds: u32,
-    /// Rounds that run at once.
     at_once: u32,
     trial_time: Duration,
     /// Time of the rounds that are over.
     passed: Duration,
-    /// Their names and controllers.
     variants: Vec<String>,
     /// That of the round that goes on.
     present: String,
@@ -138,7 +136,6 @@ const BAR: &str = "{wide_bar:30} {percent:>3} % {eta:>4} left  {msg}";
 /// Often enough to look alive, seldom enough to be read.
 const BETWEEN_RATES: Duration = Duration::from_millis(500);
 
-/// The variants' names and controllers.
 pub(super) fn names(setup: &AbSetup) -> Vec<String> {
     let variants = setup.variants.iter().zip('a'..);
     variants

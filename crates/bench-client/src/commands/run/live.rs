@@ -42,7 +42,6 @@ impl Live {
         Ok(live)
     }
 
-    /// Shows what has happened.
     pub(super) fn show(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::Started(_) => {}

@@ -9,16 +9,14 @@ use crate::output::Log;
 use bench_kit::failure::Failure;
 use bench_kit::plan::Plan;
 use bench_kit::terminal;
-use bench_report::result::RunResult;
 use bench_report::result::iperf::{End, Interval, Start};
-use bench_report::result::{Round, RunRequests, Sha256};
+use bench_report::result::{Round, RunRequests, RunResult, Sha256};
 use bench_report::table::{
     Columns, datagram_header, end_block, interval_header, interval_row, request_block, request_row,
 };
 use bench_report::text::{Unit, printable};
 use serde::Serialize;
 
-/// Where a run shows what, in which form.
 pub(super) struct Screen {
     form: Form,
     unit: Unit,
@@ -30,12 +28,10 @@ pub(super) struct Screen {
     log: Option<Log>,
 }
 
-/// How a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// iperf3's rows.
     Rows,
-    /// One JSON object at the end.
     Json,
     /// A full screen, and iperf3's closing rows.
     Live,
@@ -88,21 +84,20 @@ impl Screen {
     /// # Errors
     /// When the full screen is asked for and there is no terminal.
     pub(super) fn connecting(&mut self, setup: &ClientSetup) -> Result<(), Failure> {
-        if matches!(setup.trust, Trust::Anyone) {
+        if matches!(setup.remote.trust, Trust::Anyone) {
             terminal::note(format_args!("{NOT_VERIFIED}"));
         }
         self.row(&format!(
             "Connecting to host {}, port {}",
-            setup.host, setup.port
+            setup.remote.host, setup.remote.port
         ));
         if self.form == Form::Live {
             let congestion = setup.plan.sender_congestion();
-            self.live = Some(Live::open(format!("{}, {congestion}", setup.server()))?);
+            self.live = Some(Live::open(format!("{}, {congestion}", setup.remote))?);
         }
         Ok(())
     }
 
-    /// What happens meanwhile.
     pub(super) fn show(&mut self, progress: &Progress<'_>, plan: &Plan, about: &About) {
         if let Some(live) = &mut self.live {
             live.show(progress);
@@ -163,7 +158,6 @@ impl Screen {
         }
     }
 
-    /// What the run has come to.
     pub(super) fn end(&mut self, result: &RunResult, plan: &Plan) {
         self.live = None;
         if self.form == Form::Json {

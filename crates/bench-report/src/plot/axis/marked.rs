@@ -42,7 +42,6 @@ impl Marked {
         }
     }
 
-    /// A linear axis with these ticks.
     pub(in crate::plot) fn linear_with(low: f64, high: f64, ticks: Vec<(f64, String)>) -> Self {
         Self {
             is_log: false,

@@ -48,7 +48,6 @@ impl Sweep<'_> {
         Figure::new(self.title(condition), height + legend, svg)
     }
 
-    /// The medians of a contender, with their intervals.
     fn line(
         &self,
         svg: &mut Svg,

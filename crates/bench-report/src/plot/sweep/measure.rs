@@ -22,7 +22,6 @@ impl Measure {
         }
     }
 
-    /// The unit for values up to `largest`.
     pub(super) fn scale(self, largest: f64) -> Scale {
         match self {
             Self::Metric(metric) => Scale::of(metric, largest),
@@ -36,7 +35,6 @@ impl Measure {
         matches!(self, Self::Metric(RttMsP50 | RttMsP95 | RttMsP99))
     }
 
-    /// The figure of the contender at this place.
     pub(super) fn of(self, point: &Point<'_>, place: usize) -> Option<Summary> {
         let competition = point.cell.competition.as_ref();
         match self {

@@ -1,6 +1,5 @@
 use super::super::axis::Axis;
-use super::super::figure::Figure;
-use super::super::figure::{RIGHT, WIDTH};
+use super::super::figure::{Figure, RIGHT, WIDTH};
 use super::super::grid::Point;
 use super::super::legend::{self, LegendSymbol};
 use super::super::panel::Reference;
@@ -77,7 +76,6 @@ impl Sweep<'_> {
     }
 }
 
-/// Where everything is.
 struct Layout {
     left: f64,
     row: f64,
@@ -94,7 +92,6 @@ impl Layout {
         TOP + self.row * (row as f64 + 0.5)
     }
 
-    /// The names, lines between the rows, and the values' axis.
     fn frame(&self, svg: &mut Svg, names: &[String]) {
         let bottom = self.bottom();
         for (value, label) in self.values.ticks() {
@@ -119,7 +116,6 @@ const LANE: f64 = 6.0;
 /// The least height of a row: its name's.
 const ROW: f64 = 17.0;
 const GAP: f64 = 8.0;
-/// The widest column of names.
 const NAMES: f64 = 130.0;
 /// What the labels of the values need below the axis.
 const TICKS: f64 = 20.0;

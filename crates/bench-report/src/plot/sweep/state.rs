@@ -7,7 +7,6 @@ use super::numbers::Numbers;
 use crate::result::{Finite, MatrixCell};
 use crate::text::Scale;
 
-/// What all figures of a sweep share.
 pub(super) struct Sweep<'a> {
     pub(super) grid: &'a Grid<'a>,
     pub(super) along: usize,

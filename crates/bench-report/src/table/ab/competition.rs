@@ -2,7 +2,6 @@ use super::cells::{CELL, cell, title};
 use crate::result::{Competition, Finite, Metric, Summary, Variant};
 use crate::text::significant;
 
-/// How the variants shared the link, a row for each.
 pub(super) fn block(table: &mut String, variants: &[Variant], competition: &Competition) {
     let flows: u32 = variants.iter().map(|variant| variant.flows).sum();
     let head = format!(

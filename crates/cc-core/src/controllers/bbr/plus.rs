@@ -10,7 +10,6 @@ use crate::registry::ControllerSpec;
 use alloc::boxed::Box;
 use units::{Rng, Timestamp};
 
-/// BBRplus in the registry.
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: DrainToTarget::NAME,
     aliases: &[],

@@ -9,7 +9,6 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
-/// A link and where it goes.
 pub(super) type Change = (Direction, LinkSpec);
 
 /// Reads a line: `LINK` is the one towards the server, `return LINK` the other one. `None` when
@@ -55,7 +54,6 @@ pub(super) fn read_file(path: &Path) -> Result<LinkSpec, String> {
         .map_err(|error: SpecError| error.to_string())
 }
 
-/// The files of both links, where they were given.
 #[derive(Debug, Clone)]
 pub(super) struct LinkFiles {
     pub(super) link: Option<PathBuf>,

@@ -11,7 +11,6 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// The command line is wrong.
     pub(super) fn usage(message: impl Display) -> Self {
         let message = message.to_string();
         Self { message, code: 2 }

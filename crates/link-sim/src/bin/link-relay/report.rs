@@ -118,7 +118,6 @@ impl From<&RelayStats> for PathStats {
     }
 }
 
-/// A row of figures for each interval.
 #[derive(Debug)]
 pub(super) struct IntervalReport {
     begin: Instant,
@@ -137,7 +136,6 @@ impl IntervalReport {
         }
     }
 
-    /// Prints what happened since the last time.
     pub(super) fn print_interval(
         &mut self,
         out: &mut impl io::Write,
@@ -170,7 +168,6 @@ impl IntervalReport {
     }
 }
 
-/// What happened from begin to end.
 pub(super) fn print_totals(out: &mut impl io::Write, path: &PathStats) -> io::Result<()> {
     writeln!(out, "{:24}{TO_SERVER:>14}{TO_CLIENT:>14}", "packets")?;
     for (what, figure) in TOTALS {
@@ -190,7 +187,6 @@ pub(super) fn print_totals(out: &mut impl io::Write, path: &PathStats) -> io::Re
     out.flush()
 }
 
-/// A figure of one direction in one interval.
 struct Column {
     title: &'static str,
     width: usize,
@@ -198,6 +194,18 @@ struct Column {
 }
 
 impl Column {
+    const fn new(
+        title: &'static str,
+        width: usize,
+        figure: fn(&LinkStats, Duration) -> String,
+    ) -> Self {
+        Self {
+            title,
+            width,
+            figure,
+        }
+    }
+
     fn title(&self) -> String {
         format!("{:>1$}", self.title, self.width)
     }
@@ -239,50 +247,19 @@ const ROWS_PER_HEADING: u64 = 20;
 
 /// Behind the time and the arrow, which take 11 of 80 columns.
 const COLUMNS: [Column; 8] = [
-    Column {
-        title: "packets",
-        width: 9,
-        figure: |link, _| count(link.delivered),
-    },
-    Column {
-        title: "Mbit/s",
-        width: 10,
-        figure: megabits_per_second,
-    },
-    Column {
-        title: "lost",
-        width: 8,
-        figure: |link, _| count(link.dropped.loss),
-    },
+    Column::new("packets", 9, |link, _| count(link.delivered)),
+    Column::new("Mbit/s", 10, megabits_per_second),
+    Column::new("lost", 8, |link, _| count(link.dropped.loss)),
     // All but those of the loss model: limit, policer, queue and its discipline.
-    Column {
-        title: "dropped",
-        width: 8,
-        figure: |link, _| count(link.dropped.total() - link.dropped.loss),
-    },
-    Column {
-        title: "marked",
-        width: 8,
-        figure: |link, _| count(link.marked),
-    },
-    Column {
-        title: "inside",
-        width: 8,
-        figure: |link, _| count(link.held),
-    },
-    Column {
-        title: "wait ms",
-        width: 9,
-        figure: |link, _| wait(link, 50),
-    },
-    Column {
-        title: "max ms",
-        width: 9,
-        figure: |link, _| wait(link, 100),
-    },
+    Column::new("dropped", 8, |link, _| {
+        count(link.dropped.total() - link.dropped.loss)
+    }),
+    Column::new("marked", 8, |link, _| count(link.marked)),
+    Column::new("inside", 8, |link, _| count(link.held)),
+    Column::new("wait ms", 9, |link, _| wait(link, 50)),
+    Column::new("max ms", 9, |link, _| wait(link, 100)),
 ];
 
-/// A total of one direction, and what it counts.
 type Total = (&'static str, fn(&LinkStats) -> String);
 
 const TOTALS: [Total; 14] = [

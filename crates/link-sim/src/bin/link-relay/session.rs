@@ -38,7 +38,6 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
     session.run(signals).await
 }
 
-/// Starts the relay and says what it is.
 fn start(config: &RelayConfig) -> Result<RelayHandle, Failure> {
     let relay = Relay::spawn(config.clone()).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable => {
@@ -102,7 +101,6 @@ impl Signals {
 #[derive(Debug)]
 struct Session {
     relay: RelayHandle,
-    /// The links as they are now.
     link: LinkSpec,
     return_link: LinkSpec,
     files: LinkFiles,

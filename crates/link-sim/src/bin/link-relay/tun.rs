@@ -79,7 +79,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     path.run_programs(programs.with_addresses(has_ipv6), interval)
 }
 
-/// The two programs.
 #[derive(Debug)]
 struct Programs {
     client: Command,
@@ -103,7 +102,6 @@ impl Programs {
     }
 }
 
-/// Both ends and the link between them.
 #[derive(Debug)]
 struct TunPath {
     relay: TunRelay,
@@ -146,7 +144,6 @@ impl TunPath {
         Ok(code)
     }
 
-    /// Starts the server and waits until it listens.
     async fn start_server(&self, command: Command) -> Result<Process, Failure> {
         let mut server = Process::start(&self.server, command)
             .await
@@ -207,7 +204,6 @@ impl TunPath {
     }
 }
 
-/// What a terminal or a supervisor tells this program.
 #[derive(Debug)]
 struct Signals {
     terminate: tokio::signal::unix::Signal,

@@ -8,8 +8,7 @@ use super::discipline::{Discipline, QueueEvents, QueuedPacket};
 use super::flows::{Deficit, FlowHash, FlowQueues};
 use super::rotation::Rotation;
 use crate::packet::Packet;
-use crate::spec;
-use crate::spec::{Capacity, FULL_FRAME};
+use crate::spec::{self, Capacity, FULL_FRAME};
 use crate::stats::Count;
 use cobalt::{Cobalt, Parameters};
 use sets::Sets;
@@ -106,7 +105,6 @@ impl<T> Cake<T> {
         None
     }
 
-    /// The queue was found empty.
     fn retire(&mut self, index: usize, now: Timestamp) {
         let flow = &mut self.flows[index];
         flow.cobalt.note_empty(now, &self.parameters);
@@ -146,7 +144,6 @@ impl<T> Cake<T> {
         }
     }
 
-    /// Drops the head of the longest queue.
     fn drop_one(&mut self, now: Timestamp, events: &mut QueueEvents) {
         if let Some(index) = self.queues.longest()
             && let Some(waiting) = self.queues.pop(index)

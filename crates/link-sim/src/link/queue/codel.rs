@@ -2,11 +2,9 @@
 mod tests;
 
 use super::discipline::{Discipline, QueueEvents, QueuedPacket};
-use super::fifo::Fifo;
+use super::fifo::{Fifo, one_fifo};
 use crate::packet::Packet;
-use crate::spec;
-use crate::spec::{Capacity, FULL_FRAME};
-use crate::stats::Count;
+use crate::spec::{self, Capacity, FULL_FRAME};
 use core::time::Duration;
 use units::{Bytes, Timestamp};
 
@@ -49,17 +47,7 @@ impl<T> Discipline<T> for Codel<T> {
             .dequeue(now, &self.parameters, self.mtu, events, pop)
     }
 
-    fn backlog(&self) -> Count {
-        self.fifo.backlog()
-    }
-
-    fn set_capacity(&mut self, capacity: Capacity) {
-        self.capacity = capacity;
-    }
-
-    fn take(&mut self) -> Option<QueuedPacket<T>> {
-        self.fifo.pop()
-    }
+    one_fifo!();
 }
 
 /// The largest packet: a queue of no more than that is no standing queue. Ethernet's, unless a
@@ -86,7 +74,6 @@ pub(super) struct ControlLaw {
     /// When packets will have been above the target for an interval; `None` while they are below.
     first_above: Option<Timestamp>,
     is_dropping: bool,
-    /// When to drop next, while dropping.
     drop_next: Timestamp,
     /// Drops and marks since dropping began, and more when it was resumed.
     count: u64,

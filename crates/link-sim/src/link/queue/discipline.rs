@@ -14,7 +14,6 @@ pub(in crate::link) trait Discipline<T> {
     /// was there may have been dropped.
     fn dequeue(&mut self, now: Timestamp, events: &mut QueueEvents) -> Option<QueuedPacket<T>>;
 
-    /// What waits.
     fn backlog(&self) -> Count;
 
     /// Holds so much from now on; what waits already stays.
@@ -27,7 +26,6 @@ pub(in crate::link) trait Discipline<T> {
     fn take(&mut self) -> Option<QueuedPacket<T>>;
 }
 
-/// What a queue is asked to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::link) struct QueueConfig {
     pub(in crate::link) aqm: Aqm,
@@ -45,7 +43,6 @@ impl Capacity {
         }
     }
 
-    /// Whether this is more than may wait.
     pub(in crate::link) fn is_exceeded_by(self, backlog: Count) -> bool {
         match self {
             Self::Packets(max) => backlog.packets > max,
@@ -54,11 +51,9 @@ impl Capacity {
     }
 }
 
-/// A packet in the queue.
 #[derive(Debug)]
 pub(in crate::link) struct QueuedPacket<T> {
     pub(in crate::link) packet: Packet<T>,
-    /// When it came.
     pub(in crate::link) since: Timestamp,
 }
 

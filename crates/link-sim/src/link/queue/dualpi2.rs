@@ -6,9 +6,8 @@ use super::discipline::{Discipline, QueueEvents, QueuedPacket};
 use super::fifo::Fifo;
 use super::ticks::Ticks;
 use crate::packet::{Ecn, Packet};
-use crate::spec;
 use crate::spec::clauses::aqm::dualpi2::{OnOverload, StepThreshold};
-use crate::spec::{Capacity, FULL_FRAME};
+use crate::spec::{self, Capacity, FULL_FRAME};
 use crate::stats::Count;
 use control::{Control, ONE};
 use units::{Bytes, Rng, Timestamp};
@@ -186,7 +185,6 @@ impl<T> Discipline<T> for DualPi2<T> {
     }
 }
 
-/// One of the two queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum QueueClass {
     LowLatency,

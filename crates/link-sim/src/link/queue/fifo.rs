@@ -57,6 +57,24 @@ impl<T> Default for Fifo<T> {
     }
 }
 
+/// What a discipline does whose packets all wait in `self.fifo`, up to `self.capacity`.
+macro_rules! one_fifo {
+    () => {
+        fn backlog(&self) -> $crate::Count {
+            self.fifo.backlog()
+        }
+
+        fn set_capacity(&mut self, capacity: $crate::spec::Capacity) {
+            self.capacity = capacity;
+        }
+
+        fn take(&mut self) -> Option<QueuedPacket<T>> {
+            self.fifo.pop()
+        }
+    };
+}
+pub(super) use one_fifo;
+
 /// Memory for so many packets is not worth giving back.
 const KEPT: usize = 64;
 

@@ -38,7 +38,6 @@ impl<T> FlowQueues<T> {
         self.queues[index].backlog()
     }
 
-    /// What waits in all.
     pub(super) fn total(&self) -> Count {
         self.total
     }

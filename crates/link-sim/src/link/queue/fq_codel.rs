@@ -6,8 +6,7 @@ use super::discipline::{Discipline, QueueEvents, QueuedPacket};
 use super::flows::{Deficit, FlowHash, FlowQueues};
 use super::rotation::Rotation;
 use crate::packet::Packet;
-use crate::spec;
-use crate::spec::Capacity;
+use crate::spec::{self, Capacity};
 use crate::stats::Count;
 use units::{Bytes, Rng, Timestamp};
 
@@ -63,7 +62,6 @@ impl<T> FqCodel<T> {
         (scaled >> 64) as usize
     }
 
-    /// Drops from the head of the longest queue.
     fn drop_batch(&mut self, events: &mut QueueEvents) {
         let Some(index) = self.queues.longest() else {
             return;

@@ -2,12 +2,10 @@
 mod tests;
 
 use super::discipline::{Discipline, QueueEvents, QueuedPacket};
-use super::fifo::Fifo;
+use super::fifo::{Fifo, one_fifo};
 use super::ticks::Ticks;
 use crate::packet::Packet;
-use crate::spec;
-use crate::spec::{Capacity, FULL_FRAME};
-use crate::stats::Count;
+use crate::spec::{self, Capacity, FULL_FRAME};
 use core::time::Duration;
 use units::{Bytes, Rng, Timestamp, duration};
 
@@ -114,17 +112,7 @@ impl<T> Discipline<T> for Pie<T> {
         Some(next)
     }
 
-    fn backlog(&self) -> Count {
-        self.fifo.backlog()
-    }
-
-    fn set_capacity(&mut self, capacity: Capacity) {
-        self.capacity = capacity;
-    }
-
-    fn take(&mut self) -> Option<QueuedPacket<T>> {
-        self.fifo.pop()
-    }
+    one_fifo!();
 }
 
 /// What moves the probability (RFC 8033, section 4.2).
@@ -287,7 +275,6 @@ const DECAY: u64 = 64;
 const VERY_LONG: Duration = Duration::from_millis(250);
 /// RFC 8033, section 5.4: no drop before the probabilities since the last add up to so much …
 const ENOUGH: u64 = ONE / 100 * 85;
-/// … and one for certain at so much.
 const TOO_MUCH: u64 = ONE / 2 * 17;
 /// `mark_ecnth` (RFC 8033, section 5.1): above, what could be marked is dropped.
 const MARKED_UP_TO: u64 = ONE / 10;

@@ -2,11 +2,10 @@
 mod tests;
 
 use super::discipline::{Discipline, QueueEvents, QueuedPacket};
-use super::fifo::Fifo;
+use super::fifo::{Fifo, one_fifo};
 use crate::packet::Packet;
-use crate::spec;
-use crate::spec::Capacity;
 use crate::spec::clauses::aqm::red::{FRACTION_BITS, ONE, power};
+use crate::spec::{self, Capacity};
 use crate::stats::Count;
 use units::{Bandwidth, Bytes, Rng, Timestamp};
 
@@ -26,7 +25,6 @@ pub(super) struct Red<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Pass,
-    /// It was its turn.
     Early,
     /// The average is too long for chance.
     Forced,
@@ -96,21 +94,11 @@ impl<T> Discipline<T> for Red<T> {
         next
     }
 
-    fn backlog(&self) -> Count {
-        self.fifo.backlog()
-    }
-
-    fn set_capacity(&mut self, capacity: Capacity) {
-        self.capacity = capacity;
-    }
-
     fn set_rate(&mut self, rate: Bandwidth) {
         self.average.rate = rate;
     }
 
-    fn take(&mut self) -> Option<QueuedPacket<T>> {
-        self.fifo.pop()
-    }
+    one_fifo!();
 }
 
 /// The exponentially weighted moving average of the backlog at arrivals.
@@ -182,7 +170,6 @@ struct MarkSpacing {
     rng: Rng,
     /// max − min over the probability: numbers are drawn below this.
     range: u64,
-    /// The number drawn last.
     number: u64,
     /// Packets since then; `None` before the first of them, which is never marked.
     count: Option<u64>,

@@ -27,13 +27,11 @@ impl Rotation {
         }
     }
 
-    /// The first flow of a list.
     pub(super) fn first(&self, list: usize) -> Option<usize> {
         let first = self.links[self.flows + list].behind;
         (first < self.flows).then_some(first)
     }
 
-    /// Whether the flow is in any list.
     pub(super) fn is_listed(&self, flow: usize) -> bool {
         self.links[flow].behind != flow
     }

@@ -2,14 +2,12 @@ use crate::packet::Ecn;
 use std::net::SocketAddr;
 use units::Timestamp;
 
-/// Which file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::relay) enum Side {
     Client,
     Server,
 }
 
-/// A datagram as one side sees it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::relay) struct CapturedDatagram<'a> {
     pub(in crate::relay) side: Side,

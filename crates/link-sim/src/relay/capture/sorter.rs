@@ -17,7 +17,6 @@ pub(super) struct Sorter {
     pushed: u64,
 }
 
-/// An IP packet.
 #[derive(Debug)]
 pub(super) struct PendingPacket {
     pub(super) at: Timestamp,
@@ -54,7 +53,6 @@ impl Sorter {
         if is_settled { self.pop_any() } else { None }
     }
 
-    /// The next packet.
     pub(super) fn pop_any(&mut self) -> Option<PendingPacket> {
         self.held.pop().map(|Reverse(held)| held)
     }

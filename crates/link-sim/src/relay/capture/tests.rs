@@ -3,8 +3,7 @@ use super::*;
 use crate::packet::Ecn;
 use crate::relay::config::RelayConfig;
 use crate::relay::{Relay, RelayHandle};
-use std::net::SocketAddr;
-use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
 /// A file of a capture, read as its format says.

@@ -42,7 +42,6 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Creates the files.
     pub(super) fn create(
         config: &CaptureConfig,
         epoch: Duration,
@@ -124,9 +123,7 @@ struct PcapFile {
     file: File,
     /// Bytes in the file, all of them whole records.
     length: u64,
-    /// Packets in the file.
     written: u64,
-    /// Records for the file.
     pending: Vec<u8>,
     pending_packets: u64,
 }

@@ -33,7 +33,6 @@ impl Engine {
         }
     }
 
-    /// Sends datagrams that are due, in their order.
     fn send(&mut self, direction: Direction, mut due: &[Delivery<Datagram>]) {
         while let Some(first) = due.first() {
             let client = first.packet.payload.client;

@@ -22,14 +22,11 @@ pub(in crate::relay) struct Engine {
     pub(super) server: SocketAddr,
     pub(super) link: ActiveLink,
     pub(super) return_link: ActiveLink,
-    /// Where a link damages what it damages.
     pub(super) damage: Rng,
     pub(super) next_sweep: Timestamp,
     pub(super) buffers: Buffers,
     pub(super) pool: Pool,
-    /// Answers read in one turn.
     pub(super) answers: Vec<(Timestamp, Packet<Datagram>)>,
-    /// What is due in one direction.
     pub(super) due: Vec<Delivery<Datagram>>,
     /// Segments that leave together, one behind the other.
     pub(super) segments: Vec<u8>,
@@ -37,7 +34,6 @@ pub(in crate::relay) struct Engine {
     pub(super) stats: RelayStats,
 }
 
-/// A link and its description.
 #[derive(Debug)]
 pub(super) struct ActiveLink {
     pub(super) link: Link<Datagram>,

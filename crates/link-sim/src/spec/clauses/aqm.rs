@@ -78,7 +78,6 @@ impl Aqm {
         }
     }
 
-    /// The qdisc that tc has for it.
     pub(in crate::spec) fn tc_words(
         &self,
         capacity: Capacity,

@@ -15,7 +15,6 @@ pub(crate) struct Loss {
     pub(crate) ecn: bool,
 }
 
-/// Which packets the loss model takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LossModel {
     Random(Chance),

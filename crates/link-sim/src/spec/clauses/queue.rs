@@ -30,9 +30,7 @@ impl QueueLimit {
             None => size(text).map(Self::Bytes),
         }
     }
-}
 
-impl QueueLimit {
     /// What that is before a bottleneck of this rate on a path of this RTT.
     pub(crate) fn capacity(self, rate: Bandwidth, base_rtt: Duration) -> Capacity {
         match self {
@@ -53,7 +51,6 @@ impl fmt::Display for QueueLimit {
     }
 }
 
-/// What a queue holds at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Capacity {
     Packets(u64),

@@ -34,7 +34,6 @@ impl Qdisc {
     }
 }
 
-/// What no qdisc does.
 pub(super) fn refuse(clauses: &Clauses) -> Result<(), Unsupported> {
     let loss = clauses.loss.as_ref().map(|loss| &loss.model);
     match clauses {
@@ -85,7 +84,6 @@ pub(super) fn police(Policer { rate, burst }: Policer) -> String {
     format!("police rate {rate} burst {burst} mtu {MAX_PACKET} conform-exceed drop/ok")
 }
 
-/// A queue and what serves it.
 pub(super) fn bottleneck(clauses: &Clauses, base_rtt: Duration) -> Result<Qdisc, Unsupported> {
     let service = clauses.service.as_ref().expect("a queue has a service");
     let rate = service.rate();
@@ -183,7 +181,6 @@ fn has_atm_cells(rate: Rate) -> Result<bool, Unsupported> {
     }
 }
 
-/// A netem in the making.
 struct Netem {
     limit: u32,
     words: String,

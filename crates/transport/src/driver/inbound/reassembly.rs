@@ -16,7 +16,6 @@ pub(super) struct Reassembly {
     run: Run,
     /// The others, before and behind the run. None overlap, because quinn-proto has seen to that.
     by_offset: BTreeMap<u64, Bytes>,
-    /// Of all.
     bytes: u64,
 }
 
@@ -47,7 +46,6 @@ impl Reassembly {
         self.run.parts.is_empty() && self.by_offset.is_empty()
     }
 
-    /// Where the first one begins.
     pub(super) fn start(&self) -> Option<u64> {
         let scattered = self.by_offset.first_key_value().map(|(&offset, _)| offset);
         scattered.into_iter().chain(self.run.start()).min()

@@ -105,7 +105,6 @@ impl Task {
         bytes
     }
 
-    /// Routes what other shards have forwarded.
     pub(super) fn receive_forwarded(&mut self) {
         let Some(membership) = &self.inner.membership else {
             return;
@@ -117,7 +116,6 @@ impl Task {
         }
     }
 
-    /// Calls the observers of those connections that have just received something.
     fn call_observers(&mut self) {
         for connection in self.scratch.observed.drain(..) {
             connection.deliver_events();

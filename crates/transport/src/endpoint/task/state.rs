@@ -11,7 +11,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
-/// The future that is an endpoint's task.
 pub(in crate::endpoint) struct Task {
     pub(super) inner: Arc<Inner>,
     pub(super) socket: Arc<Socket>,
@@ -27,9 +26,7 @@ pub(in crate::endpoint) struct Task {
     pub(super) refused: Option<Refused>,
     /// The other connections that may have packets to send once the socket takes some.
     pub(super) waiting: Vec<Arc<Shared>>,
-    /// Whether the last turn left work for this one.
     pub(super) is_busy: bool,
-    /// Receive errors since something was received.
     pub(super) receive_errors: u32,
     pub(super) scratch: Scratch,
 }
@@ -49,7 +46,6 @@ pub(super) struct Scratch {
     pub(super) wakeups: Wakeups,
     pub(super) events: Vec<EndpointEvent>,
     pub(super) replies: Vec<ConnectionEvent>,
-    /// Connections that have events for their observers.
     pub(super) observed: Vec<Arc<Shared>>,
 }
 

@@ -31,7 +31,6 @@ impl Schedule {
         draft.finish()
     }
 
-    /// The epoch that seals at this Unix time.
     pub(in crate::quic_lb) fn sealing(&self, now: u64) -> &Epoch {
         let begun = self.epochs.iter().rev().find(|epoch| epoch.from <= now);
         begun.unwrap_or(&self.epochs[0])
@@ -69,7 +68,6 @@ impl fmt::Debug for Schedule {
     }
 }
 
-/// The keys of one epoch.
 pub(in crate::quic_lb) struct Epoch {
     number: u32,
     /// Unix time from which it seals.

@@ -24,10 +24,8 @@ pub(super) struct View {
     state: String,
 }
 
-/// How a quantity is written.
 type Show = fn(u64) -> String;
 
-/// The last values of one quantity.
 #[derive(Debug, Default)]
 struct TimeSeries {
     values: VecDeque<u64>,
@@ -52,7 +50,6 @@ impl View {
         }
     }
 
-    /// The client's next sample of a connection.
     pub(super) fn sample(&mut self, flow: usize, sample: &Sample) {
         self.bytes += total(&sample.sent).saturating_add(total(&sample.received));
         if flow > 0 {
@@ -79,7 +76,6 @@ impl View {
         self.state.clone_from(&sending.state);
     }
 
-    /// The next rows.
     pub(super) fn rows(&mut self, interval: &Interval) {
         let row = &interval.sum;
         let figure = |quantity| row.figures.whole(quantity).unwrap_or(0);

@@ -12,7 +12,6 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-/// Gives the calling thread namespaces of its own.
 pub(super) fn leave_namespaces(namespaces: Namespaces) -> io::Result<()> {
     let flags = match namespaces {
         Namespaces::User => UnshareFlags::NEWUSER,
@@ -23,7 +22,6 @@ pub(super) fn leave_namespaces(namespaces: Namespaces) -> io::Result<()> {
     Ok(())
 }
 
-/// What a thread can leave.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Namespaces {
     /// Only a process with one thread can; it is then root inside of the new one.

@@ -5,9 +5,8 @@ use core::fmt::Display;
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::thread::{CapabilitySet, LinkNameSpaceType, capabilities, move_into_link_name_space};
 use std::fs::{self, File};
-use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::thread;
+use std::{io, thread};
 
 /// Makes the process root of a user namespace of its own, unless it may make network namespaces
 /// as it is. Only a process with one thread can.

@@ -21,7 +21,6 @@ impl Devices {
         Ok(Self { socket })
     }
 
-    /// The number of a device.
     pub(super) fn index(&self, name: &str) -> io::Result<u32> {
         Ok(rustix::net::netdevice::name_to_index(&self.socket, name)?)
     }

@@ -2,11 +2,10 @@ use super::kernel::end_with_this_thread;
 use super::namespace::Namespace;
 use core::time::Duration;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
-use std::thread;
+use std::{io, thread};
 use tokio::sync::oneshot;
 
 /// A program that runs at one end of the link. It does not outlive this one; what it starts may.
@@ -47,7 +46,6 @@ impl Process {
         Ok(shell_code(status))
     }
 
-    /// Whether it has ended already.
     pub(super) fn has_ended(&mut self) -> bool {
         !matches!(
             self.ended.try_recv(),

@@ -4,7 +4,6 @@
 /// the same few steps however many flows there are.
 #[derive(Debug)]
 pub(super) struct Sets {
-    /// The hash of the flow that had the queue last.
     owners: Box<[u64]>,
 }
 

@@ -34,9 +34,7 @@ impl Cake {
         let four_bdp = rate * (4 * self.rtt);
         QueueLimit::Bytes(four_bdp.clamp(MIN_MEMORY, MAX_MEMORY))
     }
-}
 
-impl Cake {
     /// What tc calls it, its shaper left out. The memory that tc limits is the kernel's.
     pub(in crate::spec) fn tc_words(self, capacity: Capacity) -> Result<String, Unsupported> {
         let memory = in_bytes(capacity, "cake")?;

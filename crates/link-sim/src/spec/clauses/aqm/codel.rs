@@ -70,9 +70,7 @@ impl Codel {
     }
 
     pub(super) const WORDS: [&str; 5] = ["target", "interval", "ecn", "noecn", "ce_threshold"];
-}
 
-impl Codel {
     /// What tc calls it; its defaults are these.
     pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Unsupported> {
         let limit = in_packets(capacity, "codel")?;

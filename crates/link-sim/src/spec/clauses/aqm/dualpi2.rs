@@ -86,23 +86,15 @@ impl DualPi2 {
         }
         Ok(dual)
     }
-}
 
-impl DualPi2 {
     /// What tc calls it; its defaults are these. It abbreviates no packets.
     pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Unsupported> {
         let limit = in_packets(capacity, "dualpi2")?;
-        let step = match self.step_thresh {
-            StepThreshold::Packets(packets) => format!(" step_thresh {packets}packets"),
-            StepThreshold::Time(_) => String::new(),
-        };
-        let rest = match self.step_thresh {
-            StepThreshold::Packets(_) => Self {
-                step_thresh: Self::DEFAULT.step_thresh,
-                ..*self
-            },
-            StepThreshold::Time(_) => *self,
-        };
+        let (mut rest, mut step) = (*self, String::new());
+        if let StepThreshold::Packets(packets) = self.step_thresh {
+            step = format!(" step_thresh {packets}packets");
+            rest.step_thresh = Self::DEFAULT.step_thresh;
+        }
         Ok(format!("dualpi2 limit {limit}{rest}{step}"))
     }
 }

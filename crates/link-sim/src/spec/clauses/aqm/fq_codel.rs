@@ -43,9 +43,7 @@ impl FqCodel {
         }
         Ok(fq_codel)
     }
-}
 
-impl FqCodel {
     /// What tc calls it; its defaults are these.
     pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Unsupported> {
         let limit = in_packets(capacity, "fq_codel")?;

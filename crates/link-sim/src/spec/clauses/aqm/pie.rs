@@ -52,9 +52,7 @@ impl Pie {
         }
         Ok(pie)
     }
-}
 
-impl Pie {
     /// What tc calls it; its defaults are these.
     pub(super) fn tc_words(&self, capacity: Capacity) -> Result<String, Unsupported> {
         let limit = in_packets(capacity, "pie")?;

@@ -111,9 +111,7 @@ impl Red {
         let burst = usual.max(self.min.packets_ceil(self.avpkt));
         u32::try_from(burst).unwrap_or(u32::MAX)
     }
-}
 
-impl Red {
     /// What tc calls it, all of it, as its defaults depend on each other. Its probability is a
     /// fraction, and idle time counts by `bandwidth`.
     pub(super) fn tc_words(
