@@ -43,7 +43,6 @@ pub(crate) struct PollOutcome {
     pub(crate) built: Option<Built>,
 }
 
-/// A batch of datagrams as quinn-proto reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Built {
     /// The controller that it was reported to.

@@ -145,7 +145,6 @@ impl QlogStream {
         self.0.dropped.load(Relaxed)
     }
 
-    /// Another connection's number.
     pub(crate) fn add_connection(&self) -> u64 {
         self.0.connections.fetch_add(1, Relaxed)
     }

@@ -90,7 +90,6 @@ impl Membership {
         true
     }
 
-    /// What other shards have handed on.
     pub(crate) fn take(&self) -> Vec<Received> {
         let mut inbox = self.member(self.shard).inbox();
         inbox.bytes = 0;

@@ -54,7 +54,6 @@ pub(super) fn trust(ca: Option<&Path>, fingerprint: Option<[u8; 32]>) -> Result<
     }
 }
 
-/// A family of addresses, and the flag that asks for it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Family {
     pub(super) is_ipv4: bool,

@@ -19,7 +19,6 @@ pub(crate) struct Grid<'a> {
 
 #[derive(Debug)]
 pub(crate) struct Point<'a> {
-    /// The place of its value on each axis of the grid.
     pub(crate) at: Vec<usize>,
     /// A cell of this condition: the first, where there is one for each contender.
     pub(crate) cell: &'a MatrixCell,

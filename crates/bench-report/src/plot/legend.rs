@@ -2,7 +2,6 @@ use super::figure::{RIGHT, WIDTH};
 use super::series_style::SeriesStyle;
 use super::svg::{Anchor, Svg, fitting, text_width};
 
-/// What stands before a name in a legend.
 #[derive(Debug, Clone)]
 pub(super) enum LegendSymbol {
     Line(String),

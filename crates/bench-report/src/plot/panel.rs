@@ -99,7 +99,6 @@ impl Panel {
         (LEFT + self.x.at(x), self.y.at(y))
     }
 
-    /// A remark at the upper left of the area.
     pub(super) fn note(&self, svg: &mut Svg, text: &str) {
         let at = (LEFT + 4.0, self.area_top() + 11.5);
         svg.text("label halo", at, Anchor::Start, text);
@@ -208,7 +207,6 @@ fn without_zeros(number: &str) -> &str {
     }
 }
 
-/// The name of the axis that most panels have.
 pub(super) const TIME: &str = "Time since the start, s";
 /// What the labels of the horizontal axis need below it.
 pub(super) const XLABELS: f64 = 33.0;

@@ -19,12 +19,8 @@ pub fn stylesheet() -> String {
             rule(&mut dark, &selector, property, dark_colour);
         }
         if !dashes.is_empty() {
-            rule(
-                &mut sheet,
-                &format!(".plot .bold.{name}"),
-                "stroke-dasharray",
-                dashes,
-            );
+            let class = format!(".plot .bold.{name}");
+            rule(&mut sheet, &class, "stroke-dasharray", dashes);
         }
     }
     for (class, light_colour, dark_colour) in STATES {
@@ -42,18 +38,9 @@ pub fn stylesheet() -> String {
 pub(crate) fn chips() -> String {
     let (mut sheet, mut dark) = (String::new(), String::new());
     for (name, light_colour, dark_colour, _) in VARIANTS {
-        rule(
-            &mut sheet,
-            &format!(".chip-{name}"),
-            "background",
-            light_colour,
-        );
-        rule(
-            &mut dark,
-            &format!(".chip-{name}"),
-            "background",
-            dark_colour,
-        );
+        let class = format!(".chip-{name}");
+        rule(&mut sheet, &class, "background", light_colour);
+        rule(&mut dark, &class, "background", dark_colour);
     }
     format!("{sheet}@media screen and (prefers-color-scheme:dark){{{dark}}}")
 }

@@ -9,7 +9,6 @@ use crate::text::Scale;
 #[derive(Debug)]
 pub(super) struct TimePanel {
     pub(super) heading: &'static str,
-    /// The line in the variant's colour.
     pub(super) first: Line,
     /// A line drawn for the bold round alone.
     pub(super) second: Option<Line>,

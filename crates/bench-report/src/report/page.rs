@@ -1,12 +1,10 @@
 use crate::plot::{self, Figure, escape};
 use crate::result::Variant;
 
-/// What every page has, whatever it reports.
 pub(super) struct Shell<'a> {
     /// What kind of measurement it was, in a few words.
     pub(super) brand: &'a str,
     pub(super) heading: &'a str,
-    /// The outcome in a sentence or two.
     pub(super) verdict: &'a str,
     /// What the reader must know first, where something went wrong.
     pub(super) alert: Option<String>,

@@ -2,7 +2,6 @@ use super::page::letter;
 use crate::result::{Decision, Metric, Summary};
 use crate::text::Scale;
 
-/// The unit in which all of these are read.
 pub(super) fn scale<'a>(
     metric: Metric,
     sides: impl IntoIterator<Item = Option<&'a Summary>>,

@@ -170,7 +170,6 @@ fn of_requests(requests: &RunRequests) -> Vec<(&'static str, String)> {
     entries
 }
 
-/// The quantiles that people look for.
 fn three(times: &RequestTimes) -> Option<String> {
     let [p50, p95, p99] = [times.p50?, times.p95?, times.p99?].map(|time| significant(time.get()));
     Some(format!("{p50}, {p95}, {p99} ms"))

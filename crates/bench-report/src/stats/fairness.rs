@@ -77,7 +77,6 @@ impl Cumulative {
         self.0.last().map_or(Duration::ZERO, |(at, _)| *at)
     }
 
-    /// What arrived in the window that begins at `from`.
     fn between(&self, from: Duration) -> f64 {
         self.until(from + FAIRNESS_WINDOW) - self.until(from)
     }

@@ -52,7 +52,6 @@ impl Output {
         });
     }
 
-    /// All of it, if it was asked for.
     pub(super) fn end(&self, report: &SideReport) -> Option<String> {
         self.with(|state| {
             let rows = state.rows.as_mut()?.finish(0);

@@ -22,7 +22,6 @@ impl PolicerStage {
         }
     }
 
-    /// Whether a packet of this size is within the rate.
     pub(super) fn conforms(&mut self, now: Timestamp, size: Bytes) -> bool {
         let bucket = self.bucket.as_mut();
         bucket.is_none_or(|bucket| bucket.try_take(now, size))

@@ -27,7 +27,6 @@ impl Schedule {
         self.ahead.front().map(|after| self.begin + *after)
     }
 
-    /// What the link becomes with the change that is next.
     pub(super) fn advance(&mut self) -> Option<Clauses> {
         let after = self.ahead.pop_front()?;
         Some(self.changes.clauses_at(&self.base, after))

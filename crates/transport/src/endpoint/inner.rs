@@ -120,7 +120,6 @@ pub(super) struct Inner {
     pub(super) lateness: Arc<Lateness>,
     /// Told when an attempt arrives, and when none will any more.
     pub(super) incoming: Notify,
-    /// Told when the last connection is gone.
     pub(super) idle: Notify,
     pub(super) is_abandoned: AtomicBool,
 }

@@ -50,7 +50,6 @@ impl ReceiveBuffers {
         receive(&mut slices[..batch], &mut self.metas[..batch])
     }
 
-    /// How many messages the next batch may have.
     pub(super) fn batch(&self) -> usize {
         if self.are_large {
             LARGE_BATCH

@@ -93,7 +93,6 @@ impl Drop for Busy {
     }
 }
 
-/// A shard that takes new connections.
 struct Accepting(Arc<Figures>);
 
 impl Accepting {

@@ -99,7 +99,6 @@ impl Application {
         }
     }
 
-    /// Whether it has read all there is.
     pub(super) fn is_waiting(&self) -> bool {
         self.unread.is_empty()
     }

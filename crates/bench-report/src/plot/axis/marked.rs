@@ -30,7 +30,6 @@ impl Marked {
         Self::log_with(low, high, ticks)
     }
 
-    /// A logarithmic axis with these ticks.
     pub(in crate::plot) fn log_with(low: f64, high: f64, ticks: Vec<(f64, String)>) -> Self {
         Self {
             is_log: true,

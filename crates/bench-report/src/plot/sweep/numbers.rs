@@ -1,7 +1,6 @@
 use super::super::axis::{Axis, Marked};
 use crate::result::MatrixAxis;
 
-/// The values of an axis as numbers of one unit.
 #[derive(Debug, PartialEq)]
 pub(super) struct Numbers {
     values: Vec<f64>,

@@ -12,7 +12,6 @@ pub(super) struct Sweep<'a> {
     pub(super) along: usize,
     pub(super) measure: Measure,
     pub(super) numbers: Option<Numbers>,
-    /// The values' axis and its unit, the same in all figures.
     pub(super) values: Axis,
     pub(super) scale: Scale,
 }

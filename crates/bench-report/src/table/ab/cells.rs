@@ -12,7 +12,6 @@ pub(super) fn title(variant: &Variant, width: usize) -> String {
     }
 }
 
-/// The unit in which all of these are read.
 pub(super) fn scale<'a>(metric: Metric, sides: impl Iterator<Item = Option<&'a Summary>>) -> Scale {
     let largest = sides.flatten().map(|side| side.median.get());
     Scale::of(metric, largest.fold(0.0, f64::max))

@@ -27,7 +27,6 @@ struct Run {
     parts: VecDeque<Bytes>,
 }
 
-/// How much is held of one stream, or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Held {
     pub(crate) bytes: u64,

@@ -59,7 +59,6 @@ impl Devices {
         self.ask(request)
     }
 
-    /// Switches it on.
     pub(super) fn up(&self, device: u32) -> io::Result<()> {
         self.ask(Request::new(RTM_NEWLINK, 0, &link_message(device, IFF_UP)))
     }
