@@ -83,8 +83,7 @@ impl Session<'_> {
         let Ok(answered) = answered else {
             return Err(format!(
                 "no reply from {} to the run request within {:?}; raise --connect-timeout",
-                self.setup.remote,
-                self.setup.connect_timeout
+                self.setup.remote, self.setup.connect_timeout
             ));
         };
         let (send, replies, reply) = answered.map_err(|error| self.lost(&error))?;
