@@ -220,7 +220,7 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
         ""
     };
     terminal::note(format_args!(
-        "rounds: {rounds} per variant, {time} s each after {omit} s of warm-up, {order}; seed \
+        "rounds: {rounds} per variant, {time} s after {omit} s warm-up, {order}; seed \
          {}{time_kind}",
         args.seed
     ));

@@ -157,7 +157,7 @@ fn announce(run: &MatrixRun, shard: Option<Shard>) {
     let times = run.plan.times().expect("cells were planned with them");
     let (time, omit) = (times.0.as_secs_f64(), times.1.as_secs_f64());
     terminal::note(format_args!(
-        "cells: {}{part}; rounds: {} per controller, {time} s each after {omit} s of warm-up; seed \
+        "cells: {}{part}; rounds: {} per controller, {time} s after {omit} s warm-up; seed \
          {}{time_kind}",
         run.all_cells, matrix.rounds, matrix.seed,
     ));
