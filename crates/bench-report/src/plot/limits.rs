@@ -27,7 +27,7 @@ pub fn limits(result: &AbResult) -> Figure {
             "label",
             (0.0, TOP + 14.0),
             Anchor::Start,
-            "not reported by the sender",
+            "no report from the sender",
         );
     } else {
         let entries =
