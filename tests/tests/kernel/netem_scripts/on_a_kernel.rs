@@ -70,7 +70,7 @@ fn a_path_that_is_not_as_planned_fails() {
             "no path: 1, 0",
         ],
     );
-    let lossy = "pings were lost over a path that loses 1 %";
+    let lossy = "pings were lost, but the path loses 1 %";
     for found in ["all pings took", "a ping took", lossy] {
         assert!(
             said.as_ref().is_none_or(|said| said.contains(found)),
