@@ -16,6 +16,7 @@ pub struct Control {
 
 impl Control {
     /// Sends `cwnd` as it comes, without pacing.
+    #[inline]
     pub const fn unpaced(cwnd: Bytes) -> Self {
         Self {
             cwnd,
@@ -27,6 +28,7 @@ impl Control {
 
 /// What a sender of this rate may let leave at once: a millisecond's worth, `least` at least and
 /// what one segmentation-offload call takes at most (draft-ietf-ccwg-bbr-06 §5.6.3).
+#[inline]
 pub(crate) fn send_quantum(rate: Bandwidth, least: Bytes) -> Bytes {
     (rate * QUANTUM_TIME).min(MAX_QUANTUM).max(least)
 }

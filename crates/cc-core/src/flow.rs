@@ -35,6 +35,7 @@ pub struct Flow {
 
 impl Flow {
     /// A new connection under `controller`, made with the same `setup`.
+    #[inline]
     pub fn new(controller: Box<dyn Controller>, setup: &Setup) -> Self {
         Self {
             control: controller.control(),
@@ -105,6 +106,7 @@ impl Flow {
     }
 
     /// A packet that was declared lost has arrived after all: it counts as delivered, not as lost.
+    #[inline]
     pub fn on_spurious_loss(
         &mut self,
         now: Timestamp,
@@ -120,16 +122,19 @@ impl Flow {
     }
 
     /// `bytes` left flight without being acknowledged or lost, as when keys are discarded.
+    #[inline]
     pub fn on_discarded(&mut self, bytes: Bytes) {
         self.path.inflight = self.path.inflight.saturating_sub(bytes);
     }
 
     /// The window and the pacer would let more leave, but there is nothing to send.
+    #[inline]
     pub fn on_app_limited(&mut self) {
         self.sampler.on_app_limited(self.path.inflight);
     }
 
     /// Packets may now be as large as `mss`.
+    #[inline]
     pub fn on_mtu(&mut self, now: Timestamp, mss: Bytes) {
         self.advance(now);
         if mss != self.path.mss {
@@ -145,6 +150,7 @@ impl Flow {
     /// Counters, round-trip times and what is in flight stay. The window in force is the new
     /// controller's initial one, where it was filled; else it is no more than twice what is in
     /// flight, because a window that is not filled was not tested by the path.
+    #[inline]
     pub fn change_controller(
         &mut self,
         now: Timestamp,
@@ -163,6 +169,7 @@ impl Flow {
         self.decide();
     }
 
+    #[inline]
     fn proven_window(&self) -> Bytes {
         if self.utilization.is_full() {
             return self.control.cwnd;
@@ -174,21 +181,25 @@ impl Flow {
     }
 
     /// The decision in force.
+    #[inline]
     pub fn control(&self) -> Control {
         self.control
     }
 
     /// Whether ECN-capable packets are to carry ECT(1) from now on, not ECT(0).
+    #[inline]
     pub fn wants_ect1(&self) -> bool {
         self.sends_ect1 && self.controller.wants_ect1()
     }
 
     /// The controller's state, for people.
+    #[inline]
     pub fn snapshot(&self) -> Snapshot {
         self.controller.snapshot()
     }
 
     /// The connection's state as of the newest event.
+    #[inline]
     pub fn path_state(&self) -> PathState {
         PathState {
             prior_inflight: self.path.inflight,
@@ -201,6 +212,7 @@ impl Flow {
     }
 
     /// Asks for the decision. Returns it if it has changed.
+    #[inline]
     fn decide(&mut self) -> Option<Control> {
         let control = self.controller.control();
         // Word by word: to copy words that were just written one by one, the processor waits until
@@ -211,10 +223,12 @@ impl Flow {
         has_changed.then_some(control)
     }
 
+    #[inline]
     fn advance(&mut self, now: Timestamp) {
         self.path.now = self.path.now.max(now);
     }
 
+    #[inline]
     fn report_losses(
         &mut self,
         feedback: &Feedback<'_>,
@@ -234,6 +248,7 @@ impl Flow {
         }
     }
 
+    #[inline]
     fn report_sample(
         &mut self,
         sample: &RateSample,
@@ -249,6 +264,7 @@ impl Flow {
     }
 
     /// Brings the path up to date, in an event before which `prior_inflight` was in flight.
+    #[inline]
     fn refresh(&mut self, prior_inflight: Bytes) {
         self.path.prior_inflight = prior_inflight;
         self.path.delivered = self.sampler.delivered();
@@ -259,6 +275,7 @@ impl Flow {
 }
 
 /// Returns whether that changes the value.
+#[inline]
 fn replace<T: PartialEq>(value: &mut T, by: T) -> bool {
     let is_new = *value != by;
     if is_new {
@@ -282,6 +299,7 @@ struct CwndUtilization {
 
 impl CwndUtilization {
     /// Within one burst, at least two packets, of the window counts as full.
+    #[inline]
     fn on_sent(&mut self, inflight: Bytes, control: &Control, mss: Bytes) {
         if self.fills {
             return;
@@ -290,6 +308,7 @@ impl CwndUtilization {
         self.fills = inflight.saturating_add(slack) >= control.cwnd;
     }
 
+    #[inline]
     fn on_acked(&mut self, newest: &PacketStamp, delivered: Bytes) {
         if newest.delivered >= self.round_end {
             self.round_end = delivered;
@@ -298,6 +317,7 @@ impl CwndUtilization {
         }
     }
 
+    #[inline]
     fn is_full(&self) -> bool {
         self.fills || self.filled_before
     }

@@ -24,6 +24,7 @@ pub struct Pacer {
 
 impl Pacer {
     /// A full bucket.
+    #[inline]
     pub fn new(now: Timestamp, control: Control, mss: Bytes) -> Self {
         let mut pacer = Self {
             rate: Bandwidth::MAX,
@@ -38,6 +39,7 @@ impl Pacer {
     }
 
     /// Obeys `control` from `now` on. Tokens earned until now were earned at the old rate.
+    #[inline]
     pub fn set_control(&mut self, now: Timestamp, control: Control, mss: Bytes) {
         self.refill(now);
         self.adopt(control, mss);
@@ -45,6 +47,7 @@ impl Pacer {
     }
 
     /// How many bytes may leave at `now`, all at once: at most one quantum.
+    #[inline]
     pub fn budget(&mut self, now: Timestamp) -> Bytes {
         self.refill(now);
         if self.rate == Bandwidth::MAX {
@@ -54,6 +57,7 @@ impl Pacer {
     }
 
     /// `bytes` have left. More than the budget runs into debt, which later packets pay off.
+    #[inline]
     pub fn on_sent(&mut self, now: Timestamp, bytes: Bytes) {
         self.refill(now);
         if self.rate != Bandwidth::MAX {
@@ -64,6 +68,7 @@ impl Pacer {
     /// When to look again: the bucket will be half full and hold a packet at least.
     ///
     /// `now` itself where that is so already.
+    #[inline]
     pub fn next_departure(&mut self, now: Timestamp) -> Timestamp {
         self.refill(now);
         let wanted = nano((self.depth / 2).max(self.mss)).min(nano(self.depth));
@@ -80,6 +85,7 @@ impl Pacer {
         )
     }
 
+    #[inline]
     fn refill(&mut self, now: Timestamp) {
         let elapsed = units::duration::nanos(now.since(self.filled_at));
         self.filled_at = self.filled_at.max(now);
@@ -87,6 +93,7 @@ impl Pacer {
         self.credit = self.credit.saturating_add(earned).min(nano(self.depth));
     }
 
+    #[inline]
     fn adopt(&mut self, control: Control, mss: Bytes) {
         self.rate = control.pacing_rate.max(MIN_RATE);
         self.mss = mss;
@@ -95,6 +102,7 @@ impl Pacer {
 }
 
 /// `bytes` in the unit of the credit.
+#[inline]
 fn nano(bytes: Bytes) -> i128 {
     i128::from(bytes.get()) * NANO
 }

@@ -18,12 +18,14 @@ pub(crate) struct RttEstimator {
 
 impl RttEstimator {
     /// The minimum sample in nanoseconds; zero before the first.
+    #[inline]
     pub(crate) fn min(&self) -> u64 {
         self.min
     }
 
     /// Exponentially weighted averages with 1/8 for the mean and 1/4 for the deviation, rounded
     /// down to a nanosecond.
+    #[inline]
     pub(crate) fn on_sample(&mut self, rtt: Duration, path: &mut PathState) {
         let sample = nanos(rtt).min(MAX_SAMPLE);
         let is_first = path.latest_rtt.is_none();

@@ -58,6 +58,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
+    #[inline]
     pub(crate) fn new(now: Timestamp) -> Self {
         Self {
             sequence: 0,
@@ -71,19 +72,23 @@ impl Sampler {
         }
     }
 
+    #[inline]
     pub(crate) fn delivered(&self) -> Bytes {
         self.delivered
     }
 
+    #[inline]
     pub(crate) fn lost(&self) -> Bytes {
         self.lost
     }
 
+    #[inline]
     pub(crate) fn is_app_limited(&self) -> bool {
         self.app_limited_until.is_some()
     }
 
     /// The stamp of a packet that leaves now while `inflight` bytes, it not included, are out.
+    #[inline]
     pub(crate) fn on_sent(&mut self, now: Timestamp, bytes: Bytes, inflight: Bytes) -> PacketStamp {
         if inflight.is_zero() {
             // A new flight: without this the idle time would count as sending time.
@@ -105,20 +110,24 @@ impl Sampler {
 
     /// MarkConnectionAppLimited: samples measure the network again once more than what is in flight
     /// now was delivered.
+    #[inline]
     pub(crate) fn on_app_limited(&mut self, inflight: Bytes) {
         self.app_limited_until = Some(self.delivered + inflight);
     }
 
+    #[inline]
     pub(crate) fn on_lost(&mut self, packet: &LostPacket) {
         self.lost += packet.bytes;
     }
 
+    #[inline]
     pub(crate) fn on_marked(&mut self, packets: u64) {
         self.ce_marked = self.ce_marked.saturating_add(packets);
     }
 
     /// The packet was not lost but late: delivered now. It is older than what has been sampled, so
     /// it gives no sample of its own.
+    #[inline]
     pub(crate) fn on_spurious_loss(&mut self, now: Timestamp, packet: &LostPacket) {
         self.lost = self.lost.saturating_sub(packet.bytes);
         self.lost_when_sampled = self.lost_when_sampled.min(self.lost);
@@ -128,6 +137,7 @@ impl Sampler {
 
     /// Counts the acknowledged packets as delivered; the stamp of the newest of them, for
     /// [`Self::sample`], and the sum of their bytes.
+    #[inline]
     pub(crate) fn on_acked<'a>(
         &mut self,
         now: Timestamp,

@@ -20,21 +20,25 @@ impl Bandwidth {
     pub const MAX: Self = Self(u64::MAX);
 
     /// `rate` bytes per second.
+    #[inline]
     pub const fn from_bytes_per_sec(rate: u64) -> Self {
         Self(rate)
     }
 
     /// `rate` bits per second, rounded down to whole bytes.
+    #[inline]
     pub const fn from_bits_per_sec(rate: u64) -> Self {
         Self(rate / 8)
     }
 
     /// `bytes` in `interval`, rounded down; [`Bandwidth::MAX`] when the interval is zero.
+    #[inline]
     pub fn from_transfer(bytes: Bytes, interval: Duration) -> Self {
         Self::from_transfer_in_nanos(bytes, crate::duration::nanos(interval))
     }
 
     /// [`from_transfer`](Self::from_transfer) with the interval in nanoseconds.
+    #[inline]
     pub fn from_transfer_in_nanos(bytes: Bytes, nanos: u64) -> Self {
         if nanos == 0 {
             return Self::MAX;
@@ -49,26 +53,31 @@ impl Bandwidth {
     }
 
     /// Bytes per second.
+    #[inline]
     pub const fn bytes_per_sec(self) -> u64 {
         self.0
     }
 
     /// Bits per second, saturating.
+    #[inline]
     pub const fn bits_per_sec(self) -> u64 {
         self.0.saturating_mul(8)
     }
 
     /// Whether this is no data at all.
+    #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
     /// What this rate carries in `time`, rounded down, saturating.
+    #[inline]
     pub fn bytes_in(self, time: Duration) -> Bytes {
         self.bytes_in_nanos(crate::duration::nanos(time))
     }
 
     /// [`bytes_in`](Self::bytes_in) with the time in nanoseconds.
+    #[inline]
     pub fn bytes_in_nanos(self, nanos: u64) -> Bytes {
         Bytes::new(match self.0.checked_mul(nanos) {
             Some(product) => product / NANOS_PER_SEC,
@@ -78,6 +87,7 @@ impl Bandwidth {
 
     /// How long `bytes` take at this rate, rounded up to a nanosecond; [`Duration::MAX`] at rate
     /// zero.
+    #[inline]
     pub fn time_for(self, bytes: Bytes) -> Duration {
         if self.0 == 0 {
             return if bytes.is_zero() {
@@ -96,6 +106,7 @@ impl Bandwidth {
 
     /// `self + rhs`, or [`Bandwidth::MAX`].
     #[must_use]
+    #[inline]
     pub const fn saturating_add(self, rhs: Self) -> Self {
         Self(self.0.saturating_add(rhs.0))
     }
@@ -103,6 +114,7 @@ impl Bandwidth {
 
 impl Add for Bandwidth {
     type Output = Self;
+    #[inline]
     fn add(self, rhs: Self) -> Self {
         Self(self.0 + rhs.0)
     }
@@ -110,6 +122,7 @@ impl Add for Bandwidth {
 
 impl Sub for Bandwidth {
     type Output = Self;
+    #[inline]
     fn sub(self, rhs: Self) -> Self {
         Self(self.0 - rhs.0)
     }
@@ -118,6 +131,7 @@ impl Sub for Bandwidth {
 impl Mul<Duration> for Bandwidth {
     type Output = Bytes;
     /// Rounds down.
+    #[inline]
     fn mul(self, rhs: Duration) -> Bytes {
         self.bytes_in(rhs)
     }
@@ -127,6 +141,7 @@ impl Div<Bandwidth> for Bytes {
     type Output = Duration;
     /// The time that this amount takes at that rate, rounded up to a nanosecond;
     /// [`Duration::MAX`] at rate zero.
+    #[inline]
     fn div(self, rhs: Bandwidth) -> Duration {
         rhs.time_for(self)
     }
@@ -135,6 +150,7 @@ impl Div<Bandwidth> for Bytes {
 impl Mul<Gain> for Bandwidth {
     type Output = Self;
     /// Rounds down.
+    #[inline]
     fn mul(self, rhs: Gain) -> Self {
         Self(rhs.of(self.0))
     }
@@ -191,6 +207,7 @@ impl FromStr for Bandwidth {
     }
 }
 
+#[inline]
 fn saturate(value: u128) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }

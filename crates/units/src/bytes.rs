@@ -20,28 +20,33 @@ impl Bytes {
     pub const MAX: Self = Self(u64::MAX);
 
     /// `bytes` bytes.
+    #[inline]
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
     /// The number of bytes.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
 
     /// Whether this is nothing.
+    #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
     /// `self − rhs`, or zero where that would be negative.
     #[must_use]
+    #[inline]
     pub const fn saturating_sub(self, rhs: Self) -> Self {
         Self(self.0.saturating_sub(rhs.0))
     }
 
     /// `self + rhs`, or [`Bytes::MAX`].
     #[must_use]
+    #[inline]
     pub const fn saturating_add(self, rhs: Self) -> Self {
         Self(self.0.saturating_add(rhs.0))
     }
@@ -50,6 +55,7 @@ impl Bytes {
     ///
     /// # Panics
     /// When `size` is zero.
+    #[inline]
     pub const fn packets_ceil(self, size: Self) -> u64 {
         self.0.div_ceil(size.0)
     }
@@ -58,6 +64,7 @@ impl Bytes {
     ///
     /// # Panics
     /// When `size` is zero.
+    #[inline]
     pub const fn packets_floor(self, size: Self) -> u64 {
         self.0 / size.0
     }
@@ -65,12 +72,14 @@ impl Bytes {
 
 impl Add for Bytes {
     type Output = Self;
+    #[inline]
     fn add(self, rhs: Self) -> Self {
         Self(self.0 + rhs.0)
     }
 }
 
 impl AddAssign for Bytes {
+    #[inline]
     fn add_assign(&mut self, rhs: Self) {
         self.0 += rhs.0;
     }
@@ -78,12 +87,14 @@ impl AddAssign for Bytes {
 
 impl Sub for Bytes {
     type Output = Self;
+    #[inline]
     fn sub(self, rhs: Self) -> Self {
         Self(self.0 - rhs.0)
     }
 }
 
 impl SubAssign for Bytes {
+    #[inline]
     fn sub_assign(&mut self, rhs: Self) {
         self.0 -= rhs.0;
     }
@@ -92,6 +103,7 @@ impl SubAssign for Bytes {
 impl Mul<u64> for Bytes {
     type Output = Self;
     /// Saturates.
+    #[inline]
     fn mul(self, rhs: u64) -> Self {
         Self(self.0.saturating_mul(rhs))
     }
@@ -100,6 +112,7 @@ impl Mul<u64> for Bytes {
 impl Mul<Gain> for Bytes {
     type Output = Self;
     /// Rounds down.
+    #[inline]
     fn mul(self, rhs: Gain) -> Self {
         Self(rhs.of(self.0))
     }
@@ -108,6 +121,7 @@ impl Mul<Gain> for Bytes {
 impl Div<u64> for Bytes {
     type Output = Self;
     /// Rounds down.
+    #[inline]
     fn div(self, rhs: u64) -> Self {
         Self(self.0 / rhs)
     }
@@ -115,12 +129,14 @@ impl Div<u64> for Bytes {
 
 impl Rem for Bytes {
     type Output = Self;
+    #[inline]
     fn rem(self, rhs: Self) -> Self {
         Self(self.0 % rhs.0)
     }
 }
 
 impl Sum for Bytes {
+    #[inline]
     fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
         iter.fold(Self::ZERO, Add::add)
     }

@@ -6,6 +6,7 @@ use core::fmt;
 use core::time::Duration;
 
 /// Whole nanoseconds, saturating at 584 years.
+#[inline]
 pub fn nanos(duration: Duration) -> u64 {
     duration
         .as_secs()
@@ -14,6 +15,7 @@ pub fn nanos(duration: Duration) -> u64 {
 }
 
 /// `duration × gain`, rounded down to a nanosecond.
+#[inline]
 pub fn scale(duration: Duration, gain: Gain) -> Duration {
     Duration::from_nanos(gain.of(nanos(duration)))
 }
@@ -23,6 +25,7 @@ pub fn scale(duration: Duration, gain: Gain) -> Duration {
 ///
 /// # Errors
 /// Anything else, a bare number included: tc reads one as microseconds and iperf3 as seconds.
+#[inline]
 pub fn parse(text: &str) -> Result<Duration, ParseError> {
     let expected = "a time with its unit, such as 50ms, 2s or 100us";
     let error = || ParseError::new(text, expected);
@@ -40,6 +43,7 @@ pub fn parse(text: &str) -> Result<Duration, ParseError> {
 }
 
 /// Writes a duration so that [`parse`] reads the same one back: `50ms`, `1.5s`, `117us`.
+#[inline]
 pub fn display(duration: Duration) -> impl fmt::Display {
     Text(nanos(duration))
 }

@@ -20,26 +20,31 @@ impl Gain {
     ///
     /// # Panics
     /// When `denominator` is zero or the numerator exceeds 1.8e13.
+    #[inline]
     pub const fn new(numerator: u64, denominator: u64) -> Self {
         Self(numerator * MILLION / denominator)
     }
 
     /// `millionths` ÷ 10^6.
+    #[inline]
     pub const fn from_millionths(millionths: u64) -> Self {
         Self(millionths)
     }
 
     /// `percent` %.
+    #[inline]
     pub const fn percent(percent: u64) -> Self {
         Self::new(percent, 100)
     }
 
     /// This factor in millionths.
+    #[inline]
     pub const fn millionths(self) -> u64 {
         self.0
     }
 
     /// `value × self`, rounded down, saturating.
+    #[inline]
     pub fn of(self, value: u64) -> u64 {
         match value.checked_mul(self.0) {
             Some(product) => product / MILLION,
@@ -49,6 +54,7 @@ impl Gain {
     }
 
     /// `value × self`, rounded up, saturating.
+    #[inline]
     pub fn of_ceil(self, value: u64) -> u64 {
         let product = u128::from(value) * u128::from(self.0);
         u64::try_from(product.div_ceil(u128::from(MILLION))).unwrap_or(u64::MAX)
@@ -56,11 +62,13 @@ impl Gain {
 
     /// `1 − self`, or zero when this factor is above one.
     #[must_use]
+    #[inline]
     pub const fn complement(self) -> Self {
         Self(MILLION.saturating_sub(self.0))
     }
 
     /// This factor as a floating-point number, for statistics and pictures.
+    #[inline]
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / MILLION as f64
     }
@@ -69,6 +77,7 @@ impl Gain {
 impl Mul for Gain {
     type Output = Self;
     /// Rounds down to a millionth.
+    #[inline]
     fn mul(self, rhs: Self) -> Self {
         Self(rhs.of(self.0))
     }
@@ -104,6 +113,7 @@ impl FromStr for Gain {
 }
 
 /// Writes `value ÷ 10^6` as the shortest exact decimal.
+#[inline]
 pub(crate) fn write_millionths(f: &mut fmt::Formatter<'_>, value: u128) -> fmt::Result {
     let million = u128::from(MILLION);
     write!(f, "{}", value / million)?;

@@ -21,6 +21,7 @@ impl<const SUB_BITS: u32> Buckets<SUB_BITS> {
 
     /// The number of the bucket into which `value` falls. Numbers start at 0 and rise with the
     /// value.
+    #[inline]
     pub const fn index(value: u64) -> usize {
         if value < Self::SUB_BUCKETS {
             return value as usize;
@@ -32,6 +33,7 @@ impl<const SUB_BITS: u32> Buckets<SUB_BITS> {
 
     /// The largest value that falls into the bucket `index`, which is below
     /// [`COUNT`](Self::COUNT).
+    #[inline]
     pub const fn highest(index: usize) -> u64 {
         let index = index as u64;
         if index < Self::SUB_BUCKETS {
@@ -45,6 +47,7 @@ impl<const SUB_BITS: u32> Buckets<SUB_BITS> {
 
 /// The index of the bucket that holds the value of this rank, counted from 1 in ascending order;
 /// `None` if the buckets hold fewer values.
+#[inline]
 pub fn index_of_rank(counts: impl IntoIterator<Item = u64>, rank: u64) -> Option<usize> {
     let mut seen = 0;
     counts.into_iter().position(|count| {

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 /// The candidate that `word` was most probably meant to be: the one with the fewest letters
 /// inserted, deleted or replaced, if they are at most half of the word and three in all.
+#[inline]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 2).clamp(1, 3);
     candidates
@@ -15,6 +16,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// Levenshtein's distance, one row of the table at a time.
+#[inline]
 fn edits(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();

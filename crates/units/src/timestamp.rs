@@ -16,27 +16,32 @@ impl Timestamp {
     pub const MAX: Self = Self(u64::MAX);
 
     /// The point `nanos` nanoseconds after the epoch.
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
     /// The point `millis` milliseconds after the epoch, saturating.
+    #[inline]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
     /// Nanoseconds since the epoch.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// Time from `earlier` to `self`; zero when `earlier` is in fact later.
+    #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.nanos_since(earlier))
     }
 
     /// [`since`](Self::since) in nanoseconds, for arithmetic: a [`Duration`] is two numbers, which
     /// take a division to make and a product to use.
+    #[inline]
     pub const fn nanos_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
@@ -44,12 +49,14 @@ impl Timestamp {
 
 impl Add<Duration> for Timestamp {
     type Output = Self;
+    #[inline]
     fn add(self, rhs: Duration) -> Self {
         Self(self.0.saturating_add(crate::duration::nanos(rhs)))
     }
 }
 
 impl AddAssign<Duration> for Timestamp {
+    #[inline]
     fn add_assign(&mut self, rhs: Duration) {
         *self = *self + rhs;
     }
@@ -58,6 +65,7 @@ impl AddAssign<Duration> for Timestamp {
 impl Sub<Duration> for Timestamp {
     type Output = Self;
     /// Saturates at the epoch.
+    #[inline]
     fn sub(self, rhs: Duration) -> Self {
         Self(self.0.saturating_sub(crate::duration::nanos(rhs)))
     }
