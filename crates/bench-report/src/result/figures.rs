@@ -1,5 +1,6 @@
 use super::finite::Finite;
 use super::quantity::{COUNT, Definition, Join, Quantity, Unit, Unknown};
+use serde::de::Error;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -243,8 +244,11 @@ pub(super) mod in_interval {
         let named = BTreeMap::<String, Value>::deserialize(deserializer)?;
         let all = Quantity::ALL.into_iter();
         let all = all.filter(|quantity| quantity.is_in_intervals());
-        let figure = |q: Quantity| Some((q, named.get(q.name())?.as_f64()?));
-        Ok(Figures::of(all.filter_map(figure)))
+        let mut figures = Figures::default();
+        for quantity in all {
+            figures.set(quantity, figure(&named, quantity.name(), 1.0)?);
+        }
+        Ok(figures)
     }
 }
 
@@ -265,12 +269,28 @@ pub(super) mod in_row {
         deserializer: D,
     ) -> Result<Figures, D::Error> {
         let named = BTreeMap::<String, Value>::deserialize(deserializer)?;
-        let figure = |q: Quantity| {
-            let Definition { row, unit, .. } = q.definition();
+        let mut figures = Figures::default();
+        for quantity in Quantity::ALL {
+            let Definition { row, unit, .. } = quantity.definition();
             let scale = if *unit == Unit::Time { 1e3 } else { 1.0 };
-            Some((q, named.get(*row)?.as_f64()? / scale))
-        };
-        Ok(Figures::of(Quantity::ALL.into_iter().filter_map(figure)))
+            figures.set(quantity, figure(&named, row, scale)?);
+        }
+        Ok(figures)
+    }
+}
+
+/// The number of this name, divided by `scale`; `None` where there is none or `null`.
+fn figure<E: Error>(
+    named: &BTreeMap<String, Value>,
+    name: &str,
+    scale: f64,
+) -> Result<Option<Finite>, E> {
+    match named.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match value.as_f64() {
+            Some(number) => Ok(Finite::new(number / scale)),
+            None => Err(E::custom(format!("`{name}` is not a number: {value}"))),
+        },
     }
 }
 
@@ -328,6 +348,23 @@ mod tests {
                 r#""packets_lost":null,"ecn_ce_packets":null,"pacing_gain":1.25,"#,
                 r#""state":"Drain"}"#
             )
+        );
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused_by_its_name() {
+        let interval = r#"{"t":1,"cwnd_bytes":"x","state":""}"#;
+        let error = serde_json::from_str::<InInterval>(interval).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.contains("`cwnd_bytes` is not a number: \"x\""),
+            "{error}"
+        );
+        let row = serde_json::from_str::<InRow>(r#"{"bytes":1,"rtt":[]}"#);
+        assert!(
+            row.unwrap_err()
+                .to_string()
+                .contains("`rtt` is not a number")
         );
     }
 
