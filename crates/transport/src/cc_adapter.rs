@@ -1,30 +1,42 @@
-//! Between quinn-proto's congestion callbacks and cc-core: the one file that knows both
-//! vocabularies.
+//! Between quinn-proto and cc-core: the one place that knows both vocabularies.
 //!
 //! ```text
-//!  quinn_proto::Connection ── on_sent, on_ack, on_end_acks, on_congestion_event ──▶ QuicController
-//!            ▲                                                                          │
-//!            └── window() ◀── Gate                          Congestion { Ledger, Flow } ◀┘
-//!                              ▲                                   │ Control
-//!                              └────────── ConnectionDriver ◀──────┘
+//!  quinn_proto::Connection ── keys ──▶ Tap ── Sent, Ack ──▶ ConnectionDriver ──▶ Congestion
+//!            ▲      │                                         ▲                   │  SentPackets
+//!         window()  └── path, CE, MTU ──▶ QuicController ─────┼──────────────────▶│  LossDetection
+//!            │                                                │                   ▼  Flow
+//!          Gate ◀─────────────────────────────────────────────┴───── Control ◀────┘
 //! ```
+//!
+//! What left and what arrived comes from the [`Tap`], packet by packet. Of quinn-proto's callbacks
+//! three are used: which path it is on, that the CE counts of an ACK are valid, and the packet
+//! size. Applications that stay on quinn have no tap; [`sums`] makes do with the callbacks alone.
 
 mod congestion;
 mod events;
-mod ledger;
+mod loss_detection;
+mod path;
+mod persistent;
+mod reordering;
+mod sent_packets;
+mod sums;
 
+use crate::clock;
 use crate::gate::Gate;
-use crate::{clock, random};
-use cc_core::ControllerChoice;
-pub(crate) use congestion::Congestion;
+use crate::tap::Tap;
+use cc_core::{Control, ControllerChoice, Snapshot};
+pub(crate) use congestion::{Batch, Congestion};
 pub(crate) use events::Delivery;
+pub(crate) use loss_detection::Announcement;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+pub(crate) use reordering::LossThresholds;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use units::{Bandwidth, Bytes, Timestamp};
+pub(crate) use sums::SumsFactory;
+use units::{Bandwidth, Bytes};
 
 /// Makes quinn-proto's controllers, one per network path, for one connection.
 #[derive(Debug)]
@@ -41,8 +53,9 @@ pub(crate) struct CongestionHandle {
 #[derive(Debug)]
 struct Shared {
     gate: Gate,
-    /// Whether quinn-proto has reported anything since the driver last asked.
-    has_feedback: AtomicBool,
+    tap: Arc<Tap>,
+    /// Whether quinn-proto has another path or packet size since the driver last asked.
+    has_changed: AtomicBool,
     congestion: Mutex<Congestion>,
 }
 
@@ -56,11 +69,13 @@ impl CongestionFactory {
     pub(crate) fn new(
         choice: ControllerChoice,
         seed: u64,
+        thresholds: LossThresholds,
     ) -> (Arc<dyn ControllerFactory + Send + Sync>, CongestionHandle) {
         let shared = Arc::new(Shared {
             gate: Gate::default(),
-            has_feedback: AtomicBool::new(false),
-            congestion: Mutex::new(Congestion::new(choice, seed)),
+            tap: Arc::default(),
+            has_changed: AtomicBool::new(false),
+            congestion: Mutex::new(Congestion::new(choice, seed, thresholds)),
         });
         let handle = CongestionHandle {
             shared: shared.clone(),
@@ -79,39 +94,8 @@ impl ControllerFactory for CongestionFactory {
             shared.gate.set_window(congestion.control().cwnd, mss);
             path
         };
-        shared.has_feedback.store(true, Relaxed);
-        Box::new(QuicController {
-            shared,
-            path,
-            acked: Vec::new(),
-        })
-    }
-}
-
-/// Makes controllers for connections without a driver, which quinn-proto runs alone.
-#[derive(Debug)]
-pub(crate) struct UndrivenFactory {
-    choice: ControllerChoice,
-    seed: Option<u64>,
-}
-
-impl UndrivenFactory {
-    /// Without a seed, each controller draws one from the operating system.
-    #[expect(clippy::new_ret_no_self, reason = "quinn-proto wants it like this")]
-    pub(crate) fn new(
-        choice: ControllerChoice,
-        seed: Option<u64>,
-    ) -> Arc<dyn ControllerFactory + Send + Sync> {
-        Arc::new(Self { choice, seed })
-    }
-}
-
-/// Each path's controller stands alone, so that any number of connections can share the factory.
-impl ControllerFactory for UndrivenFactory {
-    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let seed = self.seed.unwrap_or_else(random::u64);
-        let (factory, _) = CongestionFactory::new(self.choice.clone(), seed);
-        factory.build(now, current_mtu)
+        shared.has_changed.store(true, Relaxed);
+        Box::new(QuicController { shared, path })
     }
 }
 
@@ -121,11 +105,16 @@ impl CongestionHandle {
         &self.shared.gate
     }
 
-    /// Whether quinn-proto has reported anything since the last call.
-    pub(crate) fn take_feedback(&self) -> bool {
-        let has_feedback = self.shared.has_feedback.load(Relaxed);
-        self.shared.has_feedback.store(false, Relaxed);
-        has_feedback
+    /// What the connection's keys see.
+    pub(crate) fn tap(&self) -> &Arc<Tap> {
+        &self.shared.tap
+    }
+
+    /// Whether quinn-proto has another path or packet size since the last call.
+    pub(crate) fn take_changed(&self) -> bool {
+        let has_changed = self.shared.has_changed.load(Relaxed);
+        self.shared.has_changed.store(false, Relaxed);
+        has_changed
     }
 
     /// The state, for the driver to work on.
@@ -141,15 +130,6 @@ impl Shared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Without a driver: what was reported until now is complete, and the window changes at once.
-    fn send_undriven(&self, path: u64, now: Timestamp, bytes: Bytes, last_number: u64) {
-        let mut congestion = self.lock();
-        congestion.flush(None);
-        let control = congestion.on_sent(path, now, bytes, last_number);
-        self.gate
-            .set_window(control.cwnd, congestion.path_state().mss);
-    }
 }
 
 /// What quinn-proto holds as the controller of one path.
@@ -157,67 +137,37 @@ impl Shared {
 struct QuicController {
     shared: Arc<Shared>,
     path: u64,
-    /// Acknowledged bytes by time of sending, until the ACK frame has been read.
-    acked: Vec<(Instant, u64)>,
+}
+
+impl QuicController {
+    fn select_path(&self) -> MutexGuard<'_, Congestion> {
+        let mut congestion = self.shared.lock();
+        congestion.select_path(self.path);
+        congestion
+    }
 }
 
 impl Controller for QuicController {
-    fn on_sent(&mut self, now: Instant, bytes: u64, last_number: u64) {
-        if !self.shared.gate.take_built(self.path, bytes, last_number) {
-            let (now, bytes) = (clock::timestamp(now), Bytes::new(bytes));
-            self.shared
-                .send_undriven(self.path, now, bytes, last_number);
-        }
+    fn on_sent(&mut self, _: Instant, _: u64, _: u64) {
+        drop(self.select_path());
     }
 
-    fn on_ack(&mut self, _: Instant, sent: Instant, bytes: u64, _: bool, _: &RttEstimator) {
-        match self.acked.last_mut() {
-            Some((last, sum)) if *last == sent => *sum += bytes,
-            _ => self.acked.push((sent, bytes)),
-        }
+    fn on_ack(&mut self, _: Instant, _: Instant, _: u64, _: bool, _: &RttEstimator) {}
+
+    fn on_end_acks(&mut self, _: Instant, _: u64, _: bool, _: Option<u64>) {
+        drop(self.select_path());
     }
 
-    fn on_end_acks(&mut self, now: Instant, in_flight: u64, _: bool, largest: Option<u64>) {
-        let mut congestion = self.shared.lock();
-        congestion.select_path(self.path);
-        let acked = self
-            .acked
-            .drain(..)
-            .map(|(sent, bytes)| (clock::timestamp(sent), Bytes::new(bytes)));
-        let in_flight = Bytes::new(in_flight);
-        self.shared.has_feedback.store(true, Relaxed);
-        congestion.on_acked(clock::timestamp(now), acked, in_flight, largest);
-    }
-
-    fn on_congestion_event(
-        &mut self,
-        now: Instant,
-        sent: Instant,
-        is_persistent_congestion: bool,
-        lost_bytes: u64,
-    ) {
-        let mut congestion = self.shared.lock();
-        congestion.select_path(self.path);
-        let now = clock::timestamp(now);
-        self.shared.has_feedback.store(true, Relaxed);
+    fn on_congestion_event(&mut self, _: Instant, _: Instant, _: bool, lost_bytes: u64) {
+        let mut congestion = self.select_path();
         if lost_bytes == 0 {
-            congestion.on_ce_marked(now);
-        } else {
-            let newest = clock::timestamp(sent);
-            congestion.on_lost(
-                now,
-                newest,
-                Bytes::new(lost_bytes),
-                is_persistent_congestion,
-            );
+            congestion.on_ce_valid();
         }
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
-        let mut congestion = self.shared.lock();
-        congestion.select_path(self.path);
-        self.shared.has_feedback.store(true, Relaxed);
-        congestion.on_mtu(Bytes::new(new_mtu.into()));
+        self.select_path().on_mtu(Bytes::new(new_mtu.into()));
+        self.shared.has_changed.store(true, Relaxed);
     }
 
     fn window(&self) -> u64 {
@@ -225,14 +175,7 @@ impl Controller for QuicController {
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        let snapshot = self.shared.lock().snapshot();
-        let control = snapshot.control;
-        let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = control.cwnd.get();
-        metrics.ssthresh = snapshot.ssthresh.map(Bytes::get);
-        metrics.pacing_rate =
-            (control.pacing_rate != Bandwidth::MAX).then(|| control.pacing_rate.bits_per_sec());
-        metrics
+        metrics(&self.shared.lock().snapshot())
     }
 
     /// The same network path under a new port: the estimates stay.
@@ -240,7 +183,6 @@ impl Controller for QuicController {
         Box::new(Self {
             shared: self.shared.clone(),
             path: self.path,
-            acked: Vec::new(),
         })
     }
 
@@ -251,4 +193,16 @@ impl Controller for QuicController {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
+}
+
+/// What quinn-proto shows of a controller.
+fn metrics(snapshot: &Snapshot) -> ControllerMetrics {
+    let Control {
+        cwnd, pacing_rate, ..
+    } = snapshot.control;
+    let mut metrics = ControllerMetrics::default();
+    metrics.congestion_window = cwnd.get();
+    metrics.ssthresh = snapshot.ssthresh.map(Bytes::get);
+    metrics.pacing_rate = (pacing_rate != Bandwidth::MAX).then(|| pacing_rate.bits_per_sec());
+    metrics
 }

@@ -1,6 +1,6 @@
 //! Choosing a congestion controller, by its name or from a registry.
 
-use crate::cc_adapter::UndrivenFactory;
+use crate::cc_adapter::SumsFactory;
 use cc_core::{ChooseError, ControllerChoice, Registry};
 use quinn_proto::congestion::ControllerFactory;
 use std::sync::Arc;
@@ -75,5 +75,5 @@ impl ChooseController for &str {
 pub fn quinn_controller<C: ChooseController>(
     choice: C,
 ) -> C::Chosen<Arc<dyn ControllerFactory + Send + Sync>> {
-    choice.choose_controller(|choice| UndrivenFactory::new(choice, None))
+    choice.choose_controller(|choice| SumsFactory::new(choice, None))
 }

@@ -1,17 +1,18 @@
 //! Configuration: quinn's, with the congestion controller chosen by name.
 
-use crate::cc_adapter::CongestionFactory;
+use crate::cc_adapter::{CongestionFactory, LossThresholds};
 use crate::choice::ChooseController;
-use crate::driver::{DriverConfig, LossThresholds, WindowConfig};
+use crate::driver::{DriverConfig, WindowConfig};
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogStream;
 use crate::random;
 use cc_core::{ControllerChoice, Registry};
 use quinn_proto::crypto::{self, HandshakeTokenKey};
 use quinn_proto::{
-    AckFrequencyConfig, ConnectionId, IdleTimeout, MtuDiscoveryConfig, TimeSource, TokenStore,
-    ValidationTokenConfig, VarInt,
+    AckFrequencyConfig, ConnectionId, IdleTimeout, MtuDiscoveryConfig, TimeSource,
+    TokenMemoryCache, TokenStore, ValidationTokenConfig, VarInt,
 };
+use std::fmt;
 use std::net::{SocketAddrV4, SocketAddrV6};
 use std::sync::Arc;
 use std::time::Duration;
@@ -209,7 +210,6 @@ impl TransportConfig {
     /// Not shared between connections, because a factory belongs to one of them.
     pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::TransportConfig>, DriverConfig) {
         let seed = self.congestion_seed.unwrap_or_else(random::u64);
-        let (factory, congestion) = CongestionFactory::new(self.congestion.clone(), seed);
         let varint = |bytes| VarInt::from_u64(bytes).unwrap_or(VarInt::MAX);
         let (receive_window, most) = self.windows.receive;
         let stream_receive_window = self.stream_receive_window.unwrap_or_else(|| varint(most));
@@ -217,7 +217,10 @@ impl TransportConfig {
             packets: self.packet_threshold,
             time: self.time_threshold,
             max_time: self.max_time_threshold,
+            persistent_congestion: self.persistent_congestion_threshold,
         };
+        let choice = self.congestion.clone();
+        let (factory, congestion) = CongestionFactory::new(choice, seed, loss_thresholds);
         let (packet_threshold, time_threshold) = loss_thresholds.of_quinn();
         let mut config = quinn_proto::TransportConfig::default();
         config
@@ -248,7 +251,6 @@ impl TransportConfig {
             congestion,
             max_rate: self.max_rate,
             windows: self.windows,
-            loss_thresholds,
             handshake_timeout: self.handshake_timeout,
             budget: Arc::default(),
             #[cfg(feature = "qlog")]
@@ -299,9 +301,12 @@ impl Default for TransportConfig {
 }
 
 /// Configuration of outgoing connections.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ClientConfig {
-    proto: quinn_proto::ClientConfig,
+    crypto: Arc<dyn crypto::ClientConfig>,
+    token_store: Arc<dyn TokenStore>,
+    initial_dst_cid_provider: Option<Arc<dyn Fn() -> ConnectionId + Send + Sync>>,
+    version: Option<u32>,
     transport: Arc<TransportConfig>,
 }
 
@@ -311,16 +316,59 @@ impl ClientConfig {
     /// transport; [`tls`](crate::tls) makes the common cases.
     pub fn new(crypto: Arc<dyn crypto::ClientConfig>) -> Self {
         Self {
-            proto: quinn_proto::ClientConfig::new(crypto),
+            crypto,
+            token_store: Arc::new(TokenMemoryCache::default()),
+            initial_dst_cid_provider: None,
+            version: None,
             transport: Arc::default(),
         }
     }
 
+    /// Where address-validation tokens of servers are kept. Default: in memory.
+    pub fn token_store(&mut self, store: Arc<dyn TokenStore>) -> &mut Self {
+        self.token_store = store;
+        self
+    }
+
+    /// Makes the first packet's destination connection ID: at least 8 unpredictable bytes
+    /// (RFC 9000 §7.2).
+    pub fn initial_dst_cid_provider(
+        &mut self,
+        provider: Arc<dyn Fn() -> ConnectionId + Send + Sync>,
+    ) -> &mut Self {
+        self.initial_dst_cid_provider = Some(provider);
+        self
+    }
+
+    /// QUIC version to speak. Default 1.
+    pub fn version(&mut self, version: u32) -> &mut Self {
+        self.version = Some(version);
+        self
+    }
+
     pub(crate) fn for_connection(&self) -> (quinn_proto::ClientConfig, DriverConfig) {
         let (transport, driver) = self.transport.for_connection();
-        let mut config = self.proto.clone();
-        config.transport_config(transport);
+        let crypto = driver.congestion.tap().client(self.crypto.clone());
+        let mut config = quinn_proto::ClientConfig::new(crypto);
+        config
+            .token_store(self.token_store.clone())
+            .transport_config(transport);
+        if let Some(provider) = &self.initial_dst_cid_provider {
+            config.initial_dst_cid_provider(provider.clone());
+        }
+        if let Some(version) = self.version {
+            config.version(version);
+        }
         (config, driver)
+    }
+}
+
+impl fmt::Debug for ClientConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientConfig")
+            .field("version", &self.version)
+            .field("transport", &self.transport)
+            .finish_non_exhaustive()
     }
 }
 
@@ -362,6 +410,7 @@ impl ServerConfig {
     pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::ServerConfig>, DriverConfig) {
         let (transport, driver) = self.transport.for_connection();
         let mut config = self.proto.clone();
+        config.crypto = driver.congestion.tap().server(config.crypto);
         config.transport = transport;
         (Arc::new(config), driver)
     }
@@ -411,16 +460,6 @@ macro_rules! delegated_setters {
             }
         )*}
     };
-}
-
-delegated_setters! { ClientConfig:
-    /// Where address-validation tokens of servers are kept. Default: in memory.
-    token_store: Arc<dyn TokenStore>;
-    /// Makes the first packet's destination connection ID: at least 8 unpredictable bytes
-    /// (RFC 9000 §7.2).
-    initial_dst_cid_provider: Arc<dyn Fn() -> ConnectionId + Send + Sync>;
-    /// QUIC version to speak. Default 1.
-    version: u32;
 }
 
 delegated_setters! { ServerConfig:

@@ -11,13 +11,8 @@ mod closing;
 mod control;
 mod ecn;
 mod fair_queue;
-mod frames;
 mod inbound;
 mod limits;
-mod loss_detection;
-mod loss_state;
-mod reordering;
-mod spurious_losses;
 mod state;
 mod streams;
 #[cfg(feature = "qlog")]
@@ -27,6 +22,7 @@ mod windows;
 
 use crate::clock;
 use crate::stats::{ConnectionStats, EcnStats};
+use crate::tap::Received;
 use cc_core::Pacer;
 use close_reason::{Cause, PendingClose};
 use control::capped;
@@ -35,12 +31,9 @@ use fair_queue::FairQueue;
 use inbound::Held;
 pub(crate) use inbound::Reader;
 use limits::{Limiter, Limits};
-use loss_state::LossState;
 use quinn_proto::{
     Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
-pub(crate) use reordering::LossThresholds;
-use spurious_losses::SpuriousLosses;
 pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -60,7 +53,6 @@ impl ConnectionDriver {
             congestion,
             max_rate,
             windows,
-            loss_thresholds,
             handshake_timeout,
             budget,
             #[cfg(feature = "qlog")]
@@ -96,12 +88,12 @@ impl ConnectionDriver {
             has_stream_data: false,
             limits: Limits::new(now),
             ecn: EcnStats::default(),
-            spurious_losses: SpuriousLosses::default(),
-            loss_state: LossState::new(loss_thresholds),
+            loss_time: None,
+            received: Received::default(),
+            sent: Vec::new(),
             blocked_writers: BTreeSet::new(),
             fair_queue: FairQueue::default(),
             is_round_over: true,
-            frames: None,
             mtu_probes: 0,
             has_events: false,
             is_app_limited: false,
@@ -128,27 +120,13 @@ impl ConnectionDriver {
         self.has_received = true;
         #[cfg(feature = "qlog")]
         self.trace.iter_mut().for_each(Trace::on_received);
-        let before = self
-            .spurious_losses
-            .is_watching(clock::timestamp(now))
-            .then(|| self.acks());
         self.handle_event(now, event);
-        if let Some((acks, useful)) = before {
-            let (acks_now, useful_now) = self.acks();
-            let (acks, useful) = (acks_now - acks, useful_now - useful);
-            self.spurious_losses.on_acks(acks, useful);
-            if acks > useful {
-                let at = clock::timestamp(now);
-                self.loss_state.on_spurious_loss(at, self.conn.rtt());
-            }
-        }
     }
 
     /// Hands in a reply of the endpoint.
     pub(crate) fn handle_event(&mut self, now: Instant, event: ConnectionEvent) {
         self.now = now;
         self.conn.handle_event(event);
-        self.detect_losses(clock::timestamp(now));
         self.settle(clock::timestamp(now));
     }
 
@@ -157,7 +135,6 @@ impl ConnectionDriver {
         self.now = now;
         self.conn.handle_timeout(now);
         self.close_if_due(now);
-        self.detect_losses(clock::timestamp(now));
         self.settle(clock::timestamp(now));
     }
 
@@ -205,11 +182,11 @@ impl ConnectionDriver {
         let permission = self.permission(at);
         let datagrams = self.batch_limit(at, permission, max_segments);
         self.congestion.gate().begin_poll(permission);
-        let transmit = self.conn.poll_transmit(now, datagrams, buf);
-        let outcome = self.congestion.gate().end_poll();
-        match &transmit {
-            Some(transmit) => self.on_transmit(at, transmit, outcome),
-            None => self.on_nothing(at, permission, outcome.has_asked),
+        let mut transmit = self.conn.poll_transmit(now, datagrams, buf);
+        let has_asked = self.congestion.gate().end_poll();
+        match &mut transmit {
+            Some(transmit) => self.on_transmit(at, transmit),
+            None => self.on_nothing(at, permission, has_asked),
         }
         transmit
     }
@@ -222,7 +199,7 @@ impl ConnectionDriver {
             .map(|at| (clock::instant(at), Reason::Pacing));
         let pending_close = self.pending_close.as_ref();
         let pending_close = pending_close.map(|close| (close.at, Reason::Protocol));
-        let loss = self.loss_state.loss_time;
+        let loss = self.loss_time;
         let loss = loss.map(|at| (clock::instant(at), Reason::Protocol));
         // Another round of events, as soon as those notified of room have had their time.
         let has_deferred = self.fair_queue.has_deferred();
@@ -331,10 +308,11 @@ impl ConnectionDriver {
             send_window: Bytes::new(self.send_window.size()),
             rtt_histogram: state.rtt_histogram(),
             ecn: EcnStats {
-                ce_reports: state.ce_reports(),
+                ce_reports: state.counts().ce_reports,
+                ce_marked: state.counts().ce_marked,
                 ..self.ecn
             },
-            spurious_losses: self.spurious_losses.estimate(conn.path.lost_packets),
+            spurious_losses: state.counts().spurious_losses,
         };
         stats.path.cwnd = control.cwnd.get();
         stats
@@ -344,11 +322,5 @@ impl ConnectionDriver {
     #[cfg(feature = "testing")]
     pub(crate) fn flight(&self) -> (Bytes, Bytes) {
         (self.in_flight(), self.control.cwnd)
-    }
-
-    /// ACK frames received, and how many of them acknowledged something new.
-    fn acks(&self) -> (u64, u64) {
-        let received = self.conn.stats().frame_rx.acks;
-        (received, self.congestion.lock().useful_acks())
     }
 }

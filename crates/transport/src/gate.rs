@@ -26,30 +26,8 @@ pub(crate) struct Gate {
     is_pacer_next: AtomicBool,
     /// How many more datagrams surely fit into the window.
     room: AtomicU32,
-    /// Questions since [`Gate::begin_poll`].
-    asked: AtomicU32,
-    /// What quinn-proto said it built since then: bytes, none if zero, and the path.
-    built: AtomicU64,
-    built_path: AtomicU64,
-    built_number: AtomicU64,
-}
-
-/// What quinn-proto did between [`Gate::begin_poll`] and [`Gate::end_poll`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PollOutcome {
-    /// Whether it asked at all, that is, had anything to send that counts in flight and is no
-    /// loss probe.
-    pub(crate) has_asked: bool,
-    pub(crate) built: Option<Built>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Built {
-    /// The controller that it was reported to.
-    pub(crate) path: u64,
-    /// Length of all datagrams, ACKs alone included.
-    pub(crate) bytes: Bytes,
-    pub(crate) last_number: u64,
+    /// Whether there was a question since [`Gate::begin_poll`].
+    has_asked: AtomicBool,
 }
 
 /// Whether ack-eliciting datagrams may leave.
@@ -98,44 +76,26 @@ impl Gate {
             Relaxed,
         );
         self.is_pacer_next.store(false, Relaxed);
-        self.asked.store(0, Relaxed);
-        self.built.store(0, Relaxed);
+        self.has_asked.store(false, Relaxed);
         self.is_polling.store(true, Relaxed);
     }
 
-    /// quinn-proto reports a batch to the controller of `path`. Whether a driver polls;
-    /// otherwise the controller has to account for it itself.
-    pub(crate) fn take_built(&self, path: u64, bytes: u64, last_number: u64) -> bool {
-        self.built.store(bytes, Relaxed);
-        self.built_path.store(path, Relaxed);
-        self.built_number.store(last_number, Relaxed);
-        self.is_polling.load(Relaxed)
-    }
-
-    /// The batch is built, or there was none to build.
-    pub(crate) fn end_poll(&self) -> PollOutcome {
+    /// The batch is built, or there was none to build. Whether quinn-proto asked at all, that is,
+    /// had anything to send that counts in flight and is no loss probe.
+    pub(crate) fn end_poll(&self) -> bool {
         self.is_polling.store(false, Relaxed);
-        let bytes = self.built.load(Relaxed);
-        PollOutcome {
-            has_asked: self.asked.load(Relaxed) > 0,
-            built: (bytes > 0).then(|| Built {
-                path: self.built_path.load(Relaxed),
-                bytes: Bytes::new(bytes),
-                last_number: self.built_number.load(Relaxed),
-            }),
-        }
+        self.has_asked.load(Relaxed)
     }
 
     /// The answer to quinn-proto's question.
     ///
-    /// Outside of a poll, the true window: it is asked for statistics, or no driver paces at all.
+    /// Outside of a poll, the true window: it is asked for statistics.
     pub(crate) fn answer(&self) -> u64 {
         let window = self.window.load(Relaxed);
         if !self.is_polling.load(Relaxed) {
             return window;
         }
-        self.asked
-            .store(self.asked.load(Relaxed).saturating_add(1), Relaxed);
+        self.has_asked.store(true, Relaxed);
         let answer = self.answer.load(Relaxed);
         if answer != WINDOW {
             return answer;
@@ -171,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_driver_it_answers_the_window_always() {
+    fn outside_of_a_poll_it_answers_the_window_always() {
         let gate = gate();
         assert_eq!([gate.answer(), gate.answer(), gate.answer()], [WHOLE; 3]);
     }
@@ -183,7 +143,7 @@ mod tests {
         for _ in 0..1_000 {
             assert_eq!([gate.answer(), gate.answer()], [WHOLE, NO_PACING]);
         }
-        assert!(gate.end_poll().has_asked);
+        assert!(gate.end_poll());
     }
 
     #[test]
@@ -229,28 +189,12 @@ mod tests {
     }
 
     #[test]
-    fn what_quinn_proto_did_is_reported() {
+    fn a_poll_without_a_question_is_told_from_one_with() {
         let gate = gate();
-        assert!(!gate.take_built(3, 700, 1), "nobody polls");
-
         gate.begin_poll(SendPermission::Closed);
-        let nothing = PollOutcome {
-            has_asked: false,
-            built: None,
-        };
-        assert_eq!(gate.end_poll(), nothing);
-
-        gate.begin_poll(SendPermission::Open);
+        assert!(!gate.end_poll());
+        gate.begin_poll(SendPermission::Closed);
         gate.answer();
-        assert!(gate.take_built(4, 1_200, 9));
-        let batch = PollOutcome {
-            has_asked: true,
-            built: Some(Built {
-                path: 4,
-                bytes: Bytes::new(1_200),
-                last_number: 9,
-            }),
-        };
-        assert_eq!(gate.end_poll(), batch);
+        assert!(gate.end_poll());
     }
 }

@@ -111,6 +111,7 @@ mod shard_routing;
 mod sharded;
 mod socket;
 mod stats;
+mod tap;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod timer;

@@ -53,20 +53,14 @@ pub struct ConnectionStats {
     pub rtt_histogram: RttHistogram,
     /// Explicit congestion notification (RFC 9000 §13.4).
     pub ecn: EcnStats,
-    /// An estimate of the losses that were none: packets that were late or overtaken, and sent
-    /// again for nothing.
-    ///
-    /// quinn-proto does not report them. Counted are ACKs that acknowledge nothing that is still
-    /// expected, within two round trips of a loss: packets declared lost have arrived after all. It
-    /// is too low where such an ACK covers others too, and too high where ACKs overtake each other.
-    /// Never more than [`PathStats::lost_packets`].
+    /// Packets that were declared lost and have arrived after all, within three probe timeouts:
+    /// they were late or overtaken, and sent again for nothing.
     pub spurious_losses: u64,
 }
 
 /// How many datagrams carried which ECN mark.
 ///
-/// Marks are sent until the path or the peer turns out not to bring them back. What the peer
-/// reports is known as far as it is congestion: quinn-proto keeps the counters to itself.
+/// Marks are sent until the path or the peer turns out not to bring them back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EcnStats {
@@ -82,6 +76,8 @@ pub struct EcnStats {
     pub received_ce: u64,
     /// ACKs by which the peer has reported more CE marks: the path is congested towards it.
     pub ce_reports: u64,
+    /// Packets that the peer has reported as marked CE.
+    pub ce_marked: u64,
 }
 
 /// What a connection's time went by waiting for. The parts sum to its age.

@@ -1,6 +1,7 @@
 //! Flow-control windows follow the path, and nobody else.
 
-use crate::{config, connect, send_rate};
+use crate::{PairConfig, config, connect, send_rate};
+use e2e::seed;
 use std::time::Duration;
 use transport::VarInt;
 use transport::testing::{Load, Side};
@@ -163,10 +164,14 @@ fn a_slow_reader_has_the_peer_wait() {
 /// the windows until then.
 #[test]
 fn losses_leave_windows_that_follow_the_path_most_of_what_large_ones_have() {
-    for (delay, loss, least) in [("25ms", "10%", 95), ("75ms", "5%", 95), ("75ms", "15%", 75)] {
+    // One seed gives up to a tenth more or less than the mean of many.
+    for (delay, loss, least) in [("25ms", "10%", 95), ("75ms", "5%", 94), ("75ms", "15%", 80)] {
         let link = format!("delay {delay} loss {loss} rate 100mbit queue 1bdp");
-        let received = |are_large: bool| {
-            let mut config = config(&link, &format!("delay {delay}"), "bbr1");
+        let received = |seed: u64, are_large: bool| {
+            let mut config = PairConfig {
+                seed: seed::choose(seed, "losses and windows"),
+                ..config(&link, &format!("delay {delay}"), "bbr1")
+            };
             if are_large {
                 config.client.send_window(128 << 20);
                 config.server.receive_window(VarInt::from_u32(128 << 20));
@@ -176,7 +181,8 @@ fn losses_leave_windows_that_follow_the_path_most_of_what_large_ones_have() {
             pair.run_for(Duration::from_secs(15));
             pair.received(Side::Server).get()
         };
-        let percent = received(false) * 100 / received(true);
+        let sum = |are_large| (1..=3).map(|seed| received(seed, are_large)).sum::<u64>();
+        let percent = sum(false) * 100 / sum(true);
         assert!(percent >= least, "{link}: {percent} %");
     }
 }

@@ -1,19 +1,20 @@
 //! A connection's congestion control as the driver sees it.
 
 use super::events::DeferredEvents;
-use super::ledger::Ledger;
+use super::loss_detection::{Announcement, LossDetection};
+use super::path::Path;
+use super::reordering::LossThresholds;
+use super::sent_packets::{SentPacket, SentPackets};
 use crate::histogram::RttHistogram;
+use crate::tap::{Ack, Content, EcnCounts, Received, Sent, Space};
 use crate::user_code;
-use cc_core::{
-    AckedPacket, Control, ControllerChoice, Event, Feedback, Flow, LostPacket, Observer, PathState,
-    Registry, Setup, Snapshot,
-};
+use cc_core::{Control, ControllerChoice, Flow, PathState, Registry, Setup, Snapshot};
 use std::fmt;
 use std::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
 
-/// Gathers quinn-proto's callbacks into one [`Feedback`] per ACK or timer and keeps one [`Flow`]
-/// per network path.
+/// Makes one [`Feedback`](cc_core::Feedback) of what each datagram or timer brings, and keeps one
+/// [`Flow`] per network path.
 pub(crate) struct Congestion {
     choice: ControllerChoice,
     seed: u64,
@@ -22,62 +23,50 @@ pub(crate) struct Congestion {
     active: Option<Path>,
     /// The path before the active one: quinn-proto returns to it when validation fails.
     parked: Option<Path>,
+    spaces: [SentPackets; 3],
+    loss_detection: LossDetection,
+    /// By space, as of the ACK with the largest number so far.
+    ecn_counts: [EcnCounts; 3],
+    /// Whether quinn-proto has found the newest ECN counts to be valid, and congestion in them.
+    is_ce_valid: bool,
     pub(crate) events: DeferredEvents,
-    /// ACK frames that acknowledged something new.
-    useful_acks: u64,
-    ce_reports: u64,
-    /// Whether there was a loss since anybody asked.
-    has_lost: bool,
+    counts: Counts,
     /// Which controller has panicked, and what it said.
     panic: Option<String>,
 }
 
-#[derive(Debug)]
-struct Path {
-    id: u64,
-    flow: Flow,
-    ledger: Ledger,
-    pending: Pending,
-    newest_acked_sent: Option<Timestamp>,
-    largest_acked: Option<u64>,
-    /// quinn-proto's smoothed round-trip time at the last feedback.
-    smoothed_rtt: Option<Duration>,
-    /// The newest round-trip time, the peer's delay included.
-    newest_raw_rtt: Duration,
-    /// The most that a packet took of which a later one had arrived before.
-    latest_late: Option<Duration>,
-    /// The least round-trip time, the peer's delay included.
-    least_raw_rtt: Option<Duration>,
-    delivery_rate: Option<Bandwidth>,
-    rtt_histogram: RttHistogram,
+/// What the peer has reported on all paths.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    /// Packets that were declared lost and have arrived after all.
+    pub(crate) spurious_losses: u64,
+    /// Packets marked CE.
+    pub(crate) ce_marked: u64,
+    /// ACKs that reported more of them.
+    pub(crate) ce_reports: u64,
 }
 
-/// What quinn-proto has reported since the last [`Feedback`].
-#[derive(Debug, Default)]
-struct Pending {
-    now: Option<Timestamp>,
-    acked: Vec<AckedPacket>,
-    lost: Vec<LostPacket>,
-    /// Round-trip time of the newest packet acknowledged, the peer's delay included.
-    raw_rtt: Option<Duration>,
-    rtt_samples: u32,
-    ce_marked: u64,
-    is_persistent_congestion: bool,
-    inflight: Option<Bytes>,
+/// What was sent in one call of quinn-proto.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Batch<'a> {
+    pub(crate) packets: &'a [Sent],
+    pub(crate) is_mtu_probe: bool,
 }
 
 impl Congestion {
-    pub(super) fn new(choice: ControllerChoice, seed: u64) -> Self {
+    pub(super) fn new(choice: ControllerChoice, seed: u64, thresholds: LossThresholds) -> Self {
         Self {
             choice,
             seed,
             paths_opened: 0,
             active: None,
             parked: None,
+            spaces: Default::default(),
+            loss_detection: LossDetection::new(thresholds),
+            ecn_counts: Default::default(),
+            is_ce_valid: false,
             events: DeferredEvents::default(),
-            useful_acks: 0,
-            ce_reports: 0,
-            has_lost: false,
+            counts: Counts::default(),
             panic: None,
         }
     }
@@ -86,9 +75,6 @@ impl Congestion {
     pub(super) fn open_path(&mut self, now: Timestamp, mss: Bytes) -> u64 {
         let id = self.paths_opened;
         self.paths_opened += 1;
-        if self.active.is_some() {
-            self.flush(None);
-        }
         let setup = Setup::new(now, mss, self.seed.wrapping_add(id));
         let flow = self.guard(|this| Flow::new(this.choice.build(&setup), &setup));
         self.parked = self.active.replace(Path::new(id, flow));
@@ -106,54 +92,30 @@ impl Congestion {
         }
     }
 
-    /// `bytes` that count in flight have left on path `id`. The decision in force after it.
-    pub(crate) fn on_sent(
-        &mut self,
-        id: u64,
-        now: Timestamp,
-        bytes: Bytes,
-        last_number: u64,
-    ) -> Control {
-        self.select_path(id);
-        self.guard(|this| this.path_mut().on_sent(now, bytes, Some(last_number)))
+    /// A batch has left on the active path. The decision in force after it.
+    pub(crate) fn on_sent(&mut self, now: Timestamp, batch: Batch<'_>) -> Control {
+        for sent in batch.packets {
+            if sent.content == Content::NotInFlight {
+                continue;
+            }
+            let bytes = Bytes::new(sent.bytes.into());
+            let stamp = self.guard(|this| this.path_mut().flow.on_sent(now, bytes));
+            let path = self.path().id;
+            self.spaces[sent.space as usize].push(SentPacket {
+                number: sent.number,
+                stamp,
+                bytes: sent.bytes,
+                path,
+                is_ack_eliciting: sent.content == Content::AckEliciting,
+                is_mtu_probe: batch.is_mtu_probe,
+            });
+        }
+        self.control()
     }
 
-    /// An MTU probe has left; quinn-proto does not report those.
-    pub(crate) fn on_mtu_probe_sent(&mut self, now: Timestamp, bytes: Bytes) -> Control {
-        self.guard(|this| this.path_mut().on_sent(now, bytes, None))
-    }
-
-    /// An ACK was read: `acked` bytes by time of sending; `in_flight` are left before losses.
-    pub(super) fn on_acked(
-        &mut self,
-        now: Timestamp,
-        acked: impl Iterator<Item = (Timestamp, Bytes)>,
-        in_flight: Bytes,
-        largest: Option<u64>,
-    ) {
-        self.useful_acks += 1;
-        self.path_mut().on_acked(now, acked, in_flight, largest);
-    }
-
-    /// `bytes` were declared lost, the newest of which left at `newest`.
-    pub(super) fn on_lost(
-        &mut self,
-        now: Timestamp,
-        newest: Timestamp,
-        bytes: Bytes,
-        is_persistent_congestion: bool,
-    ) {
-        self.has_lost = true;
-        self.path_mut()
-            .on_lost(now, newest, bytes, is_persistent_congestion);
-    }
-
-    /// The peer reports at least one more packet marked CE; quinn-proto does not say how many.
-    pub(super) fn on_ce_marked(&mut self, now: Timestamp) {
-        self.ce_reports += 1;
-        let pending = &mut self.path_mut().pending;
-        pending.now = Some(now);
-        pending.ce_marked += 1;
+    /// quinn-proto has found an increase of CE counts in the ACK that it handles.
+    pub(super) fn on_ce_valid(&mut self) {
+        self.is_ce_valid = true;
     }
 
     /// Packets may now be as large as `mss`.
@@ -164,16 +126,159 @@ impl Congestion {
         });
     }
 
-    /// Passes to the controller what has been gathered, as one ACK or one expiry of the loss timer.
-    ///
-    /// `smoothed_rtt` is quinn-proto's present one, where the caller knows it. The decision in
-    /// force after it.
-    pub(crate) fn flush(&mut self, smoothed_rtt: Option<Duration>) -> Control {
+    /// A datagram has brought this. `smoothed_rtt` is quinn-proto's.
+    pub(crate) fn on_received(
+        &mut self,
+        now: Timestamp,
+        received: &Received,
+        smoothed_rtt: Duration,
+    ) {
+        for (space, is_discarded) in received.discarded.iter().enumerate() {
+            if *is_discarded {
+                self.discard(space);
+            }
+        }
+        let mut ranges = &received.ranges[..];
+        for ack in &received.acks {
+            let (own, others) = ranges.split_at(ack.ranges);
+            self.on_ack(now, ack, own, smoothed_rtt);
+            ranges = others;
+        }
+        self.is_ce_valid = false;
+    }
+
+    fn discard(&mut self, space: usize) {
+        let Self {
+            spaces,
+            active,
+            parked,
+            ..
+        } = self;
+        spaces[space].clear(|packet| {
+            let mut paths = [active.as_mut(), parked.as_mut()].into_iter().flatten();
+            if let Some(path) = paths.find(|path| path.id == packet.path) {
+                path.flow.on_discarded(packet.bytes());
+            }
+        });
+    }
+
+    fn on_ack(&mut self, now: Timestamp, ack: &Ack, ranges: &[(u64, u64)], smoothed_rtt: Duration) {
+        let Self {
+            spaces,
+            active,
+            parked,
+            loss_detection,
+            counts,
+            ..
+        } = self;
+        let path = active.as_mut().expect(OPENED);
+        let space = &mut spaces[ack.space as usize];
+        let rtt = path.conservative_rtt(smoothed_rtt);
+        let former_largest = space.largest_acked();
+        let mut newest = None;
+        let mut is_any_ack_eliciting = false;
+        for range in ranges {
+            space.take_acked(*range, |packet| {
+                is_any_ack_eliciting |= packet.is_ack_eliciting;
+                if packet.number == ack.largest {
+                    newest = Some(packet);
+                }
+                if packet.path != path.id {
+                    // The network has it, whatever the present path is.
+                    if let Some(parked) = parked.as_mut().filter(|parked| parked.id == packet.path)
+                    {
+                        parked.flow.on_discarded(packet.bytes());
+                    }
+                    return;
+                }
+                if Some(packet.number) < former_largest {
+                    loss_detection.on_late(now, now.since(packet.stamp.sent_at), rtt);
+                }
+                path.on_acked(&packet);
+            });
+            space.take_late(*range, |lost| {
+                counts.spurious_losses += u64::from(!lost.packet.is_mtu_probe);
+                if lost.packet.path == path.id && !lost.packet.is_mtu_probe {
+                    loss_detection.on_late(now, now.since(lost.packet.stamp.sent_at), rtt);
+                    path.pending.late.push(lost.report());
+                }
+            });
+        }
+        if !space.on_largest_acked(ack.largest) {
+            return;
+        }
+        if let Some(newest) = newest.filter(|newest| is_any_ack_eliciting && newest.path == path.id)
+        {
+            path.on_rtt_sample(now, &newest, ack);
+        }
+        self.on_ecn_counts(ack);
+    }
+
+    /// `ack` has a larger number than all before it, so that its counts are no older than theirs
+    /// (RFC 9000 §13.4.2.1).
+    fn on_ecn_counts(&mut self, ack: &Ack) {
+        let Some(counts) = ack.ecn else {
+            return;
+        };
+        let former = std::mem::replace(&mut self.ecn_counts[ack.space as usize], counts);
+        let marked = counts.ce.saturating_sub(former.ce);
+        if self.is_ce_valid && marked > 0 {
+            self.counts.ce_marked += marked;
+            self.counts.ce_reports += 1;
+            self.path_mut().pending.ce_marked += marked;
+        }
+    }
+
+    /// Declares lost what is overdue, passes on all that has happened as one ACK or one expiry of
+    /// the loss timer, and forgets what has left flight. The decision in force after it.
+    pub(crate) fn settle(
+        &mut self,
+        now: Timestamp,
+        smoothed_rtt: Duration,
+        max_ack_delay: Duration,
+    ) -> Control {
+        let Self {
+            spaces,
+            active,
+            parked,
+            loss_detection,
+            ..
+        } = self;
+        let path = active.as_mut().expect(OPENED);
+        let rtt = path.conservative_rtt(smoothed_rtt);
+        loss_detection.detect(now, spaces, rtt, |lost| {
+            if lost.packet.path == path.id {
+                path.on_lost(&lost);
+            } else if let Some(parked) =
+                parked.as_mut().filter(|other| other.id == lost.packet.path)
+            {
+                parked.flow.on_discarded(lost.packet.bytes());
+            }
+        });
+        let probe_timeout = probe_timeout(&path.flow.path_state(), smoothed_rtt, max_ack_delay);
+        path.pending.is_persistent_congestion =
+            loss_detection.drop_settled(now, spaces, path, probe_timeout);
         self.guard(|this| {
             let path = this.active.as_mut().expect(OPENED);
-            path.flush(smoothed_rtt, &mut this.events);
+            path.flush(now, &mut this.events);
             path.flow.control()
         })
+    }
+
+    /// When [`Self::settle`] finds the next packet lost.
+    pub(crate) fn loss_time(&self) -> Option<Timestamp> {
+        self.loss_detection.loss_time
+    }
+
+    /// What quinn-proto is to declare lost.
+    pub(crate) fn announce_losses(
+        &mut self,
+        now: Timestamp,
+        smoothed_rtt: Duration,
+    ) -> Option<Announcement> {
+        let rtt = self.path().conservative_rtt(smoothed_rtt);
+        let data = &mut self.spaces[Space::Data as usize];
+        self.loss_detection.announce(now, data, rtt)
     }
 
     /// There was nothing to send although the window had room.
@@ -221,52 +326,9 @@ impl Congestion {
         self.path().rtt_histogram
     }
 
-    /// ACK frames that acknowledged something new.
-    pub(crate) fn useful_acks(&self) -> u64 {
-        self.useful_acks
-    }
-
-    /// ACKs that reported more CE marks.
-    pub(crate) fn ce_reports(&self) -> u64 {
-        self.ce_reports
-    }
-
-    /// The newest round-trip time or `smoothed`, if that is longer: what quinn-proto measures a
-    /// packet's age by.
-    pub(crate) fn conservative_rtt(&self, smoothed: Duration) -> Duration {
-        smoothed.max(self.path().newest_raw_rtt)
-    }
-
-    /// The most that a packet took since the last call that had been overtaken.
-    pub(crate) fn take_latest_late(&mut self) -> Option<Duration> {
-        self.path_mut().latest_late.take()
-    }
-
-    /// See [`Ledger::missing_since`].
-    pub(crate) fn missing_since(&self) -> Option<Timestamp> {
-        let path = self.path();
-        let mss = path.flow.path_state().mss;
-        path.ledger.missing_since(path.largest_acked?, mss)
-    }
-
-    /// See [`Ledger::overdue`].
-    pub(crate) fn overdue(&self, packets: Option<u64>, sent_until: Timestamp) -> Option<Timestamp> {
-        let path = self.path();
-        let mss = path.flow.path_state().mss;
-        path.ledger
-            .overdue(path.largest_acked?, mss, packets, sent_until)
-    }
-
-    /// What was reported since the last [`Self::flush`] happened at `now`, whatever time
-    /// quinn-proto was called with.
-    pub(crate) fn correct_time(&mut self, now: Timestamp) {
-        let reported = &mut self.path_mut().pending.now;
-        *reported = reported.and(Some(now));
-    }
-
-    /// Whether packets were declared lost since the last call.
-    pub(crate) fn take_has_lost(&mut self) -> bool {
-        std::mem::take(&mut self.has_lost)
+    /// What the peer has reported on all paths.
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
     }
 
     /// Which controller has panicked since the last call, and what it said.
@@ -294,7 +356,7 @@ impl Congestion {
         let choice = Registry::standard().choose("new_reno");
         self.choice = choice.expect("a standard controller");
         for path in [&mut self.active, &mut self.parked].into_iter().flatten() {
-            path.pending = Pending::default();
+            path.pending.clear();
             let now = path.flow.path_state().now;
             path.flow
                 .change_controller(now, |setup| self.choice.build(setup));
@@ -319,146 +381,14 @@ impl fmt::Debug for Congestion {
     }
 }
 
-impl Path {
-    fn new(id: u64, flow: Flow) -> Self {
-        Self {
-            id,
-            flow,
-            ledger: Ledger::default(),
-            pending: Pending::default(),
-            newest_acked_sent: None,
-            largest_acked: None,
-            smoothed_rtt: None,
-            newest_raw_rtt: Duration::ZERO,
-            latest_late: None,
-            least_raw_rtt: None,
-            delivery_rate: None,
-            rtt_histogram: RttHistogram::default(),
-        }
-    }
-
-    fn on_sent(&mut self, now: Timestamp, bytes: Bytes, last_number: Option<u64>) -> Control {
-        let stamp = self.flow.on_sent(now, bytes);
-        self.ledger.push(stamp, bytes, last_number);
-        self.flow.control()
-    }
-
-    fn on_acked(
-        &mut self,
-        now: Timestamp,
-        acked: impl Iterator<Item = (Timestamp, Bytes)>,
-        in_flight: Bytes,
-        largest: Option<u64>,
-    ) {
-        let pending = &mut self.pending;
-        pending.now = Some(now);
-        let mut newest = None;
-        for (sent_at, bytes) in acked {
-            newest = newest.max(Some(sent_at));
-            if self
-                .newest_acked_sent
-                .is_some_and(|newest| sent_at < newest)
-            {
-                self.latest_late = self.latest_late.max(Some(now.since(sent_at)));
-            }
-            self.ledger
-                .take_acked(sent_at, bytes, |packet| pending.acked.push(packet));
-        }
-        self.ledger.reconcile(in_flight);
-        pending.inflight = Some(in_flight);
-        let is_new_largest = largest != self.largest_acked && newest >= self.newest_acked_sent;
-        if let Some(newest) = newest.filter(|_| is_new_largest) {
-            self.newest_raw_rtt = now.since(newest);
-            pending.raw_rtt = Some(self.newest_raw_rtt);
-            pending.rtt_samples += 1;
-            self.newest_acked_sent = Some(newest);
-        }
-        self.largest_acked = largest;
-    }
-
-    fn on_lost(
-        &mut self,
-        now: Timestamp,
-        newest: Timestamp,
-        bytes: Bytes,
-        is_persistent_congestion: bool,
-    ) {
-        let pending = &mut self.pending;
-        pending.now = Some(now);
-        pending.is_persistent_congestion |= is_persistent_congestion;
-        let mss = self.flow.path_state().mss;
-        self.ledger.take_lost(newest, bytes, mss, |packet| {
-            pending.lost.push(packet);
-            if let Some(inflight) = &mut pending.inflight {
-                *inflight = inflight.saturating_sub(packet.bytes);
-            }
-        });
-    }
-
-    fn flush(&mut self, smoothed_rtt: Option<Duration>, observer: &mut DeferredEvents) {
-        let Some(now) = self.pending.now.take() else {
-            return;
-        };
-        let rtt = self.take_rtt(smoothed_rtt);
-        if let Some(rtt) = rtt {
-            self.rtt_histogram.record(rtt);
-        }
-        let pending = &mut self.pending;
-        let feedback = Feedback {
-            now,
-            acked: &pending.acked,
-            lost: &pending.lost,
-            rtt,
-            ce_marked: std::mem::take(&mut pending.ce_marked),
-            is_persistent_congestion: std::mem::take(&mut pending.is_persistent_congestion),
-            inflight: pending.inflight.take(),
-        };
-        let mut tap = RateTap {
-            delivery_rate: &mut self.delivery_rate,
-            observer,
-        };
-        self.flow.on_feedback(&feedback, &mut tap);
-        pending.acked.clear();
-        pending.lost.clear();
-    }
-
-    /// The gathered round-trip time less the peer's delay.
-    ///
-    /// quinn-proto subtracts the delay that the ACK frame reported (RFC 9002 §5.3) but shows only
-    /// the average that follows: new = (7 × old + sample) / 8. Solved for the sample, which is
-    /// exact to the 8 ns that the division dropped. The least round-trip time bounds it, as the
-    /// same section asks.
-    fn take_rtt(&mut self, smoothed_rtt: Option<Duration>) -> Option<Duration> {
-        // Also with an ACK that gives no sample here: quinn-proto may have taken one, of packets
-        // of another number space.
-        let old = std::mem::replace(&mut self.smoothed_rtt, smoothed_rtt);
-        let is_single = std::mem::take(&mut self.pending.rtt_samples) == 1;
-        let raw = self.pending.raw_rtt.take()?;
-        let least = self.least_raw_rtt.map_or(raw, |least| least.min(raw));
-        self.least_raw_rtt = Some(least);
-        match (old, smoothed_rtt) {
-            (Some(old), Some(new)) if is_single => {
-                Some((new * 8).saturating_sub(old * 7).clamp(least, raw))
-            }
-            _ => Some(raw),
-        }
-    }
+/// Without backoff (RFC 9002 §6.2.1), `smoothed_rtt` being that of all packet number spaces.
+fn probe_timeout(path: &PathState, smoothed_rtt: Duration, max_ack_delay: Duration) -> Duration {
+    let deviation = path.rttvar.unwrap_or(smoothed_rtt / 2);
+    smoothed_rtt + (deviation * 4).max(GRANULARITY) + max_ack_delay
 }
 
-/// Keeps the newest delivery rate, and passes events on.
-struct RateTap<'a> {
-    delivery_rate: &'a mut Option<Bandwidth>,
-    observer: &'a mut DeferredEvents,
-}
-
-impl Observer for RateTap<'_> {
-    fn on_event(&mut self, event: &Event) {
-        if let Event::Sampled { sample, .. } = event {
-            *self.delivery_rate = sample.delivery_rate.or(*self.delivery_rate);
-        }
-        self.observer.on_event(event);
-    }
-}
+/// kGranularity (RFC 9002 §6.1.2).
+const GRANULARITY: Duration = Duration::from_millis(1);
 
 const OPENED: &str = "quinn-proto makes a controller before it does anything else";
 

@@ -2,7 +2,7 @@
 
 use super::state::ConnectionDriver;
 use super::transmit_pacing::MAX_UDP_PAYLOAD;
-use crate::cc_adapter::Delivery;
+use crate::cc_adapter::{Announcement, Delivery};
 use crate::clock;
 use cc_core::{Control, ControllerChoice, Observer, Snapshot};
 use std::time::{Duration, Instant};
@@ -55,26 +55,50 @@ impl ConnectionDriver {
         self.congestion.lock().events.give_back(delivery)
     }
 
-    /// Ends one ACK or timer: passes it to the controller, whose decision holds from `now` on.
+    /// Ends one datagram or timer: tells congestion control what it has brought, if anything, and
+    /// obeys its decision from `now` on.
     pub(super) fn settle(&mut self, now: Timestamp) {
-        if !self.congestion.take_feedback() {
+        let has_received = self.congestion.tap().take_received(&mut self.received);
+        let is_overdue = self.loss_time.is_some_and(|at| now >= at);
+        if !(self.congestion.take_changed() || has_received || is_overdue) {
             return;
         }
         let smoothed_rtt = self.conn.rtt();
+        let max_ack_delay = self.congestion.tap().max_ack_delay();
         let mut congestion = self.congestion.lock();
-        if congestion.take_has_lost() {
-            self.spurious_losses.on_loss(now, smoothed_rtt);
+        if has_received {
+            congestion.on_received(now, &self.received, smoothed_rtt);
         }
-        let control = congestion.flush(Some(smoothed_rtt));
+        let control = congestion.settle(now, smoothed_rtt, max_ack_delay);
+        self.loss_time = congestion.loss_time().filter(|_| !self.conn.is_closed());
+        let losses = congestion.announce_losses(now, smoothed_rtt);
         self.has_events = !congestion.events.is_empty();
         let panic = congestion.take_panic();
         drop(congestion);
+        if let Some(losses) = losses {
+            self.announce(losses);
+        }
         self.adopt_control(now, control);
         if let Some(reason) = panic {
             self.close_after_panic(reason);
         }
         #[cfg(feature = "qlog")]
         self.trace_feedback(now);
+    }
+
+    /// Has quinn-proto declare lost what congestion control has.
+    ///
+    /// Its own thresholds are the most lenient ones, and cannot be changed; but what is lost
+    /// depends on the time. So its loss timer is made to expire with the time at which the newest
+    /// of these packets, and nothing newer, is overdue by its own threshold: at most one and a
+    /// quarter round trips from now. Other timers that expire until then do so early: a delayed
+    /// ACK, a PING. None of them may end anything so soon after an ACK has come.
+    fn announce(&mut self, losses: Announcement) {
+        let then = clock::instant(losses.sent_until + losses.max_age);
+        let is_missed = self.conn.poll_timeout().is_some_and(|timer| timer <= then);
+        if is_missed && self.has_confirmed_handshake() && !self.conn.is_closed() {
+            self.conn.handle_timeout(then);
+        }
     }
 
     #[cfg(feature = "qlog")]

@@ -4,9 +4,6 @@ use super::close_reason::PendingClose;
 use super::fair_queue::FairQueue;
 use super::inbound::{Held, Inbound};
 use super::limits::Limits;
-use super::loss_state::LossState;
-use super::reordering::LossThresholds;
-use super::spurious_losses::SpuriousLosses;
 #[cfg(feature = "qlog")]
 use super::trace::Trace;
 use super::windows::{ReceiveWindow, SendWindow, WindowConfig};
@@ -15,6 +12,7 @@ use crate::cc_adapter::CongestionHandle;
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogStream;
 use crate::stats::EcnStats;
+use crate::tap::{Received, Sent};
 use cc_core::{Control, Pacer};
 use quinn_proto::{Connection, ConnectionError, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +35,6 @@ pub(crate) struct DriverConfig {
     /// Upper bound of the sending rate, whatever the controller decides.
     pub(crate) max_rate: Option<Bandwidth>,
     pub(crate) windows: WindowConfig,
-    pub(crate) loss_thresholds: LossThresholds,
     /// Longest that the handshake may take.
     pub(crate) handshake_timeout: Option<Duration>,
     pub(crate) budget: Arc<Budget>,
@@ -78,15 +75,16 @@ pub(crate) struct ConnectionDriver {
     pub(super) has_stream_data: bool,
     pub(super) limits: Limits,
     pub(super) ecn: EcnStats,
-    pub(super) spurious_losses: SpuriousLosses,
-    pub(super) loss_state: LossState,
+    /// When the next packet is overdue.
+    pub(super) loss_time: Option<Timestamp>,
+    /// What the keys have seen last, kept for its memory.
+    pub(super) received: Received,
+    pub(super) sent: Vec<Sent>,
     pub(super) blocked_writers: BTreeSet<StreamId>,
     /// Which stream may write where there is less room than streams want.
     pub(super) fair_queue: FairQueue,
     /// Whether all events have been polled since the last call for them.
     pub(super) is_round_over: bool,
-    /// Frames sent so far that are no ACKs, if none has left since they were counted.
-    pub(super) frames: Option<u64>,
     pub(super) mtu_probes: u64,
     pub(super) has_events: bool,
     /// Whether congestion control knows that nothing was left to send.

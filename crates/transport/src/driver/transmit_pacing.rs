@@ -1,9 +1,10 @@
 //! Pacing: what may be sent now, and what is waited for if nothing is.
 
-use super::frames::frames_but_acks;
 use super::limits::Limiter;
 use super::state::ConnectionDriver;
-use crate::gate::{PollOutcome, SendPermission};
+use crate::cc_adapter::Batch;
+use crate::gate::SendPermission;
+use crate::tap::{Content, Sent};
 use quinn_proto::Transmit;
 use units::{Bytes, Timestamp};
 
@@ -30,7 +31,7 @@ impl ConnectionDriver {
     }
 
     /// Whether quinn-proto has discarded the keys of the handshake (RFC 9001 §4.1.2).
-    fn has_confirmed_handshake(&self) -> bool {
+    pub(super) fn has_confirmed_handshake(&self) -> bool {
         !self.conn.is_handshaking()
             && (self.conn.side().is_server() || self.conn.stats().frame_rx.handshake_done > 0)
     }
@@ -59,45 +60,32 @@ impl ConnectionDriver {
         self.congestion.lock().in_flight()
     }
 
-    pub(super) fn on_transmit(
-        &mut self,
-        now: Timestamp,
-        transmit: &Transmit,
-        outcome: PollOutcome,
-    ) {
-        let bytes = Bytes::new(transmit.size as u64);
+    pub(super) fn on_transmit(&mut self, now: Timestamp, transmit: &mut Transmit) {
         self.ecn.count_sent(transmit);
         #[cfg(feature = "qlog")]
         if let Some(trace) = &mut self.trace {
             trace.on_sent(now, transmit);
         }
-        self.pacer.on_sent(now, bytes);
+        self.pacer.on_sent(now, Bytes::new(transmit.size as u64));
         self.limits.set(now, Limiter::Host);
-        let is_reported = outcome.has_asked || self.is_more_than_acks();
-        let control = match outcome.built {
-            Some(built) if is_reported => {
-                let mut congestion = self.congestion.lock();
-                congestion.on_sent(built.path, now, built.bytes, built.last_number)
-            }
-            None if self.is_mtu_probe() => self.congestion.lock().on_mtu_probe_sent(now, bytes),
-            _ => return,
-        };
-        self.is_app_limited = false;
-        if outcome.has_asked {
-            self.frames = None;
+        self.congestion.tap().take_sent(&mut self.sent);
+        let is_mtu_probe = self.is_mtu_probe();
+        let is_on_path = transmit.destination == self.conn.remote_address();
+        let counts = |sent: &Sent| sent.content != Content::NotInFlight;
+        // What validates another path is none of this one's business.
+        if !is_on_path || !self.sent.iter().any(counts) {
+            return;
         }
+        self.is_app_limited = false;
+        let batch = Batch {
+            packets: &self.sent,
+            is_mtu_probe,
+        };
+        let control = self.congestion.lock().on_sent(now, batch);
         self.adopt_control(now, control);
     }
 
-    /// Whether a batch holds more than ACKs for which quinn-proto did not ask for the window: loss
-    /// probes, MTU probes, packets of path validation and closing.
-    fn is_more_than_acks(&mut self) -> bool {
-        let frames = frames_but_acks(&self.conn.stats().frame_tx);
-        self.frames.replace(frames) != Some(frames)
-    }
-
-    /// Whether the batch that quinn-proto did not report is an MTU probe; packets of path
-    /// validation are not reported either.
+    /// Whether quinn-proto has sent an MTU probe since the last call.
     fn is_mtu_probe(&mut self) -> bool {
         let mtu_probes = self.conn.stats().path.sent_plpmtud_probes;
         std::mem::replace(&mut self.mtu_probes, mtu_probes) != mtu_probes
@@ -110,9 +98,6 @@ impl ConnectionDriver {
         permission: SendPermission,
         has_asked: bool,
     ) {
-        if self.frames.is_none() {
-            self.frames = Some(frames_but_acks(&self.conn.stats().frame_tx));
-        }
         let limiter = match (has_asked, permission) {
             (true, SendPermission::Closed) => {
                 // Even if the window seems full: only quinn-proto knows, and it did not compare.

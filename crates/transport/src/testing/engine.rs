@@ -1,6 +1,6 @@
 //! What drives a simulated connection: our driver, or quinn-proto alone to compare with.
 
-use crate::cc_adapter::UndrivenFactory;
+use crate::cc_adapter::SumsFactory;
 use crate::clock;
 use crate::driver::{ConnectionDriver, DriverConfig, Reason};
 use bytes::Bytes;
@@ -24,7 +24,7 @@ impl PlainQuinn {
     /// One of cc-core's controllers in quinn-proto's hands: without a driver its window is obeyed,
     /// its pacing rate is not.
     pub fn with(choice: ControllerChoice, seed: u64) -> Self {
-        Self(UndrivenFactory::new(choice, Some(seed)))
+        Self(SumsFactory::new(choice, Some(seed)))
     }
 }
 

@@ -11,6 +11,9 @@ pub(crate) struct LossThresholds {
     pub(crate) time: f32,
     /// Round trips that one may take at all.
     pub(crate) max_time: f32,
+    /// Probe timeouts between two lost packets, all between them lost as well, that make congestion
+    /// persistent (RFC 9002 §7.6.1).
+    pub(crate) persistent_congestion: u32,
 }
 
 impl LossThresholds {
@@ -39,20 +42,18 @@ pub(super) struct Reordering {
     latest: Option<Duration>,
     previous: Option<Duration>,
     period_ends: Option<Timestamp>,
-    /// When a spurious loss may widen the window again.
-    next_step: Option<Timestamp>,
 }
 
 /// What is lost: all that this many packets have overtaken, and all that is this old and was
 /// overtaken by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Overdue {
+pub(super) struct Overdue {
     /// Packets, if it is for their number to say.
-    pub(crate) packets: Option<u64>,
+    pub(super) packets: Option<u64>,
     /// Time since a packet left.
-    pub(crate) age: Duration,
+    pub(super) age: Duration,
     /// The time after which quinn-proto declares a packet lost by itself.
-    pub(crate) max_age: Duration,
+    pub(super) max_age: Duration,
 }
 
 impl Reordering {
@@ -63,7 +64,6 @@ impl Reordering {
             latest: None,
             previous: None,
             period_ends: None,
-            next_step: None,
         }
     }
 
@@ -72,18 +72,10 @@ impl Reordering {
         self.thresholds.is_adaptive()
     }
 
-    /// A packet has arrived so long after a round trip was over, and after one that left later.
-    pub(super) fn on_late(&mut self, now: Timestamp, lateness: Duration, rtt: Duration) {
-        self.widen(now, lateness + rtt / SLACK, rtt);
-    }
-
-    /// A packet has arrived after it was declared lost. How late it was is not known, so the window
-    /// grows by a quarter of a round trip, once in each (RFC 8985 §6.2).
-    pub(super) fn on_spurious_loss(&mut self, now: Timestamp, rtt: Duration) {
-        if self.next_step.is_none_or(|at| now >= at) {
-            self.next_step = Some(now + rtt);
-            let window = self.window().unwrap_or(Duration::ZERO);
-            self.widen(now, window + rtt / STEP, rtt);
+    /// A packet that a later one had overtaken took so long to be acknowledged.
+    pub(super) fn on_late(&mut self, now: Timestamp, took: Duration, rtt: Duration) {
+        if self.is_adaptive() {
+            self.widen(now, took.saturating_sub(rtt) + rtt / SLACK, rtt);
         }
     }
 
@@ -135,8 +127,6 @@ const GRANULARITY: Duration = Duration::from_millis(1);
 /// An eighth of a round trip beyond the latest packet: what RFC 9002 §6.1.2 gives to packets in
 /// order.
 const SLACK: u32 = 8;
-/// A quarter of a round trip (RFC 8985 §6.2).
-const STEP: u32 = 4;
 /// Round trips after which a late packet is forgotten, sixteen to thirty-two. RFC 8985 §6.2 counts
 /// sixteen recoveries; where each round loses something, those are sixteen round trips.
 const PERIOD: u32 = 16;
@@ -152,6 +142,7 @@ mod tests {
         packets: 3,
         time: 1.125,
         max_time: 2.25,
+        persistent_congestion: 3,
     };
 
     fn at(millis: u64) -> Timestamp {
@@ -175,29 +166,23 @@ mod tests {
     #[test]
     fn a_late_packet_has_others_waited_for_as_long_and_an_eighth() {
         let mut reordering = reordering();
-        reordering.on_late(at(0), MS * 300, RTT);
-        reordering.on_late(at(1), MS * 50, RTT);
+        reordering.on_late(at(0), RTT + MS * 300, RTT);
+        reordering.on_late(at(1), RTT + MS * 50, RTT);
         let overdue = reordering.overdue(at(1), RTT);
         assert_eq!((overdue.packets, overdue.age), (None, MS * 1_425));
     }
 
     #[test]
-    fn losses_that_were_none_widen_the_window_once_in_a_round_trip_and_up_to_its_bound() {
+    fn however_late_a_packet_is_others_are_waited_for_up_to_the_bound() {
         let mut reordering = reordering();
-        let mut ages = Vec::new();
-        for round in 0..6 {
-            for _ in 0..5 {
-                reordering.on_spurious_loss(at(round * 1_000), RTT);
-            }
-            ages.push(reordering.overdue(at(round * 1_000), RTT).age.as_millis());
-        }
-        assert_eq!(ages, [1_250, 1_500, 1_750, 2_000, 2_250, 2_250]);
+        reordering.on_late(at(0), RTT * 5, RTT);
+        assert_eq!(reordering.overdue(at(0), RTT).age, MS * 2_250);
     }
 
     #[test]
     fn the_bound_is_that_of_the_round_trip_of_the_moment() {
         let mut reordering = reordering();
-        reordering.on_late(at(0), RTT, RTT);
+        reordering.on_late(at(0), RTT * 2, RTT);
         let overdue = reordering.overdue(at(1), RTT / 2);
         assert_eq!(overdue.age, MS * 1_125);
     }
@@ -205,14 +190,14 @@ mod tests {
     #[test]
     fn a_packet_in_time_is_no_reason_to_wait_less_than_an_eighth() {
         let mut reordering = reordering();
-        reordering.on_late(at(0), Duration::ZERO, RTT);
+        reordering.on_late(at(0), RTT, RTT);
         assert_eq!(reordering.overdue(at(0), RTT).age, MS * 1_125);
     }
 
     #[test]
     fn what_was_late_on_a_short_path_does_not_make_a_long_one_impatient() {
         let mut reordering = reordering();
-        reordering.on_late(at(0), MS * 5, MS * 10);
+        reordering.on_late(at(0), MS * 15, MS * 10);
         assert_eq!(reordering.overdue(at(1), RTT).age, MS * 1_125);
     }
 
@@ -220,8 +205,8 @@ mod tests {
     fn what_was_late_is_forgotten_after_two_periods_at_most() {
         let mut reordering = reordering();
         reordering.overdue(at(0), RTT);
-        reordering.on_late(at(15_999), MS * 400, RTT);
-        reordering.on_late(at(16_000), MS * 200, RTT);
+        reordering.on_late(at(15_999), RTT + MS * 400, RTT);
+        reordering.on_late(at(16_000), RTT + MS * 200, RTT);
         let mut window = |millis| reordering.overdue(at(millis), RTT).age.as_millis();
         assert_eq!(window(16_001), 1_525, "the period before counts");
         assert_eq!(window(32_000), 1_325, "and no more");
@@ -243,6 +228,9 @@ mod tests {
             ..THRESHOLDS
         };
         assert_eq!(fixed.of_quinn(), (3, 1.125));
+        let mut reordering = Reordering::new(fixed);
+        reordering.on_late(at(0), RTT * 2, RTT);
+        assert_eq!(reordering.overdue(at(0), RTT).packets, Some(3));
         assert_eq!(THRESHOLDS.of_quinn(), (u32::MAX, 2.25));
     }
 }

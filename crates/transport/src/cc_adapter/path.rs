@@ -1,0 +1,150 @@
+//! Congestion control of one network path.
+
+use super::events::DeferredEvents;
+use super::sent_packets::{Lost, SentPacket};
+use crate::histogram::RttHistogram;
+use crate::tap::Ack;
+use cc_core::{AckedPacket, Event, Feedback, Flow, LostPacket, Observer};
+use std::time::Duration;
+use units::{Bandwidth, Timestamp};
+
+#[derive(Debug)]
+pub(super) struct Path {
+    pub(super) id: u64,
+    pub(super) flow: Flow,
+    pub(super) pending: Pending,
+    /// The newest round-trip time, the peer's delay included.
+    newest_raw_rtt: Duration,
+    /// The least round-trip time, the peer's delay included.
+    least_raw_rtt: Option<Duration>,
+    pub(super) first_rtt_at: Option<Timestamp>,
+    pub(super) delivery_rate: Option<Bandwidth>,
+    pub(super) rtt_histogram: RttHistogram,
+}
+
+/// What has happened since the last [`Feedback`].
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    pub(super) acked: Vec<AckedPacket>,
+    pub(super) late: Vec<LostPacket>,
+    pub(super) lost: Vec<LostPacket>,
+    rtt: Option<Duration>,
+    pub(super) ce_marked: u64,
+    pub(super) is_persistent_congestion: bool,
+}
+
+impl Path {
+    pub(super) fn new(id: u64, flow: Flow) -> Self {
+        Self {
+            id,
+            flow,
+            pending: Pending::default(),
+            newest_raw_rtt: Duration::ZERO,
+            least_raw_rtt: None,
+            first_rtt_at: None,
+            delivery_rate: None,
+            rtt_histogram: RttHistogram::default(),
+        }
+    }
+
+    /// The newest round-trip time or `smoothed`, if that is longer (RFC 9002 §6.1.2).
+    pub(super) fn conservative_rtt(&self, smoothed: Duration) -> Duration {
+        smoothed.max(self.newest_raw_rtt)
+    }
+
+    /// The packet with the largest number that `ack` acknowledges is newly acknowledged, and one
+    /// that it acknowledges was ack-eliciting: a sample (RFC 9002 §5.1).
+    ///
+    /// The peer's delay is left out unless that makes less than the least round trip (§5.3).
+    pub(super) fn on_rtt_sample(&mut self, now: Timestamp, newest: &SentPacket, ack: &Ack) {
+        let raw = now.since(newest.stamp.sent_at);
+        let least = self.least_raw_rtt.map_or(raw, |least| least.min(raw));
+        let rtt = match raw.checked_sub(ack.delay) {
+            Some(rtt) if rtt >= least => rtt,
+            _ => raw,
+        };
+        self.newest_raw_rtt = raw;
+        self.least_raw_rtt = Some(least);
+        self.first_rtt_at.get_or_insert(now);
+        self.pending.rtt = Some(rtt);
+    }
+
+    pub(super) fn on_acked(&mut self, packet: &SentPacket) {
+        self.pending.acked.push(AckedPacket {
+            stamp: packet.stamp,
+            bytes: packet.bytes(),
+        });
+    }
+
+    pub(super) fn on_lost(&mut self, lost: &Lost) {
+        if lost.packet.is_mtu_probe {
+            self.flow.on_discarded(lost.packet.bytes());
+        } else {
+            self.pending.lost.push(lost.report());
+        }
+    }
+
+    /// Passes on what is pending.
+    pub(super) fn flush(&mut self, now: Timestamp, observer: &mut DeferredEvents) {
+        let Self {
+            flow,
+            pending,
+            delivery_rate,
+            ..
+        } = self;
+        let mut observer = RateTap {
+            delivery_rate,
+            observer,
+        };
+        for packet in pending.late.drain(..) {
+            flow.on_spurious_loss(now, &packet, &mut observer);
+        }
+        if pending.is_empty() {
+            return;
+        }
+        let rtt = pending.rtt.take();
+        if let Some(rtt) = rtt {
+            self.rtt_histogram.record(rtt);
+        }
+        let feedback = Feedback {
+            acked: &pending.acked,
+            lost: &pending.lost,
+            rtt,
+            ce_marked: pending.ce_marked,
+            is_persistent_congestion: pending.is_persistent_congestion,
+            ..Feedback::at(now)
+        };
+        flow.on_feedback(&feedback, &mut observer);
+        pending.clear();
+    }
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.acked.is_empty() && self.lost.is_empty() && self.ce_marked == 0
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.acked.clear();
+        self.late.clear();
+        self.lost.clear();
+        self.rtt = None;
+        self.ce_marked = 0;
+        self.is_persistent_congestion = false;
+    }
+}
+
+/// Keeps the newest delivery rate, and passes events on.
+struct RateTap<'a> {
+    delivery_rate: &'a mut Option<Bandwidth>,
+    observer: &'a mut DeferredEvents,
+}
+
+impl Observer for RateTap<'_> {
+    fn on_event(&mut self, event: &Event) {
+        if let Event::Sampled { sample, .. } = event {
+            *self.delivery_rate = sample.delivery_rate.or(*self.delivery_rate);
+        }
+        self.observer.on_event(event);
+    }
+}

@@ -1,0 +1,237 @@
+//! The packets of one packet number space: in flight, by number, and for a while those that were
+//! declared lost.
+
+use cc_core::{LostPacket, PacketStamp};
+use std::collections::VecDeque;
+use units::{Bytes, Timestamp};
+
+/// A packet that counts in flight.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SentPacket {
+    pub(super) number: u64,
+    pub(super) stamp: PacketStamp,
+    pub(super) bytes: u16,
+    /// The network path that it left on.
+    pub(super) path: u64,
+    pub(super) is_ack_eliciting: bool,
+    /// Its loss says that it was too large, not that the path is congested (RFC 9000 §14.4).
+    pub(super) is_mtu_probe: bool,
+}
+
+/// A packet that was declared lost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lost {
+    pub(super) packet: SentPacket,
+    declared_at: Timestamp,
+    pub(super) starts_range: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    InFlight,
+    Acked,
+    Lost,
+}
+
+/// Ordered by number, which is also the order of sending.
+#[derive(Debug, Default)]
+pub(super) struct SentPackets {
+    /// The first one is in flight.
+    packets: VecDeque<(State, SentPacket)>,
+    /// How many have been removed in front of them: what is added to an index to keep it.
+    removed: u64,
+    /// Those in flight, or in flight until lately, of which a later one has been acknowledged.
+    overtaken: VecDeque<u64>,
+    largest_acked: Option<u64>,
+    lost: VecDeque<Lost>,
+    /// The newest time of sending of a packet declared lost, and the one before it.
+    newest_lost: [Option<Timestamp>; 2],
+}
+
+impl SentPackets {
+    /// A packet has left, with a greater number than any before.
+    pub(super) fn push(&mut self, packet: SentPacket) {
+        self.packets.push_back((State::InFlight, packet));
+    }
+
+    /// The largest number that the peer has acknowledged.
+    pub(super) fn largest_acked(&self) -> Option<u64> {
+        self.largest_acked
+    }
+
+    /// The packets in flight that the peer acknowledges with these numbers are: they leave flight.
+    pub(super) fn take_acked(
+        &mut self,
+        (smallest, largest): (u64, u64),
+        mut acked: impl FnMut(SentPacket),
+    ) {
+        let start = self.index(smallest);
+        for (state, packet) in self.packets.range_mut(start..) {
+            if packet.number > largest {
+                break;
+            }
+            if *state == State::InFlight {
+                *state = State::Acked;
+                acked(*packet);
+            }
+        }
+    }
+
+    /// Those declared lost that the peer acknowledges with these numbers: they were late.
+    pub(super) fn take_late(
+        &mut self,
+        (smallest, largest): (u64, u64),
+        mut late: impl FnMut(Lost),
+    ) {
+        let start = self
+            .lost
+            .partition_point(|lost| lost.packet.number < smallest);
+        let end = self
+            .lost
+            .partition_point(|lost| lost.packet.number <= largest);
+        self.lost.drain(start..end).for_each(&mut late);
+    }
+
+    /// All ranges of an ACK have been taken whose largest number this is. Whether it is larger than
+    /// any before.
+    pub(super) fn on_largest_acked(&mut self, largest: u64) -> bool {
+        let former = self.largest_acked;
+        if former >= Some(largest) {
+            return false;
+        }
+        let start = former.map_or(0, |former| self.index(former + 1));
+        let end = self.index(largest);
+        let passed = self.packets.range(start..end).zip(start as u64..);
+        let overtaken = passed.filter(|((state, _), _)| *state == State::InFlight);
+        let removed = self.removed;
+        self.overtaken
+            .extend(overtaken.map(|(_, index)| removed + index));
+        self.largest_acked = Some(largest);
+        true
+    }
+
+    /// The oldest packet in flight of which a later one has been acknowledged.
+    pub(super) fn oldest_overtaken(&mut self) -> Option<&SentPacket> {
+        while let Some(&index) = self.overtaken.front() {
+            let index = index.checked_sub(self.removed).map(|index| index as usize);
+            if let Some(index) = index
+                && self.packets[index].0 == State::InFlight
+            {
+                return Some(&self.packets[index].1);
+            }
+            self.overtaken.pop_front();
+        }
+        None
+    }
+
+    /// Declares lost those at the front of the overtaken that are, in the order of sending.
+    pub(super) fn take_lost(
+        &mut self,
+        now: Timestamp,
+        is_lost: impl Fn(&SentPacket) -> bool,
+        mut lost: impl FnMut(Lost),
+    ) {
+        let mut previous = None;
+        while self.oldest_overtaken().is_some_and(&is_lost) {
+            let index = self.overtaken.pop_front().expect("one was looked at");
+            let (state, packet) = &mut self.packets[(index - self.removed) as usize];
+            *state = State::Lost;
+            let entry = Lost {
+                packet: *packet,
+                declared_at: now,
+                starts_range: previous != index.checked_sub(1),
+            };
+            previous = Some(index);
+            let sent_at = Some(packet.stamp.sent_at);
+            if self.newest_lost[0] != sent_at {
+                self.newest_lost = [sent_at, self.newest_lost[0]];
+            }
+            lost(entry);
+            if self.lost.len() == MAX_LOST {
+                self.lost.pop_front();
+            }
+            self.lost.push_back(entry);
+        }
+    }
+
+    /// The newest time of sending up to which all packets that were overtaken have been acknowledged
+    /// or declared lost.
+    pub(super) fn lost_until(&mut self) -> Option<Timestamp> {
+        let [newest, before] = self.newest_lost;
+        let oldest = self.oldest_overtaken().map(|packet| packet.stamp.sent_at);
+        if oldest.is_some() && oldest == newest {
+            before
+        } else {
+            newest
+        }
+    }
+
+    /// Drops what has left flight in front of all that has not. `each` gets it in order.
+    pub(super) fn drop_front(&mut self, mut each: impl FnMut(State, &SentPacket)) {
+        while let Some((state, packet)) = self.packets.front()
+            && *state != State::InFlight
+        {
+            each(*state, packet);
+            self.packets.pop_front();
+            self.removed += 1;
+        }
+        if self.packets.is_empty() && self.packets.capacity() > MAX_SPARE {
+            self.packets = VecDeque::new();
+            self.overtaken = VecDeque::new();
+        }
+    }
+
+    /// Forgets packets that were declared lost before `time`.
+    pub(super) fn forget_lost(&mut self, time: Timestamp) {
+        while let Some(lost) = self.lost.front()
+            && lost.declared_at < time
+        {
+            self.lost.pop_front();
+        }
+        if self.lost.is_empty() && self.lost.capacity() > MAX_SPARE {
+            self.lost = VecDeque::new();
+        }
+    }
+
+    /// Forgets all packets. `discarded` gets those that were in flight.
+    pub(super) fn clear(&mut self, mut discarded: impl FnMut(&SentPacket)) {
+        for (state, packet) in &self.packets {
+            if *state == State::InFlight {
+                discarded(packet);
+            }
+        }
+        *self = Self::default();
+    }
+
+    /// Of the first packet with this number or a greater one.
+    fn index(&self, number: u64) -> usize {
+        self.packets
+            .partition_point(|(_, packet)| packet.number < number)
+    }
+}
+
+impl Lost {
+    /// In cc-core's words.
+    pub(super) fn report(&self) -> LostPacket {
+        LostPacket {
+            stamp: self.packet.stamp,
+            bytes: self.packet.bytes(),
+            starts_range: self.starts_range,
+        }
+    }
+}
+
+impl SentPacket {
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::new(self.bytes.into())
+    }
+}
+
+/// Lost packets that are remembered: of those beyond it the oldest are forgotten.
+const MAX_LOST: usize = 16_384;
+
+/// Packets for which memory is kept when none is in flight.
+const MAX_SPARE: usize = 256;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+//! What leaves and what is acknowledged, packet by packet, read where packets are protected.
+//!
+//! ```text
+//!  quinn_proto::Connection ── encrypt(number, packet) ──▶ TappedKey ── Sent ──┐
+//!            ▲                                               │                ▼
+//!            └───────── payload ◀── decrypt(number, …) ──────┴── Ack ──▶ Tap ──▶ cc_adapter
+//! ```
+//!
+//! quinn-proto tells congestion control sums. But its packet protection is a trait, and keys see
+//! the number, the length and the plain text of every packet: those of the Initial, Handshake and
+//! application data spaces, with 0-RTT and 1-RTT keys, through Retry and key updates. So keys are
+//! wrapped. Of what leaves, number, length and kind are recorded; of what arrives, ACK frames
+//! (RFC 9000 §19.3) are read and nothing else. quinn-proto checks all of it, as before.
+//!
+//! A packet that quinn-proto drops after decrypting it, such as a duplicate, is read here all the
+//! same: it comes from the peer, and what it acknowledges has arrived.
+
+mod ecn;
+mod frames;
+mod keys;
+
+use core::ops::Range;
+use ecn::Rewrite;
+use ecn::SentEcn;
+use frames::{AckFrame, Frames, varint};
+pub(crate) use frames::{Content, EcnCounts};
+use quinn_proto::crypto::{ClientConfig, ServerConfig};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A packet number space (RFC 9002 §2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Space {
+    Initial,
+    Handshake,
+    /// 0-RTT and 1-RTT packets.
+    Data,
+}
+
+/// A packet that has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sent {
+    pub(crate) space: Space,
+    pub(crate) number: u64,
+    /// Its length as quinn-proto counts it in flight: header, payload and tag.
+    pub(crate) bytes: u16,
+    pub(crate) content: Content,
+}
+
+/// An ACK frame that has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ack {
+    pub(crate) space: Space,
+    pub(crate) largest: u64,
+    /// How long the peer says that it has held the ACK back, at most its `max_ack_delay`; zero
+    /// outside the space of application data (RFC 9002 §5.3).
+    pub(crate) delay: Duration,
+    pub(crate) ecn: Option<EcnCounts>,
+    /// How many of the [ranges](Received::ranges) that follow those of the ACK before are its own.
+    pub(crate) ranges: usize,
+}
+
+/// What has arrived since it was last taken.
+#[derive(Debug, Default)]
+pub(crate) struct Received {
+    /// Of which spaces quinn-proto has forgotten the packets in flight: their keys are gone, or
+    /// 0-RTT was not accepted. It happened before the ACKs came.
+    pub(crate) discarded: [bool; 3],
+    pub(crate) acks: Vec<Ack>,
+    /// Packet numbers acknowledged, smallest and largest, in the order of their frames.
+    pub(crate) ranges: Vec<(u64, u64)>,
+}
+
+/// What the keys of one connection have seen.
+#[derive(Debug, Default)]
+pub(crate) struct Tap {
+    log: Mutex<Log>,
+    /// Whether there is something to take. The thread that holds the connection reads and writes
+    /// it, nobody else.
+    has_received: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Log {
+    sent: Vec<Sent>,
+    received: Received,
+    ecn: SentEcn,
+    /// Of the peer's transport parameters (RFC 9000 §18.2).
+    ack_delay_exponent: u64,
+    max_ack_delay: Duration,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            sent: Vec::new(),
+            received: Received::default(),
+            ecn: SentEcn::default(),
+            ack_delay_exponent: 3,
+            max_ack_delay: Duration::from_millis(25),
+        }
+    }
+}
+
+impl Tap {
+    /// `crypto`, with sessions whose keys this tap sees.
+    pub(crate) fn client(self: &Arc<Self>, crypto: Arc<dyn ClientConfig>) -> Arc<dyn ClientConfig> {
+        Arc::new(keys::Tapped::new(crypto, Arc::clone(self)))
+    }
+
+    /// `crypto`, with sessions whose keys this tap sees.
+    pub(crate) fn server(self: &Arc<Self>, crypto: Arc<dyn ServerConfig>) -> Arc<dyn ServerConfig> {
+        Arc::new(keys::Tapped::new(crypto, Arc::clone(self)))
+    }
+
+    /// Exchanges `sent`, whose contents are lost, for the packets that have left since the last
+    /// call.
+    pub(crate) fn take_sent(&self, sent: &mut Vec<Sent>) {
+        sent.clear();
+        std::mem::swap(sent, &mut self.log().sent);
+    }
+
+    /// Exchanges `received`, whose contents are lost, for what has come since the last call.
+    /// Whether anything has.
+    pub(crate) fn take_received(&self, received: &mut Received) -> bool {
+        // Most datagrams that come to a receiver hold no ACK.
+        if !self.has_received.load(Relaxed) {
+            return false;
+        }
+        self.has_received.store(false, Relaxed);
+        received.clear();
+        std::mem::swap(received, &mut self.log().received);
+        true
+    }
+
+    /// The peer's `max_ack_delay`.
+    pub(crate) fn max_ack_delay(&self) -> Duration {
+        self.log().max_ack_delay
+    }
+
+    /// So many packets of application data have left with this codepoint.
+    pub(crate) fn count_ecn(&self, is_ect1: bool, packets: u64) {
+        self.log().ecn.count(is_ect1, packets);
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        // Each step leaves a whole log behind.
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn on_sent(&self, space: Space, number: u64, packet: &[u8], payload: &[u8]) {
+        let content = Content::of(payload);
+        let sent = &mut self.log().sent;
+        if sent.len() < MAX_SENT {
+            sent.push(Sent {
+                space,
+                number,
+                bytes: u16::try_from(packet.len()).unwrap_or(u16::MAX),
+                content,
+            });
+        }
+    }
+
+    /// Reads ACK frames. What is to be changed in the payload before quinn-proto reads it.
+    fn on_received(&self, space: Space, payload: &[u8]) -> Option<Rewrite> {
+        let mut frames = Frames::new(payload);
+        let mut has_ecn = frames.find_ack()?;
+        let mut log = self.log();
+        self.has_received.store(true, Relaxed);
+        let mut rewrite = None;
+        loop {
+            let Some((frame, counts_at)) = log.read_ack(space, &mut frames, has_ecn) else {
+                break;
+            };
+            if let (Space::Data, Some(counts)) = (space, frame.ecn) {
+                rewrite = log.ecn.rewrite(counts, counts_at).or(rewrite);
+            }
+            match frames.find_ack() {
+                Some(next) => has_ecn = next,
+                None => break,
+            }
+        }
+        rewrite
+    }
+
+    fn on_discarded(&self, space: Space) {
+        self.has_received.store(true, Relaxed);
+        self.log().received.discarded[space as usize] = true;
+    }
+
+    /// The peer's transport parameters as they are encoded.
+    fn on_parameters(&self, encoded: &[u8]) {
+        let mut log = self.log();
+        if let Some(exponent) = parameter(encoded, ACK_DELAY_EXPONENT) {
+            log.ack_delay_exponent = exponent.min(MAX_EXPONENT);
+        }
+        if let Some(millis) = parameter(encoded, MAX_ACK_DELAY) {
+            log.max_ack_delay = Duration::from_millis(millis);
+        }
+    }
+}
+
+impl Log {
+    fn read_ack(
+        &mut self,
+        space: Space,
+        frames: &mut Frames<'_>,
+        has_ecn: bool,
+    ) -> Option<(AckFrame, Range<usize>)> {
+        let Received { acks, ranges, .. } = &mut self.received;
+        let before = ranges.len();
+        let read = frames.ack(has_ecn, |smallest, largest| {
+            if ranges.len() < MAX_RANGES {
+                ranges.push((smallest, largest));
+            }
+        });
+        let count = ranges.len() - before;
+        let Some((frame, _)) = &read else {
+            ranges.truncate(before);
+            return None;
+        };
+        let delay = match space {
+            Space::Initial | Space::Handshake => Duration::ZERO,
+            Space::Data => Duration::from_micros(frame.delay << self.ack_delay_exponent)
+                .min(self.max_ack_delay),
+        };
+        if acks.len() < MAX_ACKS {
+            acks.push(Ack {
+                space,
+                largest: frame.largest,
+                delay,
+                ecn: frame.ecn,
+                ranges: count,
+            });
+        } else {
+            ranges.truncate(before);
+        }
+        read
+    }
+}
+
+impl Received {
+    fn clear(&mut self) {
+        self.discarded = [false; 3];
+        self.acks.clear();
+        self.ranges.clear();
+    }
+}
+
+/// The value of a transport parameter that is an integer (RFC 9000 §18).
+fn parameter(mut encoded: &[u8], wanted: u64) -> Option<u64> {
+    while !encoded.is_empty() {
+        let (id, length) = varint(encoded)?;
+        encoded = &encoded[length..];
+        let (size, length) = varint(encoded)?;
+        let (value, rest) = encoded[length..].split_at_checked(usize::try_from(size).ok()?)?;
+        if id == wanted {
+            return varint(value).map(|(value, _)| value);
+        }
+        encoded = rest;
+    }
+    None
+}
+
+/// Transport parameters (RFC 9000 §18.2).
+const ACK_DELAY_EXPONENT: u64 = 0x0a;
+const MAX_ACK_DELAY: u64 = 0x0b;
+/// The largest valid exponent; quinn-proto refuses others.
+const MAX_EXPONENT: u64 = 20;
+
+/// Packets recorded between two calls of a driver, which takes them after each batch: a batch has
+/// 54 datagrams, and a datagram of the handshake three packets.
+const MAX_SENT: usize = 256;
+/// ACK frames and ranges read between two calls of a driver, which takes them after each datagram.
+/// A datagram of 1,452 bytes holds some 700 ranges. Those beyond are the oldest: they have been
+/// acknowledged before, or are lost to congestion control alone.
+const MAX_ACKS: usize = 64;
+const MAX_RANGES: usize = 1_024;
+
+#[cfg(test)]
+mod tests;

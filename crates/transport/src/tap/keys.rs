@@ -1,0 +1,233 @@
+//! quinn-proto's cryptography with keys that are listened to.
+
+use super::{Space, Tap};
+use bytes::BytesMut;
+use quinn_proto::crypto::{
+    ClientConfig, CryptoError, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey,
+    ServerConfig, Session, UnsupportedVersion,
+};
+use quinn_proto::transport_parameters::TransportParameters;
+use quinn_proto::{ConnectError, ConnectionId, Side, TransportError};
+use std::any::Any;
+use std::sync::Arc;
+
+/// A client's or server's cryptography for one connection.
+pub(super) struct Tapped<C: ?Sized> {
+    crypto: Arc<C>,
+    tap: Arc<Tap>,
+}
+
+impl<C: ?Sized> Tapped<C> {
+    pub(super) fn new(crypto: Arc<C>, tap: Arc<Tap>) -> Self {
+        Self { crypto, tap }
+    }
+}
+
+impl ClientConfig for Tapped<dyn ClientConfig> {
+    fn start_session(
+        self: Arc<Self>,
+        version: u32,
+        server_name: &str,
+        params: &TransportParameters,
+    ) -> Result<Box<dyn Session>, ConnectError> {
+        let crypto = Arc::clone(&self.crypto);
+        let session = crypto.start_session(version, server_name, params)?;
+        Ok(TappedSession::boxed(session, &self.tap))
+    }
+}
+
+impl ServerConfig for Tapped<dyn ServerConfig> {
+    fn initial_keys(
+        &self,
+        version: u32,
+        dst_cid: &ConnectionId,
+    ) -> Result<Keys, UnsupportedVersion> {
+        self.crypto.initial_keys(version, dst_cid)
+    }
+
+    fn retry_tag(&self, version: u32, orig_dst_cid: &ConnectionId, packet: &[u8]) -> [u8; 16] {
+        self.crypto.retry_tag(version, orig_dst_cid, packet)
+    }
+
+    fn start_session(
+        self: Arc<Self>,
+        version: u32,
+        params: &TransportParameters,
+    ) -> Box<dyn Session> {
+        let session = Arc::clone(&self.crypto).start_session(version, params);
+        TappedSession::boxed(session, &self.tap)
+    }
+}
+
+struct TappedSession {
+    session: Box<dyn Session>,
+    tap: Arc<Tap>,
+    /// Of which space the keys are that the handshake yields next.
+    next: Space,
+}
+
+impl TappedSession {
+    fn boxed(session: Box<dyn Session>, tap: &Arc<Tap>) -> Box<dyn Session> {
+        Box::new(Self {
+            session,
+            tap: Arc::clone(tap),
+            next: Space::Handshake,
+        })
+    }
+
+    fn tapped(&self, key: Box<dyn PacketKey>, space: Space, ends_space: bool) -> TappedKey {
+        TappedKey {
+            key,
+            space,
+            tap: Arc::clone(&self.tap),
+            ends_space,
+        }
+    }
+
+    fn tapped_pair(
+        &self,
+        keys: KeyPair<Box<dyn PacketKey>>,
+        space: Space,
+    ) -> KeyPair<Box<dyn PacketKey>> {
+        // Keys of application data are exchanged for others.
+        let ends_space = space != Space::Data;
+        KeyPair {
+            local: Box::new(self.tapped(keys.local, space, ends_space)),
+            remote: Box::new(self.tapped(keys.remote, space, false)),
+        }
+    }
+
+    fn tapped_keys(&self, keys: Keys, space: Space) -> Keys {
+        Keys {
+            header: keys.header,
+            packet: self.tapped_pair(keys.packet, space),
+        }
+    }
+}
+
+impl Session for TappedSession {
+    fn initial_keys(&self, dst_cid: &ConnectionId, side: Side) -> Keys {
+        let keys = self.session.initial_keys(dst_cid, side);
+        self.tapped_keys(keys, Space::Initial)
+    }
+
+    fn handshake_data(&self) -> Option<Box<dyn Any>> {
+        self.session.handshake_data()
+    }
+
+    fn peer_identity(&self) -> Option<Box<dyn Any>> {
+        self.session.peer_identity()
+    }
+
+    fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
+        let (header, packet) = self.session.early_crypto()?;
+        Some((header, Box::new(self.tapped(packet, Space::Data, false))))
+    }
+
+    /// quinn-proto asks when the handshake ends, and forgets what it has sent if not.
+    fn early_data_accepted(&self) -> Option<bool> {
+        let is_accepted = self.session.early_data_accepted();
+        if is_accepted == Some(false) {
+            self.tap.on_discarded(Space::Data);
+        }
+        is_accepted
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.session.is_handshaking()
+    }
+
+    fn read_handshake(&mut self, buf: &[u8]) -> Result<bool, TransportError> {
+        self.session.read_handshake(buf)
+    }
+
+    fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
+        let parameters = self.session.transport_parameters()?;
+        if let Some(parameters) = &parameters {
+            let mut encoded = Vec::new();
+            parameters.write(&mut encoded);
+            self.tap.on_parameters(&encoded);
+        }
+        Ok(parameters)
+    }
+
+    fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<Keys> {
+        let keys = self.session.write_handshake(buf)?;
+        let space = std::mem::replace(&mut self.next, Space::Data);
+        Some(self.tapped_keys(keys, space))
+    }
+
+    fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
+        let keys = self.session.next_1rtt_keys()?;
+        Some(self.tapped_pair(keys, Space::Data))
+    }
+
+    /// A client that accepts a Retry begins anew: it forgets its Initial packets with their keys,
+    /// and its 0-RTT packets.
+    fn is_valid_retry(&self, orig_dst_cid: &ConnectionId, header: &[u8], payload: &[u8]) -> bool {
+        let is_valid = self.session.is_valid_retry(orig_dst_cid, header, payload);
+        if is_valid {
+            self.tap.on_discarded(Space::Data);
+        }
+        is_valid
+    }
+
+    fn export_keying_material(
+        &self,
+        output: &mut [u8],
+        label: &[u8],
+        context: &[u8],
+    ) -> Result<(), ExportKeyingMaterialError> {
+        self.session.export_keying_material(output, label, context)
+    }
+}
+
+struct TappedKey {
+    key: Box<dyn PacketKey>,
+    space: Space,
+    tap: Arc<Tap>,
+    /// Whether quinn-proto forgets the packets of the space together with this key (RFC 9001 §4.9).
+    ends_space: bool,
+}
+
+impl PacketKey for TappedKey {
+    fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
+        let end = buf.len() - self.key.tag_len();
+        self.tap
+            .on_sent(self.space, packet, buf, &buf[header_len..end]);
+        self.key.encrypt(packet, buf, header_len);
+    }
+
+    fn decrypt(
+        &self,
+        packet: u64,
+        header: &[u8],
+        payload: &mut BytesMut,
+    ) -> Result<(), CryptoError> {
+        self.key.decrypt(packet, header, payload)?;
+        if let Some(rewrite) = self.tap.on_received(self.space, payload) {
+            rewrite.apply(payload);
+        }
+        Ok(())
+    }
+
+    fn tag_len(&self) -> usize {
+        self.key.tag_len()
+    }
+
+    fn confidentiality_limit(&self) -> u64 {
+        self.key.confidentiality_limit()
+    }
+
+    fn integrity_limit(&self) -> u64 {
+        self.key.integrity_limit()
+    }
+}
+
+impl Drop for TappedKey {
+    fn drop(&mut self) {
+        if self.ends_space {
+            self.tap.on_discarded(self.space);
+        }
+    }
+}
