@@ -1,6 +1,6 @@
 //! Peers that want an endpoint to hold as much as it can be made to.
 
-use crate::adversity::forged::{PADDING, STREAM_OFF_LEN, frame, with_payload};
+use crate::adversity::forged::{PADDING, STREAM_OFF_LEN, frame, with_number, with_payload};
 use crate::adversity::{DEAD, LINK, Scene, transport};
 use e2e::memory::{held, max_held};
 use quinn_proto::{Connection, Dir, VarInt};
@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 use transport::testing::Load;
+use units::Rng;
 
 const MIB: i64 = 1 << 20;
 /// A type of frame (RFC 9000 §19.17).
@@ -209,6 +210,44 @@ fn a_stream_of_pieces_as_small_as_may_be_holds_twice_the_window() {
     assert!(growth > i64::from(window), "{growth} bytes");
     assert!(growth < 2 * i64::from(window) + MIB, "{growth} bytes");
     assert_eq!(scene.errors(), [None, None]);
+}
+
+/// Peers that send numbers at random make no more of packets that come late than the bounds.
+#[test]
+fn packets_that_skip_numbers_are_held_for_a_quarter_of_a_second_at_most() {
+    let mut scene = Scene::readable();
+    let (client, server) = (scene.ends.client, scene.ends.server);
+    // They acknowledge what the client has never sent.
+    scene.world.tamper(server, |_| Vec::new());
+    let mut rng = Rng::new(1);
+    let mut newest: u64 = 10_000;
+    scene.world.tamper(client, move |datagram| {
+        let mut forged = Vec::new();
+        for _ in 0..60 {
+            let most = 1 << rng.below(16);
+            newest += rng.below(most);
+            let number = newest - rng.below(5_000);
+            forged.push(with_number(&datagram, number as u32, &[PADDING; 20]));
+        }
+        forged
+    });
+    let on_the_way = |scene: &Scene| {
+        let delivered = scene.world.link_stats(scene.there).delivered.packets;
+        delivered - scene.world.stats(server).udp_rx.datagrams
+    };
+    assert_eq!(on_the_way(&scene), 0);
+    let (before, mut most) = (held(), 0);
+    for _ in 0..1_000 {
+        scene.world.proto(client, Connection::ping);
+        scene.world.run_for(Duration::from_millis(1));
+        let growth = held() - before;
+        assert!(growth < 8 * MIB, "{growth} bytes");
+        most = most.max(on_the_way(&scene));
+    }
+    assert!((1_000..=4_096).contains(&most), "{most} packets");
+    scene.world.tamper(client, |_| Vec::new());
+    scene.world.run_for(Duration::from_millis(300));
+    assert_eq!(on_the_way(&scene), 0);
 }
 
 #[test]
