@@ -40,10 +40,13 @@ fn ratio(outcome: &Outcome, from: Duration, to: Duration) -> u64 {
 
 /// Mean time that the queue would have taken to drain, from `from` on.
 fn mean_delay(outcome: &Outcome, mbit: u64, from: Duration) -> Duration {
+    mean_delay_between(outcome, mbit, from, Duration::from_secs(1 << 30))
+}
+
+fn mean_delay_between(outcome: &Outcome, mbit: u64, from: Duration, to: Duration) -> Duration {
     let points = &outcome.flow(0).points;
-    let late = points
-        .iter()
-        .filter(|point| point.at > Timestamp::ZERO + from);
+    let during = Timestamp::ZERO + from..Timestamp::ZERO + to;
+    let late = points.iter().filter(|point| during.contains(&point.at));
     let (count, bytes) = late.fold((0, Bytes::ZERO), |(count, bytes), point| {
         (count + 1, bytes + point.queue)
     });
@@ -247,6 +250,33 @@ fn a_flow_that_changes_to_prague_moves_to_the_other_queue() {
     assert!(outcome.flow(0).packets_marked > 0);
     let mean = mean_delay(&outcome, 50, SEC * 30);
     assert!(mean < MS, "{mean:?}");
+}
+
+/// Whichever queue its packets can reach, it keeps the link busy, and it changes to the other one
+/// without losing a packet.
+#[test]
+fn ect1_that_begins_or_ends_in_mid_connection_moves_the_flow_to_the_other_queue() {
+    let over = |flow: Flow| path(50, 20, DUALPI2).flow(flow.ecn()).run_for(SEC * 40);
+    let prague = || Flow::of("prague");
+    for (flow, is_l4s) in [
+        (prague().ect1_change(SEC * 10, false), [true, false]),
+        (
+            prague().without_ect1().ect1_change(SEC * 10, true),
+            [false, true],
+        ),
+    ] {
+        let outcome = over(flow);
+        for (is_l4s, [from, to]) in is_l4s.into_iter().zip([[4, 9], [20, 39]]) {
+            let queue = mean_delay_between(&outcome, 50, SEC * from, SEC * to);
+            // The classic queue's target is 15 ms.
+            assert_eq!(is_l4s, queue < MS * 2, "{from} s: {queue:?}");
+            let share = permille(outcome.flow(0), 50, SEC * from, SEC * to);
+            assert!(share >= 950, "{from} s: {share}");
+        }
+        // The first with ECT(1) overtake what waits in the classic queue, which seems lost then.
+        let flow = outcome.flow(0);
+        assert_eq!(flow.packets_lost, flow.packets_spuriously_lost);
+    }
 }
 
 /// quinn-proto 0.11 takes ECT(1) for corruption. On ECT(0) packets are marked in the classic queue,

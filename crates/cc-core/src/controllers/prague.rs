@@ -19,9 +19,11 @@
 //! trip.
 //!
 //! Where its packets cannot carry ECT(1), marks do not come from a low-latency queue. Then each
-//! stands for a loss (RFC 3168 §5), and this is NewReno with finer bursts.
+//! stands for a loss (RFC 3168 §5), and this is NewReno with finer bursts. The transport may learn
+//! so in the middle of a connection; each packet's mark is answered as the packet was sent.
 
 mod alpha;
+mod ect1;
 mod params;
 mod virtual_rtt;
 
@@ -38,6 +40,7 @@ use crate::sampler::RateSample;
 use alloc::boxed::Box;
 use alpha::Alpha;
 use core::time::Duration;
+use ect1::Ect1;
 use params::{PARAMS, Tuning};
 use units::{Bandwidth, Bytes, Gain, Timestamp};
 use virtual_rtt::VirtualRtt;
@@ -53,8 +56,7 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
 #[derive(Debug)]
 struct Prague {
     tuning: Tuning,
-    /// Whether marks come from queues that mark ECT(1).
-    is_l4s: bool,
+    ect1: Ect1,
     window: Window,
     alpha: Alpha,
     virtual_rtt: VirtualRtt,
@@ -98,7 +100,7 @@ impl Prague {
     fn new(params: &Params, setup: &Setup) -> Self {
         let tuning = Tuning::new(params);
         let mut prague = Self {
-            is_l4s: setup.sends_ect1,
+            ect1: Ect1::new(setup.sends_ect1),
             window: Window {
                 cwnd: setup.initial_cwnd,
                 ssthresh: Bytes::MAX,
@@ -143,7 +145,7 @@ impl Prague {
     /// shown, and then not for a round trip. A loss has reduced more already.
     fn on_marks(&mut self, now: Timestamp, sent_at: Timestamp) {
         let alpha = self.alpha.on_mark();
-        let min_round = self.virtual_rtt.min_round();
+        let min_round = self.min_round();
         let may_cut = self
             .cut_at
             .is_none_or(|cut_at| sent_at > cut_at && now.since(cut_at) >= min_round);
@@ -166,6 +168,16 @@ impl Prague {
         self.window.max_flight_size.on_reduced();
     }
 
+    /// What a round trip lasts at least. Without ECT(1) the virtual one does not apply: NewReno
+    /// shares a classic queue as NewReno does.
+    fn min_round(&self) -> Duration {
+        if self.ect1.is_sent() {
+            self.virtual_rtt.min_round()
+        } else {
+            Duration::ZERO
+        }
+    }
+
     /// Additive increase by what came unmarked (§2.4.3), or slow start.
     fn grow(&mut self, unmarked: Bytes, srtt: Option<Duration>) {
         let Window {
@@ -176,6 +188,7 @@ impl Prague {
         self.window.cwnd = if self.is_in_slow_start() {
             max_flight_size.slow_start(cwnd, unmarked).min(ssthresh)
         } else {
+            let srtt = srtt.filter(|_| self.ect1.is_sent());
             let per_round = self.virtual_rtt.increase(self.mss, srtt);
             let product = u128::from(per_round) * u128::from(unmarked.get());
             let growth = self
@@ -241,17 +254,18 @@ impl Controller for Prague {
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
         let before = self.state();
         let (marked, sent_at) = (self.marked(sample), sample.newest_sent_at);
+        self.recovery.on_acked(sent_at);
         let is_marked = !marked.is_zero();
-        if is_marked && self.is_l4s {
+        let is_l4s = self.ect1.was_sent(sent_at);
+        if is_marked && is_l4s {
             self.on_marks(path.now, sent_at);
         } else if is_marked && self.recovery.on_marked(path.now, sent_at) {
             self.on_congestion();
         }
-        self.recovery.on_acked(sent_at);
         if path.is_cwnd_limited && !self.recovery.is_active() {
             self.grow(sample.newly_acked - marked, path.srtt);
         }
-        let min_round = self.virtual_rtt.min_round();
+        let min_round = self.min_round();
         if self.alpha.on_ack(path, sample, marked, min_round) && !self.is_in_slow_start() {
             self.virtual_rtt.on_round();
         }
@@ -287,6 +301,14 @@ impl Controller for Prague {
         self.settle(path, self.state(), &mut ());
     }
 
+    /// What marks have shown belongs to the queue that ECT(1) leads to.
+    fn on_sends_ect1(&mut self, path: &PathState, sends_ect1: bool) {
+        if self.ect1.set(path.now, sends_ect1) && sends_ect1 {
+            self.alpha = Alpha::new(path.now, &self.tuning);
+        }
+        self.settle(path, self.state(), &mut ());
+    }
+
     fn wants_ect1(&self) -> bool {
         true
     }
@@ -300,7 +322,7 @@ impl Controller for Prague {
         Snapshot {
             pacing_gain: Some(self.pacing_gain()),
             ssthresh: (ssthresh != Bytes::MAX).then_some(ssthresh),
-            marked_share: self.alpha.get(),
+            marked_share: self.alpha.get().filter(|_| self.ect1.is_sent()),
             ..Snapshot::new(SPEC.name, self.state().name(), self.control)
         }
     }

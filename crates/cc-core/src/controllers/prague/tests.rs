@@ -1,3 +1,5 @@
+mod ect1;
+
 use super::*;
 use crate::tests::flow_driver::{FlowDriver, MS, MSS};
 
