@@ -97,6 +97,7 @@ impl ConnectionDriver {
             mtu_probes: 0,
             has_events: false,
             is_app_limited: false,
+            wants_ect1: false,
             is_confirmed: false,
             #[cfg(feature = "qlog")]
             trace,

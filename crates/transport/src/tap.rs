@@ -24,6 +24,7 @@ use ecn::Rewrite;
 use ecn::SentEcn;
 use frames::{AckFrame, Frames, varint};
 pub(crate) use frames::{Content, EcnCounts};
+use quinn_proto::EcnCodepoint;
 use quinn_proto::crypto::{ClientConfig, ServerConfig};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -115,10 +116,13 @@ impl Tap {
     }
 
     /// Exchanges `sent`, whose contents are lost, for the packets that have left since the last
-    /// call.
-    pub(crate) fn take_sent(&self, sent: &mut Vec<Sent>) {
+    /// call, with this codepoint.
+    pub(crate) fn take_sent(&self, sent: &mut Vec<Sent>, codepoint: Option<EcnCodepoint>) {
         sent.clear();
-        std::mem::swap(sent, &mut self.log().sent);
+        let mut log = self.log();
+        std::mem::swap(sent, &mut log.sent);
+        let of_data = sent.iter().filter(|sent| sent.space == Space::Data);
+        log.ecn.count(codepoint, of_data.count() as u64);
     }
 
     /// Exchanges `received`, whose contents are lost, for what has come since the last call.
@@ -137,11 +141,6 @@ impl Tap {
     /// The peer's `max_ack_delay`.
     pub(crate) fn max_ack_delay(&self) -> Duration {
         self.log().max_ack_delay
-    }
-
-    /// So many packets of application data have left with this codepoint.
-    pub(crate) fn count_ecn(&self, is_ect1: bool, packets: u64) {
-        self.log().ecn.count(is_ect1, packets);
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {

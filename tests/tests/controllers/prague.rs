@@ -279,31 +279,4 @@ fn ect1_that_begins_or_ends_in_mid_connection_moves_the_flow_to_the_other_queue(
     }
 }
 
-/// quinn-proto 0.11 takes ECT(1) for corruption. On ECT(0) packets are marked in the classic queue,
-/// and rarely.
-#[test]
-fn real_endpoints_send_ect0_and_their_marks_stand_for_losses() {
-    let mut config = PairConfig {
-        link: "rate 50mbit delay 10ms aqm dualpi2"
-            .parse()
-            .expect("a link"),
-        return_link: "delay 10ms".parse().expect("a link"),
-        seed: e2e::seed::choose(1, "real QUIC endpoints"),
-        ..PairConfig::default()
-    };
-    let prague = Registry::standard().choose("prague");
-    config.client.congestion(prague.expect("a controller"));
-    let mut pair = Pair::new(&config).expect("the links have a delay");
-    pair.connect(SEC).expect("the link is up");
-    pair.send(Side::Client, Load::Endless);
-    pair.run_for(SEC * 20);
-    let link = pair.link_stats(Side::Client);
-    assert!((5..500).contains(&link.marked.packets), "{:?}", link.marked);
-    let median = link.queue_delay.quantile(Gain::percent(50));
-    assert!(median >= MS * 5, "{median:?}");
-    let received = Bandwidth::from_transfer(pair.received(Side::Server), SEC * 20);
-    assert!(received >= payload(45), "{received}");
-    assert_eq!(pair.congestion(Side::Client).marked_share, None);
-}
-
 const DUALPI2: &str = "aqm dualpi2";

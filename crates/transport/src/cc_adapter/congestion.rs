@@ -92,6 +92,15 @@ impl Congestion {
         }
     }
 
+    /// Packets can carry ECT(1) from now on, or cannot. Whether they are to.
+    pub(crate) fn offer_ect1(&mut self, now: Timestamp, can_send_ect1: bool) -> bool {
+        self.guard(|this| {
+            let flow = &mut this.path_mut().flow;
+            flow.set_sends_ect1(now, can_send_ect1);
+            flow.wants_ect1()
+        })
+    }
+
     /// A batch has left on the active path. The decision in force after it.
     pub(crate) fn on_sent(&mut self, now: Timestamp, batch: Batch<'_>) -> Control {
         for sent in batch.packets {

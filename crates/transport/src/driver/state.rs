@@ -89,6 +89,8 @@ pub(crate) struct ConnectionDriver {
     pub(super) has_events: bool,
     /// Whether congestion control knows that nothing was left to send.
     pub(super) is_app_limited: bool,
+    /// Whether the controller wants ECT(1) on packets, as far as they can carry it.
+    pub(super) wants_ect1: bool,
     /// Whether quinn-proto sends in one packet number space only.
     pub(super) is_confirmed: bool,
     #[cfg(feature = "qlog")]
