@@ -3,10 +3,8 @@
 //! Payloads are 1,472 bytes and a link carries 1,514 bytes for each; shares are thousandths of what
 //! a link can deliver of payload.
 
-use cc_core::Registry;
 use core::time::Duration;
 use e2e::sim::{Acks, Flow, FlowOutcome, Outcome, Scenario};
-use transport::testing::{Load, Pair, PairConfig, Side};
 use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 const MS: Duration = Duration::from_millis(1);
