@@ -224,7 +224,7 @@ fn quinn_protos_own_reckoning_of_flight_wins() {
 
 #[test]
 fn a_congestion_event_without_lost_bytes_is_a_mark() {
-    let mut scene = Scene::sent(&[1_000, 1_000]);
+    let scene = Scene::sent(&[1_000, 1_000]);
     let mut controller = SumsController(Arc::new(Mutex::new(scene.sums)));
     let instant = |millis| clock::instant(at(millis));
     controller.lock().on_acked(at(40), at(0), MSS);
