@@ -60,6 +60,7 @@ impl ConnectionDriver {
         } = config;
         #[cfg(feature = "qlog")]
         let trace = qlog.map(|stream| Trace::new(now, stream, &conn));
+        let ack_frames = conn.stats().frame_rx.acks;
         let control = capped(congestion.lock().control(), max_rate, mss);
         let at = handshake_timeout.and_then(|timeout| began.checked_add(timeout));
         let pending_close = at.map(|at| PendingClose {
@@ -90,6 +91,7 @@ impl ConnectionDriver {
             ecn: EcnStats::default(),
             loss_time: None,
             received: Received::default(),
+            ack_frames,
             sent: Vec::new(),
             blocked_writers: BTreeSet::new(),
             fair_queue: FairQueue::default(),

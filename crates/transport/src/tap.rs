@@ -13,7 +13,8 @@
 //! (RFC 9000 §19.3) are read and nothing else. quinn-proto checks all of it, as before.
 //!
 //! A packet that quinn-proto drops after decrypting it, such as a duplicate, is read here all the
-//! same: it comes from the peer, and what it acknowledges has arrived.
+//! same. Nobody has checked what it acknowledges, so the driver compares how many ACK frames were
+//! [read](Received::frames) with how many quinn-proto has processed.
 
 mod ecn;
 mod frames;
@@ -71,6 +72,8 @@ pub(crate) struct Received {
     pub(crate) acks: Vec<Ack>,
     /// Packet numbers acknowledged, smallest and largest, in the order of their frames.
     pub(crate) ranges: Vec<(u64, u64)>,
+    /// How many ACK frames there were, those included that no room was left for.
+    pub(crate) frames: u64,
 }
 
 /// What the keys of one connection have seen.
@@ -87,6 +90,8 @@ struct Log {
     sent: Vec<Sent>,
     received: Received,
     ecn: SentEcn,
+    /// By space, the number after the greatest that was sent.
+    next: [u64; 3],
     /// Of the peer's transport parameters (RFC 9000 §18.2).
     ack_delay_exponent: u64,
     max_ack_delay: Duration,
@@ -98,8 +103,9 @@ impl Default for Log {
             sent: Vec::new(),
             received: Received::default(),
             ecn: SentEcn::default(),
-            ack_delay_exponent: 3,
-            max_ack_delay: Duration::from_millis(25),
+            next: [0; 3],
+            ack_delay_exponent: DEFAULT_EXPONENT,
+            max_ack_delay: DEFAULT_MAX_ACK_DELAY,
         }
     }
 }
@@ -150,7 +156,8 @@ impl Tap {
 
     fn on_sent(&self, space: Space, number: u64, packet: &[u8], payload: &[u8]) {
         let content = Content::of(payload);
-        let sent = &mut self.log().sent;
+        let Log { sent, next, .. } = &mut *self.log();
+        next[space as usize] = number + 1;
         if sent.len() < MAX_SENT {
             sent.push(Sent {
                 space,
@@ -188,62 +195,86 @@ impl Tap {
         self.log().received.discarded[space as usize] = true;
     }
 
-    /// The peer's transport parameters as they are encoded.
+    /// The peer's transport parameters as they are encoded: those remembered of an earlier
+    /// connection, and then its own, which take their place (RFC 9000 §7.4.1).
     fn on_parameters(&self, encoded: &[u8]) {
         let mut log = self.log();
-        if let Some(exponent) = parameter(encoded, ACK_DELAY_EXPONENT) {
-            log.ack_delay_exponent = exponent.min(MAX_EXPONENT);
-        }
-        if let Some(millis) = parameter(encoded, MAX_ACK_DELAY) {
-            log.max_ack_delay = Duration::from_millis(millis);
-        }
+        let exponent = parameter(encoded, ACK_DELAY_EXPONENT);
+        log.ack_delay_exponent = exponent.unwrap_or(DEFAULT_EXPONENT).min(MAX_EXPONENT);
+        let millis = parameter(encoded, MAX_ACK_DELAY);
+        log.max_ack_delay = millis.map_or(DEFAULT_MAX_ACK_DELAY, Duration::from_millis);
     }
 }
 
 impl Log {
+    /// Reads an ACK frame and keeps it. `None` where it is malformed, or acknowledges what was not
+    /// sent: quinn-proto closes the connection then (RFC 9000 §13.1).
     fn read_ack(
         &mut self,
         space: Space,
         frames: &mut Frames<'_>,
         has_ecn: bool,
     ) -> Option<(AckFrame, Range<usize>)> {
-        let Received { acks, ranges, .. } = &mut self.received;
+        let ranges = &mut self.received.ranges;
         let before = ranges.len();
         let read = frames.ack(has_ecn, |smallest, largest| {
             if ranges.len() < MAX_RANGES {
                 ranges.push((smallest, largest));
             }
         });
-        let count = ranges.len() - before;
+        let read = read.filter(|(frame, _)| frame.largest < self.next[space as usize]);
         let Some((frame, _)) = &read else {
             ranges.truncate(before);
             return None;
         };
+        let exponent = self.ack_delay_exponent;
         let delay = match space {
             Space::Initial | Space::Handshake => Duration::ZERO,
-            Space::Data => Duration::from_micros(frame.delay << self.ack_delay_exponent)
+            Space::Data => Duration::from_micros(frame.delay.saturating_mul(1 << exponent))
                 .min(self.max_ack_delay),
         };
-        if acks.len() < MAX_ACKS {
-            acks.push(Ack {
-                space,
-                largest: frame.largest,
-                delay,
-                ecn: frame.ecn,
-                ranges: count,
-            });
-        } else {
-            ranges.truncate(before);
-        }
+        let ack = Ack {
+            space,
+            largest: frame.largest,
+            delay,
+            ecn: frame.ecn,
+            ranges: ranges.len() - before,
+        };
+        self.received.push(ack);
         read
     }
 }
 
 impl Received {
-    fn clear(&mut self) {
-        self.discarded = [false; 3];
+    /// Adds an ACK, whose ranges are the last ones.
+    ///
+    /// Where there is no room, it takes the place of the last one if it acknowledges more, or its
+    /// ranges go. So what is newest is known, and packets before it do not stay in flight for ever.
+    fn push(&mut self, ack: Ack) {
+        self.frames += 1;
+        if self.acks.len() < MAX_ACKS {
+            return self.acks.push(ack);
+        }
+        let start = self.ranges.len() - ack.ranges;
+        let last = self.acks.last_mut().expect("it is full");
+        if last.space == ack.space && last.largest < ack.largest {
+            self.ranges.drain(start - last.ranges..start);
+            *last = ack;
+        } else {
+            self.ranges.truncate(start);
+        }
+    }
+
+    /// Forgets what was acknowledged in packets that were not processed.
+    pub(crate) fn forget_acks(&mut self) {
         self.acks.clear();
         self.ranges.clear();
+    }
+
+    fn clear(&mut self) {
+        self.discarded = [false; 3];
+        self.frames = 0;
+        self.forget_acks();
     }
 }
 
@@ -265,6 +296,8 @@ fn parameter(mut encoded: &[u8], wanted: u64) -> Option<u64> {
 /// Transport parameters (RFC 9000 §18.2).
 const ACK_DELAY_EXPONENT: u64 = 0x0a;
 const MAX_ACK_DELAY: u64 = 0x0b;
+const DEFAULT_EXPONENT: u64 = 3;
+const DEFAULT_MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// The largest valid exponent; quinn-proto refuses others.
 const MAX_EXPONENT: u64 = 20;
 
@@ -272,8 +305,8 @@ const MAX_EXPONENT: u64 = 20;
 /// 54 datagrams, and a datagram of the handshake three packets.
 const MAX_SENT: usize = 256;
 /// ACK frames and ranges read between two calls of a driver, which takes them after each datagram.
-/// A datagram of 1,452 bytes holds some 700 ranges. Those beyond are the oldest: they have been
-/// acknowledged before, or are lost to congestion control alone.
+/// A datagram of 1,452 bytes holds some 700 ranges. Those beyond are the oldest of their frame: they
+/// have been acknowledged before, or are lost to congestion control alone.
 const MAX_ACKS: usize = 64;
 const MAX_RANGES: usize = 1_024;
 

@@ -79,6 +79,8 @@ pub(crate) struct ConnectionDriver {
     pub(super) loss_time: Option<Timestamp>,
     /// What the keys have seen last, kept for its memory.
     pub(super) received: Received,
+    /// ACK frames that quinn-proto has processed.
+    pub(super) ack_frames: u64,
     pub(super) sent: Vec<Sent>,
     pub(super) blocked_writers: BTreeSet<StreamId>,
     /// Which stream may write where there is less room than streams want.

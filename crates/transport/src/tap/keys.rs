@@ -231,3 +231,6 @@ impl Drop for TappedKey {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
