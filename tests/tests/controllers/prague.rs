@@ -282,6 +282,26 @@ fn a_flow_that_leaves_a_classic_queue_for_one_of_l4s_recognizes_that_too() {
     assert!(mean < MS, "{mean:?}");
 }
 
+/// Where the coupled probability marks, not the step: beside `cubic`. 2 × (1 − p) in theory, and
+/// more of them where `prague` has less than a whole virtual round trip's window.
+#[test]
+fn a_round_trip_has_about_as_many_marks_at_any_rate() {
+    for mbit in [20, 40, 100, 200, 400] {
+        let scenario = path(mbit, 25, DUALPI2).flow(Flow::of("prague"));
+        let scenario = scenario.flow(Flow::of("cubic"));
+        let early = scenario.run_for(SEC * 20);
+        let outcome = scenario.run_for(SEC * 60);
+        let (flow, early) = (outcome.flow(0), early.flow(0));
+        let marked = flow.packets_marked - early.packets_marked;
+        // In thousandths, of 1,600 round trips of 25 ms in 40 s.
+        let per_round = marked * 1_000 / 1_600;
+        assert!(
+            (1_000..=4_000).contains(&per_round),
+            "{mbit} Mbit/s: {per_round}"
+        );
+    }
+}
+
 #[test]
 fn flows_with_equal_round_trips_share_evenly() {
     for (mbit, rtt) in [(10, 20), (40, 10), (100, 50)] {
