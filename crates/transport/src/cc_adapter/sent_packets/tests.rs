@@ -187,7 +187,11 @@ fn a_lost_packet_is_remembered_for_a_time_and_not_in_any_number() {
     ack(&mut packets, many, many);
     lose_below(&mut packets, many);
     assert_eq!(packets.lost.len(), MAX_LOST);
-    assert_eq!(late(&mut packets, 0, 99), [0; 0], "the oldest are forgotten");
+    assert_eq!(
+        late(&mut packets, 0, 99),
+        [0; 0],
+        "the oldest are forgotten"
+    );
     assert_eq!(late(&mut packets, 100, many).len(), MAX_LOST);
 }
 
@@ -216,7 +220,7 @@ fn what_has_left_flight_is_dropped_in_order() {
     let mut packets = sent(0..6);
     ack(&mut packets, 1, 1);
     ack(&mut packets, 4, 4);
-    assert_eq!(dropped(&mut packets), [0; 0]);
+    assert!(dropped(&mut packets).is_empty());
     lose_below(&mut packets, 1);
     let expected = [(State::Lost, 0), (State::Acked, 1)];
     assert_eq!(dropped(&mut packets), expected);

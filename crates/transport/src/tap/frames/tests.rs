@@ -327,7 +327,7 @@ proptest! {
     fn an_ack_that_breaks_off_is_not_read(ack in any_ack(), length in 1_usize..3) {
         let payload = encode(&ack, length);
         for end in 0..payload.len() {
-            prop_assert_eq!(acks(&payload[..end]), [0; 0]);
+            prop_assert!(acks(&payload[..end]).is_empty());
         }
     }
 
