@@ -18,6 +18,7 @@ mod simulator;
 mod stats;
 mod switching;
 mod turns;
+mod undo;
 mod window;
 mod windows;
 
