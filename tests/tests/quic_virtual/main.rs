@@ -13,6 +13,7 @@ mod limits;
 mod migration;
 mod qlog;
 mod recovery;
+mod rtt;
 mod seam;
 mod simulator;
 mod stats;
