@@ -70,7 +70,9 @@ pub(crate) struct Ack {
 #[derive(Debug, Default)]
 pub(crate) struct Received {
     /// Of which spaces quinn-proto has forgotten the packets in flight: their keys are gone, or
-    /// 0-RTT was not accepted. It happened before the ACKs came.
+    /// 0-RTT was not accepted. ACKs of the Initial and Handshake spaces came before that, for
+    /// nothing can be read without keys, and those of application data after it, for 0-RTT packets
+    /// that were not accepted are never acknowledged.
     pub(crate) discarded: [bool; 3],
     pub(crate) acks: Vec<Ack>,
     /// Packet numbers acknowledged, smallest and largest, in the order of their frames.
