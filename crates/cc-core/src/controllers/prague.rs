@@ -18,9 +18,11 @@
 //! ([`virtual_rtt`]), so that it takes no more of a shared link than a flow with a longer round
 //! trip.
 //!
-//! Where its packets cannot carry ECT(1), marks do not come from a low-latency queue. Then each
-//! stands for a loss (RFC 3168 §5), and this is NewReno with finer bursts. The transport may learn
-//! so in the middle of a connection; each packet's mark is answered as the packet was sent.
+//! Where its packets cannot carry ECT(1), marks do not come from a low-latency queue, and this is
+//! NewReno with finer bursts. The transport may learn so in the middle of a connection; each
+//! packet's mark is answered as the packet was sent. And where a classic queue marks ECT(1), which
+//! shows in how long what it marks has waited ([`classic_ecn`]), a mark is answered as NewReno
+//! does.
 
 mod alpha;
 mod classic_ecn;
@@ -344,11 +346,14 @@ impl Controller for Prague {
         self.settle(path, self.state(), &mut ());
     }
 
-    /// What marks have shown belongs to the queue that ECT(1) leads to.
+    /// What marks have shown belongs to the queue that ECT(1) leads to. alpha is kept for those of
+    /// packets that are in flight with it.
     fn on_sends_ect1(&mut self, path: &PathState, sends_ect1: bool) {
-        if self.ect1.set(path.now, sends_ect1) && sends_ect1 {
-            self.alpha = Alpha::new(path.now, &self.tuning);
+        if self.ect1.set(path.now, sends_ect1) {
             self.classic_ecn = ClassicEcn::new(self.tuning.classic_ecn);
+            if sends_ect1 {
+                self.alpha = Alpha::new(path.now, &self.tuning);
+            }
         }
         self.settle(path, self.state(), &mut ());
     }

@@ -85,7 +85,9 @@ fn it_can_be_turned_off_and_begins_anew_with_ect1() {
     assert_eq!(driver.state(), "CongestionAvoidance");
     let mut driver = settled("prague");
     (0..20).for_each(|_| round_behind(&mut driver, MS * 10));
-    driver.flow.set_sends_ect1(driver.now, false);
-    driver.flow.set_sends_ect1(driver.now, true);
-    assert_eq!(driver.state(), "CongestionAvoidance");
+    assert_eq!(driver.state(), "ClassicEcn");
+    for sends_ect1 in [false, true] {
+        driver.flow.set_sends_ect1(driver.now, sends_ect1);
+        assert_eq!(driver.state(), "CongestionAvoidance");
+    }
 }
