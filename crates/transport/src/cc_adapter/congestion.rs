@@ -180,7 +180,7 @@ impl Congestion {
             parked,
             ..
         } = self;
-        spaces[space].clear(|packet| discard(active, parked, packet));
+        spaces[space as usize].clear(|packet| discard(active, parked, packet));
     }
 
     fn on_ack(&mut self, now: Timestamp, ack: &Ack, ranges: &[(u64, u64)], smoothed_rtt: Duration) {
