@@ -63,6 +63,7 @@ impl ConnectionDriver {
         } = config;
         #[cfg(feature = "qlog")]
         let trace = qlog.map(|stream| Trace::new(now, stream, &conn));
+        let ack_frames = conn.stats().frame_rx.acks;
         let control = capped(congestion.lock().control(), max_rate, mss);
         let at = handshake_timeout.and_then(|timeout| began.checked_add(timeout));
         let pending_close = at.map(|at| PendingClose {
@@ -96,6 +97,7 @@ impl ConnectionDriver {
             ecn: EcnStats::default(),
             loss_time: None,
             received: Received::default(),
+            ack_frames,
             sent: Vec::new(),
             blocked_writers: BTreeSet::new(),
             fair_queue: FairQueue::default(),
@@ -103,6 +105,7 @@ impl ConnectionDriver {
             mtu_probes: 0,
             has_events: false,
             is_app_limited: false,
+            wants_ect1: false,
             is_confirmed: false,
             #[cfg(feature = "qlog")]
             trace,

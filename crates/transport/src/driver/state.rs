@@ -87,6 +87,8 @@ pub(crate) struct ConnectionDriver {
     pub(super) loss_time: Option<Timestamp>,
     /// What the keys have seen last, kept for its memory.
     pub(super) received: Received,
+    /// ACK frames that quinn-proto has processed.
+    pub(super) ack_frames: u64,
     pub(super) sent: Vec<Sent>,
     pub(super) blocked_writers: BTreeSet<StreamId>,
     /// Which stream may write where there is less room than streams want.
@@ -97,6 +99,8 @@ pub(crate) struct ConnectionDriver {
     pub(super) has_events: bool,
     /// Whether congestion control knows that nothing was left to send.
     pub(super) is_app_limited: bool,
+    /// Whether the controller wants ECT(1) on packets, as far as they can carry it.
+    pub(super) wants_ect1: bool,
     /// Whether quinn-proto sends in one packet number space only.
     pub(super) is_confirmed: bool,
     #[cfg(feature = "qlog")]

@@ -247,3 +247,6 @@ impl Drop for TappedKey {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
