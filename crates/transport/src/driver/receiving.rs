@@ -22,6 +22,7 @@ pub(crate) struct Datagram {
 
 impl Datagram {
     /// `contents` have arrived from `remote` with this ECN mark.
+    #[inline]
     pub(crate) fn new(remote: SocketAddr, mark: Option<EcnCodepoint>, contents: &[u8]) -> Self {
         Self {
             remote,
@@ -48,21 +49,32 @@ impl ConnectionDriver {
         datagram: Datagram,
         event: ConnectionEvent,
     ) {
+        if let Some(buffer) = self.reorder_buffer.take() {
+            return self.reorder(now, &datagram, event, buffer);
+        }
+        self.receive(now, datagram.mark, datagram.bytes, event);
+        if self.congestion.tap().take_dropped() {
+            let buffer = ReorderBuffer::new(clock::timestamp(now));
+            self.reorder_buffer = Some(Box::new(buffer));
+        }
+    }
+
+    /// Hands in a datagram where some come too late.
+    fn reorder(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram,
+        event: ConnectionEvent,
+        mut buffer: Box<ReorderBuffer<Arrived>>,
+    ) {
         let arrived = Arrived {
             mark: datagram.mark,
             bytes: datagram.bytes,
             event,
         };
-        if let Some(mut buffer) = self.reorder_buffer.take() {
-            self.hold_back(now, &datagram, arrived, &mut buffer);
-            self.reorder_buffer = Some(buffer);
-            return self.hand_on_due(now);
-        }
-        self.hand_on(now, arrived);
-        if self.congestion.tap().take_dropped() {
-            let buffer = ReorderBuffer::new(clock::timestamp(now));
-            self.reorder_buffer = Some(Box::new(buffer));
-        }
+        self.hold_back(now, datagram, arrived, &mut buffer);
+        self.reorder_buffer = Some(buffer);
+        self.hand_on_due(now);
     }
 
     /// Puts a datagram into `buffer` if it is early, and hands it on if not.
@@ -117,7 +129,17 @@ impl ConnectionDriver {
     /// The event has the time at which the datagram came, so that quinn-proto reports to the peer
     /// for how long it has been held. `now` is later where it has been.
     fn hand_on(&mut self, now: Instant, arrived: Arrived) {
-        let Arrived { mark, bytes, event } = arrived;
+        self.receive(now, arrived.mark, arrived.bytes, arrived.event);
+    }
+
+    #[inline]
+    fn receive(
+        &mut self,
+        now: Instant,
+        mark: Option<EcnCodepoint>,
+        bytes: usize,
+        event: ConnectionEvent,
+    ) {
         self.ecn.count_received(mark);
         self.receive_window.on_arrival(Bytes::new(bytes as u64));
         self.arrived += bytes as u64;

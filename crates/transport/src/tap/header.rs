@@ -26,19 +26,22 @@ pub(super) struct SharedHeaderKey(Arc<dyn HeaderKey>);
 
 impl Head {
     /// `None` if `datagram` is empty or begins with a long header.
+    #[inline]
     pub(crate) fn of(datagram: &[u8]) -> Option<Self> {
         if datagram.first()? & LONG_HEADER != 0 {
             return None;
         }
-        let mut octets = [0; HEAD];
-        let len = datagram.len().min(HEAD);
-        match datagram.first_chunk() {
-            Some(head) => octets = *head,
-            None => octets[..len].copy_from_slice(datagram),
-        }
+        let octets = match datagram.first_chunk() {
+            Some(head) => *head,
+            None => {
+                let mut octets = [0; HEAD];
+                octets[..datagram.len()].copy_from_slice(datagram);
+                octets
+            }
+        };
         Some(Self {
             octets,
-            len: len as u8,
+            len: datagram.len().min(HEAD) as u8,
         })
     }
 
