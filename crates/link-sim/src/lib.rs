@@ -41,6 +41,7 @@
 #[cfg(all(feature = "relay", not(unix)))]
 compile_error!("the relay runs on Unix; elsewhere take link-sim with default-features = false");
 
+pub mod convert;
 mod histogram;
 mod link;
 mod packet;
