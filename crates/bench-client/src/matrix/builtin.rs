@@ -39,7 +39,7 @@ macro_rules! built_in {
 }
 
 /// In alphabetical order.
-pub(crate) const BUILT_IN: [BuiltIn; 13] = [
+pub(crate) const BUILT_IN: [BuiltIn; 14] = [
     built_in!("bbr-paper"),
     built_in!("bufferbloat"),
     built_in!("buffers"),
@@ -49,6 +49,7 @@ pub(crate) const BUILT_IN: [BuiltIn; 13] = [
     built_in!("kernel-tcp"),
     built_in!("loopback-loss"),
     built_in!("netem"),
+    built_in!("pantheon"),
     built_in!("random-loss"),
     built_in!("rtt-fairness"),
     built_in!("seven-rounds"),

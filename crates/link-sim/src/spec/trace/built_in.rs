@@ -33,7 +33,12 @@ macro_rules! built_in {
     };
 }
 
-const BUILT_IN: [BuiltInTrace; 11] = [
+const BUILT_IN: [BuiltInTrace; 16] = [
+    built_in!("0.12mbps"),
+    built_in!("10-every-200"),
+    built_in!("108mbps"),
+    built_in!("12mbps"),
+    built_in!("60mbps"),
     built_in!("cellular"),
     built_in!("china-wired"),
     built_in!("colombia-cellular"),
