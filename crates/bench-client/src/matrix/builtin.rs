@@ -39,7 +39,7 @@ macro_rules! built_in {
 }
 
 /// In alphabetical order.
-pub(crate) const BUILT_IN: [BuiltIn; 14] = [
+pub(crate) const BUILT_IN: [BuiltIn; 18] = [
     built_in!("bbr-paper"),
     built_in!("bufferbloat"),
     built_in!("buffers"),
@@ -51,6 +51,10 @@ pub(crate) const BUILT_IN: [BuiltIn; 14] = [
     built_in!("netem"),
     built_in!("pantheon"),
     built_in!("random-loss"),
+    built_in!("rfc8867-5.1"),
+    built_in!("rfc8867-5.2"),
+    built_in!("rfc8867-5.4"),
+    built_in!("rfc8867-5.5"),
     built_in!("rtt-fairness"),
     built_in!("seven-rounds"),
     built_in!("staggered"),
