@@ -39,7 +39,7 @@ macro_rules! built_in {
 }
 
 /// In alphabetical order.
-pub(crate) const BUILT_IN: [BuiltIn; 18] = [
+pub(crate) const BUILT_IN: [BuiltIn; 19] = [
     built_in!("bbr-paper"),
     built_in!("bufferbloat"),
     built_in!("buffers"),
@@ -55,6 +55,7 @@ pub(crate) const BUILT_IN: [BuiltIn; 18] = [
     built_in!("rfc8867-5.2"),
     built_in!("rfc8867-5.4"),
     built_in!("rfc8867-5.5"),
+    built_in!("rfc8868"),
     built_in!("rtt-fairness"),
     built_in!("seven-rounds"),
     built_in!("staggered"),
