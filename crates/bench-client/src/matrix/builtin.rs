@@ -39,7 +39,7 @@ macro_rules! built_in {
 }
 
 /// In alphabetical order.
-pub(crate) const BUILT_IN: [BuiltIn; 19] = [
+pub(crate) const BUILT_IN: [BuiltIn; 20] = [
     built_in!("bbr-paper"),
     built_in!("bufferbloat"),
     built_in!("buffers"),
@@ -50,6 +50,7 @@ pub(crate) const BUILT_IN: [BuiltIn; 19] = [
     built_in!("loopback-loss"),
     built_in!("netem"),
     built_in!("pantheon"),
+    built_in!("prudentia"),
     built_in!("random-loss"),
     built_in!("rfc8867-5.1"),
     built_in!("rfc8867-5.2"),
