@@ -39,13 +39,15 @@ macro_rules! built_in {
 }
 
 /// In alphabetical order.
-pub(crate) const BUILT_IN: [BuiltIn; 20] = [
+pub(crate) const BUILT_IN: [BuiltIn; 22] = [
     built_in!("bbr-paper"),
     built_in!("bufferbloat"),
     built_in!("buffers"),
     built_in!("coexistence"),
     built_in!("duplicating"),
     built_in!("four-kernels"),
+    built_in!("interop"),
+    built_in!("interop-crosstraffic"),
     built_in!("kernel-tcp"),
     built_in!("loopback-loss"),
     built_in!("netem"),
