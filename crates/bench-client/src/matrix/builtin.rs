@@ -39,7 +39,7 @@ macro_rules! built_in {
 }
 
 /// In alphabetical order.
-pub(crate) const BUILT_IN: [BuiltIn; 22] = [
+pub(crate) const BUILT_IN: [BuiltIn; 23] = [
     built_in!("bbr-paper"),
     built_in!("bufferbloat"),
     built_in!("buffers"),
@@ -62,6 +62,7 @@ pub(crate) const BUILT_IN: [BuiltIn; 22] = [
     built_in!("rtt-fairness"),
     built_in!("seven-rounds"),
     built_in!("staggered"),
+    built_in!("tcp-suite"),
 ];
 
 #[cfg(test)]
