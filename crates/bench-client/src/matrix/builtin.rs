@@ -39,7 +39,7 @@ macro_rules! built_in {
 }
 
 /// In alphabetical order.
-pub(crate) const BUILT_IN: [BuiltIn; 23] = [
+pub(crate) const BUILT_IN: [BuiltIn; 24] = [
     built_in!("bbr-paper"),
     built_in!("bufferbloat"),
     built_in!("buffers"),
@@ -61,6 +61,7 @@ pub(crate) const BUILT_IN: [BuiltIn; 23] = [
     built_in!("rfc8868"),
     built_in!("rtt-fairness"),
     built_in!("seven-rounds"),
+    built_in!("short-flows"),
     built_in!("staggered"),
     built_in!("tcp-suite"),
 ];
