@@ -39,20 +39,31 @@ macro_rules! built_in {
 }
 
 /// In alphabetical order.
-pub(crate) const BUILT_IN: [BuiltIn; 13] = [
+pub(crate) const BUILT_IN: [BuiltIn; 24] = [
     built_in!("bbr-paper"),
     built_in!("bufferbloat"),
     built_in!("buffers"),
     built_in!("coexistence"),
     built_in!("duplicating"),
     built_in!("four-kernels"),
+    built_in!("interop"),
+    built_in!("interop-crosstraffic"),
     built_in!("kernel-tcp"),
     built_in!("loopback-loss"),
     built_in!("netem"),
+    built_in!("pantheon"),
+    built_in!("prudentia"),
     built_in!("random-loss"),
+    built_in!("rfc8867-5.1"),
+    built_in!("rfc8867-5.2"),
+    built_in!("rfc8867-5.4"),
+    built_in!("rfc8867-5.5"),
+    built_in!("rfc8868"),
     built_in!("rtt-fairness"),
     built_in!("seven-rounds"),
+    built_in!("short-flows"),
     built_in!("staggered"),
+    built_in!("tcp-suite"),
 ];
 
 #[cfg(test)]
