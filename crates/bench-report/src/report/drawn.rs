@@ -11,6 +11,7 @@ pub(super) fn html(result: &MatrixResult, drawn: &Drawn) -> String {
     for metric in DrawnMetric::ALL {
         section(&mut main, result, drawn, metric);
     }
+    conditions(&mut main, drawn);
     Shell {
         brand: "Controllers on paths drawn at random",
         heading: result.title.as_deref().unwrap_or(&result.name),
@@ -90,6 +91,34 @@ fn verdict(drawn: &Drawn) -> String {
             shares.join(", ")
         ),
     }
+}
+
+/// Where each controller is trusted: a row for each condition.
+fn conditions(page: &mut String, drawn: &Drawn) {
+    if drawn.conditions.is_empty() {
+        return;
+    }
+    page.push_str(
+        "<section>\n<h2>By condition</h2>\n<div class=\"scroll\">\n<table class=\"cells\">\n\
+         <caption>Share of cells with a regret of at most 30 %</caption>\n<thead>\n\
+         <tr><th scope=\"col\">Condition</th><th scope=\"col\">Cells</th>",
+    );
+    for one in &drawn.summaries {
+        page.push_str(&format!("<th scope=\"col\">{}</th>", escape(&one.cc)));
+    }
+    page.push_str("</tr>\n</thead>\n<tbody>\n");
+    for condition in &drawn.conditions {
+        let name = escape(&format!("{}={}", condition.variable, condition.value));
+        let cells = condition.cells;
+        page.push_str(&format!(
+            "<tr><th scope=\"row\">{name}</th><td>{cells}</td>"
+        ));
+        for share in &condition.within {
+            page.push_str(&format!("<td>{:.0} %</td>", share.get() * 100.0));
+        }
+        page.push_str("</tr>\n");
+    }
+    page.push_str("</tbody>\n</table>\n</div>\n</section>\n");
 }
 
 fn section(page: &mut String, result: &MatrixResult, drawn: &Drawn, metric: DrawnMetric) {

@@ -12,6 +12,8 @@ pub struct Drawn {
     pub measures: Vec<DrawnMeasures>,
     /// One of each controller, in the order of the matrix.
     pub summaries: Vec<DrawnSummary>,
+    /// One of each alternative of each variable that chooses between some, in their order.
+    pub conditions: Vec<DrawnCondition>,
 }
 
 impl Drawn {
@@ -143,6 +145,20 @@ pub struct DrawnSummary {
     pub cc: String,
     /// By each metric that any cell has.
     pub distributions: BTreeMap<DrawnMetric, DrawnDistribution>,
+}
+
+/// The cells with one condition in common, such as a queue discipline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DrawnCondition {
+    /// The variable, such as `queue`.
+    pub variable: String,
+    /// What it is in these cells, such as `pie`.
+    pub value: String,
+    /// How many there are.
+    pub cells: u32,
+    /// The share of them, 0 to 1, in which each controller keeps the looser
+    /// [bound](DrawnMetric::bounds) of the regret, in the order of the matrix.
+    pub within: Vec<Finite>,
 }
 
 /// One controller's figures of one metric.

@@ -4,10 +4,10 @@ use super::bootstrap::Z_975;
 use super::fairness::jain_index;
 use super::per_metric::{count, rounded};
 use crate::result::{
-    Drawn, DrawnDistribution, DrawnMeasures, DrawnMetric, DrawnShare, DrawnSummary, Finite,
-    MatrixCell, MatrixResult, MatrixVariant, Metric,
+    Drawn, DrawnCondition, DrawnDistribution, DrawnMeasures, DrawnMetric, DrawnShare, DrawnSummary,
+    Finite, MatrixCell, MatrixResult, MatrixVariant, Metric,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Fills in what is said of drawn cells, from the cells that `result` has; nothing where cells are
 /// the combinations of axes.
@@ -31,9 +31,11 @@ pub fn conclude_drawn(result: &mut MatrixResult) {
             .zip(beside)
             .and_then(|(own, beside)| rounded(own / beside));
     }
+    let summaries = summaries(&measures);
     result.drawn = Some(Drawn {
         command,
-        summaries: summaries(&measures),
+        conditions: conditions(result, &summaries, &measures),
+        summaries,
         measures,
     });
 }
@@ -143,6 +145,38 @@ fn summaries(measures: &[DrawnMeasures]) -> Vec<DrawnSummary> {
         }
     });
     of_one.collect()
+}
+
+/// Every alternative of every axis but the cells' numbers and the controllers, where a cell has it.
+fn conditions(
+    result: &MatrixResult,
+    summaries: &[DrawnSummary],
+    measures: &[DrawnMeasures],
+) -> Vec<DrawnCondition> {
+    let axes = result.axes.iter();
+    let axes = axes.filter(|axis| axis.name != CELL && axis.name != CC);
+    let alternatives = axes.flat_map(|axis| axis.values.iter().map(move |value| (axis, value)));
+    let conditions = alternatives.filter_map(|(axis, value)| {
+        let cells = result.cells.iter();
+        let cells = cells.filter(|cell| cell.at.get(&axis.name) == Some(value));
+        let cells: BTreeSet<u32> = cells.filter_map(number).collect();
+        let inside = |one: &&DrawnMeasures| cells.contains(&one.cell) && one.regret.is_some();
+        let inside: Vec<&DrawnMeasures> = measures.iter().filter(inside).collect();
+        let [_, bound] = DrawnMetric::Regret.bounds();
+        let within = summaries.iter().map(|summary| {
+            let own = || inside.iter().filter(|one| one.cc == summary.cc);
+            let kept = own().filter(|one| one.regret.is_some_and(|regret| regret.get() <= bound));
+            rounded(kept.count() as f64 / own().count() as f64)
+        });
+        let cells: BTreeSet<u32> = inside.iter().map(|one| one.cell).collect();
+        Some(DrawnCondition {
+            variable: axis.name.clone(),
+            value: value.clone(),
+            cells: count(cells.len()),
+            within: within.collect::<Option<_>>()?,
+        })
+    });
+    conditions.filter(|condition| condition.cells > 0).collect()
 }
 
 fn distribution(
@@ -322,6 +356,32 @@ mod tests {
             (neighbour.cells, neighbour.within[0].share),
             (1, Finite::ONE)
         );
+    }
+
+    #[test]
+    fn a_condition_has_the_share_of_its_cells_that_each_controller_keeps() {
+        let mut result = fixtures::drawn();
+        for cell in &mut result.cells {
+            let loss = if cell.at["cell"] == "0" {
+                "some"
+            } else {
+                "none"
+            };
+            cell.at.insert("loss".to_owned(), loss.to_owned());
+        }
+        let mut axis = result.axes[0].clone();
+        axis.name = "loss".to_owned();
+        axis.values = ["none", "some", "all"].map(str::to_owned).to_vec();
+        result.axes.insert(1, axis);
+        conclude_drawn(&mut result);
+        let conditions = result.drawn.unwrap().conditions;
+        let shares = conditions.iter().map(|one| {
+            let within: Vec<f64> = one.within.iter().map(|share| share.get()).collect();
+            (one.value.as_str(), one.cells, within)
+        });
+        // CUBIC has half of the best in cell 0, and three quarters in cell 2.
+        let expected = [("none", 2, vec![1.0, 1.0]), ("some", 1, vec![0.0, 1.0])];
+        assert_eq!(shares.collect::<Vec<_>>(), expected);
     }
 
     #[test]

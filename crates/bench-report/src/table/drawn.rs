@@ -8,6 +8,7 @@ pub(super) fn show(drawn: &Drawn, text: &mut String) {
     for metric in DrawnMetric::ALL {
         show_metric(drawn, metric, text);
     }
+    show_conditions(drawn, text);
     for metric in DrawnMetric::ALL {
         show_worst(drawn, metric, text);
     }
@@ -42,6 +43,37 @@ fn show_metric(drawn: &Drawn, metric: DrawnMetric, text: &mut String) {
         let shares = all.within.iter().map(shown);
         let figures = [all.median, all.worst].map(|value| figure(metric, value.get()));
         table.row(&summary.cc, shares.chain(figures).collect());
+    }
+    table.show(text);
+}
+
+/// A row for each condition, a column for each controller by its letter.
+fn show_conditions(drawn: &Drawn, text: &mut String) {
+    if drawn.conditions.is_empty() {
+        return;
+    }
+    let letters = || ('a'..='z').map(|letter| letter.to_string());
+    let names = letters().zip(&drawn.summaries);
+    let names: Vec<String> = names
+        .map(|(letter, one)| format!("{letter}: {}", one.cc))
+        .collect();
+    text.push_str(&wrap(&printable(&names.join("   "))));
+    let [_, bound] = DrawnMetric::Regret.bounds();
+    let bound = figure(DrawnMetric::Regret, bound);
+    let mut table = Table::new(format!(
+        "Share of cells with a regret of at most {bound}, %"
+    ));
+    let columns = letters().take(drawn.summaries.len());
+    table.head(
+        "",
+        ["cells".to_owned()].into_iter().chain(columns).collect(),
+    );
+    for condition in &drawn.conditions {
+        let shares = condition.within.iter();
+        let shares = shares.map(|share| format!("{:.0}", share.get() * 100.0));
+        let cells = [condition.cells.to_string()];
+        let label = format!("{}={}", condition.variable, condition.value);
+        table.row(&label, cells.into_iter().chain(shares).collect());
     }
     table.show(text);
 }
