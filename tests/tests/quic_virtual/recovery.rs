@@ -101,11 +101,12 @@ const RTT: Duration = Duration::from_millis(50);
 
 #[test]
 fn packets_that_overtake_each_other_are_waited_for() {
-    // The receiver lets 36 Mbit/s through: docs/transport.md.
+    // Without early packets that are held back the receiver lets 36 Mbit/s through:
+    // docs/transport.md.
     for (cc, least, most_lost) in [
         ("cubic", 15_000_000, 10),
-        ("bbr3", 28_000_000, 30),
-        ("bbr1", 31_000_000, 120),
+        ("bbr3", 55_000_000, 30),
+        ("bbr1", 70_000_000, 30),
     ] {
         let (goodput, lost) = overtaking(cc, None);
         assert!(goodput > least, "{cc}: {goodput} bit/s");

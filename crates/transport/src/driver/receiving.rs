@@ -1,7 +1,7 @@
 //! Datagrams on their way to quinn-proto.
 
 use super::reorder_buffer::ReorderBuffer;
-use super::state::ConnectionDriver;
+use super::state::{Arrived, ConnectionDriver};
 #[cfg(feature = "qlog")]
 use super::trace::Trace;
 use crate::clock;
@@ -31,14 +31,6 @@ impl Datagram {
             head: Head::of(contents),
         }
     }
-}
-
-/// A datagram for quinn-proto, whose event has the time at which it came.
-#[derive(Debug)]
-pub(super) struct Arrived {
-    mark: Option<EcnCodepoint>,
-    bytes: usize,
-    event: ConnectionEvent,
 }
 
 impl ConnectionDriver {

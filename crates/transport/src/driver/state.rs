@@ -4,7 +4,6 @@ use super::close_reason::PendingClose;
 use super::fair_queue::FairQueue;
 use super::inbound::{Held, Inbound};
 use super::limits::Limits;
-use super::receiving::Arrived;
 use super::reorder_buffer::ReorderBuffer;
 #[cfg(feature = "qlog")]
 use super::trace::Trace;
@@ -16,7 +15,7 @@ use crate::qlog::QlogStream;
 use crate::stats::EcnStats;
 use crate::tap::{Received, Sent};
 use cc_core::{Control, Pacer};
-use quinn_proto::{Connection, ConnectionError, StreamId};
+use quinn_proto::{Connection, ConnectionError, ConnectionEvent, EcnCodepoint, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,6 +41,14 @@ pub(crate) struct DriverConfig {
     pub(crate) budget: Arc<Budget>,
     #[cfg(feature = "qlog")]
     pub(crate) qlog: Option<QlogStream>,
+}
+
+/// A datagram for quinn-proto, whose event has the time at which it came.
+#[derive(Debug)]
+pub(super) struct Arrived {
+    pub(super) mark: Option<EcnCodepoint>,
+    pub(super) bytes: usize,
+    pub(super) event: ConnectionEvent,
 }
 
 /// One connection under our congestion control and pacing.
