@@ -15,11 +15,13 @@ mod limits;
 mod migration;
 mod qlog;
 mod recovery;
+mod rtt;
 mod seam;
 mod simulator;
 mod stats;
 mod switching;
 mod turns;
+mod undo;
 mod window;
 mod windows;
 

@@ -21,7 +21,8 @@ pub(crate) struct Congestion {
     paths_opened: u64,
     /// Set as soon as quinn-proto has made its connection.
     active: Option<Path>,
-    /// The path before the active one: quinn-proto returns to it when validation fails.
+    /// The last path before the active one that has had a round-trip time, or the first one:
+    /// quinn-proto returns to it when validation fails.
     parked: Option<Path>,
     spaces: [SentPackets; 3],
     loss_detection: LossDetection,
@@ -77,14 +78,22 @@ impl Congestion {
         self.paths_opened += 1;
         let setup = Setup::new(now, mss, self.seed.wrapping_add(id));
         let flow = self.guard(|this| Flow::new(this.choice.build(&setup), &setup));
-        self.parked = self.active.replace(Path::new(id, flow));
+        let left = self.active.replace(Path::new(id, flow));
+        // quinn-proto returns to the last path that was validated, not to one that never answered.
+        if self.parked.is_none()
+            || left
+                .as_ref()
+                .is_some_and(|path| path.first_rtt_at.is_some())
+        {
+            self.parked = left;
+        }
         id
     }
 
     /// quinn-proto calls for path `id`: it has become the active one if it was not.
     ///
-    /// A path that is neither active nor parked has been left twice over; it goes on with what the
-    /// active one knows.
+    /// A path that is neither active nor parked has been left twice over, or has never answered; it
+    /// goes on with what the active one knows.
     pub(super) fn select_path(&mut self, id: u64) {
         let is_active = self.active.as_ref().is_some_and(|path| path.id == id);
         if !is_active && self.parked.as_ref().is_some_and(|path| path.id == id) {
@@ -103,14 +112,15 @@ impl Congestion {
 
     /// A batch has left on the active path. The decision in force after it.
     pub(crate) fn on_sent(&mut self, now: Timestamp, batch: Batch<'_>) -> Control {
+        let path = self.path().id;
         for sent in batch.packets {
             if sent.content == Content::NotInFlight {
+                self.spaces[sent.space as usize].push_other(sent.number, now, path);
                 continue;
             }
             let bytes = Bytes::new(sent.bytes.into());
             let stamp = self.guard(|this| this.path_mut().flow.on_sent(now, bytes));
-            let path = self.path().id;
-            self.spaces[sent.space as usize].push(SentPacket {
+            let forgotten = self.spaces[sent.space as usize].push(SentPacket {
                 number: sent.number,
                 stamp,
                 bytes: sent.bytes,
@@ -118,6 +128,9 @@ impl Congestion {
                 is_ack_eliciting: sent.content == Content::AckEliciting,
                 is_mtu_probe: batch.is_mtu_probe,
             });
+            if let Some(forgotten) = forgotten {
+                discard(&mut self.active, &mut self.parked, &forgotten);
+            }
         }
         self.control()
     }
@@ -142,10 +155,9 @@ impl Congestion {
         received: &Received,
         smoothed_rtt: Duration,
     ) {
-        for (space, is_discarded) in received.discarded.iter().enumerate() {
-            if *is_discarded {
-                self.discard(space);
-            }
+        let [initial, handshake, data] = received.discarded;
+        if data {
+            self.discard(Space::Data);
         }
         let mut ranges = &received.ranges[..];
         for ack in &received.acks {
@@ -153,22 +165,22 @@ impl Congestion {
             self.on_ack(now, ack, own, smoothed_rtt);
             ranges = others;
         }
+        for (space, is_discarded) in [(Space::Initial, initial), (Space::Handshake, handshake)] {
+            if is_discarded {
+                self.discard(space);
+            }
+        }
         self.is_ce_valid = false;
     }
 
-    fn discard(&mut self, space: usize) {
+    fn discard(&mut self, space: Space) {
         let Self {
             spaces,
             active,
             parked,
             ..
         } = self;
-        spaces[space].clear(|packet| {
-            let mut paths = [active.as_mut(), parked.as_mut()].into_iter().flatten();
-            if let Some(path) = paths.find(|path| path.id == packet.path) {
-                path.flow.on_discarded(packet.bytes());
-            }
-        });
+        spaces[space as usize].clear(|packet| discard(active, parked, packet));
     }
 
     fn on_ack(&mut self, now: Timestamp, ack: &Ack, ranges: &[(u64, u64)], smoothed_rtt: Duration) {
@@ -190,7 +202,7 @@ impl Congestion {
             space.take_acked(*range, |packet| {
                 is_any_ack_eliciting |= packet.is_ack_eliciting;
                 if packet.number == ack.largest {
-                    newest = Some(packet);
+                    newest = Some(packet.departure());
                 }
                 if packet.path != path.id {
                     // The network has it, whatever the present path is.
@@ -216,9 +228,12 @@ impl Congestion {
         if !space.on_largest_acked(ack.largest) {
             return;
         }
-        if let Some(newest) = newest.filter(|newest| is_any_ack_eliciting && newest.path == path.id)
+        let other = space.take_other(ack.largest);
+        if let Some(newest) = newest.or(other)
+            && newest.path == path.id
+            && is_any_ack_eliciting
         {
-            path.on_rtt_sample(now, &newest, ack);
+            path.on_rtt_sample(now, newest.sent_at, ack);
         }
         self.on_ecn_counts(ack);
     }
@@ -230,7 +245,9 @@ impl Congestion {
             return;
         };
         let former = std::mem::replace(&mut self.ecn_counts[ack.space as usize], counts);
-        let marked = counts.ce.saturating_sub(former.ce);
+        // No more than there are numbers can have been marked.
+        let ce = counts.ce.min(ack.largest + 1);
+        let marked = ce.saturating_sub(former.ce);
         if self.is_ce_valid && marked > 0 {
             self.counts.ce_marked += marked;
             self.counts.ce_reports += 1;
@@ -366,7 +383,13 @@ impl Congestion {
         self.choice = choice.expect("a standard controller");
         for path in [&mut self.active, &mut self.parked].into_iter().flatten() {
             path.pending.clear();
-            let now = path.flow.path_state().now;
+            // What was pending has left flight, whether or not the flow was told before the panic.
+            let spaces = self.spaces.iter();
+            let in_flight = spaces.map(|space| space.in_flight(path.id)).sum();
+            let state = path.flow.path_state();
+            path.flow
+                .on_discarded(state.inflight.saturating_sub(in_flight));
+            let now = state.now;
             path.flow
                 .change_controller(now, |setup| self.choice.build(setup));
         }
@@ -378,6 +401,14 @@ impl Congestion {
 
     fn path_mut(&mut self) -> &mut Path {
         self.active.as_mut().expect(OPENED)
+    }
+}
+
+/// Takes a packet out of flight on the path that it left on, if that is known.
+fn discard(active: &mut Option<Path>, parked: &mut Option<Path>, packet: &SentPacket) {
+    let mut paths = [active, parked].into_iter().flatten();
+    if let Some(path) = paths.find(|path| path.id == packet.path) {
+        path.flow.on_discarded(packet.bytes());
     }
 }
 

@@ -1,5 +1,5 @@
 //! The packets of one packet number space: in flight, by number, and for a while those that were
-//! declared lost.
+//! declared lost; and when those left that do not count in flight.
 
 use cc_core::{LostPacket, PacketStamp};
 use std::collections::VecDeque;
@@ -18,6 +18,14 @@ pub(super) struct SentPacket {
     pub(super) is_mtu_probe: bool,
 }
 
+/// When a packet left that does not count in flight, and on which network path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Departure {
+    number: u64,
+    pub(super) sent_at: Timestamp,
+    pub(super) path: u64,
+}
+
 /// A packet that was declared lost.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lost {
@@ -31,6 +39,8 @@ pub(super) enum State {
     InFlight,
     Acked,
     Lost,
+    /// No longer waited for: nobody has to acknowledge it.
+    Forgotten,
 }
 
 /// Ordered by number, which is also the order of sending.
@@ -42,6 +52,11 @@ pub(super) struct SentPackets {
     removed: u64,
     /// Those in flight, or in flight until lately, of which a later one has been acknowledged.
     overtaken: VecDeque<u64>,
+    /// Where those begin that have left since the last ack-eliciting one, less what was forgotten
+    /// of them; an index as above.
+    tail: u64,
+    /// Packets that do not count in flight, sent after one that does.
+    others: VecDeque<Departure>,
     largest_acked: Option<u64>,
     lost: VecDeque<Lost>,
     /// The newest time of sending of a packet declared lost, and the one before it.
@@ -49,9 +64,72 @@ pub(super) struct SentPackets {
 }
 
 impl SentPackets {
-    /// A packet has left, with a greater number than any before.
-    pub(super) fn push(&mut self, packet: SentPacket) {
+    /// A packet has left, with a greater number than any before. The packet that leaves flight for
+    /// it, if any.
+    ///
+    /// The peer need not acknowledge packets that are not ack-eliciting, so of those that follow the
+    /// last ack-eliciting one only some are waited for. quinn-proto forgets as many.
+    pub(super) fn push(&mut self, packet: SentPacket) -> Option<SentPacket> {
         self.packets.push_back((State::InFlight, packet));
+        let end = self.removed + self.packets.len() as u64;
+        if packet.is_ack_eliciting {
+            self.tail = end;
+            return None;
+        }
+        self.tail = self.tail.max(self.removed);
+        if end - self.tail <= MAX_TAIL {
+            return None;
+        }
+        let (state, oldest) = &mut self.packets[(self.tail - self.removed) as usize];
+        self.tail += 1;
+        let forgotten = (*state == State::InFlight).then_some(*oldest);
+        if forgotten.is_some() {
+            *state = State::Forgotten;
+        }
+        while self
+            .packets
+            .front()
+            .is_some_and(|(state, _)| *state == State::Forgotten)
+        {
+            self.packets.pop_front();
+            self.removed += 1;
+        }
+        forgotten
+    }
+
+    /// What is in flight on a path.
+    pub(super) fn in_flight(&self, path: u64) -> Bytes {
+        let packets = self.packets.iter();
+        let in_flight =
+            packets.filter(|(state, packet)| *state == State::InFlight && packet.path == path);
+        Bytes::new(in_flight.map(|(_, packet)| u64::from(packet.bytes)).sum())
+    }
+
+    /// A packet has left that does not count in flight, with a greater number than any before.
+    ///
+    /// Its own acknowledgement says nothing about a round trip; that of one in flight before it
+    /// does (RFC 9002 §5.1).
+    pub(super) fn push_other(&mut self, number: u64, sent_at: Timestamp, path: u64) {
+        if self.packets.is_empty() {
+            return;
+        }
+        if self.others.len() == MAX_OTHERS {
+            self.others.pop_front();
+        }
+        self.others.push_back(Departure {
+            number,
+            sent_at,
+            path,
+        });
+    }
+
+    /// When the packet left that has this number and does not count in flight. Those before it are
+    /// forgotten.
+    pub(super) fn take_other(&mut self, number: u64) -> Option<Departure> {
+        let before = self.others.partition_point(|other| other.number < number);
+        self.others.drain(..before);
+        let other = self.others.front().copied();
+        other.filter(|other| other.number == number)
     }
 
     /// The largest number that the peer has acknowledged.
@@ -99,7 +177,8 @@ impl SentPackets {
         if former >= Some(largest) {
             return false;
         }
-        let start = former.map_or(0, |former| self.index(former + 1));
+        // The former largest one is in flight still if there was no room for its range.
+        let start = former.map_or(0, |former| self.index(former));
         let end = self.index(largest);
         let passed = self.packets.range(start..end).zip(start as u64..);
         let overtaken = passed.filter(|((state, _), _)| *state == State::InFlight);
@@ -139,7 +218,7 @@ impl SentPackets {
             let entry = Lost {
                 packet: *packet,
                 declared_at: now,
-                starts_range: previous != index.checked_sub(1),
+                starts_range: previous.is_none_or(|previous| previous + 1 != index),
             };
             previous = Some(index);
             let sent_at = Some(packet.stamp.sent_at);
@@ -175,9 +254,14 @@ impl SentPackets {
             self.packets.pop_front();
             self.removed += 1;
         }
-        if self.packets.is_empty() && self.packets.capacity() > MAX_SPARE {
+        if !self.packets.is_empty() {
+            return;
+        }
+        self.others.clear();
+        if self.packets.capacity() > MAX_SPARE {
             self.packets = VecDeque::new();
             self.overtaken = VecDeque::new();
+            self.others = VecDeque::new();
         }
     }
 
@@ -225,10 +309,25 @@ impl SentPacket {
     pub(super) fn bytes(&self) -> Bytes {
         Bytes::new(self.bytes.into())
     }
+
+    pub(super) fn departure(&self) -> Departure {
+        Departure {
+            number: self.number,
+            sent_at: self.stamp.sent_at,
+            path: self.path,
+        }
+    }
 }
+
+/// Packets that are waited for of those behind the last ack-eliciting one, as in quinn-proto.
+const MAX_TAIL: u64 = 1_000;
 
 /// Lost packets that are remembered: of those beyond it the oldest are forgotten.
 const MAX_LOST: usize = 16_384;
+
+/// ACK-only packets that are remembered until a later packet is acknowledged: those of 95 ms at 1
+/// Gbit/s, 96 KiB. Of those beyond it the oldest are forgotten, and a sample with each.
+const MAX_OTHERS: usize = 4_096;
 
 /// Packets for which memory is kept when none is in flight.
 const MAX_SPARE: usize = 256;

@@ -80,10 +80,10 @@ impl ConnectionDriver {
         let is_on_path = transmit.destination == self.conn.remote_address();
         let counts = |sent: &Sent| sent.content != Content::NotInFlight;
         // What validates another path is none of this one's business.
-        if !is_on_path || !self.sent.iter().any(counts) {
+        if !is_on_path {
             return;
         }
-        self.is_app_limited = false;
+        self.is_app_limited &= !self.sent.iter().any(counts);
         let batch = Batch {
             packets: &self.sent,
             is_mtu_probe,

@@ -102,7 +102,7 @@ mod tests {
     use crate::tap::frames::Frames;
     use proptest::prelude::*;
 
-    const COUNT: core::ops::Range<u64> = 0..1 << 40;
+    const COUNT: Range<u64> = 0..1 << 40;
 
     /// An ACK_ECN frame of number 7 with these counts, and a PING behind it.
     fn payload(counts: EcnCounts, lengths: [usize; 3]) -> (BytesMut, Range<usize>) {

@@ -19,7 +19,7 @@ fn settled(rtt: Duration) -> FlowDriver {
 }
 
 #[test]
-fn once_ect1_has_ended_a_mark_stands_for_a_loss() {
+fn once_ect1_has_ended_a_mark_is_one_of_a_classic_queue() {
     let mut driver = settled(RTT);
     set_ect1(&mut driver, false);
     assert!(!driver.flow.wants_ect1());
@@ -28,9 +28,9 @@ fn once_ect1_has_ended_a_mark_stands_for_a_loss() {
     driver.fly(RTT);
     driver.ack_marked(1, 1);
     assert_eq!(driver.state(), "Recovery");
-    assert_eq!(window(&driver, RTT), before / 2);
+    assert_eq!(window(&driver, RTT), before * Gain::new(8, 10));
     driver.ack_marked(3, 3);
-    assert_eq!(window(&driver, RTT), before / 2);
+    assert_eq!(window(&driver, RTT), before * Gain::new(8, 10));
 }
 
 #[test]
