@@ -32,7 +32,7 @@ pub(crate) const MAX_LATE: u64 = 128;
 
 /// Packets that are waited for of those behind the last ack-eliciting one: one more than its
 /// constant, which it compares with before it counts the packet (`PacketSpace::sent`).
-pub(crate) const MAX_TAIL: u64 = 1_000;
+pub(crate) const MAX_TAIL: u64 = 1_001;
 
 /// Pieces of a stream that may wait behind gaps. With more the connection is closed: with twice as
 /// many surely, before that if they take much more memory than they have bytes (`Assembler`).

@@ -1,8 +1,8 @@
 //! When quinn-proto forgets what is in flight without having heard of it.
 
-use super::pair::{Identity, Pair};
+use super::pair::{DELAY, Identity, MTU, Pair};
 use super::recorder::{Seen, Space};
-use super::{broken, count, encrypted, in_flight, unchanged};
+use super::{broken, count, encrypted, in_flight, unchanged, wide};
 use quinn_proto::Side;
 use std::time::Duration;
 
@@ -119,4 +119,39 @@ fn a_valid_retry_forgets_the_first_packets_and_early_data() {
         before.all(|(other, earlier, _)| *other != space || *earlier < number)
     });
     assert!(is_new && !first_flight.is_empty(), "{habit}");
+}
+
+#[test]
+fn of_packets_behind_the_last_ack_eliciting_one_1001_are_waited_for() {
+    let habit = broken(
+        "1,001 packets that are not ack-eliciting stay in flight",
+        "quinn_proto_habits.rs, MAX_TAIL",
+    );
+    let mut pair = Pair::connected(|config| {
+        wide(config);
+        // ACKs count in flight then.
+        config.pad_to_mtu(true);
+    });
+    pair.client.write(3_000_000);
+    pair.flush(Side::Client);
+    for datagram in pair.intercept(Side::Server) {
+        pair.deliver(Side::Server, &datagram);
+        pair.flush(Side::Server);
+    }
+    assert!(pair.intercept(Side::Client).len() > 1_100);
+    pair.server.write(1);
+    pair.flush(Side::Server);
+    let newest = pair.intercept(Side::Client).swap_remove(0);
+    pair.deliver(Side::Client, &newest);
+    pair.server.recorder.take();
+    pair.run_for(DELAY);
+    let seen = pair.server.recorder.take();
+    let first = seen
+        .iter()
+        .find(|seen| matches!(seen, Seen::EndOfAcks { .. }));
+    let expected = Seen::EndOfAcks {
+        controller: 0,
+        in_flight: 1_001 * MTU,
+    };
+    assert_eq!(first, Some(&expected), "{habit}");
 }
