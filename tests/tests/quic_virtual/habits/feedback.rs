@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 fn only_a_ce_mark_is_a_congestion_event_of_no_bytes() {
     let habit = broken(
         "a loss of no bytes is a CE mark",
-        "cc_adapter.rs, on_congestion_event",
+        "quinn_proto_habits.rs, is_ce_mark",
     );
     let events = |filter: fn(&mut Datagram) -> bool| {
         let mut pair = Pair::connected(unchanged);
@@ -151,6 +151,8 @@ fn losses_are_judged_by_the_time_that_the_timer_is_given() {
     assert_eq!(expire_at(sent[0] + delay), 1, "{habit}");
     assert_eq!(expire_at(sent[1] + delay - nano), 1, "{habit}");
     assert_eq!(expire_at(sent[1] + delay), 2, "{habit}");
+    // The fourth was not overtaken by an acknowledged one.
+    assert_eq!(expire_at(sent[3] + delay), 2, "{habit}");
     // Time goes on from where it was.
     pair.run_for(Duration::from_secs(1));
     let seen = pair.client.recorder.take();

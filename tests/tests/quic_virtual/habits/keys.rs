@@ -125,7 +125,7 @@ fn what_a_key_leaves_of_a_payload_is_what_is_read() {
 fn a_duplicate_is_decrypted_and_then_dropped_before_its_frames_are_counted() {
     let habit = broken(
         "duplicates are decrypted, their frames not counted",
-        "tap.rs",
+        "driver/control.rs, forget_unprocessed_acks",
     );
     let mut pair = Pair::connected(unchanged);
     pair.client.write(1_000);
@@ -144,7 +144,7 @@ fn a_duplicate_is_decrypted_and_then_dropped_before_its_frames_are_counted() {
 fn a_packet_that_129_have_overtaken_is_dropped() {
     let habit = broken(
         "a packet may be 128 numbers behind the newest one",
-        "docs/transport.md, Limits of quinn-proto",
+        "quinn_proto_habits.rs, MAX_LATE",
     );
     for (behind, is_taken) in [(128, true), (129, false)] {
         let mut pair = Pair::connected(wide);

@@ -8,8 +8,8 @@ use std::time::Duration;
 #[test]
 fn many_gaps_in_a_stream_close_the_connection() {
     let habit = broken(
-        "between 1,025 and 2,049 gaps end a connection",
-        "driver/inbound.rs",
+        "more than 1,024 pieces behind gaps end a connection, 2,049 at the latest",
+        "quinn_proto_habits.rs, MAX_CHUNKS",
     );
     let mut pair = Pair::connected(wide);
     pair.client.write(6_000_000);

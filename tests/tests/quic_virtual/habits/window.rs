@@ -30,7 +30,7 @@ fn two_questions_precede_each_datagram_in_flight_and_none_an_ack() {
 fn a_datagram_leaves_while_flight_and_its_size_stay_below_the_window() {
     let habit = broken(
         "in flight + packet < window",
-        "gate.rs, the window plus one byte",
+        "quinn_proto_habits.rs, window_admitting",
     );
     for (window, datagrams) in [(5 * MTU, 4), (5 * MTU + 1, 5), (6 * MTU, 5)] {
         let mut pair = Pair::connected(unchanged);
@@ -44,7 +44,10 @@ fn a_datagram_leaves_while_flight_and_its_size_stay_below_the_window() {
 
 #[test]
 fn nothing_in_flight_leaves_with_a_window_of_one_byte_but_acks_do() {
-    let habit = broken("a window of 1 admits ACKs alone", "gate.rs");
+    let habit = broken(
+        "a window of 1 admits ACKs alone",
+        "quinn_proto_habits.rs, ADMITS_NOTHING",
+    );
     let mut pair = Pair::connected(unchanged);
     pair.client.recorder.set_window(1);
     pair.server.write(10_000);
@@ -84,7 +87,7 @@ fn loss_probes_leave_without_a_question() {
 fn nothing_is_paced_in_a_window_above_four_gigabytes() {
     let habit = broken(
         "no pacing in windows of 2^32 bytes and more",
-        "gate.rs, NO_PACING",
+        "quinn_proto_habits.rs, NO_PACING",
     );
     let at_once = |window| {
         let mut pair = Pair::connected(wide);
