@@ -57,7 +57,7 @@
 //! 7. The same, and `Event::HandshakeConfirmed` says when: `has_confirmed_handshake` of
 //!    `driver/transmit_pacing.rs` need not infer it any more.
 //! 8. As many, but counted only when they take much more memory than they have bytes. The bound for
-//!    any pieces, 2,048, came with 0.11.x, and was not on that branch.
+//!    pieces of any size, 2,048, was not on that branch.
 
 mod feedback;
 mod forgetting;

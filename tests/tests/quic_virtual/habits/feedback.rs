@@ -171,11 +171,11 @@ fn a_new_port_clones_the_controller_a_new_address_builds_one_and_failure_returns
     );
     let mut pair = Pair::connected(unchanged);
     let controllers = |seen: &[Seen]| {
-        let used = seen.iter().filter_map(|seen| match *seen {
+        let mut used = seen.iter().filter_map(|seen| match *seen {
             Seen::Sent { controller, .. } | Seen::EndOfAcks { controller, .. } => Some(controller),
             _ => None,
         });
-        used.last()
+        used.next_back()
     };
     let run = |pair: &mut Pair| {
         pair.client.write(1_000);

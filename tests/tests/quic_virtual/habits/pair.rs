@@ -236,7 +236,7 @@ impl Pair {
             endpoint, config, ..
         } = &mut self.server;
         let accepted = endpoint.accept(incoming, self.now, &mut answer, config.clone());
-        self.server.connection = Some(accepted.ok().expect("a valid first packet"));
+        self.server.connection = Some(accepted.expect("a valid first packet"));
     }
 
     /// Does what is next to do, if that is due by `until`: a datagram arrives or a timer expires,
