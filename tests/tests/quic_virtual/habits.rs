@@ -4,7 +4,7 @@
 //!
 //! Each row is a test, and a test that fails names its row and the place. Files are those of
 //! `crates/transport/src`, names alone those of its `quinn_proto_habits.rs`. The last column is
-//! quinn's main branch on 2026-07-24 (a1931ab8), and what is known to have been merged since: `=`
+//! quinn's main branch as of 2026-07-24 (a1931ab8), and two pull requests merged after that: `=`
 //! where it does the same, otherwise a note below.
 //!
 //! | habit | what rests on it | 0.12 |
