@@ -106,6 +106,7 @@ mod histogram;
 #[cfg(feature = "qlog")]
 pub mod qlog;
 pub mod quic_lb;
+mod quinn_proto_habits;
 mod random;
 mod shard_routing;
 mod sharded;

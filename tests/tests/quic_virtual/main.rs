@@ -9,6 +9,7 @@ mod anything;
 mod conformance;
 mod examples;
 mod giving_up;
+mod habits;
 mod l4s;
 mod limits;
 mod migration;
