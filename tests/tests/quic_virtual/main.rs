@@ -15,6 +15,7 @@ mod limits;
 mod migration;
 mod qlog;
 mod recovery;
+mod reordering;
 mod rtt;
 mod seam;
 mod simulator;
