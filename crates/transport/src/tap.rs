@@ -20,6 +20,7 @@ mod ecn;
 mod frames;
 mod keys;
 
+use bytes::BytesMut;
 use core::ops::Range;
 use ecn::Rewrite;
 use ecn::SentEcn;
@@ -155,7 +156,8 @@ impl Tap {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn on_sent(&self, space: Space, number: u64, packet: &[u8], payload: &[u8]) {
+    /// This packet leaves.
+    pub(crate) fn on_sent(&self, space: Space, number: u64, packet: &[u8], payload: &[u8]) {
         let content = Content::of(payload);
         let Log { sent, next, .. } = &mut *self.log();
         next[space as usize] = number + 1;
@@ -166,6 +168,14 @@ impl Tap {
                 bytes: u16::try_from(packet.len()).unwrap_or(u16::MAX),
                 content,
             });
+        }
+    }
+
+    /// Reads the ACK frames of a packet that has arrived, and changes what quinn-proto is not to
+    /// see.
+    pub(crate) fn on_decrypted(&self, space: Space, payload: &mut BytesMut) {
+        if let Some(rewrite) = self.on_received(space, payload) {
+            rewrite.apply(payload);
         }
     }
 

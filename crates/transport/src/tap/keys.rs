@@ -205,9 +205,7 @@ impl PacketKey for TappedKey {
         payload: &mut BytesMut,
     ) -> Result<(), CryptoError> {
         self.key.decrypt(packet, header, payload)?;
-        if let Some(rewrite) = self.tap.on_received(self.space, payload) {
-            rewrite.apply(payload);
-        }
+        self.tap.on_decrypted(self.space, payload);
         Ok(())
     }
 
