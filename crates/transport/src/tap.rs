@@ -18,6 +18,7 @@
 
 mod ecn;
 mod frames;
+mod header;
 mod keys;
 
 use bytes::BytesMut;
@@ -26,9 +27,12 @@ use ecn::Rewrite;
 use ecn::SentEcn;
 use frames::{AckFrame, Frames, varint};
 pub(crate) use frames::{Content, EcnCounts};
+use header::SharedHeaderKey;
+pub(crate) use header::{Head, ShortHeader};
+use quinn_proto::EcnCodepoint;
 use quinn_proto::crypto::{ClientConfig, ServerConfig};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// A packet number space (RFC 9002 §2).
@@ -67,7 +71,9 @@ pub(crate) struct Ack {
 #[derive(Debug, Default)]
 pub(crate) struct Received {
     /// Of which spaces quinn-proto has forgotten the packets in flight: their keys are gone, or
-    /// 0-RTT was not accepted. It happened before the ACKs came.
+    /// 0-RTT was not accepted. ACKs of the Initial and Handshake spaces came before that, for
+    /// nothing can be read without keys, and those of application data after it, for 0-RTT packets
+    /// that were not accepted are never acknowledged.
     pub(crate) discarded: [bool; 3],
     pub(crate) acks: Vec<Ack>,
     /// Packet numbers acknowledged, smallest and largest, in the order of their frames.
@@ -83,6 +89,14 @@ pub(crate) struct Tap {
     /// Whether there is something to take. The thread that holds the connection reads and writes
     /// it, nobody else.
     has_received: AtomicBool,
+    /// The newest packet of application data that has been authenticated.
+    newest_received: AtomicU64,
+    /// Whether quinn-proto has dropped a packet because it came too late.
+    has_dropped: AtomicBool,
+    /// What protects the headers of 1-RTT packets from the peer.
+    header_key: OnceLock<SharedHeaderKey>,
+    /// Octets of the connection IDs in them.
+    cid_len: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -122,10 +136,13 @@ impl Tap {
     }
 
     /// Exchanges `sent`, whose contents are lost, for the packets that have left since the last
-    /// call.
-    pub(crate) fn take_sent(&self, sent: &mut Vec<Sent>) {
+    /// call, with this codepoint.
+    pub(crate) fn take_sent(&self, sent: &mut Vec<Sent>, codepoint: Option<EcnCodepoint>) {
         sent.clear();
-        std::mem::swap(sent, &mut self.log().sent);
+        let mut log = self.log();
+        std::mem::swap(sent, &mut log.sent);
+        let of_data = sent.iter().filter(|sent| sent.space == Space::Data);
+        log.ecn.count(codepoint, of_data.count() as u64);
     }
 
     /// Exchanges `received`, whose contents are lost, for what has come since the last call.
@@ -141,14 +158,25 @@ impl Tap {
         true
     }
 
+    /// The number of the newest packet of application data that quinn-proto has had.
+    pub(crate) fn newest_received(&self) -> u64 {
+        self.newest_received.load(Relaxed)
+    }
+
+    /// Whether quinn-proto has dropped a packet because it came too late, since the last call.
+    pub(crate) fn take_dropped(&self) -> bool {
+        self.has_dropped.load(Relaxed) && self.has_dropped.swap(false, Relaxed)
+    }
+
+    /// The header of a packet that has come and that quinn-proto has not had yet.
+    pub(crate) fn read_header(&self, head: Head) -> Option<ShortHeader> {
+        let cid_len = self.cid_len.load(Relaxed);
+        head.read(self.header_key.get()?, cid_len, self.newest_received())
+    }
+
     /// The peer's `max_ack_delay`.
     pub(crate) fn max_ack_delay(&self) -> Duration {
         self.log().max_ack_delay
-    }
-
-    /// So many packets of application data have left with this codepoint.
-    pub(crate) fn count_ecn(&self, is_ect1: bool, packets: u64) {
-        self.log().ecn.count(is_ect1, packets);
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -179,6 +207,16 @@ impl Tap {
         }
     }
 
+    /// A packet of application data has been authenticated.
+    fn on_number(&self, number: u64) {
+        let newest = self.newest_received();
+        if number > newest {
+            self.newest_received.store(number, Relaxed);
+        } else if newest - number > MAX_LATE {
+            self.has_dropped.store(true, Relaxed);
+        }
+    }
+
     /// Reads ACK frames. What is to be changed in the payload before quinn-proto reads it.
     fn on_received(&self, space: Space, payload: &[u8]) -> Option<Rewrite> {
         let mut frames = Frames::new(payload);
@@ -186,10 +224,7 @@ impl Tap {
         let mut log = self.log();
         self.has_received.store(true, Relaxed);
         let mut rewrite = None;
-        loop {
-            let Some((frame, counts_at)) = log.read_ack(space, &mut frames, has_ecn) else {
-                break;
-            };
+        while let Some((frame, counts_at)) = log.read_ack(space, &mut frames, has_ecn) {
             if let (Space::Data, Some(counts)) = (space, frame.ecn) {
                 rewrite = log.ecn.rewrite(counts, counts_at).or(rewrite);
             }
@@ -206,13 +241,19 @@ impl Tap {
         self.log().received.discarded[space as usize] = true;
     }
 
+    /// The own transport parameters as they are encoded.
+    fn on_own_parameters(&self, encoded: &[u8]) {
+        let cid = parameter(encoded, INITIAL_SOURCE_CONNECTION_ID);
+        self.cid_len.store(cid.map_or(0, <[u8]>::len), Relaxed);
+    }
+
     /// The peer's transport parameters as they are encoded: those remembered of an earlier
     /// connection, and then its own, which take their place (RFC 9000 §7.4.1).
     fn on_parameters(&self, encoded: &[u8]) {
         let mut log = self.log();
-        let exponent = parameter(encoded, ACK_DELAY_EXPONENT);
+        let exponent = integer(encoded, ACK_DELAY_EXPONENT);
         log.ack_delay_exponent = exponent.unwrap_or(DEFAULT_EXPONENT).min(MAX_EXPONENT);
-        let millis = parameter(encoded, MAX_ACK_DELAY);
+        let millis = integer(encoded, MAX_ACK_DELAY);
         log.max_ack_delay = millis.map_or(DEFAULT_MAX_ACK_DELAY, Duration::from_millis);
     }
 }
@@ -290,14 +331,19 @@ impl Received {
 }
 
 /// The value of a transport parameter that is an integer (RFC 9000 §18).
-fn parameter(mut encoded: &[u8], wanted: u64) -> Option<u64> {
+fn integer(encoded: &[u8], wanted: u64) -> Option<u64> {
+    varint(parameter(encoded, wanted)?).map(|(value, _)| value)
+}
+
+/// The value of a transport parameter (RFC 9000 §18).
+fn parameter(mut encoded: &[u8], wanted: u64) -> Option<&[u8]> {
     while !encoded.is_empty() {
         let (id, length) = varint(encoded)?;
         encoded = &encoded[length..];
         let (size, length) = varint(encoded)?;
         let (value, rest) = encoded[length..].split_at_checked(usize::try_from(size).ok()?)?;
         if id == wanted {
-            return varint(value).map(|(value, _)| value);
+            return Some(value);
         }
         encoded = rest;
     }
@@ -307,10 +353,15 @@ fn parameter(mut encoded: &[u8], wanted: u64) -> Option<u64> {
 /// Transport parameters (RFC 9000 §18.2).
 const ACK_DELAY_EXPONENT: u64 = 0x0a;
 const MAX_ACK_DELAY: u64 = 0x0b;
+const INITIAL_SOURCE_CONNECTION_ID: u64 = 0x0f;
 const DEFAULT_EXPONENT: u64 = 3;
 const DEFAULT_MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// The largest valid exponent; quinn-proto refuses others.
 const MAX_EXPONENT: u64 = 20;
+
+/// How many numbers a packet may be behind the newest: quinn-proto 0.11 takes older ones for
+/// duplicates, and drops them.
+const MAX_LATE: u64 = 128;
 
 /// Packets recorded between two calls of a driver, which takes them after each batch: a batch has
 /// 54 datagrams, and a datagram of the handshake three packets.

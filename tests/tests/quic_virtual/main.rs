@@ -10,15 +10,18 @@ mod anything;
 mod conformance;
 mod examples;
 mod giving_up;
+mod l4s;
 mod limits;
 mod migration;
 mod qlog;
 mod recovery;
+mod rtt;
 mod seam;
 mod simulator;
 mod stats;
 mod switching;
 mod turns;
+mod undo;
 mod window;
 mod windows;
 

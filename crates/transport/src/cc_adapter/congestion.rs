@@ -101,15 +101,25 @@ impl Congestion {
         }
     }
 
+    /// Packets can carry ECT(1) from now on, or cannot. Whether they are to.
+    pub(crate) fn offer_ect1(&mut self, now: Timestamp, can_send_ect1: bool) -> bool {
+        self.guard(|this| {
+            let flow = &mut this.path_mut().flow;
+            flow.set_sends_ect1(now, can_send_ect1);
+            flow.wants_ect1()
+        })
+    }
+
     /// A batch has left on the active path. The decision in force after it.
     pub(crate) fn on_sent(&mut self, now: Timestamp, batch: Batch<'_>) -> Control {
+        let path = self.path().id;
         for sent in batch.packets {
             if sent.content == Content::NotInFlight {
+                self.spaces[sent.space as usize].push_other(sent.number, now, path);
                 continue;
             }
             let bytes = Bytes::new(sent.bytes.into());
             let stamp = self.guard(|this| this.path_mut().flow.on_sent(now, bytes));
-            let path = self.path().id;
             let forgotten = self.spaces[sent.space as usize].push(SentPacket {
                 number: sent.number,
                 stamp,
@@ -145,10 +155,9 @@ impl Congestion {
         received: &Received,
         smoothed_rtt: Duration,
     ) {
-        for (space, is_discarded) in received.discarded.iter().enumerate() {
-            if *is_discarded {
-                self.discard(space);
-            }
+        let [initial, handshake, data] = received.discarded;
+        if data {
+            self.discard(Space::Data);
         }
         let mut ranges = &received.ranges[..];
         for ack in &received.acks {
@@ -156,17 +165,22 @@ impl Congestion {
             self.on_ack(now, ack, own, smoothed_rtt);
             ranges = others;
         }
+        for (space, is_discarded) in [(Space::Initial, initial), (Space::Handshake, handshake)] {
+            if is_discarded {
+                self.discard(space);
+            }
+        }
         self.is_ce_valid = false;
     }
 
-    fn discard(&mut self, space: usize) {
+    fn discard(&mut self, space: Space) {
         let Self {
             spaces,
             active,
             parked,
             ..
         } = self;
-        spaces[space].clear(|packet| discard(active, parked, packet));
+        spaces[space as usize].clear(|packet| discard(active, parked, packet));
     }
 
     fn on_ack(&mut self, now: Timestamp, ack: &Ack, ranges: &[(u64, u64)], smoothed_rtt: Duration) {
@@ -188,7 +202,7 @@ impl Congestion {
             space.take_acked(*range, |packet| {
                 is_any_ack_eliciting |= packet.is_ack_eliciting;
                 if packet.number == ack.largest {
-                    newest = Some(packet);
+                    newest = Some(packet.departure());
                 }
                 if packet.path != path.id {
                     // The network has it, whatever the present path is.
@@ -214,9 +228,12 @@ impl Congestion {
         if !space.on_largest_acked(ack.largest) {
             return;
         }
-        if let Some(newest) = newest.filter(|newest| is_any_ack_eliciting && newest.path == path.id)
+        let other = space.take_other(ack.largest);
+        if let Some(newest) = newest.or(other)
+            && newest.path == path.id
+            && is_any_ack_eliciting
         {
-            path.on_rtt_sample(now, &newest, ack);
+            path.on_rtt_sample(now, newest.sent_at, ack);
         }
         self.on_ecn_counts(ack);
     }

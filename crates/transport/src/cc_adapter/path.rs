@@ -53,11 +53,12 @@ impl Path {
     }
 
     /// The packet with the largest number that `ack` acknowledges is newly acknowledged, and one
-    /// that it acknowledges was ack-eliciting: a sample (RFC 9002 §5.1).
+    /// that it acknowledges was ack-eliciting: a sample (RFC 9002 §5.1). The former left at
+    /// `sent_at`.
     ///
     /// The peer's delay is left out unless that makes less than the least round trip (§5.3).
-    pub(super) fn on_rtt_sample(&mut self, now: Timestamp, newest: &SentPacket, ack: &Ack) {
-        let raw = now.since(newest.stamp.sent_at);
+    pub(super) fn on_rtt_sample(&mut self, now: Timestamp, sent_at: Timestamp, ack: &Ack) {
+        let raw = now.since(sent_at);
         let least = self.least_raw_rtt.map_or(raw, |least| least.min(raw));
         let rtt = match raw.checked_sub(ack.delay) {
             Some(rtt) if rtt >= least => rtt,
@@ -121,7 +122,7 @@ impl Path {
 
 impl Pending {
     fn is_empty(&self) -> bool {
-        self.acked.is_empty() && self.lost.is_empty() && self.ce_marked == 0
+        self.acked.is_empty() && self.lost.is_empty() && self.rtt.is_none() && self.ce_marked == 0
     }
 
     pub(super) fn clear(&mut self) {

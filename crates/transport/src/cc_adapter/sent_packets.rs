@@ -1,5 +1,5 @@
 //! The packets of one packet number space: in flight, by number, and for a while those that were
-//! declared lost.
+//! declared lost; and when those left that do not count in flight.
 
 use cc_core::{LostPacket, PacketStamp};
 use std::collections::VecDeque;
@@ -16,6 +16,14 @@ pub(super) struct SentPacket {
     pub(super) is_ack_eliciting: bool,
     /// Its loss says that it was too large, not that the path is congested (RFC 9000 §14.4).
     pub(super) is_mtu_probe: bool,
+}
+
+/// When a packet left that does not count in flight, and on which network path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Departure {
+    number: u64,
+    pub(super) sent_at: Timestamp,
+    pub(super) path: u64,
 }
 
 /// A packet that was declared lost.
@@ -47,6 +55,8 @@ pub(super) struct SentPackets {
     /// Where those begin that have left since the last ack-eliciting one, less what was forgotten
     /// of them; an index as above.
     tail: u64,
+    /// Packets that do not count in flight, sent after one that does.
+    others: VecDeque<Departure>,
     largest_acked: Option<u64>,
     lost: VecDeque<Lost>,
     /// The newest time of sending of a packet declared lost, and the one before it.
@@ -93,6 +103,33 @@ impl SentPackets {
         let in_flight =
             packets.filter(|(state, packet)| *state == State::InFlight && packet.path == path);
         Bytes::new(in_flight.map(|(_, packet)| u64::from(packet.bytes)).sum())
+    }
+
+    /// A packet has left that does not count in flight, with a greater number than any before.
+    ///
+    /// Its own acknowledgement says nothing about a round trip; that of one in flight before it
+    /// does (RFC 9002 §5.1).
+    pub(super) fn push_other(&mut self, number: u64, sent_at: Timestamp, path: u64) {
+        if self.packets.is_empty() {
+            return;
+        }
+        if self.others.len() == MAX_OTHERS {
+            self.others.pop_front();
+        }
+        self.others.push_back(Departure {
+            number,
+            sent_at,
+            path,
+        });
+    }
+
+    /// When the packet left that has this number and does not count in flight. Those before it are
+    /// forgotten.
+    pub(super) fn take_other(&mut self, number: u64) -> Option<Departure> {
+        let before = self.others.partition_point(|other| other.number < number);
+        self.others.drain(..before);
+        let other = self.others.front().copied();
+        other.filter(|other| other.number == number)
     }
 
     /// The largest number that the peer has acknowledged.
@@ -217,9 +254,14 @@ impl SentPackets {
             self.packets.pop_front();
             self.removed += 1;
         }
-        if self.packets.is_empty() && self.packets.capacity() > MAX_SPARE {
+        if !self.packets.is_empty() {
+            return;
+        }
+        self.others.clear();
+        if self.packets.capacity() > MAX_SPARE {
             self.packets = VecDeque::new();
             self.overtaken = VecDeque::new();
+            self.others = VecDeque::new();
         }
     }
 
@@ -267,6 +309,14 @@ impl SentPacket {
     pub(super) fn bytes(&self) -> Bytes {
         Bytes::new(self.bytes.into())
     }
+
+    pub(super) fn departure(&self) -> Departure {
+        Departure {
+            number: self.number,
+            sent_at: self.stamp.sent_at,
+            path: self.path,
+        }
+    }
 }
 
 /// Packets that are waited for of those behind the last ack-eliciting one, as in quinn-proto.
@@ -274,6 +324,10 @@ const MAX_TAIL: u64 = 1_000;
 
 /// Lost packets that are remembered: of those beyond it the oldest are forgotten.
 const MAX_LOST: usize = 16_384;
+
+/// ACK-only packets that are remembered until a later packet is acknowledged: those of 95 ms at 1
+/// Gbit/s, 96 KiB. Of those beyond it the oldest are forgotten, and a sample with each.
+const MAX_OTHERS: usize = 4_096;
 
 /// Packets for which memory is kept when none is in flight.
 const MAX_SPARE: usize = 256;

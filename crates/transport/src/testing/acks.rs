@@ -2,6 +2,7 @@
 
 use crate::tap::{Ack, EcnCounts, Received, Space, Tap};
 use bytes::BytesMut;
+use quinn_proto::EcnCodepoint;
 use std::time::Duration;
 
 /// An ACK frame in a packet of application data, as congestion control gets it.
@@ -28,15 +29,17 @@ pub struct ReadAcks {
     pub shown: Vec<u8>,
 }
 
-/// Reads the payload of a packet of application data that arrives after packets with all numbers
-/// below `next` have left, so many of them with ECT(0) and ECT(1).
-pub fn read_acks(payload: &[u8], next: u64, [ect0, ect1]: [u64; 2]) -> ReadAcks {
+/// Reads the payload of a packet of application data that arrives after a packet with the number
+/// `newest` has left, and after so many with ECT(0) and with ECT(1).
+pub fn read_acks(payload: &[u8], newest: u64, [ect0, ect1]: [u8; 2]) -> ReadAcks {
     let tap = Tap::default();
-    if let Some(last) = next.checked_sub(1) {
-        tap.on_sent(Space::Data, last, &[], &[]);
+    for (packets, codepoint) in [(ect0, EcnCodepoint::Ect0), (ect1, EcnCodepoint::Ect1)] {
+        for _ in 0..packets {
+            tap.on_sent(Space::Data, newest, &[], &[]);
+        }
+        tap.take_sent(&mut Vec::new(), Some(codepoint));
     }
-    tap.count_ecn(false, ect0);
-    tap.count_ecn(true, ect1);
+    tap.on_sent(Space::Data, newest, &[], &[]);
     let mut shown = BytesMut::from(payload);
     tap.on_decrypted(Space::Data, &mut shown);
     let mut received = Received::default();

@@ -5,7 +5,7 @@ use super::certificate::{FixedKey, NAME};
 use super::engine::{Engine, PlainQuinn};
 use crate::clock;
 use crate::config::{ClientConfig, ServerConfig, TransportConfig};
-use crate::driver::{ConnectionDriver, DriverConfig, Reason};
+use crate::driver::{ConnectionDriver, Datagram, DriverConfig, Reason};
 use bytes::{Bytes as Buffer, BytesMut};
 use link_sim::sim::{Node, NodeId, Transmit};
 use link_sim::{Ecn, IPV4_UDP_OVERHEAD, Packet};
@@ -388,14 +388,14 @@ impl Node for Host {
         let from = self.peer_address;
         let mut reply = Vec::new();
         let ecn = codepoint_of(packet.ecn);
-        let bytes = packet.payload.len();
+        let datagram = Datagram::new(from, ecn, &packet.payload);
         let event = self
             .endpoint
             .handle(instant, from, None, ecn, packet.payload, &mut reply);
         match event {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
                 if let Some(connection) = &mut self.connection {
-                    connection.1.handle_datagram(instant, ecn, bytes, event);
+                    connection.1.handle_datagram(instant, datagram, event);
                     self.is_stale = true;
                 }
             }

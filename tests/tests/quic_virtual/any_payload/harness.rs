@@ -4,20 +4,20 @@
 use std::time::Duration;
 use transport::testing::{AckRead, read_acks};
 
-/// Reads the payload that `data` encodes: the next packet number, the packets sent with ECT(0) and
-/// with ECT(1), a byte each, and the frames. How many ACK frames there were. Panics if the two
+/// Reads the payload that `data` encodes: the newest packet number, the packets sent with ECT(0)
+/// and with ECT(1), a byte each, and the frames. How many ACK frames there were. Panics if the two
 /// readers differ, or if quinn-proto would be shown anything else but other ECN counts.
 pub(crate) fn payload(data: &[u8]) -> usize {
     let (head, payload) = data.split_at(data.len().min(3));
-    let number = |index: usize| head.get(index).copied().map_or(0, u64::from);
-    // Numbers grow as fast as what their integers can hold.
-    let next = 1_u64 << (number(0) % 63);
-    let sent = [number(1), number(2)];
+    let byte = |index: usize| head.get(index).copied().unwrap_or(0);
+    // From 0 to the greatest number that there can be.
+    let newest = (1 << (byte(0) % 63)) - 1;
+    let sent = [byte(1), byte(2)];
     // All ranges of such a payload have room.
     let payload = &payload[..payload.len().min(MAX_PAYLOAD)];
 
-    let read = read_acks(payload, next, sent);
-    let expected = Reader::new(payload, next).acks();
+    let read = read_acks(payload, newest, sent);
+    let expected = Reader::new(payload, newest).acks();
     let frames = expected.len();
     assert_eq!(read.frames, frames as u64);
     let kept: Vec<AckRead> = kept(&expected).into_iter().map(Found::read).collect();
@@ -29,12 +29,12 @@ pub(crate) fn payload(data: &[u8]) -> usize {
         assert_eq!(read.shown, payload);
         return frames;
     };
-    let shown = Reader::new(&read.shown, next).acks();
+    let shown = Reader::new(&read.shown, newest).acks();
     let (before, after) = (&expected[index], &shown[index]);
     check_counts(
         before.ecn.expect("it has some"),
         after.ecn.expect("it still has"),
-        sent,
+        sent.map(u64::from),
     );
     assert_eq!(read.shown[..after.counts.0], payload[..before.counts.0]);
     assert_eq!(read.shown[after.counts.1..], payload[before.counts.1..]);
@@ -91,7 +91,7 @@ impl Found {
 struct Reader<'a> {
     payload: &'a [u8],
     at: usize,
-    next: u64,
+    newest: u64,
 }
 
 /// What stands in a frame behind its type.
@@ -106,11 +106,11 @@ enum Part {
 }
 
 impl<'a> Reader<'a> {
-    fn new(payload: &'a [u8], next: u64) -> Self {
+    fn new(payload: &'a [u8], newest: u64) -> Self {
         Self {
             payload,
             at: 0,
-            next,
+            newest,
         }
     }
 
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
             let is_read = match kind {
                 2 | 3 => {
                     let ack = self.ack(kind == 3);
-                    let ack = ack.filter(|ack| ack.ranges[0].1 < self.next);
+                    let ack = ack.filter(|ack| ack.ranges[0].1 <= self.newest);
                     let is_read = ack.is_some();
                     acks.extend(ack);
                     is_read

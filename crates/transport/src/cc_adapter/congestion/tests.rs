@@ -495,7 +495,7 @@ fn packets_of_another_path_leave_flight_there_and_measure_nothing_here() {
     assert_eq!((state.delivered, state.lost), (Bytes::ZERO, Bytes::ZERO));
     assert_eq!(state.latest_rtt, None);
     scene.congestion.select_path(0);
-    assert_eq!(scene.in_flight(), MSS * 0);
+    assert_eq!(scene.in_flight(), Bytes::ZERO);
     assert_eq!(scene.congestion.path_state().lost, Bytes::ZERO);
 }
 
@@ -622,6 +622,9 @@ fn a_panic_in_the_middle_of_a_batch_leaves_the_books_right() {
 }
 
 /// A call of the driver or quinn-proto, with anything for arguments.
+/// Space, largest number back from the next one, lengths of ranges and gaps, CE.
+type ForgedAck = (Space, u64, Vec<(u64, u64)>, Option<u64>);
+
 #[derive(Debug, Clone)]
 enum Call {
     Sent {
@@ -630,9 +633,8 @@ enum Call {
         content: Content,
         is_mtu_probe: bool,
     },
-    /// ACK frames: space, largest number back from the next one, lengths of ranges and gaps, CE.
     Received {
-        acks: Vec<(Space, u64, Vec<(u64, u64)>, Option<u64>)>,
+        acks: Vec<ForgedAck>,
         discarded: [bool; 3],
         is_ce_valid: bool,
     },

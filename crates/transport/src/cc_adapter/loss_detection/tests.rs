@@ -11,7 +11,6 @@ const THRESHOLDS: LossThresholds = LossThresholds {
 /// Of which an eighth is exact in f32.
 const RTT: Duration = Duration::from_secs(1);
 const DATA: usize = 2;
-const NONE: [u64; 0] = [];
 
 fn at(millis: u64) -> Timestamp {
     Timestamp::from_millis(millis)
@@ -80,13 +79,13 @@ fn a_packet_is_lost_nine_eighths_of_a_round_trip_after_it_left() {
     let mut scene = Scene::new(THRESHOLDS);
     scene.send(at(0), [0]);
     scene.send(at(1), [1]);
-    assert_eq!(scene.lost(at(1_000)), NONE);
+    assert_eq!(scene.lost(at(1_000)), [0; 0]);
     assert_eq!(scene.detection.loss_time, None, "nothing has overtaken it");
     scene.ack(1, 1);
-    assert_eq!(scene.lost(at(81)), NONE);
+    assert_eq!(scene.lost(at(81)), [0; 0]);
     assert_eq!(scene.detection.loss_time, Some(at(1_125)));
     let just_before = at(1_125) - Duration::from_nanos(1);
-    assert_eq!(scene.lost(just_before), NONE);
+    assert_eq!(scene.lost(just_before), [0; 0]);
     assert_eq!(scene.lost(at(1_125)), [0]);
     assert_eq!(scene.detection.loss_time, None);
 }
@@ -102,7 +101,7 @@ fn the_loss_time_is_that_of_the_oldest_packet_of_all_spaces() {
         scene.spaces[space].on_largest_acked(1);
         scene.spaces[space].take_acked((1, 1), |_| {});
     }
-    assert_eq!(scene.lost(at(80)), NONE);
+    assert_eq!(scene.lost(at(80)), [0; 0]);
     assert_eq!(scene.detection.loss_time, Some(at(1_130)));
     assert_eq!(scene.lost(at(1_130)), [0]);
     assert_eq!(scene.detection.loss_time, Some(at(1_131)));
@@ -115,10 +114,10 @@ fn where_packets_are_late_their_number_says_nothing_and_they_are_waited_for() {
     scene.ack(9, 9);
     let detection = &mut scene.detection;
     detection.on_late(at(80), RTT + Duration::from_millis(20), RTT);
-    assert_eq!(scene.lost(at(80)), NONE);
+    assert_eq!(scene.lost(at(80)), [0; 0]);
     // An eighth of a round trip more than the one that was late by 20 ms.
     assert_eq!(scene.detection.loss_time, Some(at(1_145)));
-    assert_eq!(scene.lost(at(1_144)), NONE);
+    assert_eq!(scene.lost(at(1_144)), [0; 0]);
     assert_eq!(scene.lost(at(1_145)), (0..9).collect::<Vec<_>>());
 }
 

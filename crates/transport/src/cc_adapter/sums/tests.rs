@@ -177,9 +177,9 @@ fn batches_of_one_send_time_are_acknowledged_in_order() {
 #[test]
 fn bytes_that_nobody_reported_as_sent_are_ignored() {
     let mut scene = Scene::sent(&[1_000, 1_000]);
-    assert_eq!(scene.acked(at(40), at(7), 1_452), []);
+    assert!(scene.acked(at(40), at(7), 1_452).is_empty());
     let between = at(0) + Duration::from_micros(1);
-    assert_eq!(scene.acked(at(40), between, 1_452), []);
+    assert!(scene.acked(at(40), between, 1_452).is_empty());
     assert_eq!(scene.acked(at(40), at(0), 9_000), [(0, 1_000)]);
     assert_eq!(scene.sums.outstanding, Bytes::new(1_000));
 }
@@ -206,7 +206,7 @@ fn bytes_that_left_flight_unreported_are_the_oldest() {
     let mut scene = Scene::sent(&[1_000, 1_000, 1_000]);
     scene.sums.on_end_acks(at(40), Bytes::new(1_200));
     assert_eq!(scene.sums.outstanding, Bytes::new(1_200));
-    assert_eq!(scene.acked(at(40), at(0), 1_000), []);
+    assert!(scene.acked(at(40), at(0), 1_000).is_empty());
     assert_eq!(scene.acked(at(40), at(1), 1_000), [(1, 200)]);
     scene.sums.on_end_acks(at(41), Bytes::new(50_000));
     assert_eq!(scene.sums.outstanding, Bytes::new(1_000));
@@ -249,7 +249,7 @@ fn of_batches_beyond_the_limit_the_oldest_are_no_longer_told_apart() {
         scene.sums.on_sent(at(millis), MSS);
     }
     assert_eq!(scene.sums.batches.len(), MAX_BATCHES);
-    assert_eq!(scene.acked(at(batches), at(9), 1_000), []);
+    assert!(scene.acked(at(batches), at(9), 1_000).is_empty());
     assert_eq!(scene.acked(at(batches), at(10), 1_000), [(10, 1_000)]);
     let left = MSS * (MAX_BATCHES as u64 - 1);
     assert_eq!(scene.sums.outstanding, left);

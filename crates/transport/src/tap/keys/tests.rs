@@ -53,7 +53,7 @@ impl End {
     /// Takes what the tap has seen, as a driver does after each step.
     fn look(&mut self) {
         let mut sent = Vec::new();
-        self.tap.take_sent(&mut sent);
+        self.tap.take_sent(&mut sent, None);
         self.seen.sent.extend(sent);
         let mut received = Received::default();
         if !self.tap.take_received(&mut received) {
