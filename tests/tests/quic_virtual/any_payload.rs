@@ -27,7 +27,7 @@ fn what_is_read_is_what_a_slow_reader_reads() {
         }
         acks += harness::payload(&data);
     }
-    assert!(acks > 20_000, "{acks} ACK frames in all");
+    assert!(acks > 15_000, "{acks} ACK frames in all");
 }
 
 /// So many bytes below `limit`: where that is small, most are types of frames and short lengths.
