@@ -145,17 +145,22 @@ impl Tap {
         log.ecn.count(codepoint, of_data.count() as u64);
     }
 
-    /// Exchanges `received`, whose contents are lost, for what has come since the last call.
-    /// Whether anything has.
-    pub(crate) fn take_received(&self, received: &mut Received) -> bool {
+    /// What has come since the last call, if anything has. To be given [back](Self::give_back).
+    pub(crate) fn take_received(&self) -> Option<Received> {
         // Most datagrams that come to a receiver hold no ACK.
         if !self.has_received.load(Relaxed) {
-            return false;
+            return None;
         }
         self.has_received.store(false, Relaxed);
-        received.clear();
-        std::mem::swap(received, &mut self.log().received);
-        true
+        Some(std::mem::take(&mut self.log().received))
+    }
+
+    /// Uses the memory of `received` for what comes next.
+    pub(crate) fn give_back(&self, mut received: Received) {
+        if !self.has_received.load(Relaxed) {
+            received.clear();
+            self.log().received = received;
+        }
     }
 
     /// The number of the newest packet of application data that quinn-proto has had.

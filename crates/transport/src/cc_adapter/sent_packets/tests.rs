@@ -244,6 +244,18 @@ fn memory_of_a_flight_is_given_back_when_it_is_over() {
 }
 
 #[test]
+fn an_idle_connection_keeps_no_memory_of_packets_that_nobody_acknowledged() {
+    let mut packets = sent([0]);
+    for number in 1..3_000 {
+        packets.push_other(number, at(number), 0);
+    }
+    assert!(packets.others.capacity() >= 2_999);
+    ack(&mut packets, 0, 0);
+    dropped(&mut packets);
+    assert_eq!(packets.others.capacity(), 0);
+}
+
+#[test]
 fn packets_of_discarded_keys_leave_flight() {
     let mut packets = sent(0..5);
     ack(&mut packets, 1, 3);
