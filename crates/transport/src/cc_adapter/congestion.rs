@@ -405,11 +405,7 @@ impl Congestion {
 }
 
 /// Takes a packet out of flight on the path that it left on, if that is known.
-fn discard(
-    active: &mut Option<Box<Path>>,
-    parked: &mut Option<Box<Path>>,
-    packet: &SentPacket,
-) {
+fn discard(active: &mut Option<Box<Path>>, parked: &mut Option<Box<Path>>, packet: &SentPacket) {
     let mut paths = [active, parked].into_iter().flatten();
     if let Some(path) = paths.find(|path| path.id == packet.path) {
         path.flow.on_discarded(packet.bytes());
