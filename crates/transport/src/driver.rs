@@ -24,7 +24,6 @@ mod windows;
 
 use crate::clock;
 use crate::stats::{ConnectionStats, EcnStats};
-use crate::tap::Received;
 use cc_core::Pacer;
 use close_reason::{Cause, PendingClose};
 use control::capped;
@@ -96,7 +95,6 @@ impl ConnectionDriver {
             limits: Limits::new(now),
             ecn: EcnStats::default(),
             loss_time: None,
-            received: Received::default(),
             ack_frames,
             sent: Vec::new(),
             blocked_writers: BTreeSet::new(),

@@ -22,6 +22,7 @@ mod header;
 mod keys;
 
 use crate::quinn_proto_habits::MAX_LATE;
+use bytes::BytesMut;
 use core::ops::Range;
 use ecn::Rewrite;
 use ecn::SentEcn;
@@ -145,17 +146,22 @@ impl Tap {
         log.ecn.count(codepoint, of_data.count() as u64);
     }
 
-    /// Exchanges `received`, whose contents are lost, for what has come since the last call.
-    /// Whether anything has.
-    pub(crate) fn take_received(&self, received: &mut Received) -> bool {
+    /// What has come since the last call, if anything has. To be given [back](Self::give_back).
+    pub(crate) fn take_received(&self) -> Option<Received> {
         // Most datagrams that come to a receiver hold no ACK.
         if !self.has_received.load(Relaxed) {
-            return false;
+            return None;
         }
         self.has_received.store(false, Relaxed);
-        received.clear();
-        std::mem::swap(received, &mut self.log().received);
-        true
+        Some(std::mem::take(&mut self.log().received))
+    }
+
+    /// Uses the memory of `received` for what comes next.
+    pub(crate) fn give_back(&self, mut received: Received) {
+        if !self.has_received.load(Relaxed) {
+            received.clear();
+            self.log().received = received;
+        }
     }
 
     /// The number of the newest packet of application data that quinn-proto has had.
@@ -184,7 +190,8 @@ impl Tap {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn on_sent(&self, space: Space, number: u64, packet: &[u8], payload: &[u8]) {
+    /// This packet leaves.
+    pub(crate) fn on_sent(&self, space: Space, number: u64, packet: &[u8], payload: &[u8]) {
         let content = Content::of(payload);
         let Log { sent, next, .. } = &mut *self.log();
         next[space as usize] = number + 1;
@@ -195,6 +202,14 @@ impl Tap {
                 bytes: u16::try_from(packet.len()).unwrap_or(u16::MAX),
                 content,
             });
+        }
+    }
+
+    /// Reads the ACK frames of a packet that has arrived, and changes what quinn-proto is not to
+    /// see.
+    pub(crate) fn on_decrypted(&self, space: Space, payload: &mut BytesMut) {
+        if let Some(rewrite) = self.on_received(space, payload) {
+            rewrite.apply(payload);
         }
     }
 

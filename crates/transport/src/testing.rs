@@ -60,6 +60,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod acks;
 mod application;
 mod certificate;
 mod engine;
@@ -68,6 +69,7 @@ mod pair;
 mod plaintext;
 mod world;
 
+pub use acks::{AckRead, ReadAcks, read_acks};
 pub use application::Load;
 pub use engine::PlainQuinn;
 pub use host::Departure;

@@ -221,9 +221,7 @@ impl PacketKey for TappedKey {
         if self.space == Space::Data {
             self.tap.on_number(packet);
         }
-        if let Some(rewrite) = self.tap.on_received(self.space, payload) {
-            rewrite.apply(payload);
-        }
+        self.tap.on_decrypted(self.space, payload);
         Ok(())
     }
 
