@@ -1,5 +1,6 @@
-use super::frames::{put_varint, varint_len};
 use super::*;
+use crate::tap::facts::MAX_ACKS;
+use crate::tap::frames::{put_varint, varint_len};
 
 fn varints(values: &[u64]) -> Vec<u8> {
     let encoded = values.iter().flat_map(|&value| {
