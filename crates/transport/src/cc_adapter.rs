@@ -15,6 +15,7 @@
 mod congestion;
 mod events;
 mod loss_detection;
+mod metrics;
 mod path;
 mod persistent;
 mod reordering;
@@ -25,10 +26,11 @@ use crate::clock;
 use crate::gate::Gate;
 use crate::quinn_proto_habits::is_ce_mark;
 use crate::tap::Tap;
-use cc_core::{Control, ControllerChoice, Snapshot};
+use cc_core::ControllerChoice;
 pub(crate) use congestion::{Batch, Congestion};
 pub(crate) use events::Delivery;
 pub(crate) use loss_detection::Announcement;
+use metrics::metrics;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 pub(crate) use reordering::LossThresholds;
@@ -37,7 +39,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 pub(crate) use sums::SumsFactory;
-use units::{Bandwidth, Bytes};
+use units::Bytes;
 
 /// Makes quinn-proto's controllers, one per network path, for one connection.
 #[derive(Debug)]
@@ -194,16 +196,4 @@ impl Controller for QuicController {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
-}
-
-/// What quinn-proto shows of a controller.
-fn metrics(snapshot: &Snapshot) -> ControllerMetrics {
-    let Control {
-        cwnd, pacing_rate, ..
-    } = snapshot.control;
-    let mut metrics = ControllerMetrics::default();
-    metrics.congestion_window = cwnd.get();
-    metrics.ssthresh = snapshot.ssthresh.map(Bytes::get);
-    metrics.pacing_rate = (pacing_rate != Bandwidth::MAX).then(|| pacing_rate.bits_per_sec());
-    metrics
 }

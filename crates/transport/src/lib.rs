@@ -56,8 +56,8 @@
 //!
 //! # Limits
 //! Everything that a peer can make an endpoint hold has a bound. The tests are those of this crate
-//! (`attempts`, `hostile`, `polling`: `tests/loopback`; `receive`, `sent_packets`, `tap`: beside the
-//! code), of `tests/tests/quic_virtual` (`acks` and others of `adversity`, `limits`).
+//! (`attempts`, `hostile`, `polling`: `tests/loopback`; `receive`, `sent_packets`, `tap`: beside
+//! the code), of `tests/tests/quic_virtual` (`acks` and others of `adversity`, `limits`).
 //!
 //! | what | bound | set by | shown by |
 //! |---|---|---|---|

@@ -369,8 +369,8 @@ const MAX_EXPONENT: u64 = 20;
 /// 54 datagrams, and a datagram of the handshake three packets.
 const MAX_SENT: usize = 256;
 /// ACK frames and ranges read between two calls of a driver, which takes them after each datagram.
-/// A datagram of 1,452 bytes holds some 700 ranges. Those beyond are the oldest of their frame: they
-/// have been acknowledged before, or are lost to congestion control alone.
+/// A datagram of 1,452 bytes holds some 700 ranges. Those beyond are the oldest of their frame:
+/// they have been acknowledged before, or are lost to congestion control alone.
 const MAX_ACKS: usize = 64;
 const MAX_RANGES: usize = 1_024;
 

@@ -1,5 +1,5 @@
-//! Payloads of packets that hold anything: the fuzz target's harness on random bytes and frames, and
-//! on the bytes with which libFuzzer once broke a promise.
+//! Payloads of packets that hold anything: the fuzz target's harness on random bytes and frames,
+//! and on the bytes with which libFuzzer once broke a promise.
 
 mod harness;
 

@@ -68,8 +68,8 @@ impl SentPackets {
     /// A packet has left, with a greater number than any before. The packet that leaves flight for
     /// it, if any.
     ///
-    /// The peer need not acknowledge packets that are not ack-eliciting, so of those that follow the
-    /// last ack-eliciting one only some are waited for. quinn-proto forgets as many.
+    /// The peer need not acknowledge packets that are not ack-eliciting, so of those that follow
+    /// the last ack-eliciting one only some are waited for. quinn-proto forgets as many.
     pub(super) fn push(&mut self, packet: SentPacket) -> Option<SentPacket> {
         self.packets.push_back((State::InFlight, packet));
         let end = self.removed + self.packets.len() as u64;
@@ -234,8 +234,8 @@ impl SentPackets {
         }
     }
 
-    /// The newest time of sending up to which all packets that were overtaken have been acknowledged
-    /// or declared lost.
+    /// The newest time of sending up to which all packets that were overtaken have been
+    /// acknowledged or declared lost.
     pub(super) fn lost_until(&mut self) -> Option<Timestamp> {
         let [newest, before] = self.newest_lost;
         let oldest = self.oldest_overtaken().map(|packet| packet.stamp.sent_at);

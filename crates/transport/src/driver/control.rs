@@ -91,9 +91,9 @@ impl ConnectionDriver {
         self.trace_feedback(now);
     }
 
-    /// Forgets the ACKs of a datagram of which quinn-proto has dropped a packet after decrypting it,
-    /// as it does with duplicates. It has not checked them: such a packet may acknowledge what has
-    /// not arrived, even numbers that were skipped to find that out (RFC 9000 §21.4). The peer
+    /// Forgets the ACKs of a datagram of which quinn-proto has dropped a packet after decrypting
+    /// it, as it does with duplicates. It has not checked them: such a packet may acknowledge what
+    /// has not arrived, even numbers that were skipped to find that out (RFC 9000 §21.4). The peer
     /// repeats an honest one.
     fn forget_unprocessed_acks(&mut self, received: &mut Received) {
         if received.frames == 0 {

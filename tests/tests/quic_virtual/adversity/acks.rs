@@ -1,5 +1,5 @@
-//! Acknowledgements that no honest receiver sends. A sender takes from them no more than quinn-proto
-//! lets pass, holds a bounded amount, and knows what is in flight.
+//! Acknowledgements that no honest receiver sends. A sender takes from them no more than
+//! quinn-proto lets pass, holds a bounded amount, and knows what is in flight.
 
 use crate::adversity::forged::{ACK, CID, TAG, frame, read_varint, with_payload};
 use crate::adversity::{Scene, both, transport};

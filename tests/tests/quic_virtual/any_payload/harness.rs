@@ -55,7 +55,8 @@ fn check_counts(before: [u64; 3], after: [u64; 3], sent: [u64; 2]) {
     }
 }
 
-/// Of more frames than there is room for, each that acknowledges more than the last takes its place.
+/// Of more frames than there is room for, each that acknowledges more than the last takes its
+/// place.
 fn kept(acks: &[Found]) -> Vec<Found> {
     let mut kept: Vec<Found> = acks.iter().take(MAX_ACKS).cloned().collect();
     for ack in acks.iter().skip(MAX_ACKS) {

@@ -402,9 +402,11 @@ proptest! {
                 Step::Lose { threshold } => {
                     let largest = model.largest;
                     let is_overdue = |number| {
-                        largest.is_some_and(|largest| number < largest && largest - number >= threshold)
+                        let is_before = |largest| number < largest && largest - number >= threshold;
+                        largest.is_some_and(is_before)
                     };
-                    let limit = largest.map_or(0, |largest| (largest + 1).saturating_sub(threshold));
+                    let end = largest.map_or(0, |largest| largest + 1);
+                    let limit = end.saturating_sub(threshold);
                     let lost = lose_at(&mut packets, now, limit);
                     let lost: Vec<u64> = lost.into_iter().map(|(number, _)| number).collect();
                     prop_assert_eq!(&lost, &model.take(State::InFlight, State::Lost, is_overdue));
