@@ -8,6 +8,7 @@ mod any_peer;
 mod anything;
 mod conformance;
 mod examples;
+mod facts;
 mod giving_up;
 mod limits;
 mod migration;

@@ -223,6 +223,16 @@ impl SentPackets {
         }
     }
 
+    /// Bytes in flight of those that left on the network path `path`.
+    pub(super) fn in_flight(&self, path: u64) -> Bytes {
+        let counts = |entry: &&(State, SentPacket)| {
+            let (state, packet) = entry;
+            *state == State::InFlight && packet.path == path
+        };
+        let counted = self.packets.iter().filter(counts);
+        counted.map(|(_, packet)| packet.bytes()).sum()
+    }
+
     /// Forgets packets that were declared lost before `time`.
     pub(super) fn forget_lost(&mut self, time: Timestamp) {
         while let Some(lost) = self.lost.front()
