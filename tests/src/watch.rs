@@ -152,6 +152,10 @@ impl Controller for Watched {
         self.inner.on_mtu(path);
     }
 
+    fn on_sends_ect1(&mut self, path: &PathState, sends_ect1: bool) {
+        self.inner.on_sends_ect1(path, sends_ect1);
+    }
+
     fn is_self_limited(&self) -> bool {
         self.inner.is_self_limited()
     }

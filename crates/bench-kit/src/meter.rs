@@ -171,6 +171,10 @@ impl Meter {
                     .map(Bandwidth::bits_per_sec),
                 Quantity::DeliveryRate => stats.delivery_rate.map(Bandwidth::bits_per_sec),
                 Quantity::PacketsLost => Some(path.lost_packets.saturating_sub(lost_before)),
+                Quantity::SpuriouslyLost => {
+                    let late = stats.spurious_losses;
+                    Some(late.saturating_sub(before.spurious_losses))
+                }
                 Quantity::CeMarked => Some(marked),
                 Quantity::MinRtt => stats.min_rtt.map(time),
                 Quantity::PacingGain => snapshot.pacing_gain.map(Gain::millionths),
@@ -198,6 +202,7 @@ impl Meter {
             congestion: congestion.to_string(),
             packets_sent: end.path.sent_packets.saturating_sub(base.path.sent_packets),
             packets_lost: end.path.lost_packets.saturating_sub(base.path.lost_packets),
+            packets_spuriously_lost: end.spurious_losses.saturating_sub(base.spurious_losses),
             bytes_lost: end.path.lost_bytes.saturating_sub(base.path.lost_bytes),
             ce_marked,
             rtt,

@@ -205,6 +205,9 @@ pub struct SenderReport {
     pub congestion: String,
     pub packets_sent: u64,
     pub packets_lost: u64,
+    /// Those of them that have arrived after all.
+    #[serde(default)]
+    pub packets_spuriously_lost: u64,
     /// Bytes of the packets declared lost, headers included.
     pub bytes_lost: u64,
     /// Packets reported as marked Congestion Experienced.
@@ -225,6 +228,9 @@ impl SenderReport {
             congestion: self.congestion,
             packets_sent: self.packets_sent.saturating_add(other.packets_sent),
             packets_lost: self.packets_lost.saturating_add(other.packets_lost),
+            packets_spuriously_lost: self
+                .packets_spuriously_lost
+                .saturating_add(other.packets_spuriously_lost),
             bytes_lost: self.bytes_lost.saturating_add(other.bytes_lost),
             ce_marked: self.ce_marked.saturating_add(other.ce_marked),
             rtt: match (self.rtt, other.rtt) {

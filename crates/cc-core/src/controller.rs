@@ -50,6 +50,13 @@ pub trait Controller: fmt::Debug + Send {
         let _ = path;
     }
 
+    /// Packets that leave from now on carry ECT(1) where the controller
+    /// [wants it](Self::wants_ect1), or no longer do; a controller begins as
+    /// [`Setup::sends_ect1`] says. What left before and is reported yet is as it was then.
+    fn on_sends_ect1(&mut self, path: &PathState, sends_ect1: bool) {
+        let _ = (path, sends_ect1);
+    }
+
     /// Whether it holds the rate down on purpose, as BBR does in ProbeRTT: samples of what is then
     /// sent do not measure the network, and the [`Flow`](crate::Flow) marks them
     /// application-limited (draft-ietf-ccwg-bbr-06 §5.3.4.3, MarkConnectionAppLimited).
@@ -59,7 +66,8 @@ pub trait Controller: fmt::Debug + Send {
 
     /// Whether its packets are to carry ECT(1) where others carry ECT(0): it responds to marks as
     /// RFC 9331 §4.3 asks of those who enter a low-latency queue that way. A transport that obeys
-    /// says so in [`Setup::sends_ect1`].
+    /// says so in [`Setup::sends_ect1`], and later in
+    /// [`Flow::set_sends_ect1`](crate::Flow::set_sends_ect1).
     fn wants_ect1(&self) -> bool {
         false
     }

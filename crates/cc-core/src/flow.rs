@@ -14,7 +14,7 @@ use units::{Bytes, Timestamp};
 /// ```text
 ///  on_sent ──▶ PacketStamp (the transport keeps it beside the packet)
 ///  on_feedback { acked, lost, rtt, ce } ──▶ sampler ──▶ controller ──▶ control()
-///  on_app_limited, on_mtu, on_spurious_loss, on_discarded: whenever they happen
+///  on_app_limited, on_mtu, on_spurious_loss, on_discarded, set_sends_ect1: whenever they happen
 /// ```
 ///
 /// Times never decrease from call to call; an earlier one is read as the newest so far.
@@ -29,6 +29,7 @@ pub struct Flow {
     /// What is shown to the controller. The present, the packet size, what is in flight and the
     /// round-trip times are kept here; [`refresh`](Self::refresh) brings the rest up to date.
     path: PathState,
+    /// Whether packets carry ECT(1) if the controller wants it.
     sends_ect1: bool,
     seed: u64,
 }
@@ -145,11 +146,28 @@ impl Flow {
         }
     }
 
+    /// Whether packets that leave from now on carry ECT(1) if the controller wants it; at first
+    /// [`Setup::sends_ect1`] says so.
+    ///
+    /// To be called with `false` when the path turns out not to carry ECN, bleached or failing the
+    /// validation of RFC 9000 §13.4.2, and with `true` where ECT(1) can be sent after all. What
+    /// [`wants_ect1`](Self::wants_ect1) returns follows. The same value again changes nothing.
+    #[inline]
+    pub fn set_sends_ect1(&mut self, now: Timestamp, sends_ect1: bool) {
+        self.advance(now);
+        if replace(&mut self.sends_ect1, sends_ect1) {
+            self.refresh(self.path.inflight);
+            self.controller.on_sends_ect1(&self.path, sends_ect1);
+            self.decide();
+        }
+    }
+
     /// Goes on under another controller, made from the [`Setup`] that this one hands to `build`.
     ///
     /// Counters, round-trip times and what is in flight stay. The window in force is the new
     /// controller's initial one, where it was filled; else it is no more than twice what is in
-    /// flight, because a window that is not filled was not tested by the path.
+    /// flight, because a window that is not filled was not tested by the path. Whether ECT(1) is
+    /// sent is what [`set_sends_ect1`](Self::set_sends_ect1) said last.
     #[inline]
     pub fn change_controller(
         &mut self,

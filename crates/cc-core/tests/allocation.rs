@@ -40,7 +40,6 @@ unsafe impl GlobalAlloc for Counting {
 /// method of it is called, and so every one of its controller's.
 fn live(flow: &mut Flow, pacer: &mut Pacer) {
     let mut now = Timestamp::ZERO;
-    let is_l4s = flow.wants_ect1();
     for round in 0..500_u64 {
         let first = flow.on_sent(now, MSS);
         let packet = |stamp| AckedPacket { stamp, bytes: MSS };
@@ -81,7 +80,10 @@ fn live(flow: &mut Flow, pacer: &mut Pacer) {
             flow.on_sent(now, MSS);
             flow.on_discarded(MSS);
         }
-        assert!(flow.snapshot().control == flow.control() && flow.wants_ect1() == is_l4s);
+        if round % 60 == 59 {
+            flow.set_sends_ect1(now, !flow.wants_ect1());
+        }
+        assert!(flow.snapshot().control == flow.control());
     }
 }
 

@@ -13,6 +13,8 @@ mod ecn;
 mod fair_queue;
 mod inbound;
 mod limits;
+mod receiving;
+mod reorder_buffer;
 mod state;
 mod streams;
 #[cfg(feature = "qlog")]
@@ -34,8 +36,9 @@ use inbound::Held;
 pub(crate) use inbound::Reader;
 use limits::{Limiter, Limits};
 use quinn_proto::{
-    Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
+    Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
+pub(crate) use receiving::Datagram;
 pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -62,6 +65,7 @@ impl ConnectionDriver {
         } = config;
         #[cfg(feature = "qlog")]
         let trace = qlog.map(|stream| Trace::new(now, stream, &conn));
+        let ack_frames = conn.stats().frame_rx.acks;
         let control = capped(congestion.lock().control(), max_rate, mss);
         let at = handshake_timeout.and_then(|timeout| began.checked_add(timeout));
         let pending_close = at.map(|at| PendingClose {
@@ -86,12 +90,16 @@ impl ConnectionDriver {
             pending_close,
             close_event: None,
             now: began,
+            reorder_buffer: None,
+            hand_on_at: None,
+            held_back: 0,
             has_received: false,
             has_stream_data: false,
             limits: Limits::new(now),
             ecn: EcnStats::default(),
             loss_time: None,
             received: Received::default(),
+            ack_frames,
             sent: Vec::new(),
             blocked_writers: BTreeSet::new(),
             fair_queue: FairQueue::default(),
@@ -99,6 +107,7 @@ impl ConnectionDriver {
             mtu_probes: 0,
             has_events: false,
             is_app_limited: false,
+            wants_ect1: false,
             is_confirmed: false,
             #[cfg(feature = "qlog")]
             trace,
@@ -106,23 +115,6 @@ impl ConnectionDriver {
         driver.adopt_window();
         driver.adopt_send_window();
         driver
-    }
-
-    /// Hands in a datagram of so many bytes that arrived with this ECN mark.
-    pub(crate) fn handle_datagram(
-        &mut self,
-        now: Instant,
-        mark: Option<EcnCodepoint>,
-        bytes: usize,
-        event: ConnectionEvent,
-    ) {
-        self.ecn.count_received(mark);
-        self.receive_window.on_arrival(Bytes::new(bytes as u64));
-        self.arrived += bytes as u64;
-        self.has_received = true;
-        #[cfg(feature = "qlog")]
-        self.trace.iter_mut().for_each(Trace::on_received);
-        self.handle_event(now, event);
     }
 
     /// Hands in a reply of the endpoint.
@@ -135,6 +127,7 @@ impl ConnectionDriver {
     /// Lets timers that are due expire. Harmless when none is.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
+        self.hand_on_due(now);
         self.conn.handle_timeout(now);
         self.close_if_due(now);
         self.settle(clock::timestamp(now));
@@ -203,10 +196,12 @@ impl ConnectionDriver {
         let pending_close = pending_close.map(|close| (close.at, Reason::Protocol));
         let loss = self.loss_time;
         let loss = loss.map(|at| (clock::instant(at), Reason::Protocol));
+        let hand_on = self.hand_on_at;
+        let hand_on = hand_on.map(|at| (clock::instant(at), Reason::Protocol));
         // Another round of events, as soon as those notified of room have had their time.
         let has_deferred = self.fair_queue.has_deferred();
         let turn = has_deferred.then_some((self.now, Reason::Protocol));
-        [protocol, pacing, pending_close, loss, turn]
+        [protocol, pacing, pending_close, loss, hand_on, turn]
             .into_iter()
             .flatten()
             .min_by_key(|&(at, _)| at)
@@ -315,6 +310,7 @@ impl ConnectionDriver {
                 ..self.ecn
             },
             spurious_losses: state.counts().spurious_losses,
+            held_back: self.held_back,
         };
         stats.path.cwnd = control.cwnd.get();
         stats

@@ -56,6 +56,9 @@ pub struct ConnectionStats {
     /// Packets that were declared lost and have arrived after all, within three probe timeouts:
     /// they were late or overtaken, and sent again for nothing.
     pub spurious_losses: u64,
+    /// Packets received that were held back until older ones had come: only where some come so late
+    /// that quinn-proto would drop them.
+    pub held_back: u64,
 }
 
 /// How many datagrams carried which ECN mark.

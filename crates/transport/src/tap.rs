@@ -13,10 +13,12 @@
 //! (RFC 9000 §19.3) are read and nothing else. quinn-proto checks all of it, as before.
 //!
 //! A packet that quinn-proto drops after decrypting it, such as a duplicate, is read here all the
-//! same: it comes from the peer, and what it acknowledges has arrived.
+//! same. Nobody has checked what it acknowledges, so the driver compares how many ACK frames were
+//! [read](Received::frames) with how many quinn-proto has processed.
 
 mod ecn;
 mod frames;
+mod header;
 mod keys;
 
 use core::ops::Range;
@@ -24,9 +26,12 @@ use ecn::Rewrite;
 use ecn::SentEcn;
 use frames::{AckFrame, Frames, varint};
 pub(crate) use frames::{Content, EcnCounts};
+use header::SharedHeaderKey;
+pub(crate) use header::{Head, ShortHeader};
+use quinn_proto::EcnCodepoint;
 use quinn_proto::crypto::{ClientConfig, ServerConfig};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// A packet number space (RFC 9002 §2).
@@ -72,6 +77,8 @@ pub(crate) struct Received {
     pub(crate) acks: Vec<Ack>,
     /// Packet numbers acknowledged, smallest and largest, in the order of their frames.
     pub(crate) ranges: Vec<(u64, u64)>,
+    /// How many ACK frames there were, those included that no room was left for.
+    pub(crate) frames: u64,
 }
 
 /// What the keys of one connection have seen.
@@ -81,6 +88,14 @@ pub(crate) struct Tap {
     /// Whether there is something to take. The thread that holds the connection reads and writes
     /// it, nobody else.
     has_received: AtomicBool,
+    /// The newest packet of application data that has been authenticated.
+    newest_received: AtomicU64,
+    /// Whether quinn-proto has dropped a packet because it came too late.
+    has_dropped: AtomicBool,
+    /// What protects the headers of 1-RTT packets from the peer.
+    header_key: OnceLock<SharedHeaderKey>,
+    /// Octets of the connection IDs in them.
+    cid_len: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -88,6 +103,8 @@ struct Log {
     sent: Vec<Sent>,
     received: Received,
     ecn: SentEcn,
+    /// By space, the number after the greatest that was sent.
+    next: [u64; 3],
     /// Of the peer's transport parameters (RFC 9000 §18.2).
     ack_delay_exponent: u64,
     max_ack_delay: Duration,
@@ -99,8 +116,9 @@ impl Default for Log {
             sent: Vec::new(),
             received: Received::default(),
             ecn: SentEcn::default(),
-            ack_delay_exponent: 3,
-            max_ack_delay: Duration::from_millis(25),
+            next: [0; 3],
+            ack_delay_exponent: DEFAULT_EXPONENT,
+            max_ack_delay: DEFAULT_MAX_ACK_DELAY,
         }
     }
 }
@@ -117,10 +135,13 @@ impl Tap {
     }
 
     /// Exchanges `sent`, whose contents are lost, for the packets that have left since the last
-    /// call.
-    pub(crate) fn take_sent(&self, sent: &mut Vec<Sent>) {
+    /// call, with this codepoint.
+    pub(crate) fn take_sent(&self, sent: &mut Vec<Sent>, codepoint: Option<EcnCodepoint>) {
         sent.clear();
-        std::mem::swap(sent, &mut self.log().sent);
+        let mut log = self.log();
+        std::mem::swap(sent, &mut log.sent);
+        let of_data = sent.iter().filter(|sent| sent.space == Space::Data);
+        log.ecn.count(codepoint, of_data.count() as u64);
     }
 
     /// Exchanges `received`, whose contents are lost, for what has come since the last call.
@@ -136,14 +157,25 @@ impl Tap {
         true
     }
 
+    /// The number of the newest packet of application data that quinn-proto has had.
+    pub(crate) fn newest_received(&self) -> u64 {
+        self.newest_received.load(Relaxed)
+    }
+
+    /// Whether quinn-proto has dropped a packet because it came too late, since the last call.
+    pub(crate) fn take_dropped(&self) -> bool {
+        self.has_dropped.load(Relaxed) && self.has_dropped.swap(false, Relaxed)
+    }
+
+    /// The header of a packet that has come and that quinn-proto has not had yet.
+    pub(crate) fn read_header(&self, head: Head) -> Option<ShortHeader> {
+        let cid_len = self.cid_len.load(Relaxed);
+        head.read(self.header_key.get()?, cid_len, self.newest_received())
+    }
+
     /// The peer's `max_ack_delay`.
     pub(crate) fn max_ack_delay(&self) -> Duration {
         self.log().max_ack_delay
-    }
-
-    /// So many packets of application data have left with this codepoint.
-    pub(crate) fn count_ecn(&self, is_ect1: bool, packets: u64) {
-        self.log().ecn.count(is_ect1, packets);
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -153,7 +185,8 @@ impl Tap {
 
     fn on_sent(&self, space: Space, number: u64, packet: &[u8], payload: &[u8]) {
         let content = Content::of(payload);
-        let sent = &mut self.log().sent;
+        let Log { sent, next, .. } = &mut *self.log();
+        next[space as usize] = number + 1;
         if sent.len() < MAX_SENT {
             sent.push(Sent {
                 space,
@@ -164,6 +197,16 @@ impl Tap {
         }
     }
 
+    /// A packet of application data has been authenticated.
+    fn on_number(&self, number: u64) {
+        let newest = self.newest_received();
+        if number > newest {
+            self.newest_received.store(number, Relaxed);
+        } else if newest - number > MAX_LATE {
+            self.has_dropped.store(true, Relaxed);
+        }
+    }
+
     /// Reads ACK frames. What is to be changed in the payload before quinn-proto reads it.
     fn on_received(&self, space: Space, payload: &[u8]) -> Option<Rewrite> {
         let mut frames = Frames::new(payload);
@@ -171,10 +214,7 @@ impl Tap {
         let mut log = self.log();
         self.has_received.store(true, Relaxed);
         let mut rewrite = None;
-        loop {
-            let Some((frame, counts_at)) = log.read_ack(space, &mut frames, has_ecn) else {
-                break;
-            };
+        while let Some((frame, counts_at)) = log.read_ack(space, &mut frames, has_ecn) {
             if let (Space::Data, Some(counts)) = (space, frame.ecn) {
                 rewrite = log.ecn.rewrite(counts, counts_at).or(rewrite);
             }
@@ -191,74 +231,109 @@ impl Tap {
         self.log().received.discarded[space as usize] = true;
     }
 
-    /// The peer's transport parameters as they are encoded.
+    /// The own transport parameters as they are encoded.
+    fn on_own_parameters(&self, encoded: &[u8]) {
+        let cid = parameter(encoded, INITIAL_SOURCE_CONNECTION_ID);
+        self.cid_len.store(cid.map_or(0, <[u8]>::len), Relaxed);
+    }
+
+    /// The peer's transport parameters as they are encoded: those remembered of an earlier
+    /// connection, and then its own, which take their place (RFC 9000 §7.4.1).
     fn on_parameters(&self, encoded: &[u8]) {
         let mut log = self.log();
-        if let Some(exponent) = parameter(encoded, ACK_DELAY_EXPONENT) {
-            log.ack_delay_exponent = exponent.min(MAX_EXPONENT);
-        }
-        if let Some(millis) = parameter(encoded, MAX_ACK_DELAY) {
-            log.max_ack_delay = Duration::from_millis(millis);
-        }
+        let exponent = integer(encoded, ACK_DELAY_EXPONENT);
+        log.ack_delay_exponent = exponent.unwrap_or(DEFAULT_EXPONENT).min(MAX_EXPONENT);
+        let millis = integer(encoded, MAX_ACK_DELAY);
+        log.max_ack_delay = millis.map_or(DEFAULT_MAX_ACK_DELAY, Duration::from_millis);
     }
 }
 
 impl Log {
+    /// Reads an ACK frame and keeps it. `None` where it is malformed, or acknowledges what was not
+    /// sent: quinn-proto closes the connection then (RFC 9000 §13.1).
     fn read_ack(
         &mut self,
         space: Space,
         frames: &mut Frames<'_>,
         has_ecn: bool,
     ) -> Option<(AckFrame, Range<usize>)> {
-        let Received { acks, ranges, .. } = &mut self.received;
+        let ranges = &mut self.received.ranges;
         let before = ranges.len();
         let read = frames.ack(has_ecn, |smallest, largest| {
             if ranges.len() < MAX_RANGES {
                 ranges.push((smallest, largest));
             }
         });
-        let count = ranges.len() - before;
+        let read = read.filter(|(frame, _)| frame.largest < self.next[space as usize]);
         let Some((frame, _)) = &read else {
             ranges.truncate(before);
             return None;
         };
+        let exponent = self.ack_delay_exponent;
         let delay = match space {
             Space::Initial | Space::Handshake => Duration::ZERO,
-            Space::Data => Duration::from_micros(frame.delay << self.ack_delay_exponent)
+            Space::Data => Duration::from_micros(frame.delay.saturating_mul(1 << exponent))
                 .min(self.max_ack_delay),
         };
-        if acks.len() < MAX_ACKS {
-            acks.push(Ack {
-                space,
-                largest: frame.largest,
-                delay,
-                ecn: frame.ecn,
-                ranges: count,
-            });
-        } else {
-            ranges.truncate(before);
-        }
+        let ack = Ack {
+            space,
+            largest: frame.largest,
+            delay,
+            ecn: frame.ecn,
+            ranges: ranges.len() - before,
+        };
+        self.received.push(ack);
         read
     }
 }
 
 impl Received {
-    fn clear(&mut self) {
-        self.discarded = [false; 3];
+    /// Adds an ACK, whose ranges are the last ones.
+    ///
+    /// Where there is no room, it takes the place of the last one if it acknowledges more, or its
+    /// ranges go. So what is newest is known, and packets before it do not stay in flight for ever.
+    fn push(&mut self, ack: Ack) {
+        self.frames += 1;
+        if self.acks.len() < MAX_ACKS {
+            return self.acks.push(ack);
+        }
+        let start = self.ranges.len() - ack.ranges;
+        let last = self.acks.last_mut().expect("it is full");
+        if last.space == ack.space && last.largest < ack.largest {
+            self.ranges.drain(start - last.ranges..start);
+            *last = ack;
+        } else {
+            self.ranges.truncate(start);
+        }
+    }
+
+    /// Forgets what was acknowledged in packets that were not processed.
+    pub(crate) fn forget_acks(&mut self) {
         self.acks.clear();
         self.ranges.clear();
+    }
+
+    fn clear(&mut self) {
+        self.discarded = [false; 3];
+        self.frames = 0;
+        self.forget_acks();
     }
 }
 
 /// The value of a transport parameter that is an integer (RFC 9000 §18).
-fn parameter(mut encoded: &[u8], wanted: u64) -> Option<u64> {
+fn integer(encoded: &[u8], wanted: u64) -> Option<u64> {
+    varint(parameter(encoded, wanted)?).map(|(value, _)| value)
+}
+
+/// The value of a transport parameter (RFC 9000 §18).
+fn parameter(mut encoded: &[u8], wanted: u64) -> Option<&[u8]> {
     while !encoded.is_empty() {
         let (id, length) = varint(encoded)?;
         encoded = &encoded[length..];
         let (size, length) = varint(encoded)?;
         let (value, rest) = encoded[length..].split_at_checked(usize::try_from(size).ok()?)?;
         if id == wanted {
-            return varint(value).map(|(value, _)| value);
+            return Some(value);
         }
         encoded = rest;
     }
@@ -268,15 +343,22 @@ fn parameter(mut encoded: &[u8], wanted: u64) -> Option<u64> {
 /// Transport parameters (RFC 9000 §18.2).
 const ACK_DELAY_EXPONENT: u64 = 0x0a;
 const MAX_ACK_DELAY: u64 = 0x0b;
+const INITIAL_SOURCE_CONNECTION_ID: u64 = 0x0f;
+const DEFAULT_EXPONENT: u64 = 3;
+const DEFAULT_MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// The largest valid exponent; quinn-proto refuses others.
 const MAX_EXPONENT: u64 = 20;
+
+/// How many numbers a packet may be behind the newest: quinn-proto 0.11 takes older ones for
+/// duplicates, and drops them.
+const MAX_LATE: u64 = 128;
 
 /// Packets recorded between two calls of a driver, which takes them after each batch: a batch has
 /// 54 datagrams, and a datagram of the handshake three packets.
 const MAX_SENT: usize = 256;
 /// ACK frames and ranges read between two calls of a driver, which takes them after each datagram.
-/// A datagram of 1,452 bytes holds some 700 ranges. Those beyond are the oldest: they have been
-/// acknowledged before, or are lost to congestion control alone.
+/// A datagram of 1,452 bytes holds some 700 ranges. Those beyond are the oldest of their frame: they
+/// have been acknowledged before, or are lost to congestion control alone.
 const MAX_ACKS: usize = 64;
 const MAX_RANGES: usize = 1_024;
 

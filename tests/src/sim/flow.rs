@@ -23,6 +23,9 @@ pub struct Flow {
     pub(crate) back: Vec<String>,
     pub(crate) access: Option<LinkSpec>,
     pub(crate) is_ecn: bool,
+    /// Whether ECT(1) can be sent at first, and the changes.
+    pub(crate) sends_ect1: bool,
+    pub(crate) ect1_changes: Vec<(Duration, bool)>,
 }
 
 impl Flow {
@@ -41,6 +44,8 @@ impl Flow {
             back: vec![Scenario::RETURN.to_owned()],
             access: None,
             is_ecn: false,
+            sends_ect1: true,
+            ect1_changes: Vec::new(),
         }
     }
 
@@ -160,6 +165,20 @@ impl Flow {
     #[must_use]
     pub fn ecn(mut self) -> Self {
         self.is_ecn = true;
+        self
+    }
+
+    /// The transport cannot send ECT(1), even if the controller wants it.
+    #[must_use]
+    pub fn without_ect1(mut self) -> Self {
+        self.sends_ect1 = false;
+        self
+    }
+
+    /// From `at` on the transport sends ECT(1) if the controller wants it, or does not.
+    #[must_use]
+    pub fn ect1_change(mut self, at: Duration, sends_ect1: bool) -> Self {
+        self.ect1_changes.push((at, sends_ect1));
         self
     }
 

@@ -76,6 +76,7 @@ pub(crate) struct Sender {
 enum Command {
     Mss(Bytes),
     Controller(ControllerChoice),
+    SendsEct1(bool),
 }
 
 /// Lists that one ACK fills, kept for their memory.
@@ -102,7 +103,7 @@ impl Sender {
         };
         let flow_seed = Rng::derive(seed, FLOW_SEEDS + index as u64).next_u64();
         let setup = Setup {
-            sends_ect1: true,
+            sends_ect1: plan.sends_ect1,
             ..Setup::new(start, plan.mss, flow_seed)
         };
         let flow = cc_core::Flow::new(choose(&plan.controller).build(&setup), &setup);
@@ -113,7 +114,9 @@ impl Sender {
             .map(|(t, mss)| (at(*t), Command::Mss(*mss)));
         let others = plan.controller_changes.iter();
         let others = others.map(|(t, name)| (at(*t), Command::Controller(choose(name))));
-        let mut commands: Vec<_> = mtu_changes.chain(others).collect();
+        let ect1_changes = plan.ect1_changes.iter();
+        let ect1_changes = ect1_changes.map(|(t, sends)| (at(*t), Command::SendsEct1(*sends)));
+        let mut commands: Vec<_> = mtu_changes.chain(others).chain(ect1_changes).collect();
         commands.sort_by_key(|(time, _)| *time);
         Self {
             peer,
@@ -240,6 +243,7 @@ impl Sender {
                     .change_controller(now, |setup| choice.build(setup));
                 self.log.enter(now, self.flow.snapshot().state);
             }
+            Command::SendsEct1(sends_ect1) => self.flow.set_sends_ect1(now, sends_ect1),
         }
     }
 

@@ -231,6 +231,30 @@ fn marked(controller: &str) -> (f64, FlowOutcome) {
     (rate, flow.clone())
 }
 
+/// A threshold at which each packet is marked, so that many are in one round trip.
+#[test]
+fn many_marks_in_a_round_trip_reduce_once() {
+    for controller in ["cubic", "new_reno"] {
+        let outcome = Scenario::new("rate 50mbit delay 20ms aqm codel ecn ce_threshold 1ms")
+            .return_link("delay 20ms")
+            .flow(Flow::of(controller).ecn())
+            .run_for(SEC * 60);
+        let flow = outcome.flow(0);
+        let visits = flow.states.iter().filter(|visit| visit.state == "Recovery");
+        let reduced: Vec<_> = visits.map(|visit| visit.at).collect();
+        let apart = reduced.windows(2).map(|pair| pair[1].since(pair[0])).min();
+        assert!(
+            apart >= Some(Duration::from_millis(40)),
+            "{controller}: {apart:?}"
+        );
+        let (marks, reductions) = (flow.packets_marked, reduced.len() as u64);
+        assert!(
+            reductions >= 10 && marks >= 5 * reductions,
+            "{marks}, {reductions}"
+        );
+    }
+}
+
 #[test]
 fn cutting_less_for_marks_fills_a_link_whose_queue_is_kept_short() {
     for (alike, less, gain) in [

@@ -10,6 +10,7 @@ mod conformance;
 mod examples;
 mod facts;
 mod giving_up;
+mod l4s;
 mod limits;
 mod migration;
 mod qlog;

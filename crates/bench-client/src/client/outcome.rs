@@ -58,6 +58,7 @@ impl Outcome {
             goodput_bits_per_second: bits_per_second(bytes, seconds).get() as u64,
             packets_sent: sender.map(|sender| sender.packets_sent),
             packets_lost: sender.map(|sender| sender.packets_lost),
+            packets_spuriously_lost: sender.map(|sender| sender.packets_spuriously_lost),
             bytes_retransmitted: sender.map(|sender| sender.bytes_lost),
             ecn_ce_packets: sender.map(|sender| sender.ce_marked),
             rtt_ms: rtt.map(rtt_ms).unwrap_or_default(),

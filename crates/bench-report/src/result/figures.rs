@@ -345,8 +345,8 @@ mod tests {
             concat!(
                 r#"{"t":1,"rtt_ms":40.123999,"cwnd_bytes":12000,"bytes_in_flight":null,"#,
                 r#""pacing_rate_bits_per_second":null,"delivery_rate_bits_per_second":null,"#,
-                r#""packets_lost":null,"ecn_ce_packets":null,"pacing_gain":1.25,"#,
-                r#""state":"Drain"}"#
+                r#""packets_lost":null,"packets_spuriously_lost":null,"#,
+                r#""ecn_ce_packets":null,"pacing_gain":1.25,"state":"Drain"}"#
             )
         );
     }
@@ -379,6 +379,7 @@ mod tests {
         };
         let amounts = [
             Quantity::PacketsLost,
+            Quantity::SpuriouslyLost,
             Quantity::CeMarked,
             Quantity::ApplicationLimited,
         ];

@@ -42,6 +42,10 @@ quantities! {
     PacketsLost: Definition::new("packets_lost", "retransmits", Unit::Packets)
         .adds_up()
         .over_connections(Join::Sum);
+    /// Packets declared lost that have arrived after all.
+    SpuriouslyLost: Definition::same("packets_spuriously_lost", Unit::Packets)
+        .adds_up()
+        .over_connections(Join::Sum);
     /// Packets reported as marked Congestion Experienced.
     CeMarked: Definition::same("ecn_ce_packets", Unit::Packets)
         .adds_up()

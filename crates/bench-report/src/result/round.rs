@@ -42,6 +42,9 @@ pub struct Round {
     pub packets_copied: Option<u64>,
     /// QUIC packets declared lost.
     pub packets_lost: Option<u64>,
+    /// Of these, those that have arrived after all: they were late. `null` when it is not known.
+    #[serde(default)]
+    pub packets_spuriously_lost: Option<u64>,
     /// Payload sent more than once.
     pub bytes_retransmitted: Option<u64>,
     /// Packets that arrived with the mark Congestion Experienced.

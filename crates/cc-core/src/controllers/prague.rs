@@ -18,10 +18,15 @@
 //! ([`virtual_rtt`]), so that it takes no more of a shared link than a flow with a longer round
 //! trip.
 //!
-//! Where its packets cannot carry ECT(1), marks do not come from a low-latency queue. Then each
-//! stands for a loss (RFC 3168 §5), and this is NewReno with finer bursts.
+//! Where its packets cannot carry ECT(1), marks do not come from a low-latency queue, and this is
+//! NewReno with finer bursts. The transport may learn so in the middle of a connection; each
+//! packet's mark is answered as the packet was sent. And where a classic queue marks ECT(1), which
+//! shows in how long what it marks has waited ([`classic_ecn`]), a mark is answered as NewReno
+//! does.
 
 mod alpha;
+mod classic_ecn;
+mod ect1;
 mod params;
 mod virtual_rtt;
 
@@ -37,7 +42,9 @@ use crate::registry::ControllerSpec;
 use crate::sampler::RateSample;
 use alloc::boxed::Box;
 use alpha::Alpha;
+use classic_ecn::ClassicEcn;
 use core::time::Duration;
+use ect1::Ect1;
 use params::{PARAMS, Tuning};
 use units::{Bandwidth, Bytes, Gain, Timestamp};
 use virtual_rtt::VirtualRtt;
@@ -53,11 +60,11 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
 #[derive(Debug)]
 struct Prague {
     tuning: Tuning,
-    /// Whether marks come from queues that mark ECT(1).
-    is_l4s: bool,
+    ect1: Ect1,
     window: Window,
     alpha: Alpha,
     virtual_rtt: VirtualRtt,
+    classic_ecn: ClassicEcn,
     /// When marks last cut the window: the beginning of the round trip called CWR.
     cut_at: Option<Timestamp>,
     /// Fractions of a byte by which the window has not grown yet.
@@ -81,6 +88,8 @@ struct Window {
 enum State {
     SlowStart,
     CongestionAvoidance,
+    /// Congestion avoidance while marks are taken for those of a classic queue.
+    ClassicEcn,
     Recovery,
 }
 
@@ -89,6 +98,7 @@ impl State {
         match self {
             Self::SlowStart => "SlowStart",
             Self::CongestionAvoidance => "CongestionAvoidance",
+            Self::ClassicEcn => "ClassicEcn",
             Self::Recovery => "Recovery",
         }
     }
@@ -98,7 +108,7 @@ impl Prague {
     fn new(params: &Params, setup: &Setup) -> Self {
         let tuning = Tuning::new(params);
         let mut prague = Self {
-            is_l4s: setup.sends_ect1,
+            ect1: Ect1::new(setup.sends_ect1),
             window: Window {
                 cwnd: setup.initial_cwnd,
                 ssthresh: Bytes::MAX,
@@ -106,6 +116,7 @@ impl Prague {
             },
             alpha: Alpha::new(setup.now, &tuning),
             virtual_rtt: VirtualRtt::new(&tuning),
+            classic_ecn: ClassicEcn::new(tuning.classic_ecn),
             cut_at: None,
             rest: Remainder::default(),
             recovery: RecoveryPeriod::new(tuning.undo),
@@ -122,6 +133,8 @@ impl Prague {
             State::Recovery
         } else if self.is_in_slow_start() {
             State::SlowStart
+        } else if self.classic_ecn.is_classic() {
+            State::ClassicEcn
         } else {
             State::CongestionAvoidance
         }
@@ -140,30 +153,56 @@ impl Prague {
     }
 
     /// Multiplicative decrease on ECN feedback (§2.4.2): at once, by what earlier round trips have
-    /// shown, and then not for a round trip. A loss has reduced more already.
-    fn on_marks(&mut self, now: Timestamp, sent_at: Timestamp) {
+    /// shown, and then not for a round trip. A loss has reduced more already. A mark of a classic
+    /// queue cuts at least as it does without ECT(1).
+    fn on_marks(&mut self, path: &PathState, sent_at: Timestamp) {
+        let (now, cwnd) = (path.now, self.window.cwnd);
         let alpha = self.alpha.on_mark();
-        let min_round = self.virtual_rtt.min_round();
+        let min_round = self.min_round();
         let may_cut = self
             .cut_at
             .is_none_or(|cut_at| sent_at > cut_at && now.since(cut_at) >= min_round);
         if may_cut && !self.recovery.is_active() {
             self.cut_at = Some(now);
-            let cut = alpha::half_of(alpha, self.window.cwnd);
-            self.reduce_to(self.window.cwnd - cut);
+            let scalable = cwnd - alpha::half_of(alpha, cwnd);
+            let left = if self.classic_ecn.is_classic() {
+                scalable.min(cwnd * self.tuning.beta_ecn)
+            } else {
+                scalable
+            };
+            let least = self.virtual_rtt.least_window(self.mss, path.srtt);
+            self.reduce_to(left, least);
         }
     }
 
-    /// Fall-back on loss (§2.4.1).
-    fn on_congestion(&mut self) {
-        self.reduce_to(self.window.cwnd * self.tuning.beta);
+    /// Fall-back on loss (§2.4.1), and on a mark where there is no ECT(1): this leaves more, but
+    /// for slow start, which ends with up to twice the window that the path has room for (RFC 8511
+    /// §3.1).
+    fn on_congestion(&mut self, is_mark: bool) {
+        let beta = if is_mark && !self.is_in_slow_start() {
+            self.tuning.beta_ecn
+        } else {
+            self.tuning.beta
+        };
+        self.reduce_to(self.window.cwnd * beta, min_window(self.mss));
     }
 
-    fn reduce_to(&mut self, cwnd: Bytes) {
-        let cwnd = cwnd.max(min_window(self.mss));
+    /// Never raises the window: it may be below `least` already.
+    fn reduce_to(&mut self, cwnd: Bytes, least: Bytes) {
+        let cwnd = cwnd.max(least).min(self.window.cwnd);
         self.window.cwnd = cwnd;
         self.window.ssthresh = cwnd;
         self.window.max_flight_size.on_reduced();
+    }
+
+    /// What a round trip lasts at least. Without ECT(1) the virtual one does not apply: NewReno
+    /// shares a classic queue as NewReno does.
+    fn min_round(&self) -> Duration {
+        if self.ect1.is_sent() {
+            self.virtual_rtt.min_round()
+        } else {
+            Duration::ZERO
+        }
     }
 
     /// Additive increase by what came unmarked (§2.4.3), or slow start.
@@ -176,17 +215,21 @@ impl Prague {
         self.window.cwnd = if self.is_in_slow_start() {
             max_flight_size.slow_start(cwnd, unmarked).min(ssthresh)
         } else {
+            let srtt = srtt.filter(|_| self.ect1.is_sent());
             let per_round = self.virtual_rtt.increase(self.mss, srtt);
             let product = u128::from(per_round) * u128::from(unmarked.get());
             let growth = self
                 .rest
                 .divide(product, cwnd.get().saturating_mul(MILLION));
-            cwnd.saturating_add(Bytes::new(growth))
+            // Below a packet per round trip at most to the double, as in slow start: more than a
+            // window is acknowledged at once.
+            cwnd.saturating_add(Bytes::new(growth).min(cwnd))
         };
     }
 
     /// Packet pacing and bursts (§2.5). The rate carries the fraction of the window; the limit of
-    /// what is in flight is the next whole packet, as otherwise the fraction would never be sent.
+    /// what is in flight is the next whole packet, as otherwise the fraction would never be sent,
+    /// and two at least (RFC 9002 §7.2): a window below is kept to by pacing alone.
     ///
     /// Before a round-trip time is known it is taken for the virtual one. An initial window that
     /// left at once would be marked by any link below 120 Mbit/s, where ten packets are a queue of
@@ -197,10 +240,21 @@ impl Prague {
         let rate = Bandwidth::from_transfer(self.window.cwnd, srtt) * self.pacing_gain();
         let rate = rate.max(MIN_RATE);
         self.control = Control {
-            cwnd: Bytes::new(self.mss.get().saturating_mul(packets)),
+            cwnd: Bytes::new(self.mss.get().saturating_mul(packets)).max(min_window(self.mss)),
             pacing_rate: rate,
             send_quantum: rate.bytes_in(self.tuning.burst).max(self.mss),
         };
+    }
+
+    /// A round trip is over.
+    fn on_round(&mut self) {
+        if self.is_in_slow_start() {
+            self.classic_ecn.on_slow_start();
+        } else {
+            self.virtual_rtt.on_round();
+            let packet_time = self.mss / self.control.pacing_rate;
+            self.classic_ecn.on_round(packet_time);
+        }
     }
 
     fn pacing_gain(&self) -> Gain {
@@ -233,7 +287,7 @@ impl Controller for Prague {
     fn on_lost(&mut self, path: &PathState, packet: &LostPacket, observer: &mut dyn Observer) {
         let before = self.state();
         if self.recovery.on_lost(path.now, packet, self.window) {
-            self.on_congestion();
+            self.on_congestion(false);
             self.settle(path, before, observer);
         }
     }
@@ -241,19 +295,22 @@ impl Controller for Prague {
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
         let before = self.state();
         let (marked, sent_at) = (self.marked(sample), sample.newest_sent_at);
-        let is_marked = !marked.is_zero();
-        if is_marked && self.is_l4s {
-            self.on_marks(path.now, sent_at);
-        } else if is_marked && self.recovery.on_marked(path.now, sent_at) {
-            self.on_congestion();
-        }
         self.recovery.on_acked(sent_at);
+        let is_marked = !marked.is_zero();
+        let is_l4s = self.ect1.was_sent(sent_at);
+        self.classic_ecn
+            .on_ack(path.now, sample.rtt, is_marked && is_l4s);
+        if is_marked && is_l4s {
+            self.on_marks(path, sent_at);
+        } else if is_marked && self.recovery.on_marked(path.now, sent_at) {
+            self.on_congestion(true);
+        }
         if path.is_cwnd_limited && !self.recovery.is_active() {
             self.grow(sample.newly_acked - marked, path.srtt);
         }
-        let min_round = self.virtual_rtt.min_round();
-        if self.alpha.on_ack(path, sample, marked, min_round) && !self.is_in_slow_start() {
-            self.virtual_rtt.on_round();
+        let min_round = self.min_round();
+        if self.alpha.on_ack(path, sample, marked, min_round) {
+            self.on_round();
         }
         self.settle(path, before, observer);
     }
@@ -275,15 +332,29 @@ impl Controller for Prague {
 
     fn on_persistent_congestion(&mut self, path: &PathState, observer: &mut dyn Observer) {
         let before = self.state();
-        self.window.cwnd = min_window(self.mss);
+        self.window.cwnd = self.window.cwnd.min(min_window(self.mss));
         self.window.max_flight_size.on_reduced();
         self.recovery.forget();
         self.settle(path, before, observer);
     }
 
     fn on_mtu(&mut self, path: &PathState) {
-        self.window.cwnd = resized_window(self.window.cwnd, self.mss, path.mss);
+        if self.window.cwnd >= min_window(self.mss) {
+            self.window.cwnd = resized_window(self.window.cwnd, self.mss, path.mss);
+        }
         self.mss = path.mss;
+        self.settle(path, self.state(), &mut ());
+    }
+
+    /// What marks have shown belongs to the queue that ECT(1) leads to. alpha is kept for those of
+    /// packets that are in flight with it.
+    fn on_sends_ect1(&mut self, path: &PathState, sends_ect1: bool) {
+        if self.ect1.set(path.now, sends_ect1) {
+            self.classic_ecn = ClassicEcn::new(self.tuning.classic_ecn);
+            if sends_ect1 {
+                self.alpha = Alpha::new(path.now, &self.tuning);
+            }
+        }
         self.settle(path, self.state(), &mut ());
     }
 
@@ -300,7 +371,7 @@ impl Controller for Prague {
         Snapshot {
             pacing_gain: Some(self.pacing_gain()),
             ssthresh: (ssthresh != Bytes::MAX).then_some(ssthresh),
-            marked_share: self.alpha.get(),
+            marked_share: self.alpha.get().filter(|_| self.ect1.is_sent()),
             ..Snapshot::new(SPEC.name, self.state().name(), self.control)
         }
     }

@@ -256,6 +256,58 @@ fn ect1_is_for_a_controller_that_wants_it_on_a_transport_that_sends_it() {
     }
 }
 
+/// Wants ECT(1), and has a window of a packet more each time that it is told of it.
+#[derive(Debug)]
+struct Eager(Bytes);
+
+impl Controller for Eager {
+    fn on_lost(&mut self, _: &PathState, _: &LostPacket, _: &mut dyn Observer) {}
+    fn on_ack(&mut self, _: &PathState, _: &RateSample, _: &mut dyn Observer) {}
+    fn on_sends_ect1(&mut self, path: &PathState, sends_ect1: bool) {
+        assert_eq!(path.now, at(if sends_ect1 { 2 } else { 4 }));
+        assert_eq!((path.inflight, path.prior_inflight), (MSS * 3, MSS * 3));
+        self.0 += MSS;
+    }
+    fn wants_ect1(&self) -> bool {
+        true
+    }
+    fn control(&self) -> Control {
+        Control::unpaced(self.0)
+    }
+    fn snapshot(&self) -> Snapshot {
+        Snapshot::new("eager", "Eager", self.control())
+    }
+}
+
+#[test]
+fn ect1_may_begin_and_end_while_a_connection_runs() {
+    let setup = Setup::new(Timestamp::ZERO, MSS, 9);
+    let mut driver = FlowDriver::under(Box::new(Eager(MSS * 10)), &setup);
+    driver.send(3);
+    // What is no change is not told, and the decision follows at once what is.
+    for (millis, sends_ect1, window) in
+        [(1, false, 10), (2, true, 11), (3, true, 11), (4, false, 12)]
+    {
+        driver.flow.set_sends_ect1(at(millis), sends_ect1);
+        assert_eq!(driver.flow.wants_ect1(), sends_ect1);
+        assert_eq!(driver.packets(), window);
+    }
+}
+
+#[test]
+fn a_controller_that_takes_over_is_told_whether_ect1_is_sent_by_then() {
+    let (mut driver, _) = driver(10);
+    for sends_ect1 in [true, false] {
+        driver.flow.set_sends_ect1(driver.now, sends_ect1);
+        let seen = Rc::new(core::cell::Cell::new(None));
+        driver.flow.change_controller(at(1), |setup| {
+            seen.set(Some(setup.sends_ect1));
+            Box::new(Recorder::default())
+        });
+        assert_eq!(seen.get(), Some(sends_ect1));
+    }
+}
+
 #[test]
 fn a_changed_decision_is_an_event_and_an_unchanged_one_is_none() {
     /// A window that every loss takes a packet from.

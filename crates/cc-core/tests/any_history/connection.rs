@@ -107,6 +107,10 @@ impl<'a> Connection<'a> {
             Op::Forget(count) => {
                 self.is_adrift |= !self.drop_oldest(count).is_zero();
             }
+            Op::SendsEct1(sends_ect1) => {
+                let now = self.told();
+                self.flow.set_sends_ect1(now, sends_ect1);
+            }
             Op::ChangeController => {
                 let (now, subject) = (self.told(), self.subject);
                 self.flow

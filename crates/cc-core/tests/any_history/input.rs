@@ -133,6 +133,7 @@ impl<'a> Input<'a> {
                 Op::Wait(self.rtt)
             }
             25 => return self.pause(ops),
+            26 => Op::SendsEct1(self.byte().is_multiple_of(2)),
             _ => return self.rounds(ops),
         };
         ops.push(op);

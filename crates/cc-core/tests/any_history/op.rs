@@ -30,6 +30,8 @@ pub(crate) enum Op {
     /// The oldest packets in flight leave the transport's books without a word; the next feedback
     /// brings the transport's own reckoning of what is in flight.
     Forget(u8),
+    /// The path turns out to carry ECT(1), or not to.
+    SendsEct1(bool),
     /// The connection goes on under a new controller of the same kind.
     ChangeController,
 }

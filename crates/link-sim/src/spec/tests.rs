@@ -147,7 +147,7 @@ fn trailing_defaults_are_not_written() {
         "rate 10mbit aqm pie target 5ms tupdate 10ms alpha 4 beta 0 ecn bytemode",
         "rate 10mbit aqm dualpi2",
         "rate 10mbit aqm dualpi2 target 5ms tupdate 10ms alpha 0.1 beta 3 coupling_factor 4 \
-         step_thresh 5p classic_protection 12.5% overflow drop_enqueue any_ect",
+         step_thresh 5p min_qlen_step 2 classic_protection 12.5% overflow drop_enqueue any_ect",
         "rate 10mbit aqm dualpi2 step_thresh 800us",
         "rate 10mbit aqm codel target 10ms interval 200ms ecn ce_threshold 1ms",
         "rate 10mbit aqm fq_codel",

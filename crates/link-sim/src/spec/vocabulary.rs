@@ -160,7 +160,7 @@ pub(super) const CLAUSES: [&str; 15] = [
     "seed",
 ];
 /// Words that stand inside a clause, and where.
-const PARTS: [(&str, &str); 40] = [
+const PARTS: [(&str, &str); 41] = [
     ("distribution", "`delay TIME JITTER`"),
     ("ordered", "`delay TIME JITTER`"),
     ("random", "`loss`"),
@@ -189,6 +189,7 @@ const PARTS: [(&str, &str); 40] = [
     ("bytemode", "`aqm pie`"),
     ("coupling_factor", "`aqm dualpi2`"),
     ("step_thresh", "`aqm dualpi2`"),
+    ("min_qlen_step", "`aqm dualpi2`"),
     ("drop_on_overload", "`aqm dualpi2`"),
     ("overflow", "`aqm dualpi2`"),
     ("classic_protection", "`aqm dualpi2`"),

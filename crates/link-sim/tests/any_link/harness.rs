@@ -365,7 +365,7 @@ const CLAUSES: [&str; 42] = [
     "aqm codel target TIME interval TIME ecn ce_threshold TIME",
     "aqm red min 3000b max SIZE probability P ecn",
     "aqm pie target TIME tupdate TIME ecn bytemode",
-    "aqm dualpi2 target TIME tupdate TIME step_thresh TIME drop_enqueue",
+    "aqm dualpi2 target TIME tupdate TIME step_thresh TIME min_qlen_step 2 drop_enqueue",
     "aqm dualpi2 overflow any_ect",
     "aqm fq_codel flows SMALL quantum 256b target TIME",
     "aqm cake rtt TIME",

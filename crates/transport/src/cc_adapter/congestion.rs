@@ -24,7 +24,8 @@ pub(crate) struct Congestion {
     paths_opened: u64,
     /// Set as soon as quinn-proto has made its connection.
     active: Option<Path>,
-    /// The path before the active one: quinn-proto returns to it when validation fails.
+    /// The last path before the active one that has had a round-trip time, or the first one:
+    /// quinn-proto returns to it when validation fails.
     parked: Option<Path>,
     spaces: [SentPackets; 3],
     loss_detection: LossDetection,
@@ -82,19 +83,36 @@ impl Congestion {
         self.paths_opened += 1;
         let setup = Setup::new(now, mss, self.seed.wrapping_add(id));
         let flow = self.guard(|this| Flow::new(this.choice.build(&setup), &setup));
-        self.parked = self.active.replace(Path::new(id, flow));
+        let left = self.active.replace(Path::new(id, flow));
+        // quinn-proto returns to the last path that was validated, not to one that never answered.
+        if self.parked.is_none()
+            || left
+                .as_ref()
+                .is_some_and(|path| path.first_rtt_at.is_some())
+        {
+            self.parked = left;
+        }
         id
     }
 
     /// quinn-proto calls for path `id`: it has become the active one if it was not.
     ///
-    /// A path that is neither active nor parked has been left twice over; it goes on with what the
-    /// active one knows.
+    /// A path that is neither active nor parked has been left twice over, or has never answered; it
+    /// goes on with what the active one knows.
     pub(super) fn select_path(&mut self, id: u64) {
         let is_active = self.active.as_ref().is_some_and(|path| path.id == id);
         if !is_active && self.parked.as_ref().is_some_and(|path| path.id == id) {
             std::mem::swap(&mut self.active, &mut self.parked);
         }
+    }
+
+    /// Packets can carry ECT(1) from now on, or cannot. Whether they are to.
+    pub(crate) fn offer_ect1(&mut self, now: Timestamp, can_send_ect1: bool) -> bool {
+        self.guard(|this| {
+            let flow = &mut this.path_mut().flow;
+            flow.set_sends_ect1(now, can_send_ect1);
+            flow.wants_ect1()
+        })
     }
 
     /// A batch has left on the active path. The decision in force after it.
@@ -113,7 +131,7 @@ impl Congestion {
             }
             let bytes = Bytes::new(sent.bytes.into());
             let stamp = self.guard(|this| this.path_mut().flow.on_sent(now, bytes));
-            self.spaces[sent.space as usize].push(SentPacket {
+            let forgotten = self.spaces[sent.space as usize].push(SentPacket {
                 number: sent.number,
                 stamp,
                 bytes: sent.bytes,
@@ -121,6 +139,11 @@ impl Congestion {
                 is_ack_eliciting: sent.content == Content::AckEliciting,
                 is_mtu_probe: batch.is_mtu_probe,
             });
+            if let Some(forgotten) = forgotten {
+                let forgotten_id = id(sent.space as usize, forgotten.number);
+                self.facts.note(now, || Fact::Discarded(forgotten_id));
+                discard(&mut self.active, &mut self.parked, &forgotten);
+            }
         }
         self.control()
     }
@@ -179,10 +202,7 @@ impl Congestion {
         let space = space as usize;
         spaces[space].clear(|packet| {
             facts.note(now, || Fact::Discarded(id(space, packet.number)));
-            let mut paths = [active.as_mut(), parked.as_mut()].into_iter().flatten();
-            if let Some(path) = paths.find(|path| path.id == packet.path) {
-                path.flow.on_discarded(packet.bytes());
-            }
+            discard(active, parked, packet);
         });
     }
 
@@ -252,7 +272,9 @@ impl Congestion {
             return;
         };
         let former = std::mem::replace(&mut self.ecn_counts[ack.space as usize], counts);
-        let marked = counts.ce.saturating_sub(former.ce);
+        // No more than there are numbers can have been marked.
+        let ce = counts.ce.min(ack.largest + 1);
+        let marked = ce.saturating_sub(former.ce);
         if self.is_ce_valid && marked > 0 {
             self.counts.ce_marked += marked;
             self.counts.ce_reports += 1;
@@ -405,7 +427,13 @@ impl Congestion {
         self.choice = choice.expect("a standard controller");
         for path in [&mut self.active, &mut self.parked].into_iter().flatten() {
             path.pending.clear();
-            let now = path.flow.path_state().now;
+            // What was pending has left flight, whether or not the flow was told before the panic.
+            let spaces = self.spaces.iter();
+            let in_flight = spaces.map(|space| space.in_flight(path.id)).sum();
+            let state = path.flow.path_state();
+            path.flow
+                .on_discarded(state.inflight.saturating_sub(in_flight));
+            let now = state.now;
             path.flow
                 .change_controller(now, |setup| self.choice.build(setup));
         }
@@ -417,6 +445,14 @@ impl Congestion {
 
     fn path_mut(&mut self) -> &mut Path {
         self.active.as_mut().expect(OPENED)
+    }
+}
+
+/// Takes a packet out of flight on the path that it left on, if that is known.
+fn discard(active: &mut Option<Path>, parked: &mut Option<Path>, packet: &SentPacket) {
+    let mut paths = [active, parked].into_iter().flatten();
+    if let Some(path) = paths.find(|path| path.id == packet.path) {
+        path.flow.on_discarded(packet.bytes());
     }
 }
 

@@ -87,6 +87,7 @@ impl LossDetection {
             State::Lost if packet.path == path.id => {
                 is_persistent |= self.run.on_lost(packet, threshold, path.first_rtt_at);
             }
+            State::Forgotten => {}
             _ => self.run.on_acked(),
         });
         let memory = probe_timeout * LOST_MEMORY;
@@ -124,3 +125,6 @@ impl LossDetection {
 
 /// Probe timeouts for which a lost packet is remembered, in case it arrives after all.
 const LOST_MEMORY: u32 = 3;
+
+#[cfg(test)]
+mod tests;

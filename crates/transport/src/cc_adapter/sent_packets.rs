@@ -39,6 +39,8 @@ pub(super) enum State {
     InFlight,
     Acked,
     Lost,
+    /// No longer waited for: nobody has to acknowledge it.
+    Forgotten,
 }
 
 /// Ordered by number, which is also the order of sending.
@@ -50,6 +52,9 @@ pub(super) struct SentPackets {
     removed: u64,
     /// Those in flight, or in flight until lately, of which a later one has been acknowledged.
     overtaken: VecDeque<u64>,
+    /// Where those begin that have left since the last ack-eliciting one, less what was forgotten
+    /// of them; an index as above.
+    tail: u64,
     /// Packets that do not count in flight, sent after one that does.
     others: VecDeque<Departure>,
     largest_acked: Option<u64>,
@@ -59,9 +64,45 @@ pub(super) struct SentPackets {
 }
 
 impl SentPackets {
-    /// A packet has left, with a greater number than any before.
-    pub(super) fn push(&mut self, packet: SentPacket) {
+    /// A packet has left, with a greater number than any before. The packet that leaves flight for
+    /// it, if any.
+    ///
+    /// The peer need not acknowledge packets that are not ack-eliciting, so of those that follow the
+    /// last ack-eliciting one only some are waited for. quinn-proto forgets as many.
+    pub(super) fn push(&mut self, packet: SentPacket) -> Option<SentPacket> {
         self.packets.push_back((State::InFlight, packet));
+        let end = self.removed + self.packets.len() as u64;
+        if packet.is_ack_eliciting {
+            self.tail = end;
+            return None;
+        }
+        self.tail = self.tail.max(self.removed);
+        if end - self.tail <= MAX_TAIL {
+            return None;
+        }
+        let (state, oldest) = &mut self.packets[(self.tail - self.removed) as usize];
+        self.tail += 1;
+        let forgotten = (*state == State::InFlight).then_some(*oldest);
+        if forgotten.is_some() {
+            *state = State::Forgotten;
+        }
+        while self
+            .packets
+            .front()
+            .is_some_and(|(state, _)| *state == State::Forgotten)
+        {
+            self.packets.pop_front();
+            self.removed += 1;
+        }
+        forgotten
+    }
+
+    /// What is in flight on a path.
+    pub(super) fn in_flight(&self, path: u64) -> Bytes {
+        let packets = self.packets.iter();
+        let in_flight =
+            packets.filter(|(state, packet)| *state == State::InFlight && packet.path == path);
+        Bytes::new(in_flight.map(|(_, packet)| u64::from(packet.bytes)).sum())
     }
 
     /// A packet has left that does not count in flight, with a greater number than any before.
@@ -136,7 +177,8 @@ impl SentPackets {
         if former >= Some(largest) {
             return false;
         }
-        let start = former.map_or(0, |former| self.index(former + 1));
+        // The former largest one is in flight still if there was no room for its range.
+        let start = former.map_or(0, |former| self.index(former));
         let end = self.index(largest);
         let passed = self.packets.range(start..end).zip(start as u64..);
         let overtaken = passed.filter(|((state, _), _)| *state == State::InFlight);
@@ -176,7 +218,7 @@ impl SentPackets {
             let entry = Lost {
                 packet: *packet,
                 declared_at: now,
-                starts_range: previous != index.checked_sub(1),
+                starts_range: previous.is_none_or(|previous| previous + 1 != index),
             };
             previous = Some(index);
             let sent_at = Some(packet.stamp.sent_at);
@@ -221,16 +263,6 @@ impl SentPackets {
             self.overtaken = VecDeque::new();
             self.others = VecDeque::new();
         }
-    }
-
-    /// Bytes in flight of those that left on the network path `path`.
-    pub(super) fn in_flight(&self, path: u64) -> Bytes {
-        let counts = |entry: &&(State, SentPacket)| {
-            let (state, packet) = entry;
-            *state == State::InFlight && packet.path == path
-        };
-        let counted = self.packets.iter().filter(counts);
-        counted.map(|(_, packet)| packet.bytes()).sum()
     }
 
     /// Forgets packets that were declared lost before `time`.
@@ -286,6 +318,9 @@ impl SentPacket {
         }
     }
 }
+
+/// Packets that are waited for of those behind the last ack-eliciting one, as in quinn-proto.
+const MAX_TAIL: u64 = 1_000;
 
 /// Lost packets that are remembered: of those beyond it the oldest are forgotten.
 const MAX_LOST: usize = 16_384;

@@ -63,6 +63,9 @@ impl ConnectionDriver {
         if !(self.congestion.take_changed() || has_received || is_overdue) {
             return;
         }
+        if has_received {
+            self.forget_unprocessed_acks();
+        }
         let smoothed_rtt = self.conn.rtt();
         let max_ack_delay = self.congestion.tap().max_ack_delay();
         let mut congestion = self.congestion.lock();
@@ -84,6 +87,22 @@ impl ConnectionDriver {
         }
         #[cfg(feature = "qlog")]
         self.trace_feedback(now);
+    }
+
+    /// Forgets the ACKs of a datagram of which quinn-proto has dropped a packet after decrypting it,
+    /// as it does with duplicates. It has not checked them: such a packet may acknowledge what has
+    /// not arrived, even numbers that were skipped to find that out (RFC 9000 §21.4). The peer
+    /// repeats an honest one.
+    fn forget_unprocessed_acks(&mut self) {
+        if self.received.frames == 0 {
+            return;
+        }
+        let processed = self.conn.stats().frame_rx.acks;
+        let new = processed - self.ack_frames;
+        self.ack_frames = processed;
+        if new < self.received.frames {
+            self.received.forget_acks();
+        }
     }
 
     /// Has quinn-proto declare lost what congestion control has.

@@ -4,6 +4,8 @@ use super::close_reason::PendingClose;
 use super::fair_queue::FairQueue;
 use super::inbound::{Held, Inbound};
 use super::limits::Limits;
+use super::receiving::Arrived;
+use super::reorder_buffer::ReorderBuffer;
 #[cfg(feature = "qlog")]
 use super::trace::Trace;
 use super::windows::{ReceiveWindow, SendWindow, WindowConfig};
@@ -69,6 +71,12 @@ pub(crate) struct ConnectionDriver {
     pub(super) close_event: Option<ConnectionError>,
     /// When the driver was last called with the time.
     pub(super) now: Instant,
+    /// Only where packets come too late for quinn-proto.
+    pub(super) reorder_buffer: Option<Box<ReorderBuffer<Arrived>>>,
+    /// When the next packet that is held back has waited for long enough.
+    pub(super) hand_on_at: Option<Timestamp>,
+    /// How many packets were held back.
+    pub(super) held_back: u64,
     /// Whether a datagram has come since the receive window was tuned, and stream data before
     /// that.
     pub(super) has_received: bool,
@@ -79,6 +87,8 @@ pub(crate) struct ConnectionDriver {
     pub(super) loss_time: Option<Timestamp>,
     /// What the keys have seen last, kept for its memory.
     pub(super) received: Received,
+    /// ACK frames that quinn-proto has processed.
+    pub(super) ack_frames: u64,
     pub(super) sent: Vec<Sent>,
     pub(super) blocked_writers: BTreeSet<StreamId>,
     /// Which stream may write where there is less room than streams want.
@@ -89,6 +99,8 @@ pub(crate) struct ConnectionDriver {
     pub(super) has_events: bool,
     /// Whether congestion control knows that nothing was left to send.
     pub(super) is_app_limited: bool,
+    /// Whether the controller wants ECT(1) on packets, as far as they can carry it.
+    pub(super) wants_ect1: bool,
     /// Whether quinn-proto sends in one packet number space only.
     pub(super) is_confirmed: bool,
     #[cfg(feature = "qlog")]

@@ -5,7 +5,7 @@ use super::state::ConnectionDriver;
 use crate::cc_adapter::Batch;
 use crate::gate::SendPermission;
 use crate::tap::{Content, Sent};
-use quinn_proto::Transmit;
+use quinn_proto::{EcnCodepoint, Transmit};
 use units::{Bytes, Timestamp};
 
 impl ConnectionDriver {
@@ -60,7 +60,13 @@ impl ConnectionDriver {
         self.congestion.lock().in_flight()
     }
 
+    /// A batch leaves, with the codepoint that the controller wants.
     pub(super) fn on_transmit(&mut self, now: Timestamp, transmit: &mut Transmit) {
+        // quinn-proto stops with ECT(0) when the path or the peer does not bring marks back.
+        let can_send_ect1 = self.is_confirmed && transmit.ecn == Some(EcnCodepoint::Ect0);
+        if can_send_ect1 && self.wants_ect1 {
+            transmit.ecn = Some(EcnCodepoint::Ect1);
+        }
         self.ecn.count_sent(transmit);
         #[cfg(feature = "qlog")]
         if let Some(trace) = &mut self.trace {
@@ -68,7 +74,8 @@ impl ConnectionDriver {
         }
         self.pacer.on_sent(now, Bytes::new(transmit.size as u64));
         self.limits.set(now, Limiter::Host);
-        self.congestion.tap().take_sent(&mut self.sent);
+        let tap = self.congestion.tap();
+        tap.take_sent(&mut self.sent, transmit.ecn);
         let is_mtu_probe = self.is_mtu_probe();
         let is_on_path = transmit.destination == self.conn.remote_address();
         let counts = |sent: &Sent| sent.content != Content::NotInFlight;
@@ -81,7 +88,10 @@ impl ConnectionDriver {
             packets: &self.sent,
             is_mtu_probe,
         };
-        let control = self.congestion.lock().on_sent(now, batch);
+        let mut congestion = self.congestion.lock();
+        self.wants_ect1 = congestion.offer_ect1(now, can_send_ect1);
+        let control = congestion.on_sent(now, batch);
+        drop(congestion);
         self.adopt_control(now, control);
     }
 

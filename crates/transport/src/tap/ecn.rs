@@ -9,6 +9,7 @@
 use super::frames::{EcnCounts, put_varint, varint_len};
 use bytes::BytesMut;
 use core::ops::Range;
+use quinn_proto::EcnCodepoint;
 
 /// Packets of application data that have left, by codepoint.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,10 +26,11 @@ pub(super) struct Rewrite {
 }
 
 impl SentEcn {
-    pub(super) fn count(&mut self, is_ect1: bool, packets: u64) {
-        match is_ect1 {
-            true => self.ect1 += packets,
-            false => self.ect0 += packets,
+    pub(super) fn count(&mut self, codepoint: Option<EcnCodepoint>, packets: u64) {
+        match codepoint {
+            Some(EcnCodepoint::Ect0) => self.ect0 += packets,
+            Some(EcnCodepoint::Ect1) => self.ect1 += packets,
+            Some(EcnCodepoint::Ce) | None => {}
         }
     }
 
@@ -100,7 +102,7 @@ mod tests {
     use crate::tap::frames::Frames;
     use proptest::prelude::*;
 
-    const COUNT: core::ops::Range<u64> = 0..1 << 40;
+    const COUNT: Range<u64> = 0..1 << 40;
 
     /// An ACK_ECN frame of number 7 with these counts, and a PING behind it.
     fn payload(counts: EcnCounts, lengths: [usize; 3]) -> (BytesMut, Range<usize>) {
@@ -126,14 +128,14 @@ mod tests {
     #[test]
     fn without_ect1_nothing_changes() {
         let mut sent = SentEcn::default();
-        sent.count(false, 10);
+        sent.count(Some(EcnCodepoint::Ect0), 10);
         assert_eq!(sent.rewrite(EcnCounts::default(), 0..3), None);
     }
 
     #[test]
     fn one_codepoint_that_has_become_the_other_is_corruption() {
         let mut sent = SentEcn::default();
-        sent.count(true, 10);
+        sent.count(Some(EcnCodepoint::Ect1), 10);
         let counts = EcnCounts {
             ect0: 4,
             ect1: 0,
@@ -153,8 +155,8 @@ mod tests {
             let limit = if small { 100 } else { u64::MAX };
             let counts = EcnCounts { ect0: ect0 % limit, ect1: 1 + ect1 % limit, ce: ce % limit };
             let mut sent = SentEcn::default();
-            sent.count(false, counts.ect0);
-            sent.count(true, counts.ect1);
+            sent.count(Some(EcnCodepoint::Ect0), counts.ect0);
+            sent.count(Some(EcnCodepoint::Ect1), counts.ect1);
             let (mut payload, span) = payload(counts, lengths);
             let before = payload.len();
             sent.rewrite(counts, span).unwrap().apply(&mut payload);

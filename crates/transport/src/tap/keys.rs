@@ -1,5 +1,6 @@
 //! quinn-proto's cryptography with keys that are listened to.
 
+use super::header::SharedHeaderKey;
 use super::{Space, Tap};
 use bytes::BytesMut;
 use quinn_proto::crypto::{
@@ -32,6 +33,7 @@ impl ClientConfig for Tapped<dyn ClientConfig> {
     ) -> Result<Box<dyn Session>, ConnectError> {
         let crypto = Arc::clone(&self.crypto);
         let session = crypto.start_session(version, server_name, params)?;
+        self.tap.on_own_parameters(&encoded(params));
         Ok(TappedSession::boxed(session, &self.tap))
     }
 }
@@ -55,6 +57,7 @@ impl ServerConfig for Tapped<dyn ServerConfig> {
         params: &TransportParameters,
     ) -> Box<dyn Session> {
         let session = Arc::clone(&self.crypto).start_session(version, params);
+        self.tap.on_own_parameters(&encoded(params));
         TappedSession::boxed(session, &self.tap)
     }
 }
@@ -144,9 +147,7 @@ impl Session for TappedSession {
     fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
         let parameters = self.session.transport_parameters()?;
         if let Some(parameters) = &parameters {
-            let mut encoded = Vec::new();
-            parameters.write(&mut encoded);
-            self.tap.on_parameters(&encoded);
+            self.tap.on_parameters(&encoded(parameters));
         }
         Ok(parameters)
     }
@@ -154,7 +155,13 @@ impl Session for TappedSession {
     fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<Keys> {
         let keys = self.session.write_handshake(buf)?;
         let space = std::mem::replace(&mut self.next, Space::Data);
-        Some(self.tapped_keys(keys, space))
+        let mut keys = self.tapped_keys(keys, space);
+        if space == Space::Data {
+            let key = SharedHeaderKey::new(keys.header.remote);
+            keys.header.remote = Box::new(key.clone());
+            let _ = self.tap.header_key.set(key);
+        }
+        Some(keys)
     }
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
@@ -182,6 +189,12 @@ impl Session for TappedSession {
     }
 }
 
+fn encoded(parameters: &TransportParameters) -> Vec<u8> {
+    let mut encoded = Vec::new();
+    parameters.write(&mut encoded);
+    encoded
+}
+
 struct TappedKey {
     key: Box<dyn PacketKey>,
     space: Space,
@@ -205,6 +218,9 @@ impl PacketKey for TappedKey {
         payload: &mut BytesMut,
     ) -> Result<(), CryptoError> {
         self.key.decrypt(packet, header, payload)?;
+        if self.space == Space::Data {
+            self.tap.on_number(packet);
+        }
         if let Some(rewrite) = self.tap.on_received(self.space, payload) {
             rewrite.apply(payload);
         }
@@ -231,3 +247,6 @@ impl Drop for TappedKey {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,13 +2,13 @@
 
 use crate::cc_adapter::SumsFactory;
 use crate::clock;
-use crate::driver::{ConnectionDriver, DriverConfig, Reason};
+use crate::driver::{ConnectionDriver, Datagram, DriverConfig, Reason};
 use bytes::Bytes;
 use cc_core::ControllerChoice;
 use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::{
-    Chunk, Connection, ConnectionEvent, EcnCodepoint, EndpointEvent, Event, ReadError, StreamId,
-    Transmit, WriteError, Written,
+    Chunk, Connection, ConnectionEvent, EndpointEvent, Event, ReadError, StreamId, Transmit,
+    WriteError, Written,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -81,13 +81,12 @@ impl Engine {
     pub(super) fn handle_datagram(
         &mut self,
         now: Instant,
-        mark: Option<EcnCodepoint>,
-        bytes: usize,
+        datagram: Datagram,
         event: ConnectionEvent,
     ) {
         match self {
             Self::Driven(driver) => {
-                driver.handle_datagram(now, mark, bytes, event);
+                driver.handle_datagram(now, datagram, event);
                 call_observer(driver);
             }
             Self::Plain(conn) => conn.handle_event(event),

@@ -4,11 +4,11 @@ use super::application::{Application, Load};
 use super::certificate::{FixedKey, NAME};
 use super::codepoint::{codepoint_of, ecn_of};
 use super::engine::{Engine, PlainQuinn};
-use super::watch::{Datagram, DatagramWatch, Departure, Tamper, Watch};
+use super::watch::{self, DatagramWatch, Departure, Tamper, Watch};
 use crate::cc_adapter::FactWatch;
 use crate::clock;
 use crate::config::{ClientConfig, ServerConfig, TransportConfig};
-use crate::driver::{ConnectionDriver, DriverConfig, Reason};
+use crate::driver::{ConnectionDriver, Datagram, DriverConfig, Reason};
 use bytes::{Bytes as Buffer, BytesMut};
 use link_sim::sim::{Node, NodeId, Transmit};
 use link_sim::{Ecn, IPV4_UDP_OVERHEAD, Packet};
@@ -360,7 +360,7 @@ impl Host {
         let ecn = transmit.ecn.map_or(Ecn::NotEct, ecn_of);
         for datagram in batch[..transmit.size].chunks(segment) {
             if let Some(watch) = &mut self.datagram_watch {
-                watch(Datagram::Leaves {
+                watch(watch::Datagram::Leaves {
                     at: self.now,
                     payload: datagram,
                 });
@@ -393,7 +393,7 @@ impl Node for Host {
         self.now = now;
         self.peer = Some(from);
         if let Some(watch) = &mut self.datagram_watch {
-            watch(Datagram::Arrives {
+            watch(watch::Datagram::Arrives {
                 at: now,
                 payload: &packet.payload,
                 ecn: packet.ecn,
@@ -403,14 +403,14 @@ impl Node for Host {
         let from = self.peer_address;
         let mut reply = Vec::new();
         let ecn = codepoint_of(packet.ecn);
-        let bytes = packet.payload.len();
+        let datagram = Datagram::new(from, ecn, &packet.payload);
         let event = self
             .endpoint
             .handle(instant, from, None, ecn, packet.payload, &mut reply);
         match event {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
                 if let Some(connection) = &mut self.connection {
-                    connection.1.handle_datagram(instant, ecn, bytes, event);
+                    connection.1.handle_datagram(instant, datagram, event);
                     self.is_stale = true;
                 }
             }

@@ -70,6 +70,7 @@ impl Liar {
             sender: Some(SenderReport {
                 packets_sent: self.count(),
                 packets_lost: self.count(),
+                packets_spuriously_lost: self.count(),
                 bytes_lost: self.count(),
                 ce_marked: self.count(),
                 rtt: Some(RttReport {

@@ -28,6 +28,12 @@ tuning! {
     beta: gain(Gain::new(1, 2), BETAS), "factor on cwnd after a loss",
         "draft-briscoe-iccrg-prague-congestion-control-04 section 2.4.1; \
          RFC 5681 section 3.1";
+    beta_ecn: gain(Gain::new(8, 10), BETAS),
+        "factor on cwnd after a mark of a classic queue; in slow start beta",
+        "RFC 8511 section 3.1";
+    classic_ecn: switch(true),
+        "detect a classic queue that marks ECT(1), and respond to its marks with beta_ecn",
+        "ours; RFC 9331 section 4.3";
     undo: switch(true),
         "undo a reduction if all its lost packets arrive late",
         "L4STeam/linux tcp_prague.c, prague_cwnd_undo";

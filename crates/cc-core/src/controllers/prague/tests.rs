@@ -1,3 +1,6 @@
+mod classic_ecn;
+mod ect1;
+
 use super::*;
 use crate::tests::flow_driver::{FlowDriver, MS, MSS};
 
@@ -214,7 +217,7 @@ fn a_loss_that_was_none_is_undone() {
 }
 
 #[test]
-fn on_packets_without_ect1_a_mark_stands_for_a_loss_once_per_flight() {
+fn without_ect1_a_mark_is_answered_once_per_flight_and_in_slow_start_as_a_loss() {
     let mut driver = FlowDriver::new("prague");
     driver.round(RTT);
     driver.fly(RTT);
@@ -223,14 +226,22 @@ fn on_packets_without_ect1_a_mark_stands_for_a_loss_once_per_flight() {
     assert_eq!((driver.packets(), driver.state()), (10, "Recovery"));
     assert_eq!(driver.flow.snapshot().marked_share, None);
     driver.ack(18);
-    // 5,000 and 2,500 bytes in whole packets, and the least.
-    for packets in [5, 3, 2] {
+    // 0.8 of it from then on, in whole packets.
+    for packets in [8, 7, 6, 5, 4, 3, 3, 2, 2] {
         driver.now += MS;
         driver.fly(RTT);
         let flight = usize::try_from(driver.packets()).unwrap();
         driver.ack_marked(flight, 1);
         assert_eq!(driver.packets(), packets);
     }
+    // A loss halves.
+    let mut driver = FlowDriver::new("prague");
+    driver.round(RTT);
+    driver.congest(RTT);
+    assert_eq!(driver.packets(), 10);
+    driver.now += MS;
+    driver.congest(RTT);
+    assert_eq!(driver.packets(), 5);
 }
 
 #[test]
@@ -241,6 +252,32 @@ fn marks_of_everything_leave_two_packets() {
     }
     assert_eq!(driver.cwnd(), MSS * 2);
     assert_eq!(alpha(&driver), 1_000_000);
+}
+
+/// Below 25 ms they leave two packets per 25 ms, by pacing: a window of 400 bytes at 5 ms.
+#[test]
+fn on_a_short_path_marks_leave_less_than_a_packet_per_round_trip() {
+    let rtt = MS * 5;
+    let mut driver = l4s("prague");
+    for _ in 0..50 {
+        round(&mut driver, rtt, 100);
+    }
+    assert_eq!(driver.cwnd(), MSS * 2);
+    assert_eq!(window(&driver, rtt), Bytes::new(400));
+    // What is not marked doubles it at most, although a packet is two and a half windows.
+    driver.now += rtt;
+    driver.send(1);
+    driver.now += rtt;
+    driver.ack(1);
+    assert_eq!(window(&driver, rtt), Bytes::new(800));
+    // A loss leaves what is below two packets alone, and so does another packet size.
+    driver.send(2);
+    driver.now += rtt;
+    driver.lose(1);
+    assert_eq!(window(&driver, rtt), Bytes::new(800));
+    driver.flow.on_mtu(driver.now, MSS * 2);
+    assert_eq!(window(&driver, rtt), Bytes::new(800));
+    assert_eq!(driver.cwnd(), MSS * 4);
 }
 
 #[test]

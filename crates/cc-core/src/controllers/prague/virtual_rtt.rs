@@ -1,6 +1,7 @@
 //! Reduced RTT-dependence (draft-briscoe-iccrg-prague-congestion-control-04 §2.4.4).
 
 use super::params::Tuning;
+use crate::parts::cwnd::min_window;
 use core::time::Duration;
 use units::Bytes;
 
@@ -46,6 +47,20 @@ impl VirtualRtt {
         }
     }
 
+    /// The window that marks leave at least: RFC 9002's two packets, but per virtual round trip, so
+    /// that where the real one is shorter it may be less than a packet (RFC 9331 §4.3). Many flows
+    /// then share a short path without a queue that all of them together fill and none may leave.
+    pub(super) fn least_window(&self, mss: Bytes, srtt: Option<Duration>) -> Bytes {
+        let two = min_window(mss);
+        match srtt {
+            Some(srtt) if srtt < self.floor => {
+                let share = u128::from(two.get()) * srtt.as_nanos() / self.floor.as_nanos();
+                Bytes::new(u64::try_from(share).expect("a share of what fits")).max(Bytes::new(1))
+            }
+            _ => two,
+        }
+    }
+
     /// By how much a window grows in a round trip of `srtt` without marks, in millionths of a byte,
     /// rounded down: `mss`, or (srtt ÷ virtual RTT)² of it.
     pub(super) fn increase(&self, mss: Bytes, srtt: Option<Duration>) -> u64 {
@@ -84,6 +99,17 @@ mod tests {
         assert_eq!(increase(500, 100), 16_000);
         assert_eq!(increase(500, 25_000), 1_000_000_000);
         assert_eq!(increase(500, 100_000), 1_000_000_000);
+    }
+
+    #[test]
+    fn a_window_is_two_packets_per_virtual_round_trip_at_least() {
+        let rtt = VirtualRtt::new(&Tuning::new(&Params::defaults(PARAMS)));
+        let least = |millis| rtt.least_window(Bytes::new(1_000), Some(MS * millis)).get();
+        assert_eq!(
+            [0, 5, 24, 25, 100].map(least),
+            [1, 400, 1_920, 2_000, 2_000]
+        );
+        assert_eq!(rtt.least_window(Bytes::new(1_000), None).get(), 2_000);
     }
 
     #[test]

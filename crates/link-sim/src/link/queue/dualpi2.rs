@@ -10,6 +10,7 @@ use crate::spec::clauses::aqm::dualpi2::{OnOverload, StepThreshold};
 use crate::spec::{self, Capacity, FULL_FRAME};
 use crate::stats::Count;
 use control::{Control, ONE};
+use std::collections::VecDeque;
 use units::{Bytes, Rng, Timestamp};
 
 /// The dual queue of RFC 9332 with its PI2 controller (appendix A), as Linux has it
@@ -17,11 +18,14 @@ use units::{Bytes, Rng, Timestamp};
 /// buffer, one for the others, and one base probability p that serves both.
 ///
 /// A classic packet is dropped or marked with p², a low-latency one is marked with
-/// `coupling_factor` × p and whenever it waits beyond `step_thresh`. The low-latency queue goes
-/// first, but for the share that protects the classic one.
+/// `coupling_factor` × p and whenever it waits beyond `step_thresh`, if it found `min_qlen_step`
+/// packets ahead. The low-latency queue goes first, but for the share that protects the classic
+/// one.
 #[derive(Debug)]
 pub(super) struct DualPi2<T> {
     low_latency: Fifo<T>,
+    /// For each packet in it whether the step applies.
+    steps: VecDeque<bool>,
     classic: Fifo<T>,
     capacity: Capacity,
     parameters: spec::aqm::DualPi2,
@@ -35,6 +39,7 @@ impl<T> DualPi2<T> {
     pub(super) fn new(parameters: spec::aqm::DualPi2, capacity: Capacity, rng: Rng) -> Self {
         Self {
             low_latency: Fifo::default(),
+            steps: VecDeque::new(),
             classic: Fifo::default(),
             capacity,
             parameters,
@@ -100,12 +105,12 @@ impl<T> DualPi2<T> {
     fn pop(&mut self, now: Timestamp, events: &mut QueueEvents) -> Option<QueuedPacket<T>> {
         loop {
             let (class, other_waits) = self.turn();
-            let mut next = self.get_mut(class).pop()?;
+            let (mut next, has_step) = self.pop_from(class)?;
             if !self.parameters.drop_enqueue && self.is_dropped(class, &mut next.packet, events) {
                 events.drop(&next.packet);
                 continue;
             }
-            if class == QueueClass::LowLatency && self.is_beyond_step(now, &next) {
+            if has_step && self.is_beyond_step(now, &next) {
                 events.try_mark(&mut next.packet);
             }
             if other_waits {
@@ -125,14 +130,30 @@ impl<T> DualPi2<T> {
         }
     }
 
-    fn get_mut(&mut self, class: QueueClass) -> &mut Fifo<T> {
+    fn push_to(&mut self, class: QueueClass, now: Timestamp, packet: Packet<T>) {
         match class {
-            QueueClass::LowLatency => &mut self.low_latency,
-            QueueClass::Classic => &mut self.classic,
+            QueueClass::LowLatency => {
+                let ahead = self.low_latency.backlog().packets;
+                let has_step = ahead >= u64::from(self.parameters.min_qlen_step);
+                self.steps.push_back(has_step);
+                self.low_latency.push(now, packet);
+            }
+            QueueClass::Classic => self.classic.push(now, packet),
         }
     }
 
-    /// Whether a packet that leaves the low-latency queue has waited beyond the step.
+    /// The next packet of a queue, and whether the step applies to it.
+    fn pop_from(&mut self, class: QueueClass) -> Option<(QueuedPacket<T>, bool)> {
+        match class {
+            QueueClass::LowLatency => {
+                let has_step = self.steps.pop_front().unwrap_or_default();
+                Some((self.low_latency.pop()?, has_step))
+            }
+            QueueClass::Classic => Some((self.classic.pop()?, false)),
+        }
+    }
+
+    /// Whether a packet that has left the low-latency queue had waited beyond the step.
     fn is_beyond_step(&self, now: Timestamp, next: &QueuedPacket<T>) -> bool {
         match self.parameters.step_thresh {
             StepThreshold::Time(time) => now.since(next.since) > time,
@@ -153,7 +174,7 @@ impl<T> Discipline<T> for DualPi2<T> {
         if self.parameters.drop_enqueue && self.is_dropped(class, &mut packet, events) {
             return events.drop(&packet);
         }
-        self.get_mut(class).push(now, packet);
+        self.push_to(class, now, packet);
     }
 
     fn dequeue(&mut self, now: Timestamp, events: &mut QueueEvents) -> Option<QueuedPacket<T>> {
@@ -176,12 +197,13 @@ impl<T> Discipline<T> for DualPi2<T> {
     /// In the order of arrival.
     fn take(&mut self) -> Option<QueuedPacket<T>> {
         let since = |queue: &Fifo<T>| queue.front().map(|head| head.since);
-        match (since(&self.low_latency), since(&self.classic)) {
+        let class = match (since(&self.low_latency), since(&self.classic)) {
             (Some(low), classic) if classic.is_none_or(|classic| low <= classic) => {
-                self.low_latency.pop()
+                QueueClass::LowLatency
             }
-            _ => self.classic.pop(),
-        }
+            _ => QueueClass::Classic,
+        };
+        self.pop_from(class).map(|(next, _)| next)
     }
 }
 

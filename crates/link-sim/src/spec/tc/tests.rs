@@ -119,6 +119,10 @@ fn every_discipline_is_a_qdisc_below_a_tbf() {
             "dualpi2 limit 10000 any_ect step_thresh 5packets",
         ),
         (
+            "aqm dualpi2 min_qlen_step 1",
+            "dualpi2 limit 10000 min_qlen_step 1",
+        ),
+        (
             "aqm red min 30000b probability 10% ecn queue 200kb",
             "red limit 204800 min 30000 max 90000 avpkt 1000 burst 50 probability 0.1 \
              bandwidth 8mbit ecn",

@@ -183,8 +183,14 @@ fn dualpi2s() -> impl Strategy<Value = DualPi2> {
     ];
     let flags = [any::<bool>(), any::<bool>(), any::<bool>()];
     let controller = (time(), time(), factor(), factor(), 1..=u8::MAX);
+    let step = (step, prop_oneof![Just(0), any::<u32>()]);
     (controller, step, probability(), flags).prop_map(
-        |(controller, step_thresh, classic_protection, [drops, drop_enqueue, any_ect])| {
+        |(
+            controller,
+            (step_thresh, min_qlen_step),
+            classic_protection,
+            [drops, drop_enqueue, any_ect],
+        )| {
             let (target, tupdate, alpha, beta, coupling_factor) = controller;
             let on_overload = if drops {
                 OnOverload::Drop
@@ -198,6 +204,7 @@ fn dualpi2s() -> impl Strategy<Value = DualPi2> {
                 beta,
                 coupling_factor,
                 step_thresh,
+                min_qlen_step,
                 on_overload,
                 drop_enqueue,
                 any_ect,
@@ -336,7 +343,7 @@ proptest! {
             duplicate|seed|state|packets|ecn|corrupt|tbf|burst|policer|trace|slot|aqm|codel|\
             fq_codel|cake|flows|rtt|target|radio|suspend|every|at|1s..2s|1-9|red|min|max|\
             probability|avpkt|pie|tupdate|alpha|beta|bytemode|dualpi2|coupling_factor|\
-            step_thresh|overflow", 0..16)
+            step_thresh|min_qlen_step|overflow", 0..16)
     ) {
         let text = words.join(" ");
         if let Ok(spec) = LinkSpec::parse_with(&text, read_trace) {

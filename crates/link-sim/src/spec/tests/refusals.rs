@@ -132,6 +132,7 @@ fn dualpi2_has_tcs_ranges() {
     refused("beta", "8388608", "below 2^23");
     refused("beta", "3%", "such as 0.16");
     refused("step_thresh", "5", "such as 1ms");
+    refused("min_qlen_step", "2p", "a number of packets");
     refused("classic_protection", "101%", "to 100%");
     assert_eq!(
         spec("rate 1mbit aqm dualpi2 overflow drop_on_overload any_ect l4s_ect drop_dequeue")

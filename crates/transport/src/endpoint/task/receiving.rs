@@ -2,6 +2,7 @@
 
 use super::state::Task;
 use crate::clock;
+use crate::driver::Datagram;
 use crate::endpoint::inner::Inner;
 use crate::endpoint::table::Table;
 use crate::shard_routing::Received;
@@ -150,7 +151,8 @@ impl Task {
     ) {
         let answer = &mut self.scratch.answer;
         answer.clear();
-        let (ecn, bytes) = (received_ecn(meta), data.len());
+        let ecn = received_ecn(meta);
+        let datagram = Datagram::new(meta.addr, ecn, &data);
         match table
             .proto
             .handle(now, meta.addr, meta.dst_ip, ecn, data, answer)
@@ -159,7 +161,7 @@ impl Task {
                 if let Some(connection) = table.get(handle) {
                     let _span = connection.span.enter();
                     let mut state = connection.lock();
-                    state.driver.handle_datagram(now, ecn, bytes, event);
+                    state.driver.handle_datagram(now, datagram, event);
                     if state.driver.has_events() {
                         self.scratch.observed.push(Arc::clone(connection));
                     }

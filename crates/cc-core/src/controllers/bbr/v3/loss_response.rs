@@ -49,14 +49,17 @@ impl<R: Revision> Bbr<R> {
     }
 
     /// A mark is a congestion signal like a lost packet, only that nothing was lost (§3.7 asks for
-    /// a response and does not specify it).
+    /// a response and does not specify it). Each counts as a full packet, but together they count
+    /// for no more than the ACK acknowledges, whatever the peer reports.
     pub(super) fn handle_marks(&mut self, context: &mut EventContext<'_>, sample: &RateSample) {
         if sample.ce_marked == 0 {
             return;
         }
         self.note_loss(context.path.delivered);
-        self.congestion.lost_ranges += sample.ce_marked;
-        self.congestion.marked += context.path.mss * sample.ce_marked;
+        let mss = context.path.mss;
+        let marked = (mss * sample.ce_marked).min(sample.newly_acked);
+        self.congestion.lost_ranges += marked.packets_ceil(mss);
+        self.congestion.marked += marked;
         let flight = self.flight(context.path, sample);
         if self.probe.is_sample && self.is_inflight_too_high(&flight) {
             self.handle_inflight_too_high(context, &flight);

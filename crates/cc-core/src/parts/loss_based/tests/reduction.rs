@@ -64,6 +64,24 @@ fn a_mark_in_congestion_avoidance_cuts_less_than_a_loss() {
 }
 
 #[test]
+fn marks_of_one_flight_are_one_reduction_however_many_an_ack_reports() {
+    for (controller, left) in [("cubic:slow_start=standard", 85), ("new_reno", 80)] {
+        let mut driver = avoiding(controller);
+        for _ in 0..3 {
+            let before = driver.cwnd();
+            let flight = driver.flying.len();
+            // Everything was marked.
+            driver.ack_marked(flight / 2, flight as u64 / 2);
+            driver.ack_marked(1, 1_000);
+            driver.ack_marked(driver.flying.len(), flight as u64 / 2);
+            assert_eq!(driver.cwnd(), before * Gain::percent(left), "{controller}");
+            driver.now += MS;
+            driver.fly(MS * 100);
+        }
+    }
+}
+
+#[test]
 fn a_loss_in_the_round_of_a_mark_reduces_no_further() {
     for controller in BOTH {
         let mut driver = avoiding(controller);

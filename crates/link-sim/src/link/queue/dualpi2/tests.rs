@@ -38,7 +38,7 @@ fn fates(parameters: aqm::DualPi2, probability: u64, ecn: Ecn, count: u64) -> Qu
         queue.enqueue(Timestamp::ZERO, packet, &mut events);
         if queue.backlog().packets == 3 {
             let class = queue.queue_of(ecn);
-            let mut next = queue.get_mut(class).pop().unwrap();
+            let (mut next, _) = queue.pop_from(class).unwrap();
             if !parameters.drop_enqueue && queue.is_dropped(class, &mut next.packet, &mut events) {
                 events.drop(&next.packet);
             }
@@ -177,6 +177,28 @@ fn the_step_in_packets_looks_at_what_is_left_behind() {
         marked.collect::<Vec<_>>(),
         [true, true, false, false, false]
     );
+}
+
+#[test]
+fn the_step_is_for_packets_that_found_others_ahead() {
+    for (min_qlen_step, expected) in [
+        (0, [true, true, true, true]),
+        (1, [false, true, true, true]),
+        (3, [false, false, false, true]),
+    ] {
+        let parameters = aqm::DualPi2 {
+            min_qlen_step,
+            ..aqm::DualPi2::DEFAULT
+        };
+        // Classic packets do not count.
+        let mut queue = standing(parameters, 0, 4, 9);
+        let mut events = QueueEvents::default();
+        let marked = (0..4).map(|_| {
+            let next = queue.dequeue(Timestamp::from_millis(2), &mut events);
+            next.unwrap().packet.ecn == Ecn::Ce
+        });
+        assert_eq!(marked.collect::<Vec<_>>(), expected, "{min_qlen_step}");
+    }
 }
 
 #[test]

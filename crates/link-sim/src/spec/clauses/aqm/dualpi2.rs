@@ -23,6 +23,9 @@ pub(crate) struct DualPi2 {
     pub(crate) coupling_factor: u8,
     /// Beyond it every packet in the low-latency queue is marked.
     pub(crate) step_thresh: StepThreshold,
+    /// Only packets that found so many ahead of them in that queue: `Th_len` of RFC 9332, so that a
+    /// link on which a packet takes longer than `step_thresh` does not mark every one.
+    pub(crate) min_qlen_step: u32,
     /// What happens when the low-latency queue's probability reaches one.
     pub(crate) on_overload: OnOverload,
     /// Packets are dropped and marked when they come instead of when they leave.
@@ -61,6 +64,7 @@ impl DualPi2 {
         beta: Gain::new(32, 10),
         coupling_factor: 2,
         step_thresh: StepThreshold::Time(Duration::from_millis(1)),
+        min_qlen_step: 0,
         on_overload: OnOverload::Drop,
         drop_enqueue: false,
         any_ect: false,
@@ -77,6 +81,7 @@ impl DualPi2 {
                 "beta" => dual.beta = words.value(FACTOR, factor)?,
                 "coupling_factor" => dual.coupling_factor = words.value(COUPLING, coupling)?,
                 "step_thresh" => dual.step_thresh = words.value(STEP, StepThreshold::parse)?,
+                "min_qlen_step" => dual.min_qlen_step = words.value(MIN_QLEN_STEP, whole)?,
                 "drop_on_overload" => dual.on_overload = OnOverload::Drop,
                 "overflow" => dual.on_overload = OnOverload::Overflow,
                 "classic_protection" => dual.classic_protection = words.value(PERCENT, percent)?,
@@ -118,6 +123,9 @@ impl fmt::Display for DualPi2 {
         if self.step_thresh != usual.step_thresh {
             write!(f, " step_thresh {}", self.step_thresh)?;
         }
+        if self.min_qlen_step != usual.min_qlen_step {
+            write!(f, " min_qlen_step {}", self.min_qlen_step)?;
+        }
         if self.classic_protection != usual.classic_protection {
             let share = Percent(self.classic_protection);
             write!(f, " classic_protection {share}")?;
@@ -158,13 +166,18 @@ fn coupling(text: &str) -> Option<u8> {
     text.parse().ok().filter(|factor| *factor > 0)
 }
 
-const WORDS: [&str; 13] = [
+fn whole(text: &str) -> Option<u32> {
+    text.parse().ok()
+}
+
+const WORDS: [&str; 14] = [
     "target",
     "tupdate",
     "alpha",
     "beta",
     "coupling_factor",
     "step_thresh",
+    "min_qlen_step",
     "drop_on_overload",
     "overflow",
     "classic_protection",
@@ -175,6 +188,7 @@ const WORDS: [&str; 13] = [
 ];
 const FACTOR: &str = "a factor above 0 and below 2^23, such as 0.16,";
 const COUPLING: &str = "a whole number from 1 to 255";
+const MIN_QLEN_STEP: &str = "a number of packets, such as 1,";
 const STEP: &str = "a time above zero, such as 1ms, or a number of packets, such as 5p,";
 /// Linux's `ALPHA_BETA_MAX`: 23 bits before the point.
 const MAX_FACTOR: Gain = Gain::new((1 << 23) - 1, 1);

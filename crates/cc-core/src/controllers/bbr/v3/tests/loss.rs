@@ -146,6 +146,33 @@ fn marks_count_in_their_own_round() {
 }
 
 #[test]
+fn marks_of_one_round_trip_are_one_reduction_however_many_they_are() {
+    let reduced = |ce_marked| {
+        let mut bench = Bench::cruising();
+        bench.round(mbit(90));
+        bench.acks_within_the_round(mbit(90));
+        bench.round_with(mbit(90), |told| told.ce_marked = ce_marked);
+        bench.round(mbit(90));
+        (bench.bbr.rate.bw(), bench.bbr.volume.shortterm)
+    };
+    assert_eq!(reduced(1), reduced(500));
+    assert!(reduced(1).0 < reduced(0).0);
+}
+
+#[test]
+fn marks_count_for_no_more_than_the_ack_acknowledges() {
+    let mut bench = Bench::probing();
+    bench.path.inflight = BDP * 2;
+    // Two packets are not 2 % of the flight.
+    bench.round_with(mbit(100), |told| {
+        told.ce_marked = u64::MAX;
+        told.newly_acked = MSS * 2;
+        told.tx_in_flight = BDP;
+    });
+    assert_eq!(bench.state(), "ProbeBW_UP");
+}
+
+#[test]
 fn a_flight_that_the_application_limited_ends_a_probe_and_sets_no_bound() {
     let mut bench = Bench::probing();
     bench.path.inflight = BDP * 2;
