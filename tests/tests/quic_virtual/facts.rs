@@ -3,9 +3,9 @@
 
 mod books;
 
-use books::Books;
+use books::{Books, Counts};
 use e2e::{choose, seed};
-use std::net::SocketAddr;
+use quinn_proto::ConnectionError;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use transport::testing::{ConnectionPlan, Datagram, EndId, Ends, LinkId, Load, World};
@@ -63,19 +63,25 @@ impl Run {
         let connected = self.world.run_until_connected(self.ends, limit);
         connected.expect("a handshake");
         self.world.run_for(MS * 500);
-        self.each(|books| books.is_confirmed = true);
+        for books in &self.books {
+            books.lock().confirmed_at = Some(self.world.now());
+        }
     }
 
-    fn each(&self, mut change: impl FnMut(&mut Books)) {
-        self.books
-            .iter()
-            .for_each(|books| change(&mut books.lock()));
+    fn move_client(&mut self, address: usize) {
+        let address = ADDRESSES[address].parse().expect("an address");
+        self.world.move_client(self.ends, address);
+        self.books[1].lock().has_moved = true;
     }
 
-    fn run_until_received(&mut self, end: EndId, bytes: u64) {
+    /// Whether all of it has arrived; it has unless the connection timed out after a move.
+    fn run_until_received(&mut self, end: EndId, bytes: u64) -> bool {
         let limit = Duration::from_secs(600);
         let is_there = self.world.run_until_received(end, Bytes::new(bytes), limit);
-        assert!(is_there, "{}", self.world.received(end));
+        let is_over = self.world.error(end) == Some(&ConnectionError::TimedOut);
+        let has_stalled = is_over && self.books[1].lock().has_moved;
+        assert!(is_there || has_stalled, "{}", self.world.received(end));
+        is_there
     }
 }
 
@@ -90,16 +96,41 @@ fn keep_books(world: &mut World, end: EndId, own: &Shared, others: &Shared) {
     });
 }
 
-/// One with a rate at which quinn-proto's receiver can tell late packets from duplicates.
+/// A path, drawn.
+struct Draw {
+    links: [String; 2],
+    cc: &'static str,
+    download: u64,
+    /// Nothing happens to the path, and data goes one way, so that every packet which comes late is
+    /// known to have: quinn-proto acknowledges nothing while its window keeps its own data back.
+    is_calm: bool,
+}
+
+impl Draw {
+    fn new(rng: &mut Rng) -> Self {
+        let is_calm = rng.below(3) == 0;
+        let loses_acks = rng.below(2) == 0;
+        let controllers = ["new_reno", "cubic", "bbr3", "bbr1", "copa"];
+        Self {
+            links: [link(rng, true), link(rng, loses_acks)],
+            cc: controllers[rng.below(5) as usize],
+            download: u64::from(!is_calm) * rng.below(2) * 200_000,
+            is_calm,
+        }
+    }
+}
+
+/// Packets are fewer per millisecond than quinn-proto's receiver tells apart from duplicates.
 fn link(rng: &mut Rng, loses: bool) -> String {
     let mut text = format!("delay {}ms", 5 + rng.below(60));
     if rng.below(2) == 0 {
         text += &format!(" {}ms", 1 + rng.below(15));
     }
     text += &format!(" rate {}kbit", 1_000 + rng.below(20_000));
-    text += match rng.below(3) {
+    text += match rng.below(4) {
         0 => " aqm codel ecn",
-        1 => " queue 1bdp",
+        1 => " aqm dualpi2",
+        2 => " queue 1bdp",
         _ => " queue 3bdp",
     };
     if loses && rng.below(2) == 0 {
@@ -111,17 +142,15 @@ fn link(rng: &mut Rng, loses: bool) -> String {
     text
 }
 
-fn controller(rng: &mut Rng) -> &'static str {
-    ["new_reno", "cubic", "bbr3", "bbr1", "copa"][rng.below(5) as usize]
-}
-
-/// What happens to a connection in its middle.
+/// Something happens to a connection.
 fn disturb(run: &mut Run, rng: &mut Rng) {
-    let end = [run.ends.client, run.ends.server][rng.below(2) as usize];
-    match rng.below(4) {
-        0 => run
-            .world
-            .proto(end, quinn_proto::Connection::force_key_update),
+    let Ends { client, server } = run.ends;
+    let end = [client, server][rng.below(2) as usize];
+    match rng.below(7) {
+        0 => {
+            let update = quinn_proto::Connection::force_key_update;
+            run.world.proto(end, update);
+        }
         1 => {
             let most = 1_210 + rng.below(200) as usize;
             run.world.tamper(end, move |datagram| {
@@ -132,64 +161,94 @@ fn disturb(run: &mut Run, rng: &mut Rng) {
         2 => {
             let link = run.links[rng.below(2) as usize];
             let text = format!("delay {}ms rate 5mbit queue 100p", 5 + rng.below(100));
-            run.world
-                .change_link(link, &text.parse().expect("a link"), MS * 100);
+            let spec = text.parse().expect("a link");
+            run.world.change_link(link, &spec, MS * 100);
+        }
+        3 => run.move_client(rng.below(3) as usize),
+        4 => {
+            // The server answers nothing until it gives up the new path.
+            run.move_client(1 + rng.below(2) as usize);
+            run.world.tamper(server, |_| Vec::new());
+            run.world.run_for(MS * rng.below(3_000) as u32);
+            run.world.tamper(server, |datagram| vec![datagram]);
         }
         _ => {}
     }
 }
 
-#[test]
-fn what_is_known_of_each_packet_is_what_the_network_did() {
-    let mut sums = [0; 7];
-    for seed in 0..40 {
-        let seed = seed::choose(seed, "facts");
-        let mut rng = Rng::new(seed);
-        let are_acks_lost = rng.below(2) == 0;
-        let (there, back) = (link(&mut rng, true), link(&mut rng, are_acks_lost));
-        let (cc, upload, download) = (controller(&mut rng), 1_000_000, rng.below(2) * 200_000);
-        eprintln!("seed {seed}: {there} / {back}, {cc}, download {download}");
-        let mut run = Run::new(seed, [&there, &back], cc);
-        run.connect();
-        run.world.send(run.ends.client, Load::Bytes(upload));
-        if download > 0 {
-            run.world.send(run.ends.server, Load::Bytes(download));
-        }
-        for _ in 0..6 {
-            run.world.run_for(MS * rng.below(400) as u32);
+/// A connection over a drawn path that is disturbed, until nothing is under way any more. `None` if
+/// a move stopped it, see "Limits of quinn-proto" in `docs/transport.md`.
+fn transfer(seed: u64) -> Option<[Counts; 2]> {
+    const UPLOAD: u64 = 1_500_000;
+    let mut rng = Rng::new(seed);
+    let draw = Draw::new(&mut rng);
+    let [there, back] = &draw.links;
+    let mut run = Run::new(seed, [there, back], draw.cc);
+    run.connect();
+    run.world.send(run.ends.client, Load::Bytes(UPLOAD));
+    if draw.download > 0 {
+        run.world.send(run.ends.server, Load::Bytes(draw.download));
+    }
+    for _ in 0..6 {
+        run.world.run_for(MS * rng.below(400) as u32);
+        if !draw.is_calm {
             disturb(&mut run, &mut rng);
         }
-        run.run_until_received(run.ends.server, upload);
-        run.run_until_received(run.ends.client, download);
-        run.world.run_for(Duration::from_secs(20));
-        for (books, end) in run.books.iter().zip([run.ends.client, run.ends.server]) {
-            let books = books.lock();
-            books.assert_closed(None);
-            let stats = run.world.stats(end);
-            let counts = &books.counts;
-            eprintln!(
-                "  {counts:?} {} {}",
-                books.marked_and_acked(),
-                books.marked_and_delivered()
-            );
-            assert!(counts.marked >= books.marked_and_acked(), "{counts:?}");
-            assert!(counts.marked <= books.marked_and_delivered(), "{counts:?}");
-            assert_eq!(stats.ecn.ce_marked, counts.marked);
-            let c = counts;
-            for (sum, count) in sums.iter_mut().zip([
-                c.sent,
-                c.acked,
-                c.lost,
-                c.late,
-                c.discarded,
-                c.marked,
-                c.compared,
-            ]) {
-                *sum += count;
-            }
-        }
     }
-    eprintln!("{sums:?}");
+    let ends = [run.ends.client, run.ends.server];
+    if !run.run_until_received(ends[1], UPLOAD) || !run.run_until_received(ends[0], draw.download) {
+        return None;
+    }
+    for end in ends {
+        // Its ACK has the largest number of all, and with it the last count of marks.
+        run.world.run_for(Duration::from_secs(10));
+        run.world.send(end, Load::Bytes(1));
+    }
+    run.world.run_for(Duration::from_secs(20));
+    Some([0, 1].map(|index| {
+        let [books, peers] = [&run.books[index], &run.books[1 - index]].map(Shared::lock);
+        books.assert_closed();
+        if draw.is_calm && index == 0 {
+            // Packets declared lost are remembered for three probe timeouts.
+            let round_trip = run.world.stats(ends[index]).min_rtt;
+            books.assert_late_are_known(round_trip.expect("a sample came"), &peers);
+        }
+        let counts = books.counts;
+        if !books.has_moved {
+            let (least, most) = (books.marked_and_acked(), books.marked_and_delivered());
+            assert!(
+                (least..=most).contains(&counts.marked),
+                "{least} {counts:?} {most}"
+            );
+        }
+        assert_eq!(run.world.stats(ends[index]).ecn.ce_marked, counts.marked);
+        counts
+    }))
 }
 
-fn _unused(_: SocketAddr) {}
+#[test]
+fn what_is_known_of_each_packet_is_what_the_network_did() {
+    let mut sum = Counts::default();
+    let mut stopped = 0;
+    for number in 1..=SEEDS {
+        match transfer(seed::choose(number, "facts")) {
+            Some(counts) => counts.into_iter().for_each(|counts| sum += counts),
+            None => stopped += 1,
+        }
+    }
+    assert!(stopped <= SEEDS / 50, "{stopped}");
+    let all_kinds = [
+        sum.acked,
+        sum.lost,
+        sum.late,
+        sum.discarded,
+        sum.marked,
+        sum.compared,
+    ];
+    assert!(all_kinds.iter().all(|count| *count > SEEDS), "{sum:?}");
+}
+
+const SEEDS: u64 = 150;
+
+/// Where the client begins, another port there, and another host.
+const ADDRESSES: [&str; 3] = ["192.0.2.1:50000", "192.0.2.1:50001", "198.51.100.7:50000"];

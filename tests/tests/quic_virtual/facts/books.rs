@@ -3,6 +3,7 @@
 
 use link_sim::Ecn;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::AddAssign;
 use std::time::Duration;
 use transport::testing::{Fact, PacketId};
 use units::{Bytes, Timestamp};
@@ -22,8 +23,8 @@ pub(super) struct Books {
     /// When the newest of the packets declared lost had left.
     newest_lost_at: Option<Timestamp>,
     pub(super) counts: Counts,
-    /// Whether quinn-proto is to know of each loss at once.
-    pub(super) is_confirmed: bool,
+    /// Since when quinn-proto is to know of each loss at once, and the peer to have all keys.
+    pub(super) confirmed_at: Option<Timestamp>,
     /// Whether it has had one path only: it counts in flight from anew on each.
     pub(super) has_moved: bool,
 }
@@ -39,7 +40,7 @@ struct Proto {
 }
 
 /// Packets by what became of them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     pub(super) sent: u64,
     pub(super) acked: u64,
@@ -47,9 +48,23 @@ pub(super) struct Counts {
     pub(super) late: u64,
     pub(super) discarded: u64,
     pub(super) marked: u64,
-    /// Datagrams that belong to no path in use, and ACKs after which quinn-proto's count was seen.
+    /// Datagrams without a packet that congestion control knows.
     pub(super) strays: u64,
+    /// ACKs after which quinn-proto's count of bytes in flight was compared.
     pub(super) compared: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.acked += other.acked;
+        self.lost += other.lost;
+        self.late += other.late;
+        self.discarded += other.discarded;
+        self.marked += other.marked;
+        self.strays += other.strays;
+        self.compared += other.compared;
+    }
 }
 
 #[derive(Debug)]
@@ -221,7 +236,7 @@ impl Books {
         let expected = self.in_flight.get(&path).copied().unwrap_or_default();
         assert_eq!((in_flight, kept), (expected, expected), "at {now}");
         let proto = self.proto.take();
-        if let Some(proto) = proto.filter(|_| self.is_confirmed && !self.has_moved) {
+        if let Some(proto) = proto.filter(|_| self.confirmed_at.is_some() && !self.has_moved) {
             self.counts.compared += 1;
             self.compare(now, in_flight + proto.lost_since, &proto);
         }
@@ -243,27 +258,45 @@ impl Books {
         );
     }
 
-    /// Nothing is under way any more. `quickly` is within which time of its loss a packet that
-    /// arrives is surely remembered and acknowledged, where all ACKs arrive.
-    pub(super) fn assert_closed(&self, quickly: Option<Duration>) {
+    /// Nothing is under way any more.
+    pub(super) fn assert_closed(&self) {
         assert!(self.leaving.is_empty());
         for (id, packet) in &self.packets {
-            if !packet.is_in_flight {
-                continue;
-            }
-            let what = format!("{id:?}: {packet:?}");
-            match (packet.state, packet.delivery) {
-                (State::InFlight, _) => panic!("{what}"),
-                (State::Acked | State::Late, delivery) => assert!(delivery.is_some(), "{what}"),
-                (State::Lost(at), Some(delivery)) => {
-                    // quinn-proto's receiver takes it for a duplicate.
-                    let is_dropped = delivery.overtaken_by >= MAX_OVERTAKEN;
-                    let is_known = quickly.is_some_and(|time| delivery.at < at + time);
-                    assert!(is_dropped || !is_known, "{what}");
-                }
-                (State::Lost(_) | State::Discarded, _) => {}
+            let is_there = packet.delivery.is_some();
+            match packet.state {
+                State::InFlight => assert!(!packet.is_in_flight, "{id:?}: {packet:?}"),
+                State::Acked | State::Late => assert!(is_there, "{id:?}: {packet:?}"),
+                State::Lost(_) | State::Discarded => {}
             }
         }
+    }
+
+    /// Of the packets declared lost, those that arrived within `time` of that are known to have,
+    /// which `time` is short enough for. `peers` says which ACKs arrived.
+    pub(super) fn assert_late_are_known(&self, time: Duration, peers: &Self) {
+        let confirmed_at = self.confirmed_at.expect("the handshake is over");
+        for (id, packet) in &self.packets {
+            let (State::Lost(at), Some(delivery)) = (packet.state, packet.delivery) else {
+                continue;
+            };
+            // The peer's quinn-proto takes it for a duplicate.
+            let is_dropped = delivery.overtaken_by >= MAX_OVERTAKEN;
+            let is_known = packet.sent_at >= confirmed_at
+                && !is_dropped
+                && delivery.at < at + time
+                && peers.have_all_arrived(delivery.at);
+            assert!(!is_known, "{id:?}: {packet:?}");
+        }
+    }
+
+    /// Whether what this sender acknowledged then, has arrived. What it acknowledges for the first
+    /// time in a packet that is lost, it may never again (RFC 9000 §13.2.4).
+    fn have_all_arrived(&self, then: Timestamp) -> bool {
+        let mut packets = self.packets.values();
+        packets.all(|packet| {
+            let is_then = packet.sent_at >= then && packet.sent_at <= then + MAX_ACK_DELAY;
+            !is_then || packet.delivery.is_some()
+        })
     }
 
     /// In flight, of application data, acknowledged and marked by the network.
@@ -287,3 +320,6 @@ impl Books {
 
 /// Packets that may overtake one before quinn-proto's receiver takes it for a duplicate.
 const MAX_OVERTAKEN: u64 = 128;
+
+/// The default of RFC 9000 §18.2.
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
