@@ -3,6 +3,7 @@
 //! ```text
 //!  NAME or FILE.toml ──▶ file ──▶ plan ──▶ cells: links, variants, a seed of their own
 //!                        axis, template        │
+//!                        or draw: at random    │
 //!                        conditions            │ shard: every N-th, on one machine of N
 //!                                              ▼
 //!                   store: a file per cell ◀── ab::run, as many cells at once as there are cores,
@@ -18,13 +19,18 @@ mod builtin;
 mod cell;
 mod conclude;
 mod conditions;
+mod draw;
+mod drawn;
 mod file;
+mod fnv;
 mod merge;
 mod network;
 mod plan;
+mod planning;
 mod shard;
 mod store;
 mod template;
+mod variant_file;
 
 pub(crate) use axis::Only;
 pub(crate) use builtin::{BUILT_IN, find};

@@ -7,7 +7,7 @@ pub use round::{finite, interval, round};
 pub use run::run;
 
 use crate::result::{
-    AbKind, AbResult, CompetitionRound, Finite, MatrixAxis, MatrixCell, MatrixDirection,
+    AbKind, AbResult, CompetitionRound, Drawn, Finite, MatrixAxis, MatrixCell, MatrixDirection,
     MatrixKind, MatrixResult, MatrixVariant, Metric, SCHEMA_VERSION, Variant,
 };
 use crate::stats;
@@ -153,6 +153,7 @@ pub fn matrix() -> MatrixResult {
         omit_seconds: Finite::ZERO,
         cells: cells.collect(),
         axes,
+        drawn: None,
     }
 }
 
@@ -178,9 +179,55 @@ fn cell(index: u32, at: [(&str, &str); 2], result: AbResult) -> MatrixCell {
         base_rtt_ms: None,
         direction: MatrixDirection::Forward,
         variants: variants.collect(),
+        neighbours: Vec::new(),
         comparison: result.comparison,
         further_comparisons: BTreeMap::new(),
         competition: None,
         error: None,
     }
+}
+
+/// Two controllers in three drawn cells: both alone, and each beside CUBIC in the third.
+pub fn drawn() -> MatrixResult {
+    let mut result = matrix();
+    let goodputs: [[u64; 3]; 2] = [[10, 80, 30], [20, 60, 40]];
+    let cells = ["cubic", "bbr1"].into_iter().zip(goodputs);
+    let cells = cells.flat_map(|(cc, goodputs)| {
+        goodputs.into_iter().zip(0..).map(move |(goodput, number)| {
+            let rounds = [goodput * 1_000_000; 3];
+            let neighbour = [(50 - goodput / 2) * 1_000_000; 3];
+            let mut ab = ab_of(&rounds, &neighbour);
+            stats::conclude(&mut ab);
+            drawn_cell(ab, cc, number)
+        })
+    });
+    result.cells = cells.collect();
+    result.cells.sort_by_key(|cell| cell.index);
+    let axis = |name: &str, values: &[&str]| MatrixAxis {
+        name: name.to_owned(),
+        values: values.iter().map(|value| (*value).to_owned()).collect(),
+    };
+    result.axes = vec![
+        axis("cell", &["0", "1", "2"]),
+        axis("cc", &["cubic", "bbr1"]),
+    ];
+    result.drawn = Some(Drawn::of_command(Some(
+        "bench-client matrix fixture".to_owned(),
+    )));
+    stats::conclude_drawn(&mut result);
+    result
+}
+
+fn drawn_cell(result: AbResult, cc: &str, number: u32) -> MatrixCell {
+    let mut cell = cell(number, [("cell", &number.to_string()), ("cc", cc)], result);
+    cell.link = "delay 20ms rate 100mbit queue 1bdp".to_owned();
+    cell.base_rtt_ms = Some(finite(40.0));
+    cell.variants[0].cc = cc.to_owned();
+    if number == 2 {
+        cell.variants[1].cc = "cubic".to_owned();
+        cell.neighbours = vec!["b".to_owned()];
+    } else {
+        cell.variants.truncate(1);
+    }
+    cell
 }

@@ -10,6 +10,7 @@
 //! limits         what held each variant back, as bars
 //! sweeps         a matrix: a metric along an axis, a line per contender
 //! heat_maps      a matrix: who is better where
+//! drawn          a matrix of random conditions: the distribution of a metric over its cells
 //! time_series    one variant: the controller's states behind five panels over one time axis
 //! ```
 //!
@@ -25,6 +26,7 @@ mod axis;
 mod bands;
 mod bounds;
 mod distribution;
+mod drawn;
 mod figure;
 mod forest;
 mod grid;
@@ -48,6 +50,7 @@ mod variants;
 pub use bounds::{MAX_FIGURES, MAX_POINTS, MAX_ROUNDS};
 pub(crate) use distribution::{answer_ccdf, answer_cdf};
 pub use distribution::{queue_cdf, rtt_ccdf, rtt_cdf};
+pub use drawn::drawn;
 pub use figure::{Figure, WIDTH};
 pub use forest::forest;
 pub(crate) use grid::{Best, Grid, Point};

@@ -6,6 +6,7 @@
 
 mod ab;
 mod baseline;
+mod drawn;
 mod matrix;
 mod page;
 mod path;
@@ -34,9 +35,13 @@ pub fn run_html(result: &RunResult, path: Path) -> String {
 }
 
 /// The report of a matrix: at most [`MAX_FIGURES`](crate::plot::MAX_FIGURES) figures of a kind and
-/// metric, and a row for each condition.
+/// metric, and a row for each condition. Of drawn conditions it is a figure and a table for each
+/// metric, with the worst cells.
 pub fn matrix_html(result: &MatrixResult) -> String {
-    matrix::html(result)
+    match &result.drawn {
+        Some(drawn) => drawn::html(result, drawn),
+        None => matrix::html(result),
+    }
 }
 
 /// A run as an A/B test of one variant, for what is drawn and written of both alike.

@@ -15,6 +15,7 @@ mod ab;
 mod any;
 mod comparison;
 mod competition;
+mod drawn;
 mod figures;
 mod finite;
 pub mod iperf;
@@ -29,6 +30,9 @@ pub use ab::{AbKind, AbResult, BaselineComparison, Challenger, StoppingRule, Var
 pub use any::{AnyResult, ReadError};
 pub use comparison::{Comparison, Decision, Summary};
 pub use competition::{Competition, CompetitionRound};
+pub use drawn::{
+    Drawn, DrawnCondition, DrawnDistribution, DrawnMeasures, DrawnMetric, DrawnShare, DrawnSummary,
+};
 pub use figures::{Counts, Figures};
 pub use finite::{Finite, NotFinite};
 pub(crate) use matrix::common_sender;

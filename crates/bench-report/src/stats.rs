@@ -16,6 +16,7 @@
 
 mod bootstrap;
 mod design;
+mod drawn;
 mod fairness;
 mod paired;
 mod per_metric;
@@ -28,6 +29,7 @@ mod unpaired;
 mod verdict;
 
 pub use design::Design;
+pub use drawn::conclude_drawn;
 pub use fairness::{
     FAIRNESS_WINDOW, MIN_FAIR_WINDOWS, UNFAIRNESS, competition, convergence, jain_index,
 };

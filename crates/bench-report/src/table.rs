@@ -4,6 +4,8 @@
 //! Functions from results to text; nothing here writes to a terminal.
 
 mod ab;
+mod aligned;
+mod drawn;
 mod matrix;
 mod requests;
 mod rows;

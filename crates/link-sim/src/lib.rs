@@ -41,6 +41,7 @@
 #[cfg(all(feature = "relay", not(unix)))]
 compile_error!("the relay runs on Unix; elsewhere take link-sim with default-features = false");
 
+pub mod convert;
 mod histogram;
 mod link;
 mod packet;
@@ -60,6 +61,7 @@ pub use packet::{Delivery, Ecn, IPV4_UDP_OVERHEAD, IPV6_UDP_OVERHEAD, Packet};
 #[cfg(feature = "relay")]
 pub use realtime::Lateness;
 pub use spec::{
-    LINK_WORDS, LinkSpec, LinkWord, PingExpectation, Preset, SpecError, TcDevices, presets,
+    BuiltInTrace, DelayTrace, LINK_WORDS, LinkSpec, LinkWord, LossTrace, OPPORTUNITY,
+    PingExpectation, Preset, RateTrace, SpecError, TcDevices, built_in_traces, presets,
 };
 pub use stats::{Count, Drops, LinkStats};

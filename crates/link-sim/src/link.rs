@@ -111,7 +111,7 @@ impl<T: Clone> Link<T> {
             next_start: None,
             radio: RadioStage::new(clauses.radio, seed),
             reorder: ReorderStage::new(clauses.reorder, seed),
-            delay: DelayStage::new(clauses.delay, seed),
+            delay: DelayStage::new(clauses.delay.clone(), seed),
             line: DelayLine::default(),
             slots: Slots::new(clauses.slot, seed),
             arrived: VecDeque::new(),
@@ -215,7 +215,7 @@ impl<T: Clone> Link<T> {
         self.policer.set(now, clauses.policer);
         self.limit = limit_of(clauses);
         self.reorder.set(clauses.reorder);
-        self.delay.set(clauses.delay);
+        self.delay.set(clauses.delay.clone());
         self.slots.set(now, clauses.slot);
         self.radio.set(now, clauses.radio);
         self.server.set(now, clauses.service.as_ref());
@@ -243,8 +243,8 @@ impl<T: Clone> Link<T> {
     /// which includes the delay, is left or taken up, it could.
     fn preserves_order(&self, clauses: &Clauses) -> bool {
         let is_bottleneck = self.queue.is_some() && clauses.has_bottleneck();
-        let is_in_line =
-            self.delay.preserves_order(clauses.delay) && self.radio.preserves_order(clauses.radio);
+        let is_in_line = self.delay.preserves_order(clauses.delay.as_ref())
+            && self.radio.preserves_order(clauses.radio);
         self.keeps_order && is_bottleneck && is_in_line
     }
 

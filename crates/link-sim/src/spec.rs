@@ -17,7 +17,7 @@ pub(crate) mod tests;
 
 pub(crate) use clauses::aqm::{self, Aqm};
 pub(crate) use clauses::chance::Chance;
-pub(crate) use clauses::delay::{Delay, Distribution};
+pub(crate) use clauses::delay::{Delay, Distribution, NetemDelay};
 pub(crate) use clauses::loss::{FourState, GilbertElliott, Loss, LossModel};
 pub(crate) use clauses::queue::{Capacity, FULL_FRAME, Policer};
 pub(crate) use clauses::radio::{Radio, Suspension};
@@ -31,5 +31,5 @@ pub use ping::PingExpectation;
 pub use preset::{Preset, presets};
 pub(crate) use schedule::Changes;
 pub use tc::TcDevices;
-pub(crate) use trace::{OPPORTUNITY, Trace};
+pub use trace::{BuiltInTrace, DelayTrace, LossTrace, OPPORTUNITY, RateTrace, built_in_traces};
 pub use vocabulary::{LINK_WORDS, LinkWord};

@@ -19,6 +19,25 @@ proptest! {
     }
 
     #[test]
+    fn any_bytes_are_a_recording_or_a_refusal(
+        data in proptest::collection::vec(any::<u8>(), 0..200)
+    ) {
+        harness::recording(&data);
+    }
+
+    #[test]
+    fn any_capture_is_a_recording_or_a_refusal(
+        link in proptest::sample::select(vec![0_u8, 1, 12, 101, 113, 127]),
+        data in proptest::collection::vec(0..70_u8, 0..300),
+    ) {
+        let mut capture = vec![0xd4, 0xc3, 0xb2, 0xa1];
+        capture.extend([0; 16]);
+        capture.extend([link, 0, 0, 0]);
+        capture.extend(data);
+        harness::recording(&capture);
+    }
+
+    #[test]
     fn any_text_is_a_link_or_a_refusal(text in "\\PC{0,200}") {
         harness::parse(&text);
     }
@@ -68,6 +87,12 @@ fn the_most_and_the_least_of_everything_ends_and_loses_count_of_nothing() {
     }
 }
 
+#[test]
+fn what_is_kept_of_recordings_is_still_read() {
+    let read = regressions("recording").inspect(|data| harness::recording(data));
+    assert!(read.count() >= 4);
+}
+
 /// The inputs that are kept for a target.
 fn regressions(target: &str) -> impl Iterator<Item = Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions");
@@ -79,7 +104,7 @@ fn regressions(target: &str) -> impl Iterator<Item = Vec<u8>> {
 }
 
 /// The ends of what each clause takes, by itself and against others.
-const EXTREMES: [&str; 33] = [
+const EXTREMES: [&str; 36] = [
     "rate 8bit",
     "rate 8bit queue 1p",
     "rate 10tbit queue 1000bdp delay 3600s",
@@ -102,6 +127,9 @@ const EXTREMES: [&str; 33] = [
     "tbf 8bit burst 1b",
     "tbf 8bit burst 1024gb peakrate 10tbit mtu 1b",
     "policer 8bit burst 1b",
+    "delay trace 3600000,0 every 1ns",
+    "delay trace 3600000,0,0 every 3600s rate 8bit limit 1",
+    "loss trace 1,0 ecn",
     "trace 1",
     "trace 4294967295 aqm codel target 1ns interval 1ns",
     "trace 0,0,0,0,1,1,1 queue 1p",

@@ -28,6 +28,7 @@ mod sums;
 
 use crate::clock;
 use crate::gate::Gate;
+use crate::quinn_proto_habits::is_ce_mark;
 use crate::tap::Tap;
 use cc_core::{Control, ControllerChoice, Snapshot};
 pub(crate) use congestion::{Batch, Congestion};
@@ -170,7 +171,7 @@ impl Controller for QuicController {
 
     fn on_congestion_event(&mut self, _: Instant, _: Instant, _: bool, lost_bytes: u64) {
         let mut congestion = self.select_path();
-        if lost_bytes == 0 {
+        if is_ce_mark(lost_bytes) {
             congestion.on_ce_valid();
         }
     }

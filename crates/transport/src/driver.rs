@@ -194,14 +194,15 @@ impl ConnectionDriver {
             .map(|at| (clock::instant(at), Reason::Pacing));
         let pending_close = self.pending_close.as_ref();
         let pending_close = pending_close.map(|close| (close.at, Reason::Protocol));
-        let loss = self.loss_time;
-        let loss = loss.map(|at| (clock::instant(at), Reason::Protocol));
-        let hand_on = self.hand_on_at;
-        let hand_on = hand_on.map(|at| (clock::instant(at), Reason::Protocol));
+        let own = match (self.loss_time, self.hand_on_at) {
+            (Some(loss), Some(hand_on)) => Some(loss.min(hand_on)),
+            (loss, hand_on) => loss.or(hand_on),
+        };
+        let own = own.map(|at| (clock::instant(at), Reason::Protocol));
         // Another round of events, as soon as those notified of room have had their time.
         let has_deferred = self.fair_queue.has_deferred();
         let turn = has_deferred.then_some((self.now, Reason::Protocol));
-        [protocol, pacing, pending_close, loss, hand_on, turn]
+        [protocol, pacing, pending_close, own, turn]
             .into_iter()
             .flatten()
             .min_by_key(|&(at, _)| at)

@@ -75,6 +75,7 @@
 //! | bytes written and not acknowledged | 1 MiB, growing to 128 MiB | [`TransportConfig::send_window`], [`max_send_window`](TransportConfig::max_send_window) | `limits::the_own_send_buffer` |
 //! | batches of packets that are in flight | 32,768 for each of two paths | fixed | `ledger::a_full_ledger_merges…` |
 //! | datagrams received, to be sent | 1.25 MB, 1 MiB | [`TransportConfig::datagram_receive_buffer_size`], [`datagram_send_buffer_size`](TransportConfig::datagram_send_buffer_size) | `hoarding::datagrams_that_nobody_reads…`, `polling` |
+//! | packets that came early, where others come late | 4,096 and 8 MiB, for 250 ms | fixed | `hoarding::packets_that_skip_numbers…` |
 //! | handshake data out of order | 16 KiB | [`TransportConfig::crypto_buffer_size`] | `forged::frames_beyond_a_limit…` |
 //! | ranges of packets to be acknowledged | 64 | fixed | `hoarding::packets_with_gaps…` |
 //! | challenges to be answered | 16 | fixed | `hoarding::challenges…` |
@@ -106,6 +107,7 @@ mod histogram;
 #[cfg(feature = "qlog")]
 pub mod qlog;
 pub mod quic_lb;
+mod quinn_proto_habits;
 mod random;
 mod shard_routing;
 mod sharded;

@@ -36,6 +36,7 @@ impl Socket {
     pub(crate) fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
         raise_buffers(&socket);
         let udp = UdpSocketState::new(UdpSockRef::from(&socket))?;
+        make_room_for_ecn(&socket);
         let is_ipv6 = socket.local_addr()?.is_ipv6();
         Ok(Self {
             io: Io::new(socket)?,
@@ -223,6 +224,22 @@ fn raise_buffers(socket: &std::net::UdpSocket) {
     }
 }
 
+/// quinn-udp 0.6.3 has 96 bytes for what the kernel says about what it received: its time (32),
+/// the length of its segments (24), the address it was sent to (32, IPv6 40) and, behind these, its
+/// codepoint (24), which therefore is cut off wherever there are segments. An endpoint does not
+/// need the time.
+#[cfg(target_os = "linux")]
+fn make_room_for_ecn(socket: &std::net::UdpSocket) {
+    use nix::sys::socket::{setsockopt, sockopt::ReceiveTimestampns};
+    if let Err(error) = setsockopt(socket, ReceiveTimestampns, &false) {
+        tracing::debug!(%error, "batches will be received without ECN marks");
+    }
+}
+
+/// Segments are Linux's.
+#[cfg(not(target_os = "linux"))]
+fn make_room_for_ecn(_: &std::net::UdpSocket) {}
+
 fn udp_transmit<'a>(transmit: &Transmit, contents: &'a [u8]) -> quinn_udp::Transmit<'a> {
     quinn_udp::Transmit {
         destination: transmit.destination,
@@ -332,6 +349,38 @@ mod tests {
         assert_eq!(received_ecn(&metas[0]), Some(EcnCodepoint::Ect0));
         let again = to.try_recv(&mut [IoSliceMut::new(&mut memory)], &mut metas);
         assert_eq!(again.unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[tokio::test]
+    async fn packets_that_arrive_as_one_batch_keep_their_ecn_mark() {
+        let (from, to) = (socket(), socket());
+        let destination = to.local_addr().unwrap();
+        let codepoints = [
+            EcnCodepoint::Ect0,
+            EcnCodepoint::Ect1,
+            EcnCodepoint::Ce,
+            EcnCodepoint::Ect1,
+        ];
+        for ecn in codepoints {
+            let batch = Transmit {
+                segment_size: (from.max_segments(1_200) > 1).then_some(2),
+                ecn: Some(ecn),
+                ..transmit(destination, 5)
+            };
+            assert!(from.send(&batch, b"aabbc", clock::now()));
+        }
+        let mut memory = vec![0; 65_535];
+        let mut metas = [RecvMeta::default()];
+        let mut received = Vec::new();
+        while received.len() < codepoints.len() {
+            let count = std::future::poll_fn(|cx| {
+                to.poll_recv(cx, &mut [IoSliceMut::new(&mut memory)], &mut metas)
+            });
+            assert_eq!(count.await.unwrap(), 1);
+            assert_eq!(metas[0].len, 5);
+            received.push(received_ecn(&metas[0]));
+        }
+        assert_eq!(received, codepoints.map(Some));
     }
 
     #[tokio::test]

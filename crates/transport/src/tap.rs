@@ -21,6 +21,7 @@ mod frames;
 mod header;
 mod keys;
 
+use crate::quinn_proto_habits::MAX_LATE;
 use core::ops::Range;
 use ecn::Rewrite;
 use ecn::SentEcn;
@@ -348,10 +349,6 @@ const DEFAULT_EXPONENT: u64 = 3;
 const DEFAULT_MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// The largest valid exponent; quinn-proto refuses others.
 const MAX_EXPONENT: u64 = 20;
-
-/// How many numbers a packet may be behind the newest: quinn-proto 0.11 takes older ones for
-/// duplicates, and drops them.
-const MAX_LATE: u64 = 128;
 
 /// Packets recorded between two calls of a driver, which takes them after each batch: a batch has
 /// 54 datagrams, and a datagram of the handshake three packets.

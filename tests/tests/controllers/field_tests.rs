@@ -234,22 +234,14 @@ fn jitter_that_keeps_the_order_costs_bbr1_a_tenth_at_most() {
 }
 
 #[test]
-fn jitter_that_reorders_leaves_what_the_receiver_takes() {
+fn jitter_that_reorders_leaves_bbr_two_thirds() {
     const GOODPUT: Limit = Limit::at_least("Mbit/s", 65);
     for (controller, loss) in [("bbr1", "0%"), ("bbr1", "3%"), ("bbr3", "0%")] {
         let path = Path::one_way(&format!("delay 50ms 20ms loss {loss}"));
         let goodput = path.goodput(controller, SECOND * 15) / 100;
-        GOODPUT.check(&format!("{controller}, {loss}"), goodput, &DROPPED);
+        GOODPUT.check(&format!("{controller}, {loss}"), goodput, &[]);
     }
 }
-
-/// 128 packets of 1,418 bytes in 40 ms are 36 Mbit/s.
-const DROPPED: [Miss; 3] = [
-    ("bbr1, 0%", 36, DEDUP),
-    ("bbr1, 3%", 35, DEDUP),
-    ("bbr3, 0%", 31, DEDUP),
-];
-const DEDUP: &str = "quinn-proto 0.11 drops a packet that is 128 numbers behind the newest one";
 
 /// A buffer of six BDPs.
 #[test]

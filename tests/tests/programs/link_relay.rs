@@ -251,7 +251,9 @@ fn clients_beyond_the_limit_are_refused_and_said() {
 
 #[test]
 fn live_figures_fit_into_80_columns() {
-    let mut across = Across::start(&["-i", "0.1", "delay 1ms 1ms loss 1% rate 1gbit queue 10p"]);
+    // With this seed none of the packets is lost.
+    let link = "delay 1ms 1ms loss 1% rate 1gbit queue 10p seed 1";
+    let mut across = Across::start(&["-i", "0.1", link]);
     let heading = across.relay.line_with("seconds");
     for _ in 0..5 {
         across.cross(&[0; 1_000]);
@@ -360,6 +362,73 @@ fn links_are_printed_for_a_kernels_tc() {
         refused.stderr.contains("`radio` at column 11"),
         "{refused:?}"
     );
+}
+
+/// What `convert-trace` prints, without its comments.
+fn converted(arguments: &[&str]) -> String {
+    let ended = run("link-relay", [&["convert-trace"], arguments].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let lines = ended.stdout.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn recorded_losses_and_delays_are_played_and_can_be_recorded_again() {
+    let [delays, losses] = ["delays.txt", "losses.txt"].map(scratch_file);
+    std::fs::write(&delays, "5 20\n").unwrap();
+    std::fs::write(&losses, "0100\n").unwrap();
+    let prefix = scratch_file("recorded");
+    let prefix = prefix.to_str().unwrap();
+    let link = format!(
+        "delay trace {} every 1s loss trace {}",
+        delays.display(),
+        losses.display()
+    );
+    let mut across = Across::start(&["--pcap", prefix, &link]);
+    across.relay.line_with("-> delay trace ");
+    for number in 0..8_u8 {
+        across.send(&[number; 100]);
+    }
+    let mut buffer = [0; 200];
+    for number in [0, 2, 3, 4, 6, 7] {
+        let length = across.server.recv(&mut buffer).expect("it is not lost");
+        assert_eq!(buffer[..length], [number; 100]);
+    }
+    let stdout = across.end();
+    assert_eq!(total(&stdout, "lost"), [2, 0]);
+
+    let [sent, received] = ["client", "server"].map(|side| format!("{prefix}-{side}.pcap"));
+    assert_eq!(converted(&["--loss", &sent, &received]), "01000100\n");
+    let delays = converted(&["--delay", "--every", "3600s", &sent, &received]);
+    let delay: f64 = delays.trim().parse().unwrap();
+    assert!(delay >= 5.0, "{delay}");
+}
+
+#[test]
+fn traces_are_made_of_other_recordings() {
+    let [lines, csv] = ["short.down", "rates.csv"].map(scratch_file);
+    let [lines, csv] = [&lines, &csv].map(|path| path.to_str().unwrap());
+    std::fs::write(lines, "1\n3\n3\n40\n").unwrap();
+    std::fs::write(csv, "s,kbps\n0,12112\n1,0\n").unwrap();
+    let counts = converted(&[lines]);
+    assert_eq!(counts, "counts\n0102ZH1\n");
+    std::fs::write(lines, counts).unwrap();
+    assert_eq!(converted(&["--to", "lines", lines]), "1\n3\n3\n40\n");
+    // A packet a millisecond, then none until the end.
+    let rates = ["--column", "kbps", "--unit", "1kbit", "--every", "3ms", csv];
+    assert_eq!(converted(&rates), "counts\n0111A1\n");
+    for (arguments, code, says) in [
+        (&["--loss", lines][..], 2, "RECEIVED"),
+        (&[lines, csv], 2, "--delay|--loss"),
+        (&[csv], 1, "rates.csv: 2 columns (s, kbps)"),
+        (&["--from", "pcap", csv], 1, "rates.csv: not a pcap file"),
+        (&["--every", "0s", csv], 2, "--every `0s`"),
+        (&["/nowhere"], 1, "/nowhere: "),
+    ] {
+        let ended = run("link-relay", [&["convert-trace"], arguments].concat());
+        assert_eq!(ended.code, Some(code), "{arguments:?}: {ended:?}");
+        assert!(ended.stderr.contains(says), "{arguments:?}: {ended:?}");
+    }
 }
 
 fn refused(arguments: &[&str]) -> (Option<i32>, String) {

@@ -1,6 +1,8 @@
 //! Sweeps as a user has them: interrupted, shared out, merged, and the same in the end.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+mod drawn;
+
 use e2e::programs::{Ended, Running, bench_server, run, scratch_file};
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -530,7 +532,8 @@ fn copies_in_real_time_are_counted_and_arrive_once() {
 #[test]
 fn a_cell_of_every_built_in_matrix_runs_in_virtual_time() {
     let place = Place::new("built-in");
-    let cheap: [(&str, &[&str]); 13] = [
+    let cheap: [(&str, &[&str]); 14] = [
+        ("anywhere", &["cell=3", "cc=bbr3"]),
         ("bbr-paper", &["loss=10%"]),
         ("bufferbloat", &["cc=bbr3"]),
         ("buffers", &["buffer=0.1bdp"]),
@@ -586,7 +589,7 @@ fn errors_are_one_line_that_names_the_key() {
     let ended = run("bench-client", ["matrix", "no-such-matrix"]);
     assert_eq!(ended.code, Some(2));
     assert!(
-        ended.stderr.contains("known matrices: bbr-paper, "),
+        ended.stderr.contains("known matrices: anywhere, "),
         "{ended:?}"
     );
     let ended = place.run(&["--shard", "1/2", "--json", "part.json"]);

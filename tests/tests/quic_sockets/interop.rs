@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+mod l4s;
 mod nat;
 mod ours;
 mod quinns;

@@ -1,5 +1,8 @@
 //! The examples that have no test beside them.
 
+#[path = "../../../crates/transport/examples/short_flows.rs"]
+#[expect(dead_code, reason = "a test has no use for `main`")]
+mod short_flows;
 #[path = "../../../crates/transport/examples/startup_trace.rs"]
 #[expect(dead_code, reason = "a test has no use for `main`")]
 mod startup_trace;
@@ -49,4 +52,39 @@ fn a_trace_of_bbr_shows_startup_double_until_the_pipe_is_full_and_drain_empty_it
 #[test]
 fn what_a_controller_does_not_estimate_is_left_empty() {
     assert!(rows("cubic").iter().all(|row| row.2[2].is_none()));
+}
+
+/// What the example prints of `flows` flows of 20 kB: load, p50, p95 and p99 in ms.
+fn short_flows(link: &str, flows: u32, per_second: f64) -> (String, [u64; 4]) {
+    let arrivals = short_flows::Arrivals {
+        flows,
+        bytes: 20_000,
+        per_second,
+    };
+    let mut text = Vec::new();
+    short_flows::print("cubic", link, arrivals, &mut text).expect("the link is one");
+    let text = String::from_utf8(text).expect("it prints text");
+    let figures = text.lines().map(|line| {
+        let figure = line
+            .split(' ')
+            .nth(1)
+            .and_then(|figure| figure.parse().ok());
+        figure.expect("a number behind the name")
+    });
+    let figures: Vec<u64> = figures.take(4).collect();
+    (text, figures.try_into().expect("four figures"))
+}
+
+#[test]
+fn short_flows_take_their_round_trips_on_an_empty_link_and_longer_on_a_busy_one() {
+    let link = "delay 20ms rate 8mbit queue 100p";
+    let (text, [load, p50, ..]) = short_flows(link, 40, 5.0);
+    assert!(text.ends_with("finished 40 of 40\n"), "{text}");
+    assert_eq!(load, 10);
+    // A round trip of 40 ms for the handshake; then half of one, another one for what is beyond
+    // the initial window, and 20 ms of transmission.
+    assert!((110..=140).contains(&p50), "{text}");
+    let (text, [load, _, p95, _]) = short_flows(link, 80, 45.0);
+    assert_eq!(load, 90);
+    assert!(p95 > 150, "{text}");
 }

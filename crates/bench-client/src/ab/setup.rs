@@ -52,6 +52,10 @@ pub(crate) struct AbVariant {
     /// How often each datagram of the sender is put on the wire, once or twice.
     #[serde(skip_serializing_if = "is_one")]
     pub(crate) duplicate: u32,
+    /// In virtual time: how long after their handshake they keep to the plan's rate before they
+    /// send without limit; for ever without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bulk_after: Option<Duration>,
 }
 
 /// When a test with a flexible number of blocks stops.

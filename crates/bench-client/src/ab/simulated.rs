@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
+use transport::VarInt;
 use transport::testing::{ConnectionPlan, LinkId, World};
 use units::Timestamp;
 
@@ -148,6 +149,10 @@ impl Run {
             if let Some(mtu) = setup.mtu {
                 transport_settings::fix_mtu(&mut config, mtu);
             }
+            if group.bulk_after.is_some() {
+                // That without limit comes beside those at a rate.
+                config.max_concurrent_uni_streams(VarInt::from_u32(plan.streams + 1));
+            }
             config
         };
         let ends = self.world.add_connection(&ConnectionPlan {
@@ -160,6 +165,7 @@ impl Run {
         });
         let deadline = Timestamp::ZERO + group.start + setup.connect_timeout;
         let flow = Flow::new(setup, plan, controllers, ends, deadline);
+        let flow = flow.with_bulk_after(group.bulk_after);
         self.flows.push((index, flow));
         Ok(())
     }

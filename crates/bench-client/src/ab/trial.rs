@@ -28,6 +28,8 @@ pub(super) struct FlowGroup {
     pub(super) extra_delay: Duration,
     /// How often each of their sender's datagrams is on the wire.
     pub(super) duplicate: u32,
+    /// When they begin to send without limit, after their handshake.
+    pub(super) bulk_after: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -91,6 +93,7 @@ impl Trial {
                 start,
                 extra_delay: variant.extra_delay,
                 duplicate: variant.duplicate,
+                bulk_after: variant.bulk_after,
             }
         });
         groups.collect()

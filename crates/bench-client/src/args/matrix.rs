@@ -24,7 +24,10 @@ pub(crate) struct MatrixArgs {
     /// Keep finished cells in this directory [default: NAME-cells]
     #[arg(long, value_name = "DIR", help_heading = "Sweep", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
-    /// Run only these values of an axis, such as loss=1%; may be repeated
+    /// Draw this many cells, of a matrix whose conditions are random [default: the matrix's]
+    #[arg(long, value_name = "N", help_heading = "Sweep")]
+    pub(crate) draw: Option<u32>,
+    /// Run only these values of a condition, such as loss=1% or cell=17; may be repeated
     #[arg(long, value_name = "AXIS=VALUE", help_heading = "Sweep")]
     pub(crate) only: Vec<Only>,
     /// Run only part I of N, such as 2/8 [default: from Slurm or Kubernetes]

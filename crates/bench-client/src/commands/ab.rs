@@ -140,6 +140,7 @@ fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failur
             start: args.stagger.saturating_mul(variants.len() as u32),
             extra_delay: Duration::ZERO,
             duplicate: 1,
+            bulk_after: None,
         });
     }
     if variants.len() > MAX_VARIANTS {

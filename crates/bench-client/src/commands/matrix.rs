@@ -55,7 +55,7 @@ pub(super) fn run(args: &MatrixArgs, registry: &Registry) -> Result<ExitCode, Fa
 fn prepare(args: &MatrixArgs, registry: &Registry) -> Result<(MatrixRun, Option<Shard>), Failure> {
     let name = args.matrix.as_deref().expect("clap demands it");
     let mut file = find(name)?;
-    change(&mut file, args)?;
+    let only_cells = change(&mut file, args)?;
     let network = network(args)?;
     let backend = match &network {
         Some(network) => Backend::Network(network.remote.clone()),
@@ -72,7 +72,9 @@ fn prepare(args: &MatrixArgs, registry: &Registry) -> Result<(MatrixRun, Option<
     let shard = shard
         .map(|(shard, _)| shard)
         .filter(|shard| !shard.is_whole());
-    let plan = MatrixPlan::new(file, backend);
+    let mut plan = MatrixPlan::new(file, backend);
+    plan.only_cells = only_cells;
+    plan.command = plan.matrix.is_drawn().then(|| command(name, &plan, args));
     let mut cells = plan.cells(registry)?;
     let all_cells = cells.len();
     cells.retain(|cell| shard.is_none_or(|shard| shard.has(cell)));
@@ -120,8 +122,8 @@ fn find(name: &str) -> Result<MatrixFile, Failure> {
     MatrixFile::read(name, &text)
 }
 
-/// What the command line says overrules the file.
-fn change(file: &mut MatrixFile, args: &MatrixArgs) -> Result<(), Failure> {
+/// What the command line says overrules the file. Returns the drawn cells that it names.
+fn change(file: &mut MatrixFile, args: &MatrixArgs) -> Result<Vec<u32>, Failure> {
     let text = |time| units::duration::display(time).to_string().as_str().into();
     file.rounds = args.rounds.unwrap_or(file.rounds);
     file.seed = args.seed.unwrap_or(file.seed);
@@ -131,8 +133,52 @@ fn change(file: &mut MatrixFile, args: &MatrixArgs) -> Result<(), Failure> {
     if let Some(omit) = args.omit {
         file.omit = Some(text(omit));
     }
-    let narrowed = file.axes.narrow(&args.only);
-    narrowed.map_err(|error| Failure::usage(format!("--only: {error}")))
+    if args.draw.is_some() && !file.is_drawn() {
+        let name = &file.name;
+        return Err(Failure::usage(format!(
+            "--draw: matrix {name} has axes, and no `[draws]` to draw from"
+        )));
+    }
+    file.draw = args.draw.or(file.draw);
+    for usage in &mut file.uses {
+        usage.seconds = usage.seconds.take().filter(|_| args.time.is_none());
+        usage.omit = usage.omit.take().filter(|_| args.omit.is_none());
+    }
+    let narrowed = file.narrow(&args.only);
+    let narrowed = narrowed.map_err(|error| Failure::usage(format!("--only: {error}")))?;
+    let check = file.check();
+    check.map_err(|error| Failure::usage(format!("matrix {}: {error}", file.name)))?;
+    Ok(narrowed)
+}
+
+/// The command that draws the cells of `plan` again, without the choice of some of them.
+fn command(name: &str, plan: &MatrixPlan, args: &MatrixArgs) -> String {
+    let mut words = vec!["bench-client matrix".to_owned(), quoted(name)];
+    if plan.is_virtual {
+        words.push("--virtual".to_owned());
+    }
+    let (drawn, seed) = (plan.matrix.drawn(), plan.matrix.seed);
+    words.push(format!("--draw {drawn} --seed {seed}"));
+    if let Some(rounds) = args.rounds {
+        words.push(format!("--rounds {rounds}"));
+    }
+    for (flag, time) in [("-t", args.time), ("-O", args.omit)] {
+        let time = time.map(|time| units::duration::display(time).to_string());
+        words.extend(time.map(|time| format!("{flag} {time}")));
+    }
+    let others = args.only.iter().map(ToString::to_string);
+    let others = others.filter(|only| !only.starts_with("cell="));
+    words.extend(others.map(|only| format!("--only {}", quoted(&only))));
+    words.join(" ")
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=,.:/%+-_".contains(c);
+    if word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn announce(run: &MatrixRun, shard: Option<Shard>) {

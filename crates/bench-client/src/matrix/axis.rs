@@ -42,8 +42,12 @@ impl Axes {
     ///
     /// # Errors
     /// When there is no such axis or value.
-    pub(crate) fn narrow(&mut self, only: &[Only]) -> Result<(), String> {
-        for wanted in only {
+    pub(crate) fn narrow<'a>(
+        &mut self,
+        only: impl IntoIterator<Item = &'a Only>,
+    ) -> Result<(), String> {
+        let only: Vec<&Only> = only.into_iter().collect();
+        for wanted in &only {
             let Some(axis) = self.get(&wanted.axis) else {
                 let names = self.0.iter().map(|axis| axis.name.as_str());
                 let names: Vec<&str> = names.collect();
@@ -88,8 +92,14 @@ impl Axis {
 /// `AXIS=VALUE`: what `--only` keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Only {
-    axis: String,
-    value: String,
+    pub(super) axis: String,
+    pub(super) value: String,
+}
+
+impl fmt::Display for Only {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.axis, self.value)
+    }
 }
 
 impl FromStr for Only {

@@ -1,5 +1,6 @@
 //! One cell: its plan, and what becomes of it.
 
+use super::fnv::fnv_1a;
 use crate::ab::{AbSetup, AbVariant, Backend};
 use crate::emulated::Links;
 use bench_kit::plan::Direction;
@@ -29,6 +30,8 @@ pub(crate) struct CellPlan {
     pub(crate) direction: Direction,
     pub(crate) links: Links,
     pub(crate) variants: Vec<AbVariant>,
+    /// The names of those that are not of the controller that a drawn cell is about.
+    pub(crate) neighbours: Vec<String>,
     pub(crate) mtu: Option<u16>,
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Duration,
@@ -165,6 +168,7 @@ impl CellPlan {
                 _ => MatrixDirection::Forward,
             },
             variants: variants.collect(),
+            neighbours: self.neighbours.clone(),
             comparison: result.comparison.clone(),
             further_comparisons: result.further_comparisons.clone(),
             competition: competition.map(|all| MatrixCompetition {
@@ -200,17 +204,6 @@ fn error(result: &AbResult) -> Option<String> {
         )),
     }
 }
-
-/// FNV-1a of 128 bits (draft-eastlake-fnv-22): the same on every machine; against accidents, not
-/// against malice.
-fn fnv_1a(text: &str) -> u128 {
-    text.bytes().fold(OFFSET_BASIS, |hash, byte| {
-        (hash ^ u128::from(byte)).wrapping_mul(PRIME)
-    })
-}
-
-const OFFSET_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
 /// How much of a cell's values a file name shows.
 const READABLE: usize = 80;

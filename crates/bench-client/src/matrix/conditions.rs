@@ -1,7 +1,8 @@
 //! What a matrix's keys say in one cell.
 
-use super::file::{MatrixFile, VariantFile};
+use super::file::MatrixFile;
 use super::template::{Text, Words};
+use super::variant_file::VariantFile;
 use crate::ab::{AbVariant, MAX_COPIES, MAX_FLOWS};
 use crate::defaults::{DEFAULT_LENGTH, DEFAULT_WINDOW};
 use crate::emulated::Links;
@@ -19,6 +20,8 @@ use std::time::Duration;
 pub(super) struct Conditions<'a> {
     pub(super) matrix: &'a MatrixFile,
     pub(super) words: &'a Words,
+    /// How far apart the samples of a round are, where that is not as usual.
+    pub(super) step: Option<Duration>,
 }
 
 impl Conditions<'_> {
@@ -68,6 +71,7 @@ impl Conditions<'_> {
         let extra = own(&variant.extra_delay)?;
         let extra = extra.map(|text| read("extra_delay", text, units::duration::parse));
         Ok(AbVariant {
+            bulk_after: self.bulk_after(&plan)?,
             cc,
             plan,
             flows,
@@ -112,12 +116,21 @@ impl Conditions<'_> {
             client_congestion: client.to_owned(),
             server_congestion: server.to_owned(),
             window: self.size("window", DEFAULT_WINDOW, window)?,
-            step: step_for(limit, omit, None),
+            step: self.step.unwrap_or_else(|| step_for(limit, omit, None)),
             extras: Extras {
                 at_most: bytes.map(|_| time),
                 ..Extras::default()
             },
         })
+    }
+
+    /// When a sender that is limited to a rate begins to send without limit.
+    fn bulk_after(&self, plan: &Plan) -> Result<Option<Duration>, String> {
+        let after = self.value("bulk_after", None, |text| values::seconds(text).map(Some))?;
+        if after.is_some() && plan.rate.is_none() {
+            return Err("bulk_after: needs `bitrate`".to_owned());
+        }
+        Ok(after)
     }
 
     fn size<E: fmt::Display>(

@@ -1,7 +1,9 @@
 //! A matrix as its author wrote it: TOML, every key of which docs/matrix.md explains.
 
-use super::axis::Axes;
+use super::axis::{Axes, Only};
+use super::draw::{self, Draws, NarrowedCells, UseFile};
 use super::template::Text;
+use super::variant_file::VariantFile;
 use crate::defaults::{MAX_MTU, MIN_MTU};
 use bench_kit::failure::Failure;
 use serde::{Deserialize, Serialize};
@@ -45,6 +47,8 @@ pub(crate) struct MatrixFile {
     pub(crate) window: Option<Text>,
     /// The most that each stream sends.
     pub(crate) bitrate: Option<Text>,
+    /// How long a round keeps to that rate before it sends without limit; for ever without.
+    pub(crate) bulk_after: Option<Text>,
     /// The fixed UDP payload size; discovered without.
     pub(crate) mtu: Option<u16>,
     /// How long a server may take to answer; a bare number is seconds.
@@ -62,28 +66,15 @@ pub(crate) struct MatrixFile {
     /// What changes from cell to cell and, as `cc`, within a cell.
     #[serde(default)]
     pub(crate) axes: Axes,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct VariantFile {
-    pub(crate) cc: Text,
-    /// Its connections, where they are not as many as the matrix's `flows`.
-    pub(crate) flows: Option<Text>,
-    /// When they start, after the begin of the round; a bare number is seconds.
-    pub(crate) start: Option<Text>,
-    /// How much longer than the link their own path is.
-    pub(crate) extra_delay: Option<Text>,
-    /// How often each of their sender's datagrams is on the wire.
-    pub(crate) duplicate: Option<Text>,
-}
-
-impl VariantFile {
-    /// Every text but the controller's.
-    pub(super) fn others(&self) -> impl Iterator<Item = &Text> {
-        let others = [&self.flows, &self.start, &self.extra_delay, &self.duplicate];
-        others.into_iter().flatten()
-    }
+    /// How many cells are drawn at random, in the place of the axes' combinations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) draw: Option<u32>,
+    /// What they are drawn from.
+    #[serde(default, skip_serializing_if = "Draws::is_empty")]
+    pub(crate) draws: Draws,
+    /// How their paths are used.
+    #[serde(default, rename = "use", skip_serializing_if = "Vec::is_empty")]
+    pub(crate) uses: Vec<UseFile>,
 }
 
 impl MatrixFile {
@@ -103,7 +94,9 @@ impl MatrixFile {
         Ok(file)
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// # Errors
+    /// Names the key that makes no sense.
+    pub(crate) fn check(&self) -> Result<(), String> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if self.name.is_empty() || self.name.len() > MAX_NAME || !self.name.chars().all(is_plain) {
             return Err(format!(
@@ -122,6 +115,12 @@ impl MatrixFile {
         {
             return Err(format!("mtu: {mtu} is not between {MIN_MTU} and {MAX_MTU}"));
         }
+        if self.is_drawn() {
+            return self.check_drawn();
+        }
+        if self.draw.is_some() || !self.uses.is_empty() {
+            return Err("draw, use: need variables in `[draws]`".to_owned());
+        }
         let has_variants = !self.variants.is_empty();
         match (has_variants, self.axes.get(CC).is_some()) {
             (true, true) => {
@@ -133,6 +132,47 @@ impl MatrixFile {
             ),
             _ => Ok(()),
         }
+    }
+
+    fn check_drawn(&self) -> Result<(), String> {
+        let mut names = self.axes.iter().map(|axis| axis.name.as_str());
+        if names.next() != Some(CC) || names.next().is_some() {
+            return Err("axes: with `[draws]` there is one, `cc`".to_owned());
+        }
+        if self.compete || !self.variants.is_empty() {
+            return Err("compete, variants: with `[draws]` these are keys of `[[use]]`".to_owned());
+        }
+        if !(1..=MAX_DRAWN).contains(&self.drawn()) {
+            return Err(format!(
+                "draw: {} is not between 1 and {MAX_DRAWN}",
+                self.drawn()
+            ));
+        }
+        draw::check(&self.draws, &self.uses)
+    }
+
+    /// Whether its cells are drawn at random.
+    pub(crate) fn is_drawn(&self) -> bool {
+        !self.draws.is_empty()
+    }
+
+    /// How many cells are.
+    pub(crate) fn drawn(&self) -> u32 {
+        self.draw.unwrap_or(DRAWN)
+    }
+
+    /// Keeps what `only` names, and of cells that are drawn says which, ascending: none for all.
+    ///
+    /// # Errors
+    /// When there is no such condition.
+    pub(crate) fn narrow(&mut self, only: &[Only]) -> Result<NarrowedCells, String> {
+        if !self.is_drawn() {
+            return self.axes.narrow(only).map(|()| NarrowedCells::new());
+        }
+        let (of_cc, others): (Vec<&Only>, Vec<&Only>) =
+            only.iter().partition(|only| only.axis == CC);
+        self.axes.narrow(of_cc)?;
+        draw::narrow(&mut self.draws, &mut self.uses, &others)
     }
 
     /// Whether bytes end the rounds, and not time.
@@ -156,6 +196,7 @@ impl MatrixFile {
             "length" => self.length.as_ref(),
             "window" => self.window.as_ref(),
             "bitrate" => self.bitrate.as_ref(),
+            "bulk_after" => self.bulk_after.as_ref(),
             other => unreachable!("`{other}` is none of CONDITIONS"),
         }
     }
@@ -189,7 +230,7 @@ pub(super) const CC: &str = "cc";
 const BYTES: &str = "bytes";
 
 /// The keys that differ from cell to cell: an axis with the name of one is its value.
-pub(super) const CONDITIONS: [&str; 9] = [
+pub(super) const CONDITIONS: [&str; 10] = [
     BYTES,
     "link",
     "return_link",
@@ -199,6 +240,7 @@ pub(super) const CONDITIONS: [&str; 9] = [
     "length",
     "window",
     "bitrate",
+    "bulk_after",
 ];
 
 /// What fits into the name of a folder, with room.
@@ -206,3 +248,9 @@ const MAX_NAME: usize = 64;
 
 /// As many as `ab --rounds` takes.
 const MAX_ROUNDS: u32 = 1_000;
+
+/// Where neither the file nor the command line says how many cells are drawn.
+const DRAWN: u32 = 200;
+
+/// With eight controllers as many as a matrix has cells at most.
+const MAX_DRAWN: u32 = 1_250;

@@ -1,14 +1,14 @@
 //! From a matrix to its cells.
 
 use super::cell::CellPlan;
-use super::conditions::{Conditions, time};
-use super::file::{CC, CONDITIONS, MatrixFile, VariantFile};
+use super::draw::NarrowedCells;
+use super::drawn::DrawnCells;
+use super::file::{CC, CONDITIONS, MatrixFile};
+use super::planning::{CellPlanning, times};
 use super::template::{Text, Words};
-use crate::ab::{AbVariant, Backend, COPIES_OF_A_SERVER, MAX_VARIANTS};
-use bench_kit::cli::values;
+use crate::ab::Backend;
 use bench_kit::failure::Failure;
-use bench_kit::plan::Direction;
-use bench_report::result::{Finite, MatrixAxis, MatrixKind, MatrixResult, SCHEMA_VERSION};
+use bench_report::result::{Drawn, Finite, MatrixAxis, MatrixKind, MatrixResult, SCHEMA_VERSION};
 use cc_core::Registry;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -26,6 +26,12 @@ pub(crate) struct MatrixPlan {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) network: bool,
     pub(crate) matrix: MatrixFile,
+    /// Of cells that are drawn: those that are wanted, all where it is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) only_cells: NarrowedCells,
+    /// The command that draws the same cells again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) command: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +51,8 @@ impl MatrixPlan {
             is_virtual: matches!(backend, Backend::Simulated),
             network: matches!(backend, Backend::Network(_)),
             matrix,
+            only_cells: NarrowedCells::new(),
+            command: None,
         }
     }
 
@@ -55,6 +63,9 @@ impl MatrixPlan {
     pub(crate) fn cells(&self, registry: &Registry) -> Result<Vec<CellPlan>, Failure> {
         let name = &self.matrix.name;
         let refuse = |error: String| Failure::usage(format!("matrix {name}: {error}"));
+        if self.matrix.is_drawn() {
+            return self.drawn_cells().plan(registry).map_err(refuse);
+        }
         self.check_words().map_err(refuse)?;
         let corners = self.corners().map_err(refuse)?;
         let cells = corners.into_iter().zip(0..).map(|(corner, index)| {
@@ -74,6 +85,10 @@ impl MatrixPlan {
 
     /// What changes from cell to cell, as results say it.
     pub(crate) fn axes(&self) -> Vec<MatrixAxis> {
+        if self.matrix.is_drawn() {
+            // What was drawn stands in the cells' own `at`.
+            return self.drawn_cells().axes();
+        }
         let axes = self.matrix.axes.iter().filter(|axis| axis.name != CC);
         axes.map(|axis| axis.to_result()).collect()
     }
@@ -102,6 +117,9 @@ impl MatrixPlan {
             omit_seconds: Finite::seconds(omit),
             axes: self.axes(),
             cells: Vec::new(),
+            drawn: matrix
+                .is_drawn()
+                .then(|| Drawn::of_command(self.command.clone())),
         })
     }
 
@@ -185,107 +203,33 @@ impl MatrixPlan {
             words.insert(axis.clone(), at.clone());
             words.extend(further.clone());
         }
-        let conditions = Conditions {
-            matrix: &self.matrix,
-            words: &words,
-        };
-        let links = conditions.links()?;
-        let base_rtt = links.base_rtt().map_err(|error| error.to_string())?;
-        if self.is_virtual && base_rtt.is_none() {
-            let link = &links.link;
-            return Err(format!(
-                "link: `{link}` has no delay; virtual time needs one"
-            ));
-        }
-        let direction = conditions.direction()?;
-        let variants = self.variants(&conditions, registry)?;
-        let is_copied = variants.iter().any(|variant| variant.duplicate > 1);
-        if is_copied && direction != Direction::Forward && !self.is_virtual {
-            return Err(format!("duplicate: {COPIES_OF_A_SERVER}"));
-        }
         let at = corner
             .iter()
             .map(|(axis, at, _)| (axis.clone(), at.to_string()));
-        Ok(CellPlan {
-            index,
-            at: at.collect(),
-            matrix: self.matrix.name.clone(),
-            matrix_seed: self.matrix.seed,
+        let planning = CellPlanning {
+            matrix: &self.matrix,
+            words: &words,
             is_virtual: self.is_virtual,
             network: self.network,
-            compete: self.matrix.compete,
-            rounds: self.matrix.rounds,
-            direction,
-            variants,
-            links,
-            mtu: self.matrix.mtu,
-            connect_timeout: time("connect_timeout", &self.matrix.connect_timeout)?,
-            idle_timeout: time("idle_timeout", &self.matrix.idle_timeout)?,
-        })
-    }
-
-    fn variants(
-        &self,
-        conditions: &Conditions<'_>,
-        registry: &Registry,
-    ) -> Result<Vec<AbVariant>, String> {
-        let matrix = &self.matrix;
-        let of_axis = matrix
-            .axes
-            .get(CC)
-            .into_iter()
-            .flat_map(|axis| &axis.values);
-        let of_axis = of_axis.map(|value| VariantFile {
-            cc: value.at.clone(),
-            flows: None,
-            start: None,
-            extra_delay: None,
-            duplicate: None,
-        });
-        let all: Vec<VariantFile> = of_axis.chain(matrix.variants.iter().cloned()).collect();
-        if all.len() > MAX_VARIANTS {
-            return Err(format!(
-                "variants: {} given, at most {MAX_VARIANTS} allowed",
-                all.len()
-            ));
-        }
-        let (time, omit) = self.times()?;
-        let variants = all.iter().zip('a'..).map(|(variant, name)| {
-            let planned = conditions.variant(variant, (time, omit), registry);
-            planned.map_err(|error| format!("variant {name}: {error}"))
-        });
-        variants.collect()
-    }
-
-    /// Measured part and warm-up of a round; where bytes end it, the longest that it may take.
-    ///
-    /// # Errors
-    /// Names the key that says no time.
-    pub(crate) fn times(&self) -> Result<(Duration, Duration), String> {
-        let matrix = &self.matrix;
-        let (usual_seconds, usual_omit) = if matrix.is_by_bytes() {
-            LONGEST_TRANSFER
-        } else {
-            USUAL_TIMES
+            step: None,
         };
-        let text = |key: &Option<Text>, usual: &str| key.clone().unwrap_or_else(|| usual.into());
-        let omit = values::seconds_or_none(text(&matrix.omit, usual_omit).as_str());
-        let omit = omit.map_err(|error| format!("omit: {error}"))?;
-        if matrix.is_by_bytes() && !omit.is_zero() {
-            return Err("omit: cannot be combined with `bytes`".to_owned());
+        planning.plan(index, at.collect(), registry)
+    }
+
+    /// As [`planning::times`](times).
+    pub(crate) fn times(&self) -> Result<(Duration, Duration), String> {
+        times(&self.matrix)
+    }
+
+    fn drawn_cells(&self) -> DrawnCells<'_> {
+        DrawnCells {
+            matrix: &self.matrix,
+            only: &self.only_cells,
+            is_virtual: self.is_virtual,
+            network: self.network,
         }
-        Ok((
-            time("seconds", &text(&matrix.seconds, usual_seconds))?,
-            omit,
-        ))
     }
 }
-
-/// Seconds that a round measures and leaves out, as those of `ab`.
-const USUAL_TIMES: (&str, &str) = ("5", "1");
-
-/// The same where bytes end it: nobody waits for a download of more than ten minutes.
-const LONGEST_TRANSFER: (&str, &str) = ("600", "0");
 
 /// Weeks of work; more is a slip of the pen.
 const MAX_CELLS: usize = 10_000;

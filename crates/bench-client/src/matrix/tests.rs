@@ -383,6 +383,7 @@ fn a_plan_reads_back_from_its_file() {
     for text in [
         TWO_AXES,
         "name = 'm'\nomit = 0\n[axes]\nlink = [{ at = 'a', link2 = 'b' }]\ncc = ['x']",
+        DRAWN,
     ] {
         let plan = plan(text);
         let json = serde_json::to_string(&plan).unwrap();
@@ -487,4 +488,75 @@ fn remote() -> Remote {
         token: None,
         bind: None,
     }
+}
+
+const DRAWN: &str = r#"
+    name = "m"
+    draw = 20
+    omit = 1
+    link = "delay {rtt} {loss_words} rate 10mbit queue 1bdp"
+    [axes]
+    cc = ["cubic", "bbr3"]
+    [draws]
+    rtt = { uniform = ["10ms", "40ms"] }
+    p = { uniform = ["1%", "2%"] }
+    loss = { choose = [{ at = "none", loss_words = "" }, { at = "some", loss_words = "loss {p}" }] }
+    [[use]]
+    at = "alone"
+    [[use]]
+    at = "beside"
+    compete = true
+    variants = [{ cc = "{cc}" }, { cc = "cubic", start = 1 }]
+    [[use]]
+    at = "transfer"
+    bytes = 1000
+"#;
+
+#[test]
+fn a_drawn_cell_has_a_plan_for_each_controller_over_the_same_path() {
+    let cells = cells(DRAWN);
+    assert_eq!(cells.len(), 40);
+    for pair in cells.chunks(2) {
+        let [cubic, bbr] = pair else { unreachable!() };
+        assert_eq!(cubic.links.link.to_string(), bbr.links.link.to_string());
+        assert_eq!(cubic.seed(), bbr.seed());
+        assert_eq!((cubic.index % 2, bbr.index), (0, cubic.index + 1));
+        assert_ne!(cubic.file_name(), bbr.file_name());
+        assert_eq!(cubic.variants[0].cc, "cubic");
+        assert_eq!(bbr.variants[0].cc, "bbr3");
+    }
+    let seeds: std::collections::BTreeSet<u64> = cells.iter().map(CellPlan::seed).collect();
+    assert_eq!(seeds.len(), 20);
+    let of = |usage: &str| {
+        let usage = usage.to_owned();
+        let is_it = move |cell: &&CellPlan| cell.at[1] == ("use".to_owned(), usage.clone());
+        cells.iter().find(is_it).unwrap()
+    };
+    assert!(!of("alone").compete && of("alone").neighbours.is_empty());
+    assert!(of("beside").compete && of("beside").neighbours == ["b"]);
+    assert_eq!(of("beside").variants[1].cc, "cubic");
+    let plan = &of("transfer").variants[0].plan;
+    assert_eq!(
+        (plan.bytes(), plan.omit),
+        (Some(1_000), std::time::Duration::ZERO)
+    );
+    // What a cell does not use is not said of it.
+    for cell in &cells {
+        let has = |name: &str| cell.at.iter().any(|(axis, _)| axis == name);
+        assert!(has("cell") && has("use") && has("rtt") && has("loss") && has("cc"));
+        assert_eq!(has("p"), cell.links.link.to_string().contains("loss"));
+    }
+}
+
+#[test]
+fn the_cells_of_a_small_draw_are_those_of_a_large_one() {
+    let files =
+        |text: &str| -> Vec<String> { cells(text).iter().map(CellPlan::file_name).collect() };
+    let (all, few) = (files(DRAWN), files(&DRAWN.replace("draw = 20", "draw = 5")));
+    assert_eq!(few, all[..10]);
+    let mut plan = plan(DRAWN);
+    plan.only_cells = vec![3];
+    let one = plan.cells(&Registry::standard()).unwrap();
+    let one: Vec<String> = one.iter().map(CellPlan::file_name).collect();
+    assert_eq!(one, all[6..8]);
 }

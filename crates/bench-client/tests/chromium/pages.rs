@@ -188,6 +188,7 @@ fn matrix(result: &AbResult) -> MatrixResult {
         omit_seconds: Finite::ONE,
         cells: cells.collect(),
         axes: axes.into(),
+        drawn: None,
     }
 }
 
@@ -221,6 +222,7 @@ fn cell(result: &AbResult, index: u32, at: BTreeMap<String, String>) -> MatrixCe
         base_rtt_ms: result.base_rtt_ms,
         direction: MatrixDirection::Forward,
         variants: variants.collect(),
+        neighbours: Vec::new(),
         comparison: BTreeMap::new(),
         further_comparisons: BTreeMap::new(),
         competition: None,

@@ -1,10 +1,10 @@
 use super::figure::Figure;
 use super::series_style::CLASSES;
 use super::{
-    Measure, forest, goodput, goodput_delay, heat_maps, limits, queue_cdf, rtt, rtt_ccdf, rtt_cdf,
-    share, sweeps, time_series, window,
+    Measure, drawn, forest, goodput, goodput_delay, heat_maps, limits, queue_cdf, rtt, rtt_ccdf,
+    rtt_cdf, share, sweeps, time_series, window,
 };
-use crate::result::{AbResult, MatrixResult, Metric};
+use crate::result::{AbResult, DrawnMetric, MatrixResult, Metric};
 
 /// A figure and the name of its file without `.svg`: lower-case letters, digits and hyphens.
 pub type NamedFigure = (String, Figure);
@@ -34,6 +34,12 @@ pub fn of_ab(result: &AbResult) -> Vec<NamedFigure> {
 
 /// Every figure of a matrix.
 pub fn of_matrix(result: &MatrixResult) -> Vec<NamedFigure> {
+    if let Some(all) = &result.drawn {
+        let figures = DRAWN.into_iter();
+        let figures =
+            figures.filter_map(|(name, metric)| Some((name.to_owned(), drawn(all, metric)?)));
+        return figures.collect();
+    }
     let sweeps = SWEEPS.map(|(name, measure)| (format!("sweep-{name}"), sweeps(result, measure)));
     let maps = MAPS.map(|(name, metric)| (format!("heat-{name}"), heat_maps(result, metric)));
     let drawn = sweeps.into_iter().chain(maps);
@@ -50,6 +56,14 @@ pub(crate) const SWEEPS: [(&str, Measure); 4] = [
     ("rtt-p95", Measure::Metric(Metric::RttMsP95)),
     ("share", Measure::Share),
     ("jain", Measure::JainIndex),
+];
+
+/// By what drawn cells are compared, and what the files are called by.
+const DRAWN: [(&str, DrawnMetric); 4] = [
+    ("regret", DrawnMetric::Regret),
+    ("queue", DrawnMetric::QueueDelayP95OverBaseRtt),
+    ("jain", DrawnMetric::JainIndex),
+    ("neighbour", DrawnMetric::NeighbourOverBesideCubic),
 ];
 
 /// By what a matrix has maps of who is better, and what their files are called by.

@@ -345,3 +345,35 @@ fn rounds_stand_in_their_order_with_what_limited_them_most() {
     let last = spaced.rfind("<tr>").unwrap();
     assert!(spaced[last..].contains(">host 97 %<"), "{spaced}");
 }
+
+#[test]
+fn drawn_cells_have_their_worst_with_the_commands_that_run_them_again() {
+    let mut result = fixtures::drawn();
+    let page = matrix_html(&result);
+    let document = parse(&page);
+    let words = text(&document);
+    assert!(
+        words.contains("bench-client matrix fixture --only cell=2"),
+        "{words}"
+    );
+    assert!(words.contains("bbr1 100 %, cubic 67 %."), "{words}");
+    assert_eq!(page.matches("class=\"plot\"").count(), 3);
+    // One controller more, whose name is hostile.
+    for cell in &mut result.cells {
+        cell.at.insert("cc".to_owned(), "<script>".to_owned());
+    }
+    result.complete = false;
+    stats::conclude_drawn(&mut result);
+    let page = matrix_html(&result);
+    assert!(!page.contains("<script") && page.contains("&lt;script"));
+    assert!(text(&parse(&page)).contains("Incomplete."));
+}
+
+#[test]
+fn a_draw_without_cells_still_has_a_report() {
+    let mut result = fixtures::drawn();
+    result.cells.clear();
+    stats::conclude_drawn(&mut result);
+    let page = matrix_html(&result);
+    assert!(text(&parse(&page)).contains("Nothing to compare."));
+}

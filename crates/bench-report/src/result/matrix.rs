@@ -1,5 +1,5 @@
 use super::schema::{is_one, one, to_json};
-use super::{Comparison, Finite, Metric, Summary, sender};
+use super::{Comparison, Drawn, Finite, Metric, Summary, sender};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -46,6 +46,10 @@ pub struct MatrixResult {
     pub axes: Vec<MatrixAxis>,
     /// In the order of their [`index`](MatrixCell::index), those that are there.
     pub cells: Vec<MatrixCell>,
+    /// Of conditions drawn at random: how every controller did over all of them. Left out of the
+    /// JSON where the cells are the combinations of the axes' values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<Drawn>,
 }
 
 impl MatrixResult {
@@ -101,6 +105,10 @@ pub struct MatrixCell {
     pub direction: MatrixDirection,
     /// What was compared: `a`, `b`, and so on.
     pub variants: Vec<MatrixVariant>,
+    /// The names of the variants that are not of the controller that a drawn cell is about. Left
+    /// out of the JSON where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<String>,
     /// `b` against `a`.
     pub comparison: BTreeMap<Metric, Comparison>,
     /// `c` and those after it against `a`, by their names. Left out of the JSON when there are

@@ -1,3 +1,5 @@
+use super::aligned::{Table, WIDTH, wrap};
+use super::drawn;
 use crate::result::{
     Comparison, Decision, MatrixAxis, MatrixCell, MatrixCompetition, MatrixResult, Metric, Summary,
     common_sender,
@@ -13,10 +15,15 @@ use std::collections::BTreeMap;
 /// a transfer of a set size took, and the 95th percentile of the round-trip time below.
 pub fn matrix_table(result: &MatrixResult) -> String {
     let mut text = String::new();
-    for block in blocks(result) {
-        block.show(&mut text);
+    if let Some(drawn) = &result.drawn {
+        drawn::show(drawn, &mut text);
+    } else {
+        for block in blocks(result) {
+            block.show(&mut text);
+        }
     }
-    let is_compared = result.cells.iter().any(|cell| !cell.comparison.is_empty());
+    let is_compared = result.drawn.is_none();
+    let is_compared = is_compared && result.cells.iter().any(|cell| !cell.comparison.is_empty());
     let competes = result.cells.iter().any(|cell| cell.competition.is_some());
     if is_compared && !competes {
         text.push_str(LEGEND);
@@ -218,72 +225,6 @@ fn mark(metric: Metric, decision: Decision) -> char {
         Decision::BHigher | Decision::BLower => '-',
     }
 }
-
-/// Labels to the left, cut where the figures to their right leave no room.
-struct Table {
-    title: String,
-    rows: Vec<(String, Vec<String>)>,
-}
-
-impl Table {
-    fn new(title: String) -> Self {
-        Self {
-            title,
-            rows: Vec::new(),
-        }
-    }
-
-    fn head(&mut self, axis: &str, columns: Vec<String>) {
-        self.row(axis, columns);
-    }
-
-    fn row(&mut self, label: &str, figures: Vec<String>) {
-        self.rows.push((printable(label), figures));
-    }
-
-    fn show(&self, text: &mut String) {
-        let columns = self.rows.iter().map(|(_, figures)| figures.len()).max();
-        let width = |column| {
-            let figures = self
-                .rows
-                .iter()
-                .filter_map(|(_, figures)| figures.get(column));
-            figures
-                .map(|figure: &String| figure.chars().count() + 2)
-                .max()
-        };
-        let widths: Vec<usize> = (0..columns.unwrap_or(0)).filter_map(width).collect();
-        let room = WIDTH.saturating_sub(widths.iter().sum());
-        let labels = self.rows.iter().map(|(label, _)| label.chars().count());
-        let label = labels.max().unwrap_or(0).min(room);
-        text.push_str(&format!("{}\n", self.title));
-        for (name, figures) in &self.rows {
-            let mut line = format!("{:<label$}", fit(name, label));
-            for (figure, width) in figures.iter().zip(&widths) {
-                line.push_str(&format!("{:>width$}", printable(figure)));
-            }
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
-        text.push('\n');
-    }
-}
-
-/// In lines of 80 columns, with a newline at the end of each.
-fn wrap(text: &str) -> String {
-    format!("{}\n", textwrap::fill(text, WIDTH))
-}
-
-/// The first `width` characters, the last of them `…` where some are left out.
-fn fit(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    format!("{kept}…")
-}
-
-const WIDTH: usize = 80;
 
 /// Around the name of a controller: a mark and blanks.
 const GAP: usize = 4;

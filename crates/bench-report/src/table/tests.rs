@@ -427,3 +427,13 @@ fn a_matrix_of_eight_controllers_with_long_names_fits_too() {
         8
     );
 }
+
+#[test]
+fn drawn_cells_have_a_table_of_shares_for_each_metric_in_80_columns() {
+    let text = matrix_table(&fixtures::drawn());
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    insta::assert_snapshot!(text);
+}

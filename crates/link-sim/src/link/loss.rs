@@ -57,6 +57,7 @@ impl LossStage {
             LossModel::GilbertElliott(model) => self.gilbert_elliott(model),
             LossModel::FourState(model) => self.four_state(model),
             LossModel::Packets(ref ranges) => is_listed(ranges, self.packets),
+            LossModel::Trace(ref recorded) => recorded.trace.loses(self.packets - 1),
         }
     }
 

@@ -1,11 +1,12 @@
-use crate::spec::{OPPORTUNITY, Trace};
+use crate::spec::{OPPORTUNITY, RateTrace};
+use std::sync::Arc;
 use units::{Bytes, Timestamp};
 
 /// mahimahi's link: at each line of a trace one full packet may leave, or as many small ones as
 /// fit, or the next part of one larger than that. An opportunity that finds nothing is gone.
 #[derive(Debug)]
 pub(super) struct Opportunities {
-    trace: Trace,
+    trace: Arc<RateTrace>,
     /// The opportunity in use, counted over all repetitions of the trace.
     current: u64,
     /// What is left of it.
@@ -14,7 +15,7 @@ pub(super) struct Opportunities {
 }
 
 impl Opportunities {
-    pub(super) fn new(trace: Trace) -> Self {
+    pub(super) fn new(trace: Arc<RateTrace>) -> Self {
         Self {
             trace,
             current: 0,
@@ -23,7 +24,7 @@ impl Opportunities {
         }
     }
 
-    pub(super) fn trace(&self) -> &Trace {
+    pub(super) fn trace(&self) -> &Arc<RateTrace> {
         &self.trace
     }
 
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     fn opportunities(text: &str) -> Opportunities {
-        Opportunities::new(Trace::parse("test", text).unwrap())
+        Opportunities::new(RateTrace::parse(text).unwrap().into())
     }
 
     /// When packets of these sizes leave, all of them waiting from `from` on, in milliseconds.

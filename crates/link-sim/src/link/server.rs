@@ -2,6 +2,7 @@ use super::opportunities::Opportunities;
 use super::tbf::TokenBucketFilter;
 use super::transmitter::Transmitter;
 use crate::spec::Service;
+use std::sync::Arc;
 use units::{Bytes, Timestamp};
 
 #[derive(Debug)]
@@ -26,7 +27,9 @@ impl Server {
             Some(Service::TokenBucket(filter)) => {
                 Self::TokenBucket(TokenBucketFilter::new(*filter))
             }
-            Some(Service::Trace(trace)) => Self::Opportunities(Opportunities::new(trace.clone())),
+            Some(Service::Trace(recorded)) => {
+                Self::Opportunities(Opportunities::new(Arc::clone(&recorded.trace)))
+            }
         }
     }
 
@@ -40,7 +43,7 @@ impl Server {
             (Self::TokenBucket(filter), Some(Service::TokenBucket(spec))) => {
                 filter.set(now, *spec);
             }
-            (Self::Opportunities(old), Some(Service::Trace(trace))) if old.trace() == trace => {}
+            (Self::Opportunities(old), Some(Service::Trace(new))) if *old.trace() == new.trace => {}
             (_, service) => {
                 let free_at = self.free_at();
                 *self = Self::new(service);

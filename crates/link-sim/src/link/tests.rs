@@ -5,6 +5,7 @@ mod closed_forms;
 mod fair_queues;
 mod models;
 mod pace;
+mod recorded;
 mod waits;
 
 use super::*;

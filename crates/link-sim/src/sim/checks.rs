@@ -3,7 +3,7 @@
 use super::conservation::{Conservation, ensure};
 use super::route::Tagged;
 use crate::packet::Packet;
-use crate::spec::{Clauses, LinkSpec, Rate, Service};
+use crate::spec::{Clauses, Delay, LinkSpec, Rate, Service};
 use crate::stats::LinkStats;
 use core::time::Duration;
 use std::rc::Rc;
@@ -117,7 +117,7 @@ fn all(spec: &LinkSpec) -> impl Iterator<Item = &Clauses> {
 
 fn spacing(spec: &LinkSpec) -> Option<Rate> {
     let clauses = &spec.clauses;
-    let jitters = clauses.delay.is_some_and(|delay| !delay.jitter.is_zero());
+    let jitters = clauses.delay.as_ref().is_some_and(Delay::varies);
     let behind = clauses.has_bottleneck() && jitters
         || clauses.radio.is_some()
         || clauses.slot.is_some()

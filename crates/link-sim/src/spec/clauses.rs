@@ -112,7 +112,7 @@ impl Clauses {
     /// These clauses, but those that `other` has from there.
     pub(super) fn overridden_by(self, other: &Self) -> Self {
         Self {
-            delay: other.delay.or(self.delay),
+            delay: other.delay.clone().or(self.delay),
             loss: other.loss.clone().or(self.loss),
             corrupt: other.corrupt.or(self.corrupt),
             duplicate: other.duplicate.or(self.duplicate),
@@ -129,7 +129,7 @@ impl Clauses {
     }
 
     pub(crate) fn delay(&self) -> Duration {
-        self.delay.map_or(Duration::ZERO, |delay| delay.time)
+        self.delay.as_ref().map_or(Duration::ZERO, Delay::mean)
     }
 
     pub(crate) fn rate(&self) -> Option<Bandwidth> {
@@ -146,9 +146,8 @@ impl Clauses {
     /// Whether nothing lets a packet overtake another.
     pub(crate) fn keep_order(&self) -> bool {
         let netem_rate = self.service.is_some() && !self.has_bottleneck();
-        let jitters = self
-            .delay
-            .is_some_and(|delay| !delay.jitter.is_zero() && !delay.ordered);
+        let delay = self.delay.as_ref();
+        let jitters = delay.is_some_and(|delay| delay.varies() && !delay.is_ordered());
         let separates_flows = self.aqm.is_some_and(|aqm| aqm.separates_flows());
         self.reorder.is_none() && (netem_rate || !jitters) && !separates_flows
     }

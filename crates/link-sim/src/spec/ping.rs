@@ -1,7 +1,7 @@
 //! What a kernel that shapes a link does to a few pings, so that a path can be checked before use.
 
 use super::clauses::Clauses;
-use super::clauses::delay::Distribution;
+use super::clauses::delay::{Delay, Distribution};
 use super::clauses::loss::LossModel;
 use super::clauses::slot::SlotInterval;
 use super::link_spec::LinkSpec;
@@ -41,8 +41,7 @@ impl PingExpectation {
     }
 
     fn of(clauses: &Clauses) -> Self {
-        let delay = clauses.delay.unwrap_or_default();
-        let jitter = spread(delay.distribution, delay.jitter);
+        let (least, most) = bounds(clauses.delay.as_ref());
         let slot = match clauses.slot.map(|slot| slot.interval) {
             None => Duration::ZERO,
             Some(SlotInterval::Between(_, max)) => max,
@@ -53,11 +52,30 @@ impl PingExpectation {
         let transmission = clauses.rate().map_or(Duration::ZERO, |rate| SIZE / rate);
         // A reordered packet is not delayed.
         let is_delayed = clauses.reorder.is_none();
-        let longest = [delay.time, jitter, slot, transmission];
+        let longest = [most, slot, transmission];
         Self {
-            min_rtt: delay.time.saturating_sub(jitter) * u32::from(is_delayed),
+            min_rtt: least * u32::from(is_delayed),
             max_rtt: longest.iter().sum(),
             loss: loss(clauses),
+        }
+    }
+}
+
+/// The shortest and the longest propagation.
+fn bounds(delay: Option<&Delay>) -> (Duration, Duration) {
+    match delay {
+        None => (Duration::ZERO, Duration::ZERO),
+        Some(Delay::Netem(delay)) => {
+            let jitter = spread(delay.distribution, delay.jitter);
+            (
+                delay.time.saturating_sub(jitter),
+                delay.time.saturating_add(jitter),
+            )
+        }
+        Some(Delay::Recorded(delay)) => {
+            let delays = delay.recorded.trace.delays().iter().copied();
+            let (least, most) = (delays.clone().min(), delays.max());
+            (least.unwrap_or_default(), most.unwrap_or_default())
         }
     }
 }
@@ -123,6 +141,7 @@ mod tests {
             ("delay 50ms 20ms", 30_000, 70_000),
             ("delay 50ms 10ms distribution normal", 0, 130_000),
             ("delay 10ms reorder 5%", 0, 10_000),
+            ("delay trace starlink-delay", 7_000, 68_000),
             // 98 bytes at 1 Mbit/s take 784 µs.
             ("delay 10ms rate 1mbit", 10_000, 10_784),
             ("slot 5ms 8ms", 0, 8_000),

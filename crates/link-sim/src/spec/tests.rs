@@ -4,7 +4,9 @@ mod refusals;
 
 use super::clauses::aqm::dualpi2::{OnOverload, StepThreshold};
 use super::clauses::aqm::{Cake, Codel, DualPi2, FqCodel, Pie, Red};
+use super::clauses::delay::RecordedDelay;
 use super::clauses::queue::QueueLimit;
+use super::trace::Recorded;
 use super::*;
 use core::time::Duration;
 use proptest::prelude::*;
@@ -39,7 +41,9 @@ pub(crate) fn read_trace(name: &str) -> io::Result<String> {
 fn the_readme_of_netem_parses() {
     let spec = spec("delay 50ms 20ms distribution normal loss 3% rate 100mbit limit 1000");
     let spec = spec.clauses;
-    let delay = spec.delay.unwrap();
+    let Some(Delay::Netem(delay)) = spec.delay else {
+        panic!("{spec:?}");
+    };
     assert_eq!(delay.time, Duration::from_millis(50));
     assert_eq!(delay.jitter, Duration::from_millis(20));
     assert_eq!(delay.distribution, Distribution::Normal);

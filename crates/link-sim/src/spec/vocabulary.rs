@@ -9,7 +9,7 @@ pub struct LinkWord {
     pub form: &'static str,
     /// What it does.
     pub meaning: &'static str,
-    /// A link with it. A `trace` names a file that has to be there.
+    /// A link with it. A `trace` names a built-in trace, or a file that has to be there.
     pub example: &'static str,
 }
 
@@ -36,6 +36,11 @@ vocabulary! {
      reorders packets unless `ordered`",
     "delay 20ms 5ms 25% distribution normal";
 
+    "delay trace FILE [every TIME]",
+    "recorded delay, repeated: FILE has a number of ms for each TIME (default 10ms); packets keep \
+     their order",
+    "delay trace starlink-delay every 10ms";
+
     "loss P% [C%] [ecn]",
     "random loss, with netem's correlation C%; `ecn` marks ECN-capable packets instead of dropping \
      them",
@@ -53,6 +58,10 @@ vocabulary! {
     "loss packets LIST",
     "exactly these packets, counted from 1",
     "loss packets 3,10-12";
+
+    "loss trace FILE",
+    "recorded losses, repeated: FILE has a digit for each packet, 1 for a lost one",
+    "loss trace losses.txt";
 
     "corrupt P% [C%]",
     "flips one bit of the packet",
@@ -76,8 +85,9 @@ vocabulary! {
     "tbf 10mbit burst 32kb";
 
     "trace FILE",
-    "delivery opportunities as recorded by mahimahi, repeated",
-    "trace cellular.trace";
+    "delivery opportunities as recorded by mahimahi, repeated; FILE may be a built-in name such as \
+     nepal-wifi",
+    "trace cellular";
 
     "slot MIN [MAX] [packets N] [bytes SIZE]",
     "packets leave in bursts, MIN to MAX apart, of at most N packets or SIZE bytes",
@@ -173,7 +183,7 @@ const PARTS: [(&str, &str); 41] = [
     ("peakrate", "`tbf RATE burst SIZE`"),
     ("mtu", "`tbf RATE burst SIZE peakrate RATE`"),
     ("suspend", "`radio TIME`"),
-    ("every", "`radio TIME suspend TIME`"),
+    ("every", "`radio TIME suspend TIME` or `delay trace FILE`"),
     ("ecn", "`loss P%` or `aqm NAME`"),
     ("target", "`aqm NAME`"),
     ("interval", "`aqm NAME`"),

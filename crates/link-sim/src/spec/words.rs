@@ -1,5 +1,5 @@
 use super::error::SpecError;
-use super::trace::Trace;
+use super::trace::{Recorded, Recordings, known_traces, text_of};
 use std::io;
 
 /// The words of a description from left to right.
@@ -11,8 +11,8 @@ pub(super) struct Words<'a> {
     pub(super) last: Word<'a>,
     /// How the text of a file is had.
     read: &'a dyn Fn(&str) -> io::Result<String>,
-    /// The files that were read.
-    pub(super) traces: Vec<Trace>,
+    /// The traces that were read.
+    traces: Recordings,
 }
 
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ impl<'a> Words<'a> {
             at: 0,
             last: Word { text: "", at: 0 },
             read,
-            traces: Vec::new(),
+            traces: Recordings::default(),
         })
     }
 
@@ -100,14 +100,31 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The text of the file that the last word names, made into a value.
-    pub(super) fn file<V>(
-        &self,
-        parse: impl FnOnce(&str) -> Result<V, String>,
-    ) -> Result<V, SpecError> {
-        let text = (self.read)(self.last.text)
-            .map_err(|error| self.error(self.last, format!("cannot read file: {error}")))?;
-        parse(&text).map_err(|problem| self.error(self.last, problem))
+    /// The trace that the next word names, a built-in one or a file. `of_kind` picks those of its
+    /// kind among the ones that were read before: each is read and kept once.
+    pub(super) fn trace<T>(
+        &mut self,
+        of_kind: fn(&mut Recordings) -> &mut Vec<Recorded<T>>,
+        parse: fn(&str) -> Result<T, String>,
+    ) -> Result<Recorded<T>, SpecError> {
+        let word = self.expect("a file name")?;
+        let known = of_kind(&mut self.traces);
+        if let Some(known) = known.iter().find(|trace| trace.name == word.text) {
+            return Ok(known.clone());
+        }
+        let text = text_of(word.text, self.read).map_err(|error| {
+            let problem = match error.kind() {
+                io::ErrorKind::NotFound => {
+                    format!("no such file; built-in traces: {}", known_traces())
+                }
+                _ => format!("cannot read file: {error}"),
+            };
+            self.error(word, problem)
+        })?;
+        let trace = parse(&text).map_err(|problem| self.error(word, problem))?;
+        let recorded = Recorded::new(word.text, trace);
+        of_kind(&mut self.traces).push(recorded.clone());
+        Ok(recorded)
     }
 
     pub(super) fn error(&self, word: Word<'_>, problem: impl Into<String>) -> SpecError {
@@ -118,7 +135,7 @@ impl<'a> Words<'a> {
     pub(super) fn error_at(&self, name: &str, problem: &str) -> SpecError {
         let mut words = Words {
             at: 0,
-            traces: Vec::new(),
+            traces: Recordings::default(),
             ..*self
         };
         let mut found = self.last;

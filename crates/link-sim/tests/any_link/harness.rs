@@ -4,9 +4,12 @@
 //! what libFuzzer found once.
 
 use core::time::Duration;
-use link_sim::{Delivery, Ecn, Link, LinkSpec, LinkStats, Packet, TcDevices};
+use link_sim::convert::{Capture, RateColumn, rates_of_csv, trace_of_rates};
+use link_sim::{
+    DelayTrace, Delivery, Ecn, Link, LinkSpec, LinkStats, LossTrace, Packet, RateTrace, TcDevices,
+};
 use std::io;
-use units::{Bytes, Timestamp};
+use units::{Bandwidth, Bytes, Timestamp};
 
 /// Any text is a link, which is written as it is read, or a refusal that points into it.
 pub(crate) fn parse(text: &str) {
@@ -31,6 +34,39 @@ pub(crate) fn parse(text: &str) {
         assert!(written.contains(error.word()), "{error}");
     }
     drop(spec.build::<()>(base_rtt, 1));
+}
+
+/// Any bytes are a recording of each kind, or refused; what is read can be written and read again,
+/// and its size is bounded.
+pub(crate) fn recording(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    if let Ok(trace) = RateTrace::parse(&text) {
+        assert!(trace.opportunities().len() <= RateTrace::MAX_OPPORTUNITIES);
+        assert_eq!(RateTrace::parse(&trace.to_string()), Ok(trace));
+    }
+    if let Ok(trace) = DelayTrace::parse(&text) {
+        assert!(trace.mean() <= Duration::from_secs(3_600));
+    }
+    if let Ok(trace) = LossTrace::parse(&text) {
+        assert!(trace.lost().len() <= data.len());
+    }
+    let unit = Bandwidth::from_bits_per_sec(1_000);
+    for column in [
+        RateColumn::Only,
+        RateColumn::Number(2),
+        RateColumn::Named("rate"),
+    ] {
+        if let Ok(rates) = rates_of_csv(&text, column, unit) {
+            let _ = trace_of_rates(&rates, Duration::from_millis(1));
+        }
+    }
+    let Ok(capture) = Capture::parse(data) else {
+        return;
+    };
+    let _ = (capture.rate_trace(), capture.loss_trace(&capture));
+    if let Ok(delays) = capture.delay_trace(&capture, Duration::from_secs(1)) {
+        assert!(delays.delays().iter().all(Duration::is_zero));
+    }
 }
 
 /// A link under any schedule keeps its promises, and does the same whenever it is looked at.
@@ -213,7 +249,11 @@ fn limit(spec: &LinkSpec) -> u64 {
     let words: Vec<&str> = text.split(' ').collect();
     let given = words.windows(2).filter(|pair| pair[0] == "limit");
     let given = given.filter_map(|pair| pair[1].parse().ok()).max();
-    let has_queue = words.iter().any(|word| QUEUES.contains(word));
+    let with_one_before = words.windows(2).map(|pair| (pair[0], pair[1]));
+    let mut clauses = with_one_before.chain([("", words[0])]);
+    // `delay trace` and `loss trace` are not the `trace` that comes with a queue.
+    let has_queue = clauses
+        .any(|(before, word)| QUEUES.contains(&word) && !["delay", "loss"].contains(&before));
     let default = if has_queue { 1 << 20 } else { 1_000 };
     given.map_or(default, |given: u64| given.max(default))
 }
@@ -293,6 +333,8 @@ impl Input<'_> {
             "DIST" => self
                 .one_of(&["uniform", "normal", "pareto", "paretonormal"])
                 .to_owned(),
+            "DELAYS" => self.one_of(&["0", "5,1,0.5", "70000,1"]).to_owned(),
+            "DIGITS" => self.one_of(&["01", "0,1,1,0,0", "1"]).to_owned(),
             "TRACE" => self.one_of(&["1", "0,1,1,5", "3,900", "60000"]).to_owned(),
             word => word.to_owned(),
         }
@@ -331,7 +373,7 @@ pub(crate) fn read_trace(name: &str) -> io::Result<String> {
 }
 
 /// Patterns of clauses; `WHEN` begins changes.
-const CLAUSES: [&str; 42] = [
+const CLAUSES: [&str; 45] = [
     "delay TIME",
     "delay TIME TIME",
     "delay TIME TIME P distribution DIST",
@@ -374,6 +416,9 @@ const CLAUSES: [&str; 42] = [
     "at WHEN",
     "at WHEN",
     "at 1ms..900ms",
+    "delay trace DELAYS",
+    "delay trace DELAYS every TIME",
+    "loss trace DIGITS",
 ];
 /// Clauses of which a link has one.
 const SERVICES: [&str; 3] = ["rate", "tbf", "trace"];

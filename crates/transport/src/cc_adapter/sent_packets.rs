@@ -1,6 +1,7 @@
 //! The packets of one packet number space: in flight, by number, and for a while those that were
 //! declared lost; and when those left that do not count in flight.
 
+use crate::quinn_proto_habits::MAX_TAIL;
 use cc_core::{LostPacket, PacketStamp};
 use std::collections::VecDeque;
 use units::{Bytes, Timestamp};
@@ -318,9 +319,6 @@ impl SentPacket {
         }
     }
 }
-
-/// Packets that are waited for of those behind the last ack-eliciting one, as in quinn-proto.
-const MAX_TAIL: u64 = 1_000;
 
 /// Lost packets that are remembered: of those beyond it the oldest are forgotten.
 const MAX_LOST: usize = 16_384;

@@ -22,6 +22,7 @@ pub(crate) struct Datagram {
 
 impl Datagram {
     /// `contents` have arrived from `remote` with this ECN mark.
+    #[inline]
     pub(crate) fn new(remote: SocketAddr, mark: Option<EcnCodepoint>, contents: &[u8]) -> Self {
         Self {
             remote,
@@ -48,57 +49,62 @@ impl ConnectionDriver {
         datagram: Datagram,
         event: ConnectionEvent,
     ) {
+        if let Some(buffer) = self.reorder_buffer.take() {
+            return self.reorder(now, &datagram, event, buffer);
+        }
+        self.receive(now, datagram.mark, datagram.bytes, event);
+        if self.congestion.tap().take_dropped() {
+            let buffer = ReorderBuffer::new(clock::timestamp(now));
+            self.reorder_buffer = Some(Box::new(buffer));
+        }
+    }
+
+    /// Hands in a datagram where some come too late.
+    fn reorder(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram,
+        event: ConnectionEvent,
+        mut buffer: Box<ReorderBuffer<Arrived>>,
+    ) {
         let arrived = Arrived {
             mark: datagram.mark,
             bytes: datagram.bytes,
             event,
         };
-        match self.reorder_buffer.take() {
-            Some(buffer) => self.hand_on_in_order(now, &datagram, arrived, buffer),
-            None => {
-                self.hand_on(now, arrived);
-                if self.congestion.tap().take_dropped() {
-                    let buffer = ReorderBuffer::new(clock::timestamp(now));
-                    self.reorder_buffer = Some(Box::new(buffer));
-                }
-            }
-        }
+        self.hold_back(now, datagram, arrived, &mut buffer);
+        self.reorder_buffer = Some(buffer);
+        self.hand_on_due(now);
     }
 
-    /// Hands on what the arrival of `datagram` lets go, itself among it unless it is early.
-    fn hand_on_in_order(
+    /// Puts a datagram into `buffer` if it is early, and hands it on if not.
+    ///
+    /// What comes from another address or in another key phase waits for nothing, and nothing older
+    /// for it.
+    fn hold_back(
         &mut self,
         now: Instant,
         datagram: &Datagram,
         arrived: Arrived,
-        mut buffer: Box<ReorderBuffer<Arrived>>,
+        buffer: &mut ReorderBuffer<Arrived>,
     ) {
-        let at = clock::timestamp(now);
         let tap = self.congestion.tap();
         let newest = tap.newest_received();
-        let header = datagram.head.and_then(|head| tap.read_header(head));
-        match header {
-            None => self.hand_on(now, arrived),
-            Some(header) => {
-                buffer.on_arrival(at, header.number, newest);
-                let is_new = header.number > newest;
-                let is_urgent = is_new && buffer.changes_key_phase(header.key_phase)
-                    || datagram.remote != self.conn.remote_address();
-                if is_urgent || !buffer.is_early(at, header.number, newest) {
-                    if is_new {
-                        while let Some(older) = buffer.pop_before(header.number) {
-                            self.hand_on(now, older);
-                        }
-                    }
-                    self.hand_on(now, arrived);
-                } else {
-                    self.held_back += 1;
-                    buffer.push(header.number, arrived.bytes, arrived);
-                }
-            }
+        let Some(header) = datagram.head.and_then(|head| tap.read_header(head)) else {
+            return self.hand_on(now, arrived);
+        };
+        let (at, number) = (clock::timestamp(now), header.number);
+        buffer.on_arrival(at, number, newest);
+        let changes_key_phase = number > newest && buffer.changes_key_phase(header.key_phase);
+        let is_on_path = datagram.remote == self.conn.remote_address();
+        if is_on_path && !changes_key_phase && buffer.is_early(at, number, newest) {
+            self.held_back += 1;
+            return buffer.push(number, arrived.bytes, arrived);
         }
-        self.reorder_buffer = Some(buffer);
-        self.hand_on_due(now);
+        while let Some(older) = buffer.pop_before(number) {
+            self.hand_on(now, older);
+        }
+        self.hand_on(now, arrived);
     }
 
     /// Hands on what was held back and need not wait any longer.
@@ -110,17 +116,30 @@ impl ConnectionDriver {
         while let Some(arrived) = buffer.pop(at, self.congestion.tap().newest_received()) {
             self.hand_on(now, arrived);
         }
-        self.hand_on_at = buffer.deadline(at, self.congestion.tap().newest_received());
+        let tap = self.congestion.tap();
+        self.hand_on_at = buffer.deadline(at, tap.newest_received());
         if buffer.is_idle(at) {
-            // What was dropped in the meantime was the end of it.
-            self.congestion.tap().take_dropped();
+            // What was dropped meanwhile did not come late enough to be waited for.
+            tap.take_dropped();
         } else {
             self.reorder_buffer = Some(buffer);
         }
     }
 
+    /// The event has the time at which the datagram came, so that quinn-proto reports to the peer
+    /// for how long it has been held. `now` is later where it has been.
     fn hand_on(&mut self, now: Instant, arrived: Arrived) {
-        let Arrived { mark, bytes, event } = arrived;
+        self.receive(now, arrived.mark, arrived.bytes, arrived.event);
+    }
+
+    #[inline]
+    fn receive(
+        &mut self,
+        now: Instant,
+        mark: Option<EcnCodepoint>,
+        bytes: usize,
+        event: ConnectionEvent,
+    ) {
         self.ecn.count_received(mark);
         self.receive_window.on_arrival(Bytes::new(bytes as u64));
         self.arrived += bytes as u64;

@@ -16,6 +16,7 @@
 //! The numbers are read before packets are authenticated. Forged ones can have others wait, no
 //! longer than the lateness, which is at most [`MAX_LATENESS`].
 
+use crate::quinn_proto_habits::MAX_LATE;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use units::Timestamp;
@@ -35,6 +36,7 @@ pub(super) struct ReorderBuffer<T> {
     /// The lateness in this period and in the one before.
     lateness: [Duration; 2],
     period_began: Timestamp,
+    began: Timestamp,
     /// Of the newest packet handed on.
     key_phase: Option<bool>,
 }
@@ -65,6 +67,7 @@ impl<T> ReorderBuffer<T> {
             next: 0,
             lateness: [Duration::ZERO; 2],
             period_began: now,
+            began: now,
             key_phase: None,
         }
     }
@@ -82,7 +85,7 @@ impl<T> ReorderBuffer<T> {
             self.next = newest + 1;
         }
         self.advance(now, newest);
-        if number > newest.saturating_add(MAX_HELD as u64) {
+        if number > newest.saturating_add(MAX_JUMP) {
             return;
         }
         if number >= self.next {
@@ -98,7 +101,7 @@ impl<T> ReorderBuffer<T> {
 
     /// Whether a packet has to wait for older ones.
     pub(super) fn is_early(&self, now: Timestamp, number: u64, newest: u64) -> bool {
-        number > self.limit(now, newest) && number <= newest.saturating_add(MAX_HELD as u64)
+        number > self.limit(now, newest) && number <= newest.saturating_add(MAX_JUMP)
     }
 
     /// Whether the packet may be the first of another key phase (RFC 9001 §6), if it is newer than
@@ -143,8 +146,8 @@ impl<T> ReorderBuffer<T> {
 
     /// Whether no packet was late for so long that none need be held.
     pub(super) fn is_idle(&self, now: Timestamp) -> bool {
-        let is_over = now.since(self.period_began) >= PERIOD;
-        is_over && self.lateness().is_zero() && self.held.is_empty()
+        let is_taught = now.since(self.began) >= PERIOD;
+        is_taught && self.lateness().is_zero() && self.held.is_empty()
     }
 
     fn end_period(&mut self, now: Timestamp) {
@@ -207,12 +210,17 @@ impl<T> ReorderBuffer<T> {
     }
 }
 
-/// How many numbers a packet may be in front of one that is missing. quinn-proto accepts 128
-/// behind its newest, and decodes a number of one octet to the right one up to 126 behind.
+/// How many numbers a packet may be in front of one that is missing. quinn-proto accepts
+/// [`MAX_LATE`] behind its newest, and decodes a number of one octet to the right one up to 126
+/// behind (RFC 9000 §A.3).
 const AHEAD: u64 = 126;
+const _: () = assert!(AHEAD <= MAX_LATE);
 /// Packets and bytes of them that are held at most.
 const MAX_HELD: usize = 4_096;
 const MAX_BYTES: usize = 8 << 20;
+/// How many numbers a packet that is held may be in front of the newest handed on: many more than
+/// fit in here.
+const MAX_JUMP: u64 = 4 * MAX_HELD as u64;
 /// Gaps remembered: one for each packet that is missing where every second one is.
 const MAX_GAPS: usize = 4_096;
 /// For how long a gap is remembered, and so the greatest lateness that can be learnt.

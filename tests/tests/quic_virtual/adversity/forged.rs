@@ -33,6 +33,14 @@ pub(crate) fn with_payload(datagram: &[u8], frames: &[u8]) -> Vec<u8> {
     packet
 }
 
+/// A packet like this one, with another number and these frames.
+pub(crate) fn with_number(datagram: &[u8], number: u32, frames: &[u8]) -> Vec<u8> {
+    let mut packet = datagram[..=CID].to_vec();
+    packet[0] |= 3;
+    packet.extend_from_slice(&number.to_be_bytes());
+    with_payload(&packet, frames)
+}
+
 /// A variable-length integer of eight bytes (RFC 9000 §16).
 fn varint(value: u64) -> [u8; 8] {
     (value | 3 << 62).to_be_bytes()

@@ -1,13 +1,14 @@
 //! Peers that want an endpoint to hold as much as it can be made to.
 
-use crate::adversity::forged::{PADDING, STREAM_OFF_LEN, frame, with_payload};
+use crate::adversity::forged::{PADDING, STREAM_OFF_LEN, frame, with_number, with_payload};
 use crate::adversity::{DEAD, LINK, Scene, transport};
 use e2e::memory::{held, max_held};
 use quinn_proto::{Connection, Dir, VarInt};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 use transport::testing::Load;
+use units::Rng;
 
 const MIB: i64 = 1 << 20;
 /// A type of frame (RFC 9000 §19.17).
@@ -209,6 +210,50 @@ fn a_stream_of_pieces_as_small_as_may_be_holds_twice_the_window() {
     assert!(growth > i64::from(window), "{growth} bytes");
     assert!(growth < 2 * i64::from(window) + MIB, "{growth} bytes");
     assert_eq!(scene.errors(), [None, None]);
+}
+
+/// A peer that sends numbers at random has no more packets held back than the bound, and none for
+/// longer than a quarter of a second.
+#[test]
+fn packets_that_skip_numbers_are_held_for_a_quarter_of_a_second_at_most() {
+    let mut scene = Scene::readable();
+    let (client, server) = (scene.ends.client, scene.ends.server);
+    let packet = Rc::new(RefCell::new(Vec::new()));
+    let sent = Rc::clone(&packet);
+    scene.world.tamper(client, move |datagram| {
+        *sent.borrow_mut() = datagram;
+        Vec::new()
+    });
+    // The client has sent none of what is acknowledged.
+    scene.world.tamper(server, |_| Vec::new());
+    scene.world.proto(client, Connection::ping);
+    scene.world.run_for(Duration::from_millis(1));
+    let unread = |scene: &Scene| {
+        let delivered = scene.world.link_stats(scene.there).delivered.packets;
+        delivered - scene.world.stats(server).udp_rx.datagrams
+    };
+    // quinn-proto does not count the datagram that began the connection.
+    assert_eq!(unread(&scene), 1);
+    let (before, mut most) = (held(), 0);
+    let (mut rng, mut newest) = (Rng::new(1), 1_000);
+    for _ in 0..2_000 {
+        for _ in 0..60 {
+            let jump = if rng.below(5_000) == 0 { 60_000 } else { 3 };
+            let late = if rng.below(4) == 0 { 20_000 } else { 100 };
+            newest += rng.below(jump);
+            let number = newest.saturating_sub(rng.below(late)) as u32;
+            let datagram = with_number(&packet.borrow(), number, &[PADDING; 4]);
+            scene.world.inject(client, &datagram);
+        }
+        scene.world.run_for(Duration::from_millis(1));
+        let growth = held() - before;
+        assert!(growth < 16 * MIB, "{growth} bytes");
+        most = most.max(unread(&scene));
+    }
+    assert!((1_000..=4_097).contains(&most), "{most} packets");
+    scene.world.run_for(Duration::from_millis(300));
+    assert_eq!(unread(&scene), 1);
+    assert_eq!(scene.errors()[1], None);
 }
 
 #[test]

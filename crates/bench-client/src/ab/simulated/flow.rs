@@ -20,8 +20,18 @@ pub(super) struct Flow {
     idle_timeout: Duration,
     sender: Side,
     receiver: Side,
+    /// How long it keeps to the plan's rate, and then when that is over.
+    bulk: Option<Bulk>,
     /// Why its plan was not carried out.
     error: Option<String>,
+}
+
+/// The end of a sender's limit to a rate.
+#[derive(Debug, Clone, Copy)]
+enum Bulk {
+    /// After it has begun to send.
+    After(Duration),
+    At(Timestamp),
 }
 
 impl Flow {
@@ -48,7 +58,16 @@ impl Flow {
             idle_timeout: setup.idle_timeout,
             sender: Side::new(sender, true),
             receiver: Side::new(receiver, false),
+            bulk: None,
             error: None,
+        }
+    }
+
+    /// The same, which sends without limit from so long after its begin on.
+    pub(super) fn with_bulk_after(self, time: Option<Duration>) -> Self {
+        Self {
+            bulk: time.map(Bulk::After),
+            ..self
         }
     }
 
@@ -92,6 +111,7 @@ impl Flow {
         } else if self.receiver.meter.is_none() && world.received(self.receiver.end) > Bytes::ZERO {
             self.receiver.begin(world, &self.plan);
         }
+        self.begin_bulk(world);
         self.sender.tick(world);
         self.receiver.tick(world);
         let received = world.received(self.receiver.end).get();
@@ -125,18 +145,36 @@ impl Flow {
             for part in self.plan.shares(self.plan.streams) {
                 world.send(self.sender.end, load(&part));
             }
+            if let Some(Bulk::After(time)) = self.bulk {
+                self.bulk = Some(Bulk::At(world.now() + time));
+            }
             self.sender.begin(world, &self.plan);
         } else if world.now() >= self.deadline {
             self.error = Some(ConnectError::TimedOut(self.connect_timeout).to_string());
         }
     }
 
+    /// Sends as much as it can beside what it sends at a rate, if that is due.
+    fn begin_bulk(&mut self, world: &mut World) {
+        if let Some(Bulk::At(time)) = self.bulk
+            && time <= world.now()
+        {
+            world.send(self.sender.end, Load::Endless);
+            self.bulk = None;
+        }
+    }
+
     pub(super) fn next_tick(&self) -> Option<Timestamp> {
-        if self.error.is_some() {
+        if self.is_over() {
             return None;
         }
         let sides = [&self.sender, &self.receiver];
-        sides.into_iter().filter_map(Side::next_tick).min()
+        let ticks = sides.into_iter().filter_map(Side::next_tick);
+        let bulk = match self.bulk {
+            Some(Bulk::At(time)) => Some(time),
+            _ => None,
+        };
+        ticks.chain(bulk).min()
     }
 
     /// Whether the sender's warm-up is over.

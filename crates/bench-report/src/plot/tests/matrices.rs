@@ -46,6 +46,7 @@ pub(super) fn awkward() -> Vec<(&'static str, MatrixResult)> {
         ("many values", wide),
         ("one variant", alone),
         ("competitions", competitions),
+        ("drawn", fixtures::drawn()),
     ]
 }
 

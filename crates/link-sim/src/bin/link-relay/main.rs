@@ -2,6 +2,7 @@
 
 mod arguments;
 mod changes;
+mod convert;
 mod failure;
 mod lists;
 mod manual;
@@ -41,6 +42,7 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Other {
     Tun(tun::Arguments),
+    ConvertTrace(convert::Arguments),
     Man(manual::ManArguments),
     Completions(manual::CompletionsArguments),
 }
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
     let command_line = CommandLine::parse();
     let result = match (&command_line.other, &command_line.relay) {
         (Some(Other::Tun(arguments)), _) => tun::run(arguments),
+        (Some(Other::ConvertTrace(arguments)), _) => convert::run(arguments).map(|()| 0),
         (Some(Other::Man(arguments)), _) => {
             manual::write_pages(arguments, CommandLine::command()).map(|()| 0)
         }

@@ -136,7 +136,7 @@ mod tests {
                 assert!(text.contains(&flag), "{flag} in:\n{text}");
             }
             for sub in command.get_subcommands() {
-                let sub = sub.get_name();
+                let sub = sub.get_name().replace('-', "\\-");
                 assert!(text.contains(&format!("\\-{sub}(1)")), "{sub} in:\n{text}");
             }
         }

@@ -1,13 +1,99 @@
 use crate::spec::error::SpecError;
-use crate::spec::values::{PERCENT, Percent, TIME, percent, time};
+use crate::spec::trace::{DelayTrace, Recorded};
+use crate::spec::values::{PERCENT, POSITIVE_TIME, Percent, TIME, percent, positive_time, time};
 use crate::spec::words::Words;
 use core::fmt;
 use core::time::Duration;
-use units::{Gain, duration};
+use units::{Gain, Timestamp, duration};
+
+/// `delay …`: how long propagation takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Delay {
+    Netem(NetemDelay),
+    Recorded(RecordedDelay),
+}
+
+impl Delay {
+    pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+        match words.next_of(&["trace"]) {
+            Some(_) => RecordedDelay::read(words).map(Self::Recorded),
+            None => NetemDelay::read(words).map(Self::Netem),
+        }
+    }
+
+    /// Jitter left out, the mean of a trace.
+    pub(crate) fn mean(&self) -> Duration {
+        match self {
+            Self::Netem(delay) => delay.time,
+            Self::Recorded(delay) => delay.recorded.trace.mean(),
+        }
+    }
+
+    /// Whether packets may take different times.
+    pub(crate) fn varies(&self) -> bool {
+        match self {
+            Self::Netem(delay) => !delay.jitter.is_zero(),
+            Self::Recorded(_) => true,
+        }
+    }
+
+    /// Whether a packet leaves no earlier than the one before it, however much the time varies.
+    pub(crate) fn is_ordered(&self) -> bool {
+        match self {
+            Self::Netem(delay) => delay.ordered,
+            Self::Recorded(_) => true,
+        }
+    }
+}
+
+impl fmt::Display for Delay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Netem(delay) => delay.fmt(f),
+            Self::Recorded(delay) => delay.fmt(f),
+        }
+    }
+}
+
+/// `delay trace FILE [every TIME]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RecordedDelay {
+    pub(crate) recorded: Recorded<DelayTrace>,
+    /// How long each of its delays holds.
+    pub(crate) every: Duration,
+}
+
+impl RecordedDelay {
+    fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+        let recorded = words.trace(|known| &mut known.delays, DelayTrace::parse)?;
+        let every = match words.next_of(&["every"]) {
+            Some(_) => words.value(POSITIVE_TIME, positive_time)?,
+            None => USUAL_STEP,
+        };
+        Ok(Self { recorded, every })
+    }
+
+    /// The delay of a packet that is sent at `now`, in the link's time.
+    pub(crate) fn at(&self, now: Timestamp) -> Duration {
+        let delays = self.recorded.trace.delays();
+        let step = now.as_nanos() / duration::nanos(self.every);
+        delays[(step % delays.len() as u64) as usize]
+    }
+}
+
+impl fmt::Display for RecordedDelay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "trace {}", self.recorded.name)?;
+        if self.every == USUAL_STEP {
+            return Ok(());
+        }
+        write!(f, " every {}", duration::display(self.every))
+    }
+}
 
 /// `delay TIME [JITTER [CORRELATION%] [distribution NAME] [ordered]]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Delay {
+pub(crate) struct NetemDelay {
     pub(crate) time: Duration,
     pub(crate) jitter: Duration,
     /// How much of netem's random number is that of the packet before.
@@ -27,8 +113,8 @@ pub(crate) enum Distribution {
     ParetoNormal,
 }
 
-impl Delay {
-    pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
+impl NetemDelay {
+    fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
         let mut delay = Self {
             time: words.value(TIME, time)?,
             jitter: Duration::ZERO,
@@ -85,7 +171,7 @@ impl Distribution {
     }
 }
 
-impl fmt::Display for Delay {
+impl fmt::Display for NetemDelay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", duration::display(self.time))?;
         if self.jitter.is_zero() {
@@ -104,3 +190,6 @@ impl fmt::Display for Delay {
         Ok(())
     }
 }
+
+/// The step of LeoReplayer's recordings of Starlink.
+const USUAL_STEP: Duration = Duration::from_millis(10);

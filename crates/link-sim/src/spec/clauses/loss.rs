@@ -1,5 +1,6 @@
 use super::chance::Chance;
 use crate::spec::error::SpecError;
+use crate::spec::trace::{LossTrace, Recorded};
 use crate::spec::values::{PERCENT, Percent, percent};
 use crate::spec::words::Words;
 use core::fmt::{self, Display as _};
@@ -22,6 +23,8 @@ pub(crate) enum LossModel {
     FourState(FourState),
     /// By their number, the first being 1; ascending, disjoint.
     Packets(Arc<[RangeInclusive<u64>]>),
+    /// One after another, from the first packet of the link on.
+    Trace(Recorded<LossTrace>),
 }
 
 /// A chain of two states, with netem's names for its four probabilities.
@@ -50,11 +53,14 @@ pub(crate) struct FourState {
 
 impl Loss {
     pub(in crate::spec) fn read(words: &mut Words<'_>) -> Result<Self, SpecError> {
-        let word = words.next_of(&["random", "gemodel", "state", "packets"]);
+        let word = words.next_of(&["random", "gemodel", "state", "packets", "trace"]);
         let model = match word.map(|word| word.text) {
             Some("gemodel") => GilbertElliott::read(words).map(LossModel::GilbertElliott),
             Some("state") => FourState::read(words).map(LossModel::FourState),
             Some("packets") => words.value(LIST, list).map(LossModel::Packets),
+            Some("trace") => words
+                .trace(|known| &mut known.losses, LossTrace::parse)
+                .map(LossModel::Trace),
             _ => Chance::read(words).map(LossModel::Random),
         }?;
         let ecn = words.next_of(&["ecn"]).is_some();
@@ -165,6 +171,7 @@ impl fmt::Display for Loss {
                 let parts: Vec<String> = ranges.iter().map(range_text).collect();
                 write!(f, "packets {}", parts.join(","))
             }
+            LossModel::Trace(recorded) => write!(f, "trace {}", recorded.name),
         }?;
         if self.ecn {
             f.write_str(" ecn")

@@ -1,5 +1,5 @@
 use crate::spec::error::SpecError;
-use crate::spec::trace::Trace;
+use crate::spec::trace::{RateTrace, Recorded};
 use crate::spec::values::{RATE, RateText, SIZE, rate, size};
 use crate::spec::words::Words;
 use core::fmt;
@@ -10,7 +10,7 @@ use units::{Bandwidth, Bytes};
 pub(crate) enum Service {
     Rate(Rate),
     TokenBucket(TokenBucketFilter),
-    Trace(Trace),
+    Trace(Recorded<RateTrace>),
 }
 
 impl Service {
@@ -19,7 +19,7 @@ impl Service {
         match self {
             Self::Rate(rate) => rate.rate,
             Self::TokenBucket(filter) => filter.rate,
-            Self::Trace(trace) => trace.mean_rate(),
+            Self::Trace(recorded) => recorded.trace.mean_rate(),
         }
     }
 
@@ -35,7 +35,9 @@ impl Service {
     pub(in crate::spec) fn read(name: &str, words: &mut Words<'_>) -> Result<Self, SpecError> {
         match name {
             "tbf" => TokenBucketFilter::read(words).map(Self::TokenBucket),
-            "trace" => read_trace(words).map(Self::Trace),
+            "trace" => words
+                .trace(|known| &mut known.rates, RateTrace::parse)
+                .map(Self::Trace),
             _ => Rate::read(words).map(Self::Rate),
         }
     }
@@ -46,7 +48,7 @@ impl fmt::Display for Service {
         match self {
             Self::Rate(rate) => rate.fmt(f),
             Self::TokenBucket(filter) => filter.fmt(f),
-            Self::Trace(trace) => f.write_str(&trace.name),
+            Self::Trace(recorded) => f.write_str(&recorded.name),
         }
     }
 }
@@ -157,18 +159,6 @@ impl fmt::Display for TokenBucketFilter {
             None => Ok(()),
         }
     }
-}
-
-/// Reads the file that the next word names.
-fn read_trace(words: &mut Words<'_>) -> Result<Trace, SpecError> {
-    let name = words.expect("a file name")?.text;
-    // However often a link changes to it, a file is read and kept once.
-    if let Some(known) = words.traces.iter().find(|trace| trace.name == name) {
-        return Ok(known.clone());
-    }
-    let trace = words.file(|text| Trace::parse(name, text))?;
-    words.traces.push(trace.clone());
-    Ok(trace)
 }
 
 fn overhead(text: &str) -> Option<i32> {

@@ -1,5 +1,5 @@
 use crate::spec::clauses::aqm::Aqm;
-use crate::spec::clauses::delay::{Delay, Distribution};
+use crate::spec::clauses::delay::{Delay, Distribution, NetemDelay};
 use crate::spec::clauses::loss::LossModel;
 use crate::spec::clauses::queue::{Capacity, FULL_FRAME, Policer};
 use crate::spec::clauses::service::{Rate, Service, TokenBucketFilter};
@@ -43,6 +43,12 @@ pub(super) fn refuse(clauses: &Clauses) -> Result<(), Unsupported> {
             "packets",
             "tc cannot drop packets by number",
         )),
+        _ if matches!(loss, Some(LossModel::Trace(_))) => {
+            Err(Unsupported::new("loss trace", NO_TRACES))
+        }
+        _ if matches!(clauses.delay, Some(Delay::Recorded(_))) => {
+            Err(Unsupported::new("delay trace", NO_TRACES))
+        }
         _ => Ok(()),
     }
 }
@@ -91,7 +97,7 @@ pub(super) fn bottleneck(clauses: &Clauses, base_rtt: Duration) -> Result<Qdisc,
     let limit = clauses.queue.unwrap_or_else(|| aqm.default_limit(rate));
     let capacity = limit.capacity(rate, base_rtt);
     match (service, aqm, capacity) {
-        (Service::Trace(_), ..) => Err(Unsupported::new("trace", "tc cannot play traces")),
+        (Service::Trace(_), ..) => Err(Unsupported::new("trace", NO_TRACES)),
         (Service::Rate(rate), Aqm::Cake(cake), _) => {
             let shaper = cake_shaper(*rate)?;
             let words = cake.tc_words(capacity)?;
@@ -197,9 +203,9 @@ impl Netem {
     }
 
     fn put_delay(&mut self, clauses: &Clauses) {
-        if let Some(delay) = clauses.delay {
+        if let Some(Delay::Netem(delay)) = clauses.delay {
             let ordered = false;
-            self.put("delay", Delay { ordered, ..delay });
+            self.put("delay", NetemDelay { ordered, ..delay });
         }
         if let Some(reorder) = clauses.reorder {
             self.put("reorder", reorder);
@@ -224,7 +230,7 @@ impl Netem {
 
     /// With any rate netem lets no packet overtake; this one is too fast to be felt.
     fn put_order(&mut self, clauses: &Clauses) {
-        if clauses.delay.is_some_and(|delay| delay.ordered) {
+        if clauses.delay.as_ref().is_some_and(Delay::is_ordered) {
             self.put("rate", "1tbit");
         }
     }
@@ -251,6 +257,7 @@ impl Netem {
     }
 }
 
+const NO_TRACES: &str = "tc cannot play traces";
 /// Beyond any delay × rate that a veth carries.
 const ROOMY_LIMIT: u32 = 100_000;
 /// tbf counts bytes with 32 bits.

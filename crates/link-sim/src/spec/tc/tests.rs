@@ -156,6 +156,20 @@ fn cake_shapes_by_itself() {
 }
 
 #[test]
+fn recordings_are_refused_by_name() {
+    for (text, word) in [
+        ("trace 1,2", "trace"),
+        ("delay trace 5", "delay trace"),
+        ("delay 5ms loss trace 01", "loss trace"),
+        ("delay 5ms at 1s delay trace 5", "delay trace"),
+    ] {
+        let error = commands(text).unwrap_err();
+        assert_eq!(error.word(), word, "{error}");
+        assert!(error.problem().contains("tc cannot play traces"), "{error}");
+    }
+}
+
+#[test]
 fn a_policer_comes_between_loss_and_everything_else() {
     let police = "tc filter replace dev two egress pref 1 handle 1 matchall action \
                   police rate 1mbit burst 15000 mtu 65535 conform-exceed drop/ok";

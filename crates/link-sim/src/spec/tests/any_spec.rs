@@ -30,19 +30,19 @@ fn sizes() -> impl Strategy<Value = Bytes> {
     numbers(1 << 40).prop_map(Bytes::new)
 }
 
-fn delays() -> impl Strategy<Value = Delay> {
+fn netem_delays() -> impl Strategy<Value = NetemDelay> {
     let distribution = proptest::sample::select(Distribution::ALL.to_vec());
     let jitter = prop_oneof![Just(Duration::ZERO), time()];
     (time(), jitter, distribution, any::<bool>(), probability()).prop_map(
         |(time, jitter, distribution, ordered, correlation)| match jitter {
-            Duration::ZERO => Delay {
+            Duration::ZERO => NetemDelay {
                 time,
                 jitter,
                 correlation: Gain::ZERO,
                 distribution: Distribution::Uniform,
                 ordered: false,
             },
-            jitter => Delay {
+            jitter => NetemDelay {
                 time,
                 jitter,
                 correlation,
@@ -51,6 +51,19 @@ fn delays() -> impl Strategy<Value = Delay> {
             },
         },
     )
+}
+
+fn delays() -> impl Strategy<Value = Delay> {
+    let values = proptest::collection::vec(0..=3_600_000_u32, 1..20);
+    prop_oneof![
+        4 => netem_delays().prop_map(Delay::Netem),
+        1 => (values, time()).prop_map(|(values, every)| {
+            let text: Vec<String> = values.iter().map(u32::to_string).collect();
+            let trace = DelayTrace::parse(&text.join("\n")).unwrap();
+            let recorded = Recorded::new(&text.join(","), trace);
+            Delay::Recorded(RecordedDelay { recorded, every })
+        }),
+    ]
 }
 
 fn losses() -> impl Strategy<Value = Loss> {
@@ -86,6 +99,10 @@ fn losses() -> impl Strategy<Value = Loss> {
             });
             LossModel::Packets(ranges.collect())
         }),
+        "[01]{1,20}".prop_map(|digits| {
+            let trace = LossTrace::parse(&digits).unwrap();
+            LossModel::Trace(Recorded::new(&digits, trace))
+        }),
     ];
     (model, any::<bool>()).prop_map(|(model, ecn)| Loss { model, ecn })
 }
@@ -110,7 +127,8 @@ fn services() -> impl Strategy<Value = Service> {
             lines.sort_unstable();
             *lines.last_mut().unwrap() += 1;
             let text: Vec<String> = lines.iter().map(u32::to_string).collect();
-            Service::Trace(Trace { name: text.join(","), opportunities: lines.into() })
+            let trace = RateTrace::from_millis(lines).unwrap();
+            Service::Trace(Recorded::new(&text.join(","), trace))
         }),
     ]
 }
@@ -340,7 +358,7 @@ proptest! {
     fn any_words_are_a_link_or_a_refusal(
         words in proptest::collection::vec("delay|loss|random|gemodel|rate|queue|\
             limit|gap|reorder|distribution|normal|ordered|5ms|3%|1mbit|2bdp|9p|1kb|7|\
-            duplicate|seed|state|packets|ecn|corrupt|tbf|burst|policer|trace|slot|aqm|codel|\
+            duplicate|seed|state|packets|ecn|corrupt|tbf|burst|policer|trace|1,10|slot|aqm|codel|\
             fq_codel|cake|flows|rtt|target|radio|suspend|every|at|1s..2s|1-9|red|min|max|\
             probability|avpkt|pie|tupdate|alpha|beta|bytemode|dualpi2|coupling_factor|\
             step_thresh|min_qlen_step|overflow", 0..16)

@@ -14,9 +14,66 @@ fn a_trace_says_which_of_its_lines_is_wrong() {
         refused("1,x")
     );
     assert!(refused("5,4").contains("line 2 of the trace is earlier"));
-    assert!(refused("0").contains("no line later than 0 ms"));
+    assert!(refused("0").contains("no opportunity later than 0 ms"));
     let spec = LinkSpec::parse_with("trace 1,2,3,4", read_trace).unwrap();
     assert_eq!(spec.rate(), Some(Bandwidth::from_bits_per_sec(12_112_000)));
+}
+
+#[test]
+fn recorded_delays_and_losses_are_read_and_written_as_clauses() {
+    for text in [
+        "delay trace 12,14 loss trace 0,1 ecn trace 1,2 queue 1bdp",
+        "delay trace 5 every 1s at 1s loss trace 1 at 2s delay trace 5",
+    ] {
+        let spec = LinkSpec::parse_with(text, read_trace).unwrap();
+        assert_eq!(spec.to_string(), text);
+    }
+    let spec = LinkSpec::parse_with("delay trace 12,14,1.5 every 10ms", read_trace).unwrap();
+    assert_eq!(spec.to_string(), "delay trace 12,14,1.5");
+    assert_eq!(spec.delay(), Duration::from_nanos(9_166_666));
+    for (text, word, says) in [
+        ("delay trace", "", "expected a file name after `trace`"),
+        ("delay trace 5 every 0s", "0s", "above zero"),
+        ("delay trace 5 1ms", "1ms", "before a value"),
+        ("delay trace x", "x", "line 1 of the delay trace"),
+        ("delay trace 5 ordered", "ordered", "only allowed after"),
+        ("loss trace 012", "012", "line 1 of the loss trace"),
+        ("loss 1% trace 1", "", ""),
+    ] {
+        match LinkSpec::parse_with(text, read_trace) {
+            Err(error) => assert!(
+                error.word() == word && error.problem().contains(says),
+                "{text}: {error}"
+            ),
+            // `trace` behind a whole loss clause is that of the rate.
+            Ok(spec) => assert!(says.is_empty() && spec.rate().is_some(), "{text}"),
+        }
+    }
+}
+
+#[test]
+fn a_built_in_trace_needs_no_file_and_a_path_is_never_one() {
+    let link = spec("delay trace starlink-delay trace starlink");
+    let rate = link.rate().unwrap().bits_per_sec() / 1_000_000;
+    assert_eq!((rate, link.delay().as_millis()), (49, 10));
+    assert_refused(
+        "trace ./starlink",
+        "./starlink",
+        7,
+        "no such file; built-in",
+    );
+    assert_refused(
+        "trace starlink-delay",
+        "starlink-delay",
+        7,
+        "line 5 of the trace",
+    );
+    assert_refused(
+        "loss trace starlink",
+        "starlink",
+        12,
+        "line 6 of the loss trace",
+    );
 }
 
 #[test]
@@ -29,6 +86,10 @@ fn a_trace_is_read_once_however_often_the_link_changes_to_it() {
     let text = "trace 1,2 at 1s trace 5 at 2s trace 1,2 at 3s trace 5";
     assert_eq!(LinkSpec::parse_with(text, read).unwrap().to_string(), text);
     assert_eq!(reads.get(), 2);
+    // A file of numbers may be a trace of rates and one of delays.
+    let text = "delay trace 5 trace 5 at 1s delay trace 5 every 1s at 2s trace 5";
+    assert_eq!(LinkSpec::parse_with(text, read).unwrap().to_string(), text);
+    assert_eq!(reads.get(), 4);
 }
 
 #[test]

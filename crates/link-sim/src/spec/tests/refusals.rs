@@ -183,7 +183,7 @@ fn each_new_clause_refuses_what_it_cannot_be() {
         "trace /nowhere/at/all",
         "/nowhere/at/all",
         7,
-        "cannot read file",
+        "no such file; built-in traces: 0.12mbps, ",
     );
     assert_refused("trace /dev/zero", "/dev/zero", 7, "not a regular file");
 }

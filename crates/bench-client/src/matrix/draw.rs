@@ -1,0 +1,26 @@
+//! Conditions drawn at random: what a matrix has in the place of axes.
+//!
+//! ```text
+//!  [draws.rate]  ──▶ Variable ──┐ seed, number of the cell
+//!  [draws.loss]  ──▶ Variable ──┼──▶ Sample: a word for each variable, and one of the [[use]]s
+//!  [[use]]       ───────────────┘
+//! ```
+//!
+//! Every variable of every cell has a random stream of its own, derived from the matrix's seed, the
+//! cell's number and the variable's name. A cell is therefore the same in a draw of ten and of a
+//! thousand, and fixing one variable moves no other.
+
+mod draws;
+mod narrow;
+mod quantity;
+mod sample;
+mod usage;
+mod variable;
+
+pub(super) use draws::Draws;
+pub(super) use narrow::{NarrowedCells, narrow};
+pub(super) use sample::{Sample, check, sample};
+pub(super) use usage::{USE, UseFile};
+
+#[cfg(test)]
+mod tests;

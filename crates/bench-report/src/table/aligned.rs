@@ -1,0 +1,69 @@
+//! Tables in 80 columns.
+
+use crate::text::printable;
+
+/// Labels to the left, cut where the figures to their right leave no room.
+pub(super) struct Table {
+    title: String,
+    rows: Vec<(String, Vec<String>)>,
+}
+
+impl Table {
+    pub(super) fn new(title: String) -> Self {
+        Self {
+            title,
+            rows: Vec::new(),
+        }
+    }
+
+    pub(super) fn head(&mut self, axis: &str, columns: Vec<String>) {
+        self.row(axis, columns);
+    }
+
+    pub(super) fn row(&mut self, label: &str, figures: Vec<String>) {
+        self.rows.push((printable(label), figures));
+    }
+
+    pub(super) fn show(&self, text: &mut String) {
+        let columns = self.rows.iter().map(|(_, figures)| figures.len()).max();
+        let width = |column| {
+            let figures = self
+                .rows
+                .iter()
+                .filter_map(|(_, figures)| figures.get(column));
+            figures
+                .map(|figure: &String| figure.chars().count() + 2)
+                .max()
+        };
+        let widths: Vec<usize> = (0..columns.unwrap_or(0)).filter_map(width).collect();
+        let room = WIDTH.saturating_sub(widths.iter().sum());
+        let labels = self.rows.iter().map(|(label, _)| label.chars().count());
+        let label = labels.max().unwrap_or(0).min(room);
+        text.push_str(&format!("{}\n", self.title));
+        for (name, figures) in &self.rows {
+            let mut line = format!("{:<label$}", fit(name, label));
+            for (figure, width) in figures.iter().zip(&widths) {
+                line.push_str(&format!("{:>width$}", printable(figure)));
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+}
+
+/// In lines of 80 columns, with a newline at the end of each.
+pub(super) fn wrap(text: &str) -> String {
+    format!("{}\n", textwrap::fill(text, WIDTH))
+}
+
+/// The first `width` characters, the last of them `…` where some are left out.
+fn fit(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+pub(super) const WIDTH: usize = 80;
