@@ -14,6 +14,11 @@
 
 mod congestion;
 mod events;
+#[cfg_attr(
+    not(feature = "testing"),
+    expect(dead_code, unreachable_pub, reason = "facts are noted for tests")
+)]
+mod facts;
 mod loss_detection;
 mod metrics;
 mod path;
@@ -29,6 +34,10 @@ use crate::tap::Tap;
 use cc_core::ControllerChoice;
 pub(crate) use congestion::{Batch, Congestion};
 pub(crate) use events::Delivery;
+#[cfg(feature = "testing")]
+pub(crate) use facts::Watch as FactWatch;
+#[cfg(feature = "testing")]
+pub use facts::{Fact, PacketId};
 pub(crate) use loss_detection::Announcement;
 use metrics::metrics;
 use quinn_proto::RttEstimator;
@@ -157,8 +166,9 @@ impl Controller for QuicController {
 
     fn on_ack(&mut self, _: Instant, _: Instant, _: u64, _: bool, _: &RttEstimator) {}
 
-    fn on_end_acks(&mut self, _: Instant, _: u64, _: bool, _: Option<u64>) {
-        drop(self.select_path());
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, _: bool, _: Option<u64>) {
+        let mut congestion = self.select_path();
+        congestion.on_proto_in_flight(clock::timestamp(now), Bytes::new(in_flight));
     }
 
     fn on_congestion_event(&mut self, _: Instant, _: Instant, _: bool, lost_bytes: u64) {

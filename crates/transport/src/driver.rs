@@ -23,6 +23,8 @@ mod trace;
 mod transmit_pacing;
 mod windows;
 
+#[cfg(feature = "testing")]
+use crate::cc_adapter::FactWatch;
 use crate::clock;
 use crate::stats::{ConnectionStats, EcnStats};
 use cc_core::Pacer;
@@ -312,6 +314,12 @@ impl ConnectionDriver {
         };
         stats.path.cwnd = control.cwnd.get();
         stats
+    }
+
+    /// Whom to tell what congestion control learns of packets from now on.
+    #[cfg(feature = "testing")]
+    pub(crate) fn watch_facts(&self, watch: FactWatch) {
+        self.congestion.lock().watch_facts(watch);
     }
 
     /// Bytes in flight and the window.

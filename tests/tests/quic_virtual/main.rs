@@ -9,6 +9,7 @@ mod any_peer;
 mod anything;
 mod conformance;
 mod examples;
+mod facts;
 mod giving_up;
 mod habits;
 mod l4s;
