@@ -14,7 +14,13 @@
 
 mod congestion;
 mod events;
+#[cfg_attr(
+    not(feature = "testing"),
+    expect(dead_code, unreachable_pub, reason = "facts are noted for tests")
+)]
+mod facts;
 mod loss_detection;
+mod metrics;
 mod path;
 mod persistent;
 mod reordering;
@@ -23,11 +29,17 @@ mod sums;
 
 use crate::clock;
 use crate::gate::Gate;
+use crate::quinn_proto_habits::is_ce_mark;
 use crate::tap::Tap;
-use cc_core::{Control, ControllerChoice, Snapshot};
+use cc_core::ControllerChoice;
 pub(crate) use congestion::{Batch, Congestion};
 pub(crate) use events::Delivery;
+#[cfg(feature = "testing")]
+pub(crate) use facts::Watch as FactWatch;
+#[cfg(feature = "testing")]
+pub use facts::{Fact, PacketId};
 pub(crate) use loss_detection::Announcement;
+use metrics::metrics;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 pub(crate) use reordering::LossThresholds;
@@ -36,7 +48,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 pub(crate) use sums::SumsFactory;
-use units::{Bandwidth, Bytes};
+use units::Bytes;
 
 /// Makes quinn-proto's controllers, one per network path, for one connection.
 #[derive(Debug)]
@@ -154,13 +166,14 @@ impl Controller for QuicController {
 
     fn on_ack(&mut self, _: Instant, _: Instant, _: u64, _: bool, _: &RttEstimator) {}
 
-    fn on_end_acks(&mut self, _: Instant, _: u64, _: bool, _: Option<u64>) {
-        drop(self.select_path());
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, _: bool, _: Option<u64>) {
+        let mut congestion = self.select_path();
+        congestion.on_proto_in_flight(clock::timestamp(now), Bytes::new(in_flight));
     }
 
     fn on_congestion_event(&mut self, _: Instant, _: Instant, _: bool, lost_bytes: u64) {
         let mut congestion = self.select_path();
-        if lost_bytes == 0 {
+        if is_ce_mark(lost_bytes) {
             congestion.on_ce_valid();
         }
     }
@@ -193,16 +206,4 @@ impl Controller for QuicController {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
-}
-
-/// What quinn-proto shows of a controller.
-fn metrics(snapshot: &Snapshot) -> ControllerMetrics {
-    let Control {
-        cwnd, pacing_rate, ..
-    } = snapshot.control;
-    let mut metrics = ControllerMetrics::default();
-    metrics.congestion_window = cwnd.get();
-    metrics.ssthresh = snapshot.ssthresh.map(Bytes::get);
-    metrics.pacing_rate = (pacing_rate != Bandwidth::MAX).then(|| pacing_rate.bits_per_sec());
-    metrics
 }

@@ -8,6 +8,7 @@
 //! nothing may leave. Packets that must not wait, ACKs and loss probes, make quinn-proto ask
 //! nothing.
 
+use crate::quinn_proto_habits::{ADMITS_NOTHING, NO_PACING, window_admitting};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use units::Bytes;
 
@@ -17,7 +18,7 @@ use units::Bytes;
 /// quinn-proto asks through a shared reference, and cost no more than plain loads and stores.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
-    /// Most bytes that may be in flight, plus one: quinn-proto sends while it stays below.
+    /// What admits as many bytes in flight as congestion control does.
     window: AtomicU64,
     is_polling: AtomicBool,
     /// What to answer to everything, or [`WINDOW`].
@@ -55,8 +56,7 @@ impl Gate {
     ///
     /// One datagram may always be in flight: below that the connection would never send again.
     pub(crate) fn set_window(&self, cwnd: Bytes, mss: Bytes) {
-        let window = cwnd.max(mss).get().saturating_add(1);
-        self.window.store(window, Relaxed);
+        self.window.store(window_admitting(cwnd.max(mss)), Relaxed);
     }
 
     /// quinn-proto is about to build one batch of datagrams.
@@ -69,7 +69,7 @@ impl Gate {
         self.room.store(room, Relaxed);
         self.answer.store(
             match permission {
-                SendPermission::Closed => NOTHING,
+                SendPermission::Closed => ADMITS_NOTHING,
                 SendPermission::Unlimited => NO_PACING,
                 SendPermission::Open | SendPermission::OpenDuringHandshake { .. } => WINDOW,
             },
@@ -113,10 +113,6 @@ impl Gate {
 
 /// Not an answer: it depends on the question.
 const WINDOW: u64 = 0;
-/// A window that no datagram fits into; quinn-proto calls zero nonsense.
-const NOTHING: u64 = 1;
-/// Above 2^32 quinn-proto does not pace.
-const NO_PACING: u64 = u64::MAX;
 
 #[cfg(test)]
 mod tests {
@@ -161,7 +157,7 @@ mod tests {
     fn closed_it_lets_nothing_through() {
         let gate = gate();
         gate.begin_poll(SendPermission::Closed);
-        assert_eq!([gate.answer(), gate.answer()], [NOTHING; 2]);
+        assert_eq!([gate.answer(), gate.answer()], [ADMITS_NOTHING; 2]);
     }
 
     #[test]

@@ -60,18 +60,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod acks;
 mod application;
 mod certificate;
+mod codepoint;
 mod engine;
 mod host;
 mod pair;
 mod plaintext;
+mod watch;
 mod world;
 
+pub use crate::cc_adapter::{Fact, PacketId};
+pub use acks::{AckRead, ReadAcks, read_acks};
 pub use application::Load;
 pub use engine::PlainQuinn;
-pub use host::Departure;
 pub use link_sim::sim::{LinkId, RouteStats};
 pub use pair::{Pair, PairConfig};
 pub use quinn_proto::Side;
+pub use watch::{Datagram, Departure};
 pub use world::{ConnectError, ConnectionPlan, EndId, Ends, World};

@@ -13,6 +13,7 @@ mod bbr_draft_cases;
 mod bbr_links;
 mod bbr_quic;
 mod bbrplus;
+mod both_transports;
 mod brutal;
 mod copa;
 mod field_tests;

@@ -4,11 +4,14 @@
 //! Nothing here reads a clock, so these tests may share their processors with anything.
 
 mod adversity;
+mod any_payload;
 mod any_peer;
 mod anything;
 mod conformance;
 mod examples;
+mod facts;
 mod giving_up;
+mod habits;
 mod l4s;
 mod limits;
 mod migration;

@@ -1,6 +1,9 @@
 //! A connection's congestion control as the driver sees it.
 
 use super::events::DeferredEvents;
+#[cfg(feature = "testing")]
+use super::facts::Watch;
+use super::facts::{Fact, Facts, PacketId};
 use super::loss_detection::{Announcement, LossDetection};
 use super::path::Path;
 use super::reordering::LossThresholds;
@@ -20,10 +23,10 @@ pub(crate) struct Congestion {
     seed: u64,
     paths_opened: u64,
     /// Set as soon as quinn-proto has made its connection.
-    active: Option<Path>,
+    active: Option<Box<Path>>,
     /// The last path before the active one that has had a round-trip time, or the first one:
     /// quinn-proto returns to it when validation fails.
-    parked: Option<Path>,
+    parked: Option<Box<Path>>,
     spaces: [SentPackets; 3],
     loss_detection: LossDetection,
     /// By space, as of the ACK with the largest number so far.
@@ -32,6 +35,7 @@ pub(crate) struct Congestion {
     is_ce_valid: bool,
     pub(crate) events: DeferredEvents,
     counts: Counts,
+    facts: Facts,
     /// Which controller has panicked, and what it said.
     panic: Option<String>,
 }
@@ -68,6 +72,7 @@ impl Congestion {
             is_ce_valid: false,
             events: DeferredEvents::default(),
             counts: Counts::default(),
+            facts: Facts::default(),
             panic: None,
         }
     }
@@ -78,7 +83,7 @@ impl Congestion {
         self.paths_opened += 1;
         let setup = Setup::new(now, mss, self.seed.wrapping_add(id));
         let flow = self.guard(|this| Flow::new(this.choice.build(&setup), &setup));
-        let left = self.active.replace(Path::new(id, flow));
+        let left = self.active.replace(Box::new(Path::new(id, flow)));
         // quinn-proto returns to the last path that was validated, not to one that never answered.
         if self.parked.is_none()
             || left
@@ -114,6 +119,12 @@ impl Congestion {
     pub(crate) fn on_sent(&mut self, now: Timestamp, batch: Batch<'_>) -> Control {
         let path = self.path().id;
         for sent in batch.packets {
+            self.facts.note(now, || Fact::Sent {
+                packet: id(sent.space as usize, sent.number),
+                bytes: Bytes::new(sent.bytes.into()),
+                is_in_flight: sent.content != Content::NotInFlight,
+                path,
+            });
             if sent.content == Content::NotInFlight {
                 self.spaces[sent.space as usize].push_other(sent.number, now, path);
                 continue;
@@ -129,10 +140,17 @@ impl Congestion {
                 is_mtu_probe: batch.is_mtu_probe,
             });
             if let Some(forgotten) = forgotten {
+                let forgotten_id = id(sent.space as usize, forgotten.number);
+                self.facts.note(now, || Fact::Discarded(forgotten_id));
                 discard(&mut self.active, &mut self.parked, &forgotten);
             }
         }
         self.control()
+    }
+
+    /// quinn-proto has handled an ACK, and counts so many bytes in flight.
+    pub(super) fn on_proto_in_flight(&mut self, now: Timestamp, bytes: Bytes) {
+        self.facts.note(now, || Fact::ProtoInFlight(bytes));
     }
 
     /// quinn-proto has found an increase of CE counts in the ACK that it handles.
@@ -157,7 +175,7 @@ impl Congestion {
     ) {
         let [initial, handshake, data] = received.discarded;
         if data {
-            self.discard(Space::Data);
+            self.discard(now, Space::Data);
         }
         let mut ranges = &received.ranges[..];
         for ack in &received.acks {
@@ -167,20 +185,25 @@ impl Congestion {
         }
         for (space, is_discarded) in [(Space::Initial, initial), (Space::Handshake, handshake)] {
             if is_discarded {
-                self.discard(space);
+                self.discard(now, space);
             }
         }
         self.is_ce_valid = false;
     }
 
-    fn discard(&mut self, space: Space) {
+    fn discard(&mut self, now: Timestamp, space: Space) {
         let Self {
             spaces,
             active,
             parked,
+            facts,
             ..
         } = self;
-        spaces[space as usize].clear(|packet| discard(active, parked, packet));
+        let space = space as usize;
+        spaces[space].clear(|packet| {
+            facts.note(now, || Fact::Discarded(id(space, packet.number)));
+            discard(active, parked, packet);
+        });
     }
 
     fn on_ack(&mut self, now: Timestamp, ack: &Ack, ranges: &[(u64, u64)], smoothed_rtt: Duration) {
@@ -190,6 +213,7 @@ impl Congestion {
             parked,
             loss_detection,
             counts,
+            facts,
             ..
         } = self;
         let path = active.as_mut().expect(OPENED);
@@ -200,6 +224,7 @@ impl Congestion {
         let mut is_any_ack_eliciting = false;
         for range in ranges {
             space.take_acked(*range, |packet| {
+                facts.note(now, || Fact::Acked(id(ack.space as usize, packet.number)));
                 is_any_ack_eliciting |= packet.is_ack_eliciting;
                 if packet.number == ack.largest {
                     newest = Some(packet.departure());
@@ -218,6 +243,8 @@ impl Congestion {
                 path.on_acked(&packet);
             });
             space.take_late(*range, |lost| {
+                let number = lost.packet.number;
+                facts.note(now, || Fact::Late(id(ack.space as usize, number)));
                 counts.spurious_losses += u64::from(!lost.packet.is_mtu_probe);
                 if lost.packet.path == path.id && !lost.packet.is_mtu_probe {
                     loss_detection.on_late(now, now.since(lost.packet.stamp.sent_at), rtt);
@@ -235,12 +262,12 @@ impl Congestion {
         {
             path.on_rtt_sample(now, newest.sent_at, ack);
         }
-        self.on_ecn_counts(ack);
+        self.on_ecn_counts(now, ack);
     }
 
     /// `ack` has a larger number than all before it, so that its counts are no older than theirs
     /// (RFC 9000 §13.4.2.1).
-    fn on_ecn_counts(&mut self, ack: &Ack) {
+    fn on_ecn_counts(&mut self, now: Timestamp, ack: &Ack) {
         let Some(counts) = ack.ecn else {
             return;
         };
@@ -251,6 +278,7 @@ impl Congestion {
         if self.is_ce_valid && marked > 0 {
             self.counts.ce_marked += marked;
             self.counts.ce_reports += 1;
+            self.facts.note(now, || Fact::Marked(marked));
             self.path_mut().pending.ce_marked += marked;
         }
     }
@@ -268,11 +296,13 @@ impl Congestion {
             active,
             parked,
             loss_detection,
+            facts,
             ..
         } = self;
         let path = active.as_mut().expect(OPENED);
         let rtt = path.conservative_rtt(smoothed_rtt);
-        loss_detection.detect(now, spaces, rtt, |lost| {
+        loss_detection.detect(now, spaces, rtt, |space, lost| {
+            facts.note(now, || Fact::Lost(id(space, lost.packet.number)));
             if lost.packet.path == path.id {
                 path.on_lost(&lost);
             } else if let Some(parked) =
@@ -284,11 +314,25 @@ impl Congestion {
         let probe_timeout = probe_timeout(&path.flow.path_state(), smoothed_rtt, max_ack_delay);
         path.pending.is_persistent_congestion =
             loss_detection.drop_settled(now, spaces, path, probe_timeout);
-        self.guard(|this| {
+        let control = self.guard(|this| {
             let path = this.active.as_mut().expect(OPENED);
             path.flush(now, &mut this.events);
             path.flow.control()
-        })
+        });
+        let Self { spaces, facts, .. } = self;
+        let path = self.active.as_ref().expect(OPENED);
+        facts.note(now, || Fact::Settled {
+            path: path.id,
+            in_flight: path.flow.path_state().inflight,
+            kept: spaces.iter().map(|space| space.in_flight(path.id)).sum(),
+        });
+        control
+    }
+
+    /// Whom to tell what is learned of packets from now on.
+    #[cfg(feature = "testing")]
+    pub(crate) fn watch_facts(&mut self, watch: Watch) {
+        self.facts.set_watch(watch);
     }
 
     /// When [`Self::settle`] finds the next packet lost.
@@ -405,7 +449,7 @@ impl Congestion {
 }
 
 /// Takes a packet out of flight on the path that it left on, if that is known.
-fn discard(active: &mut Option<Path>, parked: &mut Option<Path>, packet: &SentPacket) {
+fn discard(active: &mut Option<Box<Path>>, parked: &mut Option<Box<Path>>, packet: &SentPacket) {
     let mut paths = [active, parked].into_iter().flatten();
     if let Some(path) = paths.find(|path| path.id == packet.path) {
         path.flow.on_discarded(packet.bytes());
@@ -419,6 +463,10 @@ impl fmt::Debug for Congestion {
             .field("active", &self.active)
             .finish_non_exhaustive()
     }
+}
+
+fn id(space: usize, number: u64) -> PacketId {
+    PacketId { space, number }
 }
 
 /// Without backoff (RFC 9002 §6.2.1), `smoothed_rtt` being that of all packet number spaces.

@@ -42,17 +42,18 @@ impl LossDetection {
         self.reordering.on_late(now, took, rtt);
     }
 
-    /// Declares lost what is overdue in each space, on a path of this round-trip time.
+    /// Declares lost what is overdue in each space, on a path of this round-trip time. `on_lost`
+    /// gets the space as well.
     pub(super) fn detect(
         &mut self,
         now: Timestamp,
         spaces: &mut [SentPackets; 3],
         rtt: Duration,
-        mut on_lost: impl FnMut(Lost),
+        mut on_lost: impl FnMut(usize, Lost),
     ) {
         self.loss_time = None;
         let overdue = self.reordering.overdue(now, rtt);
-        for space in spaces {
+        for (index, space) in spaces.iter_mut().enumerate() {
             let Some(largest) = space.largest_acked() else {
                 continue;
             };
@@ -61,7 +62,7 @@ impl LossDetection {
                 overdue.packets.is_some_and(|packets| behind >= packets)
                     || now.since(packet.stamp.sent_at) >= overdue.age
             };
-            space.take_lost(now, is_lost, &mut on_lost);
+            space.take_lost(now, is_lost, |lost| on_lost(index, lost));
             let next = space.oldest_overtaken();
             let next = next.map(|packet| packet.stamp.sent_at + overdue.age);
             self.loss_time = [self.loss_time, next].into_iter().flatten().min();

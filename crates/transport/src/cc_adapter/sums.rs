@@ -4,7 +4,8 @@
 //! packet, and one sum for a loss. So a batch has one stamp, and a lost packet is one of the oldest
 //! batch that is not acknowledged. Spurious losses and the number of CE marks are not known.
 
-use super::metrics;
+use super::metrics::metrics;
+use crate::quinn_proto_habits::{is_ce_mark, window_admitting};
 use crate::{clock, random};
 use cc_core::{AckedPacket, ControllerChoice, Feedback, Flow, LostPacket, PacketStamp, Setup};
 use quinn_proto::RttEstimator;
@@ -80,7 +81,7 @@ impl Controller for SumsController {
         let mut sums = self.lock();
         let pending = sums.begin(clock::timestamp(now));
         pending.is_persistent_congestion |= is_persistent_congestion;
-        pending.ce_marked += u64::from(lost_bytes == 0);
+        pending.ce_marked += u64::from(is_ce_mark(lost_bytes));
         sums.on_lost(clock::timestamp(sent), Bytes::new(lost_bytes));
     }
 
@@ -89,11 +90,11 @@ impl Controller for SumsController {
         flow.on_mtu(flow.path_state().now, Bytes::new(new_mtu.into()));
     }
 
-    /// One packet may always be in flight; quinn-proto sends while it stays below.
+    /// One packet may always be in flight.
     fn window(&self) -> u64 {
         let sums = self.lock();
         let cwnd = sums.flow.control().cwnd;
-        cwnd.max(sums.flow.path_state().mss).get().saturating_add(1)
+        window_admitting(cwnd.max(sums.flow.path_state().mss))
     }
 
     fn metrics(&self) -> ControllerMetrics {

@@ -2,6 +2,7 @@
 
 mod reassembly;
 
+use crate::quinn_proto_habits::MAX_CHUNKS;
 use quinn_proto::{Chunk, Chunks, ReadError, ReadableError, RecvStream, VarInt};
 pub(super) use reassembly::Held;
 use reassembly::Reassembly;
@@ -187,4 +188,4 @@ impl Reader<'_> {
 }
 
 /// Half of what quinn-proto bears; frames that come within one turn of the task are on top of it.
-const MAX_WAITING: u32 = 512;
+const MAX_WAITING: u32 = MAX_CHUNKS / 2;

@@ -16,6 +16,7 @@
 //! The numbers are read before packets are authenticated. Forged ones can have others wait, no
 //! longer than the lateness, which is at most [`MAX_LATENESS`].
 
+use crate::quinn_proto_habits::MAX_LATE;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use units::Timestamp;
@@ -209,9 +210,11 @@ impl<T> ReorderBuffer<T> {
     }
 }
 
-/// How many numbers a packet may be in front of one that is missing. quinn-proto accepts 128
-/// behind its newest, and decodes a number of one octet to the right one up to 126 behind.
+/// How many numbers a packet may be in front of one that is missing. quinn-proto accepts
+/// [`MAX_LATE`] behind its newest, and decodes a number of one octet to the right one up to 126
+/// behind (RFC 9000 §A.3).
 const AHEAD: u64 = 126;
+const _: () = assert!(AHEAD <= MAX_LATE);
 /// Packets and bytes of them that are held at most.
 const MAX_HELD: usize = 4_096;
 const MAX_BYTES: usize = 8 << 20;

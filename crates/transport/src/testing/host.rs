@@ -2,7 +2,10 @@
 
 use super::application::{Application, Load};
 use super::certificate::{FixedKey, NAME};
+use super::codepoint::{codepoint_of, ecn_of};
 use super::engine::{Engine, PlainQuinn};
+use super::watch::{self, DatagramWatch, Departure, Tamper, Watch};
+use crate::cc_adapter::FactWatch;
 use crate::clock;
 use crate::config::{ClientConfig, ServerConfig, TransportConfig};
 use crate::driver::{ConnectionDriver, Datagram, DriverConfig, Reason};
@@ -10,8 +13,8 @@ use bytes::{Bytes as Buffer, BytesMut};
 use link_sim::sim::{Node, NodeId, Transmit};
 use link_sim::{Ecn, IPV4_UDP_OVERHEAD, Packet};
 use quinn_proto::{
-    Connection, ConnectionError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint,
-    EndpointConfig, Event, Incoming, VarInt,
+    Connection, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, Event,
+    Incoming, VarInt,
 };
 use std::collections::VecDeque;
 use std::fmt;
@@ -19,27 +22,6 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::Instant;
 use units::{Bandwidth, Bytes, Rng, Timestamp};
-
-/// A batch of datagrams that leaves at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Departure {
-    /// When.
-    pub at: Timestamp,
-    /// UDP payload of all its datagrams.
-    pub bytes: Bytes,
-    /// Number of datagrams.
-    pub datagrams: u64,
-    /// Bytes in flight, the batch included.
-    pub in_flight: Bytes,
-    /// The congestion window.
-    pub cwnd: Bytes,
-}
-
-/// Called for each departure.
-pub(super) type Watch = Box<dyn FnMut(&Departure)>;
-
-/// Puts other datagrams, or none, in the place of one.
-pub(super) type Tamper = Box<dyn FnMut(Vec<u8>) -> Vec<Vec<u8>>>;
 
 /// An endpoint with its one connection and what the application does on it.
 pub(super) struct Host {
@@ -65,7 +47,12 @@ pub(super) struct Host {
     pacer_wakeups: u64,
     is_connected: bool,
     error: Option<ConnectionError>,
+    /// The time of the newest event.
+    now: Timestamp,
     watch: Option<Watch>,
+    datagram_watch: Option<DatagramWatch>,
+    /// For the connection as soon as there is one.
+    fact_watch: Option<FactWatch>,
     tamper: Option<Tamper>,
     plain: Option<PlainQuinn>,
 }
@@ -131,7 +118,10 @@ impl Host {
             pacer_wakeups: 0,
             is_connected: false,
             error: None,
+            now: Timestamp::ZERO,
             watch: None,
+            datagram_watch: None,
+            fact_watch: None,
             tamper: None,
             plain,
         }
@@ -215,6 +205,14 @@ impl Host {
         self.watch = Some(watch);
     }
 
+    pub(super) fn watch_datagrams(&mut self, watch: DatagramWatch) {
+        self.datagram_watch = Some(watch);
+    }
+
+    pub(super) fn watch_facts(&mut self, watch: FactWatch) {
+        self.fact_watch = Some(watch);
+    }
+
     pub(super) fn skip_verification(&mut self) {
         self.application.skip_verification();
     }
@@ -250,6 +248,9 @@ impl Host {
         driver: DriverConfig,
     ) {
         let engine = Engine::new(conn, driver, now, self.plain.is_some());
+        if let Some(watch) = self.fact_watch.take() {
+            engine.driver().watch_facts(watch);
+        }
         self.connection = Some(Box::new((handle, engine)));
         self.is_stale = true;
     }
@@ -358,6 +359,12 @@ impl Host {
         let segment = transmit.segment_size.unwrap_or(transmit.size);
         let ecn = transmit.ecn.map_or(Ecn::NotEct, ecn_of);
         for datagram in batch[..transmit.size].chunks(segment) {
+            if let Some(watch) = &mut self.datagram_watch {
+                watch(watch::Datagram::Leaves {
+                    at: self.now,
+                    payload: datagram,
+                });
+            }
             let Some(tamper) = &mut self.tamper else {
                 self.push(datagram, ecn);
                 continue;
@@ -383,7 +390,15 @@ impl Node for Host {
     type Payload = BytesMut;
 
     fn handle_packet(&mut self, now: Timestamp, from: NodeId, packet: Packet<BytesMut>) {
+        self.now = now;
         self.peer = Some(from);
+        if let Some(watch) = &mut self.datagram_watch {
+            watch(watch::Datagram::Arrives {
+                at: now,
+                payload: &packet.payload,
+                ecn: packet.ecn,
+            });
+        }
         let instant = clock::instant(now);
         let from = self.peer_address;
         let mut reply = Vec::new();
@@ -406,6 +421,7 @@ impl Node for Host {
     }
 
     fn handle_timeout(&mut self, now: Timestamp) {
+        self.now = now;
         let instant = clock::instant(now);
         if let Some(pending) = self.pending.take() {
             return self.connect(instant, &pending);
@@ -422,6 +438,7 @@ impl Node for Host {
     }
 
     fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit<BytesMut>> {
+        self.now = now;
         self.drive(now);
         let to = self.peer?;
         let packet = self.outgoing.pop_front()?;
@@ -453,23 +470,6 @@ fn endpoint(server: Option<Arc<quinn_proto::ServerConfig>>, mut rng: Rng) -> End
 /// A configuration that was made for one connection, to be changed.
 fn unshared<T>(config: &mut Arc<T>) -> &mut T {
     Arc::get_mut(config).expect("nobody else has it yet")
-}
-
-fn ecn_of(codepoint: EcnCodepoint) -> Ecn {
-    match codepoint {
-        EcnCodepoint::Ect0 => Ecn::Ect0,
-        EcnCodepoint::Ect1 => Ecn::Ect1,
-        EcnCodepoint::Ce => Ecn::Ce,
-    }
-}
-
-fn codepoint_of(ecn: Ecn) -> Option<EcnCodepoint> {
-    match ecn {
-        Ecn::NotEct => None,
-        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-        Ecn::Ce => Some(EcnCodepoint::Ce),
-    }
 }
 
 const HAS_CONNECTION: &str = "the connection has begun at this end";

@@ -1,6 +1,6 @@
 use super::application::Load;
 use super::engine::PlainQuinn;
-use super::host::Departure;
+use super::watch::Departure;
 use super::world::{ConnectError, ConnectionPlan, Ends, World};
 use crate::config::TransportConfig;
 use crate::stats::ConnectionStats;

@@ -1,8 +1,10 @@
 use super::application::Load;
 use super::certificate::Certificate;
 use super::engine::PlainQuinn;
-use super::host::{Departure, Host, PendingConnect};
+use super::host::{Host, PendingConnect};
 use super::plaintext;
+use super::watch::{Datagram, Departure};
+use crate::cc_adapter::Fact;
 use crate::config::TransportConfig;
 use crate::stats::ConnectionStats;
 use crate::{clock, tls};
@@ -367,6 +369,23 @@ impl World {
     pub fn watch_departures(&mut self, end: EndId, watch: impl FnMut(&Departure) + 'static) {
         self.sim
             .update_node(end.0, |host, _| host.watch(Box::new(watch)));
+    }
+
+    /// Calls `watch` for every datagram that leaves or arrives at `end` from now on.
+    pub fn watch_datagrams(&mut self, end: EndId, watch: impl FnMut(Datagram<'_>) + 'static) {
+        self.sim
+            .update_node(end.0, |host, _| host.watch_datagrams(Box::new(watch)));
+    }
+
+    /// Calls `watch` for everything that `end`'s congestion control learns of packets. To be called
+    /// before the connection begins.
+    pub fn watch_facts(
+        &mut self,
+        end: EndId,
+        watch: impl FnMut(Timestamp, &Fact) + Send + 'static,
+    ) {
+        self.sim
+            .update_node(end.0, |host, _| host.watch_facts(Box::new(watch)));
     }
 
     /// How often `end` woke up because its pacer had tokens again.

@@ -1,5 +1,6 @@
 //! Reassembly of a stream whose data was taken out of quinn-proto.
 
+use crate::quinn_proto_habits::MAX_CHUNKS;
 use bytes::{Buf, Bytes};
 use quinn_proto::Chunk;
 use std::collections::{BTreeMap, VecDeque};
@@ -185,7 +186,7 @@ const MIN_PIECE: u64 = 256;
 
 /// Pieces of any size: packets that an application fills with a few bytes each may get lost, too.
 /// Four times what quinn-proto bears, and half a megabyte of records.
-const FREE_PIECES: u64 = 4_096;
+const FREE_PIECES: u64 = 4 * MAX_CHUNKS as u64;
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,86 @@
+//! What congestion control learns of each packet, for tests that compare it with what happened.
+
+use std::fmt;
+use units::{Bytes, Timestamp};
+
+/// A packet of one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketId {
+    /// Its packet number space: 0 Initial, 1 Handshake, 2 application data.
+    pub space: usize,
+    /// Its number there.
+    pub number: u64,
+}
+
+/// Something that congestion control has learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fact {
+    /// A packet has left on the network path in use.
+    Sent {
+        /// Which.
+        packet: PacketId,
+        /// Its length.
+        bytes: Bytes,
+        /// Whether it counts in flight.
+        is_in_flight: bool,
+        /// The network path, counted from 0.
+        path: u64,
+    },
+    /// A packet in flight was acknowledged.
+    Acked(PacketId),
+    /// A packet in flight was declared lost.
+    Lost(PacketId),
+    /// A packet declared lost was acknowledged.
+    Late(PacketId),
+    /// A packet in flight was forgotten with its keys, or with 0-RTT.
+    Discarded(PacketId),
+    /// An ACK reported so many more packets marked CE.
+    Marked(u64),
+    /// All that an event has brought is taken into account.
+    Settled {
+        /// The network path in use.
+        path: u64,
+        /// What cc-core counts in flight there.
+        in_flight: Bytes,
+        /// The packets that are kept as in flight there.
+        kept: Bytes,
+    },
+    /// quinn-proto has removed what an ACK acknowledges, and counts so many bytes in flight. What
+    /// congestion control learns of that ACK follows.
+    ProtoInFlight(Bytes),
+}
+
+/// Called with each fact and its time.
+pub(crate) type Watch = Box<dyn FnMut(Timestamp, &Fact) + Send>;
+
+/// Passes facts on where a test asks for them.
+#[derive(Default)]
+pub(super) struct Facts {
+    #[cfg(feature = "testing")]
+    watch: Option<Watch>,
+}
+
+impl Facts {
+    #[cfg(feature = "testing")]
+    pub(super) fn set_watch(&mut self, watch: Watch) {
+        self.watch = Some(watch);
+    }
+
+    #[cfg_attr(
+        not(feature = "testing"),
+        expect(unused_variables, clippy::unused_self, reason = "nobody can watch")
+    )]
+    #[inline]
+    pub(super) fn note(&mut self, now: Timestamp, fact: impl FnOnce() -> Fact) {
+        #[cfg(feature = "testing")]
+        if let Some(watch) = &mut self.watch {
+            watch(now, &fact());
+        }
+    }
+}
+
+impl fmt::Debug for Facts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Facts")
+    }
+}
