@@ -9,6 +9,7 @@
 mod close_reason;
 mod closing;
 mod control;
+mod datagram;
 mod ecn;
 mod fair_queue;
 mod inbound;
@@ -27,6 +28,7 @@ use crate::stats::{ConnectionStats, EcnStats};
 use cc_core::Pacer;
 use close_reason::{Cause, PendingClose};
 use control::capped;
+pub(crate) use datagram::Datagram;
 pub(crate) use fair_queue::Amount;
 use fair_queue::FairQueue;
 use inbound::Held;
@@ -35,7 +37,6 @@ use limits::{Limiter, Limits};
 use quinn_proto::{
     Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
-pub(crate) use receiving::Datagram;
 pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;

@@ -1,10 +1,10 @@
 //! A driver's configuration and its state.
 
 use super::close_reason::PendingClose;
+use super::datagram::Arrived;
 use super::fair_queue::FairQueue;
 use super::inbound::{Held, Inbound};
 use super::limits::Limits;
-use super::receiving::Arrived;
 use super::reorder_buffer::ReorderBuffer;
 #[cfg(feature = "qlog")]
 use super::trace::Trace;
