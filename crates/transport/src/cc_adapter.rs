@@ -20,6 +20,7 @@ mod events;
 )]
 mod facts;
 mod loss_detection;
+mod metrics;
 mod path;
 mod persistent;
 mod reordering;
@@ -30,7 +31,7 @@ use crate::clock;
 use crate::gate::Gate;
 use crate::quinn_proto_habits::is_ce_mark;
 use crate::tap::Tap;
-use cc_core::{Control, ControllerChoice, Snapshot};
+use cc_core::ControllerChoice;
 pub(crate) use congestion::{Batch, Congestion};
 pub(crate) use events::Delivery;
 #[cfg(feature = "testing")]
@@ -38,6 +39,7 @@ pub(crate) use facts::Watch as FactWatch;
 #[cfg(feature = "testing")]
 pub use facts::{Fact, PacketId};
 pub(crate) use loss_detection::Announcement;
+use metrics::metrics;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 pub(crate) use reordering::LossThresholds;
@@ -46,7 +48,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 pub(crate) use sums::SumsFactory;
-use units::{Bandwidth, Bytes};
+use units::Bytes;
 
 /// Makes quinn-proto's controllers, one per network path, for one connection.
 #[derive(Debug)]
@@ -204,16 +206,4 @@ impl Controller for QuicController {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
-}
-
-/// What quinn-proto shows of a controller.
-fn metrics(snapshot: &Snapshot) -> ControllerMetrics {
-    let Control {
-        cwnd, pacing_rate, ..
-    } = snapshot.control;
-    let mut metrics = ControllerMetrics::default();
-    metrics.congestion_window = cwnd.get();
-    metrics.ssthresh = snapshot.ssthresh.map(Bytes::get);
-    metrics.pacing_rate = (pacing_rate != Bandwidth::MAX).then(|| pacing_rate.bits_per_sec());
-    metrics
 }

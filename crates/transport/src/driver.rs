@@ -9,6 +9,7 @@
 mod close_reason;
 mod closing;
 mod control;
+mod datagram;
 mod ecn;
 mod fair_queue;
 mod inbound;
@@ -26,10 +27,10 @@ mod windows;
 use crate::cc_adapter::FactWatch;
 use crate::clock;
 use crate::stats::{ConnectionStats, EcnStats};
-use crate::tap::Received;
 use cc_core::Pacer;
 use close_reason::{Cause, PendingClose};
 use control::capped;
+pub(crate) use datagram::Datagram;
 pub(crate) use fair_queue::Amount;
 use fair_queue::FairQueue;
 use inbound::Held;
@@ -38,7 +39,6 @@ use limits::{Limiter, Limits};
 use quinn_proto::{
     Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
-pub(crate) use receiving::Datagram;
 pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -98,7 +98,6 @@ impl ConnectionDriver {
             limits: Limits::new(now),
             ecn: EcnStats::default(),
             loss_time: None,
-            received: Received::default(),
             ack_frames,
             sent: Vec::new(),
             blocked_writers: BTreeSet::new(),

@@ -56,8 +56,8 @@
 //!
 //! # Limits
 //! Everything that a peer can make an endpoint hold has a bound. The tests are those of this crate
-//! (`attempts`, `hostile`, `polling`: `tests/loopback`; `receive`, `ledger`: beside the code), of
-//! `tests/tests/quic_virtual` (`adversity`, `limits`).
+//! (`attempts`, `hostile`, `polling`: `tests/loopback`; `receive`, `sent_packets`, `tap`: beside
+//! the code), of `tests/tests/quic_virtual` (`acks` and others of `adversity`, `limits`).
 //!
 //! | what | bound | set by | shown by |
 //! |---|---|---|---|
@@ -73,7 +73,11 @@
 //! | memory for these pieces | twice the receive window, and 1 MiB | the window | `hoarding::a_stream_of_pieces_as_small…` |
 //! | streams the peer has open, each way | 100 | [`TransportConfig::max_concurrent_bidi_streams`], [`max_concurrent_uni_streams`](TransportConfig::max_concurrent_uni_streams) | `hoarding::streams_that_nobody_accepts…`, `streams_opened_and_reset…` |
 //! | bytes written and not acknowledged | 1 MiB, growing to 128 MiB | [`TransportConfig::send_window`], [`max_send_window`](TransportConfig::max_send_window) | `limits::the_own_send_buffer` |
-//! | batches of packets that are in flight | 32,768 for each of two paths | fixed | `ledger::a_full_ledger_merges…` |
+//! | packets in flight | the congestion window | the controller | `acks::hundreds_of_ranges…`, `acks::a_true_acknowledgement…` |
+//! | those of them that the peer need not acknowledge | 1,000 | fixed | `acks::a_receiver_that_pads…` |
+//! | lost packets remembered, in case they arrive | 16,384, for three probe timeouts | fixed | `sent_packets::a_lost_packet_is_remembered…` |
+//! | times remembered at which ACK-only packets left | 4,096 | fixed | `sent_packets::times_of_acks…` |
+//! | packets sent, ACK frames and ranges of them read, in one step | 256, 64, 1,024 | fixed | `tap::no_more_packets…`, `tap::of_frames…`, `tap::of_ranges…` |
 //! | datagrams received, to be sent | 1.25 MB, 1 MiB | [`TransportConfig::datagram_receive_buffer_size`], [`datagram_send_buffer_size`](TransportConfig::datagram_send_buffer_size) | `hoarding::datagrams_that_nobody_reads…`, `polling` |
 //! | packets that came early, where others come late | 4,096 and 8 MiB, for 250 ms | fixed | `hoarding::packets_that_skip_numbers…` |
 //! | handshake data out of order | 16 KiB | [`TransportConfig::crypto_buffer_size`] | `forged::frames_beyond_a_limit…` |

@@ -60,6 +60,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod acks;
 mod application;
 mod certificate;
 mod codepoint;
@@ -71,6 +72,7 @@ mod watch;
 mod world;
 
 pub use crate::cc_adapter::{Fact, PacketId};
+pub use acks::{AckRead, ReadAcks, read_acks};
 pub use application::Load;
 pub use engine::PlainQuinn;
 pub use link_sim::sim::{LinkId, RouteStats};

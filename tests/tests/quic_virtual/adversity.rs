@@ -2,6 +2,7 @@
 //! sent (the simulated application compares every byte), connections go on or end cleanly, and
 //! neither time nor memory is without bound.
 
+mod acks;
 mod amplification;
 mod forged;
 mod handshake;

@@ -4,6 +4,7 @@
 //! Nothing here reads a clock, so these tests may share their processors with anything.
 
 mod adversity;
+mod any_payload;
 mod any_peer;
 mod anything;
 mod conformance;

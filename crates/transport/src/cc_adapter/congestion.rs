@@ -23,10 +23,10 @@ pub(crate) struct Congestion {
     seed: u64,
     paths_opened: u64,
     /// Set as soon as quinn-proto has made its connection.
-    active: Option<Path>,
+    active: Option<Box<Path>>,
     /// The last path before the active one that has had a round-trip time, or the first one:
     /// quinn-proto returns to it when validation fails.
-    parked: Option<Path>,
+    parked: Option<Box<Path>>,
     spaces: [SentPackets; 3],
     loss_detection: LossDetection,
     /// By space, as of the ACK with the largest number so far.
@@ -83,7 +83,7 @@ impl Congestion {
         self.paths_opened += 1;
         let setup = Setup::new(now, mss, self.seed.wrapping_add(id));
         let flow = self.guard(|this| Flow::new(this.choice.build(&setup), &setup));
-        let left = self.active.replace(Path::new(id, flow));
+        let left = self.active.replace(Box::new(Path::new(id, flow)));
         // quinn-proto returns to the last path that was validated, not to one that never answered.
         if self.parked.is_none()
             || left
@@ -449,7 +449,7 @@ impl Congestion {
 }
 
 /// Takes a packet out of flight on the path that it left on, if that is known.
-fn discard(active: &mut Option<Path>, parked: &mut Option<Path>, packet: &SentPacket) {
+fn discard(active: &mut Option<Box<Path>>, parked: &mut Option<Box<Path>>, packet: &SentPacket) {
     let mut paths = [active, parked].into_iter().flatten();
     if let Some(path) = paths.find(|path| path.id == packet.path) {
         path.flow.on_discarded(packet.bytes());

@@ -126,13 +126,19 @@ impl Pending {
     }
 
     pub(super) fn clear(&mut self) {
-        self.acked.clear();
-        self.late.clear();
-        self.lost.clear();
+        clear(&mut self.acked);
+        clear(&mut self.late);
+        clear(&mut self.lost);
         self.rtt = None;
         self.ce_marked = 0;
         self.is_persistent_congestion = false;
     }
+}
+
+/// Empties a list, whose memory is kept unless it is that of a rare, large ACK.
+fn clear<T>(list: &mut Vec<T>) {
+    list.clear();
+    list.shrink_to(MAX_SPARE);
 }
 
 /// Keeps the newest delivery rate, and passes events on.
@@ -149,3 +155,7 @@ impl Observer for RateTap<'_> {
         self.observer.on_event(event);
     }
 }
+
+/// Packets of one ACK for which memory is kept. Receivers acknowledge every few packets; a whole
+/// window at once comes after ACKs were lost.
+const MAX_SPARE: usize = 128;

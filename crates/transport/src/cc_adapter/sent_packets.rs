@@ -68,8 +68,8 @@ impl SentPackets {
     /// A packet has left, with a greater number than any before. The packet that leaves flight for
     /// it, if any.
     ///
-    /// The peer need not acknowledge packets that are not ack-eliciting, so of those that follow the
-    /// last ack-eliciting one only some are waited for. quinn-proto forgets as many.
+    /// The peer need not acknowledge packets that are not ack-eliciting, so of those that follow
+    /// the last ack-eliciting one only some are waited for. quinn-proto forgets as many.
     pub(super) fn push(&mut self, packet: SentPacket) -> Option<SentPacket> {
         self.packets.push_back((State::InFlight, packet));
         let end = self.removed + self.packets.len() as u64;
@@ -234,8 +234,8 @@ impl SentPackets {
         }
     }
 
-    /// The newest time of sending up to which all packets that were overtaken have been acknowledged
-    /// or declared lost.
+    /// The newest time of sending up to which all packets that were overtaken have been
+    /// acknowledged or declared lost.
     pub(super) fn lost_until(&mut self) -> Option<Timestamp> {
         let [newest, before] = self.newest_lost;
         let oldest = self.oldest_overtaken().map(|packet| packet.stamp.sent_at);
@@ -255,11 +255,8 @@ impl SentPackets {
             self.packets.pop_front();
             self.removed += 1;
         }
-        if !self.packets.is_empty() {
-            return;
-        }
-        self.others.clear();
-        if self.packets.capacity() > MAX_SPARE {
+        if self.packets.is_empty() {
+            // Most connections are idle most of the time.
             self.packets = VecDeque::new();
             self.overtaken = VecDeque::new();
             self.others = VecDeque::new();
@@ -273,7 +270,7 @@ impl SentPackets {
         {
             self.lost.pop_front();
         }
-        if self.lost.is_empty() && self.lost.capacity() > MAX_SPARE {
+        if self.lost.is_empty() {
             self.lost = VecDeque::new();
         }
     }
@@ -326,9 +323,6 @@ const MAX_LOST: usize = 16_384;
 /// ACK-only packets that are remembered until a later packet is acknowledged: those of 95 ms at 1
 /// Gbit/s, 96 KiB. Of those beyond it the oldest are forgotten, and a sample with each.
 const MAX_OTHERS: usize = 4_096;
-
-/// Packets for which memory is kept when none is in flight.
-const MAX_SPARE: usize = 256;
 
 #[cfg(test)]
 mod tests;

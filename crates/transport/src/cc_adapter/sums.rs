@@ -4,7 +4,7 @@
 //! packet, and one sum for a loss. So a batch has one stamp, and a lost packet is one of the oldest
 //! batch that is not acknowledged. Spurious losses and the number of CE marks are not known.
 
-use super::metrics;
+use super::metrics::metrics;
 use crate::quinn_proto_habits::{is_ce_mark, window_admitting};
 use crate::{clock, random};
 use cc_core::{AckedPacket, ControllerChoice, Feedback, Flow, LostPacket, PacketStamp, Setup};

@@ -4,6 +4,7 @@ use super::state::ConnectionDriver;
 use super::transmit_pacing::MAX_UDP_PAYLOAD;
 use crate::cc_adapter::{Announcement, Delivery};
 use crate::clock;
+use crate::tap::Received;
 use cc_core::{Control, ControllerChoice, Observer, Snapshot};
 use std::time::{Duration, Instant};
 use units::{Bandwidth, Bytes, Timestamp};
@@ -58,19 +59,20 @@ impl ConnectionDriver {
     /// Ends one datagram or timer: tells congestion control what it has brought, if anything, and
     /// obeys its decision from `now` on.
     pub(super) fn settle(&mut self, now: Timestamp) {
-        let has_received = self.congestion.tap().take_received(&mut self.received);
+        let mut received = self.congestion.tap().take_received();
         let is_overdue = self.loss_time.is_some_and(|at| now >= at);
-        if !(self.congestion.take_changed() || has_received || is_overdue) {
+        if !(self.congestion.take_changed() || received.is_some() || is_overdue) {
             return;
         }
-        if has_received {
-            self.forget_unprocessed_acks();
+        if let Some(received) = &mut received {
+            self.forget_unprocessed_acks(received);
         }
         let smoothed_rtt = self.conn.rtt();
         let max_ack_delay = self.congestion.tap().max_ack_delay();
         let mut congestion = self.congestion.lock();
-        if has_received {
-            congestion.on_received(now, &self.received, smoothed_rtt);
+        if let Some(received) = received {
+            congestion.on_received(now, &received, smoothed_rtt);
+            self.congestion.tap().give_back(received);
         }
         let control = congestion.settle(now, smoothed_rtt, max_ack_delay);
         self.loss_time = congestion.loss_time().filter(|_| !self.conn.is_closed());
@@ -89,19 +91,19 @@ impl ConnectionDriver {
         self.trace_feedback(now);
     }
 
-    /// Forgets the ACKs of a datagram of which quinn-proto has dropped a packet after decrypting it,
-    /// as it does with duplicates. It has not checked them: such a packet may acknowledge what has
-    /// not arrived, even numbers that were skipped to find that out (RFC 9000 §21.4). The peer
+    /// Forgets the ACKs of a datagram of which quinn-proto has dropped a packet after decrypting
+    /// it, as it does with duplicates. It has not checked them: such a packet may acknowledge what
+    /// has not arrived, even numbers that were skipped to find that out (RFC 9000 §21.4). The peer
     /// repeats an honest one.
-    fn forget_unprocessed_acks(&mut self) {
-        if self.received.frames == 0 {
+    fn forget_unprocessed_acks(&mut self, received: &mut Received) {
+        if received.frames == 0 {
             return;
         }
         let processed = self.conn.stats().frame_rx.acks;
         let new = processed - self.ack_frames;
         self.ack_frames = processed;
-        if new < self.received.frames {
-            self.received.forget_acks();
+        if new < received.frames {
+            received.forget_acks();
         }
     }
 

@@ -1,45 +1,14 @@
 //! Datagrams on their way to quinn-proto.
 
+use super::datagram::{Arrived, Datagram};
 use super::reorder_buffer::ReorderBuffer;
 use super::state::ConnectionDriver;
 #[cfg(feature = "qlog")]
 use super::trace::Trace;
 use crate::clock;
-use crate::tap::Head;
 use quinn_proto::{ConnectionEvent, EcnCodepoint};
-use std::net::SocketAddr;
 use std::time::Instant;
 use units::Bytes;
-
-/// What a caller knows of a datagram besides quinn-proto's event.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Datagram {
-    remote: SocketAddr,
-    mark: Option<EcnCodepoint>,
-    bytes: usize,
-    head: Option<Head>,
-}
-
-impl Datagram {
-    /// `contents` have arrived from `remote` with this ECN mark.
-    #[inline]
-    pub(crate) fn new(remote: SocketAddr, mark: Option<EcnCodepoint>, contents: &[u8]) -> Self {
-        Self {
-            remote,
-            mark,
-            bytes: contents.len(),
-            head: Head::of(contents),
-        }
-    }
-}
-
-/// A datagram for quinn-proto, whose event has the time at which it came.
-#[derive(Debug)]
-pub(super) struct Arrived {
-    mark: Option<EcnCodepoint>,
-    bytes: usize,
-    event: ConnectionEvent,
-}
 
 impl ConnectionDriver {
     /// Hands in a datagram that has arrived.

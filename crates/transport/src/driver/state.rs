@@ -1,10 +1,10 @@
 //! A driver's configuration and its state.
 
 use super::close_reason::PendingClose;
+use super::datagram::Arrived;
 use super::fair_queue::FairQueue;
 use super::inbound::{Held, Inbound};
 use super::limits::Limits;
-use super::receiving::Arrived;
 use super::reorder_buffer::ReorderBuffer;
 #[cfg(feature = "qlog")]
 use super::trace::Trace;
@@ -14,7 +14,7 @@ use crate::cc_adapter::CongestionHandle;
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogStream;
 use crate::stats::EcnStats;
-use crate::tap::{Received, Sent};
+use crate::tap::Sent;
 use cc_core::{Control, Pacer};
 use quinn_proto::{Connection, ConnectionError, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,10 +85,9 @@ pub(crate) struct ConnectionDriver {
     pub(super) ecn: EcnStats,
     /// When the next packet is overdue.
     pub(super) loss_time: Option<Timestamp>,
-    /// What the keys have seen last, kept for its memory.
-    pub(super) received: Received,
     /// ACK frames that quinn-proto has processed.
     pub(super) ack_frames: u64,
+    /// What the keys have seen leave last, kept for its memory.
     pub(super) sent: Vec<Sent>,
     pub(super) blocked_writers: BTreeSet<StreamId>,
     /// Which stream may write where there is less room than streams want.

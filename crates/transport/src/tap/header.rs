@@ -151,7 +151,7 @@ mod tests {
     /// A packet of `len` octets with this key phase and number.
     fn packet(key_phase: bool, cid_len: usize, number: &[u8], len: usize) -> Vec<u8> {
         let key_phase = if key_phase { KEY_PHASE } else { 0 };
-        let mut packet = vec![(0x40 | key_phase | number.len() as u8 - 1) ^ 0x1f];
+        let mut packet = vec![(0x40 | key_phase | (number.len() as u8 - 1)) ^ 0x1f];
         packet.extend(vec![7; cid_len]);
         packet.extend(number.iter().map(|octet| !octet));
         packet.resize(len, 0);

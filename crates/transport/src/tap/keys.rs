@@ -1,7 +1,8 @@
 //! quinn-proto's cryptography with keys that are listened to.
 
+use super::facts::Space;
 use super::header::SharedHeaderKey;
-use super::{Space, Tap};
+use super::log::Tap;
 use bytes::BytesMut;
 use quinn_proto::crypto::{
     ClientConfig, CryptoError, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey,
@@ -11,6 +12,18 @@ use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{ConnectError, ConnectionId, Side, TransportError};
 use std::any::Any;
 use std::sync::Arc;
+
+impl Tap {
+    /// `crypto`, with sessions whose keys this tap sees.
+    pub(crate) fn client(self: &Arc<Self>, crypto: Arc<dyn ClientConfig>) -> Arc<dyn ClientConfig> {
+        Arc::new(Tapped::new(crypto, Arc::clone(self)))
+    }
+
+    /// `crypto`, with sessions whose keys this tap sees.
+    pub(crate) fn server(self: &Arc<Self>, crypto: Arc<dyn ServerConfig>) -> Arc<dyn ServerConfig> {
+        Arc::new(Tapped::new(crypto, Arc::clone(self)))
+    }
+}
 
 /// A client's or server's cryptography for one connection.
 pub(super) struct Tapped<C: ?Sized> {
@@ -159,7 +172,7 @@ impl Session for TappedSession {
         if space == Space::Data {
             let key = SharedHeaderKey::new(keys.header.remote);
             keys.header.remote = Box::new(key.clone());
-            let _ = self.tap.header_key.set(key);
+            self.tap.on_header_key(key);
         }
         Some(keys)
     }
@@ -221,9 +234,7 @@ impl PacketKey for TappedKey {
         if self.space == Space::Data {
             self.tap.on_number(packet);
         }
-        if let Some(rewrite) = self.tap.on_received(self.space, payload) {
-            rewrite.apply(payload);
-        }
+        self.tap.on_decrypted(self.space, payload);
         Ok(())
     }
 

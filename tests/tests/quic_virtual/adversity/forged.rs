@@ -182,11 +182,11 @@ pub(crate) fn read_varint(bytes: &[u8]) -> (u64, usize) {
 }
 
 /// Bytes of quinn-proto's connection IDs.
-const CID: usize = 8;
+pub(crate) const CID: usize = 8;
 /// Bytes behind the frames of a packet that stand for its authentication.
 pub(crate) const TAG: usize = 16;
 /// Types of frames (RFC 9000 §19).
 pub(crate) const PADDING: u8 = 0x00;
 pub(crate) const PING: u8 = 0x01;
-const ACK: u8 = 0x02;
+pub(crate) const ACK: u8 = 0x02;
 pub(crate) const STREAM_OFF_LEN: u8 = 0x0e;

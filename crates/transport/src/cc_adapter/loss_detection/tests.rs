@@ -44,7 +44,7 @@ impl Scene {
     /// The numbers that are declared lost.
     fn lost(&mut self, now: Timestamp) -> Vec<u64> {
         let mut lost = Vec::new();
-        let each = |entry: Lost| lost.push(entry.packet.number);
+        let each = |_, entry: Lost| lost.push(entry.packet.number);
         self.detection.detect(now, &mut self.spaces, RTT, each);
         lost
     }

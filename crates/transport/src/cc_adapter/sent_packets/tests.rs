@@ -244,6 +244,21 @@ fn memory_of_a_flight_is_given_back_when_it_is_over() {
 }
 
 #[test]
+fn times_of_acks_are_bounded_and_forgotten_with_the_flight_before_them() {
+    let mut packets = sent([0]);
+    for number in 1..10_000 {
+        packets.push_other(number, at(number), 0);
+    }
+    assert_eq!(packets.others.len(), MAX_OTHERS);
+    assert!(packets.take_other(5_000).is_none(), "one of the oldest");
+    let newest = packets.take_other(9_999).expect("the newest is known");
+    assert_eq!(newest.sent_at, at(9_999));
+    ack(&mut packets, 0, 0);
+    dropped(&mut packets);
+    assert_eq!(packets.others.capacity(), 0);
+}
+
+#[test]
 fn packets_of_discarded_keys_leave_flight() {
     let mut packets = sent(0..5);
     ack(&mut packets, 1, 3);
@@ -387,9 +402,11 @@ proptest! {
                 Step::Lose { threshold } => {
                     let largest = model.largest;
                     let is_overdue = |number| {
-                        largest.is_some_and(|largest| number < largest && largest - number >= threshold)
+                        let is_before = |largest| number < largest && largest - number >= threshold;
+                        largest.is_some_and(is_before)
                     };
-                    let limit = largest.map_or(0, |largest| (largest + 1).saturating_sub(threshold));
+                    let end = largest.map_or(0, |largest| largest + 1);
+                    let limit = end.saturating_sub(threshold);
                     let lost = lose_at(&mut packets, now, limit);
                     let lost: Vec<u64> = lost.into_iter().map(|(number, _)| number).collect();
                     prop_assert_eq!(&lost, &model.take(State::InFlight, State::Lost, is_overdue));

@@ -3,7 +3,7 @@
 use super::*;
 use crate::clock;
 use crate::config::{ClientConfig, ServerConfig};
-use crate::tap::{Ack, Content, Received, Sent};
+use crate::tap::{Ack, Content, Sent};
 use crate::tls::{self, SelfSigned};
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, Transmit,
@@ -55,10 +55,9 @@ impl End {
         let mut sent = Vec::new();
         self.tap.take_sent(&mut sent, None);
         self.seen.sent.extend(sent);
-        let mut received = Received::default();
-        if !self.tap.take_received(&mut received) {
+        let Some(received) = self.tap.take_received() else {
             return;
-        }
+        };
         self.seen.frames += received.frames;
         for (count, is_discarded) in self.seen.discarded.iter_mut().zip(received.discarded) {
             *count += u32::from(is_discarded);
