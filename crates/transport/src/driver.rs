@@ -103,7 +103,6 @@ impl ConnectionDriver {
             blocked_writers: BTreeSet::new(),
             fair_queue: FairQueue::default(),
             is_round_over: true,
-            mtu_probes: 0,
             has_events: false,
             is_app_limited: false,
             wants_ect1: false,

@@ -33,6 +33,8 @@ pub(crate) struct Congestion {
     ecn_counts: [EcnCounts; 3],
     /// Whether quinn-proto has found the newest ECN counts to be valid, and congestion in them.
     is_ce_valid: bool,
+    /// The peer's, once it has sent an ACK.
+    max_ack_delay: Duration,
     pub(crate) events: DeferredEvents,
     counts: Counts,
     facts: Facts,
@@ -70,6 +72,7 @@ impl Congestion {
             loss_detection: LossDetection::new(thresholds),
             ecn_counts: Default::default(),
             is_ce_valid: false,
+            max_ack_delay: Duration::ZERO,
             events: DeferredEvents::default(),
             counts: Counts::default(),
             facts: Facts::default(),
@@ -189,6 +192,9 @@ impl Congestion {
             }
         }
         self.is_ce_valid = false;
+        if !received.acks.is_empty() {
+            self.max_ack_delay = received.max_ack_delay;
+        }
     }
 
     fn discard(&mut self, now: Timestamp, space: Space) {
@@ -285,12 +291,7 @@ impl Congestion {
 
     /// Declares lost what is overdue, passes on all that has happened as one ACK or one expiry of
     /// the loss timer, and forgets what has left flight. The decision in force after it.
-    pub(crate) fn settle(
-        &mut self,
-        now: Timestamp,
-        smoothed_rtt: Duration,
-        max_ack_delay: Duration,
-    ) -> Control {
+    pub(crate) fn settle(&mut self, now: Timestamp, smoothed_rtt: Duration) -> Control {
         let Self {
             spaces,
             active,
@@ -311,7 +312,8 @@ impl Congestion {
                 parked.flow.on_discarded(lost.packet.bytes());
             }
         });
-        let probe_timeout = probe_timeout(&path.flow.path_state(), smoothed_rtt, max_ack_delay);
+        let state = path.flow.path_state();
+        let probe_timeout = probe_timeout(&state, smoothed_rtt, self.max_ack_delay);
         path.pending.is_persistent_congestion =
             loss_detection.drop_settled(now, spaces, path, probe_timeout);
         let control = self.guard(|this| {

@@ -6,6 +6,7 @@ use crate::cc_adapter::{Announcement, Delivery};
 use crate::clock;
 use crate::tap::Received;
 use cc_core::{Control, ControllerChoice, Observer, Snapshot};
+use quinn_proto::Connection;
 use std::time::{Duration, Instant};
 use units::{Bandwidth, Bytes, Timestamp};
 
@@ -59,22 +60,20 @@ impl ConnectionDriver {
     /// Ends one datagram or timer: tells congestion control what it has brought, if anything, and
     /// obeys its decision from `now` on.
     pub(super) fn settle(&mut self, now: Timestamp) {
-        let mut received = self.congestion.tap().take_received();
+        let smoothed_rtt = self.conn.rtt();
+        let (conn, ack_frames) = (&self.conn, &mut self.ack_frames);
+        let received = self.congestion.tap().take_received(|received| {
+            forget_unprocessed_acks(conn, ack_frames, received);
+            let mut congestion = self.congestion.lock();
+            congestion.on_received(now, received, smoothed_rtt);
+            congestion
+        });
         let is_overdue = self.loss_time.is_some_and(|at| now >= at);
         if !(self.congestion.take_changed() || received.is_some() || is_overdue) {
             return;
         }
-        if let Some(received) = &mut received {
-            self.forget_unprocessed_acks(received);
-        }
-        let smoothed_rtt = self.conn.rtt();
-        let max_ack_delay = self.congestion.tap().max_ack_delay();
-        let mut congestion = self.congestion.lock();
-        if let Some(received) = received {
-            congestion.on_received(now, &received, smoothed_rtt);
-            self.congestion.tap().give_back(received);
-        }
-        let control = congestion.settle(now, smoothed_rtt, max_ack_delay);
+        let mut congestion = received.unwrap_or_else(|| self.congestion.lock());
+        let control = congestion.settle(now, smoothed_rtt);
         self.loss_time = congestion.loss_time().filter(|_| !self.conn.is_closed());
         let losses = congestion.announce_losses(now, smoothed_rtt);
         self.has_events = !congestion.events.is_empty();
@@ -89,22 +88,6 @@ impl ConnectionDriver {
         }
         #[cfg(feature = "qlog")]
         self.trace_feedback(now);
-    }
-
-    /// Forgets the ACKs of a datagram of which quinn-proto has dropped a packet after decrypting
-    /// it, as it does with duplicates. It has not checked them: such a packet may acknowledge what
-    /// has not arrived, even numbers that were skipped to find that out (RFC 9000 §21.4). The peer
-    /// repeats an honest one.
-    fn forget_unprocessed_acks(&mut self, received: &mut Received) {
-        if received.frames == 0 {
-            return;
-        }
-        let processed = self.conn.stats().frame_rx.acks;
-        let new = processed - self.ack_frames;
-        self.ack_frames = processed;
-        if new < received.frames {
-            received.forget_acks();
-        }
     }
 
     /// Has quinn-proto declare lost what congestion control has.
@@ -153,6 +136,21 @@ impl ConnectionDriver {
         self.congestion
             .gate()
             .set_window(self.control.cwnd, self.mss);
+    }
+}
+
+/// Forgets the ACKs of a datagram of which quinn-proto has dropped a packet after decrypting it, as
+/// it does with duplicates. It has not checked them: such a packet may acknowledge what has not
+/// arrived, even numbers that were skipped to find that out (RFC 9000 §21.4). The peer repeats an
+/// honest one. `ack_frames` is how many it had processed before.
+fn forget_unprocessed_acks(conn: &Connection, ack_frames: &mut u64, received: &mut Received) {
+    if received.frames == 0 {
+        return;
+    }
+    let processed = conn.stats().frame_rx.acks;
+    let new = processed - std::mem::replace(ack_frames, processed);
+    if new < received.frames {
+        received.forget_acks();
     }
 }
 

@@ -94,7 +94,6 @@ pub(crate) struct ConnectionDriver {
     pub(super) fair_queue: FairQueue,
     /// Whether all events have been polled since the last call for them.
     pub(super) is_round_over: bool,
-    pub(super) mtu_probes: u64,
     pub(super) has_events: bool,
     /// Whether congestion control knows that nothing was left to send.
     pub(super) is_app_limited: bool,

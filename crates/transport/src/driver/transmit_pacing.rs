@@ -76,7 +76,7 @@ impl ConnectionDriver {
         self.limits.set(now, Limiter::Host);
         let tap = self.congestion.tap();
         tap.take_sent(&mut self.sent, transmit.ecn);
-        let is_mtu_probe = self.is_mtu_probe();
+        let is_mtu_probe = self.is_mtu_probe(transmit);
         let is_on_path = transmit.destination == self.conn.remote_address();
         let counts = |sent: &Sent| sent.content != Content::NotInFlight;
         // What validates another path is none of this one's business.
@@ -95,10 +95,9 @@ impl ConnectionDriver {
         self.adopt_control(now, control);
     }
 
-    /// Whether quinn-proto has sent an MTU probe since the last call.
-    fn is_mtu_probe(&mut self) -> bool {
-        let mtu_probes = self.conn.stats().path.sent_plpmtud_probes;
-        std::mem::replace(&mut self.mtu_probes, mtu_probes) != mtu_probes
+    /// Whether this is an MTU probe: they leave alone, and nothing else is larger than the MTU.
+    fn is_mtu_probe(&self, transmit: &Transmit) -> bool {
+        transmit.segment_size.is_none() && transmit.size > usize::from(self.conn.current_mtu())
     }
 
     /// Nothing may or need leave now: say why, and wait for the pacer if it is the pacer.

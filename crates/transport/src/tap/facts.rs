@@ -48,6 +48,8 @@ pub(crate) struct Received {
     pub(crate) ranges: Vec<(u64, u64)>,
     /// How many ACK frames there were, those included that no room was left for.
     pub(crate) frames: u64,
+    /// The peer's `max_ack_delay`, if there were ACKs.
+    pub(crate) max_ack_delay: Duration,
 }
 
 impl Received {

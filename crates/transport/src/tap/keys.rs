@@ -93,6 +93,7 @@ impl TappedSession {
 
     fn tapped(&self, key: Box<dyn PacketKey>, space: Space, ends_space: bool) -> TappedKey {
         TappedKey {
+            tag_len: key.tag_len(),
             key,
             space,
             tap: Arc::clone(&self.tap),
@@ -212,13 +213,15 @@ struct TappedKey {
     key: Box<dyn PacketKey>,
     space: Space,
     tap: Arc<Tap>,
+    /// Octets.
+    tag_len: usize,
     /// Whether quinn-proto forgets the packets of the space together with this key (RFC 9001 §4.9).
     ends_space: bool,
 }
 
 impl PacketKey for TappedKey {
     fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
-        let end = buf.len() - self.key.tag_len();
+        let end = buf.len() - self.tag_len;
         self.tap
             .on_sent(self.space, packet, buf, &buf[header_len..end]);
         self.key.encrypt(packet, buf, header_len);
@@ -239,7 +242,7 @@ impl PacketKey for TappedKey {
     }
 
     fn tag_len(&self) -> usize {
-        self.key.tag_len()
+        self.tag_len
     }
 
     fn confidentiality_limit(&self) -> u64 {

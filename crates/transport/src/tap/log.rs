@@ -69,22 +69,17 @@ impl Tap {
         log.ecn.count(codepoint, of_data.count() as u64);
     }
 
-    /// What has come since the last call, if anything has. To be given [back](Self::give_back).
-    pub(crate) fn take_received(&self) -> Option<Received> {
+    /// `take` gets what has come since the last call, if anything has. It may not call this tap.
+    pub(crate) fn take_received<R>(&self, take: impl FnOnce(&mut Received) -> R) -> Option<R> {
         // Most datagrams that come to a receiver hold no ACK.
         if !self.has_received.load(Relaxed) {
             return None;
         }
         self.has_received.store(false, Relaxed);
-        Some(std::mem::take(&mut self.log().received))
-    }
-
-    /// Uses the memory of `received` for what comes next.
-    pub(crate) fn give_back(&self, mut received: Received) {
-        if !self.has_received.load(Relaxed) {
-            received.clear();
-            self.log().received = received;
-        }
+        let received = &mut self.log().received;
+        let taken = take(received);
+        received.clear();
+        Some(taken)
     }
 
     /// The number of the newest packet of application data that quinn-proto has had.
@@ -101,11 +96,6 @@ impl Tap {
     pub(crate) fn read_header(&self, head: Head) -> Option<ShortHeader> {
         let cid_len = self.cid_len.load(Relaxed);
         head.read(self.header_key.get()?, cid_len, self.newest_received())
-    }
-
-    /// The peer's `max_ack_delay`.
-    pub(crate) fn max_ack_delay(&self) -> Duration {
-        self.log().max_ack_delay
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -226,6 +216,7 @@ impl Log {
             ecn: frame.ecn,
             ranges: ranges.len() - before,
         };
+        self.received.max_ack_delay = self.max_ack_delay;
         self.received.push(ack);
         read
     }

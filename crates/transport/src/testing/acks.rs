@@ -42,7 +42,7 @@ pub fn read_acks(payload: &[u8], newest: u64, [ect0, ect1]: [u8; 2]) -> ReadAcks
     tap.on_sent(Space::Data, newest, &[], &[]);
     let mut shown = BytesMut::from(payload);
     tap.on_decrypted(Space::Data, &mut shown);
-    let received = tap.take_received().unwrap_or_default();
+    let received = tap.take_received(std::mem::take).unwrap_or_default();
     let mut ranges = received.ranges.into_iter();
     let read = |ack: Ack| AckRead {
         largest: ack.largest,

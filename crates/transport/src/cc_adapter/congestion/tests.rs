@@ -85,7 +85,7 @@ impl Scene {
     }
 
     fn settle(&mut self, now: Timestamp) {
-        let control = self.congestion.settle(now, SMOOTHED, MAX_ACK_DELAY);
+        let control = self.congestion.settle(now, SMOOTHED);
         assert_eq!(control, self.congestion.control());
         self.check();
     }
@@ -140,6 +140,7 @@ fn received(acks: &[(Ack, &[(u64, u64)])]) -> Received {
             .flat_map(|(_, ranges)| *ranges)
             .copied()
             .collect(),
+        max_ack_delay: MAX_ACK_DELAY,
         ..Received::default()
     }
 }

@@ -55,7 +55,7 @@ impl End {
         let mut sent = Vec::new();
         self.tap.take_sent(&mut sent, None);
         self.seen.sent.extend(sent);
-        let Some(received) = self.tap.take_received() else {
+        let Some(received) = self.tap.take_received(std::mem::take) else {
             return;
         };
         self.seen.frames += received.frames;
