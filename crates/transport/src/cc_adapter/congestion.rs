@@ -12,6 +12,7 @@ use crate::histogram::RttHistogram;
 use crate::tap::{Ack, Content, EcnCounts, Received, Sent, Space};
 use crate::user_code;
 use cc_core::{Control, ControllerChoice, Flow, PathState, Registry, Setup, Snapshot};
+use std::cell::Cell;
 use std::fmt;
 use std::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
@@ -120,35 +121,56 @@ impl Congestion {
 
     /// A batch has left on the active path. The decision in force after it.
     pub(crate) fn on_sent(&mut self, now: Timestamp, batch: Batch<'_>) -> Control {
-        let path = self.path().id;
-        for sent in batch.packets {
-            self.facts.note(now, || Fact::Sent {
-                packet: id(sent.space as usize, sent.number),
-                bytes: Bytes::new(sent.bytes.into()),
-                is_in_flight: sent.content != Content::NotInFlight,
-                path,
-            });
-            if sent.content == Content::NotInFlight {
-                self.spaces[sent.space as usize].push_other(sent.number, now, path);
-                continue;
+        // After a panic it goes on with the packet at which that happened.
+        let next = Cell::new(0);
+        self.guard(|this| {
+            while let Some(sent) = batch.packets.get(next.get()) {
+                this.on_packet_sent(now, sent, batch.is_mtu_probe);
+                next.set(next.get() + 1);
             }
-            let bytes = Bytes::new(sent.bytes.into());
-            let stamp = self.guard(|this| this.path_mut().flow.on_sent(now, bytes));
-            let forgotten = self.spaces[sent.space as usize].push(SentPacket {
+            this.path_mut().flow.control()
+        })
+    }
+
+    fn on_packet_sent(&mut self, now: Timestamp, sent: &Sent, is_mtu_probe: bool) {
+        let Self {
+            spaces,
+            active,
+            parked,
+            facts,
+            ..
+        } = self;
+        let path = active.as_mut().expect(OPENED);
+        let packet = |number| id(sent.space as usize, number);
+        let space = &mut spaces[sent.space as usize];
+        let bytes = Bytes::new(sent.bytes.into());
+        let is_in_flight = sent.content != Content::NotInFlight;
+        let is_ack_eliciting = sent.content == Content::AckEliciting;
+        if is_in_flight {
+            space.push(SentPacket {
                 number: sent.number,
-                stamp,
+                stamp: path.flow.on_sent(now, bytes),
                 bytes: sent.bytes,
-                path,
-                is_ack_eliciting: sent.content == Content::AckEliciting,
-                is_mtu_probe: batch.is_mtu_probe,
+                path: path.id,
+                is_ack_eliciting,
+                is_mtu_probe,
             });
-            if let Some(forgotten) = forgotten {
-                let forgotten_id = id(sent.space as usize, forgotten.number);
-                self.facts.note(now, || Fact::Discarded(forgotten_id));
-                discard(&mut self.active, &mut self.parked, &forgotten);
-            }
+        } else {
+            space.push_other(sent.number, now, path.id);
         }
-        self.control()
+        facts.note(now, || Fact::Sent {
+            packet: packet(sent.number),
+            bytes,
+            is_in_flight,
+            path: path.id,
+        });
+        if is_in_flight
+            && !is_ack_eliciting
+            && let Some(forgotten) = space.forget_of_tail()
+        {
+            facts.note(now, || Fact::Discarded(packet(forgotten.number)));
+            discard(active, parked, &forgotten);
+        }
     }
 
     /// quinn-proto has handled an ACK, and counts so many bytes in flight.

@@ -65,20 +65,27 @@ pub(super) struct SentPackets {
 }
 
 impl SentPackets {
-    /// A packet has left, with a greater number than any before. The packet that leaves flight for
-    /// it, if any.
+    /// A packet has left, with a greater number than any before. If it is not ack-eliciting,
+    /// [`Self::forget_of_tail`] is next.
+    pub(super) fn push(&mut self, packet: SentPacket) {
+        let is_ack_eliciting = packet.is_ack_eliciting;
+        self.packets.push_back((State::InFlight, packet));
+        if is_ack_eliciting {
+            self.tail = self.end();
+        }
+    }
+
+    fn end(&self) -> u64 {
+        self.removed + self.packets.len() as u64
+    }
+
+    /// The packet that is no longer waited for, if any.
     ///
     /// The peer need not acknowledge packets that are not ack-eliciting, so of those that follow
     /// the last ack-eliciting one only some are waited for. quinn-proto forgets as many.
-    pub(super) fn push(&mut self, packet: SentPacket) -> Option<SentPacket> {
-        self.packets.push_back((State::InFlight, packet));
-        let end = self.removed + self.packets.len() as u64;
-        if packet.is_ack_eliciting {
-            self.tail = end;
-            return None;
-        }
+    pub(super) fn forget_of_tail(&mut self) -> Option<SentPacket> {
         self.tail = self.tail.max(self.removed);
-        if end - self.tail <= MAX_TAIL {
+        if self.end() - self.tail <= MAX_TAIL {
             return None;
         }
         let (state, oldest) = &mut self.packets[(self.tail - self.removed) as usize];

@@ -69,9 +69,12 @@ impl<'a> Frames<'a> {
     /// Goes to the next ACK frame. Whether it has ECN counts, for [`Self::ack`].
     pub(super) fn find_ack(&mut self) -> Option<bool> {
         loop {
-            match self.next_kind()? {
-                kind @ (ACK | ACK_ECN) => return Some(kind == ACK_ECN),
-                kind => self.skip(kind)?,
+            let kind = self.next_kind()?;
+            match kind {
+                ACK | ACK_ECN => return Some(kind == ACK_ECN),
+                // To the end of the packet, which in a transfer holds nothing else.
+                STREAM..=STREAM_LAST if kind & STREAM_LENGTH == 0 => return None,
+                _ => self.skip(kind)?,
             }
         }
     }

@@ -38,6 +38,12 @@ fn sent(numbers: impl IntoIterator<Item = u64>) -> SentPackets {
     packets
 }
 
+/// A packet that is not ack-eliciting leaves. The one that is no longer waited for, if any.
+fn push(packets: &mut SentPackets, packet: SentPacket) -> Option<SentPacket> {
+    packets.push(packet);
+    packets.forget_of_tail()
+}
+
 /// Acknowledges one range, whose largest number is that of the ACK.
 fn ack(packets: &mut SentPackets, smallest: u64, largest: u64) -> Vec<u64> {
     let mut acked = Vec::new();
@@ -278,13 +284,13 @@ fn packets_that_nobody_has_to_acknowledge_are_not_waited_for_without_end() {
         ..SentPacket::example(number, at(number))
     };
     for number in 1..=MAX_TAIL {
-        assert!(packets.push(padded(number)).is_none());
+        assert!(push(&mut packets, padded(number)).is_none());
     }
     // 1 has arrived, so that 2 is the first that leaves flight for another.
     ack(&mut packets, 0, 1);
     dropped(&mut packets);
     let end = MAX_TAIL + 5_000;
-    let forgotten = (MAX_TAIL + 1..end).filter_map(|number| packets.push(padded(number)));
+    let forgotten = (MAX_TAIL + 1..end).filter_map(|number| push(&mut packets, padded(number)));
     let forgotten: Vec<u64> = forgotten.map(|packet| packet.number).collect();
     assert_eq!(
         forgotten,
@@ -294,7 +300,7 @@ fn packets_that_nobody_has_to_acknowledge_are_not_waited_for_without_end() {
     assert_eq!(packets.in_flight(0), Bytes::new(1_000 * MAX_TAIL));
     // One that has to be acknowledged shows whether those before it have arrived.
     packets.push(SentPacket::example(end, at(end)));
-    assert!(packets.push(padded(end + 1)).is_none());
+    assert!(push(&mut packets, padded(end + 1)).is_none());
 }
 
 /// What happens to packets, with anything for numbers.
@@ -378,7 +384,7 @@ proptest! {
                         is_ack_eliciting: !is_padded,
                         ..SentPacket::example(number, at(millis / 5))
                     };
-                    prop_assert!(packets.push(packet).is_none());
+                    packets.push(packet);
                     model.packets.push((State::InFlight, packet, None));
                 }
                 Step::Ack(ranges) if model.next > 0 => {
