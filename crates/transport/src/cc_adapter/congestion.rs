@@ -5,7 +5,7 @@ use super::events::DeferredEvents;
 use super::facts::Watch;
 use super::facts::{Fact, Facts, PacketId};
 use super::loss_detection::{Announcement, LossDetection};
-use super::path::Path;
+use super::path::{Path, probe_timeout};
 use super::reordering::LossThresholds;
 use super::sent_packets::{SentPacket, SentPackets};
 use crate::histogram::RttHistogram;
@@ -492,15 +492,6 @@ impl fmt::Debug for Congestion {
 fn id(space: usize, number: u64) -> PacketId {
     PacketId { space, number }
 }
-
-/// Without backoff (RFC 9002 §6.2.1), `smoothed_rtt` being that of all packet number spaces.
-fn probe_timeout(path: &PathState, smoothed_rtt: Duration, max_ack_delay: Duration) -> Duration {
-    let deviation = path.rttvar.unwrap_or(smoothed_rtt / 2);
-    smoothed_rtt + (deviation * 4).max(GRANULARITY) + max_ack_delay
-}
-
-/// kGranularity (RFC 9002 §6.1.2).
-const GRANULARITY: Duration = Duration::from_millis(1);
 
 const OPENED: &str = "quinn-proto makes a controller before it does anything else";
 

@@ -4,7 +4,7 @@ use super::events::DeferredEvents;
 use super::sent_packets::{Lost, SentPacket};
 use crate::histogram::RttHistogram;
 use crate::tap::Ack;
-use cc_core::{AckedPacket, Event, Feedback, Flow, LostPacket, Observer};
+use cc_core::{AckedPacket, Event, Feedback, Flow, LostPacket, Observer, PathState};
 use std::time::Duration;
 use units::{Bandwidth, Timestamp};
 
@@ -159,3 +159,17 @@ impl Observer for RateTap<'_> {
 /// Packets of one ACK for which memory is kept. Receivers acknowledge every few packets; a whole
 /// window at once comes after ACKs were lost.
 const MAX_SPARE: usize = 128;
+
+/// A probe timeout without backoff (RFC 9002 §6.2.1), `smoothed_rtt` being that of all packet
+/// number spaces.
+pub(super) fn probe_timeout(
+    path: &PathState,
+    smoothed_rtt: Duration,
+    max_ack_delay: Duration,
+) -> Duration {
+    let deviation = path.rttvar.unwrap_or(smoothed_rtt / 2);
+    smoothed_rtt + (deviation * 4).max(GRANULARITY) + max_ack_delay
+}
+
+/// kGranularity (RFC 9002 §6.1.2).
+const GRANULARITY: Duration = Duration::from_millis(1);
