@@ -124,9 +124,9 @@ fn a_refusal_is_followed_by_the_question_of_the_next_packet_number_space() {
 }
 
 #[test]
-fn an_mtu_probe_leaves_unasked_and_unreported_and_is_counted() {
+fn an_mtu_probe_leaves_unasked_and_unreported_and_is_known_by_its_size() {
     let habit = broken(
-        "MTU probes ask nothing, are alone in a batch, and counted",
+        "MTU probes ask nothing, are alone in a batch, and alone larger than the MTU",
         "driver/transmit_pacing.rs, is_mtu_probe",
     );
     let mut pair = Pair::new(|config| {
