@@ -16,7 +16,7 @@
 //! | no question for a loss probe | `gate.rs` | = |
 //! | no pacing in windows of 2^32 bytes and more | `NO_PACING` | 2 |
 //! | a refusal is followed by the question of the next space | `gate.rs` | = |
-//! | MTU probes: no question, alone in a batch, alone larger than the MTU | `driver/transmit_pacing.rs` | = |
+//! | MTU probes: no question, alone, larger than the MTU | `driver/transmit_pacing.rs` | = |
 //! | CONNECTION_CLOSE waits behind data that waits | `driver/transmit_pacing.rs` | 3 |
 //! | **Feedback** (`feedback.rs`) | | |
 //! | a congestion event of no bytes is a CE mark | `is_ce_mark` | 4 |
