@@ -1,8 +1,10 @@
 //! Numbers as people read them, and text that a terminal may show.
 
+mod drawn_figure;
 mod scale;
 mod unit;
 
+pub(crate) use drawn_figure::{drawn_bound, drawn_figure};
 pub use scale::{Scale, significant};
 pub(crate) use unit::short_rate;
 pub use unit::{Unit, amount};

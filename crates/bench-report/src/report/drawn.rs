@@ -3,7 +3,7 @@ use crate::plot::{self, escape};
 use crate::result::{
     Drawn, DrawnDistribution, DrawnMeasures, DrawnMetric, DrawnShare, MatrixCell, MatrixResult,
 };
-use crate::text::{Unit, significant};
+use crate::text::{Unit, drawn_bound, drawn_figure};
 
 pub(super) fn html(result: &MatrixResult, drawn: &Drawn) -> String {
     let mut main = String::new();
@@ -11,7 +11,6 @@ pub(super) fn html(result: &MatrixResult, drawn: &Drawn) -> String {
     for metric in DrawnMetric::ALL {
         section(&mut main, result, drawn, metric);
     }
-    conditions(&mut main, drawn);
     Shell {
         brand: "Controllers on paths drawn at random",
         heading: result.title.as_deref().unwrap_or(&result.name),
@@ -94,20 +93,24 @@ fn verdict(drawn: &Drawn) -> String {
 }
 
 /// Where each controller is trusted: a row for each condition.
-fn conditions(page: &mut String, drawn: &Drawn) {
-    if drawn.conditions.is_empty() {
+fn conditions(page: &mut String, drawn: &Drawn, metric: DrawnMetric) {
+    let conditions = drawn.conditions.iter().filter(|one| one.metric == metric);
+    let mut conditions = conditions.peekable();
+    if conditions.peek().is_none() {
         return;
     }
-    page.push_str(
-        "<section>\n<h2>By condition</h2>\n<div class=\"scroll\">\n<table class=\"cells\">\n\
-         <caption>Share of cells with a regret of at most 30 %</caption>\n<thead>\n\
+    let [_, bound] = metric.bounds();
+    page.push_str(&format!(
+        "<details>\n<summary>By condition</summary>\n<div class=\"scroll\">\n\
+         <table class=\"cells\">\n<caption>Share of cells with {}</caption>\n<thead>\n\
          <tr><th scope=\"col\">Condition</th><th scope=\"col\">Cells</th>",
-    );
+        drawn_bound(metric, bound)
+    ));
     for one in &drawn.summaries {
         page.push_str(&format!("<th scope=\"col\">{}</th>", escape(&one.cc)));
     }
     page.push_str("</tr>\n</thead>\n<tbody>\n");
-    for condition in &drawn.conditions {
+    for condition in conditions {
         let name = escape(&format!("{}={}", condition.variable, condition.value));
         let cells = condition.cells;
         page.push_str(&format!(
@@ -118,7 +121,7 @@ fn conditions(page: &mut String, drawn: &Drawn) {
         }
         page.push_str("</tr>\n");
     }
-    page.push_str("</tbody>\n</table>\n</div>\n</section>\n");
+    page.push_str("</tbody>\n</table>\n</div>\n</details>\n");
 }
 
 fn section(page: &mut String, result: &MatrixResult, drawn: &Drawn, metric: DrawnMetric) {
@@ -133,6 +136,7 @@ fn section(page: &mut String, result: &MatrixResult, drawn: &Drawn, metric: Draw
     figure(page, &drawing, "");
     summary(page, drawn, metric);
     page.push_str("</div>\n");
+    conditions(page, drawn, metric);
     for one in &drawn.summaries {
         if let Some(all) = one.distributions.get(&metric) {
             worst(page, result, drawn, metric, (&one.cc, all));
@@ -144,16 +148,9 @@ fn section(page: &mut String, result: &MatrixResult, drawn: &Drawn, metric: Draw
 fn summary(page: &mut String, drawn: &Drawn, metric: DrawnMetric) {
     page.push_str("<div class=\"scroll\">\n<table>\n<caption>Share of cells, with 95 % intervals");
     page.push_str("</caption>\n<thead>\n<tr><th scope=\"col\">Controller</th>");
-    let sign = if metric.lower_is_better() {
-        "≤"
-    } else {
-        "≥"
-    };
     for bound in metric.bounds() {
-        page.push_str(&format!(
-            "<th scope=\"col\">{sign} {}</th>",
-            shown(metric, bound)
-        ));
+        let bound = drawn_bound(metric, bound);
+        page.push_str(&format!("<th scope=\"col\">{bound}</th>"));
     }
     page.push_str("<th scope=\"col\">Median</th><th scope=\"col\">Worst</th></tr>\n</thead>\n");
     page.push_str("<tbody>\n");
@@ -166,7 +163,7 @@ fn summary(page: &mut String, drawn: &Drawn, metric: DrawnMetric) {
             page.push_str(&share_field(share));
         }
         for figure in [all.median, all.worst] {
-            page.push_str(&format!("<td>{}</td>", shown(metric, figure.get())));
+            page.push_str(&format!("<td>{}</td>", drawn_figure(metric, figure.get())));
         }
         page.push_str("</tr>\n");
     }
@@ -215,7 +212,9 @@ fn row(
     metric: DrawnMetric,
     (measures, cell): (&DrawnMeasures, &MatrixCell),
 ) {
-    let figure = metric.of(measures).map(|figure| shown(metric, figure));
+    let figure = metric
+        .of(measures)
+        .map(|figure| drawn_figure(metric, figure));
     let goodput = Unit::Adaptive.rate(measures.goodput_bits_per_second.get());
     let usage = cell.at.get("use").map(String::as_str).unwrap_or_default();
     let command = drawn.command.as_deref().unwrap_or_default();
@@ -228,13 +227,6 @@ fn row(
         page.push_str(&format!("<td class=\"text\">{}</td>", escape(text)));
     }
     page.push_str("</tr>\n");
-}
-
-fn shown(metric: DrawnMetric, value: f64) -> String {
-    match metric {
-        DrawnMetric::Regret => format!("{:.0} %", value * 100.0),
-        _ => significant(value),
-    }
 }
 
 const fn caption(metric: DrawnMetric) -> &'static str {

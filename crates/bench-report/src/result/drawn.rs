@@ -12,7 +12,8 @@ pub struct Drawn {
     pub measures: Vec<DrawnMeasures>,
     /// One of each controller, in the order of the matrix.
     pub summaries: Vec<DrawnSummary>,
-    /// One of each alternative of each variable that chooses between some, in their order.
+    /// One of each metric and alternative of each variable that chooses between some, in their
+    /// order, where a cell has the metric.
     pub conditions: Vec<DrawnCondition>,
 }
 
@@ -109,6 +110,15 @@ impl DrawnMetric {
         }
     }
 
+    /// Whether a figure keeps a bound of this metric.
+    pub fn keeps(self, figure: f64, bound: f64) -> bool {
+        if self.lower_is_better() {
+            figure <= bound
+        } else {
+            figure >= bound
+        }
+    }
+
     /// Whether a small figure is good.
     pub const fn lower_is_better(self) -> bool {
         matches!(self, Self::Regret | Self::QueueDelayP95OverBaseRtt)
@@ -154,10 +164,12 @@ pub struct DrawnCondition {
     pub variable: String,
     /// What it is in these cells, such as `pie`.
     pub value: String,
-    /// How many there are.
+    /// By what the controllers are compared.
+    pub metric: DrawnMetric,
+    /// How many of the cells have it.
     pub cells: u32,
     /// The share of them, 0 to 1, in which each controller keeps the looser
-    /// [bound](DrawnMetric::bounds) of the regret, in the order of the matrix.
+    /// [bound](DrawnMetric::bounds) of the metric, in the order of the matrix.
     pub within: Vec<Finite>,
 }
 

@@ -147,7 +147,8 @@ fn summaries(measures: &[DrawnMeasures]) -> Vec<DrawnSummary> {
     of_one.collect()
 }
 
-/// Every alternative of every axis but the cells' numbers and the controllers, where a cell has it.
+/// Every alternative of every axis but the cells' numbers and the controllers, where a cell has it,
+/// by each metric that such a cell has.
 fn conditions(
     result: &MatrixResult,
     summaries: &[DrawnSummary],
@@ -156,27 +157,50 @@ fn conditions(
     let axes = result.axes.iter();
     let axes = axes.filter(|axis| axis.name != CELL && axis.name != CC);
     let alternatives = axes.flat_map(|axis| axis.values.iter().map(move |value| (axis, value)));
-    let conditions = alternatives.filter_map(|(axis, value)| {
+    let alternatives = alternatives.map(|(axis, value)| {
         let cells = result.cells.iter();
         let cells = cells.filter(|cell| cell.at.get(&axis.name) == Some(value));
         let cells: BTreeSet<u32> = cells.filter_map(number).collect();
-        let inside = |one: &&DrawnMeasures| cells.contains(&one.cell) && one.regret.is_some();
-        let inside: Vec<&DrawnMeasures> = measures.iter().filter(inside).collect();
-        let [_, bound] = DrawnMetric::Regret.bounds();
-        let within = summaries.iter().map(|summary| {
-            let own = || inside.iter().filter(|one| one.cc == summary.cc);
-            let kept = own().filter(|one| one.regret.is_some_and(|regret| regret.get() <= bound));
-            rounded(kept.count() as f64 / own().count() as f64)
-        });
-        let cells: BTreeSet<u32> = inside.iter().map(|one| one.cell).collect();
-        Some(DrawnCondition {
-            variable: axis.name.clone(),
-            value: value.clone(),
-            cells: count(cells.len()),
-            within: within.collect::<Option<_>>()?,
-        })
+        let inside = measures.iter().filter(|one| cells.contains(&one.cell));
+        (&axis.name, value, inside.collect())
     });
-    conditions.filter(|condition| condition.cells > 0).collect()
+    let alternatives: Vec<(&String, &String, Vec<&DrawnMeasures>)> = alternatives.collect();
+    let of_metric = |metric| {
+        let conditions = alternatives
+            .iter()
+            .filter_map(move |(variable, value, inside)| {
+                let (cells, within) = shares(metric, inside, summaries)?;
+                Some(DrawnCondition {
+                    variable: (*variable).clone(),
+                    value: (*value).clone(),
+                    metric,
+                    cells,
+                    within,
+                })
+            });
+        conditions.collect::<Vec<_>>()
+    };
+    DrawnMetric::ALL.into_iter().flat_map(of_metric).collect()
+}
+
+/// How many of the cells have the metric, and the share of them in which each controller keeps its
+/// looser bound. `None` where a controller has it in no cell.
+fn shares(
+    metric: DrawnMetric,
+    inside: &[&DrawnMeasures],
+    summaries: &[DrawnSummary],
+) -> Option<(u32, Vec<Finite>)> {
+    let [_, bound] = metric.bounds();
+    let having = || inside.iter().filter(|one| metric.of(one).is_some());
+    let within = summaries.iter().map(|summary| {
+        let own = || having().filter(|one| one.cc == summary.cc);
+        let figures = own().filter_map(|one| metric.of(one));
+        let kept = figures.filter(|figure| metric.keeps(*figure, bound));
+        rounded(kept.count() as f64 / own().count() as f64)
+    });
+    let within = within.collect::<Option<_>>()?;
+    let cells: BTreeSet<u32> = having().map(|one| one.cell).collect();
+    Some((count(cells.len()), within))
 }
 
 fn distribution(
@@ -189,15 +213,10 @@ fn distribution(
     figures.sort_unstable_by(f64::total_cmp);
     let middle = figures.len() / 2;
     let (first, last) = (*figures.first()?, *figures.last()?);
-    let keeps = |figure: f64, bound: f64| {
-        if metric.lower_is_better() {
-            figure <= bound
-        } else {
-            figure >= bound
-        }
-    };
     let within = metric.bounds().map(|bound| {
-        let kept = figures.iter().filter(|figure| keeps(**figure, bound));
+        let kept = figures
+            .iter()
+            .filter(|figure| metric.keeps(**figure, bound));
         share(bound, kept.count(), figures.len())
     });
     Some(DrawnDistribution {
@@ -375,13 +394,20 @@ mod tests {
         result.axes.insert(1, axis);
         conclude_drawn(&mut result);
         let conditions = result.drawn.unwrap().conditions;
-        let shares = conditions.iter().map(|one| {
-            let within: Vec<f64> = one.within.iter().map(|share| share.get()).collect();
-            (one.value.as_str(), one.cells, within)
-        });
+        let shares = |metric| {
+            let own = conditions.iter().filter(move |one| one.metric == metric);
+            let shares = own.map(|one| {
+                let within: Vec<f64> = one.within.iter().map(|share| share.get()).collect();
+                (one.value.as_str(), one.cells, within)
+            });
+            shares.collect::<Vec<_>>()
+        };
         // CUBIC has half of the best in cell 0, and three quarters in cell 2.
         let expected = [("none", 2, vec![1.0, 1.0]), ("some", 1, vec![0.0, 1.0])];
-        assert_eq!(shares.collect::<Vec<_>>(), expected);
+        assert_eq!(shares(DrawnMetric::Regret), expected);
+        // Only cell 2 has a neighbour.
+        let expected = [("none", 1, vec![1.0, 1.0])];
+        assert_eq!(shares(DrawnMetric::NeighbourOverBesideCubic), expected);
     }
 
     #[test]

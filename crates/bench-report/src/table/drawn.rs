@@ -1,6 +1,6 @@
 use super::aligned::{Table, wrap};
 use crate::result::{Drawn, DrawnDistribution, DrawnMetric, DrawnShare, DrawnSummary};
-use crate::text::{printable, significant};
+use crate::text::{drawn_bound, drawn_figure, printable};
 
 /// For each metric a table with a row for each controller, then the numbers of the worst cells, and
 /// how one of them is run again.
@@ -8,7 +8,10 @@ pub(super) fn show(drawn: &Drawn, text: &mut String) {
     for metric in DrawnMetric::ALL {
         show_metric(drawn, metric, text);
     }
-    show_conditions(drawn, text);
+    show_letters(drawn, text);
+    for metric in DrawnMetric::ALL {
+        show_conditions(drawn, metric, text);
+    }
     for metric in DrawnMetric::ALL {
         show_worst(drawn, metric, text);
     }
@@ -30,45 +33,49 @@ fn show_metric(drawn: &Drawn, metric: DrawnMetric, text: &mut String) {
         metric.label()
     );
     let mut table = Table::new(title);
-    let sign = if metric.lower_is_better() {
-        "≤"
-    } else {
-        "≥"
-    };
     let bounds = first.within.iter();
-    let bounds = bounds.map(|share| format!("{sign} {}", figure(metric, share.bound.get())));
+    let bounds = bounds.map(|share| drawn_bound(metric, share.bound.get()));
     let columns = bounds.chain(["median".to_owned(), "worst".to_owned()]);
     table.head("", columns.collect());
     for (summary, all) in rows {
         let shares = all.within.iter().map(shown);
-        let figures = [all.median, all.worst].map(|value| figure(metric, value.get()));
+        let figures = [all.median, all.worst].map(|value| drawn_figure(metric, value.get()));
         table.row(&summary.cc, shares.chain(figures).collect());
     }
     table.show(text);
 }
 
-/// A row for each condition, a column for each controller by its letter.
-fn show_conditions(drawn: &Drawn, text: &mut String) {
+/// Which controller each letter over the columns of the next tables stands for.
+fn show_letters(drawn: &Drawn, text: &mut String) {
     if drawn.conditions.is_empty() {
         return;
     }
-    let letters = || ('a'..='z').map(|letter| letter.to_string());
     let names = letters().zip(&drawn.summaries);
     let names: Vec<String> = names
         .map(|(letter, one)| format!("{letter}: {}", one.cc))
         .collect();
     text.push_str(&wrap(&printable(&names.join("   "))));
-    let [_, bound] = DrawnMetric::Regret.bounds();
-    let bound = figure(DrawnMetric::Regret, bound);
+}
+
+/// A row for each condition, a column for each controller by its letter.
+fn show_conditions(drawn: &Drawn, metric: DrawnMetric, text: &mut String) {
+    let conditions = drawn.conditions.iter().filter(|one| one.metric == metric);
+    let mut conditions = conditions.peekable();
+    if conditions.peek().is_none() {
+        return;
+    }
+    let [_, bound] = metric.bounds();
     let mut table = Table::new(format!(
-        "Share of cells with a regret of at most {bound}, %"
+        "{} {}: share of cells, %",
+        metric.label(),
+        drawn_bound(metric, bound)
     ));
     let columns = letters().take(drawn.summaries.len());
     table.head(
         "",
         ["cells".to_owned()].into_iter().chain(columns).collect(),
     );
-    for condition in &drawn.conditions {
+    for condition in conditions {
         let shares = condition.within.iter();
         let shares = shares.map(|share| format!("{:.0}", share.get() * 100.0));
         let cells = [condition.cells.to_string()];
@@ -76,6 +83,10 @@ fn show_conditions(drawn: &Drawn, text: &mut String) {
         table.row(&label, cells.into_iter().chain(shares).collect());
     }
     table.show(text);
+}
+
+fn letters() -> impl Iterator<Item = String> {
+    ('a'..='z').map(|letter| letter.to_string())
 }
 
 fn show_worst(drawn: &Drawn, metric: DrawnMetric, text: &mut String) {
@@ -99,14 +110,6 @@ fn with(drawn: &Drawn, metric: DrawnMetric) -> Vec<(&DrawnSummary, &DrawnDistrib
     let summaries = drawn.summaries.iter();
     let rows = summaries.filter_map(|one| Some((one, one.distributions.get(&metric)?)));
     rows.collect()
-}
-
-/// In the unit in which the metric is read: regret in percent, all others as they are.
-fn figure(metric: DrawnMetric, value: f64) -> String {
-    match metric {
-        DrawnMetric::Regret => format!("{:.0} %", value * 100.0),
-        _ => significant(value),
-    }
 }
 
 /// `63.5 (56.6–69.9)`.
