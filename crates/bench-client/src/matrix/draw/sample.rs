@@ -1,10 +1,9 @@
 use super::draws::Draws;
+use super::strata::place;
 use super::usage::{USE, UseFile};
 use super::variable::weighted;
-use crate::matrix::fnv::fnv_1a;
 use crate::matrix::template::{Text, Words};
 use std::collections::BTreeSet;
-use units::Rng;
 
 /// What one cell has drawn.
 #[derive(Debug)]
@@ -46,21 +45,19 @@ pub(crate) fn sample<'a>(
     seed: u64,
     number: u32,
 ) -> Result<Sample<'a>, String> {
-    let of_cell = Rng::derive(seed, CELLS + u64::from(number)).next_u64();
-    let stream = |name: &str| Rng::derive(of_cell, fnv_1a(name) as u64);
+    let place = |name: &str| place(seed, number, name);
     let mut words = Words::new();
     for (name, variable) in &draws.0 {
-        let rng = &mut stream(name);
-        if let Some(chosen) = variable.choose(rng) {
+        if let Some(chosen) = variable.choose(place(name)) {
             words.insert(name.clone(), chosen.at.clone());
             words.extend(chosen.words.clone());
         } else {
-            let number = variable.number(rng, &words);
+            let number = variable.number(place(name), &words);
             let number = number.map_err(|error| format!("draws.{name}: {error}"))?;
             words.insert(name.clone(), Text::from(number.to_string().as_str()));
         }
     }
-    let chosen = weighted(uses.iter().map(|usage| usage.weight), &mut stream(USE));
+    let chosen = weighted(uses.iter().map(|usage| usage.weight), place(USE));
     let usage = uses.get(chosen).ok_or("use: missing")?;
     words.insert(USE.to_owned(), usage.at.clone());
     words.insert(CELL.to_owned(), Text::from(number.to_string().as_str()));
@@ -103,5 +100,3 @@ impl Sample<'_> {
 const CELL: &str = "cell";
 /// The word for a cell's controller.
 const CC: &str = "cc";
-/// Where the labels of cells begin, apart from those that cells' own seeds are derived by.
-const CELLS: u64 = 1 << 48;

@@ -2,7 +2,6 @@ use super::quantity::Quantity;
 use crate::matrix::template::{Text, Words};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use units::Rng;
 
 /// One table of `[draws]`, as its author wrote it: a number of some distribution, or one of several
 /// alternatives.
@@ -93,24 +92,26 @@ impl Variable {
         Ok(())
     }
 
-    /// The alternative that `rng` draws, and its words; `None` for a number.
-    pub(super) fn choose(&self, rng: &mut Rng) -> Option<&Alternative> {
+    /// The alternative at this place of the distribution, 0 to 1, and its words; `None` for a
+    /// number.
+    pub(super) fn choose(&self, place: f64) -> Option<&Alternative> {
         let alternatives = self.choose.as_deref()?;
         let weights = alternatives.iter().map(|alternative| alternative.weight);
-        alternatives.get(weighted(weights, rng))
+        alternatives.get(weighted(weights, place))
     }
 
-    /// The number that `rng` draws, from those of the variables in `known`.
+    /// The number at this place of the distribution, 0 to 1, made with those of the variables in
+    /// `known`.
     ///
     /// # Errors
     /// Names the key that makes no sense.
-    pub(super) fn number(&self, rng: &mut Rng, known: &Words) -> Result<Quantity, String> {
+    pub(super) fn number(&self, place: f64, known: &Words) -> Result<Quantity, String> {
         let other = |key: &str, name: &str| {
             let text = known.get(name).map(Text::as_str);
             let number = text.and_then(|text| text.parse::<Quantity>().ok());
             number.ok_or_else(|| format!("{key}: no number `{name}` is drawn before this one"))
         };
-        let mut number = self.distribution()?.draw(rng);
+        let mut number = self.distribution()?.at(place);
         for name in &self.times {
             let product = number.times(other("times", name)?);
             number = product
@@ -172,15 +173,15 @@ impl Variable {
 }
 
 impl Distribution {
-    fn draw(self, rng: &mut Rng) -> Quantity {
-        let part = rng.unit_f64();
+    /// The quantile.
+    fn at(self, place: f64) -> Quantity {
         match self {
             Self::LogUniform(low, high) => Quantity {
-                value: low.value * (high.value / low.value).powf(part),
+                value: low.value * (high.value / low.value).powf(place),
                 ..low
             },
             Self::Uniform(low, high) => Quantity {
-                value: low.value + (high.value - low.value) * part,
+                value: low.value + (high.value - low.value) * place,
                 ..low
             },
             Self::Value(value) => value,
@@ -188,19 +189,17 @@ impl Distribution {
     }
 }
 
-/// An index, each as likely as its weight says; 0 where all are 0.
-pub(super) fn weighted(weights: impl Iterator<Item = u32> + Clone, rng: &mut Rng) -> usize {
+/// The index at this place, 0 to 1, each as wide as its weight says; 0 where all are 0.
+pub(super) fn weighted(weights: impl Iterator<Item = u32> + Clone, place: f64) -> usize {
     let total: u64 = weights.clone().map(u64::from).sum();
-    let mut rest = rng.below(total.max(1));
-    let mut before = |weight: u32| {
-        let is_it = rest < u64::from(weight);
-        rest = rest.saturating_sub(u64::from(weight));
-        is_it
+    let mut rest = place * total as f64;
+    let mut is_it = |weight: u32| {
+        let weight = f64::from(weight);
+        let inside = rest < weight;
+        rest -= weight;
+        inside
     };
-    weights
-        .into_iter()
-        .position(&mut before)
-        .unwrap_or_default()
+    weights.into_iter().position(&mut is_it).unwrap_or_default()
 }
 
 fn weights(alternatives: &[Alternative]) -> u64 {
