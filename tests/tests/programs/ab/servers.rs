@@ -3,10 +3,11 @@
 use super::{ab, goodput_ratio, parse};
 use crate::perf;
 use bytes::Bytes;
-use e2e::programs::{Ended, bench_server, run, scratch_file};
+use e2e::programs::{Ended, Running, bench_server, program, run, scratch_file};
 use s2n_quic::stream::BidirectionalStream;
 use serde_json::Value;
 use std::net::UdpSocket;
+use std::path::Path;
 use tokio::io::AsyncReadExt as _;
 use transport::tls::SelfSigned;
 
@@ -135,6 +136,56 @@ async fn answer(stream: BidirectionalStream) {
         }
         left -= length;
     }
+}
+
+/// docs/ab-in-ci.md's, with the servers' ports free, rounds short, and a rule that only a broken
+/// server breaks.
+#[test]
+fn the_documented_step_of_a_workflow_compares_two_commits() {
+    let programs = program("bench-server");
+    let programs = programs.parent().expect("it is in a folder");
+    let [base, new] = [free_port(), free_port()].map(|port| port.to_string());
+    let folder = scratch_file("ab-in-ci");
+    let step = documented_step("Compare");
+    let mut script = format!(
+        "trap 'kill $(jobs -p)' EXIT; mkdir -p {folder} && cd {folder} || exit\n{step}",
+        folder = folder.display()
+    );
+    for (documented, here, count) in [
+        ("base/target/release", &*programs.to_string_lossy(), 1),
+        ("new/target/release", &*programs.to_string_lossy(), 2),
+        ("4433", &base, 2),
+        ("4434", &new, 2),
+        ("--rounds 10 -t 5", "--rounds 3 -t 0.5 -O 0.2", 1),
+        ("goodput < -5%", "goodput < -95%", 1),
+    ] {
+        assert_eq!(
+            script.matches(documented).count(),
+            count,
+            "{documented}: {step}"
+        );
+        script = script.replace(documented, here);
+    }
+    let ended = Running::start_system("bash", ["-e", "-c", script.as_str()]).wait_long();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("a: base"), "{ended:?}");
+    let json = std::fs::read_to_string(folder.join("ab.json")).expect("it was written");
+    let result = parse(&json);
+    assert_eq!(result["complete"], true);
+    assert_eq!(result["variants"][1]["server"]["name"], "new");
+    assert!(folder.join("ab.html").is_file());
+}
+
+/// The shell commands of the workflow's step of this name.
+fn documented_step(name: &str) -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/ab-in-ci.md");
+    let page = std::fs::read_to_string(page).expect("it is there");
+    let begin = format!("      - name: {name}\n        run: |\n");
+    let (_, step) = page.split_once(&begin).expect("the workflow has the step");
+    let lines = step
+        .lines()
+        .map_while(|line| line.strip_prefix("          "));
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 /// A UDP port that nobody uses at present.
