@@ -48,6 +48,12 @@ fn in_short(page: &mut String, result: &AbResult, has_many: bool) {
     let limits = |page: &mut String| of_senders(page, plot::limits, LIMITS);
     let scatter = |page: &mut String| of_senders(page, plot::goodput_delay, SCATTER);
     let competes = result.competition.is_some();
+    if has_many && !knows_senders {
+        page.push_str("<section class=\"columns\">\n");
+        figure(page, &plot::forest(result), FOREST);
+        page.push_str("</section>\n");
+        return;
+    }
     page.push_str("<section class=\"columns\">\n<div class=\"stack\">\n");
     if !has_many {
         summary::table(page, result);
