@@ -178,6 +178,7 @@ pub(crate) fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
             .map(|(index, variant)| Variant {
                 name: name(index),
                 cc: variant.cc.clone(),
+                server: variant.server.clone(),
                 flows: variant.flows,
                 start_seconds: Finite::seconds(variant.start),
                 extra_delay_ms: Finite::millis(variant.extra_delay),

@@ -14,7 +14,7 @@ pub(crate) use matrix::{MatrixArgs, MatrixCommand, MatrixOutputArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use shared::RemoteArgs;
-pub(crate) use values::HostPort;
+pub(crate) use values::{HostPort, NamedServer};
 
 use bench_kit::cli::{self, Exit, HELP_WIDTH};
 use bench_kit::failure::Failure;
@@ -85,7 +85,8 @@ Examples:
 const EXAMPLES_OF_AB: &str = "Examples:
   bench-client ab --virtual --rounds 10       fast, same result everywhere
   bench-client ab --virtual --compete --flows 2
-  bench-client ab --b copa --link \"delay 20ms rate 20mbit queue 4bdp\"";
+  bench-client ab --b copa --link \"delay 20ms rate 20mbit queue 4bdp\"
+  bench-client ab --perf HOST:PORT --perf HOST:PORT  two servers of any stack";
 
 #[cfg(test)]
 mod tests;

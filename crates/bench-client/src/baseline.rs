@@ -1,4 +1,5 @@
-//! A test against an earlier one: whether a controller has become worse.
+//! A test against an earlier one: whether a controller has become worse. Its rules also judge the
+//! servers of one test against the first of them.
 //!
 //! ```text
 //! rounds of now ─┐  same controller, link, seed, in virtual time: paired by block
@@ -7,7 +8,7 @@
 
 use bench_kit::failure::Failure;
 use bench_report::result::{
-    AbResult, BaselineComparison, Comparison, Decision, Finite, Metric, Round, Variant,
+    AbResult, BaselineComparison, Challenger, Comparison, Decision, Finite, Metric, Round, Variant,
 };
 use bench_report::stats::{self, Design};
 use bench_report::text::significant;
@@ -87,7 +88,10 @@ impl Baseline {
     /// The variant of then with the controller, connections and path of this one.
     fn same(&self, variant: &Variant) -> Option<&Variant> {
         let is_same = |before: &&Variant| {
+            let name =
+                |variant: &Variant| variant.server.as_ref().map(|server| server.name.clone());
             before.cc == variant.cc
+                && name(before) == name(variant)
                 && before.flows == variant.flows
                 && before.start_seconds == variant.start_seconds
                 && before.extra_delay_ms == variant.extra_delay_ms
@@ -170,31 +174,56 @@ impl Conditions {
 }
 
 impl Rule {
-    /// What the rule says of every variant of `result` that the baseline has.
+    /// What the rule says of every variant of `result` that the baseline has; without a baseline,
+    /// of every variant against the first.
     pub(crate) fn judge(&self, result: &AbResult) -> Verdict {
         let mut verdict = Verdict::default();
-        let compared = result
-            .baseline
-            .iter()
-            .flat_map(|baseline| &baseline.comparisons);
-        for (name, comparisons) in compared {
-            let comparison = comparisons.get(&self.metric);
-            let cc = result.variants.iter().find(|variant| variant.name == *name);
-            let cc = cc.map_or("", |variant| variant.cc.as_str());
-            let figure = comparison.map_or_else(|| "no rounds".to_owned(), figure);
-            match comparison.map_or(Holds::Unknown, |comparison| self.holds(comparison)) {
-                Holds::Yes => verdict.broken.push(format!(
-                    "`{}` holds for {name} ({cc}): {figure} against the baseline",
-                    self.text
-                )),
-                Holds::Unknown => verdict.open.push(format!(
-                    "too few rounds to decide `{}` for {name} ({cc}): {figure}",
-                    self.text
-                )),
-                Holds::No => {}
+        if let Some(baseline) = &result.baseline {
+            for (name, comparisons) in &baseline.comparisons {
+                let variant = result.variants.iter().find(|variant| variant.name == *name);
+                let label = variant.map_or("", Variant::label);
+                let comparison = comparisons.get(&self.metric);
+                self.judge_one(&mut verdict, (name, label), comparison, "the baseline");
+            }
+        } else if let Some((a, challengers)) = result.challengers() {
+            let reference = format!("{} ({})", a.name, a.label());
+            for Challenger {
+                variant,
+                comparison,
+            } in challengers
+            {
+                let comparison = comparison.and_then(|metrics| metrics.get(&self.metric));
+                let called = (variant.name.as_str(), variant.label());
+                self.judge_one(&mut verdict, called, comparison, &reference);
             }
         }
         verdict
+    }
+
+    fn judge_one(
+        &self,
+        verdict: &mut Verdict,
+        (name, label): (&str, &str),
+        comparison: Option<&Comparison>,
+        reference: &str,
+    ) {
+        let figure = comparison.map_or_else(|| "no rounds".to_owned(), figure);
+        match comparison.map_or(Holds::Unknown, |comparison| self.holds(comparison)) {
+            Holds::Yes => verdict.broken.push(format!(
+                "`{}` holds for {name} ({label}): {figure} against {reference}",
+                self.text
+            )),
+            Holds::Unknown => verdict.open.push(format!(
+                "too few rounds to decide `{}` for {name} ({label}): {figure}",
+                self.text
+            )),
+            Holds::No => {}
+        }
+    }
+
+    /// The quantity that it is about.
+    pub(crate) fn metric(&self) -> Metric {
+        self.metric
     }
 
     /// Whether the whole interval is beyond the limit, or the whole of it is not.
@@ -257,6 +286,12 @@ fn figure(comparison: &Comparison) -> String {
             "a difference of {} (no ratio: one side is zero)",
             significant(comparison.difference_b_minus_a.get())
         ),
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 
@@ -348,6 +383,26 @@ mod tests {
         assert_eq!((verdict.broken.len(), verdict.open.len()), (0, 2));
         let verdict = judged(&before[..2], &by(50)[..2], "goodput < -5%");
         assert_eq!((verdict.broken.len(), verdict.open.len()), (0, 2));
+    }
+
+    #[test]
+    fn without_a_baseline_every_variant_is_judged_against_the_first() {
+        let judged = |b: &[u64]| {
+            let mut result = fixtures::ab_of(&[100_000_000; 4], b);
+            result.variants[1].server = fixtures::servers().variants[1].server.clone();
+            stats::conclude(&mut result);
+            rule("goodput < -5%").judge(&result)
+        };
+        assert_eq!(
+            judged(&[90_000_000; 4]).broken,
+            [
+                "`goodput < -5%` holds for b (new): -10.0 % (95 % interval -10.0 % to -10.0 %) \
+              against a (cubic)"
+            ]
+        );
+        assert_eq!(judged(&[97_000_000; 4]), Verdict::default());
+        assert_eq!(judged(&[90_000_000; 2]).open.len(), 1);
+        assert_eq!(judged(&[]).open.len(), 1);
     }
 
     #[test]

@@ -38,4 +38,5 @@ pub fn forget_unknown(result: &mut RunResult, plan: &Plan) {
     }
 }
 
-const UNKNOWN: &str = "unknown";
+/// What a result calls the controller of a server that does not name it.
+pub const UNKNOWN: &str = "unknown";

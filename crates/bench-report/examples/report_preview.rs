@@ -63,6 +63,7 @@ fn test(controllers: [&str; 2], rounds: u32, seconds: f64, step: f64) -> AbResul
         .map(|(cc, name)| Variant {
             name: name.to_owned(),
             cc: cc.to_owned(),
+            server: None,
             flows: 1,
             start_seconds: Finite::ZERO,
             extra_delay_ms: Finite::ZERO,

@@ -7,8 +7,8 @@ pub use round::{finite, interval, round};
 pub use run::run;
 
 use crate::result::{
-    AbKind, AbResult, CompetitionRound, Drawn, Finite, MatrixAxis, MatrixCell, MatrixDirection,
-    MatrixKind, MatrixResult, MatrixVariant, Metric, SCHEMA_VERSION, Variant,
+    AbKind, AbResult, ComparedServer, CompetitionRound, Drawn, Finite, MatrixAxis, MatrixCell,
+    MatrixDirection, MatrixKind, MatrixResult, MatrixVariant, Metric, SCHEMA_VERSION, Variant,
 };
 use crate::stats;
 use std::collections::BTreeMap;
@@ -43,6 +43,25 @@ pub fn competition() -> AbResult {
         link_utilisation: Some(finite(0.95)),
     });
     result.competition = stats::competition(rounds.collect(), result.seed);
+    result
+}
+
+/// Two servers of any stack: only what arrives and the link's queue are known.
+pub fn servers() -> AbResult {
+    let mut result = ab();
+    result.is_virtual = false;
+    let servers = [("base", 4433), ("new", 4434)];
+    for (variant, (name, port)) in result.variants.iter_mut().zip(servers) {
+        variant.cc = "unknown".to_owned();
+        variant.server = Some(ComparedServer {
+            name: name.to_owned(),
+            address: format!("localhost:{port}"),
+        });
+        for round in &mut variant.rounds {
+            round::forget_sender(round);
+        }
+    }
+    stats::conclude(&mut result);
     result
 }
 
@@ -95,6 +114,7 @@ fn variant(name: &str, cc: &str, goodputs: &[u64]) -> Variant {
     Variant {
         name: name.to_owned(),
         cc: cc.to_owned(),
+        server: None,
         flows: 1,
         start_seconds: Finite::ZERO,
         extra_delay_ms: Finite::ZERO,

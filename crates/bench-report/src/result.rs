@@ -26,7 +26,9 @@ mod round;
 mod run;
 mod schema;
 
-pub use ab::{AbKind, AbResult, BaselineComparison, Challenger, StoppingRule, Variant, sender};
+pub use ab::{
+    AbKind, AbResult, BaselineComparison, Challenger, ComparedServer, StoppingRule, Variant, sender,
+};
 pub use any::{AnyResult, ReadError};
 pub use comparison::{Comparison, Decision, Summary};
 pub use competition::{Competition, CompetitionRound};

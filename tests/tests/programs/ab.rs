@@ -6,6 +6,7 @@ mod deciding;
 mod earlier;
 mod elsewhere;
 mod known;
+mod servers;
 
 use e2e::programs::{Ended, run};
 use serde_json::Value;

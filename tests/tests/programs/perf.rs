@@ -126,7 +126,7 @@ async fn a_server_that_answers_too_little_is_no_result() {
 }
 
 /// A server of quinn that answers with so many bytes when it is asked for some.
-async fn serve(answer: fn(u64) -> u64) -> u16 {
+pub(crate) async fn serve(answer: fn(u64) -> u64) -> u16 {
     let certificate = SelfSigned::generate(["localhost"]).unwrap();
     let mut tls = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])

@@ -73,7 +73,8 @@ fn the_examples_of_help_work_as_typed() {
     let mut count = 0;
     for help in [&["bench-client", "run"][..], &["bench-client", "ab"]] {
         for example in examples(help) {
-            let ended = in_shell(&shortened(&example.replace("HOST", &here)));
+            let example = example.replace("HOST:PORT", &here).replace("HOST", &here);
+            let ended = in_shell(&shortened(&example));
             assert_eq!(ended.code, Some(0), "{example}: {ended:?}");
             count += 1;
         }

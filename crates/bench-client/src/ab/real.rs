@@ -72,6 +72,13 @@ impl Testbed {
         let direction = groups[0].plan.direction;
         let (remote, server, path) = match &setup.backend {
             Backend::Network(remote) => (remote.as_ref().clone(), None, None),
+            Backend::Servers(servers) => {
+                let mut remote = servers[trial.slots[0].variant].clone();
+                let path =
+                    EmulatedPath::start(&setup.links, direction, remote.target, trial.seed())?;
+                remote.target = path.address();
+                (remote, None, Some(path))
+            }
             _ => {
                 let server = RunningServer::start(setup, trial.seed())?;
                 let path =
@@ -121,7 +128,7 @@ impl Testbed {
             connections: group.flows,
             file: None,
             controllers: setup.controllers(&group.plan)?,
-            is_perf: false,
+            is_perf: matches!(setup.backend, Backend::Servers(_)),
             cipher: setup.cipher,
             mtu: setup.mtu,
             connect_timeout: setup.connect_timeout,

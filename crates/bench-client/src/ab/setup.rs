@@ -4,7 +4,7 @@ use crate::client::Remote;
 use crate::emulated::Links;
 use bench_kit::failure::Failure;
 use bench_kit::plan::{Controllers, Direction, Limits, Plan};
-use bench_report::result::{Finite, is_one};
+use bench_report::result::{ComparedServer, Finite, is_one};
 use cc_core::Registry;
 use serde::Serialize;
 use std::num::NonZero;
@@ -38,8 +38,11 @@ pub(crate) struct AbSetup {
 /// One side of a test. Its serialized form is part of the fingerprint of a matrix's cell.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct AbVariant {
-    /// The controller with its parameters, as the registry writes it.
+    /// The controller with its parameters, as the registry writes it; unknown of a server.
     pub(crate) cc: String,
+    /// The server that sends, where servers are compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server: Option<ComparedServer>,
     /// What each of its connections does; the controller of the side that sends is the same.
     pub(crate) plan: Plan,
     /// How many connections it has at a time, at least one.
@@ -74,6 +77,8 @@ pub(crate) enum Backend {
     Simulated,
     /// Against a server elsewhere.
     Network(Box<Remote>),
+    /// Over an emulated link from servers that speak `perf`, one for each variant.
+    Servers(Vec<Remote>),
 }
 
 /// Variants are called by letters, and a table of more is none that anybody reads.

@@ -117,6 +117,11 @@ impl Trial {
         });
         let rounds = self.slots.iter().zip(rounds).map(|(slot, mut round)| {
             (round.block, round.order) = (slot.block, slot.order);
+            let variant = &setup.variants[slot.variant];
+            if variant.server.is_some() {
+                // The plan's controller is one that only a bench-server could be asked for.
+                variant.cc.clone_into(&mut round.congestion);
+            }
             if let Some(usage) = usage {
                 emulated::set_queue_delay(&mut round, &usage.stats);
             }

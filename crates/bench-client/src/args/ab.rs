@@ -1,10 +1,10 @@
 use super::shared::{PathArgs, RemoteArgs, TransferArgs};
-use super::values::{self, HostPort};
+use super::values::{self, HostPort, NamedServer};
 use crate::ab::MAX_FLOWS;
 use crate::baseline::Rule;
 use bench_kit::cli::DEFAULT_CONTROLLER;
 use bench_kit::cli::values::{seconds, seconds_or_none};
-use clap::{Args, ValueHint};
+use clap::{ArgGroup, Args, ValueHint};
 use link_sim::LinkSpec;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +12,8 @@ use units::Gain;
 
 /// `bench-client ab`: two controllers or more, round by round, over one emulated link or network.
 #[derive(Debug, Clone, Args)]
+#[command(group = ArgGroup::new("elsewhere").args(["server", "perf"]))]
+#[command(group = ArgGroup::new("reference").args(["baseline", "perf"]).multiple(true))]
 pub(crate) struct AbArgs {
     /// Server to test against over a real network [default: server and emulated link in this
     /// process]
@@ -29,6 +31,12 @@ pub(crate) struct AbArgs {
     /// Another controller to compare with a; up to six times
     #[arg(long, value_name = "CC", help_heading = "Comparison")]
     pub(crate) also: Vec<String>,
+    /// Compare servers of any stack instead, by downloads (ALPN perf): [NAME=]HOST:PORT, twice to
+    /// eight times; the first is the reference
+    #[arg(long, value_name = "SERVER", help_heading = "Comparison")]
+    #[arg(conflicts_with_all = ["server", "a", "b", "also", "compete", "is_virtual", "duplicate"])]
+    #[arg(conflicts_with_all = ["bitrate", "port", "relay", "bind", "token"])]
+    pub(crate) perf: Vec<NamedServer>,
     /// Run all controllers at once through one bottleneck instead of in turn
     #[arg(long, help_heading = "Comparison")]
     pub(crate) compete: bool,
@@ -83,11 +91,12 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) baseline: Option<PathBuf>,
-    /// Exit with 1 if this holds against the baseline, such as "goodput < -5%"
+    /// Exit with 1 if this holds against the baseline, or with --perf against the first server,
+    /// such as "goodput < -5%"
     #[arg(
         long,
         value_name = "RULE",
-        requires = "baseline",
+        requires = "reference",
         help_heading = "Comparison"
     )]
     pub(crate) fail_if: Vec<Rule>,

@@ -57,7 +57,12 @@ pub(crate) struct MatrixArgs {
     #[arg(long, value_name = "N", help_heading = "Rounds")]
     pub(crate) seed: Option<u64>,
     /// Run against this server, over a network shaped by --shape
-    #[arg(long, value_name = "HOST[:PORT]", help_heading = "Server")]
+    #[arg(
+        long,
+        value_name = "HOST[:PORT]",
+        help_heading = "Server",
+        group = "elsewhere"
+    )]
     #[arg(value_hint = ValueHint::Hostname, requires = "shape", conflicts_with = "is_virtual")]
     pub(crate) server: Option<HostPort>,
     /// Program that shapes the network, run before each cell as PROGRAM LINK RETURN_LINK

@@ -69,10 +69,15 @@ pub(crate) struct RemoteArgs {
     #[arg(short = 'B', long, value_name = "ADDR", requires = "server")]
     pub(crate) bind: Option<IpAddr>,
     /// Verify the server with the CA certificates in this PEM file
-    #[arg(long, value_name = "FILE", requires = "server", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", requires = "elsewhere", value_hint = ValueHint::FilePath)]
     pub(crate) ca: Option<PathBuf>,
     /// Accept only the certificate with this SHA-256 fingerprint
-    #[arg(long, value_name = "HEX", requires = "server", conflicts_with = "ca")]
+    #[arg(
+        long,
+        value_name = "HEX",
+        requires = "elsewhere",
+        conflicts_with = "ca"
+    )]
     #[arg(value_parser = values::fingerprint)]
     pub(crate) fingerprint: Option<[u8; 32]>,
     /// Authenticate with the token in this file [default: $PACELINE_TOKEN]

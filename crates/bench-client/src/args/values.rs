@@ -66,6 +66,46 @@ pub(super) fn relay(text: &str) -> Result<HostPort, ParseError> {
     Ok(relay)
 }
 
+/// A server with its port, and what it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedServer {
+    /// As it was given; the address where no name was.
+    pub(crate) name: String,
+    /// `HOST:PORT`, as it was given.
+    pub(crate) address: String,
+    /// Its host, without brackets.
+    pub(crate) host: String,
+    /// Its UDP port.
+    pub(crate) port: u16,
+}
+
+impl FromStr for NamedServer {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let error = || {
+            ParseError::new(
+                text,
+                "HOST:PORT or NAME=HOST:PORT, the name of 1 to 40 characters",
+            )
+        };
+        let (name, address) = text.rsplit_once('=').unwrap_or((text, text));
+        let HostPort { host, port } = address.parse().map_err(|_| error())?;
+        let is_name = (1..=MAX_NAME).contains(&name.chars().count())
+            && !name.contains(char::is_control)
+            && !name.trim().is_empty();
+        if !is_name && name != address {
+            return Err(error());
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            address: address.to_owned(),
+            host,
+            port: port.ok_or_else(error)?,
+        })
+    }
+}
+
 /// The width of an interval that says something.
 pub(super) fn half_width(text: &str) -> Result<Gain, ParseError> {
     let error = || ParseError::new(text, "a percentage above zero, such as 5%");
@@ -135,9 +175,31 @@ pub(super) fn fingerprint(text: &str) -> Result<[u8; 32], ParseError> {
         .ok_or_else(|| ParseError::new(text, "a SHA-256 fingerprint of 64 hexadecimal digits"))
 }
 
+/// The longest name of a server: what a table of several has room for.
+const MAX_NAME: usize = 40;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_of_a_comparison_has_a_port_and_may_have_a_name() {
+        let read = |text: &str| {
+            let server: NamedServer = text.parse().unwrap();
+            (server.name, server.host, server.port)
+        };
+        let own = |name: &str, host: &str, port| (name.to_owned(), host.to_owned(), port);
+        assert_eq!(read("localhost:1"), own("localhost:1", "localhost", 1));
+        assert_eq!(read("[::1]:4433"), own("[::1]:4433", "::1", 4433));
+        assert_eq!(read("new=h:4433"), own("new", "h", 4433));
+        assert_eq!(read("a=1=[::1]:2"), own("a=1", "::1", 2));
+        let long = format!("{}=h:1", "x".repeat(41));
+        for wrong in [
+            "", "host", "new=host", "=h:1", " =h:1", "a\n=h:1", "n=h:0", &long,
+        ] {
+            assert_eq!(wrong.parse::<NamedServer>().unwrap_err().input(), wrong);
+        }
+    }
 
     #[test]
     fn hosts_have_a_port_or_not() {

@@ -1,6 +1,8 @@
 //! `bench-client ab`.
 
 mod display;
+mod plan;
+mod servers;
 
 use super::remote;
 use crate::ab::{self, AbSetup, AbVariant, Backend, MAX_VARIANTS, StoppingRule};
@@ -9,20 +11,22 @@ use crate::baseline::{self, Baseline};
 use crate::client::Trust;
 use crate::emulated::Links;
 use crate::output::{self, Directory, Output};
-use bench_kit::cli::{self, DEFAULT_CONTROLLER};
+use bench_kit::cli;
 use bench_kit::failure::Failure;
-use bench_kit::plan::{Direction, Limit, Limits, Plan, step_for, target_rate};
+use bench_kit::plan::{Direction, Limits};
 use bench_kit::terminal;
 use bench_report::result::{AbResult, Finite};
 use bench_report::table::ab_table;
 use bench_report::{csv, plot, report};
 use cc_core::Registry;
 use display::{Display, names};
+use plan::plan;
 use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::Duration;
 
 pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failure> {
+    servers::check(args)?;
     let setup = setup(args, registry)?;
     setup.check()?;
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
@@ -111,6 +115,9 @@ fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
 }
 
 fn backend(args: &AbArgs) -> Result<Backend, Failure> {
+    if !args.perf.is_empty() {
+        return servers::find(args).map(Backend::Servers);
+    }
     let Some(server) = &args.server else {
         return Ok(if args.is_virtual {
             Backend::Simulated
@@ -123,6 +130,16 @@ fn backend(args: &AbArgs) -> Result<Backend, Failure> {
 }
 
 fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failure> {
+    let mut variants = match args.perf.as_slice() {
+        [] => controllers(args, registry)?,
+        servers => servers::variants(servers, args),
+    };
+    add_own_paths(args, &mut variants)?;
+    Ok(variants)
+}
+
+/// A variant for each controller, with equal paths.
+fn controllers(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failure> {
     let also = args.also.iter().map(|cc| ("--also", cc));
     let controllers = [("--a", &args.a), ("--b", &args.b)].into_iter().chain(also);
     let mut variants: Vec<AbVariant> = Vec::new();
@@ -130,11 +147,16 @@ fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failur
         let choice = registry
             .choose(cc)
             .map_err(|error| Failure::usage(format!("{flag}: {error}")))?;
-        let plan = plan(args, cc);
+        let direction = match args.transfer.reverse {
+            true => Direction::Reverse,
+            false => Direction::Forward,
+        };
+        let plan = plan(args, direction, cc);
         plan.check(&Limits::NONE, registry)
             .map_err(|error| Failure::usage(error.to_string()))?;
         variants.push(AbVariant {
             cc: choice.to_string(),
+            server: None,
             plan,
             flows: args.flows,
             start: args.stagger.saturating_mul(variants.len() as u32),
@@ -149,6 +171,11 @@ fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failur
             variants.len()
         )));
     }
+    Ok(variants)
+}
+
+/// What `--extra-delay` and `--duplicate` ask for.
+fn add_own_paths(args: &AbArgs, variants: &mut [AbVariant]) -> Result<(), Failure> {
     for (place, time) in &args.extra_delay {
         let variant = variants.get_mut(*place).ok_or_else(|| {
             let name = ab::name(*place);
@@ -166,29 +193,7 @@ fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failur
             .iter_mut()
             .for_each(|variant| variant.duplicate = *copies);
     }
-    Ok(variants)
-}
-
-fn plan(args: &AbArgs, cc: &str) -> Plan {
-    let limit = Limit::Time(args.time);
-    let (direction, client, server) = if args.transfer.reverse {
-        (Direction::Reverse, DEFAULT_CONTROLLER, cc)
-    } else {
-        (Direction::Forward, cc, DEFAULT_CONTROLLER)
-    };
-    Plan {
-        direction,
-        limit,
-        omit: args.omit,
-        streams: args.transfer.parallel,
-        length: args.transfer.length.get(),
-        rate: target_rate(args.transfer.bitrate),
-        client_congestion: client.to_owned(),
-        server_congestion: server.to_owned(),
-        window: args.transfer.window.get(),
-        step: step_for(limit, args.omit, None),
-        extras: bench_kit::plan::Extras::default(),
-    }
+    Ok(())
 }
 
 fn announce(args: &AbArgs, setup: &AbSetup) {
@@ -199,6 +204,10 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
             if matches!(remote.trust, Trust::Anyone) {
                 terminal::note(format_args!("{}", remote::NOT_VERIFIED));
             }
+        }
+        Backend::Servers(servers) => {
+            servers::announce(servers);
+            terminal::note(format_args!("link: {}", args.link));
         }
         _ => terminal::note(format_args!("link: {}", args.link)),
     }

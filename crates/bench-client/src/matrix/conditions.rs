@@ -73,6 +73,7 @@ impl Conditions<'_> {
         Ok(AbVariant {
             bulk_after: self.bulk_after(&plan)?,
             cc,
+            server: None,
             plan,
             flows,
             start,

@@ -58,6 +58,9 @@ fn columns() -> Vec<Column> {
             shown(round.limited_by.as_ref().map(of))
         }));
     }
+    columns.push(column("server", |variant, _| {
+        Some(variant.server.as_ref()?.name.clone())
+    }));
     columns
 }
 

@@ -11,8 +11,21 @@ pub type NamedFigure = (String, Figure);
 
 /// Every figure of an A/B test or, as one without a comparison, of a run.
 pub fn of_ab(result: &AbResult) -> Vec<NamedFigure> {
+    let mut figures = vec![("goodput".to_owned(), goodput(result))];
+    if !result.compares_servers() {
+        figures.extend(of_senders(result));
+    }
+    if result.variants.len() > 1 {
+        figures.push(("forest".to_owned(), forest(result)));
+    }
+    figures.extend(queue_cdf(result).map(|figure| ("queue-cdf".to_owned(), figure)));
+    figures.extend(share(result).map(|figure| ("share".to_owned(), figure)));
+    figures
+}
+
+/// The figures of what only a sender knows.
+fn of_senders(result: &AbResult) -> Vec<NamedFigure> {
     let mut figures = vec![
-        ("goodput".to_owned(), goodput(result)),
         ("rtt".to_owned(), rtt(result)),
         ("window".to_owned(), window(result)),
         ("rtt-cdf".to_owned(), rtt_cdf(result)),
@@ -20,11 +33,6 @@ pub fn of_ab(result: &AbResult) -> Vec<NamedFigure> {
         ("limits".to_owned(), limits(result)),
         ("goodput-delay".to_owned(), goodput_delay(result)),
     ];
-    if result.variants.len() > 1 {
-        figures.push(("forest".to_owned(), forest(result)));
-    }
-    figures.extend(queue_cdf(result).map(|figure| ("queue-cdf".to_owned(), figure)));
-    figures.extend(share(result).map(|figure| ("share".to_owned(), figure)));
     for (index, name) in CLASSES.iter().enumerate() {
         let time_series = time_series(result, index);
         figures.extend(time_series.map(|figure| (format!("course-{name}"), figure)));

@@ -38,8 +38,8 @@ pub fn time_series(result: &AbResult, index: usize) -> Option<Figure> {
     let mut height = panel.bottom() + XLABELS + GAP;
     height += bands.legend(&mut svg, height);
     let title = match result.variants.len() {
-        1 => format!("{} over time", variant.cc),
-        _ => format!("{} ({}) over time", variant.name, variant.cc),
+        1 => format!("{} over time", variant.label()),
+        _ => format!("{} ({}) over time", variant.name, variant.label()),
     };
     Some(Figure::new(title, height, svg))
 }

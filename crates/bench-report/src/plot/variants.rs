@@ -15,14 +15,14 @@ pub(super) fn drawn(result: &AbResult) -> impl Iterator<Item = (&Variant, Series
 pub(super) fn names(result: &AbResult) -> Vec<String> {
     let variants = &result.variants;
     if let [alone] = variants.as_slice() {
-        return vec![alone.controller().to_owned()];
+        return vec![alone.short_label().to_owned()];
     }
     let has_same = |variant: &Variant| {
-        let same = |other: &&Variant| other.controller() == variant.controller();
+        let same = |other: &&Variant| other.short_label() == variant.short_label();
         variants
             .iter()
             .filter(same)
-            .any(|other| other.cc != variant.cc)
+            .any(|other| other.label() != variant.label())
     };
     let differs = |of: fn(&Variant) -> f64| {
         let mut values = variants.iter().map(of);
@@ -35,9 +35,9 @@ pub(super) fn names(result: &AbResult) -> Vec<String> {
     let copies = differs(|variant| f64::from(variant.duplicate));
     let name = |variant: &Variant| {
         let controller = if has_same(variant) {
-            variant.cc.as_str()
+            variant.label()
         } else {
-            variant.controller()
+            variant.short_label()
         };
         let mut name = format!("{} {controller}", variant.name);
         if flows {

@@ -1,6 +1,6 @@
 use super::page::{self, Shell, figure, letter, reason};
 use super::{baseline, rounds, several, summary};
-use crate::plot::{self, escape};
+use crate::plot::{self, Figure, escape};
 use crate::result::{AbResult, Variant};
 use crate::stats::verdict;
 
@@ -8,6 +8,7 @@ pub(super) fn html(result: &AbResult) -> String {
     let mut main = String::new();
     page::parameters(&mut main, summary::entries(result));
     let has_many = result.variants.len() > 2;
+    let knows_senders = !result.compares_servers();
     if has_many {
         // As wide as the page.
         main.push_str("<section>\n");
@@ -16,11 +17,17 @@ pub(super) fn html(result: &AbResult) -> String {
     }
     in_short(&mut main, result, has_many);
     side_by_side(&mut main, result);
-    series(&mut main, result);
+    if knows_senders {
+        series(&mut main, result);
+    }
     baseline::section(&mut main, result);
     rounds::table(&mut main, result);
     Shell {
-        brand: "A/B test of congestion controllers",
+        brand: if knows_senders {
+            "A/B test of congestion controllers"
+        } else {
+            "A/B test of QUIC servers"
+        },
         heading: &heading(result),
         verdict: &verdict(result),
         alert: alert(result),
@@ -32,9 +39,21 @@ pub(super) fn html(result: &AbResult) -> String {
 
 /// What the rounds come to, in two columns of about the same length.
 fn in_short(page: &mut String, result: &AbResult, has_many: bool) {
-    let limits = |page: &mut String| figure(page, &plot::limits(result), LIMITS);
-    let scatter = |page: &mut String| figure(page, &plot::goodput_delay(result), SCATTER);
+    let knows_senders = !result.compares_servers();
+    let of_senders = |page: &mut String, plot: fn(&AbResult) -> Figure, caption| {
+        if knows_senders {
+            figure(page, &plot(result), caption);
+        }
+    };
+    let limits = |page: &mut String| of_senders(page, plot::limits, LIMITS);
+    let scatter = |page: &mut String| of_senders(page, plot::goodput_delay, SCATTER);
     let competes = result.competition.is_some();
+    if has_many && !knows_senders {
+        page.push_str("<section class=\"columns\">\n");
+        figure(page, &plot::forest(result), FOREST);
+        page.push_str("</section>\n");
+        return;
+    }
     page.push_str("<section class=\"columns\">\n<div class=\"stack\">\n");
     if !has_many {
         summary::table(page, result);
@@ -75,14 +94,19 @@ fn side_by_side(page: &mut String, result: &AbResult) {
         &plot::goodput(result),
         format!("{overlay} {PEAKS}").trim_start(),
     );
-    figure(page, &plot::rtt(result), &overlay);
-    figure(page, &plot::window(result), &overlay);
+    let knows_senders = !result.compares_servers();
+    if knows_senders {
+        figure(page, &plot::rtt(result), &overlay);
+        figure(page, &plot::window(result), &overlay);
+    }
     // What runs at once waits in one queue.
     if let Some(queue) = plot::queue_cdf(result).filter(|_| share.is_none()) {
         figure(page, &queue, QUEUE);
     }
-    figure(page, &plot::rtt_cdf(result), DISTRIBUTION);
-    figure(page, &plot::rtt_ccdf(result), TAIL);
+    if knows_senders {
+        figure(page, &plot::rtt_cdf(result), DISTRIBUTION);
+        figure(page, &plot::rtt_ccdf(result), TAIL);
+    }
     page.push_str("</div>\n</section>\n");
 }
 
@@ -108,10 +132,10 @@ fn heading(result: &AbResult) -> String {
         return title.clone();
     }
     match result.variants.as_slice() {
-        [a, b] => format!("{} against {}", b.cc, a.cc),
+        [a, b] => format!("{} against {}", b.label(), a.label()),
         [a, others @ ..] if !others.is_empty() => {
-            let others: Vec<&str> = others.iter().map(|other| other.cc.as_str()).collect();
-            format!("{} against {}", others.join(", "), a.cc)
+            let others: Vec<&str> = others.iter().map(Variant::label).collect();
+            format!("{} against {}", others.join(", "), a.label())
         }
         _ => "Nothing to compare".to_owned(),
     }
@@ -148,9 +172,9 @@ fn series(page: &mut String, result: &AbResult) {
     page.push_str("</div>\n</section>\n");
 }
 
-/// The variant's letter in its colour, and its controller.
+/// The variant's letter in its colour, and what it is.
 fn chip(variant: &Variant) -> String {
-    format!("{}\u{a0}{}", letter(&variant.name), escape(&variant.cc))
+    format!("{}\u{a0}{}", letter(&variant.name), escape(variant.label()))
 }
 
 const FOREST: &str = "Each metric relative to a, paired by block: median ratio and its 95 % \

@@ -92,12 +92,12 @@ pub(super) fn figure(page: &mut String, figure: &Figure, caption: &str) {
     page.push_str("</figure>\n");
 }
 
-/// A variant by its letter and its controller without parameters, which stay in one line.
+/// A variant by its letter and its short label, which stay in one line.
 pub(super) fn named(variant: &Variant) -> String {
     format!(
         "{}\u{a0}{}",
         letter(&variant.name),
-        escape(variant.controller())
+        escape(variant.short_label())
     )
 }
 

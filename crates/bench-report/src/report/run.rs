@@ -86,6 +86,7 @@ pub(super) fn as_ab(result: &RunResult, path: Path) -> AbResult {
         variants: vec![Variant {
             name: "a".to_owned(),
             cc: result.result.congestion.clone(),
+            server: None,
             flows: 1,
             start_seconds: Finite::ZERO,
             extra_delay_ms: Finite::ZERO,

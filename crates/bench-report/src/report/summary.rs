@@ -33,6 +33,10 @@ pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
     if let Some(server) = &result.server {
         entries.insert(0, ("Server", server.clone()));
     }
+    if result.compares_servers() {
+        entries.insert(0, ("Senders", senders(result)));
+        entries.push(("Unknown", UNKNOWN.to_owned()));
+    }
     if let Some(until) = &result.until {
         entries.push(("Until", until_said(until)));
     }
@@ -49,6 +53,18 @@ pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
         entries.push(("Started", date::utc(started)));
     }
     entries
+}
+
+/// The servers with their addresses, where they have names beside those.
+fn senders(result: &AbResult) -> String {
+    let servers = result.variants.iter().filter_map(|variant| {
+        let server = variant.server.as_ref()?;
+        Some(match server.name == server.address {
+            true => format!("{} {}", variant.name, server.address),
+            false => format!("{} {} ({})", variant.name, server.name, server.address),
+        })
+    });
+    servers.collect::<Vec<_>>().join(", ")
 }
 
 fn until_said(until: &StoppingRule) -> String {
@@ -128,3 +144,5 @@ fn cell(page: &mut String, estimate: Option<Estimate>, show: impl Fn(f64) -> Str
     }
     page.push_str("</td>");
 }
+
+const UNKNOWN: &str = "losses, RTTs, windows and CPU times of the senders";

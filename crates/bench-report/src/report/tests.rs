@@ -377,3 +377,31 @@ fn a_draw_without_cells_still_has_a_report() {
     let page = matrix_html(&result);
     assert!(text(&parse(&page)).contains("Nothing to compare."));
 }
+
+#[test]
+fn a_test_of_servers_has_no_figure_of_what_their_clients_cannot_know() {
+    let result = fixtures::servers();
+    let page = html(&result);
+    let document = parse(&page);
+    let words = text(&document);
+    for part in [
+        "A/B test of QUIC servers",
+        "new against base",
+        "a base (localhost:4433), b new (localhost:4434)",
+        "losses, RTTs, windows and CPU times of the senders",
+        "Queue p95",
+    ] {
+        assert!(words.contains(part), "{part}");
+    }
+    for part in ["RTT p95", "Retransmitted</th>", "CPU sender", "unknown</"] {
+        let summary = page.split("Rounds</h2>").next().unwrap();
+        assert!(!summary.contains(part), "{part}");
+    }
+    // Ratios and goodput.
+    assert_eq!(page.matches("class=\"plot\"").count(), 2);
+    let names: Vec<String> = crate::plot::of_ab(&result)
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(names, ["goodput", "forest"]);
+}

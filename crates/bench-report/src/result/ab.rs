@@ -83,6 +83,11 @@ impl AbResult {
         }
     }
 
+    /// Whether the variants are servers of any stack, of which only what arrives is known.
+    pub fn compares_servers(&self) -> bool {
+        self.variants.iter().any(|variant| variant.server.is_some())
+    }
+
     /// The baseline `a`, and every other variant with its comparison against `a`; `None` with
     /// fewer than two variants.
     pub fn challengers(&self) -> Option<(&Variant, Vec<Challenger<'_>>)> {
@@ -122,8 +127,11 @@ pub enum AbKind {
 pub struct Variant {
     /// `a`, `b`, and so on.
     pub name: String,
-    /// The controller and its parameters, as the registry reads them.
+    /// The controller and its parameters, as the registry reads them; `unknown` for a `server`.
     pub cc: String,
+    /// The server that sent, where servers are what was compared. Left out of the JSON elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ComparedServer>,
     /// How many connections it had at a time; its rounds are the sums over them.
     #[serde(default = "one")]
     pub flows: u32,
@@ -142,16 +150,33 @@ pub struct Variant {
     pub summary: BTreeMap<Metric, Summary>,
 }
 
+/// A server as one side of a test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComparedServer {
+    /// What the user called it; its address without a name.
+    pub name: String,
+    /// Its host and UDP port.
+    pub address: String,
+}
+
 impl Variant {
-    /// The controller without its parameters.
-    pub fn controller(&self) -> &str {
-        self.cc.split(':').next().unwrap_or_default()
+    /// What is compared: the server, or else the controller with its parameters.
+    pub fn label(&self) -> &str {
+        self.server.as_ref().map_or(&self.cc, |server| &server.name)
     }
 
-    /// The controller with its parameters, and `×2` behind that of a sender whose datagrams were
-    /// on the wire twice.
+    /// The same without the parameters of a controller.
+    pub fn short_label(&self) -> &str {
+        match &self.server {
+            Some(server) => &server.name,
+            None => self.cc.split(':').next().unwrap_or_default(),
+        }
+    }
+
+    /// The [label](Self::label), and `×2` behind that of a sender whose datagrams were on the wire
+    /// twice.
     pub fn sender(&self) -> String {
-        sender(&self.cc, self.duplicate)
+        sender(self.label(), self.duplicate)
     }
 }
 

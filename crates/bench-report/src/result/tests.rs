@@ -94,6 +94,17 @@ fn a_result_of_the_other_kind_is_refused() {
 }
 
 #[test]
+fn a_server_is_read_back_and_left_out_where_there_is_none() {
+    let result = fixtures::servers();
+    let text = result.to_json();
+    assert!(text.contains("\"address\": \"localhost:4434\""), "{text}");
+    assert_eq!(serde_json::from_str::<AbResult>(&text).unwrap(), result);
+    assert_eq!(result.variants[1].sender(), "new");
+    let json: Value = serde_json::from_str(&fixtures::ab().to_json()).unwrap();
+    assert!(json["variants"][0].get("server").is_none(), "{json}");
+}
+
+#[test]
 fn metrics_come_from_the_rounds_own_figures() {
     let mut round = fixtures::round("cubic", 0, 160_000_000);
     round.bytes = 500_000_000;

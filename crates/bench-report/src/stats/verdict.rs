@@ -35,14 +35,13 @@ pub fn verdict(result: &AbResult) -> String {
     sentences.join(" ")
 }
 
-/// How a variant is called: by its controller with its parameters, and by its own name too where
-/// others have the same.
+/// How a variant is called: by its label, and by its letter too where others have the same.
 fn name_among(variants: &[Variant], variant: &Variant) -> String {
     let mut others = variants.iter().filter(|other| other.name != variant.name);
-    if others.any(|other| other.cc == variant.cc) {
-        format!("{} ({})", variant.name, variant.cc)
+    if others.any(|other| other.label() == variant.label()) {
+        format!("{} ({})", variant.name, variant.label())
     } else {
-        variant.cc.clone()
+        variant.label().to_owned()
     }
 }
 
@@ -71,10 +70,15 @@ fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) 
     let Some(goodput) = of(Metric::GoodputBitsPerSecond) else {
         return format!("Nothing to compare: {a} and {b} have no pair of successful rounds.");
     };
-    let delay = match of(Metric::RttMsP95) {
-        Some(delay) => format!("; {}", delay_clause(delay, b)),
-        None => String::new(),
-    };
+    // Of a server only the link knows a delay.
+    let delays = [
+        (Metric::RttMsP95, "p95 RTT"),
+        (Metric::QueueDelayMsP95, "p95 queueing delay"),
+    ];
+    let delay = delays
+        .into_iter()
+        .find_map(|(metric, what)| Some(format!("; {}", delay_clause(of(metric)?, what, b))));
+    let delay = delay.unwrap_or_default();
     let pairs = match goodput.pairs {
         1 => "a single pair of rounds".to_owned(),
         n => format!("{n} pairs of rounds"),
@@ -107,14 +111,15 @@ fn goodput_clause(goodput: &Comparison, a: &str, b: &str) -> String {
     }
 }
 
-fn delay_clause(delay: &Comparison, b: &str) -> String {
-    let subject = format!("the p95 RTT of {b}");
+/// What became of `what`, a quantile of a delay.
+fn delay_clause(delay: &Comparison, what: &str, b: &str) -> String {
+    let subject = format!("the {what} of {b}");
     match Effect::of(delay) {
-        Effect::Unknown(None) => "too few rounds to compare p95 RTT".to_owned(),
+        Effect::Unknown(None) => format!("too few rounds to compare {what}"),
         Effect::Sign(true) => format!("{subject} is higher"),
         Effect::Sign(false) => format!("{subject} is lower"),
         Effect::Unknown(Some(ratio)) => {
-            format!("too few rounds to compare p95 RTT ({})", ratio.ratio())
+            format!("too few rounds to compare {what} ({})", ratio.ratio())
         }
         Effect::Same(within) => format!("{subject} is the same{within}"),
         Effect::Times(ratio) => format!(

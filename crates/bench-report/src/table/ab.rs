@@ -22,6 +22,9 @@ pub fn ab_table(result: &AbResult) -> String {
         if let Some(source) = queue_delay_source(result) {
             table.push_str(&format!("Queue: {source}\n"));
         }
+        if result.compares_servers() {
+            table.push_str(SERVERS);
+        }
         table.push('\n');
     }
     if let Some(competition) = &result.competition {
@@ -117,7 +120,9 @@ fn failures(result: &AbResult) -> Vec<String> {
             let error = round.error.as_ref()?;
             Some(format!(
                 "{} ({}), block {}: failed, not counted: {error}",
-                variant.name, variant.cc, round.block
+                variant.name,
+                variant.label(),
+                round.block
             ))
         })
     });
@@ -146,4 +151,5 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 const WIDTH: usize = 80;
 /// The longest label with its unit is `CPU receiver s/GB`.
 const LABEL: usize = 18;
+const SERVERS: &str = "The servers send; their losses, RTTs and CPU times are unknown.\n";
 const LEGEND: &str = "+ b better   - b worse   = same within 5 %   ? too few rounds to tell\n";

@@ -296,6 +296,11 @@ fn a_failed_round_and_an_early_end_are_said_below_the_table() {
 }
 
 #[test]
+fn of_servers_only_what_arrived_and_the_links_queue_is_shown() {
+    insta::assert_snapshot!(ab_table(&fixtures::servers()));
+}
+
+#[test]
 fn what_came_from_outside_cannot_steer_the_terminal() {
     let mut result = fixtures::ab();
     result.error = Some("gone\u{1b}[2J\r\nall well".to_owned());

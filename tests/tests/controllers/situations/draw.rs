@@ -24,6 +24,7 @@ pub(crate) fn write(directory: &Path, name: &str, rtt: Duration, outcome: &Outco
         variants: vec![Variant {
             name: name.to_owned(),
             cc: format!("seed {}", outcome.seed()),
+            server: None,
             flows: 1,
             start_seconds: Finite::ZERO,
             extra_delay_ms: Finite::ZERO,

@@ -139,6 +139,9 @@ const BETWEEN_RATES: Duration = Duration::from_millis(500);
 pub(super) fn names(setup: &AbSetup) -> Vec<String> {
     let variants = setup.variants.iter().zip('a'..);
     variants
-        .map(|(variant, name)| format!("{name}: {}", sender(&variant.cc, variant.duplicate)))
+        .map(|(variant, name)| {
+            let label = variant.server.as_ref().map_or(&variant.cc, |s| &s.name);
+            format!("{name}: {}", sender(label, variant.duplicate))
+        })
         .collect()
 }

@@ -1,14 +1,14 @@
 use crate::result::{Comparison, Decision, Finite, Metric, Summary, Variant};
 use crate::text::{Scale, printable, significant};
 
-/// The variant's name and controller, without parameters where those do not fit.
+/// The variant's name and what it is, a controller without parameters where those do not fit.
 pub(super) fn title(variant: &Variant, width: usize) -> String {
     let with = |controller: &str| printable(&format!("{}: {controller}", variant.name));
     let full = with(&variant.sender());
     if full.chars().count() <= width {
         full
     } else {
-        with(variant.controller()).chars().take(width).collect()
+        with(variant.short_label()).chars().take(width).collect()
     }
 }
 
