@@ -17,7 +17,7 @@ USAGE="usage: kernel-tcp.sh [OPTION...] LINK...
   --rounds N          rounds per row, which shows medians and the range of goodput; 1 by default
   --streams N         TCP connections at once; 1 by default
   --csv FILE          write one CSV row per round
-  --link-relay        links by \`link-relay tun\` instead of tc, which has no \`trace\` and \`radio\`
+  --link-relay        links by link-relay tun, as tc has no \`trace\`, \`radio\`, \`loss packets\`
   --here              use this machine's kernel in real time, as root or in a user namespace
 Exit code: 0; 1 when a round failed; 2 when something is missing or an option is wrong."
 
