@@ -17,6 +17,7 @@ USAGE="usage: kernel-tcp.sh [OPTION...] LINK...
   --rounds N          rounds per row, which shows medians and the range of goodput; 1 by default
   --streams N         TCP connections at once; 1 by default
   --csv FILE          write one CSV row per round
+  --link-relay        links by link-relay tun, as tc has no \`trace\`, \`radio\`, \`loss packets\`
   --here              use this machine's kernel in real time, as root or in a user namespace
 Exit code: 0; 1 when a round failed; 2 when something is missing or an option is wrong."
 
@@ -36,6 +37,7 @@ main() {
                 shift
                 ;;
             --here) HERE=yes ;;
+            --link-relay) BY_RELAY=yes ;;
             -h | --help)
                 printf '%s\n' "$USAGE"
                 exit
@@ -63,6 +65,7 @@ prepare() {
         command -v "$program" >/dev/null || missing+=("$program")
     done
     ((${#missing[@]} == 0)) || die 2 "not installed; apt-get install ${missing[*]}"
+    [[ ! $BY_RELAY ]] || LINK_RELAY=$(link_relay) || exit
     [[ ${SETTINGS[cc]} =~ ^[a-z0-9_]+(,[a-z0-9_]+)*$ ]] ||
         die 2 "\`--cc\` needs names such as cubic,bbr, not \`${SETTINGS[cc]}\`"
     WORK=$(mktemp -d)
@@ -106,14 +109,15 @@ measure() { # LINK
     local out=$WORK/out name
     rm -rf "$out"
     mkdir "$out"
-    # shellcheck disable=SC2016 # It is for the shell at the sender's end.
+    # The client is the receiver, so the LINK leads back to it.
+    local path=("$here/run.sh" --return-link "$1" --server "$SERVER" "${SETTINGS[return-link]}")
+    [[ ! $BY_RELAY ]] ||
+        path=("$LINK_RELAY" tun --return-link "$1" --server "$SERVER"
+            --link "${SETTINGS[return-link]}")
     "${KERNEL[@]}" env "OUT=$out" "CC=${SETTINGS[cc]}" "ROUNDS=${SETTINGS[rounds]}" \
         "SECONDS_MEASURED=${SETTINGS[seconds]}" "OMIT=${SETTINGS[omit]}" \
-        "STREAMS=${SETTINGS[streams]}" "$here/run.sh" --return-link "$1" \
-        --server 'sysctl -qw net.ipv4.tcp_no_metrics_save=1 \
-                      net.ipv4.tcp_wmem="4096 65536 134217728"
-                  exec iperf3 -s -i 0.1 -J >/dev/null' \
-        "${SETTINGS[return-link]}" -- bash "$WORK/client" >"$WORK/log" 2>&1 || fail $? "$1"
+        "STREAMS=${SETTINGS[streams]}" "${path[@]}" -- bash "$WORK/client" \
+        >"$WORK/log" 2>&1 || fail $? "$1"
     [[ $SHOWN ]] || print_row cc Mbit/s min max retrans 'RTT p50' p95 max 'link (RTT in ms)'
     SHOWN=yes
     IFS=, read -ra names <<<"${SETTINGS[cc]}"
@@ -121,6 +125,10 @@ measure() { # LINK
         row "$1" "$name" "$out"
     done
 }
+
+# For the shell at the sender's end.
+SERVER='sysctl -qw net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_wmem="4096 65536 134217728"
+        exec iperf3 -s -i 0.1 -J >/dev/null'
 
 fail() { # EXIT_CODE LINK
     tail -n 5 "$WORK/log" >&2
@@ -174,6 +182,7 @@ HEADING=link,cc,round,goodput_mbits_per_second,retransmissions,srtt_ms_p50,srtt_
 declare -A SETTINGS=([seconds]=20 [omit]=2 [rounds]=1 [streams]=1 [cc]='cubic,bbr' [return-link]='')
 KERNEL=()
 HERE=
+BY_RELAY=
 SHOWN=
 WORK=
 

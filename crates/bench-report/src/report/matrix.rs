@@ -1,5 +1,5 @@
 use super::page::{self, Shell, figure, letter, reason};
-use crate::plot::{self, Best, Figure, Grid, Point, escape};
+use crate::plot::{self, Best, Figure, Grid, MAX_FIGURES, Point, escape};
 use crate::result::{Finite, MatrixResult, Metric};
 use crate::text::Scale;
 
@@ -8,14 +8,9 @@ pub(super) fn html(result: &MatrixResult) -> String {
     let mut main = String::new();
     page::parameters(&mut main, entries(result, &grid));
     let maps = plot::MAPS.map(|(_, metric)| plot::heat_maps(result, metric));
-    section(
-        &mut main,
-        "Best controller by condition",
-        MAPS,
-        &maps.concat(),
-    );
+    section(&mut main, "Best controller by condition", MAPS, &maps);
     let sweeps = plot::SWEEPS.map(|(_, measure)| plot::sweeps(result, measure));
-    section(&mut main, "One axis at a time", SWEEP, &sweeps.concat());
+    section(&mut main, "One axis at a time", SWEEP, &sweeps);
     cells(&mut main, result, &grid);
     let title = result.title.as_deref().unwrap_or(&result.name);
     Shell {
@@ -135,15 +130,18 @@ fn largest(grid: &Grid<'_>, outcomes: &[(&Point<'_>, Best)]) -> String {
     )
 }
 
-fn section(page: &mut String, heading: &str, caption: &str, figures: &[Figure]) {
-    if figures.is_empty() {
+/// The figures of each metric in turn, and a sentence where there may be more conditions.
+fn section(page: &mut String, heading: &str, caption: &str, metrics: &[Vec<Figure>]) {
+    if metrics.iter().all(Vec::is_empty) {
         return;
     }
+    let is_full = metrics.iter().any(|figures| figures.len() == MAX_FIGURES);
+    let bound = if is_full { BOUND } else { "" };
     page.push_str(&format!(
-        "<section>\n<h2>{heading}</h2>\n<p class=\"lead\">{caption}</p>\n\
+        "<section>\n<h2>{heading}</h2>\n<p class=\"lead\">{caption}{bound}</p>\n\
          <div class=\"columns\">\n"
     ));
-    for drawn in figures {
+    for drawn in metrics.iter().flatten() {
         figure(page, drawn, "");
     }
     page.push_str("</div>\n</section>\n");
@@ -246,6 +244,8 @@ const MAPS: &str = "One field per condition: the letter of the best variant, and
                     which it leads the next.";
 const SWEEP: &str = "Medians of the rounds with 95 % intervals; with few rounds, intervals may \
                      exceed the plot. All plots of a metric have the same axes.";
+/// [`MAX_FIGURES`] in words.
+const BOUND: &str = " At most 12 plots of a metric are drawn; the table has all conditions.";
 const METHOD: &str = "Each condition is an A/B test of its own, whose rounds run interleaved, in \
                       blocks of mirrored order. Cells that differ only in their controllers see \
                       the same random losses. Two variants of one test are ranked by their paired \
@@ -266,6 +266,26 @@ mod tests {
              5 % 1, too few rounds to tell 1. Largest lead: b bbr3 with 20.0 times the goodput of \
              the next, at loss 10%, delay 100ms."
         );
+    }
+
+    #[test]
+    fn a_page_says_that_further_plots_are_left_out() {
+        let with_delays = |delays: usize| {
+            let mut result = fixtures::matrix();
+            let few = std::mem::take(&mut result.cells);
+            result.axes[1].values = (1..=delays).map(|delay| format!("{delay}ms")).collect();
+            for delay in &result.axes[1].values {
+                result.cells.extend(few.iter().step_by(2).cloned().map(|mut cell| {
+                    cell.at.insert("delay".to_owned(), delay.clone());
+                    cell
+                }));
+            }
+            html(&result)
+        };
+        assert_eq!(MAX_FIGURES, 12);
+        assert!(!with_delays(11).contains(BOUND));
+        let page = with_delays(13);
+        assert!(page.contains(BOUND) && !page.contains("Goodput, Mbit/s, delay 13ms"));
     }
 
     #[test]
