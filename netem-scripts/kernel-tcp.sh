@@ -131,6 +131,8 @@ SERVER='sysctl -qw net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_wmem="4096 65536 
         exec iperf3 -s -i 0.1 -J >/dev/null'
 
 fail() { # EXIT_CODE LINK
+    ! grep -qs 'cannot open /dev/net/tun' "$WORK/log" ||
+        die 2 'this kernel has no TUN devices; for the guest run build-kernel.sh again'
     tail -n 5 "$WORK/log" >&2
     die "$(($1 == 2 ? 2 : 1))" "no results over \`$2\`; see the last lines above"
 }

@@ -275,10 +275,12 @@ mod tests {
             let few = std::mem::take(&mut result.cells);
             result.axes[1].values = (1..=delays).map(|delay| format!("{delay}ms")).collect();
             for delay in &result.axes[1].values {
-                result.cells.extend(few.iter().step_by(2).cloned().map(|mut cell| {
-                    cell.at.insert("delay".to_owned(), delay.clone());
-                    cell
-                }));
+                result
+                    .cells
+                    .extend(few.iter().step_by(2).cloned().map(|mut cell| {
+                        cell.at.insert("delay".to_owned(), delay.clone());
+                        cell
+                    }));
             }
             html(&result)
         };

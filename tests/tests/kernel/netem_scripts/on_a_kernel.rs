@@ -269,6 +269,30 @@ fn the_kernels_tcp_is_measured_over_a_link() {
 }
 
 #[test]
+fn the_kernels_tcp_is_measured_over_a_trace() {
+    let mut measure = script("kernel-tcp.sh");
+    measure.args([
+        "--link-relay",
+        "--cc",
+        "cubic",
+        "--seconds",
+        "4",
+        "--omit",
+        "1",
+    ]);
+    let measured = output_of(measure.arg("delay 20ms trace 12mbps queue 1bdp"));
+    if measured.code == Some(2) {
+        return skipped(&measured.stderr);
+    }
+    assert!(measured.success, "{measured:?}");
+    let row = measured.stdout.lines().find(|row| row.starts_with("cubic"));
+    let mbits = row.expect("a row").split_whitespace().nth(1);
+    let mbits: f64 = mbits.expect("a goodput").parse().expect("a number");
+    // 1,448 bytes each millisecond are 11.6 Mbit/s.
+    assert!((10.0..=11.7).contains(&mbits), "{}", measured.stdout);
+}
+
+#[test]
 fn a_kernels_netem_does_to_packets_what_link_sim_does() {
     let compare = || {
         output_of(
