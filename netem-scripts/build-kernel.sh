@@ -15,14 +15,14 @@ $VIRTUAL_TIME_KERNEL, or as PACELINE_KERNEL.
 Exit code: 0; 2 when something is missing."
 
 main() {
-    local source=${1:-}
-    case $source in
+    local source=
+    case ${1:-} in
         --help | -h)
             printf '%s\n' "$USAGE"
             exit
             ;;
-        '') source=$(packaged_source) ;;
-        *) shift ;;
+        '' | -*) source=$(packaged_source) ;;
+        *) source=$1 && shift ;;
     esac
     [[ $source ]] || die 2 'no kernel source; apt-get install linux-source'
     [[ -r $source ]] || die 2 "cannot read $source"

@@ -7,6 +7,7 @@ use bench_kit::role::Role;
 use bench_kit::sample::Series;
 use cc_core::ControllerChoice;
 use std::time::Duration;
+use transport::ConnectionError;
 use transport::testing::{ConnectError, EndId, Ends, Load, World};
 use units::{Bandwidth, Bytes, Timestamp};
 
@@ -126,10 +127,15 @@ impl Flow {
         if let Some(error) = lost
             && !self.is_over()
         {
-            let error = if self.sender.meter.is_none() {
-                close_reason::not_connected(error, SERVER)
-            } else {
-                close_reason::lost(error, "the peer", self.idle_timeout)
+            let error = match error {
+                _ if self.sender.meter.is_some() => {
+                    close_reason::lost(error, "the peer", self.idle_timeout)
+                }
+                // There is no server to check: the link lost or held up the handshake.
+                ConnectionError::TimedOut => {
+                    ConnectError::TimedOut(self.connect_timeout).to_string()
+                }
+                error => close_reason::not_connected(error, SERVER),
             };
             self.error = Some(error);
         } else if self.sender.is_over() && self.receiver.meter.is_none() {
