@@ -22,6 +22,7 @@ mod defaults;
 mod emulated;
 mod matrix;
 mod output;
+mod shell;
 
 pub use cc_core::Registry;
 pub use commands::main_with;

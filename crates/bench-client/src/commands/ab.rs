@@ -11,7 +11,7 @@ use crate::emulated::Links;
 use crate::output::{self, Directory, Output};
 use bench_kit::cli::{self, DEFAULT_CONTROLLER};
 use bench_kit::failure::Failure;
-use bench_kit::plan::{Direction, Limit, Limits, Plan, step_for, target_rate};
+use bench_kit::plan::{Direction, Extras, Limit, Limits, Plan, step_for, target_rate};
 use bench_kit::terminal;
 use bench_report::result::{AbResult, Finite};
 use bench_report::table::ab_table;
@@ -21,6 +21,7 @@ use display::{Display, names};
 use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::Duration;
+use units::Bandwidth;
 
 pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let setup = setup(args, registry)?;
@@ -130,7 +131,10 @@ fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failur
         let choice = registry
             .choose(cc)
             .map_err(|error| Failure::usage(format!("{flag}: {error}")))?;
-        let plan = plan(args, cc);
+        let place = variants.len();
+        let own = args.bitrate_of.iter().rfind(|(of, _)| *of == place);
+        let rate = own.map(|(_, rate)| *rate).or(args.transfer.bitrate);
+        let plan = plan(args, cc, rate);
         plan.check(&Limits::NONE, registry)
             .map_err(|error| Failure::usage(error.to_string()))?;
         variants.push(AbVariant {
@@ -148,6 +152,11 @@ fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failur
             "--also: {} controllers in total, at most {MAX_VARIANTS} allowed",
             variants.len()
         )));
+    }
+    if let Some((place, _)) = args.bitrate_of.iter().find(|(of, _)| *of >= variants.len()) {
+        let name = ab::name(*place);
+        let error = format!("--bitrate-of: no variant `{name}` in this test");
+        return Err(Failure::usage(error));
     }
     for (place, time) in &args.extra_delay {
         let variant = variants.get_mut(*place).ok_or_else(|| {
@@ -169,8 +178,20 @@ fn variants(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Failur
     Ok(variants)
 }
 
-fn plan(args: &AbArgs, cc: &str) -> Plan {
-    let limit = Limit::Time(args.time);
+/// Measured part and warm-up of a round; where bytes end it, the longest that it may take.
+fn times(args: &AbArgs) -> (Duration, Duration) {
+    let (time, omit) = match args.bytes {
+        None => USUAL_TIMES,
+        Some(_) => LONGEST_TRANSFER,
+    };
+    (args.time.unwrap_or(time), args.omit.unwrap_or(omit))
+}
+
+/// What each connection of controller `cc` does, with streams of at most `rate`.
+fn plan(args: &AbArgs, cc: &str, rate: Option<Bandwidth>) -> Plan {
+    let (time, omit) = times(args);
+    let bytes = args.bytes.map(|bytes| Limit::Bytes(bytes.get()));
+    let limit = bytes.unwrap_or(Limit::Time(time));
     let (direction, client, server) = if args.transfer.reverse {
         (Direction::Reverse, DEFAULT_CONTROLLER, cc)
     } else {
@@ -179,15 +200,18 @@ fn plan(args: &AbArgs, cc: &str) -> Plan {
     Plan {
         direction,
         limit,
-        omit: args.omit,
+        omit,
         streams: args.transfer.parallel,
         length: args.transfer.length.get(),
-        rate: target_rate(args.transfer.bitrate),
+        rate: target_rate(rate),
         client_congestion: client.to_owned(),
         server_congestion: server.to_owned(),
         window: args.transfer.window.get(),
-        step: step_for(limit, args.omit, None),
-        extras: bench_kit::plan::Extras::default(),
+        step: step_for(limit, omit, None),
+        extras: Extras {
+            at_most: args.bytes.map(|_| time),
+            ..Extras::default()
+        },
     }
 }
 
@@ -205,7 +229,12 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
     if let Some(return_link) = &args.return_link {
         terminal::note(format_args!("return link: {return_link}"));
     }
-    let (time, omit) = (args.time.as_secs_f64(), args.omit.as_secs_f64());
+    let (time, omit) = times(args);
+    let (time, omit) = (time.as_secs_f64(), omit.as_secs_f64());
+    let time = match args.bytes {
+        Some(bytes) => format!("{} bytes, at most {time} s", bytes.get()),
+        None => format!("{time} s after {omit} s warm-up"),
+    };
     let rounds = match setup.stopping_rule {
         Some(_) => format!("at most {}", setup.max_rounds()),
         None => setup.rounds.to_string(),
@@ -221,11 +250,16 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
         ""
     };
     terminal::note(format_args!(
-        "rounds: {rounds} per variant, {time} s after {omit} s warm-up, {order}; seed \
-         {}{time_kind}",
+        "rounds: {rounds} per variant, {time}, {order}; seed {}{time_kind}",
         args.seed
     ));
 }
+
+/// Seconds that a round measures and leaves out.
+const USUAL_TIMES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
+
+/// The same where bytes end it, as those of a matrix.
+const LONGEST_TRANSFER: (Duration, Duration) = (Duration::from_secs(600), Duration::ZERO);
 
 struct Files {
     report: Option<Output>,
