@@ -22,6 +22,7 @@ mod defaults;
 mod emulated;
 mod matrix;
 mod output;
+mod scorecard;
 mod shell;
 
 pub use cc_core::Registry;

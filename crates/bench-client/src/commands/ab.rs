@@ -74,7 +74,7 @@ fn judge(args: &AbArgs, result: &AbResult) -> Result<ExitCode, Failure> {
     Err(Failure::run(format!("--fail-if: {}", broken.join("; "))))
 }
 
-fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
+pub(super) fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
     let links = match args.server {
         Some(_) => Links::default(),
         None => Links {

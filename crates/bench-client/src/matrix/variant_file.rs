@@ -21,7 +21,7 @@ pub(crate) struct VariantFile {
 
 impl VariantFile {
     /// One that differs from the matrix in its controller alone.
-    pub(super) fn of_controller(cc: Text) -> Self {
+    pub(crate) fn of_controller(cc: Text) -> Self {
         Self {
             cc,
             flows: None,
