@@ -5,7 +5,8 @@
 //!                │           │
 //!                ├──▶ ab ────┤ real, simulated        ab: client, server and link in one process,
 //!                │           │                            or a simulated world
-//!                └──▶ matrix ┘                        an A/B test per combination of conditions
+//!                ├──▶ matrix ┤                        an A/B test per combination of conditions
+//!                └──▶ scorecard ┘                     the A/B tests that RFC 9743 asks for
 //!                        │
 //!                        └──▶ bench_report            JSON, tables, CSV, pages
 //! ```
