@@ -16,14 +16,15 @@
 mod cells;
 mod command;
 mod file;
+mod plan;
 mod row;
 
 pub(crate) use file::ScorecardFile;
+pub(crate) use plan::ScorecardPlan;
 
 use crate::ab;
 use crate::client;
 use crate::matrix::CellPlan;
-use crate::shell::quoted;
 use bench_kit::failure::Failure;
 use bench_kit::interrupt::Interrupts;
 use bench_report::result::{
@@ -33,22 +34,6 @@ use cc_core::Registry;
 use cells::CriterionCells;
 use std::collections::BTreeMap;
 use std::num::NonZero;
-
-/// What is to be measured of one controller.
-#[derive(Debug)]
-pub(crate) struct ScorecardPlan<'a> {
-    /// The criteria, those that are wanted.
-    pub(crate) file: &'a ScorecardFile,
-    /// The names of those, where they are not all.
-    pub(crate) only: &'a [String],
-    /// The controller.
-    pub(crate) cc: String,
-    /// At least one neighbour.
-    pub(crate) against: &'a [String],
-    pub(crate) rounds: u32,
-    pub(crate) seed: u64,
-    pub(crate) registry: &'a Registry,
-}
 
 /// Tests that have been run, by the fingerprints of their plans: criteria share some, and the
 /// references of all controllers are the same.
@@ -73,10 +58,10 @@ impl ScorecardPlan<'_> {
         for cells in &all {
             let done = tests
                 .complete(cells, self.registry, workers, interrupts)
-                .and_then(|()| {
+                .map(|()| {
                     let own = tests.result(&cells.own);
                     let reference = cells.reference.as_ref().map(|cell| tests.result(cell));
-                    Ok(row::row(cells, own, reference))
+                    row::row(cells, own, reference)
                 });
             match done {
                 Ok(row) => {
@@ -151,18 +136,6 @@ impl ScorecardPlan<'_> {
             url: self.file.url.clone(),
             sections: sections.collect(),
         }
-    }
-
-    /// The command that makes the page again.
-    fn command(&self) -> String {
-        let mut command = format!("bench-client scorecard {}", quoted(&self.cc));
-        for (flag, words) in [("--against", self.against), ("--only", self.only)] {
-            for word in words {
-                command.push_str(&format!(" {flag} {}", quoted(word)));
-            }
-        }
-        command.push_str(&format!(" --rounds {} --seed {}", self.rounds, self.seed));
-        command
     }
 }
 

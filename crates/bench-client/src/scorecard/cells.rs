@@ -1,7 +1,7 @@
 //! From a criterion to the tests behind its figure.
 
-use super::ScorecardPlan;
 use super::file::{AGAINST, CC, CriterionFile, fill};
+use super::plan::ScorecardPlan;
 use crate::ab::Backend;
 use crate::matrix::{CellPlan, MatrixFile, MatrixPlan, VariantFile};
 use bench_kit::cli::values;

@@ -227,12 +227,10 @@ impl CriterionFile {
 
 /// `text` with the words of these names replaced.
 pub(super) fn fill(text: &str, words: &[(&str, &str)]) -> String {
-    let filled = words
-        .iter()
-        .fold(text.to_owned(), |text, (word, stands_for)| {
-            text.replace(&format!("{{{word}}}"), stands_for)
-        });
-    filled
+    let text = text.to_owned();
+    words.iter().fold(text, |text, (word, stands_for)| {
+        text.replace(&format!("{{{word}}}"), stands_for)
+    })
 }
 
 fn placeholders(text: &str) -> impl Iterator<Item = &str> {

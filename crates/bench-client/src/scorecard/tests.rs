@@ -15,7 +15,7 @@ fn run(only: &[&str], cc: &str, against: &[&str], tests: &mut Tests) -> Scorecar
         registry: &Registry::standard(),
     };
     let workers = NonZero::<usize>::MIN;
-    let interrupts = Interrupts::default();
+    let interrupts = Interrupts::listen().unwrap();
     plan.run(workers, tests, &interrupts, &mut |_| {}).unwrap()
 }
 

@@ -68,11 +68,11 @@ fn what_is_wrong_is_named() {
     let wrong = [
         (
             file("measure = \"los\""),
-            "s.toml:12: unknown variant `los`",
+            "s.toml:11: unknown variant `los`",
         ),
         (
             file(&format!("{LOSS}\nlnk = 1")),
-            "s.toml:13: unknown field `lnk`",
+            "s.toml:12: unknown field `lnk`",
         ),
         (
             file(&format!("{LOSS}\nof = \"c\"")),
