@@ -67,3 +67,7 @@ crowd SECONDS="30" RATE="0":
 [positional-arguments]
 netem LINK +COMMAND:
     link=$1; shift; netem-scripts/run.sh "$link" -- "$@"
+
+# The pages of docs/scorecards: every controller by the criteria of RFC 9743, in virtual time; ten minutes of two cores.
+scorecards *ARGS:
+    cargo run --release -p bench-client -- scorecard --all docs/scorecards {{ARGS}}

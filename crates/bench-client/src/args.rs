@@ -5,6 +5,7 @@ mod manual;
 mod matrix;
 mod report;
 mod run;
+mod scorecard;
 mod shared;
 mod values;
 
@@ -13,6 +14,7 @@ pub(crate) use manual::{CompletionsArgs, ManArgs, Program};
 pub(crate) use matrix::{MatrixArgs, MatrixCommand, MatrixOutputArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use run::RunArgs;
+pub(crate) use scorecard::ScorecardArgs;
 pub(crate) use shared::RemoteArgs;
 pub(crate) use values::{HostPort, NamedServer};
 
@@ -45,6 +47,9 @@ pub(crate) enum Command {
     Ab(Box<AbArgs>),
     /// Run an A/B test for each combination of conditions; rerun to resume
     Matrix(Box<MatrixArgs>),
+    /// Measure a controller by the criteria of RFC 9743, in virtual time
+    #[command(after_help = EXAMPLES_OF_SCORECARD)]
+    Scorecard(ScorecardArgs),
     /// Turn a saved JSON result into a report, plots and CSV files
     Report(ReportArgs),
     /// List controllers and their parameters, the link grammar, and matrices
@@ -67,9 +72,11 @@ pub(crate) fn command() -> clap::Command {
 /// and a [`Failure`] the word that is wrong.
 pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<ClientArgs, Exit> {
     cli::parse(args).map_err(|error| match error.kind() {
-        clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Exit::Refused(
-            Failure::usage("no command given; use run, ab, matrix, report or list, or see --help"),
-        ),
+        clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Exit::Refused(Failure::usage(
+                "no command given; use run, ab, matrix, scorecard, report or list, or see --help",
+            ))
+        }
         _ => Exit::of(&error),
     })
 }
@@ -87,6 +94,11 @@ const EXAMPLES_OF_AB: &str = "Examples:
   bench-client ab --virtual --compete --flows 2
   bench-client ab --b copa --link \"delay 20ms rate 20mbit queue 4bdp\"
   bench-client ab --perf HOST:PORT --perf HOST:PORT  two servers of any stack";
+
+const EXAMPLES_OF_SCORECARD: &str = "Examples:
+  bench-client scorecard bbr3 --output bbr3.md
+  bench-client scorecard copa --against cubic --against bbr3
+  bench-client scorecard bbr3:ambient_loss=on --only wireless-loss --only beside";
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ mod matrix;
 mod remote;
 mod report;
 mod run;
+mod scorecard;
 
 use crate::args::{self, Command};
 use bench_kit::cli::{self, Exit};
@@ -25,6 +26,7 @@ pub fn main_with(registry: &Registry, args: impl IntoIterator<Item = OsString>) 
             Command::Run(args) => run::run(&args, registry),
             Command::Ab(args) => ab::run(&args, registry),
             Command::Matrix(args) => matrix::run(&args, registry),
+            Command::Scorecard(args) => scorecard::run(&args, registry),
             Command::Report(args) => report::run(&args),
             Command::List => list::run(registry),
             Command::Man(args) => manual::write_pages(&args),

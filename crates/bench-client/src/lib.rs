@@ -5,7 +5,8 @@
 //!                │           │
 //!                ├──▶ ab ────┤ real, simulated        ab: client, server and link in one process,
 //!                │           │                            or a simulated world
-//!                └──▶ matrix ┘                        an A/B test per combination of conditions
+//!                ├──▶ matrix ┤                        an A/B test per combination of conditions
+//!                └──▶ scorecard ┘                     the A/B tests that RFC 9743 asks for
 //!                        │
 //!                        └──▶ bench_report            JSON, tables, CSV, pages
 //! ```
@@ -22,6 +23,8 @@ mod defaults;
 mod emulated;
 mod matrix;
 mod output;
+mod scorecard;
+mod shell;
 
 pub use cc_core::Registry;
 pub use commands::main_with;

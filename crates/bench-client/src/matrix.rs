@@ -35,12 +35,14 @@ mod variant_file;
 pub(crate) use axis::Only;
 pub(crate) use builtin::{BUILT_IN, find};
 pub(crate) use cell::CellPlan;
-pub(crate) use file::MatrixFile;
+pub(crate) use file::{MatrixFile, wrong};
 pub(crate) use merge::{Merged, merge};
 pub(crate) use network::Network;
 pub(crate) use plan::MatrixPlan;
 pub(crate) use shard::Shard;
 pub(crate) use store::Store;
+pub(crate) use template::Text;
+pub(crate) use variant_file::VariantFile;
 
 use crate::ab::{self, AbProgress, Backend};
 use crate::client;

@@ -14,6 +14,7 @@
 //! | [`table`] | what a terminal shows |
 //! | [`csv`] | time series, rounds and cells, for other programs |
 //! | [`plot`] | pictures as SVG |
+//! | [`markdown`] | scorecards as pages of text |
 //! | [`report`] | one HTML file with all of it |
 //!
 //! Nothing here measures: there are no sockets, no clock and no threads. A program that analyses
@@ -34,6 +35,7 @@ pub mod date;
 pub mod distribution;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
+pub mod markdown;
 pub mod plot;
 pub mod report;
 pub mod result;

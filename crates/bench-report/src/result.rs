@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | `"ab"` | [`AbResult`] | `bench-client ab --json FILE` |
 //! | `"matrix"` | [`MatrixResult`] | `bench-client matrix NAME --json FILE`; each of its cells is an `"ab"` |
+//! | `"scorecard"` | [`ScorecardResult`] | `bench-client scorecard CC --json FILE` |
 //! | `"run"` | [`RunResult`] | `bench-client run --json FILE`, with iperf3's `start`, `intervals`, `end` beside it |
 
 mod ab;
@@ -25,6 +26,7 @@ mod quantity;
 mod round;
 mod run;
 mod schema;
+mod scorecard;
 
 pub use ab::{
     AbKind, AbResult, BaselineComparison, Challenger, ComparedServer, StoppingRule, Variant, sender,
@@ -50,6 +52,10 @@ pub use round::{
 
 pub use run::{ForeignProbes, RequestTimes, RunKind, RunRequests, RunResult, Sha256};
 pub use schema::{SCHEMA_VERSION, is_one};
+pub use scorecard::{
+    BoundVerdict, Measure, NotCovered, ScorecardBound, ScorecardFigure, ScorecardKind,
+    ScorecardResult, ScorecardRow, ScorecardSection,
+};
 
 #[cfg(test)]
 mod tests;

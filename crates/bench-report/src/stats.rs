@@ -21,6 +21,7 @@ mod fairness;
 mod paired;
 mod per_metric;
 mod schedule;
+mod scorecard;
 mod signed_rank;
 mod stopping;
 mod summary;
@@ -35,6 +36,7 @@ pub use fairness::{
 };
 pub use paired::compare;
 pub use schedule::{Schedule, Slot};
+pub use scorecard::{CriterionMeasure, RECOVERED};
 pub use stopping::{MIN_BLOCKS, goodput_half_width, is_interim_analysis};
 pub use summary::summarise;
 pub use thresholds::{CONFIDENCE, EQUAL, MIN_PAIRS, NEGLIGIBLE};

@@ -9,6 +9,15 @@ pub use scale::{Scale, significant};
 pub(crate) use unit::short_rate;
 pub use unit::{Unit, amount};
 
+/// A number of three significant digits with its unit, if it has one: `94.1 %`.
+pub fn quantity(value: f64, unit: &str) -> String {
+    let value = significant(value);
+    match unit {
+        "" => value,
+        unit => format!("{value} {unit}"),
+    }
+}
+
 /// Text from outside, without what a terminal would obey: each control character becomes `�`.
 pub fn printable(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")

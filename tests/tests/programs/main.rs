@@ -11,4 +11,5 @@ mod matrix;
 mod perf;
 mod robust;
 mod run_modes;
+mod scorecard;
 mod tutorial;

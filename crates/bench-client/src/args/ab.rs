@@ -3,12 +3,12 @@ use super::values::{self, HostPort, NamedServer};
 use crate::ab::MAX_FLOWS;
 use crate::baseline::Rule;
 use bench_kit::cli::DEFAULT_CONTROLLER;
-use bench_kit::cli::values::{seconds, seconds_or_none};
+use bench_kit::cli::values::{seconds, seconds_or_none, size_up_to};
 use clap::{ArgGroup, Args, ValueHint};
 use link_sim::LinkSpec;
 use std::path::PathBuf;
 use std::time::Duration;
-use units::Gain;
+use units::{Bandwidth, Bytes, Gain};
 
 /// `bench-client ab`: two controllers or more, round by round, over one emulated link or network.
 #[derive(Debug, Clone, Args)]
@@ -35,7 +35,7 @@ pub(crate) struct AbArgs {
     /// eight times; the first is the reference
     #[arg(long, value_name = "SERVER", help_heading = "Comparison")]
     #[arg(conflicts_with_all = ["server", "a", "b", "also", "compete", "is_virtual", "duplicate"])]
-    #[arg(conflicts_with_all = ["bitrate", "port", "relay", "bind", "token"])]
+    #[arg(conflicts_with_all = ["bitrate", "bitrate_of", "port", "relay", "bind", "token"])]
     pub(crate) perf: Vec<NamedServer>,
     /// Run all controllers at once through one bottleneck instead of in turn
     #[arg(long, help_heading = "Comparison")]
@@ -62,6 +62,10 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "V=TIME", help_heading = "Comparison")]
     #[arg(value_parser = values::extra_delay)]
     pub(crate) extra_delay: Vec<(usize, Duration)>,
+    /// Target rate of each stream of one controller, such as b=1M
+    #[arg(long, value_name = "V=RATE", help_heading = "Comparison")]
+    #[arg(value_parser = values::bitrate_of, conflicts_with = "bytes")]
+    pub(crate) bitrate_of: Vec<(usize, Bandwidth)>,
     /// Send each datagram N times, 1 or 2; b=2 for controller b only
     #[arg(long, value_name = "[V=]N", help_heading = "Comparison")]
     #[arg(value_parser = values::duplicate)]
@@ -100,14 +104,18 @@ pub(crate) struct AbArgs {
         help_heading = "Comparison"
     )]
     pub(crate) fail_if: Vec<Rule>,
-    /// Seconds measured in each round
-    #[arg(short = 't', long, value_name = "SECONDS", default_value = "5")]
+    /// Seconds measured in each round, or at most with -n [default: 5, or 600 with -n]
+    #[arg(short = 't', long, value_name = "SECONDS")]
     #[arg(value_parser = seconds, help_heading = "Comparison")]
-    pub(crate) time: Duration,
-    /// Seconds of warm-up before the measurement, not counted
-    #[arg(short = 'O', long, value_name = "SECONDS", default_value = "1")]
+    pub(crate) time: Option<Duration>,
+    /// Seconds of warm-up before the measurement, not counted [default: 1, or 0 with -n]
+    #[arg(short = 'O', long, value_name = "SECONDS", conflicts_with = "bytes")]
     #[arg(value_parser = seconds_or_none, help_heading = "Comparison")]
-    pub(crate) omit: Duration,
+    pub(crate) omit: Option<Duration>,
+    /// End each round after this much payload, over all connections of a controller
+    #[arg(short = 'n', long, value_name = "SIZE", conflicts_with_all = ["compete", "bitrate"])]
+    #[arg(value_parser = size_up_to::<1, { u64::MAX }>, help_heading = "Comparison")]
+    pub(crate) bytes: Option<Bytes>,
     /// Run in virtual time: faster, and the same result on every machine
     #[arg(long = "virtual", help_heading = "Comparison")]
     #[arg(conflicts_with = "cipher")]

@@ -70,6 +70,13 @@ fn a_wrong_word_is_named_in_one_line() {
         "bench-client run host --fingerprint 12",
         "bench-client ab --rounds 0",
         "bench-client ab -t 0",
+        "bench-client ab -n 0",
+        "bench-client ab -n 1M -O 1",
+        "bench-client ab -n 1M --compete",
+        "bench-client ab --bitrate-of b",
+        "bench-client scorecard",
+        "bench-client scorecard bbr3 --rounds 0",
+        "bench-client scorecard bbr3 --all pages",
         "bench-client matrix",
         "bench-client matrix bbr-paper --shard 0/4",
         "bench-client matrix bbr-paper --shard 5/4",
@@ -106,6 +113,7 @@ fn the_help_is_readable_at_80_columns() {
         ("help_ab", "bench-client ab --help"),
         ("help_matrix", "bench-client matrix --help"),
         ("help_matrix_merge", "bench-client matrix merge --help"),
+        ("help_scorecard", "bench-client scorecard --help"),
         ("help_report", "bench-client report --help"),
     ] {
         let Err(Exit::Asked(text)) = parse(words(line)) else {

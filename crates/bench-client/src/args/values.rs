@@ -1,12 +1,12 @@
 //! Values as iperf3 and tc write them.
 
 use crate::ab::{self, MAX_COPIES, MAX_VARIANTS};
-use bench_kit::cli::values::time;
+use bench_kit::cli::values::{self, time};
 use bench_kit::hex;
 use bench_kit::plan::MIN_BETWEEN_REQUESTS;
 use std::str::FromStr;
 use std::time::Duration;
-use units::{Gain, ParseError};
+use units::{Bandwidth, Gain, ParseError};
 
 /// A host, and a port if one is given: `HOST`, `HOST:PORT`, `[IPV6]:PORT`, `IPV6`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,11 +118,21 @@ pub(super) fn half_width(text: &str) -> Result<Gain, ParseError> {
 
 /// The place of a variant and its time: `b=30ms` is 1 and 30 ms.
 pub(super) fn extra_delay(text: &str) -> Result<(usize, Duration), ParseError> {
-    let error = || ParseError::new(text, "VARIANT=TIME with a unit, such as b=30ms");
-    let (name, time) = text.split_once('=').ok_or_else(error)?;
-    let place = (0..MAX_VARIANTS).find(|place| ab::name(*place) == name);
-    let time = units::duration::parse(time).map_err(|_| error())?;
-    Ok((place.ok_or_else(error)?, time))
+    let of_variant = of_variant(text, |time| units::duration::parse(time).ok());
+    of_variant.ok_or_else(|| ParseError::new(text, "VARIANT=TIME with a unit, such as b=30ms"))
+}
+
+/// The place of a variant and the rate of its streams: `b=1M` is 1 and 1 Mbit/s.
+pub(super) fn bitrate_of(text: &str) -> Result<(usize, Bandwidth), ParseError> {
+    let of_variant = of_variant(text, |rate| values::rate(rate).ok());
+    of_variant.ok_or_else(|| ParseError::new(text, "VARIANT=RATE, such as b=1M"))
+}
+
+/// What is said of one variant, and the variant's place.
+fn of_variant<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<(usize, T)> {
+    let (name, value) = text.split_once('=')?;
+    let place = (0..MAX_VARIANTS).find(|place| ab::name(*place) == name)?;
+    Some((place, read(value)?))
 }
 
 /// How often datagrams are on the wire, of a variant or of all: `b=2` is 1 and 2.
@@ -251,6 +261,15 @@ mod tests {
         assert_eq!(extra_delay("h=1s"), Ok((7, Duration::from_secs(1))));
         for wrong in ["b", "b=", "b=30", "i=1s", "=1s", "ab=1s"] {
             assert_eq!(extra_delay(wrong).unwrap_err().input(), wrong);
+        }
+    }
+
+    #[test]
+    fn a_rate_of_one_names_its_variant() {
+        let rate = Bandwidth::from_bits_per_sec(1_500_000);
+        assert_eq!(bitrate_of("a=1.5M"), Ok((0, rate)));
+        for wrong in ["b", "b=", "b=fast", "i=1M", "=1M"] {
+            assert_eq!(bitrate_of(wrong).unwrap_err().input(), wrong);
         }
     }
 

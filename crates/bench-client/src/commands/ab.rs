@@ -20,7 +20,7 @@ use bench_report::table::ab_table;
 use bench_report::{csv, plot, report};
 use cc_core::Registry;
 use display::{Display, names};
-use plan::plan;
+use plan::{plan, times};
 use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -77,7 +77,7 @@ fn judge(args: &AbArgs, result: &AbResult) -> Result<ExitCode, Failure> {
     Err(Failure::run(format!("--fail-if: {}", broken.join("; "))))
 }
 
-fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
+pub(super) fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
     let links = match args.server {
         Some(_) => Links::default(),
         None => Links {
@@ -151,7 +151,10 @@ fn controllers(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Fai
             true => Direction::Reverse,
             false => Direction::Forward,
         };
-        let plan = plan(args, direction, cc);
+        let place = variants.len();
+        let own = args.bitrate_of.iter().rfind(|(of, _)| *of == place);
+        let rate = own.map(|(_, rate)| *rate).or(args.transfer.bitrate);
+        let plan = plan(args, direction, cc, rate);
         plan.check(&Limits::NONE, registry)
             .map_err(|error| Failure::usage(error.to_string()))?;
         variants.push(AbVariant {
@@ -170,6 +173,11 @@ fn controllers(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Fai
             "--also: {} controllers in total, at most {MAX_VARIANTS} allowed",
             variants.len()
         )));
+    }
+    if let Some((place, _)) = args.bitrate_of.iter().find(|(of, _)| *of >= variants.len()) {
+        let name = ab::name(*place);
+        let error = format!("--bitrate-of: no variant `{name}` in this test");
+        return Err(Failure::usage(error));
     }
     Ok(variants)
 }
@@ -214,7 +222,12 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
     if let Some(return_link) = &args.return_link {
         terminal::note(format_args!("return link: {return_link}"));
     }
-    let (time, omit) = (args.time.as_secs_f64(), args.omit.as_secs_f64());
+    let (time, omit) = times(args);
+    let (time, omit) = (time.as_secs_f64(), omit.as_secs_f64());
+    let time = match args.bytes {
+        Some(bytes) => format!("{} bytes, at most {time} s", bytes.get()),
+        None => format!("{time} s after {omit} s warm-up"),
+    };
     let rounds = match setup.stopping_rule {
         Some(_) => format!("at most {}", setup.max_rounds()),
         None => setup.rounds.to_string(),
@@ -230,8 +243,7 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
         ""
     };
     terminal::note(format_args!(
-        "rounds: {rounds} per variant, {time} s after {omit} s warm-up, {order}; seed \
-         {}{time_kind}",
+        "rounds: {rounds} per variant, {time}, {order}; seed {}{time_kind}",
         args.seed
     ));
 }

@@ -8,6 +8,7 @@ use crate::matrix::{
     self, MatrixFile, MatrixPlan, MatrixProgress, MatrixRun, Merged, Network, Shard, Store,
 };
 use crate::output::{self, Output};
+use crate::shell::quoted;
 use bench_kit::failure::Failure;
 use bench_kit::{cli, terminal};
 use bench_report::result::{MatrixAxis, MatrixCell, MatrixResult, Metric};
@@ -170,15 +171,6 @@ fn command(name: &str, plan: &MatrixPlan, args: &MatrixArgs) -> String {
     let others = others.filter(|only| !only.starts_with("cell="));
     words.extend(others.map(|only| format!("--only {}", quoted(&only))));
     words.join(" ")
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=,.:/%+-_".contains(c);
-    if word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn announce(run: &MatrixRun, shard: Option<Shard>) {
@@ -369,6 +361,7 @@ const BAR: &str = "{wide_bar:40} {percent:>3} % {pos}/{len} rounds, {eta} left";
 mod tests {
     use super::*;
     use crate::args::{self, Command};
+    use crate::shell;
 
     #[test]
     fn the_matrices_behind_the_pages_of_results_can_be_run_as_they_say() {
@@ -382,7 +375,7 @@ mod tests {
         assert!(commands.len() >= 9, "{commands:?}");
         for command in commands {
             let command = command.split('#').next().unwrap_or_default();
-            let words = shlex(command).into_iter().map(Into::into);
+            let words = shell::words(command).into_iter().map(Into::into);
             let Ok(Command::Matrix(args)) = args::parse(words).map(|args| args.command) else {
                 panic!("{command}");
             };
@@ -391,15 +384,5 @@ mod tests {
             let cells = MatrixPlan::new(file, Backend::Simulated).cells(&Registry::standard());
             assert!(!cells.unwrap().is_empty(), "{command}");
         }
-    }
-
-    /// Words with quotes around some.
-    fn shlex(line: &str) -> Vec<String> {
-        let parts = line.split('\'').enumerate();
-        let words = parts.flat_map(|(index, part)| match index % 2 {
-            0 => part.split_whitespace().map(str::to_owned).collect(),
-            _ => vec![part.to_owned()],
-        });
-        words.collect()
     }
 }

@@ -52,13 +52,13 @@ impl Conditions<'_> {
             registry.choose(text)
         })?;
         let cc = cc.to_string();
-        let plan = self.plan(&cc, times)?;
-        let checked = plan.check(&Limits::NONE, registry);
-        checked.map_err(|error| error.to_string())?;
         let own = |text: &Option<Text>| {
             let text = text.as_ref().map(|text| text.expand(self.words));
             text.transpose()
         };
+        let plan = self.plan(&cc, own(&variant.bitrate)?, times)?;
+        let checked = plan.check(&Limits::NONE, registry);
+        checked.map_err(|error| error.to_string())?;
         let flows = match own(&variant.flows)? {
             Some(text) => read("flows", text, flows)?,
             None => self.value("flows", 1, flows)?,
@@ -85,8 +85,14 @@ impl Conditions<'_> {
         })
     }
 
-    /// What each connection of controller `cc` does, as `ab` plans it.
-    fn plan(&self, cc: &str, (time, omit): (Duration, Duration)) -> Result<Plan, String> {
+    /// What each connection of controller `cc` does, as `ab` plans it; its own bitrate overrules
+    /// the matrix's.
+    fn plan(
+        &self,
+        cc: &str,
+        bitrate: Option<String>,
+        (time, omit): (Duration, Duration),
+    ) -> Result<Plan, String> {
         let bytes = values::size_up_to::<1, { u64::MAX }>;
         let bytes = self.value("bytes", None, |text| bytes(text).map(Some))?;
         let limit = bytes.map_or(Limit::Time(time), |bytes| Limit::Bytes(bytes.get()));
@@ -97,7 +103,11 @@ impl Conditions<'_> {
         };
         let length = values::size_up_to::<1, MAX_LENGTH>;
         let window = values::size_up_to::<MIN_WINDOW, MAX_WINDOW>;
-        let rate = self.value("bitrate", None, |text| values::rate(text).map(Some))?;
+        let rate = |text: &str| values::rate(text).map(Some);
+        let rate = match bitrate {
+            Some(own) => read("bitrate", own, rate)?,
+            None => self.value("bitrate", None, rate)?,
+        };
         let rate = target_rate(rate);
         if bytes.is_some() && rate.is_some() {
             return Err("bitrate: cannot be combined with `bytes`".to_owned());

@@ -78,17 +78,46 @@ pub(crate) struct MatrixFile {
 }
 
 impl MatrixFile {
+    /// One cell, in which these are compared; everything else is as usual.
+    pub(crate) fn of_variants(name: &str, variants: Vec<VariantFile>) -> Self {
+        Self {
+            name: name.to_owned(),
+            title: None,
+            source: None,
+            url: None,
+            expected: None,
+            rounds: default_rounds(),
+            seconds: None,
+            omit: None,
+            seed: default_seed(),
+            bytes: None,
+            link: None,
+            return_link: None,
+            direction: None,
+            flows: None,
+            streams: None,
+            length: None,
+            window: None,
+            bitrate: None,
+            bulk_after: None,
+            mtu: None,
+            connect_timeout: default_connect_timeout(),
+            idle_timeout: default_idle_timeout(),
+            compete: false,
+            variants,
+            axes: Axes::default(),
+            draw: None,
+            draws: Draws::default(),
+            uses: Vec::new(),
+        }
+    }
+
     /// Reads the text of a file called `origin`.
     ///
     /// # Errors
     /// Names the file, the line and the key.
     pub(crate) fn read(origin: &str, text: &str) -> Result<Self, Failure> {
-        let file: Self = toml::from_str(text).map_err(|error| {
-            let message = error.message().replace('\n', "; ");
-            let line = error.span().map(|span| line_of(text, span.start));
-            let line = line.map_or_else(String::new, |line| format!(":{line}"));
-            Failure::usage(format!("{origin}{line}: {message}"))
-        })?;
+        let file: Self = toml::from_str(text).map_err(|error| wrong(origin, text, &error))?;
         file.check()
             .map_err(|error| Failure::usage(format!("{origin}: {error}")))?;
         Ok(file)
@@ -200,6 +229,14 @@ impl MatrixFile {
             other => unreachable!("`{other}` is none of CONDITIONS"),
         }
     }
+}
+
+/// What is wrong with the TOML of `origin`, and in which line.
+pub(crate) fn wrong(origin: &str, text: &str, error: &toml::de::Error) -> Failure {
+    let message = error.message().replace('\n', "; ");
+    let line = error.span().map(|span| line_of(text, span.start));
+    let line = line.map_or_else(String::new, |line| format!(":{line}"));
+    Failure::usage(format!("{origin}{line}: {message}"))
 }
 
 fn line_of(text: &str, offset: usize) -> usize {

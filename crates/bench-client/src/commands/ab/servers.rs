@@ -61,7 +61,7 @@ pub(super) fn variants(servers: &[NamedServer], args: &AbArgs) -> Vec<AbVariant>
             name: server.name.clone(),
             address: server.address.clone(),
         }),
-        plan: plan(args, Direction::Reverse, DEFAULT_CONTROLLER),
+        plan: plan(args, Direction::Reverse, DEFAULT_CONTROLLER, None),
         flows: args.flows,
         start: Duration::ZERO,
         extra_delay: Duration::ZERO,
