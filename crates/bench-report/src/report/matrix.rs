@@ -68,7 +68,7 @@ fn alert(result: &MatrixResult) -> Option<String> {
     if result.complete && failed == 0 {
         return None;
     }
-    let error = reason(result.error.as_deref(), "some rounds failed");
+    let error = reason(result.error.as_deref(), "Some rounds failed");
     Some(format!("{error}. Failed cells: {failed}."))
 }
 
