@@ -39,7 +39,7 @@ pub use drawn::{
 };
 pub use figures::{Counts, Figures};
 pub use finite::{Finite, NotFinite};
-pub(crate) use matrix::common_sender;
+pub(crate) use matrix::common_senders;
 pub use matrix::{
     MatrixAxis, MatrixCell, MatrixCompetition, MatrixDirection, MatrixKind, MatrixResult,
     MatrixVariant,

@@ -1,6 +1,6 @@
 use crate::result::{
     Comparison, Decision, MatrixAxis, MatrixCell, MatrixResult, MatrixVariant, Metric, Summary,
-    common_sender,
+    common_senders,
 };
 use std::collections::BTreeMap;
 
@@ -129,13 +129,13 @@ fn lettered(axis: &MatrixAxis) -> Vec<String> {
 /// the axis that says it.
 fn variants(result: &MatrixResult) -> Vec<String> {
     let largest = result.cells.iter().max_by_key(|cell| cell.variants.len());
-    let variants = largest.iter().flat_map(|cell| &cell.variants).enumerate();
-    let name = |(place, variant): (usize, &MatrixVariant)| match common_sender(&result.cells, place)
-    {
+    let variants: Vec<&MatrixVariant> = largest.iter().flat_map(|cell| &cell.variants).collect();
+    let senders = common_senders(&result.cells, variants.len());
+    let name = |(variant, sender): (&MatrixVariant, Option<String>)| match sender {
         Some(sender) => format!("{} {sender}", variant.name),
         None => variant.name.clone(),
     };
-    variants.map(name).collect()
+    variants.into_iter().zip(senders).map(name).collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -243,7 +243,8 @@ const COLUMNS: [Metric; 3] = [
 const MAPS: &str = "One field per condition: the letter of the best variant, and the factor by \
                     which it leads the next.";
 const SWEEP: &str = "Medians of the rounds with 95 % intervals; with few rounds, intervals may \
-                     exceed the plot. All plots of a metric have the same axes.";
+                     exceed the plot. All plots of a metric have the same axes, unless their \
+                     figures are more than five times apart.";
 /// [`MAX_FIGURES`] in words.
 const BOUND: &str = " At most 12 plots of a metric are drawn; the table has all conditions.";
 const METHOD: &str = "Each condition is an A/B test of its own, whose rounds run interleaved, in \

@@ -140,10 +140,30 @@ impl MatrixVariant {
     }
 }
 
+/// What each of so many variants is in all of these cells, as [`common_sender`] says it; of none
+/// where one axis says it of several and all, so that it tells none from another.
+pub(crate) fn common_senders<'a, C>(cells: C, variants: usize) -> Vec<Option<String>>
+where
+    C: IntoIterator<Item = &'a MatrixCell> + Clone,
+{
+    let senders = (0..variants).map(|place| common_sender(cells.clone(), place));
+    let senders: Vec<Option<String>> = senders.collect();
+    match senders.as_slice() {
+        [Some(first), others @ ..]
+            if first.starts_with('{')
+                && !others.is_empty()
+                && others.iter().all(|other| other.as_ref() == Some(first)) =>
+        {
+            vec![None; variants]
+        }
+        _ => senders,
+    }
+}
+
 /// What the variant at `place` is in all of these cells: its controller, or the axis whose value
 /// that is, as the matrix's author would write it: `{challenger}`; and how often its datagrams were
 /// on the wire.
-pub(crate) fn common_sender<'a>(
+fn common_sender<'a>(
     cells: impl IntoIterator<Item = &'a MatrixCell>,
     place: usize,
 ) -> Option<String> {

@@ -205,7 +205,7 @@ fn assert_fields(object: &Value, names: &str) {
 #[test]
 fn a_variant_is_called_by_its_controller_or_by_the_axis_that_says_it() {
     let mut cells = fixtures::matrix().cells;
-    let name = |cells: &[MatrixCell]| common_sender(cells, 1);
+    let name = |cells: &[MatrixCell]| common_senders(cells, 2).remove(1);
     assert_eq!(name(&cells).as_deref(), Some("bbr3"));
     let says = |cells: &mut [MatrixCell], index: usize, cc: &str, copies: u32| {
         cells[index].variants[1].cc = cc.to_owned();
@@ -227,4 +227,20 @@ fn a_variant_is_called_by_its_controller_or_by_the_axis_that_says_it() {
     assert_eq!(name(&cells).as_deref(), Some("{challenger} ×{copies}"));
     cells[0].variants[1].cc = "cubic".to_owned();
     assert_eq!(name(&cells), None);
+}
+
+#[test]
+fn variants_that_one_axis_names_alike_are_letters_alone() {
+    let mut cells = fixtures::matrix().cells;
+    for (index, cell) in cells.iter_mut().enumerate() {
+        let cc = if index == 0 { "copa" } else { "bbr3" };
+        cell.at.insert("challenger".to_owned(), cc.to_owned());
+        cell.variants[1].cc = cc.to_owned();
+    }
+    let senders = common_senders(&cells, 2);
+    assert_eq!(senders[1].as_deref(), Some("{challenger}"));
+    for cell in &mut cells {
+        cell.variants[0].cc = cell.variants[1].cc.clone();
+    }
+    assert_eq!(common_senders(&cells, 2), [None, None]);
 }

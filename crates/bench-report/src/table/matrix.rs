@@ -2,7 +2,7 @@ use super::aligned::{Table, WIDTH, wrap};
 use super::drawn;
 use crate::result::{
     Comparison, Decision, MatrixAxis, MatrixCell, MatrixCompetition, MatrixResult, Metric, Summary,
-    common_sender,
+    common_senders,
 };
 use crate::text::{Scale, printable, significant};
 use std::collections::BTreeMap;
@@ -178,9 +178,8 @@ impl Block<'_> {
         let Some((_, first)) = longest else {
             return Vec::new();
         };
-        let cells = || self.rows.iter().map(|(_, cell)| *cell);
-        let senders = (0..first.variants.len()).map(|place| common_sender(cells(), place));
-        let senders: Vec<Option<String>> = senders.collect();
+        let cells = self.rows.iter().map(|(_, cell)| *cell);
+        let senders = common_senders(cells, first.variants.len());
         let columns = first
             .variants
             .iter()

@@ -14,15 +14,22 @@ pub(super) struct Sweep<'a> {
     pub(super) numbers: Option<Numbers>,
     pub(super) values: Axis,
     pub(super) scale: Scale,
+    /// The end of `values`, in the measure's own unit.
+    pub(super) end: f64,
 }
 
 impl<'a> Sweep<'a> {
-    /// `None` when nothing has such a figure.
-    pub(super) fn new(grid: &'a Grid<'a>, along: usize, measure: Measure) -> Option<Self> {
+    /// With axes for these points. `None` when none of them has such a figure.
+    pub(super) fn new(
+        grid: &'a Grid<'a>,
+        along: usize,
+        measure: Measure,
+        points: &[&Point<'a>],
+    ) -> Option<Self> {
         let places = 0..grid.contenders.len();
-        let points = grid.points.iter();
-        let summaries =
-            points.flat_map(|p| places.clone().filter_map(|place| measure.of(p, place)));
+        let summaries = points
+            .iter()
+            .flat_map(|point| places.clone().filter_map(|place| measure.of(point, place)));
         let (mut medians, mut end) = (Vec::new(), 0.0_f64);
         for summary in summaries {
             medians.push(summary.median.get());
@@ -31,13 +38,14 @@ impl<'a> Sweep<'a> {
         let high = medians.iter().copied().max_by(f64::total_cmp)?;
         let low = medians.iter().copied().fold(high, f64::min);
         let is_rate = measure == GOODPUT;
-        let rates = grid.points.iter().filter(|_| is_rate);
+        let rates = points.iter().filter(|_| is_rate);
         let rates = rates.filter_map(|point| rate(point.cell));
         let high = match measure {
             // The intervals of a few rounds may reach beyond what there is.
             Measure::Share | Measure::JainIndex => 1.0,
             Measure::Metric(_) => rates.fold(high.max(end.min(WHISKERS * high)), f64::max) * 1.12,
         };
+        let end = high;
         let scale = measure.scale(high);
         let (low, high) = (low / scale.divisor, high / scale.divisor);
         let is_log = measure.is_rtt() && low > 0.0 && high >= MULTIPLE * low;
@@ -52,6 +60,7 @@ impl<'a> Sweep<'a> {
                 Linear::exact(0.0, high, 5).into()
             },
             scale,
+            end,
         })
     }
 

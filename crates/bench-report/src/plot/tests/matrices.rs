@@ -134,6 +134,40 @@ fn delays_of_many_sizes_have_a_logarithmic_axis_along_a_matrix() {
     assert!(ticks(&result, ">100<") && ticks(&result, ">1000<") && !ticks(&result, ">0<"));
 }
 
+#[test]
+fn goodputs_of_many_sizes_have_an_axis_in_each_figure_of_a_matrix() {
+    let mut result = fixtures::matrix();
+    let goodput = Measure::Metric(Metric::GoodputBitsPerSecond);
+    let axes = |result: &MatrixResult| {
+        let figures = sweeps(result, goodput);
+        let ticks = figures.iter().map(|figure| {
+            let texts = figure.inline();
+            let texts = texts
+                .split('>')
+                .filter_map(|part| part.split_once("</text"));
+            let numbers = texts.filter(|(text, _)| text.parse::<f64>().is_ok());
+            numbers.map(|(text, _)| text.to_owned()).collect::<Vec<_>>()
+        });
+        ticks.collect::<Vec<_>>()
+    };
+    let same = axes(&result);
+    assert_eq!(same[0], same[1]);
+    for cell in result.cells.iter_mut().skip(1).step_by(2) {
+        cell.link_rate_bits_per_second = cell.link_rate_bits_per_second.map(|rate| rate / 100);
+        for variant in &mut cell.variants {
+            let summary = variant.summary.get_mut(&Metric::GoodputBitsPerSecond);
+            let summary = summary.unwrap();
+            for figure in [Some(&mut summary.median), summary.high.as_mut()] {
+                let figure = figure.unwrap();
+                *figure = finite(figure.get() / 100.0);
+            }
+        }
+    }
+    let own = axes(&result);
+    assert_ne!(own[0], own[1]);
+    assert_eq!(own[0], same[0]);
+}
+
 /// Names have no order: a line between them would say that there is something in between.
 #[test]
 fn values_that_are_names_have_a_row_each_and_no_line() {
