@@ -6,6 +6,9 @@ use crate::result::{Comparison, CompetitionRound, Decision, Finite, Interval, Me
 use std::time::Duration;
 use units::Rng;
 
+mod competition;
+mod schedule;
+
 /// Log-normal rounds: positive, skewed to the right, with this spread of the logarithm.
 fn goodputs(rng: &mut Rng, rounds: usize, median: f64, spread: f64) -> Vec<u64> {
     (0..rounds)
@@ -353,88 +356,6 @@ fn nearly_the_same_is_said_only_where_the_whole_interval_is() {
 }
 
 #[test]
-fn jains_index_has_its_closed_forms() {
-    let near = |rates: &[f64], index: f64| {
-        assert!(
-            (jain_index(rates).unwrap() - index).abs() < 1e-12,
-            "{rates:?}"
-        );
-    };
-    near(&[7.0], 1.0);
-    near(&[2e6; 5], 1.0);
-    near(&[0.0, 3.0, 0.0, 0.0], 0.25);
-    // Two that are δ above and below their mean: 1 / (1 + δ²).
-    near(&[1.2, 0.8], 1.0 / 1.04);
-    assert_eq!(jain_index(&[0.0, 0.0]), None);
-    assert_eq!(jain_index(&[]), None);
-}
-
-/// Tenths of a second, each at the rate that `rate` has for its begin in seconds.
-fn series(from: u32, tenths: u32, rate: impl Fn(f64) -> u64) -> Vec<Interval> {
-    (from..tenths)
-        .map(|tenth| Interval {
-            t: fixtures::finite(f64::from(tenth + 1) / 10.0),
-            seconds: fixtures::finite(0.1),
-            goodput_bits_per_second: rate(f64::from(tenth) / 10.0),
-            ..Interval::default()
-        })
-        .collect()
-}
-
-#[test]
-fn connections_converge_with_the_first_window_from_which_on_all_are_fair() {
-    let start = Duration::from_secs(2);
-    let of = |one: &[Interval], other: &[Interval]| convergence(&[one, other], start);
-    let late = |from: f64| move |t: f64| if t < from { 1 } else { 5 };
-    let early = |from: f64| move |t: f64| if t < from { 9 } else { 5 };
-    let (a, b) = (series(0, 200, early(10.0)), series(20, 200, late(10.0)));
-    // With 9 to 1 in a quarter of the window its sums are 6 to 4, the limit; 2 s are the start's.
-    assert_eq!(of(&a, &b), Some(Duration::from_millis(7_800)));
-    // At once.
-    let fair = series(0, 200, |_| 5);
-    assert_eq!(of(&fair, &series(20, 200, |_| 5)), Some(Duration::ZERO));
-    // Never, or so late that it may be chance: the last three windows begin at 17 s.
-    assert_eq!(of(&series(0, 200, |_| 9), &series(20, 200, |_| 1)), None);
-    let (a, b) = (series(0, 200, early(17.2)), series(20, 200, late(17.2)));
-    assert_eq!(of(&a, &b), Some(Duration::from_millis(15_000)));
-    let (a, b) = (series(0, 200, early(17.4)), series(20, 200, late(17.4)));
-    assert_eq!(of(&a, &b), None);
-    // Fair for long, and not at the end.
-    let falls = series(20, 200, |t| if t < 19.0 { 5 } else { 1 });
-    assert_eq!(of(&fair, &falls), None);
-    // Nothing to be fair to, and nothing at all.
-    assert_eq!(convergence(&[&fair], start), None);
-    assert_eq!(of(&fair, &[]), None);
-}
-
-#[test]
-fn a_competition_is_summed_up_over_its_rounds() {
-    let round = |block: u32, share: f64| CompetitionRound {
-        block,
-        jain_index: fixtures::finite(0.9 + share / 10.0),
-        shares: [("a", share), ("b", 1.0 - share)]
-            .map(|(name, share)| (name.to_owned(), fixtures::finite(share)))
-            .into(),
-        convergence_seconds: (block == 1).then(|| fixtures::finite(4.5)),
-        link_utilisation: None,
-    };
-    let shares = [0.25, 0.5, 0.75, 1.0, 0.5];
-    let rounds = shares
-        .into_iter()
-        .zip(0..)
-        .map(|(share, block)| round(block, share));
-    let summed = competition(rounds.collect(), 1).unwrap();
-    assert_eq!(summed.shares["a"].median.get(), 0.5);
-    assert_eq!(summed.shares["b"].mean.get(), 0.4);
-    assert_eq!(summed.shares["a"].high, Some(Finite::ONE));
-    assert_eq!(summed.jain_index.rounds, 5);
-    let convergence = summed.convergence_seconds.unwrap();
-    assert_eq!((convergence.median.get(), convergence.rounds), (4.5, 1));
-    assert_eq!(summed.link_utilisation, None);
-    assert_eq!(competition(Vec::new(), 1), None);
-}
-
-#[test]
 fn further_variants_are_compared_with_the_first() {
     let mut result = fixtures::ab_of(&[10_000_000; 4], &[20_000_000; 4]);
     let third = fixtures::ab_of(&[], &[30_000_000; 4]).variants.remove(1);
@@ -449,56 +370,6 @@ fn further_variants_are_compared_with_the_first() {
     };
     assert_eq!(ratio(&result.comparison), 2.0);
     assert_eq!(ratio(&result.further_comparisons["c"]), 3.0);
-}
-
-#[test]
-fn every_block_runs_each_variant_once_and_its_successor_mirrors_it() {
-    for (seed, variants) in [(1, 2), (2, 2), (3, 3), (4, 5)] {
-        let slots: Vec<Slot> = Schedule::new(seed, variants, 7).collect();
-        assert_eq!(slots.len(), 7 * variants);
-        let blocks: Vec<Vec<usize>> = slots
-            .chunks(variants)
-            .map(|block| block.iter().map(|slot| slot.variant).collect())
-            .collect();
-        for block in &blocks {
-            let mut sorted = block.clone();
-            sorted.sort_unstable();
-            assert!(sorted.into_iter().eq(0..variants), "{block:?}");
-        }
-        for couple in blocks.chunks_exact(2) {
-            assert!(couple[0].iter().rev().eq(&couple[1]), "{couple:?}");
-        }
-        assert!(
-            slots
-                .iter()
-                .zip(0..)
-                .all(|(slot, order)| slot.order == order)
-        );
-    }
-}
-
-#[test]
-fn each_variant_begins_about_half_of_the_tests() {
-    let a_first = (0..1_000)
-        .filter(|&seed| Schedule::new(seed, 2, 1).next().unwrap().variant == 0)
-        .count();
-    // Five standard deviations of a binomial with n = 1000, p = 1/2.
-    assert!(a_first.abs_diff(500) < 79, "{a_first}");
-}
-
-#[test]
-fn a_block_shares_one_seed_and_no_two_blocks_do() {
-    let slots: Vec<Slot> = Schedule::new(9, 2, 50).collect();
-    let mut seeds: Vec<u64> = slots
-        .chunks(2)
-        .map(|block| {
-            assert_eq!(block[0].seed, block[1].seed);
-            block[0].seed
-        })
-        .collect();
-    seeds.sort_unstable();
-    seeds.dedup();
-    assert_eq!(seeds.len(), 50);
 }
 
 #[test]
@@ -517,18 +388,6 @@ fn looks_are_after_whole_couples_of_blocks_from_the_eighth_on() {
         .filter(|blocks| is_interim_analysis(*blocks))
         .collect();
     assert_eq!(analyses, [8, 10, 12]);
-}
-
-#[test]
-fn independent_rounds_have_seeds_of_their_own_and_the_same_order() {
-    let common: Vec<Slot> = Schedule::new(9, 2, 20).collect();
-    let own: Vec<Slot> = Schedule::new(9, 2, 20).independent().collect();
-    let order = |slots: &[Slot]| slots.iter().map(|slot| slot.variant).collect::<Vec<_>>();
-    assert_eq!(order(&common), order(&own));
-    let mut seeds: Vec<u64> = own.iter().map(|slot| slot.seed).collect();
-    seeds.sort_unstable();
-    seeds.dedup();
-    assert_eq!(seeds.len(), 40);
 }
 
 /// From tables of the distribution.
