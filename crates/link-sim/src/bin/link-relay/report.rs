@@ -83,17 +83,17 @@ impl PathStats {
     fn print_warnings(&self, out: &mut impl io::Write) -> io::Result<()> {
         if self.lateness.is_considerable() {
             let share = percentage(self.lateness.late(), self.lateness.all().count());
-            writeln!(
-                out,
-                "warning: {share} of the packets left over 1 ms late; stop other work on this \
-                 machine"
-            )?;
+            writeln!(out, "{}", late_packets(&share))?;
         }
         for (count, what) in self.anomalies.iter().filter(|(count, _)| *count > 0) {
             writeln!(out, "warning: {count} {what}")?;
         }
         Ok(())
     }
+}
+
+fn late_packets(share: &str) -> String {
+    format!("warning: {share} of packets left over 1 ms late; stop other programs")
 }
 
 impl From<&RelayStats> for PathStats {
@@ -106,7 +106,7 @@ impl From<&RelayStats> for PathStats {
             anomalies: vec![
                 (
                     dropped,
-                    "datagrams dropped at full socket buffers; raise net.core.rmem_max",
+                    "datagrams lost at full socket buffers; raise net.core.rmem_max",
                 ),
                 (stats.unsent, "datagrams refused by the kernel when sending"),
                 (
@@ -338,6 +338,32 @@ mod tests {
         assert_eq!(lines[3], "warning: 3 refused by the kernel when sending");
         let totals = printed(|out| print_totals(out, &busy()));
         assert!(totals.iter().all(|line| line.len() <= 80), "{totals:#?}");
+    }
+
+    #[test]
+    fn a_warning_of_millions_of_packets_fits_into_80_columns() {
+        const MANY: u64 = 9_999_999;
+        let relay = RelayStats {
+            kernel_dropped: Some(MANY),
+            unsent: MANY,
+            refused: MANY,
+            ..RelayStats::default()
+        };
+        let mut all = PathStats::from(&relay);
+        #[cfg(target_os = "linux")]
+        {
+            let tun = link_sim::tun::TunStats {
+                unread: MANY,
+                unsent: MANY,
+                malformed: MANY,
+                ..link_sim::tun::TunStats::default()
+            };
+            all.anomalies.extend(crate::tun::anomalies(&tun, MANY));
+        }
+        let mut lines = printed(|out| all.print_warnings(out));
+        assert_eq!(lines.len(), all.anomalies.len());
+        lines.push(late_packets("100.00 %"));
+        assert!(lines.iter().all(|line| line.len() <= 80), "{lines:#?}");
     }
 
     #[test]

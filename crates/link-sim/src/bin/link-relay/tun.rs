@@ -301,18 +301,18 @@ fn path_of(stats: &TunStats, dropped: u64) -> PathStats {
 }
 
 /// What befell packets outside of the links.
-fn anomalies(stats: &TunStats, dropped: u64) -> [(u64, &'static str); 4] {
+pub(super) fn anomalies(stats: &TunStats, dropped: u64) -> [(u64, &'static str); 4] {
     let arrived = stats.link.arrived + stats.return_link.arrived;
     // One in a thousand, as with those that leave late.
     let is_considerable = stats.unread * 1_000 > arrived.packets;
     [
         (
             if is_considerable { stats.unread } else { 0 },
-            "packets may have been read over 1 ms late; stop other work on this machine",
+            "packets perhaps read over 1 ms late; stop other programs",
         ),
         (
             dropped,
-            "packets dropped by the kernel, not read in time; stop other work on this machine",
+            "packets dropped by the kernel, unread; stop other programs",
         ),
         (stats.unsent, "packets refused by the kernel after the link"),
         (stats.malformed, "packets dropped, not IP"),
