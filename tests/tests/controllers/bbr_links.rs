@@ -7,7 +7,8 @@ use core::time::Duration;
 use e2e::seed::median;
 use e2e::share::{link, payload_rate, permille, permille_under_loss};
 use e2e::sim::{Flow, Scenario};
-use units::Gain;
+use e2e::watch::{Seen, watch};
+use units::{Gain, Timestamp};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -111,4 +112,56 @@ fn two_flows_share_a_link() {
     });
     let third = payload_rate("100mbit") * Gain::new(1, 3);
     assert!(least >= Some(third), "{least:?}");
+}
+
+/// A rate that falls to a tenth before a deep queue: round trips become so long that ProbeRTT cuts
+/// every probe short, and no cycle of the draft's ends. Our rule `adapts_down=on` ends it.
+#[test]
+fn a_rate_that_falls_to_a_tenth_before_a_deep_queue_is_found_only_by_our_rule() {
+    for (before, after) in [("50mbit", "5mbit"), ("30mbit", "3mbit")] {
+        let changed = format!("rate {after} delay 20ms queue 1000000b");
+        let last = |controller: &str| {
+            let scenario = link(before, MS * 20, "queue 1000000b")
+                .flow(Flow::of(controller))
+                .change_link(SECOND * 10, &changed);
+            let (_, acks) = watch(&scenario, SECOND * 60);
+            acks.last().expect("a minute of ACKs").after
+        };
+        let stuck = last("bbr3").bandwidth.expect("it has samples");
+        assert!(stuck > payload_rate(before) * Gain::percent(98), "{stuck}");
+        let found = last("bbr3:adapts_down=on");
+        let (bandwidth, min_rtt) = (found.bandwidth.unwrap(), found.min_rtt.unwrap());
+        assert!(
+            bandwidth < payload_rate(after) * Gain::percent(102),
+            "{bandwidth}"
+        );
+        assert!(min_rtt < MS * 50, "{min_rtt:?}");
+    }
+}
+
+/// The same by time: both within twenty seconds of the drop, and the queue is short from then on.
+#[test]
+fn our_rule_finds_a_lower_rate_and_drains_its_queue_within_twenty_seconds() {
+    for (before, after, queue) in [
+        ("50mbit", "5mbit", "1000000b"),
+        ("30mbit", "3mbit", "1000000b"),
+        ("100mbit", "10mbit", "2000000b"),
+        ("50mbit", "2mbit", "500000b"),
+        ("10mbit", "1mbit", "1000000b"),
+    ] {
+        let scenario = link(before, MS * 20, &format!("queue {queue}"))
+            .flow(Flow::of("bbr3:adapts_down=on"))
+            .change_link(
+                SECOND * 10,
+                &format!("rate {after} delay 20ms queue {queue}"),
+            );
+        let (outcome, acks) = watch(&scenario, SECOND * 60);
+        let late = |ack: &&Seen| ack.at > Timestamp::ZERO + SECOND * 30;
+        let longest = acks.iter().filter(late).filter_map(|ack| ack.sample.rtt);
+        let longest = longest.max().expect("thirty seconds of ACKs");
+        assert!(longest < MS * 250, "{before} {after}: {longest:?}");
+        let goodput = outcome.flow(0).goodput_between(SECOND * 30, SECOND * 60);
+        let least = payload_rate(after) * Gain::percent(90);
+        assert!(goodput >= least, "{before} {after}: {goodput}");
+    }
 }

@@ -48,9 +48,10 @@
 //! `probe`, the state of a flow in `machine`. Above these are the rules: `startup`, `drain`,
 //! `probe_bw` and `probe_rtt`; `inflight` and `control` for what is sent; `loss_response` and
 //! `undo` for loss, where the revisions' `recovery` is `loss_recovery` for -06 and
-//! `packet_conservation` for -02. Two rules are ours: `late_packets` for paths that reorder,
-//! `ambient_loss` for paths with loss that is not congestion. Names in comments such as
-//! CheckDrainDone are those of the draft's pseudocode; -02 puts BBR before each.
+//! `packet_conservation` for -02. Three rules are ours: `late_packets` for paths that reorder,
+//! `ambient_loss` for paths with loss that is not congestion, `adapts_down` of `probe_rtt` for
+//! rates that fall before a deep queue. Names in comments such as CheckDrainDone are those of the
+//! draft's pseudocode; -02 puts BBR before each.
 
 mod ambient_loss;
 mod ambient_rule;

@@ -55,8 +55,8 @@ impl<R: Revision> Bbr<R> {
     }
 
     fn bound_cwnd_for_probe_rtt(&mut self) {
-        if matches!(self.state, State::ProbeRtt(_)) {
-            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
+        if let State::ProbeRtt(probe) = self.state {
+            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd(&probe));
         }
     }
 

@@ -39,6 +39,8 @@ pub(crate) struct Bbr<R: Revision> {
     pub(super) late: LatePackets,
     /// The rule `ambient_loss=on`; `None` where it is off.
     pub(super) ambient: Option<AmbientLoss>,
+    /// The rule `adapts_down=on`.
+    pub(super) adapts_down: bool,
     pub(super) probe: Probe,
     pub(super) recovery: R::Recovery,
     pub(super) cwnd: Bytes,
@@ -52,9 +54,18 @@ pub(crate) struct Bbr<R: Revision> {
     pub(super) deferred: DeferredEvents,
 }
 
+/// The rules that no revision of the draft has; by default none of them.
+#[derive(Debug, Default)]
+pub(super) struct OwnRules {
+    /// The rule `ambient_loss=on`.
+    pub(super) ambient: Option<AmbientLoss>,
+    /// The rule `adapts_down=on`.
+    pub(super) adapts_down: bool,
+}
+
 impl<R: Revision> Bbr<R> {
     /// OnInit.
-    pub(super) fn new(params: &Params, ambient: Option<AmbientLoss>, setup: &Setup) -> Self {
+    pub(super) fn new(params: &Params, own: OwnRules, setup: &Setup) -> Self {
         let tuning = Tuning::new(params);
         let rate = initial_pacing_rate(setup.initial_cwnd, setup.srtt, &tuning);
         Self {
@@ -71,7 +82,8 @@ impl<R: Revision> Bbr<R> {
             aggregation: AckAggregation::new(setup.now),
             congestion: Congestion::default(),
             late: LatePackets::new(),
-            ambient,
+            ambient: own.ambient,
+            adapts_down: own.adapts_down,
             probe: Probe::default(),
             recovery: R::Recovery::new(setup.now),
             cwnd: setup.initial_cwnd,

@@ -12,6 +12,9 @@ pub(super) struct Probe {
     /// Whether the newest probe ended early at the bound of one that lost too much:
     /// `prev_probe_precautionary`.
     pub(super) was_precautionary: bool,
+    /// Whether ProbeRTT has cut the newest probe short, whose feedback still ends the cycle; only
+    /// with the rule `adapts_down=on`.
+    pub(super) is_cut_short: bool,
 }
 
 impl Probe {

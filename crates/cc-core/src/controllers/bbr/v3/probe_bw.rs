@@ -120,14 +120,14 @@ impl<R: Revision> Bbr<R> {
                 self.probe.is_sample = false;
                 // Without this the filter would age every round instead of every cycle.
                 self.probe.ack_phase = AckPhase::Init;
-                if !self.state.is_probe_bw() {
-                    return false;
-                }
-                if !sample.is_app_limited {
+                let is_probe_bw = self.state.is_probe_bw();
+                let was_cut_short = core::mem::take(&mut self.probe.is_cut_short);
+                if was_cut_short || (is_probe_bw && !sample.is_app_limited) {
                     self.rate.advance();
                 }
                 // A precautionary probe that did no harm: now a whole one.
-                let is_safe = self.probe.was_precautionary && !self.probe.went_too_high;
+                let is_safe =
+                    is_probe_bw && self.probe.was_precautionary && !self.probe.went_too_high;
                 if is_safe {
                     self.start_refill(context);
                 }

@@ -4,7 +4,7 @@
 use super::params::{MAX_UP_ROUNDS, Tuning};
 use crate::parts::transition::Machine;
 use core::time::Duration;
-use units::{Bytes, Gain, Rng, Timestamp};
+use units::{Bandwidth, Bytes, Gain, Rng, Timestamp};
 
 /// Where a flow is; a variant owns what is known only there.
 #[derive(Debug)]
@@ -24,9 +24,8 @@ pub(super) enum State {
     Refill,
     /// ProbeBW_UP: sends faster than the estimated rate to see whether there is more.
     Up(ProbeUp),
-    /// Sends half a BDP to see the round-trip time without queues; until the pipe has drained to
-    /// that, no hold has begun.
-    ProbeRtt(Option<ProbeRttHold>),
+    /// Sends half a BDP to see the round-trip time without queues.
+    ProbeRtt(ProbeRtt),
 }
 
 impl Machine for State {
@@ -168,6 +167,16 @@ impl ProbeUp {
         self.acked = self.acked % self.acked_per_packet;
         packets
     }
+}
+
+/// One ProbeRTT.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ProbeRtt {
+    /// Half a BDP at this rate is held, unless the model's is lower; [`Bandwidth::MAX`] without the
+    /// rule `adapts_down=on`.
+    pub(super) delivered: Bandwidth,
+    /// `None` until the pipe has drained to that.
+    pub(super) hold: Option<ProbeRttHold>,
 }
 
 /// The hold of ProbeRTT, once the pipe has drained.

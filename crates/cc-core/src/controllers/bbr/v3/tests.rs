@@ -11,6 +11,7 @@ mod startup;
 mod undo;
 
 use super::draft_06::Draft06;
+use super::machine::OwnRules;
 use super::params::DRAFT_06;
 use super::*;
 use crate::controller::Setup;
@@ -34,6 +35,15 @@ impl Bench {
         Self::of(DRAFT_06)
     }
 
+    /// With the rule `adapts_down=on`.
+    fn adapting_down() -> Self {
+        let own = OwnRules {
+            adapts_down: true,
+            ..OwnRules::default()
+        };
+        Self::with(DRAFT_06, own)
+    }
+
     /// In ProbeBW_CRUISE at 100 Mbit/s.
     fn cruising() -> Self {
         Self::new().cruise()
@@ -47,8 +57,12 @@ impl Bench {
 
 impl<R: Revision> BenchOf<R> {
     fn of(params: &'static [ParamSpec]) -> Self {
+        Self::with(params, OwnRules::default())
+    }
+
+    fn with(params: &'static [ParamSpec], own: OwnRules) -> Self {
         let params = Params::defaults(params);
-        Self::build(|setup| Bbr::new(&params, None, setup))
+        Self::build(|setup| Bbr::new(&params, own, setup))
     }
 
     /// From the beginning to ProbeBW_CRUISE at 100 Mbit/s.

@@ -13,8 +13,11 @@ fn whatever_happens_the_controls_stay_within_their_bounds() {
     for seed in 0..40 {
         let mut rng = Rng::new(seed);
         let setup = Setup::new(Timestamp::ZERO, MSS, seed);
-        let ambient = (seed % 2 == 1).then(AmbientLoss::default);
-        let bbr = Bbr::<Draft06>::new(&Params::defaults(DRAFT_06), ambient, &setup);
+        let own = OwnRules {
+            ambient: (seed % 2 == 1).then(AmbientLoss::default),
+            adapts_down: seed % 4 > 1,
+        };
+        let bbr = Bbr::<Draft06>::new(&Params::defaults(DRAFT_06), own, &setup);
         let mut driver = FlowDriver::under(Box::new(bbr), &setup);
         let mut lost = Vec::new();
         for _ in 0..5_000 {

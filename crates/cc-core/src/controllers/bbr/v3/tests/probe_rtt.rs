@@ -121,3 +121,66 @@ fn it_holds_for_a_whole_round_after_the_pipe_has_drained() {
     bench.round(mbit(100));
     assert_eq!(bench.state(), "ProbeBW_CRUISE");
 }
+
+/// Cycles that end while ProbeRTT cuts a probe of `bench` short and its feedback comes in. As in
+/// [`Flow`](crate::Flow), packets sent in ProbeRTT are application-limited.
+fn cycles_ended_by_a_cut(mut bench: Bench, is_app_limited: bool) -> u64 {
+    let began_at = bench.bbr.rate.cycle;
+    bench.path.inflight = BDP * 2;
+    bench.path.now += Duration::from_secs(6);
+    bench.round_with(mbit(10), |told| {
+        told.prior_delivered = Bytes::ZERO;
+        told.is_app_limited = is_app_limited;
+    });
+    assert_eq!(bench.state(), "ProbeRTT");
+    // What the probe had sent is acknowledged, then what ProbeRTT sends.
+    bench.acks_within_the_round(mbit(10));
+    assert_eq!(bench.bbr.rate.cycle, began_at);
+    bench.path.inflight = Bytes::ZERO;
+    while bench.state() == "ProbeRTT" {
+        bench.round_with(mbit(10), |told| told.is_app_limited = true);
+    }
+    bench.round_with(mbit(10), |told| told.is_app_limited = true);
+    bench.bbr.rate.cycle - began_at
+}
+
+#[test]
+fn a_probe_that_it_cuts_short_ends_a_cycle_only_by_our_rule() {
+    assert_eq!(cycles_ended_by_a_cut(Bench::probing(), false), 0);
+    let adapting = || Bench::adapting_down().cruise();
+    assert_eq!(cycles_ended_by_a_cut(adapting().probe(), false), 1);
+    // A rate of the application's own shows nothing, nor does a flow that was not probing.
+    assert_eq!(cycles_ended_by_a_cut(adapting().probe(), true), 0);
+    assert_eq!(cycles_ended_by_a_cut(adapting(), false), 0);
+}
+
+/// The window of ProbeRTT after a path of 100 Mbit/s has begun to deliver 10.
+fn window_after_a_drop(mut bench: Bench, is_app_limited: bool) -> Bytes {
+    bench.path.inflight = BDP;
+    while bench.state() != "ProbeRTT" {
+        bench.round_with(mbit(10), |told| told.is_app_limited = is_app_limited);
+        assert!(bench.path.now < Timestamp::from_millis(6_000));
+    }
+    bench.bbr.cwnd
+}
+
+#[test]
+fn by_our_rule_it_holds_half_of_what_is_delivered_and_not_of_what_was() {
+    assert_eq!(window_after_a_drop(Bench::cruising(), false), BDP / 2);
+    let adapting = || Bench::adapting_down().cruise();
+    assert_eq!(window_after_a_drop(adapting(), false), BDP / 20);
+    assert_eq!(window_after_a_drop(adapting(), true), BDP / 2);
+}
+
+#[test]
+fn by_our_rule_it_knows_what_is_delivered_also_where_a_probe_has_just_ended() {
+    let mut bench = Bench::adapting_down().cruise().probe();
+    bench.path.inflight = BDP * 2;
+    bench.round(mbit(100));
+    bench.round(mbit(100));
+    bench.path.now += Duration::from_secs(6);
+    bench.entered.0.clear();
+    bench.round(mbit(10));
+    assert_eq!(bench.entered.0, ["ProbeBW_DOWN", "ProbeRTT"]);
+    assert_eq!(bench.bbr.cwnd, BDP / 20);
+}
