@@ -116,7 +116,7 @@ setters! {
     /// Most packets that the peer is asked to acknowledge with one ACK, while packets or ACKs queue
     /// on the path and if it knows draft-ietf-quic-ack-frequency. For return paths that are much
     /// slower than the path to the peer: a cable, satellite or mobile uplink. 10 is a good value;
-    /// 16 was no better in most cases. Default 2, what peers do unasked (RFC 9000 §13.2.2), as are 0
+    /// 16 was seldom better. Default 2, what peers do unasked (RFC 9000 §13.2.2), as are 0
     /// and 1: they are asked for nothing. Has no effect beside
     /// [`ack_frequency_config`](Self::ack_frequency_config).
     max_packets_per_ack: u32;
