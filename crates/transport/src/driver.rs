@@ -6,6 +6,7 @@
 //! ([`poll_transmit`](ConnectionDriver::poll_transmit)) until there is no more, then events, then
 //! [`poll_timeout`](ConnectionDriver::poll_timeout).
 
+mod ack_frequency;
 mod close_reason;
 mod closing;
 mod control;
@@ -27,6 +28,7 @@ mod windows;
 use crate::cc_adapter::FactWatch;
 use crate::clock;
 use crate::stats::{ConnectionStats, EcnStats};
+use ack_frequency::AckFrequency;
 use cc_core::Pacer;
 use close_reason::{Cause, PendingClose};
 use control::capped;
@@ -60,6 +62,7 @@ impl ConnectionDriver {
             windows,
             handshake_timeout,
             budget,
+            max_packets_per_ack,
             #[cfg(feature = "qlog")]
             qlog,
         } = config;
@@ -96,6 +99,7 @@ impl ConnectionDriver {
             has_received: false,
             has_stream_data: false,
             limits: Limits::new(now),
+            ack_frequency: AckFrequency::new(max_packets_per_ack),
             ecn: EcnStats::default(),
             loss_time: None,
             ack_frames,
@@ -174,6 +178,10 @@ impl ConnectionDriver {
         self.departure = None;
         let permission = self.permission(at);
         let datagrams = self.batch_limit(at, permission, max_segments);
+        if let Some(mut transmit) = self.poll_with_request(now, permission, buf) {
+            self.on_transmit(at, &mut transmit);
+            return Some(transmit);
+        }
         self.congestion.gate().begin_poll(permission);
         let mut transmit = self.conn.poll_transmit(now, datagrams, buf);
         let has_asked = self.congestion.gate().end_poll();
@@ -310,6 +318,7 @@ impl ConnectionDriver {
             },
             spurious_losses: state.counts().spurious_losses,
             held_back: self.held_back,
+            packets_per_ack: self.ack_frequency.packets(),
         };
         stats.path.cwnd = control.cwnd.get();
         stats

@@ -59,6 +59,8 @@ pub struct ConnectionStats {
     /// Packets received that were held back until older ones had come: only where some come so late
     /// that quinn-proto would drop them.
     pub held_back: u64,
+    /// Packets for one ACK that the peer was asked for last; 2 as long as it was not asked.
+    pub packets_per_ack: u32,
 }
 
 /// How many datagrams carried which ECN mark.

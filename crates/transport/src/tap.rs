@@ -23,8 +23,10 @@ mod header;
 mod keys;
 mod log;
 mod parameters;
+mod requests;
 
 pub(crate) use facts::{Ack, Received, Sent, Space};
 pub(crate) use frames::{Content, EcnCounts};
 pub(crate) use header::Head;
 pub(crate) use log::Tap;
+pub(crate) use requests::AckRequest;

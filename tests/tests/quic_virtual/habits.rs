@@ -46,7 +46,8 @@
 //! 1. `>` instead of `>=` (quinn-rs/quinn#2773): the window itself admits as much, so the byte more
 //!    goes. While it stays, a window may be exceeded by that byte.
 //! 2. The same, unless `max_outgoing_bytes_per_second` is set: windows are cut to that rate first,
-//!    so its pacer decides. `config.rs` must leave it unset; a cap is ours to keep (`max_rate`).
+//!    so its pacer decides. `config/transport.rs` must leave it unset; a cap is ours to keep
+//!    (`max_rate`).
 //! 3. It leaves whatever the window (quinn-rs/quinn#2787): `SendPermission::Unlimited` goes.
 //! 4. `on_congestion_event` says so, with `is_ecn`: take that. A CE mark still has no bytes.
 //! 5. The same, and `on_spurious_congestion_event` comes first, where an ACK leaves none of the

@@ -3,6 +3,7 @@
 //!
 //! Nothing here reads a clock, so these tests may share their processors with anything.
 
+mod ack_frequency;
 mod adversity;
 mod any_payload;
 mod any_peer;

@@ -66,6 +66,7 @@ impl ConnectionDriver {
             forget_unprocessed_acks(conn, ack_frames, received);
             let mut congestion = self.congestion.lock();
             congestion.on_received(now, received, smoothed_rtt);
+            self.ack_frequency.on_received(received);
             congestion
         });
         let is_overdue = self.loss_time.is_some_and(|at| now >= at);
@@ -78,11 +79,16 @@ impl ConnectionDriver {
         let losses = congestion.announce_losses(now, smoothed_rtt);
         self.has_events = !congestion.events.is_empty();
         let panic = congestion.take_panic();
+        let path = congestion.path_state();
         drop(congestion);
         if let Some(losses) = losses {
             self.announce(losses);
         }
         self.adopt_control(now, control);
+        if let (Some(srtt), Some(min_rtt)) = (path.srtt, path.min_rtt) {
+            let (cwnd, mss) = (self.control.cwnd, self.mss);
+            self.ack_frequency.on_path(cwnd, mss, srtt, min_rtt);
+        }
         if let Some(reason) = panic {
             self.close_after_panic(reason);
         }

@@ -1,5 +1,6 @@
 //! A driver's configuration and its state.
 
+use super::ack_frequency::AckFrequency;
 use super::close_reason::PendingClose;
 use super::datagram::Arrived;
 use super::fair_queue::FairQueue;
@@ -40,6 +41,8 @@ pub(crate) struct DriverConfig {
     /// Longest that the handshake may take.
     pub(crate) handshake_timeout: Option<Duration>,
     pub(crate) budget: Arc<Budget>,
+    /// Most packets that the peer is asked to acknowledge with one ACK.
+    pub(crate) max_packets_per_ack: u32,
     #[cfg(feature = "qlog")]
     pub(crate) qlog: Option<QlogStream>,
 }
@@ -82,6 +85,7 @@ pub(crate) struct ConnectionDriver {
     pub(super) has_received: bool,
     pub(super) has_stream_data: bool,
     pub(super) limits: Limits,
+    pub(super) ack_frequency: AckFrequency,
     pub(super) ecn: EcnStats,
     /// When the next packet is overdue.
     pub(super) loss_time: Option<Timestamp>,

@@ -3,9 +3,11 @@
 use super::limits::Limiter;
 use super::state::ConnectionDriver;
 use crate::cc_adapter::Batch;
+use crate::clock;
 use crate::gate::SendPermission;
 use crate::tap::{Content, Sent};
 use quinn_proto::{EcnCodepoint, Transmit};
+use std::time::Instant;
 use units::{Bytes, Timestamp};
 
 impl ConnectionDriver {
@@ -54,6 +56,32 @@ impl ConnectionDriver {
         let gso = MAX_UDP_PAYLOAD.packets_floor(self.mss);
         let limit = usize::try_from(paced.min(gso)).unwrap_or(usize::MAX);
         limit.min(max_segments).max(1)
+    }
+
+    /// One datagram that asks the peer for another number of ACKs, if that is due and application
+    /// data is to be sent.
+    pub(super) fn poll_with_request(
+        &mut self,
+        now: Instant,
+        permission: SendPermission,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        if permission != SendPermission::Open {
+            return None;
+        }
+        let at = clock::timestamp(now);
+        let tap = self.congestion.tap();
+        let delay = || tap.askable_delay();
+        let request = self.ack_frequency.request(at, delay)?;
+        tap.begin_request(request);
+        self.congestion.gate().begin_poll(permission);
+        let transmit = self.conn.poll_transmit(now, 1, buf);
+        self.congestion.gate().end_poll();
+        if let Some(number) = tap.end_request() {
+            let rtt = self.conn.rtt();
+            self.ack_frequency.on_sent(at, request, number, rtt);
+        }
+        transmit
     }
 
     pub(super) fn in_flight(&self) -> Bytes {

@@ -36,6 +36,20 @@ impl Content {
     }
 }
 
+/// Whether a packet with this payload carries data of the application: a STREAM or DATAGRAM frame,
+/// of which the last may have no length of its own and reach to the end of the packet.
+pub(super) fn has_application_data(payload: &[u8]) -> bool {
+    let mut frames = Frames::new(payload);
+    while let Some(kind) = frames.next_kind() {
+        match kind {
+            STREAM..=STREAM_LAST | DATAGRAM | DATAGRAM_WITH_LENGTH => return true,
+            _ if frames.skip(kind).is_none() => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
 /// How many packets the peer has received with each codepoint (RFC 9000 §19.3.2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct EcnCounts {
@@ -257,7 +271,7 @@ const APPLICATION_CLOSE: u64 = 0x1d;
 const HANDSHAKE_DONE: u64 = 0x1e;
 /// draft-ietf-quic-ack-frequency.
 const IMMEDIATE_ACK: u64 = 0x1f;
-const ACK_FREQUENCY: u64 = 0xaf;
+pub(super) const ACK_FREQUENCY: u64 = 0xaf;
 /// RFC 9221 §4.
 const DATAGRAM: u64 = 0x30;
 const DATAGRAM_WITH_LENGTH: u64 = 0x31;

@@ -98,6 +98,7 @@ impl TappedSession {
             space,
             tap: Arc::clone(&self.tap),
             ends_space,
+            carries_requests: false,
         }
     }
 
@@ -108,8 +109,10 @@ impl TappedSession {
     ) -> KeyPair<Box<dyn PacketKey>> {
         // Keys of application data are exchanged for others.
         let ends_space = space != Space::Data;
+        let mut local = self.tapped(keys.local, space, ends_space);
+        local.carries_requests = space == Space::Data;
         KeyPair {
-            local: Box::new(self.tapped(keys.local, space, ends_space)),
+            local: Box::new(local),
             remote: Box::new(self.tapped(keys.remote, space, false)),
         }
     }
@@ -217,11 +220,17 @@ struct TappedKey {
     tag_len: usize,
     /// Whether quinn-proto forgets the packets of the space together with this key (RFC 9001 §4.9).
     ends_space: bool,
+    /// Whether it protects 1-RTT packets that leave: those may carry a frame of the tap's own.
+    carries_requests: bool,
 }
 
 impl PacketKey for TappedKey {
     fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
-        let end = buf.len() - self.tag_len;
+        let mut end = buf.len() - self.tag_len;
+        if self.carries_requests {
+            self.tap.insert_request(packet, &mut buf[header_len..end]);
+            end -= self.tap.reserved();
+        }
         self.tap
             .on_sent(self.space, packet, buf, &buf[header_len..end]);
         self.key.encrypt(packet, buf, header_len);
@@ -241,8 +250,12 @@ impl PacketKey for TappedKey {
         Ok(())
     }
 
+    /// quinn-proto leaves as much room behind the payload.
     fn tag_len(&self) -> usize {
-        self.tag_len
+        match self.carries_requests {
+            true => self.tag_len + self.tap.reserved(),
+            false => self.tag_len,
+        }
     }
 
     fn confidentiality_limit(&self) -> u64 {

@@ -6,7 +6,7 @@ use super::frames::{AckFrame, Content, Frames};
 use super::header::{Head, SharedHeaderKey, ShortHeader};
 use super::parameters::{
     ACK_DELAY_EXPONENT, DEFAULT_EXPONENT, DEFAULT_MAX_ACK_DELAY, INITIAL_SOURCE_CONNECTION_ID,
-    MAX_ACK_DELAY, MAX_EXPONENT, integer, parameter,
+    MAX_ACK_DELAY, MAX_EXPONENT, MIN_ACK_DELAY, integer, parameter,
 };
 use crate::quinn_proto_habits::MAX_LATE;
 use bytes::BytesMut;
@@ -31,10 +31,12 @@ pub(crate) struct Tap {
     header_key: OnceLock<SharedHeaderKey>,
     /// Octets of the connection IDs in them.
     cid_len: AtomicUsize,
+    /// Octets that each 1-RTT packet has to leave free for a request, until one carries it.
+    pub(super) reserved: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct Log {
+pub(super) struct Log {
     sent: Vec<Sent>,
     received: Received,
     ecn: SentEcn,
@@ -42,7 +44,13 @@ struct Log {
     next: [u64; 3],
     /// Of the peer's transport parameters (RFC 9000 §18.2).
     ack_delay_exponent: u64,
-    max_ack_delay: Duration,
+    pub(super) max_ack_delay: Duration,
+    /// Whether it understands ACK_FREQUENCY frames.
+    pub(super) knows_ack_frequency: bool,
+    /// The frame that the next packet with application data has to carry.
+    pub(super) request: Vec<u8>,
+    /// The packet that carries it.
+    pub(super) carrier: Option<u64>,
 }
 
 impl Default for Log {
@@ -54,6 +62,9 @@ impl Default for Log {
             next: [0; 3],
             ack_delay_exponent: DEFAULT_EXPONENT,
             max_ack_delay: DEFAULT_MAX_ACK_DELAY,
+            knows_ack_frequency: false,
+            request: Vec::new(),
+            carrier: None,
         }
     }
 }
@@ -98,7 +109,7 @@ impl Tap {
         head.read(self.header_key.get()?, cid_len, self.newest_received())
     }
 
-    fn log(&self) -> MutexGuard<'_, Log> {
+    pub(super) fn log(&self) -> MutexGuard<'_, Log> {
         // Each step leaves a whole log behind.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -179,6 +190,7 @@ impl Tap {
         log.ack_delay_exponent = exponent.unwrap_or(DEFAULT_EXPONENT).min(MAX_EXPONENT);
         let millis = integer(encoded, MAX_ACK_DELAY);
         log.max_ack_delay = millis.map_or(DEFAULT_MAX_ACK_DELAY, Duration::from_millis);
+        log.knows_ack_frequency = integer(encoded, MIN_ACK_DELAY).is_some();
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) fn parameter(mut encoded: &[u8], wanted: u64) -> Option<&[u8]> {
 /// Transport parameters (RFC 9000 §18.2).
 pub(super) const ACK_DELAY_EXPONENT: u64 = 0x0a;
 pub(super) const MAX_ACK_DELAY: u64 = 0x0b;
+/// draft-ietf-quic-ack-frequency-11 §3: a peer that has it understands ACK_FREQUENCY frames.
+pub(super) const MIN_ACK_DELAY: u64 = 0xff04_de1b;
 pub(super) const INITIAL_SOURCE_CONNECTION_ID: u64 = 0x0f;
 pub(super) const DEFAULT_EXPONENT: u64 = 3;
 pub(super) const DEFAULT_MAX_ACK_DELAY: Duration = Duration::from_millis(25);

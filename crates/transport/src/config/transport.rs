@@ -1,0 +1,326 @@
+//! How a connection behaves.
+
+use crate::cc_adapter::{CongestionFactory, LossThresholds};
+use crate::choice::ChooseController;
+use crate::driver::{DriverConfig, WindowConfig};
+#[cfg(feature = "qlog")]
+use crate::qlog::QlogStream;
+use crate::random;
+use cc_core::{ControllerChoice, Registry};
+use quinn_proto::{AckFrequencyConfig, IdleTimeout, MtuDiscoveryConfig, VarInt};
+use std::sync::Arc;
+use std::time::Duration;
+use units::Bandwidth;
+
+/// How a connection behaves: limits, windows, timeouts and the congestion controller.
+///
+/// The setters are those of quinn's `TransportConfig`; the defaults differ in the windows.
+///
+/// # Flow control
+/// A window caps the rate at window ÷ round-trip time, and bounds the memory that a connection
+/// takes: [`receive_window`](Self::receive_window) bytes to be read, and
+/// [`send_window`](Self::send_window) bytes to be acknowledged. By default both begin with 1 MiB,
+/// 100 Mbit/s at 80 ms, and grow to the path. The first one grows to twice what arrives in a round
+/// trip while the application reads all there is, the second to twice the congestion window, each
+/// to 128 MiB at most: 1.7 Gbit/s at 300 ms. What all connections of an endpoint grow by has a
+/// bound, too: [`Endpoint::set_window_budget`](crate::Endpoint::set_window_budget). A window that
+/// is set stays as it was set.
+#[derive(Debug, Clone)]
+pub struct TransportConfig {
+    max_concurrent_bidi_streams: VarInt,
+    max_concurrent_uni_streams: VarInt,
+    max_idle_timeout: Option<IdleTimeout>,
+    handshake_timeout: Option<Duration>,
+    stream_receive_window: Option<VarInt>,
+    windows: WindowConfig,
+    send_fairness: bool,
+    packet_threshold: u32,
+    time_threshold: f32,
+    max_time_threshold: f32,
+    initial_rtt: Duration,
+    initial_mtu: u16,
+    min_mtu: u16,
+    mtu_discovery_config: Option<MtuDiscoveryConfig>,
+    pad_to_mtu: bool,
+    ack_frequency_config: Option<AckFrequencyConfig>,
+    max_packets_per_ack: u32,
+    persistent_congestion_threshold: u32,
+    keep_alive_interval: Option<Duration>,
+    crypto_buffer_size: usize,
+    allow_spin: bool,
+    datagram_receive_buffer_size: Option<usize>,
+    datagram_send_buffer_size: usize,
+    enable_segmentation_offload: bool,
+    congestion: ControllerChoice,
+    congestion_seed: Option<u64>,
+    max_rate: Option<Bandwidth>,
+    #[cfg(feature = "qlog")]
+    qlog_stream: Option<QlogStream>,
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => {
+        impl TransportConfig {$(
+            $(#[$doc])*
+            pub fn $name(&mut self, value: $type) -> &mut Self {
+                self.$name = value;
+                self
+            }
+        )*}
+    };
+}
+
+setters! {
+    /// Most bidirectional streams that the peer may have open at once. Default 100.
+    max_concurrent_bidi_streams: VarInt;
+    /// Most unidirectional streams that the peer may have open at once. Default 100.
+    max_concurrent_uni_streams: VarInt;
+    /// How long a connection lives without a packet from the peer; the smaller of both sides'
+    /// values counts, `None` is no limit. Default 30 s (RFC 9308 §3.2).
+    max_idle_timeout: Option<IdleTimeout>;
+    /// How long a handshake may take, from [`Endpoint::connect`](crate::Endpoint::connect) or
+    /// [`Incoming::accept`](crate::Incoming::accept) on and however much the peer keeps sending,
+    /// before the connection is closed; `None` is no limit. Default 10 s, as in s2n-quic
+    /// (`max_handshake_duration`) and .NET (`QuicConnectionOptions.HandshakeTimeout`): time for a
+    /// first packet to be sent four times (RFC 9002 §6.2).
+    handshake_timeout: Option<Duration>;
+    /// Whether streams of equal priority take turns instead of going one after another.
+    /// Default `true`.
+    send_fairness: bool;
+    /// Packets that may overtake one before it counts as lost, at least 3 (RFC 9002 §6.1.1), while
+    /// no packet has been late. Default 3.
+    packet_threshold: u32;
+    /// Round trips after which a packet that another one has overtaken counts as lost (RFC 9002
+    /// §6.1.2), while no packet has been late. Default 9/8.
+    time_threshold: f32;
+    /// Round trips that [`time_threshold`](Self::time_threshold) may become where packets are late,
+    /// when no number of packets counts any more (RFC 9002 §6.1.1, RFC 8985 §6.2). No more than
+    /// `time_threshold`: both thresholds stay as they are. Default 9/4: the fastest packets of a
+    /// path tell its round-trip time, and the slowest may well take twice as long.
+    max_time_threshold: f32;
+    /// Round-trip time assumed before the first sample. Default 333 ms (RFC 9002 §6.2.2).
+    initial_rtt: Duration;
+    /// UDP payload in bytes to begin with, at least 1,200. Default 1,200.
+    initial_mtu: u16;
+    /// UDP payload in bytes that every path is taken to carry, at least 1,200. Default 1,200.
+    min_mtu: u16;
+    /// How larger packets are tried (RFC 8899); `None` keeps
+    /// [`initial_mtu`](Self::initial_mtu). Default: up to 1,452 bytes.
+    mtu_discovery_config: Option<MtuDiscoveryConfig>;
+    /// Whether data packets are padded to the full size against traffic analysis. Default `false`.
+    pad_to_mtu: bool;
+    /// Asks the peer, once at the begin, to acknowledge as often as this says
+    /// (draft-ietf-quic-ack-frequency). Default `None`. What fits a large window stops a small one;
+    /// [`max_packets_per_ack`](Self::max_packets_per_ack) follows the path.
+    ack_frequency_config: Option<AckFrequencyConfig>;
+    /// Most packets that the peer is asked to acknowledge with one ACK, while packets or ACKs queue
+    /// on the path and if it knows draft-ietf-quic-ack-frequency. For return paths that are much
+    /// slower than the path to the peer: a cable, satellite or mobile uplink. 10 is a good value;
+    /// 16 was seldom better. Default 2, what peers do unasked (RFC 9000 §13.2.2), as are 0
+    /// and 1: they are asked for nothing. Has no effect beside
+    /// [`ack_frequency_config`](Self::ack_frequency_config).
+    max_packets_per_ack: u32;
+    /// Probe timeouts that make congestion persistent (RFC 9002 §7.6.1). Default 3.
+    persistent_congestion_threshold: u32;
+    /// Silence after which a PING keeps the connection alive; less than both idle timeouts.
+    /// Default `None`.
+    keep_alive_interval: Option<Duration>;
+    /// Most bytes of handshake data held out of order. Default 16 KiB.
+    crypto_buffer_size: usize;
+    /// Whether observers may see the spin bit (RFC 9000 §17.4). Default `true`.
+    allow_spin: bool;
+    /// Most bytes of received datagrams waiting to be read; `None` refuses datagrams.
+    /// Default 1.25 MB.
+    datagram_receive_buffer_size: Option<usize>;
+    /// Most bytes of datagrams waiting to be sent. Default 1 MiB.
+    datagram_send_buffer_size: usize;
+    /// Whether several packets leave in one system call where the platform can (GSO).
+    /// Default `true`.
+    enable_segmentation_offload: bool;
+    /// Most that a connection sends, all packets counted by their UDP payload; the congestion
+    /// controller decides below it. Default `None`: no limit.
+    max_rate: Option<Bandwidth>;
+}
+
+impl TransportConfig {
+    /// The congestion controller that each connection gets. Default `cubic`.
+    ///
+    /// # Errors
+    /// When a string names no controller.
+    pub fn congestion<C: ChooseController>(&mut self, choice: C) -> C::Chosen<&mut Self> {
+        choice.choose_controller(|choice| {
+            self.congestion = choice;
+            self
+        })
+    }
+
+    /// Most bytes that one stream may hold unread. Default: what the connection may, so that it
+    /// is for [`receive_window`](Self::receive_window) to say. An application that leaves streams
+    /// unread while it waits for others should set it to a part of that.
+    pub fn stream_receive_window(&mut self, bytes: VarInt) -> &mut Self {
+        self.stream_receive_window = Some(bytes);
+        self
+    }
+
+    /// Most bytes that all streams of a connection may hold unread. Default: 1 MiB to begin with.
+    ///
+    /// It does not grow unless [`max_receive_window`](Self::max_receive_window) is set after it.
+    pub fn receive_window(&mut self, bytes: VarInt) -> &mut Self {
+        self.windows.receive = (bytes.into_inner(), bytes.into_inner());
+        self
+    }
+
+    /// What [`receive_window`](Self::receive_window) may grow to. Default 128 MiB.
+    pub fn max_receive_window(&mut self, bytes: VarInt) -> &mut Self {
+        let (size, most) = &mut self.windows.receive;
+        *most = bytes.into_inner();
+        *size = (*size).min(*most);
+        self
+    }
+
+    /// Most bytes written but not yet acknowledged, over all streams. Default: 1 MiB to begin
+    /// with.
+    ///
+    /// It does not grow unless [`max_send_window`](Self::max_send_window) is set after it.
+    pub fn send_window(&mut self, bytes: u64) -> &mut Self {
+        self.windows.send = (bytes, bytes);
+        self
+    }
+
+    /// What [`send_window`](Self::send_window) may grow to. Default 128 MiB.
+    pub fn max_send_window(&mut self, bytes: u64) -> &mut Self {
+        let (size, most) = &mut self.windows.send;
+        *most = bytes;
+        *size = (*size).min(*most);
+        self
+    }
+
+    /// Where connections write what happens to them (feature `qlog`). Default `None`.
+    #[cfg(feature = "qlog")]
+    pub fn qlog_stream(&mut self, stream: Option<QlogStream>) -> &mut Self {
+        self.qlog_stream = stream;
+        self
+    }
+
+    /// Fixes the randomness of the controllers. Without it each connection draws a seed from
+    /// the operating system.
+    pub fn congestion_seed(&mut self, seed: u64) -> &mut Self {
+        self.congestion_seed = Some(seed);
+        self
+    }
+
+    /// What quinn-proto needs for one connection, and what its driver does.
+    ///
+    /// Not shared between connections, because a factory belongs to one of them.
+    pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::TransportConfig>, DriverConfig) {
+        let seed = self.congestion_seed.unwrap_or_else(random::u64);
+        let varint = |bytes| VarInt::from_u64(bytes).unwrap_or(VarInt::MAX);
+        let (receive_window, most) = self.windows.receive;
+        let stream_receive_window = self.stream_receive_window.unwrap_or_else(|| varint(most));
+        let loss_thresholds = LossThresholds {
+            packets: self.packet_threshold,
+            time: self.time_threshold,
+            max_time: self.max_time_threshold,
+            persistent_congestion: self.persistent_congestion_threshold,
+        };
+        let choice = self.congestion.clone();
+        let (factory, congestion) = CongestionFactory::new(choice, seed, loss_thresholds);
+        let (packet_threshold, time_threshold) = loss_thresholds.of_quinn();
+        let mut config = quinn_proto::TransportConfig::default();
+        config
+            .max_concurrent_bidi_streams(self.max_concurrent_bidi_streams)
+            .max_concurrent_uni_streams(self.max_concurrent_uni_streams)
+            .max_idle_timeout(self.max_idle_timeout)
+            .stream_receive_window(stream_receive_window)
+            .receive_window(varint(receive_window))
+            .send_window(self.windows.send.0)
+            .send_fairness(self.send_fairness)
+            .packet_threshold(packet_threshold)
+            .time_threshold(time_threshold)
+            .initial_rtt(self.initial_rtt)
+            .initial_mtu(self.initial_mtu)
+            .min_mtu(self.min_mtu)
+            .mtu_discovery_config(self.mtu_discovery_config.clone())
+            .pad_to_mtu(self.pad_to_mtu)
+            .ack_frequency_config(self.ack_frequency_config.clone())
+            .persistent_congestion_threshold(self.persistent_congestion_threshold)
+            .keep_alive_interval(self.keep_alive_interval)
+            .crypto_buffer_size(self.crypto_buffer_size)
+            .allow_spin(self.allow_spin)
+            .datagram_receive_buffer_size(self.datagram_receive_buffer_size)
+            .datagram_send_buffer_size(self.datagram_send_buffer_size)
+            .enable_segmentation_offload(self.enable_segmentation_offload)
+            .congestion_controller_factory(factory);
+        let driver = DriverConfig {
+            congestion,
+            max_rate: self.max_rate,
+            windows: self.windows,
+            handshake_timeout: self.handshake_timeout,
+            budget: Arc::default(),
+            max_packets_per_ack: match &self.ack_frequency_config {
+                Some(_) => DEFAULT_PACKETS_PER_ACK,
+                None => self.max_packets_per_ack,
+            },
+            #[cfg(feature = "qlog")]
+            qlog: self.qlog_stream.clone(),
+        };
+        (Arc::new(config), driver)
+    }
+}
+
+impl Default for TransportConfig {
+    fn default() -> Self {
+        Self {
+            max_concurrent_bidi_streams: VarInt::from_u32(100),
+            max_concurrent_uni_streams: VarInt::from_u32(100),
+            max_idle_timeout: Some(VarInt::from_u32(30_000).into()),
+            handshake_timeout: Some(HANDSHAKE_TIMEOUT),
+            stream_receive_window: None,
+            windows: WindowConfig {
+                receive: (FIRST_WINDOW, MAX_WINDOW),
+                send: (FIRST_WINDOW, MAX_WINDOW),
+            },
+            send_fairness: true,
+            packet_threshold: 3,
+            time_threshold: 9.0 / 8.0,
+            max_time_threshold: 9.0 / 4.0,
+            initial_rtt: Duration::from_millis(333),
+            initial_mtu: 1_200,
+            min_mtu: 1_200,
+            mtu_discovery_config: Some(MtuDiscoveryConfig::default()),
+            pad_to_mtu: false,
+            ack_frequency_config: None,
+            max_packets_per_ack: DEFAULT_PACKETS_PER_ACK,
+            persistent_congestion_threshold: 3,
+            keep_alive_interval: None,
+            crypto_buffer_size: 16 * 1_024,
+            allow_spin: true,
+            datagram_receive_buffer_size: Some(1_250_000),
+            datagram_send_buffer_size: 1_024 * 1_024,
+            enable_segmentation_offload: true,
+            congestion: Registry::standard()
+                .choose(DEFAULT_CONTROLLER)
+                .expect("the standard registry has it"),
+            congestion_seed: None,
+            max_rate: None,
+            #[cfg(feature = "qlog")]
+            qlog_stream: None,
+        }
+    }
+}
+
+/// Bytes that a window begins with. A sender that doubles from ten packets needs six round trips to
+/// fill it, in which it has grown; 10,000 connections that nobody reads from hold 10 GiB at most.
+const FIRST_WINDOW: u64 = 1 << 20;
+
+/// Bytes that a window comes to at most: 64 MiB in flight, twice.
+const MAX_WINDOW: u64 = 128 << 20;
+
+/// Probe timeouts of 1, 2 and 4 s, and a bit (RFC 9002 §6.2.1).
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Packets for one ACK of a peer that was not asked (RFC 9000 §13.2.2).
+const DEFAULT_PACKETS_PER_ACK: u32 = 2;
+
+/// What a connection gets that asks for nothing.
+const DEFAULT_CONTROLLER: &str = "cubic";

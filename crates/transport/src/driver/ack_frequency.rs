@@ -1,0 +1,137 @@
+//! How many packets the peer is to acknowledge with one ACK (draft-ietf-quic-ack-frequency-11).
+//!
+//! An ACK for each two packets (RFC 9000 §13.2.2) takes 3 % of the bytes that it acknowledges. A
+//! return path with less than that is the bottleneck: ACKs wait in its queue or are lost there, and
+//! the sender is held to their rate. With fewer ACKs it is not. But a sender whose window holds no
+//! more than the path waits for each ACK that is not sent. So no more packets share an ACK than are
+//! queued somewhere on the path by the round-trip time: without a queue there is no bottleneck, and
+//! with one the window can spare them.
+
+use crate::tap::{AckRequest, Received, Space};
+use std::time::Duration;
+use units::{Bytes, Timestamp, duration};
+
+/// What the peer has been asked for, and what it should be asked for.
+#[derive(Debug)]
+pub(super) struct AckFrequency {
+    /// Most packets for one ACK, as configured.
+    most: u32,
+    /// Most packets for one ACK that the window bears.
+    bearable: u32,
+    /// As many as are queued, within these bounds.
+    wanted: u32,
+    /// Asked for last, or what peers do without being asked.
+    asked: u32,
+    /// Of the next request.
+    sequence: u64,
+    /// The packet with the last request until it is acknowledged, and when it counts as lost.
+    unanswered: Option<(u64, Timestamp)>,
+    /// When fewer packets may share an ACK.
+    lowered_from: Timestamp,
+}
+
+impl AckFrequency {
+    /// At most `most` packets for one ACK. No more than two: the peer is not asked.
+    pub(super) fn new(most: u32) -> Self {
+        Self {
+            most,
+            bearable: UNASKED,
+            wanted: UNASKED,
+            asked: UNASKED,
+            sequence: 0,
+            unanswered: None,
+            lowered_from: Timestamp::ZERO,
+        }
+    }
+
+    /// Packets for one ACK that the peer was asked for last.
+    pub(super) fn packets(&self) -> u32 {
+        self.asked
+    }
+
+    /// The window is now `cwnd`, and a round trip takes `srtt`, `min_rtt` at least.
+    pub(super) fn on_path(&mut self, cwnd: Bytes, mss: Bytes, srtt: Duration, min_rtt: Duration) {
+        let window = u32::try_from(cwnd.packets_floor(mss)).unwrap_or(u32::MAX);
+        let queueing = u128::from(duration::nanos(srtt.saturating_sub(min_rtt)));
+        let queued = queueing * u128::from(window) / u128::from(duration::nanos(srtt).max(1));
+        self.bearable = (window / ACKS_PER_WINDOW).min(self.most).max(UNASKED);
+        self.wanted = u32::try_from(queued)
+            .unwrap_or(u32::MAX)
+            .clamp(UNASKED, self.bearable);
+    }
+
+    /// What to ask for at `now`, if anything; `max_delay` is the peer's, if it can be asked.
+    ///
+    /// More packets for one ACK when it is half as many again, which keeps requests few. Fewer in
+    /// steps of a quarter: when all are dropped at once, a fast sender fills a long return queue
+    /// before it knows. What the window no longer bears goes at once.
+    #[inline]
+    pub(super) fn request(
+        &self,
+        now: Timestamp,
+        max_delay: impl FnOnce() -> Option<Duration>,
+    ) -> Option<AckRequest> {
+        let Self { wanted, asked, .. } = *self;
+        let lower = asked - asked.div_ceil(4);
+        let packets = if self.bearable <= lower {
+            self.bearable
+        } else if wanted <= lower && now >= self.lowered_from {
+            lower.max(UNASKED)
+        } else if self.unanswered.is_some_and(|(_, until)| now < until) {
+            return None;
+        } else if wanted >= asked + asked.div_ceil(2) || asked < wanted && wanted == self.most {
+            wanted
+        } else if self.unanswered.is_some() {
+            asked
+        } else {
+            return None;
+        };
+        Some(AckRequest {
+            sequence: self.sequence,
+            packets,
+            max_delay: max_delay()?,
+        })
+    }
+
+    /// Packet `number` leaves with `request`; the round-trip time is `rtt`.
+    pub(super) fn on_sent(
+        &mut self,
+        now: Timestamp,
+        request: AckRequest,
+        number: u64,
+        rtt: Duration,
+    ) {
+        self.asked = request.packets;
+        self.sequence = request.sequence + 1;
+        self.lowered_from = now + rtt * 2;
+        self.unanswered = Some((number, now + (rtt + request.max_delay) * 2));
+    }
+
+    /// ACKs have come.
+    #[inline]
+    pub(super) fn on_received(&mut self, received: &Received) {
+        let Some((number, _)) = self.unanswered else {
+            return;
+        };
+        let mut ranges = &received.ranges[..];
+        for ack in &received.acks {
+            let (own, others) = ranges.split_at(ack.ranges);
+            let is_answer = |&(smallest, largest): &(u64, u64)| {
+                ack.space == Space::Data && (smallest..=largest).contains(&number)
+            };
+            if own.iter().any(is_answer) {
+                self.unanswered = None;
+            }
+            ranges = others;
+        }
+    }
+}
+
+/// What peers do that are not asked (RFC 9000 §13.2.2).
+const UNASKED: u32 = 2;
+
+/// ACKs of a window at least: with fewer, a window of a few packets waits for the peer's delay.
+const ACKS_PER_WINDOW: u32 = 4;
+
+#[cfg(test)]
+mod tests;
