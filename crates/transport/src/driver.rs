@@ -29,6 +29,7 @@ use crate::cc_adapter::FactWatch;
 use crate::clock;
 use crate::stats::{ConnectionStats, EcnStats};
 use ack_frequency::AckFrequency;
+pub(crate) use ack_frequency::UNASKED;
 use cc_core::Pacer;
 use close_reason::{Cause, PendingClose};
 use control::capped;

@@ -2,7 +2,7 @@
 
 use crate::cc_adapter::{CongestionFactory, LossThresholds};
 use crate::choice::ChooseController;
-use crate::driver::{DriverConfig, WindowConfig};
+use crate::driver::{DriverConfig, UNASKED, WindowConfig};
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogStream;
 use crate::random;
@@ -258,7 +258,7 @@ impl TransportConfig {
             handshake_timeout: self.handshake_timeout,
             budget: Arc::default(),
             max_packets_per_ack: match &self.ack_frequency_config {
-                Some(_) => DEFAULT_PACKETS_PER_ACK,
+                Some(_) => UNASKED,
                 None => self.max_packets_per_ack,
             },
             #[cfg(feature = "qlog")]
@@ -290,7 +290,7 @@ impl Default for TransportConfig {
             mtu_discovery_config: Some(MtuDiscoveryConfig::default()),
             pad_to_mtu: false,
             ack_frequency_config: None,
-            max_packets_per_ack: DEFAULT_PACKETS_PER_ACK,
+            max_packets_per_ack: UNASKED,
             persistent_congestion_threshold: 3,
             keep_alive_interval: None,
             crypto_buffer_size: 16 * 1_024,
@@ -318,9 +318,6 @@ const MAX_WINDOW: u64 = 128 << 20;
 
 /// Probe timeouts of 1, 2 and 4 s, and a bit (RFC 9002 §6.2.1).
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Packets for one ACK of a peer that was not asked (RFC 9000 §13.2.2).
-const DEFAULT_PACKETS_PER_ACK: u32 = 2;
 
 /// What a connection gets that asks for nothing.
 const DEFAULT_CONTROLLER: &str = "cubic";

@@ -51,6 +51,9 @@ impl AckFrequency {
 
     /// The window is now `cwnd`, and a round trip takes `srtt`, `min_rtt` at least.
     pub(super) fn on_path(&mut self, cwnd: Bytes, mss: Bytes, srtt: Duration, min_rtt: Duration) {
+        if self.most <= UNASKED {
+            return;
+        }
         let window = u32::try_from(cwnd.packets_floor(mss)).unwrap_or(u32::MAX);
         let queueing = u128::from(duration::nanos(srtt.saturating_sub(min_rtt)));
         let queued = queueing * u128::from(window) / u128::from(duration::nanos(srtt).max(1));
@@ -127,8 +130,8 @@ impl AckFrequency {
     }
 }
 
-/// What peers do that are not asked (RFC 9000 §13.2.2).
-const UNASKED: u32 = 2;
+/// Packets for one ACK of a peer that was not asked (RFC 9000 §13.2.2).
+pub(crate) const UNASKED: u32 = 2;
 
 /// ACKs of a window at least: with fewer, a window of a few packets waits for the peer's delay.
 const ACKS_PER_WINDOW: u32 = 4;
