@@ -7,6 +7,7 @@ mod cubic;
 mod fixed;
 mod ledbat_pp;
 mod new_reno;
+mod paceline;
 mod prague;
 
 use crate::registry::{ControllerSpec, Registry};
@@ -20,6 +21,7 @@ impl Registry {
 
 /// In the order in which they are listed.
 const STANDARD: &[ControllerSpec] = &[
+    paceline::SPEC,
     cubic::SPEC,
     new_reno::SPEC,
     bbr::V3,

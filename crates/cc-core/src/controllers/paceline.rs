@@ -1,0 +1,606 @@
+//! Paceline: a rate that deliveries prove, a queue that its own mean shows, and loss that the flow
+//! did not cause made good. docs/paceline.md is its specification.
+//!
+//! The algorithm in seven lines.
+//! 1. The *estimate* is a control variable: Ups that deliver more raise it, a queue that grows
+//!    lowers it by the factor by which all senders together were too fast, loss that the flow
+//!    causes lowers it to 85 % of what is delivered.
+//! 2. A queue is what the *mean* RTT of a round trip has above the least such mean of ten seconds,
+//!    and more than the mean varies by itself. A flow that cruises beside a queue sends less until
+//!    it has drained as much; what is there then is not its own.
+//! 3. Every few round trips one *Up* sends more, one *Down* less. What the Up delivers tells the
+//!    flow's share of the bottleneck: with a share of x, 1 + s times the rate arrives as
+//!    (1 + s) ÷ (1 + s·x).
+//! 4. The step s is 6 % of the *bottleneck*, 6 % ÷ x of the flow, and no less than eight packets:
+//!    flows of a kind push each other by the same amount, which makes them equal.
+//! 5. What is lost of packets that left in Down is the path's own loss, unless a queue was there.
+//!    As much more is sent as is lost so, so that the estimate *arrives*.
+//! 6. Packets lost beside long RTTs are lost in a full queue, whatever the jitter: a rank test.
+//! 7. A reduction that leaves the loss as it was is taken back.
+//!
+//! The diagram of its phases is at [`Phase`]. All quantities are `f64` in seconds, bytes and
+//! packets, and only added, subtracted, multiplied, divided, compared and converted: IEEE 754
+//! defines the result of each to the bit, so a run repeats on every machine.
+
+mod ambient;
+mod bandwidth;
+mod counts;
+mod cycle;
+mod params;
+mod probe;
+mod rank;
+mod reduction;
+mod reference;
+mod round;
+mod startup;
+#[cfg(test)]
+mod tests;
+mod trim;
+
+use crate::control::{Control, MIN_RATE, send_quantum};
+use crate::controller::{Controller, PathState, Setup};
+use crate::events::LostPacket;
+use crate::observer::{Observer, Snapshot};
+use crate::params::Params;
+use crate::parts::ack_aggregation::AckAggregation;
+use crate::parts::cwnd::resized_window;
+use crate::parts::transition::{EventContext, Machine as _};
+use crate::registry::ControllerSpec;
+use crate::sampler::RateSample;
+use alloc::boxed::Box;
+use ambient::AmbientLoss;
+use bandwidth::{Estimate, from_f64};
+use core::time::Duration;
+use counts::{Counts, LossRuns};
+use cycle::{Cycle, Phase};
+use params::{PARAMS, Tuning};
+use probe::{Conditions, FIRST_STEP, Probe};
+use rank::RankTest;
+use reduction::{REDUCTION, Reductions};
+use reference::Reference;
+use round::{Round, Rounds};
+use startup::Startup;
+use trim::Trim;
+use units::duration::nanos;
+use units::{Bytes, Gain, Timestamp};
+
+pub(crate) const SPEC: ControllerSpec = ControllerSpec {
+    name: "paceline",
+    aliases: &[],
+    summary: "for every path: random loss made good, short queues, fair beside CUBIC",
+    params: PARAMS,
+    build: |params, setup| Box::new(Paceline::new(params, setup)),
+};
+
+/// A flow under Paceline.
+#[derive(Debug)]
+struct Paceline {
+    tuning: Tuning,
+    mss: Bytes,
+    cycle: Cycle,
+    rounds: Rounds,
+    reference: Reference,
+    estimate: Estimate,
+    aggregation: AckAggregation<AGGREGATION_PERIODS>,
+    startup: Startup,
+    probe: Probe,
+    ambient: AmbientLoss,
+    runs: LossRuns,
+    rank: RankTest,
+    reductions: Reductions,
+    trim: Trim,
+    /// The factor on the estimate in Cruise: in the round trip under way, and in the one before.
+    trim_factor: f64,
+    last_trim_factor: f64,
+    /// Whether the round trip before showed congestion.
+    was_congested: bool,
+    /// Since when packets leave at the estimate or below it. What left before is judged by the Up.
+    calm_since: Timestamp,
+    cwnd: Bytes,
+    control: Control,
+}
+
+/// What a round trip shows of congestion.
+#[derive(Debug, Clone, Copy)]
+struct Signs {
+    /// Its mean RTT above the reference, s.
+    queue: f64,
+    /// How much of that is no queue, s.
+    tolerance: f64,
+    /// More than the path loses by itself, lost beside long RTTs, or marked.
+    is_lossy: bool,
+    /// Whether the round trip before showed congestion, as this one does.
+    persists: bool,
+}
+
+impl Signs {
+    fn is_queued(&self) -> bool {
+        self.queue > self.tolerance
+    }
+
+    fn is_congested(&self) -> bool {
+        self.is_queued() || self.is_lossy
+    }
+}
+
+impl Paceline {
+    fn new(params: &Params, setup: &Setup) -> Self {
+        let first_rtt = setup.srtt.unwrap_or(UNKNOWN_RTT);
+        let mut paceline = Self {
+            tuning: Tuning::new(params),
+            mss: setup.mss,
+            cycle: Cycle::new(setup.seed),
+            rounds: Rounds::new(setup.now),
+            reference: Reference::new(seconds(first_rtt)),
+            estimate: Estimate::new(),
+            aggregation: AckAggregation::new(setup.now),
+            startup: Startup::default(),
+            probe: Probe::new(),
+            ambient: AmbientLoss::new(),
+            runs: LossRuns::new(),
+            rank: RankTest::new(),
+            reductions: Reductions::default(),
+            trim: Trim::default(),
+            trim_factor: 1.0,
+            last_trim_factor: 1.0,
+            was_congested: false,
+            calm_since: Timestamp::ZERO,
+            cwnd: setup.initial_cwnd,
+            control: Control {
+                pacing_rate: MIN_RATE,
+                ..Control::unpaced(setup.initial_cwnd)
+            },
+        };
+        paceline.decide();
+        paceline
+    }
+
+    /// The path's own loss, made good where that is wanted.
+    fn ambient_loss(&self) -> f64 {
+        if self.tuning.make_good {
+            self.ambient.loss()
+        } else {
+            0.0
+        }
+    }
+
+    fn packets(&self, bytes: Bytes) -> f64 {
+        to_f64(bytes) / to_f64(self.mss)
+    }
+
+    /// Once per round trip: what it has shown, and what follows.
+    fn on_round(&mut self, context: &mut EventContext<'_>) {
+        let phase = self.cycle.phase;
+        let last = self.rounds.last();
+        let Some(round) = self.rounds.end(context.path.now) else {
+            return;
+        };
+        self.measure(context.path.now, &round, &last);
+        let signs = self.signs(&round);
+        self.discard_suspect(&round, &signs);
+        let sent_factor = core::mem::replace(&mut self.trim_factor, 1.0);
+        let acked_factor = core::mem::replace(&mut self.last_trim_factor, sent_factor);
+        self.cycle.on_round(phase);
+        match phase {
+            Phase::Startup => self.start_up(context, &round, &signs),
+            Phase::Drain => {
+                if !signs.is_queued() || self.cycle.rounds >= MOST_DRAIN_ROUNDS {
+                    self.enter(context, Phase::Cruise);
+                    self.cycle.probe_soon();
+                }
+            }
+            Phase::Cruise => self.cruise(context, &round, &signs, acked_factor),
+            Phase::Up => self.enter(context, Phase::Down),
+            Phase::Down => self.conclude_up(context, &round, &signs),
+        }
+        self.was_congested = signs.is_congested();
+    }
+
+    fn measure(&mut self, now: Timestamp, round: &Round, last: &Round) {
+        let is_calm = matches!(self.cycle.acked, Phase::Cruise | Phase::Down | Phase::Drain);
+        if is_calm && last.rtt > 0.0 {
+            let rate = (round.rate() - last.rate()) / self.estimate.get().max(1.0);
+            self.reference
+                .on_change((round.rtt - last.rtt).abs(), rate.abs());
+        }
+        self.reference.on_round(now, round.rtt);
+        let is_proof = !round.is_app_limited || round.rate() >= self.estimate.get();
+        if self.cycle.phase != Phase::Startup && is_proof {
+            self.estimate.prove(from_f64(self.rounds.mean_rate(2)));
+        }
+        if !round.is_app_limited {
+            self.estimate.bound();
+        }
+    }
+
+    fn signs(&mut self, round: &Round) -> Signs {
+        let packet_time = to_f64(self.mss) / self.estimate.get().max(1.0);
+        let is_overflow = self.rank.take_alarm() && self.tuning.rank;
+        if is_overflow {
+            self.ambient.discard();
+        }
+        let is_lossy = is_overflow || round.marked > 0 || self.loses_more_than_path(round);
+        let mut signs = Signs {
+            queue: round.rtt - self.reference.get(),
+            tolerance: self.reference.tolerance(packet_time),
+            is_lossy,
+            persists: false,
+        };
+        signs.persists = signs.is_congested() && self.was_congested;
+        signs
+    }
+
+    fn loses_more_than_path(&self, round: &Round) -> bool {
+        let mss = to_f64(self.mss);
+        let counts = Counts {
+            acked: round.acked / mss,
+            lost: round.lost / mss,
+        };
+        counts.exceeds(self.ambient_loss(), self.runs.mean(), SIGMAS, MARGIN)
+    }
+
+    /// What was lost beside a queue is not the path's own loss; what an application left out is not
+    /// a Down.
+    fn discard_suspect(&mut self, round: &Round, signs: &Signs) {
+        let was_listening = matches!(self.cycle.acked, Phase::Down | Phase::Drain);
+        if round.is_app_limited || (was_listening && signs.is_queued()) {
+            self.ambient.discard();
+        }
+    }
+
+    fn start_up(&mut self, context: &mut EventContext<'_>, round: &Round, signs: &Signs) {
+        let is_long = signs.queue > self.reference.get() * startup::QUEUE;
+        let is_queued = signs.is_queued() && is_long && self.was_congested;
+        let (rate, mss) = (self.estimate.get(), to_f64(self.mss));
+        if self.startup.is_over(round, rate, is_queued, mss) {
+            self.estimate.set(self.best_of_two_rounds());
+            self.enter(context, Phase::Drain);
+        }
+    }
+
+    /// What is acknowledged now left at `acked_factor` times the estimate.
+    fn cruise(
+        &mut self,
+        context: &mut EventContext<'_>,
+        round: &Round,
+        signs: &Signs,
+        acked_factor: f64,
+    ) {
+        let is_limited = round.is_app_limited;
+        if signs.persists && !is_limited && self.tuning.lower {
+            self.lower_by_growth(round, acked_factor);
+        }
+        self.reductions.on_round();
+        if signs.is_lossy && !is_limited && self.reductions.may_reduce() {
+            self.reduce(context.path.now, round);
+        }
+        self.judge_reduction(round, signs);
+        self.drain_queue(context.path.now, round, signs);
+        if self.cycle.is_cruise_over() && !is_limited && !signs.is_congested() {
+            self.begin_up(context, self.rounds.mean_of_two());
+        }
+    }
+
+    /// A queue that grows by g seconds per second is sent 1 + g times what leaves it. All senders
+    /// together were too fast by that factor, and each is to be slower by it.
+    fn lower_by_growth(&mut self, round: &Round, acked_factor: f64) {
+        let time = round.time.max(MICROSECOND);
+        let growth = (round.rtt - self.rounds.before().rtt - self.reference.jitter()) / time;
+        let factor = (acked_factor / (1.0 + growth).max(LEAST_GROWTH)).min(1.0);
+        let delivered = self.rounds.mean_of_two();
+        let estimate = self.estimate.get();
+        let least = (LEAST_OF_FOUR * self.rounds.mean_rate(4))
+            .min(LEAST_OF_TWO * delivered)
+            .min(estimate);
+        let lowered = (estimate * factor).max(least).min(MOST_OF_TWO * delivered);
+        self.estimate.lower(lowered.min(estimate), delivered);
+    }
+
+    fn reduce(&mut self, now: Timestamp, round: &Round) {
+        let estimate = self.estimate.get();
+        let reduced = self.best_of_two_rounds().min(estimate) * REDUCTION;
+        self.reductions
+            .on_reduced(estimate, round.loss(), self.tuning.trial);
+        self.estimate.lower(reduced, reduced);
+        self.calm_since = now;
+    }
+
+    fn judge_reduction(&mut self, round: &Round, signs: &Signs) {
+        let futile = self.reductions.try_round(round, to_f64(self.mss));
+        if let Some(futile) = futile
+            && !signs.is_queued()
+            && !self.rank.is_high()
+        {
+            self.estimate.set(futile.estimate);
+            self.ambient.replace(futile.counts);
+        }
+    }
+
+    fn drain_queue(&mut self, now: Timestamp, round: &Round, signs: &Signs) {
+        if !signs.is_queued() || !self.tuning.trim {
+            self.trim.stop();
+            return;
+        }
+        if self.trim.is_in_vain(signs.queue) {
+            self.trim.stop();
+            self.reference.restart(now, round.rtt);
+            return;
+        }
+        let reference = self.reference.get();
+        self.trim_factor = self.trim.factor(signs.queue, signs.tolerance, reference);
+    }
+
+    fn begin_up(&mut self, context: &mut EventContext<'_>, base: f64) {
+        let rtt = self.reference.get();
+        let bdp = (self.estimate.get() * rtt / to_f64(self.mss)).max(f64::MIN_POSITIVE);
+        let step = if self.tuning.share_step {
+            self.probe.next_step(Conditions {
+                bdp,
+                rtt,
+                rate_jitter: self.reference.rate_jitter(),
+            })
+        } else {
+            FIRST_STEP
+        };
+        self.probe.begin(context.path.now, base, step);
+        self.enter(context, Phase::Up);
+    }
+
+    /// What the Up sent has been acknowledged in this round trip.
+    fn conclude_up(&mut self, context: &mut EventContext<'_>, round: &Round, signs: &Signs) {
+        let rate = round.rate();
+        let (ambient, run) = (self.ambient_loss(), self.runs.mean());
+        let outcome = self.probe.conclude(rate, ambient, run);
+        if round.is_app_limited {
+            self.enter(context, Phase::Cruise);
+            return;
+        }
+        self.probe.learn_share(rate);
+        let has_more = outcome.has_grown && !outcome.has_overflowed && !signs.is_queued();
+        if has_more {
+            self.estimate.raise(rate);
+        }
+        if has_more && !signs.is_lossy {
+            self.begin_up(context, rate);
+        } else {
+            self.enter(context, Phase::Cruise);
+        }
+    }
+
+    fn enter(&mut self, context: &mut EventContext<'_>, next: Phase) {
+        let now = context.path.now;
+        if matches!(self.cycle.phase, Phase::Up | Phase::Startup) {
+            self.calm_since = now;
+        }
+        context.transition(&mut self.cycle.phase, next);
+        self.cycle.rounds = 0;
+        match next {
+            Phase::Startup => {}
+            Phase::Drain => {
+                self.ambient.open(now, false);
+            }
+            Phase::Down => {
+                self.ambient.open(now, self.tuning.deep_listen);
+            }
+            Phase::Cruise => {
+                self.ambient.close(now);
+                self.cycle.begin_cruise(&self.probe, self.reference.get());
+            }
+            Phase::Up => {
+                self.ambient.close(now);
+                self.ambient.conclude(self.rank.is_high());
+                self.estimate.begin_cycle();
+            }
+        }
+    }
+
+    fn best_of_two_rounds(&self) -> f64 {
+        self.rounds.last().rate().max(self.rounds.before().rate())
+    }
+
+    /// The factor on the estimate that this phase sends.
+    fn pacing_gain(&self) -> f64 {
+        match self.cycle.phase {
+            Phase::Startup => STARTUP_GAIN,
+            Phase::Drain => DRAIN_GAIN,
+            Phase::Cruise => self.trim_factor,
+            Phase::Up => 1.0 + self.probe.step,
+            Phase::Down if self.ambient.is_at_half() => DRAIN_GAIN,
+            Phase::Down => (1.0 - self.probe.step).clamp(DRAIN_GAIN, MOST_DOWN_GAIN),
+        }
+    }
+
+    /// What is lost at random is sent again, so more has to leave for the estimate to arrive. Not
+    /// while a queue is to drain, and not in Down, where loss is measured.
+    fn loss_gain(&self) -> f64 {
+        let is_plain = match self.cycle.phase {
+            Phase::Cruise => self.trim_factor >= 1.0,
+            Phase::Up => true,
+            Phase::Startup | Phase::Drain | Phase::Down => false,
+        };
+        if is_plain {
+            1.0 / (1.0 - self.ambient_loss())
+        } else {
+            1.0
+        }
+    }
+
+    fn decide(&mut self) {
+        let estimate = self.estimate.get();
+        let rate = if estimate > 0.0 {
+            estimate * self.pacing_gain() * self.loss_gain() * PACING_MARGIN
+        } else {
+            to_f64(self.cwnd) / self.reference.get() * STARTUP_GAIN
+        };
+        let mut pacing_rate = from_f64(rate.max(LEAST_RATE));
+        if self.cycle.phase == Phase::Startup {
+            pacing_rate = pacing_rate.max(self.control.pacing_rate);
+        }
+        let send_quantum = send_quantum(pacing_rate, self.mss * 2);
+        self.control = Control {
+            cwnd: self.cwnd,
+            pacing_rate,
+            send_quantum,
+        };
+    }
+}
+
+impl Paceline {
+    /// Twice what the path holds at the estimate, and what comes in one aggregated ACK.
+    fn target_cwnd(&self) -> Bytes {
+        let estimate = self.estimate.get();
+        if estimate <= 0.0 {
+            return self.cwnd;
+        }
+        let gain = if self.cycle.phase == Phase::Startup {
+            STARTUP_GAIN
+        } else {
+            CWND_GAIN
+        };
+        let bdp = Bytes::new((estimate * self.reference.get() * gain) as u64);
+        bdp.saturating_add(self.aggregation.extra_acked(AGGREGATION_PERIODS as u64))
+            .saturating_add(self.control.send_quantum * QUANTA)
+    }
+
+    fn update_cwnd(&mut self, acked: Bytes) {
+        let target = self.target_cwnd();
+        let grown = self.cwnd.saturating_add(acked);
+        self.cwnd = match self.cycle.phase {
+            Phase::Startup if self.cwnd < target => grown,
+            Phase::Startup => self.cwnd,
+            _ => grown.min(target),
+        };
+        self.cwnd = self.cwnd.max(self.mss * LEAST_PACKETS);
+    }
+}
+
+impl Controller for Paceline {
+    fn on_lost(&mut self, path: &PathState, packet: &LostPacket, _: &mut dyn Observer) {
+        let sent_at = packet.stamp.sent_at;
+        let packets = self.packets(packet.bytes);
+        if sent_at >= self.calm_since {
+            self.rounds.current().lost += to_f64(packet.bytes);
+        }
+        self.probe.on_lost(sent_at, self.calm_since, packets);
+        self.ambient.on_lost(sent_at, packets);
+        self.runs.on_lost(packet.starts_range);
+        if packet.starts_range
+            && let Some(rtt) = path.latest_rtt
+        {
+            self.rank.on_lost_range(rtt);
+        }
+    }
+
+    fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
+        let is_round = self.rounds.on_ack(sample, path.delivered);
+        if let Some(rtt) = sample.rtt {
+            self.rank
+                .on_rtt(path.now, rtt, duration(self.reference.get()));
+            self.reference.on_rtt(rtt);
+        }
+        let packets = self.packets(sample.newly_acked);
+        self.probe
+            .on_acked(sample.newest_sent_at, self.calm_since, packets);
+        self.ambient.on_acked(sample.newest_sent_at, packets);
+        if let Some(rate) = sample.delivery_rate
+            && self.cycle.phase == Phase::Startup
+            && (!sample.is_app_limited || rate > from_f64(self.estimate.get()))
+        {
+            self.estimate.prove(rate);
+        }
+        self.aggregation.on_ack(
+            path.now,
+            self.rounds.count() / AGGREGATION_ROUNDS,
+            sample.newly_acked,
+            from_f64(self.estimate.get()),
+            self.cwnd,
+        );
+        if is_round {
+            self.on_round(&mut EventContext { path, observer });
+        }
+        self.update_cwnd(sample.newly_acked);
+        self.decide();
+    }
+
+    /// The estimate stays, since what is lost after a silence says nothing of it; the window lets
+    /// one packet out (draft-ietf-ccwg-bbr-06 §5.6.4.4).
+    fn on_persistent_congestion(&mut self, path: &PathState, _: &mut dyn Observer) {
+        self.cwnd = (path.inflight + self.mss).max(self.mss * LEAST_PACKETS);
+        self.decide();
+    }
+
+    fn on_mtu(&mut self, path: &PathState) {
+        self.cwnd = resized_window(self.cwnd, self.mss, path.mss);
+        self.mss = path.mss;
+        self.decide();
+    }
+
+    fn control(&self) -> Control {
+        self.control
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            pacing_gain: Some(to_gain(self.pacing_gain())),
+            bandwidth: Some(from_f64(self.estimate.get())),
+            min_rtt: Some(duration(self.reference.get())),
+            ..Snapshot::new(SPEC.name, self.cycle.phase.name(), self.control)
+        }
+    }
+}
+
+fn to_f64(bytes: Bytes) -> f64 {
+    bytes.get() as f64
+}
+
+fn seconds(time: Duration) -> f64 {
+    nanos(time) as f64 / SECOND
+}
+
+fn duration(seconds: f64) -> Duration {
+    Duration::from_nanos((seconds * SECOND) as u64)
+}
+
+fn to_gain(factor: f64) -> Gain {
+    Gain::from_millionths((factor * 1e6) as u64)
+}
+
+/// ns.
+const SECOND: f64 = 1e9;
+/// s.
+const MICROSECOND: f64 = 1e-6;
+/// Before the first sample: BBR's for its first rate (draft-ietf-ccwg-bbr-06 §5.6.2).
+const UNKNOWN_RTT: Duration = Duration::from_millis(1);
+
+/// As BBR's in Startup, in which the rate doubles each round trip (draft-ietf-ccwg-bbr-06
+/// §5.1.1).
+const STARTUP_GAIN: f64 = 2.77;
+const DRAIN_GAIN: f64 = 0.5;
+const MOST_DRAIN_ROUNDS: u32 = 4;
+/// A Down at least a tenth below the estimate is below what the path delivers to the flow.
+const MOST_DOWN_GAIN: f64 = 0.9;
+/// BBR.PacingMarginPercent: below the estimate, so that queues drain (draft-ietf-ccwg-bbr-06
+/// §5.6.2).
+const PACING_MARGIN: f64 = 0.99;
+/// B/s.
+const LEAST_RATE: f64 = 100.0;
+const CWND_GAIN: f64 = 2.0;
+/// A burst at the sender, one on its way, one at the receiver (draft-ietf-ccwg-bbr-06 §5.6.4.2).
+const QUANTA: u64 = 3;
+/// BBRMinPipeCwnd (draft-ietf-ccwg-bbr-06 §2.7).
+const LEAST_PACKETS: u64 = 4;
+
+/// The greatest excess of the last two periods of five round trips counts.
+const AGGREGATION_PERIODS: usize = 2;
+const AGGREGATION_ROUNDS: u64 = 5;
+
+/// A round trip loses more than the path by three standard deviations and a hundredth of it.
+const SIGMAS: f64 = 3.0;
+const MARGIN: f64 = 0.01;
+
+/// A queue cannot shrink by more than a second per second.
+const LEAST_GROWTH: f64 = 0.1;
+/// What four and two round trips delivered bound what one queue sample can take away.
+const LEAST_OF_FOUR: f64 = 0.97;
+const LEAST_OF_TWO: f64 = 1.1;
+const MOST_OF_TWO: f64 = 1.5;

@@ -1,0 +1,192 @@
+//! The path's own loss: what is lost although the flow fills no queue.
+
+use super::counts::Counts;
+use units::Timestamp;
+
+/// Loss of packets that left in Down, below the estimate: the flow's own queue did not lose them.
+///
+/// Others' queues may have. So a listening is void where a queue showed or the ranks of RTTs tell
+/// of one, and where listenings differ by more than chance the lower quartile of them counts, not
+/// their mean: bursts of others come and go, a bad path stays.
+#[derive(Debug)]
+pub(super) struct AmbientLoss {
+    listening: Listening,
+    /// Listenings too short to count by themselves.
+    pool: Counts,
+    heard: [Counts; KEPT],
+    heard_count: usize,
+    /// What was lost at half of the estimate, older ones less.
+    at_half: Counts,
+    downs: u32,
+}
+
+/// The packets of one Down.
+#[derive(Debug, Default)]
+struct Listening {
+    from: Option<Timestamp>,
+    until: Option<Timestamp>,
+    at_half: bool,
+    counts: Counts,
+}
+
+impl Listening {
+    fn covers(&self, sent_at: Timestamp) -> bool {
+        self.from.is_some_and(|from| sent_at >= from)
+            && self.until.is_none_or(|until| sent_at < until)
+    }
+}
+
+impl AmbientLoss {
+    pub(super) fn new() -> Self {
+        Self {
+            listening: Listening::default(),
+            pool: Counts::default(),
+            heard: [Counts::default(); KEPT],
+            heard_count: 0,
+            at_half: Counts::default(),
+            downs: 0,
+        }
+    }
+
+    /// Packets that leave from now on are listened to. Returns whether they are to leave at half of
+    /// the estimate: every fourth time where there is loss to verify.
+    pub(super) fn open(&mut self, now: Timestamp, may_verify: bool) -> bool {
+        self.listening = Listening {
+            from: Some(now),
+            ..Listening::default()
+        };
+        if may_verify && self.heard_loss() > WORTH_VERIFYING {
+            self.downs += 1;
+            self.listening.at_half = self.downs.is_multiple_of(VERIFIED_EVERY);
+        }
+        self.listening.at_half
+    }
+
+    pub(super) fn is_at_half(&self) -> bool {
+        self.listening.at_half
+    }
+
+    /// Packets that leave from now on are not.
+    pub(super) fn close(&mut self, now: Timestamp) {
+        if self.listening.until.is_none() {
+            self.listening.until = Some(now);
+        }
+    }
+
+    /// A queue was there: what was heard is not the path's loss.
+    pub(super) fn discard(&mut self) {
+        self.listening.from = None;
+        self.listening.counts = Counts::default();
+    }
+
+    pub(super) fn on_acked(&mut self, sent_at: Timestamp, packets: f64) {
+        if self.listening.covers(sent_at) {
+            self.listening.counts.acked += packets;
+        }
+    }
+
+    pub(super) fn on_lost(&mut self, sent_at: Timestamp, packets: f64) {
+        if self.listening.covers(sent_at) {
+            self.listening.counts.lost += packets;
+        }
+    }
+
+    /// The outcomes of what was listened to are known. `is_suspect` where losses were beside long
+    /// RTTs.
+    pub(super) fn conclude(&mut self, is_suspect: bool) {
+        let listening = core::mem::take(&mut self.listening);
+        if listening.at_half {
+            self.at_half.acked *= VERIFIED_DECAY;
+            self.at_half.lost *= VERIFIED_DECAY;
+            self.at_half += listening.counts;
+        }
+        if listening.counts.lost < 1.0 || !is_suspect {
+            self.pool += listening.counts;
+        }
+        if self.pool.sent() >= LEAST_PACKETS {
+            let pool = core::mem::take(&mut self.pool);
+            self.hear(pool);
+        }
+    }
+
+    /// Forgets what was heard: `counts` prove otherwise.
+    pub(super) fn replace(&mut self, counts: Counts) {
+        for _ in 0..MOST_OF_KEPT {
+            self.hear(counts);
+        }
+    }
+
+    fn hear(&mut self, counts: Counts) {
+        self.heard[self.heard_count % KEPT] = counts;
+        self.heard_count += 1;
+    }
+
+    /// The path's own loss, from 0 to [`CAP`].
+    ///
+    /// Loss that the flow causes falls when the flow sends half: if less than half of what was
+    /// heard is lost then, that is what counts.
+    pub(super) fn loss(&self) -> f64 {
+        let heard = self.heard_loss();
+        let expected = self.at_half.sent() * heard;
+        let is_refuted = heard > WORTH_VERIFYING
+            && expected >= EXPECTED_AT_LEAST
+            && self.at_half.lost < expected / 2.0;
+        if is_refuted {
+            self.at_half.loss()
+        } else {
+            heard
+        }
+    }
+
+    fn heard_loss(&self) -> f64 {
+        let heard = &self.heard[..self.heard_count.min(KEPT)];
+        let mut all = Counts::default();
+        heard.iter().for_each(|one| all += *one);
+        let mean = all.loss();
+        if mean <= 0.0 {
+            return 0.0;
+        }
+        if dispersion(heard, mean) <= MOST_DISPERSION * heard.len() as f64 {
+            return mean.min(CAP);
+        }
+        lower_quartile(heard).min(CAP)
+    }
+}
+
+/// χ² of listenings against one common loss.
+fn dispersion(heard: &[Counts], mean: f64) -> f64 {
+    let square = |one: &Counts| {
+        let expected = one.sent() * mean;
+        let off = one.lost - expected;
+        off * off / (expected * (1.0 - mean)).max(f64::MIN_POSITIVE)
+    };
+    heard.iter().map(square).sum()
+}
+
+fn lower_quartile(heard: &[Counts]) -> f64 {
+    let mut losses = [0.0; KEPT];
+    let losses = &mut losses[..heard.len()];
+    for (loss, one) in losses.iter_mut().zip(heard) {
+        *loss = one.loss();
+    }
+    losses.sort_unstable_by(f64::total_cmp);
+    losses[losses.len() / 4]
+}
+
+/// Listenings that count.
+const KEPT: usize = 8;
+const MOST_OF_KEPT: usize = 6;
+/// Packets of a listening that counts; with 2 % of loss one is lost.
+const LEAST_PACKETS: f64 = 50.0;
+/// χ² ÷ n of listenings that one loss explains. For eight of them chance exceeds 2 in one of 25.
+const MOST_DISPERSION: f64 = 2.0;
+/// More than a fifth is never the path's alone: a flow that sends 1.25 times what arrives is the
+/// most that the rules below bound.
+const CAP: f64 = 0.2;
+/// Below 2 % a loss costs what it is mistaken for: BBRLossThresh
+/// (draft-ietf-ccwg-bbr-06 §2.10).
+const WORTH_VERIFYING: f64 = 0.02;
+const VERIFIED_EVERY: u32 = 4;
+const VERIFIED_DECAY: f64 = 0.875;
+/// At five expected losses two or fewer are chance in one of eight.
+const EXPECTED_AT_LEAST: f64 = 5.0;

@@ -1,0 +1,25 @@
+//! What can be tuned: each mechanism can be switched off, which is how docs/paceline.md shows what
+//! each is for.
+
+use crate::params::tuning;
+
+tuning! {
+    /// The mechanisms that a connection may do without.
+    pub(super) struct Tuning, PARAMS;
+    make_good: switch(true),
+        "send more where packets are lost at random, so that the estimate arrives", OURS;
+    deep_listen: switch(true),
+        "listen to every fourth Down at half of the estimate, to verify random loss", OURS;
+    rank: switch(true),
+        "infer a full queue from the rank of the RTTs beside lost packets", OURS;
+    trial: switch(true),
+        "take a reduction back when it did not reduce the loss", OURS;
+    trim: switch(true),
+        "send less in Cruise while a queue shows", OURS;
+    lower: switch(true),
+        "lower the estimate by as much as a queue grew in a round trip", OURS;
+    share_step: switch(true),
+        "choose the step of Up by the flow's share of the bottleneck; off: 25 %", OURS;
+}
+
+const OURS: &str = "none: docs/paceline.md";

@@ -1,0 +1,135 @@
+//! What one round trip above the estimate tells: the flow's share of the bottleneck, and how far to
+//! go next time.
+
+use super::counts::Counts;
+use units::Timestamp;
+
+/// An Up and its outcome.
+#[derive(Debug)]
+pub(super) struct Probe {
+    /// The step taken: Up sends 1 + step times the estimate.
+    pub(super) step: f64,
+    /// Delivery rate before it, B/s.
+    base: f64,
+    from: Timestamp,
+    counts: Counts,
+    /// Sums of shortfall × step and step², older ones less.
+    products: (f64, f64),
+    /// Whether the last Up overflowed a queue.
+    pub(super) has_overflowed: bool,
+}
+
+/// What an Up has shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outcome {
+    /// More was delivered than before by at least half of the step.
+    pub(super) has_grown: bool,
+    /// More was lost than the path loses by itself.
+    pub(super) has_overflowed: bool,
+}
+
+/// What the step of an Up depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Conditions {
+    /// Bandwidth-delay product, packets.
+    pub(super) bdp: f64,
+    /// The RTT without a queue, s.
+    pub(super) rtt: f64,
+    /// Mean change of the delivery rate from round trip to round trip, as a share.
+    pub(super) rate_jitter: f64,
+}
+
+impl Probe {
+    pub(super) fn new() -> Self {
+        Self {
+            step: FIRST_STEP,
+            base: 0.0,
+            from: Timestamp::ZERO,
+            counts: Counts::default(),
+            products: (FIRST_WEIGHT * FIRST_SHARE, FIRST_WEIGHT),
+            has_overflowed: false,
+        }
+    }
+
+    pub(super) fn begin(&mut self, now: Timestamp, base: f64, step: f64) {
+        self.step = step;
+        self.base = base;
+        self.from = now;
+        self.counts = Counts::default();
+    }
+
+    /// Packets arrived that left before `until`, in the Up if not before it.
+    pub(super) fn on_acked(&mut self, sent_at: Timestamp, until: Timestamp, packets: f64) {
+        if (self.from..until).contains(&sent_at) {
+            self.counts.acked += packets;
+        }
+    }
+
+    pub(super) fn on_lost(&mut self, sent_at: Timestamp, until: Timestamp, packets: f64) {
+        if (self.from..until).contains(&sent_at) {
+            self.counts.lost += packets;
+        }
+    }
+
+    /// The packets of the Up were delivered at `rate`; the path loses `ambient` of all by itself,
+    /// in runs of `run` packets.
+    pub(super) fn conclude(&mut self, rate: f64, ambient: f64, run: f64) -> Outcome {
+        let margin = self.step * OVERFLOW;
+        self.has_overflowed = self.counts.exceeds(ambient, run, SIGMAS, margin);
+        Outcome {
+            has_grown: rate > self.base * (1.0 + self.step / 2.0),
+            has_overflowed: self.has_overflowed,
+        }
+    }
+
+    /// Learns the share of the bottleneck from the Up that was delivered at `rate`.
+    ///
+    /// Who sends 1 + s times his share x of a full bottleneck is delivered 1 + s of 1 + s·x: the
+    /// shortfall is x·s. Least squares over the Ups, older ones less, because one alone is mostly
+    /// noise.
+    pub(super) fn learn_share(&mut self, rate: f64) {
+        let step = self.step;
+        let shortfall = (1.0 + step) * self.base / rate.max(1.0) - 1.0;
+        let shortfall = shortfall.max(-2.0 * step).min(3.0 * step);
+        self.products.0 = self.products.0 * MEMORY + shortfall * step;
+        self.products.1 = self.products.1 * MEMORY + step * step;
+    }
+
+    /// The flow's share of the bottleneck, from [`LEAST_SHARE`] to 1.
+    pub(super) fn share(&self) -> f64 {
+        (self.products.0 / self.products.1)
+            .max(LEAST_SHARE)
+            .min(1.0)
+    }
+
+    /// The step of the next Up: so large that the path shows it, and among many flows so large that
+    /// all that probe reach the same rate.
+    pub(super) fn next_step(&self, conditions: Conditions) -> f64 {
+        let share = self.share();
+        let of_path = PATH_STEP / share;
+        // Among others Ups are rarer where the round trip is long.
+        let packets = STEP_PACKETS
+            * (conditions.rtt / LONG_RTT).clamp(1.0, MOST_LONGER)
+            * (2.0 * (1.0 - share)).clamp(0.25, 1.0);
+        let seen = (2.0 * conditions.rate_jitter).clamp(PATH_STEP, FIRST_STEP);
+        let most = if self.has_overflowed { FIRST_STEP } else { 1.0 };
+        of_path.max(packets / conditions.bdp).max(seen).min(most)
+    }
+}
+
+/// BBR's gain in ProbeBW_UP less one (draft-ietf-ccwg-bbr-06 §5.1.1).
+pub(super) const FIRST_STEP: f64 = 0.25;
+const FIRST_SHARE: f64 = 0.5;
+/// That of two Ups with the first step.
+const FIRST_WEIGHT: f64 = 2.0 * FIRST_STEP * FIRST_STEP;
+const LEAST_SHARE: f64 = 1.0 / 16.0;
+/// Of the bottleneck's rate: an Up of one round trip adds 6 % of a BDP to the queue.
+const PATH_STEP: f64 = 0.06;
+const STEP_PACKETS: f64 = 8.0;
+/// s.
+const LONG_RTT: f64 = 0.04;
+const MOST_LONGER: f64 = 16.0;
+const SIGMAS: f64 = 2.0;
+/// An eighth of what Up sends more.
+const OVERFLOW: f64 = 1.0 / 8.0;
+const MEMORY: f64 = 1.0 - 1.0 / 16.0;

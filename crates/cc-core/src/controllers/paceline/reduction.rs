@@ -1,0 +1,86 @@
+//! Reductions on loss, and whether they helped.
+
+use super::counts::Counts;
+use super::round::Round;
+
+/// Loss beyond the path's own reduces the estimate to 85 % of what is delivered, once in three
+/// round trips. A reduction that leaves the loss as it was did not reduce its cause: that loss is
+/// the path's, and the reduction is taken back.
+#[derive(Debug, Default)]
+pub(super) struct Reductions {
+    /// Round trips until the next may follow.
+    hold: u32,
+    trial: Option<Trial>,
+}
+
+/// From a reduction until it is known whether it helped.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    /// The estimate before, B/s.
+    estimate: f64,
+    /// The loss that caused it.
+    loss: f64,
+    rounds: u32,
+    counts: Counts,
+}
+
+/// A reduction that did not help.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Futile {
+    /// The estimate before it, B/s.
+    pub(super) estimate: f64,
+    pub(super) counts: Counts,
+}
+
+impl Reductions {
+    pub(super) fn on_round(&mut self) {
+        self.hold = self.hold.saturating_sub(1);
+    }
+
+    pub(super) fn may_reduce(&self) -> bool {
+        self.hold == 0
+    }
+
+    pub(super) fn on_reduced(&mut self, estimate: f64, loss: f64, is_tried: bool) {
+        self.hold = HOLD_ROUNDS;
+        if is_tried && self.trial.is_none() {
+            self.trial = Some(Trial {
+                estimate,
+                loss,
+                rounds: 0,
+                counts: Counts::default(),
+            });
+        }
+    }
+
+    /// Whether the trial under way ends with this round trip, its loss as it was before.
+    pub(super) fn try_round(&mut self, round: &Round, mss: f64) -> Option<Futile> {
+        let trial = self.trial.as_mut()?;
+        // Before that, what was lost left before the reduction.
+        if trial.rounds >= 2 {
+            trial.counts += Counts {
+                acked: round.acked / mss,
+                lost: round.lost / mss,
+            };
+        }
+        trial.rounds += 1;
+        let trial = *trial;
+        let is_enough = trial.counts.sent() >= TRIAL_PACKETS || trial.rounds >= TRIAL_ROUNDS;
+        if trial.rounds < 4 || !is_enough {
+            return None;
+        }
+        self.trial = None;
+        (trial.counts.loss() > UNCHANGED * trial.loss).then_some(Futile {
+            estimate: trial.estimate,
+            counts: trial.counts,
+        })
+    }
+}
+
+/// Factor on the delivery rate: that of CUBIC is 0.7 of a window that has a queue in it
+/// (RFC 9438 §4.6).
+pub(super) const REDUCTION: f64 = 0.85;
+const HOLD_ROUNDS: u32 = 3;
+const TRIAL_PACKETS: f64 = 50.0;
+const TRIAL_ROUNDS: u32 = 6;
+const UNCHANGED: f64 = 0.6;

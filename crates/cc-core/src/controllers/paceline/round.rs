@@ -1,0 +1,137 @@
+//! What one round trip has shown, and the last four of them.
+
+use super::{SECOND, seconds, to_f64};
+use crate::parts::round::RoundCounter;
+use crate::sampler::RateSample;
+use units::{Bytes, Timestamp};
+
+/// The facts of a round trip that has ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Round {
+    /// Mean of its RTT samples, s.
+    pub(super) rtt: f64,
+    /// How long it took, s.
+    pub(super) time: f64,
+    /// Bytes acknowledged.
+    pub(super) acked: f64,
+    /// Bytes lost of those that left at the estimate or below it.
+    pub(super) lost: f64,
+    /// Packets marked Congestion Experienced.
+    pub(super) marked: u64,
+    /// Whether the application limited any of it.
+    pub(super) is_app_limited: bool,
+}
+
+impl Round {
+    /// Mean delivery rate, B/s.
+    pub(super) fn rate(&self) -> f64 {
+        self.acked / self.time.max(NANOSECOND)
+    }
+
+    /// The share of its packets that were lost.
+    pub(super) fn loss(&self) -> f64 {
+        self.lost / (self.acked + self.lost).max(1.0)
+    }
+}
+
+/// Counts round trips; the one under way, and the last [`KEPT`].
+#[derive(Debug)]
+pub(super) struct Rounds {
+    counter: RoundCounter,
+    began_at: Timestamp,
+    rtt_sum: f64,
+    rtts: u32,
+    now: Round,
+    past: [Round; KEPT],
+    count: usize,
+}
+
+impl Rounds {
+    pub(super) fn new(now: Timestamp) -> Self {
+        Self {
+            counter: RoundCounter::default(),
+            began_at: now,
+            rtt_sum: 0.0,
+            rtts: 0,
+            now: Round::default(),
+            past: [Round::default(); KEPT],
+            count: 0,
+        }
+    }
+
+    /// The round trip under way, to add to.
+    pub(super) fn current(&mut self) -> &mut Round {
+        &mut self.now
+    }
+
+    /// Returns whether this ACK ends the round trip.
+    pub(super) fn on_ack(&mut self, sample: &RateSample, delivered: Bytes) -> bool {
+        self.counter.on_ack(sample.prior_delivered, delivered);
+        if let Some(rtt) = sample.rtt {
+            self.rtt_sum += seconds(rtt);
+            self.rtts += 1;
+        }
+        self.now.acked += to_f64(sample.newly_acked);
+        self.now.marked += sample.ce_marked;
+        self.now.is_app_limited |= sample.is_app_limited;
+        self.counter.is_start
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.counter.count
+    }
+
+    /// Ends the round trip under way. None until there is a first RTT sample.
+    pub(super) fn end(&mut self, now: Timestamp) -> Option<Round> {
+        let mut round = core::mem::take(&mut self.now);
+        let (sum, rtts) = (
+            core::mem::take(&mut self.rtt_sum),
+            core::mem::take(&mut self.rtts),
+        );
+        round.time = seconds(now.since(core::mem::replace(&mut self.began_at, now)));
+        round.rtt = if rtts > 0 {
+            sum / f64::from(rtts)
+        } else {
+            self.last().rtt
+        };
+        if round.rtt <= 0.0 {
+            return None;
+        }
+        self.past[self.count % KEPT] = round;
+        self.count += 1;
+        Some(round)
+    }
+
+    /// The round trip that ended last.
+    pub(super) fn last(&self) -> Round {
+        self.nth(0)
+    }
+
+    /// The round trip before [`last`](Self::last).
+    pub(super) fn before(&self) -> Round {
+        self.nth(1)
+    }
+
+    /// The mean of the last two round trips' delivery rates, B/s, each as heavy as the other.
+    pub(super) fn mean_of_two(&self) -> f64 {
+        (self.last().rate() + self.before().rate()) / 2.0
+    }
+
+    /// Mean delivery rate of the last `n` round trips, B/s; at most [`KEPT`].
+    pub(super) fn mean_rate(&self, n: usize) -> f64 {
+        let (acked, time) = (0..n.min(KEPT))
+            .map(|back| self.nth(back))
+            .fold((0.0, 0.0), |sum, round| {
+                (sum.0 + round.acked, sum.1 + round.time)
+            });
+        acked / time.max(NANOSECOND)
+    }
+
+    fn nth(&self, back: usize) -> Round {
+        self.past[(self.count + 2 * KEPT - 1 - back) % KEPT]
+    }
+}
+
+/// Round trips that are kept.
+const KEPT: usize = 4;
+const NANOSECOND: f64 = 1.0 / SECOND;

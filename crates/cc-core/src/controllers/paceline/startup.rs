@@ -1,0 +1,35 @@
+//! When Startup ends.
+
+use super::round::Round;
+
+/// Startup ends when the delivery rate has stopped growing by a quarter per round trip for three
+/// (draft-ietf-ccwg-bbr-06 §5.3.1.2), for one where a queue shows, or when a fifth is lost.
+#[derive(Debug, Default)]
+pub(super) struct Startup {
+    /// The delivery rate when it grew last, B/s.
+    full_rate: f64,
+    flat_rounds: u32,
+}
+
+impl Startup {
+    /// Whether the pipe is full. `is_queued` if a queue of an eighth of the RTT shows, in the second
+    /// round trip in a row with a sign of congestion.
+    pub(super) fn is_over(&mut self, round: &Round, rate: f64, is_queued: bool, mss: f64) -> bool {
+        if !round.is_app_limited {
+            if rate >= self.full_rate * GROWTH {
+                self.full_rate = rate;
+                self.flat_rounds = 0;
+            } else {
+                self.flat_rounds += 1;
+            }
+        }
+        let is_lossy = round.loss() > MOST_LOSS && round.lost > 8.0 * mss;
+        self.flat_rounds >= FLAT_ROUNDS || (is_queued && self.flat_rounds >= 1) || is_lossy
+    }
+}
+
+const GROWTH: f64 = 1.25;
+const FLAT_ROUNDS: u32 = 3;
+const MOST_LOSS: f64 = 0.2;
+/// Of the reference: a queue longer than that shows.
+pub(super) const QUEUE: f64 = 1.0 / 8.0;

@@ -1,0 +1,40 @@
+//! Draining a queue that shows in Cruise.
+
+/// Sends less than the estimate until as much is drained as was there. What has not gone by then is
+/// others' queue, or the path's delay.
+#[derive(Debug, Default)]
+pub(super) struct Trim {
+    /// The queue when it began, s; zero while there is none.
+    began_with: f64,
+    /// What should have gone since, s.
+    drained: f64,
+}
+
+impl Trim {
+    /// A queue of `queue` shows, after a round trip without one if `Trim` was stopped. Returns
+    /// whether it stays although the flow has drained as much as it was.
+    pub(super) fn is_in_vain(&mut self, queue: f64) -> bool {
+        if self.began_with == 0.0 {
+            *self = Self {
+                began_with: queue,
+                drained: 0.0,
+            };
+            return false;
+        }
+        self.drained >= self.began_with && queue > self.began_with / 2.0
+    }
+
+    /// The factor on the estimate for the next round trip. Below it half of the tolerance stays.
+    pub(super) fn factor(&mut self, queue: f64, tolerance: f64, reference: f64) -> f64 {
+        let factor = (1.0 - (queue - tolerance / 2.0) / reference).max(LEAST_FACTOR);
+        self.drained += (1.0 - factor) * reference;
+        factor
+    }
+
+    pub(super) fn stop(&mut self) {
+        self.began_with = 0.0;
+    }
+}
+
+/// As in Drain.
+const LEAST_FACTOR: f64 = 0.5;
