@@ -97,6 +97,8 @@ struct Paceline {
     /// Since when packets leave at the estimate or below it. What left before is judged by the Up.
     calm_since: Timestamp,
     cwnd: Bytes,
+    /// Whether the window, reduced by persistent congestion, still limits the flow.
+    is_recovering: bool,
     control: Control,
 }
 
@@ -146,6 +148,7 @@ impl Paceline {
             was_congested: false,
             calm_since: Timestamp::ZERO,
             cwnd: setup.initial_cwnd,
+            is_recovering: false,
             control: Control {
                 pacing_rate: MIN_RATE,
                 ..Control::unpaced(setup.initial_cwnd)
@@ -168,13 +171,20 @@ impl Paceline {
         to_f64(bytes) / to_f64(self.mss)
     }
 
+    /// How long a packet takes at the estimate, s.
+    fn packet_time(&self) -> f64 {
+        to_f64(self.mss) / self.estimate.get().max(1.0)
+    }
+
     /// Once per round trip: what it has shown, and what follows.
     fn on_round(&mut self, context: &mut EventContext<'_>) {
         let phase = self.cycle.phase;
         let last = self.rounds.last();
-        let Some(round) = self.rounds.end(context.path.now) else {
+        let packet_time = self.packet_time();
+        let Some(mut round) = self.rounds.end(context.path.now, packet_time) else {
             return;
         };
+        round.is_limited |= self.is_recovering;
         self.measure(context.path.now, &round, &last);
         let signs = self.signs(&round);
         self.discard_suspect(&round, &signs);
@@ -204,17 +214,16 @@ impl Paceline {
                 .on_change((round.rtt - last.rtt).abs(), rate.abs());
         }
         self.reference.on_round(now, round.rtt);
-        let is_proof = !round.is_app_limited || round.rate() >= self.estimate.get();
+        let is_proof = !round.is_limited || round.rate() >= self.estimate.get();
         if self.cycle.phase != Phase::Startup && is_proof {
             self.estimate.prove(from_f64(self.rounds.mean_rate(2)));
         }
-        if !round.is_app_limited {
+        if !round.is_limited {
             self.estimate.bound();
         }
     }
 
     fn signs(&mut self, round: &Round) -> Signs {
-        let packet_time = to_f64(self.mss) / self.estimate.get().max(1.0);
         let is_overflow = self.rank.take_alarm() && self.tuning.rank;
         if is_overflow {
             self.ambient.discard();
@@ -222,7 +231,7 @@ impl Paceline {
         let is_lossy = is_overflow || round.marked > 0 || self.loses_more_than_path(round);
         let mut signs = Signs {
             queue: round.rtt - self.reference.get(),
-            tolerance: self.reference.tolerance(packet_time),
+            tolerance: self.reference.tolerance(self.packet_time()),
             is_lossy,
             persists: false,
         };
@@ -243,7 +252,7 @@ impl Paceline {
     /// a Down.
     fn discard_suspect(&mut self, round: &Round, signs: &Signs) {
         let was_listening = matches!(self.cycle.acked, Phase::Down | Phase::Drain);
-        if round.is_app_limited || (was_listening && signs.is_queued()) {
+        if round.is_limited || (was_listening && signs.is_queued()) {
             self.ambient.discard();
         }
     }
@@ -266,7 +275,7 @@ impl Paceline {
         signs: &Signs,
         acked_factor: f64,
     ) {
-        let is_limited = round.is_app_limited;
+        let is_limited = round.is_limited;
         if signs.persists && !is_limited && self.tuning.lower {
             self.lower_by_growth(round, acked_factor);
         }
@@ -321,12 +330,11 @@ impl Paceline {
             self.trim.stop();
             return;
         }
+        let reference = self.reference.get();
         if self.trim.is_in_vain(signs.queue) {
             self.trim.stop();
             self.reference.restart(now, round.rtt);
-            return;
         }
-        let reference = self.reference.get();
         self.trim_factor = self.trim.factor(signs.queue, signs.tolerance, reference);
     }
 
@@ -351,7 +359,7 @@ impl Paceline {
         let rate = round.rate();
         let (ambient, run) = (self.ambient_loss(), self.runs.mean());
         let outcome = self.probe.conclude(rate, ambient, run);
-        if round.is_app_limited {
+        if round.is_limited {
             self.enter(context, Phase::Cruise);
             return;
         }
@@ -471,6 +479,7 @@ impl Paceline {
             _ => grown.min(target),
         };
         self.cwnd = self.cwnd.max(self.mss * LEAST_PACKETS);
+        self.is_recovering &= self.cwnd < target;
     }
 }
 
@@ -526,6 +535,7 @@ impl Controller for Paceline {
     /// one packet out (draft-ietf-ccwg-bbr-06 §5.6.4.4).
     fn on_persistent_congestion(&mut self, path: &PathState, _: &mut dyn Observer) {
         self.cwnd = (path.inflight + self.mss).max(self.mss * LEAST_PACKETS);
+        self.is_recovering = true;
         self.decide();
     }
 

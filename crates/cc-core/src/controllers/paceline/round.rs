@@ -18,14 +18,21 @@ pub(super) struct Round {
     pub(super) lost: f64,
     /// Packets marked Congestion Experienced.
     pub(super) marked: u64,
-    /// Whether the application limited any of it.
-    pub(super) is_app_limited: bool,
+    /// Whether something else than the path limited it: the application, a silence, or a window that
+    /// recovers from one.
+    pub(super) is_limited: bool,
 }
 
 impl Round {
     /// Mean delivery rate, B/s.
     pub(super) fn rate(&self) -> f64 {
         self.acked / self.time.max(NANOSECOND)
+    }
+
+    /// Whether it took much longer than its RTT at `packet_time` seconds per packet: nothing arrived
+    /// for a while.
+    fn is_silent(&self, packet_time: f64) -> bool {
+        self.time > 2.0 * self.rtt + 4.0 * packet_time
     }
 
     /// The share of its packets that were lost.
@@ -73,7 +80,7 @@ impl Rounds {
         }
         self.now.acked += to_f64(sample.newly_acked);
         self.now.marked += sample.ce_marked;
-        self.now.is_app_limited |= sample.is_app_limited;
+        self.now.is_limited |= sample.is_app_limited;
         self.counter.is_start
     }
 
@@ -82,7 +89,7 @@ impl Rounds {
     }
 
     /// Ends the round trip under way. None until there is a first RTT sample.
-    pub(super) fn end(&mut self, now: Timestamp) -> Option<Round> {
+    pub(super) fn end(&mut self, now: Timestamp, packet_time: f64) -> Option<Round> {
         let mut round = core::mem::take(&mut self.now);
         let (sum, rtts) = (
             core::mem::take(&mut self.rtt_sum),
@@ -97,8 +104,12 @@ impl Rounds {
         if round.rtt <= 0.0 {
             return None;
         }
-        self.past[self.count % KEPT] = round;
-        self.count += 1;
+        if round.is_silent(packet_time) {
+            round.is_limited = true;
+        } else {
+            self.past[self.count % KEPT] = round;
+            self.count += 1;
+        }
         Some(round)
     }
 

@@ -15,7 +15,7 @@ impl Startup {
     /// Whether the pipe is full. `is_queued` if a queue of an eighth of the RTT shows, in the second
     /// round trip in a row with a sign of congestion.
     pub(super) fn is_over(&mut self, round: &Round, rate: f64, is_queued: bool, mss: f64) -> bool {
-        if !round.is_app_limited {
+        if !round.is_limited {
             if rate >= self.full_rate * GROWTH {
                 self.full_rate = rate;
                 self.flat_rounds = 0;
