@@ -427,9 +427,10 @@ fn errors_are_one_line_that_names_the_word() {
     let here = format!("127.0.0.1:{port}");
     let nobody = free_port();
     let nobody = format!("127.0.0.1:{nobody}");
-    let cases: [&[&str]; 13] = [
+    let cases: [&[&str]; 14] = [
         &["bench-client", "run", &here, "-C", "bbr4"],
         &["bench-client", "run", &here, "-C", "bbr3:loss_thres=5%"],
+        &["bench-client", "ab", "--b", "bbr3:ambient_loss=on"],
         &[
             "bench-client",
             "run",
