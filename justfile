@@ -10,7 +10,7 @@ ci *PARTS:
 tidy:
     cargo test -p e2e --test repository -- --skip no_std
 
-# CUBIC against BBR over an emulated lossy link; `just ab --help` shows what can be changed.
+# CUBIC against Paceline over an emulated lossy link; `just ab --help` shows what can be changed.
 ab *ARGS:
     cargo run --release -p bench-client -- ab {{ARGS}}
 

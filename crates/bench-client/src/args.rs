@@ -98,7 +98,7 @@ const EXAMPLES_OF_AB: &str = "Examples:
 const EXAMPLES_OF_SCORECARD: &str = "Examples:
   bench-client scorecard bbr3 --output bbr3.md
   bench-client scorecard copa --against cubic --against bbr3
-  bench-client scorecard bbr3:ambient_loss=on --only wireless-loss --only beside";
+  bench-client scorecard paceline --only wireless-loss --only beside";
 
 #[cfg(test)]
 mod tests;

@@ -26,10 +26,10 @@ mod tests {
 
     #[test]
     fn what_a_shell_would_split_or_drop_is_quoted() {
-        let links = ["delay 20ms", "", "cc=bbr3:ambient_loss=on", "0.5%"];
+        let links = ["delay 20ms", "", "cc=bbr3:adapts_down=on", "0.5%"];
         assert_eq!(
             links.map(quoted).join(" "),
-            "'delay 20ms' '' cc=bbr3:ambient_loss=on 0.5%"
+            "'delay 20ms' '' cc=bbr3:adapts_down=on 0.5%"
         );
         assert_eq!(quoted("it's"), r"'it'\''s'");
     }

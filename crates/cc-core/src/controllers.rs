@@ -10,12 +10,12 @@ mod new_reno;
 mod paceline;
 mod prague;
 
-use crate::registry::{ControllerSpec, Registry};
+use crate::registry::{ControllerSpec, Registry, RetiredParam};
 
 impl Registry {
     /// The controllers of this crate.
     pub fn standard() -> Self {
-        Self::of(STANDARD)
+        Self::of(STANDARD, RETIRED)
     }
 }
 
@@ -34,3 +34,10 @@ const STANDARD: &[ControllerSpec] = &[
     brutal::SPEC,
     fixed::SPEC,
 ];
+
+/// What the controllers of earlier versions could be tuned by.
+const RETIRED: &[RetiredParam] = &[RetiredParam {
+    controller: "bbr3",
+    name: "ambient_loss",
+    advice: "take `paceline`, which separates random loss from congestion",
+}];

@@ -57,16 +57,29 @@ impl fmt::Display for ControllerChoice {
     }
 }
 
+/// A parameter that a controller no longer has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RetiredParam {
+    /// The controller that had it.
+    pub(crate) controller: &'static str,
+    /// The key.
+    pub(crate) name: &'static str,
+    /// What to choose instead, as an imperative clause.
+    pub(crate) advice: &'static str,
+}
+
 /// The names that can be chosen.
 #[derive(Debug, Clone)]
 pub struct Registry {
     specs: Vec<ControllerSpec>,
+    retired: &'static [RetiredParam],
 }
 
 impl Registry {
-    pub(crate) fn of(specs: &[ControllerSpec]) -> Self {
+    pub(crate) fn of(specs: &[ControllerSpec], retired: &'static [RetiredParam]) -> Self {
         Self {
             specs: specs.to_vec(),
+            retired,
         }
     }
 
@@ -107,9 +120,7 @@ impl Registry {
                 .params
                 .iter()
                 .position(|param| param.name == key)
-                .ok_or_else(|| {
-                    ChooseError::unknown_param(spec.name, key, spec.params.iter().map(|p| p.name))
-                })?;
+                .ok_or_else(|| self.no_param(&spec, key))?;
             params.values[index] =
                 read_value(&spec.params[index], value).map_err(|error| ChooseError::BadValue {
                     param: spec.params[index].name,
@@ -117,6 +128,19 @@ impl Registry {
                 })?;
         }
         Ok(ControllerChoice { spec, params })
+    }
+
+    /// Why `spec` has no parameter `key`.
+    fn no_param(&self, spec: &ControllerSpec, key: &str) -> ChooseError {
+        let mut retired = self.retired.iter();
+        match retired.find(|param| param.controller == spec.name && param.name == key) {
+            Some(param) => ChooseError::RetiredParam {
+                controller: spec.name,
+                param: param.name,
+                advice: param.advice,
+            },
+            None => ChooseError::unknown_param(spec.name, key, spec.params.iter().map(|p| p.name)),
+        }
     }
 
     fn find(&self, name: &str) -> Result<&ControllerSpec, ChooseError> {
@@ -161,6 +185,15 @@ pub enum ChooseError {
         nearest: Option<String>,
         /// All keys of the controller.
         known: String,
+    },
+    /// The controller has this parameter no longer.
+    RetiredParam {
+        /// The controller.
+        controller: &'static str,
+        /// The key.
+        param: &'static str,
+        /// What to choose instead.
+        advice: &'static str,
     },
     /// A part of the parameter list is not `key=value`.
     NotAnAssignment {
@@ -216,6 +249,16 @@ impl fmt::Display for ChooseError {
             } => {
                 write!(f, "`{word}` is not a parameter of {controller}")?;
                 hint(f, nearest, known)
+            }
+            Self::RetiredParam {
+                controller,
+                param,
+                advice,
+            } => {
+                write!(
+                    f,
+                    "`{param}` is no longer a parameter of {controller}; {advice}"
+                )
             }
             Self::NotAnAssignment { word } => {
                 write!(f, "`{word}` is not a parameter: expected key=value")

@@ -211,13 +211,12 @@ const ROUND_BY_ROUND: &str = "each round with a loss lowers bw_shortterm, by the
      the least, until the next probe: draft-ietf-ccwg-bbr-06 §5.5.10.3";
 
 #[test]
-fn from_one_to_ten_percent_the_ambient_rule_uses_the_link() {
+fn under_random_loss_paceline_uses_the_link() {
     const USED: Limit = Limit::at_least("percent of the bound", 92);
     // Seeds differ by a percent in the longer runs.
-    for (rtt, seeds) in [(RTT, 3), (FAR, 1)] {
-        for percent in [1, 3, 5, 10] {
-            let permille = percent * 10;
-            let used = used(seeds, "bbr3:ambient_loss=on", rtt, permille);
+    for (rtt, seeds, losses) in [(RTT, 3, &[10, 30][..]), (FAR, 1, &[10])] {
+        for &permille in losses {
+            let used = used(seeds, "paceline", rtt, permille);
             USED.check(&case(rtt, permille), used, &[]);
         }
     }

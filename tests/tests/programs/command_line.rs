@@ -318,7 +318,7 @@ fn an_ab_test_writes_its_result_and_its_report() {
     assert_eq!(result["complete"], true);
     assert_eq!(result["link"], TINY_LINK);
     let variants = result["variants"].as_array().unwrap();
-    for (variant, cc) in variants.iter().zip(["new_reno", "bbr3:ambient_loss=on"]) {
+    for (variant, cc) in variants.iter().zip(["new_reno", "paceline"]) {
         assert_eq!(variant["cc"], cc);
         let rounds = variant["rounds"].as_array().unwrap();
         assert_eq!(rounds.len(), 2);
@@ -353,7 +353,7 @@ fn an_ab_test_in_virtual_time_is_the_same_to_the_byte_and_soon_over() {
         .as_array()
         .unwrap()
         .iter()
-        .zip(["cubic", "bbr3:ambient_loss=on"])
+        .zip(["cubic", "paceline"])
     {
         for round in variant["rounds"].as_array().unwrap() {
             assert_eq!(round["congestion"], cc);
@@ -427,9 +427,10 @@ fn errors_are_one_line_that_names_the_word() {
     let here = format!("127.0.0.1:{port}");
     let nobody = free_port();
     let nobody = format!("127.0.0.1:{nobody}");
-    let cases: [&[&str]; 13] = [
+    let cases: [&[&str]; 14] = [
         &["bench-client", "run", &here, "-C", "bbr4"],
         &["bench-client", "run", &here, "-C", "bbr3:loss_thres=5%"],
+        &["bench-client", "ab", "--b", "bbr3:ambient_loss=on"],
         &[
             "bench-client",
             "run",

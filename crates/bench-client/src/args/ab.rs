@@ -175,9 +175,8 @@ pub(crate) struct AbArgs {
     pub(crate) rounds_csv: Option<PathBuf>,
 }
 
-/// BBRv3 with the rule for random loss, of which the default link has plenty: `bbr3` alone, the
-/// draft to the letter, slows down for every lost packet while it cruises (docs/bbr.md).
-const DEFAULT_CHALLENGER: &str = "bbr3:ambient_loss=on";
+/// Random loss, of which the default link has plenty, does not slow it down.
+const DEFAULT_CHALLENGER: &str = "paceline";
 
 /// A long-haul path with random loss: an RTT of 40 ms, as the return link adds nothing.
 const DEFAULT_LINK: &str = "delay 40ms loss 1% rate 100mbit queue 1bdp";

@@ -163,7 +163,7 @@ mod tests {
         let plan = ScorecardPlan {
             file: &file,
             only: &[],
-            cc: registry.choose("bbr3:ambient_loss=on").unwrap().to_string(),
+            cc: registry.choose("bbr3:adapts_down=on").unwrap().to_string(),
             against: &["cubic", "new_reno"].map(str::to_owned),
             rounds: 4,
             seed: 7,

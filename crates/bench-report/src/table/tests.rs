@@ -359,7 +359,7 @@ fn sweep() -> MatrixResult {
     for cell in &mut matrix.cells {
         let mut third = cell.variants[1].clone();
         third.name = "c".to_owned();
-        third.cc = "bbr3:ambient_loss=on".to_owned();
+        third.cc = "bbr3:adapts_down=on".to_owned();
         cell.variants.push(third);
         let comparison = cell.comparison.clone();
         cell.further_comparisons.insert("c".to_owned(), comparison);

@@ -110,6 +110,42 @@ fn errors_name_the_word_and_the_nearest_right_one() {
 }
 
 #[test]
+fn a_parameter_that_has_gone_is_answered_with_what_to_choose_instead() {
+    let advice = "`ambient_loss` is no longer a parameter of bbr3; take `paceline`, which \
+                  separates random loss from congestion";
+    for text in [
+        "bbr3:ambient_loss=on",
+        "bbr:ambient_loss=off",
+        "bbr3:loss_thresh=5%,ambient_loss=on",
+    ] {
+        assert_eq!(error(text), advice);
+    }
+    assert!(error("bbr2:ambient_loss=on").contains("is not a parameter of bbr2"));
+    assert!(error("bbr3:ambient=on").contains("is not a parameter of bbr3"));
+}
+
+#[test]
+fn retired_parameters_are_gone_from_controllers_that_are_still_there() {
+    let registry = Registry::standard();
+    for retired in registry.retired {
+        let spec = registry.find(retired.controller).unwrap();
+        assert!(spec.params.iter().all(|param| param.name != retired.name));
+    }
+}
+
+#[test]
+fn a_controller_that_takes_the_place_of_another_may_have_its_retired_parameters() {
+    const OWN: ControllerSpec = ControllerSpec {
+        name: "bbr3",
+        params: &[ParamSpec::switch("ambient_loss", false)],
+        ..TUNED
+    };
+    let registry = Registry::standard().with(OWN);
+    let choice = registry.choose("bbr3:ambient_loss=on").unwrap();
+    assert_eq!(choice.to_string(), "bbr3:ambient_loss=on");
+}
+
+#[test]
 fn every_standard_default_lies_in_its_own_range() {
     for spec in Registry::standard().specs() {
         for param in spec.params {

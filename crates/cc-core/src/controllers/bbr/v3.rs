@@ -48,13 +48,10 @@
 //! `probe`, the state of a flow in `machine`. Above these are the rules: `startup`, `drain`,
 //! `probe_bw` and `probe_rtt`; `inflight` and `control` for what is sent; `loss_response` and
 //! `undo` for loss, where the revisions' `recovery` is `loss_recovery` for -06 and
-//! `packet_conservation` for -02. Three rules are ours: `late_packets` for paths that reorder,
-//! `ambient_loss` for paths with loss that is not congestion, `adapts_down` of `probe_rtt` for
-//! rates that fall before a deep queue. Names in comments such as CheckDrainDone are those of the
-//! draft's pseudocode; -02 puts BBR before each.
+//! `packet_conservation` for -02. Two rules are ours: `late_packets` for paths that reorder, and
+//! `adapts_down` of `probe_rtt` for rates that fall before a deep queue. Names in comments such as
+//! CheckDrainDone are those of the draft's pseudocode; -02 puts BBR before each.
 
-mod ambient_loss;
-mod ambient_rule;
 mod congestion;
 mod control;
 mod data_rate;
@@ -97,9 +94,7 @@ impl<R: Revision> Bbr<R> {
             .update_latest(sample, context.path.delivered);
         self.update_round(context.path, sample);
         self.update_max_bw(sample);
-        self.judge_loss_round(context.path, sample);
-        self.adapt_lower_bounds(context.path.now);
-        self.measure_ambient_loss(context.path, sample);
+        self.adapt_lower_bounds();
         self.update_ack_aggregation(context.path, sample);
         self.check_full_bw_reached(sample);
         self.check_startup_done(context, sample);
@@ -225,7 +220,7 @@ impl<R: Revision> Controller for Bbr<R> {
         let bw = self.rate.bw();
         let bound = |bytes: Bytes| (bytes != Bytes::MAX).then_some(bytes);
         Snapshot {
-            pacing_gain: Some(self.pacing_gain()),
+            pacing_gain: Some(self.state.pacing_gain(&self.tuning)),
             cwnd_gain: Some(self.state.cwnd_gain(&self.tuning)),
             bandwidth: (!bw.is_zero()).then_some(bw),
             min_rtt: self.min_rtt.get(),

@@ -18,14 +18,13 @@ impl<R: Revision> Bbr<R> {
             self.has_seen_rtt = true;
             self.pacing_rate = initial_pacing_rate(self.initial_cwnd, path.srtt, &self.tuning);
         }
-        self.set_pacing_rate_with_gain(self.pacing_gain());
+        self.set_pacing_rate_with_gain(self.state.pacing_gain(&self.tuning));
     }
 
     /// SetPacingRateWithGain. Before the pipe is full the rate only rises: samples may be low
     /// because the application had little to send.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: Gain) {
         let rate = self.rate.bw() * gain * self.tuning.pacing_margin.complement();
-        let rate = self.compensate_loss(rate);
         if rate > self.pacing_rate || (self.full_bw.is_reached && !rate.is_zero()) {
             self.pacing_rate = rate;
         }

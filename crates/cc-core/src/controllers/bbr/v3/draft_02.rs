@@ -4,7 +4,7 @@
 //! What the machine calls `bw_shortterm`, `inflight_shortterm` and `inflight_longterm` is `bw_lo`,
 //! `inflight_lo` and `inflight_hi` in -02. `docs/bbr2.md` lists the differences and their effects.
 
-use super::machine::{Bbr, OwnRules};
+use super::machine::Bbr;
 use super::packet_conservation::PacketConservation;
 use super::params::DRAFT_02;
 use super::revision::{Plateau, Revision, Rules, UpEnd};
@@ -19,7 +19,7 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     aliases: &[],
     summary: "BBR version 2 (draft-cardwell-iccrg-bbr-congestion-control-02)",
     params: DRAFT_02,
-    build: |params, setup| Box::new(Bbr::<Draft02>::new(params, OwnRules::default(), setup)),
+    build: |params, setup| Box::new(Bbr::<Draft02>::new(params, false, setup)),
 };
 
 /// draft-cardwell-iccrg-bbr-congestion-control-02.

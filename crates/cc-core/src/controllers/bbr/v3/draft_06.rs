@@ -1,8 +1,7 @@
 //! BBR version 3 (draft-ietf-ccwg-bbr-06): the newest revision of [the machine](super).
 
-use super::ambient_loss::AmbientLoss;
 use super::loss_recovery::LossRecovery;
-use super::machine::{Bbr, OwnRules};
+use super::machine::Bbr;
 use super::params::DRAFT_06;
 use super::revision::{Plateau, Revision, Rules, UpEnd};
 
@@ -18,11 +17,8 @@ pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     summary: "BBR version 3 (draft-ietf-ccwg-bbr-06)",
     params: &PARAMS,
     build: |params, setup| {
-        let own = OwnRules {
-            ambient: params.switch(AMBIENT_LOSS.name).then(AmbientLoss::default),
-            adapts_down: params.switch(ADAPTS_DOWN.name),
-        };
-        Box::new(Bbr::<Draft06>::new(params, own, setup))
+        let adapts_down = params.switch(ADAPTS_DOWN.name);
+        Box::new(Bbr::<Draft06>::new(params, adapts_down, setup))
     },
 };
 
@@ -46,11 +42,7 @@ impl Revision for Draft06 {
     type Recovery = LossRecovery;
 }
 
-const PARAMS: [ParamSpec; DRAFT_06.len() + 2] = joined(DRAFT_06, &[AMBIENT_LOSS, ADAPTS_DOWN]);
-
-const AMBIENT_LOSS: ParamSpec = ParamSpec::switch("ambient_loss", false)
-    .summary("distinguish random loss from congestion loss, and compensate for it")
-    .source("ours, docs/bbr-ambient-loss.md section The rule");
+const PARAMS: [ParamSpec; DRAFT_06.len() + 1] = joined(DRAFT_06, &[ADAPTS_DOWN]);
 
 const ADAPTS_DOWN: ParamSpec = ParamSpec::switch("adapts_down", false)
     .summary("adapt to a lower bandwidth also if ProbeRTT cuts every bandwidth probe short")

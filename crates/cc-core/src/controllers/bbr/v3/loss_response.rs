@@ -8,7 +8,7 @@ use crate::controller::PathState;
 use crate::events::LostPacket;
 use crate::parts::transition::EventContext;
 use crate::sampler::RateSample;
-use units::{Bandwidth, Bytes, Timestamp};
+use units::{Bandwidth, Bytes};
 
 impl<R: Revision> Bbr<R> {
     /// The flight of the newest packet that an ACK covers.
@@ -30,7 +30,6 @@ impl<R: Revision> Bbr<R> {
     ) {
         self.late.lost_in_round += packet.bytes;
         self.note_loss_for_recovery(context.path.now, packet);
-        self.note_ambient_loss(packet);
         self.note_loss(context.path.delivered);
         self.congestion.lost_ranges += ranges;
         if !self.probe.is_sample {
@@ -74,13 +73,10 @@ impl<R: Revision> Bbr<R> {
         self.congestion.is_loss_in_round = true;
     }
 
-    /// IsInflightTooHigh: more than `loss_thresh` of the flight was lost or marked, beyond what the
-    /// path may lose by itself.
+    /// IsInflightTooHigh: more than `loss_thresh` of the flight was lost or marked.
     pub(super) fn is_inflight_too_high(&self, flight: &Flight) -> bool {
-        let (expected, by_chance) = self.ambient_loss_of(flight.tx_in_flight);
-        let lost = flight.lost.saturating_sub(expected);
-        let tolerated = (flight.tx_in_flight * self.tuning.loss_thresh).max(by_chance);
-        lost.saturating_add(self.congestion.marked) > tolerated
+        let tolerated = flight.tx_in_flight * self.tuning.loss_thresh;
+        flight.lost.saturating_add(self.congestion.marked) > tolerated
     }
 
     /// HandleInflightTooHigh: a probe has found the limit.
@@ -103,19 +99,18 @@ impl<R: Revision> Bbr<R> {
     }
 
     /// UpdateCongestionSignals, but for the round and max_bw: once per round, respond to loss.
-    pub(super) fn adapt_lower_bounds(&mut self, now: Timestamp) {
+    pub(super) fn adapt_lower_bounds(&mut self) {
         if !self.congestion.is_round_start || !self.congestion.is_loss_in_round {
             return;
         }
         self.congestion.is_loss_in_round = false;
-        if self.state.is_probing_bw() || self.is_loss_ambient() {
+        if self.state.is_probing_bw() {
             return;
         }
         let beta = self.tuning.beta;
         self.rate.cut_shortterm(self.congestion.bw_latest, beta);
-        let latest = self.with_ambient_loss(self.congestion.inflight_latest);
+        let latest = self.congestion.inflight_latest;
         self.volume.cut_shortterm(latest, self.cwnd, beta);
-        self.note_cut(now);
     }
 
     /// ResetShortTermModel.

@@ -1,6 +1,5 @@
 //! The state of a flow; the rules that change it are in files of their own.
 
-use super::ambient_loss::AmbientLoss;
 use super::congestion::Congestion;
 use super::data_rate::DataRate;
 use super::data_volume::DataVolume;
@@ -37,9 +36,7 @@ pub(crate) struct Bbr<R: Revision> {
     pub(super) aggregation: AckAggregation<MAX_EXTRA_ACKED_ROUNDS>,
     pub(super) congestion: Congestion,
     pub(super) late: LatePackets,
-    /// The rule `ambient_loss=on`; `None` where it is off.
-    pub(super) ambient: Option<AmbientLoss>,
-    /// The rule `adapts_down=on`.
+    /// The rule `adapts_down=on`, which no revision of the draft has.
     pub(super) adapts_down: bool,
     pub(super) probe: Probe,
     pub(super) recovery: R::Recovery,
@@ -54,18 +51,9 @@ pub(crate) struct Bbr<R: Revision> {
     pub(super) deferred: DeferredEvents,
 }
 
-/// The rules that no revision of the draft has; by default none of them.
-#[derive(Debug, Default)]
-pub(super) struct OwnRules {
-    /// The rule `ambient_loss=on`.
-    pub(super) ambient: Option<AmbientLoss>,
-    /// The rule `adapts_down=on`.
-    pub(super) adapts_down: bool,
-}
-
 impl<R: Revision> Bbr<R> {
     /// OnInit.
-    pub(super) fn new(params: &Params, own: OwnRules, setup: &Setup) -> Self {
+    pub(super) fn new(params: &Params, adapts_down: bool, setup: &Setup) -> Self {
         let tuning = Tuning::new(params);
         let rate = initial_pacing_rate(setup.initial_cwnd, setup.srtt, &tuning);
         Self {
@@ -82,8 +70,7 @@ impl<R: Revision> Bbr<R> {
             aggregation: AckAggregation::new(setup.now),
             congestion: Congestion::default(),
             late: LatePackets::new(),
-            ambient: own.ambient,
-            adapts_down: own.adapts_down,
+            adapts_down,
             probe: Probe::default(),
             recovery: R::Recovery::new(setup.now),
             cwnd: setup.initial_cwnd,

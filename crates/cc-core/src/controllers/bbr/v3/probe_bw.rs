@@ -15,7 +15,6 @@ impl<R: Revision> Bbr<R> {
         self.congestion.reset();
         self.probe.stop();
         self.round.restart(context.path.delivered);
-        self.start_loss_measurement(context.path);
         let wait = ProbeWait::pick(context.path.now, &self.tuning, &mut self.rng);
         context.transition(&mut self.state, State::Down(wait));
     }

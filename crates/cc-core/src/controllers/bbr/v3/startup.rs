@@ -33,7 +33,6 @@ impl<R: Revision> Bbr<R> {
             || !self.recovery.has_seen_a_round()
             || self.congestion.lost_ranges < self.tuning.startup_loss_ranges
             || !self.is_inflight_too_high(&flight)
-            || self.is_loss_tolerable(&flight)
         {
             return;
         }
@@ -41,7 +40,6 @@ impl<R: Revision> Bbr<R> {
         self.full_bw.set_full();
         if R::RULES.bounds_startup {
             self.volume.longterm = self.bdp().max(self.congestion.inflight_latest);
-            self.note_startup_bound();
         }
     }
 }

@@ -85,11 +85,6 @@ impl State {
         )
     }
 
-    /// Whether this is ProbeBW_DOWN or ProbeBW_CRUISE, between two probes.
-    pub(super) fn is_waiting(&self) -> bool {
-        matches!(self, Self::Down(_) | Self::Cruise(_))
-    }
-
     /// Whether this is ProbeBW_UP.
     pub(super) fn is_up(&self) -> bool {
         matches!(self, Self::Up(_))

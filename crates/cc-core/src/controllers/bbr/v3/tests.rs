@@ -11,7 +11,6 @@ mod startup;
 mod undo;
 
 use super::draft_06::Draft06;
-use super::machine::OwnRules;
 use super::params::DRAFT_06;
 use super::*;
 use crate::controller::Setup;
@@ -37,11 +36,7 @@ impl Bench {
 
     /// With the rule `adapts_down=on`.
     fn adapting_down() -> Self {
-        let own = OwnRules {
-            adapts_down: true,
-            ..OwnRules::default()
-        };
-        Self::with(DRAFT_06, own)
+        Self::with(DRAFT_06, true)
     }
 
     /// In ProbeBW_CRUISE at 100 Mbit/s.
@@ -57,12 +52,12 @@ impl Bench {
 
 impl<R: Revision> BenchOf<R> {
     fn of(params: &'static [ParamSpec]) -> Self {
-        Self::with(params, OwnRules::default())
+        Self::with(params, false)
     }
 
-    fn with(params: &'static [ParamSpec], own: OwnRules) -> Self {
+    fn with(params: &'static [ParamSpec], adapts_down: bool) -> Self {
         let params = Params::defaults(params);
-        Self::build(|setup| Bbr::new(&params, own, setup))
+        Self::build(|setup| Bbr::new(&params, adapts_down, setup))
     }
 
     /// From the beginning to ProbeBW_CRUISE at 100 Mbit/s.

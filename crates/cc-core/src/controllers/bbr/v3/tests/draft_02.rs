@@ -223,5 +223,5 @@ fn the_registry_makes_it_with_its_parameters() {
     let text = "bbr2:up_pacing_gain=1.5,startup_loss_ranges=8";
     assert_eq!(registry.choose(text).unwrap().to_string(), text);
     // A rule of ours for the newest revision.
-    assert!(registry.choose("bbr2:ambient_loss=on").is_err());
+    assert!(registry.choose("bbr2:adapts_down=on").is_err());
 }

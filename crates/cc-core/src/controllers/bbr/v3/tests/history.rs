@@ -1,6 +1,5 @@
 //! Any history of a connection.
 
-use super::super::ambient_loss::AmbientLoss;
 use super::*;
 use crate::events::Feedback;
 use crate::tests::flow_driver::FlowDriver;
@@ -13,11 +12,8 @@ fn whatever_happens_the_controls_stay_within_their_bounds() {
     for seed in 0..40 {
         let mut rng = Rng::new(seed);
         let setup = Setup::new(Timestamp::ZERO, MSS, seed);
-        let own = OwnRules {
-            ambient: (seed % 2 == 1).then(AmbientLoss::default),
-            adapts_down: seed % 4 > 1,
-        };
-        let bbr = Bbr::<Draft06>::new(&Params::defaults(DRAFT_06), own, &setup);
+        let adapts_down = seed % 2 == 1;
+        let bbr = Bbr::<Draft06>::new(&Params::defaults(DRAFT_06), adapts_down, &setup);
         let mut driver = FlowDriver::under(Box::new(bbr), &setup);
         let mut lost = Vec::new();
         for _ in 0..5_000 {
