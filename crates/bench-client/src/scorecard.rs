@@ -1,7 +1,8 @@
-//! What RFC 9743 asks of a congestion controller, as tests in virtual time.
+//! What RFC 9743, or other criteria, ask of a congestion controller, as tests in virtual time.
 //!
 //! ```text
-//!  scenarios/scorecard.toml ──▶ file: sections, criteria, what is not covered
+//!  scenarios/scorecard.toml, or a file of the same keys
+//!                           └──▶ file: sections, criteria, what is not covered
 //!                                 │
 //!                               cells: the tests of a criterion, as cells of a matrix
 //!                                 │                     └──▶ command: the same as `ab`
@@ -34,6 +35,9 @@ use cc_core::Registry;
 use cells::CriterionCells;
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 /// Tests that have been run, by the fingerprints of their plans: criteria share some, and the
 /// references of all controllers are the same.
@@ -58,11 +62,7 @@ impl ScorecardPlan<'_> {
         for cells in &all {
             let done = tests
                 .complete(cells, self.registry, workers, interrupts)
-                .map(|()| {
-                    let own = tests.result(&cells.own);
-                    let reference = cells.reference.as_ref().map(|cell| tests.result(cell));
-                    row::row(cells, own, reference)
-                });
+                .map(|()| row::row(cells, tests));
             match done {
                 Ok(row) => {
                     on_row(&row);
@@ -107,7 +107,8 @@ impl ScorecardPlan<'_> {
     #[cfg(test)]
     pub(crate) fn tests(&self) -> Vec<(CellPlan, String)> {
         let cells = self.cells().unwrap().into_iter();
-        let tests = cells.flat_map(|cells| [Some(cells.own), cells.reference]);
+        let cells = cells.flat_map(|cells| cells.cells);
+        let tests = cells.flat_map(|cell| [Some(cell.own), cell.reference]);
         let tests = tests.flatten().map(|cell| {
             let command = command::command(&cell);
             (cell, command)
@@ -134,13 +135,14 @@ impl ScorecardPlan<'_> {
             rounds: self.rounds,
             command: self.command(),
             url: self.file.url.clone(),
+            intro: self.file.intro.clone(),
             sections: sections.collect(),
         }
     }
 }
 
 impl Tests {
-    /// Runs those of `cells` that have not been run.
+    /// Runs those of `cells` that have not been run, as many at once as there are workers.
     fn complete(
         &mut self,
         cells: &CriterionCells<'_>,
@@ -148,24 +150,36 @@ impl Tests {
         workers: NonZero<usize>,
         interrupts: &Interrupts,
     ) -> Result<(), Failure> {
-        for cell in [Some(&cells.own), cells.reference.as_ref()]
-            .into_iter()
-            .flatten()
-        {
-            let fingerprint = cell.fingerprint();
-            if self.0.contains_key(&fingerprint) {
-                continue;
+        let tests = cells.tests().map(|cell| (cell.fingerprint(), cell));
+        let due = tests.filter(|(fingerprint, _)| !self.0.contains_key(fingerprint));
+        let due: BTreeMap<String, &CellPlan> = due.collect();
+        let due: Vec<(String, &CellPlan)> = due.into_iter().collect();
+        let outer = workers.get().min(due.len());
+        // Of each test: more than one where tests are fewer than cores.
+        let inner = workers.get().checked_div(outer).and_then(NonZero::new);
+        let inner = inner.unwrap_or(NonZero::<usize>::MIN);
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(Ok(Vec::new()));
+        let work = || {
+            while let Some((fingerprint, cell)) = due.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let result = test(cell, registry, inner, interrupts);
+                let mut done = done.lock().expect("no test panics while it holds the lock");
+                match (&mut *done, result) {
+                    (Ok(done), Ok(result)) => done.push((fingerprint.clone(), result)),
+                    (Ok(_), Err(failure)) => *done = Err(failure),
+                    // The first failure is the cause; others follow from it.
+                    (Err(_), _) => return,
+                }
             }
-            if interrupts.is_interrupted() {
-                return Err(Failure::run(client::INTERRUPTED));
+        };
+        thread::scope(|scope| {
+            for _ in 0..outer {
+                scope.spawn(work);
             }
-            let setup = cell.ab_setup(registry, workers);
-            let result = ab::run(&setup, interrupts, &mut |_| {})?;
-            if let Some(error) = result.error {
-                return Err(Failure::run(error));
-            }
-            self.0.insert(fingerprint, result);
-        }
+        });
+        let done = done.into_inner();
+        self.0
+            .extend(done.expect("no test panics while it holds the lock")?);
         Ok(())
     }
 
@@ -180,6 +194,24 @@ impl Tests {
             let mut variants = result.variants.iter();
             variants.all(|variant| variant.cc != cc)
         });
+    }
+}
+
+/// # Errors
+/// When it was interrupted, or could not begin; a round that fails is a result.
+fn test(
+    cell: &CellPlan,
+    registry: &Registry,
+    workers: NonZero<usize>,
+    interrupts: &Interrupts,
+) -> Result<AbResult, Failure> {
+    if interrupts.is_interrupted() {
+        return Err(Failure::run(client::INTERRUPTED));
+    }
+    let result = ab::run(&cell.ab_setup(registry, workers), interrupts, &mut |_| {})?;
+    match result.error {
+        Some(error) => Err(Failure::run(error)),
+        None => Ok(result),
     }
 }
 

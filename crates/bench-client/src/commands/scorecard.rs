@@ -19,12 +19,16 @@ use std::thread;
 
 /// Measures one controller, or all, and prints or writes their pages.
 pub(super) fn run(args: &ScorecardArgs, registry: &Registry) -> Result<ExitCode, Failure> {
-    let file = ScorecardFile::built_in();
+    let file = match &args.criteria {
+        Some(path) => ScorecardFile::load(path)?,
+        None => ScorecardFile::built_in(),
+    };
     let only = file.check_only(&args.only);
     only.map_err(|error| Failure::usage(format!("--only: {error}")))?;
     let against = neighbours(args, registry)?;
     let plan = |cc: &str| ScorecardPlan {
         file: &file,
+        criteria: args.criteria.as_deref(),
         only: &args.only,
         cc: cc.to_owned(),
         against: &against,
@@ -162,6 +166,7 @@ mod tests {
         let (file, registry) = (ScorecardFile::built_in(), Registry::standard());
         let plan = ScorecardPlan {
             file: &file,
+            criteria: None,
             only: &[],
             cc: registry.choose("bbr3:adapts_down=on").unwrap().to_string(),
             against: &["cubic", "new_reno"].map(str::to_owned),

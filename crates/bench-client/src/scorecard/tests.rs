@@ -7,6 +7,7 @@ fn run(only: &[&str], cc: &str, against: &[&str], tests: &mut Tests) -> Scorecar
     let (only, against): (Vec<String>, Vec<String>) = (owned(only), owned(against));
     let plan = ScorecardPlan {
         file: &file,
+        criteria: None,
         only: &only,
         cc: cc.to_owned(),
         against: &against,

@@ -34,6 +34,7 @@ fn row(id: &str, figure: Option<ScorecardFigure>) -> ScorecardRow {
         bound: Some(bound),
         words: "Uses some | of the link.".to_owned(),
         commands: vec!["bench-client ab".to_owned()],
+        cells: None,
         error: None,
     }
 }
@@ -51,6 +52,7 @@ fn result() -> ScorecardResult {
         rounds: 5,
         command: "bench-client scorecard bbr3".to_owned(),
         url: "https://example.org".to_owned(),
+        intro: None,
         sections: vec![
             ScorecardSection {
                 number: "6.1".to_owned(),
