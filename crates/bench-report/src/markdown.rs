@@ -169,7 +169,7 @@ fn cell_table(page: &mut String, row: &ScorecardRow, cells: &ScorecardCells) {
         format!(", {}", row.unit)
     };
     let head = if has_reference {
-        format!("| cell | figure{unit} | `{}` |\n|---|---|---|", row.against)
+        format!("| cell | figure{unit} | reference |\n|---|---|---|")
     } else {
         format!("| cell | figure{unit} |\n|---|---|")
     };

@@ -163,9 +163,19 @@ mod tests {
 
     #[test]
     fn every_command_beside_a_figure_is_the_test_behind_it() {
-        let (file, registry) = (ScorecardFile::built_in(), Registry::standard());
+        let promises = Path::new(env!("CARGO_MANIFEST_DIR")).join(PROMISES);
+        for file in [
+            ScorecardFile::built_in(),
+            ScorecardFile::load(&promises).unwrap(),
+        ] {
+            every_command_of(&file);
+        }
+    }
+
+    fn every_command_of(file: &ScorecardFile) {
+        let registry = Registry::standard();
         let plan = ScorecardPlan {
-            file: &file,
+            file,
             criteria: None,
             only: &[],
             cc: registry.choose("bbr3:adapts_down=on").unwrap().to_string(),
@@ -183,4 +193,6 @@ mod tests {
             assert_eq!(format!("{pasted:?}"), format!("{planned:?}"), "{command}");
         }
     }
+
+    const PROMISES: &str = "../../scenarios/paceline.toml";
 }

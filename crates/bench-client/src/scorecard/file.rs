@@ -131,7 +131,7 @@ impl ScorecardFile {
     ///
     /// # Errors
     /// Names the file, and the line or the criterion with the key.
-    fn read(origin: &str, text: &str) -> Result<Self, Failure> {
+    pub(super) fn read(origin: &str, text: &str) -> Result<Self, Failure> {
         let file: Self =
             toml::from_str(text).map_err(|error| matrix::wrong(origin, text, &error))?;
         file.check()
