@@ -188,6 +188,9 @@ fn cell_table(page: &mut String, row: &ScorecardRow, cells: &ScorecardCells) {
         }
         page.push('\n');
     }
+    if let Some(error) = &row.error {
+        let _ = write!(page, "\nFailed: {}.\n", printable(error));
+    }
     let values: Vec<_> = cells
         .cells
         .iter()

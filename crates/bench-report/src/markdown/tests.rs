@@ -96,6 +96,7 @@ fn a_criterion_with_cells_says_how_many_are_within_and_shows_the_worst() {
     };
     let mut several = row("several", None);
     several.verdict = Some(BoundVerdict::Beyond);
+    several.error = Some("rtt=60ms: a round failed".to_owned());
     several.cells = Some(ScorecardCells {
         over: OverCells::Worst,
         within: 2,
