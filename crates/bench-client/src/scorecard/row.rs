@@ -1,7 +1,7 @@
-use super::Tests;
 use super::cells::{CriterionCell, CriterionCells};
 use super::command::command;
 use super::file::{AGAINST, CC, FIGURE, REFERENCE, ReferenceFile, fill};
+use super::results::Tests;
 use bench_report::markdown::bound_text;
 use bench_report::result::{
     BoundVerdict, Measure, ScorecardBound, ScorecardCell, ScorecardCells, ScorecardFigure,

@@ -1,6 +1,7 @@
 use super::*;
 use bench_kit::interrupt::Interrupts;
 use bench_report::result::BoundVerdict;
+use cc_core::Registry;
 
 fn run(only: &[&str], cc: &str, against: &[&str], tests: &mut Tests) -> ScorecardResult {
     run_file(&ScorecardFile::built_in(), only, cc, against, tests)
