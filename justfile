@@ -71,3 +71,7 @@ netem LINK +COMMAND:
 # The pages of docs/scorecards: every controller by the criteria of RFC 9743, in virtual time; ten minutes of two cores.
 scorecards *ARGS:
     cargo run --release -p bench-client -- scorecard --all docs/scorecards {{ARGS}}
+
+# What `paceline` promises, criterion by criterion, in virtual time: ten minutes of two cores.
+promises *ARGS:
+    cargo run --release -p bench-client -- scorecard paceline --criteria scenarios/paceline.toml --output docs/scorecards/paceline-promises.md {{ARGS}}

@@ -98,7 +98,8 @@ const EXAMPLES_OF_AB: &str = "Examples:
 const EXAMPLES_OF_SCORECARD: &str = "Examples:
   bench-client scorecard bbr3 --output bbr3.md
   bench-client scorecard copa --against cubic --against bbr3
-  bench-client scorecard paceline --only wireless-loss --only beside";
+  bench-client scorecard paceline --only wireless-loss --only beside
+  bench-client scorecard paceline --criteria scenarios/paceline.toml";
 
 #[cfg(test)]
 mod tests;

@@ -32,7 +32,7 @@ mod store;
 mod template;
 mod variant_file;
 
-pub(crate) use axis::Only;
+pub(crate) use axis::{Axes, Only};
 pub(crate) use builtin::{BUILT_IN, find};
 pub(crate) use cell::CellPlan;
 pub(crate) use file::{MatrixFile, wrong};

@@ -1,11 +1,12 @@
-//! What RFC 9743 asks of a congestion controller, as tests in virtual time.
+//! What RFC 9743, or other criteria, ask of a congestion controller, as tests in virtual time.
 //!
 //! ```text
-//!  scenarios/scorecard.toml ──▶ file: sections, criteria, what is not covered
+//!  scenarios/scorecard.toml, or a file of the same keys
+//!                           └──▶ file: sections, criteria, what is not covered
 //!                                 │
 //!                               cells: the tests of a criterion, as cells of a matrix
 //!                                 │                     └──▶ command: the same as `ab`
-//!                               ab::run ──▶ bench_report::stats: the figure
+//!                               results: ab::run ──▶ bench_report::stats: the figure
 //!                                 │
 //!                               row: figure, verdict and words ──▶ ScorecardResult
 //! ```
@@ -17,28 +18,20 @@ mod cells;
 mod command;
 mod file;
 mod plan;
+mod results;
 mod row;
 
 pub(crate) use file::ScorecardFile;
 pub(crate) use plan::ScorecardPlan;
+pub(crate) use results::Tests;
 
-use crate::ab;
-use crate::client;
-use crate::matrix::CellPlan;
 use bench_kit::failure::Failure;
 use bench_kit::interrupt::Interrupts;
 use bench_report::result::{
-    AbResult, SCHEMA_VERSION, ScorecardKind, ScorecardResult, ScorecardRow, ScorecardSection,
+    SCHEMA_VERSION, ScorecardKind, ScorecardResult, ScorecardRow, ScorecardSection,
 };
-use cc_core::Registry;
 use cells::CriterionCells;
-use std::collections::BTreeMap;
 use std::num::NonZero;
-
-/// Tests that have been run, by the fingerprints of their plans: criteria share some, and the
-/// references of all controllers are the same.
-#[derive(Debug, Default)]
-pub(crate) struct Tests(BTreeMap<String, AbResult>);
 
 impl ScorecardPlan<'_> {
     /// Measures one criterion after the other and hands on each row; an interruption ends the page
@@ -58,11 +51,7 @@ impl ScorecardPlan<'_> {
         for cells in &all {
             let done = tests
                 .complete(cells, self.registry, workers, interrupts)
-                .map(|()| {
-                    let own = tests.result(&cells.own);
-                    let reference = cells.reference.as_ref().map(|cell| tests.result(cell));
-                    row::row(cells, own, reference)
-                });
+                .map(|()| row::row(cells, tests));
             match done {
                 Ok(row) => {
                     on_row(&row);
@@ -105,9 +94,10 @@ impl ScorecardPlan<'_> {
 
     /// The tests of all rows, each with the command that stands beside its figure.
     #[cfg(test)]
-    pub(crate) fn tests(&self) -> Vec<(CellPlan, String)> {
+    pub(crate) fn tests(&self) -> Vec<(crate::matrix::CellPlan, String)> {
         let cells = self.cells().unwrap().into_iter();
-        let tests = cells.flat_map(|cells| [Some(cells.own), cells.reference]);
+        let cells = cells.flat_map(|cells| cells.cells);
+        let tests = cells.flat_map(|cell| [Some(cell.own), cell.reference]);
         let tests = tests.flatten().map(|cell| {
             let command = command::command(&cell);
             (cell, command)
@@ -134,52 +124,9 @@ impl ScorecardPlan<'_> {
             rounds: self.rounds,
             command: self.command(),
             url: self.file.url.clone(),
+            intro: self.file.intro.clone(),
             sections: sections.collect(),
         }
-    }
-}
-
-impl Tests {
-    /// Runs those of `cells` that have not been run.
-    fn complete(
-        &mut self,
-        cells: &CriterionCells<'_>,
-        registry: &Registry,
-        workers: NonZero<usize>,
-        interrupts: &Interrupts,
-    ) -> Result<(), Failure> {
-        for cell in [Some(&cells.own), cells.reference.as_ref()]
-            .into_iter()
-            .flatten()
-        {
-            let fingerprint = cell.fingerprint();
-            if self.0.contains_key(&fingerprint) {
-                continue;
-            }
-            if interrupts.is_interrupted() {
-                return Err(Failure::run(client::INTERRUPTED));
-            }
-            let setup = cell.ab_setup(registry, workers);
-            let result = ab::run(&setup, interrupts, &mut |_| {})?;
-            if let Some(error) = result.error {
-                return Err(Failure::run(error));
-            }
-            self.0.insert(fingerprint, result);
-        }
-        Ok(())
-    }
-
-    fn result(&self, cell: &CellPlan) -> &AbResult {
-        let result = self.0.get(&cell.fingerprint());
-        result.expect("the cells of a criterion are completed before its figure")
-    }
-
-    /// Keeps what other controllers need too, the tests in which `cc` had no part.
-    pub(crate) fn forget(&mut self, cc: &str) {
-        self.0.retain(|_, result| {
-            let mut variants = result.variants.iter();
-            variants.all(|variant| variant.cc != cc)
-        });
     }
 }
 

@@ -1,8 +1,10 @@
 //! Scorecards as Markdown: a page for a controller, and the table of all.
 
 use crate::result::{
-    BoundVerdict, ScorecardBound, ScorecardFigure, ScorecardResult, ScorecardRow, ScorecardSection,
+    BoundVerdict, OverCells, ScorecardBound, ScorecardCells, ScorecardFigure, ScorecardResult,
+    ScorecardRow, ScorecardSection,
 };
+use crate::stats::over_cells;
 use crate::text::{printable, quantity};
 use std::fmt::Write as _;
 
@@ -28,10 +30,14 @@ pub fn scorecard(result: &ScorecardResult) -> String {
 /// The line of a criterion in its page, with its line end.
 pub fn scorecard_row(row: &ScorecardRow) -> String {
     let figure = row.figure.as_ref();
+    let range = match &row.cells {
+        Some(cells) => Some(of_cells(cells)),
+        None => figure.and_then(interval),
+    };
     let cells = [
         format!("`{}`: {}", row.id, row.title),
         figure.map_or_else(none, |figure| quantity(figure.value.get(), &row.unit)),
-        figure.and_then(interval).unwrap_or_else(none),
+        range.unwrap_or_else(none),
         row.words.clone(),
     ];
     let cells = cells.map(|text| cell(&text));
@@ -88,19 +94,18 @@ fn head(result: &ScorecardResult) -> String {
     .map(verdicts);
     let mut page = format!(
         "# Scorecard: `{}`\n\n\
-         What [RFC 9743]({}) asks\nof a congestion controller, measured in virtual time beside \
-         {}: {}, seed {}, {} rounds of each test.\n[How to read this page](README.md).\n\n\
+         {}\n\
          ```sh\n{}\n```\n\n\
-         The RFC sets no limits; the bounds are ours.\n\n\
+         {}\
          - within their bounds: {}\n- beyond them: {}{}\n- undecided, as the interval contains the \
          bound: {}{}\n",
         printable(&result.cc),
-        result.url,
-        neighbours.join(", "),
-        result.version,
-        result.seed,
-        result.rounds,
+        introduction(result, &neighbours.join(", ")),
         printable(&result.command),
+        match &result.intro {
+            Some(_) => "",
+            None => "The RFC sets no limits; the bounds are ours.\n\n",
+        },
         within.len(),
         beyond.len(),
         listed(&beyond),
@@ -111,6 +116,24 @@ fn head(result: &ScorecardResult) -> String {
         let _ = write!(page, "\n**Incomplete: {}**\n", printable(error));
     }
     page
+}
+
+/// What was measured, in a paragraph or, where the criteria have their own words, in those and one.
+fn introduction(result: &ScorecardResult, neighbours: &str) -> String {
+    let (version, seed, rounds) = (&result.version, result.seed, result.rounds);
+    match &result.intro {
+        Some(intro) => format!(
+            "{}\n\nMeasured in virtual time: {version}, seed {seed}. [How to read this \
+             page](README.md).\n",
+            intro.trim()
+        ),
+        None => format!(
+            "What [RFC 9743]({}) asks\nof a congestion controller, measured in virtual time \
+             beside {neighbours}: {version}, seed {seed}, {rounds} rounds of each test.\n[How to \
+             read this page](README.md).\n",
+            result.url
+        ),
+    }
 }
 
 /// The tests behind the rows of a section, and the reasons of their bounds.
@@ -127,11 +150,91 @@ fn commands(page: &mut String, section: &ScorecardSection) {
             let _ = write!(page, "; {}: {}", bound_text(bound, &row.unit), bound.reason);
         }
         let _ = write!(page, "\n\n```sh\n{}\n```\n", row.commands.join("\n"));
+        if let Some(cells) = &row.cells {
+            cell_table(page, row, cells);
+        }
     }
     page.push_str("\n</details>\n");
 }
 
+/// The figures of all cells, those beyond the bound bold, and the tests of the worst of them.
+fn cell_table(page: &mut String, row: &ScorecardRow, cells: &ScorecardCells) {
+    let Some(bound) = &row.bound else {
+        return;
+    };
+    let has_reference = cells.cells.iter().any(|cell| cell.reference.is_some());
+    let unit = if row.unit.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", row.unit)
+    };
+    let head = if has_reference {
+        format!("| cell | figure{unit} | reference |\n|---|---|---|")
+    } else {
+        format!("| cell | figure{unit} |\n|---|---|")
+    };
+    let _ = writeln!(page, "\n{head}");
+    for one in &cells.cells {
+        let keeps = one.figure.is_some_and(|figure| bound.keeps(figure.value));
+        let figure = number(one.figure.as_ref());
+        let figure = if keeps {
+            figure
+        } else {
+            format!("**{figure}**")
+        };
+        let _ = write!(page, "| {} | {figure} |", cell(&one.at));
+        if has_reference {
+            let _ = write!(page, " {} |", number(one.reference.as_ref()));
+        }
+        page.push('\n');
+    }
+    if let Some(error) = &row.error {
+        let _ = write!(page, "\nFailed: {}.\n", printable(error));
+    }
+    let values: Vec<_> = cells
+        .cells
+        .iter()
+        .map(|one| one.figure.map(|figure| figure.value))
+        .collect();
+    if let Some(worst) = over_cells(OverCells::Worst, bound, &values)
+        && let Some(worst) = cells.cells.get(worst)
+    {
+        let commands = worst.commands.join("\n");
+        let _ = write!(
+            page,
+            "\nThe worst, {}:\n\n```sh\n{commands}\n```\n",
+            worst.at
+        );
+    }
+}
+
+/// `27 cells, 24 within; 88.1–94.9, median 93.0`.
+fn of_cells(cells: &ScorecardCells) -> String {
+    let values = cells.cells.iter().filter_map(|cell| cell.figure);
+    let mut values: Vec<f64> = values.map(|figure| figure.value.get()).collect();
+    values.sort_by(f64::total_cmp);
+    let count = cells.cells.len();
+    let mut text = format!("{} of {count} cells within", cells.within);
+    let middle = values.get(values.len().saturating_sub(1) / 2);
+    if let (Some(least), Some(middle), Some(most)) = (values.first(), middle, values.last()) {
+        let [least, middle, most] = [least, middle, most].map(|value| quantity(*value, ""));
+        let _ = write!(text, "; {least}–{most}, median {middle}");
+    }
+    text
+}
+
+fn number(figure: Option<&ScorecardFigure>) -> String {
+    figure.map_or_else(none, |figure| quantity(figure.value.get(), ""))
+}
+
 fn not_covered(page: &mut String, result: &ScorecardResult) {
+    if result
+        .sections
+        .iter()
+        .all(|section| section.not_covered.is_empty())
+    {
+        return;
+    }
     page.push_str("\n## Not covered\n\n| section | what | why not |\n|---|---|---|\n");
     for section in &result.sections {
         for gap in &section.not_covered {

@@ -53,8 +53,8 @@ pub use round::{
 pub use run::{ForeignProbes, RequestTimes, RunKind, RunRequests, RunResult, Sha256};
 pub use schema::{SCHEMA_VERSION, is_one};
 pub use scorecard::{
-    BoundVerdict, Measure, NotCovered, ScorecardBound, ScorecardFigure, ScorecardKind,
-    ScorecardResult, ScorecardRow, ScorecardSection,
+    BoundVerdict, Measure, NotCovered, OverCells, ScorecardBound, ScorecardCell, ScorecardCells,
+    ScorecardFigure, ScorecardKind, ScorecardResult, ScorecardRow, ScorecardSection,
 };
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub use fairness::{
 };
 pub use paired::compare;
 pub use schedule::{Schedule, Slot};
-pub use scorecard::{CriterionMeasure, RECOVERED};
+pub use scorecard::{CriterionMeasure, RECOVERED, over_cells};
 pub use stopping::{MIN_BLOCKS, goodput_half_width, is_interim_analysis};
 pub use summary::summarise;
 pub use thresholds::{CONFIDENCE, EQUAL, MIN_PAIRS, NEGLIGIBLE};

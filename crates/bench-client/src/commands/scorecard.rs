@@ -19,12 +19,16 @@ use std::thread;
 
 /// Measures one controller, or all, and prints or writes their pages.
 pub(super) fn run(args: &ScorecardArgs, registry: &Registry) -> Result<ExitCode, Failure> {
-    let file = ScorecardFile::built_in();
+    let file = match &args.criteria {
+        Some(path) => ScorecardFile::load(path)?,
+        None => ScorecardFile::built_in(),
+    };
     let only = file.check_only(&args.only);
     only.map_err(|error| Failure::usage(format!("--only: {error}")))?;
     let against = neighbours(args, registry)?;
     let plan = |cc: &str| ScorecardPlan {
         file: &file,
+        criteria: args.criteria.as_deref(),
         only: &args.only,
         cc: cc.to_owned(),
         against: &against,
@@ -159,9 +163,20 @@ mod tests {
 
     #[test]
     fn every_command_beside_a_figure_is_the_test_behind_it() {
-        let (file, registry) = (ScorecardFile::built_in(), Registry::standard());
+        let promises = Path::new(env!("CARGO_MANIFEST_DIR")).join(PROMISES);
+        for file in [
+            ScorecardFile::built_in(),
+            ScorecardFile::load(&promises).unwrap(),
+        ] {
+            every_command_of(&file);
+        }
+    }
+
+    fn every_command_of(file: &ScorecardFile) {
+        let registry = Registry::standard();
         let plan = ScorecardPlan {
-            file: &file,
+            file,
+            criteria: None,
             only: &[],
             cc: registry.choose("bbr3:adapts_down=on").unwrap().to_string(),
             against: &["cubic", "new_reno"].map(str::to_owned),
@@ -178,4 +193,6 @@ mod tests {
             assert_eq!(format!("{pasted:?}"), format!("{planned:?}"), "{command}");
         }
     }
+
+    const PROMISES: &str = "../../scenarios/paceline.toml";
 }

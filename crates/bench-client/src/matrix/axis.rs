@@ -34,6 +34,10 @@ impl Axes {
         self.0.iter()
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<&Axis> {
         self.0.iter().find(|axis| axis.name == name)
     }

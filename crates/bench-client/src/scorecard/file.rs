@@ -1,9 +1,11 @@
-//! The criteria as `scenarios/scorecard.toml` has them.
+//! The criteria as `scenarios/scorecard.toml` and others of its kind have them.
 
-use crate::matrix::{self, Text, VariantFile};
+use crate::matrix::{self, Axes, Text, VariantFile};
 use bench_kit::failure::Failure;
-use bench_report::result::{Finite, Measure, NotCovered, ScorecardBound};
+use bench_report::result::{Finite, Measure, NotCovered, OverCells, ScorecardBound};
 use serde::Deserialize;
+use std::fs;
+use std::path::Path;
 
 /// The keys of the file.
 #[derive(Debug, Clone, Deserialize)]
@@ -11,11 +13,14 @@ use serde::Deserialize;
 pub(crate) struct ScorecardFile {
     /// The address of the document.
     pub(super) url: String,
+    /// What the page says first, as Markdown, where the document is not RFC 9743.
+    pub(super) intro: Option<String>,
     /// Its sections, in its order.
     pub(super) section: Vec<SectionFile>,
     /// What is measured, in the order of the sections.
     pub(super) criterion: Vec<CriterionFile>,
     /// What is not.
+    #[serde(default)]
     not_covered: Vec<GapFile>,
 }
 
@@ -53,6 +58,14 @@ pub(super) struct CriterionFile {
     pub(super) omit: Option<Text>,
     pub(super) bytes: Option<Text>,
     pub(super) flows: Option<Text>,
+    /// Rounds of its tests, where they are not those of the command line.
+    pub(super) rounds: Option<u32>,
+    /// What changes from cell to cell; without, there is one cell.
+    #[serde(default)]
+    pub(super) axes: Axes,
+    /// Which of several cells' figures is the criterion's.
+    #[serde(default)]
+    pub(super) over: OverCells,
     #[serde(default)]
     pub(super) compete: bool,
     /// Without: `{against}`, and `{cc}` against it.
@@ -65,10 +78,27 @@ pub(super) struct CriterionFile {
     /// Whether the figure is the ratio to the reference.
     #[serde(default)]
     pub(super) relative: bool,
+    /// What a ratio's reference is.
+    #[serde(default)]
+    pub(super) reference: ReferenceFile,
+    /// Whether the figure is the difference to the reference.
+    #[serde(default)]
+    pub(super) difference: bool,
     /// When the path changes, for the time of a recovery.
     pub(super) since: Option<Text>,
     pub(super) sentence: String,
     pub(super) good: Option<GoodFile>,
+}
+
+/// What a figure is measured against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ReferenceFile {
+    /// Variant `a`, or in a competition the same test with `{against}` in the place of `{cc}`.
+    #[default]
+    Neighbour,
+    /// The best variant of the same test, the measured one included.
+    Best,
 }
 
 /// What we call good.
@@ -86,11 +116,22 @@ impl ScorecardFile {
         Self::read(ORIGIN, TEXT).expect("a test reads it")
     }
 
+    /// The criteria of the file at `path`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and when there is no such text file.
+    pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
+        let origin = path.display().to_string();
+        let text = fs::read_to_string(path);
+        let text = text.map_err(|error| Failure::usage(format!("{origin}: {error}")))?;
+        Self::read(&origin, &text)
+    }
+
     /// Reads the text of a file called `origin`.
     ///
     /// # Errors
     /// Names the file, and the line or the criterion with the key.
-    fn read(origin: &str, text: &str) -> Result<Self, Failure> {
+    pub(super) fn read(origin: &str, text: &str) -> Result<Self, Failure> {
         let file: Self =
             toml::from_str(text).map_err(|error| matrix::wrong(origin, text, &error))?;
         file.check()
@@ -187,12 +228,58 @@ impl CriterionFile {
                 "relative: the measure is no metric of rounds, and has no ratio".to_owned(),
             );
         }
+        self.check_reference()?;
+        self.check_cells()?;
         match &self.good {
             Some(good) if good.at_least.is_none() && good.at_most.is_none() => {
                 Err("good: needs `at_least` or `at_most`".to_owned())
             }
             _ => Ok(()),
         }
+    }
+
+    fn check_reference(&self) -> Result<(), String> {
+        if self.relative && self.difference {
+            return Err("difference: not together with `relative`".to_owned());
+        }
+        if self.reference == ReferenceFile::Neighbour {
+            return Ok(());
+        }
+        if self.relative && !self.compete && self.has_one_bound() {
+            return Ok(());
+        }
+        Err(
+            "reference: `best` needs `relative = true`, no `compete`, and `good` with one of \
+             `at_least` and `at_most`"
+                .to_owned(),
+        )
+    }
+
+    fn check_cells(&self) -> Result<(), String> {
+        if !self.has_axes() {
+            return match self.over {
+                OverCells::Worst => Ok(()),
+                _ => Err("over: needs `axes`".to_owned()),
+            };
+        }
+        if !self.has_one_bound() {
+            return Err("axes: need `good` with one of `at_least` and `at_most`".to_owned());
+        }
+        if placeholders(&self.sentence).any(|word| word == REFERENCE) {
+            return Err("sentence: with `axes` there is no {reference}".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Whether it is clear which of two figures is the better one.
+    fn has_one_bound(&self) -> bool {
+        let good = self.good.as_ref();
+        good.is_some_and(|good| good.at_least.is_some() != good.at_most.is_some())
+    }
+
+    /// Whether there are several cells, or may be.
+    pub(super) fn has_axes(&self) -> bool {
+        !self.axes.is_empty()
     }
 
     /// The place of the variant that is measured.

@@ -1,64 +1,117 @@
-use super::cells::CriterionCells;
+use super::cells::{CriterionCell, CriterionCells};
 use super::command::command;
-use super::file::{AGAINST, CC, FIGURE, REFERENCE, fill};
+use super::file::{AGAINST, CC, FIGURE, REFERENCE, ReferenceFile, fill};
+use super::results::Tests;
 use bench_report::markdown::bound_text;
 use bench_report::result::{
-    AbResult, BoundVerdict, Measure, ScorecardBound, ScorecardFigure, ScorecardRow,
+    BoundVerdict, Measure, ScorecardBound, ScorecardCell, ScorecardCells, ScorecardFigure,
+    ScorecardRow,
 };
-use bench_report::stats::CriterionMeasure;
+use bench_report::stats::{CriterionMeasure, over_cells};
 use bench_report::text::quantity;
 
 /// What the tests of a criterion have come to.
-pub(super) fn row(
-    cells: &CriterionCells<'_>,
-    own: &AbResult,
-    reference: Option<&AbResult>,
-) -> ScorecardRow {
+pub(super) fn row(cells: &CriterionCells<'_>, tests: &Tests) -> ScorecardRow {
     let criterion = cells.criterion;
-    let failed = cells.reference.as_ref().zip(reference);
-    let failed = [Some((&cells.own, own)), failed].into_iter().flatten();
-    let error = failed
-        .filter_map(|(cell, result)| cell.summary(result).error)
-        .next();
-    let (figure, reference) = figures(cells, own, reference);
     let bound = criterion.bound();
-    let verdict = figure.zip(bound.as_ref());
-    let verdict = verdict.map(|(figure, bound)| bound.judge(&figure));
-    let unit = if criterion.relative {
-        RATIO
-    } else {
-        criterion.measure.unit()
-    };
     let parties = [(CC, cells.cc.as_str()), (AGAINST, cells.against.as_str())];
-    let commands = [Some(&cells.own), cells.reference.as_ref()];
+    let failed = cells.tests().filter_map(|cell| {
+        let error = cell.summary(tests.result(cell)).error?;
+        Some(if criterion.has_axes() {
+            format!("{}: {error}", cell.place())
+        } else {
+            error
+        })
+    });
     let mut row = ScorecardRow {
         id: criterion.id.clone(),
         title: fill(&criterion.title, &parties),
         against: cells.against.clone(),
         measure: criterion.measure,
-        unit: unit.to_owned(),
+        unit: unit(cells).to_owned(),
         relative: criterion.relative,
-        figure,
-        reference,
-        bound,
-        verdict,
+        figure: None,
+        reference: None,
+        verdict: None,
         words: String::new(),
-        commands: commands.into_iter().flatten().map(command).collect(),
-        error,
+        commands: Vec::new(),
+        cells: None,
+        error: failed.into_iter().next(),
+        bound,
     };
+    match cells.cells.as_slice() {
+        [cell] if !criterion.has_axes() => {
+            (row.figure, row.reference) = figures(cells, cell, tests);
+            let verdict = row.figure.zip(row.bound.as_ref());
+            row.verdict = verdict.map(|(figure, bound)| bound.judge(&figure));
+            row.commands = cell.tests().map(command).collect();
+        }
+        several => {
+            over_axes(&mut row, several, cells, tests);
+            row.commands = vec![cells.command.clone()];
+        }
+    }
     row.words = words(&row, cells);
     row
 }
 
-/// The criterion's figure, and that of the reference.
+/// Figure and verdict of several cells. The bound is for the figure of the cell that decides: what
+/// rounds or cells differ by is no doubt about what was measured.
+fn over_axes(
+    row: &mut ScorecardRow,
+    several: &[CriterionCell],
+    cells: &CriterionCells<'_>,
+    tests: &Tests,
+) {
+    let bound = row.bound.as_ref();
+    let bound = bound.expect("the file was checked: axes need a bound");
+    let all = several.iter().map(|cell| {
+        let (figure, reference) = figures(cells, cell, tests);
+        ScorecardCell {
+            at: cell.own.place(),
+            figure,
+            reference,
+            commands: cell.tests().map(command).collect(),
+        }
+    });
+    let all: Vec<ScorecardCell> = all.collect();
+    let values = all
+        .iter()
+        .map(|cell| cell.figure.map(|figure| figure.value));
+    let values: Vec<_> = values.collect();
+    let within = values.iter().flatten().filter(|value| bound.keeps(**value));
+    let within = within.count();
+    let over = cells.criterion.over;
+    let deciding = over_cells(over, bound, &values).and_then(|place| all.get(place));
+    let figure = deciding.and_then(|cell| cell.figure);
+    let keeps = figure.is_some_and(|figure| bound.keeps(figure.value));
+    row.figure = figure.map(|figure| ScorecardFigure {
+        low: None,
+        high: None,
+        ..figure
+    });
+    row.verdict = Some(if keeps {
+        BoundVerdict::Within
+    } else {
+        BoundVerdict::Beyond
+    });
+    row.cells = Some(ScorecardCells {
+        over,
+        within: u32::try_from(within).unwrap_or(u32::MAX),
+        cells: all,
+    });
+}
+
+/// The figure of one cell, and that of the reference.
 fn figures(
     cells: &CriterionCells<'_>,
-    own: &AbResult,
-    reference: Option<&AbResult>,
+    cell: &CriterionCell,
+    tests: &Tests,
 ) -> (Option<ScorecardFigure>, Option<ScorecardFigure>) {
-    let measure = cells.measure;
-    let (of_reference, result) = match reference {
-        Some(reference) => (measure, reference),
+    let (criterion, measure) = (cells.criterion, cells.measure);
+    let own = tests.result(&cell.own);
+    let (of_reference, result) = match &cell.reference {
+        Some(reference) => (measure, tests.result(reference)),
         None => (
             CriterionMeasure {
                 variant: 0,
@@ -67,17 +120,42 @@ fn figures(
             own,
         ),
     };
-    if !cells.criterion.relative {
-        return (measure.figure(own), of_reference.figure(result));
+    if criterion.difference {
+        let difference = measure.difference(own, of_reference.variant, result);
+        return (difference, None);
     }
-    (measure.ratio(own, of_reference.variant, result), None)
+    if criterion.relative {
+        let ratio = match criterion.reference {
+            ReferenceFile::Neighbour => measure.ratio(own, of_reference.variant, result),
+            ReferenceFile::Best => {
+                let bound = criterion.bound();
+                let bound = bound.expect("the file was checked: the best needs a bound");
+                measure.ratio_to_best(own, bound.is_ceiling())
+            }
+        };
+        return (ratio, None);
+    }
+    let is_own = criterion.compete && cell.reference.is_none();
+    let reference = (!is_own).then(|| of_reference.figure(result)).flatten();
+    (measure.figure(own), reference)
+}
+
+/// That of the figure.
+fn unit(cells: &CriterionCells<'_>) -> &'static str {
+    let criterion = cells.criterion;
+    match criterion.measure.unit() {
+        _ if criterion.relative => RATIO,
+        "%" if criterion.difference => POINTS,
+        unit => unit,
+    }
 }
 
 fn words(row: &ScorecardRow, cells: &CriterionCells<'_>) -> String {
     let Some(figure) = &row.figure else {
-        return match &row.error {
-            Some(error) => format!("No figure: {error}."),
-            None => format!("No figure: {}.", absent(row.measure)),
+        return match (&row.error, &row.cells) {
+            (Some(error), _) => format!("No figure: {error}."),
+            (None, Some(_)) => format!("**No figure in a cell**: {}.", absent(row.measure)),
+            (None, None) => format!("No figure: {}.", absent(row.measure)),
         };
     };
     let text = |figure: &ScorecardFigure| quantity(figure.value.get(), &row.unit);
@@ -93,8 +171,9 @@ fn words(row: &ScorecardRow, cells: &CriterionCells<'_>) -> String {
         ],
     );
     let mut words = sentence;
-    let rounds = cells.own.rounds;
-    if figure.rounds < rounds {
+    let own = cells.cells.first();
+    let rounds = own.map_or(figure.rounds, |cell| cell.own.rounds);
+    if row.cells.is_none() && figure.rounds < rounds {
         words.push_str(&format!(" ({} of {rounds} rounds.)", figure.rounds));
     }
     if let Some((bound, verdict)) = row.bound.as_ref().zip(row.verdict) {
@@ -122,3 +201,6 @@ fn absent(measure: Measure) -> &'static str {
 
 /// The unit of a ratio.
 const RATIO: &str = "×";
+
+/// The unit of a difference of percentages.
+const POINTS: &str = "points";

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixtures::finite;
-use crate::result::{Measure, NotCovered, SCHEMA_VERSION, ScorecardKind};
+use crate::result::{Measure, NotCovered, SCHEMA_VERSION, ScorecardCell, ScorecardKind};
 
 fn figure(value: f64, interval: Option<(f64, f64)>) -> ScorecardFigure {
     ScorecardFigure {
@@ -34,6 +34,7 @@ fn row(id: &str, figure: Option<ScorecardFigure>) -> ScorecardRow {
         bound: Some(bound),
         words: "Uses some | of the link.".to_owned(),
         commands: vec!["bench-client ab".to_owned()],
+        cells: None,
         error: None,
     }
 }
@@ -51,6 +52,7 @@ fn result() -> ScorecardResult {
         rounds: 5,
         command: "bench-client scorecard bbr3".to_owned(),
         url: "https://example.org".to_owned(),
+        intro: None,
         sections: vec![
             ScorecardSection {
                 number: "6.1".to_owned(),
@@ -79,6 +81,34 @@ fn result() -> ScorecardResult {
 #[test]
 fn a_page_is_as_recorded() {
     insta::assert_snapshot!(scorecard(&result()));
+}
+
+#[test]
+fn a_criterion_with_cells_says_how_many_are_within_and_shows_the_worst() {
+    let mut result = result();
+    result.intro = Some("What it promises.\n".to_owned());
+    result.sections.truncate(1);
+    let cell = |at: &str, value: Option<f64>| ScorecardCell {
+        at: at.to_owned(),
+        figure: value.map(|value| figure(value, None)),
+        reference: value.map(|_| figure(70.0, None)),
+        commands: vec![format!("bench-client ab {at}")],
+    };
+    let mut several = row("several", None);
+    several.verdict = Some(BoundVerdict::Beyond);
+    several.error = Some("rtt=60ms: a round failed".to_owned());
+    several.cells = Some(ScorecardCells {
+        over: OverCells::Worst,
+        within: 2,
+        cells: vec![
+            cell("rtt=20ms", Some(90.0)),
+            cell("rtt=60ms", None),
+            cell("rtt=200ms", Some(80.0)),
+            cell("rtt=600ms", Some(20.0)),
+        ],
+    });
+    result.sections[0].rows = vec![several];
+    insta::assert_snapshot!(scorecard(&result));
 }
 
 #[test]

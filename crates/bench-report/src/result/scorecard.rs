@@ -2,7 +2,8 @@ use super::schema::{is_false, to_json};
 use super::{Finite, Metric};
 use serde::{Deserialize, Serialize};
 
-/// What RFC 9743 asks of a congestion controller, criterion by criterion: one page.
+/// What a document asks of a congestion controller, RFC 9743 unless other criteria were given,
+/// criterion by criterion: one page.
 ///
 /// In virtual time it is a function of the program's version, the controller, its neighbours, the
 /// seed and the number of rounds.
@@ -30,6 +31,10 @@ pub struct ScorecardResult {
     pub command: String,
     /// The address of the document that the criteria are those of.
     pub url: String,
+    /// What the page says first, as Markdown, where the criteria are not those of RFC 9743. Left
+    /// out of the JSON where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intro: Option<String>,
     /// In the order of that document.
     pub sections: Vec<ScorecardSection>,
 }
@@ -94,7 +99,7 @@ pub struct ScorecardRow {
     /// not.
     #[serde(default, skip_serializing_if = "is_false")]
     pub relative: bool,
-    /// `null` when no round had it.
+    /// `null` when no round had it; of several cells, when the cell that decides has none.
     pub figure: Option<ScorecardFigure>,
     /// The same quantity with the neighbour's controller in place of the controller; `null` where
     /// no round had it, or where the figure is the ratio to it.
@@ -105,10 +110,52 @@ pub struct ScorecardRow {
     pub verdict: Option<BoundVerdict>,
     /// The figure and the verdict as sentences.
     pub words: String,
-    /// The A/B tests behind the figure; of a ratio the first is measured against the second.
+    /// The A/B tests behind the figure; of a ratio the first is measured against the second. Of
+    /// several cells, the scorecard that measures this criterion alone.
     pub commands: Vec<String>,
+    /// The cells, where the criterion has several. Left out of the JSON where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cells: Option<ScorecardCells>,
     /// Why rounds failed, for a person; `null` when all is well.
     pub error: Option<String>,
+}
+
+/// The cells of a criterion that has axes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScorecardCells {
+    /// Which of the cells' figures is the criterion's.
+    pub over: OverCells,
+    /// How many keep the bound; a cell without a figure does not.
+    pub within: u32,
+    /// In the order of the axes.
+    pub cells: Vec<ScorecardCell>,
+}
+
+/// One combination of the axes' values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScorecardCell {
+    /// Where it lies: `rtt=20ms, buffer=1bdp`.
+    pub at: String,
+    /// `null` when no round had it.
+    pub figure: Option<ScorecardFigure>,
+    /// The same quantity of variant `a`, where variants ran in turn and the figure is no ratio and
+    /// no difference; `null` elsewhere.
+    pub reference: Option<ScorecardFigure>,
+    /// The A/B tests behind the figure, as of a criterion with one cell.
+    pub commands: Vec<String>,
+}
+
+/// Which of the figures of several cells stands for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OverCells {
+    /// The worst.
+    #[default]
+    Worst,
+    /// The best figure that half of the cells have, or a better one.
+    Median,
+    /// The same of 90 % of the cells.
+    P90,
 }
 
 /// The median over rounds, with its 95 % interval.
@@ -153,17 +200,24 @@ impl ScorecardBound {
         let Some((low, high)) = figure.low.zip(figure.high) else {
             return BoundVerdict::Undecided;
         };
-        let keeps = |value: Finite| {
-            self.at_least.is_none_or(|least| value >= least)
-                && self.at_most.is_none_or(|most| value <= most)
-        };
         let is_beyond = self.at_least.is_some_and(|least| high < least)
             || self.at_most.is_some_and(|most| low > most);
-        match (keeps(low) && keeps(high), is_beyond) {
+        match (self.keeps(low) && self.keeps(high), is_beyond) {
             (true, _) => BoundVerdict::Within,
             (false, true) => BoundVerdict::Beyond,
             (false, false) => BoundVerdict::Undecided,
         }
+    }
+
+    /// Whether `value` is within the bound.
+    pub fn keeps(&self, value: Finite) -> bool {
+        self.at_least.is_none_or(|least| value >= least)
+            && self.at_most.is_none_or(|most| value <= most)
+    }
+
+    /// Whether a larger figure is a worse one: what has an upper end alone.
+    pub fn is_ceiling(&self) -> bool {
+        self.at_least.is_none()
     }
 }
 
@@ -197,32 +251,41 @@ pub enum Measure {
     /// From a change of the path until a second has at least 80 % of the link's rate as payload,
     /// in seconds.
     Recovery,
+    /// Payload received of one variant over the rate of the link, in percent, also in a
+    /// competition.
+    LinkShare,
+    /// The largest goodput of a round over the least, of the same variant.
+    GoodputSpread,
 }
 
 impl Measure {
     /// The metric of an A/B test that this is, in another unit.
     pub fn metric(self) -> Option<Metric> {
         Some(match self {
-            Self::Utilisation | Self::Goodput => Metric::GoodputBitsPerSecond,
+            Self::Utilisation | Self::Goodput | Self::LinkShare => Metric::GoodputBitsPerSecond,
             Self::QueueDelay | Self::QueueDelayOverBaseRtt => Metric::QueueDelayMsP95,
             Self::Rtt => Metric::RttMsP95,
             Self::Loss => Metric::LossRate,
             Self::Completion => Metric::Seconds,
-            Self::Jain | Self::Share | Self::Convergence | Self::PacketsPerRtt | Self::Recovery => {
-                return None;
-            }
+            Self::Jain
+            | Self::Share
+            | Self::Convergence
+            | Self::PacketsPerRtt
+            | Self::Recovery
+            | Self::GoodputSpread => return None,
         })
     }
 
     /// The unit in which the figure is given; empty for a pure number.
     pub fn unit(self) -> &'static str {
         match self {
-            Self::Utilisation | Self::Loss | Self::Share => "%",
+            Self::Utilisation | Self::Loss | Self::Share | Self::LinkShare => "%",
             Self::Goodput => "Mbit/s",
             Self::QueueDelay | Self::Rtt => "ms",
             Self::QueueDelayOverBaseRtt => "× base RTT",
             Self::Convergence | Self::Completion | Self::Recovery => "s",
             Self::PacketsPerRtt => "packets/RTT",
+            Self::GoodputSpread => "×",
             Self::Jain => "",
         }
     }

@@ -4,7 +4,9 @@ use super::design::Design;
 use super::paired::{compare_metric, pairs};
 use super::per_metric::rounded;
 use super::summary::summary;
-use crate::result::{AbResult, Finite, Measure, Round, ScorecardFigure, Summary};
+use crate::result::{
+    AbResult, Finite, Measure, OverCells, Round, ScorecardBound, ScorecardFigure, Summary,
+};
 use std::time::Duration;
 use units::Rng;
 
@@ -32,7 +34,7 @@ impl CriterionMeasure {
             Measure::Utilisation if competition.is_some() => {
                 (competition?.link_utilisation?, 100.0)
             }
-            Measure::Utilisation => (self.of_metric(result)?, 100.0 / rate?),
+            Measure::Utilisation | Measure::LinkShare => (self.of_metric(result)?, 100.0 / rate?),
             Measure::Goodput => (self.of_metric(result)?, 1e-6),
             Measure::Loss => (self.of_metric(result)?, 100.0),
             Measure::QueueDelay | Measure::Rtt | Measure::Completion => {
@@ -54,8 +56,65 @@ impl CriterionMeasure {
                 let of_round = |round: &Round| recovery(round, since, target);
                 (self.of_rounds(result, of_round)?, 1.0)
             }
+            Measure::GoodputSpread => return self.spread(result),
         };
         scaled(&summary, scale)
+    }
+
+    /// The ratio of [`figure`](Self::figure) to the best one of all variants of the same test, this
+    /// one included, so that the best has 1; `is_ceiling` says that less is better. `None` when no
+    /// round has it, and where the best is zero. It has no interval.
+    pub fn ratio_to_best(self, result: &AbResult, is_ceiling: bool) -> Option<ScorecardFigure> {
+        let own = self.figure(result)?;
+        let all = (0..result.variants.len()).filter_map(|variant| {
+            let figure = Self { variant, ..self }.figure(result)?;
+            Some(figure.value.get())
+        });
+        let best = all.reduce(if is_ceiling { f64::min } else { f64::max })?;
+        Some(ScorecardFigure {
+            value: rounded(own.value.get() / best)?,
+            low: None,
+            high: None,
+            ..own
+        })
+    }
+
+    /// [`figure`](Self::figure) less that of variant `of_reference` of `reference`, in the same
+    /// unit; `None` when one of them has none. It has no interval.
+    pub fn difference(
+        self,
+        own: &AbResult,
+        of_reference: usize,
+        reference: &AbResult,
+    ) -> Option<ScorecardFigure> {
+        let figure = self.figure(own)?;
+        let other = Self {
+            variant: of_reference,
+            ..self
+        };
+        let other = other.figure(reference)?;
+        Some(ScorecardFigure {
+            value: rounded(figure.value.get() - other.value.get())?,
+            low: None,
+            high: None,
+            rounds: figure.rounds.min(other.rounds),
+        })
+    }
+
+    /// The largest goodput of a round over the least; a round that failed has none.
+    fn spread(self, result: &AbResult) -> Option<ScorecardFigure> {
+        let rounds = &result.variants.get(self.variant)?.rounds;
+        let rounds = rounds.iter().filter(|round| round.succeeded());
+        let values = rounds.map(|round| round.goodput_bits_per_second as f64);
+        let values: Vec<f64> = values.collect();
+        let least = values.iter().copied().reduce(f64::min)?;
+        let largest = values.iter().copied().reduce(f64::max)?;
+        Some(ScorecardFigure {
+            value: rounded(largest / least)?,
+            low: None,
+            high: None,
+            rounds: u32::try_from(values.len()).unwrap_or(u32::MAX),
+        })
     }
 
     /// The median of the ratios of `own` over variant `of_reference` of `reference`, paired by
@@ -96,6 +155,26 @@ impl CriterionMeasure {
         let label = SCORECARDS + self.measure as u64;
         summary(&values, &mut Rng::derive(result.seed, label))
     }
+}
+
+/// The place of the cell whose figure stands for those of all, by nearest rank from the best on; a
+/// cell without a figure is worse than any with one. `None` without cells.
+pub fn over_cells(
+    over: OverCells,
+    bound: &ScorecardBound,
+    figures: &[Option<Finite>],
+) -> Option<usize> {
+    let sign = if bound.is_ceiling() { 1.0 } else { -1.0 };
+    let key = |place: &usize| figures[*place].map_or(f64::INFINITY, |value| sign * value.get());
+    let mut places: Vec<usize> = (0..figures.len()).collect();
+    places.sort_by(|a, b| key(a).total_cmp(&key(b)));
+    let count = places.len();
+    let rank = match over {
+        OverCells::Worst => count,
+        OverCells::Median => count.div_ceil(2),
+        OverCells::P90 => (count * 9).div_ceil(10),
+    };
+    places.get(rank.checked_sub(1)?).copied()
 }
 
 fn scaled(summary: &Summary, scale: f64) -> Option<ScorecardFigure> {
@@ -196,6 +275,63 @@ mod tests {
         assert_eq!(Some(ratio.value), compared.ratio_b_over_a);
         assert_eq!((ratio.low, ratio.high), (compared.low, compared.high));
         assert_eq!(measure(Measure::Share).ratio(&own, 0, &own), None);
+    }
+
+    #[test]
+    fn a_share_of_the_link_is_that_of_one_variant_also_in_a_competition() {
+        let mut result = fixtures::competition();
+        result.link_rate_bits_per_second = Some(100_000_000);
+        let goodput = measure(Measure::Goodput).figure(&result).unwrap();
+        let share = measure(Measure::LinkShare).figure(&result).unwrap();
+        assert_eq!(share.value, goodput.value);
+        assert_ne!(measure(Measure::Utilisation).figure(&result), Some(share));
+    }
+
+    #[test]
+    fn a_spread_is_the_largest_round_over_the_least_of_those_that_did_not_fail() {
+        let mut result = fixtures::ab();
+        let rounds = &mut result.variants[1].rounds;
+        for (round, goodput) in rounds.iter_mut().zip([3_000_000, 2_000_000, 1]) {
+            round.goodput_bits_per_second = goodput;
+        }
+        rounds[2].error = Some("gone".to_owned());
+        let figure = measure(Measure::GoodputSpread).figure(&result).unwrap();
+        assert_eq!((figure.value.get(), figure.rounds), (1.5, 2));
+    }
+
+    #[test]
+    fn the_best_variant_is_the_one_with_the_most_or_the_least() {
+        let mut result = fixtures::ab();
+        for (variant, median) in result.variants.iter_mut().zip([20.0, 10.0]) {
+            let metric = crate::result::Metric::GoodputBitsPerSecond;
+            variant.summary.get_mut(&metric).unwrap().median = finite(median * 1e6);
+        }
+        let ratio = |is_ceiling| {
+            let ratio = measure(Measure::Goodput).ratio_to_best(&result, is_ceiling);
+            ratio.unwrap().value.get()
+        };
+        assert_eq!((ratio(false), ratio(true)), (0.5, 1.0));
+        let difference = measure(Measure::Goodput).difference(&result, 0, &result);
+        assert_eq!(difference.unwrap().value.get(), -10.0);
+    }
+
+    #[test]
+    fn a_cell_without_a_figure_is_the_worst_and_ranks_count_from_the_best() {
+        let bound = |is_ceiling: bool| ScorecardBound {
+            at_least: (!is_ceiling).then(|| finite(1.0)),
+            at_most: is_ceiling.then(|| finite(1.0)),
+            reason: String::new(),
+        };
+        let values: Vec<Option<Finite>> = (0..10).map(|value| Some(finite(value.into()))).collect();
+        let place = |over, is_ceiling, cells: &[_]| over_cells(over, &bound(is_ceiling), cells);
+        assert_eq!(place(OverCells::Worst, true, &values), Some(9));
+        assert_eq!(place(OverCells::Worst, false, &values), Some(0));
+        assert_eq!(place(OverCells::P90, true, &values), Some(8));
+        assert_eq!(place(OverCells::P90, false, &values), Some(1));
+        assert_eq!(place(OverCells::Median, true, &values), Some(4));
+        assert_eq!(place(OverCells::Worst, true, &[None, values[1]]), Some(0));
+        assert_eq!(place(OverCells::Median, false, &[None, values[1]]), Some(1));
+        assert_eq!(place(OverCells::Worst, true, &[]), None);
     }
 
     /// Samples of 0.1 s, in Mbit/s from `from` on and nothing before.

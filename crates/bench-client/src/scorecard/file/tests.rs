@@ -18,6 +18,8 @@ fn file(more: &str) -> String {
     )
 }
 
+const GOOD: &str = "good = { at_most = 2, reason = \"x\" }";
+
 const LOSS: &str = "measure = \"loss\"";
 
 fn refusal(text: &str) -> String {
@@ -102,11 +104,40 @@ fn what_is_wrong_is_named() {
             file(&format!("{LOSS}\ngood = {{ reason = \"x\" }}")),
             "good: needs `at_least` or `at_most`",
         ),
+        (
+            file(&format!("{LOSS}\nover = \"p90\"")),
+            "over: needs `axes`",
+        ),
+        (
+            file(&format!("{LOSS}\naxes = {{ flows = [1, 2] }}")),
+            "axes: need `good` with one of `at_least` and `at_most`",
+        ),
+        (
+            file(&format!("{LOSS}\n{GOOD}\naxes = {{ flows = [1, 2] }}")),
+            "sentence: with `axes` there is no {reference}",
+        ),
+        (
+            file(&format!("{LOSS}\nrelative = true\ndifference = true")),
+            "difference: not together with `relative`",
+        ),
+        (
+            file(&format!("{LOSS}\n{GOOD}\nreference = \"best\"")),
+            "reference: `best` needs `relative = true`, no `compete`, and `good`",
+        ),
     ];
     for (text, expected) in wrong {
         let refusal = refusal(&text);
         assert!(refusal.contains(expected), "{refusal}");
     }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let refused = ScorecardFile::load(Path::new("no/such.toml")).unwrap_err();
+    assert!(
+        refused.to_string().starts_with("no/such.toml: "),
+        "{refused}"
+    );
 }
 
 #[test]
