@@ -87,6 +87,8 @@ struct Paceline {
     ambient: AmbientLoss,
     runs: LossRuns,
     rank: RankTest,
+    /// What is judged of late.
+    judged: Counts,
     reductions: Reductions,
     trim: Trim,
     /// The factor on the estimate in Cruise: in the round trip under way, and in the one before.
@@ -141,6 +143,7 @@ impl Paceline {
             ambient: AmbientLoss::new(),
             runs: LossRuns::new(),
             rank: RankTest::new(),
+            judged: Counts::default(),
             reductions: Reductions::default(),
             trim: Trim::default(),
             trim_factor: 1.0,
@@ -158,13 +161,20 @@ impl Paceline {
         paceline
     }
 
-    /// The path's own loss, made good where that is wanted.
+    /// The path's own loss as far as it is excused and made good. A flow of few packets is one of
+    /// many, and what many lose is rarely the path's.
     fn ambient_loss(&self) -> f64 {
+        let part = (self.bdp() / WHOLE_BDP).min(1.0);
         if self.tuning.make_good {
-            self.ambient.loss()
+            self.ambient.loss().min(ambient::CAP * part)
         } else {
             0.0
         }
+    }
+
+    /// Bandwidth-delay product at the estimate, packets.
+    fn bdp(&self) -> f64 {
+        self.estimate.get() * self.reference.get() / to_f64(self.mss)
     }
 
     fn packets(&self, bytes: Bytes) -> f64 {
@@ -235,17 +245,27 @@ impl Paceline {
             is_lossy,
             persists: false,
         };
-        signs.persists = signs.is_congested() && self.was_congested;
+        signs.persists = signs.is_congested() && (self.was_congested || round.is_early);
         signs
     }
 
-    fn loses_more_than_path(&self, round: &Round) -> bool {
+    /// Judged over as many round trips as it takes to send [`ENOUGH_PACKETS`].
+    fn loses_more_than_path(&mut self, round: &Round) -> bool {
         let mss = to_f64(self.mss);
-        let counts = Counts {
+        if self.judged.sent() >= ENOUGH_PACKETS {
+            self.judged = Counts::default();
+        }
+        self.judged += Counts {
             acked: round.acked / mss,
             lost: round.lost / mss,
         };
-        counts.exceeds(self.ambient_loss(), self.runs.mean(), SIGMAS, MARGIN)
+        let is_more = self
+            .judged
+            .exceeds(self.ambient_loss(), self.runs.mean(), SIGMAS, MARGIN);
+        if is_more {
+            self.judged = Counts::default();
+        }
+        is_more
     }
 
     /// What was lost beside a queue is not the path's own loss; what an application left out is not
@@ -293,6 +313,11 @@ impl Paceline {
     /// A queue that grows by g seconds per second is sent 1 + g times what leaves it. All senders
     /// together were too fast by that factor, and each is to be slower by it.
     fn lower_by_growth(&mut self, round: &Round, acked_factor: f64) {
+        if round.is_early {
+            let rate = round.rate().min(self.estimate.get());
+            self.estimate.lower(rate, rate);
+            return;
+        }
         let time = round.time.max(MICROSECOND);
         let growth = (round.rtt - self.rounds.before().rtt - self.reference.jitter()) / time;
         let factor = (acked_factor / (1.0 + growth).max(LEAST_GROWTH)).min(1.0);
@@ -307,7 +332,7 @@ impl Paceline {
 
     fn reduce(&mut self, now: Timestamp, round: &Round) {
         let estimate = self.estimate.get();
-        let reduced = self.best_of_two_rounds().min(estimate) * REDUCTION;
+        let reduced = self.rounds.mean_of_two().min(estimate) * REDUCTION;
         self.reductions
             .on_reduced(estimate, round.loss(), self.tuning.trial);
         self.estimate.lower(reduced, reduced);
@@ -340,10 +365,9 @@ impl Paceline {
 
     fn begin_up(&mut self, context: &mut EventContext<'_>, base: f64) {
         let rtt = self.reference.get();
-        let bdp = (self.estimate.get() * rtt / to_f64(self.mss)).max(f64::MIN_POSITIVE);
         let step = if self.tuning.share_step {
             self.probe.next_step(Conditions {
-                bdp,
+                bdp: self.bdp().max(f64::MIN_POSITIVE),
                 rtt,
                 rate_jitter: self.reference.rate_jitter(),
             })
@@ -433,6 +457,13 @@ impl Paceline {
         }
     }
 
+    /// A packet per round trip, B/s: less tells nothing within one. Queues make round trips longer,
+    /// so any number of flows fits.
+    fn least_rate(&self) -> f64 {
+        let rtt = self.reference.get().max(self.rounds.last().rtt);
+        (to_f64(self.mss) / rtt).max(1.0)
+    }
+
     fn decide(&mut self) {
         let estimate = self.estimate.get();
         let rate = if estimate > 0.0 {
@@ -440,7 +471,7 @@ impl Paceline {
         } else {
             to_f64(self.cwnd) / self.reference.get() * STARTUP_GAIN
         };
-        let mut pacing_rate = from_f64(rate.max(LEAST_RATE));
+        let mut pacing_rate = from_f64(rate.max(self.least_rate()));
         if self.cycle.phase == Phase::Startup {
             pacing_rate = pacing_rate.max(self.control.pacing_rate);
         }
@@ -501,7 +532,8 @@ impl Controller for Paceline {
     }
 
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
-        let is_round = self.rounds.on_ack(sample, path.delivered);
+        let reference = duration(self.reference.get());
+        let is_round = self.rounds.on_ack(path, sample, reference);
         if let Some(rtt) = sample.rtt {
             self.rank
                 .on_rtt(path.now, rtt, duration(self.reference.get()));
@@ -592,8 +624,6 @@ const MOST_DOWN_GAIN: f64 = 0.9;
 /// BBR.PacingMarginPercent: below the estimate, so that queues drain (draft-ietf-ccwg-bbr-06
 /// §5.6.2).
 const PACING_MARGIN: f64 = 0.99;
-/// B/s.
-const LEAST_RATE: f64 = 100.0;
 const CWND_GAIN: f64 = 2.0;
 /// A burst at the sender, one on its way, one at the receiver (draft-ietf-ccwg-bbr-06 §5.6.4.2).
 const QUANTA: u64 = 3;
@@ -607,6 +637,9 @@ const AGGREGATION_ROUNDS: u64 = 5;
 /// A round trip loses more than the path by three standard deviations and a hundredth of it.
 const SIGMAS: f64 = 3.0;
 const MARGIN: f64 = 0.01;
+const ENOUGH_PACKETS: f64 = 100.0;
+/// Packets.
+const WHOLE_BDP: f64 = 32.0;
 
 /// A queue cannot shrink by more than a second per second.
 const LEAST_GROWTH: f64 = 0.1;
@@ -614,3 +647,5 @@ const LEAST_GROWTH: f64 = 0.1;
 const LEAST_OF_FOUR: f64 = 0.97;
 const LEAST_OF_TWO: f64 = 1.1;
 const MOST_OF_TWO: f64 = 1.5;
+/// A flow with half of the bottleneck or more makes good all that is lost.
+const WHOLE_SHARE: f64 = 0.5;

@@ -182,7 +182,7 @@ const LEAST_PACKETS: f64 = 50.0;
 const MOST_DISPERSION: f64 = 2.0;
 /// More than a fifth is never the path's alone: a flow that sends 1.25 times what arrives is the
 /// most that the rules below bound.
-const CAP: f64 = 0.2;
+pub(super) const CAP: f64 = 0.2;
 /// Below 2 % a loss costs what it is mistaken for: BBRLossThresh
 /// (draft-ietf-ccwg-bbr-06 §2.10).
 const WORTH_VERIFYING: f64 = 0.02;

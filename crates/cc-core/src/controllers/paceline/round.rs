@@ -1,9 +1,11 @@
 //! What one round trip has shown, and the last four of them.
 
 use super::{SECOND, seconds, to_f64};
+use crate::controller::PathState;
 use crate::parts::round::RoundCounter;
 use crate::sampler::RateSample;
-use units::{Bytes, Timestamp};
+use core::time::Duration;
+use units::Timestamp;
 
 /// The facts of a round trip that has ended.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,6 +23,8 @@ pub(super) struct Round {
     /// Whether something else than the path limited it: the application, a silence, or a window that
     /// recovers from one.
     pub(super) is_limited: bool,
+    /// Whether it was ended before its packets were acknowledged, because the RTT had doubled.
+    pub(super) is_early: bool,
 }
 
 impl Round {
@@ -51,6 +55,8 @@ pub(super) struct Rounds {
     now: Round,
     past: [Round; KEPT],
     count: usize,
+    /// Since when every RTT is twice that of the round trip before.
+    doubled_since: Option<Timestamp>,
 }
 
 impl Rounds {
@@ -63,6 +69,7 @@ impl Rounds {
             now: Round::default(),
             past: [Round::default(); KEPT],
             count: 0,
+            doubled_since: None,
         }
     }
 
@@ -71,9 +78,16 @@ impl Rounds {
         &mut self.now
     }
 
-    /// Returns whether this ACK ends the round trip.
-    pub(super) fn on_ack(&mut self, sample: &RateSample, delivered: Bytes) -> bool {
-        self.counter.on_ack(sample.prior_delivered, delivered);
+    /// Returns whether this ACK ends the round trip. It does when every RTT for as long as
+    /// `reference` is twice that of the round trip before: where the rate fell, a round trip takes
+    /// as long as the queue that it fills.
+    pub(super) fn on_ack(
+        &mut self,
+        path: &PathState,
+        sample: &RateSample,
+        reference: Duration,
+    ) -> bool {
+        self.counter.on_ack(sample.prior_delivered, path.delivered);
         if let Some(rtt) = sample.rtt {
             self.rtt_sum += seconds(rtt);
             self.rtts += 1;
@@ -81,7 +95,25 @@ impl Rounds {
         self.now.acked += to_f64(sample.newly_acked);
         self.now.marked += sample.ce_marked;
         self.now.is_limited |= sample.is_app_limited;
-        self.counter.is_start
+        let has_doubled = self.has_doubled(path.now, sample.rtt, reference);
+        if has_doubled && !self.counter.is_start {
+            self.counter.restart(path.delivered);
+            self.now.is_early = true;
+        }
+        self.counter.is_start || has_doubled
+    }
+
+    fn has_doubled(&mut self, now: Timestamp, rtt: Option<Duration>, reference: Duration) -> bool {
+        let Some(rtt) = rtt else {
+            return false;
+        };
+        let last = self.last().rtt;
+        if last <= 0.0 || seconds(rtt) < 2.0 * last {
+            self.doubled_since = None;
+            return false;
+        }
+        let since = *self.doubled_since.get_or_insert(now);
+        now.since(since) >= reference
     }
 
     pub(super) fn count(&self) -> u64 {
@@ -91,6 +123,7 @@ impl Rounds {
     /// Ends the round trip under way. None until there is a first RTT sample.
     pub(super) fn end(&mut self, now: Timestamp, packet_time: f64) -> Option<Round> {
         let mut round = core::mem::take(&mut self.now);
+        self.doubled_since = None;
         let (sum, rtts) = (
             core::mem::take(&mut self.rtt_sum),
             core::mem::take(&mut self.rtts),
