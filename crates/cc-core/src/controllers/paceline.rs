@@ -62,7 +62,7 @@ use round::{Round, Rounds};
 use startup::Startup;
 use trim::Trim;
 use units::duration::nanos;
-use units::{Bytes, Gain, Timestamp};
+use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "paceline",
@@ -501,6 +501,15 @@ impl Paceline {
             .saturating_add(self.control.send_quantum * QUANTA)
     }
 
+    /// Single samples prove the estimate in Startup alone.
+    fn on_rate(&mut self, rate: Bandwidth, is_app_limited: bool) {
+        self.estimate.on_sample(rate);
+        let is_proof = !is_app_limited || rate > from_f64(self.estimate.get());
+        if self.cycle.phase == Phase::Startup && is_proof {
+            self.estimate.prove(rate);
+        }
+    }
+
     fn update_cwnd(&mut self, acked: Bytes) {
         let target = self.target_cwnd();
         let grown = self.cwnd.saturating_add(acked);
@@ -543,11 +552,8 @@ impl Controller for Paceline {
         self.probe
             .on_acked(sample.newest_sent_at, self.calm_since, packets);
         self.ambient.on_acked(sample.newest_sent_at, packets);
-        if let Some(rate) = sample.delivery_rate
-            && self.cycle.phase == Phase::Startup
-            && (!sample.is_app_limited || rate > from_f64(self.estimate.get()))
-        {
-            self.estimate.prove(rate);
+        if let Some(rate) = sample.delivery_rate {
+            self.on_rate(rate, sample.is_app_limited);
         }
         self.aggregation.on_ack(
             path.now,
@@ -647,5 +653,3 @@ const LEAST_GROWTH: f64 = 0.1;
 const LEAST_OF_FOUR: f64 = 0.97;
 const LEAST_OF_TWO: f64 = 1.1;
 const MOST_OF_TWO: f64 = 1.5;
-/// A flow with half of the bottleneck or more makes good all that is lost.
-const WHOLE_SHARE: f64 = 0.5;

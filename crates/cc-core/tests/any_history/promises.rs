@@ -34,6 +34,7 @@ impl Growth {
     pub(crate) fn of(name: &str) -> Self {
         match name {
             "fixed" | "brutal" => Self::AsTold,
+            "paceline" => Self::ByModel,
             _ if name.starts_with("bbr") => Self::ByModel,
             _ => Self::ByAck,
         }

@@ -11,6 +11,8 @@ pub(super) struct Estimate {
     /// B/s; zero in Startup, where [`proven`](Self::proven) stands in for it.
     value: f64,
     proven: WindowedMax<Bandwidth, 2>,
+    /// The fastest delivery ever sampled: no ACKs that come together make it more.
+    fastest: Bandwidth,
     cycle: u64,
 }
 
@@ -19,6 +21,7 @@ impl Estimate {
         Self {
             value: 0.0,
             proven: WindowedMax::new(),
+            fastest: Bandwidth::ZERO,
             cycle: 0,
         }
     }
@@ -42,28 +45,33 @@ impl Estimate {
         self.proven.advance_to(self.cycle);
     }
 
+    /// A delivery was sampled at `rate`.
+    pub(super) fn on_sample(&mut self, rate: Bandwidth) {
+        self.fastest = self.fastest.max(rate);
+    }
+
     /// `rate` was delivered.
     pub(super) fn prove(&mut self, rate: Bandwidth) {
-        self.proven.insert(rate);
+        self.proven.insert(rate.min(self.fastest));
     }
 
     /// An Up delivered `rate` where the flow had less, without a queue.
     pub(super) fn raise(&mut self, rate: f64) {
         self.prove(from_f64(rate));
-        self.value = self.value.max(rate);
+        self.set(self.value.max(rate));
     }
 
     /// Keeps the estimate beside what is proven.
     pub(super) fn bound(&mut self) {
         let proven = self.proven();
         if self.value > 0.0 && proven > 0.0 {
-            self.value = self.value.min(MOST_ABOVE_PROVEN * proven).max(proven);
+            self.set(self.value.min(MOST_ABOVE_PROVEN * proven).max(proven));
         }
     }
 
     /// Sets the estimate and leaves alone what is proven.
     pub(super) fn set(&mut self, rate: f64) {
-        self.value = rate.max(1.0);
+        self.value = rate.min(to_f64(self.fastest)).max(1.0);
     }
 
     /// Sets the estimate and forgets what was proven but `proven`.
