@@ -24,7 +24,9 @@
 
 mod ambient;
 mod bandwidth;
+mod control;
 mod counts;
+mod cruise;
 mod cycle;
 mod params;
 mod probe;
@@ -32,12 +34,13 @@ mod rank;
 mod reduction;
 mod reference;
 mod round;
+mod signs;
 mod startup;
 #[cfg(test)]
 mod tests;
 mod trim;
 
-use crate::control::{Control, MIN_RATE, send_quantum};
+use crate::control::{Control, MIN_RATE};
 use crate::controller::{Controller, PathState, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
@@ -56,9 +59,10 @@ use cycle::{Cycle, Phase};
 use params::{PARAMS, Tuning};
 use probe::{Conditions, FIRST_STEP, Probe};
 use rank::RankTest;
-use reduction::{REDUCTION, Reductions};
+use reduction::Reductions;
 use reference::Reference;
 use round::{Round, Rounds};
+use signs::Signs;
 use startup::Startup;
 use trim::Trim;
 use units::duration::nanos;
@@ -102,29 +106,6 @@ struct Paceline {
     /// Whether the window, reduced by persistent congestion, still limits the flow.
     is_recovering: bool,
     control: Control,
-}
-
-/// What a round trip shows of congestion.
-#[derive(Debug, Clone, Copy)]
-struct Signs {
-    /// Its mean RTT above the reference, s.
-    queue: f64,
-    /// How much of that is no queue, s.
-    tolerance: f64,
-    /// More than the path loses by itself, lost beside long RTTs, or marked.
-    is_lossy: bool,
-    /// Whether the round trip before showed congestion, as this one does.
-    persists: bool,
-}
-
-impl Signs {
-    fn is_queued(&self) -> bool {
-        self.queue > self.tolerance
-    }
-
-    fn is_congested(&self) -> bool {
-        self.is_queued() || self.is_lossy
-    }
 }
 
 impl Paceline {
@@ -216,67 +197,6 @@ impl Paceline {
         self.was_congested = signs.is_congested();
     }
 
-    fn measure(&mut self, now: Timestamp, round: &Round, last: &Round) {
-        let is_calm = matches!(self.cycle.acked, Phase::Cruise | Phase::Down | Phase::Drain);
-        if is_calm && last.rtt > 0.0 {
-            let rate = (round.rate() - last.rate()) / self.estimate.get().max(1.0);
-            self.reference
-                .on_change((round.rtt - last.rtt).abs(), rate.abs());
-        }
-        self.reference.on_round(now, round.rtt);
-        let is_proof = !round.is_limited || round.rate() >= self.estimate.get();
-        if self.cycle.phase != Phase::Startup && is_proof {
-            self.estimate.prove(from_f64(self.rounds.mean_rate(2)));
-        }
-        if !round.is_limited {
-            self.estimate.bound();
-        }
-    }
-
-    fn signs(&mut self, round: &Round) -> Signs {
-        let is_overflow = self.rank.take_alarm() && self.tuning.rank;
-        if is_overflow {
-            self.ambient.discard();
-        }
-        let is_lossy = is_overflow || round.marked > 0 || self.loses_more_than_path(round);
-        let mut signs = Signs {
-            queue: round.rtt - self.reference.get(),
-            tolerance: self.reference.tolerance(self.packet_time()),
-            is_lossy,
-            persists: false,
-        };
-        signs.persists = signs.is_congested() && (self.was_congested || round.is_early);
-        signs
-    }
-
-    /// Judged over as many round trips as it takes to send [`ENOUGH_PACKETS`].
-    fn loses_more_than_path(&mut self, round: &Round) -> bool {
-        let mss = to_f64(self.mss);
-        if self.judged.sent() >= ENOUGH_PACKETS {
-            self.judged = Counts::default();
-        }
-        self.judged += Counts {
-            acked: round.acked / mss,
-            lost: round.lost / mss,
-        };
-        let is_more = self
-            .judged
-            .exceeds(self.ambient_loss(), self.runs.mean(), SIGMAS, MARGIN);
-        if is_more {
-            self.judged = Counts::default();
-        }
-        is_more
-    }
-
-    /// What was lost beside a queue is not the path's own loss; what an application left out is not
-    /// a Down.
-    fn discard_suspect(&mut self, round: &Round, signs: &Signs) {
-        let was_listening = matches!(self.cycle.acked, Phase::Down | Phase::Drain);
-        if round.is_limited || (was_listening && signs.is_queued()) {
-            self.ambient.discard();
-        }
-    }
-
     fn start_up(&mut self, context: &mut EventContext<'_>, round: &Round, signs: &Signs) {
         let is_long = signs.queue > self.reference.get() * startup::QUEUE;
         let is_queued = signs.is_queued() && is_long && self.was_congested;
@@ -285,82 +205,6 @@ impl Paceline {
             self.estimate.set(self.best_of_two_rounds());
             self.enter(context, Phase::Drain);
         }
-    }
-
-    /// What is acknowledged now left at `acked_factor` times the estimate.
-    fn cruise(
-        &mut self,
-        context: &mut EventContext<'_>,
-        round: &Round,
-        signs: &Signs,
-        acked_factor: f64,
-    ) {
-        let is_limited = round.is_limited;
-        if signs.persists && !is_limited && self.tuning.lower {
-            self.lower_by_growth(round, acked_factor);
-        }
-        self.reductions.on_round();
-        if signs.is_lossy && !is_limited && self.reductions.may_reduce() {
-            self.reduce(context.path.now, round);
-        }
-        self.judge_reduction(round, signs);
-        self.drain_queue(context.path.now, round, signs);
-        if self.cycle.is_cruise_over() && !is_limited && !signs.is_congested() {
-            self.begin_up(context, self.rounds.mean_of_two());
-        }
-    }
-
-    /// A queue that grows by g seconds per second is sent 1 + g times what leaves it. All senders
-    /// together were too fast by that factor, and each is to be slower by it.
-    fn lower_by_growth(&mut self, round: &Round, acked_factor: f64) {
-        if round.is_early {
-            let rate = round.rate().min(self.estimate.get());
-            self.estimate.lower(rate, rate);
-            return;
-        }
-        let time = round.time.max(MICROSECOND);
-        let growth = (round.rtt - self.rounds.before().rtt - self.reference.jitter()) / time;
-        let factor = (acked_factor / (1.0 + growth).max(LEAST_GROWTH)).min(1.0);
-        let delivered = self.rounds.mean_of_two();
-        let estimate = self.estimate.get();
-        let least = (LEAST_OF_FOUR * self.rounds.mean_rate(4))
-            .min(LEAST_OF_TWO * delivered)
-            .min(estimate);
-        let lowered = (estimate * factor).max(least).min(MOST_OF_TWO * delivered);
-        self.estimate.lower(lowered.min(estimate), delivered);
-    }
-
-    fn reduce(&mut self, now: Timestamp, round: &Round) {
-        let estimate = self.estimate.get();
-        let reduced = self.rounds.mean_of_two().min(estimate) * REDUCTION;
-        self.reductions
-            .on_reduced(estimate, round.loss(), self.tuning.trial);
-        self.estimate.lower(reduced, reduced);
-        self.calm_since = now;
-    }
-
-    fn judge_reduction(&mut self, round: &Round, signs: &Signs) {
-        let futile = self.reductions.try_round(round, to_f64(self.mss));
-        if let Some(futile) = futile
-            && !signs.is_queued()
-            && !self.rank.is_high()
-        {
-            self.estimate.set(futile.estimate);
-            self.ambient.replace(futile.counts);
-        }
-    }
-
-    fn drain_queue(&mut self, now: Timestamp, round: &Round, signs: &Signs) {
-        if !signs.is_queued() || !self.tuning.trim {
-            self.trim.stop();
-            return;
-        }
-        let reference = self.reference.get();
-        if self.trim.is_in_vain(signs.queue) {
-            self.trim.stop();
-            self.reference.restart(now, round.rtt);
-        }
-        self.trim_factor = self.trim.factor(signs.queue, signs.tolerance, reference);
     }
 
     fn begin_up(&mut self, context: &mut EventContext<'_>, base: f64) {
@@ -429,78 +273,9 @@ impl Paceline {
     fn best_of_two_rounds(&self) -> f64 {
         self.rounds.last().rate().max(self.rounds.before().rate())
     }
-
-    /// The factor on the estimate that this phase sends.
-    fn pacing_gain(&self) -> f64 {
-        match self.cycle.phase {
-            Phase::Startup => STARTUP_GAIN,
-            Phase::Drain => DRAIN_GAIN,
-            Phase::Cruise => self.trim_factor,
-            Phase::Up => 1.0 + self.probe.step,
-            Phase::Down if self.ambient.is_at_half() => DRAIN_GAIN,
-            Phase::Down => (1.0 - self.probe.step).clamp(DRAIN_GAIN, MOST_DOWN_GAIN),
-        }
-    }
-
-    /// What is lost at random is sent again, so more has to leave for the estimate to arrive. Not
-    /// while a queue is to drain, and not in Down, where loss is measured.
-    fn loss_gain(&self) -> f64 {
-        let is_plain = match self.cycle.phase {
-            Phase::Cruise => self.trim_factor >= 1.0,
-            Phase::Up => true,
-            Phase::Startup | Phase::Drain | Phase::Down => false,
-        };
-        if is_plain {
-            1.0 / (1.0 - self.ambient_loss())
-        } else {
-            1.0
-        }
-    }
-
-    /// A packet per round trip, B/s: less tells nothing within one. Queues make round trips longer,
-    /// so any number of flows fits.
-    fn least_rate(&self) -> f64 {
-        let rtt = self.reference.get().max(self.rounds.last().rtt);
-        (to_f64(self.mss) / rtt).max(1.0)
-    }
-
-    fn decide(&mut self) {
-        let estimate = self.estimate.get();
-        let rate = if estimate > 0.0 {
-            estimate * self.pacing_gain() * self.loss_gain() * PACING_MARGIN
-        } else {
-            to_f64(self.cwnd) / self.reference.get() * STARTUP_GAIN
-        };
-        let mut pacing_rate = from_f64(rate.max(self.least_rate()));
-        if self.cycle.phase == Phase::Startup {
-            pacing_rate = pacing_rate.max(self.control.pacing_rate);
-        }
-        let send_quantum = send_quantum(pacing_rate, self.mss * 2);
-        self.control = Control {
-            cwnd: self.cwnd,
-            pacing_rate,
-            send_quantum,
-        };
-    }
 }
 
 impl Paceline {
-    /// Twice what the path holds at the estimate, and what comes in one aggregated ACK.
-    fn target_cwnd(&self) -> Bytes {
-        let estimate = self.estimate.get();
-        if estimate <= 0.0 {
-            return self.cwnd;
-        }
-        let gain = if self.cycle.phase == Phase::Startup {
-            STARTUP_GAIN
-        } else {
-            CWND_GAIN
-        };
-        let bdp = Bytes::new((estimate * self.reference.get() * gain) as u64);
-        bdp.saturating_add(self.aggregation.extra_acked(AGGREGATION_PERIODS as u64))
-            .saturating_add(self.control.send_quantum * QUANTA)
-    }
-
     /// Single samples prove the estimate in Startup alone.
     fn on_rate(&mut self, rate: Bandwidth, is_app_limited: bool) {
         self.estimate.on_sample(rate);
@@ -508,18 +283,6 @@ impl Paceline {
         if self.cycle.phase == Phase::Startup && is_proof {
             self.estimate.prove(rate);
         }
-    }
-
-    fn update_cwnd(&mut self, acked: Bytes) {
-        let target = self.target_cwnd();
-        let grown = self.cwnd.saturating_add(acked);
-        self.cwnd = match self.cycle.phase {
-            Phase::Startup if self.cwnd < target => grown,
-            Phase::Startup => self.cwnd,
-            _ => grown.min(target),
-        };
-        self.cwnd = self.cwnd.max(self.mss * LEAST_PACKETS);
-        self.is_recovering &= self.cwnd < target;
     }
 }
 
@@ -615,24 +378,12 @@ fn to_gain(factor: f64) -> Gain {
 
 /// ns.
 const SECOND: f64 = 1e9;
-/// s.
+/// s; no RTT and no round trip is taken for less.
 const MICROSECOND: f64 = 1e-6;
 /// Before the first sample: BBR's for its first rate (draft-ietf-ccwg-bbr-06 §5.6.2).
 const UNKNOWN_RTT: Duration = Duration::from_millis(1);
 
-/// As BBR's in Startup, in which the rate doubles each round trip (draft-ietf-ccwg-bbr-06
-/// §5.1.1).
-const STARTUP_GAIN: f64 = 2.77;
-const DRAIN_GAIN: f64 = 0.5;
 const MOST_DRAIN_ROUNDS: u32 = 4;
-/// A Down at least a tenth below the estimate is below what the path delivers to the flow.
-const MOST_DOWN_GAIN: f64 = 0.9;
-/// BBR.PacingMarginPercent: below the estimate, so that queues drain (draft-ietf-ccwg-bbr-06
-/// §5.6.2).
-const PACING_MARGIN: f64 = 0.99;
-const CWND_GAIN: f64 = 2.0;
-/// A burst at the sender, one on its way, one at the receiver (draft-ietf-ccwg-bbr-06 §5.6.4.2).
-const QUANTA: u64 = 3;
 /// BBRMinPipeCwnd (draft-ietf-ccwg-bbr-06 §2.7).
 const LEAST_PACKETS: u64 = 4;
 
@@ -640,16 +391,5 @@ const LEAST_PACKETS: u64 = 4;
 const AGGREGATION_PERIODS: usize = 2;
 const AGGREGATION_ROUNDS: u64 = 5;
 
-/// A round trip loses more than the path by three standard deviations and a hundredth of it.
-const SIGMAS: f64 = 3.0;
-const MARGIN: f64 = 0.01;
-const ENOUGH_PACKETS: f64 = 100.0;
 /// Packets.
 const WHOLE_BDP: f64 = 32.0;
-
-/// A queue cannot shrink by more than a second per second.
-const LEAST_GROWTH: f64 = 0.1;
-/// What four and two round trips delivered bound what one queue sample can take away.
-const LEAST_OF_FOUR: f64 = 0.97;
-const LEAST_OF_TWO: f64 = 1.1;
-const MOST_OF_TWO: f64 = 1.5;

@@ -97,9 +97,7 @@ impl Probe {
 
     /// The flow's share of the bottleneck, from [`LEAST_SHARE`] to 1.
     pub(super) fn share(&self) -> f64 {
-        (self.products.0 / self.products.1)
-            .max(LEAST_SHARE)
-            .min(1.0)
+        (self.products.0 / self.products.1).clamp(LEAST_SHARE, 1.0)
     }
 
     /// The step of the next Up: so large that the path shows it, and among many flows so large that

@@ -1,1 +1,413 @@
-use super::*;
+//! The parts, each by itself. What the whole does on a path is in tests/tests/controllers.
+
+use super::counts::{Counts, LossRuns};
+use super::cycle::Phase;
+use super::probe::{Conditions, Probe};
+use super::rank::RankTest;
+use super::reduction::Reductions;
+use super::reference::Reference;
+use super::round::{Round, Rounds};
+use super::startup::Startup;
+use super::trim::Trim;
+use super::{AmbientLoss, Estimate, from_f64, seconds};
+use crate::controller::PathState;
+use crate::parts::transition::Machine as _;
+use crate::sampler::RateSample;
+use core::time::Duration;
+use units::{Bandwidth, Bytes, Timestamp};
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+const fn at(millis: u64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+fn is_near(value: f64, expected: f64) -> bool {
+    (value - expected).abs() <= 1e-9 * expected.abs().max(1.0)
+}
+
+// Random loss.
+
+/// One Down from `now` on, in which `lost` of `sent` packets are lost.
+fn listen(ambient: &mut AmbientLoss, now: u64, sent: u32, lost: u32) -> bool {
+    let is_at_half = ambient.open(at(now), true);
+    ambient.on_acked(at(now + 1), f64::from(sent - lost));
+    ambient.on_lost(at(now + 2), f64::from(lost));
+    ambient.close(at(now + 3));
+    // Neither is of this Down.
+    ambient.on_lost(at(now - 1), 1_000.0);
+    ambient.on_lost(at(now + 3), 1_000.0);
+    ambient.conclude(false);
+    is_at_half
+}
+
+#[test]
+fn what_is_lost_in_downs_is_the_paths_own_loss() {
+    let mut ambient = AmbientLoss::new();
+    assert!(is_near(ambient.loss(), 0.0));
+    listen(&mut ambient, 10, 30, 3);
+    // Thirty packets are too few, sixty are enough.
+    assert!(is_near(ambient.loss(), 0.0));
+    listen(&mut ambient, 20, 30, 3);
+    assert!(is_near(ambient.loss(), 0.1));
+}
+
+#[test]
+fn more_than_a_fifth_is_never_excused() {
+    let mut ambient = AmbientLoss::new();
+    listen(&mut ambient, 10, 100, 60);
+    assert!(is_near(ambient.loss(), super::ambient::CAP));
+}
+
+#[test]
+fn where_listenings_differ_the_lower_quartile_counts() {
+    let mut ambient = AmbientLoss::new();
+    for (place, lost) in [2, 2, 2, 40, 2, 30, 2, 2].into_iter().enumerate() {
+        listen(&mut ambient, 10 * (place as u64 + 1), 200, lost);
+    }
+    assert!(is_near(ambient.loss(), 0.01), "{}", ambient.loss());
+}
+
+#[test]
+fn loss_that_half_of_the_rate_does_not_have_is_refuted() {
+    let mut ambient = AmbientLoss::new();
+    let mut halves = 0;
+    for now in 1..=8 {
+        // At half of the rate nothing is lost.
+        let is_at_half = ambient.open(at(10 * now), true);
+        halves += u32::from(is_at_half);
+        ambient.on_acked(at(10 * now), 90.0);
+        ambient.on_lost(at(10 * now), if is_at_half { 0.0 } else { 10.0 });
+        ambient.close(at(10 * now + 1));
+        ambient.conclude(false);
+    }
+    assert_eq!(halves, 1);
+    assert!(is_near(ambient.loss(), 0.0));
+}
+
+#[test]
+fn losses_beside_a_queue_teach_nothing() {
+    let mut ambient = AmbientLoss::new();
+    ambient.open(at(10), true);
+    ambient.on_lost(at(11), 50.0);
+    ambient.discard();
+    ambient.on_lost(at(12), 50.0);
+    ambient.close(at(13));
+    ambient.conclude(false);
+    assert!(is_near(ambient.loss(), 0.0));
+    // And those at high ranks.
+    ambient.open(at(20), true);
+    ambient.on_lost(at(21), 50.0);
+    ambient.close(at(22));
+    ambient.conclude(true);
+    assert!(is_near(ambient.loss(), 0.0));
+}
+
+// Ranks.
+
+fn rank_test() -> RankTest {
+    let mut test = RankTest::new();
+    for sample in 0..128 {
+        test.on_rtt(at(sample), ms(100 + sample), ms(64));
+    }
+    test
+}
+
+#[test]
+fn losses_beside_the_longest_rtts_raise_the_alarm() {
+    let mut test = rank_test();
+    let losses = (0..).take_while(|_| {
+        test.on_lost_range(ms(227));
+        !test.take_alarm()
+    });
+    // Six of 1.33 are the first above 7.
+    assert_eq!(losses.count() + 1, 6);
+    assert!(!test.take_alarm(), "it starts anew");
+}
+
+#[test]
+fn losses_at_any_rtt_do_not() {
+    let mut test = rank_test();
+    for loss in 0..10_000 {
+        // A permutation of all RTTs, again and again.
+        test.on_lost_range(ms(100 + loss * 37 % 128));
+        assert!(!test.take_alarm(), "{loss}");
+    }
+    assert!(!test.is_high());
+}
+
+#[test]
+fn equal_rtts_say_nothing() {
+    let mut test = RankTest::new();
+    for sample in 0..128 {
+        test.on_rtt(at(sample), ms(50), ms(64));
+    }
+    (0..1_000).for_each(|_| test.on_lost_range(ms(50)));
+    assert!(!test.take_alarm() && !test.is_high());
+}
+
+// The share.
+
+/// Ups of a flow that has `share` of a full bottleneck of 1 MB/s.
+fn probe_with(share: f64) -> Probe {
+    let mut probe = Probe::new();
+    for _ in 0..200 {
+        let base = 1e6 * share;
+        let step = 0.25;
+        probe.begin(at(1), base, step);
+        probe.learn_share(base * (1.0 + step) / (1.0 + step * share));
+    }
+    probe
+}
+
+fn conditions(bdp: f64) -> Conditions {
+    Conditions {
+        bdp,
+        rtt: 0.04,
+        rate_jitter: 0.0,
+    }
+}
+
+#[test]
+fn ups_tell_the_share_of_the_bottleneck() {
+    for share in [0.125, 0.5, 1.0] {
+        let learned = probe_with(share).share();
+        assert!((learned - share).abs() < 0.01, "{share}: {learned}");
+    }
+}
+
+#[test]
+fn flows_of_any_share_push_by_the_same_amount() {
+    let [eighth, whole] =
+        [0.125, 1.0].map(|share| share * probe_with(share).next_step(conditions(1e6)));
+    assert!((eighth - whole).abs() < 0.002, "{eighth} and {whole}");
+    assert!((whole - 0.06).abs() < 0.002, "{whole}");
+}
+
+#[test]
+fn a_step_is_never_more_than_the_rate_itself() {
+    assert!(is_near(probe_with(0.125).next_step(conditions(1.0)), 1.0));
+}
+
+#[test]
+fn an_up_that_overflows_a_queue_makes_the_next_one_small() {
+    let mut probe = probe_with(0.125);
+    probe.begin(at(100), 1e6, 0.25);
+    probe.on_acked(at(100), at(140), 90.0);
+    probe.on_lost(at(139), at(140), 30.0);
+    // Neither is of the Up.
+    probe.on_lost(at(99), at(140), 500.0);
+    probe.on_lost(at(140), at(140), 500.0);
+    let outcome = probe.conclude(1e6, 0.0, 1.0);
+    assert!(outcome.has_overflowed && !outcome.has_grown);
+    assert!(is_near(probe.next_step(conditions(4.0)), 0.25));
+    // The same loss as the path's own is none.
+    assert!(!probe.conclude(1e6, 0.25, 1.0).has_overflowed);
+}
+
+// Loss beyond the path's own.
+
+#[test]
+fn loss_is_judged_by_its_deviation_and_in_runs() {
+    let counts = |lost: f64| Counts {
+        acked: 100.0 - lost,
+        lost,
+    };
+    assert!(!counts(13.0).exceeds(0.05, 1.0, 3.0, 0.01));
+    assert!(counts(14.0).exceeds(0.05, 1.0, 3.0, 0.01));
+    // In runs of four the same says less.
+    assert!(!counts(14.0).exceeds(0.05, 4.0, 3.0, 0.01));
+    // Two losses are never more than a path's.
+    assert!(!counts(2.0).exceeds(0.0, 1.0, 3.0, 0.01));
+    assert!(counts(3.0).exceeds(0.0, 1.0, 3.0, 0.01));
+}
+
+#[test]
+fn the_length_of_runs_is_learned() {
+    let mut runs = LossRuns::new();
+    assert!(is_near(runs.mean(), 1.0));
+    for _ in 0..200 {
+        (0..4).for_each(|place| runs.on_lost(place == 0));
+    }
+    assert!((runs.mean() - 4.0).abs() < 0.01, "{}", runs.mean());
+}
+
+fn round(acked: f64, lost: f64) -> Round {
+    Round {
+        rtt: 0.04,
+        time: 0.04,
+        acked,
+        lost,
+        ..Round::default()
+    }
+}
+
+/// Whether a reduction on 10 % of loss is taken back when `loss` stays.
+fn is_taken_back(loss: f64) -> bool {
+    let mut reductions = Reductions::default();
+    reductions.on_reduced(1e6, 0.1, true);
+    assert!(!reductions.may_reduce());
+    (0..8).any(|_| {
+        let after = round(100e3 * (1.0 - loss), 100e3 * loss);
+        reductions.try_round(&after, 1_000.0).is_some()
+    })
+}
+
+#[test]
+fn a_reduction_that_does_not_help_is_taken_back() {
+    assert!(is_taken_back(0.1));
+    assert!(!is_taken_back(0.05));
+}
+
+#[test]
+fn reductions_are_three_round_trips_apart() {
+    let mut reductions = Reductions::default();
+    reductions.on_reduced(1e6, 0.1, false);
+    let rounds = (1..).find(|_| {
+        reductions.on_round();
+        reductions.may_reduce()
+    });
+    assert_eq!(rounds, Some(3));
+}
+
+// Queues.
+
+#[test]
+fn what_stays_after_as_much_was_drained_is_not_the_flows_own() {
+    let (queue, tolerance, reference) = (0.04, 0.002, 0.04);
+    let mut trim = Trim::default();
+    let rounds = (0..).find(|_| {
+        let is_in_vain = trim.is_in_vain(queue);
+        let factor = trim.factor(queue, tolerance, reference);
+        assert!(is_near(factor, 0.5), "{factor}");
+        is_in_vain
+    });
+    assert_eq!(rounds, Some(2));
+    trim.stop();
+    assert!(!trim.is_in_vain(queue));
+}
+
+#[test]
+fn the_reference_is_the_least_mean_and_jitter_widens_its_tolerance() {
+    let mut reference = Reference::new(0.001);
+    [0.05, 0.04, 0.06]
+        .into_iter()
+        .enumerate()
+        .for_each(|(place, rtt)| {
+            reference.on_round(at(place as u64), rtt);
+        });
+    assert!(is_near(reference.get(), 0.04));
+    assert!(is_near(reference.tolerance(0.0), 0.0025));
+    (0..100).for_each(|_| reference.on_change(0.01, 0.0));
+    assert!((reference.tolerance(0.0) - 0.02).abs() < 1e-4);
+    reference.restart(at(9), 0.2);
+    assert!(is_near(reference.get(), 0.2));
+}
+
+// Rounds.
+
+fn ack(rounds: &mut Rounds, now: u64, rtt: u64, prior_delivered: u64, delivered: u64) -> bool {
+    let path = PathState {
+        delivered: Bytes::new(delivered),
+        ..PathState::new(at(now), Bytes::new(1_000))
+    };
+    let sample = RateSample {
+        delivery_rate: None,
+        delivered: Bytes::ZERO,
+        interval: Duration::ZERO,
+        is_app_limited: false,
+        newly_acked: Bytes::new(1_000),
+        newly_lost: Bytes::ZERO,
+        lost: Bytes::ZERO,
+        tx_in_flight: Bytes::ZERO,
+        prior_delivered: Bytes::new(prior_delivered),
+        newest_sent_at: at(0),
+        rtt: Some(ms(rtt)),
+        ce_marked: 0,
+    };
+    rounds.on_ack(&path, &sample, ms(20))
+}
+
+#[test]
+fn a_round_trip_has_the_mean_of_its_rtts_and_its_rate() {
+    let mut rounds = Rounds::new(at(0));
+    ack(&mut rounds, 10, 20, 0, 1_000);
+    ack(&mut rounds, 20, 40, 0, 2_000);
+    let round = rounds.end(at(20), 0.0).unwrap();
+    assert!(is_near(round.rtt, 0.03) && is_near(round.rate(), 100e3));
+    assert!(is_near(rounds.mean_rate(1), 100e3));
+}
+
+#[test]
+fn a_round_trip_in_which_the_rtt_has_doubled_ends_early() {
+    let mut rounds = Rounds::new(at(0));
+    assert!(ack(&mut rounds, 20, 20, 0, 1_000));
+    assert!(!rounds.end(at(20), 0.0).unwrap().is_early);
+    // Not yet for as long as the reference, then for that long.
+    assert!(!ack(&mut rounds, 30, 45, 500, 2_000));
+    assert!(!ack(&mut rounds, 49, 60, 500, 3_000));
+    assert!(ack(&mut rounds, 50, 60, 500, 4_000));
+    assert!(rounds.end(at(50), 0.0).unwrap().is_early);
+}
+
+#[test]
+fn a_round_trip_with_a_silence_in_it_is_not_kept() {
+    let mut rounds = Rounds::new(at(0));
+    ack(&mut rounds, 20, 20, 0, 1_000);
+    rounds.end(at(20), 0.0);
+    ack(&mut rounds, 1_020, 20, 1_000, 2_000);
+    assert!(rounds.end(at(1_020), 0.0).unwrap().is_limited);
+    assert!(is_near(rounds.last().time, seconds(ms(20))));
+    // A slow path is not silent: here one packet takes 300 ms.
+    ack(&mut rounds, 2_020, 20, 2_000, 3_000);
+    assert!(!rounds.end(at(2_020), 0.3).unwrap().is_limited);
+}
+
+// The estimate.
+
+#[test]
+fn the_estimate_stays_beside_what_is_proven_and_below_what_was_sampled() {
+    let mut estimate = Estimate::new();
+    estimate.on_sample(Bandwidth::from_bytes_per_sec(3_000));
+    estimate.prove(from_f64(1_000.0));
+    assert!(is_near(estimate.get(), 1_000.0), "Startup");
+    estimate.set(9_000.0);
+    assert!(is_near(estimate.get(), 3_000.0));
+    estimate.bound();
+    assert!(is_near(estimate.get(), 1_250.0));
+    estimate.lower(100.0, 400.0);
+    assert!(is_near(estimate.get(), 100.0));
+    estimate.bound();
+    assert!(is_near(estimate.get(), 400.0));
+    // What is proven is forgotten after two cycles; the estimate is not.
+    estimate.begin_cycle();
+    estimate.begin_cycle();
+    assert!(is_near(estimate.proven(), 0.0));
+    estimate.bound();
+    assert!(is_near(estimate.get(), 400.0));
+}
+
+// Phases.
+
+#[test]
+fn startup_ends_flat_queued_or_lossy() {
+    let flat = |is_queued| {
+        let mut startup = Startup::default();
+        (1..).find(|_| startup.is_over(&round(1e3, 0.0), 1e6, is_queued, 1_000.0))
+    };
+    assert_eq!((flat(false), flat(true)), (Some(4), Some(2)));
+    let mut startup = Startup::default();
+    assert!(!startup.is_over(&round(80e3, 20e3), 1e6, false, 1_000.0));
+    assert!(startup.is_over(&round(79e3, 21e3), 2e6, false, 1_000.0));
+}
+
+#[test]
+fn no_phase_follows_another_but_along_the_arrows() {
+    use Phase::{Cruise, Down, Drain, Startup, Up};
+    let all = [Startup, Drain, Cruise, Up, Down];
+    let arrows = all.map(|from| all.iter().filter(|to| from.may_become(to)).count());
+    assert_eq!(arrows, [1, 1, 1, 1, 2]);
+    assert!(!Cruise.may_become(&Startup) && !Up.may_become(&Cruise));
+}

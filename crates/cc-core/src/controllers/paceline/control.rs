@@ -1,0 +1,109 @@
+//! The decision in force: pacing rate, window and burst size.
+
+use super::bandwidth::from_f64;
+use super::cycle::Phase;
+use super::{AGGREGATION_PERIODS, LEAST_PACKETS, MICROSECOND, Paceline, to_f64};
+use crate::control::{Control, send_quantum};
+use units::Bytes;
+
+impl Paceline {
+    /// The factor on the estimate that this phase sends.
+    pub(super) fn pacing_gain(&self) -> f64 {
+        match self.cycle.phase {
+            Phase::Startup => STARTUP_GAIN,
+            Phase::Drain => DRAIN_GAIN,
+            Phase::Cruise => self.trim_factor,
+            Phase::Up => 1.0 + self.probe.step,
+            Phase::Down if self.ambient.is_at_half() => DRAIN_GAIN,
+            Phase::Down => (1.0 - self.probe.step).clamp(DRAIN_GAIN, MOST_DOWN_GAIN),
+        }
+    }
+
+    /// What is lost at random is sent again, so more has to leave for the estimate to arrive. Not
+    /// while a queue is to drain, and not in Down, where loss is measured.
+    fn loss_gain(&self) -> f64 {
+        let is_plain = match self.cycle.phase {
+            Phase::Cruise => self.trim_factor >= 1.0,
+            Phase::Up => true,
+            Phase::Startup | Phase::Drain | Phase::Down => false,
+        };
+        if is_plain {
+            1.0 / (1.0 - self.ambient_loss())
+        } else {
+            1.0
+        }
+    }
+
+    /// A packet per round trip, B/s: less tells nothing within one. Queues make round trips longer,
+    /// so any number of flows fits.
+    fn least_rate(&self) -> f64 {
+        let rtt = self
+            .reference
+            .get()
+            .max(self.rounds.last().rtt)
+            .max(MICROSECOND);
+        (to_f64(self.mss) / rtt).max(1.0)
+    }
+
+    /// The decision from all that is known.
+    pub(super) fn decide(&mut self) {
+        let estimate = self.estimate.get();
+        let rate = if estimate > 0.0 {
+            estimate * self.pacing_gain() * self.loss_gain() * PACING_MARGIN
+        } else {
+            to_f64(self.cwnd) / self.reference.get() * STARTUP_GAIN
+        };
+        let mut pacing_rate = from_f64(rate.max(self.least_rate()));
+        if self.cycle.phase == Phase::Startup {
+            pacing_rate = pacing_rate.max(self.control.pacing_rate);
+        }
+        let send_quantum = send_quantum(pacing_rate, self.mss * 2);
+        self.control = Control {
+            cwnd: self.cwnd,
+            pacing_rate,
+            send_quantum,
+        };
+    }
+
+    /// Twice what the path holds at the estimate, and what comes in one aggregated ACK.
+    fn target_cwnd(&self) -> Bytes {
+        let estimate = self.estimate.get();
+        if estimate <= 0.0 {
+            return self.cwnd;
+        }
+        let gain = if self.cycle.phase == Phase::Startup {
+            STARTUP_GAIN
+        } else {
+            CWND_GAIN
+        };
+        let bdp = Bytes::new((estimate * self.reference.get() * gain) as u64);
+        bdp.saturating_add(self.aggregation.extra_acked(AGGREGATION_PERIODS as u64))
+            .saturating_add(self.control.send_quantum * QUANTA)
+    }
+
+    /// `acked` bytes were acknowledged.
+    pub(super) fn update_cwnd(&mut self, acked: Bytes) {
+        let target = self.target_cwnd();
+        let grown = self.cwnd.saturating_add(acked);
+        self.cwnd = match self.cycle.phase {
+            Phase::Startup if self.cwnd < target => grown,
+            Phase::Startup => self.cwnd,
+            _ => grown.min(target),
+        };
+        self.cwnd = self.cwnd.max(self.mss * LEAST_PACKETS);
+        self.is_recovering &= self.cwnd < target;
+    }
+}
+
+/// As BBR's in Startup, in which the rate doubles each round trip (draft-ietf-ccwg-bbr-06
+/// §5.1.1).
+const STARTUP_GAIN: f64 = 2.77;
+const DRAIN_GAIN: f64 = 0.5;
+/// A Down at least a tenth below the estimate is below what the path delivers to the flow.
+const MOST_DOWN_GAIN: f64 = 0.9;
+/// BBR.PacingMarginPercent: below the estimate, so that queues drain (draft-ietf-ccwg-bbr-06
+/// §5.6.2).
+const PACING_MARGIN: f64 = 0.99;
+const CWND_GAIN: f64 = 2.0;
+/// A burst at the sender, one on its way, one at the receiver (draft-ietf-ccwg-bbr-06 §5.6.4.2).
+const QUANTA: u64 = 3;

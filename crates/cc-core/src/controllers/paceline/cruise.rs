@@ -1,0 +1,93 @@
+//! Cruise: how the estimate falls, and how a queue drains.
+
+use super::reduction::REDUCTION;
+use super::round::Round;
+use super::signs::Signs;
+use super::{MICROSECOND, Paceline, to_f64};
+use crate::parts::transition::EventContext;
+use units::Timestamp;
+
+impl Paceline {
+    /// What is acknowledged now left at `acked_factor` times the estimate.
+    pub(super) fn cruise(
+        &mut self,
+        context: &mut EventContext<'_>,
+        round: &Round,
+        signs: &Signs,
+        acked_factor: f64,
+    ) {
+        let is_limited = round.is_limited;
+        if signs.persists && !is_limited && self.tuning.lower {
+            self.lower_by_growth(round, acked_factor);
+        }
+        self.reductions.on_round();
+        if signs.is_lossy && !is_limited && self.reductions.may_reduce() {
+            self.reduce(context.path.now, round);
+        }
+        self.judge_reduction(round, signs);
+        self.drain_queue(context.path.now, round, signs);
+        if self.cycle.is_cruise_over() && !is_limited && !signs.is_congested() {
+            self.begin_up(context, self.rounds.mean_of_two());
+        }
+    }
+
+    /// A queue that grows by g seconds per second is sent 1 + g times what leaves it. All senders
+    /// together were too fast by that factor, and each is to be slower by it.
+    fn lower_by_growth(&mut self, round: &Round, acked_factor: f64) {
+        if round.is_early {
+            let rate = round.rate().min(self.estimate.get());
+            self.estimate.lower(rate, rate);
+            return;
+        }
+        let time = round.time.max(MICROSECOND);
+        let growth = (round.rtt - self.rounds.before().rtt - self.reference.jitter()) / time;
+        let factor = (acked_factor / (1.0 + growth).max(LEAST_GROWTH)).min(1.0);
+        let delivered = self.rounds.mean_of_two();
+        let estimate = self.estimate.get();
+        let least = (LEAST_OF_FOUR * self.rounds.mean_rate(4))
+            .min(LEAST_OF_TWO * delivered)
+            .min(estimate);
+        let lowered = (estimate * factor).max(least).min(MOST_OF_TWO * delivered);
+        self.estimate.lower(lowered.min(estimate), delivered);
+    }
+
+    fn reduce(&mut self, now: Timestamp, round: &Round) {
+        let estimate = self.estimate.get();
+        let reduced = self.rounds.mean_of_two().min(estimate) * REDUCTION;
+        self.reductions
+            .on_reduced(estimate, round.loss(), self.tuning.trial);
+        self.estimate.lower(reduced, reduced);
+        self.calm_since = now;
+    }
+
+    fn judge_reduction(&mut self, round: &Round, signs: &Signs) {
+        let futile = self.reductions.try_round(round, to_f64(self.mss));
+        if let Some(futile) = futile
+            && !signs.is_queued()
+            && !self.rank.is_high()
+        {
+            self.estimate.set(futile.estimate);
+            self.ambient.replace(futile.counts);
+        }
+    }
+
+    fn drain_queue(&mut self, now: Timestamp, round: &Round, signs: &Signs) {
+        if !signs.is_queued() || !self.tuning.trim {
+            self.trim.stop();
+            return;
+        }
+        let reference = self.reference.get();
+        if self.trim.is_in_vain(signs.queue) {
+            self.trim.stop();
+            self.reference.restart(now, round.rtt);
+        }
+        self.trim_factor = self.trim.factor(signs.queue, signs.tolerance, reference);
+    }
+}
+
+/// A queue cannot shrink by more than a second per second.
+const LEAST_GROWTH: f64 = 0.1;
+/// What four and two round trips delivered bound what one queue sample can take away.
+const LEAST_OF_FOUR: f64 = 0.97;
+const LEAST_OF_TWO: f64 = 1.1;
+const MOST_OF_TWO: f64 = 1.5;

@@ -1,0 +1,100 @@
+//! What a round trip shows of congestion.
+
+use super::counts::Counts;
+use super::cycle::Phase;
+use super::round::Round;
+use super::{Paceline, bandwidth, to_f64};
+use units::Timestamp;
+
+/// What a round trip shows of congestion.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Signs {
+    /// Its mean RTT above the reference, s.
+    pub(super) queue: f64,
+    /// How much of that is no queue, s.
+    pub(super) tolerance: f64,
+    /// More than the path loses by itself, lost beside long RTTs, or marked.
+    pub(super) is_lossy: bool,
+    /// Whether the round trip before showed congestion, as this one does.
+    pub(super) persists: bool,
+}
+
+impl Signs {
+    pub(super) fn is_queued(&self) -> bool {
+        self.queue > self.tolerance
+    }
+
+    pub(super) fn is_congested(&self) -> bool {
+        self.is_queued() || self.is_lossy
+    }
+}
+
+impl Paceline {
+    /// Updates what a round trip measures.
+    pub(super) fn measure(&mut self, now: Timestamp, round: &Round, last: &Round) {
+        let is_calm = matches!(self.cycle.acked, Phase::Cruise | Phase::Down | Phase::Drain);
+        if is_calm && last.rtt > 0.0 {
+            let rate = (round.rate() - last.rate()) / self.estimate.get().max(1.0);
+            self.reference
+                .on_change((round.rtt - last.rtt).abs(), rate.abs());
+        }
+        self.reference.on_round(now, round.rtt);
+        let is_proof = !round.is_limited || round.rate() >= self.estimate.get();
+        if self.cycle.phase != Phase::Startup && is_proof {
+            self.estimate
+                .prove(bandwidth::from_f64(self.rounds.mean_rate(2)));
+        }
+        if !round.is_limited {
+            self.estimate.bound();
+        }
+    }
+
+    pub(super) fn signs(&mut self, round: &Round) -> Signs {
+        let is_overflow = self.rank.take_alarm() && self.tuning.rank;
+        if is_overflow {
+            self.ambient.discard();
+        }
+        let is_lossy = is_overflow || round.marked > 0 || self.loses_more_than_path(round);
+        let mut signs = Signs {
+            queue: round.rtt - self.reference.get(),
+            tolerance: self.reference.tolerance(self.packet_time()),
+            is_lossy,
+            persists: false,
+        };
+        signs.persists = signs.is_congested() && (self.was_congested || round.is_early);
+        signs
+    }
+
+    /// Judged over as many round trips as it takes to send [`ENOUGH_PACKETS`].
+    fn loses_more_than_path(&mut self, round: &Round) -> bool {
+        let mss = to_f64(self.mss);
+        if self.judged.sent() >= ENOUGH_PACKETS {
+            self.judged = Counts::default();
+        }
+        self.judged += Counts {
+            acked: round.acked / mss,
+            lost: round.lost / mss,
+        };
+        let is_more = self
+            .judged
+            .exceeds(self.ambient_loss(), self.runs.mean(), SIGMAS, MARGIN);
+        if is_more {
+            self.judged = Counts::default();
+        }
+        is_more
+    }
+
+    /// What was lost beside a queue is not the path's own loss; what an application left out is not
+    /// a Down.
+    pub(super) fn discard_suspect(&mut self, round: &Round, signs: &Signs) {
+        let was_listening = matches!(self.cycle.acked, Phase::Down | Phase::Drain);
+        if round.is_limited || (was_listening && signs.is_queued()) {
+            self.ambient.discard();
+        }
+    }
+}
+
+/// A round trip loses more than the path by three standard deviations and a hundredth of it.
+const SIGMAS: f64 = 3.0;
+const MARGIN: f64 = 0.01;
+const ENOUGH_PACKETS: f64 = 100.0;
