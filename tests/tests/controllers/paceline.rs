@@ -130,6 +130,7 @@ fn two_flows_share_a_lossy_link() {
                 .flow(Flow::of(PACELINE).start(SECOND));
             least_of_two(&scenario.seed(seed).run_for(SECOND * 120))
         });
-        assert!(rates.iter().all(|rate| *rate >= 40), "{rest}: {rates:?}");
+        // Four fifths of half of the bound at 5 %.
+        assert!(rates.iter().all(|rate| *rate >= 37), "{rest}: {rates:?}");
     }
 }

@@ -28,6 +28,7 @@ mod control;
 mod counts;
 mod cruise;
 mod cycle;
+mod numbers;
 mod params;
 mod probe;
 mod rank;
@@ -36,137 +37,40 @@ mod reference;
 mod round;
 mod signs;
 mod startup;
+mod state;
 #[cfg(test)]
 mod tests;
 mod trim;
 
-use crate::control::{Control, MIN_RATE};
-use crate::controller::{Controller, PathState, Setup};
+use crate::control::Control;
+use crate::controller::{Controller, PathState};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
-use crate::params::Params;
-use crate::parts::ack_aggregation::AckAggregation;
 use crate::parts::cwnd::resized_window;
 use crate::parts::transition::{EventContext, Machine as _};
 use crate::registry::ControllerSpec;
 use crate::sampler::RateSample;
 use alloc::boxed::Box;
-use ambient::AmbientLoss;
-use bandwidth::{Estimate, from_f64};
-use core::time::Duration;
-use counts::{Counts, LossRuns};
-use cycle::{Cycle, Phase};
-use params::{PARAMS, Tuning};
-use probe::{Conditions, FIRST_STEP, Probe};
-use rank::RankTest;
-use reduction::Reductions;
-use reference::Reference;
-use round::{Round, Rounds};
+use bandwidth::from_f64;
+use control::LEAST_PACKETS;
+use cycle::Phase;
+use numbers::{duration, to_f64, to_gain};
+use params::PARAMS;
+use probe::{Conditions, FIRST_STEP};
+use round::Round;
 use signs::Signs;
-use startup::Startup;
-use trim::Trim;
-use units::duration::nanos;
-use units::{Bandwidth, Bytes, Gain, Timestamp};
+use state::Paceline;
+use units::Bandwidth;
 
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "paceline",
     aliases: &[],
     summary: "for every path: random loss made good, short queues, fair beside CUBIC",
     params: PARAMS,
-    build: |params, setup| Box::new(Paceline::new(params, setup)),
+    build: |params, setup| Box::new(Paceline::decided(params, setup)),
 };
 
-/// A flow under Paceline.
-#[derive(Debug)]
-struct Paceline {
-    tuning: Tuning,
-    mss: Bytes,
-    cycle: Cycle,
-    rounds: Rounds,
-    reference: Reference,
-    estimate: Estimate,
-    aggregation: AckAggregation<AGGREGATION_PERIODS>,
-    startup: Startup,
-    probe: Probe,
-    ambient: AmbientLoss,
-    runs: LossRuns,
-    rank: RankTest,
-    /// What is judged of late.
-    judged: Counts,
-    reductions: Reductions,
-    trim: Trim,
-    /// The factor on the estimate in Cruise: in the round trip under way, and in the one before.
-    trim_factor: f64,
-    last_trim_factor: f64,
-    /// Whether the round trip before showed congestion.
-    was_congested: bool,
-    /// Since when packets leave at the estimate or below it. What left before is judged by the Up.
-    calm_since: Timestamp,
-    cwnd: Bytes,
-    /// Whether the window, reduced by persistent congestion, still limits the flow.
-    is_recovering: bool,
-    control: Control,
-}
-
 impl Paceline {
-    fn new(params: &Params, setup: &Setup) -> Self {
-        let first_rtt = setup.srtt.unwrap_or(UNKNOWN_RTT);
-        let mut paceline = Self {
-            tuning: Tuning::new(params),
-            mss: setup.mss,
-            cycle: Cycle::new(setup.seed),
-            rounds: Rounds::new(setup.now),
-            reference: Reference::new(seconds(first_rtt)),
-            estimate: Estimate::new(),
-            aggregation: AckAggregation::new(setup.now),
-            startup: Startup::default(),
-            probe: Probe::new(),
-            ambient: AmbientLoss::new(),
-            runs: LossRuns::new(),
-            rank: RankTest::new(),
-            judged: Counts::default(),
-            reductions: Reductions::default(),
-            trim: Trim::default(),
-            trim_factor: 1.0,
-            last_trim_factor: 1.0,
-            was_congested: false,
-            calm_since: Timestamp::ZERO,
-            cwnd: setup.initial_cwnd,
-            is_recovering: false,
-            control: Control {
-                pacing_rate: MIN_RATE,
-                ..Control::unpaced(setup.initial_cwnd)
-            },
-        };
-        paceline.decide();
-        paceline
-    }
-
-    /// The path's own loss as far as it is excused and made good. A flow of few packets is one of
-    /// many, and what many lose is rarely the path's.
-    fn ambient_loss(&self) -> f64 {
-        let part = (self.bdp() / WHOLE_BDP).min(1.0);
-        if self.tuning.make_good {
-            self.ambient.loss().min(ambient::CAP * part)
-        } else {
-            0.0
-        }
-    }
-
-    /// Bandwidth-delay product at the estimate, packets.
-    fn bdp(&self) -> f64 {
-        self.estimate.get() * self.reference.get() / to_f64(self.mss)
-    }
-
-    fn packets(&self, bytes: Bytes) -> f64 {
-        to_f64(bytes) / to_f64(self.mss)
-    }
-
-    /// How long a packet takes at the estimate, s.
-    fn packet_time(&self) -> f64 {
-        to_f64(self.mss) / self.estimate.get().max(1.0)
-    }
-
     /// Once per round trip: what it has shown, and what follows.
     fn on_round(&mut self, context: &mut EventContext<'_>) {
         let phase = self.cycle.phase;
@@ -270,12 +174,6 @@ impl Paceline {
         }
     }
 
-    fn best_of_two_rounds(&self) -> f64 {
-        self.rounds.last().rate().max(self.rounds.before().rate())
-    }
-}
-
-impl Paceline {
     /// Single samples prove the estimate in Startup alone.
     fn on_rate(&mut self, rate: Bandwidth, is_app_limited: bool) {
         self.estimate.on_sample(rate);
@@ -360,36 +258,6 @@ impl Controller for Paceline {
     }
 }
 
-fn to_f64(bytes: Bytes) -> f64 {
-    bytes.get() as f64
-}
-
-fn seconds(time: Duration) -> f64 {
-    nanos(time) as f64 / SECOND
-}
-
-fn duration(seconds: f64) -> Duration {
-    Duration::from_nanos((seconds * SECOND) as u64)
-}
-
-fn to_gain(factor: f64) -> Gain {
-    Gain::from_millionths((factor * 1e6) as u64)
-}
-
-/// ns.
-const SECOND: f64 = 1e9;
-/// s; no RTT and no round trip is taken for less.
-const MICROSECOND: f64 = 1e-6;
-/// Before the first sample: BBR's for its first rate (draft-ietf-ccwg-bbr-06 §5.6.2).
-const UNKNOWN_RTT: Duration = Duration::from_millis(1);
-
 const MOST_DRAIN_ROUNDS: u32 = 4;
-/// BBRMinPipeCwnd (draft-ietf-ccwg-bbr-06 §2.7).
-const LEAST_PACKETS: u64 = 4;
 
-/// The greatest excess of the last two periods of five round trips counts.
-const AGGREGATION_PERIODS: usize = 2;
 const AGGREGATION_ROUNDS: u64 = 5;
-
-/// Packets.
-const WHOLE_BDP: f64 = 32.0;

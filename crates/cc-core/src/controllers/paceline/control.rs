@@ -2,11 +2,21 @@
 
 use super::bandwidth::from_f64;
 use super::cycle::Phase;
-use super::{AGGREGATION_PERIODS, LEAST_PACKETS, MICROSECOND, Paceline, to_f64};
+use super::numbers::{MICROSECOND, to_f64};
+use super::state::{AGGREGATION_PERIODS, Paceline};
 use crate::control::{Control, send_quantum};
+use crate::controller::Setup;
+use crate::params::Params;
 use units::Bytes;
 
 impl Paceline {
+    /// A flow with its first decision.
+    pub(super) fn decided(params: &Params, setup: &Setup) -> Self {
+        let mut paceline = Self::new(params, setup);
+        paceline.decide();
+        paceline
+    }
+
     /// The factor on the estimate that this phase sends.
     pub(super) fn pacing_gain(&self) -> f64 {
         match self.cycle.phase {
@@ -107,3 +117,5 @@ const PACING_MARGIN: f64 = 0.99;
 const CWND_GAIN: f64 = 2.0;
 /// A burst at the sender, one on its way, one at the receiver (draft-ietf-ccwg-bbr-06 §5.6.4.2).
 const QUANTA: u64 = 3;
+/// BBRMinPipeCwnd (draft-ietf-ccwg-bbr-06 §2.7).
+pub(super) const LEAST_PACKETS: u64 = 4;

@@ -1,9 +1,10 @@
 //! Cruise: how the estimate falls, and how a queue drains.
 
+use super::numbers::{MICROSECOND, to_f64};
 use super::reduction::REDUCTION;
 use super::round::Round;
 use super::signs::Signs;
-use super::{MICROSECOND, Paceline, to_f64};
+use super::state::Paceline;
 use crate::parts::transition::EventContext;
 use units::Timestamp;
 

@@ -1,6 +1,6 @@
 //! The RTT without a queue, and how much it varies by itself.
 
-use super::{duration, seconds};
+use super::numbers::{duration, seconds};
 use crate::parts::sliding_min::SlidingMin;
 use core::time::Duration;
 use units::Timestamp;

@@ -1,6 +1,6 @@
 //! What one round trip has shown, and the last four of them.
 
-use super::{SECOND, seconds, to_f64};
+use super::numbers::{SECOND, seconds, to_f64};
 use crate::controller::PathState;
 use crate::parts::round::RoundCounter;
 use crate::sampler::RateSample;
@@ -20,8 +20,8 @@ pub(super) struct Round {
     pub(super) lost: f64,
     /// Packets marked Congestion Experienced.
     pub(super) marked: u64,
-    /// Whether something else than the path limited it: the application, a silence, or a window that
-    /// recovers from one.
+    /// Whether something else than the path limited it: the application, a silence, or a window
+    /// that recovers from one.
     pub(super) is_limited: bool,
     /// Whether it was ended before its packets were acknowledged, because the RTT had doubled.
     pub(super) is_early: bool,
@@ -33,7 +33,7 @@ impl Round {
         self.acked / self.time.max(NANOSECOND)
     }
 
-    /// Whether it took much longer than its RTT at `packet_time` seconds per packet: nothing arrived
+    /// Whether it took much longer than its RTT, at `packet_time` s per packet: nothing arrived
     /// for a while.
     fn is_silent(&self, packet_time: f64) -> bool {
         self.time > 2.0 * self.rtt + 4.0 * packet_time
@@ -87,7 +87,12 @@ impl Rounds {
         sample: &RateSample,
         reference: Duration,
     ) -> bool {
-        self.counter.on_ack(sample.prior_delivered, path.delivered);
+        let is_long_enough = path.now.since(self.began_at) >= LEAST_TIME;
+        if is_long_enough || self.count == 0 {
+            self.counter.on_ack(sample.prior_delivered, path.delivered);
+        } else {
+            self.counter.is_start = false;
+        }
         if let Some(rtt) = sample.rtt {
             self.rtt_sum += seconds(rtt);
             self.rtts += 1;
@@ -179,3 +184,5 @@ impl Rounds {
 /// Round trips that are kept.
 const KEPT: usize = 4;
 const NANOSECOND: f64 = 1.0 / SECOND;
+/// A shorter round trip has too few packets to tell a rate from.
+const LEAST_TIME: Duration = Duration::from_millis(2);

@@ -1,9 +1,11 @@
 //! What a round trip shows of congestion.
 
+use super::bandwidth::from_f64;
 use super::counts::Counts;
 use super::cycle::Phase;
+use super::numbers::to_f64;
 use super::round::Round;
-use super::{Paceline, bandwidth, to_f64};
+use super::state::Paceline;
 use units::Timestamp;
 
 /// What a round trip shows of congestion.
@@ -41,8 +43,7 @@ impl Paceline {
         self.reference.on_round(now, round.rtt);
         let is_proof = !round.is_limited || round.rate() >= self.estimate.get();
         if self.cycle.phase != Phase::Startup && is_proof {
-            self.estimate
-                .prove(bandwidth::from_f64(self.rounds.mean_rate(2)));
+            self.estimate.prove(from_f64(self.rounds.mean_rate(2)));
         }
         if !round.is_limited {
             self.estimate.bound();

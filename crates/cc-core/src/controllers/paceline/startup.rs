@@ -12,8 +12,8 @@ pub(super) struct Startup {
 }
 
 impl Startup {
-    /// Whether the pipe is full. `is_queued` if a queue of an eighth of the RTT shows, in the second
-    /// round trip in a row with a sign of congestion.
+    /// Whether the pipe is full. `is_queued` if a queue of an eighth of the RTT shows, in the
+    /// second round trip in a row with a sign of congestion.
     pub(super) fn is_over(&mut self, round: &Round, rate: f64, is_queued: bool, mss: f64) -> bool {
         if !round.is_limited {
             if rate >= self.full_rate * GROWTH {

@@ -1,7 +1,10 @@
 //! The parts, each by itself. What the whole does on a path is in tests/tests/controllers.
 
+use super::ambient::AmbientLoss;
+use super::bandwidth::{Estimate, from_f64};
 use super::counts::{Counts, LossRuns};
 use super::cycle::Phase;
+use super::numbers::seconds;
 use super::probe::{Conditions, Probe};
 use super::rank::RankTest;
 use super::reduction::Reductions;
@@ -9,7 +12,6 @@ use super::reference::Reference;
 use super::round::{Round, Rounds};
 use super::startup::Startup;
 use super::trim::Trim;
-use super::{AmbientLoss, Estimate, from_f64, seconds};
 use crate::controller::PathState;
 use crate::parts::transition::Machine as _;
 use crate::sampler::RateSample;

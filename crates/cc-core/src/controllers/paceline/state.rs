@@ -1,0 +1,122 @@
+//! What a flow under Paceline knows.
+
+use super::ambient::{self, AmbientLoss};
+use super::bandwidth::Estimate;
+use super::counts::{Counts, LossRuns};
+use super::cycle::Cycle;
+use super::numbers::{seconds, to_f64};
+use super::params::Tuning;
+use super::probe::Probe;
+use super::rank::RankTest;
+use super::reduction::Reductions;
+use super::reference::Reference;
+use super::round::Rounds;
+use super::startup::Startup;
+use super::trim::Trim;
+use crate::control::{Control, MIN_RATE};
+use crate::controller::Setup;
+use crate::params::Params;
+use crate::parts::ack_aggregation::AckAggregation;
+use core::time::Duration;
+use units::{Bytes, Timestamp};
+
+/// A flow under Paceline.
+#[derive(Debug)]
+pub(super) struct Paceline {
+    pub(super) tuning: Tuning,
+    pub(super) mss: Bytes,
+    pub(super) cycle: Cycle,
+    pub(super) rounds: Rounds,
+    pub(super) reference: Reference,
+    pub(super) estimate: Estimate,
+    pub(super) aggregation: AckAggregation<AGGREGATION_PERIODS>,
+    pub(super) startup: Startup,
+    pub(super) probe: Probe,
+    pub(super) ambient: AmbientLoss,
+    pub(super) runs: LossRuns,
+    pub(super) rank: RankTest,
+    /// What is judged of late.
+    pub(super) judged: Counts,
+    pub(super) reductions: Reductions,
+    pub(super) trim: Trim,
+    /// The factor on the estimate in Cruise: in the round trip under way, and in the one before.
+    pub(super) trim_factor: f64,
+    pub(super) last_trim_factor: f64,
+    /// Whether the round trip before showed congestion.
+    pub(super) was_congested: bool,
+    /// Since when packets leave at the estimate or below it. What left before is judged by the Up.
+    pub(super) calm_since: Timestamp,
+    pub(super) cwnd: Bytes,
+    /// Whether the window, reduced by persistent congestion, still limits the flow.
+    pub(super) is_recovering: bool,
+    pub(super) control: Control,
+}
+
+impl Paceline {
+    pub(super) fn new(params: &Params, setup: &Setup) -> Self {
+        let first_rtt = setup.srtt.unwrap_or(UNKNOWN_RTT);
+        Self {
+            tuning: Tuning::new(params),
+            mss: setup.mss,
+            cycle: Cycle::new(setup.seed),
+            rounds: Rounds::new(setup.now),
+            reference: Reference::new(seconds(first_rtt)),
+            estimate: Estimate::new(),
+            aggregation: AckAggregation::new(setup.now),
+            startup: Startup::default(),
+            probe: Probe::new(),
+            ambient: AmbientLoss::new(),
+            runs: LossRuns::new(),
+            rank: RankTest::new(),
+            judged: Counts::default(),
+            reductions: Reductions::default(),
+            trim: Trim::default(),
+            trim_factor: 1.0,
+            last_trim_factor: 1.0,
+            was_congested: false,
+            calm_since: Timestamp::ZERO,
+            cwnd: setup.initial_cwnd,
+            is_recovering: false,
+            control: Control {
+                pacing_rate: MIN_RATE,
+                ..Control::unpaced(setup.initial_cwnd)
+            },
+        }
+    }
+
+    /// The path's own loss as far as it is excused and made good. A flow of few packets is one of
+    /// many, and what many lose is rarely the path's.
+    pub(super) fn ambient_loss(&self) -> f64 {
+        let part = (self.bdp() / WHOLE_BDP).min(1.0);
+        if self.tuning.make_good {
+            self.ambient.loss().min(ambient::CAP * part)
+        } else {
+            0.0
+        }
+    }
+
+    /// Bandwidth-delay product at the estimate, packets.
+    pub(super) fn bdp(&self) -> f64 {
+        self.estimate.get() * self.reference.get() / to_f64(self.mss)
+    }
+
+    pub(super) fn packets(&self, bytes: Bytes) -> f64 {
+        to_f64(bytes) / to_f64(self.mss)
+    }
+
+    /// How long a packet takes at the estimate, s.
+    pub(super) fn packet_time(&self) -> f64 {
+        to_f64(self.mss) / self.estimate.get().max(1.0)
+    }
+
+    pub(super) fn best_of_two_rounds(&self) -> f64 {
+        self.rounds.last().rate().max(self.rounds.before().rate())
+    }
+}
+
+/// Before the first sample: BBR's for its first rate (draft-ietf-ccwg-bbr-06 §5.6.2).
+const UNKNOWN_RTT: Duration = Duration::from_millis(1);
+/// The greatest excess of the last two periods of five round trips counts.
+pub(super) const AGGREGATION_PERIODS: usize = 2;
+/// Packets.
+const WHOLE_BDP: f64 = 32.0;
