@@ -65,7 +65,7 @@ use units::Bandwidth;
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "paceline",
     aliases: &[],
-    summary: "for every path: random loss made good, short queues, fair beside CUBIC",
+    summary: "for unknown paths: random loss made good, short queues",
     params: PARAMS,
     build: |params, setup| Box::new(Paceline::decided(params, setup)),
 };
@@ -141,6 +141,7 @@ impl Paceline {
             self.estimate.raise(rate);
         }
         if has_more && !signs.is_lossy {
+            self.probe.double();
             self.begin_up(context, rate);
         } else {
             self.enter(context, Phase::Cruise);

@@ -9,6 +9,8 @@ use units::Timestamp;
 pub(super) struct Probe {
     /// The step taken: Up sends 1 + step times the estimate.
     pub(super) step: f64,
+    /// The least step of the next Up.
+    least_next: f64,
     /// Delivery rate before it, B/s.
     base: f64,
     from: Timestamp,
@@ -43,6 +45,7 @@ impl Probe {
     pub(super) fn new() -> Self {
         Self {
             step: FIRST_STEP,
+            least_next: 0.0,
             base: 0.0,
             from: Timestamp::ZERO,
             counts: Counts::default(),
@@ -52,6 +55,7 @@ impl Probe {
     }
 
     pub(super) fn begin(&mut self, now: Timestamp, base: f64, step: f64) {
+        self.least_next = 0.0;
         self.step = step;
         self.base = base;
         self.from = now;
@@ -69,6 +73,11 @@ impl Probe {
         if (self.from..until).contains(&sent_at) {
             self.counts.lost += packets;
         }
+    }
+
+    /// The next Up is twice as large: what this one sent was delivered without a queue.
+    pub(super) fn double(&mut self) {
+        self.least_next = (2.0 * self.step).min(FIRST_STEP);
     }
 
     /// The packets of the Up were delivered at `rate`; the path loses `ambient` of all by itself,
@@ -111,7 +120,11 @@ impl Probe {
             * (2.0 * (1.0 - share)).clamp(0.25, 1.0);
         let seen = (2.0 * conditions.rate_jitter).clamp(PATH_STEP, FIRST_STEP);
         let most = if self.has_overflowed { FIRST_STEP } else { 1.0 };
-        of_path.max(packets / conditions.bdp).max(seen).min(most)
+        of_path
+            .max(packets / conditions.bdp)
+            .max(seen)
+            .max(self.least_next)
+            .min(most)
     }
 }
 
