@@ -86,6 +86,31 @@ fn a_very_short_queue_loses_no_more() {
     }
 }
 
+/// A flow that goes on to send a quarter more than the path holds overflows the queue, and beside a
+/// queue it hears no path.
+#[test]
+fn random_loss_that_has_ended_is_not_made_good() {
+    for (rtt, seed) in [MS * 20, MS * 100].into_iter().zip(SEEDS) {
+        let link = |loss| {
+            let delay = units::duration::display(rtt / 2);
+            format!("delay {delay} rate 50mbit queue 0.2bdp loss {loss}%")
+        };
+        let scenario = Scenario::new(&link(0))
+            .return_link(&format!("delay {}", units::duration::display(rtt / 2)))
+            .flow(Flow::of(PACELINE))
+            .change_link(SECOND * 4, &link(20))
+            .change_link(SECOND * 12, &link(0))
+            .seed(seed);
+        let [before, after] = [14, 24].map(|until| {
+            let outcome = scenario.run_for(SECOND * until);
+            let flow = outcome.flow(0);
+            (flow.packets_lost, flow.packets_sent)
+        });
+        let (lost, sent) = (after.0 - before.0, after.1 - before.1);
+        assert!(lost * 100 <= sent, "{rtt:?}: {lost} of {sent} lost");
+    }
+}
+
 /// The share that a flow gets beside cubic over a minute, in percent, the mean of eight seeds: one
 /// run of `bbr3` against another differs by ten.
 fn share_beside_cubic(controller: &str, queue: &str) -> u64 {

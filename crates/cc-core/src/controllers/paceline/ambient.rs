@@ -15,8 +15,9 @@ pub(super) struct AmbientLoss {
     pool: Counts,
     heard: [Counts; KEPT],
     heard_count: usize,
-    /// What was lost at half of the estimate, older ones less.
-    at_half: Counts,
+    /// What was lost where a flow's own loss could only add to the path's: at half of the estimate,
+    /// and beside a queue. Older ones less.
+    most: Counts,
     downs: u32,
 }
 
@@ -26,6 +27,7 @@ struct Listening {
     from: Option<Timestamp>,
     until: Option<Timestamp>,
     at_half: bool,
+    is_suspect: bool,
     counts: Counts,
 }
 
@@ -43,7 +45,7 @@ impl AmbientLoss {
             pool: Counts::default(),
             heard: [Counts::default(); KEPT],
             heard_count: 0,
-            at_half: Counts::default(),
+            most: Counts::default(),
             downs: 0,
         }
     }
@@ -73,10 +75,14 @@ impl AmbientLoss {
         }
     }
 
-    /// A queue was there: what was heard is not the path's loss.
+    /// A queue is there: the path loses no more than what is heard now.
+    pub(super) fn suspect(&mut self) {
+        self.listening.is_suspect = true;
+    }
+
+    /// The flow was limited: what is heard tells nothing.
     pub(super) fn discard(&mut self) {
-        self.listening.from = None;
-        self.listening.counts = Counts::default();
+        self.listening = Listening::default();
     }
 
     pub(super) fn on_acked(&mut self, sent_at: Timestamp, packets: f64) {
@@ -95,18 +101,23 @@ impl AmbientLoss {
     /// RTTs.
     pub(super) fn conclude(&mut self, is_suspect: bool) {
         let listening = core::mem::take(&mut self.listening);
-        if listening.at_half {
-            self.at_half.acked *= VERIFIED_DECAY;
-            self.at_half.lost *= VERIFIED_DECAY;
-            self.at_half += listening.counts;
+        if listening.at_half || listening.is_suspect {
+            self.bound_by(listening.counts);
         }
-        if listening.counts.lost < 1.0 || !is_suspect {
+        let is_lossy = listening.counts.lost >= 1.0;
+        if !listening.is_suspect && !(is_lossy && is_suspect) {
             self.pool += listening.counts;
         }
         if self.pool.sent() >= LEAST_PACKETS {
             let pool = core::mem::take(&mut self.pool);
             self.hear(pool);
         }
+    }
+
+    fn bound_by(&mut self, counts: Counts) {
+        self.most.acked *= VERIFIED_DECAY;
+        self.most.lost *= VERIFIED_DECAY;
+        self.most += counts;
     }
 
     /// Forgets what was heard: `counts` prove otherwise.
@@ -127,15 +138,11 @@ impl AmbientLoss {
     /// heard is lost then, that is what counts.
     pub(super) fn loss(&self) -> f64 {
         let heard = self.heard_loss();
-        let expected = self.at_half.sent() * heard;
+        let expected = self.most.sent() * heard;
         let is_refuted = heard > WORTH_VERIFYING
             && expected >= EXPECTED_AT_LEAST
-            && self.at_half.lost < expected / 2.0;
-        if is_refuted {
-            self.at_half.loss()
-        } else {
-            heard
-        }
+            && self.most.lost < expected / 2.0;
+        if is_refuted { self.most.loss() } else { heard }
     }
 
     fn heard_loss(&self) -> f64 {

@@ -77,7 +77,7 @@ impl Probe {
 
     /// The next Up is twice as large: what this one sent was delivered without a queue.
     pub(super) fn double(&mut self) {
-        self.least_next = (2.0 * self.step).min(FIRST_STEP);
+        self.least_next = (2.0 * self.step).min(MOST_DOUBLED);
     }
 
     /// The packets of the Up were delivered at `rate`; the path loses `ambient` of all by itself,
@@ -130,6 +130,8 @@ impl Probe {
 
 /// BBR's gain in ProbeBW_UP less one (draft-ietf-ccwg-bbr-06 §5.1.1).
 pub(super) const FIRST_STEP: f64 = 0.25;
+/// A rate that rose tenfold is reached in ten Ups.
+const MOST_DOUBLED: f64 = 0.5;
 const FIRST_SHARE: f64 = 0.5;
 /// That of two Ups with the first step.
 const FIRST_WEIGHT: f64 = 2.0 * FIRST_STEP * FIRST_STEP;

@@ -53,7 +53,7 @@ impl Paceline {
     pub(super) fn signs(&mut self, round: &Round) -> Signs {
         let is_overflow = self.rank.take_alarm() && self.tuning.rank;
         if is_overflow {
-            self.ambient.discard();
+            self.ambient.suspect();
         }
         let is_lossy = is_overflow || round.marked > 0 || self.loses_more_than_path(round);
         let mut signs = Signs {
@@ -89,8 +89,10 @@ impl Paceline {
     /// a Down.
     pub(super) fn discard_suspect(&mut self, round: &Round, signs: &Signs) {
         let was_listening = matches!(self.cycle.acked, Phase::Down | Phase::Drain);
-        if round.is_limited || (was_listening && signs.is_queued()) {
+        if round.is_limited {
             self.ambient.discard();
+        } else if was_listening && signs.is_queued() {
+            self.ambient.suspect();
         }
     }
 }
