@@ -97,15 +97,15 @@ impl AmbientLoss {
         }
     }
 
-    /// The outcomes of what was listened to are known. `is_suspect` where losses were beside long
-    /// RTTs.
-    pub(super) fn conclude(&mut self, is_suspect: bool) {
+    /// The outcomes of what was listened to are known. `is_ranked_high` where losses were
+    /// beside long RTTs.
+    pub(super) fn conclude(&mut self, is_ranked_high: bool) {
         let listening = core::mem::take(&mut self.listening);
         if listening.at_half || listening.is_suspect {
             self.bound_by(listening.counts);
         }
-        let is_lossy = listening.counts.lost >= 1.0;
-        if !listening.is_suspect && !(is_lossy && is_suspect) {
+        let is_void = is_ranked_high && listening.counts.lost >= 1.0;
+        if !listening.is_suspect && !is_void {
             self.pool += listening.counts;
         }
         if self.pool.sent() >= LEAST_PACKETS {
