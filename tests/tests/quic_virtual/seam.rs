@@ -35,6 +35,46 @@ fn a_controller_works_in_quinn_protos_hands_alone() {
     assert!(alone.now().as_nanos() < 4_000_000_000, "{}", alone.now());
 }
 
+/// A window of two bandwidth-delay products, as a paced controller has it, lost 37 % of the packets
+/// here: quinn-proto has no other pace than the window's.
+#[test]
+fn a_paced_controller_keeps_to_its_rate_in_quinn_protos_hands() {
+    for (cc, queue) in [
+        ("paceline", "1bdp"),
+        ("paceline", "0.2bdp"),
+        ("bbr3", "1bdp"),
+        ("copa", "1bdp"),
+    ] {
+        let link = format!("delay 20ms rate 20mbit queue {queue}");
+        let plain = PlainQuinn::with(choose(cc), 1);
+        let config = PairConfig {
+            plain: Some(plain),
+            ..config(&link, "delay 20ms", cc)
+        };
+        let mut pair = connect(&config);
+        pair.send(Side::Client, Load::Endless);
+        pair.run_for(Duration::from_secs(5));
+        let before = (
+            pair.received(Side::Server),
+            pair.proto_stats(Side::Client).path,
+        );
+        pair.run_for(Duration::from_secs(20));
+        let path = pair.proto_stats(Side::Client).path;
+        let received = pair.received(Side::Server) - before.0;
+        let lost = path.lost_packets - before.1.lost_packets;
+        let sent = path.sent_packets - before.1.sent_packets;
+        // 50 MB are 20 s at the link's rate.
+        assert!(
+            received > Bytes::new(42_000_000),
+            "{cc}, {queue}: {received}"
+        );
+        assert!(
+            lost * 100 <= sent,
+            "{cc}, {queue}: {lost} of {sent} are lost"
+        );
+    }
+}
+
 #[test]
 fn a_connection_closes_while_data_waits_behind_a_full_window() {
     for cc in ["fixed:pacing=off,cwnd=5000", "fixed:rate=10kbit"] {

@@ -90,11 +90,16 @@ impl Controller for SumsController {
         flow.on_mtu(flow.path_state().now, Bytes::new(new_mtu.into()));
     }
 
-    /// One packet may always be in flight.
+    /// quinn-proto paces by the window alone, so it is no more than the pacing rate sends in a round
+    /// trip. One packet may always be in flight.
     fn window(&self) -> u64 {
         let sums = self.lock();
-        let cwnd = sums.flow.control().cwnd;
-        window_admitting(cwnd.max(sums.flow.path_state().mss))
+        let (control, path) = (sums.flow.control(), sums.flow.path_state());
+        let paced = |srtt| control.pacing_rate.bytes_in(srtt);
+        let window = path
+            .srtt
+            .map_or(control.cwnd, |srtt| control.cwnd.min(paced(srtt)));
+        window_admitting(window.max(path.mss))
     }
 
     fn metrics(&self) -> ControllerMetrics {
