@@ -22,6 +22,19 @@
 //! load balancer; [`tls`] makes certificates and configurations for the common cases; with feature
 //! `h3`, module `h3` has connections carry HTTP/3.
 //!
+//! [`cc_core`], whose traits and types a controller of one's own is written with, and [`units`],
+//! whose quantities stand in signatures here, are re-exported: an application depends on this crate
+//! alone:
+//!
+//! ```
+//! use transport::{TransportConfig, units::Bandwidth};
+//!
+//! let chosen_by_the_user = String::from("bbr3");
+//! let mut config = TransportConfig::default();
+//! config.congestion(chosen_by_the_user)?.max_rate(Some("20mbit".parse::<Bandwidth>()?));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! ```
 //! use transport::{Endpoint, VarInt, tls};
 //!
@@ -124,6 +137,7 @@ mod timer;
 pub mod tls;
 mod user_code;
 
+pub use cc_core::{self, ChooseError, ControllerChoice, Observer, Snapshot};
 pub use choice::{ChooseController, quinn_controller};
 pub use config::{ClientConfig, ServerConfig, TransportConfig};
 pub use connection::{Connecting, Connection, RecvStream, SendStream, ZeroRttAccepted};
@@ -147,3 +161,4 @@ pub use quinn_proto::{
     Written, crypto,
 };
 pub use rustls;
+pub use units;

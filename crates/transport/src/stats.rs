@@ -20,7 +20,8 @@ pub struct ConnectionStats {
     pub frame_tx: FrameStats,
     /// Frames received, by type.
     pub frame_rx: FrameStats,
-    /// The present path: packets sent and lost, MTU. Its `cwnd` is that of [`Self::cwnd`].
+    /// The present path: packets sent and lost, MTU. It is quinn-proto's type, whose `cwnd` has
+    /// the bytes of [`Self::cwnd`], for what was written for quinn.
     pub path: PathStats,
     /// Least round-trip time on this path, once there is a sample.
     pub min_rtt: Option<Duration>,
@@ -32,7 +33,7 @@ pub struct ConnectionStats {
     pub rttvar: Option<Duration>,
     /// Bytes sent and neither acknowledged nor declared lost.
     pub in_flight: Bytes,
-    /// Congestion window in force.
+    /// Congestion window in force: the most bytes that may be in flight. `path.cwnd` is the same.
     pub cwnd: Bytes,
     /// Pacing rate in force; [`Bandwidth::MAX`] means that nothing is paced.
     pub pacing_rate: Bandwidth,
