@@ -225,9 +225,13 @@ impl State {
         wakeups.notify(std::mem::take(&mut self.stopped).into_values());
     }
 
-    /// Runs the timeouts that have passed.
-    pub(crate) fn handle_timeouts(&mut self, now: Instant) {
+    /// Runs the timeouts that have passed; `has_unread` says whether datagrams may have arrived
+    /// that are not handed in yet.
+    pub(crate) fn handle_timeouts(&mut self, now: Instant, has_unread: bool) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
+            if has_unread {
+                self.driver.excuse_unread(now);
+            }
             self.driver.handle_timeout(now);
         }
     }

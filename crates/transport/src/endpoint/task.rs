@@ -111,13 +111,13 @@ impl Task {
         // before its closing packet is sent, which therefore goes first.
         let is_closing = state.driver.conn().is_closed();
         if !is_closing {
-            state.handle_timeouts(now);
+            state.handle_timeouts(now, self.has_unread);
         }
         let is_awaited = !state.readers.is_empty();
         state.driver.tune_receive_window(now, is_awaited);
         let sent = self.transmit(state, share, connection);
         if is_closing {
-            state.handle_timeouts(now);
+            state.handle_timeouts(now, self.has_unread);
         }
         self.scratch.events.extend(state.endpoint_events());
         state.forward_events(&mut self.scratch.wakeups);
@@ -239,7 +239,10 @@ impl Future for Task {
         this.follow_rebind();
         this.flush(cx);
         let mut has_more = match this.receive(cx) {
-            Ok(has_more) => has_more,
+            Ok(has_more) => {
+                this.has_unread = has_more;
+                has_more
+            }
             Err(error) => {
                 tracing::error!(%error, "the endpoint's socket has failed");
                 return Poll::Ready(());

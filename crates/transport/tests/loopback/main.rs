@@ -10,6 +10,7 @@ mod datagrams;
 mod draining;
 mod fairness;
 mod handles;
+mod handshakes;
 mod hostile;
 mod interop;
 mod logs;
