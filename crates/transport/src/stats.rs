@@ -88,6 +88,7 @@ pub struct EcnStats {
 
 /// What a connection's time went by waiting for. The parts sum to its age.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LimitedBy {
     /// There was nothing to send.
     pub application: Duration,
@@ -103,6 +104,21 @@ pub struct LimitedBy {
 }
 
 impl LimitedBy {
+    /// What has come to it since `before`, which is of the same connection.
+    ///
+    /// # Panics
+    /// When a part of `before` is more than it is here.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            application: self.application - before.application,
+            congestion_window: self.congestion_window - before.congestion_window,
+            pacing: self.pacing - before.pacing,
+            flow_control: self.flow_control - before.flow_control,
+            host: self.host - before.host,
+        }
+    }
+
     /// The sum of all parts.
     pub fn total(&self) -> Duration {
         self.application + self.congestion_window + self.pacing + self.flow_control + self.host
