@@ -17,7 +17,7 @@
 //! [`Connection`], [`SendStream`], [`RecvStream`]. What is new: [`TransportConfig::congestion`]
 //! chooses a controller by its name in a [`cc_core::Registry`]; [`Connection::congestion`] shows
 //! its state, [`Connection::set_congestion`] exchanges it in mid-transfer, and
-//! [`Connection::set_observer`] observes it. [`ConnectionStats`] says what limited the sender.
+//! [`Connection::set_observer`] and [`Connection::congestion_events`] observe it. [`ConnectionStats`] says what limited the sender.
 //! [`ShardedServer`] serves one address from several cores; [`quic_lb`] is for servers behind a
 //! load balancer; [`tls`] makes certificates and configurations for the common cases; with feature
 //! `h3`, module `h3` has connections carry HTTP/3.
@@ -101,6 +101,7 @@
 //! | memory behind received bytes | twice the message each came in | fixed | `receive::small_messages…` |
 //! | TLS sessions to be resumed | 256 | [`ServerTls::sessions`](tls::ServerTls::sessions), [`quic_lb::Sessions`] | rustls |
 //! | bytes that shards have handed to another one, each | 256 KiB | fixed | `shard_routing::a_shard_that_does_not_read…` |
+//! | events of congestion control to be delivered, to be read from a stream | 1,024 each | fixed | `events::no_more_than_the_limit…`, `event_stream::a_slow_reader…` |
 //! | work before the task reads the socket again | 1 MiB of packets to send, 128 batches of them, 256 connections | fixed | `fairness` |
 //!
 //! Connections are the application's to bound: they are as many as it accepts
@@ -137,6 +138,7 @@ mod timer;
 pub mod tls;
 mod user_code;
 
+pub use cc_adapter::CongestionEvents;
 pub use cc_core::{self, ChooseError, ControllerChoice, Observer, Snapshot};
 pub use choice::{ChooseController, quinn_controller};
 pub use config::{ClientConfig, ServerConfig, TransportConfig};

@@ -2,6 +2,7 @@
 
 use super::wakeups::{Signals, Wakeups};
 use super::work_queue::WorkQueue;
+use crate::cc_adapter::{By, Observing};
 use crate::driver::ConnectionDriver;
 use crate::{clock, user_code};
 use bytes::Bytes;
@@ -99,11 +100,11 @@ impl Shared {
         let mut wakeups = Wakeups::default();
         self.lock().terminate(reason, &mut wakeups);
         wakeups.fire(&self.signals);
-        self.drop_observer();
+        self.drop_observers();
     }
 
-    /// Delivers the events to the observer. It is called without any lock; one that panics ends
-    /// the connection in its next turn.
+    /// Delivers the events to the observers. They are called without any lock; one that panics ends
+    /// the connection in its next turn, and none is called any more.
     pub(crate) fn deliver_events(self: &Arc<Self>) {
         let delivery = self.lock().driver.take_events();
         let Some(mut delivery) = delivery else {
@@ -112,23 +113,45 @@ impl Shared {
         let result = user_code::call(|| delivery.call());
         let mut state = self.lock();
         let dropped = match result {
-            Ok(()) => state.driver.give_back_observer(delivery),
+            Ok(()) => state.driver.give_back_observers(delivery),
             Err(message) => {
                 let reason = format!("observer panicked: {message}");
                 tracing::error!("{reason}");
                 state.driver.close_after_panic(reason);
                 self.schedule();
-                Some(delivery)
+                let mut dismissed = state.driver.dismiss_observers();
+                dismissed.extend(state.driver.give_back_observers(delivery));
+                dismissed
             }
         };
         drop(state);
-        let _ = user_code::call(|| drop(dropped));
+        drop_each(dropped);
+    }
+
+    /// Has `by` receive the events, too, from now on; drops it if there are none any more.
+    pub(crate) fn add_observer(&self, by: By) {
+        let mut state = self.lock();
+        if state.error.is_some() {
+            drop(state);
+            drop(by);
+            return;
+        }
+        let former = state.driver.add_observer(by);
+        drop(state);
+        drop(former);
     }
 
     /// Nothing happens any more. An observer that holds a handle of this connection would keep it
     /// in memory for ever.
-    pub(crate) fn drop_observer(&self) {
-        let observer = self.lock().driver.set_observer(None);
+    pub(crate) fn drop_observers(&self) {
+        let observers = self.lock().driver.dismiss_observers();
+        drop_each(observers);
+    }
+}
+
+/// Each by itself: the others are dropped when one panics.
+fn drop_each(observers: Vec<Observing>) {
+    for observer in observers {
         let _ = user_code::call(|| drop(observer));
     }
 }

@@ -136,7 +136,7 @@ impl Task {
             connection.deliver_events();
         }
         if is_retired {
-            connection.drop_observer();
+            connection.drop_observers();
         }
         self.deadlines.set(handle, deadline);
         self.forward_endpoint_events(connection, handle, is_retired);
