@@ -146,6 +146,10 @@ setters! {
 impl TransportConfig {
     /// The congestion controller that each connection gets. Default `cubic`.
     ///
+    /// A controller of the application's runs on the endpoint's task under its connection's lock:
+    /// it must not wait, and what it calls of a connection, stream or endpoint panics. A panic in
+    /// it closes its connection, and that alone, with an error that names the controller.
+    ///
     /// # Errors
     /// When a string names no controller.
     pub fn congestion<C: ChooseController>(&mut self, choice: C) -> C::Chosen<&mut Self> {

@@ -123,10 +123,16 @@ impl Connection {
 
     /// The congestion controller's state at this moment.
     pub fn congestion(&self) -> Snapshot {
-        self.state().driver.snapshot()
+        let mut state = self.state();
+        let snapshot = state.driver.snapshot();
+        if state.driver.close_if_panicked() {
+            self.0.schedule();
+        }
+        snapshot
     }
 
     /// Exchanges the congestion controller while the connection runs. What is in flight stays so.
+    /// A controller that panics while it is made ends the connection, as it does later.
     ///
     /// # Errors
     /// When a string names no controller.

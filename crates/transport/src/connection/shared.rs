@@ -30,6 +30,9 @@ pub(crate) struct Shared {
     pub(crate) signals: Signals,
     queue: Arc<WorkQueue<Self>>,
     is_queued: AtomicBool,
+    /// Whether the last handle was dropped where the lock could not be taken, so that the task is to
+    /// close the connection.
+    is_abandoned: AtomicBool,
     /// What is logged about the connection is logged in it.
     pub(crate) span: Span,
 }
@@ -61,10 +64,14 @@ impl Shared {
             signals: Signals::default(),
             queue,
             is_queued: AtomicBool::new(false),
+            is_abandoned: AtomicBool::new(false),
         })
     }
 
+    /// # Panics
+    /// In a congestion controller.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        user_code::assert_unlocked();
         // After a panic under the lock, which would be our bug, the task's end marks every
         // connection as lost, and handles still have to be dropped.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -85,6 +92,13 @@ impl Shared {
     /// The connection has left the queue. What comes up from now on puts it there again.
     pub(crate) fn unmark_queued(&self) {
         self.is_queued.store(false, Ordering::Release);
+    }
+
+    /// Closes the connection if its last handle was dropped in a congestion controller.
+    pub(crate) fn close_if_abandoned(self: &Arc<Self>) {
+        if self.is_abandoned.swap(false, Ordering::AcqRel) {
+            self.close(VarInt::from_u32(0), Bytes::new());
+        }
     }
 
     /// Closes the connection on this side.
@@ -188,6 +202,10 @@ impl Deref for Lease {
 
 impl Drop for LastHandle {
     fn drop(&mut self) {
+        if user_code::is_locked() {
+            self.0.is_abandoned.store(true, Ordering::Release);
+            return self.0.schedule();
+        }
         let is_open = !self.0.lock().driver.conn().is_closed();
         if is_open {
             self.0.close(VarInt::from_u32(0), Bytes::new());

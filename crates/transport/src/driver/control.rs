@@ -21,6 +21,18 @@ impl ConnectionDriver {
         let now = clock::timestamp(now);
         let control = self.congestion.lock().set_choice(now, choice);
         self.adopt_control(now, control);
+        self.close_if_panicked();
+    }
+
+    /// Closes the connection by the next [`Self::handle_timeout`] if its controller has panicked.
+    /// Whether it has.
+    pub(crate) fn close_if_panicked(&mut self) -> bool {
+        let panic = self.congestion.lock().take_panic();
+        let has_panicked = panic.is_some();
+        if let Some(reason) = panic {
+            self.close_after_panic(reason);
+        }
+        has_panicked
     }
 
     /// Sends no faster than `rate` from now on.

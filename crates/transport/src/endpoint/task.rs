@@ -101,6 +101,7 @@ impl Task {
     fn drive_one(&mut self, connection: &Arc<Shared>, share: usize) -> usize {
         let _span = connection.span.enter();
         connection.unmark_queued();
+        connection.close_if_abandoned();
         let mut guard = connection.lock();
         let state = &mut *guard;
         if state.is_retired {

@@ -22,4 +22,5 @@ mod security;
 mod streams;
 mod support;
 mod tokens;
+mod user_code;
 mod zero_rtt;
