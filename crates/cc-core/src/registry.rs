@@ -11,8 +11,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 
 /// How a kind of controller is called, tuned and made.
 ///
-/// `B` makes the controllers: a function, which a `const` can hold, or a closure (a [`SharedSpec`]),
-/// by which the controllers of a program can share state.
+/// `B` makes the controllers: a function, which a `const` can hold, or a closure, by which the
+/// controllers of a program can share state ([`SharedSpec`]).
 ///
 /// ```
 /// # use cc_core::{Control, Controller, LostPacket, Observer, PathState, RateSample, Snapshot};
@@ -132,7 +132,7 @@ impl<B> fmt::Debug for ControllerSpec<B> {
     }
 }
 
-// What a closure of somebody's leaves behind when it panics is its own affair: nothing here sees it.
+// What a closure of somebody's leaves behind when it panics is its own affair: it is only called.
 impl UnwindSafe for SharedSpec {}
 impl RefUnwindSafe for SharedSpec {}
 

@@ -17,7 +17,8 @@
 //! [`Connection`], [`SendStream`], [`RecvStream`]. What is new: [`TransportConfig::congestion`]
 //! chooses a controller by its name in a [`cc_core::Registry`]; [`Connection::congestion`] shows
 //! its state, [`Connection::set_congestion`] exchanges it in mid-transfer, and
-//! [`Connection::set_observer`] and [`Connection::congestion_events`] observe it. [`ConnectionStats`] says what limited the sender.
+//! [`Connection::set_observer`] and [`Connection::congestion_events`] observe it.
+//! [`ConnectionStats`] says what limited the sender.
 //! [`ShardedServer`] serves one address from several cores; [`quic_lb`] is for servers behind a
 //! load balancer; [`tls`] makes certificates and configurations for the common cases; with feature
 //! `h3`, module `h3` has connections carry HTTP/3.

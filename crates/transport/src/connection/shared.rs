@@ -30,8 +30,8 @@ pub(crate) struct Shared {
     pub(crate) signals: Signals,
     queue: Arc<WorkQueue<Self>>,
     is_queued: AtomicBool,
-    /// Whether the last handle was dropped where the lock could not be taken, so that the task is to
-    /// close the connection.
+    /// Whether the last handle was dropped where the lock could not be taken: the task is to close
+    /// the connection.
     is_abandoned: AtomicBool,
     /// What is logged about the connection is logged in it.
     pub(crate) span: Span,

@@ -15,7 +15,8 @@ pub struct SelfSigned {
     pub cert: CertificateDer<'static>,
     /// The key to it, ECDSA on P-256.
     pub key: PrivateKeyDer<'static>,
-    /// SHA-256 of the certificate's DER, for [`client_with_fingerprint`](super::client_with_fingerprint).
+    /// SHA-256 of the certificate's DER, for
+    /// [`client_with_fingerprint`](super::client_with_fingerprint).
     pub fingerprint: [u8; 32],
 }
 
