@@ -58,7 +58,7 @@ mod tests {
         assert_unlocked();
         assert!(call_locked(|| call(assert_unlocked).unwrap_err()).is_ok());
         assert!(
-            call_locked(|| call_locked(|| ()).and(call(assert_unlocked)))
+            call_locked(|| call_locked(|| ()).and_then(|()| call(assert_unlocked)))
                 .unwrap()
                 .is_err()
         );

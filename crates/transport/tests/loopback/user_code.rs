@@ -78,7 +78,10 @@ fn faulty(
 fn controllers(slot: &Slot) -> [(SharedSpec, Option<&'static str>); 5] {
     let (calling, owning) = (Arc::clone(slot), Arc::clone(slot));
     [
-        (faulty("blocking", false, |acks| block(acks % 8 == 0)), None),
+        (
+            faulty("blocking", false, |acks| block(acks.is_multiple_of(8))),
+            None,
+        ),
         (faulty("undropping", true, |_| ()), None),
         (
             faulty("panicking", false, |acks| assert!(acks < 5, "at 5")),
@@ -154,7 +157,7 @@ fn call_everything(connection: &Connection, endpoint: &Endpoint, round: u64) {
         connection.datagram_send_buffer_space(),
     );
     let _ = connection.send_datagram(vec![0; 100].into());
-    connection.set_max_rate((round % 2 == 0).then_some(Bandwidth::MAX));
+    connection.set_max_rate(round.is_multiple_of(2).then_some(Bandwidth::MAX));
     connection.set_max_concurrent_bi_streams(VarInt::from_u32(100));
     connection.set_max_concurrent_uni_streams(VarInt::from_u32(100));
     connection.set_receive_window(VarInt::from_u32(1 << 20));
@@ -179,7 +182,7 @@ fn observe(connection: &Connection, endpoint: &Endpoint, kind: usize) -> Option<
     };
     connection.set_observer(calling(|_| ()));
     match kind {
-        0 => connection.add_observer(calling(|events| block(events % 32 == 0))),
+        0 => connection.add_observer(calling(|events| block(events.is_multiple_of(32)))),
         1 => {
             connection.add_observer(calling(|events| assert!(events < 8, "observed")));
             return Some("observer panicked: observed");
