@@ -2,8 +2,8 @@
 
 use crate::sim::{Outcome, Scenario};
 use cc_core::{
-    Control, Controller, ControllerSpec, LostPacket, Observer, Params, PathState, RateSample,
-    Registry, Setup, Snapshot,
+    Control, Controller, ControllerSpec, LostPacket, Observer, PathState, RateSample, Registry,
+    SharedSpec, Snapshot,
 };
 use core::time::Duration;
 use std::cell::RefCell;
@@ -80,28 +80,18 @@ pub fn watch(scenario: &Scenario, limit: Duration) -> (Outcome, Vec<Seen>) {
 /// The standard registry, but that those of [`WATCHED`] are watched.
 fn registry() -> Registry {
     let mut registry = Registry::standard();
-    let builds = [build::<0>, build::<1>, build::<2>, build::<3>];
-    for (index, build) in builds.into_iter().enumerate() {
-        registry.register(ControllerSpec {
-            build,
-            ..watched_spec(index)
+    let standard = Registry::standard();
+    let is_watched = |spec: &&SharedSpec| WATCHED.contains(&spec.name);
+    for spec in standard.specs().iter().filter(is_watched).cloned() {
+        let (aliases, params) = (spec.aliases, spec.params);
+        let watched = ControllerSpec::sharing(spec.name, spec.summary, move |params, setup| {
+            Box::new(Watched {
+                inner: (spec.build)(params, setup),
+            })
         });
+        registry.register(watched.aliases(aliases).params(params));
     }
     registry
-}
-
-fn watched_spec(index: usize) -> ControllerSpec {
-    let standard = Registry::standard();
-    let mut specs = standard.specs().iter();
-    let spec = specs.find(|spec| spec.name == WATCHED[index]);
-    *spec.expect("what is watched is a standard controller")
-}
-
-/// A registry makes controllers by plain functions: one for each.
-fn build<const INDEX: usize>(params: &Params, setup: &Setup) -> Box<dyn Controller> {
-    Box::new(Watched {
-        inner: (watched_spec(INDEX).build)(params, setup),
-    })
 }
 
 /// A controller whose ACKs are noted.

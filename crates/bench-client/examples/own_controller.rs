@@ -31,14 +31,10 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     main_with(&Registry::standard().with(VEGAS), args)
 }
 
-const VEGAS: ControllerSpec = ControllerSpec {
-    name: "vegas",
-    aliases: &[],
-    summary: "TCP Vegas (1995): keeps a few packets waiting; an example",
-    params: &[ParamSpec::count("queue", 2, 1..=1_000)
-        .summary("packets that are to wait, at least; at most twice as many")
-        .source("Brakmo and Peterson, IEEE JSAC 13(8), section III.C (alpha 2, beta 4)")],
-    build: |params, setup| {
+const VEGAS: ControllerSpec = ControllerSpec::new(
+    "vegas",
+    "TCP Vegas (1995): keeps a few packets waiting; an example",
+    |params, setup| {
         Box::new(Vegas {
             queue: params.count("queue"),
             cwnd: setup.initial_cwnd,
@@ -47,7 +43,10 @@ const VEGAS: ControllerSpec = ControllerSpec {
             ..Vegas::default()
         })
     },
-};
+)
+.params(&[ParamSpec::count("queue", 2, 1..=1_000)
+    .summary("packets that are to wait, at least; at most twice as many")
+    .source("Brakmo and Peterson, IEEE JSAC 13(8), section III.C (alpha 2, beta 4)")]);
 
 #[derive(Debug, Default)]
 struct Vegas {

@@ -79,8 +79,9 @@ pub trait Controller: fmt::Debug + Send {
     fn snapshot(&self) -> Snapshot;
 }
 
-/// What is known when a controller is made.
+/// What is known when a controller is made; [`new`](Self::new) makes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Setup {
     /// The current time.
     pub now: Timestamp,
@@ -121,8 +122,10 @@ pub fn initial_window(mss: Bytes) -> Bytes {
 
 /// The connection as congestion control sees it.
 ///
-/// Amounts are sums over the connection's life unless said otherwise.
+/// Amounts are sums over the connection's life unless said otherwise. A [`Flow`](crate::Flow) makes
+/// it, and [`new`](Self::new) for a controller's own tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PathState {
     /// The current time.
     pub now: Timestamp,
@@ -153,7 +156,7 @@ pub struct PathState {
 
 impl PathState {
     /// A path on which nothing has happened.
-    pub(crate) fn new(now: Timestamp, mss: Bytes) -> Self {
+    pub const fn new(now: Timestamp, mss: Bytes) -> Self {
         Self {
             now,
             mss,

@@ -168,12 +168,14 @@ impl Flow {
     /// controller's initial one, where it was filled; else it is no more than twice what is in
     /// flight, because a window that is not filled was not tested by the path. Whether ECT(1) is
     /// sent is what [`set_sends_ect1`](Self::set_sends_ect1) said last.
+    ///
+    /// Returns the controller before.
     #[inline]
     pub fn change_controller(
         &mut self,
         now: Timestamp,
         build: impl FnOnce(&Setup) -> Box<dyn Controller>,
-    ) {
+    ) -> Box<dyn Controller> {
         self.advance(now);
         let setup = Setup {
             now: self.path.now,
@@ -183,8 +185,9 @@ impl Flow {
             sends_ect1: self.sends_ect1,
             seed: self.seed,
         };
-        self.controller = build(&setup);
+        let former = core::mem::replace(&mut self.controller, build(&setup));
         self.decide();
+        former
     }
 
     #[inline]

@@ -68,5 +68,5 @@ pub use flow::Flow;
 pub use observer::{Event, Observer, Snapshot};
 pub use pacer::Pacer;
 pub use params::{ParamSpec, Params, Range, Value};
-pub use registry::{ChooseError, ControllerChoice, ControllerSpec, Registry};
+pub use registry::{ChooseError, ControllerChoice, ControllerSpec, Registry, SharedSpec};
 pub use sampler::RateSample;

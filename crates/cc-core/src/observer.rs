@@ -47,8 +47,10 @@ pub enum Event {
 
 /// A controller's state at one moment, for logs and live views; never an input to anything.
 ///
-/// `Display` prints one line of `key=value` pairs in the manner of `ss -ti`.
+/// `Display` prints one line of `key=value` pairs in the manner of `ss -ti`. A controller begins
+/// with [`new`](Self::new) and sets what else it knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Snapshot {
     /// Registry name of the algorithm.
     pub algorithm: &'static str,

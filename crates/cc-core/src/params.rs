@@ -8,7 +8,11 @@ use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain, ParseError};
 
 /// One thing that can be tuned.
+///
+/// Made by the function of its kind of value, such as [`count`](Self::count), with
+/// [`summary`](Self::summary) and [`source`](Self::source) after it.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct ParamSpec {
     /// Its key in the string.
     pub name: &'static str,

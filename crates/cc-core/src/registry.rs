@@ -4,12 +4,47 @@ use crate::controller::{Controller, Setup};
 use crate::params::{ParamSpec, Params, read_value};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 
 /// How a kind of controller is called, tuned and made.
-#[derive(Debug, Clone, Copy)]
-pub struct ControllerSpec {
+///
+/// `B` makes the controllers: a function, which a `const` can hold, or a closure, by which the
+/// controllers of a program can share state ([`SharedSpec`]).
+///
+/// ```
+/// # use cc_core::{Control, Controller, LostPacket, Observer, PathState, RateSample, Snapshot};
+/// use cc_core::{ControllerSpec, ParamSpec, Registry};
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// # #[derive(Debug)]
+/// # struct Mine(u64);
+/// # impl Controller for Mine {
+/// #     fn on_lost(&mut self, _: &PathState, _: &LostPacket, _: &mut dyn Observer) {}
+/// #     fn on_ack(&mut self, _: &PathState, _: &RateSample, _: &mut dyn Observer) {}
+/// #     fn control(&self) -> Control { Control::unpaced(units::Bytes::new(self.0)) }
+/// #     fn snapshot(&self) -> Snapshot { Snapshot::new("mine", "", self.control()) }
+/// # }
+///
+/// const MINE: ControllerSpec = ControllerSpec::new("mine", "a window", |params, setup| {
+///     Box::new(Mine(params.count("packets") * setup.mss.get()))
+/// })
+/// .params(&[ParamSpec::count("packets", 10, 2..=1_000).summary("the window")]);
+///
+/// let count = Arc::new(AtomicU64::new(0));
+/// let ours = ControllerSpec::sharing("ours", "a window each", move |_, setup| {
+///     let others = count.fetch_add(1, Ordering::Relaxed);
+///     Box::new(Mine(setup.initial_cwnd.get() / (1 + others)))
+/// });
+/// let registry = Registry::standard().with(MINE).with(ours);
+/// assert_eq!(registry.choose("mine:packets=20")?.to_string(), "mine:packets=20");
+/// # Ok::<(), cc_core::ChooseError>(())
+/// ```
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct ControllerSpec<B = fn(&Params, &Setup) -> Box<dyn Controller>> {
     /// The name to choose it by, in lower case.
     pub name: &'static str,
     /// Other names for it.
@@ -19,15 +54,94 @@ pub struct ControllerSpec {
     /// What can be tuned.
     pub params: &'static [ParamSpec],
     /// Makes one. The parameters have been checked against `params`.
-    pub build: fn(&Params, &Setup) -> Box<dyn Controller>,
+    pub build: B,
 }
+
+/// A spec whose controllers are made by a closure.
+pub type SharedSpec = ControllerSpec<SharedBuild>;
+
+type SharedBuild = Arc<dyn Fn(&Params, &Setup) -> Box<dyn Controller> + Send + Sync>;
+
+impl ControllerSpec {
+    /// Controllers that `build` makes, with nothing to tune and no other names.
+    pub const fn new(
+        name: &'static str,
+        summary: &'static str,
+        build: fn(&Params, &Setup) -> Box<dyn Controller>,
+    ) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            summary,
+            params: &[],
+            build,
+        }
+    }
+}
+
+impl SharedSpec {
+    /// As [`ControllerSpec::new`] with a closure, which may be called for several connections at
+    /// once.
+    pub fn sharing(
+        name: &'static str,
+        summary: &'static str,
+        build: impl Fn(&Params, &Setup) -> Box<dyn Controller> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            summary,
+            params: &[],
+            build: Arc::new(build),
+        }
+    }
+}
+
+impl<B> ControllerSpec<B> {
+    /// The same with these other names.
+    #[must_use]
+    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    /// The same with these parameters.
+    #[must_use]
+    pub const fn params(mut self, params: &'static [ParamSpec]) -> Self {
+        self.params = params;
+        self
+    }
+}
+
+impl From<ControllerSpec> for SharedSpec {
+    fn from(spec: ControllerSpec) -> Self {
+        Self::sharing(spec.name, spec.summary, spec.build)
+            .aliases(spec.aliases)
+            .params(spec.params)
+    }
+}
+
+impl<B> fmt::Debug for ControllerSpec<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ControllerSpec")
+            .field("name", &self.name)
+            .field("aliases", &self.aliases)
+            .field("summary", &self.summary)
+            .field("params", &self.params)
+            .finish_non_exhaustive()
+    }
+}
+
+// What a closure of somebody's leaves behind when it panics is its own affair: it is only called.
+impl UnwindSafe for SharedSpec {}
+impl RefUnwindSafe for SharedSpec {}
 
 /// A controller that has been chosen and tuned; makes one per connection.
 ///
 /// `Display` gives a string that chooses the same again.
 #[derive(Debug, Clone)]
 pub struct ControllerChoice {
-    spec: ControllerSpec,
+    spec: SharedSpec,
     params: Params,
 }
 
@@ -71,33 +185,34 @@ pub(crate) struct RetiredParam {
 /// The names that can be chosen.
 #[derive(Debug, Clone)]
 pub struct Registry {
-    specs: Vec<ControllerSpec>,
+    specs: Vec<SharedSpec>,
     retired: &'static [RetiredParam],
 }
 
 impl Registry {
     pub(crate) fn of(specs: &[ControllerSpec], retired: &'static [RetiredParam]) -> Self {
         Self {
-            specs: specs.to_vec(),
+            specs: specs.iter().copied().map(SharedSpec::from).collect(),
             retired,
         }
     }
 
     /// Adds a controller. One of the same name is replaced.
-    pub fn register(&mut self, spec: ControllerSpec) {
+    pub fn register(&mut self, spec: impl Into<SharedSpec>) {
+        let spec = spec.into();
         self.specs.retain(|known| known.name != spec.name);
         self.specs.push(spec);
     }
 
     /// The same with one controller more; see [`register`](Self::register).
     #[must_use]
-    pub fn with(mut self, spec: ControllerSpec) -> Self {
+    pub fn with(mut self, spec: impl Into<SharedSpec>) -> Self {
         self.register(spec);
         self
     }
 
     /// What can be chosen, in order of registration.
-    pub fn specs(&self) -> &[ControllerSpec] {
+    pub fn specs(&self) -> &[SharedSpec] {
         &self.specs
     }
 
@@ -107,7 +222,7 @@ impl Registry {
     /// Names the word that is wrong, what could stand there, and the nearest right word.
     pub fn choose(&self, text: &str) -> Result<ControllerChoice, ChooseError> {
         let (name, assignments) = text.split_once(':').unwrap_or((text, ""));
-        let spec = *self.find(name)?;
+        let spec = self.find(name)?.clone();
         let mut params = Params::defaults(spec.params);
         for assignment in assignments.split(',').filter(|part| !part.is_empty()) {
             let (key, value) =
@@ -131,7 +246,7 @@ impl Registry {
     }
 
     /// Why `spec` has no parameter `key`.
-    fn no_param(&self, spec: &ControllerSpec, key: &str) -> ChooseError {
+    fn no_param(&self, spec: &SharedSpec, key: &str) -> ChooseError {
         let mut retired = self.retired.iter();
         match retired.find(|param| param.controller == spec.name && param.name == key) {
             Some(param) => ChooseError::RetiredParam {
@@ -143,8 +258,8 @@ impl Registry {
         }
     }
 
-    fn find(&self, name: &str) -> Result<&ControllerSpec, ChooseError> {
-        let is_named = |spec: &&ControllerSpec| spec.name == name || spec.aliases.contains(&name);
+    fn find(&self, name: &str) -> Result<&SharedSpec, ChooseError> {
+        let is_named = |spec: &&SharedSpec| spec.name == name || spec.aliases.contains(&name);
         self.specs.iter().find(is_named).ok_or_else(|| {
             let names = || self.specs.iter().map(|spec| spec.name);
             let all = self

@@ -109,10 +109,8 @@ fn choices(registry: &Registry) -> impl Iterator<Item = ControllerChoice> {
 fn no_controller_allocates_after_construction() {
     for choice in choices(&Registry::standard()) {
         for sends_ect1 in [false, true] {
-            let setup = Setup {
-                sends_ect1,
-                ..Setup::new(Timestamp::ZERO, MSS, 1)
-            };
+            let mut setup = Setup::new(Timestamp::ZERO, MSS, 1);
+            setup.sends_ect1 = sends_ect1;
             let mut flow = Flow::new(choice.build(&setup), &setup);
             let mut pacer = Pacer::new(setup.now, flow.control(), MSS);
             let before = ALLOCATIONS.get();

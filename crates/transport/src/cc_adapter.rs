@@ -13,6 +13,8 @@
 //! size. Applications that stay on quinn have no tap; [`sums`] makes do with the callbacks alone.
 
 mod congestion;
+mod counts;
+mod event_stream;
 mod events;
 #[cfg_attr(
     not(feature = "testing"),
@@ -32,8 +34,10 @@ use crate::gate::Gate;
 use crate::quinn_proto_habits::is_ce_mark;
 use crate::tap::Tap;
 use cc_core::ControllerChoice;
-pub(crate) use congestion::{Batch, Congestion};
-pub(crate) use events::Delivery;
+pub(crate) use congestion::Congestion;
+pub(crate) use counts::Batch;
+pub use event_stream::CongestionEvents;
+pub(crate) use events::{By, Delivery, Observing};
 #[cfg(feature = "testing")]
 pub(crate) use facts::Watch as FactWatch;
 #[cfg(feature = "testing")]

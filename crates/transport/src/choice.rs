@@ -15,7 +15,10 @@ use std::sync::Arc;
 /// let mut config = transport::TransportConfig::default();
 /// config.congestion("bbr3:loss_thresh=5%")?.initial_mtu(1_350);
 ///
-/// let choice = cc_core::Registry::standard().choose("cubic")?;
+/// let from_a_file = String::from("cubic:beta=0.8");
+/// config.congestion(&from_a_file)?.congestion(from_a_file)?;
+///
+/// let choice = transport::cc_core::Registry::standard().choose("cubic")?;
 /// config.congestion(choice).initial_mtu(1_350);
 ///
 /// let error = config.congestion("bbr33").unwrap_err();
@@ -57,13 +60,35 @@ impl ChooseController for &str {
     }
 }
 
+impl ChooseController for &String {
+    type Chosen<T> = Result<T, ChooseError>;
+
+    fn choose_controller<T>(
+        self,
+        apply: impl FnOnce(ControllerChoice) -> T,
+    ) -> Result<T, ChooseError> {
+        self.as_str().choose_controller(apply)
+    }
+}
+
+impl ChooseController for String {
+    type Chosen<T> = Result<T, ChooseError>;
+
+    fn choose_controller<T>(
+        self,
+        apply: impl FnOnce(ControllerChoice) -> T,
+    ) -> Result<T, ChooseError> {
+        self.as_str().choose_controller(apply)
+    }
+}
+
 /// One of this library's controllers for an application that stays on quinn 0.11, for its
 /// `TransportConfig::congestion_controller_factory`:
 ///
 /// ```
 /// let mut config = quinn::TransportConfig::default();
 /// config.congestion_controller_factory(transport::quinn_controller("bbr3")?);
-/// # Ok::<(), cc_core::ChooseError>(())
+/// # Ok::<(), transport::ChooseError>(())
 /// ```
 ///
 /// Any number of connections can share it. The window is the controller's; **the pacing is

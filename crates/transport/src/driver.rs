@@ -31,7 +31,8 @@ use crate::stats::{ConnectionStats, EcnStats};
 use ack_frequency::AckFrequency;
 pub(crate) use ack_frequency::UNASKED;
 use cc_core::Pacer;
-use close_reason::{Cause, PendingClose};
+use close_reason::Cause;
+use closing::EXCUSES;
 use control::capped;
 pub(crate) use datagram::Datagram;
 pub(crate) use fair_queue::Amount;
@@ -71,11 +72,6 @@ impl ConnectionDriver {
         let trace = qlog.map(|stream| Trace::new(now, stream, &conn));
         let ack_frames = conn.stats().frame_rx.acks;
         let control = capped(congestion.lock().control(), max_rate, mss);
-        let at = handshake_timeout.and_then(|timeout| began.checked_add(timeout));
-        let pending_close = at.map(|at| PendingClose {
-            at,
-            cause: Cause::Handshake,
-        });
         let mut driver = Self {
             conn,
             congestion,
@@ -91,7 +87,9 @@ impl ConnectionDriver {
             held: Held::default(),
             withheld: 0,
             arrived: 0,
-            pending_close,
+            handshake_timeout,
+            excuses_left: EXCUSES,
+            pending_close: None,
             close_event: None,
             now: began,
             reorder_buffer: None,
@@ -129,6 +127,7 @@ impl ConnectionDriver {
 
     /// Lets timers that are due expire. Harmless when none is.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.excuse_lateness(now);
         self.now = now;
         self.hand_on_due(now);
         self.conn.handle_timeout(now);
@@ -176,6 +175,7 @@ impl ConnectionDriver {
         );
         let at = clock::timestamp(now);
         self.now = now;
+        self.begin_handshake(now);
         self.departure = None;
         let permission = self.permission(at);
         let datagrams = self.batch_limit(at, permission, max_segments);

@@ -17,10 +17,24 @@
 //! [`Connection`], [`SendStream`], [`RecvStream`]. What is new: [`TransportConfig::congestion`]
 //! chooses a controller by its name in a [`cc_core::Registry`]; [`Connection::congestion`] shows
 //! its state, [`Connection::set_congestion`] exchanges it in mid-transfer, and
-//! [`Connection::set_observer`] observes it. [`ConnectionStats`] says what limited the sender.
+//! [`Connection::set_observer`] and [`Connection::congestion_events`] observe it.
+//! [`ConnectionStats`] says what limited the sender.
 //! [`ShardedServer`] serves one address from several cores; [`quic_lb`] is for servers behind a
 //! load balancer; [`tls`] makes certificates and configurations for the common cases; with feature
 //! `h3`, module `h3` has connections carry HTTP/3.
+//!
+//! [`cc_core`], whose traits and types a controller of one's own is written with, and [`units`],
+//! whose quantities stand in signatures here, are re-exported: an application depends on this crate
+//! alone:
+//!
+//! ```
+//! use transport::{TransportConfig, units::Bandwidth};
+//!
+//! let chosen_by_the_user = String::from("bbr3");
+//! let mut config = TransportConfig::default();
+//! config.congestion(chosen_by_the_user)?.max_rate(Some("20mbit".parse::<Bandwidth>()?));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! ```
 //! use transport::{Endpoint, VarInt, tls};
@@ -88,6 +102,7 @@
 //! | memory behind received bytes | twice the message each came in | fixed | `receive::small_messages…` |
 //! | TLS sessions to be resumed | 256 | [`ServerTls::sessions`](tls::ServerTls::sessions), [`quic_lb::Sessions`] | rustls |
 //! | bytes that shards have handed to another one, each | 256 KiB | fixed | `shard_routing::a_shard_that_does_not_read…` |
+//! | events of congestion control to be delivered, to be read from a stream | 1,024 each | fixed | `events::no_more_than_the_limit…`, `event_stream::a_slow_reader…` |
 //! | work before the task reads the socket again | 1 MiB of packets to send, 128 batches of them, 256 connections | fixed | `fairness` |
 //!
 //! Connections are the application's to bound: they are as many as it accepts
@@ -124,6 +139,8 @@ mod timer;
 pub mod tls;
 mod user_code;
 
+pub use cc_adapter::CongestionEvents;
+pub use cc_core::{self, ChooseError, ControllerChoice, Observer, Snapshot};
 pub use choice::{ChooseController, quinn_controller};
 pub use config::{ClientConfig, ServerConfig, TransportConfig};
 pub use connection::{Connecting, Connection, RecvStream, SendStream, ZeroRttAccepted};
@@ -147,3 +164,4 @@ pub use quinn_proto::{
     Written, crypto,
 };
 pub use rustls;
+pub use units;

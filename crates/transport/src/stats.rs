@@ -20,7 +20,8 @@ pub struct ConnectionStats {
     pub frame_tx: FrameStats,
     /// Frames received, by type.
     pub frame_rx: FrameStats,
-    /// The present path: packets sent and lost, MTU. Its `cwnd` is that of [`Self::cwnd`].
+    /// The present path: packets sent and lost, MTU. It is quinn-proto's type, whose `cwnd` has
+    /// the bytes of [`Self::cwnd`], for what was written for quinn.
     pub path: PathStats,
     /// Least round-trip time on this path, once there is a sample.
     pub min_rtt: Option<Duration>,
@@ -32,7 +33,7 @@ pub struct ConnectionStats {
     pub rttvar: Option<Duration>,
     /// Bytes sent and neither acknowledged nor declared lost.
     pub in_flight: Bytes,
-    /// Congestion window in force.
+    /// Congestion window in force: the most bytes that may be in flight. `path.cwnd` is the same.
     pub cwnd: Bytes,
     /// Pacing rate in force; [`Bandwidth::MAX`] means that nothing is paced.
     pub pacing_rate: Bandwidth,
@@ -87,6 +88,7 @@ pub struct EcnStats {
 
 /// What a connection's time went by waiting for. The parts sum to its age.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LimitedBy {
     /// There was nothing to send.
     pub application: Duration,
@@ -102,6 +104,21 @@ pub struct LimitedBy {
 }
 
 impl LimitedBy {
+    /// What has come to it since `before`, which is of the same connection.
+    ///
+    /// # Panics
+    /// When a part of `before` is more than it is here.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            application: self.application - before.application,
+            congestion_window: self.congestion_window - before.congestion_window,
+            pacing: self.pacing - before.pacing,
+            flow_control: self.flow_control - before.flow_control,
+            host: self.host - before.host,
+        }
+    }
+
     /// The sum of all parts.
     pub fn total(&self) -> Duration {
         self.application + self.congestion_window + self.pacing + self.flow_control + self.host

@@ -4,9 +4,13 @@
 //! [`alpn`](ClientTls::alpn) can be set. Anything else goes through rustls:
 //! [`ClientConfig::new`] and [`ServerConfig::with_crypto`] take what quinn takes.
 
+mod error;
+mod self_signed;
+
 use crate::config::{ClientConfig, ServerConfig};
 use core::fmt;
 use core::str::FromStr;
+pub use error::TlsError;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{VerifierBuilderError, WebPkiServerVerifier};
@@ -19,48 +23,14 @@ use rustls::{
     CertificateError, DigitallySignedStruct, KeyLogFile, RootCertStore, SignatureScheme,
     SupportedCipherSuite, Tls13CipherSuite,
 };
+pub use self_signed::{SelfSigned, fingerprint};
 use std::sync::Arc;
-use thiserror::Error;
-
-/// A certificate that vouches for itself, made on the spot.
-#[derive(Debug)]
-pub struct SelfSigned {
-    /// The certificate.
-    pub cert: CertificateDer<'static>,
-    /// The key to it, ECDSA on P-256.
-    pub key: PrivateKeyDer<'static>,
-    /// SHA-256 of the certificate's DER, for [`client_with_fingerprint`].
-    pub fingerprint: [u8; 32],
-}
 
 impl SelfSigned {
-    /// A certificate for these DNS names and IP addresses.
-    ///
-    /// # Errors
-    /// When a name is neither a DNS name nor an IP address.
-    pub fn generate(names: impl IntoIterator<Item = impl Into<String>>) -> Result<Self, TlsError> {
-        let names: Vec<String> = names.into_iter().map(Into::into).collect();
-        let signed = rcgen::generate_simple_self_signed(names).map_err(TlsError::SelfSigned)?;
-        let cert = signed.cert.der().clone();
-        let key = PrivateKeyDer::try_from(signed.signing_key.serialize_der())
-            .expect("rcgen writes PKCS #8");
-        Ok(Self {
-            fingerprint: fingerprint(&cert),
-            cert,
-            key,
-        })
-    }
-
     /// A server that shows this certificate.
     pub fn server(&self) -> ServerTls {
         server(vec![self.cert.clone()], self.key.clone_key())
     }
-}
-
-/// SHA-256 of a certificate's DER.
-pub fn fingerprint(cert: &CertificateDer<'_>) -> [u8; 32] {
-    let hash = aes_128_gcm().common.hash_provider.hash(cert);
-    hash.as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
 
 /// A client that takes whatever certificate it is shown: it cannot tell the server from somebody
@@ -350,23 +320,6 @@ impl FromStr for Cipher {
             .map(|(cipher, ..)| *cipher)
             .ok_or_else(|| units::ParseError::new(text, "`aes128`, `aes256` or `chacha20`"))
     }
-}
-
-/// TLS could not be set up.
-#[derive(Debug, Error)]
-pub enum TlsError {
-    /// A self-signed certificate could not be made.
-    #[error("self-signed certificate: {0}")]
-    SelfSigned(#[source] rcgen::Error),
-    /// The file of authorities cannot be read.
-    #[error("expected certificates in PEM: {0}")]
-    Pem(String),
-    /// An authority cannot be used.
-    #[error("authority: {0}")]
-    Verifier(#[from] VerifierBuilderError),
-    /// rustls refused a certificate.
-    #[error(transparent)]
-    Rustls(#[from] rustls::Error),
 }
 
 #[derive(Debug, Clone)]

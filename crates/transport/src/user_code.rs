@@ -1,6 +1,7 @@
 //! The application's code on the endpoint's task: a panic in it ends its own connection alone.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Calls code of the application's. Whatever it has left half done is the caller's to drop.
@@ -9,6 +10,37 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// What it said when it panicked.
 pub(crate) fn call<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|payload| message(&*payload))
+}
+
+/// As [`call`] for code that runs under its connection's lock, as controllers do: anything that
+/// would wait for a lock, of this connection or of another whose controller waits for this one,
+/// panics until it returns.
+pub(crate) fn call_locked<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+    let outer = IS_LOCKED.replace(true);
+    let result = call(code);
+    IS_LOCKED.set(outer);
+    result
+}
+
+/// Whether this thread is in the code of [`call_locked`].
+pub(crate) fn is_locked() -> bool {
+    IS_LOCKED.get()
+}
+
+/// To be called before a lock is taken that is somewhere held while controllers are called.
+///
+/// # Panics
+/// In the code of [`call_locked`], which would wait for ever.
+pub(crate) fn assert_unlocked() {
+    assert!(
+        !is_locked(),
+        "a congestion controller used a connection, stream or endpoint; it runs under its \
+         connection's lock, so have another task do that"
+    );
+}
+
+thread_local! {
+    static IS_LOCKED: Cell<bool> = const { Cell::new(false) };
 }
 
 fn message(payload: &(dyn Any + Send)) -> String {
@@ -20,6 +52,19 @@ fn message(payload: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn locked_code_may_not_take_locks_and_other_code_may() {
+        assert_unlocked();
+        assert!(call_locked(|| call(assert_unlocked).unwrap_err()).is_ok());
+        assert!(
+            call_locked(|| call_locked(|| ()).and_then(|()| call(assert_unlocked)))
+                .unwrap()
+                .is_err()
+        );
+        let _ = call_locked(|| panic!("over"));
+        assert_unlocked();
+    }
 
     #[test]
     fn a_panic_is_its_message() {

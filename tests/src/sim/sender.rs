@@ -102,10 +102,8 @@ impl Sender {
             Err(error) => panic!("flow {index}: {error}"),
         };
         let flow_seed = Rng::derive(seed, FLOW_SEEDS + index as u64).next_u64();
-        let setup = Setup {
-            sends_ect1: plan.sends_ect1,
-            ..Setup::new(start, plan.mss, flow_seed)
-        };
+        let mut setup = Setup::new(start, plan.mss, flow_seed);
+        setup.sends_ect1 = plan.sends_ect1;
         let flow = cc_core::Flow::new(choose(&plan.controller).build(&setup), &setup);
         let at = |time: Duration| Timestamp::ZERO + time;
         let mtu_changes = plan

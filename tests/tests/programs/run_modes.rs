@@ -414,13 +414,10 @@ fn a_full_screen_is_left_by_a_panic_which_stays_to_be_read() {
 const PANICKING_ARGS: &str = "PACELINE_PANICKING_ARGS";
 
 /// Panics half a second after its first ACK.
-const PANICKING: ControllerSpec = ControllerSpec {
-    name: "panicking",
-    aliases: &[],
-    summary: "an unlucky controller",
-    params: &[],
-    build: |_, setup| Box::new(Panicking(setup.initial_cwnd, None)),
-};
+const PANICKING: ControllerSpec =
+    ControllerSpec::new("panicking", "an unlucky controller", |_, setup| {
+        Box::new(Panicking(setup.initial_cwnd, None))
+    });
 
 #[derive(Debug)]
 struct Panicking(units::Bytes, Option<Timestamp>);

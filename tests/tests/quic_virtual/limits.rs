@@ -11,13 +11,7 @@ fn limited_by(pair: &mut Pair, time: Duration) -> LimitedBy {
     pair.run_for(time);
     let after = pair.stats(Side::Client).limited_by;
     assert_eq!(after.total() - before.total(), time, "every moment counts");
-    LimitedBy {
-        application: after.application - before.application,
-        congestion_window: after.congestion_window - before.congestion_window,
-        pacing: after.pacing - before.pacing,
-        flow_control: after.flow_control - before.flow_control,
-        host: after.host - before.host,
-    }
+    after.since(&before)
 }
 
 const RUN: Duration = Duration::from_secs(5);

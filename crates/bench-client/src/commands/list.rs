@@ -3,7 +3,7 @@
 use crate::matrix::BUILT_IN;
 use bench_kit::failure::Failure;
 use bench_kit::terminal;
-use cc_core::{ControllerSpec, Range, Registry};
+use cc_core::{Range, Registry, SharedSpec};
 use link_sim::{LINK_WORDS, presets};
 use std::process::ExitCode;
 use textwrap::{Options, WordSplitter};
@@ -37,7 +37,7 @@ fn listing(registry: &Registry) -> String {
     text
 }
 
-fn controller(text: &mut String, spec: &ControllerSpec) {
+fn controller(text: &mut String, spec: &SharedSpec) {
     let name = if spec.aliases.is_empty() {
         spec.name.to_owned()
     } else {

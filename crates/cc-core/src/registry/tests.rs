@@ -164,7 +164,7 @@ fn every_standard_default_lies_in_its_own_range() {
 #[test]
 fn names_are_said_once_and_every_parameter_says_what_it_is_and_where_from() {
     let registry = Registry::standard();
-    let names = |spec: &ControllerSpec| -> Vec<&'static str> {
+    let names = |spec: &SharedSpec| -> Vec<&'static str> {
         spec.aliases.iter().copied().chain([spec.name]).collect()
     };
     let mut all: Vec<&str> = registry.specs().iter().flat_map(names).collect();

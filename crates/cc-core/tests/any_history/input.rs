@@ -40,7 +40,7 @@ impl<'a> Input<'a> {
     pub(crate) fn subject(&mut self) -> Subject {
         let registry = Registry::standard();
         let specs = registry.specs();
-        let spec = specs[usize::from(self.byte()) % specs.len()];
+        let spec = &specs[usize::from(self.byte()) % specs.len()];
         let is_default = self.byte().is_multiple_of(2);
         let params = spec.params.iter().map(|param| {
             let is_kept = is_default || self.byte().is_multiple_of(2);

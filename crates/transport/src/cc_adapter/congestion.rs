@@ -1,5 +1,6 @@
 //! A connection's congestion control as the driver sees it.
 
+use super::counts::{Batch, Counts};
 use super::events::DeferredEvents;
 #[cfg(feature = "testing")]
 use super::facts::Watch;
@@ -41,24 +42,6 @@ pub(crate) struct Congestion {
     facts: Facts,
     /// Which controller has panicked, and what it said.
     panic: Option<String>,
-}
-
-/// What the peer has reported on all paths.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counts {
-    /// Packets that were declared lost and have arrived after all.
-    pub(crate) spurious_losses: u64,
-    /// Packets marked CE.
-    pub(crate) ce_marked: u64,
-    /// ACKs that reported more of them.
-    pub(crate) ce_reports: u64,
-}
-
-/// What was sent in one call of quinn-proto.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Batch<'a> {
-    pub(crate) packets: &'a [Sent],
-    pub(crate) is_mtu_probe: bool,
 }
 
 impl Congestion {
@@ -382,11 +365,13 @@ impl Congestion {
 
     /// Goes on under another controller, on every path. Its first decision.
     pub(crate) fn set_choice(&mut self, now: Timestamp, choice: &ControllerChoice) -> Control {
-        for path in [&mut self.active, &mut self.parked].into_iter().flatten() {
-            path.flow
-                .change_controller(now, |setup| choice.build(setup));
-        }
         self.choice = choice.clone();
+        self.guard(|this| {
+            for path in [&mut this.active, &mut this.parked].into_iter().flatten() {
+                path.flow
+                    .change_controller(now, |setup| this.choice.build(setup));
+            }
+        });
         self.control()
     }
 
@@ -433,7 +418,7 @@ impl Congestion {
     /// Does something that calls the controller, which may be the application's. If that panics,
     /// does it again under NewReno, which controls the connection until it is closed.
     fn guard<T>(&mut self, call: impl Fn(&mut Self) -> T) -> T {
-        match user_code::call(|| call(self)) {
+        match user_code::call_locked(|| call(self)) {
             Ok(value) => value,
             Err(message) => {
                 self.replace_controller(&message);
@@ -457,9 +442,12 @@ impl Congestion {
             let state = path.flow.path_state();
             path.flow
                 .on_discarded(state.inflight.saturating_sub(in_flight));
-            let now = state.now;
-            path.flow
-                .change_controller(now, |setup| self.choice.build(setup));
+            let (now, choice) = (state.now, &self.choice);
+            let former = path
+                .flow
+                .change_controller(now, |setup| choice.build(setup));
+            // It may panic once more.
+            let _ = user_code::call_locked(|| drop(former));
         }
     }
 
@@ -477,6 +465,15 @@ fn discard(active: &mut Option<Box<Path>>, parked: &mut Option<Box<Path>>, packe
     let mut paths = [active, parked].into_iter().flatten();
     if let Some(path) = paths.find(|path| path.id == packet.path) {
         path.flow.on_discarded(packet.bytes());
+    }
+}
+
+impl Drop for Congestion {
+    /// The controllers may be the application's.
+    fn drop(&mut self) {
+        for path in [self.active.take(), self.parked.take()] {
+            let _ = user_code::call_locked(|| drop(path));
+        }
     }
 }
 

@@ -78,11 +78,12 @@ setters! {
     /// How long a connection lives without a packet from the peer; the smaller of both sides'
     /// values counts, `None` is no limit. Default 30 s (RFC 9308 §3.2).
     max_idle_timeout: Option<IdleTimeout>;
-    /// How long a handshake may take, from [`Endpoint::connect`](crate::Endpoint::connect) or
-    /// [`Incoming::accept`](crate::Incoming::accept) on and however much the peer keeps sending,
-    /// before the connection is closed; `None` is no limit. Default 10 s, as in s2n-quic
-    /// (`max_handshake_duration`) and .NET (`QuicConnectionOptions.HandshakeTimeout`): time for a
-    /// first packet to be sent four times (RFC 9002 §6.2).
+    /// How long a handshake may take, from the first packet that this side sends and however much
+    /// the peer keeps sending, before the connection is closed; `None` is no limit. It does not end
+    /// before what has arrived is read, and time in which the application kept the endpoint's task
+    /// from running does not count. Default 10 s, as in s2n-quic (`max_handshake_duration`) and
+    /// .NET (`QuicConnectionOptions.HandshakeTimeout`): time for a first packet to be sent four
+    /// times (RFC 9002 §6.2).
     handshake_timeout: Option<Duration>;
     /// Whether streams of equal priority take turns instead of going one after another.
     /// Default `true`.
@@ -144,6 +145,10 @@ setters! {
 
 impl TransportConfig {
     /// The congestion controller that each connection gets. Default `cubic`.
+    ///
+    /// A controller of the application's runs on the endpoint's task under its connection's lock:
+    /// it must not wait, and what it calls of a connection, stream or endpoint panics. A panic in
+    /// it closes its connection, and that alone, with an error that names the controller.
     ///
     /// # Errors
     /// When a string names no controller.

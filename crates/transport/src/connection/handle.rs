@@ -2,6 +2,7 @@
 
 use super::shared::{Lease, State, index};
 use super::stream::{RecvStream, SendStream};
+use crate::cc_adapter::{By, CongestionEvents};
 use crate::choice::ChooseController;
 use crate::clock;
 use crate::stats::ConnectionStats;
@@ -122,10 +123,16 @@ impl Connection {
 
     /// The congestion controller's state at this moment.
     pub fn congestion(&self) -> Snapshot {
-        self.state().driver.snapshot()
+        let mut state = self.state();
+        let snapshot = state.driver.snapshot();
+        if state.driver.close_if_panicked() {
+            self.0.schedule();
+        }
+        snapshot
     }
 
     /// Exchanges the congestion controller while the connection runs. What is in flight stays so.
+    /// A controller that panics while it is made ends the connection, as it does later.
     ///
     /// # Errors
     /// When a string names no controller.
@@ -142,22 +149,29 @@ impl Connection {
         self.0.schedule();
     }
 
-    /// Calls `observer` with every event inside congestion control, from now on.
+    /// Calls `observer` with every event inside congestion control, from now on, in place of the
+    /// one that was set before.
     ///
     /// It is called on the endpoint's task, soon after the event, and must not wait. No lock is
     /// held: it may use the connection and the endpoint. It is dropped with the connection's end.
     /// A panic in it closes the connection, and it alone, with an error that says so, as does one
     /// in a congestion controller.
     pub fn set_observer(&self, observer: Box<dyn Observer + Send>) {
-        let mut state = self.state();
-        let dropped = if state.error.is_some() {
-            Some(observer)
-        } else {
-            state.driver.set_observer(Some(observer))
-        };
-        // It may hold the last handle, whose drop takes the lock.
-        drop(state);
-        drop(dropped);
+        self.0.add_observer(By::Set(observer));
+    }
+
+    /// As [`set_observer`](Self::set_observer), but beside all others. It stays until the
+    /// connection's end.
+    pub fn add_observer(&self, observer: Box<dyn Observer + Send>) {
+        self.0.add_observer(By::Added(observer));
+    }
+
+    /// Every event inside congestion control, from now on, to be read wherever and as slowly as the
+    /// application likes. Any number of streams and observers may be beside each other.
+    pub fn congestion_events(&self) -> CongestionEvents {
+        let (events, source) = CongestionEvents::new();
+        self.0.add_observer(By::Stream(source));
+        events
     }
 
     /// Current best estimate of the round-trip time.

@@ -2,6 +2,7 @@
 
 use super::wakeups::{Signals, Wakeups};
 use super::work_queue::WorkQueue;
+use crate::cc_adapter::{By, Observing};
 use crate::driver::ConnectionDriver;
 use crate::{clock, user_code};
 use bytes::Bytes;
@@ -29,6 +30,9 @@ pub(crate) struct Shared {
     pub(crate) signals: Signals,
     queue: Arc<WorkQueue<Self>>,
     is_queued: AtomicBool,
+    /// Whether the last handle was dropped where the lock could not be taken: the task is to close
+    /// the connection.
+    is_abandoned: AtomicBool,
     /// What is logged about the connection is logged in it.
     pub(crate) span: Span,
 }
@@ -60,10 +64,14 @@ impl Shared {
             signals: Signals::default(),
             queue,
             is_queued: AtomicBool::new(false),
+            is_abandoned: AtomicBool::new(false),
         })
     }
 
+    /// # Panics
+    /// In a congestion controller.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        user_code::assert_unlocked();
         // After a panic under the lock, which would be our bug, the task's end marks every
         // connection as lost, and handles still have to be dropped.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -86,6 +94,13 @@ impl Shared {
         self.is_queued.store(false, Ordering::Release);
     }
 
+    /// Closes the connection if its last handle was dropped in a congestion controller.
+    pub(crate) fn close_if_abandoned(self: &Arc<Self>) {
+        if self.is_abandoned.swap(false, Ordering::AcqRel) {
+            self.close(VarInt::from_u32(0), Bytes::new());
+        }
+    }
+
     /// Closes the connection on this side.
     pub(crate) fn close(self: &Arc<Self>, code: VarInt, reason: Bytes) {
         let mut wakeups = Wakeups::default();
@@ -99,11 +114,11 @@ impl Shared {
         let mut wakeups = Wakeups::default();
         self.lock().terminate(reason, &mut wakeups);
         wakeups.fire(&self.signals);
-        self.drop_observer();
+        self.drop_observers();
     }
 
-    /// Delivers the events to the observer. It is called without any lock; one that panics ends
-    /// the connection in its next turn.
+    /// Delivers the events to the observers. They are called without any lock; one that panics ends
+    /// the connection in its next turn, and none is called any more.
     pub(crate) fn deliver_events(self: &Arc<Self>) {
         let delivery = self.lock().driver.take_events();
         let Some(mut delivery) = delivery else {
@@ -112,23 +127,45 @@ impl Shared {
         let result = user_code::call(|| delivery.call());
         let mut state = self.lock();
         let dropped = match result {
-            Ok(()) => state.driver.give_back_observer(delivery),
+            Ok(()) => state.driver.give_back_observers(delivery),
             Err(message) => {
                 let reason = format!("observer panicked: {message}");
                 tracing::error!("{reason}");
                 state.driver.close_after_panic(reason);
                 self.schedule();
-                Some(delivery)
+                let mut dismissed = state.driver.dismiss_observers();
+                dismissed.extend(state.driver.give_back_observers(delivery));
+                dismissed
             }
         };
         drop(state);
-        let _ = user_code::call(|| drop(dropped));
+        drop_each(dropped);
+    }
+
+    /// Has `by` receive the events, too, from now on; drops it if there are none any more.
+    pub(crate) fn add_observer(&self, by: By) {
+        let mut state = self.lock();
+        if state.error.is_some() {
+            drop(state);
+            drop(by);
+            return;
+        }
+        let former = state.driver.add_observer(by);
+        drop(state);
+        drop(former);
     }
 
     /// Nothing happens any more. An observer that holds a handle of this connection would keep it
     /// in memory for ever.
-    pub(crate) fn drop_observer(&self) {
-        let observer = self.lock().driver.set_observer(None);
+    pub(crate) fn drop_observers(&self) {
+        let observers = self.lock().driver.dismiss_observers();
+        drop_each(observers);
+    }
+}
+
+/// Each by itself: the others are dropped when one panics.
+fn drop_each(observers: Vec<Observing>) {
+    for observer in observers {
         let _ = user_code::call(|| drop(observer));
     }
 }
@@ -165,6 +202,10 @@ impl Deref for Lease {
 
 impl Drop for LastHandle {
     fn drop(&mut self) {
+        if user_code::is_locked() {
+            self.0.is_abandoned.store(true, Ordering::Release);
+            return self.0.schedule();
+        }
         let is_open = !self.0.lock().driver.conn().is_closed();
         if is_open {
             self.0.close(VarInt::from_u32(0), Bytes::new());
@@ -225,9 +266,13 @@ impl State {
         wakeups.notify(std::mem::take(&mut self.stopped).into_values());
     }
 
-    /// Runs the timeouts that have passed.
-    pub(crate) fn handle_timeouts(&mut self, now: Instant) {
+    /// Runs the timeouts that have passed; `has_unread` says whether datagrams may have arrived
+    /// that are not handed in yet.
+    pub(crate) fn handle_timeouts(&mut self, now: Instant, has_unread: bool) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
+            if has_unread {
+                self.driver.excuse_unread(now);
+            }
             self.driver.handle_timeout(now);
         }
     }

@@ -2,10 +2,10 @@
 
 use super::state::ConnectionDriver;
 use super::transmit_pacing::MAX_UDP_PAYLOAD;
-use crate::cc_adapter::{Announcement, Delivery};
+use crate::cc_adapter::{Announcement, By, Delivery, Observing};
 use crate::clock;
 use crate::tap::Received;
-use cc_core::{Control, ControllerChoice, Observer, Snapshot};
+use cc_core::{Control, ControllerChoice, Snapshot};
 use quinn_proto::Connection;
 use std::time::{Duration, Instant};
 use units::{Bandwidth, Bytes, Timestamp};
@@ -21,6 +21,18 @@ impl ConnectionDriver {
         let now = clock::timestamp(now);
         let control = self.congestion.lock().set_choice(now, choice);
         self.adopt_control(now, control);
+        self.close_if_panicked();
+    }
+
+    /// Closes the connection by the next [`Self::handle_timeout`] if its controller has panicked.
+    /// Whether it has.
+    pub(crate) fn close_if_panicked(&mut self) -> bool {
+        let panic = self.congestion.lock().take_panic();
+        let has_panicked = panic.is_some();
+        if let Some(reason) = panic {
+            self.close_after_panic(reason);
+        }
+        has_panicked
     }
 
     /// Sends no faster than `rate` from now on.
@@ -30,13 +42,15 @@ impl ConnectionDriver {
         self.adopt_control(clock::timestamp(now), control);
     }
 
-    /// Who receives congestion control's events from now on. Returns the observer before, which
-    /// is to be dropped without the connection's lock.
-    pub(crate) fn set_observer(
-        &mut self,
-        observer: Option<Box<dyn Observer + Send>>,
-    ) -> Option<Box<dyn Observer + Send>> {
-        self.congestion.lock().events.set_observer(observer)
+    /// Who receives congestion control's events, too, from now on. Returns the one whose place it
+    /// takes, which is to be dropped without the connection's lock.
+    pub(crate) fn add_observer(&mut self, by: By) -> Option<Observing> {
+        self.congestion.lock().events.add(by)
+    }
+
+    /// Delivers no more events. All who have observed, to be dropped without the connection's lock.
+    pub(crate) fn dismiss_observers(&mut self) -> Vec<Observing> {
+        self.congestion.lock().events.dismiss()
     }
 
     /// Whether [`Self::take_events`] has something to give.
@@ -44,7 +58,7 @@ impl ConnectionDriver {
         self.has_events
     }
 
-    /// The observer with its events, to be called without the connection's lock.
+    /// The observers with their events, to be called without the connection's lock.
     pub(crate) fn take_events(&mut self) -> Option<Delivery> {
         if !std::mem::take(&mut self.has_events) {
             return None;
@@ -52,8 +66,8 @@ impl ConnectionDriver {
         self.congestion.lock().events.take()
     }
 
-    /// Takes the observer back after a delivery; returns it if another has been set since.
-    pub(crate) fn give_back_observer(&mut self, delivery: Delivery) -> Option<Delivery> {
+    /// Takes the observers back after a delivery; returns those dismissed since.
+    pub(crate) fn give_back_observers(&mut self, delivery: Delivery) -> Vec<Observing> {
         self.congestion.lock().events.give_back(delivery)
     }
 

@@ -18,6 +18,7 @@ impl ConnectionDriver {
         datagram: Datagram,
         event: ConnectionEvent,
     ) {
+        self.excuse_lateness(now);
         if let Some(buffer) = self.reorder_buffer.take() {
             return self.reorder(now, &datagram, event, buffer);
         }

@@ -69,6 +69,10 @@ pub(crate) struct ConnectionDriver {
     pub(super) withheld: u64,
     /// Bytes of datagrams that have come.
     pub(super) arrived: u64,
+    /// How long the handshake may take, until it begins.
+    pub(super) handshake_timeout: Option<Duration>,
+    /// How often its end may still be put off.
+    pub(super) excuses_left: u32,
     /// Why the connection is about to be closed, and the event of that until it is polled.
     pub(super) pending_close: Option<PendingClose>,
     pub(super) close_event: Option<ConnectionError>,

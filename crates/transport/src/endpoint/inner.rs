@@ -7,6 +7,7 @@ use crate::connection::{Connecting, Shared, WorkQueue};
 use crate::shard_routing::Membership;
 use crate::socket::Socket;
 use crate::timer::Lateness;
+use crate::user_code;
 use quinn_proto::{
     ConnectionError, EndpointEvent, Event, Transmit, TransportError, TransportErrorCode,
 };
@@ -125,7 +126,10 @@ pub(super) struct Inner {
 }
 
 impl Inner {
+    /// # Panics
+    /// In a congestion controller.
     pub(super) fn table(&self) -> MutexGuard<'_, Table> {
+        user_code::assert_unlocked();
         // After a panic under the lock, which would be our bug, connections are ended with the
         // task; that needs the lock once more.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)

@@ -101,6 +101,7 @@ impl Task {
     fn drive_one(&mut self, connection: &Arc<Shared>, share: usize) -> usize {
         let _span = connection.span.enter();
         connection.unmark_queued();
+        connection.close_if_abandoned();
         let mut guard = connection.lock();
         let state = &mut *guard;
         if state.is_retired {
@@ -111,13 +112,13 @@ impl Task {
         // before its closing packet is sent, which therefore goes first.
         let is_closing = state.driver.conn().is_closed();
         if !is_closing {
-            state.handle_timeouts(now);
+            state.handle_timeouts(now, self.has_unread);
         }
         let is_awaited = !state.readers.is_empty();
         state.driver.tune_receive_window(now, is_awaited);
         let sent = self.transmit(state, share, connection);
         if is_closing {
-            state.handle_timeouts(now);
+            state.handle_timeouts(now, self.has_unread);
         }
         self.scratch.events.extend(state.endpoint_events());
         state.forward_events(&mut self.scratch.wakeups);
@@ -136,7 +137,7 @@ impl Task {
             connection.deliver_events();
         }
         if is_retired {
-            connection.drop_observer();
+            connection.drop_observers();
         }
         self.deadlines.set(handle, deadline);
         self.forward_endpoint_events(connection, handle, is_retired);
@@ -239,7 +240,10 @@ impl Future for Task {
         this.follow_rebind();
         this.flush(cx);
         let mut has_more = match this.receive(cx) {
-            Ok(has_more) => has_more,
+            Ok(has_more) => {
+                this.has_unread = has_more;
+                has_more
+            }
             Err(error) => {
                 tracing::error!(%error, "the endpoint's socket has failed");
                 return Poll::Ready(());

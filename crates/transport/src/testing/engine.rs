@@ -203,7 +203,7 @@ impl Engine {
 fn call_observer(driver: &mut ConnectionDriver) {
     if let Some(mut delivery) = driver.take_events() {
         delivery.call();
-        driver.give_back_observer(delivery);
+        driver.give_back_observers(delivery);
     }
 }
 

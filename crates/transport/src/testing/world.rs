@@ -4,7 +4,7 @@ use super::engine::PlainQuinn;
 use super::host::{Host, PendingConnect};
 use super::plaintext;
 use super::watch::{Datagram, Departure};
-use crate::cc_adapter::Fact;
+use crate::cc_adapter::{By, Fact};
 use crate::config::TransportConfig;
 use crate::stats::ConnectionStats;
 use crate::{clock, tls};
@@ -361,7 +361,7 @@ impl World {
     /// As [`Self::stats`].
     pub fn set_observer(&mut self, end: EndId, observer: Box<dyn Observer + Send>) {
         self.sim.update_node(end.0, |host, _| {
-            host.driver_mut().set_observer(Some(observer));
+            host.driver_mut().add_observer(By::Set(observer));
         });
     }
 

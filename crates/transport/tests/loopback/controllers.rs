@@ -3,7 +3,7 @@
 use crate::support::{Endpoints, NAME, noise, receive_all, send_all, within_a_minute};
 use cc_core::{
     Control, Controller, ControllerChoice, ControllerSpec, LostPacket, Observer, PathState,
-    RateSample, Registry, Setup, Snapshot,
+    RateSample, Registry, Setup, SharedSpec, Snapshot,
 };
 use transport::TransportConfig;
 use units::Bytes;
@@ -58,25 +58,17 @@ impl Controller for Clumsy {
 }
 
 /// A controller that panics in this method.
-macro_rules! clumsy {
-    ($fault:literal) => {
-        ControllerSpec {
-            name: concat!("clumsy_", $fault),
-            aliases: &[],
-            summary: "",
-            params: &[],
-            build: |_, setup| Clumsy::build(setup, $fault),
-        }
-    };
+fn clumsy(name: &'static str, fault: &'static str) -> SharedSpec {
+    ControllerSpec::sharing(name, "", move |_, setup| Clumsy::build(setup, fault))
 }
 
 #[tokio::test]
 async fn a_controller_that_panics_ends_its_connection_alone() {
     within_a_minute(async {
-        for spec in [clumsy!("build"), clumsy!("on_sent"), clumsy!("on_ack")] {
-            let registry = Registry::standard().with(spec);
-            let choice = registry.choose(spec.name).unwrap();
-            panics_alone(&choice, spec.name).await;
+        for name in ["clumsy_build", "clumsy_on_sent", "clumsy_on_ack"] {
+            let fault = name.strip_prefix("clumsy_").unwrap();
+            let registry = Registry::standard().with(clumsy(name, fault));
+            panics_alone(&registry.choose(name).unwrap(), name).await;
         }
     })
     .await;

@@ -96,6 +96,43 @@ async fn an_observer_may_put_another_in_its_place() {
     .await;
 }
 
+#[tokio::test]
+async fn observers_and_streams_are_beside_each_other() {
+    struct Counting(Arc<AtomicU64>);
+    impl Observer for Counting {
+        fn on_event(&mut self, _event: &Event) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    within_a_minute(async {
+        let endpoints = Endpoints::new();
+        let (client, server) = endpoints.connect().await;
+        let counts = [(); 3].map(|()| Arc::<AtomicU64>::default());
+        let [set, replacing, added] = &counts;
+        client.set_observer(Box::new(Counting(Arc::clone(set))));
+        client.add_observer(Box::new(Counting(Arc::clone(added))));
+        client.set_observer(Box::new(Counting(Arc::clone(replacing))));
+        drop(client.congestion_events());
+        let mut events = client.congestion_events();
+        let reading = tokio::spawn(async move {
+            let mut count = 0;
+            while events.next().await.is_some() {
+                count += 1;
+            }
+            count + events.missed()
+        });
+        transfer(&client, &server, 1_000_000).await;
+        endpoints.close().await;
+        let read = reading.await.unwrap();
+        assert!(read > 10, "{read}");
+        let counts = counts.map(|count| count.load(Ordering::Relaxed));
+        assert_eq!(counts, [0, read, read]);
+        // Of what is over there is nothing to read.
+        assert!(client.congestion_events().next().await.is_none());
+    })
+    .await;
+}
+
 /// Sends so many bytes from `client` to `server`.
 async fn transfer(client: &Connection, server: &Connection, bytes: usize) {
     let data = noise(1, bytes);

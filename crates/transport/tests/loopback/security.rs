@@ -1,7 +1,10 @@
 //! Who is let in, and what both sides have to agree on.
 
 use crate::support::{Endpoints, NAME, any, within_a_minute};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 use transport::crypto::rustls::HandshakeData;
+use transport::rustls::RootCertStore;
 use transport::tls::{self, Cipher, ClientTls, SelfSigned};
 use transport::{Connection, ConnectionError, Endpoint, TransportErrorCode};
 
@@ -36,8 +39,27 @@ fn assert_crypto_error(result: Result<Connection, ConnectionError>, alert: u8) {
     assert_eq!(code, TransportErrorCode::crypto(alert));
 }
 
+#[tokio::test]
+async fn a_certificate_is_refused_after_its_time() {
+    for (years, is_valid) in [(1, false), (500, true)] {
+        let end = SystemTime::UNIX_EPOCH + Duration::from_secs(years * 365 * 86_400);
+        let validity = SystemTime::UNIX_EPOCH..=end;
+        let certificate = SelfSigned::generate_valid([NAME], validity).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.cert.clone()).unwrap();
+        let client = tls::client_with_roots(Arc::new(roots));
+        let result = attempt(&certificate, NAME, client, None, &[]).await;
+        if is_valid {
+            result.unwrap();
+        } else {
+            assert_crypto_error(result, CERTIFICATE_EXPIRED);
+        }
+    }
+}
+
 /// TLS alerts (RFC 8446 §6).
 const HANDSHAKE_FAILURE: u8 = 40;
+const CERTIFICATE_EXPIRED: u8 = 45;
 const ACCESS_DENIED: u8 = 49;
 const DECRYPT_ERROR: u8 = 51;
 const NO_APPLICATION_PROTOCOL: u8 = 120;

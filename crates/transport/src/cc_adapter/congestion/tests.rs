@@ -2,6 +2,7 @@ mod any_order;
 mod panics;
 
 use super::*;
+use crate::cc_adapter::By;
 use cc_core::{Controller, ControllerSpec, Event, LostPacket, Observer, RateSample};
 use std::sync::{Arc, Mutex};
 
@@ -162,9 +163,7 @@ impl Observer for Samples {
 impl Samples {
     fn of(congestion: &mut Congestion) -> Self {
         let samples = Self::default();
-        congestion
-            .events
-            .set_observer(Some(Box::new(samples.clone())));
+        congestion.events.add(By::Set(Box::new(samples.clone())));
         samples
     }
 

@@ -3,6 +3,7 @@
 use crate::connection::shared::Lease;
 use crate::driver::Reader;
 use crate::error::{ReadError, ReadExactError, ReadToEndError, ResetError};
+use crate::user_code;
 use bytes::{Bytes, BytesMut};
 use quinn_proto::{Chunk, ClosedStream, StreamId, VarInt};
 use std::future::poll_fn;
@@ -332,6 +333,10 @@ impl AsyncRead for RecvStream {
 
 impl Drop for RecvStream {
     fn drop(&mut self) {
+        // In a congestion controller: the stream is left to the connection's end.
+        if user_code::is_locked() {
+            return;
+        }
         self.give_up(VarInt::from_u32(0));
     }
 }

@@ -3,6 +3,7 @@
 use crate::connection::shared::{Lease, State};
 use crate::driver::Amount;
 use crate::error::{StoppedError, WriteError};
+use crate::user_code;
 use bytes::Bytes;
 use quinn_proto::{ClosedStream, FinishError, StreamId, VarInt, Written};
 use std::future::{Future, poll_fn};
@@ -297,6 +298,10 @@ impl AsyncWrite for SendStream {
 
 impl Drop for SendStream {
     fn drop(&mut self) {
+        // In a congestion controller: the stream is left to the connection's end.
+        if user_code::is_locked() {
+            return;
+        }
         let Ok(mut state) = self.live() else {
             return;
         };

@@ -27,6 +27,8 @@ pub(in crate::endpoint) struct Task {
     /// The other connections that may have packets to send once the socket takes some.
     pub(super) waiting: Vec<Arc<Shared>>,
     pub(super) is_busy: bool,
+    /// Whether this turn has left datagrams in the socket.
+    pub(super) has_unread: bool,
     pub(super) receive_errors: u32,
     pub(super) scratch: Scratch,
 }
@@ -63,6 +65,7 @@ impl Task {
             refused: None,
             waiting: Vec::new(),
             is_busy: false,
+            has_unread: false,
             receive_errors: 0,
             scratch: Scratch::default(),
         })

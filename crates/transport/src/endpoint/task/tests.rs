@@ -1,12 +1,15 @@
 //! Sockets that take no more for a while, on loopback. What is counted is turns and bytes.
 
+use crate::clock;
+use crate::driver::ConnectionDriver;
 use crate::tls::{self, SelfSigned};
 use crate::{Connection, Endpoint, TransportConfig};
 use bytes::Bytes;
 use cc_core::Registry;
-use quinn_proto::VarInt;
+use quinn_proto::{EndpointConfig, VarInt};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::task::yield_now;
 
 /// A server and a client.
@@ -119,4 +122,88 @@ async fn pour(connection: Connection) {
 async fn sink(connection: Connection) {
     let mut recv = connection.accept_uni().await.unwrap();
     while let Ok(Some(_)) = recv.read_chunk(usize::MAX, true).await {}
+}
+
+/// A client whose handshake nobody answers and which has ten seconds for it.
+fn unanswered() -> ConnectionDriver {
+    let mut client = tls::client_without_verification().config().unwrap();
+    let mut transport = TransportConfig::default();
+    transport
+        .max_idle_timeout(None)
+        .handshake_timeout(Some(Duration::from_secs(10)));
+    client.transport_config(Arc::new(transport));
+    let (config, driver) = client.for_connection();
+    let mut endpoint =
+        quinn_proto::Endpoint::new(Arc::new(EndpointConfig::default()), None, true, None);
+    let now = clock::now();
+    let nobody = (Ipv4Addr::LOCALHOST, 9).into();
+    let (_, conn) = endpoint.connect(now, config, nobody, "localhost").unwrap();
+    ConnectionDriver::new(conn, driver, now)
+}
+
+/// Sends what there is. When the next timer expires.
+fn send(driver: &mut ConnectionDriver, now: Instant) -> Instant {
+    let mut packets = Vec::new();
+    while driver.poll_transmit(now, 1, &mut packets).is_some() {
+        packets.clear();
+    }
+    driver.poll_timeout().unwrap().0
+}
+
+/// Lets each timer of `driver` expire `late`, until its handshake is over. When that was.
+fn end_of_handshake(driver: &mut ConnectionDriver, mut now: Instant, late: Duration) -> Instant {
+    while !driver.conn().is_closed() {
+        now = send(driver, now) + late;
+        driver.handle_timeout(now);
+    }
+    now
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn a_handshake_has_its_time_from_its_first_packet_on() {
+    let start = clock::now() + 60 * SECOND;
+    let end = end_of_handshake(&mut unanswered(), start, Duration::ZERO);
+    assert_eq!(end, start + 10 * SECOND);
+}
+
+#[test]
+fn a_handshake_does_not_end_before_what_has_arrived_is_read() {
+    let (mut driver, start) = (unanswered(), clock::now());
+    let end = start + 10 * SECOND;
+    let mut now = send(&mut driver, start);
+    while now < end {
+        driver.handle_timeout(now);
+        now = send(&mut driver, now);
+    }
+    for now in [end, end + SECOND / 1_000] {
+        driver.excuse_unread(now);
+        driver.handle_timeout(now);
+        assert!(!driver.conn().is_closed());
+    }
+    driver.handle_timeout(end + SECOND / 500);
+    assert!(driver.conn().is_closed());
+}
+
+#[test]
+fn a_handshake_is_not_over_because_nobody_drove_it() {
+    let (mut driver, start) = (unanswered(), clock::now());
+    send(&mut driver, start);
+    // Its first timer was due after a second.
+    driver.handle_timeout(start + 31 * SECOND);
+    assert!(!driver.conn().is_closed());
+    let end = end_of_handshake(&mut driver, start + 31 * SECOND, Duration::ZERO);
+    let lateness = end - start - 40 * SECOND;
+    assert!(
+        (20 * SECOND..23 * SECOND).contains(&lateness),
+        "{lateness:?}"
+    );
+}
+
+#[test]
+fn a_handshake_ends_on_a_machine_that_is_always_behind() {
+    let start = clock::now();
+    let end = end_of_handshake(&mut unanswered(), start, SECOND);
+    assert!(end - start < 100 * SECOND, "{:?}", end - start);
 }

@@ -8,20 +8,8 @@ struct Clumsy(&'static str, Control);
 
 impl Clumsy {
     fn choice(fault: &'static str) -> ControllerChoice {
-        let build = match fault {
-            "on_lost" => |_: &_, setup: &Setup| Self::boxed("on_lost", setup),
-            "on_ack" => |_: &_, setup: &Setup| Self::boxed("on_ack", setup),
-            "on_sent" => |_: &_, setup: &Setup| Self::boxed("on_sent", setup),
-            "on_spurious_loss" => |_: &_, setup: &Setup| Self::boxed("on_spurious_loss", setup),
-            _ => |_: &_, setup: &Setup| Self::boxed("on_persistent_congestion", setup),
-        };
-        let spec = ControllerSpec {
-            name: "clumsy",
-            aliases: &[],
-            summary: "",
-            params: &[],
-            build,
-        };
+        let build = move |_: &_, setup: &Setup| Self::boxed(fault, setup);
+        let spec = ControllerSpec::sharing("clumsy", "", build);
         Registry::standard().with(spec).choose("clumsy").unwrap()
     }
 

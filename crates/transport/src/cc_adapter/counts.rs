@@ -1,0 +1,21 @@
+//! What is counted of packets: those of one batch, and what the peer reports.
+
+use crate::tap::Sent;
+
+/// What was sent in one call of quinn-proto.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Batch<'a> {
+    pub(crate) packets: &'a [Sent],
+    pub(crate) is_mtu_probe: bool,
+}
+
+/// What the peer has reported on all paths.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    /// Packets that were declared lost and have arrived after all.
+    pub(crate) spurious_losses: u64,
+    /// Packets marked CE.
+    pub(crate) ce_marked: u64,
+    /// ACKs that reported more of them.
+    pub(crate) ce_reports: u64,
+}
