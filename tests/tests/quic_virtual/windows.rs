@@ -168,6 +168,7 @@ fn losses_leave_windows_that_follow_the_path_what_large_ones_have() {
         ("45mbit", "75ms", "10%"),
         ("45mbit", "75ms", "15%"),
         ("90mbit", "25ms", "15%"),
+        ("90mbit", "75ms", "5%"),
         ("45mbit", "150ms", "20%"),
         ("45mbit", "10ms", "5%"),
     ] {
