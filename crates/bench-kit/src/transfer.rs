@@ -5,12 +5,10 @@ mod content;
 mod datagrams;
 mod receiving;
 mod requests;
-mod send_buffer;
 mod sending;
 mod stream_index;
 
 pub use content::{LocalFile, payload};
-pub use send_buffer::SendBufferTuner;
 
 use crate::clock;
 use crate::counters::Counters;

@@ -3,7 +3,7 @@
 use crate::plan::Plan;
 use cc_core::ControllerChoice;
 use std::time::Duration;
-use transport::{IdleTimeout, TransportConfig, VarInt};
+use transport::{Connection, IdleTimeout, TransportConfig, VarInt};
 
 /// What a side whose controller is `congestion` needs to carry out `plan`.
 pub fn of_plan(
@@ -20,13 +20,24 @@ pub fn of_plan(
         .keep_alive_interval(Some(idle_timeout / 3))
         .stream_receive_window(window)
         .receive_window(window)
-        .send_window(plan.window)
+        .send_window(SEND_BUFFER.min(plan.window))
+        .max_send_window(plan.window)
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
         .max_concurrent_uni_streams(VarInt::from_u32(plan.streams))
         .datagram_receive_buffer_size(Some(DATAGRAMS_RECEIVED))
         .datagram_send_buffer_size(DATAGRAM_BUFFER);
     config
 }
+
+/// Bounds what `connection` holds of what is sent to `most` bytes, as [`of_plan`] does. What is
+/// written stays close to what has left, and the controller is not limited by it.
+pub fn set_send_buffer(connection: &Connection, most: u64) {
+    connection.set_send_window(SEND_BUFFER.min(most));
+    connection.set_max_send_window(most);
+}
+
+/// The least send buffer: a block of the usual length, a tenth of a second at 10 Mbit/s.
+const SEND_BUFFER: u64 = 128 << 10;
 
 /// Most bytes of datagrams that wait to be sent: what 1 Gbit/s takes in 2 ms. More would make delay
 /// of what is loss.

@@ -155,7 +155,10 @@ fn listen(bind: SocketAddr, config: ServerConfig) -> std::io::Result<Endpoint> {
     endpoint
         .max_udp_payload_size(LARGEST_PAYLOAD)
         .expect("above the least that QUIC allows");
-    Endpoint::new(endpoint, Some(config), socket)
+    let endpoint = Endpoint::new(endpoint, Some(config), socket)?;
+    // Clients and their windows are limited one by one, and a measurement by nothing else.
+    endpoint.set_window_budget(u64::MAX);
+    Ok(endpoint)
 }
 
 /// One control stream and the most streams of payload; a small flow-control window until the plan

@@ -13,6 +13,7 @@ use bench_kit::plan::{Controllers, Plan};
 use bench_kit::role::Role;
 use bench_kit::sample::{Sample, SideReport};
 use bench_kit::transfer::Transfer;
+use bench_kit::transport_settings;
 use bench_kit::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED};
 use bench_report::text::{Unit, amount, printable};
 use state::{Fault, TOO_LONG};
@@ -84,6 +85,7 @@ impl Session {
         };
         let window = VarInt::try_from(plan.window).unwrap_or(VarInt::MAX);
         connection.set_receive_window(window);
+        transport_settings::set_send_buffer(connection, plan.window);
         connection.set_congestion(&controllers.server);
         if plan.extras.requests.is_some() {
             connection.set_max_concurrent_bi_streams(VarInt::from_u32(2));

@@ -42,7 +42,7 @@ impl Default for Budget {
     }
 }
 
-/// A window's part of the budget, given back when its connection ends.
+/// A window's part of the budget, given back at the latest when its connection ends.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     budget: Arc<Budget>,
@@ -60,6 +60,14 @@ impl Reservation {
         let granted = self.budget.reserve(wanted);
         self.bytes += granted;
         granted
+    }
+
+    /// Gives up to `unwanted` bytes back. How many.
+    pub(crate) fn reduce(&mut self, unwanted: u64) -> u64 {
+        let returned = unwanted.min(self.bytes);
+        self.budget.used.fetch_sub(returned, Relaxed);
+        self.bytes -= returned;
+        returned
     }
 
     /// Gives all of it back.
@@ -92,6 +100,9 @@ mod tests {
         assert_eq!((first.extend(1), budget.used()), (0, 100));
         second.clear();
         assert_eq!((budget.used(), first.extend(10)), (60, 10));
+        assert_eq!((first.reduce(10), budget.used()), (10, 60));
+        assert_eq!((second.reduce(10), budget.used()), (0, 60), "has none");
+        assert_eq!(first.extend(10), 10);
         budget.set_limit(50);
         assert_eq!(second.extend(1), 0, "nobody gives back what it has");
         drop((first, second));

@@ -17,6 +17,7 @@ mod inbound;
 mod limits;
 mod receiving;
 mod reorder_buffer;
+mod send_window;
 mod state;
 mod streams;
 #[cfg(feature = "qlog")]
@@ -37,20 +38,21 @@ use control::capped;
 pub(crate) use datagram::Datagram;
 pub(crate) use fair_queue::Amount;
 use fair_queue::FairQueue;
-use inbound::Held;
 pub(crate) use inbound::Reader;
+use inbound::{Held, Inbound};
 use limits::{Limiter, Limits};
 use quinn_proto::{
     Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
+use send_window::SendWindow;
 pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 #[cfg(feature = "qlog")]
 use trace::Trace;
 use units::Bytes;
+use windows::ReceiveWindow;
 pub(crate) use windows::WindowConfig;
-use windows::{ReceiveWindow, SendWindow};
 
 impl ConnectionDriver {
     /// Drives `conn`, whose own configuration was made together with `config`.
@@ -81,7 +83,7 @@ impl ConnectionDriver {
             mss,
             departure: None,
             receive_window: ReceiveWindow::new(now, windows.receive, &budget),
-            send_window: SendWindow::new(windows.send, &budget),
+            send_window: SendWindow::new(now, windows.send, &budget),
             inbound: BTreeMap::new(),
             due_inbound: BTreeSet::new(),
             held: Held::default(),
@@ -114,7 +116,7 @@ impl ConnectionDriver {
             trace,
         };
         driver.adopt_window();
-        driver.adopt_send_window();
+        driver.tune_send_window(now, Bytes::ZERO);
         driver
     }
 
@@ -135,16 +137,21 @@ impl ConnectionDriver {
         self.settle(clock::timestamp(now));
     }
 
-    /// Lets the receive window grow after datagrams have come, if the application has a use for
-    /// it: if it has read what came before, and somebody was waiting for data when they came. To
-    /// be called before [`Self::poll_transmit`].
+    /// Lets the receive window follow the path after datagrams have come. It grows if the
+    /// application has a use for it: if it has read what came before, and somebody was waiting for
+    /// data when they came. To be called before [`Self::poll_transmit`].
     pub(crate) fn tune_receive_window(&mut self, now: Instant, is_awaited: bool) {
         if !std::mem::take(&mut self.has_received) || !self.receive_window.is_open() {
             return;
         }
         let (now, rtt) = (clock::timestamp(now), self.conn.rtt());
         let is_awaited = is_awaited && std::mem::take(&mut self.has_stream_data);
-        if self.receive_window.tune(now, rtt, is_awaited) {
+        let (held, inbound) = (self.held.bytes, &self.inbound);
+        let gapped = || match held {
+            0 => 0,
+            _ => inbound.values().map(Inbound::gapped).sum(),
+        };
+        if self.receive_window.tune(now, rtt, is_awaited, gapped) {
             self.adopt_receive_window();
         }
     }
@@ -155,10 +162,22 @@ impl ConnectionDriver {
         self.adopt_receive_window();
     }
 
+    /// Lets the receive window grow to `most` from now on.
+    pub(crate) fn set_max_receive_window(&mut self, most: VarInt) {
+        self.receive_window.set_most(most.into_inner());
+        self.adopt_receive_window();
+    }
+
     /// Keeps the send window at `size` from now on.
     pub(crate) fn set_send_window(&mut self, size: u64) {
         self.send_window.fix(size);
         self.conn.set_send_window(size);
+    }
+
+    /// Lets the send window grow to `most` from now on.
+    pub(crate) fn set_max_send_window(&mut self, most: u64) {
+        self.send_window.set_most(most);
+        self.conn.set_send_window(self.send_window.size());
     }
 
     /// The next batch of at most `max_segments` datagrams that may leave at `now`, written to the
@@ -206,9 +225,10 @@ impl ConnectionDriver {
             (loss, hand_on) => loss.or(hand_on),
         };
         let own = own.map(|at| (clock::instant(at), Reason::Protocol));
-        // Another round of events, as soon as those notified of room have had their time.
-        let has_deferred = self.fair_queue.has_deferred();
-        let turn = has_deferred.then_some((self.now, Reason::Protocol));
+        // Another round of events, as soon as those notified of room have had their time, or to
+        // notify them of the room that there is now.
+        let has_events = self.fair_queue.has_deferred() || self.send_window.is_on_trial();
+        let turn = has_events.then_some((self.now, Reason::Protocol));
         [protocol, pacing, pending_close, own, turn]
             .into_iter()
             .flatten()
@@ -225,13 +245,13 @@ impl ConnectionDriver {
             let closed = closed.map(|reason| Event::ConnectionLost { reason });
             match closed.or_else(|| self.conn.poll()) {
                 Some(Event::Stream(StreamEvent::Readable { id })) if !self.on_readable(id) => {}
-                Some(Event::Stream(StreamEvent::Writable { id }))
-                    if !self.fair_queue.on_room(id) => {}
+                Some(Event::Stream(StreamEvent::Writable { id })) if !self.on_room(id) => {}
                 Some(event) => break event,
                 None => match self.poll_taken() {
                     Some(event) => break Event::Stream(event),
                     None => {
                         self.is_round_over = true;
+                        self.end_send_window_trial();
                         return None;
                     }
                 },

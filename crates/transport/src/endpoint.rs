@@ -235,7 +235,8 @@ impl Endpoint {
     /// Most bytes by which the flow-control windows of all connections grow, in both directions
     /// together. Default 1 GiB.
     ///
-    /// What connections begin with comes on top. What one has grown by it keeps until it ends.
+    /// What connections begin with comes on top. A connection gives back what it no longer needs
+    /// round trip by round trip, and the rest when it ends. A smaller budget takes nothing away.
     pub fn set_window_budget(&self, bytes: u64) {
         self.lease.table().budget.set_limit(bytes);
     }

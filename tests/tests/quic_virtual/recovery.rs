@@ -113,7 +113,8 @@ fn packets_that_overtake_each_other_are_waited_for() {
         assert!(lost < most_lost, "{cc}: {lost} of 1000");
         // bbr3 takes back what it has concluded from losses that prove to be none.
         let (fixed, lost_by_fixed) = overtaking(cc, Some(0.0));
-        assert!(fixed < goodput / 5, "{cc}: {fixed} bit/s");
+        // Windows that leave room for what is sent again for nothing let bbr1 have half.
+        assert!(fixed < goodput * 3 / 5, "{cc}: {fixed} bit/s");
         assert!(lost_by_fixed > 120, "{cc}: {lost_by_fixed} of 1000");
     }
 }

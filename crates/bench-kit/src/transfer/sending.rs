@@ -1,7 +1,6 @@
 //! Streams that this side sends.
 
 use super::content::{Content, LocalFile};
-use super::send_buffer::SendBufferTuner;
 use super::stream_index::index_of;
 use crate::clock;
 use crate::counters::Counters;
@@ -25,7 +24,6 @@ pub(super) struct Sending {
     gap: Option<Duration>,
     /// What is left to send over all streams, where bytes limit the run.
     left: Option<Arc<AtomicU64>>,
-    send_buffer: Arc<SendBufferTuner>,
     over: watch::Receiver<bool>,
 }
 
@@ -53,7 +51,6 @@ impl Sending {
                 Limit::Bytes(bytes) => Some(Arc::new(AtomicU64::new(bytes))),
                 Limit::Time(_) => None,
             },
-            send_buffer: Arc::new(SendBufferTuner::new(connection, plan.window)),
             over: over.clone(),
         }
     }
@@ -82,7 +79,6 @@ impl Sending {
     /// Sends until the bytes are used up and acknowledged, or for ever.
     async fn send(&mut self, stream: &mut SendStream, index: usize) -> Result<(), String> {
         let mut due = Instant::from_std(clock::now());
-        let mut unchecked = u64::MAX;
         loop {
             let length = self.take();
             if length == 0 {
@@ -95,15 +91,8 @@ impl Sending {
                 self.counters.set_digest(content.digest());
                 return Ok(());
             }
-            if unchecked >= BETWEEN_CHECKS {
-                self.send_buffer.tune();
-                unchecked = 0;
-            }
-            unchecked += length as u64;
             let chunk = self.content.next(length)?;
-            let write = stream.write_chunk(chunk);
-            let written = self.send_buffer.tune_during(write).await;
-            if written.is_err() {
+            if stream.write_chunk(chunk).await.is_err() {
                 return Ok(());
             }
             self.counters.sent[index].fetch_add(length as u64, Ordering::Relaxed);
@@ -128,7 +117,3 @@ impl Sending {
         usize::try_from(take(before)).expect("at most a block")
     }
 }
-
-/// How much a stream writes until it asks for the window again: often enough to follow it, and
-/// seldom enough to cost nothing where the blocks are small.
-const BETWEEN_CHECKS: u64 = 64 << 10;

@@ -4,6 +4,7 @@ use super::state::{Fault, Session, TOO_LONG};
 use crate::quota::{self, Transferred};
 use bench_kit::perf::{ALPN, BLOCK, STREAMS, UNLIMITED};
 use bench_kit::transfer::payload;
+use bench_kit::transport_settings;
 use bench_report::text::amount;
 use bytes::Bytes;
 use cc_core::ControllerChoice;
@@ -61,7 +62,7 @@ impl Session {
         connection.set_max_concurrent_bi_streams(streams);
         connection.set_max_concurrent_uni_streams(streams);
         connection.set_receive_window(VarInt::try_from(window).unwrap_or(VarInt::MAX));
-        connection.set_send_window(window);
+        transport_settings::set_send_buffer(connection, window);
         connection.set_congestion(congestion);
         connection.set_max_rate((limits.rate < Bandwidth::MAX).then_some(limits.rate));
     }

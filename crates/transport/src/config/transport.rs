@@ -20,11 +20,14 @@ use units::Bandwidth;
 /// A window caps the rate at window ÷ round-trip time, and bounds the memory that a connection
 /// takes: [`receive_window`](Self::receive_window) bytes to be read, and
 /// [`send_window`](Self::send_window) bytes to be acknowledged. By default both begin with 1 MiB,
-/// 100 Mbit/s at 80 ms, and grow to the path. The first one grows to twice what arrives in a round
-/// trip while the application reads all there is, the second to twice the congestion window, each
-/// to 128 MiB at most: 1.7 Gbit/s at 300 ms. What all connections of an endpoint grow by has a
-/// bound, too: [`Endpoint::set_window_budget`](crate::Endpoint::set_window_budget). A window that
-/// is set stays as it was set.
+/// 100 Mbit/s at 80 ms, and follow the path. The first one grows to twice what arrives in a round
+/// trip while the application reads all there is, the second to twice the congestion window, and
+/// both to what waits for packets that were lost besides, each to 128 MiB at most: 1.7 Gbit/s at
+/// 300 ms. What is no longer needed is given up again, round trip by round trip. What all
+/// connections of an endpoint grow by has a bound, too:
+/// [`Endpoint::set_window_budget`](crate::Endpoint::set_window_budget). A window that is set stays
+/// as it was set, until [`Connection::set_max_send_window`](crate::Connection::set_max_send_window)
+/// or [`Connection::set_max_receive_window`](crate::Connection::set_max_receive_window) is called.
 #[derive(Debug, Clone)]
 pub struct TransportConfig {
     max_concurrent_bidi_streams: VarInt,

@@ -258,16 +258,37 @@ impl Connection {
     }
 
     /// Changes [`TransportConfig::send_window`](crate::TransportConfig::send_window), which does
-    /// not grow any more.
+    /// not follow the path any more until [`set_max_send_window`](Self::set_max_send_window).
     pub fn set_send_window(&self, bytes: u64) {
         self.state().driver.set_send_window(bytes);
         self.0.schedule();
     }
 
+    /// Changes [`TransportConfig::max_send_window`](crate::TransportConfig::max_send_window): the
+    /// window follows the path from now on, between what it was set to last and `bytes`. If that
+    /// is less than what it was set to, the window stays as it was set.
+    pub fn set_max_send_window(&self, bytes: u64) {
+        self.state().driver.set_max_send_window(bytes);
+        self.0.schedule();
+    }
+
     /// Changes [`TransportConfig::receive_window`](crate::TransportConfig::receive_window), which
-    /// does not grow any more.
+    /// does not follow the path any more until
+    /// [`set_max_receive_window`](Self::set_max_receive_window).
     pub fn set_receive_window(&self, bytes: VarInt) {
         self.state().driver.set_receive_window(bytes);
+        self.0.schedule();
+    }
+
+    /// Changes [`TransportConfig::max_receive_window`](crate::TransportConfig::max_receive_window):
+    /// the window follows the path from now on, between what it was set to last and `bytes`. If
+    /// that is less than what it was set to, the window stays as it was set.
+    ///
+    /// A single stream has no more than
+    /// [`TransportConfig::stream_receive_window`](crate::TransportConfig::stream_receive_window),
+    /// by default the most that the connection's window was configured to come to.
+    pub fn set_max_receive_window(&self, bytes: VarInt) {
+        self.state().driver.set_max_receive_window(bytes);
         self.0.schedule();
     }
 

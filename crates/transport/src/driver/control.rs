@@ -99,6 +99,7 @@ impl ConnectionDriver {
             self.announce(losses);
         }
         self.adopt_control(now, control);
+        self.tune_send_window(now, path.inflight);
         if let (Some(srtt), Some(min_rtt)) = (path.srtt, path.min_rtt) {
             let (cwnd, mss) = (self.control.cwnd, self.mss);
             self.ack_frequency.on_path(cwnd, mss, srtt, min_rtt);
@@ -143,11 +144,11 @@ impl ConnectionDriver {
         (self.control, self.mss) = (control, mss);
         self.pacer.set_control(now, control, mss);
         self.adopt_window();
-        self.adopt_send_window();
     }
 
-    pub(super) fn adopt_send_window(&mut self) {
-        if let Some(size) = self.send_window.tune(self.control.cwnd) {
+    pub(super) fn tune_send_window(&mut self, now: Timestamp, in_flight: Bytes) {
+        let (cwnd, rtt) = (self.control.cwnd, self.conn.rtt());
+        if let Some(size) = self.send_window.tune(now, rtt, cwnd, in_flight) {
             self.conn.set_send_window(size);
         }
     }

@@ -98,9 +98,22 @@ impl Inbound {
         self.end.is_some() || start.is_some_and(|start| self.is_unordered || start <= self.read)
     }
 
+    /// How many bytes have been read so far.
+    pub(super) fn position(&self) -> u64 {
+        self.read
+    }
+
     /// What was taken out of quinn-proto and not read yet.
     pub(super) fn held(&self) -> Held {
         self.reassembly.held()
+    }
+
+    /// How much of what was taken out lies behind a gap, and may be read once that is filled.
+    pub(super) fn gapped(&self) -> u64 {
+        match self.is_readable() {
+            true => 0,
+            false => self.held().bytes,
+        }
     }
 
     /// Whether the stream's end has come here already, and quinn-proto has forgotten it.

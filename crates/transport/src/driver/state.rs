@@ -7,9 +7,10 @@ use super::fair_queue::FairQueue;
 use super::inbound::{Held, Inbound};
 use super::limits::Limits;
 use super::reorder_buffer::ReorderBuffer;
+use super::send_window::SendWindow;
 #[cfg(feature = "qlog")]
 use super::trace::Trace;
-use super::windows::{ReceiveWindow, SendWindow, WindowConfig};
+use super::windows::{ReceiveWindow, WindowConfig};
 use crate::budget::Budget;
 use crate::cc_adapter::CongestionHandle;
 #[cfg(feature = "qlog")]

@@ -84,12 +84,13 @@ impl ConnectionDriver {
         read: impl FnOnce(&mut Reader<'_>) -> T,
     ) -> Result<(T, bool), ReadableError> {
         let inbound = self.inbound.entry(id).or_default();
-        let held = inbound.held();
+        let (held, before) = (inbound.held(), inbound.position());
         let mut stream = self.conn.recv_stream(id);
         let mut reader = inbound.reader(&mut stream, ordered, self.arrived)?;
         let value = read(&mut reader);
         let has_credit = reader.finalize();
         let left = inbound.held();
+        self.receive_window.on_read(inbound.position() - before);
         Ok((value, self.release(held, left) || has_credit))
     }
 
@@ -112,6 +113,28 @@ impl ConnectionDriver {
         match self.inbound.get(&id).and_then(Inbound::reset_code) {
             Some(code) => Ok(Some(code)),
             None => self.conn.recv_stream(id).received_reset(),
+        }
+    }
+
+    /// quinn-proto has room for a stream that has waited for it. Whether it may write now.
+    pub(super) fn on_room(&mut self, id: StreamId) -> bool {
+        self.send_window.on_writable();
+        self.fair_queue.on_room(id)
+    }
+
+    /// Whether the send window, by having grown, may let one of those write that wait.
+    pub(super) fn extend_send_window(&mut self) -> bool {
+        let size = self.send_window.on_exhausted();
+        if let Some(size) = size {
+            self.conn.set_send_window(size);
+        }
+        size.is_some()
+    }
+
+    /// All streams that have room have been notified.
+    pub(super) fn end_send_window_trial(&mut self) {
+        if let Some(size) = self.send_window.end_trial() {
+            self.conn.set_send_window(size);
         }
     }
 

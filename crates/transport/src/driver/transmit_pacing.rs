@@ -147,6 +147,13 @@ impl ConnectionDriver {
             (true, _) => Limiter::CongestionWindow,
             // What is to be sent has not been written yet, for others came first.
             (false, _) if self.fair_queue.has_deferred() => Limiter::Host,
+            (false, _)
+                if !self.blocked_writers.is_empty()
+                    && self.has_room()
+                    && self.extend_send_window() =>
+            {
+                Limiter::Host
+            }
             (false, _) => {
                 // Once reported, it holds until something is sent.
                 if !self.is_app_limited && self.has_room() {

@@ -12,7 +12,7 @@ use bench_kit::perf::{SUCCESS, UNLIMITED};
 use bench_kit::plan::{Limit, Plan};
 use bench_kit::role::Role;
 use bench_kit::sample::Sample;
-use bench_kit::transfer::{SendBufferTuner, Transfer, payload};
+use bench_kit::transfer::{Transfer, payload};
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::fmt;
@@ -96,7 +96,6 @@ fn spawn(
                 Limit::Time(_) => UNLIMITED,
             },
             until,
-            window: plan.window,
         };
         if role.sends {
             let (block, rate) = (plan.block(), plan.rate.map(Bandwidth::from_bits_per_sec));
@@ -118,8 +117,6 @@ struct Stream {
     bytes: u64,
     /// How long it moves at most.
     until: Option<Duration>,
-    /// The most that may wait for acknowledgement.
-    window: u64,
 }
 
 impl Stream {
@@ -137,16 +134,13 @@ impl Stream {
         let mut due = Instant::from_std(clock::now());
         let end = end(self.until);
         let mut left = self.bytes;
-        let send_buffer = SendBufferTuner::new(&self.connection, self.window);
         while left > 0 {
             let length = left.min(block.len() as u64) as usize;
-            send_buffer.tune();
             let mut chunks = [block.slice(..length)];
-            let write = send.write_chunks(&mut chunks);
             let written = tokio::select! {
                 biased;
                 () = end.reached() => break,
-                written = send_buffer.tune_during(write) => written,
+                written = send.write_chunks(&mut chunks) => written,
             };
             let written = written.map_err(|error| broke(&error))?.bytes as u64;
             self.counters.sent[self.index].fetch_add(written, Ordering::Relaxed);
