@@ -5,9 +5,10 @@ use units::Timestamp;
 
 /// Loss of packets that left in Down, below the estimate: the flow's own queue did not lose them.
 ///
-/// Others' queues may have. So a listening is void where a queue showed or the ranks of RTTs tell
-/// of one, and where listenings differ by more than chance the lower quartile of them counts, not
-/// their mean: bursts of others come and go, a bad path stays.
+/// Others' queues may have. So a listening beside a queue is no measurement but a bound, and one
+/// that the ranks of RTTs make suspect counts only if nothing was lost. Where listenings differ by
+/// more than chance the lower quartile of them counts, not their mean: bursts of others come and
+/// go, a bad path stays.
 #[derive(Debug)]
 pub(super) struct AmbientLoss {
     listening: Listening,
@@ -134,8 +135,8 @@ impl AmbientLoss {
 
     /// The path's own loss, from 0 to [`CAP`].
     ///
-    /// Loss that the flow causes falls when the flow sends half: if less than half of what was
-    /// heard is lost then, that is what counts.
+    /// Loss that the flow causes falls when the flow sends half, and beside a queue the path loses
+    /// no more than is lost there: if that is less than half of what was heard, it is what counts.
     pub(super) fn loss(&self) -> f64 {
         let heard = self.heard_loss();
         let expected = self.most.sent() * heard;
