@@ -36,6 +36,6 @@ link_relay() {
     fi
     [[ $found ]] || found=$(command -v link-relay) || true
     [[ -x $found ]] ||
-        die 2 "no link-relay${found:+ at $found}; run \`cargo build -p link-sim --bin link-relay\`"
+        die 2 "no link-relay${found:+ at $found}; run \`cargo build -p paceline-link-sim --bin link-relay\`"
     readlink -f "$found"
 }
