@@ -165,3 +165,8 @@ pub use quinn_proto::{
 };
 pub use rustls;
 pub use units;
+
+/// The examples of the crate's README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
