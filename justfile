@@ -2,7 +2,7 @@
 default:
     .ci/run
 
-# Single parts of it: tools, fmt, clippy, doc, scripts, test.
+# Single parts of it: tools, fmt, clippy, doc, scripts, package, test.
 ci *PARTS:
     .ci/run {{PARTS}}
 
@@ -75,3 +75,15 @@ scorecards *ARGS:
 # What `paceline` promises, criterion by criterion, in virtual time: ten minutes of two cores.
 promises *ARGS:
     cargo run --release -p bench-client -- scorecard paceline --criteria scenarios/paceline.toml --output docs/scorecards/paceline-promises.md {{ARGS}}
+
+# The packages as the registry would get them, in target/package, each built from what was packed.
+package *ARGS:
+    cargo package --workspace --exclude e2e {{ARGS}}
+
+# The programs, linked statically, for any Linux: `rustup target add x86_64-unknown-linux-musl`, and musl's C compiler (Debian: musl-tools).
+release TARGET="x86_64-unknown-linux-musl":
+    cargo build --release --locked --target {{TARGET}} -p bench-client -p bench-server -p paceline-link-sim --bins
+
+# Whether the libraries' interfaces changed more than the version number says, against a commit or tag: `cargo install cargo-semver-checks`.
+semver BASE:
+    cargo semver-checks --baseline-rev {{BASE}} -p paceline-units -p paceline-cc-core -p paceline-link-sim -p paceline
