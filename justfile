@@ -2,7 +2,7 @@
 default:
     .ci/run
 
-# Single parts of it: tools, fmt, clippy, doc, scripts, test.
+# Single parts of it: tools, fmt, clippy, doc, scripts, package, test.
 ci *PARTS:
     .ci/run {{PARTS}}
 
@@ -22,7 +22,7 @@ aa SEEDS="100":
 response:
     PACELINE_RESPONSE=1 cargo test -p e2e --test programs response_function -- --nocapture
 
-# Nanoseconds per acked packet, and what else there is; `just bench -p cc-core`.
+# Nanoseconds per acked packet, and what else there is; `just bench -p paceline-cc-core`.
 bench *ARGS:
     cargo bench {{ARGS}}
 
@@ -32,7 +32,7 @@ sim-seed SEED *ARGS:
 
 # Every controller through this many operations of any kind, with overflow checks on.
 ops COUNT="100000000" SEED="1":
-    PACELINE_OPS={{COUNT}} PACELINE_SEED={{SEED}} nice cargo test -p cc-core --profile checked --test any_history as_long -- --nocapture
+    PACELINE_OPS={{COUNT}} PACELINE_SEED={{SEED}} nice cargo test -p paceline-cc-core --profile checked --test any_history as_long -- --nocapture
 
 # Endpoints for ten minutes at full rate over changing links, and 10,000 connections opened and closed: no stall, no leak.
 soak SECONDS="600" CONNECTIONS="10000":
@@ -40,7 +40,7 @@ soak SECONDS="600" CONNECTIONS="10000":
 
 # How exactly a sender keeps rates from 64 kbit/s to 5 Gbit/s on this machine: rate, and bytes in the fullest window.
 pacing *ARGS:
-    cargo run --release -p transport --example pacing -- {{ARGS}}
+    cargo run --release -p paceline --example pacing -- {{ARGS}}
 
 # Paceline beside quinn and s2n-quic over loopback; `just peers --rounds 1 --scale 0.02` shows in a minute whether it works.
 peers *ARGS:
@@ -48,11 +48,11 @@ peers *ARGS:
 
 # The transport's tests under AddressSanitizer, with the stable compiler.
 asan *ARGS:
-    RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test -p transport --features testing --target {{arch()}}-unknown-linux-gnu --target-dir target/asan --lib --test loopback {{ARGS}}
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test -p paceline --features testing --target {{arch()}}-unknown-linux-gnu --target-dir target/asan --lib --test loopback {{ARGS}}
 
 # The tests of unsafe memory under Miri: `rustup toolchain install nightly -c miri,rust-src`.
 miri *ARGS:
-    cargo +nightly miri test -p transport --lib --target-dir target/miri endpoint::receive {{ARGS}}
+    cargo +nightly miri test -p paceline --lib --target-dir target/miri endpoint::receive {{ARGS}}
 
 # libFuzzer for ten minutes: `just fuzz controllers`, `link`, `parse`, `peer`, `recording` or `tap`. cargo-fuzz has to be there.
 fuzz TARGET SECONDS="600":
@@ -75,3 +75,15 @@ scorecards *ARGS:
 # What `paceline` promises, criterion by criterion, in virtual time: ten minutes of two cores.
 promises *ARGS:
     cargo run --release -p bench-client -- scorecard paceline --criteria scenarios/paceline.toml --output docs/scorecards/paceline-promises.md {{ARGS}}
+
+# The packages as the registry would get them, in target/package, each built from what was packed.
+package *ARGS:
+    cargo package --workspace --exclude e2e {{ARGS}}
+
+# The programs, linked statically, for any Linux: `rustup target add x86_64-unknown-linux-musl`, and musl's C compiler (Debian: musl-tools).
+release TARGET="x86_64-unknown-linux-musl":
+    cargo build --release --locked --target {{TARGET}} -p bench-client -p bench-server -p paceline-link-sim --bins
+
+# Whether the libraries' interfaces changed more than the version number says, against a commit or tag: `cargo install cargo-semver-checks`.
+semver BASE:
+    cargo semver-checks --baseline-rev {{BASE}} -p paceline-units -p paceline-cc-core -p paceline-link-sim -p paceline

@@ -101,7 +101,7 @@ prepare() {
 
 build() {
     command -v cargo >/dev/null || die 2 'not installed: cargo'
-    cargo build --quiet --release --manifest-path "$here/../Cargo.toml" -p link-sim \
+    cargo build --quiet --release --manifest-path "$here/../Cargo.toml" -p paceline-link-sim \
         --example against_netem --message-format json |
         sed -n 's/.*"name":"against_netem".*"executable":"\([^"]*\)".*/\1/p'
 }

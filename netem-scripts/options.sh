@@ -28,6 +28,7 @@ folder() { # OPTION VALUE...
 # that of PATH.
 link_relay() {
     local found=${LINK_RELAY:-} build target
+    local remedy="cargo build -p paceline-link-sim --bin link-relay"
     target=${CARGO_TARGET_DIR:-$(dirname "${BASH_SOURCE[0]}")/../target}
     if [[ ! $found ]]; then
         for build in "$target"/{release,debug}/link-relay; do
@@ -35,7 +36,6 @@ link_relay() {
         done
     fi
     [[ $found ]] || found=$(command -v link-relay) || true
-    [[ -x $found ]] ||
-        die 2 "no link-relay${found:+ at $found}; run \`cargo build -p link-sim --bin link-relay\`"
+    [[ -x $found ]] || die 2 "no link-relay${found:+ at $found}; run \`$remedy\`"
     readlink -f "$found"
 }

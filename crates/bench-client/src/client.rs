@@ -20,6 +20,7 @@ use bench_report::result::Sha256;
 use bench_report::text::printable;
 use connect::Connected;
 use futures_util::future::join_all;
+use paceline::VarInt;
 use progress::CLOSE_TIMEOUT;
 use record::Record;
 use requests::Probes;
@@ -28,7 +29,6 @@ use std::cell::RefCell;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
-use transport::VarInt;
 
 /// Carries out `setup.plan` against its server.
 ///

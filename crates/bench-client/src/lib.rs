@@ -28,3 +28,8 @@ mod shell;
 
 pub use cc_core::Registry;
 pub use commands::main_with;
+
+/// The examples of the crate's README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

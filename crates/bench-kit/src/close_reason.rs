@@ -2,8 +2,8 @@
 
 use crate::wire::UNAUTHORIZED;
 use bench_report::text::printable;
+use paceline::{ConnectionError, TransportErrorCode, VarInt};
 use std::time::Duration;
-use transport::{ConnectionError, TransportErrorCode, VarInt};
 
 /// Why the connection to `peer`, which may be silent for `idle_timeout`, is over.
 pub fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) -> String {

@@ -36,3 +36,8 @@ pub mod wire;
 
 /// The program and its version, as results say it.
 pub const VERSION: &str = concat!("paceline ", env!("CARGO_PKG_VERSION"));
+
+/// The examples of the crate's README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

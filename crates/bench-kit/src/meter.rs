@@ -7,9 +7,9 @@ use bench_report::distribution::Distribution;
 use bench_report::result::{Counts, LimitedTimes, Quantity};
 use cc_core::{ControllerChoice, Event, Observer};
 use hdrhistogram::Histogram;
+use paceline::ConnectionStats;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use transport::ConnectionStats;
 use units::{Bandwidth, Gain};
 
 /// What one side counts, step by step. Times are those since the side's first byte; whoever reads

@@ -7,10 +7,10 @@ use crate::plan::Plan;
 use crate::role::Role;
 use crate::sample::{Sample, SideReport};
 use cc_core::ControllerChoice;
+use paceline::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use transport::Connection;
 
 /// Takes one side's samples at their times.
 pub(crate) struct Sampler<'a> {

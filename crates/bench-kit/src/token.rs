@@ -9,12 +9,12 @@
 use crate::failure::Failure;
 use crate::hex;
 use aws_lc_rs::hmac;
+use paceline::Connection;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use transport::Connection;
 
 /// A token that client and server know.
 #[derive(Clone)]

@@ -18,6 +18,7 @@ use crate::sample::{Sample, SideReport};
 use crate::sampler::Sampler;
 use cc_core::ControllerChoice;
 use link_sim::relay::kernel_drops;
+use paceline::Connection;
 use sending::Sending;
 use std::fmt;
 use std::net::SocketAddr;
@@ -25,7 +26,6 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
-use transport::Connection;
 
 /// One side's part in a run. Dropping it ends its streams.
 pub struct Transfer<'a> {

@@ -2,8 +2,8 @@
 
 use crate::plan::Plan;
 use cc_core::ControllerChoice;
+use paceline::{Connection, IdleTimeout, TransportConfig, VarInt};
 use std::time::Duration;
-use transport::{Connection, IdleTimeout, TransportConfig, VarInt};
 
 /// What a side whose controller is `congestion` needs to carry out `plan`.
 pub fn of_plan(

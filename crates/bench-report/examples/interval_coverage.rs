@@ -3,7 +3,7 @@
 //! the test goes on until the interval is narrow.
 //!
 //! ```text
-//! cargo run --release -p bench-report --example interval_coverage
+//! cargo run --release -p paceline-bench-report --example interval_coverage
 //! ```
 
 use bench_report::result::{Decision, Metric, Round, Summary};

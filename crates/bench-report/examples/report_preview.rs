@@ -1,7 +1,7 @@
 //! Writes reports of invented results, to work on their looks without running a test.
 //!
 //! ```text
-//! cargo run -p bench-report --example report_preview -- DIRECTORY
+//! cargo run -p paceline-bench-report --example report_preview -- DIRECTORY
 //! ```
 //!
 //! | file | what it shows |

@@ -42,3 +42,8 @@ pub mod result;
 pub mod stats;
 pub mod table;
 pub mod text;
+
+/// The examples of the crate's README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -42,3 +42,8 @@ pub fn main_with(registry: &Registry, args: impl IntoIterator<Item = OsString>) 
 pub fn command() -> clap::Command {
     args::ServerArgs::command()
 }
+
+/// The examples of the crate's README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -9,14 +9,14 @@ use bench_kit::plan::Limits;
 use bench_kit::token::Token;
 use bench_kit::{cli, hex, runtime, terminal};
 use cc_core::Registry;
+use paceline::rustls::pki_types::pem::PemObject;
+use paceline::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use paceline::tls::{self, ServerTls};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use transport::rustls::pki_types::pem::PemObject;
-use transport::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use transport::tls::{self, ServerTls};
 
 pub(crate) fn run(args: &ServerArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let interrupts = cli::interrupts()?;

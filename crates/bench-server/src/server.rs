@@ -10,15 +10,15 @@ use bench_kit::plan::{MAX_STREAMS, MAX_WINDOW};
 use bench_kit::transport_settings::{DATAGRAM_BUFFER, DATAGRAMS_RECEIVED};
 use bench_kit::wire::{ALPN, SHUTDOWN};
 use bench_kit::{clock, perf};
+use paceline::tls;
+use paceline::{
+    Endpoint, EndpointConfig, IdleTimeout, Incoming, ServerConfig, TransportConfig, VarInt,
+};
 use std::fmt;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use transport::tls;
-use transport::{
-    Endpoint, EndpointConfig, IdleTimeout, Incoming, ServerConfig, TransportConfig, VarInt,
-};
 
 /// A server that listens.
 pub struct Server {

@@ -16,6 +16,7 @@ use bench_kit::transfer::Transfer;
 use bench_kit::transport_settings;
 use bench_kit::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED};
 use bench_report::text::{Unit, amount, printable};
+use paceline::{Connection, Incoming, RecvStream, SendStream, VarInt};
 use state::{Fault, TOO_LONG};
 use std::fmt;
 use std::net::SocketAddr;
@@ -23,7 +24,6 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use transport::{Connection, Incoming, RecvStream, SendStream, VarInt};
 
 impl Session {
     /// Whether a run was made.
@@ -230,7 +230,7 @@ impl Session {
         (report, client)
     }
 
-    fn lost(&self, error: &transport::ConnectionError) -> String {
+    fn lost(&self, error: &paceline::ConnectionError) -> String {
         close_reason::lost(error, "the client", self.shared.idle_timeout)
     }
 

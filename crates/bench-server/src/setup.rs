@@ -4,11 +4,11 @@ use crate::admission::AdmissionLimits;
 use bench_kit::plan::Limits;
 use bench_kit::token::Token;
 use cc_core::{ControllerChoice, Registry};
+use paceline::tls::ServerTls;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use transport::tls::ServerTls;
 
 /// What a server is to do.
 #[derive(Debug)]

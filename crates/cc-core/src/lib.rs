@@ -70,3 +70,8 @@ pub use pacer::Pacer;
 pub use params::{ParamSpec, Params, Range, Value};
 pub use registry::{ChooseError, ControllerChoice, ControllerSpec, Registry, SharedSpec};
 pub use sampler::RateSample;
+
+/// The examples of the crate's README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,7 +1,7 @@
 //! How fast virtual time runs: packets through a link, and through the event core.
 //!
 //! ```text
-//! cargo bench -p link-sim --bench simulator
+//! cargo bench -p paceline-link-sim --bench simulator
 //! ```
 
 use core::time::Duration;

@@ -1,7 +1,7 @@
 //! Makes `scenarios/traces/cellular.trace`, a link whose rate wanders as a cell's does.
 //!
 //! ```text
-//! cargo run -p link-sim --example make_trace > scenarios/traces/cellular.trace
+//! cargo run -p paceline-link-sim --example make_trace > scenarios/traces/cellular.trace
 //! ```
 //!
 //! It is nobody's measurement. Every 100 ms the rate is multiplied by anything from 0.8 to 1.25,

@@ -2,7 +2,7 @@
 //! how much it carries, and how much of one core that takes.
 //!
 //! ```text
-//! cargo run --release -p link-sim --example relay_bench
+//! cargo run --release -p paceline-link-sim --example relay_bench
 //! ```
 //!
 //! The limits are for a machine that does nothing else: source, relay and sink are three threads,

@@ -65,3 +65,8 @@ pub use spec::{
     PingExpectation, Preset, RateTrace, SpecError, TcDevices, built_in_traces, presets,
 };
 pub use stats::{Count, Drops, LinkStats};
+
+/// The examples of the crate's README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

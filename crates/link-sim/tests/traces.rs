@@ -10,7 +10,7 @@ use units::Bandwidth;
 
 const CELLULAR: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/../../scenarios/traces/cellular.trace"
+    "/scenarios/traces/cellular.trace"
 );
 
 #[test]

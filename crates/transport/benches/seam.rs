@@ -3,12 +3,12 @@
 //! and the emulated link included; the difference is the seam.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use paceline::VarInt;
+use paceline::testing::{Load, Pair, PairConfig, PlainQuinn, Side};
 use quinn_proto::congestion::CubicConfig;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
-use transport::VarInt;
-use transport::testing::{Load, Pair, PairConfig, PlainQuinn, Side};
 use units::Bytes;
 
 const TRANSFER: u64 = 20_000_000;

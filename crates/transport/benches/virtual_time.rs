@@ -2,12 +2,12 @@
 //! packets: virtual seconds per second of one core, links and their checks included.
 //!
 //! ```text
-//! cargo bench -p transport --features testing --bench virtual_time
+//! cargo bench -p paceline --features testing --bench virtual_time
 //! ```
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use paceline::testing::{Load, Pair, PairConfig, Side};
 use std::time::Duration;
-use transport::testing::{Load, Pair, PairConfig, Side};
 
 /// Of virtual time: 83,000 data packets and 41,000 ACKs at 100 Mbit/s.
 const TIME: Duration = Duration::from_secs(10);

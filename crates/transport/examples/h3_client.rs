@@ -1,6 +1,6 @@
 //! Fetches a URL over HTTP/3, once, and says how fast.
 //!
-//! `cargo run --release -p transport --features h3 --example h3_client -- --insecure https://localhost:4433/FILE --output FILE`
+//! `cargo run --release -p paceline --features h3 --example h3_client -- --insecure https://localhost:4433/FILE --output FILE`
 #![expect(clippy::print_stderr, reason = "a program that says what it has done")]
 
 use bytes::{Buf, Bytes};
@@ -8,11 +8,11 @@ use clap::Parser;
 use h3::client::{self, SendRequest};
 use http::header::CONTENT_LENGTH;
 use http::{Request, StatusCode, Uri};
+use paceline::{Endpoint, h3 as h3_transport, tls};
 use std::error::Error;
 use std::path::PathBuf;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
-use transport::{Endpoint, h3 as h3_transport, tls};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 

@@ -1,6 +1,6 @@
 //! A directory's files over HTTP/3: GET and HEAD.
 //!
-//! `cargo run --release -p transport --features h3 --example h3_server -- DIRECTORY`
+//! `cargo run --release -p paceline --features h3 --example h3_server -- DIRECTORY`
 //!
 //! A browser comes to HTTP/3 by itself only where it has a TCP server to ask first, whose answers
 //! carry `Alt-Svc: h3=":4433"` (RFC 7838); docs/http3.md shows how to take it there without.
@@ -12,15 +12,15 @@ use h3::error::Code;
 use h3::server::{self, RequestResolver, RequestStream};
 use http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{Method, Response, StatusCode};
+use paceline::rustls::pki_types::pem::PemObject;
+use paceline::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use paceline::{Connection, Endpoint, Incoming, h3 as h3_transport, tls};
 use std::error::Error;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::fs::File;
 use tokio::io::AsyncReadExt;
-use transport::rustls::pki_types::pem::PemObject;
-use transport::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use transport::{Connection, Endpoint, Incoming, h3 as h3_transport, tls};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 

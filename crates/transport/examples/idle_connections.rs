@@ -1,6 +1,6 @@
 //! What a connection costs a server that does nothing with it: memory, CPU time and packets.
 //!
-//! `cargo run --release -p transport --example idle_connections [-- CONNECTIONS SECONDS STREAMS]`
+//! `cargo run --release -p paceline --example idle_connections [-- CONNECTIONS SECONDS STREAMS]`
 //!
 //! The server is a process of its own. This one opens the connections over loopback, full TLS 1.3
 //! handshakes, and leaves them alone; then once more with keep-alives from the clients, a tenth of
@@ -12,6 +12,9 @@
 //! as `serve` prints them.
 #![expect(clippy::print_stdout, reason = "a program that prints its results")]
 
+use paceline::{
+    ClientConfig, Connection, Endpoint, EndpointConfig, Incoming, TransportConfig, VarInt, tls,
+};
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,9 +22,6 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use transport::{
-    ClientConfig, Connection, Endpoint, EndpointConfig, Incoming, TransportConfig, VarInt, tls,
-};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

@@ -1,6 +1,6 @@
 //! Whether a paced sender keeps its rate on real sockets, to the burst.
 //!
-//! `cargo run --release -p transport --example pacing [-- RATE SECONDS]`, such as `-- 50mbit 5`;
+//! `cargo run --release -p paceline --example pacing [-- RATE SECONDS]`, such as `-- 50mbit 5`;
 //! without a rate a row for each of several, from 64 kbit/s to 5 Gbit/s.
 //!
 //! A sender with a fixed rate and an unlimited window sends over loopback. Between it and its peer
@@ -11,6 +11,7 @@
 #![expect(clippy::print_stdout, reason = "a program that prints its results")]
 
 use cc_core::Registry;
+use paceline::{Connection, Endpoint, TransportConfig, VarInt, tls};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use std::error::Error;
 use std::io::IoSliceMut;
@@ -21,7 +22,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 use tokio::io::Interest;
-use transport::{Connection, Endpoint, TransportConfig, VarInt, tls};
 use units::{Bandwidth, Bytes};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;

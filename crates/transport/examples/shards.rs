@@ -1,6 +1,6 @@
 //! What a second shard brings: handshakes and bulk downloads over loopback, with one shard and two.
 //!
-//! `cargo run --release -p transport --example shards [-- ROUNDS SECONDS]`
+//! `cargo run --release -p paceline --example shards [-- ROUNDS SECONDS]`
 //!
 //! A server process and two client processes. Handshakes: 16 at once in each client, full TLS 1.3
 //! (ECDSA P-256, X25519, no resumption). Bulk: four connections in each client, AES-128-GCM, UDP
@@ -12,6 +12,11 @@
 #![expect(clippy::print_stdout, reason = "a program that prints its results")]
 
 use bytes::Bytes;
+use paceline::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use paceline::{
+    ClientConfig, Connection, ConnectionId, Endpoint, Incoming, ServerConfig, ShardedServer,
+    Steering, TransportConfig, VarInt, tls,
+};
 use rustls::RootCertStore;
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
@@ -25,11 +30,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::task::LocalSet;
-use transport::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use transport::{
-    ClientConfig, Connection, ConnectionId, Endpoint, Incoming, ServerConfig, ShardedServer,
-    Steering, TransportConfig, VarInt, tls,
-};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

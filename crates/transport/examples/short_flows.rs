@@ -1,8 +1,8 @@
 //! How long short transfers take that arrive at random, in virtual time.
 //!
 //! ```text
-//! cargo run -p transport --features testing --example short_flows
-//! cargo run -p transport --features testing --example short_flows -- \
+//! cargo run -p paceline --features testing --example short_flows
+//! cargo run -p paceline --features testing --example short_flows -- \
 //!     bbr3 "delay 20ms rate 50mbit queue 1bdp" 100 100000 20
 //! ```
 //!
@@ -14,10 +14,10 @@
 //! It prints the share of the link that is asked for, and percentiles of the completion times.
 
 use cc_core::ControllerChoice;
+use paceline::testing::{ConnectionPlan, Ends, Load, Side, World};
 use std::error::Error;
 use std::io::{self, Write};
 use std::time::Duration;
-use transport::testing::{ConnectionPlan, Ends, Load, Side, World};
 use units::{Bytes, Rng, Timestamp};
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,8 +1,8 @@
 //! The beginning of a connection as CSV, a row for every millisecond of virtual time.
 //!
 //! ```text
-//! cargo run -p transport --features testing --example startup_trace > startup.csv
-//! cargo run -p transport --features testing --example startup_trace -- \
+//! cargo run -p paceline --features testing --example startup_trace > startup.csv
+//! cargo run -p paceline --features testing --example startup_trace -- \
 //!     bbr1 "delay 20ms rate 50mbit queue 1bdp" 2s
 //! ```
 //!
@@ -14,10 +14,10 @@
 //! Rates are in bit/s, sizes in bytes, times in ms; what is not known yet is empty. `delivered` is
 //! what the client knows to be acknowledged.
 
+use paceline::testing::{Load, Pair, PairConfig, Side};
 use std::error::Error;
 use std::io::{self, Write};
 use std::time::Duration;
-use transport::testing::{Load, Pair, PairConfig, Side};
 use units::{Bandwidth, Timestamp};
 
 fn main() -> Result<(), Box<dyn Error>> {

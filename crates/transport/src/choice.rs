@@ -12,13 +12,13 @@ use std::sync::Arc;
 /// alone:
 ///
 /// ```
-/// let mut config = transport::TransportConfig::default();
+/// let mut config = paceline::TransportConfig::default();
 /// config.congestion("bbr3:loss_thresh=5%")?.initial_mtu(1_350);
 ///
 /// let from_a_file = String::from("cubic:beta=0.8");
 /// config.congestion(&from_a_file)?.congestion(from_a_file)?;
 ///
-/// let choice = transport::cc_core::Registry::standard().choose("cubic")?;
+/// let choice = paceline::cc_core::Registry::standard().choose("cubic")?;
 /// config.congestion(choice).initial_mtu(1_350);
 ///
 /// let error = config.congestion("bbr33").unwrap_err();
@@ -87,8 +87,8 @@ impl ChooseController for String {
 ///
 /// ```
 /// let mut config = quinn::TransportConfig::default();
-/// config.congestion_controller_factory(transport::quinn_controller("bbr3")?);
-/// # Ok::<(), transport::ChooseError>(())
+/// config.congestion_controller_factory(paceline::quinn_controller("bbr3")?);
+/// # Ok::<(), paceline::ChooseError>(())
 /// ```
 ///
 /// Any number of connections can share it. The window is the controller's; **the pacing is

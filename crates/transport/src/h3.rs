@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use ::h3::{client, server};
-//! use transport::{Endpoint, h3, tls};
+//! use paceline::{Endpoint, h3, tls};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {

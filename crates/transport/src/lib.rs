@@ -28,7 +28,7 @@
 //! alone:
 //!
 //! ```
-//! use transport::{TransportConfig, units::Bandwidth};
+//! use paceline::{TransportConfig, units::Bandwidth};
 //!
 //! let chosen_by_the_user = String::from("bbr3");
 //! let mut config = TransportConfig::default();
@@ -37,7 +37,7 @@
 //! ```
 //!
 //! ```
-//! use transport::{Endpoint, VarInt, tls};
+//! use paceline::{Endpoint, VarInt, tls};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -165,3 +165,8 @@ pub use quinn_proto::{
 };
 pub use rustls;
 pub use units;
+
+/// The examples of the crate's README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

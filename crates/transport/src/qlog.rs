@@ -31,7 +31,7 @@ use units::Timestamp;
 /// What to write, and where to.
 ///
 /// ```
-/// use transport::{QlogConfig, TransportConfig};
+/// use paceline::{QlogConfig, TransportConfig};
 ///
 /// let mut qlog = QlogConfig::default();
 /// qlog.writer(Box::new(std::io::sink())).title(Some("upload".to_owned()));
@@ -239,7 +239,7 @@ impl Writer {
             title: self.title.as_deref(),
             description: self.description.as_deref(),
             trace: json!({
-                "vantage_point": { "name": "transport", "type": side },
+                "vantage_point": { "name": "paceline", "type": side },
                 "common_fields": {
                     "time_format": "relative",
                     "reference_time": 0,
@@ -317,7 +317,7 @@ mod tests {
             "qlog_format": "JSON-SEQ",
             "title": "a \"title\"\n",
             "trace": {
-                "vantage_point": { "name": "transport", "type": "client" },
+                "vantage_point": { "name": "paceline", "type": "client" },
                 "common_fields": {
                     "time_format": "relative",
                     "reference_time": 0,

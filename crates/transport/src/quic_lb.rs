@@ -27,8 +27,8 @@
 //! is about all this in operation.
 //!
 //! ```
-//! use transport::quic_lb::{CidConfig, ConnectionIds, Secrets};
-//! use transport::{Endpoint, EndpointConfig, tls::SelfSigned};
+//! use paceline::quic_lb::{CidConfig, ConnectionIds, Secrets};
+//! use paceline::{Endpoint, EndpointConfig, tls::SelfSigned};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {

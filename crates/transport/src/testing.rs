@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use transport::testing::{Load, Pair, PairConfig, Side};
+//! use paceline::testing::{Load, Pair, PairConfig, Side};
 //!
 //! let mut config = PairConfig::default();
 //! config.link = "delay 20ms rate 10mbit queue 1bdp".parse()?;
@@ -34,7 +34,7 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use transport::testing::{ConnectionPlan, Load, World};
+//! use paceline::testing::{ConnectionPlan, Load, World};
 //!
 //! let mut world = World::new(1);
 //! let link = "delay 10ms rate 20mbit queue 1bdp".parse()?;

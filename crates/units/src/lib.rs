@@ -45,3 +45,8 @@ pub use nearest::nearest;
 pub use parse::ParseError;
 pub use rng::Rng;
 pub use timestamp::Timestamp;
+
+/// The examples of the crate's README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -8,13 +8,13 @@ use crate::rows::{Row, rows};
 use crate::settings::{NAME, Settings};
 use crate::stack::Name;
 use crate::{Result, child, machine, table};
+use paceline::tls::SelfSigned;
 use serde::Serialize;
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
-use transport::tls::SelfSigned;
 
 /// Plays what `args` ask for and shows it.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {

@@ -21,7 +21,7 @@ use std::pin::Pin;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Name {
-    /// This repository's `transport`.
+    /// This repository's `paceline`.
     Paceline,
     /// quinn 0.11.
     Quinn,

@@ -12,8 +12,8 @@ use e2e::quiche::{
 };
 use e2e::{choose, seed};
 use link_sim::sim::LinkId;
-use transport::testing::{ConnectionPlan, Ends, Load, Pair, PairConfig, Side, World};
-use transport::{AckFrequencyConfig, ConnectionStats};
+use paceline::testing::{ConnectionPlan, Ends, Load, Pair, PairConfig, Side, World};
+use paceline::{AckFrequencyConfig, ConnectionStats};
 use units::{Bandwidth, Bytes, Timestamp};
 
 const MS: Duration = Duration::from_millis(1);

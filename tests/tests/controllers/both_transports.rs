@@ -6,7 +6,7 @@
 use core::time::Duration;
 use e2e::seed;
 use e2e::sim::{Flow, Scenario};
-use transport::testing::{ConnectionPlan, Ends, LinkId, Load, World};
+use paceline::testing::{ConnectionPlan, Ends, LinkId, Load, World};
 use units::{Bandwidth, Bytes, Timestamp};
 
 const MS: Duration = Duration::from_millis(1);

@@ -7,9 +7,9 @@
 use e2e::limit::{Limit, Miss};
 use e2e::{choose, seed};
 use link_sim::LinkStats;
+use paceline::VarInt;
+use paceline::testing::{ConnectionPlan, Ends, Load, World};
 use std::time::Duration;
-use transport::VarInt;
-use transport::testing::{ConnectionPlan, Ends, Load, World};
 use units::{Bandwidth, Bytes, Gain};
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -5,7 +5,7 @@
 
 use core::time::Duration;
 use e2e::sim::{Flow, FlowOutcome, Outcome, Point, Scenario};
-use transport::testing::{Load, Pair, PairConfig, Side};
+use paceline::testing::{Load, Pair, PairConfig, Side};
 use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 const MS: Duration = Duration::from_millis(1);

@@ -22,7 +22,7 @@
 use core::time::Duration;
 use e2e::sim::{Acks, Flow, FlowOutcome, Scenario};
 use e2e::{choose, seed};
-use transport::testing::{Load, Pair, PairConfig, Side};
+use paceline::testing::{Load, Pair, PairConfig, Side};
 use units::{Bandwidth, Bytes, Gain};
 
 const MS: Duration = Duration::from_millis(1);

@@ -2,9 +2,9 @@
 
 use crate::any;
 use e2e::memory::held;
+use paceline::Endpoint;
+use paceline::tls::{SelfSigned, client_without_verification};
 use tokio::net::UdpSocket;
-use transport::Endpoint;
-use transport::tls::{SelfSigned, client_without_verification};
 
 /// The first packet of a client of its own.
 async fn hello() -> Vec<u8> {

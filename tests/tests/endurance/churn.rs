@@ -2,9 +2,9 @@
 
 use crate::{any, asked, report, resident};
 use e2e::memory::held;
+use paceline::tls::{SelfSigned, client_with_fingerprint};
+use paceline::{Connection, Endpoint};
 use std::time::Duration;
-use transport::tls::{SelfSigned, client_with_fingerprint};
-use transport::{Connection, Endpoint};
 
 /// So many at a time.
 const BATCH: u64 = 50;

@@ -3,11 +3,11 @@
 use crate::{any, asked, held_by_all, report, resident};
 use e2e::seed;
 use link_sim::relay::{Direction, Relay, RelayConfig};
+use paceline::tls::{SelfSigned, client_with_fingerprint};
+use paceline::{Connection, Endpoint, RecvStream, SendStream};
 use std::hash::{DefaultHasher, Hasher};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
-use transport::tls::{SelfSigned, client_with_fingerprint};
-use transport::{Connection, Endpoint, RecvStream, SendStream};
 use units::Rng;
 
 /// Bytes written at once.

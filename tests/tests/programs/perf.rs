@@ -4,12 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use e2e::programs::{Ended, bench_server, run};
+use paceline::rustls;
+use paceline::tls::SelfSigned;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use transport::rustls;
-use transport::tls::SelfSigned;
 
 #[test]
 fn the_programs_measure_by_perf_in_either_direction() {

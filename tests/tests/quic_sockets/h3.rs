@@ -23,11 +23,11 @@ use h3::error::{ConnectionError, StreamError};
 use h3::quic::BidiStream;
 use h3::{client, quic, server};
 use http::{Request, Response};
+use paceline::tls::SelfSigned;
+use paceline::{Connection, Endpoint, TransportConfig, h3 as ours, tls};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tokio::task::JoinHandle;
-use transport::tls::SelfSigned;
-use transport::{Connection, Endpoint, TransportConfig, h3 as ours, tls};
 use units::Rng;
 
 type Requests = client::SendRequest<ours::OpenStreams, Bytes>;

@@ -12,11 +12,11 @@ mod s2ns;
 
 use link_sim::relay::{Relay, RelayConfig};
 use nat::Nat;
+use paceline::tls::SelfSigned;
 use std::hash::{DefaultHasher, Hasher};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use transport::tls::SelfSigned;
 use units::Rng;
 
 /// Whose client or server it is.

@@ -1,5 +1,5 @@
 //! Porting from quinn is a change of import: `application.rs` and what it has below it is one
-//! source that is compiled twice, with `quinn` for `q` and with `transport` for `q`. Each scenario
+//! source that is compiled twice, with `quinn` for `q` and with `paceline` for `q`. Each scenario
 //! is run by both as client and as server, in all four combinations, and what its calls return has
 //! to be the same, word for word.
 //!
@@ -8,12 +8,12 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+use paceline::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rcgen::CertifiedKey;
 use std::fmt::Debug;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use transport::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// What the calls of a scenario have returned.
 type Log = Vec<String>;

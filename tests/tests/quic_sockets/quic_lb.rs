@@ -8,11 +8,11 @@ mod router;
 mod server;
 
 use client::Client;
+use paceline::ConnectionError;
+use paceline::tls::SelfSigned;
 use router::Router;
 use server::{Mode, Server};
 use std::time::Duration;
-use transport::ConnectionError;
-use transport::tls::SelfSigned;
 
 /// Two servers, a balancer, and what a client has to know.
 struct Fleet {

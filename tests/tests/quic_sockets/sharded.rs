@@ -5,6 +5,12 @@
 mod nat;
 
 use nat::Nat;
+use paceline::quic_lb::{CidConfig, ConnectionIds, ServerId};
+use paceline::tls::{self, SelfSigned};
+use paceline::{
+    BloomTokenLog, ClientConfig, Connection, ConnectionError, Endpoint, Incoming, RecvStream,
+    SendStream, ServerConfig, ShardedBuilder, ShardedServer, Steering, TransportConfig, VarInt,
+};
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
@@ -12,12 +18,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Barrier, Semaphore};
 use tokio::task::JoinSet;
-use transport::quic_lb::{CidConfig, ConnectionIds, ServerId};
-use transport::tls::{self, SelfSigned};
-use transport::{
-    BloomTokenLog, ClientConfig, Connection, ConnectionError, Endpoint, Incoming, RecvStream,
-    SendStream, ServerConfig, ShardedBuilder, ShardedServer, Steering, TransportConfig, VarInt,
-};
 
 /// NATs in front of 40 clients forget their ports when each of 25 connections has half of its
 /// data. All of them then come from ports that are new to the server, and still each packet
@@ -286,7 +286,7 @@ struct Server {
 /// What a server has done.
 struct Ended {
     log: Vec<Served>,
-    stats: Vec<transport::EndpointStats>,
+    stats: Vec<paceline::EndpointStats>,
 }
 
 /// A connection that has ended.
@@ -355,7 +355,7 @@ fn client_config(certificate: &SelfSigned, transport: &TransportConfig) -> Clien
 
 fn server_config(certificate: &SelfSigned) -> ServerConfig {
     let mut config = certificate.server().config().unwrap();
-    let mut tokens = transport::ValidationTokenConfig::default();
+    let mut tokens = paceline::ValidationTokenConfig::default();
     tokens.sent(2).log(Arc::new(BloomTokenLog::default()));
     config.validation_token_config(tokens);
     config

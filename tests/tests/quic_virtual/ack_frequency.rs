@@ -2,8 +2,8 @@
 //! nowhere else.
 
 use crate::{config, connect};
+use paceline::testing::{Load, Pair, Side};
 use std::time::Duration;
-use transport::testing::{Load, Pair, Side};
 use units::Bytes;
 
 const TIME: Duration = Duration::from_secs(10);

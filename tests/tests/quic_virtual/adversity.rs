@@ -13,9 +13,9 @@ mod silence;
 
 use e2e::{choose, seed};
 use link_sim::LinkSpec;
+use paceline::TransportConfig;
+use paceline::testing::{ConnectionPlan, EndId, Ends, LinkId, Load, World};
 use std::time::Duration;
-use transport::TransportConfig;
-use transport::testing::{ConnectionPlan, EndId, Ends, LinkId, Load, World};
 use units::Bytes;
 
 /// One connection in a world of its own.

@@ -2,10 +2,10 @@
 
 use crate::{config, connect};
 use e2e::{choose, seed};
+use paceline::testing::{Load, Pair, PairConfig, Side};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
-use transport::testing::{Load, Pair, PairConfig, Side};
 use units::{Bytes, Rng};
 
 const TRANSFER: u64 = 1_000_000;

@@ -2,11 +2,11 @@
 
 use crate::{config, connect, connected, percent, send_rate};
 use e2e::choose;
+use paceline::VarInt;
+use paceline::testing::{Departure, Load, Pair, Side};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
-use transport::VarInt;
-use transport::testing::{Departure, Load, Pair, Side};
 use units::{Bandwidth, Bytes};
 
 /// Everything that leaves `side` from now on.

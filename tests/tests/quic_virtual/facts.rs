@@ -5,10 +5,10 @@ mod books;
 
 use books::{Books, Counts};
 use e2e::{choose, seed};
+use paceline::testing::{ConnectionPlan, Datagram, EndId, Ends, LinkId, Load, World};
 use quinn_proto::ConnectionError;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
-use transport::testing::{ConnectionPlan, Datagram, EndId, Ends, LinkId, Load, World};
 use units::{Bytes, Rng};
 
 const MS: Duration = Duration::from_millis(1);

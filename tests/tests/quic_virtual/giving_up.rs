@@ -2,11 +2,11 @@
 
 use crate::plan_over;
 use e2e::{choose, seed};
+use paceline::testing::{ConnectionPlan, Ends, Load, Side, World};
 use std::cell::{Cell, RefCell};
 use std::fmt::Debug;
 use std::rc::Rc;
 use std::time::Duration;
-use transport::testing::{ConnectionPlan, Ends, Load, Side, World};
 
 const RTT: Duration = Duration::from_millis(50);
 const MS: Duration = Duration::from_millis(1);

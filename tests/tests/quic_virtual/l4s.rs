@@ -3,8 +3,8 @@
 
 use crate::{choose, seed};
 use link_sim::LinkSpec;
+use paceline::testing::{ConnectionPlan, Ends, LinkId, Load, World};
 use std::time::Duration;
-use transport::testing::{ConnectionPlan, Ends, LinkId, Load, World};
 use units::{Bandwidth, Bytes, Gain};
 
 const MS: Duration = Duration::from_millis(1);

@@ -1,9 +1,9 @@
 //! What kept the connection from sending more is named.
 
 use crate::{config, connect, connected};
+use paceline::testing::{Load, Pair, Side};
+use paceline::{LimitedBy, VarInt};
 use std::time::Duration;
-use transport::testing::{Load, Pair, Side};
-use transport::{LimitedBy, VarInt};
 
 /// What the client waited for while `pair` runs for `time`.
 fn limited_by(pair: &mut Pair, time: Duration) -> LimitedBy {

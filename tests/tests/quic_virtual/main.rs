@@ -31,8 +31,8 @@ mod windows;
 
 use e2e::memory::Counting;
 use e2e::{choose, seed};
+use paceline::testing::{ConnectionPlan, Pair, PairConfig, Side, World};
 use std::time::Duration;
-use transport::testing::{ConnectionPlan, Pair, PairConfig, Side, World};
 use units::Bandwidth;
 
 /// For `adversity` and `any_peer`, which bound what a thread may hold.

@@ -1,9 +1,9 @@
 //! A peer that moves: a new path begins anew, a new port on the old one does not.
 
 use crate::{config, connect};
+use paceline::testing::{Load, Pair, Side};
 use std::net::SocketAddr;
 use std::time::Duration;
-use transport::testing::{Load, Pair, Side};
 use units::Bytes;
 
 const NEW_PORT: &str = "192.0.2.1:50001";

@@ -1,13 +1,13 @@
 //! A qlog of real endpoints says what happened, in the schema's words.
 
 use crate::{config, connect};
+use paceline::testing::{Load, Side};
+use paceline::{QlogConfig, QlogStream};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use transport::testing::{Load, Side};
-use transport::{QlogConfig, QlogStream};
 
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);

@@ -2,8 +2,8 @@
 
 use crate::{config, connect, connected};
 use e2e::{choose, seed};
+use paceline::testing::{ConnectionPlan, Load, Pair, PairConfig, Side, World};
 use std::time::Duration;
-use transport::testing::{ConnectionPlan, Load, Pair, PairConfig, Side, World};
 use units::Bytes;
 
 /// 100 Mbit/s, 40 ms, 1 % loss, a queue of one BDP.

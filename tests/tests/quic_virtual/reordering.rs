@@ -2,8 +2,8 @@
 
 use crate::{config, connect};
 use e2e::{choose, seed};
+use paceline::testing::{ConnectionPlan, Ends, LinkId, Load, Pair, Side, World};
 use std::time::Duration;
-use transport::testing::{ConnectionPlan, Ends, LinkId, Load, Pair, Side, World};
 use units::Bytes;
 
 const RTT: Duration = Duration::from_millis(50);

@@ -4,9 +4,9 @@
 use crate::{config, connect};
 use cc_core::{Event, Observer};
 use e2e::seed;
+use paceline::testing::{Load, Pair, PairConfig, Side};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use transport::testing::{Load, Pair, PairConfig, Side};
 use units::Rng;
 
 /// Samples in the order of their ACKs.

@@ -3,8 +3,8 @@
 
 use crate::{config, connect};
 use e2e::choose;
+use paceline::testing::{Load, Pair, PairConfig, PlainQuinn, Side};
 use std::time::Duration;
-use transport::testing::{Load, Pair, PairConfig, PlainQuinn, Side};
 use units::Bytes;
 
 /// The same link for both: 100 Mbit/s, 40 ms, a queue of one BDP.

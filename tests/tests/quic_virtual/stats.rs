@@ -1,8 +1,8 @@
 //! What a connection can tell about itself agrees with what its links did.
 
 use crate::{config, connect, connected};
+use paceline::testing::{Load, Side};
 use std::time::Duration;
-use transport::testing::{Load, Side};
 
 #[test]
 fn every_mark_is_counted_on_both_sides() {

@@ -4,8 +4,8 @@
 use crate::{config, percent};
 use cc_core::Registry;
 use e2e::{choose, seed};
+use paceline::testing::{Load, Pair, PairConfig, Side};
 use std::time::Duration;
-use transport::testing::{Load, Pair, PairConfig, Side};
 use units::{Bandwidth, Bytes};
 
 /// 100 Mbit/s, 40 ms, a queue of one BDP.

@@ -2,10 +2,10 @@
 
 use crate::{connected, plan_over};
 use e2e::{choose, seed};
+use paceline::testing::{EndId, Ends, Load, Pair, Side, World};
+use paceline::{Dir, VarInt};
 use quinn_proto::WriteError;
 use std::time::Duration;
-use transport::testing::{EndId, Ends, Load, Pair, Side, World};
-use transport::{Dir, VarInt};
 use units::Bytes;
 
 /// What each stream writes in five seconds, after `count` more were opened that write as fast as

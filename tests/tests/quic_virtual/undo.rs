@@ -1,8 +1,8 @@
 //! Packets that were late, not lost: a controller takes back what it concluded from their loss.
 
 use e2e::{choose, seed};
+use paceline::testing::{ConnectionPlan, Ends, LinkId, Load, World};
 use std::time::Duration;
-use transport::testing::{ConnectionPlan, Ends, LinkId, Load, World};
 use units::Bytes;
 
 /// Without a queue.

@@ -2,10 +2,10 @@
 
 use crate::{config, connect, connected};
 use e2e::choose;
+use paceline::testing::{Load, Pair, Side};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
-use transport::testing::{Load, Pair, Side};
 use units::Bytes;
 
 /// The most that ever was in flight beyond the window, from now on.

@@ -2,9 +2,9 @@
 
 use crate::{PairConfig, config, connect, send_rate};
 use e2e::{choose, seed};
+use paceline::VarInt;
+use paceline::testing::{ConnectionPlan, Load, Pair, Side, World};
 use std::time::Duration;
-use transport::VarInt;
-use transport::testing::{ConnectionPlan, Load, Pair, Side, World};
 use units::{Bandwidth, Bytes};
 
 /// What a connection begins with.

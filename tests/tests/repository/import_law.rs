@@ -2,7 +2,10 @@
 //!
 //! Dev-dependencies are free but for one thing: a crate may not test itself with a crate that
 //! depends on it, because cargo then builds it twice and its types are no longer one type. So
-//! cc-core tests itself with link-sim, and neither does so with transport.
+//! cc-core tests itself with link-sim, and neither does so with paceline.
+//!
+//! Packages go by their short names, as the workspace's dependencies do: `cc-core` is the package
+//! `paceline-cc-core`.
 
 use crate::finding::Finding;
 use crate::repository::SourceFile;
@@ -68,7 +71,7 @@ const LAW: [Rule; 12] = [
         }),
     },
     Rule {
-        package: "transport",
+        package: "paceline",
         may_use: &["units", "cc-core"],
         gated: Some((
             "link-sim",
@@ -87,14 +90,14 @@ const LAW: [Rule; 12] = [
     },
     Rule {
         package: "bench-kit",
-        may_use: &["units", "cc-core", "link-sim", "transport", "bench-report"],
+        may_use: &["units", "cc-core", "link-sim", "paceline", "bench-report"],
         gated: None,
         foreign: Foreign::Any,
     },
     // What libFuzzer runs; a workspace of its own, so that nothing here can depend on it.
     Rule {
         package: "fuzz",
-        may_use: &["units", "cc-core", "link-sim", "transport"],
+        may_use: &["units", "cc-core", "link-sim", "paceline"],
         gated: None,
         foreign: Foreign::Any,
     },
@@ -108,20 +111,20 @@ const LAW: [Rule; 12] = [
     // Other libraries beside this one, likewise.
     Rule {
         package: "peers",
-        may_use: &["transport"],
+        may_use: &["paceline"],
         gated: None,
         foreign: Foreign::Any,
     },
     // quinn's other library of cryptography in one program with this one, likewise.
     Rule {
         package: "with-ring",
-        may_use: &["transport"],
+        may_use: &["paceline"],
         gated: None,
         foreign: Foreign::Any,
     },
     Rule {
         package: "bench-server",
-        may_use: &["units", "cc-core", "transport", "bench-report", "bench-kit"],
+        may_use: &["units", "cc-core", "paceline", "bench-report", "bench-kit"],
         gated: None,
         foreign: Foreign::Any,
     },
@@ -131,7 +134,7 @@ const LAW: [Rule; 12] = [
             "units",
             "cc-core",
             "link-sim",
-            "transport",
+            "paceline",
             "bench-report",
             "bench-kit",
             "bench-server",
@@ -169,7 +172,7 @@ impl<'a> Manifest<'a> {
         let features = table.get("features").and_then(Value::as_table);
         Ok(Self {
             file,
-            name: name.to_owned(),
+            name: short(name).to_owned(),
             run,
             dev: dependencies(&table, "dev-dependencies"),
             features: features.cloned().unwrap_or_default(),
@@ -305,12 +308,17 @@ fn dependencies(manifest: &Table, kind: &str) -> Vec<Dependency> {
         .flatten()
         .map(|(key, value)| Dependency {
             name: match value.get("package").and_then(Value::as_str) {
-                Some(renamed) => renamed.to_owned(),
+                Some(package) => short(package).to_owned(),
                 None => key.clone(),
             },
             is_optional: value.get("optional").and_then(Value::as_bool) == Some(true),
         })
         .collect()
+}
+
+/// The package's name without the prefix that it has on the registry.
+fn short(package: &str) -> &str {
+    package.strip_prefix("paceline-").unwrap_or(package)
 }
 
 /// Whether the law lets `from` depend on `to`, directly or through others, or they are one.
@@ -334,6 +342,7 @@ fn line_naming(manifest: &str, dependency: &str) -> usize {
             .is_some_and(|rest| rest.starts_with([' ', '.', '=']))
             || line.contains(&format!("dependencies.{dependency}]"))
             || line.contains(&format!("package = \"{dependency}\""))
+            || line.contains(&format!("package = \"paceline-{dependency}\""))
     };
     manifest.lines().position(is_named).map_or(1, |at| at + 1)
 }
@@ -360,13 +369,19 @@ mod tests {
             found[0].starts_with("crates/x/Cargo.toml:5: `cc-core` never depends on `link-sim`"),
             "{found:?}"
         );
-        let rest = "[dependencies]\ntransport.workspace = true\n";
+        let rest = "[dependencies]\npaceline.workspace = true\n";
         assert_eq!(findings("bench-report", rest).len(), 1);
         let rest = "[target.'cfg(unix)'.dependencies]\nbench-kit = {}\n";
-        assert_eq!(findings("transport", rest).len(), 1);
-        let rest = "[dependencies]\nother = { package = \"transport\", path = \"\" }\n";
-        assert_eq!(findings("link-sim", rest).len(), 1);
+        assert_eq!(findings("paceline", rest).len(), 1);
+        let rest = "[dependencies]\nother = { package = \"paceline\", path = \"\" }\n";
+        assert_eq!(findings("paceline-link-sim", rest).len(), 1);
         assert_eq!(findings("bench-kit", rest).len(), 0);
+        let rest = "[dependencies]\n\nother = { package = \"paceline-bench-kit\" }\n";
+        let found = findings("paceline", rest);
+        assert!(
+            found[0].starts_with("crates/x/Cargo.toml:5: `paceline` never depends on `bench-kit`"),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -401,14 +416,14 @@ mod tests {
     }
 
     #[test]
-    fn transport_has_link_sim_behind_testing_alone() {
+    fn paceline_has_link_sim_behind_testing_alone() {
         let optional = "[dependencies]\nlink-sim = { workspace = true, optional = true }\n";
-        let with = |features: &str| findings("transport", &format!("{optional}{features}")).len();
+        let with = |features: &str| findings("paceline", &format!("{optional}{features}")).len();
         assert_eq!(with("[features]\ntesting = [\"dep:link-sim\"]\n"), 0);
         let default = "[features]\ndefault = [\"testing\"]\ntesting = [\"dep:link-sim\"]\n";
         assert_eq!(with(default), 1);
         assert_eq!(
-            findings("transport", "[dependencies]\nlink-sim = {}\n").len(),
+            findings("paceline", "[dependencies]\nlink-sim = {}\n").len(),
             1
         );
     }
@@ -418,8 +433,8 @@ mod tests {
         let with = |package, dev| findings(package, &format!("[dev-dependencies]\n{dev} = {{}}\n"));
         assert_eq!(with("cc-core", "link-sim").len(), 0);
         assert_eq!(with("cc-core", "criterion").len(), 0);
-        assert_eq!(with("cc-core", "transport").len(), 1);
-        assert_eq!(with("link-sim", "transport").len(), 1);
+        assert_eq!(with("cc-core", "paceline").len(), 1);
+        assert_eq!(with("link-sim", "paceline").len(), 1);
         assert_eq!(with("units", "cc-core").len(), 1);
         assert_eq!(with("e2e", "bench-client").len(), 0);
     }

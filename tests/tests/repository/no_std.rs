@@ -36,13 +36,16 @@ fn the_same_program_links_for_bare_metal() {
 fn cc_core_depends_on_nothing_but_units() {
     let output = cargo(&[
         "tree",
-        "--package=cc-core",
+        "--package=paceline-cc-core",
         "--edges=normal,build",
         "--prefix=none",
     ]);
     let tree = String::from_utf8(output.stdout).expect("names are text");
     let names = tree.lines().filter_map(|line| line.split(' ').next());
-    assert_eq!(names.collect::<Vec<_>>(), ["cc-core", "units"]);
+    assert_eq!(
+        names.collect::<Vec<_>>(),
+        ["paceline-cc-core", "paceline-units"]
+    );
 }
 
 fn build(target: &[&str]) {

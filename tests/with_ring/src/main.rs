@@ -4,15 +4,15 @@
 //! which they share. That this compiles is what is tested first; run, it shows that the server's
 //! keys, which are aws-lc-rs', still do their work: the client connects after a Retry.
 
+use paceline::quic_lb::{CidConfig, ConnectionIds, Secrets};
+use paceline::tls::SelfSigned;
+use paceline::{Endpoint, EndpointConfig};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::rustls::crypto::ring::default_provider;
 use quinn::rustls::{ClientConfig, RootCertStore, version};
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::sync::Arc;
-use transport::quic_lb::{CidConfig, ConnectionIds, Secrets};
-use transport::tls::SelfSigned;
-use transport::{Endpoint, EndpointConfig};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

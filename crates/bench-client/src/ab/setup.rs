@@ -6,10 +6,10 @@ use bench_kit::failure::Failure;
 use bench_kit::plan::{Controllers, Direction, Limits, Plan};
 use bench_report::result::{ComparedServer, Finite, is_one};
 use cc_core::Registry;
+use paceline::tls::Cipher;
 use serde::Serialize;
 use std::num::NonZero;
 use std::time::Duration;
-use transport::tls::Cipher;
 
 #[derive(Debug)]
 pub(crate) struct AbSetup {

@@ -12,13 +12,13 @@ use bench_kit::plan::{Direction, Plan};
 use bench_kit::transport_settings;
 use flow::Flow;
 use link_sim::{LinkSpec, LinkStats};
+use paceline::VarInt;
+use paceline::testing::{ConnectionPlan, LinkId, World};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
-use transport::VarInt;
-use transport::testing::{ConnectionPlan, LinkId, World};
 use units::Timestamp;
 
 /// Runs all trials, as many at once as the setup says, and hands them on in their order.

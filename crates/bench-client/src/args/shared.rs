@@ -4,10 +4,10 @@ use bench_kit::cli::DEFAULT_PORT;
 use bench_kit::cli::values::{millis, rate, seconds, size_up_to};
 use bench_kit::plan::{MAX_LENGTH, MAX_STREAMS, MAX_WINDOW, MIN_WINDOW};
 use clap::{Args, ValueHint};
+use paceline::tls::Cipher;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use transport::tls::Cipher;
 use units::{Bandwidth, Bytes};
 
 /// How much to send, and how.

@@ -5,13 +5,13 @@ use bench_kit::token::Token;
 use bench_kit::transfer::LocalFile;
 use bench_kit::wire::ALPN;
 use bench_kit::{close_reason, perf, transport_settings};
+use paceline::tls::{self, Cipher, ClientTls};
+use paceline::{ClientConfig, Connection, Endpoint, EndpointConfig, TransportConfig};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
-use transport::tls::{self, Cipher, ClientTls};
-use transport::{ClientConfig, Connection, Endpoint, EndpointConfig, TransportConfig};
 
 /// Everything that a run needs to know.
 #[derive(Debug, Clone)]

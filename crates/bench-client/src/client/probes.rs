@@ -8,10 +8,10 @@ use bench_kit::clock;
 use bench_kit::interrupt::Interrupts;
 use bench_kit::plan::{Extras, Limit, Plan, Requests};
 use bench_kit::wire::DONE;
+use paceline::VarInt;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
-use transport::VarInt;
 
 /// Makes one new connection after the other, for ever; what has come of them is in `probes`.
 pub(super) async fn run(setup: &ClientSetup, interrupts: &Interrupts, probes: &mut Probes) {

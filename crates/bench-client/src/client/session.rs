@@ -12,11 +12,11 @@ use bench_kit::sample::SideReport;
 use bench_kit::transfer::Transfer;
 use bench_kit::wire::{self, Reply, Request};
 use bench_report::text::printable;
+use paceline::SendStream;
 use std::cell::RefCell;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
-use transport::SendStream;
 
 /// The control stream after the agreement.
 pub(super) struct Control {
@@ -192,7 +192,7 @@ impl Session<'_> {
 struct Replies(mpsc::Receiver<Result<Option<Reply>, wire::WireError>>);
 
 impl Replies {
-    fn read_from(mut stream: transport::RecvStream) -> Self {
+    fn read_from(mut stream: paceline::RecvStream) -> Self {
         let (replies, receiver) = mpsc::channel(QUEUED_REPLIES);
         tokio::spawn(async move {
             loop {

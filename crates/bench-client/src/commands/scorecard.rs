@@ -194,5 +194,5 @@ mod tests {
         }
     }
 
-    const PROMISES: &str = "../../scenarios/paceline.toml";
+    const PROMISES: &str = "scenarios/paceline.toml";
 }

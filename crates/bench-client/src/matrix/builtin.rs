@@ -33,7 +33,7 @@ macro_rules! built_in {
     ($name:literal) => {
         BuiltIn {
             name: $name,
-            text: include_str!(concat!("../../../../scenarios/", $name, ".toml")),
+            text: include_str!(concat!("../../scenarios/", $name, ".toml")),
         }
     };
 }

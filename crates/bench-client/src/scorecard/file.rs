@@ -350,7 +350,7 @@ pub(super) const REFERENCE: &str = "reference";
 const WORDS: [&str; 4] = [CC, AGAINST, FIGURE, REFERENCE];
 
 const ORIGIN: &str = "scenarios/scorecard.toml";
-const TEXT: &str = include_str!("../../../../scenarios/scorecard.toml");
+const TEXT: &str = include_str!("../../scenarios/scorecard.toml");
 
 #[cfg(test)]
 mod tests;

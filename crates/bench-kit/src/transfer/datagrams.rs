@@ -14,12 +14,12 @@ use crate::counters::Counters;
 use crate::plan::{Limit, Plan, SMALLEST_DATAGRAM};
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::future::join_all;
+use paceline::{Connection, RecvStream, SendDatagramError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use transport::{Connection, RecvStream, SendDatagramError};
 
 pub(super) struct Sending {
     connection: Connection,

@@ -3,9 +3,9 @@
 use super::content::{LocalFile, Sink};
 use super::stream_index::index_of;
 use crate::counters::Counters;
+use paceline::{Connection, RecvStream};
 use std::sync::Arc;
 use tokio::task::JoinSet;
-use transport::{Connection, RecvStream};
 
 /// Takes as many streams as were agreed and reads each to its end.
 ///

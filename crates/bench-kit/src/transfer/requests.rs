@@ -8,11 +8,11 @@
 use crate::clock;
 use crate::counters::{Answer, Answers, Counters};
 use crate::wire::DONE;
+use paceline::{Connection, RecvStream, SendStream, VarInt};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
-use transport::{Connection, RecvStream, SendStream, VarInt};
 
 /// Sends requests for ever.
 pub(super) async fn ask(connection: Connection, counters: Arc<Counters>, interval: Duration) {

@@ -6,12 +6,12 @@ use crate::clock;
 use crate::counters::Counters;
 use crate::plan::{Limit, Plan};
 use crate::wire::DONE;
+use paceline::{Connection, SendStream, VarInt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
-use transport::{Connection, SendStream, VarInt};
 
 #[derive(Clone)]
 pub(super) struct Sending {

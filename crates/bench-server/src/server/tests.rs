@@ -4,10 +4,10 @@ use bench_kit::plan::{Direction, Extras, Limit, Limits, Plan};
 use bench_kit::token::Token;
 use bench_kit::wire::{PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED, read_message, write_message};
 use cc_core::Registry;
+use paceline::{ClientConfig, Connection, ConnectionError, RecvStream, SendStream};
 use std::future::pending;
 use std::net::Ipv4Addr;
 use std::sync::Mutex;
-use transport::{ClientConfig, Connection, ConnectionError, RecvStream, SendStream};
 
 /// A server and what it has logged.
 struct Fixture {

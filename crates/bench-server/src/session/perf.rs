@@ -8,13 +8,13 @@ use bench_kit::transport_settings;
 use bench_report::text::amount;
 use bytes::Bytes;
 use cc_core::ControllerChoice;
+use paceline::crypto::rustls::HandshakeData;
+use paceline::{Connection, ConnectionError, ReadError, RecvStream, SendStream, VarInt};
+use paceline::{ReadExactError, WriteError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use transport::crypto::rustls::HandshakeData;
-use transport::{Connection, ConnectionError, ReadError, RecvStream, SendStream, VarInt};
-use transport::{ReadExactError, WriteError};
 use units::Bandwidth;
 
 pub(super) fn is_negotiated(connection: &Connection) -> bool {

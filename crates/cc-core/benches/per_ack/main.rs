@@ -1,8 +1,8 @@
 //! What a controller costs: nanoseconds per acknowledged packet, all controllers on one history.
 //!
 //! ```text
-//! cargo bench -p cc-core --bench per_ack                  every controller
-//! cargo bench -p cc-core --bench per_ack -- cubic bbr3    these
+//! cargo bench -p paceline-cc-core --bench per_ack                  every controller
+//! cargo bench -p paceline-cc-core --bench per_ack -- cubic bbr3    these
 //! ```
 //!
 //! Three columns for each of ours:
@@ -10,7 +10,7 @@
 //! - *alone*: what a [`Flow`](cc_core::Flow) asks of the [`Controller`](cc_core::Controller) over
 //!   the history, asked again without the `Flow`;
 //! - *Flow*: with RTT estimator, delivery-rate sampler and a stamp for each batch of packets, as
-//!   the crate `transport` drives it over quinn-proto;
+//!   the crate `paceline` drives it over quinn-proto;
 //! - *per packet*: the same with a stamp for every packet.
 //!
 //! quinn-proto's are called as its connection calls them: `on_sent` once for a batch, `on_ack` for

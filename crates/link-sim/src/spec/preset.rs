@@ -52,7 +52,7 @@ fn string(line: &'static str, key: &str) -> Option<&'static str> {
 static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
     read_toml(LINKS).expect("a test has read scenarios/links.toml with a TOML library")
 });
-const LINKS: &str = include_str!("../../../../scenarios/links.toml");
+const LINKS: &str = include_str!("../../scenarios/links.toml");
 
 #[cfg(test)]
 mod tests {

@@ -90,8 +90,8 @@ impl Controller for SumsController {
         flow.on_mtu(flow.path_state().now, Bytes::new(new_mtu.into()));
     }
 
-    /// quinn-proto paces by the window alone, so it is no more than the pacing rate sends in a round
-    /// trip. One packet may always be in flight.
+    /// quinn-proto paces by the window alone, so it is no more than the pacing rate sends in a
+    /// round trip. One packet may always be in flight.
     fn window(&self) -> u64 {
         let sums = self.lock();
         let (control, path) = (sums.flow.control(), sums.flow.path_state());

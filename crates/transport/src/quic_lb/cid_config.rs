@@ -181,10 +181,10 @@ impl fmt::Debug for CidConfig {
 /// number, so there is no byte order. Written in hexadecimal.
 ///
 /// ```
-/// # use transport::quic_lb::ServerId;
+/// # use paceline::quic_lb::ServerId;
 /// let server_id: ServerId = "0a1b2c3d".parse()?;
 /// assert_eq!(server_id, ServerId::new(&[0x0a, 0x1b, 0x2c, 0x3d])?);
-/// # Ok::<_, transport::quic_lb::CidConfigError>(())
+/// # Ok::<_, paceline::quic_lb::CidConfigError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ServerId {

@@ -8,12 +8,12 @@ use super::cid_config::{CODEPOINT_SHIFT, CidConfig, ServerId, UNROUTABLE};
 /// version of QUIC to the next (RFC 8999).
 ///
 /// ```
-/// # use transport::quic_lb::{CidConfig, CidDecoder, ServerId};
+/// # use paceline::quic_lb::{CidConfig, CidDecoder, ServerId};
 /// let mut decoder = CidDecoder::default();
 /// decoder.learn(CidConfig::plaintext(0, 3, 4)?);
 /// let cid = [0x07, 0xc4, 0x60, 0x5e, 0x45, 0x04, 0xcc, 0x4f];
 /// assert_eq!(decoder.server_of(&cid), Some("c4605e".parse()?));
-/// # Ok::<_, transport::quic_lb::CidConfigError>(())
+/// # Ok::<_, paceline::quic_lb::CidConfigError>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct CidDecoder {

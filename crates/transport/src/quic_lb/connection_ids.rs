@@ -72,8 +72,8 @@ impl ConnectionIds {
     /// the same shard.
     ///
     /// ```
-    /// # use transport::quic_lb::{CidConfig, ConnectionIds};
-    /// # use transport::{ServerConfig, ShardedServer};
+    /// # use paceline::quic_lb::{CidConfig, ConnectionIds};
+    /// # use paceline::{ServerConfig, ShardedServer};
     /// # fn serve(config: ServerConfig) -> Result<(), Box<dyn std::error::Error>> {
     /// let cid_config = CidConfig::encrypted(0, 4, 12, *b"sixteen octets!!")?;
     /// let ids = ConnectionIds::new(cid_config, "0000002a".parse()?)?;

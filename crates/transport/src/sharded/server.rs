@@ -15,7 +15,7 @@ use tokio::sync::watch;
 /// the connection IDs that it issues, and the kernel steers by them.
 ///
 /// ```
-/// use transport::{Incoming, ShardedServer, VarInt, tls};
+/// use paceline::{Incoming, ShardedServer, VarInt, tls};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -21,8 +21,8 @@ use units::Timestamp;
 pub struct PlainQuinn(pub Arc<dyn ControllerFactory + Send + Sync>);
 
 impl PlainQuinn {
-    /// One of cc-core's controllers in quinn-proto's hands: without a driver its window is obeyed, and
-    /// its pacing rate as far as a window can.
+    /// One of cc-core's controllers in quinn-proto's hands: without a driver its window is obeyed,
+    /// and its pacing rate as far as a window can.
     pub fn with(choice: ControllerChoice, seed: u64) -> Self {
         Self(SumsFactory::new(choice, Some(seed)))
     }

@@ -1,8 +1,8 @@
 //! What a server does with those who knock.
 
 use crate::support::{Endpoints, NAME, server_config, within_a_minute};
+use paceline::{ConnectionError, TransportConfig, VarInt};
 use std::sync::Arc;
-use transport::{ConnectionError, TransportConfig, VarInt};
 
 #[tokio::test]
 async fn a_refused_attempt_fails_at_once() {

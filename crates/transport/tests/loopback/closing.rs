@@ -1,11 +1,11 @@
 //! How connections end, and who hears of it.
 
 use crate::support::{Endpoints, NAME, any, client_endpoint, within_a_minute};
-use std::time::Duration;
-use tokio_test::{assert_pending, assert_ready};
-use transport::{
+use paceline::{
     ConnectError, ConnectionError, Endpoint, ReadError, TransportConfig, VarInt, WriteError,
 };
+use std::time::Duration;
+use tokio_test::{assert_pending, assert_ready};
 
 const CODE: VarInt = VarInt::from_u32(42);
 
@@ -185,7 +185,7 @@ fn a_peer_that_vanishes_is_noticed_within_the_idle_timeout() {
         (endpoints.certificate, connection)
     });
     here.block_on(within_a_minute(async {
-        let certificate = transport::tls::client_without_verification();
+        let certificate = paceline::tls::client_without_verification();
         let mut client = Endpoint::client(any()).unwrap();
         let mut config = certificate.config().unwrap();
         config.transport_config(impatient().into());
@@ -247,7 +247,7 @@ async fn closing_an_endpoint_closes_all_of_it() {
             matches!(error, ConnectionError::ConnectionClosed(_)),
             "{error}"
         );
-        let config = transport::tls::client_without_verification().config();
+        let config = paceline::tls::client_without_verification().config();
         let result = endpoints
             .server
             .connect_with(config.unwrap(), endpoints.address(), NAME);

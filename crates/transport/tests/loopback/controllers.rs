@@ -5,7 +5,7 @@ use cc_core::{
     Control, Controller, ControllerChoice, ControllerSpec, LostPacket, Observer, PathState,
     RateSample, Registry, Setup, SharedSpec, Snapshot,
 };
-use transport::TransportConfig;
+use paceline::TransportConfig;
 use units::Bytes;
 
 /// Panics in one of its methods.
@@ -101,7 +101,7 @@ async fn panics_alone(choice: &ControllerChoice, name: &str) {
         server.closed().await;
     }
     // The same endpoints go on.
-    let config = transport::tls::client_with_fingerprint(endpoints.certificate.fingerprint);
+    let config = paceline::tls::client_with_fingerprint(endpoints.certificate.fingerprint);
     let config = config.config().unwrap();
     let connecting = endpoints
         .client

@@ -2,7 +2,7 @@
 
 use crate::support::{Endpoints, within_a_minute};
 use bytes::Bytes;
-use transport::{SendDatagramError, TransportConfig};
+use paceline::{SendDatagramError, TransportConfig};
 
 #[tokio::test]
 async fn datagrams_arrive_whole() {

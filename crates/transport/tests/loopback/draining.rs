@@ -1,8 +1,8 @@
 //! A server that takes no more, and finishes what it has.
 
 use crate::support::{Endpoints, NAME, hash, noise, receive_all, send_all, within_a_minute};
+use paceline::ConnectionError;
 use std::time::Duration;
-use transport::ConnectionError;
 
 #[tokio::test]
 async fn a_drained_server_finishes_its_connections_and_leaves_new_ones_to_others() {

@@ -5,11 +5,11 @@ use crate::hostile::helloes;
 use crate::support::{Endpoints, any, within_a_minute};
 use bytes::Bytes;
 use cc_core::Registry;
+use paceline::{Connection, RecvStream, SendStream, TransportConfig, VarInt};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::net::UdpSocket;
-use transport::{Connection, RecvStream, SendStream, TransportConfig, VarInt};
 
 /// Sends a small request and waits for the answer; tells by how much `others` grew meanwhile.
 async fn ask((send, recv): &mut (SendStream, RecvStream), others: impl Fn() -> u64) -> u64 {

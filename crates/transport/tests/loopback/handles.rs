@@ -2,9 +2,9 @@
 
 use crate::support::{Endpoints, NAME, any, noise, receive_all, send_all, within_a_minute};
 use cc_core::{Event, Observer, Registry};
+use paceline::{Connection, Endpoint, Side, VarInt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use transport::{Connection, Endpoint, Side, VarInt};
 
 #[tokio::test]
 async fn handles_may_go_at_any_time() {
@@ -169,7 +169,7 @@ async fn an_ipv6_endpoint_reaches_both_families() {
         let Ok(mut client) = Endpoint::client("[::]:0".parse().unwrap()) else {
             return; // No IPv6 on this machine.
         };
-        let config = transport::tls::client_with_fingerprint(endpoints.certificate.fingerprint);
+        let config = paceline::tls::client_with_fingerprint(endpoints.certificate.fingerprint);
         client.set_default_client_config(config.config().unwrap());
         let connecting = client.connect(endpoints.address(), NAME).unwrap();
         let accepting = async { endpoints.server.accept().await.unwrap().await };

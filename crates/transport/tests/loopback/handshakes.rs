@@ -1,9 +1,9 @@
 //! Handshakes in programs that are busy with other things.
 
 use crate::support::{Endpoints, NAME, within_a_minute};
+use paceline::TransportConfig;
 use std::time::Duration;
 use tokio::task::yield_now;
-use transport::TransportConfig;
 
 /// Twice as long as the handshakes have.
 #[expect(

@@ -1,11 +1,11 @@
 //! Datagrams that nobody should send do not end an endpoint.
 
 use crate::support::{Endpoints, NAME, any, noise, receive_all, send_all, within_a_minute};
+use paceline::{ConnectionError, TransportConfig};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::UdpSocket;
-use transport::{ConnectionError, TransportConfig};
 
 #[tokio::test]
 async fn garbage_is_dropped_and_the_next_client_is_served() {

@@ -1,11 +1,11 @@
 //! Both ways with stock quinn.
 
 use crate::support::{NAME, any, client_endpoint, hash, noise, server_config, within_a_minute};
+use paceline::tls::SelfSigned;
+use paceline::{Endpoint, TransportConfig, quinn_controller};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::RootCertStore;
 use std::sync::Arc;
-use transport::tls::SelfSigned;
-use transport::{Endpoint, TransportConfig, quinn_controller};
 
 /// Names and meaning are the same in both libraries, so the same code tests both ways.
 macro_rules! sides {
@@ -71,7 +71,7 @@ macro_rules! sides {
     };
 }
 
-sides!(ours, transport);
+sides!(ours, paceline);
 sides!(theirs, quinn);
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! What is written down for those who look into it: spans and secrets.
 
 use crate::support::{Endpoints, NAME, any, receive_all, send_all, within_a_minute};
+use paceline::Endpoint;
+use paceline::tls::{self, SelfSigned};
 use std::ffi::OsStr;
 use std::fmt::Debug;
 use std::process::Command;
@@ -8,8 +10,6 @@ use std::sync::{Arc, Mutex};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
-use transport::Endpoint;
-use transport::tls::{self, SelfSigned};
 
 /// Writes down spans by their number, and in which spans events happened.
 #[derive(Default, Clone)]
@@ -24,9 +24,7 @@ struct Records {
 
 impl Subscriber for Recorder {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event()
-            || metadata.target().starts_with("transport")
-            || metadata.name() == "app"
+        metadata.is_event() || metadata.target().starts_with("paceline") || metadata.name() == "app"
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
@@ -114,7 +112,7 @@ async fn secrets_are_written_to_the_file_that_the_environment_names_and_only_if_
     if std::env::var_os("SSLKEYLOGFILE").is_some() {
         return within_a_minute(handshakes()).await;
     }
-    let file = std::env::temp_dir().join(format!("transport-secrets-{}", std::process::id()));
+    let file = std::env::temp_dir().join(format!("paceline-secrets-{}", std::process::id()));
     run_again(TEST, "SSLKEYLOGFILE", &file);
     let secrets = std::fs::read_to_string(&file).unwrap();
     std::fs::remove_file(&file).unwrap();

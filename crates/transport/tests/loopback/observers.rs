@@ -2,11 +2,11 @@
 
 use crate::support::{Endpoints, noise, receive_all, send_all, within_a_minute};
 use cc_core::{Event, Observer};
+use paceline::{Connection, Endpoint};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
-use transport::{Connection, Endpoint};
 
 /// On a thread of its own: what would be blocked is the runtime, and every time limit in it.
 #[test]

@@ -2,13 +2,13 @@
 //! when there is something for them, and only then.
 
 use crate::support::{Endpoints, NAME, noise, receive_all, send_all, within_a_minute};
+use paceline::{Connection, TransportConfig, VarInt, WriteError};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 use tokio_test::task::{Spawn, spawn};
 use tokio_test::{assert_pending, assert_ready};
-use transport::{Connection, TransportConfig, VarInt, WriteError};
 
 type Idle<'a> = Spawn<Pin<Box<dyn Future<Output = ()> + 'a>>>;
 

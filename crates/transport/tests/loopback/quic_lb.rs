@@ -3,9 +3,9 @@
 use crate::support::{
     NAME, any, client_endpoint, hash, noise, receive_all, send_all, server_config, within_a_minute,
 };
-use transport::quic_lb::{CidConfig, ConnectionIds};
-use transport::tls::SelfSigned;
-use transport::{Incoming, ShardedServer, TransportConfig};
+use paceline::quic_lb::{CidConfig, ConnectionIds};
+use paceline::tls::SelfSigned;
+use paceline::{Incoming, ShardedServer, TransportConfig};
 
 #[tokio::test]
 async fn a_fleets_connection_ids_lead_to_the_right_shard() {

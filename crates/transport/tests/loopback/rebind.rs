@@ -1,8 +1,8 @@
 //! An endpoint whose address changes under its connections.
 
 use crate::support::{Endpoints, any, hash, noise, send_all, within_a_minute};
+use paceline::Connection;
 use std::net::UdpSocket;
-use transport::Connection;
 
 const LEN: usize = 24 << 20;
 

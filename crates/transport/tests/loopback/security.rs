@@ -1,12 +1,12 @@
 //! Who is let in, and what both sides have to agree on.
 
 use crate::support::{Endpoints, NAME, any, within_a_minute};
+use paceline::crypto::rustls::HandshakeData;
+use paceline::rustls::RootCertStore;
+use paceline::tls::{self, Cipher, ClientTls, SelfSigned};
+use paceline::{Connection, ConnectionError, Endpoint, TransportErrorCode};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use transport::crypto::rustls::HandshakeData;
-use transport::rustls::RootCertStore;
-use transport::tls::{self, Cipher, ClientTls, SelfSigned};
-use transport::{Connection, ConnectionError, Endpoint, TransportErrorCode};
 
 /// Connects with `client` to a server with `cipher` and `alpn`.
 async fn attempt(

@@ -2,13 +2,13 @@
 
 use crate::support::{Endpoints, hash, noise, receive_all, send_all, within_a_minute};
 use bytes::Bytes;
+use paceline::{
+    ReadError, ReadExactError, ReadToEndError, ResetError, TransportConfig, VarInt, WriteError,
+};
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_test::{assert_pending, assert_ready};
-use transport::{
-    ReadError, ReadExactError, ReadToEndError, ResetError, TransportConfig, VarInt, WriteError,
-};
 
 #[tokio::test]
 async fn what_is_sent_comes_back() {

@@ -1,15 +1,15 @@
 //! Two connected endpoints, and what else the tests share.
 
+use paceline::tls::{self, SelfSigned};
+use paceline::{
+    ClientConfig, Connection, Endpoint, RecvStream, SendStream, ServerConfig, TransportConfig,
+};
 use std::collections::hash_map::DefaultHasher;
 use std::future::Future;
 use std::hash::Hasher;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-use transport::tls::{self, SelfSigned};
-use transport::{
-    ClientConfig, Connection, Endpoint, RecvStream, SendStream, ServerConfig, TransportConfig,
-};
 
 pub(crate) const NAME: &str = "localhost";
 

@@ -2,11 +2,11 @@
 
 use crate::hostile::{Datagrams, recording_proxy};
 use crate::support::{Endpoints, NAME, any, receive_all, send_all, server_config, within_a_minute};
+use paceline::{TokenMemoryCache, TokenStore as _, TransportConfig};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
-use transport::{TokenMemoryCache, TokenStore as _, TransportConfig};
 
 /// A connection through `proxy` that the server accepts after a Retry, if it is to be one.
 async fn come_and_go(endpoints: &Endpoints, proxy: SocketAddr, retry: bool) {

@@ -5,12 +5,12 @@ use cc_core::{
     Control, Controller, ControllerSpec, Event, LostPacket, Observer, PathState, RateSample,
     Registry, SharedSpec, Snapshot,
 };
+use paceline::{Connection, ConnectionError, Endpoint, VarInt, tls};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use tokio::task::JoinSet;
-use transport::{Connection, ConnectionError, Endpoint, VarInt, tls};
 use units::Bandwidth;
 
 /// Shows the connection to whoever is made before it.
@@ -230,7 +230,7 @@ async fn upload(endpoints: &Endpoints, index: usize, round: u64) {
         }
         send.finish().unwrap();
         send.stopped().await?;
-        Ok::<_, transport::WriteError>(())
+        Ok::<_, paceline::WriteError>(())
     };
     let sent = sent.await;
     is_over.store(true, Ordering::Relaxed);

@@ -3,10 +3,10 @@
 use crate::support::{
     Endpoints, NAME, noise, receive_all, send_all, server_config, within_a_minute,
 };
-use std::time::Duration;
-use transport::{
+use paceline::{
     Connection, ReadError, ResetError, StoppedError, TransportConfig, WriteError, ZeroRttAccepted,
 };
+use std::time::Duration;
 
 /// A first connection, so that the client has a session to resume.
 async fn get_acquainted(endpoints: &Endpoints) {

@@ -7,7 +7,7 @@ mod named_alike;
 use self::Paceline as Marker;
 use crate::Result;
 use crate::settings::Settings;
-use transport as library;
+use ::paceline as library;
 
 /// The marker of this library.
 pub(crate) struct Paceline;

@@ -90,7 +90,7 @@ fn where_it_is_missing_one_line_says_how_to_get_it() {
             "{stderr}"
         );
         assert!(
-            stderr.ends_with("`cargo build -p link-sim --bin link-relay`\n"),
+            stderr.ends_with("`cargo build -p paceline-link-sim --bin link-relay`\n"),
             "{stderr}"
         );
     }

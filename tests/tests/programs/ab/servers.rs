@@ -4,12 +4,12 @@ use super::{ab, goodput_ratio, parse};
 use crate::perf;
 use bytes::Bytes;
 use e2e::programs::{Ended, Running, bench_server, program, run, scratch_file};
+use paceline::tls::SelfSigned;
 use s2n_quic::stream::BidirectionalStream;
 use serde_json::Value;
 use std::net::UdpSocket;
 use std::path::Path;
 use tokio::io::AsyncReadExt as _;
-use transport::tls::SelfSigned;
 
 /// Short rounds over a link that is faster than the servers' fixed rates.
 const PLAN: [&str; 6] = ["-t", "0.5", "-O", "0.2", "--link", LINK];

@@ -4,10 +4,10 @@ use crate::h3::{Pair, ServerStream, code_of, limited, noise, sha256};
 use bytes::{Buf, Bytes};
 use h3::error::{Code, StreamError};
 use http::Response;
+use paceline::{TransportConfig, VarInt};
 use std::cell::Cell;
 use std::pin::pin;
 use tokio_test::{assert_pending, task};
-use transport::{TransportConfig, VarInt};
 
 /// A send window that one frame fills.
 const WINDOW: u32 = 20_000;

@@ -3,7 +3,7 @@
 use crate::h3::{Pair, limited};
 use bytes::Bytes;
 use h3_datagram::datagram_handler::{HandleDatagramsExt, SendDatagramError};
-use transport::{TransportConfig, VarInt};
+use paceline::{TransportConfig, VarInt};
 
 #[tokio::test]
 async fn a_datagram_arrives_with_its_request() {

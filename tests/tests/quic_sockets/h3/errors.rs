@@ -5,8 +5,8 @@ use bytes::Buf;
 use h3::error::{Code, ConnectionError, StreamError};
 use h3::quic::ConnectionErrorIncoming;
 use http::Response;
+use paceline::{IdleTimeout, TransportConfig, VarInt};
 use std::time::Duration;
-use transport::{IdleTimeout, TransportConfig, VarInt};
 
 /// A code that means nothing to anybody, beyond 32 bits.
 const OWN_CODE: u64 = 0x21 + 0x1F * 1_000_000_000_000;
@@ -97,7 +97,7 @@ async fn a_server_that_closes_without_error_is_no_error() {
     drop(server);
     let error = limited(closed).await.unwrap();
     assert!(error.is_h3_no_error(), "{error}");
-    let transport::ConnectionError::ApplicationClosed(close) = quic[0].closed().await else {
+    let paceline::ConnectionError::ApplicationClosed(close) = quic[0].closed().await else {
         panic!("it was not the server who closed");
     };
     assert_eq!(close.error_code, VarInt::from_u32(0x100));
@@ -130,8 +130,8 @@ async fn an_own_close_is_the_connections_error_and_not_the_peers_code() {
     else {
         panic!("{response:?}");
     };
-    let error = error.downcast_ref::<transport::ConnectionError>();
-    assert_eq!(error, Some(&transport::ConnectionError::LocallyClosed));
+    let error = error.downcast_ref::<paceline::ConnectionError>();
+    assert_eq!(error, Some(&paceline::ConnectionError::LocallyClosed));
 }
 
 #[tokio::test]

@@ -5,10 +5,10 @@ use crate::h3::{
 };
 use e2e::programs::scratch_file;
 use http::{Method, Request, StatusCode};
+use paceline::Endpoint;
+use paceline::tls::SelfSigned;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use transport::Endpoint;
-use transport::tls::SelfSigned;
 
 /// The example's server over a directory of this test's own.
 pub(crate) struct Files {

@@ -3,13 +3,13 @@
 use crate::h3::{NAME, any, ask, connect, connected, drive, echo, limited, noise, ours, sha256};
 use bytes::Bytes;
 use h3::{client, quic};
+use paceline::tls::SelfSigned;
+use paceline::{Endpoint, TransportConfig};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::RootCertStore;
 use rustls::crypto::aws_lc_rs::default_provider;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use transport::tls::SelfSigned;
-use transport::{Endpoint, TransportConfig};
 
 /// An echo server on quinn.
 fn serve_quinn(certificate: &SelfSigned) -> SocketAddr {

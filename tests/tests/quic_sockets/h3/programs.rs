@@ -5,12 +5,12 @@ use crate::h3::files::Files;
 use crate::h3::{NAME, connect, drive, h3_client, limited, noise, sha256};
 use aws_lc_rs::digest::{SHA256, digest};
 use e2e::programs::scratch_file;
+use paceline::tls::SelfSigned;
 use rcgen::{KeyPair, PublicKeyData};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use tokio::process::{Child, Command};
-use transport::tls::SelfSigned;
 
 /// Fetches a file by script, and says how it came and what it was.
 const PAGE: &str = "<!doctype html><p id=said></p><script>

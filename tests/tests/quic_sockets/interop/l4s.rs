@@ -2,10 +2,10 @@
 
 use crate::interop::{ALPN, LEN, Library, NAME, any, hash, noise, quinns, relayed, s2ns};
 use link_sim::relay::Relay;
+use paceline::tls::{self, SelfSigned};
+use paceline::{EcnStats, Endpoint, TransportConfig};
 use std::sync::Arc;
 use std::time::Duration;
-use transport::tls::{self, SelfSigned};
-use transport::{EcnStats, Endpoint, TransportConfig};
 
 /// Slow, so that a flow fills it on a busy machine too.
 const LINK: &str = "rate 10mbit delay 5ms aqm dualpi2";

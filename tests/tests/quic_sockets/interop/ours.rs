@@ -1,10 +1,10 @@
 //! This transport's client and server.
 
 use crate::interop::{ALPN, Client, NAME, any};
+use paceline::tls::{self, SelfSigned};
+use paceline::{Connection, Endpoint, Incoming};
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
-use transport::tls::{self, SelfSigned};
-use transport::{Connection, Endpoint, Incoming};
 
 /// An echo server, which uses new keys after the first `keys_after` bytes of a stream.
 pub(crate) fn serve(

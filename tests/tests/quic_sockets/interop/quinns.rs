@@ -1,12 +1,12 @@
 //! quinn's client and server.
 
 use crate::interop::{ALPN, Client, NAME, any};
+use paceline::rustls::{self, RootCertStore, crypto::aws_lc_rs::default_provider};
+use paceline::tls::SelfSigned;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncWriteExt as _, copy};
-use transport::rustls::{self, RootCertStore, crypto::aws_lc_rs::default_provider};
-use transport::tls::SelfSigned;
 
 pub(crate) fn serve(certificate: &SelfSigned, retry: bool) -> SocketAddr {
     let chain = vec![certificate.cert.clone()];

@@ -1,6 +1,7 @@
 //! s2n-quic's client and server, with rustls for TLS.
 
 use crate::interop::{ALPN, Client, NAME, any};
+use paceline::tls::SelfSigned;
 use s2n_quic::client::Connect;
 use s2n_quic::provider::endpoint_limits;
 use s2n_quic::provider::event::{ConnectionInfo, ConnectionMeta, Subscriber, events};
@@ -8,7 +9,6 @@ use s2n_quic::provider::tls::rustls as tls;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::io::{AsyncWriteExt as _, copy};
-use transport::tls::SelfSigned;
 
 pub(crate) fn serve(certificate: &SelfSigned, retry: bool) -> SocketAddr {
     let key = certificate.key.secret_der();

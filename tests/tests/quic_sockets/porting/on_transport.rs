@@ -4,8 +4,8 @@
 #[expect(clippy::duplicate_mod, reason = "one source on two libraries")]
 pub(crate) mod application;
 
+use ::paceline as q;
 use std::net::UdpSocket;
-use transport as q;
 
 /// No runtime but the one that this is called in.
 pub(crate) fn endpoint(server: Option<q::ServerConfig>, socket: UdpSocket) -> q::Endpoint {

@@ -1,13 +1,13 @@
 //! What clients do, and how they see that it came right.
 
 use crate::quic_lb::server::{Answer, hash, noise};
-use std::net::SocketAddr;
-use std::sync::Arc;
-use transport::tls::{self, SelfSigned};
-use transport::{
+use paceline::tls::{self, SelfSigned};
+use paceline::{
     ClientConfig, Connecting, Connection, Endpoint, EndpointConfig, RecvStream, TransportConfig,
     VarInt,
 };
+use std::net::SocketAddr;
+use std::sync::Arc;
 
 pub(crate) const NAME: &str = "localhost";
 

@@ -1,13 +1,13 @@
 //! The balancer.
 
 use crate::quic_lb::server;
+use paceline::quic_lb::{CidDecoder, ServerId};
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::net::UdpSocket;
-use transport::quic_lb::{CidDecoder, ServerId};
 
 /// Forwards packets between clients and servers, those of each client's address by a socket of
 /// their own, so that all servers see it at the same address and see it move. It reads the server

@@ -1,6 +1,10 @@
 //! A server: from outside a process, and what runs in it.
 
 use e2e::programs::Running;
+use paceline::quic_lb::{CidConfig, ConnectionIds, Secrets, ServerId, Sessions};
+use paceline::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
+use paceline::tls::{self, SelfSigned};
+use paceline::{Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher;
 use std::io::BufRead;
@@ -8,10 +12,6 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use transport::quic_lb::{CidConfig, ConnectionIds, Secrets, ServerId, Sessions};
-use transport::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
-use transport::tls::{self, SelfSigned};
-use transport::{Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream};
 
 /// How a server meets clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

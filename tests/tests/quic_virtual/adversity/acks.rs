@@ -4,13 +4,13 @@
 use crate::adversity::forged::{ACK, CID, TAG, frame, read_varint, with_payload};
 use crate::adversity::{Scene, both, transport};
 use e2e::memory::{held, max_held};
+use paceline::testing::{EndId, Load};
+use paceline::{ConnectionError, ConnectionStats, TransportErrorCode};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::rc::Rc;
 use std::time::Duration;
-use transport::testing::{EndId, Load};
-use transport::{ConnectionError, ConnectionStats, TransportErrorCode};
 use units::Bytes;
 
 const ACK_ECN: u8 = 0x03;
@@ -105,7 +105,7 @@ fn sending() -> Scene {
 fn watch_window(scene: &mut Scene) -> Rc<Cell<Bytes>> {
     let most = Rc::<Cell<Bytes>>::default();
     let seen = Rc::clone(&most);
-    let watch = move |departure: &transport::testing::Departure| {
+    let watch = move |departure: &paceline::testing::Departure| {
         let excess = departure.in_flight.saturating_sub(departure.cwnd);
         seen.set(seen.get().max(excess));
     };
@@ -344,7 +344,7 @@ fn a_receiver_that_pads_its_packets_does_not_keep_them_all() {
     // They count in flight, and nobody has to acknowledge them.
     let mut config = transport("cubic");
     config.pad_to_mtu(true);
-    let world = transport::testing::World::new(1).unencrypted();
+    let world = paceline::testing::World::new(1).unencrypted();
     let mut scene = Scene::new(world, LINK, LINK, &both(&config)).connect();
     let client: EndId = scene.ends.client;
     scene.world.send(scene.ends.server, Load::Endless);

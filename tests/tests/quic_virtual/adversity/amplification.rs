@@ -4,10 +4,10 @@
 
 use crate::adversity::{LINK, Scene, both, transport};
 use e2e::seed;
+use paceline::testing::{EndId, Load, World};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
-use transport::testing::{EndId, Load, World};
 
 /// UDP payload that `end` has sent, and how much of it passes: nothing once `limit` datagrams have.
 fn count(world: &mut World, end: EndId, limit: u64) -> Rc<Cell<u64>> {

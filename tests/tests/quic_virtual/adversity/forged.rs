@@ -2,9 +2,9 @@
 //! both sides.
 
 use crate::adversity::Scene;
+use paceline::testing::Load;
+use paceline::{ConnectionError, TransportErrorCode};
 use std::time::Duration;
-use transport::testing::Load;
-use transport::{ConnectionError, TransportErrorCode};
 
 /// Has the server get `frames` as if the client had sent them, in one packet.
 fn forge(scene: &mut Scene, frames: Vec<u8>) {

@@ -4,10 +4,10 @@
 use crate::adversity::forged::{PADDING, PING, TAG, read_varint};
 use crate::adversity::{Scene, both, transport};
 use e2e::seed;
+use paceline::testing::{Side, World};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
-use transport::testing::{Side, World};
 
 const LOSSY: &str = "delay 50ms loss 20%";
 const SEEDS: u64 = 100;

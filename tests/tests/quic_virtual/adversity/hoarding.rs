@@ -3,11 +3,11 @@
 use crate::adversity::forged::{PADDING, STREAM_OFF_LEN, frame, with_number, with_payload};
 use crate::adversity::{DEAD, LINK, Scene, transport};
 use e2e::memory::{held, max_held};
+use paceline::testing::Load;
 use quinn_proto::{Connection, Dir, VarInt};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
-use transport::testing::Load;
 use units::Rng;
 
 const MIB: i64 = 1 << 20;

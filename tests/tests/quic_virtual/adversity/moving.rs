@@ -2,9 +2,9 @@
 
 use crate::adversity::{LINK, Scene};
 use e2e::seed;
+use paceline::testing::Load;
 use std::net::SocketAddr;
 use std::time::Duration;
-use transport::testing::Load;
 use units::Rng;
 
 const TRANSFER: u64 = 3_000_000;

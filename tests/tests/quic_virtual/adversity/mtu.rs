@@ -1,10 +1,10 @@
 //! Paths that stop carrying packets of the size that they carried.
 
 use crate::adversity::{LINK, Scene};
+use paceline::testing::Load;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
-use transport::testing::Load;
 
 const TRANSFER: u64 = 20_000_000;
 

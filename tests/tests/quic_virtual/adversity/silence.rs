@@ -3,9 +3,9 @@
 use crate::adversity::{DEAD, LINK, Scene, both, transport};
 use cc_core::Registry;
 use e2e::seed;
+use paceline::ConnectionError;
+use paceline::testing::{Load, World};
 use std::time::Duration;
-use transport::ConnectionError;
-use transport::testing::{Load, World};
 
 const TRANSFER: u64 = 10_000_000;
 

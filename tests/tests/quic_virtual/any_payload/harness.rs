@@ -1,8 +1,8 @@
 //! Bytes as the payload of a packet, read by the keys of a connection and by a reader that is slow
 //! and plain.
 
+use paceline::testing::{AckRead, read_acks};
 use std::time::Duration;
-use transport::testing::{AckRead, read_acks};
 
 /// Reads the payload that `data` encodes: the newest packet number, the packets sent with ECT(0)
 /// and with ECT(1), a byte each, and the frames. How many ACK frames there were. Panics if the two

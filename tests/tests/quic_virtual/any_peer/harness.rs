@@ -3,12 +3,12 @@
 //! Packets are not encrypted, so that what is changed in them is read, and not only found to be
 //! changed.
 
+use paceline::VarInt;
+use paceline::testing::{ConnectionPlan, EndId, Ends, LinkId, Load, World};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
-use transport::VarInt;
-use transport::testing::{ConnectionPlan, EndId, Ends, LinkId, Load, World};
 
 /// Plays the story. Panics if one of the two ends does, if time does not advance, or if an end is
 /// still connected long after its last packet arrived.

@@ -2,10 +2,10 @@
 //! did with the datagrams, and what congestion control learned of the packets in them.
 
 use link_sim::Ecn;
+use paceline::testing::{Fact, PacketId};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::AddAssign;
 use std::time::Duration;
-use transport::testing::{Fact, PacketId};
 use units::{Bytes, Timestamp};
 
 /// Of all packets that one end sends.

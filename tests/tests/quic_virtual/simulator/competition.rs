@@ -1,9 +1,9 @@
 //! Real QUIC connections in one world, one against the other.
 
 use e2e::{choose, seed};
+use paceline::VarInt;
+use paceline::testing::{ConnectionPlan, Ends, LinkId, Load, Side, World};
 use std::time::Duration;
-use transport::VarInt;
-use transport::testing::{ConnectionPlan, Ends, LinkId, Load, Side, World};
 use units::Bytes;
 
 /// A plan under controller `cc` at both ends.

@@ -10,7 +10,7 @@ use e2e::choose;
 use e2e::digest::Digest;
 use e2e::seed;
 use e2e::sim::{Acks, Flow, Scenario};
-use transport::testing::{ConnectionPlan, EndId, Load, Side, World};
+use paceline::testing::{ConnectionPlan, EndId, Load, Side, World};
 use units::Bytes;
 
 /// Every kind of impairment that draws random numbers, two directions, a chain, four controllers.
@@ -171,7 +171,7 @@ fn a_connection_that_never_begins_changes_nothing_of_the_others() {
 fn a_side_is_the_end_that_it_names() {
     let (mut world, ends) = quic(World::new(7));
     world.run_for(Duration::from_secs(1));
-    let pair = transport::testing::Ends {
+    let pair = paceline::testing::Ends {
         client: ends[0],
         server: ends[1],
     };

@@ -6,9 +6,9 @@ use bench_kit::plan::{Controllers, Direction, Plan};
 use bench_kit::role::Role;
 use bench_kit::sample::Series;
 use cc_core::ControllerChoice;
+use paceline::ConnectionError;
+use paceline::testing::{ConnectError, EndId, Ends, Load, World};
 use std::time::Duration;
-use transport::ConnectionError;
-use transport::testing::{ConnectError, EndId, Ends, Load, World};
 use units::{Bandwidth, Bytes, Timestamp};
 
 /// One connection of a trial, and what both of its ends count.

@@ -14,6 +14,7 @@ use bench_kit::role::Role;
 use bench_kit::sample::Sample;
 use bench_kit::transfer::{Transfer, payload};
 use bytes::Bytes;
+use paceline::{Connection, RecvStream, SendStream, VarInt};
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +22,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
-use transport::{Connection, RecvStream, SendStream, VarInt};
 use units::Bandwidth;
 
 impl Session<'_> {

@@ -2,9 +2,9 @@ use super::super::connect::ClientSetup;
 use bench_kit::close_reason;
 use bench_kit::interrupt::Interrupts;
 use bench_kit::plan::Plan;
+use paceline::Connection;
 use std::net::SocketAddr;
 use tokio::sync::watch;
-use transport::Connection;
 
 /// One connection of a run.
 pub(in crate::client) struct Session<'a> {
@@ -38,7 +38,7 @@ impl Session<'_> {
         failed.clone().unwrap_or_default()
     }
 
-    pub(super) fn lost(&self, error: &transport::ConnectionError) -> String {
+    pub(super) fn lost(&self, error: &paceline::ConnectionError) -> String {
         close_reason::lost(
             error,
             &self.setup.remote.to_string(),

@@ -2,9 +2,9 @@
 
 use super::*;
 use bench_kit::plan::Datagrams;
+use paceline::TransportConfig;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use transport::TransportConfig;
 
 /// Panics if `test` takes longer than this, even where it does not yield.
 fn within<T>(limit: Duration, test: impl FnOnce() -> T + Send + 'static) -> T

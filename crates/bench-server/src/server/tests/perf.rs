@@ -2,7 +2,7 @@
 
 use super::*;
 use bench_kit::perf::ALPN;
-use transport::WriteError;
+use paceline::WriteError;
 
 async fn connect(server: &Fixture) -> (Endpoint, Connection) {
     let endpoint = Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).unwrap();

@@ -28,7 +28,7 @@ macro_rules! built_in {
     ($name:literal) => {
         BuiltInTrace {
             name: $name,
-            text: include_str!(concat!("../../../../../scenarios/traces/", $name, ".trace")),
+            text: include_str!(concat!("../../../scenarios/traces/", $name, ".trace")),
         }
     };
 }
