@@ -93,8 +93,8 @@ impl ChooseController for String {
 ///
 /// Any number of connections can share it. The window is the controller's, and no more than its
 /// pacing rate sends in a smoothed round-trip time; **the pacing is quinn's**, which knows no rate:
-/// 1.25 × window ÷ smoothed round-trip time, in bursts of 10 to 256 packets. What that takes away is
-/// in docs/transport.md, "In quinn".
+/// 1.25 × window ÷ smoothed round-trip time, in bursts of 10 to 256 packets. What that takes away
+/// is in docs/transport.md, "In quinn".
 ///
 /// # Errors
 /// When the string names no controller.
