@@ -69,13 +69,7 @@ impl ControllerSpec {
         summary: &'static str,
         build: fn(&Params, &Setup) -> Box<dyn Controller>,
     ) -> Self {
-        Self {
-            name,
-            aliases: &[],
-            summary,
-            params: &[],
-            build,
-        }
+        Self::untuned(name, summary, build)
     }
 }
 
@@ -87,17 +81,21 @@ impl SharedSpec {
         summary: &'static str,
         build: impl Fn(&Params, &Setup) -> Box<dyn Controller> + Send + Sync + 'static,
     ) -> Self {
+        Self::untuned(name, summary, Arc::new(build))
+    }
+}
+
+impl<B> ControllerSpec<B> {
+    const fn untuned(name: &'static str, summary: &'static str, build: B) -> Self {
         Self {
             name,
             aliases: &[],
             summary,
             params: &[],
-            build: Arc::new(build),
+            build,
         }
     }
-}
 
-impl<B> ControllerSpec<B> {
     /// The same with these other names.
     #[must_use]
     pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {

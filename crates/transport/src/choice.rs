@@ -49,38 +49,22 @@ impl ChooseController for &ControllerChoice {
     }
 }
 
-impl ChooseController for &str {
-    type Chosen<T> = Result<T, ChooseError>;
+macro_rules! choose_by_name {
+    ($($name:ty),*) => {
+        $(impl ChooseController for $name {
+            type Chosen<T> = Result<T, ChooseError>;
 
-    fn choose_controller<T>(
-        self,
-        apply: impl FnOnce(ControllerChoice) -> T,
-    ) -> Result<T, ChooseError> {
-        Registry::standard().choose(self).map(apply)
-    }
+            fn choose_controller<T>(
+                self,
+                apply: impl FnOnce(ControllerChoice) -> T,
+            ) -> Result<T, ChooseError> {
+                Registry::standard().choose(&self).map(apply)
+            }
+        })*
+    };
 }
 
-impl ChooseController for &String {
-    type Chosen<T> = Result<T, ChooseError>;
-
-    fn choose_controller<T>(
-        self,
-        apply: impl FnOnce(ControllerChoice) -> T,
-    ) -> Result<T, ChooseError> {
-        self.as_str().choose_controller(apply)
-    }
-}
-
-impl ChooseController for String {
-    type Chosen<T> = Result<T, ChooseError>;
-
-    fn choose_controller<T>(
-        self,
-        apply: impl FnOnce(ControllerChoice) -> T,
-    ) -> Result<T, ChooseError> {
-        self.as_str().choose_controller(apply)
-    }
-}
+choose_by_name!(&str, &String, String);
 
 /// One of this library's controllers for an application that stays on quinn 0.11, for its
 /// `TransportConfig::congestion_controller_factory`:

@@ -23,6 +23,7 @@ mod streams;
 #[cfg(feature = "qlog")]
 mod trace;
 mod transmit_pacing;
+mod window_size;
 mod windows;
 
 #[cfg(feature = "testing")]

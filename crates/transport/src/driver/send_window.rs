@@ -1,6 +1,7 @@
 //! The window of what may have been written and not been acknowledged.
 
-use crate::budget::{Budget, Reservation};
+use super::window_size::WindowSize;
+use crate::budget::Budget;
 use std::sync::Arc;
 use std::time::Duration;
 use units::{Bytes, Timestamp};
@@ -22,10 +23,7 @@ use units::{Bytes, Timestamp};
 /// goes on waiting though the window has grown, and the growth is taken back.
 #[derive(Debug)]
 pub(super) struct SendWindow {
-    size: u64,
-    least: u64,
-    most: u64,
-    reservation: Reservation,
+    size: WindowSize,
     /// The largest size since a writer could last go on: no more than that is in the buffer.
     filled: u64,
     /// When the present round trip began, the most that was usual in it, and whether the window
@@ -47,13 +45,10 @@ enum Trial {
 }
 
 impl SendWindow {
-    pub(super) fn new(now: Timestamp, (size, most): (u64, u64), budget: &Arc<Budget>) -> Self {
+    pub(super) fn new(now: Timestamp, from_to: (u64, u64), budget: &Arc<Budget>) -> Self {
         Self {
-            size,
-            least: size,
-            most: most.max(size),
-            reservation: Reservation::new(Arc::clone(budget)),
-            filled: size,
+            size: WindowSize::new(from_to, budget),
+            filled: from_to.0,
             since: now,
             usual: 0,
             was_exhausted: false,
@@ -62,22 +57,19 @@ impl SendWindow {
     }
 
     pub(super) fn size(&self) -> u64 {
-        self.size
+        self.size.get()
     }
 
     /// Stays at `size` from now on.
     pub(super) fn fix(&mut self, size: u64) {
-        (self.size, self.least, self.most) = (size, size, size);
+        self.size.fix(size);
         self.filled = self.filled.max(size);
         self.trial = Trial::Possible;
-        self.reservation.clear();
     }
 
     /// Grows to `most` from now on, and never shrinks below what it is where it is fixed.
     pub(super) fn set_most(&mut self, most: u64) {
-        self.most = most.max(self.least);
-        let excess = self.size.saturating_sub(self.most);
-        self.size -= self.reservation.reduce(excess);
+        self.size.set_most(most);
     }
 
     /// The congestion window is `cwnd`, of which `in_flight` is used. The new size, if that changes
@@ -89,29 +81,29 @@ impl SendWindow {
         cwnd: Bytes,
         in_flight: Bytes,
     ) -> Option<u64> {
-        if self.least == self.most {
+        if !self.size.is_open() {
             return None;
         }
         let used = in_flight.get().saturating_mul(2).saturating_add(TASK_TURN);
         let usual = cwnd.get().saturating_mul(2).min(used);
-        self.usual = self.usual.max(usual.clamp(self.least, self.most));
-        let before = self.size;
+        self.usual = self.usual.max(self.size.clamp(usual));
+        let before = self.size();
         self.filled = self.filled.max(before);
-        let wanted = self.usual.saturating_sub(self.size);
+        let wanted = self.usual.saturating_sub(before);
         // In steps of an eighth, the last one aside: a window that grows with each ACK costs a call
         // into quinn-proto with each.
-        if wanted >= self.size / STEP || self.usual == self.most {
-            self.size += self.reservation.extend(wanted);
+        if wanted >= before / STEP || self.usual == self.size.most() {
+            self.size.grow_to(self.usual);
         }
         if now.since(self.since) >= rtt {
             if !std::mem::take(&mut self.was_exhausted) {
-                let excess = self.size.saturating_sub(self.usual);
-                self.size -= self.reservation.reduce(excess.div_ceil(STEP));
+                let excess = self.size().saturating_sub(self.usual);
+                self.size.shrink(excess.div_ceil(STEP));
             }
             self.since = now;
             self.usual = 0;
         }
-        (self.size != before).then_some(self.size)
+        (self.size() != before).then_some(self.size())
     }
 
     /// A writer waits, nothing is left to be sent, and more could be. The new size, if that may
@@ -120,22 +112,20 @@ impl SendWindow {
         if self.trial != Trial::Possible {
             return None;
         }
-        self.filled = self.filled.max(self.size);
+        self.filled = self.filled.max(self.size());
         let target = self.filled + (self.filled / STEP).max(MIN_STEP);
-        let wanted = target.min(self.most).saturating_sub(self.size);
-        let growth = self.reservation.extend(wanted);
+        let growth = self.size.grow_to(target);
         if growth == 0 {
             return None;
         }
-        self.size += growth;
         self.was_exhausted = true;
         self.trial = Trial::Pending { growth };
-        Some(self.size)
+        Some(self.size())
     }
 
     /// A writer can go on.
     pub(super) fn on_writable(&mut self) {
-        self.filled = self.size;
+        self.filled = self.size();
         self.trial = Trial::Possible;
     }
 
@@ -150,8 +140,8 @@ impl SendWindow {
             return None;
         };
         self.trial = Trial::Failed;
-        self.size -= self.reservation.reduce(growth);
-        Some(self.size)
+        self.size.shrink(growth);
+        Some(self.size())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The window of what the peer may send, which grows to what the path carries and returns.
 
-use crate::budget::{Budget, Reservation};
+use super::window_size::WindowSize;
+use crate::budget::Budget;
 use std::sync::Arc;
 use std::time::Duration;
 use units::{Bytes, Timestamp};
@@ -28,10 +29,7 @@ pub(crate) struct WindowConfig {
 /// It shrinks while less would do, by 1/32 of the difference in each round trip.
 #[derive(Debug)]
 pub(super) struct ReceiveWindow {
-    size: u64,
-    least: u64,
-    most: u64,
-    reservation: Reservation,
+    size: WindowSize,
     /// When the present quarter of a round trip began.
     since: Timestamp,
     /// Its beginning in front, and two round trips behind it.
@@ -54,12 +52,9 @@ struct Quarter {
 }
 
 impl ReceiveWindow {
-    pub(super) fn new(now: Timestamp, (size, most): (u64, u64), budget: &Arc<Budget>) -> Self {
+    pub(super) fn new(now: Timestamp, from_to: (u64, u64), budget: &Arc<Budget>) -> Self {
         Self {
-            size,
-            least: size,
-            most: most.max(size),
-            reservation: Reservation::new(Arc::clone(budget)),
+            size: WindowSize::new(from_to, budget),
             since: now,
             quarters: Default::default(),
             carried: 0,
@@ -70,20 +65,17 @@ impl ReceiveWindow {
     }
 
     pub(super) fn size(&self) -> u64 {
-        self.size
+        self.size.get()
     }
 
     /// Stays at `size` from now on.
     pub(super) fn fix(&mut self, size: u64) {
-        (self.size, self.least, self.most) = (size, size, size);
-        self.reservation.clear();
+        self.size.fix(size);
     }
 
     /// Grows to `most` from now on, and never shrinks below what it is where it is fixed.
     pub(super) fn set_most(&mut self, most: u64) {
-        self.most = most.max(self.least);
-        let excess = self.size.saturating_sub(self.most);
-        self.size -= self.reservation.reduce(excess);
+        self.size.set_most(most);
     }
 
     /// `bytes` have arrived.
@@ -98,7 +90,7 @@ impl ReceiveWindow {
 
     /// Whether its size changes at all.
     pub(super) fn is_open(&self) -> bool {
-        self.least < self.most
+        self.size.is_open()
     }
 
     /// Somebody waits for data, or not, and `gapped` bytes lie behind gaps. Whether that changes
@@ -118,18 +110,18 @@ impl ReceiveWindow {
         if ended == 0 {
             return false;
         }
-        let need = self.need(gapped()).clamp(self.least, self.most);
+        let need = self.size.clamp(self.need(gapped()));
         self.wanted = self.wanted.max(need);
-        let before = self.size;
-        self.size += self.reservation.extend(need.saturating_sub(self.size));
+        let before = self.size();
+        self.size.grow_to(need);
         self.ended += ended;
         while self.ended >= QUARTERS {
             self.ended -= QUARTERS;
-            let excess = self.size.saturating_sub(self.wanted);
-            self.size -= self.reservation.reduce(excess.div_ceil(DECAY));
+            let excess = self.size().saturating_sub(self.wanted);
+            self.size.shrink(excess.div_ceil(DECAY));
             self.wanted = need;
         }
-        self.size != before
+        self.size() != before
     }
 
     /// How many quarters of a round trip are over; another one has begun then. No more than are
@@ -159,7 +151,7 @@ impl ReceiveWindow {
         let (newer, older) = self.quarters[1..].split_at(QUARTERS);
         let usual = 2 * self.carried;
         if !newer.iter().any(|quarter| quarter.has_caught_up) {
-            return usual.min(self.size);
+            return usual.min(self.size());
         }
         let arrived = arrived_in(newer);
         let growth = arrived.saturating_sub(arrived_in(older));
