@@ -25,6 +25,7 @@ mod matrix;
 mod output;
 mod scorecard;
 mod shell;
+mod text_file;
 
 pub use cc_core::Registry;
 pub use commands::main_with;

@@ -9,6 +9,7 @@ use crate::matrix::{
 };
 use crate::output::{self, Output};
 use crate::shell::quoted;
+use crate::text_file;
 use bench_kit::failure::Failure;
 use bench_kit::{cli, terminal};
 use bench_report::result::{MatrixAxis, MatrixCell, MatrixResult, Metric};
@@ -118,8 +119,7 @@ fn find(name: &str) -> Result<MatrixFile, Failure> {
     if !is_file && !path.is_file() {
         return matrix::find(name);
     }
-    let text = std::fs::read_to_string(path);
-    let text = text.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let text = text_file::read(path, "a TOML file of a matrix, or a matrix of `list`")?;
     MatrixFile::read(name, &text)
 }
 

@@ -1,10 +1,10 @@
 //! The criteria as `scenarios/scorecard.toml` and others of its kind have them.
 
 use crate::matrix::{self, Axes, Text, VariantFile};
+use crate::text_file;
 use bench_kit::failure::Failure;
 use bench_report::result::{Finite, Measure, NotCovered, OverCells, ScorecardBound};
 use serde::Deserialize;
-use std::fs;
 use std::path::Path;
 
 /// The keys of the file.
@@ -119,11 +119,10 @@ impl ScorecardFile {
     /// The criteria of the file at `path`.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and when there is no such text file.
+    /// As [`read`](Self::read), and as [`text_file::read`].
     pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
         let origin = path.display().to_string();
-        let text = fs::read_to_string(path);
-        let text = text.map_err(|error| Failure::usage(format!("{origin}: {error}")))?;
+        let text = text_file::read(path, "a TOML file of criteria")?;
         Self::read(&origin, &text)
     }
 
