@@ -48,7 +48,7 @@ enum Foreign {
     Behind(Gate),
 }
 
-const LAW: [Rule; 12] = [
+const LAW: [Rule; 13] = [
     Rule {
         package: "units",
         may_use: &[],
@@ -111,6 +111,13 @@ const LAW: [Rule; 12] = [
     // Other libraries beside this one, likewise.
     Rule {
         package: "peers",
+        may_use: &["paceline"],
+        gated: None,
+        foreign: Foreign::Any,
+    },
+    // ring without aws-lc-rs, likewise.
+    Rule {
+        package: "ring-alone",
         may_use: &["paceline"],
         gated: None,
         foreign: Foreign::Any,
