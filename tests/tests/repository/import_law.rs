@@ -128,9 +128,9 @@ const LAW: [Rule; 13] = [
         gated: None,
         foreign: Foreign::Any,
     },
-    // quinn's other library of cryptography in one program with this one, likewise.
+    // Other libraries with ring in one program with this one, likewise.
     Rule {
-        package: "with-ring",
+        package: "side-by-side",
         may_use: &["paceline"],
         gated: None,
         foreign: Foreign::Any,
