@@ -84,6 +84,10 @@ package *ARGS:
 release TARGET="x86_64-unknown-linux-musl":
     cargo build --release --locked --target {{TARGET}} -p bench-client -p bench-server -p paceline-link-sim --bins
 
+# Whether the oldest Rust that is promised compiles everything: `rustup toolchain install 1.88 --profile minimal`.
+msrv:
+    cargo +1.88 check --workspace --locked --target-dir target/msrv
+
 # Whether the libraries' interfaces changed more than the version number says, against a commit or tag: `cargo install cargo-semver-checks`.
 semver BASE:
     cargo semver-checks --baseline-rev {{BASE}} -p paceline-units -p paceline-cc-core -p paceline-link-sim -p paceline

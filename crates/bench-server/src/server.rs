@@ -135,8 +135,12 @@ impl Server {
     }
 
     fn refuse(&self, incoming: Incoming, prefix: ClientPrefix, limit: LimitReached) {
-        let line = format_args!("Refused {}: {limit}", incoming.remote_address());
-        self.shared.log(prefix, Topic::Refusal, line);
+        let address = incoming.remote_address();
+        self.shared.log(
+            prefix,
+            Topic::Refusal,
+            format_args!("Refused {address}: {limit}"),
+        );
         incoming.refuse();
     }
 }

@@ -273,8 +273,11 @@ impl Session {
     fn log(&self, line: fmt::Arguments<'_>) {
         let prefix = self.permit.prefix();
         self.output.line(line);
-        let line = format_args!("[{:>3}] {line}", self.number);
-        self.shared.log(prefix, Topic::Session, line);
+        self.shared.log(
+            prefix,
+            Topic::Session,
+            format_args!("[{:>3}] {line}", self.number),
+        );
     }
 }
 

@@ -5,6 +5,7 @@ use units::{Bandwidth, Bytes};
 
 /// What a sender may do from now on. No other code derives a rate or a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Control {
     /// Congestion window: the most bytes that may be in flight.
     pub cwnd: Bytes,

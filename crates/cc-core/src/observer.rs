@@ -48,8 +48,10 @@ pub enum Event {
 /// A controller's state at one moment, for logs and live views; never an input to anything.
 ///
 /// `Display` prints one line of `key=value` pairs in the manner of `ss -ti`. A controller begins
-/// with [`new`](Self::new) and sets what else it knows.
+/// with [`new`](Self::new) and sets what else it knows. With feature `serde` it is `Serialize`, in
+/// the units of `units::encoding`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Snapshot {
     /// Registry name of the algorithm.
@@ -65,6 +67,10 @@ pub struct Snapshot {
     /// Estimated bottleneck bandwidth.
     pub bandwidth: Option<Bandwidth>,
     /// Estimated two-way propagation delay.
+    #[cfg_attr(
+        feature = "serde",
+        serde(serialize_with = "units::encoding::seconds_if_known")
+    )]
     pub min_rtt: Option<Duration>,
     /// Slow-start threshold.
     pub ssthresh: Option<Bytes>,

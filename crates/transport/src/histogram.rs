@@ -47,6 +47,15 @@ impl RttHistogram {
     }
 }
 
+/// The buckets that are not empty, each as the seconds at which it ends and its count.
+#[cfg(feature = "serde")]
+impl serde::Serialize for RttHistogram {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let buckets = self.buckets();
+        serializer.collect_seq(buckets.map(|(end, count)| (end.as_secs_f64(), count)))
+    }
+}
+
 impl Default for RttHistogram {
     fn default() -> Self {
         Self {

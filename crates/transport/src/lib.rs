@@ -23,6 +23,10 @@
 //! load balancer; [`tls`] makes certificates and configurations for the common cases; with feature
 //! `h3`, module `h3` has connections carry HTTP/3.
 //!
+//! Cryptography is that of aws-lc-rs or ring, by the feature of that name: aws-lc-rs is a default,
+//! and is used if both are on; without either the crate does not compile. `tls::SelfSigned` needs
+//! feature `rcgen`, a default.
+//!
 //! [`cc_core`], whose traits and types a controller of one's own is written with, and [`units`],
 //! whose quantities stand in signatures here, are re-exported: an application depends on this crate
 //! alone:
@@ -108,12 +112,18 @@
 //! Connections are the application's to bound: they are as many as it accepts
 //! ([`Endpoint::open_connections`] counts them); their memory comes back (`tests/tests/endurance`).
 
+#[cfg(not(any(feature = "aws-lc-rs", feature = "ring")))]
+compile_error!(
+    "paceline has no cryptography: turn on its feature `aws-lc-rs`, which is a default, or `ring`"
+);
+
 mod budget;
 mod cc_adapter;
 mod choice;
 mod clock;
 mod config;
 mod connection;
+mod crypto_provider;
 mod driver;
 mod endpoint;
 mod error;

@@ -1,5 +1,7 @@
 //! Randomness of the operating system.
 
+use crate::crypto_provider;
+
 pub(crate) fn u64() -> u64 {
     let mut bytes = [0; 8];
     fill(&mut bytes);
@@ -8,5 +10,5 @@ pub(crate) fn u64() -> u64 {
 
 /// Fills `bytes`.
 pub(crate) fn fill(bytes: &mut [u8]) {
-    aws_lc_rs::rand::fill(bytes).expect("aws-lc has randomness");
+    crypto_provider::fill_random(bytes);
 }

@@ -22,4 +22,5 @@ pub use server::{ShardStats, ShardedServer};
 pub use sockets::Steering;
 
 #[cfg(test)]
+#[cfg(feature = "rcgen")]
 mod tests;

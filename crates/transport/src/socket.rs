@@ -297,6 +297,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "rcgen")]
     impl Socket {
         /// Refuses one of so many batches from now on.
         pub(crate) fn refuse_one_of(&self, batches: u64) {

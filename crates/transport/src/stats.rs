@@ -1,7 +1,14 @@
 //! Statistics of a connection.
 
+#[cfg(feature = "serde")]
+mod foreign;
+
 use crate::histogram::RttHistogram;
+#[cfg(feature = "serde")]
+use foreign::{FrameStatsFields, PathStatsFields, UdpStatsFields};
 use std::time::Duration;
+#[cfg(feature = "serde")]
+use units::encoding::{seconds, seconds_if_known};
 use units::{Bandwidth, Bytes};
 
 pub use quinn_proto::{FrameStats, PathStats, UdpStats};
@@ -9,27 +16,52 @@ pub use quinn_proto::{FrameStats, PathStats, UdpStats};
 /// A connection's counters and estimates at one moment.
 ///
 /// The counters are quinn-proto's; the rest is congestion control's own.
+///
+/// With feature `serde` it is `Serialize`, as are all statistics of this crate. A field is written
+/// under its name here: rates as bits per second, amounts as bytes, times as seconds with a
+/// fraction, and what is not known as nothing (`null` in JSON); [`units`] has the details in its
+/// module `encoding`. [`RttHistogram`] is a list of buckets, each a pair of the seconds at which it
+/// ends and its count.
 #[derive(Debug, Clone, Copy, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ConnectionStats {
     /// UDP datagrams sent.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "UdpStatsFields::serialize"))]
     pub udp_tx: UdpStats,
     /// UDP datagrams received.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "UdpStatsFields::serialize"))]
     pub udp_rx: UdpStats,
     /// Frames sent, by type.
+    #[cfg_attr(
+        feature = "serde",
+        serde(serialize_with = "FrameStatsFields::serialize")
+    )]
     pub frame_tx: FrameStats,
     /// Frames received, by type.
+    #[cfg_attr(
+        feature = "serde",
+        serde(serialize_with = "FrameStatsFields::serialize")
+    )]
     pub frame_rx: FrameStats,
     /// The present path: packets sent and lost, MTU. It is quinn-proto's type, whose `cwnd` has
     /// the bytes of [`Self::cwnd`], for what was written for quinn.
+    #[cfg_attr(
+        feature = "serde",
+        serde(serialize_with = "PathStatsFields::serialize")
+    )]
     pub path: PathStats,
     /// Least round-trip time on this path, once there is a sample.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "seconds_if_known"))]
     pub min_rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 9002 §5.3), once there is a sample.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "seconds_if_known"))]
     pub srtt: Option<Duration>,
     /// Newest round-trip time less the peer's reported delay, once there is a sample.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "seconds_if_known"))]
     pub latest_rtt: Option<Duration>,
     /// Mean deviation of the round-trip time (RFC 9002 §5.3), once there is a sample.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "seconds_if_known"))]
     pub rttvar: Option<Duration>,
     /// Bytes sent and neither acknowledged nor declared lost.
     pub in_flight: Bytes,
@@ -68,6 +100,7 @@ pub struct ConnectionStats {
 ///
 /// Marks are sent until the path or the peer turns out not to bring them back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct EcnStats {
     /// Sent with ECT(0).
@@ -88,18 +121,24 @@ pub struct EcnStats {
 
 /// What a connection's time went by waiting for. The parts sum to its age.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct LimitedBy {
     /// There was nothing to send.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
     pub application: Duration,
     /// The congestion window was full.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
     pub congestion_window: Duration,
     /// The pacer had no tokens.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
     pub pacing: Duration,
     /// The peer's flow control, or the own send buffer, took no more from the application, or had
     /// within the last round trip: pacing then spreads what they let go.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
     pub flow_control: Duration,
     /// This machine: packets were being built, or the socket took no more.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
     pub host: Duration,
 }
 
@@ -124,3 +163,7 @@ impl LimitedBy {
         self.application + self.congestion_window + self.pacing + self.flow_control + self.host
     }
 }
+
+#[cfg(test)]
+#[cfg(feature = "serde")]
+mod tests;

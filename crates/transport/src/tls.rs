@@ -1,20 +1,25 @@
 //! TLS 1.3 for the common cases: self-signed and pinned, a CA, or no verification at all.
 //!
+//! Certificates that vouch for themselves, `SelfSigned`, are made with feature `rcgen`, a default.
+//!
 //! Each function starts a configuration on which [`cipher`](ClientTls::cipher) and
 //! [`alpn`](ClientTls::alpn) can be set. Anything else goes through rustls:
 //! [`ClientConfig::new`] and [`ServerConfig::with_crypto`] take what quinn takes.
 
 mod error;
+mod fingerprint;
+#[cfg(feature = "rcgen")]
 mod self_signed;
 
 use crate::config::{ClientConfig, ServerConfig};
+use crate::crypto_provider::{cipher_suite, default_provider};
 use core::fmt;
 use core::str::FromStr;
 pub use error::TlsError;
+pub use fingerprint::fingerprint;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{VerifierBuilderError, WebPkiServerVerifier};
-use rustls::crypto::aws_lc_rs::{self, cipher_suite};
 use rustls::crypto::{CryptoProvider, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -23,9 +28,11 @@ use rustls::{
     CertificateError, DigitallySignedStruct, KeyLogFile, RootCertStore, SignatureScheme,
     SupportedCipherSuite, Tls13CipherSuite,
 };
-pub use self_signed::{SelfSigned, fingerprint};
+#[cfg(feature = "rcgen")]
+pub use self_signed::SelfSigned;
 use std::sync::Arc;
 
+#[cfg(feature = "rcgen")]
 impl SelfSigned {
     /// A server that shows this certificate.
     pub fn server(&self) -> ServerTls {
@@ -161,7 +168,7 @@ impl ClientTls {
         let verifier = self.verifier.build(&provider)?;
         let mut config = rustls::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
-            .expect("aws-lc-rs has TLS 1.3")
+            .expect("each provider has TLS 1.3")
             .dangerous()
             .with_custom_certificate_verifier(verifier)
             .with_no_client_auth();
@@ -246,7 +253,7 @@ impl ServerTls {
     pub fn config(self) -> Result<ServerConfig, rustls::Error> {
         let mut config = rustls::ServerConfig::builder_with_provider(provider(self.suite))
             .with_protocol_versions(&[&rustls::version::TLS13])
-            .expect("aws-lc-rs has TLS 1.3")
+            .expect("each provider has TLS 1.3")
             .with_no_client_auth()
             .with_single_cert(self.chain, self.key)?;
         config.alpn_protocols = self.alpn;
@@ -401,9 +408,9 @@ impl ServerCertVerifier for Unchained {
     }
 }
 
-/// aws-lc-rs, with one cipher alone if one was chosen.
+/// aws-lc-rs or ring, with one cipher alone if one was chosen.
 fn provider(suite: Option<SupportedCipherSuite>) -> Arc<CryptoProvider> {
-    let mut provider = aws_lc_rs::default_provider();
+    let mut provider = default_provider();
     if let Some(suite) = suite {
         provider.cipher_suites = vec![suite];
     }

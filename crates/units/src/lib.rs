@@ -31,6 +31,8 @@ extern crate alloc;
 mod bandwidth;
 mod bytes;
 pub mod duration;
+#[cfg(feature = "serde")]
+pub mod encoding;
 mod gain;
 pub mod histogram;
 mod nearest;

@@ -48,18 +48,24 @@ enum Foreign {
     Behind(Gate),
 }
 
-const LAW: [Rule; 12] = [
+const LAW: [Rule; 13] = [
     Rule {
         package: "units",
         may_use: &[],
         gated: None,
-        foreign: Foreign::None,
+        foreign: Foreign::Behind(Gate {
+            feature: "serde",
+            may_be_default: false,
+        }),
     },
     Rule {
         package: "cc-core",
         may_use: &["units"],
         gated: None,
-        foreign: Foreign::None,
+        foreign: Foreign::Behind(Gate {
+            feature: "serde",
+            may_be_default: false,
+        }),
     },
     Rule {
         package: "link-sim",
@@ -115,9 +121,16 @@ const LAW: [Rule; 12] = [
         gated: None,
         foreign: Foreign::Any,
     },
-    // quinn's other library of cryptography in one program with this one, likewise.
+    // ring without aws-lc-rs, likewise.
     Rule {
-        package: "with-ring",
+        package: "ring-alone",
+        may_use: &["paceline"],
+        gated: None,
+        foreign: Foreign::Any,
+    },
+    // Other libraries with ring in one program with this one, likewise.
+    Rule {
+        package: "side-by-side",
         may_use: &["paceline"],
         gated: None,
         foreign: Foreign::Any,
@@ -391,6 +404,17 @@ mod tests {
             assert_eq!(findings("units", &rest).len(), 1);
             assert_eq!(findings("cc-core", &rest).len(), 1);
             assert_eq!(findings("bench-kit", &rest).len(), 0);
+        }
+    }
+
+    #[test]
+    fn the_exact_crates_have_serde_behind_its_feature_alone() {
+        let optional = "[dependencies]\nserde = { version = \"1\", optional = true }\n";
+        for package in ["units", "cc-core"] {
+            let with = |features: &str| findings(package, &format!("{optional}{features}")).len();
+            assert_eq!(with("[features]\nserde = [\"dep:serde\"]\n"), 0);
+            let default = "[features]\ndefault = [\"serde\"]\nserde = [\"dep:serde\"]\n";
+            assert_eq!(with(default), 1);
         }
     }
 

@@ -8,7 +8,7 @@
 //! | [`sizes`] | length of files, functions and lines |
 //! | [`tokens`] | what Rust code must not contain |
 //! | [`text`] | what no file must contain |
-//! | [`no_std`] | cc-core needs neither std nor a dependency |
+//! | [`no_std`] | cc-core needs neither std nor a dependency, and compiles for WebAssembly, as link-sim does |
 //! | [`architecture`] | ARCHITECTURE.md names every package, its floors, and only paths that exist |
 //!
 //! A rule is a function from files to [`Finding`]s; its own tests feed it a bad sample, so that

@@ -1,4 +1,4 @@
-//! cc-core needs neither std nor anybody else's code.
+//! cc-core needs neither std nor anybody else's code, and it and link-sim no operating system.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
@@ -16,20 +16,29 @@ fn a_program_without_std_lives_by_every_controller() {
     );
 }
 
-/// The core library of a bare-metal target comes with `rustup target add x86_64-unknown-none`.
 #[test]
 fn the_same_program_links_for_bare_metal() {
-    let libdir = Command::new("rustc")
-        .args(["--print", "target-libdir", "--target", BARE])
-        .output()
-        .expect("there is a compiler");
-    let libdir = String::from_utf8(libdir.stdout).expect("a path is text");
-    if !Path::new(libdir.trim()).exists() {
-        return e2e::skipped(&format!(
-            "no core library for {BARE} here; rustup target add {BARE} brings it"
-        ));
+    if has_core_library(BARE) {
+        build(&["--target", BARE]);
     }
-    build(&["--target", BARE]);
+}
+
+/// The simulator runs in a browser, as controllers do.
+#[test]
+fn cc_core_and_link_sim_compile_for_web_assembly() {
+    if !has_core_library(WASM) {
+        return;
+    }
+    for (package, features) in [
+        ("paceline-cc-core", "--no-default-features"),
+        ("paceline-cc-core", "--features=serde"),
+        ("paceline-link-sim", "--no-default-features"),
+    ] {
+        let package = format!("--package={package}");
+        cargo(&[
+            "check", "--locked", "--quiet", &package, features, "--target", WASM,
+        ]);
+    }
 }
 
 #[test]
@@ -46,6 +55,22 @@ fn cc_core_depends_on_nothing_but_units() {
         names.collect::<Vec<_>>(),
         ["paceline-cc-core", "paceline-units"]
     );
+}
+
+/// Whether there is one for this target; if not, the test says that it is skipped.
+fn has_core_library(target: &str) -> bool {
+    let libdir = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", target])
+        .output()
+        .expect("there is a compiler");
+    let libdir = String::from_utf8(libdir.stdout).expect("a path is text");
+    let is_there = Path::new(libdir.trim()).exists();
+    if !is_there {
+        e2e::skipped(&format!(
+            "no core library for {target} here; rustup target add {target} brings it"
+        ));
+    }
+    is_there
 }
 
 fn build(target: &[&str]) {
@@ -69,3 +94,4 @@ fn cargo(arguments: &[&str]) -> Output {
 /// Apart from the workspace's, whose lock cargo holds while it runs tests.
 const TARGET: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/no_std");
 const BARE: &str = "x86_64-unknown-none";
+const WASM: &str = "wasm32-unknown-unknown";

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 /// Statistics of an [`Endpoint`](crate::Endpoint).
 #[derive(Debug, Default, Clone, Copy)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct EndpointStats {
     /// Attempts accepted.
@@ -40,13 +41,16 @@ pub struct EndpointStats {
 /// How late the endpoint's timer woke it, with the time it was busy otherwise. Rounded up by no
 /// more than 25 %.
 #[derive(Debug, Default, Clone, Copy)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TimerStats {
     /// How often the timer went off.
     pub count: u64,
     /// Half of the time it was no later than this.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "units::encoding::seconds"))]
     pub p50: std::time::Duration,
     /// 99 times of 100 it was no later than this.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "units::encoding::seconds"))]
     pub p99: std::time::Duration,
 }
 

@@ -306,4 +306,5 @@ const MIN_SEND_WORK: usize = 8 << 10;
 const CONNECTIONS: usize = 256;
 
 #[cfg(test)]
+#[cfg(feature = "rcgen")]
 mod tests;

@@ -1,34 +1,24 @@
 //! How server ID and nonce are hidden: AES-128-ECB, in one pass or four
 //! (draft-ietf-quic-load-balancers-21 §5.4).
 
-use aws_lc_rs::cipher::{
-    AES_128, DecryptingKey, DecryptionContext, EncryptingKey, UnboundCipherKey,
-};
+use crate::crypto_provider::Aes128;
 use std::fmt;
 
 /// A permutation of the octet strings of each length from 4 to 19, chosen by a key.
 ///
 /// 16 octets are one block. Any other length is a Feistel network of four rounds over two halves,
 /// which share the middle octet when the length is odd.
-pub(super) struct CidCipher {
-    encrypt: EncryptingKey,
-    decrypt: DecryptingKey,
-}
+pub(super) struct CidCipher(Aes128);
 
 impl CidCipher {
     pub(super) fn new(key: &[u8; 16]) -> Self {
-        let key = || UnboundCipherKey::new(&AES_128, key).expect("AES-128 takes 16 octets");
-        Self {
-            encrypt: EncryptingKey::ecb(key()).expect("AES has ECB"),
-            decrypt: DecryptingKey::ecb(key()).expect("AES has ECB"),
-        }
+        Self(Aes128::new(key))
     }
 
     /// Encrypts all of `fields` in place.
     pub(super) fn encrypt(&self, fields: &mut [u8]) {
-        if fields.len() == BLOCK {
-            self.encrypt_block(fields);
-            return;
+        if let Ok(block) = fields.try_into() {
+            return self.0.encrypt(block);
         }
         let len = fields.len();
         let (mut left, mut right) = split(fields);
@@ -42,10 +32,8 @@ impl CidCipher {
     /// Decrypts `fields` in place, of which only the first `wanted` octets are meant afterwards:
     /// a first half costs a round less than the whole.
     pub(super) fn decrypt(&self, fields: &mut [u8], wanted: usize) {
-        if fields.len() == BLOCK {
-            let block = self.decrypt.decrypt(fields, DecryptionContext::None);
-            block.expect("one block, and no IV in ECB");
-            return;
+        if let Ok(block) = fields.try_into() {
+            return self.0.decrypt(block);
         }
         let len = fields.len();
         let (mut left, mut right) = split(fields);
@@ -65,7 +53,7 @@ impl CidCipher {
         block[..HALF].copy_from_slice(from);
         block[14] = u8::try_from(len).expect("at most 19");
         block[15] = pass;
-        self.encrypt_block(&mut block);
+        self.0.encrypt(&mut block);
         let half = len.div_ceil(2);
         for (octet, mask) in to[..half].iter_mut().zip(block) {
             *octet ^= mask;
@@ -74,11 +62,6 @@ impl CidCipher {
             let (index, bits) = spared;
             to[index] &= !bits;
         }
-    }
-
-    fn encrypt_block(&self, block: &mut [u8]) {
-        let context = self.encrypt.encrypt(block);
-        context.expect("one block, and no IV in ECB");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::connection_ids::ConnectionIds;
 use super::secrets::Secrets;
-use aws_lc_rs::hmac;
+use crate::crypto_provider::hmac;
 use quinn_proto::crypto::{CryptoError, HmacKey};
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Sealing under the secret of an epoch, and opening under the one that was sealed with.
 
 use super::secrets::{Epoch, Purpose, Schedule, Secrets};
+use crate::crypto_provider::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use crate::crypto_provider::hkdf::HKDF_SHA256;
 use crate::random;
-use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-use aws_lc_rs::hkdf::HKDF_SHA256;
 use quinn_proto::crypto::{AeadKey, CryptoError, HandshakeTokenKey};
 use rustls::server::ProducesTickets;
 use std::sync::Arc;
@@ -73,8 +73,8 @@ impl HandshakeTokenKey for Sealing {
 
 /// A key that becomes one when it is known of which epoch.
 ///
-/// It calls aws-lc-rs itself. quinn-proto implements its traits for the keys of one library alone:
-/// ring's, as soon as anything in the program turns on its feature `ring`.
+/// It is no key of aws-lc-rs' or ring's itself: quinn-proto implements its traits for those of one
+/// library alone, ring's as soon as anything in the program turns on its feature `ring`.
 struct KeyOfAnyEpoch {
     schedule: Arc<Schedule>,
     now: u64,
@@ -153,4 +153,5 @@ impl ProducesTickets for Tickets {
 const RANDOM: usize = 16;
 
 #[cfg(test)]
+#[cfg(feature = "rcgen")]
 mod tests;

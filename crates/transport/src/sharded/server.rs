@@ -56,6 +56,7 @@ pub struct ShardedServer {
 
 /// One shard's figures.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ShardStats {
     /// Those of its endpoint.

@@ -276,4 +276,5 @@ impl Drop for TappedKey {
 }
 
 #[cfg(test)]
+#[cfg(feature = "rcgen")]
 mod tests;

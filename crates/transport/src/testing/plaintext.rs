@@ -3,7 +3,7 @@
 //! The TLS handshake takes place all the same, and a packet has the length that AES-128-GCM would
 //! have given it, so that everything happens as it would with encryption, with less work.
 
-use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
+use crate::crypto_provider::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::quic::{Algorithm, HeaderProtectionKey, PacketKey, Tag};
 use rustls::{Error, SupportedCipherSuite, Tls13CipherSuite};

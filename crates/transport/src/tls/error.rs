@@ -5,11 +5,14 @@ use thiserror::Error;
 
 /// TLS could not be set up.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum TlsError {
     /// A self-signed certificate could not be made.
+    #[cfg(feature = "rcgen")]
     #[error("self-signed certificate: {0}")]
     SelfSigned(#[source] rcgen::Error),
     /// A certificate cannot be valid for this time.
+    #[cfg(feature = "rcgen")]
     #[error("validity of the certificate: {0}")]
     Validity(String),
     /// The file of authorities cannot be read.

@@ -1,7 +1,7 @@
 //! Certificates that vouch for themselves.
 
 use super::error::TlsError;
-use aws_lc_rs::digest::{SHA256, digest};
+use super::fingerprint::fingerprint;
 use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::ops::RangeInclusive;
@@ -84,12 +84,6 @@ fn date(at: SystemTime) -> Result<OffsetDateTime, TlsError> {
             "{at:?} is out of range; expected a time in the years 1970 to 9999"
         ))
     })
-}
-
-/// SHA-256 of a certificate's DER.
-pub fn fingerprint(cert: &CertificateDer<'_>) -> [u8; 32] {
-    let hash = digest(&SHA256, cert);
-    hash.as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::crypto_provider::default_provider;
 use crate::tls;
 use proptest::prelude::*;
 use rustls::pki_types::ServerName;
@@ -110,13 +111,18 @@ fn a_ticket_of_one_server_resumes_its_session_at_another() {
     let certificate = tls::SelfSigned::generate(["localhost"]).unwrap();
     let mut roots = RootCertStore::empty();
     roots.add(certificate.cert.clone()).unwrap();
-    let client = ClientConfig::builder()
+    let provider = Arc::new(default_provider());
+    let client = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
     let client = Arc::new(client);
     let server = |secrets: &Secrets| {
         let chain = vec![certificate.cert.clone()];
-        let mut config = ServerConfig::builder()
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .unwrap()
             .with_no_client_auth()
             .with_single_cert(chain, certificate.key.clone_key())
             .unwrap();

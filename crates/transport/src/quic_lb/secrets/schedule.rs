@@ -1,8 +1,8 @@
 //! Which secret serves when.
 
+use crate::crypto_provider::hkdf::{HKDF_SHA256, Prk, Salt};
+use crate::crypto_provider::hmac;
 use crate::quic_lb::hex;
-use aws_lc_rs::hkdf::{HKDF_SHA256, Prk, Salt};
-use aws_lc_rs::hmac;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
