@@ -13,7 +13,7 @@ fn received(link: &str, delay: &str, controller: &str) -> Bytes {
     pair.received(Side::Server)
 }
 
-/// A burst of the flow's own is no queue, and after each stop of the hosts the rate is back at once.
+/// A burst of the flow's own is no queue, and after each stop of the hosts the rate is back.
 #[test]
 fn paceline_uses_a_local_network_however_its_hosts_stall() {
     for (delay, rest) in [
