@@ -115,7 +115,7 @@ impl Paceline {
         let rtt = self.reference.get();
         let step = if self.tuning.share_step {
             self.probe.next_step(Conditions {
-                bdp: self.bdp().max(f64::MIN_POSITIVE),
+                packets: self.round_time() / self.packet_time(),
                 rtt,
                 rate_jitter: self.reference.rate_jitter(),
             })

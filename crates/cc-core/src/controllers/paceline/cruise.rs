@@ -77,12 +77,13 @@ impl Paceline {
             self.trim.stop();
             return;
         }
-        let reference = self.reference.get();
         if self.trim.is_in_vain(signs.queue) {
             self.trim.stop();
             self.reference.restart(now, round.rtt);
         }
-        self.trim_factor = self.trim.factor(signs.queue, signs.tolerance, reference);
+        self.trim_factor = self
+            .trim
+            .factor(signs.queue, signs.tolerance, self.round_time());
     }
 }
 

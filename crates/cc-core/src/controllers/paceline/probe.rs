@@ -33,8 +33,8 @@ pub(super) struct Outcome {
 /// What the step of an Up depends on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Conditions {
-    /// Bandwidth-delay product, packets.
-    pub(super) bdp: f64,
+    /// What a round trip takes at the estimate, packets.
+    pub(super) packets: f64,
     /// The RTT without a queue, s.
     pub(super) rtt: f64,
     /// Mean change of the delivery rate from round trip to round trip, as a share.
@@ -121,7 +121,7 @@ impl Probe {
         let seen = (2.0 * conditions.rate_jitter).clamp(PATH_STEP, FIRST_STEP);
         let most = if self.has_overflowed { FIRST_STEP } else { 1.0 };
         of_path
-            .max(packets / conditions.bdp)
+            .max(packets / conditions.packets)
             .max(seen)
             .max(self.least_next)
             .min(most)

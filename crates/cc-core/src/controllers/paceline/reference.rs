@@ -71,10 +71,12 @@ impl Reference {
     }
 
     /// By how much the mean RTT of a round trip may exceed the reference without a queue, s:
-    /// a sixteenth of it, two packets, or twice the jitter, whichever is most.
-    pub(super) fn tolerance(&self, packet_time: f64) -> f64 {
+    /// a sixteenth of it, two packets, a burst of the flow's own, or twice the jitter, whichever is
+    /// most.
+    pub(super) fn tolerance(&self, packet_time: f64, burst_wait: f64) -> f64 {
         (self.get() / 16.0)
             .max(2.0 * packet_time)
+            .max(burst_wait)
             .max(2.0 * self.jitter)
             .max(LEAST_TOLERANCE)
     }

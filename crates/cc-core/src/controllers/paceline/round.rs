@@ -33,10 +33,10 @@ impl Round {
         self.acked / self.time.max(NANOSECOND)
     }
 
-    /// Whether it took much longer than its RTT, at `packet_time` s per packet: nothing arrived
-    /// for a while.
+    /// Whether it took much longer than its RTT, or than the shortest round trip that counts, at
+    /// `packet_time` s per packet: nothing arrived for a while.
     fn is_silent(&self, packet_time: f64) -> bool {
-        self.time > 2.0 * self.rtt + 4.0 * packet_time
+        self.time > 2.0 * self.rtt.max(seconds(LEAST_TIME)) + 4.0 * packet_time
     }
 
     /// The share of its packets that were lost.
@@ -118,7 +118,7 @@ impl Rounds {
             return false;
         }
         let since = *self.doubled_since.get_or_insert(now);
-        now.since(since) >= reference
+        now.since(since) >= reference.max(LEAST_TIME)
     }
 
     pub(super) fn count(&self) -> u64 {
@@ -185,4 +185,4 @@ impl Rounds {
 const KEPT: usize = 4;
 const NANOSECOND: f64 = 1.0 / SECOND;
 /// A shorter round trip has too few packets to tell a rate from.
-const LEAST_TIME: Duration = Duration::from_millis(2);
+pub(super) const LEAST_TIME: Duration = Duration::from_millis(2);

@@ -58,7 +58,9 @@ impl Paceline {
         let is_lossy = is_overflow || round.marked > 0 || self.loses_more_than_path(round);
         let mut signs = Signs {
             queue: round.rtt - self.reference.get(),
-            tolerance: self.reference.tolerance(self.packet_time()),
+            tolerance: self
+                .reference
+                .tolerance(self.packet_time(), self.burst_wait()),
             is_lossy,
             persists: false,
         };

@@ -1,7 +1,7 @@
 //! What a flow under Paceline knows.
 
 use super::ambient::{self, AmbientLoss};
-use super::bandwidth::Estimate;
+use super::bandwidth::{Estimate, from_f64};
 use super::counts::{Counts, LossRuns};
 use super::cycle::Cycle;
 use super::numbers::{seconds, to_f64};
@@ -10,10 +10,10 @@ use super::probe::Probe;
 use super::rank::RankTest;
 use super::reduction::Reductions;
 use super::reference::Reference;
-use super::round::Rounds;
+use super::round::{LEAST_TIME, Rounds};
 use super::startup::Startup;
 use super::trim::Trim;
-use crate::control::{Control, MIN_RATE};
+use crate::control::{Control, MIN_RATE, send_quantum};
 use crate::controller::Setup;
 use crate::params::Params;
 use crate::parts::ack_aggregation::AckAggregation;
@@ -100,6 +100,11 @@ impl Paceline {
         self.estimate.get() * self.reference.get() / to_f64(self.mss)
     }
 
+    /// How long a round trip takes without a queue, s, as round trips are counted here.
+    pub(super) fn round_time(&self) -> f64 {
+        self.reference.get().max(seconds(LEAST_TIME))
+    }
+
     pub(super) fn packets(&self, bytes: Bytes) -> f64 {
         to_f64(bytes) / to_f64(self.mss)
     }
@@ -107,6 +112,13 @@ impl Paceline {
     /// How long a packet takes at the estimate, s.
     pub(super) fn packet_time(&self) -> f64 {
         to_f64(self.mss) / self.estimate.get().max(1.0)
+    }
+
+    /// How long a packet waits for the others of its burst at the estimate, s, in the mean.
+    pub(super) fn burst_wait(&self) -> f64 {
+        let estimate = self.estimate.get().max(1.0);
+        let burst = send_quantum(from_f64(estimate), self.mss * 2);
+        to_f64(burst) / 2.0 / estimate
     }
 
     pub(super) fn best_of_two_rounds(&self) -> f64 {

@@ -164,9 +164,9 @@ fn probe_with(share: f64) -> Probe {
     probe
 }
 
-fn conditions(bdp: f64) -> Conditions {
+fn conditions(packets: f64) -> Conditions {
     Conditions {
-        bdp,
+        packets,
         rtt: 0.04,
         rate_jitter: 0.0,
     }
@@ -301,9 +301,9 @@ fn the_reference_is_the_least_mean_and_jitter_widens_its_tolerance() {
             reference.on_round(at(place as u64), rtt);
         });
     assert!(is_near(reference.get(), 0.04));
-    assert!(is_near(reference.tolerance(0.0), 0.0025));
+    assert!(is_near(reference.tolerance(0.0, 0.0), 0.0025));
     (0..100).for_each(|_| reference.on_change(0.01, 0.0));
-    assert!((reference.tolerance(0.0) - 0.02).abs() < 1e-4);
+    assert!((reference.tolerance(0.0, 0.0) - 0.02).abs() < 1e-4);
     reference.restart(at(9), 0.2);
     assert!(is_near(reference.get(), 0.2));
 }

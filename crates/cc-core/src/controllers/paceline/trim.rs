@@ -24,10 +24,11 @@ impl Trim {
         self.drained >= self.began_with && queue > self.began_with / 2.0
     }
 
-    /// The factor on the estimate for the next round trip. Below it half of the tolerance stays.
-    pub(super) fn factor(&mut self, queue: f64, tolerance: f64, reference: f64) -> f64 {
-        let factor = (1.0 - (queue - tolerance / 2.0) / reference).max(LEAST_FACTOR);
-        self.drained += (1.0 - factor) * reference;
+    /// The factor on the estimate for the next round trip, which takes `time`. Below it half of the
+    /// tolerance stays.
+    pub(super) fn factor(&mut self, queue: f64, tolerance: f64, time: f64) -> f64 {
+        let factor = (1.0 - (queue - tolerance / 2.0) / time).max(LEAST_FACTOR);
+        self.drained += (1.0 - factor) * time;
         factor
     }
 

@@ -92,7 +92,9 @@ fn the_send_quantum_is_a_millisecond_within_its_bounds() {
     };
     assert_eq!(quantum_at(mbit(1)), MSS * 2);
     assert_eq!(quantum_at(mbit(100)), Bytes::new(12_500));
-    assert_eq!(quantum_at(mbit(10_000)), Bytes::new(65_536));
+    assert_eq!(quantum_at(mbit(2_000)), Bytes::new(65_536));
+    assert_eq!(quantum_at(mbit(4_000)), Bytes::new(125_000));
+    assert_eq!(quantum_at(mbit(10_000)), Bytes::new(262_144));
 }
 
 #[test]
