@@ -54,7 +54,8 @@ pub struct TransportConfig {
     datagram_receive_buffer_size: Option<usize>,
     datagram_send_buffer_size: usize,
     enable_segmentation_offload: bool,
-    congestion: ControllerChoice,
+    /// Shared with the connections, which hold it as long as they live.
+    congestion: Arc<ControllerChoice>,
     congestion_seed: Option<u64>,
     max_rate: Option<Bandwidth>,
     #[cfg(feature = "qlog")]
@@ -157,7 +158,7 @@ impl TransportConfig {
     /// When a string names no controller.
     pub fn congestion<C: ChooseController>(&mut self, choice: C) -> C::Chosen<&mut Self> {
         choice.choose_controller(|choice| {
-            self.congestion = choice;
+            self.congestion = Arc::new(choice);
             self
         })
     }
@@ -306,9 +307,11 @@ impl Default for TransportConfig {
             datagram_receive_buffer_size: Some(1_250_000),
             datagram_send_buffer_size: 1_024 * 1_024,
             enable_segmentation_offload: true,
-            congestion: Registry::standard()
-                .choose(DEFAULT_CONTROLLER)
-                .expect("the standard registry has it"),
+            congestion: Arc::new(
+                Registry::standard()
+                    .choose(DEFAULT_CONTROLLER)
+                    .expect("the standard registry has it"),
+            ),
             congestion_seed: None,
             max_rate: None,
             #[cfg(feature = "qlog")]
