@@ -4,13 +4,16 @@ use crate::admission::{Admission, ClientPrefix, Verdict};
 use crate::log_limiter::{LogLimiter, Topic};
 use crate::setup::{Log, ServerSetup};
 use bench_kit::clock;
+use bench_kit::perf::BLOCK;
 use bench_kit::plan::Limits;
 use bench_kit::token::Token;
+use bench_kit::transfer::payload;
+use bytes::Bytes;
 use cc_core::{ControllerChoice, Registry};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 pub(crate) struct Shared {
@@ -22,6 +25,8 @@ pub(crate) struct Shared {
     /// The controller that sends to clients of `perf`; `None` when there are none.
     pub(crate) perf_congestion: Option<ControllerChoice>,
     pub(crate) totals: Totals,
+    /// What is sent to clients of `perf`, over and over; made for the first of them.
+    perf_block: OnceLock<Bytes>,
     admission: Mutex<Admission>,
     log_limiter: Mutex<LogLimiter>,
     log: Log,
@@ -37,10 +42,17 @@ impl Shared {
             token: setup.token,
             perf_congestion: setup.perf_congestion,
             totals: Totals::default(),
+            perf_block: OnceLock::new(),
             admission: Mutex::new(Admission::new(setup.admission)),
             log_limiter: Mutex::new(LogLimiter::new(clock::now())),
             log,
         }
+    }
+
+    /// A block of payload for clients of `perf`.
+    pub(crate) fn perf_block(&self) -> Bytes {
+        let block = || payload(units::Bytes::new(BLOCK));
+        self.perf_block.get_or_init(block).clone()
     }
 
     /// Logs a line about a client from `prefix`, if there is room for it.

@@ -27,6 +27,7 @@ mod path;
 mod persistent;
 mod reordering;
 mod sent_packets;
+mod spaces;
 mod sums;
 
 use crate::clock;
@@ -83,7 +84,7 @@ impl CongestionFactory {
         reason = "the two halves of one thing are made together"
     )]
     pub(crate) fn new(
-        choice: ControllerChoice,
+        choice: Arc<ControllerChoice>,
         seed: u64,
         thresholds: LossThresholds,
     ) -> (Arc<dyn ControllerFactory + Send + Sync>, CongestionHandle) {

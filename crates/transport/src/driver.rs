@@ -15,10 +15,12 @@ mod ecn;
 mod fair_queue;
 mod inbound;
 mod limits;
+mod raised_limit;
 mod receiving;
 mod reorder_buffer;
 mod send_window;
 mod state;
+mod stream_limits;
 mod streams;
 #[cfg(feature = "qlog")]
 mod trace;
@@ -45,6 +47,7 @@ use limits::{Limiter, Limits};
 use quinn_proto::{
     Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
+pub(crate) use raised_limit::RaisedLimit;
 use send_window::SendWindow;
 pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,6 +71,7 @@ impl ConnectionDriver {
             handshake_timeout,
             budget,
             max_packets_per_ack,
+            raised_limits,
             #[cfg(feature = "qlog")]
             qlog,
         } = config;
@@ -102,6 +106,7 @@ impl ConnectionDriver {
             has_stream_data: false,
             limits: Limits::new(now),
             ack_frequency: AckFrequency::new(max_packets_per_ack),
+            raised_limits,
             ecn: EcnStats::default(),
             loss_time: None,
             ack_frames,
@@ -118,6 +123,7 @@ impl ConnectionDriver {
         };
         driver.adopt_window();
         driver.tune_send_window(now, Bytes::ZERO);
+        driver.raise_stream_limits();
         driver
     }
 

@@ -1,5 +1,6 @@
 //! Distributions of times in buckets whose width grows with the time.
 
+use std::iter::repeat_n;
 use std::time::Duration;
 use units::duration;
 use units::histogram::{Buckets, index_of_rank};
@@ -16,12 +17,6 @@ pub struct RttHistogram {
 }
 
 impl RttHistogram {
-    pub(crate) fn record(&mut self, rtt: Duration) {
-        let bucket = Eighths::index(duration::nanos(rtt)).saturating_sub(FIRST);
-        let count = &mut self.counts[bucket.min(BUCKETS - 1)];
-        *count = count.saturating_add(1);
-    }
-
     /// How many round-trip times were measured.
     pub fn count(&self) -> u64 {
         self.counts.iter().copied().map(u64::from).sum()
@@ -64,6 +59,48 @@ impl Default for RttHistogram {
     }
 }
 
+/// The counts of an [`RttHistogram`] while they are made: of the buckets from the shortest to the
+/// longest time that was measured, which on most paths are few.
+#[derive(Debug, Default)]
+pub(crate) struct RttCounts {
+    /// The bucket that the first count is of.
+    first: usize,
+    counts: Vec<u32>,
+}
+
+impl RttCounts {
+    pub(crate) fn record(&mut self, rtt: Duration) {
+        let bucket = Eighths::index(duration::nanos(rtt)).saturating_sub(FIRST);
+        let bucket = bucket.min(BUCKETS - 1);
+        let end = self.first + self.counts.len();
+        if !(self.first..end).contains(&bucket) {
+            self.extend_to(bucket);
+        }
+        let count = &mut self.counts[bucket - self.first];
+        *count = count.saturating_add(1);
+    }
+
+    /// All buckets, those included that nothing was measured in.
+    pub(crate) fn histogram(&self) -> RttHistogram {
+        let mut histogram = RttHistogram::default();
+        histogram.counts[self.first..][..self.counts.len()].copy_from_slice(&self.counts);
+        histogram
+    }
+
+    /// Adds empty buckets in front or behind, up to this one.
+    #[cold]
+    fn extend_to(&mut self, bucket: usize) {
+        if self.counts.is_empty() {
+            self.first = bucket;
+        }
+        let missing = self.first.saturating_sub(bucket);
+        self.counts.splice(..0, repeat_n(0, missing));
+        self.first -= missing;
+        let len = self.counts.len().max(bucket + 1 - self.first);
+        self.counts.resize(len, 0);
+    }
+}
+
 /// The least time that is longer than all of a bucket's.
 pub(crate) fn end<const SUB_BITS: u32>(bucket: usize) -> Duration {
     Duration::from_nanos(Buckets::<SUB_BITS>::highest(bucket).saturating_add(1))
@@ -86,14 +123,16 @@ const BUCKETS: usize = 20 << 3;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Rng;
 
     #[test]
     fn quantiles_are_exact_to_an_eighth() {
-        let mut histogram = RttHistogram::default();
-        assert_eq!(histogram.quantile(50), None);
+        let mut counts = RttCounts::default();
+        assert_eq!(counts.histogram().quantile(50), None);
         for millis in 1..=1_000 {
-            histogram.record(Duration::from_millis(millis));
+            counts.record(Duration::from_millis(millis));
         }
+        let histogram = counts.histogram();
         assert_eq!(histogram.count(), 1_000);
         for (percent, millis) in [(0, 1), (1, 10), (50, 500), (99, 990), (100, 1_000)] {
             let exact = Duration::from_millis(millis);
@@ -108,12 +147,30 @@ mod tests {
 
     #[test]
     fn times_beyond_its_range_count_at_its_ends() {
-        let mut histogram = RttHistogram::default();
-        histogram.record(Duration::ZERO);
-        histogram.record(Duration::MAX);
-        let buckets: Vec<_> = histogram.buckets().collect();
+        let mut counts = RttCounts::default();
+        counts.record(Duration::ZERO);
+        counts.record(Duration::MAX);
+        let buckets: Vec<_> = counts.histogram().buckets().collect();
         let first = Duration::from_nanos((16 + 2) << 10);
         let last = Duration::from_nanos(1 << 34);
         assert_eq!(buckets, [(first, 1), (last, 1)]);
+    }
+
+    #[test]
+    fn counts_take_memory_for_the_times_that_were_measured() {
+        let mut rng = Rng::new(3);
+        for _ in 0..1_000 {
+            let mut counts = RttCounts::default();
+            let mut expected = [0; BUCKETS];
+            let shortest = rng.below(BUCKETS as u64 - 10) as usize;
+            for _ in 0..rng.below(20) {
+                let bucket = shortest + rng.below(10) as usize;
+                // The end of a bucket is the beginning of the next.
+                counts.record(RttHistogram::end(bucket) - Duration::from_nanos(1));
+                expected[bucket] += 1;
+            }
+            assert_eq!(counts.histogram().counts, expected);
+            assert!(counts.counts.len() <= 10);
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 mod attempts;
 mod churn;
+mod idle;
 mod soak;
 
 use e2e::memory::held_by_all;

@@ -3,7 +3,6 @@
 use super::state::{Fault, Session, TOO_LONG};
 use crate::quota::{self, Transferred};
 use bench_kit::perf::{ALPN, BLOCK, STREAMS, UNLIMITED};
-use bench_kit::transfer::payload;
 use bench_kit::transport_settings;
 use bench_report::text::amount;
 use bytes::Bytes;
@@ -32,10 +31,11 @@ impl Session {
         self.log(format_args!("client uses ALPN perf, {congestion}"));
         let served = Arc::new(Served::default());
         let limits = &self.shared.limits;
+        let serving = serve(connection, &served, self.shared.perf_block());
         let ended = tokio::select! {
             biased;
             why = quota::exceeded(limits, || served.transferred()) => Err(Fault::Client(why)),
-            served = timeout(limits.duration, serve(connection, &served)) => match served {
+            served = timeout(limits.duration, serving) => match served {
                 Ok(ConnectionError::ApplicationClosed(_)) => Ok(()),
                 Ok(_) => Err(Fault::Lost),
                 Err(_) => Err(Fault::Client(TOO_LONG.to_owned())),
@@ -85,11 +85,11 @@ impl Served {
 }
 
 /// Answers every stream until the connection ends.
-async fn serve(connection: &Connection, served: &Arc<Served>) -> ConnectionError {
+async fn serve(connection: &Connection, served: &Arc<Served>, block: Bytes) -> ConnectionError {
     let answer = Answer {
         connection: connection.clone(),
         served: Arc::clone(served),
-        block: payload(units::Bytes::new(BLOCK)),
+        block,
     };
     let mut streams = JoinSet::new();
     loop {

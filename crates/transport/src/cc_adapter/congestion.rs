@@ -8,20 +8,22 @@ use super::facts::{Fact, Facts, PacketId};
 use super::loss_detection::{Announcement, LossDetection};
 use super::path::{Path, probe_timeout};
 use super::reordering::LossThresholds;
-use super::sent_packets::{SentPacket, SentPackets};
+use super::sent_packets::SentPacket;
+use super::spaces::Spaces;
 use crate::histogram::RttHistogram;
 use crate::tap::{Ack, Content, EcnCounts, Received, Sent, Space};
 use crate::user_code;
 use cc_core::{Control, ControllerChoice, Flow, PathState, Registry, Setup, Snapshot};
 use std::cell::Cell;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
 
 /// Makes one [`Feedback`](cc_core::Feedback) of what each datagram or timer brings, and keeps one
 /// [`Flow`] per network path.
 pub(crate) struct Congestion {
-    choice: ControllerChoice,
+    choice: Arc<ControllerChoice>,
     seed: u64,
     paths_opened: u64,
     /// Set as soon as quinn-proto has made its connection.
@@ -29,7 +31,7 @@ pub(crate) struct Congestion {
     /// The last path before the active one that has had a round-trip time, or the first one:
     /// quinn-proto returns to it when validation fails.
     parked: Option<Box<Path>>,
-    spaces: [SentPackets; 3],
+    spaces: Spaces,
     loss_detection: LossDetection,
     /// By space, as of the ACK with the largest number so far.
     ecn_counts: [EcnCounts; 3],
@@ -45,14 +47,18 @@ pub(crate) struct Congestion {
 }
 
 impl Congestion {
-    pub(super) fn new(choice: ControllerChoice, seed: u64, thresholds: LossThresholds) -> Self {
+    pub(super) fn new(
+        choice: Arc<ControllerChoice>,
+        seed: u64,
+        thresholds: LossThresholds,
+    ) -> Self {
         Self {
             choice,
             seed,
             paths_opened: 0,
             active: None,
             parked: None,
-            spaces: Default::default(),
+            spaces: Spaces::default(),
             loss_detection: LossDetection::new(thresholds),
             ecn_counts: Default::default(),
             is_ce_valid: false,
@@ -125,7 +131,7 @@ impl Congestion {
         } = self;
         let path = active.as_mut().expect(OPENED);
         let packet = |number| id(sent.space as usize, number);
-        let space = &mut spaces[sent.space as usize];
+        let space = spaces.get(sent.space as usize);
         let bytes = Bytes::new(sent.bytes.into());
         let is_in_flight = sent.content != Content::NotInFlight;
         let is_ack_eliciting = sent.content == Content::AckEliciting;
@@ -210,9 +216,8 @@ impl Congestion {
             facts,
             ..
         } = self;
-        let space = space as usize;
-        spaces[space].clear(|packet| {
-            facts.note(now, || Fact::Discarded(id(space, packet.number)));
+        spaces.discard(space, |packet| {
+            facts.note(now, || Fact::Discarded(id(space as usize, packet.number)));
             discard(active, parked, packet);
         });
     }
@@ -228,7 +233,7 @@ impl Congestion {
             ..
         } = self;
         let path = active.as_mut().expect(OPENED);
-        let space = &mut spaces[ack.space as usize];
+        let space = spaces.get(ack.space as usize);
         let rtt = path.conservative_rtt(smoothed_rtt);
         let former_largest = space.largest_acked();
         let mut newest = None;
@@ -354,7 +359,7 @@ impl Congestion {
         smoothed_rtt: Duration,
     ) -> Option<Announcement> {
         let rtt = self.path().conservative_rtt(smoothed_rtt);
-        let data = &mut self.spaces[Space::Data as usize];
+        let data = self.spaces.get(Space::Data as usize);
         self.loss_detection.announce(now, data, rtt)
     }
 
@@ -365,7 +370,7 @@ impl Congestion {
 
     /// Goes on under another controller, on every path. Its first decision.
     pub(crate) fn set_choice(&mut self, now: Timestamp, choice: &ControllerChoice) -> Control {
-        self.choice = choice.clone();
+        self.choice = Arc::new(choice.clone());
         self.guard(|this| {
             for path in [&mut this.active, &mut this.parked].into_iter().flatten() {
                 path.flow
@@ -402,7 +407,7 @@ impl Congestion {
 
     /// Round-trip times by how often they were measured.
     pub(crate) fn rtt_histogram(&self) -> RttHistogram {
-        self.path().rtt_histogram
+        self.path().rtt_counts.histogram()
     }
 
     /// What the peer has reported on all paths.
@@ -433,7 +438,7 @@ impl Congestion {
         tracing::error!("{reason}");
         self.panic.get_or_insert(reason);
         let choice = Registry::standard().choose("new_reno");
-        self.choice = choice.expect("a standard controller");
+        self.choice = Arc::new(choice.expect("a standard controller"));
         for path in [&mut self.active, &mut self.parked].into_iter().flatten() {
             path.pending.clear();
             // What was pending has left flight, whether or not the flow was told before the panic.

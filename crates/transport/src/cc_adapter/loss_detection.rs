@@ -4,6 +4,8 @@ use super::path::Path;
 use super::persistent::PersistentCongestion;
 use super::reordering::{LossThresholds, Reordering};
 use super::sent_packets::{Lost, SentPacket, SentPackets, State};
+use super::spaces::Spaces;
+use crate::tap::Space;
 use std::time::Duration;
 use units::Timestamp;
 
@@ -47,13 +49,13 @@ impl LossDetection {
     pub(super) fn detect(
         &mut self,
         now: Timestamp,
-        spaces: &mut [SentPackets; 3],
+        spaces: &mut Spaces,
         rtt: Duration,
         mut on_lost: impl FnMut(usize, Lost),
     ) {
         self.loss_time = None;
         let overdue = self.reordering.overdue(now, rtt);
-        for (index, space) in spaces.iter_mut().enumerate() {
+        for (index, space) in spaces.iter_mut() {
             let Some(largest) = space.largest_acked() else {
                 continue;
             };
@@ -74,24 +76,22 @@ impl LossDetection {
     pub(super) fn drop_settled(
         &mut self,
         now: Timestamp,
-        spaces: &mut [SentPackets; 3],
+        spaces: &mut Spaces,
         path: &Path,
         probe_timeout: Duration,
     ) -> bool {
         let threshold = probe_timeout * self.persistent_congestion;
         let mut is_persistent = false;
-        let [initial, handshake, data] = spaces;
-        initial.drop_front(|_, _| {});
-        handshake.drop_front(|_, _| {});
-        data.drop_front(|state, packet| match state {
-            State::Lost if packet.path == path.id => {
-                is_persistent |= self.run.on_lost(packet, threshold, path.first_rtt_at);
-            }
-            State::Forgotten => {}
-            _ => self.run.on_acked(),
-        });
         let memory = probe_timeout * LOST_MEMORY;
-        for space in [initial, handshake, data] {
+        for (index, space) in spaces.iter_mut() {
+            space.drop_front(|state, packet| match state {
+                _ if index != Space::Data as usize => {}
+                State::Lost if packet.path == path.id => {
+                    is_persistent |= self.run.on_lost(packet, threshold, path.first_rtt_at);
+                }
+                State::Forgotten => {}
+                _ => self.run.on_acked(),
+            });
             space.forget_lost(now - memory);
         }
         is_persistent

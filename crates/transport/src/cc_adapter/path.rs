@@ -2,11 +2,11 @@
 
 use super::events::DeferredEvents;
 use super::sent_packets::{Lost, SentPacket};
-use crate::histogram::RttHistogram;
+use crate::histogram::RttCounts;
 use crate::tap::Ack;
 use cc_core::{AckedPacket, Event, Feedback, Flow, LostPacket, Observer, PathState};
 use std::time::Duration;
-use units::{Bandwidth, Timestamp};
+use units::{Bandwidth, Bytes, Timestamp};
 
 #[derive(Debug)]
 pub(super) struct Path {
@@ -19,7 +19,7 @@ pub(super) struct Path {
     least_raw_rtt: Option<Duration>,
     pub(super) first_rtt_at: Option<Timestamp>,
     pub(super) delivery_rate: Option<Bandwidth>,
-    pub(super) rtt_histogram: RttHistogram,
+    pub(super) rtt_counts: RttCounts,
 }
 
 /// What has happened since the last [`Feedback`].
@@ -43,7 +43,7 @@ impl Path {
             least_raw_rtt: None,
             first_rtt_at: None,
             delivery_rate: None,
-            rtt_histogram: RttHistogram::default(),
+            rtt_counts: RttCounts::default(),
         }
     }
 
@@ -105,7 +105,7 @@ impl Path {
         }
         let rtt = pending.rtt.take();
         if let Some(rtt) = rtt {
-            self.rtt_histogram.record(rtt);
+            self.rtt_counts.record(rtt);
         }
         let feedback = Feedback {
             acked: &pending.acked,
@@ -117,6 +117,10 @@ impl Path {
         };
         flow.on_feedback(&feedback, &mut observer);
         pending.clear();
+        if flow.path_state().inflight == Bytes::ZERO {
+            // Most connections are idle most of the time.
+            *pending = Pending::default();
+        }
     }
 }
 

@@ -105,6 +105,11 @@ impl SentPackets {
         forgotten
     }
 
+    /// Whether no packet is in flight.
+    pub(super) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
     /// What is in flight on a path.
     pub(super) fn in_flight(&self, path: u64) -> Bytes {
         let packets = self.packets.iter();

@@ -2,7 +2,7 @@
 
 use crate::cc_adapter::{CongestionFactory, LossThresholds};
 use crate::choice::ChooseController;
-use crate::driver::{DriverConfig, UNASKED, WindowConfig};
+use crate::driver::{DriverConfig, RaisedLimit, UNASKED, WindowConfig};
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogStream;
 use crate::random;
@@ -32,6 +32,8 @@ use units::Bandwidth;
 pub struct TransportConfig {
     max_concurrent_bidi_streams: VarInt,
     max_concurrent_uni_streams: VarInt,
+    initial_bidi_streams: Option<VarInt>,
+    initial_uni_streams: Option<VarInt>,
     max_idle_timeout: Option<IdleTimeout>,
     handshake_timeout: Option<Duration>,
     stream_receive_window: Option<VarInt>,
@@ -54,7 +56,8 @@ pub struct TransportConfig {
     datagram_receive_buffer_size: Option<usize>,
     datagram_send_buffer_size: usize,
     enable_segmentation_offload: bool,
-    congestion: ControllerChoice,
+    /// Shared with the connections, which hold it as long as they live.
+    congestion: Arc<ControllerChoice>,
     congestion_seed: Option<u64>,
     max_rate: Option<Bandwidth>,
     #[cfg(feature = "qlog")]
@@ -78,6 +81,16 @@ setters! {
     max_concurrent_bidi_streams: VarInt;
     /// Most unidirectional streams that the peer may have open at once. Default 100.
     max_concurrent_uni_streams: VarInt;
+    /// With how many of [`max_concurrent_bidi_streams`](Self::max_concurrent_bidi_streams) the peer
+    /// begins, at least 1; when half of these are open at once it may have all. Default `None`: it
+    /// begins with all. With fewer, an idle connection takes less memory, about 60 bytes for each
+    /// stream; a peer that opens more of them at once waits one round trip, once, for the rest.
+    /// RFC 9114 §6.1 wants 100 for the requests of HTTP/3.
+    initial_bidi_streams: Option<VarInt>;
+    /// With how many of [`max_concurrent_uni_streams`](Self::max_concurrent_uni_streams) the peer
+    /// begins, as [`initial_bidi_streams`](Self::initial_bidi_streams), and about 30 bytes for
+    /// each. Default `None`: it begins with all. RFC 9114 §6.2 wants three for HTTP/3.
+    initial_uni_streams: Option<VarInt>;
     /// How long a connection lives without a packet from the peer; the smaller of both sides'
     /// values counts, `None` is no limit. Default 30 s (RFC 9308 §3.2).
     max_idle_timeout: Option<IdleTimeout>;
@@ -157,7 +170,7 @@ impl TransportConfig {
     /// When a string names no controller.
     pub fn congestion<C: ChooseController>(&mut self, choice: C) -> C::Chosen<&mut Self> {
         choice.choose_controller(|choice| {
-            self.congestion = choice;
+            self.congestion = Arc::new(choice);
             self
         })
     }
@@ -234,10 +247,12 @@ impl TransportConfig {
         let choice = self.congestion.clone();
         let (factory, congestion) = CongestionFactory::new(choice, seed, loss_thresholds);
         let (packet_threshold, time_threshold) = loss_thresholds.of_quinn();
+        let bidi = stream_limit(self.initial_bidi_streams, self.max_concurrent_bidi_streams);
+        let uni = stream_limit(self.initial_uni_streams, self.max_concurrent_uni_streams);
         let mut config = quinn_proto::TransportConfig::default();
         config
-            .max_concurrent_bidi_streams(self.max_concurrent_bidi_streams)
-            .max_concurrent_uni_streams(self.max_concurrent_uni_streams)
+            .max_concurrent_bidi_streams(bidi.0)
+            .max_concurrent_uni_streams(uni.0)
             .max_idle_timeout(self.max_idle_timeout)
             .stream_receive_window(stream_receive_window)
             .receive_window(varint(receive_window))
@@ -269,6 +284,7 @@ impl TransportConfig {
                 Some(_) => UNASKED,
                 None => self.max_packets_per_ack,
             },
+            raised_limits: [bidi.1, uni.1],
             #[cfg(feature = "qlog")]
             qlog: self.qlog_stream.clone(),
         };
@@ -281,6 +297,8 @@ impl Default for TransportConfig {
         Self {
             max_concurrent_bidi_streams: VarInt::from_u32(100),
             max_concurrent_uni_streams: VarInt::from_u32(100),
+            initial_bidi_streams: None,
+            initial_uni_streams: None,
             max_idle_timeout: Some(VarInt::from_u32(30_000).into()),
             handshake_timeout: Some(HANDSHAKE_TIMEOUT),
             stream_receive_window: None,
@@ -306,15 +324,23 @@ impl Default for TransportConfig {
             datagram_receive_buffer_size: Some(1_250_000),
             datagram_send_buffer_size: 1_024 * 1_024,
             enable_segmentation_offload: true,
-            congestion: Registry::standard()
-                .choose(DEFAULT_CONTROLLER)
-                .expect("the standard registry has it"),
+            congestion: Arc::new(
+                Registry::standard()
+                    .choose(DEFAULT_CONTROLLER)
+                    .expect("the standard registry has it"),
+            ),
             congestion_seed: None,
             max_rate: None,
             #[cfg(feature = "qlog")]
             qlog_stream: None,
         }
     }
+}
+
+/// How many streams the peer may have open to begin with, and what becomes of that.
+fn stream_limit(initial: Option<VarInt>, most: VarInt) -> (VarInt, Option<RaisedLimit>) {
+    let initial = initial.map_or(most, |initial| initial.max(VarInt::from_u32(1)).min(most));
+    (initial, RaisedLimit::new(initial, most))
 }
 
 /// Bytes that a window begins with. A sender that doubles from ten packets needs six round trips to

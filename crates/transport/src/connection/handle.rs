@@ -240,20 +240,14 @@ impl Connection {
     /// Changes how many unidirectional streams the peer may have open at once.
     pub fn set_max_concurrent_uni_streams(&self, count: VarInt) {
         let mut state = self.state();
-        state
-            .driver
-            .conn()
-            .set_max_concurrent_streams(Dir::Uni, count);
+        state.driver.set_max_concurrent_streams(Dir::Uni, count);
         self.0.schedule();
     }
 
     /// Changes how many bidirectional streams the peer may have open at once.
     pub fn set_max_concurrent_bi_streams(&self, count: VarInt) {
         let mut state = self.state();
-        state
-            .driver
-            .conn()
-            .set_max_concurrent_streams(Dir::Bi, count);
+        state.driver.set_max_concurrent_streams(Dir::Bi, count);
         self.0.schedule();
     }
 

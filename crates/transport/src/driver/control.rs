@@ -95,6 +95,10 @@ impl ConnectionDriver {
         let panic = congestion.take_panic();
         let path = congestion.path_state();
         drop(congestion);
+        if path.inflight == Bytes::ZERO {
+            // Most connections are idle most of the time.
+            self.congestion.tap().release();
+        }
         if let Some(losses) = losses {
             self.announce(losses);
         }

@@ -117,5 +117,6 @@ impl ConnectionDriver {
         #[cfg(feature = "qlog")]
         self.trace.iter_mut().for_each(Trace::on_received);
         self.handle_event(now, event);
+        self.raise_stream_limits();
     }
 }

@@ -6,6 +6,7 @@ use super::datagram::Arrived;
 use super::fair_queue::FairQueue;
 use super::inbound::{Held, Inbound};
 use super::limits::Limits;
+use super::raised_limit::RaisedLimits;
 use super::reorder_buffer::ReorderBuffer;
 use super::send_window::SendWindow;
 #[cfg(feature = "qlog")]
@@ -44,6 +45,8 @@ pub(crate) struct DriverConfig {
     pub(crate) budget: Arc<Budget>,
     /// Most packets that the peer is asked to acknowledge with one ACK.
     pub(crate) max_packets_per_ack: u32,
+    /// How many streams the peer may have open, if it begins with fewer.
+    pub(crate) raised_limits: RaisedLimits,
     #[cfg(feature = "qlog")]
     pub(crate) qlog: Option<QlogStream>,
 }
@@ -91,6 +94,8 @@ pub(crate) struct ConnectionDriver {
     pub(super) has_stream_data: bool,
     pub(super) limits: Limits,
     pub(super) ack_frequency: AckFrequency,
+    /// Limits of streams that have not taken effect yet.
+    pub(super) raised_limits: RaisedLimits,
     pub(super) ecn: EcnStats,
     /// When the next packet is overdue.
     pub(super) loss_time: Option<Timestamp>,

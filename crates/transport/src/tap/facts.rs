@@ -78,6 +78,12 @@ impl Received {
         self.ranges.clear();
     }
 
+    /// Gives back the memory of what was cleared.
+    pub(super) fn release(&mut self) {
+        self.acks.shrink_to_fit();
+        self.ranges.shrink_to_fit();
+    }
+
     pub(super) fn clear(&mut self) {
         self.discarded = [false; 3];
         self.frames = 0;

@@ -207,10 +207,13 @@ impl Session for TappedSession {
 }
 
 fn encoded(parameters: &TransportParameters) -> Vec<u8> {
-    let mut encoded = Vec::new();
+    let mut encoded = Vec::with_capacity(ENCODED_LEN);
     parameters.write(&mut encoded);
     encoded
 }
+
+/// Octets that transport parameters take, as a rule: it saves growing from nothing.
+const ENCODED_LEN: usize = 256;
 
 struct TappedKey {
     key: Box<dyn PacketKey>,

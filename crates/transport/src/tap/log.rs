@@ -93,6 +93,11 @@ impl Tap {
         Some(taken)
     }
 
+    /// Gives back the memory for what comes, until something does.
+    pub(crate) fn release(&self) {
+        self.log().received.release();
+    }
+
     /// The number of the newest packet of application data that quinn-proto has had.
     pub(crate) fn newest_received(&self) -> u64 {
         self.newest_received.load(Relaxed)

@@ -309,6 +309,64 @@ async fn opening_waits_until_the_peer_allows_another_stream() {
 }
 
 #[tokio::test]
+async fn a_peer_that_has_half_of_its_first_streams_open_may_open_all() {
+    within_a_minute(async {
+        let mut config = TransportConfig::default();
+        config.initial_bidi_streams(Some(VarInt::from_u32(4)));
+        config.max_concurrent_bidi_streams(VarInt::from_u32(20));
+        let endpoints = Endpoints::with(&config, &TransportConfig::default());
+        let (client, server) = endpoints.connect().await;
+        let mut opened = Vec::new();
+        for _ in 0..4 {
+            opened.push(client.open_bi().await.unwrap());
+        }
+        let mut another = tokio_test::task::spawn(client.open_bi());
+        assert_pending!(another.poll());
+
+        opened[0].0.write_all(b"?").await.unwrap();
+        let (mut send, mut recv) = server.accept_bi().await.unwrap();
+        recv.read_exact(&mut [0]).await.unwrap();
+        send.write_all(b"!").await.unwrap();
+        opened[0].1.read_exact(&mut [0]).await.unwrap();
+        assert_pending!(another.poll(), "a quarter is in use");
+
+        opened[1].0.write_all(b"?").await.unwrap();
+        opened.push(another.await.unwrap());
+        while opened.len() < 20 {
+            opened.push(client.open_bi().await.unwrap());
+        }
+        assert_pending!(tokio_test::task::spawn(client.open_bi()).poll());
+        endpoints.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_limit_of_streams_that_is_set_is_not_raised() {
+    within_a_minute(async {
+        let mut config = TransportConfig::default();
+        config.initial_uni_streams(Some(VarInt::from_u32(2)));
+        let endpoints = Endpoints::with(&config, &TransportConfig::default());
+        let (client, server) = endpoints.connect().await;
+        server.set_max_concurrent_uni_streams(VarInt::from_u32(3));
+        let mut opened = Vec::new();
+        for _ in 0..3 {
+            let mut send = client.open_uni().await.unwrap();
+            send.write_all(b"x").await.unwrap();
+            opened.push(send);
+            let mut recv = server.accept_uni().await.unwrap();
+            recv.read_exact(&mut [0]).await.unwrap();
+        }
+        // An answer that comes after what the server would have said of its limit.
+        send_all(server.open_uni().await.unwrap(), b"x").await;
+        receive_all(client.accept_uni().await.unwrap()).await;
+        assert_pending!(tokio_test::task::spawn(client.open_uni()).poll());
+        endpoints.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn flow_control_holds_a_writer_whose_reader_does_not_read() {
     within_a_minute(async {
         let mut config = TransportConfig::default();

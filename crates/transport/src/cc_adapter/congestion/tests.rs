@@ -37,7 +37,7 @@ impl Scene {
     }
 
     fn with(choice: ControllerChoice) -> Self {
-        let mut congestion = Congestion::new(choice, 7, THRESHOLDS);
+        let mut congestion = Congestion::new(choice.into(), 7, THRESHOLDS);
         congestion.open_path(at(0), MSS);
         Self {
             congestion,

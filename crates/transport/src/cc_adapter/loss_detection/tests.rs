@@ -18,27 +18,29 @@ fn at(millis: u64) -> Timestamp {
 
 struct Scene {
     detection: LossDetection,
-    spaces: [SentPackets; 3],
+    spaces: Spaces,
 }
 
 impl Scene {
     fn new(thresholds: LossThresholds) -> Self {
         Self {
             detection: LossDetection::new(thresholds),
-            spaces: Default::default(),
+            spaces: Spaces::default(),
         }
     }
 
     /// Packets of application data with these numbers leave.
     fn send(&mut self, now: Timestamp, numbers: impl IntoIterator<Item = u64>) {
         for number in numbers {
-            self.spaces[DATA].push(SentPacket::example(number, now));
+            self.spaces.get(DATA).push(SentPacket::example(number, now));
         }
     }
 
     fn ack(&mut self, smallest: u64, largest: u64) {
-        self.spaces[DATA].take_acked((smallest, largest), |_| {});
-        self.spaces[DATA].on_largest_acked(largest);
+        self.spaces
+            .get(DATA)
+            .take_acked((smallest, largest), |_| {});
+        self.spaces.get(DATA).on_largest_acked(largest);
     }
 
     /// The numbers that are declared lost.
@@ -50,7 +52,7 @@ impl Scene {
     }
 
     fn announced(&mut self, now: Timestamp) -> Option<Announcement> {
-        let data = &mut self.spaces[DATA];
+        let data = self.spaces.get(DATA);
         self.detection.announce(now, data, RTT)
     }
 }
@@ -96,10 +98,10 @@ fn the_loss_time_is_that_of_the_oldest_packet_of_all_spaces() {
     for (space, millis) in [(0, 7), (1, 5), (2, 6)] {
         for number in 0..2 {
             let packet = SentPacket::example(number, at(millis));
-            scene.spaces[space].push(packet);
+            scene.spaces.get(space).push(packet);
         }
-        scene.spaces[space].on_largest_acked(1);
-        scene.spaces[space].take_acked((1, 1), |_| {});
+        scene.spaces.get(space).on_largest_acked(1);
+        scene.spaces.get(space).take_acked((1, 1), |_| {});
     }
     assert_eq!(scene.lost(at(80)), [0; 0]);
     assert_eq!(scene.detection.loss_time, Some(at(1_130)));
