@@ -115,7 +115,7 @@ impl Paceline {
         let rtt = self.reference.get();
         let step = if self.tuning.share_step {
             self.probe.next_step(Conditions {
-                packets: self.round_time() / self.packet_time(),
+                packets: self.round_packets().max(f64::MIN_POSITIVE),
                 rtt,
                 rate_jitter: self.reference.rate_jitter(),
             })

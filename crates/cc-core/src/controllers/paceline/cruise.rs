@@ -77,13 +77,12 @@ impl Paceline {
             self.trim.stop();
             return;
         }
+        let time = self.round_time();
         if self.trim.is_in_vain(signs.queue) {
             self.trim.stop();
             self.reference.restart(now, round.rtt);
         }
-        self.trim_factor = self
-            .trim
-            .factor(signs.queue, signs.tolerance, self.round_time());
+        self.trim_factor = self.trim.factor(signs.queue, signs.tolerance, time);
     }
 }
 

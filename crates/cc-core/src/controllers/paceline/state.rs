@@ -105,6 +105,11 @@ impl Paceline {
         self.reference.get().max(seconds(LEAST_TIME))
     }
 
+    /// What such a round trip takes at the estimate, packets.
+    pub(super) fn round_packets(&self) -> f64 {
+        self.estimate.get() * self.round_time() / to_f64(self.mss)
+    }
+
     pub(super) fn packets(&self, bytes: Bytes) -> f64 {
         to_f64(bytes) / to_f64(self.mss)
     }
