@@ -33,8 +33,8 @@ fn main() -> Result<ExitCode> {
     };
     let seconds: u64 = args.next().as_deref().unwrap_or("5").parse()?;
     let run = measure(rate.parse()?, Duration::from_secs(seconds))?;
-    println!("{HEADING}\n{}\n\n{}", run.row(), run.report);
-    println!("{}\n", way_out(send_quantum(run.rate))?);
+    println!("{HEADING}\n{}\n\n{}", run.row(), run.sender.report);
+    println!("{}\n", way_out(run.sender.quantum)?);
     histogram(&run.bursts);
     Ok(exit_code(run.keeps_promises()))
 }
@@ -65,9 +65,15 @@ pub(crate) struct Run {
     pub(crate) rate: Bandwidth,
     /// What left after the first moments, by the kernel's clock.
     pub(crate) bursts: Vec<Burst>,
+    sender: SenderView,
+}
+
+/// What the sender knows about its run.
+struct SenderView {
+    /// The most that may leave at once.
+    quantum: Bytes,
     /// Loss probes sent, which wait for no pacer.
     probes: u64,
-    /// What the sender knows about it.
     report: String,
 }
 
@@ -98,7 +104,7 @@ impl Run {
 
     /// What may leave on top of rate × time: the send quantum, one packet, and the probes.
     pub(crate) fn allowance(&self) -> Bytes {
-        send_quantum(self.rate) + MTU * (1 + self.probes)
+        self.sender.quantum + MTU * (1 + self.sender.probes)
     }
 
     /// The rate between the first burst and the last.
@@ -144,7 +150,7 @@ impl Run {
 pub(crate) fn measure(rate: Bandwidth, time: Duration) -> Result<Run> {
     let server = serve()?;
     let (forwarder, bursts) = forward(server)?;
-    let (report, probes) = runtime()?.block_on(send(forwarder, rate, time))?;
+    let sender = runtime()?.block_on(send(forwarder, rate, time))?;
     let mut bursts: Vec<Burst> = bursts.try_iter().collect();
     // The handshake is not paced data, and the bucket was full when it ended.
     let warm_up = bursts.first().ok_or("nothing was sent")?.at + WARM_UP;
@@ -152,8 +158,7 @@ pub(crate) fn measure(rate: Bandwidth, time: Duration) -> Result<Run> {
     Ok(Run {
         rate,
         bursts,
-        probes,
-        report,
+        sender,
     })
 }
 
@@ -177,8 +182,9 @@ fn histogram(bursts: &[Burst]) {
     }
 }
 
-/// How long `quantum` takes from a sender's clock to the kernel's timestamp, with nobody pacing: by
-/// as much as this varies, bursts that were decided in time come closer together on the wire.
+/// How long `quantum`, or 64 KiB of it, takes from a sender's clock to the kernel's timestamp, with
+/// nobody pacing: by as much as this varies, bursts that were decided in time come closer together
+/// on the wire.
 #[expect(
     clippy::disallowed_methods,
     reason = "the kernel's timestamps have this clock, and this thread has no event loop"
@@ -188,7 +194,7 @@ fn way_out(quantum: Bytes) -> Result<String> {
     let to = std::net::UdpSocket::bind(LOOPBACK)?;
     let (out, arrivals) = (UdpSockRef::from(&from), UdpSocketState::new((&to).into())?);
     let state = UdpSocketState::new(out)?;
-    let contents = vec![0; (quantum.get() / MTU.get() * MTU.get()) as usize];
+    let contents = vec![0; (quantum.get().min(64 << 10) / MTU.get() * MTU.get()) as usize];
     let packets = Transmit {
         destination: to.local_addr()?,
         ecn: None,
@@ -220,9 +226,8 @@ fn way_out(quantum: Bytes) -> Result<String> {
     ))
 }
 
-/// Sends at `rate` for as long as asked; returns what the sender knows about it, and how many
-/// probes it sent.
-async fn send(to: SocketAddr, rate: Bandwidth, duration: Duration) -> Result<(String, u64)> {
+/// Sends at `rate` for as long as asked.
+async fn send(to: SocketAddr, rate: Bandwidth, duration: Duration) -> Result<SenderView> {
     let fixed = Registry::standard().choose(&format!("fixed:rate={rate}"))?;
     let mut transport = TransportConfig::default();
     transport
@@ -246,8 +251,11 @@ async fn send(to: SocketAddr, rate: Bandwidth, duration: Duration) -> Result<(St
         timer.p99,
         stats.path.lost_packets,
     );
-    let frames = stats.frame_tx;
-    Ok((report, frames.ping + frames.immediate_ack))
+    Ok(SenderView {
+        quantum: stats.send_quantum,
+        probes: stats.frame_tx.ping + stats.frame_tx.immediate_ack,
+        report,
+    })
 }
 
 async fn write_forever(connection: &Connection) -> Result<()> {
@@ -333,13 +341,6 @@ fn runtime() -> std::result::Result<tokio::runtime::Runtime, String> {
         .enable_all()
         .build()
         .map_err(|error| error.to_string())
-}
-
-/// What `fixed` sends at once: a millisecond's worth, but two packets at least and 64 KiB at most
-/// (draft-ietf-ccwg-bbr-06 §5.6.3).
-fn send_quantum(rate: Bandwidth) -> Bytes {
-    let millisecond = rate.bytes_in(Duration::from_millis(1));
-    millisecond.clamp(MTU * 2, Bytes::new(64 << 10))
 }
 
 const LOOPBACK: &str = "127.0.0.1:0";
