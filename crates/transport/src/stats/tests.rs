@@ -1,4 +1,5 @@
 use super::*;
+use crate::histogram::RttCounts;
 use serde_json::{Value, json};
 use std::fmt::Debug;
 
@@ -11,7 +12,9 @@ fn stats() -> ConnectionStats {
     };
     stats.path.rtt = Duration::from_millis(50);
     stats.limited_by.pacing = Duration::from_millis(1_500);
-    stats.rtt_histogram.record(Duration::from_millis(30));
+    let mut rtts = RttCounts::default();
+    rtts.record(Duration::from_millis(30));
+    stats.rtt_histogram = rtts.histogram();
     stats
 }
 
