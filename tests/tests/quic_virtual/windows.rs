@@ -15,23 +15,23 @@ fn a_long_fat_path_is_filled_by_default() {
     let mut pair = connect(&config(
         "delay 150ms rate 1gbit queue 1bdp",
         "delay 150ms",
-        "bbr3",
+        // Only windows are in the way of a controller that takes no part.
+        "fixed:rate=930mbit",
     ));
     pair.send(Side::Client, Load::Endless);
-    // Startup takes a dozen round trips, and what it has lost as many.
     pair.run_for(Duration::from_secs(8));
     let before = pair.received(Side::Server);
     let time = Duration::from_secs(2);
     pair.run_for(time);
     let goodput = Bandwidth::from_transfer(pair.received(Side::Server) - before, time);
     assert!(
-        goodput > Bandwidth::from_bits_per_sec(900_000_000),
+        goodput > Bandwidth::from_bits_per_sec(880_000_000),
         "{goodput}"
     );
-    // 37.5 MB in flight, and no more than twice as much again.
+    // 35 MB in flight, and no more than twice as much again.
     let (client, server) = (pair.stats(Side::Client), pair.stats(Side::Server));
     for window in [client.send_window, server.receive_window] {
-        let is_sensible = window >= Bytes::new(75 << 20) && window <= Bytes::new(128 << 20);
+        let is_sensible = window >= Bytes::new(66 << 20) && window <= Bytes::new(128 << 20);
         assert!(is_sensible, "{window}");
     }
     // The other direction has ACKs alone.
