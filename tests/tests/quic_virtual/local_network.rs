@@ -21,14 +21,14 @@ fn paceline_uses_a_local_network_however_its_hosts_stall() {
         ("250us", "rate 100mbit queue 100p"),
         (
             "50us",
-            "rate 1gbit queue 1000p radio 1us suspend 30ms every 300ms",
+            "rate 1gbit queue 1000p radio 1us suspend 100ms every 500ms",
         ),
     ] {
         let link = format!("delay {delay} {rest}");
         let delay = format!("delay {delay}");
         let [plain, ours] = ["bbr3", "paceline"].map(|cc| received(&link, &delay, cc));
         assert!(
-            ours.get() * 100 >= plain.get() * 97,
+            ours.get() * 100 >= plain.get() * 95,
             "{link}: {ours} of {plain}"
         );
     }
