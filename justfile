@@ -42,6 +42,10 @@ soak SECONDS="600" CONNECTIONS="10000":
 pacing *ARGS:
     cargo run --release -p paceline --example pacing -- {{ARGS}}
 
+# What more shards bring: `just shards scale` on a machine with 8 CPUs or more, `just shards model` anywhere.
+shards *ARGS:
+    cargo run --release -p paceline --example shards -- {{ARGS}}
+
 # Paceline beside quinn and s2n-quic over loopback; `just peers --rounds 1 --scale 0.02` shows in a minute whether it works.
 peers *ARGS:
     cargo run --release --manifest-path tests/peers/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" -- {{ARGS}}
