@@ -121,6 +121,10 @@ impl Limit {
                 decision(round),
                 loss(round)
             ),
+            Self::FlowControl if plan.extras.window_follows => {
+                "the receive window, which grows with the path, was the limit; set it with -w."
+                    .to_owned()
+            }
             Self::FlowControl => format!(
                 "the receive window of {} was the limit; raise -w.",
                 amount(plan.window)
@@ -205,6 +209,11 @@ mod tests {
             line(flow_control, &plan())
                 .ends_with("the receive window of 32.0 MBytes was the limit; raise -w.")
         );
+        let mut follows = plan();
+        follows.extras.window_follows = true;
+        assert!(line(flow_control, &follows).ends_with(
+            "the receive window, which grows with the path, was the limit; set it with -w."
+        ));
         let application = LimitedTimes {
             application: most,
             ..LimitedTimes::default()

@@ -31,7 +31,8 @@ pub struct Plan {
     pub client_congestion: String,
     /// The controller of the server's side, as the registry reads it.
     pub server_congestion: String,
-    /// The flow-control window of each receiver, in bytes.
+    /// The flow-control window of each receiver, in bytes; the most that it may grow to where it
+    /// follows the path.
     pub window: u64,
     /// Time between two samples of the run's time series.
     pub step: Duration,

@@ -11,15 +11,16 @@ pub fn of_plan(
     congestion: &ControllerChoice,
     idle_timeout: Duration,
 ) -> TransportConfig {
-    let window = VarInt::try_from(plan.window).unwrap_or(VarInt::MAX);
+    let (first, most) = receive_windows(plan);
     let mut config = TransportConfig::default();
     config
         .congestion(congestion.clone())
         .max_idle_timeout(IdleTimeout::try_from(idle_timeout).ok())
         // Thrice within the timeout, so that two may be lost.
         .keep_alive_interval(Some(idle_timeout / 3))
-        .stream_receive_window(window)
-        .receive_window(window)
+        .stream_receive_window(most)
+        .receive_window(first)
+        .max_receive_window(most)
         .send_window(SEND_BUFFER.min(plan.window))
         .max_send_window(plan.window)
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
@@ -28,6 +29,27 @@ pub fn of_plan(
         .datagram_send_buffer_size(DATAGRAM_BUFFER);
     config
 }
+
+/// Sets the windows of a `connection` that was there before `plan`, as [`of_plan`] does.
+pub fn set_windows(connection: &Connection, plan: &Plan) {
+    let (first, most) = receive_windows(plan);
+    connection.set_receive_window(first);
+    connection.set_max_receive_window(most);
+    set_send_buffer(connection, plan.window);
+}
+
+/// What the receive window begins with, and may grow to.
+fn receive_windows(plan: &Plan) -> (VarInt, VarInt) {
+    let most = VarInt::try_from(plan.window).unwrap_or(VarInt::MAX);
+    if plan.extras.window_follows {
+        (most.min(FIRST_WINDOW), most)
+    } else {
+        (most, most)
+    }
+}
+
+/// What the window of a connection begins with where nobody sets it.
+const FIRST_WINDOW: VarInt = VarInt::from_u32(1 << 20);
 
 /// Bounds what `connection` holds of what is sent to `most` bytes, as [`of_plan`] does. What is
 /// written stays close to what has left, and the controller is not limited by it.

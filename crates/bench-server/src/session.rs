@@ -78,14 +78,15 @@ impl Session {
     }
 
     async fn run_protocol(&self, connection: &Connection) -> Result<(), Fault> {
-        let (mut send, receive, plan) = self.first_message(connection).await?;
+        let (mut send, receive, mut plan) = self.first_message(connection).await?;
+        if plan.extras.window_follows {
+            plan.window = plan.window.min(self.shared.limits.window.get());
+        }
         let controllers = match plan.check(&self.shared.limits, &self.shared.registry) {
             Ok(controllers) => controllers,
             Err(error) => return self.refuse(connection, &mut send, error.to_string()).await,
         };
-        let window = VarInt::try_from(plan.window).unwrap_or(VarInt::MAX);
-        connection.set_receive_window(window);
-        transport_settings::set_send_buffer(connection, plan.window);
+        transport_settings::set_windows(connection, &plan);
         connection.set_congestion(&controllers.server);
         if plan.extras.requests.is_some() {
             connection.set_max_concurrent_bi_streams(VarInt::from_u32(2));

@@ -1,8 +1,8 @@
 use super::values::{self, HostPort};
 use crate::defaults::{DEFAULT_LENGTH, DEFAULT_WINDOW, MAX_MTU, MIN_MTU};
 use bench_kit::cli::DEFAULT_PORT;
-use bench_kit::cli::values::{millis, rate, seconds, size_up_to};
-use bench_kit::plan::{MAX_LENGTH, MAX_STREAMS, MAX_WINDOW, MIN_WINDOW};
+use bench_kit::cli::values::{Window, millis, rate, seconds, size_up_to, window};
+use bench_kit::plan::{MAX_LENGTH, MAX_STREAMS};
 use clap::{Args, ValueHint};
 use paceline::tls::Cipher;
 use std::net::IpAddr;
@@ -28,10 +28,10 @@ pub(crate) struct TransferArgs {
     #[arg(short = 'l', long, value_name = "SIZE", default_value = DEFAULT_LENGTH)]
     #[arg(value_parser = size_up_to::<1, MAX_LENGTH>)]
     pub(crate) length: Bytes,
-    /// Flow-control window (receive window)
+    /// Flow-control window (receive window); `auto` follows the path
     #[arg(short = 'w', long, value_name = "SIZE", default_value = DEFAULT_WINDOW)]
-    #[arg(value_parser = size_up_to::<MIN_WINDOW, MAX_WINDOW>)]
-    pub(crate) window: Bytes,
+    #[arg(value_parser = window)]
+    pub(crate) window: Window,
 }
 
 /// How packets travel.

@@ -39,7 +39,7 @@ fn letters_mean_what_they_mean_in_iperf3() {
         Some(Bandwidth::from_bits_per_sec(20_000_000))
     );
     assert_eq!(args.transfer.length, Bytes::new(65_536));
-    assert_eq!(args.transfer.window, Bytes::new(1 << 20));
+    assert_eq!(args.transfer.window.most, Bytes::new(1 << 20));
     assert_eq!(args.format, Some(Unit::Bytes(1)));
 }
 

@@ -7,10 +7,7 @@ use crate::ab::{AbVariant, MAX_COPIES, MAX_FLOWS};
 use crate::defaults::{DEFAULT_LENGTH, DEFAULT_WINDOW};
 use crate::emulated::Links;
 use bench_kit::cli::{DEFAULT_CONTROLLER, values};
-use bench_kit::plan::{
-    Direction, Extras, Limit, Limits, MAX_LENGTH, MAX_WINDOW, MIN_WINDOW, Plan, step_for,
-    target_rate,
-};
+use bench_kit::plan::{Direction, Extras, Limit, Limits, MAX_LENGTH, Plan, step_for, target_rate};
 use cc_core::Registry;
 use link_sim::LinkSpec;
 use std::fmt;
@@ -102,7 +99,9 @@ impl Conditions<'_> {
             _ => (cc, DEFAULT_CONTROLLER),
         };
         let length = values::size_up_to::<1, MAX_LENGTH>;
-        let window = values::size_up_to::<MIN_WINDOW, MAX_WINDOW>;
+        let window = self.text("window")?;
+        let window = window.unwrap_or_else(|| DEFAULT_WINDOW.to_owned());
+        let window = read("window", window, values::window)?;
         let rate = |text: &str| values::rate(text).map(Some);
         let rate = match bitrate {
             Some(own) => read("bitrate", own, rate)?,
@@ -126,10 +125,11 @@ impl Conditions<'_> {
             rate,
             client_congestion: client.to_owned(),
             server_congestion: server.to_owned(),
-            window: self.size("window", DEFAULT_WINDOW, window)?,
+            window: window.most.get(),
             step: self.step.unwrap_or_else(|| step_for(limit, omit, None)),
             extras: Extras {
                 at_most: bytes.map(|_| time),
+                window_follows: window.follows,
                 ..Extras::default()
             },
         })

@@ -1,6 +1,6 @@
 //! Values as iperf3 and tc write them.
 
-use crate::plan::MIN_RATE;
+use crate::plan::{MAX_WINDOW, MIN_RATE, MIN_WINDOW};
 use std::fmt;
 use std::time::Duration;
 use units::{Bandwidth, Bytes, ParseError};
@@ -71,6 +71,34 @@ pub fn size_up_to<const MIN: u64, const MAX: u64>(text: &str) -> Result<Bytes, E
     })
 }
 
+/// A flow-control window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Its size, or the most that it may grow to.
+    pub most: Bytes,
+    /// Whether it follows the path, as the transport's own does.
+    pub follows: bool,
+}
+
+/// A window of fixed size, or `auto`: what applications get that leave it to the transport.
+pub fn window(text: &str) -> Result<Window, String> {
+    if text == "auto" {
+        return Ok(Window {
+            most: AUTO_WINDOW,
+            follows: true,
+        });
+    }
+    let most = size_up_to::<MIN_WINDOW, MAX_WINDOW>(text)
+        .map_err(|error| format!("{error}, or `auto`"))?;
+    Ok(Window {
+        most,
+        follows: false,
+    })
+}
+
+/// What the transport's windows may grow to.
+const AUTO_WINDOW: Bytes = Bytes::new(128 << 20);
+
 /// Why a text is not a size within bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
@@ -123,5 +151,20 @@ mod tests {
         let error = size_up_to::<1, 2048>("3K").unwrap_err();
         assert_eq!(error.to_string(), "`3K` is not between 1 and 2048 bytes");
         assert!(size_up_to::<1, 2048>("x").is_err());
+    }
+
+    #[test]
+    fn a_window_has_a_size_or_follows_the_path() {
+        let fixed = window("6M").unwrap();
+        assert_eq!((fixed.most, fixed.follows), (Bytes::new(6 << 20), false));
+        let auto = window("auto").unwrap();
+        assert_eq!((auto.most, auto.follows), (Bytes::new(128 << 20), true));
+        let error = window("2G").unwrap_err();
+        assert_eq!(
+            error,
+            "`2G` is not between 4096 and 1073741824 bytes, or `auto`"
+        );
+        let error = window("Auto").unwrap_err();
+        assert!(error.contains("`Auto`"), "{error}");
     }
 }

@@ -23,6 +23,9 @@ pub struct Extras {
     /// When a run that bytes limit ends without them, not counting what is omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<Duration>,
+    /// The windows begin as small as the transport's own, and follow the path.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub window_follows: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -139,3 +139,23 @@ fn goodput_is_not_more_than_the_link_carries() {
 
 /// Of a packet of 1,452 bytes.
 const PAYLOAD: f64 = 1_420.0;
+
+/// One megabyte in a round trip of 200 ms is 42 Mbit/s, where the window stays as it begins.
+#[test]
+fn a_window_that_follows_the_path_is_soon_no_limit() {
+    let goodput = |window| {
+        let plan = ["--a", "fixed:rate=180mbit", "--b", "fixed:rate=90mbit"];
+        let links = [
+            "--link",
+            "delay 100ms rate 200mbit queue 1bdp",
+            "--return-link",
+            "delay 100ms",
+        ];
+        let run = ["-t", "5", "-O", "3", "--rounds", "1", "-w", window];
+        let result = measured(&[&plan[..], &links, &run].concat());
+        let goodput = &result["variants"][0]["rounds"][0]["goodput_bits_per_second"];
+        goodput.as_f64().unwrap_or_else(|| panic!("{result:#}"))
+    };
+    let (fixed, follows) = (goodput("1M"), goodput("auto"));
+    assert!(fixed < 45e6 && follows > 165e6, "{fixed}, {follows}");
+}

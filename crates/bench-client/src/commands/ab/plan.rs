@@ -31,10 +31,11 @@ pub(super) fn plan(args: &AbArgs, direction: Direction, cc: &str, rate: Option<B
         rate: target_rate(rate),
         client_congestion: client.to_owned(),
         server_congestion: server.to_owned(),
-        window: args.transfer.window.get(),
+        window: args.transfer.window.most.get(),
         step: step_for(limit, omit, None),
         extras: Extras {
             at_most: args.bytes.map(|_| time),
+            window_follows: args.transfer.window.follows,
             ..Extras::default()
         },
     }

@@ -48,9 +48,10 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Fai
         rate: rate(args),
         client_congestion: of_side(direction.client_sends()),
         server_congestion: args.peer_cc.clone().unwrap_or_else(of_server),
-        window: args.transfer.window.get(),
+        window: args.transfer.window.most.get(),
         step: step_for(limit, args.omit, interval),
         extras: Extras {
+            window_follows: args.transfer.window.follows,
             zeros: args.zero_payload,
             digest: args.file.is_some(),
             server_output: args.get_server_output.then_some(args.interval),
