@@ -32,6 +32,7 @@ mod sums;
 
 use crate::clock;
 use crate::gate::Gate;
+use crate::lock::{Guard, Lock, Locked, Rank};
 use crate::quinn_proto_habits::is_ce_mark;
 use crate::tap::Tap;
 use cc_core::ControllerChoice;
@@ -49,8 +50,8 @@ use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 pub(crate) use reordering::LossThresholds;
 use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 pub(crate) use sums::SumsFactory;
 use units::Bytes;
@@ -73,7 +74,11 @@ struct Shared {
     tap: Arc<Tap>,
     /// Whether quinn-proto has another path or packet size since the driver last asked.
     has_changed: AtomicBool,
-    congestion: Mutex<Congestion>,
+    congestion: Lock<Congestion>,
+}
+
+impl Locked for Congestion {
+    const RANK: Rank = Rank::Congestion;
 }
 
 impl CongestionFactory {
@@ -92,7 +97,7 @@ impl CongestionFactory {
             gate: Gate::default(),
             tap: Arc::default(),
             has_changed: AtomicBool::new(false),
-            congestion: Mutex::new(Congestion::new(choice, seed, thresholds)),
+            congestion: Lock::new(Congestion::new(choice, seed, thresholds)),
         });
         let handle = CongestionHandle {
             shared: shared.clone(),
@@ -135,17 +140,15 @@ impl CongestionHandle {
     }
 
     /// The state, for the driver to work on.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Congestion> {
+    pub(crate) fn lock(&self) -> Guard<'_, Congestion> {
         self.shared.lock()
     }
 }
 
 impl Shared {
     /// A panic under the lock leaves whole values behind: every step completes or not at all.
-    fn lock(&self) -> MutexGuard<'_, Congestion> {
-        self.congestion
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Guard<'_, Congestion> {
+        self.congestion.lock()
     }
 }
 
@@ -157,7 +160,7 @@ struct QuicController {
 }
 
 impl QuicController {
-    fn select_path(&self) -> MutexGuard<'_, Congestion> {
+    fn select_path(&self) -> Guard<'_, Congestion> {
         let mut congestion = self.shared.lock();
         congestion.select_path(self.path);
         congestion

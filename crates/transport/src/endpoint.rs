@@ -13,6 +13,7 @@ pub use table::{EndpointStats, TimerStats};
 use crate::clock;
 use crate::config::{ClientConfig, ServerConfig};
 use crate::connection::Connecting;
+use crate::lock::Lock;
 use crate::shard_routing::Membership;
 use crate::socket::Socket;
 use bytes::Bytes;
@@ -21,8 +22,8 @@ use quinn_proto::{ConnectError, EndpointConfig, VarInt};
 use socket2::{Domain, Protocol, Type};
 use std::io;
 use std::net::{SocketAddr, SocketAddrV6};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use table::Table;
 use task::Task;
 use tokio::sync::Notify;
@@ -109,8 +110,8 @@ impl Endpoint {
         let queue = queue.map_or_else(Arc::default, Arc::clone);
         let table = Table::new(proto, server_config.map(Arc::new), Arc::clone(&queue));
         let inner = Arc::new(Inner {
-            table: Mutex::new(table),
-            socket: Mutex::new(Arc::new(socket)),
+            table: Lock::new(table),
+            socket: Lock::new(Arc::new(socket)),
             rebinds: AtomicU64::new(0),
             membership,
             queue,

@@ -133,6 +133,7 @@ mod gate;
 #[cfg(feature = "h3")]
 pub mod h3;
 mod histogram;
+mod lock;
 #[cfg(feature = "qlog")]
 pub mod qlog;
 pub mod quic_lb;

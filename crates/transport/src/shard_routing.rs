@@ -8,11 +8,12 @@
 mod owner;
 
 use crate::connection::{Shared, WorkQueue};
+use crate::lock::{Guard, Lock, Locked, Rank};
 use bytes::BytesMut;
 pub(crate) use owner::{CID_LEN_AT, LONG_HEADER, owner};
 use quinn_udp::RecvMeta;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// An endpoint's place in a group of shards.
 #[derive(Debug, Clone)]
@@ -37,13 +38,17 @@ struct Group {
 #[derive(Debug, Default)]
 struct Member {
     queue: Arc<WorkQueue<Shared>>,
-    inbox: Mutex<Inbox>,
+    inbox: Lock<Inbox>,
 }
 
 #[derive(Debug, Default)]
 struct Inbox {
     datagrams: Vec<Received>,
     bytes: usize,
+}
+
+impl Locked for Inbox {
+    const RANK: Rank = Rank::Inbox;
 }
 
 impl Membership {
@@ -102,8 +107,8 @@ impl Membership {
 }
 
 impl Member {
-    fn inbox(&self) -> MutexGuard<'_, Inbox> {
-        self.inbox.lock().expect("moving values does not panic")
+    fn inbox(&self) -> Guard<'_, Inbox> {
+        self.inbox.lock()
     }
 }
 

@@ -2,14 +2,15 @@
 
 mod readiness;
 
+use crate::lock::{Guard, Lock, Locked, Rank};
 use quinn_proto::{EcnCodepoint, Transmit};
 use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 use readiness::Io;
 use socket2::SockRef;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -190,15 +191,18 @@ impl Socket {
         }
     }
 
-    fn errors(&self) -> std::sync::MutexGuard<'_, SendErrors> {
-        let errors = self.counts.send_errors.lock();
-        errors.expect("counting does not panic")
+    fn errors(&self) -> Guard<'_, SendErrors> {
+        self.counts.send_errors.lock()
     }
+}
+
+impl Locked for SendErrors {
+    const RANK: Rank = Rank::SocketState;
 }
 
 #[derive(Debug, Default)]
 struct Counts {
-    send_errors: Mutex<SendErrors>,
+    send_errors: Lock<SendErrors>,
     send_blocked: AtomicU64,
 }
 

@@ -1,15 +1,18 @@
 //! The application's code on the endpoint's task: a panic in it ends its own connection alone.
 
+use crate::lock;
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Calls code of the application's. Whatever it has left half done is the caller's to drop.
+/// Calls code of the application's, which may use its connections and endpoints: no lock may be
+/// held. Whatever it has left half done is the caller's to drop.
 ///
 /// # Errors
 /// What it said when it panicked.
 pub(crate) fn call<T>(code: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(code)).map_err(|payload| message(&*payload))
+    lock::assert_none_held();
+    catch(code)
 }
 
 /// As [`call`] for code that runs under its connection's lock, as controllers do: anything that
@@ -17,7 +20,7 @@ pub(crate) fn call<T>(code: impl FnOnce() -> T) -> Result<T, String> {
 /// panics until it returns.
 pub(crate) fn call_locked<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     let outer = IS_LOCKED.replace(true);
-    let result = call(code);
+    let result = catch(code);
     IS_LOCKED.set(outer);
     result
 }
@@ -41,6 +44,10 @@ pub(crate) fn assert_unlocked() {
 
 thread_local! {
     static IS_LOCKED: Cell<bool> = const { Cell::new(false) };
+}
+
+fn catch<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(code)).map_err(|payload| message(&*payload))
 }
 
 fn message(payload: &(dyn Any + Send)) -> String {

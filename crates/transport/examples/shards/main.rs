@@ -209,7 +209,8 @@ fn play(load: &Load, variants: &[Variant], rounds: usize, seconds: f64) -> Resul
 
 fn print_head(load: &Load, more: &str) {
     println!(
-        "\n{}, {}; CPU time of server and clients, {}; CPUs of the server and of other programs\n{:>6} {:>7} {:>8} {:>13} {:>7} {:>7} {:>5} {:>6}{more}",
+        "\n{}, {}; CPU time of server and clients, {}; CPUs of the server and of other programs\n\
+         {:>6} {:>7} {:>8} {:>13} {:>7} {:>7} {:>5} {:>6}{more}",
         load.name,
         load.rate.0,
         load.per_cpu.0,

@@ -1,10 +1,11 @@
 //! Events of congestion control as a stream that an application reads at its own pace.
 
+use crate::lock::{Guard, Lock, Locked, Rank};
 use cc_core::Event;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// The events inside a connection's congestion control, from
@@ -13,11 +14,11 @@ use std::task::{Context, Poll, Waker};
 /// At most 1,024 wait to be read; when more happen, the oldest are dropped, and
 /// [`missed`](Self::missed) counts them. It does not keep the connection open, and ends with it.
 #[derive(Debug)]
-pub struct CongestionEvents(Arc<Mutex<Queue>>);
+pub struct CongestionEvents(Arc<Lock<Queue>>);
 
 /// Where the events come in.
 #[derive(Debug)]
-pub(crate) struct Source(Arc<Mutex<Queue>>);
+pub(crate) struct Source(Arc<Lock<Queue>>);
 
 #[derive(Debug, Default)]
 struct Queue {
@@ -27,10 +28,14 @@ struct Queue {
     is_over: bool,
 }
 
+impl Locked for Queue {
+    const RANK: Rank = Rank::Events;
+}
+
 impl CongestionEvents {
     /// A stream, and what fills it.
     pub(crate) fn new() -> (Self, Source) {
-        let queue = Arc::<Mutex<Queue>>::default();
+        let queue = Arc::<Lock<Queue>>::default();
         (Self(Arc::clone(&queue)), Source(queue))
     }
 
@@ -44,7 +49,7 @@ impl CongestionEvents {
 
     /// As [`next`](Self::next), for `futures::stream::poll_fn` and the like.
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
-        let mut queue = lock(&self.0);
+        let mut queue = self.0.lock();
         if let Some(event) = queue.events.pop_front() {
             return Poll::Ready(Some(event));
         }
@@ -57,7 +62,7 @@ impl CongestionEvents {
 
     /// How many events were dropped because nobody read them in time.
     pub fn missed(&self) -> u64 {
-        lock(&self.0).missed
+        self.0.lock().missed
     }
 }
 
@@ -65,7 +70,7 @@ impl Drop for CongestionEvents {
     /// The source, whose end wakes the reader, may be dropped under the connection's lock from now
     /// on.
     fn drop(&mut self) {
-        let reader = lock(&self.0).reader.take();
+        let reader = self.0.lock().reader.take();
         drop(reader);
     }
 }
@@ -78,7 +83,7 @@ impl Source {
 
     /// Without the connection's lock: the reader is woken.
     pub(crate) fn send(&self, events: &[Event]) {
-        let mut queue = lock(&self.0);
+        let mut queue = self.0.lock();
         queue.events.extend(events);
         let excess = queue.events.len().saturating_sub(MAX_EVENTS);
         queue.events.drain(..excess);
@@ -89,21 +94,16 @@ impl Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        let mut queue = lock(&self.0);
+        let mut queue = self.0.lock();
         queue.is_over = true;
         wake(queue);
     }
 }
 
-fn wake(mut queue: MutexGuard<'_, Queue>) {
+fn wake(mut queue: Guard<'_, Queue>) {
     let reader = mem::take(&mut queue.reader);
     drop(queue);
     reader.into_iter().for_each(Waker::wake);
-}
-
-fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
-    // Each step under it completes or, out of memory, ends the program.
-    queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// About a second's of a busy connection.

@@ -5,6 +5,7 @@ use super::stream::{RecvStream, SendStream};
 use crate::cc_adapter::{By, CongestionEvents};
 use crate::choice::ChooseController;
 use crate::clock;
+use crate::lock::Guard;
 use crate::stats::ConnectionStats;
 use bytes::Bytes;
 use cc_core::{Observer, Snapshot};
@@ -12,7 +13,6 @@ use quinn_proto::crypto::ExportKeyingMaterialError;
 use quinn_proto::{ConnectionError, Dir, Side, StreamId, VarInt};
 use std::any::Any;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::MutexGuard;
 use std::time::Duration;
 use units::Bandwidth;
 
@@ -336,7 +336,7 @@ impl Connection {
         (send, RecvStream::new(self.0.clone(), id, is_0rtt))
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> Guard<'_, State> {
         self.0.lock()
     }
 }

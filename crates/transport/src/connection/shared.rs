@@ -4,6 +4,7 @@ use super::wakeups::{Signals, Wakeups};
 use super::work_queue::WorkQueue;
 use crate::cc_adapter::{By, Observing};
 use crate::driver::ConnectionDriver;
+use crate::lock::{Guard, Lock, Locked, Rank};
 use crate::{clock, user_code};
 use bytes::Bytes;
 use quinn_proto::{
@@ -13,8 +14,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Instant;
 use tokio::sync::Notify;
@@ -22,11 +23,10 @@ use tracing::Span;
 
 /// A connection's state behind its lock, what its futures wait for, and the way to the task.
 ///
-/// The lock is held for one call of the application or one turn of the task, and no other lock
-/// is taken under it but the work queue's.
+/// The lock is held for one call of the application or one turn of the task.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    state: Mutex<State>,
+    state: Lock<State>,
     pub(crate) signals: Signals,
     queue: Arc<WorkQueue<Self>>,
     is_queued: AtomicBool,
@@ -35,6 +35,10 @@ pub(crate) struct Shared {
     is_abandoned: AtomicBool,
     /// What is logged about the connection is logged in it.
     pub(crate) span: Span,
+}
+
+impl Locked for State {
+    const RANK: Rank = Rank::Connection;
 }
 
 impl Shared {
@@ -49,7 +53,7 @@ impl Shared {
         let span = tracing::debug_span!("connection", id = handle.0, ?side, %remote);
         Arc::new(Self {
             span,
-            state: Mutex::new(State {
+            state: Lock::new(State {
                 driver,
                 handle,
                 connecting: None,
@@ -70,11 +74,11 @@ impl Shared {
 
     /// # Panics
     /// In a congestion controller.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> Guard<'_, State> {
         user_code::assert_unlocked();
         // After a panic under the lock, which would be our bug, the task's end marks every
         // connection as lost, and handles still have to be dropped.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Has the task drive this connection: there may be something to send.

@@ -1,8 +1,9 @@
 //! What wakes the endpoint's task, and which connections it then drives.
 
+use crate::lock::{Lock, Locked, Rank};
 use std::mem;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
 /// Connections that have something to do, and the waker of the endpoint's task.
@@ -12,15 +13,23 @@ use std::task::Waker;
 #[derive(Debug)]
 pub(crate) struct WorkQueue<T> {
     /// `None` once the task is gone: a connection that nobody takes out would keep itself alive.
-    ready: Mutex<Option<Vec<Arc<T>>>>,
-    waker: Mutex<Option<Waker>>,
+    ready: Lock<Option<Vec<Arc<T>>>>,
+    waker: Lock<Option<Waker>>,
     /// Whether the task has been woken and its turn has not begun.
     is_awake: AtomicBool,
 }
 
+impl<T> Locked for Option<Vec<Arc<T>>> {
+    const RANK: Rank = Rank::Queue;
+}
+
+impl Locked for Option<Waker> {
+    const RANK: Rank = Rank::Queue;
+}
+
 impl<T> WorkQueue<T> {
     pub(crate) fn push(&self, connection: Arc<T>) {
-        if let Some(ready) = &mut *lock(&self.ready) {
+        if let Some(ready) = &mut *self.ready.lock() {
             ready.push(connection);
         }
         self.wake();
@@ -30,7 +39,7 @@ impl<T> WorkQueue<T> {
         if self.is_awake.swap(true, Ordering::AcqRel) {
             return;
         }
-        let waker = lock(&self.waker).clone();
+        let waker = self.waker.lock().clone();
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -38,7 +47,7 @@ impl<T> WorkQueue<T> {
 
     /// The task's turn begins: work that comes from now on wakes it anew.
     pub(crate) fn begin_turn(&self, waker: &Waker) {
-        let mut known = lock(&self.waker);
+        let mut known = self.waker.lock();
         if !known.as_ref().is_some_and(|known| known.will_wake(waker)) {
             *known = Some(waker.clone());
         }
@@ -53,29 +62,25 @@ impl<T> WorkQueue<T> {
 
     /// Moves everything in the queue to the back of `to`.
     pub(crate) fn take(&self, to: &mut impl Extend<Arc<T>>) {
-        let ready = lock(&self.ready).as_mut().map(mem::take);
+        let ready = self.ready.lock().as_mut().map(mem::take);
         to.extend(ready.into_iter().flatten());
     }
 
     /// The task goes, and takes no more work.
     pub(crate) fn end(&self) {
-        drop(lock(&self.ready).take());
-        *lock(&self.waker) = None;
+        drop(self.ready.lock().take());
+        *self.waker.lock() = None;
     }
 }
 
 impl<T> Default for WorkQueue<T> {
     fn default() -> Self {
         Self {
-            ready: Mutex::new(Some(Vec::new())),
-            waker: Mutex::default(),
+            ready: Lock::new(Some(Vec::new())),
+            waker: Lock::default(),
             is_awake: AtomicBool::default(),
         }
     }
-}
-
-fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
-    mutex.lock().expect("moving values does not panic")
 }
 
 #[cfg(test)]

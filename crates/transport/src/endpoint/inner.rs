@@ -4,6 +4,7 @@ use super::table::Table;
 use crate::clock;
 use crate::config::ServerConfig;
 use crate::connection::{Connecting, Shared, WorkQueue};
+use crate::lock::{Guard, Lock, Locked, Rank};
 use crate::shard_routing::Membership;
 use crate::socket::Socket;
 use crate::timer::Lateness;
@@ -13,8 +14,8 @@ use quinn_proto::{
 };
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 /// A handle to an endpoint: the application's, or that of an attempt it has not decided on.
@@ -108,12 +109,11 @@ impl Drop for LastHandle {
     }
 }
 
-/// What the handles and the task share. The table's lock may be held while a connection's is
-/// taken, never the other way round.
+/// What the handles and the task share.
 pub(super) struct Inner {
-    pub(super) table: Mutex<Table>,
+    pub(super) table: Lock<Table>,
     /// The task has a handle of its own, and takes this one when `rebinds` has changed.
-    pub(super) socket: Mutex<Arc<Socket>>,
+    pub(super) socket: Lock<Arc<Socket>>,
     pub(super) rebinds: AtomicU64,
     /// Among the shards of a [`ShardedServer`](crate::ShardedServer).
     pub(super) membership: Option<Membership>,
@@ -125,23 +125,30 @@ pub(super) struct Inner {
     pub(super) is_abandoned: AtomicBool,
 }
 
+impl Locked for Table {
+    const RANK: Rank = Rank::Table;
+}
+
+impl Locked for Arc<Socket> {
+    const RANK: Rank = Rank::Socket;
+}
+
 impl Inner {
     /// # Panics
     /// In a congestion controller.
-    pub(super) fn table(&self) -> MutexGuard<'_, Table> {
+    pub(super) fn table(&self) -> Guard<'_, Table> {
         user_code::assert_unlocked();
         // After a panic under the lock, which would be our bug, connections are ended with the
         // task; that needs the lock once more.
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 
     pub(super) fn socket(&self) -> Arc<Socket> {
         Arc::clone(&self.lock_socket())
     }
 
-    pub(super) fn lock_socket(&self) -> MutexGuard<'_, Arc<Socket>> {
-        let socket = self.socket.lock();
-        socket.expect("replacing a value does not panic")
+    pub(super) fn lock_socket(&self) -> Guard<'_, Arc<Socket>> {
+        self.socket.lock()
     }
 
     /// Keeps an attempt for the application, if the application still takes some.

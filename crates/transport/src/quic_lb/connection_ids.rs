@@ -4,10 +4,11 @@ use super::cid_config::{
     CODEPOINT_SHIFT, CidConfig, CidConfigError, MAX_NONCE, ServerId, UNROUTABLE,
 };
 use super::nonces::Nonces;
+use crate::lock::{Guard, Lock, Locked, Rank};
 use crate::random;
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, EndpointConfig, InvalidCid};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The connection IDs of one server of a fleet.
@@ -37,11 +38,15 @@ use std::time::Duration;
 /// names this server, or one that it has [`adopt`](Self::adopt)ed.
 #[derive(Clone)]
 pub struct ConnectionIds {
-    shared: Arc<Mutex<State>>,
+    shared: Arc<Lock<State>>,
     /// Octets of each.
     len: usize,
     shard: Option<u8>,
     lifetime: Option<Duration>,
+}
+
+impl Locked for State {
+    const RANK: Rank = Rank::Fleet;
 }
 
 impl ConnectionIds {
@@ -55,7 +60,7 @@ impl ConnectionIds {
             len: config.len(),
             shard: None,
             lifetime: None,
-            shared: Arc::new(Mutex::new(State {
+            shared: Arc::new(Lock::new(State {
                 issued: config.codepoint(),
                 known: Identity::new(config, server_id).alone(),
                 adopted: Vec::new(),
@@ -192,9 +197,9 @@ impl ConnectionIds {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> Guard<'_, State> {
         // Nothing under the lock leaves it half done.
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.lock()
     }
 }
 

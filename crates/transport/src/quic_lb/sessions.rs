@@ -2,10 +2,11 @@
 
 use super::sealing::Sealing;
 use super::secrets::{Purpose, Secrets};
+use crate::lock::{Guard, Lock, Locked, Rank};
 use rustls::server::StoresServerSessions;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// TLS sessions that can be resumed with 0-RTT at any server of a fleet, each at most once.
 ///
@@ -32,7 +33,11 @@ struct Inner {
     sealing: Sealing,
     capacity: usize,
     publish: Box<dyn Fn(Vec<u8>) + Send + Sync>,
-    store: Mutex<Store>,
+    store: Lock<Store>,
+}
+
+impl Locked for Store {
+    const RANK: Rank = Rank::Fleet;
 }
 
 impl Sessions {
@@ -48,7 +53,7 @@ impl Sessions {
             sealing: Sealing::new(secrets.clone(), Purpose::Session),
             capacity,
             publish: Box::new(publish),
-            store: Mutex::default(),
+            store: Lock::default(),
         }))
     }
 
@@ -73,9 +78,9 @@ impl Sessions {
         }
     }
 
-    fn store(&self) -> MutexGuard<'_, Store> {
+    fn store(&self) -> Guard<'_, Store> {
         // Nothing under the lock leaves it half done.
-        self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.store.lock()
     }
 }
 

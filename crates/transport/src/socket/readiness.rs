@@ -8,10 +8,10 @@ pub(super) use portable::Io;
 #[cfg(target_os = "linux")]
 mod linux {
     use crate::event_loop::register;
+    use crate::lock::{Guard, Lock, Locked, Rank};
     use std::io;
     use std::net::UdpSocket;
     use std::os::fd::{AsFd, OwnedFd};
-    use std::sync::Mutex;
     use std::task::{Context, Poll, ready};
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
@@ -24,7 +24,11 @@ mod linux {
     pub(in crate::socket) struct Io {
         socket: AsyncFd<UdpSocket>,
         /// A second descriptor of the socket, from when it was full until there is room again.
-        full: Mutex<Option<AsyncFd<OwnedFd>>>,
+        full: Lock<Option<AsyncFd<OwnedFd>>>,
+    }
+
+    impl Locked for Option<AsyncFd<OwnedFd>> {
+        const RANK: Rank = Rank::SocketState;
     }
 
     impl Io {
@@ -36,7 +40,7 @@ mod linux {
         pub(in crate::socket) fn new(socket: UdpSocket) -> io::Result<Self> {
             Ok(Self {
                 socket: register(socket, Interest::READABLE)?,
-                full: Mutex::default(),
+                full: Lock::default(),
             })
         }
 
@@ -100,8 +104,8 @@ mod linux {
             Poll::Ready(())
         }
 
-        fn full(&self) -> std::sync::MutexGuard<'_, Option<AsyncFd<OwnedFd>>> {
-            self.full.lock().expect("moving a value does not panic")
+        fn full(&self) -> Guard<'_, Option<AsyncFd<OwnedFd>>> {
+            self.full.lock()
         }
     }
 

@@ -8,18 +8,19 @@ use super::parameters::{
     ACK_DELAY_EXPONENT, DEFAULT_EXPONENT, DEFAULT_MAX_ACK_DELAY, INITIAL_SOURCE_CONNECTION_ID,
     MAX_ACK_DELAY, MAX_EXPONENT, MIN_ACK_DELAY, integer, parameter,
 };
+use crate::lock::{Guard, Lock, Locked, Rank};
 use crate::quinn_proto_habits::MAX_LATE;
 use bytes::BytesMut;
 use core::ops::Range;
 use quinn_proto::EcnCodepoint;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// What the keys of one connection have seen.
 #[derive(Debug, Default)]
 pub(crate) struct Tap {
-    log: Mutex<Log>,
+    log: Lock<Log>,
     /// Whether there is something to take. The thread that holds the connection reads and writes
     /// it, nobody else.
     has_received: AtomicBool,
@@ -69,6 +70,10 @@ impl Default for Log {
     }
 }
 
+impl Locked for Log {
+    const RANK: Rank = Rank::Tap;
+}
+
 impl Tap {
     /// Exchanges `sent`, whose contents are lost, for the packets that have left since the last
     /// call, with this codepoint.
@@ -114,9 +119,9 @@ impl Tap {
         head.read(self.header_key.get()?, cid_len, self.newest_received())
     }
 
-    pub(super) fn log(&self) -> MutexGuard<'_, Log> {
+    pub(super) fn log(&self) -> Guard<'_, Log> {
         // Each step leaves a whole log behind.
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log.lock()
     }
 
     /// This packet leaves.

@@ -3,13 +3,13 @@
 use crate::connection::shared::{Lease, State};
 use crate::driver::Amount;
 use crate::error::{StoppedError, WriteError};
+use crate::lock::Guard;
 use crate::user_code;
 use bytes::Bytes;
 use quinn_proto::{ClosedStream, FinishError, StreamId, VarInt, Written};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
-use std::sync::MutexGuard;
 use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 
@@ -268,7 +268,7 @@ impl SendStream {
 
     /// The connection, unless the stream was opened with 0-RTT that was rejected: its number may
     /// be another stream's by now.
-    fn live(&self) -> Result<MutexGuard<'_, State>, ClosedStream> {
+    fn live(&self) -> Result<Guard<'_, State>, ClosedStream> {
         let mut state = self.lease.lock();
         if self.is_0rtt && state.has_rejected_0rtt() {
             return Err(ClosedStream::default());
