@@ -83,6 +83,9 @@ impl ConnectionDriver {
             self.ack_frequency.on_received(received);
             congestion
         });
+        let tap = self.congestion.tap();
+        self.ack_frequency
+            .on_numbers(tap.newest_received(), tap.count_received());
         let is_overdue = self.loss_time.is_some_and(|at| now >= at);
         if !(self.congestion.take_changed() || received.is_some() || is_overdue) {
             return;

@@ -43,8 +43,8 @@ pub(crate) struct DriverConfig {
     /// Longest that the handshake may take.
     pub(crate) handshake_timeout: Option<Duration>,
     pub(crate) budget: Arc<Budget>,
-    /// Most packets that the peer is asked to acknowledge with one ACK.
-    pub(crate) max_packets_per_ack: u32,
+    /// Most packets that the peer is asked to acknowledge with one ACK, if that is configured.
+    pub(crate) max_packets_per_ack: Option<u32>,
     /// How many streams the peer may have open, if it begins with fewer.
     pub(crate) raised_limits: RaisedLimits,
     #[cfg(feature = "qlog")]
