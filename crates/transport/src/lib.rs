@@ -133,6 +133,7 @@ mod gate;
 #[cfg(feature = "h3")]
 pub mod h3;
 mod histogram;
+mod kernel_pacing;
 #[cfg(feature = "qlog")]
 pub mod qlog;
 pub mod quic_lb;
@@ -160,6 +161,7 @@ pub use error::{
     WriteError,
 };
 pub use histogram::RttHistogram;
+pub use kernel_pacing::{KernelPacing, NoKernelPacing, ParseKernelPacingError};
 pub use sharded::{ShardStats, ShardedBuilder, ShardedServer, Steering};
 pub use stats::{ConnectionStats, EcnStats, FrameStats, LimitedBy, PathStats, UdpStats};
 

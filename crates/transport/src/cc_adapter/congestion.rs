@@ -44,6 +44,8 @@ pub(crate) struct Congestion {
     facts: Facts,
     /// Which controller has panicked, and what it said.
     panic: Option<String>,
+    /// Whether a packet was acknowledged before it was to leave.
+    left_early: bool,
 }
 
 impl Congestion {
@@ -67,6 +69,7 @@ impl Congestion {
             counts: Counts::default(),
             facts: Facts::default(),
             panic: None,
+            left_early: false,
         }
     }
 
@@ -114,14 +117,14 @@ impl Congestion {
         let next = Cell::new(0);
         self.guard(|this| {
             while let Some(sent) = batch.packets.get(next.get()) {
-                this.on_packet_sent(now, sent, batch.is_mtu_probe);
+                this.on_packet_sent(now, sent, batch);
                 next.set(next.get() + 1);
             }
             this.path_mut().flow.control()
         })
     }
 
-    fn on_packet_sent(&mut self, now: Timestamp, sent: &Sent, is_mtu_probe: bool) {
+    fn on_packet_sent(&mut self, now: Timestamp, sent: &Sent, batch: Batch<'_>) {
         let Self {
             spaces,
             active,
@@ -138,14 +141,14 @@ impl Congestion {
         if is_in_flight {
             space.push(SentPacket {
                 number: sent.number,
-                stamp: path.flow.on_sent(now, bytes),
+                stamp: path.flow.on_scheduled(now, batch.leaves, bytes),
                 bytes: sent.bytes,
                 path: path.id,
                 is_ack_eliciting,
-                is_mtu_probe,
+                is_mtu_probe: batch.is_mtu_probe,
             });
         } else {
-            space.push_other(sent.number, now, path.id);
+            space.push_other(sent.number, batch.leaves, path.id);
         }
         facts.note(now, || Fact::Sent {
             packet: packet(sent.number),
@@ -276,7 +279,11 @@ impl Congestion {
             && newest.path == path.id
             && is_any_ack_eliciting
         {
-            path.on_rtt_sample(now, newest.sent_at, ack);
+            if newest.sent_at > now {
+                self.left_early = true;
+            } else {
+                path.on_rtt_sample(now, newest.sent_at, ack);
+            }
         }
         self.on_ecn_counts(now, ack);
     }
@@ -413,6 +420,11 @@ impl Congestion {
     /// What the peer has reported on all paths.
     pub(crate) fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Whether a packet was acknowledged since the last call before it was to leave.
+    pub(crate) fn take_left_early(&mut self) -> bool {
+        std::mem::take(&mut self.left_early)
     }
 
     /// Which controller has panicked since the last call, and what it said.

@@ -36,7 +36,10 @@ pub(super) struct Host {
     /// What the application sends when the handshake is finished.
     load: Option<Load>,
     application: Application,
-    outgoing: VecDeque<Packet<BytesMut>>,
+    /// What is on its way to the link, and when each packet leaves.
+    outgoing: VecDeque<(Timestamp, Packet<BytesMut>)>,
+    /// When what is sent now leaves: a kernel that keeps departure times exactly.
+    departure: Timestamp,
     batch: Vec<u8>,
     /// What the next datagrams are cut from: one allocation serves many.
     memory: BytesMut,
@@ -110,6 +113,7 @@ impl Host {
             load,
             application: Application::default(),
             outgoing: VecDeque::new(),
+            departure: Timestamp::ZERO,
             batch: Vec::new(),
             memory: BytesMut::new(),
             is_stale: false,
@@ -338,11 +342,13 @@ impl Host {
         let instant = clock::instant(now);
         let mut batch = std::mem::take(&mut self.batch);
         while let Some(transmit) = engine.poll_transmit(instant, MAX_SEGMENTS, &mut batch) {
+            let departure = engine.batch_departure();
+            self.departure = departure.map_or(now, clock::timestamp);
             if let Some(watch) = &mut self.watch {
                 let segment = transmit.segment_size.unwrap_or(transmit.size);
                 let (in_flight, cwnd) = engine.driver().flight();
                 watch(&Departure {
-                    at: now,
+                    at: self.departure,
                     bytes: Bytes::new(transmit.size as u64),
                     datagrams: transmit.size.div_ceil(segment) as u64,
                     in_flight,
@@ -353,6 +359,7 @@ impl Host {
             batch.clear();
         }
         self.batch = batch;
+        self.departure = now;
     }
 
     fn enqueue(&mut self, transmit: &quinn_proto::Transmit, batch: &[u8]) {
@@ -361,7 +368,7 @@ impl Host {
         for datagram in batch[..transmit.size].chunks(segment) {
             if let Some(watch) = &mut self.datagram_watch {
                 watch(watch::Datagram::Leaves {
-                    at: self.now,
+                    at: self.departure.max(self.now),
                     payload: datagram,
                 });
             }
@@ -382,7 +389,13 @@ impl Host {
         }
         self.memory.extend_from_slice(datagram);
         let packet = Packet::new(size, self.memory.split());
-        self.outgoing.push_back(packet.ecn(ecn));
+        // Nothing overtakes what was sent before.
+        let last = self.outgoing.back().map(|(leaves, _)| *leaves);
+        let leaves = self
+            .departure
+            .max(self.now)
+            .max(last.unwrap_or(Timestamp::ZERO));
+        self.outgoing.push_back((leaves, packet.ecn(ecn)));
     }
 }
 
@@ -426,6 +439,10 @@ impl Node for Host {
         if let Some(pending) = self.pending.take() {
             return self.connect(instant, &pending);
         }
+        if self.deadline.is_none_or(|deadline| deadline > now) {
+            // A packet leaves, and that is all.
+            return;
+        }
         self.pacer_wakeups += u64::from(self.waits_for_pacer);
         if let Some(connection) = &mut self.connection {
             connection.1.handle_timeout(instant);
@@ -434,14 +451,16 @@ impl Node for Host {
     }
 
     fn poll_timeout(&self) -> Option<Timestamp> {
-        self.deadline
+        let leaves = self.outgoing.front().map(|(leaves, _)| *leaves);
+        [leaves, self.deadline].into_iter().flatten().min()
     }
 
     fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit<BytesMut>> {
         self.now = now;
         self.drive(now);
         let to = self.peer?;
-        let packet = self.outgoing.pop_front()?;
+        self.outgoing.front().filter(|(leaves, _)| *leaves <= now)?;
+        let (_, packet) = self.outgoing.pop_front()?;
         Some(Transmit { to, packet })
     }
 }
