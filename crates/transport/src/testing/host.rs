@@ -451,7 +451,9 @@ impl Node for Host {
     }
 
     fn poll_timeout(&self) -> Option<Timestamp> {
+        // What is due is waiting for the peer's address.
         let leaves = self.outgoing.front().map(|(leaves, _)| *leaves);
+        let leaves = leaves.filter(|leaves| *leaves > self.now);
         [leaves, self.deadline].into_iter().flatten().min()
     }
 
