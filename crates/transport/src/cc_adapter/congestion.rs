@@ -44,8 +44,6 @@ pub(crate) struct Congestion {
     facts: Facts,
     /// Which controller has panicked, and what it said.
     panic: Option<String>,
-    /// Whether a packet was acknowledged before it was to leave.
-    left_early: bool,
 }
 
 impl Congestion {
@@ -69,7 +67,6 @@ impl Congestion {
             counts: Counts::default(),
             facts: Facts::default(),
             panic: None,
-            left_early: false,
         }
     }
 
@@ -279,11 +276,8 @@ impl Congestion {
             && newest.path == path.id
             && is_any_ack_eliciting
         {
-            if newest.sent_at > now {
-                self.left_early = true;
-            } else {
-                path.on_rtt_sample(now, newest.sent_at, ack);
-            }
+            counts.acked_early += u64::from(newest.sent_at > now);
+            path.on_rtt_sample(now, newest.sent_at, ack);
         }
         self.on_ecn_counts(now, ack);
     }
@@ -420,11 +414,6 @@ impl Congestion {
     /// What the peer has reported on all paths.
     pub(crate) fn counts(&self) -> Counts {
         self.counts
-    }
-
-    /// Whether a packet was acknowledged since the last call before it was to leave.
-    pub(crate) fn take_left_early(&mut self) -> bool {
-        std::mem::take(&mut self.left_early)
     }
 
     /// Which controller has panicked since the last call, and what it said.

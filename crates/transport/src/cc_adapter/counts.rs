@@ -21,4 +21,6 @@ pub(crate) struct Counts {
     pub(crate) ce_marked: u64,
     /// ACKs that reported more of them.
     pub(crate) ce_reports: u64,
+    /// ACKs that came before the newest packet that they acknowledge was to leave.
+    pub(crate) acked_early: u64,
 }

@@ -56,8 +56,12 @@ impl Path {
     /// that it acknowledges was ack-eliciting: a sample (RFC 9002 §5.1). The former left at
     /// `sent_at`.
     ///
-    /// The peer's delay is left out unless that makes less than the least round trip (§5.3).
+    /// The peer's delay is left out unless that makes less than the least round trip (§5.3). Nothing
+    /// is known of a packet that has not kept its departure time.
     pub(super) fn on_rtt_sample(&mut self, now: Timestamp, sent_at: Timestamp, ack: &Ack) {
+        if sent_at > now {
+            return;
+        }
         let raw = now.since(sent_at);
         let least = self.least_raw_rtt.map_or(raw, |least| least.min(raw));
         let rtt = match raw.checked_sub(ack.delay) {

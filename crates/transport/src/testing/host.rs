@@ -4,6 +4,7 @@ use super::application::{Application, Load};
 use super::certificate::{FixedKey, NAME};
 use super::codepoint::{codepoint_of, ecn_of};
 use super::engine::{Engine, PlainQuinn};
+use super::outgoing::Outgoing;
 use super::watch::{self, DatagramWatch, Departure, Tamper, Watch};
 use crate::cc_adapter::FactWatch;
 use crate::clock;
@@ -16,7 +17,6 @@ use quinn_proto::{
     Connection, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, Event,
     Incoming, VarInt,
 };
-use std::collections::VecDeque;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
@@ -36,10 +36,7 @@ pub(super) struct Host {
     /// What the application sends when the handshake is finished.
     load: Option<Load>,
     application: Application,
-    /// What is on its way to the link, and when each packet leaves.
-    outgoing: VecDeque<(Timestamp, Packet<BytesMut>)>,
-    /// When what is sent now leaves: a kernel that keeps departure times exactly.
-    departure: Timestamp,
+    outgoing: Outgoing,
     batch: Vec<u8>,
     /// What the next datagrams are cut from: one allocation serves many.
     memory: BytesMut,
@@ -112,8 +109,7 @@ impl Host {
             connection: None,
             load,
             application: Application::default(),
-            outgoing: VecDeque::new(),
-            departure: Timestamp::ZERO,
+            outgoing: Outgoing::default(),
             batch: Vec::new(),
             memory: BytesMut::new(),
             is_stale: false,
@@ -343,12 +339,12 @@ impl Host {
         let mut batch = std::mem::take(&mut self.batch);
         while let Some(transmit) = engine.poll_transmit(instant, MAX_SEGMENTS, &mut batch) {
             let departure = engine.batch_departure();
-            self.departure = departure.map_or(now, clock::timestamp);
+            self.outgoing.departure = departure.map_or(now, clock::timestamp);
             if let Some(watch) = &mut self.watch {
                 let segment = transmit.segment_size.unwrap_or(transmit.size);
                 let (in_flight, cwnd) = engine.driver().flight();
                 watch(&Departure {
-                    at: self.departure,
+                    at: self.outgoing.departure,
                     bytes: Bytes::new(transmit.size as u64),
                     datagrams: transmit.size.div_ceil(segment) as u64,
                     in_flight,
@@ -359,7 +355,6 @@ impl Host {
             batch.clear();
         }
         self.batch = batch;
-        self.departure = now;
     }
 
     fn enqueue(&mut self, transmit: &quinn_proto::Transmit, batch: &[u8]) {
@@ -368,7 +363,7 @@ impl Host {
         for datagram in batch[..transmit.size].chunks(segment) {
             if let Some(watch) = &mut self.datagram_watch {
                 watch(watch::Datagram::Leaves {
-                    at: self.departure.max(self.now),
+                    at: self.outgoing.departure.max(self.now),
                     payload: datagram,
                 });
             }
@@ -389,13 +384,7 @@ impl Host {
         }
         self.memory.extend_from_slice(datagram);
         let packet = Packet::new(size, self.memory.split());
-        // Nothing overtakes what was sent before.
-        let last = self.outgoing.back().map(|(leaves, _)| *leaves);
-        let leaves = self
-            .departure
-            .max(self.now)
-            .max(last.unwrap_or(Timestamp::ZERO));
-        self.outgoing.push_back((leaves, packet.ecn(ecn)));
+        self.outgoing.push(self.now, packet.ecn(ecn));
     }
 }
 
@@ -451,9 +440,7 @@ impl Node for Host {
     }
 
     fn poll_timeout(&self) -> Option<Timestamp> {
-        // What is due is waiting for the peer's address.
-        let leaves = self.outgoing.front().map(|(leaves, _)| *leaves);
-        let leaves = leaves.filter(|leaves| *leaves > self.now);
+        let leaves = self.outgoing.next_after(self.now);
         [leaves, self.deadline].into_iter().flatten().min()
     }
 
@@ -461,8 +448,7 @@ impl Node for Host {
         self.now = now;
         self.drive(now);
         let to = self.peer?;
-        self.outgoing.front().filter(|(leaves, _)| *leaves <= now)?;
-        let (_, packet) = self.outgoing.pop_front()?;
+        let packet = self.outgoing.pop(now)?;
         Some(Transmit { to, packet })
     }
 }

@@ -1,0 +1,35 @@
+//! Packets on their way to the link: a kernel that keeps departure times, exactly.
+
+use bytes::BytesMut;
+use link_sim::Packet;
+use std::collections::VecDeque;
+use units::Timestamp;
+
+/// What a host has sent and the link has not got yet.
+#[derive(Default)]
+pub(super) struct Outgoing {
+    packets: VecDeque<(Timestamp, Packet<BytesMut>)>,
+    /// When what is sent now leaves; what has passed is now.
+    pub(super) departure: Timestamp,
+}
+
+impl Outgoing {
+    /// Nothing overtakes what was sent before.
+    pub(super) fn push(&mut self, now: Timestamp, packet: Packet<BytesMut>) {
+        let last = self.packets.back().map_or(now, |(leaves, _)| *leaves);
+        let leaves = self.departure.max(now).max(last);
+        self.packets.push_back((leaves, packet));
+    }
+
+    /// The next packet that leaves at `now`.
+    pub(super) fn pop(&mut self, now: Timestamp) -> Option<Packet<BytesMut>> {
+        self.packets.front().filter(|(leaves, _)| *leaves <= now)?;
+        self.packets.pop_front().map(|(_, packet)| packet)
+    }
+
+    /// When the next packet leaves; what could leave already waits for the peer's address.
+    pub(super) fn next_after(&self, now: Timestamp) -> Option<Timestamp> {
+        let leaves = self.packets.front().map(|(leaves, _)| *leaves);
+        leaves.filter(|leaves| *leaves > now)
+    }
+}
