@@ -56,8 +56,8 @@ impl Path {
     /// that it acknowledges was ack-eliciting: a sample (RFC 9002 §5.1). The former left at
     /// `sent_at`.
     ///
-    /// The peer's delay is left out unless that makes less than the least round trip (§5.3). Nothing
-    /// is known of a packet that has not kept its departure time.
+    /// The peer's delay is left out unless that makes less than the least round trip (§5.3).
+    /// A packet that did not keep its departure time gives no sample.
     pub(super) fn on_rtt_sample(&mut self, now: Timestamp, sent_at: Timestamp, ack: &Ack) {
         if sent_at > now {
             return;

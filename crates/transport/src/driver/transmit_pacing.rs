@@ -90,7 +90,8 @@ impl ConnectionDriver {
         self.congestion.lock().in_flight()
     }
 
-    /// A batch that leaves at `leaves` is handed over, with the codepoint that the controller wants.
+    /// A batch that leaves at `leaves` is handed over, with the codepoint that the controller
+    /// wants.
     pub(super) fn on_transmit(
         &mut self,
         now: Timestamp,

@@ -109,7 +109,7 @@ impl Host {
             connection: None,
             load,
             application: Application::default(),
-            outgoing: Outgoing::default(),
+            outgoing: Outgoing::new(),
             batch: Vec::new(),
             memory: BytesMut::new(),
             is_stale: false,

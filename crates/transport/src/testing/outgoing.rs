@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use units::Timestamp;
 
 /// What a host has sent and the link has not got yet.
-#[derive(Default)]
 pub(super) struct Outgoing {
     packets: VecDeque<(Timestamp, Packet<BytesMut>)>,
     /// When what is sent now leaves; what has passed is now.
@@ -14,6 +13,13 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
+    pub(super) fn new() -> Self {
+        Self {
+            packets: VecDeque::new(),
+            departure: Timestamp::ZERO,
+        }
+    }
+
     /// Nothing overtakes what was sent before.
     pub(super) fn push(&mut self, now: Timestamp, packet: Packet<BytesMut>) {
         let last = self.packets.back().map_or(now, |(leaves, _)| *leaves);
