@@ -258,7 +258,8 @@ fn fq_keeps_a_rate_within_the_promise() {
         return;
     };
     // The rate within 1 %, and no window of time with more than a quantum beyond it.
-    assert!(ran.stdout.ends_with("status 0\n"), "{ran:?}");
+    let is_kept = ran.stdout.lines().any(|line| line == "status 0");
+    assert!(is_kept, "{ran:?}");
 }
 
 #[test]
