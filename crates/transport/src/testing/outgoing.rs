@@ -20,11 +20,11 @@ impl Outgoing {
         }
     }
 
-    /// Nothing overtakes what was sent before.
+    /// In the order of departures, as `fq` keeps the packets of a flow.
     pub(super) fn push(&mut self, now: Timestamp, packet: Packet<BytesMut>) {
-        let last = self.packets.back().map_or(now, |(leaves, _)| *leaves);
-        let leaves = self.departure.max(now).max(last);
-        self.packets.push_back((leaves, packet));
+        let leaves = self.departure.max(now);
+        let place = self.packets.partition_point(|(other, _)| *other <= leaves);
+        self.packets.insert(place, (leaves, packet));
     }
 
     /// The next packet that leaves at `now`.
