@@ -20,6 +20,7 @@ use bench_report::result::Sha256;
 use bench_report::text::printable;
 use connect::Connected;
 use futures_util::future::join_all;
+use paceline::Connection;
 use paceline::VarInt;
 use progress::CLOSE_TIMEOUT;
 use record::Record;
@@ -112,8 +113,11 @@ async fn carry_out(
     };
     let addresses: Vec<_> = connected.iter().map(Connected::addresses).collect();
     outcome.flows = addresses.iter().copied().map(Flow::between).collect();
+    let connections = connected.iter().map(|connected| &connected.connection);
+    let kernel_pacing: Vec<_> = connections.map(Connection::kernel_pacing).collect();
     on_progress(Progress::Started(Beginning {
         addresses: &addresses,
+        kernel_pacing: &kernel_pacing,
         at: outcome.started,
     }));
     let mut made = Probes::default();

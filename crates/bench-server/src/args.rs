@@ -4,6 +4,7 @@ use bench_kit::cli::values::{rate, seconds, size_up_to};
 use bench_kit::cli::{self, DEFAULT_CONTROLLER, DEFAULT_PORT, Exit, HELP_WIDTH};
 use bench_kit::plan::{MAX_WINDOW, MIN_WINDOW};
 use clap::{Parser, ValueHint};
+use paceline::KernelPacing;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -36,6 +37,10 @@ pub(crate) struct ServerArgs {
     /// Controller for clients with ALPN `perf`, which cannot choose one
     #[arg(short = 'C', long = "cc", value_name = "CC", default_value = DEFAULT_CONTROLLER)]
     pub(crate) congestion: String,
+    /// Who waits until the server's packets may leave: this program (off), or where it can (auto)
+    /// or always (on) the kernel, which needs tc's qdisc fq
+    #[arg(long, value_name = "MODE", default_value_t = KernelPacing::Off)]
+    pub(crate) kernel_pacing: KernelPacing,
     /// Drop a client after this time without packets
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
     #[arg(help_heading = "Limits")]

@@ -78,6 +78,7 @@ fn setup(args: &ServerArgs, registry: &Registry, ip: IpAddr) -> Result<ServerSet
         token: Token::find(args.token.as_deref())?,
         perf_congestion: Some(perf_congestion),
         is_one_off: args.one_off,
+        kernel_pacing: args.kernel_pacing,
         registry: registry.clone(),
         seed: None,
     })

@@ -54,7 +54,9 @@ impl Server {
             .alpn(protocols(&setup))
             .config()
             .map_err(|error| Failure::usage(format!("--cert, --key: {error}")))?;
-        config.transport_config(Arc::new(transport(setup.idle_timeout, setup.seed)));
+        let mut transport = transport(setup.idle_timeout, setup.seed);
+        transport.kernel_pacing(setup.kernel_pacing);
+        config.transport_config(Arc::new(transport));
         let endpoint = listen(setup.bind, config).map_err(|error| {
             Failure::run(format!("cannot listen on UDP {}: {error}", setup.bind))
         })?;

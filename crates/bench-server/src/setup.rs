@@ -4,6 +4,7 @@ use crate::admission::AdmissionLimits;
 use bench_kit::plan::Limits;
 use bench_kit::token::Token;
 use cc_core::{ControllerChoice, Registry};
+use paceline::KernelPacing;
 use paceline::tls::ServerTls;
 use std::fmt;
 use std::net::SocketAddr;
@@ -29,6 +30,8 @@ pub struct ServerSetup {
     pub is_one_off: bool,
     /// The controller for clients of `perf`, who cannot ask for one; `None` serves none of them.
     pub perf_congestion: Option<ControllerChoice>,
+    /// Who waits until the server's packets may leave.
+    pub kernel_pacing: KernelPacing,
     /// The controllers that clients can ask for.
     pub registry: Registry,
     /// What random numbers are drawn from; `None` takes the system's.

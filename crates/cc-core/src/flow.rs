@@ -56,12 +56,26 @@ impl Flow {
     /// `bytes` leave now, counted in flight until acknowledged, lost or discarded.
     #[inline]
     pub fn on_sent(&mut self, now: Timestamp, bytes: Bytes) -> PacketStamp {
+        self.on_scheduled(now, now, bytes)
+    }
+
+    /// `bytes` are handed over now to what sends them at `departure`, such as a kernel that keeps
+    /// departure times. They count in flight from now on; round-trip times and delivery rates are
+    /// measured from the departure. One before `now` is `now`.
+    #[inline]
+    pub fn on_scheduled(
+        &mut self,
+        now: Timestamp,
+        departure: Timestamp,
+        bytes: Bytes,
+    ) -> PacketStamp {
         self.advance(now);
         let inflight = self.path.inflight;
         self.refresh(inflight);
         self.controller.on_sent(&self.path, bytes);
         self.decide();
-        let stamp = self.sampler.on_sent(self.path.now, bytes, inflight);
+        let departure = departure.max(self.path.now);
+        let stamp = self.sampler.on_sent(departure, bytes, inflight);
         self.path.inflight += bytes;
         self.utilization
             .on_sent(self.path.inflight, &self.control, self.path.mss);

@@ -12,6 +12,9 @@ use units::{Bandwidth, Bytes, Timestamp};
 /// A wake-up that comes late must not cost rate. So [`next_departure`](Self::next_departure) asks
 /// to be woken when the bucket is half full: a timer may then be late by the other half, quantum ÷
 /// (2 × rate), before tokens overflow.
+///
+/// Times never decrease from call to call; an earlier one is read as the newest so far. They may be
+/// ahead of the clock, for packets whose departure somebody else sees to.
 #[derive(Debug, Clone)]
 pub struct Pacer {
     rate: Bandwidth,
@@ -71,6 +74,7 @@ impl Pacer {
     #[inline]
     pub fn next_departure(&mut self, now: Timestamp) -> Timestamp {
         self.refill(now);
+        let now = self.filled_at;
         let wanted = nano((self.depth / 2).max(self.mss)).min(nano(self.depth));
         let missing = wanted - self.credit;
         if self.rate == Bandwidth::MAX || missing <= 0 {

@@ -1,7 +1,9 @@
 //! Whether a paced sender keeps its rate on real sockets, to the burst.
 //!
-//! `cargo run --release -p paceline --example pacing [-- RATE SECONDS]`, such as `-- 50mbit 5`;
-//! without a rate a row for each of several, from 64 kbit/s to 5 Gbit/s.
+//! `cargo run --release -p paceline --example pacing [-- [--kernel] RATE SECONDS]`, such as
+//! `-- 50mbit 5`; without a rate a row for each of several, from 64 kbit/s to 5 Gbit/s. With
+//! `--kernel` the kernel sends packets at their departure times, after
+//! `tc qdisc replace dev lo root fq`.
 //!
 //! A sender with a fixed rate and an unlimited window sends over loopback. Between it and its peer
 //! stands a forwarder that notes the kernel's receive timestamp of every burst, so what is
@@ -11,7 +13,7 @@
 #![expect(clippy::print_stdout, reason = "a program that prints its results")]
 
 use cc_core::Registry;
-use paceline::{Connection, Endpoint, TransportConfig, VarInt, tls};
+use paceline::{Connection, Endpoint, KernelPacing, TransportConfig, VarInt, tls};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use std::error::Error;
 use std::io::IoSliceMut;
@@ -27,12 +29,16 @@ use units::{Bandwidth, Bytes};
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<ExitCode> {
-    let mut args = std::env::args().skip(1);
+    let mut args = std::env::args().skip(1).peekable();
+    let pacing = match args.next_if_eq("--kernel") {
+        Some(_) => KernelPacing::On,
+        None => KernelPacing::Off,
+    };
     let Some(rate) = args.next() else {
-        return survey();
+        return survey(pacing);
     };
     let seconds: u64 = args.next().as_deref().unwrap_or("5").parse()?;
-    let run = measure(rate.parse()?, Duration::from_secs(seconds))?;
+    let run = measure(rate.parse()?, Duration::from_secs(seconds), pacing)?;
     println!("{HEADING}\n{}\n\n{}", run.row(), run.sender.report);
     println!("{}\n", way_out(run.sender.quantum)?);
     histogram(&run.bursts);
@@ -40,11 +46,11 @@ fn main() -> Result<ExitCode> {
 }
 
 /// A row for each rate.
-fn survey() -> Result<ExitCode> {
+fn survey(pacing: KernelPacing) -> Result<ExitCode> {
     println!("{HEADING}");
     let mut is_kept = true;
     for (rate, seconds) in SURVEY {
-        let run = measure(rate.parse()?, Duration::from_secs(seconds))?;
+        let run = measure(rate.parse()?, Duration::from_secs(seconds), pacing)?;
         println!("{}", run.row());
         is_kept &= run.keeps_promises();
     }
@@ -146,11 +152,11 @@ impl Run {
 /// Sends at `rate` for as long as is said.
 ///
 /// # Errors
-/// When the machine has no loopback, or its kernel no timestamps.
-pub(crate) fn measure(rate: Bandwidth, time: Duration) -> Result<Run> {
+/// When the machine has no loopback, or its kernel no timestamps or not the pacing asked for.
+pub(crate) fn measure(rate: Bandwidth, time: Duration, pacing: KernelPacing) -> Result<Run> {
     let server = serve()?;
     let (forwarder, bursts) = forward(server)?;
-    let sender = runtime()?.block_on(send(forwarder, rate, time))?;
+    let sender = runtime()?.block_on(send(forwarder, rate, time, pacing))?;
     let mut bursts: Vec<Burst> = bursts.try_iter().collect();
     // The handshake is not paced data, and the bucket was full when it ended.
     let warm_up = bursts.first().ok_or("nothing was sent")?.at + WARM_UP;
@@ -227,11 +233,17 @@ fn way_out(quantum: Bytes) -> Result<String> {
 }
 
 /// Sends at `rate` for as long as asked.
-async fn send(to: SocketAddr, rate: Bandwidth, duration: Duration) -> Result<SenderView> {
+async fn send(
+    to: SocketAddr,
+    rate: Bandwidth,
+    duration: Duration,
+    pacing: KernelPacing,
+) -> Result<SenderView> {
     let fixed = Registry::standard().choose(&format!("fixed:rate={rate}"))?;
     let mut transport = TransportConfig::default();
     transport
         .congestion(fixed)
+        .kernel_pacing(pacing)
         .initial_mtu(MTU.get() as u16)
         .mtu_discovery_config(None);
     let mut config = tls::client_without_verification().config()?;

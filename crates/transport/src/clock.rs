@@ -37,6 +37,37 @@ pub(crate) fn instant(timestamp: Timestamp) -> Instant {
     epoch() + timestamp.since(Timestamp::ZERO).min(CENTURY)
 }
 
+/// `instant` in nanoseconds of CLOCK_MONOTONIC, whose readings std's instants are on Linux without
+/// showing them.
+#[cfg(target_os = "linux")]
+pub(crate) fn monotonic_nanos(instant: Instant) -> u64 {
+    static READINGS: OnceLock<(Instant, u64)> = OnceLock::new();
+    let (read, nanos) = READINGS.get_or_init(|| read_twice(16));
+    match instant.checked_duration_since(*read) {
+        Some(since) => nanos.saturating_add(units::duration::nanos(since)),
+        None => nanos.saturating_sub(units::duration::nanos(*read - instant)),
+    }
+}
+
+/// One moment in both ways: the middle of the closest two of so many pairs of readings, tens of
+/// nanoseconds apart.
+#[cfg(target_os = "linux")]
+fn read_twice(attempts: u32) -> (Instant, u64) {
+    use rustix::time::{ClockId, clock_gettime};
+    let read = |_| {
+        let before = now();
+        let raw = clock_gettime(ClockId::Monotonic);
+        let width = now() - before;
+        let seconds = u64::try_from(raw.tv_sec).unwrap_or(0);
+        let nanos = u64::try_from(raw.tv_nsec).unwrap_or(0);
+        (width, before + width / 2, seconds * 1_000_000_000 + nanos)
+    };
+    let readings = (0..attempts).map(read);
+    let closest = readings.min_by_key(|&(width, ..)| width);
+    let (_, instant, nanos) = closest.expect("there is an attempt");
+    (instant, nanos)
+}
+
 fn epoch() -> Instant {
     static EPOCH: OnceLock<Instant> = OnceLock::new();
     *EPOCH.get_or_init(now)
@@ -55,6 +86,25 @@ mod tests {
             let timestamp = Timestamp::from_nanos(nanos);
             assert_eq!(super::timestamp(instant(timestamp)), timestamp);
         }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn instants_are_readings_of_the_kernels_monotonic_clock() {
+        use rustix::time::{ClockId, clock_gettime};
+        let raw = || {
+            let raw = clock_gettime(ClockId::Monotonic);
+            raw.tv_sec as u64 * 1_000_000_000 + raw.tv_nsec as u64
+        };
+        // It is as far off as its readings were apart, at most.
+        let (before, read, after) = (raw(), now(), raw());
+        let nanos = monotonic_nanos(read);
+        let tolerance = 50_000;
+        assert!(before <= nanos + tolerance && nanos <= after + tolerance);
+        let later = read + Duration::from_secs(3);
+        assert_eq!(monotonic_nanos(later) - nanos, 3_000_000_000);
+        let earlier = read - Duration::from_millis(1);
+        assert_eq!(nanos - monotonic_nanos(earlier), 1_000_000);
     }
 
     #[test]

@@ -14,10 +14,12 @@ mod datagram;
 mod ecn;
 mod fair_queue;
 mod inbound;
+mod kernel;
 mod limits;
 mod raised_limit;
 mod receiving;
 mod reorder_buffer;
+mod schedule;
 mod send_window;
 mod state;
 mod stream_limits;
@@ -48,6 +50,7 @@ use quinn_proto::{
     Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
 pub(crate) use raised_limit::RaisedLimit;
+use schedule::Schedule;
 use send_window::SendWindow;
 pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,6 +73,7 @@ impl ConnectionDriver {
             windows,
             handshake_timeout,
             budget,
+            kernel_pacing,
             max_packets_per_ack,
             raised_limits,
             #[cfg(feature = "qlog")]
@@ -87,6 +91,7 @@ impl ConnectionDriver {
             max_rate,
             mss,
             departure: None,
+            schedule: Schedule::new(kernel_pacing),
             receive_window: ReceiveWindow::new(now, windows.receive, &budget),
             send_window: SendWindow::new(now, windows.send, &budget),
             inbound: BTreeMap::new(),
@@ -203,20 +208,32 @@ impl ConnectionDriver {
         self.now = now;
         self.begin_handshake(now);
         self.departure = None;
-        let permission = self.permission(at);
-        let datagrams = self.batch_limit(at, permission, max_segments);
-        if let Some(mut transmit) = self.poll_with_request(now, permission, buf) {
-            self.on_transmit(at, &mut transmit);
+        let (permission, leaves) = self.permission(at);
+        let datagrams = self.batch_limit(leaves, permission, max_segments);
+        // quinn-proto measures round trips from the time that it is told.
+        let leaves_at = if leaves > at {
+            clock::instant(leaves)
+        } else {
+            now
+        };
+        if let Some(mut transmit) = self.poll_with_request(leaves_at, permission, buf) {
+            self.on_transmit(at, leaves, &mut transmit);
             return Some(transmit);
         }
         self.congestion.gate().begin_poll(permission);
-        let mut transmit = self.conn.poll_transmit(now, datagrams, buf);
+        let mut transmit = self.conn.poll_transmit(leaves_at, datagrams, buf);
         let has_asked = self.congestion.gate().end_poll();
         match &mut transmit {
-            Some(transmit) => self.on_transmit(at, transmit),
+            Some(transmit) => self.on_transmit(at, leaves, transmit),
             None => self.on_nothing(at, permission, has_asked),
         }
         transmit
+    }
+
+    /// When the kernel is to send what [`Self::poll_transmit`] has given last; `None` is at once.
+    pub(crate) fn batch_departure(&self) -> Option<Instant> {
+        let departure = self.schedule.departure(clock::timestamp(self.now));
+        departure.map(clock::instant)
     }
 
     /// When to come back, with [`Self::handle_timeout`] and then [`Self::poll_transmit`], and why.

@@ -93,6 +93,7 @@
 //! | bytes written and not acknowledged | 1 MiB, growing to 128 MiB | [`TransportConfig::send_window`], [`max_send_window`](TransportConfig::max_send_window) | `limits::the_own_send_buffer` |
 //! | packets in flight | the congestion window | the controller | `acks::hundreds_of_ranges…`, `acks::a_true_acknowledgement…` |
 //! | those of them that the peer need not acknowledge | 1,000 | fixed | `acks::a_receiver_that_pads…` |
+//! | batches that the kernel is to send later | 64, for 1 ms | fixed | `schedule::no_more_batches…` |
 //! | lost packets remembered, in case they arrive | 16,384, for three probe timeouts | fixed | `sent_packets::a_lost_packet_is_remembered…` |
 //! | times remembered at which ACK-only packets left | 4,096 | fixed | `sent_packets::times_of_acks…` |
 //! | packets sent, ACK frames and ranges of them read, in one step | 256, 64, 1,024 | fixed | `tap::no_more_packets…`, `tap::of_frames…`, `tap::of_ranges…` |
@@ -133,6 +134,7 @@ mod gate;
 #[cfg(feature = "h3")]
 pub mod h3;
 mod histogram;
+mod kernel_pacing;
 mod lock;
 #[cfg(feature = "qlog")]
 pub mod qlog;
@@ -161,6 +163,7 @@ pub use error::{
     WriteError,
 };
 pub use histogram::RttHistogram;
+pub use kernel_pacing::{KernelPacing, NoKernelPacing, ParseKernelPacingError};
 pub use sharded::{ShardStats, ShardedBuilder, ShardedServer, Steering};
 pub use stats::{ConnectionStats, EcnStats, FrameStats, LimitedBy, PathStats, UdpStats};
 

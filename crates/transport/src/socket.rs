@@ -1,14 +1,17 @@
 //! The UDP socket: batches of datagrams in and out of the kernel.
 
+#[cfg(target_os = "linux")]
+mod departure;
 mod readiness;
 
+use crate::kernel_pacing::{self, NoKernelPacing};
 use crate::lock::{Guard, Lock, Locked, Rank};
 use quinn_proto::{EcnCodepoint, Transmit};
 use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 use readiness::Io;
 use socket2::SockRef;
 use std::io::{self, IoSliceMut};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
@@ -109,6 +112,55 @@ impl Socket {
         let most = buffers.len();
         self.io
             .poll_recv(cx, most, || self.try_recv(buffers, metas))
+    }
+
+    /// Whether the kernel sends packets to `remote` at the times that
+    /// [`send_at`](Self::send_at) tells it.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub(crate) fn time_departures(&self, remote: IpAddr) -> Result<(), NoKernelPacing> {
+        let local = self.local_addr().ok().map(|local| local.ip());
+        kernel_pacing::check_path(local.filter(|ip| !ip.is_unspecified()), remote)?;
+        #[cfg(target_os = "linux")]
+        departure::allow(self.io.socket())
+            .map_err(|error| NoKernelPacing::Socket(error.to_string()))?;
+        Ok(())
+    }
+
+    /// As [`send`](Self::send), but the kernel keeps the packets until `departure`, if there is one
+    /// and [`time_departures`](Self::time_departures) has found that it can.
+    pub(crate) fn send_at(
+        &self,
+        departure: Option<Instant>,
+        transmit: &Transmit,
+        contents: &[u8],
+        now: Instant,
+    ) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(departure) = departure {
+            let packets = udp_transmit(transmit, contents);
+            let sent = self.io.send(|| self.try_send_at(&packets, departure));
+            match sent {
+                Ok(()) => return true,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.counts.send_blocked.fetch_add(1, Ordering::Relaxed);
+                    return false;
+                }
+                // What is wrong with the packets is found out without a departure time.
+                Err(_) => {}
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = departure;
+        self.send(transmit, contents, now)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn try_send_at(&self, packets: &quinn_udp::Transmit<'_>, departure: Instant) -> io::Result<()> {
+        #[cfg(test)]
+        self.refusals.pass()?;
+        departure::send(self.io.socket(), packets, departure)
     }
 
     /// Sends the packets of `transmit`, whose bytes are `contents`. `false` means that the kernel
@@ -354,6 +406,53 @@ mod tests {
         assert_eq!(received_ecn(&metas[0]), Some(EcnCodepoint::Ect0));
         let again = to.try_recv(&mut [IoSliceMut::new(&mut memory)], &mut metas);
         assert_eq!(again.unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[tokio::test]
+    #[cfg(target_os = "linux")]
+    async fn a_departure_time_changes_nothing_of_what_arrives() {
+        let (from, to) = (socket(), socket());
+        departure::allow(from.io.socket()).unwrap();
+        let mut memory = vec![0; 65_535];
+        let mut metas = [RecvMeta::default()];
+        for (ecn, src_ip) in [
+            (EcnCodepoint::Ect0, None),
+            (EcnCodepoint::Ect1, Some(Ipv4Addr::LOCALHOST.into())),
+        ] {
+            let batch = Transmit {
+                segment_size: (from.max_segments(1_200) > 1).then_some(2),
+                ecn: Some(ecn),
+                src_ip,
+                ..transmit(to.local_addr().unwrap(), 5)
+            };
+            let departure = clock::now() + Duration::from_micros(300);
+            assert!(from.send_at(Some(departure), &batch, b"aabbc", clock::now()));
+            let count = std::future::poll_fn(|cx| {
+                to.poll_recv(cx, &mut [IoSliceMut::new(&mut memory)], &mut metas)
+            });
+            assert_eq!(count.await.unwrap(), 1);
+            assert_eq!(&memory[..metas[0].len], b"aabbc");
+            assert_eq!(metas[0].addr, from.local_addr().unwrap());
+            assert_eq!(received_ecn(&metas[0]), Some(ecn));
+        }
+    }
+
+    #[tokio::test]
+    #[cfg(target_os = "linux")]
+    async fn what_cannot_be_sent_at_a_time_is_tried_without() {
+        let socket = socket();
+        let nowhere = SocketAddr::from((Ipv4Addr::BROADCAST, 9));
+        let now = clock::now();
+        assert!(socket.send_at(Some(now), &transmit(nowhere, 1), b"x", now));
+        assert_eq!(socket.send_errors(), 1);
+        // A socket that takes no departure times refuses them (EINVAL).
+        let here = socket.local_addr().unwrap();
+        assert!(socket.send_at(Some(now), &transmit(here, 1), b"x", now));
+        assert_eq!(socket.send_errors(), 1);
+        let mut memory = [0; 9];
+        let mut metas = [RecvMeta::default()];
+        let count = socket.try_recv(&mut [IoSliceMut::new(&mut memory)], &mut metas);
+        assert_eq!(count.unwrap(), 1);
     }
 
     #[tokio::test]

@@ -66,6 +66,7 @@ mod certificate;
 mod codepoint;
 mod engine;
 mod host;
+mod outgoing;
 mod pair;
 mod plaintext;
 mod watch;

@@ -13,6 +13,7 @@ mod examples;
 mod facts;
 mod giving_up;
 mod habits;
+mod kernel_pacing;
 mod l4s;
 mod limits;
 mod local_network;

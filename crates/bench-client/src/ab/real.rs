@@ -11,6 +11,7 @@ use bench_kit::plan::Limits;
 use bench_kit::{clock, runtime};
 use bench_server::{AdmissionLimits, Server, ServerSetup};
 use link_sim::LinkSpec;
+use paceline::KernelPacing;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -131,6 +132,7 @@ impl Testbed {
             is_perf: matches!(setup.backend, Backend::Servers(_)),
             cipher: setup.cipher,
             mtu: setup.mtu,
+            kernel_pacing: KernelPacing::Off,
             connect_timeout: setup.connect_timeout,
             idle_timeout: setup.idle_timeout,
             seed,
@@ -277,6 +279,7 @@ impl RunningServer {
             token: None,
             perf_congestion: None,
             is_one_off: false,
+            kernel_pacing: KernelPacing::Off,
             registry: setup.registry.clone(),
             seed: Some(seed),
         };

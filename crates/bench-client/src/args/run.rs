@@ -7,6 +7,7 @@ use bench_kit::plan::MAX_CONNECTIONS;
 use bench_report::text::Unit;
 use clap::{Args, ValueHint};
 use link_sim::LinkSpec;
+use paceline::KernelPacing;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -97,6 +98,10 @@ pub(crate) struct RunArgs {
     #[arg(short = 'B', long, value_name = "ADDR", help_heading = "Path")]
     #[arg(conflicts_with_all = ["link", "return_link"])]
     pub(crate) bind: Option<IpAddr>,
+    /// Who waits until the client's packets may leave: this program (off), or where it can (auto)
+    /// or always (on) the kernel, which needs tc's qdisc fq
+    #[arg(long, value_name = "MODE", default_value_t = KernelPacing::Off, help_heading = "Path")]
+    pub(crate) kernel_pacing: KernelPacing,
     /// Use an IPv4 address of the server
     #[arg(short = '4', long = "version4", help_heading = "Path")]
     pub(crate) version4: bool,

@@ -6,7 +6,7 @@ use bench_kit::transfer::LocalFile;
 use bench_kit::wire::ALPN;
 use bench_kit::{close_reason, perf, transport_settings};
 use paceline::tls::{self, Cipher, ClientTls};
-use paceline::{ClientConfig, Connection, Endpoint, EndpointConfig, TransportConfig};
+use paceline::{ClientConfig, Connection, Endpoint, EndpointConfig, KernelPacing, TransportConfig};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -28,6 +28,7 @@ pub(crate) struct ClientSetup {
     pub(crate) is_perf: bool,
     pub(crate) cipher: Option<Cipher>,
     pub(crate) mtu: Option<u16>,
+    pub(crate) kernel_pacing: KernelPacing,
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Duration,
     pub(crate) seed: u64,
@@ -94,6 +95,7 @@ impl ClientSetup {
             transport_settings::of_plan(&self.plan, &self.controllers.client, self.idle_timeout);
         config
             .congestion_seed(self.seed)
+            .kernel_pacing(self.kernel_pacing)
             .handshake_timeout(Some(self.connect_timeout));
         if let Some(mtu) = self.mtu {
             transport_settings::fix_mtu(&mut config, mtu);

@@ -163,6 +163,7 @@ impl Outcome {
         let addresses: Vec<_> = addresses.collect();
         let beginning = Beginning {
             addresses: &addresses,
+            kernel_pacing: &[],
             at: self.started,
         };
         beginning.start(plan, about)

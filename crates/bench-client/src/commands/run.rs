@@ -53,6 +53,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         is_perf: args.perf,
         cipher: args.path.cipher,
         mtu: args.path.mtu,
+        kernel_pacing: args.kernel_pacing,
         connect_timeout: args.path.connect_timeout,
         idle_timeout: args.path.idle_timeout,
         seed: args.seed,

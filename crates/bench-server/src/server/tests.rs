@@ -4,7 +4,7 @@ use bench_kit::plan::{Direction, Extras, Limit, Limits, Plan};
 use bench_kit::token::Token;
 use bench_kit::wire::{PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED, read_message, write_message};
 use cc_core::Registry;
-use paceline::{ClientConfig, Connection, ConnectionError, RecvStream, SendStream};
+use paceline::{ClientConfig, Connection, ConnectionError, KernelPacing, RecvStream, SendStream};
 use std::future::pending;
 use std::net::Ipv4Addr;
 use std::sync::Mutex;
@@ -39,6 +39,7 @@ impl Fixture {
             token: None,
             perf_congestion: Registry::standard().choose("cubic").ok(),
             is_one_off: false,
+            kernel_pacing: KernelPacing::Off,
             registry: Registry::standard(),
             seed: Some(1),
         };

@@ -106,6 +106,21 @@ fn a_packet_that_arrives_late_is_delivered_and_not_lost() {
     );
 }
 
+#[test]
+fn what_is_handed_over_early_is_in_flight_at_once_and_measured_from_its_departure() {
+    let (mut driver, _) = driver(10);
+    driver.now = at(1);
+    let flow = &mut driver.flow;
+    let stamps = [2, 4].map(|leaves| flow.on_scheduled(at(1), at(leaves), MSS));
+    assert_eq!(stamps.map(|stamp| stamp.sent_at), [at(2), at(4)]);
+    // The flight begins when its first packet leaves.
+    assert_eq!(stamps.map(|stamp| stamp.first_sent_at), [at(2), at(2)]);
+    let path = flow.path_state();
+    assert_eq!((path.now, path.inflight), (at(1), MSS * 2));
+    // No departure is in the past.
+    assert_eq!(flow.on_scheduled(at(3), at(1), MSS).sent_at, at(3));
+}
+
 /// Marks of each sample.
 #[derive(Default)]
 struct Marks(Vec<u64>);

@@ -134,3 +134,17 @@ fn an_unpaced_sender_never_waits() {
     assert_eq!(pacer.budget(Timestamp::ZERO), Bytes::MAX);
     assert_eq!(pacer.next_departure(Timestamp::ZERO), Timestamp::ZERO);
 }
+
+#[test]
+fn who_has_looked_ahead_gets_no_tokens_of_the_future() {
+    let rate = Bandwidth::from_bytes_per_sec(1_000_000);
+    let mut pacer = Pacer::new(Timestamp::ZERO, control(rate, MSS * 4), MSS);
+    pacer.on_sent(Timestamp::ZERO, MSS * 4);
+    let half = pacer.next_departure(Timestamp::ZERO);
+    assert_eq!(half, Timestamp::from_nanos(2_400_000));
+    // There turned out to be nothing to send; later there is, and it is not that time yet.
+    assert_eq!(pacer.budget(half), MSS * 2);
+    let now = Timestamp::from_nanos(400_000);
+    assert_eq!(pacer.next_departure(now), half);
+    assert_eq!(pacer.budget(now), MSS * 2);
+}

@@ -114,14 +114,14 @@ impl Congestion {
         let next = Cell::new(0);
         self.guard(|this| {
             while let Some(sent) = batch.packets.get(next.get()) {
-                this.on_packet_sent(now, sent, batch.is_mtu_probe);
+                this.on_packet_sent(now, sent, batch);
                 next.set(next.get() + 1);
             }
             this.path_mut().flow.control()
         })
     }
 
-    fn on_packet_sent(&mut self, now: Timestamp, sent: &Sent, is_mtu_probe: bool) {
+    fn on_packet_sent(&mut self, now: Timestamp, sent: &Sent, batch: Batch<'_>) {
         let Self {
             spaces,
             active,
@@ -138,14 +138,14 @@ impl Congestion {
         if is_in_flight {
             space.push(SentPacket {
                 number: sent.number,
-                stamp: path.flow.on_sent(now, bytes),
+                stamp: path.flow.on_scheduled(now, batch.leaves, bytes),
                 bytes: sent.bytes,
                 path: path.id,
                 is_ack_eliciting,
-                is_mtu_probe,
+                is_mtu_probe: batch.is_mtu_probe,
             });
         } else {
-            space.push_other(sent.number, now, path.id);
+            space.push_other(sent.number, batch.leaves, path.id);
         }
         facts.note(now, || Fact::Sent {
             packet: packet(sent.number),
@@ -276,6 +276,7 @@ impl Congestion {
             && newest.path == path.id
             && is_any_ack_eliciting
         {
+            counts.acked_early += u64::from(newest.sent_at > now);
             path.on_rtt_sample(now, newest.sent_at, ack);
         }
         self.on_ecn_counts(now, ack);

@@ -1,10 +1,13 @@
 //! What is counted of packets: those of one batch, and what the peer reports.
 
 use crate::tap::Sent;
+use units::Timestamp;
 
 /// What was sent in one call of quinn-proto.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Batch<'a> {
+    /// When it leaves, which may be later than it is handed over.
+    pub(crate) leaves: Timestamp,
     pub(crate) packets: &'a [Sent],
     pub(crate) is_mtu_probe: bool,
 }
@@ -18,4 +21,6 @@ pub(crate) struct Counts {
     pub(crate) ce_marked: u64,
     /// ACKs that reported more of them.
     pub(crate) ce_reports: u64,
+    /// ACKs that came before the newest packet that they acknowledge was to leave.
+    pub(crate) acked_early: u64,
 }

@@ -57,7 +57,11 @@ impl Path {
     /// `sent_at`.
     ///
     /// The peer's delay is left out unless that makes less than the least round trip (§5.3).
+    /// A packet that did not keep its departure time gives no sample.
     pub(super) fn on_rtt_sample(&mut self, now: Timestamp, sent_at: Timestamp, ack: &Ack) {
+        if sent_at > now {
+            return;
+        }
         let raw = now.since(sent_at);
         let least = self.least_raw_rtt.map_or(raw, |least| least.min(raw));
         let rtt = match raw.checked_sub(ack.delay) {

@@ -3,6 +3,7 @@
 use crate::cc_adapter::{CongestionFactory, LossThresholds};
 use crate::choice::ChooseController;
 use crate::driver::{DriverConfig, RaisedLimit, UNASKED, WindowConfig};
+use crate::kernel_pacing::KernelPacing;
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogStream;
 use crate::random;
@@ -60,6 +61,7 @@ pub struct TransportConfig {
     congestion: Arc<ControllerChoice>,
     congestion_seed: Option<u64>,
     max_rate: Option<Bandwidth>,
+    kernel_pacing: KernelPacing,
     #[cfg(feature = "qlog")]
     qlog_stream: Option<QlogStream>,
 }
@@ -157,6 +159,11 @@ setters! {
     /// Most that a connection sends, all packets counted by their UDP payload; the congestion
     /// controller decides below it. Default `None`: no limit.
     max_rate: Option<Bandwidth>;
+    /// Whether the kernel sends paced packets at the times that it is told, by SO_TXTIME and the
+    /// queueing discipline `fq`, or this program by a timer, which is late by some 50 µs. Default
+    /// [`KernelPacing::Off`]. [`Connection::kernel_pacing`](crate::Connection::kernel_pacing) says
+    /// whether it does.
+    kernel_pacing: KernelPacing;
 }
 
 impl TransportConfig {
@@ -280,6 +287,7 @@ impl TransportConfig {
             windows: self.windows,
             handshake_timeout: self.handshake_timeout,
             budget: Arc::default(),
+            kernel_pacing: self.kernel_pacing,
             max_packets_per_ack: match &self.ack_frequency_config {
                 Some(_) => Some(UNASKED),
                 None => self.max_packets_per_ack,
@@ -331,6 +339,7 @@ impl Default for TransportConfig {
             ),
             congestion_seed: None,
             max_rate: None,
+            kernel_pacing: KernelPacing::Off,
             #[cfg(feature = "qlog")]
             qlog_stream: None,
         }

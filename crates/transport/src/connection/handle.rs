@@ -5,6 +5,7 @@ use super::stream::{RecvStream, SendStream};
 use crate::cc_adapter::{By, CongestionEvents};
 use crate::choice::ChooseController;
 use crate::clock;
+use crate::kernel_pacing::NoKernelPacing;
 use crate::lock::Guard;
 use crate::stats::ConnectionStats;
 use bytes::Bytes;
@@ -147,6 +148,15 @@ impl Connection {
     pub fn set_max_rate(&self, rate: Option<Bandwidth>) {
         self.state().driver.set_max_rate(clock::now(), rate);
         self.0.schedule();
+    }
+
+    /// Whether the kernel sends the connection's packets at their departure times
+    /// ([`TransportConfig::kernel_pacing`](crate::TransportConfig::kernel_pacing)).
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub fn kernel_pacing(&self) -> Result<(), NoKernelPacing> {
+        self.state().driver.kernel_pacing()
     }
 
     /// Calls `observer` with every event inside congestion control, from now on, in place of the

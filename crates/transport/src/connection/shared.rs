@@ -4,6 +4,7 @@ use super::wakeups::{Signals, Wakeups};
 use super::work_queue::WorkQueue;
 use crate::cc_adapter::{By, Observing};
 use crate::driver::ConnectionDriver;
+use crate::kernel_pacing::{KernelPacing, NoKernelPacing};
 use crate::lock::{Guard, Lock, Locked, Rank};
 use crate::{clock, user_code};
 use bytes::Bytes;
@@ -12,6 +13,7 @@ use quinn_proto::{
 };
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -63,6 +65,7 @@ impl Shared {
                 stopped: BTreeMap::new(),
                 error: None,
                 awaits_socket: false,
+                checked_path: None,
                 is_retired: false,
             }),
             signals: Signals::default(),
@@ -232,6 +235,8 @@ pub(crate) struct State {
     pub(crate) error: Option<ConnectionError>,
     /// Whether the task has it wait until the socket takes packets again.
     pub(crate) awaits_socket: bool,
+    /// The path of which it is known whether the kernel can time departures on it.
+    checked_path: Option<(IpAddr, u64)>,
     /// The endpoint has forgotten the connection, and its handle may be another's.
     pub(crate) is_retired: bool,
 }
@@ -268,6 +273,22 @@ impl State {
         wakeups.extend(std::mem::take(&mut self.readers).into_values());
         wakeups.extend(std::mem::take(&mut self.writers).into_values());
         wakeups.notify(std::mem::take(&mut self.stopped).into_values());
+    }
+
+    /// Has `check` say whether the kernel can time departures to the peer, when the connection
+    /// begins and whenever its path has changed. `rebinds` is how often the socket was replaced.
+    pub(crate) fn follow_path(
+        &mut self,
+        rebinds: u64,
+        check: impl FnOnce(IpAddr) -> Result<(), NoKernelPacing>,
+    ) {
+        if self.driver.kernel_pacing_mode() == KernelPacing::Off {
+            return;
+        }
+        let path = (self.driver.conn().remote_address().ip(), rebinds);
+        if self.checked_path.replace(path) != Some(path) {
+            self.driver.set_kernel_pacing(check(path.0));
+        }
     }
 
     /// Runs the timeouts that have passed; `has_unread` says whether datagrams may have arrived

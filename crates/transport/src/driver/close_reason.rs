@@ -17,6 +17,8 @@ pub(super) enum Cause {
     Fragmentation,
     /// Code of the application's has panicked: whose it was, and what it said.
     Panic(String),
+    /// The kernel is to time departures and cannot: why.
+    KernelPacing(String),
 }
 
 impl Cause {
@@ -24,7 +26,7 @@ impl Cause {
         match self {
             Self::Handshake => ConnectionError::TimedOut,
             Self::Fragmentation => internal_error(PIECES.to_owned()),
-            Self::Panic(reason) => internal_error(reason),
+            Self::Panic(reason) | Self::KernelPacing(reason) => internal_error(reason),
         }
     }
 
@@ -33,7 +35,7 @@ impl Cause {
         match self {
             Self::Handshake => "handshake timed out",
             Self::Fragmentation => PIECES,
-            Self::Panic(_) => "internal error",
+            Self::Panic(_) | Self::KernelPacing(_) => "internal error",
         }
     }
 }

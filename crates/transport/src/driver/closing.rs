@@ -66,7 +66,7 @@ impl ConnectionDriver {
     pub(crate) fn panic(&self) -> Option<&str> {
         match &self.pending_close.as_ref()?.cause {
             Cause::Panic(reason) => Some(reason),
-            Cause::Handshake | Cause::Fragmentation => None,
+            Cause::Handshake | Cause::Fragmentation | Cause::KernelPacing(_) => None,
         }
     }
 

@@ -96,8 +96,12 @@ impl ConnectionDriver {
         let losses = congestion.announce_losses(now, smoothed_rtt);
         self.has_events = !congestion.events.is_empty();
         let panic = congestion.take_panic();
+        let acked_early = congestion.counts().acked_early;
         let path = congestion.path_state();
         drop(congestion);
+        if acked_early > 0 {
+            self.give_up_kernel_pacing();
+        }
         if path.inflight == Bytes::ZERO {
             // Most connections are idle most of the time.
             self.congestion.tap().release();

@@ -8,12 +8,14 @@ use super::inbound::{Held, Inbound};
 use super::limits::Limits;
 use super::raised_limit::RaisedLimits;
 use super::reorder_buffer::ReorderBuffer;
+use super::schedule::Schedule;
 use super::send_window::SendWindow;
 #[cfg(feature = "qlog")]
 use super::trace::Trace;
 use super::windows::{ReceiveWindow, WindowConfig};
 use crate::budget::Budget;
 use crate::cc_adapter::CongestionHandle;
+use crate::kernel_pacing::KernelPacing;
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogStream;
 use crate::stats::EcnStats;
@@ -45,6 +47,7 @@ pub(crate) struct DriverConfig {
     pub(crate) budget: Arc<Budget>,
     /// Most packets that the peer is asked to acknowledge with one ACK, if that is configured.
     pub(crate) max_packets_per_ack: Option<u32>,
+    pub(crate) kernel_pacing: KernelPacing,
     /// How many streams the peer may have open, if it begins with fewer.
     pub(crate) raised_limits: RaisedLimits,
     #[cfg(feature = "qlog")]
@@ -62,6 +65,8 @@ pub(crate) struct ConnectionDriver {
     pub(super) mss: Bytes,
     /// When the pacer lets packets leave that are waiting for it.
     pub(super) departure: Option<Timestamp>,
+    /// What the kernel is to send later.
+    pub(super) schedule: Schedule,
     pub(super) receive_window: ReceiveWindow,
     pub(super) send_window: SendWindow,
     pub(super) inbound: BTreeMap<StreamId, Inbound>,

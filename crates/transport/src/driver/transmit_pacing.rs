@@ -11,25 +11,27 @@ use std::time::Instant;
 use units::{Bytes, Timestamp};
 
 impl ConnectionDriver {
-    /// Whether datagrams that count in flight may leave.
+    /// Whether datagrams that count in flight may be handed over, and when what is handed over now
+    /// leaves: now, unless the kernel keeps departure times.
     ///
     /// A burst begins when the pacer's bucket is half full, one packet at least. With fewer tokens
     /// each ACK that arrives would send a packet or two of its own, and batches would stay small.
-    pub(super) fn permission(&mut self, now: Timestamp) -> SendPermission {
+    pub(super) fn permission(&mut self, now: Timestamp) -> (SendPermission, Timestamp) {
+        let earliest = self.schedule.earliest(now);
         if self.conn.is_closed() {
-            return SendPermission::Unlimited;
+            return (SendPermission::Unlimited, earliest);
         }
-        if self.pacer.next_departure(now) > now {
-            return SendPermission::Closed;
+        let departure = self.pacer.next_departure(earliest);
+        if departure > self.schedule.horizon(now) {
+            return (SendPermission::Closed, earliest);
         }
         self.is_confirmed = self.is_confirmed || self.has_confirmed_handshake();
         if self.is_confirmed {
-            return SendPermission::Open;
+            return (SendPermission::Open, departure);
         }
         let room = self.control.cwnd.saturating_sub(self.in_flight());
-        SendPermission::OpenDuringHandshake {
-            room: u32::try_from(room.packets_floor(self.mss)).unwrap_or(u32::MAX),
-        }
+        let room = u32::try_from(room.packets_floor(self.mss)).unwrap_or(u32::MAX);
+        (SendPermission::OpenDuringHandshake { room }, departure)
     }
 
     /// Whether quinn-proto has discarded the keys of the handshake (RFC 9001 §4.1.2).
@@ -88,8 +90,14 @@ impl ConnectionDriver {
         self.congestion.lock().in_flight()
     }
 
-    /// A batch leaves, with the codepoint that the controller wants.
-    pub(super) fn on_transmit(&mut self, now: Timestamp, transmit: &mut Transmit) {
+    /// A batch that leaves at `leaves` is handed over, with the codepoint that the controller
+    /// wants.
+    pub(super) fn on_transmit(
+        &mut self,
+        now: Timestamp,
+        leaves: Timestamp,
+        transmit: &mut Transmit,
+    ) {
         // quinn-proto stops with ECT(0) when the path or the peer does not bring marks back.
         let can_send_ect1 = self.is_confirmed && transmit.ecn == Some(EcnCodepoint::Ect0);
         if can_send_ect1 && self.wants_ect1 {
@@ -100,7 +108,8 @@ impl ConnectionDriver {
         if let Some(trace) = &mut self.trace {
             trace.on_sent(now, transmit);
         }
-        self.pacer.on_sent(now, Bytes::new(transmit.size as u64));
+        self.schedule.on_handed_over(now, leaves);
+        self.pacer.on_sent(leaves, Bytes::new(transmit.size as u64));
         self.limits.set(now, Limiter::Host);
         let tap = self.congestion.tap();
         tap.take_sent(&mut self.sent, transmit.ecn);
@@ -113,6 +122,7 @@ impl ConnectionDriver {
         }
         self.is_app_limited &= !self.sent.iter().any(counts);
         let batch = Batch {
+            leaves,
             packets: &self.sent,
             is_mtu_probe,
         };
@@ -138,7 +148,8 @@ impl ConnectionDriver {
         let limiter = match (has_asked, permission) {
             (true, SendPermission::Closed) => {
                 // Even if the window seems full: only quinn-proto knows, and it did not compare.
-                self.departure = Some(self.pacer.next_departure(now));
+                let departure = self.pacer.next_departure(self.schedule.earliest(now));
+                self.departure = Some(self.schedule.wake_up(departure));
                 if self.has_room() {
                     return self.limits.set_pacing(now, self.conn.rtt());
                 }

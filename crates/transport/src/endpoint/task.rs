@@ -47,7 +47,9 @@ impl Task {
             }
             let is_sent = |refused: &mut Refused| {
                 let (transmit, packets) = (&refused.transmit, &refused.packets);
-                self.socket.send(transmit, packets, clock::now())
+                let departure = refused.departure;
+                self.socket
+                    .send_at(departure, transmit, packets, clock::now())
             };
             if let Some(refused) = self.refused.take_if(is_sent) {
                 // Its turn is over, and the others have had none.
@@ -108,6 +110,7 @@ impl Task {
             return 0;
         }
         let now = clock::now();
+        state.follow_path(self.rebinds, |remote| self.socket.time_departures(remote));
         // On a machine that is behind, the time to forget a closing connection may have come
         // before its closing packet is sent, which therefore goes first.
         let is_closing = state.driver.conn().is_closed();
@@ -169,10 +172,12 @@ impl Task {
             };
             sent += send_work(transmit.size);
             let contents = &packets[..transmit.size];
-            if !self.socket.send(&transmit, contents, now) {
+            let departure = state.driver.batch_departure();
+            if !self.socket.send_at(departure, &transmit, contents, now) {
                 state.awaits_socket = true;
                 self.refused = Some(Refused {
                     transmit,
+                    departure,
                     packets: mem::take(packets),
                     connection: Arc::clone(connection),
                 });

@@ -3,6 +3,7 @@
 use crate::cc_adapter::SumsFactory;
 use crate::clock;
 use crate::driver::{ConnectionDriver, Datagram, DriverConfig, Reason};
+use crate::kernel_pacing::KernelPacing;
 use bytes::Bytes;
 use cc_core::ControllerChoice;
 use quinn_proto::congestion::ControllerFactory;
@@ -53,7 +54,11 @@ impl Engine {
         if is_plain {
             Self::Plain(conn)
         } else {
-            Self::Driven(ConnectionDriver::new(conn, config, now))
+            let mut driver = ConnectionDriver::new(conn, config, now);
+            if driver.kernel_pacing_mode() != KernelPacing::Off {
+                driver.set_kernel_pacing(Ok(()));
+            }
+            Self::Driven(driver)
         }
     }
 
@@ -158,6 +163,14 @@ impl Engine {
         match self {
             Self::Driven(driver) => driver.poll_transmit(now, max_segments, buf),
             Self::Plain(conn) => conn.poll_transmit(now, max_segments, buf),
+        }
+    }
+
+    /// When the kernel is to send what was polled last, if not at once.
+    pub(super) fn batch_departure(&self) -> Option<Instant> {
+        match self {
+            Self::Driven(driver) => driver.batch_departure(),
+            Self::Plain(_) => None,
         }
     }
 

@@ -4,6 +4,7 @@ use super::application::{Application, Load};
 use super::certificate::{FixedKey, NAME};
 use super::codepoint::{codepoint_of, ecn_of};
 use super::engine::{Engine, PlainQuinn};
+use super::outgoing::Outgoing;
 use super::watch::{self, DatagramWatch, Departure, Tamper, Watch};
 use crate::cc_adapter::FactWatch;
 use crate::clock;
@@ -16,7 +17,6 @@ use quinn_proto::{
     Connection, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, Event,
     Incoming, VarInt,
 };
-use std::collections::VecDeque;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) struct Host {
     /// What the application sends when the handshake is finished.
     load: Option<Load>,
     application: Application,
-    outgoing: VecDeque<Packet<BytesMut>>,
+    outgoing: Outgoing,
     batch: Vec<u8>,
     /// What the next datagrams are cut from: one allocation serves many.
     memory: BytesMut,
@@ -109,7 +109,7 @@ impl Host {
             connection: None,
             load,
             application: Application::default(),
-            outgoing: VecDeque::new(),
+            outgoing: Outgoing::new(),
             batch: Vec::new(),
             memory: BytesMut::new(),
             is_stale: false,
@@ -338,11 +338,13 @@ impl Host {
         let instant = clock::instant(now);
         let mut batch = std::mem::take(&mut self.batch);
         while let Some(transmit) = engine.poll_transmit(instant, MAX_SEGMENTS, &mut batch) {
+            let departure = engine.batch_departure();
+            self.outgoing.departure = departure.map_or(now, clock::timestamp);
             if let Some(watch) = &mut self.watch {
                 let segment = transmit.segment_size.unwrap_or(transmit.size);
                 let (in_flight, cwnd) = engine.driver().flight();
                 watch(&Departure {
-                    at: now,
+                    at: self.outgoing.departure,
                     bytes: Bytes::new(transmit.size as u64),
                     datagrams: transmit.size.div_ceil(segment) as u64,
                     in_flight,
@@ -361,7 +363,7 @@ impl Host {
         for datagram in batch[..transmit.size].chunks(segment) {
             if let Some(watch) = &mut self.datagram_watch {
                 watch(watch::Datagram::Leaves {
-                    at: self.now,
+                    at: self.outgoing.departure.max(self.now),
                     payload: datagram,
                 });
             }
@@ -382,7 +384,7 @@ impl Host {
         }
         self.memory.extend_from_slice(datagram);
         let packet = Packet::new(size, self.memory.split());
-        self.outgoing.push_back(packet.ecn(ecn));
+        self.outgoing.push(self.now, packet.ecn(ecn));
     }
 }
 
@@ -426,6 +428,10 @@ impl Node for Host {
         if let Some(pending) = self.pending.take() {
             return self.connect(instant, &pending);
         }
+        if self.deadline.is_none_or(|deadline| deadline > now) {
+            // A packet leaves, and that is all.
+            return;
+        }
         self.pacer_wakeups += u64::from(self.waits_for_pacer);
         if let Some(connection) = &mut self.connection {
             connection.1.handle_timeout(instant);
@@ -434,14 +440,15 @@ impl Node for Host {
     }
 
     fn poll_timeout(&self) -> Option<Timestamp> {
-        self.deadline
+        let leaves = self.outgoing.next_after(self.now);
+        [leaves, self.deadline].into_iter().flatten().min()
     }
 
     fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit<BytesMut>> {
         self.now = now;
         self.drive(now);
         let to = self.peer?;
-        let packet = self.outgoing.pop_front()?;
+        let packet = self.outgoing.pop(now)?;
         Some(Transmit { to, packet })
     }
 }

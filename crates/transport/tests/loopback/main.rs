@@ -13,6 +13,7 @@ mod handles;
 mod handshakes;
 mod hostile;
 mod interop;
+mod kernel_pacing;
 mod logs;
 mod observers;
 mod polling;

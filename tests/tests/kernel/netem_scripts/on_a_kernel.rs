@@ -217,6 +217,52 @@ fn check_short(folder: &Path) {
 }
 
 #[test]
+fn a_kernel_with_fq_times_what_the_programs_send() {
+    let programs = ["bench-server", "bench-client"].map(e2e::programs::program);
+    let [server, client] = programs.map(|program| program.display().to_string());
+    let commands = format!(
+        r#"
+        run() {{ ./run.sh --server '{server} --kernel-pacing auto' 'delay 5ms' -- sh -c "$1
+            {client} run \$PACELINE_SERVER -b 20M -t 2 -V --kernel-pacing $2" 2>&1; }}
+        run 'tc qdisc replace dev eth0 root fq' on; echo "fq: $?"
+        run 'tc qdisc replace dev eth0 root pfifo' auto; echo "pfifo, auto: $?"
+        run 'tc qdisc replace dev eth0 root pfifo' on; echo "pfifo, on: $?"
+        "#
+    );
+    let Some(ran) = in_a_guest(&commands, &[]) else {
+        return;
+    };
+    let said = &ran.stdout;
+    let (with_fq, without) = said.split_once("\nfq: 0\n").expect(said);
+    assert!(with_fq.contains("[  1] kernel pacing\n"), "{said}");
+    let (auto, on) = without.split_once("\npfifo, auto: 0\n").expect(said);
+    let reason = "leave by device eth0, whose qdisc pfifo keeps no departure times; \
+                  run `tc qdisc replace dev eth0 root fq`";
+    let goes_on = auto.lines().find(|line| line.contains(reason));
+    let begin = "[  1] no kernel pacing: ";
+    assert!(
+        goes_on.is_some_and(|line| line.starts_with(begin)),
+        "{said}"
+    );
+    assert!(on.contains(reason) && on.contains("pfifo, on: 1"), "{said}");
+}
+
+#[test]
+fn fq_keeps_a_rate_within_the_promise() {
+    let pacing = e2e::programs::example("pacing");
+    let commands = format!(
+        "ip link set lo up; tc qdisc replace dev lo root fq; {} --kernel 1gbit 1; echo status $?",
+        pacing.display()
+    );
+    let Some(ran) = in_a_guest(&commands, &["--virtual-time".as_ref()]) else {
+        return;
+    };
+    // The rate within 1 %, and no window of time with more than a quantum beyond it.
+    let is_kept = ran.stdout.lines().any(|line| line == "status 0");
+    assert!(is_kept, "{ran:?}");
+}
+
+#[test]
 fn a_guest_ends_with_the_script_that_started_it() {
     let mut guest = script("vm.sh");
     guest.args(["--seconds", "300", "sh", "-c", "echo $0 up; sleep 200"]);

@@ -1,5 +1,6 @@
 use bench_kit::plan::{Direction, Limit, Plan};
 use bench_report::result::{Finite, iperf};
+use paceline::NoKernelPacing;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -8,6 +9,9 @@ use std::time::Duration;
 pub(crate) struct Beginning<'a> {
     /// The client's address and the server's, per connection.
     pub(crate) addresses: &'a [(SocketAddr, SocketAddr)],
+    /// Whether the kernel times what the client sends, per connection, or why not; empty where it
+    /// is not known.
+    pub(crate) kernel_pacing: &'a [Result<(), NoKernelPacing>],
     /// The time since 1970.
     pub(crate) at: Duration,
 }

@@ -15,6 +15,7 @@ use bench_report::table::{
     Columns, datagram_header, end_block, interval_header, interval_row, request_block, request_row,
 };
 use bench_report::text::{Unit, printable};
+use paceline::NoKernelPacing;
 use serde::Serialize;
 
 pub(super) struct Screen {
@@ -126,6 +127,9 @@ impl Screen {
                 remote.port()
             ));
         }
+        if self.columns == Columns::Full {
+            self.kernel_pacing(beginning, plan);
+        }
         if plan.extras.is_idle() {
             return;
         }
@@ -133,6 +137,18 @@ impl Screen {
             Some(_) => datagram_header(plan.direction.server_sends()),
             None => interval_header(self.columns),
         });
+    }
+
+    /// Whether the kernel times what each connection sends, if that was asked for.
+    fn kernel_pacing(&mut self, beginning: &Beginning<'_>, plan: &Plan) {
+        for (pacing, index) in beginning.kernel_pacing.iter().zip(0..) {
+            let number = index * plan.streams + 1;
+            match pacing {
+                Ok(()) => self.row(&format!("[{number:>3}] kernel pacing")),
+                Err(NoKernelPacing::Off) => {}
+                Err(reason) => self.row(&format!("[{number:>3}] no kernel pacing: {reason}")),
+            }
+        }
     }
 
     fn rows(&mut self, interval: &Interval) {

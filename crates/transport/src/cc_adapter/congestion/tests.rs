@@ -68,6 +68,7 @@ impl Scene {
         let packets: Vec<Sent> = (*next..*next + count).map(packet).collect();
         *next += count;
         let batch = Batch {
+            leaves: now,
             packets: &packets,
             is_mtu_probe,
         };
@@ -174,6 +175,32 @@ impl Samples {
         }
         std::mem::take(&mut self.0.lock().unwrap())
     }
+}
+
+#[test]
+fn what_was_acknowledged_before_it_was_to_leave_is_told_and_gives_no_round_trip() {
+    let mut scene = Scene::new("cubic");
+    let packets = [0, 1].map(|number| Sent {
+        space: Space::Data,
+        number,
+        bytes: 1_200,
+        content: Content::AckEliciting,
+    });
+    for (packet, leaves) in packets.iter().zip([11, 13]) {
+        let batch = Batch {
+            leaves: at(leaves),
+            packets: std::slice::from_ref(packet),
+            is_mtu_probe: false,
+        };
+        scene.congestion.on_sent(at(10), batch);
+    }
+    assert_eq!(scene.in_flight(), MSS * 2);
+    scene.ack(12, &[(0, 0)]);
+    assert_eq!(scene.latest_rtt(), Some(1));
+    assert_eq!(scene.congestion.counts().acked_early, 0);
+    scene.ack(12, &[(1, 1)]);
+    assert_eq!(scene.latest_rtt(), Some(1));
+    assert_eq!(scene.congestion.counts().acked_early, 1);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use quinn_proto::{ConnectionEvent, EndpointEvent, Transmit};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 pub(in crate::endpoint) struct Task {
     pub(super) inner: Arc<Inner>,
@@ -36,6 +37,8 @@ pub(in crate::endpoint) struct Task {
 /// Packets that the socket did not take, and whose they are.
 pub(super) struct Refused {
     pub(super) transmit: Transmit,
+    /// When they are to leave, if that is the kernel's business.
+    pub(super) departure: Option<Instant>,
     pub(super) packets: Vec<u8>,
     pub(super) connection: Arc<Shared>,
 }
