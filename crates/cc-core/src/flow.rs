@@ -190,7 +190,7 @@ impl Flow {
     #[inline]
     pub fn resume(&mut self, plan: ResumePlan) {
         if self.controller.can_resume() {
-            self.resume = Some(Box::new(CarefulResume::new(plan)));
+            self.resume = Some(Box::new(CarefulResume::new(plan, self.path.mss)));
         }
     }
 

@@ -73,6 +73,8 @@ impl ResumePlan {
 #[derive(Debug)]
 pub(crate) struct CarefulResume {
     plan: ResumePlan,
+    /// What leaves before the path is known: the initial window at the packet size of then.
+    initial_data: Bytes,
     phase: Phase,
     /// PipeSize.
     pipe_size: Bytes,
@@ -129,9 +131,10 @@ pub(crate) struct Present {
 }
 
 impl CarefulResume {
-    pub(crate) fn new(plan: ResumePlan) -> Self {
+    pub(crate) fn new(plan: ResumePlan, mss: Bytes) -> Self {
         Self {
             plan,
+            initial_data: initial_window(mss),
             phase: Phase::Reconnaissance,
             pipe_size: Bytes::ZERO,
             answered: None,
@@ -315,7 +318,7 @@ impl CarefulResume {
     fn check_reconnaissance(&mut self, present: &Present) {
         let path = &present.path;
         let has_more = path.is_cwnd_limited && !path.is_app_limited;
-        let is_acknowledged = path.delivered >= initial_window(path.mss);
+        let is_acknowledged = path.delivered >= self.initial_data;
         let Some((min_rtt, rtt)) = path.min_rtt.zip(path.latest_rtt) else {
             return;
         };

@@ -17,7 +17,9 @@ mod inbound;
 mod limits;
 mod raised_limit;
 mod receiving;
+mod remembered;
 mod reorder_buffer;
+mod resume;
 mod send_window;
 mod state;
 mod stream_limits;
@@ -48,6 +50,7 @@ use quinn_proto::{
     Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
 pub(crate) use raised_limit::RaisedLimit;
+pub(crate) use remembered::ResumeConfig;
 use send_window::SendWindow;
 pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,6 +75,7 @@ impl ConnectionDriver {
             budget,
             max_packets_per_ack,
             raised_limits,
+            resume,
             #[cfg(feature = "qlog")]
             qlog,
         } = config;
@@ -107,6 +111,7 @@ impl ConnectionDriver {
             limits: Limits::new(now),
             ack_frequency: AckFrequency::new(max_packets_per_ack),
             raised_limits,
+            remembered: None,
             ecn: EcnStats::default(),
             loss_time: None,
             ack_frames,
@@ -121,6 +126,7 @@ impl ConnectionDriver {
             #[cfg(feature = "qlog")]
             trace,
         };
+        driver.remember(now, resume);
         driver.adopt_window();
         driver.tune_send_window(now, Bytes::ZERO);
         driver.raise_stream_limits();

@@ -160,6 +160,15 @@ fn a_sender_with_little_to_send_waits_with_the_jump() {
 }
 
 #[test]
+fn larger_packets_do_not_make_more_of_the_initial_data() {
+    let mut driver = resuming("cubic", 1_000, 100);
+    driver.fly(RTT);
+    driver.flow.on_mtu(driver.now, MSS * 2);
+    driver.ack(10);
+    assert_eq!(phase(&driver), Some(ResumePhase::Unvalidated));
+}
+
+#[test]
 fn a_jump_that_is_not_used_leaves_what_was_delivered() {
     let mut driver = jumped("cubic", 1_000);
     driver.send(5);

@@ -23,7 +23,7 @@ use tracing::Span;
 /// A connection's state behind its lock, what its futures wait for, and the way to the task.
 ///
 /// The lock is held for one call of the application or one turn of the task, and no other lock
-/// is taken under it but the work queue's.
+/// is taken under it but the work queue's and that of a store of path memories.
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
@@ -254,6 +254,7 @@ impl State {
 
     fn terminate(&mut self, reason: ConnectionError, wakeups: &mut Wakeups) {
         self.error.get_or_insert(reason);
+        self.driver.leave_path_memory();
         wakeups.everyone();
         wakeups.add(self.connecting.take());
         self.wake_streams(wakeups);

@@ -227,7 +227,7 @@ impl Host {
     }
 
     fn connect(&mut self, now: Instant, pending: &PendingConnect) {
-        let (mut config, driver) = pending.config.for_connection();
+        let (mut config, driver) = pending.config.for_connection(NAME);
         if let Some(PlainQuinn(factory)) = &self.plain {
             let (mut transport, _) = pending.transport.for_connection();
             unshared(&mut transport).congestion_controller_factory(factory.clone());

@@ -7,6 +7,7 @@ use super::watch::{Datagram, Departure};
 use crate::cc_adapter::{By, Fact};
 use crate::config::TransportConfig;
 use crate::crypto_provider::cipher_suite::TLS13_AES_128_GCM_SHA256;
+use crate::path_memory::PathMemory;
 use crate::stats::ConnectionStats;
 use crate::{clock, tls};
 use cc_core::{ControllerChoice, Observer, Snapshot};
@@ -331,6 +332,14 @@ impl World {
     /// As [`Self::stats`].
     pub fn congestion(&self, end: EndId) -> Snapshot {
         self.host(end).driver().snapshot()
+    }
+
+    /// What a later connection of `end` may resume from.
+    ///
+    /// # Panics
+    /// As [`Self::stats`].
+    pub fn path_memory(&self, end: EndId) -> Option<PathMemory> {
+        self.host(end).driver().path_memory()
     }
 
     /// Has `end` go on under another controller.
