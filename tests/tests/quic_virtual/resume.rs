@@ -3,9 +3,10 @@
 use crate::percent;
 use cc_core::{Event, Observer, ResumePhase, ResumePhaseChange, ResumeTrigger, SavedPath};
 use e2e::{choose, seed};
-use paceline::testing::{Load, Pair, PairConfig, Side};
-use paceline::{PathMemory, TransportConfig};
+use paceline::testing::{ConnectionPlan, Load, Pair, PairConfig, Side, World};
+use paceline::{PathMemory, PathStore, TransportConfig};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
@@ -192,6 +193,7 @@ fn a_satellite_is_half_full_in_the_second_round_trip() {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "docs/resume.md has the figures")]
 fn a_memory_that_exaggerates_ten_times_costs_the_jump_and_no_more() {
     for controller in CONTROLLERS {
         let capacity = BDP * 10;
@@ -215,6 +217,7 @@ fn a_memory_that_exaggerates_ten_times_costs_the_jump_and_no_more() {
         for bytes in [Bytes::new(20_000_000), Bytes::new(100_000_000)] {
             let time = |memories| Download::new(controller, memories, LINK).time_for(bytes);
             let (with, without) = (time(&memories), time(&Memories::NONE));
+            println!("{controller}: {lost} lost, {bytes} in {with:?}, in {without:?} without");
             assert!(
                 with <= without * 11 / 10,
                 "{controller}: {with:?}, {without:?}"
@@ -265,6 +268,44 @@ fn one_connection_alone_uses_a_memory() {
     });
     assert_eq!(windows[0], BDP / 2);
     assert!(windows[1] < Bytes::new(100_000), "{windows:?}");
+}
+
+#[test]
+fn a_server_remembers_the_path_to_a_client() {
+    let store = Arc::new(PathStore::default());
+    let mut world = World::new(1).unencrypted();
+    let (there, back) = ("delay 300ms".parse(), LINK.parse());
+    let (there, back) = (there.expect("a link"), back.expect("a link"));
+    let (there, back) = world.add_links(&there, &back).expect("with a delay");
+    let plan = ConnectionPlan {
+        there: vec![there],
+        back: vec![back],
+        server_load: Some(Load::Endless),
+        server_store: Some(Arc::clone(&store)),
+        ..ConnectionPlan::default()
+    };
+    let mut cwnd = |time: Duration| {
+        let ends = world.add_connection(&plan);
+        world
+            .run_until_connected(ends, RTT * 5)
+            .expect("a handshake");
+        world.run_for(time);
+        let cwnd = world.stats(ends.server).cwnd;
+        world.close(ends.server);
+        world.run_for(RTT * 5);
+        cwnd
+    };
+    let first = cwnd(RTT * 3 / 2);
+    assert!(store.is_empty() && first < Bytes::new(100_000), "{first}");
+    cwnd(Duration::from_secs(20));
+    assert_eq!(store.len(), 1);
+    let jump = cwnd(RTT * 3 / 2);
+    assert!(jump > BDP * 3 / 10, "{jump}");
+    assert_eq!(
+        store.len(),
+        1,
+        "what was not used up is there for the next one"
+    );
 }
 
 #[test]

@@ -196,8 +196,11 @@ impl Host {
 
     pub(super) fn close(&mut self, now: Timestamp) {
         self.is_stale = true;
-        let connection = self.connection.as_mut().expect(HAS_CONNECTION);
-        let conn = connection.1.conn();
+        let engine = &mut self.connection.as_mut().expect(HAS_CONNECTION).1;
+        if self.plain.is_none() {
+            engine.driver_mut().leave_path_memory();
+        }
+        let conn = engine.conn();
         conn.close(clock::instant(now), VarInt::from_u32(0), Buffer::new());
     }
 
