@@ -13,9 +13,9 @@
 //!   ([`Growth::AsTold`]).
 //! - **Memory.** Neither time nor sending lowers a window or an estimate.
 //!
-//! While a connection resumes (RFC 9959), its window jumps in Reconnaissance, falls to the flight at
-//! the end of the Unvalidated Phase, which sending may be, and is paced even under `pacing=off` in
-//! that and in a Safe Retreat; everything else holds.
+//! While a connection resumes (RFC 9959), its window jumps after Reconnaissance, falls to the
+//! flight at that of the Unvalidated Phase, and is paced in that and in a Safe Retreat even under
+//! `pacing=off`; everything else holds.
 
 use super::connection::{Connection, FlowState};
 use super::op::Op;

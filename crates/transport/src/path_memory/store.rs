@@ -1,6 +1,7 @@
 //! Where memories of paths are kept from one connection to the next.
 
-use super::{Network, PathMemory};
+use super::memory::PathMemory;
+use super::network::Network;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::IpAddr;
