@@ -57,6 +57,19 @@ pub trait Controller: fmt::Debug + Send {
         let _ = (path, sends_ect1);
     }
 
+    /// Whether it can go on from a window that it has not grown to by itself: whether it is still
+    /// looking for the path's capacity by doubling. Where it cannot, a connection does not resume
+    /// ([`Flow::resume`](crate::Flow::resume)).
+    fn can_resume(&self) -> bool {
+        false
+    }
+
+    /// Careful Resume (RFC 9959) has tested the path, which carries `window`: what the controller
+    /// goes on from. Called where [`can_resume`](Self::can_resume) was true when it began.
+    fn resume(&mut self, path: &PathState, window: &ResumedWindow, observer: &mut dyn Observer) {
+        let _ = (path, window, observer);
+    }
+
     /// Whether it holds the rate down on purpose, as BBR does in ProbeRTT: samples of what is then
     /// sent do not measure the network, and the [`Flow`](crate::Flow) marks them
     /// application-limited (draft-ietf-ccwg-bbr-06 §5.3.4.3, MarkConnectionAppLimited).
@@ -77,6 +90,35 @@ pub trait Controller: fmt::Debug + Send {
 
     /// The state for people to read.
     fn snapshot(&self) -> Snapshot;
+}
+
+/// What a controller goes on from after a jump of Careful Resume (RFC 9959).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResumedWindow {
+    /// So much is in flight, or was delivered: the window is `cwnd`, or more if it was. Slow start
+    /// goes on (RFC 9959 §3.3, §3.4).
+    Raised {
+        /// The window.
+        cwnd: Bytes,
+    },
+    /// The path did not carry the jump, and has drained: the window is `cwnd`, or less if it was,
+    /// and slow start ends at `ssthresh` at the latest (RFC 9959 §3.5).
+    Retreated {
+        /// Half of PipeSize when the congestion was found.
+        cwnd: Bytes,
+        /// Half of PipeSize after all that left in the jump was acknowledged or lost.
+        ssthresh: Bytes,
+    },
+}
+
+impl ResumedWindow {
+    /// The window in either case.
+    pub const fn cwnd(&self) -> Bytes {
+        match self {
+            Self::Raised { cwnd } | Self::Retreated { cwnd, .. } => *cwnd,
+        }
+    }
 }
 
 /// What is known when a controller is made; [`new`](Self::new) makes one.

@@ -4,8 +4,11 @@ use crate::control::Control;
 use crate::controller::{Controller, PathState, Setup, initial_window};
 use crate::events::{Feedback, LostPacket, PacketStamp};
 use crate::observer::{Event, Observer, Snapshot};
+use crate::resume::{CarefulResume, Present, ResumePlan, ResumeSigns};
 use crate::rtt::RttEstimator;
 use crate::sampler::{RateSample, Sampler};
+use crate::saved_path::{CapacityEstimate, SavedPath};
+use crate::utilization::CwndUtilization;
 use alloc::boxed::Box;
 use units::{Bytes, Timestamp};
 
@@ -26,6 +29,11 @@ pub struct Flow {
     sampler: Sampler,
     rtt: RttEstimator,
     utilization: CwndUtilization,
+    capacity: CapacityEstimate,
+    /// Set while Careful Resume is used.
+    resume: Option<Box<CarefulResume>>,
+    /// Whether the path did not carry what the flow resumed from.
+    has_retreated: bool,
     /// What is shown to the controller. The present, the packet size, what is in flight and the
     /// round-trip times are kept here; [`refresh`](Self::refresh) brings the rest up to date.
     path: PathState,
@@ -44,6 +52,9 @@ impl Flow {
             sampler: Sampler::new(setup.now),
             rtt: RttEstimator::default(),
             utilization: CwndUtilization::default(),
+            capacity: CapacityEstimate::new(setup.now),
+            resume: None,
+            has_retreated: false,
             path: PathState::new(setup.now, setup.mss),
             sends_ect1: setup.sends_ect1,
             seed: setup.seed,
@@ -79,6 +90,9 @@ impl Flow {
         self.path.inflight += bytes;
         self.utilization
             .on_sent(self.path.inflight, &self.control, self.path.mss);
+        if self.resume.is_some() {
+            self.resume_on_sent();
+        }
         stamp
     }
 
@@ -90,12 +104,17 @@ impl Flow {
         let newest = self.sampler.on_acked(self.path.now, feedback.acked);
         if let Some((newest, newly_acked)) = newest {
             self.path.inflight = prior_inflight.saturating_sub(newly_acked);
-            self.utilization.on_acked(newest, self.sampler.delivered());
+            if self.utilization.on_acked(newest, self.sampler.delivered()) {
+                self.end_round();
+            }
         }
         if let Some(rtt) = feedback.rtt {
             self.rtt.on_sample(rtt, &mut self.path);
         }
         self.sampler.on_marked(feedback.ce_marked);
+        if self.resume.is_some() {
+            self.resume_on_signs(feedback, newest, observer);
+        }
         self.report_losses(feedback, prior_inflight, observer);
         self.path.inflight = feedback.inflight.unwrap_or(self.path.inflight);
         if let Some((newest, newly_acked)) = newest {
@@ -109,7 +128,7 @@ impl Flow {
             };
             observer.on_event(&sampled);
             if let Event::Sampled { sample, .. } = &sampled {
-                self.report_sample(sample, prior_inflight, observer);
+                self.report_sample(newest, sample, prior_inflight, observer);
             }
         }
         if let Some(control) = self.decide() {
@@ -131,6 +150,9 @@ impl Flow {
         self.advance(now);
         self.sampler.on_spurious_loss(self.path.now, packet);
         self.refresh(self.path.inflight);
+        if self.has_answered(packet) {
+            return;
+        }
         self.controller
             .on_spurious_loss(&self.path, packet, observer);
         self.decide();
@@ -176,6 +198,34 @@ impl Flow {
         }
     }
 
+    /// Begins with half of what `plan` says of the path, once the initial window has shown that the
+    /// path is there (Careful Resume, RFC 9959). To be called before anything is sent. Has no
+    /// effect under a controller that [cannot resume](Controller::can_resume).
+    #[inline]
+    pub fn resume(&mut self, plan: ResumePlan) {
+        if self.controller.can_resume() {
+            self.resume = Some(Box::new(CarefulResume::new(plan, self.path.mss)));
+        }
+    }
+
+    /// What a later connection over the same path may resume from: the capacity in use, once it is
+    /// at least four initial windows, and the minimum round-trip time (RFC 9959 §3.1). `None` while
+    /// the flow itself resumes (§4.7).
+    #[inline]
+    pub fn saved_path(&self) -> Option<SavedPath> {
+        match self.resume {
+            None => self.capacity.get(self.path.mss, self.path.min_rtt),
+            Some(_) => None,
+        }
+    }
+
+    /// Whether the path did not carry what the flow resumed from, which is then to be forgotten
+    /// (RFC 9959 §3.5).
+    #[inline]
+    pub fn has_retreated(&self) -> bool {
+        self.has_retreated
+    }
+
     /// Goes on under another controller, made from the [`Setup`] that this one hands to `build`.
     ///
     /// Counters, round-trip times and what is in flight stay. The window in force is the new
@@ -194,14 +244,27 @@ impl Flow {
         let setup = Setup {
             now: self.path.now,
             mss: self.path.mss,
-            initial_cwnd: self.proven_window(),
+            initial_cwnd: self.initial_window_of_another(),
             srtt: self.path.srtt,
             sends_ect1: self.sends_ect1,
             seed: self.seed,
         };
         let former = core::mem::replace(&mut self.controller, build(&setup));
+        self.refresh(self.path.inflight);
+        if let Some(resume) = self.resume.take()
+            && let Some(window) = resume.retreated_window()
+        {
+            self.controller.resume(&self.path, &window, &mut ());
+        }
         self.decide();
         former
+    }
+
+    #[inline]
+    fn initial_window_of_another(&self) -> Bytes {
+        let resume = self.resume.as_ref();
+        let jumped = resume.and_then(|resume| resume.proven_window(self.path.mss));
+        jumped.unwrap_or_else(|| self.proven_window())
     }
 
     #[inline]
@@ -230,7 +293,15 @@ impl Flow {
     /// The controller's state, for people.
     #[inline]
     pub fn snapshot(&self) -> Snapshot {
-        self.controller.snapshot()
+        let snapshot = self.controller.snapshot();
+        match &self.resume {
+            None => snapshot,
+            Some(resume) => Snapshot {
+                control: self.control,
+                resume_phase: Some(resume.phase()),
+                ..snapshot
+            },
+        }
     }
 
     /// The connection's state as of the newest event.
@@ -249,7 +320,10 @@ impl Flow {
     /// Asks for the decision. Returns it if it has changed.
     #[inline]
     fn decide(&mut self) -> Option<Control> {
-        let control = self.controller.control();
+        let mut control = self.controller.control();
+        if let Some(resume) = &self.resume {
+            control = resume.control(control, &self.path);
+        }
         // Word by word: to copy words that were just written one by one, the processor waits until
         // they have reached its cache.
         let has_changed = replace(&mut self.control.cwnd, control.cwnd)
@@ -274,10 +348,19 @@ impl Flow {
             self.sampler.on_lost(packet);
             self.path.inflight = self.path.inflight.saturating_sub(packet.bytes);
             self.refresh(prior_inflight);
-            self.controller.on_lost(&self.path, packet, observer);
+            if !self.has_answered(packet) {
+                self.controller.on_lost(&self.path, packet, observer);
+            }
         }
         if feedback.is_persistent_congestion {
             self.refresh(prior_inflight);
+            let window = self
+                .resume
+                .as_mut()
+                .and_then(|resume| resume.on_persistent_congestion(&self.path));
+            if let Some(window) = window {
+                self.controller.resume(&self.path, &window, observer);
+            }
             self.controller
                 .on_persistent_congestion(&self.path, observer);
         }
@@ -286,15 +369,106 @@ impl Flow {
     #[inline]
     fn report_sample(
         &mut self,
+        newest: &PacketStamp,
         sample: &RateSample,
         prior_inflight: Bytes,
         observer: &mut dyn Observer,
     ) {
         self.refresh(prior_inflight);
         let was_self_limited = self.controller.is_self_limited();
-        self.controller.on_ack(&self.path, sample, observer);
+        match &self.resume {
+            None => self.controller.on_ack(&self.path, sample, observer),
+            Some(resume) => {
+                let sample = resume.untainted(newest.sequence, sample);
+                self.controller.on_ack(&self.path, &sample, observer);
+                self.resume_on_acked(newest.sequence, observer);
+            }
+        }
         if was_self_limited || self.controller.is_self_limited() {
             self.sampler.on_app_limited(self.path.inflight);
+        }
+    }
+
+    /// A round trip is over.
+    #[inline]
+    fn end_round(&mut self) {
+        if self.resume.is_none() {
+            self.capacity.on_round(
+                self.path.now,
+                self.sampler.delivered(),
+                self.path.min_rtt,
+                self.sampler.is_app_limited(),
+            );
+        }
+    }
+
+    #[inline]
+    fn has_answered(&self, packet: &LostPacket) -> bool {
+        let resume = self.resume.as_ref();
+        resume.is_some_and(|resume| resume.has_answered(packet.stamp.sequence))
+    }
+
+    #[cold]
+    fn resume_on_sent(&mut self) {
+        self.refresh(self.path.inflight);
+        let present = self.present();
+        let Some(resume) = &mut self.resume else {
+            return;
+        };
+        if let Some(window) = resume.on_sent(&present) {
+            // Nothing that a controller reports happens here: it goes on as before.
+            self.controller.resume(&self.path, &window, &mut ());
+        }
+        self.decide();
+    }
+
+    #[cold]
+    fn resume_on_signs(
+        &mut self,
+        feedback: &Feedback<'_>,
+        newest: Option<(&PacketStamp, Bytes)>,
+        observer: &mut dyn Observer,
+    ) {
+        let signs = ResumeSigns {
+            newly_acked: newest.map_or(Bytes::ZERO, |(_, bytes)| bytes),
+            has_loss: !feedback.lost.is_empty(),
+            is_marked: feedback.ce_marked > 0,
+            sent: self.sampler.sequence(),
+        };
+        if let Some(resume) = &mut self.resume {
+            resume.on_signs(&self.path, &signs);
+            resume.report(observer);
+            self.has_retreated |= resume.has_retreated();
+        }
+    }
+
+    /// The controller was told of packets up to `newest`.
+    #[cold]
+    fn resume_on_acked(&mut self, newest: u64, observer: &mut dyn Observer) {
+        let present = self.present();
+        let Some(resume) = &mut self.resume else {
+            return;
+        };
+        let window = resume.on_acked(&present, newest);
+        resume.report(observer);
+        let is_over = resume.is_over();
+        if let Some(window) = window {
+            self.controller.resume(&self.path, &window, observer);
+        }
+        if is_over {
+            self.resume = None;
+            self.capacity
+                .restart(self.path.now, self.sampler.delivered());
+        }
+    }
+
+    #[inline]
+    fn present(&self) -> Present {
+        Present {
+            path: self.path,
+            sent: self.sampler.sequence(),
+            can_resume: self.controller.can_resume(),
+            cwnd: self.controller.control().cwnd,
         }
     }
 
@@ -317,45 +491,6 @@ fn replace<T: PartialEq>(value: &mut T, by: T) -> bool {
         *value = by;
     }
     is_new
-}
-
-/// Whether packets in flight filled the window in this round trip and in the one before.
-///
-/// Judged over a round, not at the moment of an ACK: a paced sender that uses its whole window is
-/// below it most of the time. And judged against the window at the moment of sending: ACKs that
-/// come in a bunch may double it before the next packet leaves.
-#[derive(Debug, Default)]
-struct CwndUtilization {
-    fills: bool,
-    filled_before: bool,
-    /// The round ends when a packet is acknowledged that left after this much was delivered.
-    round_end: Bytes,
-}
-
-impl CwndUtilization {
-    /// Within one burst, at least two packets, of the window counts as full.
-    #[inline]
-    fn on_sent(&mut self, inflight: Bytes, control: &Control, mss: Bytes) {
-        if self.fills {
-            return;
-        }
-        let slack = control.send_quantum.min(control.cwnd / 4).max(mss * 2);
-        self.fills = inflight.saturating_add(slack) >= control.cwnd;
-    }
-
-    #[inline]
-    fn on_acked(&mut self, newest: &PacketStamp, delivered: Bytes) {
-        if newest.delivered >= self.round_end {
-            self.round_end = delivered;
-            self.filled_before = self.fills;
-            self.fills = false;
-        }
-    }
-
-    #[inline]
-    fn is_full(&self) -> bool {
-        self.fills || self.filled_before
-    }
 }
 
 #[cfg(test)]

@@ -56,20 +56,27 @@ mod pacer;
 mod params;
 mod parts;
 mod registry;
+mod resume;
+mod resume_phase;
 mod rtt;
 mod sampler;
+mod saved_path;
 #[cfg(test)]
 mod tests;
+mod utilization;
 
 pub use control::Control;
-pub use controller::{Controller, PathState, Setup, initial_window};
+pub use controller::{Controller, PathState, ResumedWindow, Setup, initial_window};
 pub use events::{AckedPacket, Feedback, LostPacket, PacketStamp};
 pub use flow::Flow;
 pub use observer::{Event, Observer, Snapshot};
 pub use pacer::Pacer;
 pub use params::{ParamSpec, Params, Range, Value};
 pub use registry::{ChooseError, ControllerChoice, ControllerSpec, Registry, SharedSpec};
+pub use resume::ResumePlan;
+pub use resume_phase::{ResumePhase, ResumePhaseChange, ResumeTrigger};
 pub use sampler::RateSample;
+pub use saved_path::SavedPath;
 
 /// The examples of the crate's README are tests.
 #[cfg(doctest)]

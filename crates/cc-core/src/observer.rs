@@ -1,6 +1,7 @@
 //! What a controller reports for people to read: events as they happen, and its present state.
 
 use crate::control::Control;
+use crate::resume_phase::{ResumePhase, ResumePhaseChange};
 use crate::sampler::RateSample;
 use core::fmt;
 use core::time::Duration;
@@ -43,6 +44,8 @@ pub enum Event {
         /// The new decision.
         control: Control,
     },
+    /// Careful Resume went on to another phase (RFC 9959).
+    ResumePhaseChanged(ResumePhaseChange),
 }
 
 /// A controller's state at one moment, for logs and live views; never an input to anything.
@@ -80,6 +83,9 @@ pub struct Snapshot {
     pub inflight_shortterm: Option<Bytes>,
     /// Average share of packets that come back marked Congestion Experienced.
     pub marked_share: Option<Gain>,
+    /// The phase of Careful Resume, while it is used (RFC 9959).
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub resume_phase: Option<ResumePhase>,
 }
 
 impl Snapshot {
@@ -97,6 +103,7 @@ impl Snapshot {
             inflight_longterm: None,
             inflight_shortterm: None,
             marked_share: None,
+            resume_phase: None,
         }
     }
 }
@@ -124,7 +131,8 @@ impl fmt::Display for Snapshot {
         field(f, "ssthresh", self.ssthresh)?;
         field(f, "inflight_longterm", self.inflight_longterm)?;
         field(f, "inflight_shortterm", self.inflight_shortterm)?;
-        field(f, "marked", self.marked_share)
+        field(f, "marked", self.marked_share)?;
+        field(f, "resume", self.resume_phase)
     }
 }
 

@@ -72,6 +72,12 @@ impl Sampler {
         }
     }
 
+    /// Position of the newest packet in the order of sending; zero before the first.
+    #[inline]
+    pub(crate) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
     #[inline]
     pub(crate) fn delivered(&self) -> Bytes {
         self.delivered

@@ -1,7 +1,8 @@
 //! Nothing allocates after construction.
 
 use cc_core::{
-    AckedPacket, ControllerChoice, Feedback, Flow, LostPacket, Pacer, Range, Registry, Setup, Value,
+    AckedPacket, ControllerChoice, Feedback, Flow, LostPacket, Pacer, Range, Registry, ResumePlan,
+    SavedPath, Setup, Value,
 };
 use core::time::Duration;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -108,10 +109,13 @@ fn choices(registry: &Registry) -> impl Iterator<Item = ControllerChoice> {
 #[test]
 fn no_controller_allocates_after_construction() {
     for choice in choices(&Registry::standard()) {
-        for sends_ect1 in [false, true] {
+        for (sends_ect1, resumes) in [(false, false), (true, false), (false, true)] {
             let mut setup = Setup::new(Timestamp::ZERO, MSS, 1);
             setup.sends_ect1 = sends_ect1;
             let mut flow = Flow::new(choice.build(&setup), &setup);
+            if resumes {
+                flow.resume(ResumePlan::new(SAVED, Timestamp::MAX));
+            }
             let mut pacer = Pacer::new(setup.now, flow.control(), MSS);
             let before = ALLOCATIONS.get();
             live(&mut flow, &mut pacer);
@@ -121,5 +125,9 @@ fn no_controller_allocates_after_construction() {
     }
 }
 
+const SAVED: SavedPath = SavedPath {
+    capacity: Bytes::new(240_000),
+    min_rtt: Duration::from_millis(30),
+};
 const MSS: Bytes = Bytes::new(1_200);
 const FLIGHT: usize = 40;

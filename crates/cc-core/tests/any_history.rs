@@ -31,6 +31,13 @@ proptest! {
     }
 
     #[test]
+    fn every_controller_keeps_its_promises_when_it_resumes(
+        data in prop::collection::vec(any::<u8>(), 0..600)
+    ) {
+        harness::resumed(&data);
+    }
+
+    #[test]
     fn no_window_outgrows_what_a_limited_sender_uses(
         data in prop::collection::vec(any::<u8>(), 0..200)
     ) {
@@ -59,6 +66,7 @@ fn every_controller_keeps_its_promises_for_as_long_as_is_asked() {
         done += match seed.0 % 10 {
             8 => harness::limited(&data),
             9 => harness::idle(&data),
+            7 => harness::resumed(&data),
             _ => harness::history(&data),
         };
         histories += 1;

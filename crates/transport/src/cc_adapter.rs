@@ -26,6 +26,7 @@ mod metrics;
 mod path;
 mod persistent;
 mod reordering;
+mod resume;
 mod sent_packets;
 mod spaces;
 mod sums;

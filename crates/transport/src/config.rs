@@ -4,6 +4,7 @@ mod transport;
 
 use crate::choice::ChooseController;
 use crate::driver::DriverConfig;
+use crate::path_memory::{PathMemory, PathStore};
 use quinn_proto::crypto::{self, HandshakeTokenKey};
 use quinn_proto::{ConnectionId, TimeSource, TokenMemoryCache, TokenStore, ValidationTokenConfig};
 use std::fmt;
@@ -19,6 +20,7 @@ pub struct ClientConfig {
     token_store: Arc<dyn TokenStore>,
     initial_dst_cid_provider: Option<Arc<dyn Fn() -> ConnectionId + Send + Sync>>,
     version: Option<u32>,
+    path_store: Option<Arc<PathStore>>,
     transport: Arc<TransportConfig>,
 }
 
@@ -32,6 +34,7 @@ impl ClientConfig {
             token_store: Arc::new(TokenMemoryCache::default()),
             initial_dst_cid_provider: None,
             version: None,
+            path_store: Some(Arc::default()),
             transport: Arc::default(),
         }
     }
@@ -58,8 +61,22 @@ impl ClientConfig {
         self
     }
 
-    pub(crate) fn for_connection(&self) -> (quinn_proto::ClientConfig, DriverConfig) {
-        let (transport, driver) = self.transport.for_connection();
+    /// Where memories of paths are kept, by the server's name as sessions are, so that a connection
+    /// to a server of before resumes what the path carried (RFC 9959). Default: in memory, shared
+    /// by clones of the configuration; `None` turns it off. A memory that was
+    /// [given](TransportConfig::path_memory) comes before it.
+    pub fn path_store(&mut self, store: Option<Arc<PathStore>>) -> &mut Self {
+        self.path_store = store;
+        self
+    }
+
+    pub(crate) fn for_connection(
+        &self,
+        server_name: &str,
+    ) -> (quinn_proto::ClientConfig, DriverConfig) {
+        let (transport, mut driver) = self.transport.for_connection();
+        driver.resume.store = self.path_store.clone();
+        driver.resume.server_name = Some(server_name.to_owned());
         let crypto = driver.congestion.tap().client(self.crypto.clone());
         let mut config = quinn_proto::ClientConfig::new(crypto);
         config
@@ -88,6 +105,7 @@ impl fmt::Debug for ClientConfig {
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
     proto: quinn_proto::ServerConfig,
+    path_store: Option<Arc<PathStore>>,
     /// How accepted connections behave.
     pub transport: Arc<TransportConfig>,
 }
@@ -99,6 +117,7 @@ impl ServerConfig {
     pub fn with_crypto(crypto: Arc<dyn crypto::ServerConfig>) -> Self {
         Self {
             proto: quinn_proto::ServerConfig::with_crypto(crypto),
+            path_store: None,
             transport: Arc::default(),
         }
     }
@@ -110,8 +129,18 @@ impl ServerConfig {
     ) -> Self {
         Self {
             proto: quinn_proto::ServerConfig::new(crypto, token_key),
+            path_store: None,
             transport: Arc::default(),
         }
+    }
+
+    /// Where memories of paths are kept, by the client's network (an IPv4 /24 or an IPv6 /48), so
+    /// that what is sent to a client of before resumes what the path carried (RFC 9959). Default
+    /// `None`. Where many clients share a network, as behind a carrier's NAT, the paths to them are
+    /// not one.
+    pub fn path_store(&mut self, store: Option<Arc<PathStore>>) -> &mut Self {
+        self.path_store = store;
+        self
     }
 
     /// quinn-proto's part, for what concerns the endpoint as a whole.
@@ -120,7 +149,8 @@ impl ServerConfig {
     }
 
     pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::ServerConfig>, DriverConfig) {
-        let (transport, driver) = self.transport.for_connection();
+        let (transport, mut driver) = self.transport.for_connection();
+        driver.resume.store = self.path_store.clone();
         let mut config = self.proto.clone();
         config.crypto = driver.congestion.tap().server(config.crypto);
         config.transport = transport;
@@ -147,6 +177,13 @@ macro_rules! transport_setters {
                     Arc::make_mut(&mut self.transport).congestion(choice);
                     self
                 })
+            }
+
+            /// As [`TransportConfig::path_memory`], without a change to the rest of the transport
+            /// configuration.
+            pub fn path_memory(&mut self, memory: Option<PathMemory>) -> &mut Self {
+                Arc::make_mut(&mut self.transport).path_memory(memory);
+                self
             }
 
             /// As [`TransportConfig::handshake_timeout`], without a change to the rest of the

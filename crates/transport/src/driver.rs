@@ -18,7 +18,9 @@ mod kernel;
 mod limits;
 mod raised_limit;
 mod receiving;
+mod remembered;
 mod reorder_buffer;
+mod resume;
 mod schedule;
 mod send_window;
 mod state;
@@ -50,6 +52,7 @@ use quinn_proto::{
     Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
 pub(crate) use raised_limit::RaisedLimit;
+pub(crate) use remembered::ResumeConfig;
 use schedule::Schedule;
 use send_window::SendWindow;
 pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
@@ -76,6 +79,7 @@ impl ConnectionDriver {
             kernel_pacing,
             max_packets_per_ack,
             raised_limits,
+            resume,
             #[cfg(feature = "qlog")]
             qlog,
         } = config;
@@ -112,6 +116,7 @@ impl ConnectionDriver {
             limits: Limits::new(now),
             ack_frequency: AckFrequency::new(max_packets_per_ack),
             raised_limits,
+            remembered: None,
             ecn: EcnStats::default(),
             loss_time: None,
             ack_frames,
@@ -126,6 +131,7 @@ impl ConnectionDriver {
             #[cfg(feature = "qlog")]
             trace,
         };
+        driver.remember(now, resume);
         driver.adopt_window();
         driver.tune_send_window(now, Bytes::ZERO);
         driver.raise_stream_limits();

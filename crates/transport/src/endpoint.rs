@@ -194,7 +194,7 @@ impl Endpoint {
             return Err(ConnectError::EndpointStopping);
         }
         let now = clock::now();
-        let (config, driver) = config.for_connection();
+        let (config, driver) = config.for_connection(server_name);
         let (handle, conn) = table.proto.connect(now, config, remote, server_name)?;
         table.stats.outgoing_handshakes += 1;
         Ok(Connecting::new(table.insert(handle, conn, driver, now)))

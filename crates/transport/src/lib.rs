@@ -105,6 +105,7 @@
 //! | the peer's connection IDs, in use and given back | 5, 50 | fixed | `forged`, `hoarding::connection_ids_given…` |
 //! | address-validation tokens of servers | 2 each of 256 names | [`ClientConfig::token_store`] | `tokens::a_client_keeps_two_tokens…` |
 //! | memory behind received bytes | twice the message each came in | fixed | `receive::small_messages…` |
+//! | memories of paths | 256 | [`ClientConfig::path_store`], [`ServerConfig::path_store`] | `store::the_newest_memory…` |
 //! | TLS sessions to be resumed | 256 | [`ServerTls::sessions`](tls::ServerTls::sessions), [`quic_lb::Sessions`] | rustls |
 //! | bytes that shards have handed to another one, each | 256 KiB | fixed | `shard_routing::a_shard_that_does_not_read…` |
 //! | events of congestion control to be delivered, to be read from a stream | 1,024 each | fixed | `events::no_more_than_the_limit…`, `event_stream::a_slow_reader…` |
@@ -136,6 +137,7 @@ pub mod h3;
 mod histogram;
 mod kernel_pacing;
 mod lock;
+mod path_memory;
 #[cfg(feature = "qlog")]
 pub mod qlog;
 pub mod quic_lb;
@@ -164,6 +166,7 @@ pub use error::{
 };
 pub use histogram::RttHistogram;
 pub use kernel_pacing::{KernelPacing, NoKernelPacing, ParseKernelPacingError};
+pub use path_memory::{PathMemory, PathMemoryError, PathStore};
 pub use sharded::{ShardStats, ShardedBuilder, ShardedServer, Steering};
 pub use stats::{ConnectionStats, EcnStats, FrameStats, LimitedBy, PathStats, UdpStats};
 

@@ -22,6 +22,8 @@ pub(crate) enum Rank {
     /// Connection IDs that a fleet issues, and its TLS sessions, which quinn-proto and rustls ask
     /// for under the locks above.
     Fleet,
+    /// What is remembered of paths.
+    PathMemory,
     /// Datagrams on their way to another shard.
     Inbox,
     /// An endpoint's socket.

@@ -21,6 +21,7 @@ mod migration;
 mod qlog;
 mod recovery;
 mod reordering;
+mod resume;
 mod rtt;
 mod seam;
 mod simulator;

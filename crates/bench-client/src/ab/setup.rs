@@ -59,6 +59,10 @@ pub(crate) struct AbVariant {
     /// send without limit; for ever without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bulk_after: Option<Duration>,
+    /// In virtual time: whether each connection begins with what one of before, alone on the same
+    /// links for as long, has learned of the path.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) resumes: bool,
 }
 
 /// When a test with a flexible number of blocks stops.
@@ -120,6 +124,14 @@ impl AbSetup {
         plan.check(&Limits::NONE, &self.registry)
             .map_err(|error| Failure::usage(error.to_string()))
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What a variant is called: `a`, `b` and so on.

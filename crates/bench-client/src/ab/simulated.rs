@@ -10,7 +10,7 @@ use bench_kit::failure::Failure;
 use bench_kit::interrupt::Interrupts;
 use bench_kit::plan::{Direction, Plan};
 use bench_kit::transport_settings;
-use flow::Flow;
+use flow::{Flow, Memories};
 use link_sim::{LinkSpec, LinkStats};
 use paceline::VarInt;
 use paceline::testing::{ConnectionPlan, LinkId, World};
@@ -74,7 +74,11 @@ fn run_trial(
     interrupts: &Interrupts,
 ) -> Result<TrialResult, Failure> {
     let groups = trial.groups(setup);
-    let mut run = Run::new(setup, trial.seed(), &groups)?;
+    let learned = groups
+        .iter()
+        .map(|group| learn(setup, trial.seed(), group, interrupts));
+    let learned: Vec<_> = learned.collect::<Result<_, Failure>>()?;
+    let mut run = Run::new(setup, trial.seed(), &groups, &learned)?;
     run.run_to_end(interrupts)?;
     let outcomes = (0..groups.len()).map(|index| run.outcome(index));
     let outcomes: Vec<Outcome> = outcomes.collect();
@@ -84,6 +88,27 @@ fn run_trial(
         (round.cpu_seconds_sender, round.cpu_seconds_receiver) = (None, None);
     }
     Ok(result)
+}
+
+/// What each connection of `group` knows of the path, where it is to know something: that of an
+/// earlier one, in a group that had the links for itself.
+fn learn(
+    setup: &AbSetup,
+    seed: u64,
+    group: &FlowGroup,
+    interrupts: &Interrupts,
+) -> Result<Vec<Memories>, Failure> {
+    if !group.resumes {
+        return Ok(Vec::new());
+    }
+    let alone = FlowGroup {
+        start: Duration::ZERO,
+        ..group.clone()
+    };
+    let mut run = Run::new(setup, seed, &[alone], &[])?;
+    run.run_to_end(interrupts)?;
+    let world = &run.world;
+    Ok(run.flows().map(|flow| flow.memories(world)).collect())
 }
 
 struct Run {
@@ -97,7 +122,13 @@ struct Run {
 }
 
 impl Run {
-    fn new(setup: &AbSetup, seed: u64, groups: &[FlowGroup]) -> Result<Self, Failure> {
+    /// `learned` has what the connections of each group know, if they know something.
+    fn new(
+        setup: &AbSetup,
+        seed: u64,
+        groups: &[FlowGroup],
+        learned: &[Vec<Memories>],
+    ) -> Result<Self, Failure> {
         let mut world = World::new(seed).unencrypted();
         let links = world.add_links(&setup.links.link, &setup.links.return_link);
         let (link, return_link) =
@@ -109,8 +140,10 @@ impl Run {
             base: None,
         };
         for (index, group) in groups.iter().enumerate() {
-            for plan in group.plan.shares(group.flows) {
-                run.add(setup, index, group, &plan, return_link)?;
+            let learned = learned.get(index).map_or(&[][..], Vec::as_slice);
+            for (number, plan) in group.plan.shares(group.flows).into_iter().enumerate() {
+                let memories = learned.get(number).copied().unwrap_or_default();
+                run.add(setup, index, group, &plan, return_link, &memories)?;
             }
         }
         Ok(run)
@@ -123,6 +156,7 @@ impl Run {
         group: &FlowGroup,
         plan: &Plan,
         return_link: LinkId,
+        memories: &Memories,
     ) -> Result<(), Failure> {
         let controllers = setup.controllers(plan)?;
         let mut add = |own: LinkSpec| self.world.add_link(&own, Duration::ZERO);
@@ -144,8 +178,9 @@ impl Run {
             Direction::Reverse => (acks, data),
             _ => (data, acks),
         };
-        let transport = |congestion| {
+        let transport = |congestion, memory| {
             let mut config = transport_settings::of_plan(plan, congestion, setup.idle_timeout);
+            config.path_memory(memory);
             if let Some(mtu) = setup.mtu {
                 transport_settings::fix_mtu(&mut config, mtu);
             }
@@ -158,8 +193,8 @@ impl Run {
         let ends = self.world.add_connection(&ConnectionPlan {
             there,
             back,
-            client: transport(&controllers.client),
-            server: transport(&controllers.server),
+            client: transport(&controllers.client, memories.client),
+            server: transport(&controllers.server, memories.server),
             start: group.start,
             ..ConnectionPlan::default()
         });

@@ -30,6 +30,8 @@ pub(super) struct FlowGroup {
     pub(super) duplicate: u32,
     /// When they begin to send without limit, after their handshake.
     pub(super) bulk_after: Option<Duration>,
+    /// Whether they begin with what earlier ones have learned.
+    pub(super) resumes: bool,
 }
 
 #[derive(Debug)]
@@ -94,6 +96,7 @@ impl Trial {
                 extra_delay: variant.extra_delay,
                 duplicate: variant.duplicate,
                 bulk_after: variant.bulk_after,
+                resumes: variant.resumes,
             }
         });
         groups.collect()

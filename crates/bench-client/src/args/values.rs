@@ -122,6 +122,12 @@ pub(super) fn extra_delay(text: &str) -> Result<(usize, Duration), ParseError> {
     of_variant.ok_or_else(|| ParseError::new(text, "VARIANT=TIME with a unit, such as b=30ms"))
 }
 
+/// The place of a variant: `b` is 1.
+pub(super) fn variant(text: &str) -> Result<usize, ParseError> {
+    let place = (0..MAX_VARIANTS).find(|place| ab::name(*place) == text);
+    place.ok_or_else(|| ParseError::new(text, "a variant, such as b"))
+}
+
 /// The place of a variant and the rate of its streams: `b=1M` is 1 and 1 Mbit/s.
 pub(super) fn bitrate_of(text: &str) -> Result<(usize, Bandwidth), ParseError> {
     let of_variant = of_variant(text, |rate| values::rate(rate).ok());
@@ -253,6 +259,14 @@ mod tests {
         assert_eq!(interval("0.1"), Ok(Duration::from_millis(100)));
         assert!(interval("0.05").is_err());
         assert!(interval("61").is_err());
+    }
+
+    #[test]
+    fn a_variant_is_a_letter() {
+        assert_eq!((variant("a"), variant("h")), (Ok(0), Ok(7)));
+        for wrong in ["", "i", "B", "1", "ab"] {
+            assert_eq!(variant(wrong).unwrap_err().input(), wrong);
+        }
     }
 
     #[test]

@@ -86,7 +86,10 @@ impl ClientSetup {
             .alpn(&[if self.is_perf { perf::ALPN } else { ALPN }])
             .config()
             .map_err(|error| format!("--ca: {error}"))?;
-        config.transport_config(Arc::new(self.transport()));
+        config
+            .transport_config(Arc::new(self.transport()))
+            // No run begins with what another one has learned.
+            .path_store(None);
         Ok(config)
     }
 

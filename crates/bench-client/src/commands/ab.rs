@@ -166,6 +166,7 @@ fn controllers(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Fai
             extra_delay: Duration::ZERO,
             duplicate: 1,
             bulk_after: None,
+            resumes: args.resume.contains(&place),
         });
     }
     if variants.len() > MAX_VARIANTS {
@@ -173,6 +174,11 @@ fn controllers(args: &AbArgs, registry: &Registry) -> Result<Vec<AbVariant>, Fai
             "--also: {} controllers in total, at most {MAX_VARIANTS} allowed",
             variants.len()
         )));
+    }
+    if let Some(place) = args.resume.iter().find(|place| **place >= variants.len()) {
+        let name = ab::name(*place);
+        let error = format!("--resume: no variant `{name}` in this test");
+        return Err(Failure::usage(error));
     }
     if let Some((place, _)) = args.bitrate_of.iter().find(|(of, _)| *of >= variants.len()) {
         let name = ab::name(*place);

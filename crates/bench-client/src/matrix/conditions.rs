@@ -69,6 +69,7 @@ impl Conditions<'_> {
         let extra = extra.map(|text| read("extra_delay", text, units::duration::parse));
         Ok(AbVariant {
             bulk_after: self.bulk_after(&plan)?,
+            resumes: false,
             cc,
             server: None,
             plan,

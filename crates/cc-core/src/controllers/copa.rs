@@ -43,7 +43,7 @@ mod tests;
 mod velocity;
 
 use crate::control::Control;
-use crate::controller::{Controller, PathState, Setup};
+use crate::controller::{Controller, PathState, ResumedWindow, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
 use crate::params::Params;
@@ -304,6 +304,21 @@ impl Controller for Copa {
     fn on_mtu(&mut self, path: &PathState) {
         self.cwnd = resized_window(self.cwnd, self.mss, path.mss);
         self.mss = path.mss;
+        self.decide(path);
+    }
+
+    fn can_resume(&self) -> bool {
+        matches!(self.state, State::SlowStart)
+    }
+
+    /// After a Safe Retreat Copa goes on in the state that the queue of the jump has brought it to,
+    /// with the window of the retreat.
+    fn resume(&mut self, path: &PathState, window: &ResumedWindow, _: &mut dyn Observer) {
+        self.cwnd = match *window {
+            ResumedWindow::Raised { cwnd } => self.cwnd.max(cwnd),
+            ResumedWindow::Retreated { cwnd, .. } => cwnd.max(min_window(self.mss)),
+        };
+        self.velocity = Velocity::new(self.tuning.velocity_rounds, self.cwnd);
         self.decide(path);
     }
 

@@ -43,7 +43,7 @@ mod tests;
 mod trim;
 
 use crate::control::Control;
-use crate::controller::{Controller, PathState};
+use crate::controller::{Controller, PathState, ResumedWindow};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
 use crate::parts::cwnd::resized_window;
@@ -243,6 +243,14 @@ impl Controller for Paceline {
         self.cwnd = resized_window(self.cwnd, self.mss, path.mss);
         self.mss = path.mss;
         self.decide();
+    }
+
+    fn can_resume(&self) -> bool {
+        self.cycle.phase == Phase::Startup
+    }
+
+    fn resume(&mut self, path: &PathState, window: &ResumedWindow, _: &mut dyn Observer) {
+        self.resume_from(path, window);
     }
 
     fn control(&self) -> Control {

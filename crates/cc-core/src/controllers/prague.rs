@@ -31,7 +31,7 @@ mod params;
 mod virtual_rtt;
 
 use crate::control::{Control, MIN_RATE};
-use crate::controller::{Controller, PathState, Setup};
+use crate::controller::{Controller, PathState, ResumedWindow, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Event, Observer, Snapshot};
 use crate::params::Params;
@@ -356,6 +356,22 @@ impl Controller for Prague {
             }
         }
         self.settle(path, self.state(), &mut ());
+    }
+
+    fn can_resume(&self) -> bool {
+        self.is_in_slow_start() && !self.recovery.is_active()
+    }
+
+    fn resume(&mut self, path: &PathState, window: &ResumedWindow, observer: &mut dyn Observer) {
+        let before = self.state();
+        match *window {
+            ResumedWindow::Raised { cwnd } => self.window.cwnd = self.window.cwnd.max(cwnd),
+            ResumedWindow::Retreated { cwnd, ssthresh } => {
+                self.reduce_to(cwnd, min_window(self.mss));
+                self.window.ssthresh = ssthresh.max(self.window.cwnd);
+            }
+        }
+        self.settle(path, before, observer);
     }
 
     fn wants_ect1(&self) -> bool {

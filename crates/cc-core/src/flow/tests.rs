@@ -24,6 +24,7 @@ impl Observer for Told {
             Event::StateChanged { to, .. } => self.0.push(String::from(*to)),
             Event::ControlChanged { .. } => self.0.push(String::from("control")),
             Event::Sampled { .. } => self.0.push(String::from("sample")),
+            Event::ResumePhaseChanged(change) => self.0.push(String::from(change.to.name())),
         }
     }
 }

@@ -16,7 +16,7 @@
 mod params;
 
 use crate::control::Control;
-use crate::controller::{Controller, PathState, Setup};
+use crate::controller::{Controller, PathState, ResumedWindow, Setup};
 use crate::events::LostPacket;
 use crate::observer::{Event, Observer, Snapshot};
 use crate::params::Params;
@@ -232,6 +232,19 @@ impl<A: Avoidance> LossBased<A> {
         }
     }
 
+    /// The window after a Safe Retreat: from there slow start goes on to `ssthresh`, without the
+    /// round-trip times of the queue that the jump filled.
+    fn retreat(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        let least = min_window(self.mss);
+        let window = &mut self.window;
+        window.cwnd = window.cwnd.min(cwnd).max(least);
+        window.ssthresh = window.ssthresh.min(ssthresh).max(least);
+        window.max_flight_size.on_reduced();
+        window.hystart = None;
+        window.avoidance.on_slow_start_exit(window.ssthresh);
+        self.prr = None;
+    }
+
     fn end_slow_start(&mut self) {
         let window = &mut self.window;
         window.hystart = None;
@@ -358,6 +371,18 @@ impl<A: Avoidance> Controller for LossBased<A> {
         self.mss = path.mss;
         window.avoidance.on_mtu();
         self.settle(path, &mut ());
+    }
+
+    fn can_resume(&self) -> bool {
+        self.window.is_in_slow_start() && !self.is_recovering()
+    }
+
+    fn resume(&mut self, path: &PathState, window: &ResumedWindow, observer: &mut dyn Observer) {
+        match *window {
+            ResumedWindow::Raised { cwnd } => self.window.cwnd = self.window.cwnd.max(cwnd),
+            ResumedWindow::Retreated { cwnd, ssthresh } => self.retreat(cwnd, ssthresh),
+        }
+        self.settle(path, observer);
     }
 
     fn control(&self) -> Control {

@@ -39,15 +39,22 @@ impl EventContext<'_> {
     }
 }
 
-/// State changes made on sending, which has no observer, kept until the next event that has one.
+/// Changes made on sending, which has no observer, kept until the next event that has one; at most
+/// `N` of them.
 ///
 /// A restart from idle makes two at most: BBR's out of ProbeRTT to ProbeBW_DOWN, and on to CRUISE.
-#[derive(Debug, Default)]
-pub(crate) struct DeferredEvents {
-    events: [Option<Event>; 2],
+#[derive(Debug)]
+pub(crate) struct DeferredEvents<const N: usize = 2> {
+    events: [Option<Event>; N],
 }
 
-impl DeferredEvents {
+impl<const N: usize> Default for DeferredEvents<N> {
+    fn default() -> Self {
+        Self { events: [None; N] }
+    }
+}
+
+impl<const N: usize> DeferredEvents<N> {
     pub(crate) fn report(&mut self, observer: &mut dyn Observer) {
         for event in self.events.iter_mut().filter_map(Option::take) {
             observer.on_event(&event);
@@ -55,7 +62,7 @@ impl DeferredEvents {
     }
 }
 
-impl Observer for DeferredEvents {
+impl<const N: usize> Observer for DeferredEvents<N> {
     fn on_event(&mut self, event: &Event) {
         let free = self.events.iter_mut().find(|slot| slot.is_none());
         *free.expect("what a restart causes is told before the next restart") = Some(*event);
@@ -132,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_was_not_told_is_told_once_and_in_order() {
-        let (mut deferred, mut told) = (DeferredEvents::default(), Told::default());
+        let (mut deferred, mut told) = (DeferredEvents::<2>::default(), Told::default());
         deferred.on_event(&change("ProbeRTT", "ProbeBW_DOWN"));
         deferred.on_event(&change("ProbeBW_DOWN", "ProbeBW_CRUISE"));
         deferred.report(&mut told);

@@ -1,6 +1,8 @@
 use super::op::{Op, Rtt, Which};
 use super::subject::Subject;
-use cc_core::{AckedPacket, Control, Feedback, Flow, LostPacket, Observer, Pacer};
+use cc_core::{
+    AckedPacket, Control, Feedback, Flow, LostPacket, Observer, Pacer, ResumePhase, ResumePlan,
+};
 use core::time::Duration;
 use std::collections::VecDeque;
 use units::{Bandwidth, Bytes, Timestamp};
@@ -38,6 +40,7 @@ pub(crate) struct FlowState {
     pub(crate) control: Control,
     pub(crate) bandwidth: Option<Bandwidth>,
     pub(crate) delivered: Bytes,
+    pub(crate) resume_phase: Option<ResumePhase>,
 }
 
 /// Lists that one feedback fills, kept for their memory.
@@ -73,7 +76,13 @@ impl<'a> Connection<'a> {
             control: snapshot.control,
             bandwidth: snapshot.bandwidth,
             delivered: self.books.delivered,
+            resume_phase: snapshot.resume_phase,
         }
+    }
+
+    /// Begins with what is said of the path.
+    pub(crate) fn resume(&mut self, plan: ResumePlan) {
+        self.flow.resume(plan);
     }
 
     /// Whether the flow cannot know what is in flight.

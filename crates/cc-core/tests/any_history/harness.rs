@@ -19,19 +19,35 @@ mod promises;
 mod steady;
 mod subject;
 
+use cc_core::ResumePlan;
 use connection::Connection;
 use input::Input;
 use promises::Fastest;
+
+/// As [`history`] of a connection that resumes from any saved path; see [`promises::check`] for
+/// what that changes. Answers how many operations there were.
+pub(crate) fn resumed(data: &[u8]) -> u64 {
+    let mut input = Input::new(data);
+    let plan = input.resume_plan();
+    live(&mut input, Some(plan))
+}
 
 /// Any history: after each operation everything holds that [`promises`] says, and a second
 /// connection that lives through the same, unwatched, decides the same. Answers how many
 /// operations there were.
 pub(crate) fn history(data: &[u8]) -> u64 {
-    let mut input = Input::new(data);
+    live(&mut Input::new(data), None)
+}
+
+fn live(input: &mut Input<'_>, plan: Option<ResumePlan>) -> u64 {
     let subject = input.subject();
     let ops = input.ops();
     let mut connection = Connection::new(&subject);
     let mut twin = Connection::new(&subject);
+    if let Some(plan) = plan {
+        connection.resume(plan);
+        twin.resume(plan);
+    }
     let mut fastest = Fastest::default();
     for op in &ops {
         let before = connection.state();

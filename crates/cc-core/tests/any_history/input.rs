@@ -1,6 +1,6 @@
 use super::op::{ALL, NONE, Op, Rtt, Which};
 use super::subject::Subject;
-use cc_core::{ParamSpec, Range, Registry, Setup, Value};
+use cc_core::{ParamSpec, Range, Registry, ResumePlan, SavedPath, Setup, Value};
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Gain, Timestamp};
 
@@ -53,6 +53,28 @@ impl<'a> Input<'a> {
         });
         let params = params.collect();
         Subject::new(spec.name, params, self.setup())
+    }
+
+    /// A capacity of up to a terabyte, a round-trip time that is that of the path half of the time,
+    /// and any end.
+    pub(crate) fn resume_plan(&mut self) -> ResumePlan {
+        let kind = self.byte();
+        let capacity = Bytes::new(u64::from(self.number()) << (self.byte() % 25));
+        let min_rtt = if kind & 1 == 0 {
+            self.rtt
+        } else {
+            self.time(30)
+        };
+        let end = if kind & 6 == 6 {
+            Timestamp::ZERO + self.time(30)
+        } else {
+            Timestamp::MAX
+        };
+        let mut plan = ResumePlan::new(SavedPath { capacity, min_rtt }, end);
+        if kind & 24 == 24 {
+            plan.max_jump = Bytes::new(u64::from(self.number()) << 4);
+        }
+        plan
     }
 
     fn setup(&mut self) -> Setup {

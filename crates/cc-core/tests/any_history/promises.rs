@@ -12,11 +12,15 @@
 //!   intervals of its own (`bbr_lt_bw_interval_done`). `fixed` and `brutal` do as they were told
 //!   ([`Growth::AsTold`]).
 //! - **Memory.** Neither time nor sending lowers a window or an estimate.
+//!
+//! While a connection resumes (RFC 9959), its window jumps after Reconnaissance, falls to the
+//! flight at that of the Unvalidated Phase, and is paced in that and in a Safe Retreat even under
+//! `pacing=off`; everything else holds.
 
 use super::connection::{Connection, FlowState};
 use super::op::Op;
 use super::subject::Subject;
-use cc_core::{Control, Event, Observer};
+use cc_core::{Control, Event, Observer, ResumePhase};
 use units::{Bandwidth, Bytes};
 
 /// What a window follows.
@@ -83,7 +87,7 @@ pub(crate) fn check(connection: &Connection<'_>, op: &Op, before: &FlowState, fa
 fn is_control(connection: &Connection<'_>, control: Control) -> bool {
     let (subject, mut pacer) = (connection.subject, connection.pacer.clone());
     let is_sampled = connection.flow.path_state().srtt.is_some();
-    let is_rate = if subject.has("pacing", false) {
+    let is_rate = if subject.has("pacing", false) && !is_set(connection) {
         control == Control::unpaced(control.cwnd)
     } else {
         control.pacing_rate < Bandwidth::MAX || !is_sampled
@@ -94,6 +98,15 @@ fn is_control(connection: &Connection<'_>, control: Control) -> bool {
         && control.cwnd >= min_window(subject, connection.mss)
         && pacer.budget(connection.now) <= control.send_quantum.max(connection.mss)
         && pacer.next_departure(connection.now) >= connection.now
+}
+
+/// Whether the decision is that of Careful Resume.
+fn is_set(connection: &Connection<'_>) -> bool {
+    let phase = connection.flow.snapshot().resume_phase;
+    matches!(
+        phase,
+        Some(ResumePhase::Unvalidated | ResumePhase::SafeRetreat)
+    )
 }
 
 fn min_window(subject: &Subject, mss: Bytes) -> Bytes {
@@ -118,7 +131,8 @@ fn grows_unused(
 ) -> bool {
     let subject = connection.subject;
     let is_ack = matches!(op, Op::Feedback { .. });
-    if !is_ack || Growth::of(subject.name()) != Growth::ByAck {
+    let is_resuming = before.resume_phase.is_some();
+    if !is_ack || is_resuming || Growth::of(subject.name()) != Growth::ByAck {
         return false;
     }
     let path = connection.flow.path_state();
@@ -145,5 +159,6 @@ fn forgets(op: &Op, before: &FlowState, after: &FlowState) -> bool {
         Op::Feedback { .. } | Op::ArriveLate(_) | Op::Mtu(_) | Op::ChangeController
     );
     let is_less = after.control.cwnd < before.control.cwnd || after.bandwidth < before.bandwidth;
-    is_less && !is_told
+    let has_jumped = before.resume_phase == Some(ResumePhase::Unvalidated);
+    is_less && !is_told && !has_jumped
 }

@@ -423,7 +423,7 @@ impl Congestion {
 
     /// Does something that calls the controller, which may be the application's. If that panics,
     /// does it again under NewReno, which controls the connection until it is closed.
-    fn guard<T>(&mut self, call: impl Fn(&mut Self) -> T) -> T {
+    pub(super) fn guard<T>(&mut self, call: impl Fn(&mut Self) -> T) -> T {
         match user_code::call_locked(|| call(self)) {
             Ok(value) => value,
             Err(message) => {
@@ -457,11 +457,11 @@ impl Congestion {
         }
     }
 
-    fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         self.active.as_ref().expect(OPENED)
     }
 
-    fn path_mut(&mut self) -> &mut Path {
+    pub(super) fn path_mut(&mut self) -> &mut Path {
         self.active.as_mut().expect(OPENED)
     }
 }

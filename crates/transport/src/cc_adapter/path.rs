@@ -4,6 +4,8 @@ use super::events::DeferredEvents;
 use super::sent_packets::{Lost, SentPacket};
 use crate::histogram::RttCounts;
 use crate::tap::Ack;
+#[cfg(feature = "qlog")]
+use cc_core::ResumePhaseChange;
 use cc_core::{AckedPacket, Event, Feedback, Flow, LostPacket, Observer, PathState};
 use std::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
@@ -20,6 +22,9 @@ pub(super) struct Path {
     pub(super) first_rtt_at: Option<Timestamp>,
     pub(super) delivery_rate: Option<Bandwidth>,
     pub(super) rtt_counts: RttCounts,
+    /// Not written to the qlog yet: the phases of Careful Resume, at most four in a path's life.
+    #[cfg(feature = "qlog")]
+    pub(super) phase_changes: Vec<ResumePhaseChange>,
 }
 
 /// What has happened since the last [`Feedback`].
@@ -44,6 +49,8 @@ impl Path {
             first_rtt_at: None,
             delivery_rate: None,
             rtt_counts: RttCounts::default(),
+            #[cfg(feature = "qlog")]
+            phase_changes: Vec::new(),
         }
     }
 
@@ -95,10 +102,14 @@ impl Path {
             flow,
             pending,
             delivery_rate,
+            #[cfg(feature = "qlog")]
+            phase_changes,
             ..
         } = self;
-        let mut observer = RateTap {
+        let mut observer = PathTap {
             delivery_rate,
+            #[cfg(feature = "qlog")]
+            phase_changes,
             observer,
         };
         for packet in pending.late.drain(..) {
@@ -149,16 +160,22 @@ fn clear<T>(list: &mut Vec<T>) {
     list.shrink_to(MAX_SPARE);
 }
 
-/// Keeps the newest delivery rate, and passes events on.
-struct RateTap<'a> {
+/// Keeps what the path is asked for later, and passes events on.
+struct PathTap<'a> {
     delivery_rate: &'a mut Option<Bandwidth>,
+    #[cfg(feature = "qlog")]
+    phase_changes: &'a mut Vec<ResumePhaseChange>,
     observer: &'a mut DeferredEvents,
 }
 
-impl Observer for RateTap<'_> {
+impl Observer for PathTap<'_> {
     fn on_event(&mut self, event: &Event) {
         if let Event::Sampled { sample, .. } = event {
             *self.delivery_rate = sample.delivery_rate.or(*self.delivery_rate);
+        }
+        #[cfg(feature = "qlog")]
+        if let Event::ResumePhaseChanged(change) = event {
+            self.phase_changes.push(*change);
         }
         self.observer.on_event(event);
     }

@@ -2,8 +2,10 @@
 
 use crate::cc_adapter::{CongestionFactory, LossThresholds};
 use crate::choice::ChooseController;
-use crate::driver::{DriverConfig, RaisedLimit, UNASKED, WindowConfig};
+use crate::driver::{DriverConfig, RaisedLimit, ResumeConfig, UNASKED, WindowConfig};
 use crate::kernel_pacing::KernelPacing;
+use crate::lock::Lock;
+use crate::path_memory::PathMemory;
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogStream;
 use crate::random;
@@ -11,7 +13,7 @@ use cc_core::{ControllerChoice, Registry};
 use quinn_proto::{AckFrequencyConfig, IdleTimeout, MtuDiscoveryConfig, VarInt};
 use std::sync::Arc;
 use std::time::Duration;
-use units::Bandwidth;
+use units::{Bandwidth, Bytes};
 
 /// How a connection behaves: limits, windows, timeouts and the congestion controller.
 ///
@@ -62,6 +64,10 @@ pub struct TransportConfig {
     congestion_seed: Option<u64>,
     max_rate: Option<Bandwidth>,
     kernel_pacing: KernelPacing,
+    /// Until a connection takes it.
+    path_memory: Arc<Lock<Option<PathMemory>>>,
+    path_memory_lifetime: Duration,
+    max_jump: u64,
     #[cfg(feature = "qlog")]
     qlog_stream: Option<QlogStream>,
 }
@@ -164,6 +170,12 @@ setters! {
     /// [`KernelPacing::Off`]. [`Connection::kernel_pacing`](crate::Connection::kernel_pacing) says
     /// whether it does.
     kernel_pacing: KernelPacing;
+    /// How long what was learned of a path is good. Default one hour: RFC 9959 §4.3.1 has minutes
+    /// where paths change and hours where they do not.
+    path_memory_lifetime: Duration;
+    /// max_jump: most bytes in flight in the second round trip of a connection that resumes, half
+    /// of what was learned at most (RFC 9959 §3.3). Default: no other bound.
+    max_jump: u64;
 }
 
 impl TransportConfig {
@@ -180,6 +192,18 @@ impl TransportConfig {
             self.congestion = Arc::new(choice);
             self
         })
+    }
+
+    /// What is known of the path from an earlier connection to the same peer: the next connection
+    /// made with this configuration, or with a clone of it, resumes from it (RFC 9959), and that
+    /// one alone (§3.2). `None` takes it back. Default `None`.
+    ///
+    /// It sends the initial window as always, and in the second round trip half of what the path
+    /// carried, if the round-trip time is as it was. It is not used when older than
+    /// [`path_memory_lifetime`](Self::path_memory_lifetime), and for a peer in another network.
+    pub fn path_memory(&mut self, memory: Option<PathMemory>) -> &mut Self {
+        self.path_memory = Arc::new(Lock::new(memory));
+        self
     }
 
     /// Most bytes that one stream may hold unread. Default: what the connection may, so that it
@@ -293,10 +317,21 @@ impl TransportConfig {
                 None => self.max_packets_per_ack,
             },
             raised_limits: [bidi.1, uni.1],
+            resume: ResumeConfig {
+                memory: self.take_path_memory(),
+                store: None,
+                server_name: None,
+                lifetime: self.path_memory_lifetime,
+                max_jump: Bytes::new(self.max_jump),
+            },
             #[cfg(feature = "qlog")]
             qlog: self.qlog_stream.clone(),
         };
         (Arc::new(config), driver)
+    }
+
+    fn take_path_memory(&self) -> Option<PathMemory> {
+        self.path_memory.lock().take()
     }
 }
 
@@ -340,6 +375,9 @@ impl Default for TransportConfig {
             congestion_seed: None,
             max_rate: None,
             kernel_pacing: KernelPacing::Off,
+            path_memory: Arc::default(),
+            path_memory_lifetime: LIFETIME,
+            max_jump: u64::MAX,
             #[cfg(feature = "qlog")]
             qlog_stream: None,
         }
@@ -361,6 +399,9 @@ const MAX_WINDOW: u64 = 128 << 20;
 
 /// Probe timeouts of 1, 2 and 4 s, and a bit (RFC 9002 §6.2.1).
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// As long as Chromium uses what a server has told it of its bandwidth (kBWRE).
+const LIFETIME: Duration = Duration::from_secs(3_600);
 
 /// What a connection gets that asks for nothing.
 const DEFAULT_CONTROLLER: &str = "cubic";

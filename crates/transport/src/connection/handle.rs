@@ -7,6 +7,7 @@ use crate::choice::ChooseController;
 use crate::clock;
 use crate::kernel_pacing::NoKernelPacing;
 use crate::lock::Guard;
+use crate::path_memory::PathMemory;
 use crate::stats::ConnectionStats;
 use bytes::Bytes;
 use cc_core::{Observer, Snapshot};
@@ -120,6 +121,15 @@ impl Connection {
     /// Counters and estimates at this moment.
     pub fn stats(&self) -> ConnectionStats {
         self.state().driver.stats(clock::now())
+    }
+
+    /// What a later connection to the same peer may resume from, see
+    /// [`TransportConfig::path_memory`](crate::TransportConfig::path_memory): the capacity in use,
+    /// once it is four initial windows, and the flow-control window that has grown. `None` while
+    /// neither is known, and without the capacity while the connection resumes itself (RFC 9959
+    /// §3.1, §4.7).
+    pub fn path_memory(&self) -> Option<PathMemory> {
+        self.state().driver.path_memory()
     }
 
     /// The congestion controller's state at this moment.

@@ -263,6 +263,7 @@ impl State {
 
     fn terminate(&mut self, reason: ConnectionError, wakeups: &mut Wakeups) {
         self.error.get_or_insert(reason);
+        self.driver.leave_path_memory();
         wakeups.everyone();
         wakeups.add(self.connecting.take());
         self.wake_streams(wakeups);

@@ -140,6 +140,9 @@ impl ConnectionDriver {
     #[cfg(feature = "qlog")]
     fn trace_feedback(&mut self, now: Timestamp) {
         if let Some(mut trace) = self.trace.take() {
+            for change in self.congestion.lock().take_phase_changes() {
+                trace.on_resume_phase(&change);
+            }
             let stats = self.stats(clock::instant(now));
             trace.on_feedback(now, &stats, &self.snapshot());
             self.trace = Some(trace);

@@ -7,6 +7,7 @@ use super::fair_queue::FairQueue;
 use super::inbound::{Held, Inbound};
 use super::limits::Limits;
 use super::raised_limit::RaisedLimits;
+use super::remembered::{Remembered, ResumeConfig};
 use super::reorder_buffer::ReorderBuffer;
 use super::schedule::Schedule;
 use super::send_window::SendWindow;
@@ -50,6 +51,7 @@ pub(crate) struct DriverConfig {
     pub(crate) kernel_pacing: KernelPacing,
     /// How many streams the peer may have open, if it begins with fewer.
     pub(crate) raised_limits: RaisedLimits,
+    pub(crate) resume: ResumeConfig,
     #[cfg(feature = "qlog")]
     pub(crate) qlog: Option<QlogStream>,
 }
@@ -101,6 +103,8 @@ pub(crate) struct ConnectionDriver {
     pub(super) ack_frequency: AckFrequency,
     /// Limits of streams that have not taken effect yet.
     pub(super) raised_limits: RaisedLimits,
+    /// Only where it resumes, or is to be resumed from.
+    pub(super) remembered: Option<Box<Remembered>>,
     pub(super) ecn: EcnStats,
     /// When the next packet is overdue.
     pub(super) loss_time: Option<Timestamp>,

@@ -2,7 +2,7 @@
 
 use crate::qlog::{QlogStream, millis};
 use crate::stats::ConnectionStats;
-use cc_core::Snapshot;
+use cc_core::{ResumePhaseChange, Snapshot};
 use quinn_proto::{Connection, ConnectionError, Side, Transmit};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -73,6 +73,25 @@ impl Trace {
             self.write(now, "recovery:congestion_state_updated", &data);
         }
         self.write_metrics(now, stats, snapshot);
+    }
+
+    /// Careful Resume went on to another phase (draft-ietf-tsvwg-careful-resume-qlog-02). Packet
+    /// numbers are left out: congestion control counts the packets of all spaces together.
+    pub(super) fn on_resume_phase(&mut self, change: &ResumePhaseChange) {
+        let mut state = json!({ "pipesize": change.pipe_size.get() });
+        if let Some(cwnd) = change.cwnd {
+            state["congestion_window"] = cwnd.get().into();
+        }
+        if let Some(ssthresh) = change.ssthresh {
+            state["ssthresh"] = ssthresh.get().into();
+        }
+        let data = json!({
+            "old": change.from.name(),
+            "new": change.to.name(),
+            "state_data": state,
+            "trigger": change.trigger.name(),
+        });
+        self.write(change.at, "recovery:careful_resume_phase_updated", &data);
     }
 
     /// The connection has ended with the last event.

@@ -35,6 +35,11 @@ impl WindowSize {
         self.least < self.most
     }
 
+    /// Whether it is more than it began with, or was set to.
+    pub(super) fn has_grown(&self) -> bool {
+        self.size > self.least
+    }
+
     /// `wanted`, as far as that is allowed.
     pub(super) fn clamp(&self, wanted: u64) -> u64 {
         wanted.clamp(self.least, self.most)

@@ -78,6 +78,16 @@ impl ReceiveWindow {
         self.size.set_most(most);
     }
 
+    /// An earlier connection has needed `size` bytes: begins with them, as far as that is allowed.
+    pub(super) fn resume(&mut self, size: u64) {
+        self.size.grow_to(size);
+    }
+
+    /// Its size, if it is more than it began with.
+    pub(super) fn grown(&self) -> Option<u64> {
+        self.size.has_grown().then(|| self.size())
+    }
+
     /// `bytes` have arrived.
     pub(super) fn on_arrival(&mut self, bytes: Bytes) {
         self.quarters[0].arrived += bytes.get();

@@ -71,7 +71,7 @@ fn owner_of(datagram: &[u8]) -> u8 {
 fn client_and_config() -> (End, ServerConfig) {
     let certificate = SelfSigned::generate(["localhost"]).unwrap();
     let config = tls::client_with_fingerprint(certificate.fingerprint).config();
-    let mut config = config.unwrap().for_connection().0;
+    let mut config = config.unwrap().for_connection("localhost").0;
     config.initial_dst_cid_provider(Arc::new(|| ConnectionId::new(&FIRST_ID)));
     let mut client = Endpoint::new(Arc::default(), None, true, None);
     let live = client.connect(clock::now(), config, address(), "localhost");

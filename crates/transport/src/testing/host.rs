@@ -196,8 +196,11 @@ impl Host {
 
     pub(super) fn close(&mut self, now: Timestamp) {
         self.is_stale = true;
-        let connection = self.connection.as_mut().expect(HAS_CONNECTION);
-        let conn = connection.1.conn();
+        let engine = &mut self.connection.as_mut().expect(HAS_CONNECTION).1;
+        if self.plain.is_none() {
+            engine.driver_mut().leave_path_memory();
+        }
+        let conn = engine.conn();
         conn.close(clock::instant(now), VarInt::from_u32(0), Buffer::new());
     }
 
@@ -227,7 +230,7 @@ impl Host {
     }
 
     fn connect(&mut self, now: Instant, pending: &PendingConnect) {
-        let (mut config, driver) = pending.config.for_connection();
+        let (mut config, driver) = pending.config.for_connection(NAME);
         if let Some(PlainQuinn(factory)) = &self.plain {
             let (mut transport, _) = pending.transport.for_connection();
             unshared(&mut transport).congestion_controller_factory(factory.clone());

@@ -3,6 +3,7 @@ use super::engine::PlainQuinn;
 use super::watch::Departure;
 use super::world::{ConnectError, ConnectionPlan, Ends, World};
 use crate::config::TransportConfig;
+use crate::path_memory::PathMemory;
 use crate::stats::ConnectionStats;
 use cc_core::{ControllerChoice, Observer, Snapshot};
 use link_sim::sim::LinkId;
@@ -145,6 +146,14 @@ impl Pair {
     /// As [`Self::stats`].
     pub fn congestion(&self, side: Side) -> Snapshot {
         self.world.congestion(self.ends.of(side))
+    }
+
+    /// What a later connection of `side` may resume from.
+    ///
+    /// # Panics
+    /// As [`Self::stats`].
+    pub fn path_memory(&self, side: Side) -> Option<PathMemory> {
+        self.world.path_memory(self.ends.of(side))
     }
 
     /// Has `side` go on under another controller.

@@ -7,6 +7,7 @@ use super::watch::{Datagram, Departure};
 use crate::cc_adapter::{By, Fact};
 use crate::config::TransportConfig;
 use crate::crypto_provider::cipher_suite::TLS13_AES_128_GCM_SHA256;
+use crate::path_memory::{PathMemory, PathStore};
 use crate::stats::ConnectionStats;
 use crate::{clock, tls};
 use cc_core::{ControllerChoice, Observer, Snapshot};
@@ -51,6 +52,9 @@ pub struct ConnectionPlan {
     /// Has both ends run quinn-proto alone, under this controller; those of `client` and `server`
     /// are not used.
     pub plain: Option<PlainQuinn>,
+    /// Where the server keeps memories of paths. One is left when the application of that end
+    /// [closes](World::close) the connection.
+    pub server_store: Option<Arc<PathStore>>,
 }
 
 /// One end of a connection: an endpoint with this connection and no other.
@@ -141,6 +145,7 @@ impl World {
             .config()
             .expect("the key was made for the certificate");
         config.transport_config(Arc::new(accepts));
+        config.path_store(plan.server_store.clone());
         // No client here comes back.
         let mut tokens = ValidationTokenConfig::default();
         config.validation_token_config(tokens.sent(0).clone());
@@ -331,6 +336,14 @@ impl World {
     /// As [`Self::stats`].
     pub fn congestion(&self, end: EndId) -> Snapshot {
         self.host(end).driver().snapshot()
+    }
+
+    /// What a later connection of `end` may resume from.
+    ///
+    /// # Panics
+    /// As [`Self::stats`].
+    pub fn path_memory(&self, end: EndId) -> Option<PathMemory> {
+        self.host(end).driver().path_memory()
     }
 
     /// Has `end` go on under another controller.

@@ -6,10 +6,17 @@ use bench_kit::plan::{Controllers, Direction, Plan};
 use bench_kit::role::Role;
 use bench_kit::sample::Series;
 use cc_core::ControllerChoice;
-use paceline::ConnectionError;
 use paceline::testing::{ConnectError, EndId, Ends, Load, World};
+use paceline::{ConnectionError, PathMemory};
 use std::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
+
+/// What the ends of a connection know of its path.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Memories {
+    pub(super) client: Option<PathMemory>,
+    pub(super) server: Option<PathMemory>,
+}
 
 /// One connection of a trial, and what both of its ends count.
 pub(super) struct Flow {
@@ -61,6 +68,14 @@ impl Flow {
             receiver: Side::new(receiver, false),
             bulk: None,
             error: None,
+        }
+    }
+
+    /// What its ends have learned of the path.
+    pub(super) fn memories(&self, world: &World) -> Memories {
+        Memories {
+            client: world.path_memory(self.ends.client),
+            server: world.path_memory(self.ends.server),
         }
     }
 

@@ -67,6 +67,7 @@ pub(super) fn variants(servers: &[NamedServer], args: &AbArgs) -> Vec<AbVariant>
         extra_delay: Duration::ZERO,
         duplicate: 1,
         bulk_after: None,
+        resumes: false,
     });
     variants.collect()
 }

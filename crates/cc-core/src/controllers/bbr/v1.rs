@@ -48,7 +48,7 @@ mod startup;
 mod state;
 
 use crate::control::Control;
-use crate::controller::{Controller, PathState};
+use crate::controller::{Controller, PathState, ResumedWindow};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
 use crate::parts::transition::{EventContext, Machine};
@@ -249,6 +249,18 @@ impl<C: GainCycle> Controller for BbrV1<C> {
     fn on_mtu(&mut self, path: &PathState) {
         self.mss = path.mss;
         self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
+    }
+
+    /// Unvalidated packets leave in Startup alone (RFC 9959 appendix C.1).
+    fn can_resume(&self) -> bool {
+        matches!(self.state, State::Startup)
+            && !self.plateau.is_full()
+            && !self.recovery.is_active()
+    }
+
+    fn resume(&mut self, path: &PathState, window: &ResumedWindow, observer: &mut dyn Observer) {
+        self.deferred.report(observer);
+        self.resume_from(path, window);
     }
 
     fn is_self_limited(&self) -> bool {

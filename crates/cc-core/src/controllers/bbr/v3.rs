@@ -77,12 +77,13 @@ mod state;
 mod undo;
 
 use crate::control::Control;
-use crate::controller::{Controller, PathState};
+use crate::controller::{Controller, PathState, ResumedWindow};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
 use crate::parts::transition::{EventContext, Machine};
 use crate::sampler::RateSample;
 use machine::Bbr;
+use recovery::RecoveryPolicy as _;
 use revision::{Plateau, Revision};
 use state::State;
 use units::{Bytes, Gain};
@@ -202,6 +203,18 @@ impl<R: Revision> Controller for Bbr<R> {
     fn on_mtu(&mut self, path: &PathState) {
         self.mss = path.mss;
         self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
+    }
+
+    /// Unvalidated packets leave in Startup alone (RFC 9959 appendix C.1).
+    fn can_resume(&self) -> bool {
+        matches!(self.state, State::Startup)
+            && !self.full_bw.is_reached
+            && !self.recovery.is_active()
+    }
+
+    fn resume(&mut self, path: &PathState, window: &ResumedWindow, observer: &mut dyn Observer) {
+        self.deferred.report(observer);
+        self.resume_from(path, window);
     }
 
     fn is_self_limited(&self) -> bool {

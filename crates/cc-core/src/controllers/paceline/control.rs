@@ -4,10 +4,10 @@ use super::bandwidth::from_f64;
 use super::cycle::Phase;
 use super::numbers::{MICROSECOND, to_f64};
 use super::state::{AGGREGATION_PERIODS, Paceline};
-use crate::control::{Control, send_quantum};
-use crate::controller::Setup;
+use crate::control::{Control, MIN_RATE, send_quantum};
+use crate::controller::{PathState, ResumedWindow, Setup};
 use crate::params::Params;
-use units::Bytes;
+use units::{Bandwidth, Bytes};
 
 impl Paceline {
     /// A flow with its first decision.
@@ -73,6 +73,24 @@ impl Paceline {
             pacing_rate,
             send_quantum,
         };
+    }
+
+    /// Goes on at the rate that the path has shown, which is the window in a round trip. The
+    /// estimate follows from what is delivered of it.
+    pub(super) fn resume_from(&mut self, path: &PathState, window: &ResumedWindow) {
+        let cwnd = window.cwnd();
+        let rate = match path.srtt {
+            Some(srtt) if !srtt.is_zero() => Bandwidth::from_transfer(cwnd, srtt).max(MIN_RATE),
+            _ => MIN_RATE,
+        };
+        if let ResumedWindow::Raised { .. } = window {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.control.pacing_rate = self.control.pacing_rate.max(rate);
+        } else {
+            self.cwnd = self.cwnd.min(cwnd).max(self.mss * LEAST_PACKETS);
+            self.control.pacing_rate = rate;
+        }
+        self.decide();
     }
 
     /// Twice what the path holds at the estimate, and what comes in one aggregated ACK.

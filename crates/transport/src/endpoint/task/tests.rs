@@ -132,7 +132,7 @@ fn unanswered() -> ConnectionDriver {
         .max_idle_timeout(None)
         .handshake_timeout(Some(Duration::from_secs(10)));
     client.transport_config(Arc::new(transport));
-    let (config, driver) = client.for_connection();
+    let (config, driver) = client.for_connection("localhost");
     let mut endpoint =
         quinn_proto::Endpoint::new(Arc::new(EndpointConfig::default()), None, true, None);
     let now = clock::now();

@@ -112,7 +112,7 @@ impl Wire {
     }
 
     fn connect(&mut self, config: &ClientConfig) {
-        let (config, driver) = config.for_connection();
+        let (config, driver) = config.for_connection("localhost");
         let address = self.server.address;
         let now = self.instant();
         let connected = self

@@ -7,7 +7,8 @@ use super::params::{
     MIN_TSO_RATE, QUANTA_PER_SECOND, UP_EXTRA_PACKETS,
 };
 use super::state::State;
-use crate::controller::PathState;
+use crate::control::MIN_RATE;
+use crate::controller::{PathState, ResumedWindow};
 use crate::parts::fast_recovery::Change;
 use crate::sampler::RateSample;
 use units::{Bandwidth, Bytes, Gain};
@@ -148,6 +149,28 @@ impl<C: GainCycle> BbrV1<C> {
             cwnd
         };
         cwnd.max(self.min_pipe_cwnd())
+    }
+
+    /// Goes on in Startup at the rate that the path has shown, which is the window in a round trip;
+    /// the estimate of the bandwidth comes from the samples of what leaves. After a Safe Retreat,
+    /// which has drained the path, there are none that may be used (RFC 9959 appendix C.3), and
+    /// Startup finds the rate anew.
+    pub(super) fn resume_from(&mut self, path: &PathState, window: &ResumedWindow) {
+        let rate = |cwnd| match path.srtt {
+            Some(srtt) if !srtt.is_zero() => Bandwidth::from_transfer(cwnd, srtt).max(MIN_RATE),
+            _ => MIN_RATE,
+        };
+        match *window {
+            ResumedWindow::Raised { cwnd } => {
+                self.cwnd = self.cwnd.max(cwnd);
+                self.pacing_rate = self.pacing_rate.max(rate(cwnd));
+            }
+            ResumedWindow::Retreated { cwnd, .. } => {
+                self.cwnd = self.cwnd.min(cwnd).max(self.min_pipe_cwnd());
+                self.prior_cwnd = self.cwnd;
+                self.pacing_rate = rate(cwnd);
+            }
+        }
     }
 
     /// `bbr_save_cwnd`: the newest window that neither recovery nor ProbeRTT had reduced.

@@ -5,11 +5,12 @@ use super::machine::{Bbr, initial_pacing_rate};
 use super::recovery::{RecoveryPolicy, UndoBounds};
 use super::revision::Revision;
 use super::state::State;
-use crate::controller::PathState;
+use crate::control::MIN_RATE;
+use crate::controller::{PathState, ResumedWindow};
 use crate::events::LostPacket;
 use crate::parts::fast_recovery::Change;
 use crate::sampler::RateSample;
-use units::{Bytes, Gain, Timestamp};
+use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 impl<R: Revision> Bbr<R> {
     /// SetPacingRate. The first round-trip time replaces the guess made without one.
@@ -119,6 +120,28 @@ impl<R: Revision> Bbr<R> {
         self.save_cwnd();
         self.recovery.on_persistent_congestion(path.now);
         self.cwnd = path.inflight + self.mss;
+    }
+
+    /// Goes on in Startup at the rate that the path has shown, which is the window in a round trip;
+    /// the estimate of the bandwidth comes from the samples of what leaves. After a Safe Retreat,
+    /// which has drained the path, there are none that may be used (RFC 9959 appendix C.3), and
+    /// Startup finds the rate anew.
+    pub(super) fn resume_from(&mut self, path: &PathState, window: &ResumedWindow) {
+        let rate = |cwnd| match path.srtt {
+            Some(srtt) if !srtt.is_zero() => Bandwidth::from_transfer(cwnd, srtt).max(MIN_RATE),
+            _ => MIN_RATE,
+        };
+        match *window {
+            ResumedWindow::Raised { cwnd } => {
+                self.cwnd = self.cwnd.max(cwnd);
+                self.pacing_rate = self.pacing_rate.max(rate(cwnd));
+            }
+            ResumedWindow::Retreated { cwnd, .. } => {
+                self.cwnd = self.cwnd.min(cwnd).max(self.min_pipe_cwnd());
+                self.prior_cwnd = self.cwnd;
+                self.pacing_rate = rate(cwnd);
+            }
+        }
     }
 
     /// SaveCwnd: the newest window that neither recovery nor ProbeRTT had reduced.
