@@ -133,9 +133,13 @@ fn acks_between_scheduled_packets_keep_their_order() {
         "fixed:rate=300mbit",
         KernelPacing::On,
     );
-    for side in [Side::Client, Side::Server] {
-        pair.send(side, Load::Endless);
-    }
+    // Between its bursts the client has ACKs to send and nothing else.
+    let bursts = Load::Every {
+        bytes: 60_000,
+        interval: Duration::from_millis(3),
+    };
+    pair.send(Side::Client, bursts);
+    pair.send(Side::Server, Load::Endless);
     pair.run_for(Duration::from_secs(1));
     for side in [Side::Client, Side::Server] {
         let stats = pair.stats(side);
