@@ -63,9 +63,10 @@ pub use paceline::{
     ReadToEndError, RecvStream, ResetError, SendDatagramError, SendStream, Side, StdSystemTime,
     StoppedError, StreamId, TimeSource, TokenLog, TokenMemoryCache, TokenReuseError, TokenStore,
     TransportErrorCode, UdpStats, ValidationTokenConfig, VarInt, VarIntBoundsExceeded, WriteError,
-    Written, ZeroRttAccepted, crypto, rustls,
+    Written, ZeroRttAccepted, crypto,
 };
 #[cfg(feature = "qlog")]
 pub use paceline::{QlogConfig, QlogStream};
 pub use quinn_proto::{EcnCodepoint, Transmit};
 pub use quinn_udp as udp;
+pub use rustls;
