@@ -143,6 +143,13 @@ impl ServerConfig {
         self
     }
 
+    /// Replaces the cryptography, with the certificates that it has. The key for
+    /// address-validation tokens stays as it is.
+    pub fn crypto(&mut self, crypto: Arc<dyn crypto::ServerConfig>) -> &mut Self {
+        self.proto.crypto = crypto;
+        self
+    }
+
     /// quinn-proto's part, for what concerns the endpoint as a whole.
     pub(crate) fn for_endpoint(&self) -> Arc<quinn_proto::ServerConfig> {
         Arc::new(self.proto.clone())

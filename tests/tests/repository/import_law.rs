@@ -48,7 +48,7 @@ enum Foreign {
     Behind(Gate),
 }
 
-const LAW: [Rule; 13] = [
+const LAW: [Rule; 15] = [
     Rule {
         package: "units",
         may_use: &[],
@@ -135,6 +135,19 @@ const LAW: [Rule; 13] = [
         gated: None,
         foreign: Foreign::Any,
     },
+    // Published libraries on the shim that has quinn's name, likewise.
+    Rule {
+        package: "in-place-of-quinn",
+        may_use: &["quinn-shim"],
+        gated: None,
+        foreign: Foreign::Any,
+    },
+    Rule {
+        package: SHIM.1,
+        may_use: &["paceline"],
+        gated: None,
+        foreign: Foreign::Any,
+    },
     Rule {
         package: "bench-server",
         may_use: &["units", "cc-core", "paceline", "bench-report", "bench-kit"],
@@ -156,6 +169,10 @@ const LAW: [Rule; 13] = [
         foreign: Foreign::Any,
     },
 ];
+
+/// The manifest of the package `quinn`, and what the law calls it: where others depend on `quinn`,
+/// they mean the registry's.
+const SHIM: (&str, &str) = ("crates/quinn-shim/Cargo.toml", "quinn-shim");
 
 /// The package of whole-system tests may use everything.
 const UNBOUND: &str = "e2e";
@@ -180,6 +197,7 @@ impl<'a> Manifest<'a> {
         let name = name
             .and_then(Value::as_str)
             .ok_or("a package has a name, this one none")?;
+        let name = if file.path == SHIM.0 { SHIM.1 } else { name };
         let mut run = dependencies(&table, "dependencies");
         run.extend(dependencies(&table, "build-dependencies"));
         let features = table.get("features").and_then(Value::as_table);
@@ -461,6 +479,21 @@ mod tests {
         assert_eq!(with("link-sim", "paceline").len(), 1);
         assert_eq!(with("units", "cc-core").len(), 1);
         assert_eq!(with("e2e", "bench-client").len(), 0);
+    }
+
+    #[test]
+    fn the_shim_is_not_what_others_call_quinn() {
+        let text = "[package]\nname = \"quinn\"\n[dependencies]\nlink-sim = {}\n";
+        let found = check(&[SourceFile::sample(SHIM.0, text)]);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0]
+                .rule
+                .contains("`quinn-shim` never depends on `link-sim`")
+        );
+        assert_eq!(findings("quinn", "").len(), 1);
+        let dev = "[dev-dependencies]\nquinn = {}\n";
+        assert_eq!(findings("paceline", dev).len(), 0);
     }
 
     #[test]

@@ -331,6 +331,18 @@ impl AsyncRead for RecvStream {
     }
 }
 
+/// The same, with feature `futures-io`.
+#[cfg(feature = "futures-io")]
+impl futures_io::AsyncRead for RecvStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(ready!(Self::poll_read(self.get_mut(), cx, buffer))?))
+    }
+}
+
 impl Drop for RecvStream {
     fn drop(&mut self) {
         // In a congestion controller: the stream is left to the connection's end.

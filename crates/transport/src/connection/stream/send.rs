@@ -296,6 +296,27 @@ impl AsyncWrite for SendStream {
     }
 }
 
+/// The same, with feature `futures-io`.
+#[cfg(feature = "futures-io")]
+impl futures_io::AsyncWrite for SendStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(ready!(Self::poll_write(self, cx, data))?))
+    }
+
+    /// Does nothing: what was written is sent as soon as it may be.
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.finish().map_err(Into::into))
+    }
+}
+
 impl Drop for SendStream {
     fn drop(&mut self) {
         // In a congestion controller: the stream is left to the connection's end.
