@@ -129,6 +129,7 @@ mod endpoint;
 mod error;
 #[cfg(target_os = "linux")]
 mod event_loop;
+mod event_queue;
 mod gate;
 #[cfg(feature = "h3")]
 pub mod h3;
