@@ -11,14 +11,17 @@ mod close_reason;
 mod closing;
 mod control;
 mod datagram;
+mod datagram_queue;
 mod ecn;
 mod fair_queue;
 mod inbound;
 mod limits;
+mod path_estimate;
 mod raised_limit;
 mod receiving;
 mod reorder_buffer;
 mod send_window;
+mod sending_datagrams;
 mod state;
 mod stream_limits;
 mod streams;
@@ -31,6 +34,8 @@ mod windows;
 #[cfg(feature = "testing")]
 use crate::cc_adapter::FactWatch;
 use crate::clock;
+use crate::datagrams::DatagramPriority;
+use crate::gate::SendPermission;
 use crate::stats::{ConnectionStats, EcnStats};
 use ack_frequency::AckFrequency;
 pub(crate) use ack_frequency::UNASKED;
@@ -39,6 +44,8 @@ use close_reason::Cause;
 use closing::EXCUSES;
 use control::capped;
 pub(crate) use datagram::Datagram;
+use datagram_queue::DatagramQueue;
+pub(crate) use datagram_queue::{DatagramLimits, Refusal};
 pub(crate) use fair_queue::Amount;
 use fair_queue::FairQueue;
 pub(crate) use inbound::Reader;
@@ -49,6 +56,7 @@ use quinn_proto::{
 };
 pub(crate) use raised_limit::RaisedLimit;
 use send_window::SendWindow;
+pub(crate) use sending_datagrams::PROTO_DATAGRAM_BUFFER;
 pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -69,6 +77,7 @@ impl ConnectionDriver {
             max_rate,
             windows,
             handshake_timeout,
+            datagrams,
             budget,
             max_packets_per_ack,
             raised_limits,
@@ -111,6 +120,9 @@ impl ConnectionDriver {
             loss_time: None,
             ack_frames,
             sent: Vec::new(),
+            datagrams: DatagramQueue::new(datagrams),
+            path_watchers: Vec::new(),
+            wakers: Vec::new(),
             blocked_writers: BTreeSet::new(),
             fair_queue: FairQueue::default(),
             is_round_over: true,
@@ -141,6 +153,7 @@ impl ConnectionDriver {
         self.hand_on_due(now);
         self.conn.handle_timeout(now);
         self.close_if_due(now);
+        self.datagrams.expire(clock::timestamp(now));
         self.settle(clock::timestamp(now));
     }
 
@@ -204,19 +217,37 @@ impl ConnectionDriver {
         self.begin_handshake(now);
         self.departure = None;
         let permission = self.permission(at);
-        let datagrams = self.batch_limit(at, permission, max_segments);
+        let packets = self.batch_limit(at, permission, max_segments);
+        self.hand_over_datagrams(at, permission, packets, DatagramPriority::BeforeStreams);
         if let Some(mut transmit) = self.poll_with_request(now, permission, buf) {
             self.on_transmit(at, &mut transmit);
             return Some(transmit);
         }
-        self.congestion.gate().begin_poll(permission);
-        let mut transmit = self.conn.poll_transmit(now, datagrams, buf);
-        let has_asked = self.congestion.gate().end_poll();
+        let (mut transmit, mut has_asked) = self.poll_proto(now, permission, packets, buf);
+        let is_idle = transmit.is_none() && !has_asked;
+        let least = DatagramPriority::AfterStreams;
+        if is_idle && self.hand_over_datagrams(at, permission, packets, least) {
+            (transmit, has_asked) = self.poll_proto(now, permission, packets, buf);
+        }
         match &mut transmit {
             Some(transmit) => self.on_transmit(at, transmit),
-            None => self.on_nothing(at, permission, has_asked),
+            None => self.on_nothing(at, permission, has_asked || self.datagrams.is_waiting()),
         }
         transmit
+    }
+
+    /// A batch of at most `packets` datagrams, and whether quinn-proto would send something that
+    /// congestion control has to permit.
+    fn poll_proto(
+        &mut self,
+        now: Instant,
+        permission: SendPermission,
+        packets: usize,
+        buf: &mut Vec<u8>,
+    ) -> (Option<Transmit>, bool) {
+        self.congestion.gate().begin_poll(permission);
+        let transmit = self.conn.poll_transmit(now, packets, buf);
+        (transmit, self.congestion.gate().end_poll())
     }
 
     /// When to come back, with [`Self::handle_timeout`] and then [`Self::poll_transmit`], and why.
@@ -231,6 +262,7 @@ impl ConnectionDriver {
             (Some(loss), Some(hand_on)) => Some(loss.min(hand_on)),
             (loss, hand_on) => loss.or(hand_on),
         };
+        let own = own.into_iter().chain(self.datagrams.next_expiry()).min();
         let own = own.map(|at| (clock::instant(at), Reason::Protocol));
         // Another round of events, as soon as those notified of room have had their time, or to
         // notify them of the room that there is now.
@@ -246,6 +278,9 @@ impl ConnectionDriver {
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         if std::mem::take(&mut self.is_round_over) {
             self.fair_queue.begin_round();
+        }
+        if let Some(event) = self.poll_datagrams() {
+            return Some(event);
         }
         let event = loop {
             let closed = self.close_event.take();
@@ -347,6 +382,7 @@ impl ConnectionDriver {
             spurious_losses: state.counts().spurious_losses,
             held_back: self.held_back,
             packets_per_ack: self.ack_frequency.packets(),
+            datagrams: self.datagrams.stats(),
         };
         stats.path.cwnd = control.cwnd.get();
         stats

@@ -15,6 +15,7 @@ mod giving_up;
 mod habits;
 mod l4s;
 mod limits;
+mod live;
 mod local_network;
 mod migration;
 mod qlog;

@@ -41,7 +41,7 @@ pub(crate) struct Congestion {
     max_ack_delay: Duration,
     pub(crate) events: DeferredEvents,
     counts: Counts,
-    facts: Facts,
+    pub(super) facts: Facts,
     /// Which controller has panicked, and what it said.
     panic: Option<String>,
 }
@@ -456,7 +456,7 @@ impl Congestion {
         }
     }
 
-    fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         self.active.as_ref().expect(OPENED)
     }
 

@@ -1,6 +1,7 @@
 //! Congestion control of one network path.
 
 use super::events::DeferredEvents;
+use super::path_meter::{MeterInput, PathMeter};
 use super::sent_packets::{Lost, SentPacket};
 use crate::histogram::RttCounts;
 use crate::tap::Ack;
@@ -20,6 +21,7 @@ pub(super) struct Path {
     pub(super) first_rtt_at: Option<Timestamp>,
     pub(super) delivery_rate: Option<Bandwidth>,
     pub(super) rtt_counts: RttCounts,
+    pub(super) meter: PathMeter,
 }
 
 /// What has happened since the last [`Feedback`].
@@ -44,6 +46,7 @@ impl Path {
             first_rtt_at: None,
             delivery_rate: None,
             rtt_counts: RttCounts::default(),
+            meter: PathMeter::default(),
         }
     }
 
@@ -116,6 +119,15 @@ impl Path {
             ..Feedback::at(now)
         };
         flow.on_feedback(&feedback, &mut observer);
+        self.meter.on_feedback(&MeterInput {
+            now,
+            acked: &pending.acked,
+            lost: pending.lost.iter().map(|packet| packet.bytes).sum(),
+            rtt,
+            min_rtt: flow.path_state().min_rtt,
+            pacing_rate: flow.control().pacing_rate,
+            mss: flow.path_state().mss,
+        });
         pending.clear();
         if flow.path_state().inflight == Bytes::ZERO {
             // Most connections are idle most of the time.

@@ -94,7 +94,9 @@ impl ConnectionDriver {
         self.has_events = !congestion.events.is_empty();
         let panic = congestion.take_panic();
         let path = congestion.path_state();
+        let fates = congestion.take_datagram_fates();
         drop(congestion);
+        self.report_datagram_fates(fates);
         if path.inflight == Bytes::ZERO {
             // Most connections are idle most of the time.
             self.congestion.tap().release();
@@ -108,6 +110,7 @@ impl ConnectionDriver {
             let (cwnd, mss) = (self.control.cwnd, self.mss);
             self.ack_frequency.on_path(cwnd, mss, srtt, min_rtt);
         }
+        self.offer_path_estimate(now);
         if let Some(reason) = panic {
             self.close_after_panic(reason);
         }

@@ -64,6 +64,7 @@ impl Scene {
             number,
             bytes: 1_200,
             content,
+            datagrams: 0,
         };
         let packets: Vec<Sent> = (*next..*next + count).map(packet).collect();
         *next += count;
