@@ -23,6 +23,7 @@ use paceline::{DatagramOptions, TransportConfig};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::io::{self, Write};
 use std::rc::Rc;
 use std::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
@@ -32,12 +33,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     if controllers.is_empty() {
         controllers = CONTROLLERS.map(str::to_owned).to_vec();
     }
-    println!("{HEADER}");
+    let mut out = io::stdout().lock();
+    writeln!(out, "{HEADER}")?;
     for (name, scenario) in scenarios() {
-        println!("\n{name}: {}", scenario.link);
+        writeln!(out, "\n{name}: {}", scenario.link)?;
         for controller in &controllers {
             let outcome = scenario.run(controller)?;
-            println!("{controller:10}{}", outcome.row());
+            writeln!(out, "{controller:10}{}", outcome.row())?;
         }
     }
     Ok(())
