@@ -5,8 +5,8 @@
 //! source of frames it comes to little more than the source's own rate. But packets of one frame
 //! leave at the pacing rate, above that of the source, and their ACKs come back no faster than the
 //! bottleneck lets them: rate = bytes ÷ the longer of the time of sending and the time of ACKs,
-//! over a few packets. It is a lower bound of the bottleneck's rate as long as ACKs are not bunched,
-//! and never more than the rate at which the packets left.
+//! over a few packets. It is a lower bound of the bottleneck's rate as long as ACKs are not
+//! bunched, and never more than the rate at which the packets left.
 
 use cc_core::AckedPacket;
 use std::collections::VecDeque;
@@ -184,7 +184,8 @@ impl PathMeter {
     /// The slots since `time` before `now`, of the [`MEMORY`] at most.
     fn recent(&self, now: Timestamp, time: Duration) -> impl Iterator<Item = &Slot> {
         let first = slot_of(now).saturating_sub(slots_in(time));
-        self.slots.iter().filter(move |slot| slot.number >= first)
+        let newest = self.slots.iter().rev();
+        newest.take_while(move |slot| slot.number >= first)
     }
 
     /// The greatest rate of a train that was acknowledged within `time`.
@@ -196,8 +197,8 @@ impl PathMeter {
     /// The least round-trip time measured within `time`, or else of the newest slot that has one.
     fn least_rtt(&self, now: Timestamp, time: Duration) -> Option<Duration> {
         let recent = self.recent(now, time).filter_map(|slot| slot.least_rtt);
-        let newest = self.slots.iter().rev().find_map(|slot| slot.least_rtt);
-        recent.min().or(newest)
+        let newest = || self.slots.iter().rev().find_map(|slot| slot.least_rtt);
+        recent.min().or_else(newest)
     }
 
     /// Bytes declared lost of all whose fate became known within `time`.

@@ -31,12 +31,14 @@ impl Sender {
         plan.client.congestion(choose("cubic"));
         change(&mut plan);
         let ends = world.add_connection(&plan);
-        world.run_until_connected(ends, SECOND * 10).unwrap();
+        let connected = world.run_until_connected(ends, SECOND * 10);
+        connected.expect("a handshake");
         let received = Rc::<RefCell<Vec<u64>>>::default();
         let sink = Rc::clone(&received);
         world.watch_received_datagrams(ends.server, move |_, data| {
-            sink.borrow_mut()
-                .push(u64::from_be_bytes(data[..8].try_into().unwrap()));
+            sink.borrow_mut().push(u64::from_be_bytes(
+                data[..8].try_into().expect("its number"),
+            ));
         });
         let events = world.datagram_events(ends.client);
         Self {
@@ -52,7 +54,7 @@ impl Sender {
         let mut data = vec![0; len];
         data[..8].copy_from_slice(&number.to_be_bytes());
         let sent = self.world.send_datagram(self.ends.client, data, options);
-        sent.unwrap()
+        sent.expect("the peer takes datagrams")
     }
 
     fn events(&mut self) -> Vec<DatagramEvent> {
