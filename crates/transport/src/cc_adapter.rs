@@ -14,6 +14,7 @@
 
 mod congestion;
 mod counts;
+mod datagram_fates;
 mod event_stream;
 mod events;
 #[cfg_attr(
@@ -24,8 +25,10 @@ mod facts;
 mod loss_detection;
 mod metrics;
 mod path;
+mod path_meter;
 mod persistent;
 mod reordering;
+mod reports;
 mod resume;
 mod sent_packets;
 mod spaces;
@@ -39,6 +42,7 @@ use crate::tap::Tap;
 use cc_core::ControllerChoice;
 pub(crate) use congestion::Congestion;
 pub(crate) use counts::Batch;
+pub(crate) use datagram_fates::DatagramFate;
 pub use event_stream::CongestionEvents;
 pub(crate) use events::{By, Delivery, Observing};
 #[cfg(feature = "testing")]
@@ -47,6 +51,7 @@ pub(crate) use facts::Watch as FactWatch;
 pub use facts::{Fact, PacketId};
 pub(crate) use loss_detection::Announcement;
 use metrics::metrics;
+pub(crate) use path_meter::{MEMORY, PathMeter, tolerated_queue};
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 pub(crate) use reordering::LossThresholds;

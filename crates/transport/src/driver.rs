@@ -11,11 +11,13 @@ mod close_reason;
 mod closing;
 mod control;
 mod datagram;
+mod datagram_queue;
 mod ecn;
 mod fair_queue;
 mod inbound;
 mod kernel;
 mod limits;
+mod path_estimate;
 mod raised_limit;
 mod receiving;
 mod remembered;
@@ -23,6 +25,7 @@ mod reorder_buffer;
 mod resume;
 mod schedule;
 mod send_window;
+mod sending_datagrams;
 mod state;
 mod stream_limits;
 mod streams;
@@ -35,6 +38,8 @@ mod windows;
 #[cfg(feature = "testing")]
 use crate::cc_adapter::FactWatch;
 use crate::clock;
+use crate::datagrams::DatagramPriority;
+use crate::gate::SendPermission;
 use crate::stats::{ConnectionStats, EcnStats};
 use ack_frequency::AckFrequency;
 pub(crate) use ack_frequency::UNASKED;
@@ -43,6 +48,8 @@ use close_reason::Cause;
 use closing::EXCUSES;
 use control::capped;
 pub(crate) use datagram::Datagram;
+use datagram_queue::DatagramQueue;
+pub(crate) use datagram_queue::{DatagramLimits, Refusal};
 pub(crate) use fair_queue::Amount;
 use fair_queue::FairQueue;
 pub(crate) use inbound::Reader;
@@ -55,6 +62,7 @@ pub(crate) use raised_limit::RaisedLimit;
 pub(crate) use remembered::ResumeConfig;
 use schedule::Schedule;
 use send_window::SendWindow;
+pub(crate) use sending_datagrams::PROTO_DATAGRAM_BUFFER;
 pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -75,6 +83,7 @@ impl ConnectionDriver {
             max_rate,
             windows,
             handshake_timeout,
+            datagrams,
             budget,
             kernel_pacing,
             max_packets_per_ack,
@@ -121,6 +130,9 @@ impl ConnectionDriver {
             loss_time: None,
             ack_frames,
             sent: Vec::new(),
+            datagrams: DatagramQueue::new(datagrams),
+            path_watchers: Vec::new(),
+            wakers: Vec::new(),
             blocked_writers: BTreeSet::new(),
             fair_queue: FairQueue::default(),
             is_round_over: true,
@@ -152,6 +164,7 @@ impl ConnectionDriver {
         self.hand_on_due(now);
         self.conn.handle_timeout(now);
         self.close_if_due(now);
+        self.datagrams.expire(clock::timestamp(now));
         self.settle(clock::timestamp(now));
     }
 
@@ -215,23 +228,27 @@ impl ConnectionDriver {
         self.begin_handshake(now);
         self.departure = None;
         let (permission, leaves) = self.permission(at);
-        let datagrams = self.batch_limit(leaves, permission, max_segments);
+        let packets = self.batch_limit(leaves, permission, max_segments);
         // quinn-proto measures round trips from the time that it is told.
         let leaves_at = if leaves > at {
             clock::instant(leaves)
         } else {
             now
         };
+        self.hand_over_datagrams(at, permission, packets, DatagramPriority::BeforeStreams);
         if let Some(mut transmit) = self.poll_with_request(leaves_at, permission, buf) {
             self.on_transmit(at, leaves, &mut transmit);
             return Some(transmit);
         }
-        self.congestion.gate().begin_poll(permission);
-        let mut transmit = self.conn.poll_transmit(leaves_at, datagrams, buf);
-        let has_asked = self.congestion.gate().end_poll();
+        let (mut transmit, mut has_asked) = self.poll_proto(leaves_at, permission, packets, buf);
+        let is_idle = transmit.is_none() && !has_asked;
+        let least = DatagramPriority::AfterStreams;
+        if is_idle && self.hand_over_datagrams(at, permission, packets, least) {
+            (transmit, has_asked) = self.poll_proto(leaves_at, permission, packets, buf);
+        }
         match &mut transmit {
             Some(transmit) => self.on_transmit(at, leaves, transmit),
-            None => self.on_nothing(at, permission, has_asked),
+            None => self.on_nothing(at, permission, has_asked || self.datagrams.is_waiting()),
         }
         transmit
     }
@@ -240,6 +257,20 @@ impl ConnectionDriver {
     pub(crate) fn batch_departure(&self) -> Option<Instant> {
         let departure = self.schedule.departure(clock::timestamp(self.now));
         departure.map(clock::instant)
+    }
+
+    /// A batch of at most `packets` datagrams, and whether quinn-proto would send something that
+    /// congestion control has to permit.
+    fn poll_proto(
+        &mut self,
+        now: Instant,
+        permission: SendPermission,
+        packets: usize,
+        buf: &mut Vec<u8>,
+    ) -> (Option<Transmit>, bool) {
+        self.congestion.gate().begin_poll(permission);
+        let transmit = self.conn.poll_transmit(now, packets, buf);
+        (transmit, self.congestion.gate().end_poll())
     }
 
     /// When to come back, with [`Self::handle_timeout`] and then [`Self::poll_transmit`], and why.
@@ -254,6 +285,7 @@ impl ConnectionDriver {
             (Some(loss), Some(hand_on)) => Some(loss.min(hand_on)),
             (loss, hand_on) => loss.or(hand_on),
         };
+        let own = own.into_iter().chain(self.datagrams.next_expiry()).min();
         let own = own.map(|at| (clock::instant(at), Reason::Protocol));
         // Another round of events, as soon as those notified of room have had their time, or to
         // notify them of the room that there is now.
@@ -269,6 +301,9 @@ impl ConnectionDriver {
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         if std::mem::take(&mut self.is_round_over) {
             self.fair_queue.begin_round();
+        }
+        if let Some(event) = self.poll_datagrams() {
+            return Some(event);
         }
         let event = loop {
             let closed = self.close_event.take();
@@ -370,6 +405,7 @@ impl ConnectionDriver {
             spurious_losses: state.counts().spurious_losses,
             held_back: self.held_back,
             packets_per_ack: self.ack_frequency.packets(),
+            datagrams: self.datagrams.stats(),
         };
         stats.path.cwnd = control.cwnd.get();
         stats

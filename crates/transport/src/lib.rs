@@ -97,7 +97,9 @@
 //! | lost packets remembered, in case they arrive | 16,384, for three probe timeouts | fixed | `sent_packets::a_lost_packet_is_remembered…` |
 //! | times remembered at which ACK-only packets left | 4,096 | fixed | `sent_packets::times_of_acks…` |
 //! | packets sent, ACK frames and ranges of them read, in one step | 256, 64, 1,024 | fixed | `tap::no_more_packets…`, `tap::of_frames…`, `tap::of_ranges…` |
-//! | datagrams received, to be sent | 1.25 MB, 1 MiB | [`TransportConfig::datagram_receive_buffer_size`], [`datagram_send_buffer_size`](TransportConfig::datagram_send_buffer_size) | `hoarding::datagrams_that_nobody_reads…`, `polling` |
+//! | datagrams received | 1.25 MB | [`TransportConfig::datagram_receive_buffer_size`] | `hoarding::datagrams_that_nobody_reads…` |
+//! | datagrams to be sent | 256 KiB, 1,024, and a batch of packets | [`TransportConfig::datagram_send_buffer_size`], [`datagram_send_buffer_count`](TransportConfig::datagram_send_buffer_count) | `datagram_queue`, `live::datagrams` |
+//! | those in flight of which news is asked for, news to be read | 8,192, 4,096 | fixed | `datagram_fates`, `event_queue` |
 //! | packets that came early, where others come late | 4,096 and 8 MiB, for 250 ms | fixed | `hoarding::packets_that_skip_numbers…` |
 //! | handshake data out of order | 16 KiB | [`TransportConfig::crypto_buffer_size`] | `forged::frames_beyond_a_limit…` |
 //! | ranges of packets to be acknowledged | 64 | fixed | `hoarding::packets_with_gaps…` |
@@ -126,11 +128,13 @@ mod clock;
 mod config;
 mod connection;
 mod crypto_provider;
+mod datagrams;
 mod driver;
 mod endpoint;
 mod error;
 #[cfg(target_os = "linux")]
 mod event_loop;
+mod event_queue;
 mod gate;
 #[cfg(feature = "h3")]
 pub mod h3;
@@ -138,6 +142,7 @@ mod histogram;
 mod kernel_pacing;
 mod lock;
 mod path_memory;
+mod path_watch;
 #[cfg(feature = "qlog")]
 pub mod qlog;
 pub mod quic_lb;
@@ -159,6 +164,9 @@ pub use cc_core::{self, ChooseError, ControllerChoice, Observer, Snapshot};
 pub use choice::{ChooseController, quinn_controller};
 pub use config::{ClientConfig, ServerConfig, TransportConfig};
 pub use connection::{Connecting, Connection, RecvStream, SendStream, ZeroRttAccepted};
+pub use datagrams::{
+    DatagramEvent, DatagramEvents, DatagramId, DatagramOptions, DatagramOutcome, DatagramPriority,
+};
 pub use endpoint::{Endpoint, EndpointStats, Incoming, IncomingFuture, RetryError, TimerStats};
 pub use error::{
     ReadError, ReadExactError, ReadToEndError, ResetError, SendDatagramError, StoppedError,
@@ -167,8 +175,11 @@ pub use error::{
 pub use histogram::RttHistogram;
 pub use kernel_pacing::{KernelPacing, NoKernelPacing, ParseKernelPacingError};
 pub use path_memory::{PathMemory, PathMemoryError, PathStore};
+pub use path_watch::{IntervalError, PathEstimate, PathWatch};
 pub use sharded::{ShardStats, ShardedBuilder, ShardedServer, Steering};
-pub use stats::{ConnectionStats, EcnStats, FrameStats, LimitedBy, PathStats, UdpStats};
+pub use stats::{
+    ConnectionStats, DatagramStats, EcnStats, FrameStats, LimitedBy, PathStats, UdpStats,
+};
 
 #[cfg(feature = "qlog")]
 pub use qlog::{QlogConfig, QlogStream};

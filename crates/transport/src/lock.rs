@@ -30,7 +30,7 @@ pub(crate) enum Rank {
     Socket,
     /// What a socket counts, and whether it is full.
     SocketState,
-    /// The application's stream of congestion events.
+    /// Events that the application reads at its own pace.
     Events,
     /// Connections that have something to do, or the waker of who drives them.
     Queue,

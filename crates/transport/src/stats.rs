@@ -94,6 +94,25 @@ pub struct ConnectionStats {
     pub held_back: u64,
     /// Packets for one ACK that the peer was asked for last; 2 as long as it was not asked.
     pub packets_per_ack: u32,
+    /// Datagrams to be sent (RFC 9221).
+    pub datagrams: DatagramStats,
+}
+
+/// What became of the datagrams that the application has sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct DatagramStats {
+    /// Waiting to be sent at present.
+    pub queued: u64,
+    /// Sent in a packet.
+    pub sent: u64,
+    /// Dropped because they had waited for longer than they lived.
+    pub expired: u64,
+    /// Dropped for newer ones, because the buffer was full.
+    pub displaced: u64,
+    /// Dropped because packets had become too small for them.
+    pub too_large: u64,
 }
 
 /// How many datagrams carried which ECN mark.

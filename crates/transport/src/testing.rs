@@ -64,6 +64,7 @@ mod acks;
 mod application;
 mod certificate;
 mod codepoint;
+mod endpoint;
 mod engine;
 mod host;
 mod outgoing;

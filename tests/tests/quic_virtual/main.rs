@@ -16,6 +16,7 @@ mod habits;
 mod kernel_pacing;
 mod l4s;
 mod limits;
+mod live;
 mod local_network;
 mod migration;
 mod qlog;

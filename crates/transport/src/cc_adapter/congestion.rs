@@ -41,7 +41,7 @@ pub(crate) struct Congestion {
     max_ack_delay: Duration,
     pub(crate) events: DeferredEvents,
     counts: Counts,
-    facts: Facts,
+    pub(super) facts: Facts,
     /// Which controller has panicked, and what it said.
     panic: Option<String>,
 }

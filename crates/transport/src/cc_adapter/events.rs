@@ -153,7 +153,7 @@ impl Delivery {
                 By::Set(observer) | By::Added(observer) => {
                     events.iter().for_each(|event| observer.on_event(event));
                 }
-                By::Stream(source) => source.send(events),
+                By::Stream(source) => source.send(events.iter().copied()),
             }
         }
     }

@@ -1,5 +1,8 @@
 //! What congestion control learns of each packet, for tests that compare it with what happened.
 
+use super::datagram_fates::DatagramFates;
+use crate::datagrams::DatagramOutcome;
+use crate::tap::Space;
 use std::fmt;
 use units::{Bytes, Timestamp};
 
@@ -53,9 +56,10 @@ pub enum Fact {
 /// Called with each fact and its time.
 pub(crate) type Watch = Box<dyn FnMut(Timestamp, &Fact) + Send>;
 
-/// Passes facts on where a test asks for them.
+/// Passes facts on to those who ask for them.
 #[derive(Default)]
 pub(super) struct Facts {
+    pub(super) fates: DatagramFates,
     #[cfg(feature = "testing")]
     watch: Option<Watch>,
 }
@@ -66,15 +70,27 @@ impl Facts {
         self.watch = Some(watch);
     }
 
-    #[cfg_attr(
-        not(feature = "testing"),
-        expect(unused_variables, clippy::unused_self, reason = "nobody can watch")
-    )]
     #[inline]
-    pub(super) fn note(&mut self, now: Timestamp, fact: impl FnOnce() -> Fact) {
+    pub(super) fn note(&mut self, now: Timestamp, fact: impl Fn() -> Fact) {
+        if !self.fates.is_empty() {
+            self.note_fate(now, &fact());
+        }
         #[cfg(feature = "testing")]
         if let Some(watch) = &mut self.watch {
             watch(now, &fact());
+        }
+    }
+}
+
+impl Facts {
+    fn note_fate(&mut self, now: Timestamp, fact: &Fact) {
+        let (packet, outcome) = match fact {
+            Fact::Acked(packet) => (packet, DatagramOutcome::Acknowledged),
+            Fact::Lost(packet) | Fact::Discarded(packet) => (packet, DatagramOutcome::Lost),
+            _ => return,
+        };
+        if packet.space == Space::Data as usize {
+            self.fates.on_outcome(now, packet.number, outcome);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Congestion control of one network path.
 
 use super::events::DeferredEvents;
+use super::path_meter::{MeterInput, PathMeter};
 use super::sent_packets::{Lost, SentPacket};
 use crate::histogram::RttCounts;
 use crate::tap::Ack;
@@ -25,6 +26,7 @@ pub(super) struct Path {
     /// Not written to the qlog yet: the phases of Careful Resume, at most four in a path's life.
     #[cfg(feature = "qlog")]
     pub(super) phase_changes: Vec<ResumePhaseChange>,
+    pub(super) meter: PathMeter,
 }
 
 /// What has happened since the last [`Feedback`].
@@ -51,6 +53,7 @@ impl Path {
             rtt_counts: RttCounts::default(),
             #[cfg(feature = "qlog")]
             phase_changes: Vec::new(),
+            meter: PathMeter::default(),
         }
     }
 
@@ -131,6 +134,15 @@ impl Path {
             ..Feedback::at(now)
         };
         flow.on_feedback(&feedback, &mut observer);
+        self.meter.on_feedback(&MeterInput {
+            now,
+            acked: &pending.acked,
+            lost: pending.lost.iter().map(|packet| packet.bytes).sum(),
+            rtt,
+            min_rtt: flow.path_state().min_rtt,
+            pacing_rate: flow.control().pacing_rate,
+            mss: flow.path_state().mss,
+        });
         pending.clear();
         if flow.path_state().inflight == Bytes::ZERO {
             // Most connections are idle most of the time.

@@ -1,6 +1,9 @@
 //! Unreliable application datagrams (RFC 9221).
 
 use super::handle::Connection;
+use crate::clock;
+use crate::datagrams::{DatagramEvents, DatagramId, DatagramOptions};
+use crate::driver::Refusal;
 use crate::error::SendDatagramError;
 use bytes::Bytes;
 use quinn_proto::ConnectionError;
@@ -13,11 +16,39 @@ impl Connection {
     /// When datagrams are not in use, `data` is larger than
     /// [`max_datagram_size`](Self::max_datagram_size), or the connection is lost.
     pub fn send_datagram(&self, data: Bytes) -> Result<(), SendDatagramError> {
-        let result = self.try_send_datagram(data, true);
-        result.map_err(|failure| match failure {
-            Failure::Blocked(_) => unreachable!("old datagrams make room"),
-            Failure::Error(error) => error,
+        self.send_datagram_with(data, DatagramOptions::default())?;
+        Ok(())
+    }
+
+    /// As [`send_datagram`](Self::send_datagram), with a lifetime, a priority, or news of what
+    /// becomes of it. When the buffer is full, the oldest of lower priority are dropped first, then
+    /// those of its own; where all are of higher priority, it is dropped itself.
+    ///
+    /// Returns its number, which the [events](Self::datagram_events) have.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn send_datagram_with(
+        &self,
+        data: Bytes,
+        options: DatagramOptions,
+    ) -> Result<DatagramId, SendDatagramError> {
+        let result = self.try_send_datagram(data, options, true);
+        result.map_err(|refusal| match refusal {
+            Refusal::Blocked(_) => unreachable!("old datagrams make room"),
+            Refusal::Error(error) => error,
         })
+    }
+
+    /// What becomes of the datagrams that are sent from now on with
+    /// [`notify`](DatagramOptions::notify). Any number of streams may be beside each other.
+    pub fn datagram_events(&self) -> DatagramEvents {
+        let (events, source) = DatagramEvents::new();
+        let mut state = self.state();
+        if state.error.is_none() {
+            state.driver.add_datagram_listener(source);
+        }
+        events
     }
 
     /// As [`send_datagram`](Self::send_datagram), but waits for room instead of dropping.
@@ -31,10 +62,10 @@ impl Connection {
         loop {
             // Taken before the attempt, which gives up the lock.
             let unblocked = self.0.signals.datagrams_unblocked.notified();
-            match self.try_send_datagram(data, false) {
-                Ok(()) => return Ok(()),
-                Err(Failure::Error(error)) => return Err(error),
-                Err(Failure::Blocked(back)) => data = back,
+            match self.try_send_datagram(data, DatagramOptions::default(), false) {
+                Ok(_) => return Ok(()),
+                Err(Refusal::Error(error)) => return Err(error),
+                Err(Refusal::Blocked(back)) => data = back,
             }
             unblocked.await;
         }
@@ -69,32 +100,27 @@ impl Connection {
         self.state().driver.conn().datagrams().max_size()
     }
 
-    /// Bytes of datagrams that can be sent without dropping older ones.
+    /// Bytes that one datagram can have without older ones being dropped for it.
     pub fn datagram_send_buffer_space(&self) -> usize {
-        self.state().driver.conn().datagrams().send_buffer_space()
+        self.state().driver.datagram_space()
     }
 
-    fn try_send_datagram(&self, data: Bytes, drop_oldest: bool) -> Result<(), Failure> {
-        use quinn_proto::SendDatagramError as Proto;
+    fn try_send_datagram(
+        &self,
+        data: Bytes,
+        options: DatagramOptions,
+        drops_oldest: bool,
+    ) -> Result<DatagramId, Refusal> {
         let mut state = self.state();
         if let Some(error) = &state.error {
-            return Err(Failure::Error(error.clone().into()));
+            return Err(Refusal::Error(error.clone().into()));
         }
-        let result = state.driver.conn().datagrams().send(data, drop_oldest);
+        let now = clock::now();
+        let id = state
+            .driver
+            .send_datagram(now, data, options, drops_oldest)?;
         drop(state);
-        result.map_err(|error| match error {
-            Proto::Blocked(data) => Failure::Blocked(data),
-            Proto::UnsupportedByPeer => Failure::Error(SendDatagramError::UnsupportedByPeer),
-            Proto::Disabled => Failure::Error(SendDatagramError::Disabled),
-            Proto::TooLarge => Failure::Error(SendDatagramError::TooLarge),
-        })?;
         self.0.schedule();
-        Ok(())
+        Ok(id)
     }
-}
-
-enum Failure {
-    /// There is no room; here it is back.
-    Blocked(Bytes),
-    Error(SendDatagramError),
 }

@@ -8,6 +8,7 @@ use crate::clock;
 use crate::kernel_pacing::NoKernelPacing;
 use crate::lock::Guard;
 use crate::path_memory::PathMemory;
+use crate::path_watch::{PathEstimate, PathWatch, Watcher};
 use crate::stats::ConnectionStats;
 use bytes::Bytes;
 use cc_core::{Observer, Snapshot};
@@ -130,6 +131,39 @@ impl Connection {
     /// §3.1, §4.7).
     pub fn path_memory(&self) -> Option<PathMemory> {
         self.state().driver.path_memory()
+    }
+
+    /// What an encoder should send now, headers included: what the path carries without a queue,
+    /// as far as is known, less a tenth.
+    ///
+    /// It rises above what is sent as long as packets of a frame come through faster than frames
+    /// are made, falls within a second of the path's rate, is lowered by up to a half while the
+    /// path has a queue of more than 10 ms and a quarter of the round trip, and is never more than
+    /// nine tenths of [`max_rate`](crate::TransportConfig::max_rate). It is that of the whole
+    /// connection: streams and datagrams share it. `docs/live.md` has the definition.
+    pub fn send_rate_hint(&self) -> Bandwidth {
+        self.path_estimate().send_rate_hint
+    }
+
+    /// What is known of the path at this moment.
+    pub fn path_estimate(&self) -> PathEstimate {
+        let mut state = self.state();
+        let estimate = state.driver.path_estimate(clock::now());
+        if state.driver.close_if_panicked() {
+            self.0.schedule();
+        }
+        estimate
+    }
+
+    /// The newest estimate of the path whenever it has changed, from now on. Any number of watches
+    /// may be beside each other.
+    pub fn path_watch(&self) -> PathWatch {
+        let (watch, watcher) = Watcher::new();
+        let mut state = self.state();
+        if state.error.is_none() {
+            state.driver.add_path_watcher(watcher);
+        }
+        watch
     }
 
     /// The congestion controller's state at this moment.

@@ -267,6 +267,8 @@ impl State {
         wakeups.everyone();
         wakeups.add(self.connecting.take());
         self.wake_streams(wakeups);
+        self.driver.end_reports();
+        wakeups.extend(self.driver.take_wakers());
     }
 
     /// Collects all who wait for one of the streams.
@@ -329,6 +331,7 @@ impl State {
                 Event::DatagramsUnblocked => wakeups.datagrams_unblocked = true,
             }
         }
+        wakeups.extend(self.driver.take_wakers());
     }
 
     fn forward_stream_event(&mut self, event: StreamEvent, wakeups: &mut Wakeups) {

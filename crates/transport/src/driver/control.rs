@@ -98,10 +98,12 @@ impl ConnectionDriver {
         let panic = congestion.take_panic();
         let acked_early = congestion.counts().acked_early;
         let path = congestion.path_state();
+        let fates = congestion.take_datagram_fates();
         drop(congestion);
         if acked_early > 0 {
             self.give_up_kernel_pacing();
         }
+        self.report_datagram_fates(fates);
         if path.inflight == Bytes::ZERO {
             // Most connections are idle most of the time.
             self.congestion.tap().release();
@@ -115,6 +117,7 @@ impl ConnectionDriver {
             let (cwnd, mss) = (self.control.cwnd, self.mss);
             self.ack_frequency.on_path(cwnd, mss, srtt, min_rtt);
         }
+        self.offer_path_estimate(now);
         if let Some(reason) = panic {
             self.close_after_panic(reason);
         }

@@ -3,6 +3,7 @@
 use super::ack_frequency::AckFrequency;
 use super::close_reason::PendingClose;
 use super::datagram::Arrived;
+use super::datagram_queue::{DatagramLimits, DatagramQueue};
 use super::fair_queue::FairQueue;
 use super::inbound::{Held, Inbound};
 use super::limits::Limits;
@@ -17,6 +18,7 @@ use super::windows::{ReceiveWindow, WindowConfig};
 use crate::budget::Budget;
 use crate::cc_adapter::CongestionHandle;
 use crate::kernel_pacing::KernelPacing;
+use crate::path_watch::Watcher;
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogStream;
 use crate::stats::EcnStats;
@@ -25,6 +27,7 @@ use cc_core::{Control, Pacer};
 use quinn_proto::{Connection, ConnectionError, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 use units::{Bandwidth, Bytes, Timestamp};
 
@@ -45,6 +48,7 @@ pub(crate) struct DriverConfig {
     pub(crate) windows: WindowConfig,
     /// Longest that the handshake may take.
     pub(crate) handshake_timeout: Option<Duration>,
+    pub(crate) datagrams: DatagramLimits,
     pub(crate) budget: Arc<Budget>,
     /// Most packets that the peer is asked to acknowledge with one ACK, if that is configured.
     pub(crate) max_packets_per_ack: Option<u32>,
@@ -112,6 +116,11 @@ pub(crate) struct ConnectionDriver {
     pub(super) ack_frames: u64,
     /// What the keys have seen leave last, kept for its memory.
     pub(super) sent: Vec<Sent>,
+    /// Datagrams that are to leave.
+    pub(super) datagrams: DatagramQueue,
+    /// Who is offered estimates of the path, and who is to be woken without the connection's lock.
+    pub(super) path_watchers: Vec<Watcher>,
+    pub(super) wakers: Vec<Waker>,
     pub(super) blocked_writers: BTreeSet<StreamId>,
     /// Which stream may write where there is less room than streams want.
     pub(super) fair_queue: FairQueue,

@@ -20,6 +20,8 @@ pub(crate) struct Sent {
     /// Its length as quinn-proto counts it in flight: header, payload and tag.
     pub(crate) bytes: u16,
     pub(crate) content: Content,
+    /// DATAGRAM frames in it, where they are [counted](super::Tap::count_datagrams).
+    pub(crate) datagrams: u16,
 }
 
 /// An ACK frame that has arrived.

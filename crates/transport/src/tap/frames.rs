@@ -50,6 +50,19 @@ pub(super) fn has_application_data(payload: &[u8]) -> bool {
     false
 }
 
+/// How many DATAGRAM frames a payload has.
+pub(super) fn count_datagrams(payload: &[u8]) -> u16 {
+    let mut frames = Frames::new(payload);
+    let mut count = 0;
+    while let Some(kind) = frames.next_kind() {
+        count += u16::from(matches!(kind, DATAGRAM | DATAGRAM_WITH_LENGTH));
+        if frames.skip(kind).is_none() {
+            break;
+        }
+    }
+    count
+}
+
 /// How many packets the peer has received with each codepoint (RFC 9000 §19.3.2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct EcnCounts {

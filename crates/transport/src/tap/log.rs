@@ -2,7 +2,7 @@
 
 use super::ecn::{Rewrite, SentEcn};
 use super::facts::{Ack, MAX_RANGES, Received, Sent, Space};
-use super::frames::{AckFrame, Content, Frames};
+use super::frames::{AckFrame, Content, Frames, count_datagrams};
 use super::header::{Head, SharedHeaderKey, ShortHeader};
 use super::parameters::{
     ACK_DELAY_EXPONENT, DEFAULT_EXPONENT, DEFAULT_MAX_ACK_DELAY, INITIAL_SOURCE_CONNECTION_ID,
@@ -34,6 +34,8 @@ pub(crate) struct Tap {
     header_key: OnceLock<SharedHeaderKey>,
     /// Octets of the connection IDs in them.
     cid_len: AtomicUsize,
+    /// Whether packets that leave may have datagrams, which are to be counted.
+    counts_datagrams: AtomicBool,
     /// Octets that each 1-RTT packet has to leave free for a request, until one carries it.
     pub(super) reserved: AtomicUsize,
 }
@@ -87,6 +89,12 @@ impl Tap {
         log.ecn.count(codepoint, of_data.count() as u64);
     }
 
+    /// Whether DATAGRAM frames are counted from now on in packets that leave: where there can be
+    /// none, there is no need to look.
+    pub(crate) fn count_datagrams(&self, counts: bool) {
+        self.counts_datagrams.store(counts, Relaxed);
+    }
+
     /// `take` gets what has come since the last call, if anything has. It may not call this tap.
     pub(crate) fn take_received<R>(&self, take: impl FnOnce(&mut Received) -> R) -> Option<R> {
         // Most datagrams that come to a receiver hold no ACK.
@@ -134,6 +142,10 @@ impl Tap {
     /// This packet leaves.
     pub(crate) fn on_sent(&self, space: Space, number: u64, packet: &[u8], payload: &[u8]) {
         let content = Content::of(payload);
+        let datagrams = match self.counts_datagrams.load(Relaxed) {
+            true => count_datagrams(payload),
+            false => 0,
+        };
         let Log { sent, next, .. } = &mut *self.log();
         next[space as usize] = number + 1;
         if sent.len() < MAX_SENT {
@@ -142,6 +154,7 @@ impl Tap {
                 number,
                 bytes: u16::try_from(packet.len()).unwrap_or(u16::MAX),
                 content,
+                datagrams,
             });
         }
     }

@@ -2,7 +2,9 @@
 
 use crate::cc_adapter::SumsFactory;
 use crate::clock;
-use crate::driver::{ConnectionDriver, Datagram, DriverConfig, Reason};
+use crate::datagrams::{DatagramId, DatagramOptions};
+use crate::driver::{ConnectionDriver, Datagram, DriverConfig, Reason, Refusal};
+use crate::error::SendDatagramError;
 use crate::kernel_pacing::KernelPacing;
 use bytes::Bytes;
 use cc_core::ControllerChoice;
@@ -81,6 +83,19 @@ impl Engine {
             Self::Driven(driver) => driver.conn(),
             Self::Plain(conn) => conn,
         }
+    }
+
+    pub(super) fn send_datagram(
+        &mut self,
+        now: Instant,
+        data: Bytes,
+        options: DatagramOptions,
+    ) -> Result<DatagramId, SendDatagramError> {
+        let sent = self.driver_mut().send_datagram(now, data, options, true);
+        sent.map_err(|refusal| match refusal {
+            Refusal::Blocked(_) => unreachable!("old datagrams make room"),
+            Refusal::Error(error) => error,
+        })
     }
 
     pub(super) fn handle_datagram(

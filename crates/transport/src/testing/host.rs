@@ -1,21 +1,23 @@
 //! One endpoint as a node of the simulator.
 
 use super::application::{Application, Load};
-use super::certificate::{FixedKey, NAME};
+use super::certificate::NAME;
 use super::codepoint::{codepoint_of, ecn_of};
+use super::endpoint::{endpoint, unshared};
 use super::engine::{Engine, PlainQuinn};
 use super::outgoing::Outgoing;
-use super::watch::{self, DatagramWatch, Departure, Tamper, Watch};
+use super::watch::{self, DatagramWatch, Departure, ReceivedWatch, Tamper, Watch};
 use crate::cc_adapter::FactWatch;
 use crate::clock;
 use crate::config::{ClientConfig, ServerConfig, TransportConfig};
+use crate::datagrams::{DatagramId, DatagramOptions};
 use crate::driver::{ConnectionDriver, Datagram, DriverConfig, Reason};
+use crate::error::SendDatagramError;
 use bytes::{Bytes as Buffer, BytesMut};
 use link_sim::sim::{Node, NodeId, Transmit};
 use link_sim::{Ecn, IPV4_UDP_OVERHEAD, Packet};
 use quinn_proto::{
-    Connection, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, Event,
-    Incoming, VarInt,
+    Connection, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, Event, Incoming, VarInt,
 };
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -51,6 +53,7 @@ pub(super) struct Host {
     now: Timestamp,
     watch: Option<Watch>,
     datagram_watch: Option<DatagramWatch>,
+    received_watch: Option<ReceivedWatch>,
     /// For the connection as soon as there is one.
     fact_watch: Option<FactWatch>,
     tamper: Option<Tamper>,
@@ -121,6 +124,7 @@ impl Host {
             now: Timestamp::ZERO,
             watch: None,
             datagram_watch: None,
+            received_watch: None,
             fact_watch: None,
             tamper: None,
             plain,
@@ -210,6 +214,21 @@ impl Host {
 
     pub(super) fn watch_datagrams(&mut self, watch: DatagramWatch) {
         self.datagram_watch = Some(watch);
+    }
+
+    pub(super) fn watch_received(&mut self, watch: ReceivedWatch) {
+        self.received_watch = Some(watch);
+    }
+
+    pub(super) fn send_datagram(
+        &mut self,
+        now: Timestamp,
+        data: Buffer,
+        options: DatagramOptions,
+    ) -> Result<DatagramId, SendDatagramError> {
+        self.is_stale = true;
+        let engine = &mut self.connection.as_mut().expect(HAS_CONNECTION).1;
+        engine.send_datagram(clock::instant(now), data, options)
     }
 
     pub(super) fn watch_facts(&mut self, watch: FactWatch) {
@@ -331,6 +350,13 @@ impl Host {
                 }
                 Event::ConnectionLost { reason } => self.error = Some(reason),
                 Event::Stream(event) => self.application.on_stream_event(&event, engine),
+                Event::DatagramReceived => {
+                    if let Some(watch) = &mut self.received_watch {
+                        while let Some(data) = engine.conn().datagrams().recv() {
+                            watch(now, data);
+                        }
+                    }
+                }
                 _ => {}
             }
         }
@@ -464,22 +490,6 @@ impl fmt::Debug for Host {
             .field("error", &self.error)
             .finish_non_exhaustive()
     }
-}
-
-/// An endpoint without randomness from the operating system in what it sends.
-fn endpoint(server: Option<Arc<quinn_proto::ServerConfig>>, mut rng: Rng) -> Endpoint {
-    let mut seed = [0; 32];
-    for word in seed.chunks_exact_mut(8) {
-        word.copy_from_slice(&rng.next_u64().to_le_bytes());
-    }
-    let mut config = EndpointConfig::new(Arc::new(FixedKey));
-    config.rng_seed(Some(seed));
-    Endpoint::new(Arc::new(config), server, true, None)
-}
-
-/// A configuration that was made for one connection, to be changed.
-fn unshared<T>(config: &mut Arc<T>) -> &mut T {
-    Arc::get_mut(config).expect("nobody else has it yet")
 }
 
 const HAS_CONNECTION: &str = "the connection has begun at this end";

@@ -47,3 +47,6 @@ pub(super) type DatagramWatch = Box<dyn FnMut(Datagram<'_>)>;
 
 /// Puts other datagrams, or none, in the place of one.
 pub(super) type Tamper = Box<dyn FnMut(Vec<u8>) -> Vec<Vec<u8>>>;
+
+/// Called for each datagram of the application (RFC 9221) that arrives.
+pub(super) type ReceivedWatch = Box<dyn FnMut(Timestamp, bytes::Bytes)>;

@@ -7,7 +7,10 @@ use super::watch::{Datagram, Departure};
 use crate::cc_adapter::{By, Fact};
 use crate::config::TransportConfig;
 use crate::crypto_provider::cipher_suite::TLS13_AES_128_GCM_SHA256;
+use crate::datagrams::{DatagramEvents, DatagramId, DatagramOptions};
+use crate::error::SendDatagramError;
 use crate::path_memory::{PathMemory, PathStore};
+use crate::path_watch::PathEstimate;
 use crate::stats::ConnectionStats;
 use crate::{clock, tls};
 use cc_core::{ControllerChoice, Observer, Snapshot};
@@ -328,6 +331,55 @@ impl World {
     /// the client's first packet, which says where to.
     pub fn inject(&mut self, end: EndId, datagram: &[u8]) {
         self.sim.update_node(end.0, |host, _| host.inject(datagram));
+    }
+
+    /// What `end` knows of its path.
+    ///
+    /// # Panics
+    /// As [`Self::stats`].
+    pub fn path_estimate(&self, end: EndId) -> PathEstimate {
+        self.host(end).driver().path_estimate(self.instant())
+    }
+
+    /// Has `end` send a datagram of the application, see
+    /// [`Connection::send_datagram_with`](crate::Connection::send_datagram_with).
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Panics
+    /// As [`Self::stats`].
+    pub fn send_datagram(
+        &mut self,
+        end: EndId,
+        data: impl Into<bytes::Bytes>,
+        options: DatagramOptions,
+    ) -> Result<DatagramId, SendDatagramError> {
+        let data = data.into();
+        self.sim
+            .update_node(end.0, |host, now| host.send_datagram(now, data, options))
+    }
+
+    /// What becomes of the datagrams that `end` sends from now on.
+    ///
+    /// # Panics
+    /// As [`Self::stats`].
+    pub fn datagram_events(&mut self, end: EndId) -> DatagramEvents {
+        let (events, source) = DatagramEvents::new();
+        self.sim.update_node(end.0, |host, _| {
+            host.driver_mut().add_datagram_listener(source);
+        });
+        events
+    }
+
+    /// Has the application at `end` read datagrams from now on, and calls `watch` for each.
+    pub fn watch_received_datagrams(
+        &mut self,
+        end: EndId,
+        watch: impl FnMut(Timestamp, bytes::Bytes) + 'static,
+    ) {
+        self.sim
+            .update_node(end.0, |host, _| host.watch_received(Box::new(watch)));
     }
 
     /// The state of `end`'s controller.

@@ -2,7 +2,8 @@
 
 use crate::support::{Endpoints, within_a_minute};
 use bytes::Bytes;
-use paceline::{SendDatagramError, TransportConfig};
+use paceline::{DatagramOptions, DatagramOutcome, SendDatagramError, TransportConfig};
+use std::time::Duration;
 
 #[tokio::test]
 async fn datagrams_arrive_whole() {
@@ -68,6 +69,57 @@ async fn what_cannot_be_sent_says_why() {
             .unwrap_err();
         assert_eq!(error, SendDatagramError::TooLarge);
         endpoints_for_all.close().await;
+        endpoints.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_becomes_of_datagrams_is_told_until_the_end() {
+    within_a_minute(async {
+        let endpoints = Endpoints::new();
+        let (client, server) = endpoints.connect().await;
+        let mut events = client.datagram_events();
+        let options = DatagramOptions::default().notify(true);
+        let id = client
+            .send_datagram_with(Bytes::from_static(b"ping"), options)
+            .unwrap();
+        client.send_datagram(Bytes::from_static(b"quiet")).unwrap();
+        for outcome in [DatagramOutcome::Sent, DatagramOutcome::Acknowledged] {
+            let event = events.next().await.unwrap();
+            assert_eq!((event.id, event.outcome), (id, outcome));
+        }
+        assert_eq!(&server.read_datagram().await.unwrap()[..], b"ping");
+        assert_eq!(client.stats().datagrams.sent, 2);
+        client.close(0_u32.into(), b"");
+        assert_eq!(events.next().await, None);
+        assert_eq!(client.datagram_events().next().await, None);
+        endpoints.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_path_watch_wakes_its_reader_and_ends_with_the_connection() {
+    within_a_minute(async {
+        let endpoints = Endpoints::new();
+        let (client, server) = endpoints.connect().await;
+        let mut watch = client.path_watch();
+        watch.set_interval(Duration::from_millis(10)).unwrap();
+        let reading = tokio::spawn(async move {
+            while let Ok(mut stream) = server.accept_uni().await {
+                let _ = stream.read_to_end(10_000_000).await;
+            }
+        });
+        let mut stream = client.open_uni().await.unwrap();
+        stream.write_all(&vec![1; 1_000_000]).await.unwrap();
+        let estimate = watch.next().await.unwrap();
+        assert!(estimate.min_rtt.is_some() && estimate.send_rate_hint.bits_per_sec() > 0);
+        assert!(client.send_rate_hint().bits_per_sec() > 0);
+        client.close(0_u32.into(), b"");
+        while watch.next().await.is_some() {}
+        assert_eq!(client.path_watch().next().await, None);
+        reading.await.unwrap();
         endpoints.close().await;
     })
     .await;

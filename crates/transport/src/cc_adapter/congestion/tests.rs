@@ -64,6 +64,7 @@ impl Scene {
             number,
             bytes: 1_200,
             content,
+            datagrams: 0,
         };
         let packets: Vec<Sent> = (*next..*next + count).map(packet).collect();
         *next += count;
@@ -185,6 +186,7 @@ fn what_was_acknowledged_before_it_was_to_leave_is_told_and_gives_no_round_trip(
         number,
         bytes: 1_200,
         content: Content::AckEliciting,
+        datagrams: 0,
     });
     for (packet, leaves) in packets.iter().zip([11, 13]) {
         let batch = Batch {

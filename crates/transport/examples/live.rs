@@ -1,0 +1,274 @@
+//! Live video beside a bulk transfer, in virtual time: how late frames are.
+//!
+//! ```text
+//! cargo run -p paceline --features testing --example live
+//! cargo run -p paceline --features testing --example live -- bbr3 paceline
+//! ```
+//!
+//! An encoder makes 30 frames a second and sends each as datagrams that live for 100 ms. Over
+//! 10 Mbit/s and 60 ms with a queue of two bandwidth-delay products, for 20 s and each controller:
+//!
+//! - `bulk`: 2 Mbit/s of video, and a stream that takes all the rest
+//! - `loss`: the same where 2 % of packets are lost
+//! - `fall`: the same where the link falls to 2 Mbit/s after 10 s, and the encoder follows
+//!   [`send_rate_hint`](paceline::Connection::send_rate_hint), without the stream
+//! - `ramp`: the encoder begins with 2 Mbit/s and follows the hint, without the stream
+//!
+//! The time of a frame is from its making to the arrival of its last datagram that arrives; 30 ms
+//! are the link's delay, and a frame of 2 Mbit/s takes it 7 ms. Arguments are controllers. The same
+//! arguments give the same figures.
+
+use paceline::testing::{ConnectionPlan, Ends, LinkId, Load, World};
+use paceline::{DatagramOptions, TransportConfig};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::time::Duration;
+use units::{Bandwidth, Bytes, Timestamp};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut controllers: Vec<String> = std::env::args().skip(1).collect();
+    if controllers.is_empty() {
+        controllers = CONTROLLERS.map(str::to_owned).to_vec();
+    }
+    let mut out = io::stdout().lock();
+    writeln!(out, "{HEADER}")?;
+    for (name, scenario) in scenarios() {
+        writeln!(out, "\n{name}: {}", scenario.link)?;
+        for controller in &controllers {
+            let outcome = scenario.run(controller)?;
+            writeln!(out, "{controller:10}{}", outcome.row())?;
+        }
+    }
+    Ok(())
+}
+
+/// What is sent over which link.
+#[derive(Debug, Clone)]
+pub(crate) struct Scenario {
+    pub(crate) link: String,
+    /// What the link becomes after a time.
+    pub(crate) later: Option<(Duration, String)>,
+    /// Whether a stream takes all the rest.
+    pub(crate) has_bulk: bool,
+    pub(crate) encoder: Encoder,
+    pub(crate) datagrams: DatagramOptions,
+    /// Of datagrams to be sent.
+    pub(crate) buffer: usize,
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoder {
+    /// Frames of this rate.
+    Fixed(Bandwidth),
+    /// Frames of the rate that the connection proposes, 300 kbit/s to 20 Mbit/s, first of this one.
+    Following(Bandwidth),
+}
+
+/// What became of the frames.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    frames: BTreeMap<u64, Frame>,
+    /// The hint and the time of each frame.
+    pub(crate) hints: Vec<(Duration, Bandwidth)>,
+    /// What the stream has brought over.
+    pub(crate) bulk: Bytes,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    made: Duration,
+    datagrams: u64,
+    arrived: u64,
+    last: Option<Duration>,
+}
+
+impl Scenario {
+    /// Over `link`, with 2 Mbit/s of video and a stream beside it.
+    pub(crate) fn over(link: &str) -> Self {
+        Self {
+            link: link.to_owned(),
+            later: None,
+            has_bulk: true,
+            encoder: Encoder::Fixed(Bandwidth::from_bits_per_sec(2_000_000)),
+            datagrams: DatagramOptions::default().ttl(LIFETIME),
+            buffer: 256 << 10,
+            seed: 1,
+        }
+    }
+
+    pub(crate) fn run(&self, controller: &str) -> Result<Outcome, Box<dyn Error>> {
+        let mut world = World::new(self.seed).unencrypted();
+        let (there, back) = world.add_links(&self.link.parse()?, &RETURN_LINK.parse()?)?;
+        let mut client = TransportConfig::default();
+        client
+            .congestion(cc_core::Registry::standard().choose(controller)?)
+            .datagram_send_buffer_size(self.buffer);
+        let ends = world.add_connection(&ConnectionPlan {
+            there: vec![there],
+            back: vec![back],
+            client,
+            ..ConnectionPlan::default()
+        });
+        world.run_until_connected(ends, Duration::from_secs(5))?;
+        if self.has_bulk {
+            world.send(ends.client, Load::Endless);
+        }
+        self.film(&mut world, ends, there)
+    }
+
+    /// Makes frames for [`TIME`], and waits for the last of them.
+    fn film(&self, world: &mut World, ends: Ends, link: LinkId) -> Result<Outcome, Box<dyn Error>> {
+        let start = world.now();
+        let frames = Rc::<RefCell<BTreeMap<u64, Frame>>>::default();
+        let arrived = Rc::clone(&frames);
+        world.watch_received_datagrams(ends.server, move |at, data| {
+            let number = u64::from_be_bytes(data[..8].try_into().expect("its number is in front"));
+            if let Some(frame) = arrived.borrow_mut().get_mut(&number) {
+                frame.arrived += 1;
+                frame.last = Some(at.since(start));
+            }
+        });
+        let mut hints = Vec::new();
+        let mut change = self.later.as_ref();
+        for number in 0..(TIME.as_nanos() / INTERVAL.as_nanos()) as u64 {
+            let made = INTERVAL * number as u32;
+            if let Some((_, later)) = change.take_if(|(at, _)| made >= *at) {
+                world.change_link(link, &later.parse()?, BASE_RTT);
+            }
+            let hint = world.path_estimate(ends.client).send_rate_hint;
+            hints.push((made, hint));
+            let rate = match self.encoder {
+                Encoder::Fixed(rate) => rate,
+                Encoder::Following(first) if made < FIRST => first,
+                Encoder::Following(_) => hint.clamp(LEAST, MOST),
+            };
+            let bytes = (rate * INTERVAL).get() as usize;
+            let datagrams = bytes.div_ceil(PAYLOAD).max(1);
+            let frame = Frame {
+                made,
+                datagrams: datagrams as u64,
+                arrived: 0,
+                last: None,
+            };
+            frames.borrow_mut().insert(number, frame);
+            for _ in 0..datagrams {
+                let mut data = vec![0; bytes.div_ceil(datagrams).max(8)];
+                data[..8].copy_from_slice(&number.to_be_bytes());
+                world.send_datagram(ends.client, data, self.datagrams)?;
+            }
+            run_until(world, start, made + INTERVAL);
+        }
+        let bulk = world.received(ends.server);
+        run_until(world, start, TIME + Duration::from_secs(5));
+        let frames = frames.borrow().clone();
+        Ok(Outcome {
+            frames,
+            hints,
+            bulk,
+        })
+    }
+}
+
+impl Outcome {
+    /// The columns of [`HEADER`].
+    fn row(&self) -> String {
+        let (all, settled) = (self.times(Duration::ZERO), self.times(SETTLED));
+        let columns = [0.5, 0.95, 0.99, 1.0]
+            .map(|share| (&all, share))
+            .into_iter()
+            .chain([(&settled, 0.99), (&settled, 1.0)])
+            .map(|(times, share)| percentile(times, share).as_secs_f64() * 1e3);
+        let hint = self.hints.last().map_or(0.0, |(_, hint)| mbit(*hint));
+        let bulk = self.bulk.get() as f64 * 8e-6 / TIME.as_secs_f64();
+        let rest = [self.incomplete() * 100.0, hint, bulk];
+        columns
+            .chain(rest)
+            .map(|value| format!("{value:8.1}"))
+            .collect()
+    }
+
+    /// How late the frames made from `since` on were, of which something came; sorted.
+    pub(crate) fn times(&self, since: Duration) -> Vec<Duration> {
+        let frames = self.frames.values().filter(|frame| frame.made >= since);
+        let mut times: Vec<_> = frames
+            .filter_map(|frame| Some(frame.last?.saturating_sub(frame.made)))
+            .collect();
+        times.sort_unstable();
+        times
+    }
+
+    /// The share of frames of which something is missing.
+    pub(crate) fn incomplete(&self) -> f64 {
+        let missing = |frame: &&Frame| frame.arrived < frame.datagrams;
+        self.frames.values().filter(missing).count() as f64 / self.frames.len() as f64
+    }
+}
+
+/// The least value that `share` of the sorted `times` do not exceed.
+pub(crate) fn percentile(times: &[Duration], share: f64) -> Duration {
+    let index = (times.len() as f64 * share).ceil() as usize;
+    times[index.clamp(1, times.len()) - 1]
+}
+
+fn run_until(world: &mut World, start: Timestamp, time: Duration) {
+    world.run_until((start + time).since(Timestamp::ZERO));
+}
+
+fn mbit(rate: Bandwidth) -> f64 {
+    rate.bits_per_sec() as f64 * 1e-6
+}
+
+/// All that the page shows.
+pub(crate) fn scenarios() -> [(&'static str, Scenario); 4] {
+    let first = Bandwidth::from_bits_per_sec(2_000_000);
+    let alone = Scenario {
+        has_bulk: false,
+        encoder: Encoder::Following(first),
+        ..Scenario::over(LINK)
+    };
+    let fall = Scenario {
+        later: Some((Duration::from_secs(10), LATER.to_owned())),
+        ..alone.clone()
+    };
+    [
+        ("bulk", Scenario::over(LINK)),
+        ("loss", Scenario::over(LOSSY)),
+        ("fall", fall),
+        ("ramp", alone),
+    ]
+}
+
+/// Times of frames in ms: of all, and of those made after [`SETTLED`]; frames of which something is
+/// missing in %; Mbit/s of the hint at the end, and of the stream.
+const HEADER: &str =
+    "               p50     p95     p99     max p99>12s max>12s missing    hint    bulk";
+
+/// Two seconds after a link's fall.
+pub(crate) const SETTLED: Duration = Duration::from_secs(12);
+
+const CONTROLLERS: [&str; 7] = [
+    "cubic", "new_reno", "bbr1", "bbr2", "bbr3", "copa", "paceline",
+];
+
+pub(crate) const LINK: &str = "delay 30ms rate 10mbit queue 2bdp";
+pub(crate) const LOSSY: &str = "delay 30ms loss 2% rate 10mbit queue 2bdp";
+/// Its queue has as many bytes as before.
+pub(crate) const LATER: &str = "delay 30ms rate 2mbit queue 10bdp";
+const RETURN_LINK: &str = "delay 30ms";
+const BASE_RTT: Duration = Duration::from_millis(60);
+
+pub(crate) const TIME: Duration = Duration::from_secs(20);
+/// Of 30 frames a second.
+const INTERVAL: Duration = Duration::from_nanos(33_333_333);
+/// When an encoder begins to follow: a round trip after the handshake's end.
+const FIRST: Duration = Duration::from_millis(500);
+const LIFETIME: Duration = Duration::from_millis(100);
+const LEAST: Bandwidth = Bandwidth::from_bits_per_sec(300_000);
+const MOST: Bandwidth = Bandwidth::from_bits_per_sec(20_000_000);
+
+/// Bytes of a datagram: what fits into the smallest packet.
+const PAYLOAD: usize = 1_150;

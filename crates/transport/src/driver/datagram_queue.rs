@@ -1,0 +1,398 @@
+//! Datagrams that wait to be sent.
+//!
+//! quinn-proto has a queue of its own, which neither forgets what is stale nor can be looked into.
+//! It is given only what may leave now, one batch at most: what waits, waits here.
+
+use crate::datagrams::{
+    DatagramEvent, DatagramId, DatagramOptions, DatagramOutcome, DatagramPriority, Source,
+};
+use crate::error::SendDatagramError;
+use crate::stats::DatagramStats;
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::mem;
+use std::task::Waker;
+use units::Timestamp;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DatagramLimits {
+    /// Most bytes that wait, [`OVERHEAD`] of each included.
+    pub(crate) bytes: usize,
+    /// Most datagrams that wait.
+    pub(crate) count: usize,
+    /// Whether the connection takes part in datagrams.
+    pub(crate) is_enabled: bool,
+}
+
+/// Why a datagram is not taken.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// There is no room; here it is back.
+    Blocked(Bytes),
+    Error(SendDatagramError),
+}
+
+#[derive(Debug)]
+pub(super) struct DatagramQueue {
+    limits: DatagramLimits,
+    before_streams: VecDeque<Waiting>,
+    after_streams: VecDeque<Waiting>,
+    /// What quinn-proto has been given and has not sent, oldest first.
+    handed: VecDeque<Handed>,
+    /// What those that wait take of the limits.
+    used: usize,
+    next_id: u64,
+    /// When the next of those that wait expires, or earlier.
+    next_expiry: Option<Timestamp>,
+    /// Whether somebody waits for room, and whether there is some again.
+    is_blocked: bool,
+    has_unblocked: bool,
+    listeners: Vec<Source>,
+    wakers: Vec<Waker>,
+    stats: DatagramStats,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    id: DatagramId,
+    data: Bytes,
+    expires: Option<Timestamp>,
+    is_notified: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Handed {
+    pub(super) id: DatagramId,
+    pub(super) len: usize,
+    pub(super) is_notified: bool,
+}
+
+impl DatagramQueue {
+    pub(super) fn new(limits: DatagramLimits) -> Self {
+        Self {
+            limits,
+            before_streams: VecDeque::new(),
+            after_streams: VecDeque::new(),
+            handed: VecDeque::new(),
+            used: 0,
+            next_id: 0,
+            next_expiry: None,
+            is_blocked: false,
+            has_unblocked: false,
+            listeners: Vec::new(),
+            wakers: Vec::new(),
+            stats: DatagramStats::default(),
+        }
+    }
+
+    /// Takes a datagram of at most `most` bytes, `None` if the peer takes none. Where there is no
+    /// room, it drops the oldest for it if it may: first those of lower priority.
+    pub(super) fn push(
+        &mut self,
+        now: Timestamp,
+        data: Bytes,
+        options: DatagramOptions,
+        most: Option<usize>,
+        drops_oldest: bool,
+    ) -> Result<DatagramId, Refusal> {
+        self.check(data.len(), most).map_err(Refusal::Error)?;
+        self.expire(now);
+        while !self.has_room(data.len()) {
+            if !drops_oldest {
+                self.is_blocked = true;
+                return Err(Refusal::Blocked(data));
+            }
+            if !self.displace(now, options.priority) {
+                break;
+            }
+        }
+        let id = DatagramId(self.next_id);
+        self.next_id += 1;
+        let waiting = Waiting {
+            id,
+            expires: options.ttl.map(|ttl| now + ttl),
+            is_notified: options.is_notified,
+            data,
+        };
+        if !self.has_room(waiting.data.len()) {
+            // What is left has higher priority.
+            self.stats.displaced += 1;
+            self.tell(now, id, options.is_notified, DatagramOutcome::Displaced);
+            return Ok(id);
+        }
+        self.used += cost(waiting.data.len());
+        self.next_expiry = earlier(self.next_expiry, waiting.expires);
+        self.of_priority(options.priority).push_back(waiting);
+        Ok(id)
+    }
+
+    fn check(&self, len: usize, most: Option<usize>) -> Result<(), SendDatagramError> {
+        if !self.limits.is_enabled {
+            return Err(SendDatagramError::Disabled);
+        }
+        let most = most.ok_or(SendDatagramError::UnsupportedByPeer)?;
+        let most = self
+            .limits
+            .bytes
+            .checked_sub(OVERHEAD)
+            .map(|all| all.min(most));
+        match most {
+            Some(most) if len <= most => Ok(()),
+            _ => Err(SendDatagramError::TooLarge),
+        }
+    }
+
+    /// Bytes of one datagram for which there is room.
+    pub(super) fn space(&self) -> usize {
+        if self.len() >= self.limits.count {
+            return 0;
+        }
+        let left = self.limits.bytes.saturating_sub(self.used);
+        left.saturating_sub(OVERHEAD)
+    }
+
+    fn has_room(&self, len: usize) -> bool {
+        self.len() < self.limits.count && self.used + cost(len) <= self.limits.bytes
+    }
+
+    fn len(&self) -> usize {
+        self.before_streams.len() + self.after_streams.len()
+    }
+
+    /// Drops the oldest of no higher priority. Whether there was one.
+    fn displace(&mut self, now: Timestamp, priority: DatagramPriority) -> bool {
+        let mut oldest = self.after_streams.pop_front();
+        if priority == DatagramPriority::BeforeStreams {
+            oldest = oldest.or_else(|| self.before_streams.pop_front());
+        }
+        let Some(oldest) = oldest else {
+            return false;
+        };
+        self.stats.displaced += 1;
+        self.drop_waiting(now, &oldest, DatagramOutcome::Displaced);
+        true
+    }
+
+    /// Drops what has waited for too long.
+    pub(super) fn expire(&mut self, now: Timestamp) {
+        if self.next_expiry.is_none_or(|at| now < at) {
+            return;
+        }
+        let is_over = |waiting: &Waiting| waiting.expires.is_some_and(|at| now >= at);
+        let mut expired = extract(&mut self.before_streams, is_over);
+        expired.extend(extract(&mut self.after_streams, is_over));
+        self.stats.expired += expired.len() as u64;
+        for waiting in &expired {
+            self.drop_waiting(now, waiting, DatagramOutcome::Expired);
+        }
+        let waiting = self.before_streams.iter().chain(&self.after_streams);
+        self.next_expiry = waiting.filter_map(|waiting| waiting.expires).min();
+    }
+
+    fn drop_waiting(&mut self, now: Timestamp, waiting: &Waiting, outcome: DatagramOutcome) {
+        self.release(waiting.data.len());
+        self.tell(now, waiting.id, waiting.is_notified, outcome);
+    }
+
+    fn release(&mut self, len: usize) {
+        self.used -= cost(len);
+        self.has_unblocked |= mem::take(&mut self.is_blocked);
+    }
+
+    /// Bytes that wait, of the datagrams alone.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.used - self.len() * OVERHEAD
+    }
+
+    /// When [`Self::expire`] is next due, or earlier.
+    pub(super) fn next_expiry(&self) -> Option<Timestamp> {
+        self.next_expiry
+    }
+
+    /// Whether something waits that quinn-proto has not been given.
+    pub(super) fn is_waiting(&self) -> bool {
+        !(self.before_streams.is_empty() && self.after_streams.is_empty())
+    }
+
+    /// Whether something of this priority waits.
+    pub(super) fn has(&self, priority: DatagramPriority) -> bool {
+        match priority {
+            DatagramPriority::BeforeStreams => !self.before_streams.is_empty(),
+            DatagramPriority::AfterStreams => !self.after_streams.is_empty(),
+        }
+    }
+
+    /// Takes the next of this priority that `packets` packets with room for `room` bytes of frames
+    /// each can carry besides what quinn-proto has been given.
+    pub(super) fn hand_over(
+        &mut self,
+        priority: DatagramPriority,
+        packets: usize,
+        room: usize,
+    ) -> Vec<Bytes> {
+        let mut packing = Packing::new(room);
+        for handed in &self.handed {
+            packing.add(handed.len);
+        }
+        let mut taken = Vec::new();
+        while let Some(next) = self.of_priority(priority).front() {
+            packing.add(next.data.len());
+            if packing.packets > packets {
+                break;
+            }
+            let next = self.of_priority(priority).pop_front().expect("the front");
+            self.release(next.data.len());
+            self.handed.push_back(Handed {
+                id: next.id,
+                len: next.data.len(),
+                is_notified: next.is_notified,
+            });
+            taken.push(next.data);
+        }
+        taken
+    }
+
+    /// What quinn-proto takes of its own buffer for what it was given, as it counts.
+    pub(super) fn handed_memory(&self) -> usize {
+        self.handed.iter().map(|handed| cost(handed.len)).sum()
+    }
+
+    pub(super) fn has_handed(&self) -> bool {
+        !self.handed.is_empty()
+    }
+
+    /// quinn-proto has sent the oldest of what it was given.
+    pub(super) fn on_sent(&mut self, now: Timestamp) -> Option<Handed> {
+        let handed = self.handed.pop_front()?;
+        self.stats.sent += 1;
+        self.tell(now, handed.id, handed.is_notified, DatagramOutcome::Sent);
+        Some(handed)
+    }
+
+    /// quinn-proto has dropped what is larger than `most` bytes.
+    pub(super) fn drop_oversized(&mut self, now: Timestamp, most: usize) {
+        let dropped: Vec<_> = extract(&mut self.handed, |handed| handed.len > most);
+        self.stats.too_large += dropped.len() as u64;
+        for handed in dropped {
+            self.tell(
+                now,
+                handed.id,
+                handed.is_notified,
+                DatagramOutcome::TooLarge,
+            );
+        }
+    }
+
+    /// Drops those at the front of a queue that do not fit into a packet any more.
+    pub(super) fn drop_unsendable(
+        &mut self,
+        now: Timestamp,
+        priority: DatagramPriority,
+        most: usize,
+    ) {
+        let is_oversized = |waiting: &Waiting| waiting.data.len() > most;
+        while self.of_priority(priority).front().is_some_and(is_oversized) {
+            let next = self.of_priority(priority).pop_front().expect("the front");
+            self.stats.too_large += 1;
+            self.drop_waiting(now, &next, DatagramOutcome::TooLarge);
+        }
+    }
+
+    fn of_priority(&mut self, priority: DatagramPriority) -> &mut VecDeque<Waiting> {
+        match priority {
+            DatagramPriority::BeforeStreams => &mut self.before_streams,
+            DatagramPriority::AfterStreams => &mut self.after_streams,
+        }
+    }
+
+    /// Whether there is room again for those that wait for it.
+    pub(super) fn take_unblocked(&mut self) -> bool {
+        mem::take(&mut self.has_unblocked)
+    }
+
+    pub(super) fn stats(&self) -> DatagramStats {
+        DatagramStats {
+            queued: self.len() as u64,
+            ..self.stats
+        }
+    }
+
+    /// Who is told what becomes of datagrams from now on.
+    pub(super) fn listen(&mut self, source: Source) {
+        self.listeners.retain(|listener| !listener.is_abandoned());
+        self.listeners.push(source);
+    }
+
+    /// There are no more events.
+    pub(super) fn end_listening(&mut self) {
+        let listeners = mem::take(&mut self.listeners);
+        self.wakers.extend(listeners.iter().filter_map(Source::end));
+    }
+
+    /// Who is to be woken without the connection's lock.
+    pub(super) fn take_wakers(&mut self) -> Vec<Waker> {
+        mem::take(&mut self.wakers)
+    }
+
+    pub(super) fn tell(
+        &mut self,
+        at: Timestamp,
+        id: DatagramId,
+        is_notified: bool,
+        outcome: DatagramOutcome,
+    ) {
+        if is_notified {
+            let event = DatagramEvent { id, at, outcome };
+            let readers = self.listeners.iter();
+            self.wakers
+                .extend(readers.filter_map(|listener| listener.put([event])));
+        }
+    }
+}
+
+/// How many packets frames take that are put into them in order.
+struct Packing {
+    room: usize,
+    left: usize,
+    packets: usize,
+}
+
+impl Packing {
+    fn new(room: usize) -> Self {
+        Self {
+            room,
+            left: 0,
+            packets: 0,
+        }
+    }
+
+    fn add(&mut self, len: usize) {
+        let frame = len + if len < 64 { 2 } else { 3 };
+        if frame > self.left {
+            self.packets += 1;
+            self.left = self.room;
+        }
+        self.left = self.left.saturating_sub(frame);
+    }
+}
+
+fn extract<T>(queue: &mut VecDeque<T>, is_out: impl Fn(&T) -> bool) -> Vec<T> {
+    let (out, kept): (Vec<T>, Vec<T>) = mem::take(queue).into_iter().partition(is_out);
+    *queue = kept.into();
+    out
+}
+
+fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    a.into_iter().chain(b).min()
+}
+
+fn cost(len: usize) -> usize {
+    len + OVERHEAD
+}
+
+/// Bytes that a datagram takes of the buffer besides its contents: as in quinn-proto, the value
+/// that holds it.
+const OVERHEAD: usize = size_of::<Bytes>();
+
+#[cfg(test)]
+mod tests;
