@@ -63,6 +63,7 @@ pub(crate) use remembered::ResumeConfig;
 use schedule::Schedule;
 use send_window::SendWindow;
 pub(crate) use sending_datagrams::PROTO_DATAGRAM_BUFFER;
+use state::Arrivals;
 pub(crate) use state::{ConnectionDriver, DriverConfig, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -111,17 +112,12 @@ impl ConnectionDriver {
             due_inbound: BTreeSet::new(),
             held: Held::default(),
             withheld: 0,
-            arrived: 0,
             handshake_timeout,
             excuses_left: EXCUSES,
             pending_close: None,
             close_event: None,
             now: began,
-            reorder_buffer: None,
-            hand_on_at: None,
-            held_back: 0,
-            has_received: false,
-            has_stream_data: false,
+            arrivals: Arrivals::default(),
             limits: Limits::new(now),
             ack_frequency: AckFrequency::new(max_packets_per_ack),
             raised_limits,
@@ -172,11 +168,11 @@ impl ConnectionDriver {
     /// application has a use for it: if it has read what came before, and somebody was waiting for
     /// data when they came. To be called before [`Self::poll_transmit`].
     pub(crate) fn tune_receive_window(&mut self, now: Instant, is_awaited: bool) {
-        if !std::mem::take(&mut self.has_received) || !self.receive_window.is_open() {
+        if !std::mem::take(&mut self.arrivals.is_any) || !self.receive_window.is_open() {
             return;
         }
         let (now, rtt) = (clock::timestamp(now), self.conn.rtt());
-        let is_awaited = is_awaited && std::mem::take(&mut self.has_stream_data);
+        let is_awaited = is_awaited && std::mem::take(&mut self.arrivals.has_stream_data);
         let (held, inbound) = (self.held.bytes, &self.inbound);
         let gapped = || match held {
             0 => 0,
@@ -281,7 +277,7 @@ impl ConnectionDriver {
             .map(|at| (clock::instant(at), Reason::Pacing));
         let pending_close = self.pending_close.as_ref();
         let pending_close = pending_close.map(|close| (close.at, Reason::Protocol));
-        let own = match (self.loss_time, self.hand_on_at) {
+        let own = match (self.loss_time, self.arrivals.hand_on_at) {
             (Some(loss), Some(hand_on)) => Some(loss.min(hand_on)),
             (loss, hand_on) => loss.or(hand_on),
         };
@@ -341,7 +337,7 @@ impl ConnectionDriver {
                 }
             }
             Event::Stream(StreamEvent::Opened { .. } | StreamEvent::Readable { .. }) => {
-                self.has_stream_data = true;
+                self.arrivals.has_stream_data = true;
             }
             #[cfg_attr(not(feature = "qlog"), expect(unused_variables, reason = "for qlog"))]
             Event::ConnectionLost { reason } => {
@@ -403,7 +399,7 @@ impl ConnectionDriver {
                 ..self.ecn
             },
             spurious_losses: state.counts().spurious_losses,
-            held_back: self.held_back,
+            held_back: self.arrivals.held_back,
             packets_per_ack: self.ack_frequency.packets(),
             datagrams: self.datagrams.stats(),
         };

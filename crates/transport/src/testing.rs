@@ -67,6 +67,8 @@ mod codepoint;
 mod endpoint;
 mod engine;
 mod host;
+mod host_hooks;
+mod live;
 mod outgoing;
 mod pair;
 mod plaintext;

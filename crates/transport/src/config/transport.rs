@@ -146,8 +146,9 @@ setters! {
     /// on the path and if it knows draft-ietf-quic-ack-frequency. For return paths that are much
     /// slower than the path to the peer: a cable, satellite or mobile uplink. 10 is a good value
     /// for most. `None`, the default: 20, once a quarter of the peer's packets were lost on their
-    /// way back. With 2, what peers do unasked (RFC 9000 §13.2.2), and with 0 and 1 they are asked for nothing. Has no effect
-    /// beside [`ack_frequency_config`](Self::ack_frequency_config).
+    /// way back. With 2, what peers do unasked (RFC 9000 §13.2.2), and with 0 and 1 they are asked
+    /// for nothing. Has no effect beside
+    /// [`ack_frequency_config`](Self::ack_frequency_config).
     max_packets_per_ack: Option<u32>;
     /// Probe timeouts that make congestion persistent (RFC 9002 §7.6.1). Default 3.
     persistent_congestion_threshold: u32;

@@ -171,8 +171,8 @@ impl Wait {
 /// With 10, ACKs of 50 Mbit/s still fill a return path of 250 kbit/s.
 const MOST_BY_DEFAULT: u32 = 20;
 
-/// A return path loses this part of the peer's packets, or more, if it carries three quarters of the
-/// ACKs or less. Few paths lose as many by chance.
+/// A return path that carries three quarters of the ACKs or less loses this part of the peer's
+/// packets or more. Few paths lose as many by chance.
 const LOST_PART: u64 = 4;
 
 /// Of so many packets one in ten lost at random is a quarter once in a million times.

@@ -19,13 +19,13 @@ impl ConnectionDriver {
         event: ConnectionEvent,
     ) {
         self.excuse_lateness(now);
-        if let Some(buffer) = self.reorder_buffer.take() {
+        if let Some(buffer) = self.arrivals.reorder_buffer.take() {
             return self.reorder(now, &datagram, event, buffer);
         }
         self.receive(now, datagram.mark, datagram.bytes, event);
         if self.congestion.tap().take_dropped() {
             let buffer = ReorderBuffer::new(clock::timestamp(now));
-            self.reorder_buffer = Some(Box::new(buffer));
+            self.arrivals.reorder_buffer = Some(Box::new(buffer));
         }
     }
 
@@ -43,7 +43,7 @@ impl ConnectionDriver {
             event,
         };
         self.hold_back(now, datagram, arrived, &mut buffer);
-        self.reorder_buffer = Some(buffer);
+        self.arrivals.reorder_buffer = Some(buffer);
         self.hand_on_due(now);
     }
 
@@ -68,7 +68,7 @@ impl ConnectionDriver {
         let changes_key_phase = number > newest && buffer.changes_key_phase(header.key_phase);
         let is_on_path = datagram.remote == self.conn.remote_address();
         if is_on_path && !changes_key_phase && buffer.is_early(at, number, newest) {
-            self.held_back += 1;
+            self.arrivals.held_back += 1;
             return buffer.push(number, arrived.bytes, arrived);
         }
         while let Some(older) = buffer.pop_before(number) {
@@ -79,7 +79,7 @@ impl ConnectionDriver {
 
     /// Hands on what was held back and need not wait any longer.
     pub(super) fn hand_on_due(&mut self, now: Instant) {
-        let Some(mut buffer) = self.reorder_buffer.take() else {
+        let Some(mut buffer) = self.arrivals.reorder_buffer.take() else {
             return;
         };
         let at = clock::timestamp(now);
@@ -87,12 +87,12 @@ impl ConnectionDriver {
             self.hand_on(now, arrived);
         }
         let tap = self.congestion.tap();
-        self.hand_on_at = buffer.deadline(at, tap.newest_received());
+        self.arrivals.hand_on_at = buffer.deadline(at, tap.newest_received());
         if buffer.is_idle(at) {
             // What was dropped meanwhile did not come late enough to be waited for.
             tap.take_dropped();
         } else {
-            self.reorder_buffer = Some(buffer);
+            self.arrivals.reorder_buffer = Some(buffer);
         }
     }
 
@@ -112,8 +112,8 @@ impl ConnectionDriver {
     ) {
         self.ecn.count_received(mark);
         self.receive_window.on_arrival(Bytes::new(bytes as u64));
-        self.arrived += bytes as u64;
-        self.has_received = true;
+        self.arrivals.bytes += bytes as u64;
+        self.arrivals.is_any = true;
         #[cfg(feature = "qlog")]
         self.trace.iter_mut().for_each(Trace::on_received);
         self.handle_event(now, event);

@@ -60,6 +60,23 @@ pub(crate) struct DriverConfig {
     pub(crate) qlog: Option<QlogStream>,
 }
 
+/// What has come.
+#[derive(Default)]
+pub(super) struct Arrivals {
+    /// Of datagrams.
+    pub(super) bytes: u64,
+    /// Whether a datagram has come since the receive window was tuned, and stream data before
+    /// that.
+    pub(super) is_any: bool,
+    pub(super) has_stream_data: bool,
+    /// Only where packets come too late for quinn-proto.
+    pub(super) reorder_buffer: Option<Box<ReorderBuffer<Arrived>>>,
+    /// When the next packet that is held back has waited for long enough.
+    pub(super) hand_on_at: Option<Timestamp>,
+    /// How many packets were held back.
+    pub(super) held_back: u64,
+}
+
 /// One connection under our congestion control and pacing.
 pub(crate) struct ConnectionDriver {
     pub(super) conn: Connection,
@@ -82,8 +99,6 @@ pub(crate) struct ConnectionDriver {
     /// out.
     pub(super) held: Held,
     pub(super) withheld: u64,
-    /// Bytes of datagrams that have come.
-    pub(super) arrived: u64,
     /// How long the handshake may take, until it begins.
     pub(super) handshake_timeout: Option<Duration>,
     /// How often its end may still be put off.
@@ -93,16 +108,7 @@ pub(crate) struct ConnectionDriver {
     pub(super) close_event: Option<ConnectionError>,
     /// When the driver was last called with the time.
     pub(super) now: Instant,
-    /// Only where packets come too late for quinn-proto.
-    pub(super) reorder_buffer: Option<Box<ReorderBuffer<Arrived>>>,
-    /// When the next packet that is held back has waited for long enough.
-    pub(super) hand_on_at: Option<Timestamp>,
-    /// How many packets were held back.
-    pub(super) held_back: u64,
-    /// Whether a datagram has come since the receive window was tuned, and stream data before
-    /// that.
-    pub(super) has_received: bool,
-    pub(super) has_stream_data: bool,
+    pub(super) arrivals: Arrivals,
     pub(super) limits: Limits,
     pub(super) ack_frequency: AckFrequency,
     /// Limits of streams that have not taken effect yet.

@@ -86,7 +86,7 @@ impl ConnectionDriver {
         let inbound = self.inbound.entry(id).or_default();
         let (held, before) = (inbound.held(), inbound.position());
         let mut stream = self.conn.recv_stream(id);
-        let mut reader = inbound.reader(&mut stream, ordered, self.arrived)?;
+        let mut reader = inbound.reader(&mut stream, ordered, self.arrivals.bytes)?;
         let value = read(&mut reader);
         let has_credit = reader.finalize();
         let left = inbound.held();
@@ -155,7 +155,7 @@ impl ConnectionDriver {
                 continue;
             };
             let held = inbound.held();
-            let is_news = inbound.take(self.conn.recv_stream(id), self.arrived);
+            let is_news = inbound.take(self.conn.recv_stream(id), self.arrivals.bytes);
             // A reset drops what was there.
             self.held.replace(held, inbound.held());
             self.adopt_receive_window();

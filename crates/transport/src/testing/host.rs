@@ -10,9 +10,7 @@ use super::watch::{self, DatagramWatch, Departure, ReceivedWatch, Tamper, Watch}
 use crate::cc_adapter::FactWatch;
 use crate::clock;
 use crate::config::{ClientConfig, ServerConfig, TransportConfig};
-use crate::datagrams::{DatagramId, DatagramOptions};
 use crate::driver::{ConnectionDriver, Datagram, DriverConfig, Reason};
-use crate::error::SendDatagramError;
 use bytes::{Bytes as Buffer, BytesMut};
 use link_sim::sim::{Node, NodeId, Transmit};
 use link_sim::{Ecn, IPV4_UDP_OVERHEAD, Packet};
@@ -34,16 +32,16 @@ pub(super) struct Host {
     peer: Option<NodeId>,
     /// Where the peer's packets seem to come from.
     peer_address: SocketAddr,
-    connection: Option<Box<(ConnectionHandle, Engine)>>,
+    pub(super) connection: Option<Box<(ConnectionHandle, Engine)>>,
     /// What the application sends when the handshake is finished.
     load: Option<Load>,
-    application: Application,
+    pub(super) application: Application,
     outgoing: Outgoing,
     batch: Vec<u8>,
     /// What the next datagrams are cut from: one allocation serves many.
     memory: BytesMut,
     /// Whether something has happened since it was last driven.
-    is_stale: bool,
+    pub(super) is_stale: bool,
     deadline: Option<Timestamp>,
     waits_for_pacer: bool,
     pacer_wakeups: u64,
@@ -51,12 +49,12 @@ pub(super) struct Host {
     error: Option<ConnectionError>,
     /// The time of the newest event.
     now: Timestamp,
-    watch: Option<Watch>,
-    datagram_watch: Option<DatagramWatch>,
-    received_watch: Option<ReceivedWatch>,
+    pub(super) watch: Option<Watch>,
+    pub(super) datagram_watch: Option<DatagramWatch>,
+    pub(super) received_watch: Option<ReceivedWatch>,
     /// For the connection as soon as there is one.
-    fact_watch: Option<FactWatch>,
-    tamper: Option<Tamper>,
+    pub(super) fact_watch: Option<FactWatch>,
+    pub(super) tamper: Option<Tamper>,
     plain: Option<PlainQuinn>,
 }
 
@@ -206,46 +204,6 @@ impl Host {
         }
         let conn = engine.conn();
         conn.close(clock::instant(now), VarInt::from_u32(0), Buffer::new());
-    }
-
-    pub(super) fn watch(&mut self, watch: Watch) {
-        self.watch = Some(watch);
-    }
-
-    pub(super) fn watch_datagrams(&mut self, watch: DatagramWatch) {
-        self.datagram_watch = Some(watch);
-    }
-
-    pub(super) fn watch_received(&mut self, watch: ReceivedWatch) {
-        self.received_watch = Some(watch);
-    }
-
-    pub(super) fn send_datagram(
-        &mut self,
-        now: Timestamp,
-        data: Buffer,
-        options: DatagramOptions,
-    ) -> Result<DatagramId, SendDatagramError> {
-        self.is_stale = true;
-        let engine = &mut self.connection.as_mut().expect(HAS_CONNECTION).1;
-        engine.send_datagram(clock::instant(now), data, options)
-    }
-
-    pub(super) fn watch_facts(&mut self, watch: FactWatch) {
-        self.fact_watch = Some(watch);
-    }
-
-    pub(super) fn skip_verification(&mut self) {
-        self.application.skip_verification();
-    }
-
-    pub(super) fn tamper(&mut self, tamper: Tamper) {
-        self.tamper = Some(tamper);
-    }
-
-    /// Sends a datagram of which the endpoint knows nothing.
-    pub(super) fn inject(&mut self, datagram: &[u8]) {
-        self.push(datagram, Ecn::NotEct);
     }
 
     fn connect(&mut self, now: Instant, pending: &PendingConnect) {
@@ -406,7 +364,7 @@ impl Host {
         }
     }
 
-    fn push(&mut self, datagram: &[u8], ecn: Ecn) {
+    pub(super) fn push(&mut self, datagram: &[u8], ecn: Ecn) {
         let size = Bytes::new(datagram.len() as u64) + IPV4_UDP_OVERHEAD;
         if self.memory.capacity() < datagram.len() {
             self.memory = BytesMut::with_capacity(MEMORY.max(datagram.len()));
@@ -492,7 +450,7 @@ impl fmt::Debug for Host {
     }
 }
 
-const HAS_CONNECTION: &str = "the connection has begun at this end";
+pub(super) const HAS_CONNECTION: &str = "the connection has begun at this end";
 
 /// As many as fit into one batch of the usual packets, 65,507 ÷ 1,452.
 const MAX_SEGMENTS: usize = 45;

@@ -7,10 +7,7 @@ use super::watch::{Datagram, Departure};
 use crate::cc_adapter::{By, Fact};
 use crate::config::TransportConfig;
 use crate::crypto_provider::cipher_suite::TLS13_AES_128_GCM_SHA256;
-use crate::datagrams::{DatagramEvents, DatagramId, DatagramOptions};
-use crate::error::SendDatagramError;
 use crate::path_memory::{PathMemory, PathStore};
-use crate::path_watch::PathEstimate;
 use crate::stats::ConnectionStats;
 use crate::{clock, tls};
 use cc_core::{ControllerChoice, Observer, Snapshot};
@@ -27,7 +24,7 @@ use units::{Bandwidth, Bytes, Rng, Timestamp};
 /// Any number of connections in virtual time, over links that they share as they like.
 #[derive(Debug)]
 pub struct World {
-    sim: Simulator<Host>,
+    pub(super) sim: Simulator<Host>,
     certificate: Certificate,
     /// What protects packets; AES-128-GCM unless said.
     suite: SupportedCipherSuite,
@@ -62,7 +59,7 @@ pub struct ConnectionPlan {
 
 /// One end of a connection: an endpoint with this connection and no other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EndId(NodeId);
+pub struct EndId(pub(super) NodeId);
 
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -333,55 +330,6 @@ impl World {
         self.sim.update_node(end.0, |host, _| host.inject(datagram));
     }
 
-    /// What `end` knows of its path.
-    ///
-    /// # Panics
-    /// As [`Self::stats`].
-    pub fn path_estimate(&self, end: EndId) -> PathEstimate {
-        self.host(end).driver().path_estimate(self.instant())
-    }
-
-    /// Has `end` send a datagram of the application, see
-    /// [`Connection::send_datagram_with`](crate::Connection::send_datagram_with).
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Panics
-    /// As [`Self::stats`].
-    pub fn send_datagram(
-        &mut self,
-        end: EndId,
-        data: impl Into<bytes::Bytes>,
-        options: DatagramOptions,
-    ) -> Result<DatagramId, SendDatagramError> {
-        let data = data.into();
-        self.sim
-            .update_node(end.0, |host, now| host.send_datagram(now, data, options))
-    }
-
-    /// What becomes of the datagrams that `end` sends from now on.
-    ///
-    /// # Panics
-    /// As [`Self::stats`].
-    pub fn datagram_events(&mut self, end: EndId) -> DatagramEvents {
-        let (events, source) = DatagramEvents::new();
-        self.sim.update_node(end.0, |host, _| {
-            host.driver_mut().add_datagram_listener(source);
-        });
-        events
-    }
-
-    /// Has the application at `end` read datagrams from now on, and calls `watch` for each.
-    pub fn watch_received_datagrams(
-        &mut self,
-        end: EndId,
-        watch: impl FnMut(Timestamp, bytes::Bytes) + 'static,
-    ) {
-        self.sim
-            .update_node(end.0, |host, _| host.watch_received(Box::new(watch)));
-    }
-
     /// The state of `end`'s controller.
     ///
     /// # Panics
@@ -482,11 +430,11 @@ impl World {
         self.sim.route_stats(from.0, to.0)
     }
 
-    fn host(&self, end: EndId) -> &Host {
+    pub(super) fn host(&self, end: EndId) -> &Host {
         self.sim.node(end.0)
     }
 
-    fn instant(&self) -> std::time::Instant {
+    pub(super) fn instant(&self) -> std::time::Instant {
         clock::instant(self.sim.now())
     }
 }
