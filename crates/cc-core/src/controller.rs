@@ -1,12 +1,12 @@
 //! The interface of a congestion controller.
 
-use crate::control::Control;
+use crate::control::{Control, MIN_RATE};
 use crate::events::LostPacket;
 use crate::observer::{Observer, Snapshot};
 use crate::sampler::RateSample;
 use core::fmt;
 use core::time::Duration;
-use units::{Bytes, Timestamp};
+use units::{Bandwidth, Bytes, Timestamp};
 
 /// A congestion-control algorithm.
 ///
@@ -117,6 +117,16 @@ impl ResumedWindow {
     pub const fn cwnd(&self) -> Bytes {
         match self {
             Self::Raised { cwnd } | Self::Retreated { cwnd, .. } => *cwnd,
+        }
+    }
+
+    /// The window in a round trip, which is the rate that the path has shown.
+    pub(crate) fn per_round_trip(&self, path: &PathState) -> Bandwidth {
+        match path.srtt {
+            Some(srtt) if !srtt.is_zero() => {
+                Bandwidth::from_transfer(self.cwnd(), srtt).max(MIN_RATE)
+            }
+            _ => MIN_RATE,
         }
     }
 }

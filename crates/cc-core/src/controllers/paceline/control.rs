@@ -4,10 +4,10 @@ use super::bandwidth::from_f64;
 use super::cycle::Phase;
 use super::numbers::{MICROSECOND, to_f64};
 use super::state::{AGGREGATION_PERIODS, Paceline};
-use crate::control::{Control, MIN_RATE, send_quantum};
+use crate::control::{Control, send_quantum};
 use crate::controller::{PathState, ResumedWindow, Setup};
 use crate::params::Params;
-use units::{Bandwidth, Bytes};
+use units::Bytes;
 
 impl Paceline {
     /// A flow with its first decision.
@@ -79,10 +79,7 @@ impl Paceline {
     /// estimate follows from what is delivered of it.
     pub(super) fn resume_from(&mut self, path: &PathState, window: &ResumedWindow) {
         let cwnd = window.cwnd();
-        let rate = match path.srtt {
-            Some(srtt) if !srtt.is_zero() => Bandwidth::from_transfer(cwnd, srtt).max(MIN_RATE),
-            _ => MIN_RATE,
-        };
+        let rate = window.per_round_trip(path);
         if let ResumedWindow::Raised { .. } = window {
             self.cwnd = self.cwnd.max(cwnd);
             self.control.pacing_rate = self.control.pacing_rate.max(rate);

@@ -7,7 +7,6 @@ use super::params::{
     MIN_TSO_RATE, QUANTA_PER_SECOND, UP_EXTRA_PACKETS,
 };
 use super::state::State;
-use crate::control::MIN_RATE;
 use crate::controller::{PathState, ResumedWindow};
 use crate::parts::fast_recovery::Change;
 use crate::sampler::RateSample;
@@ -156,19 +155,16 @@ impl<C: GainCycle> BbrV1<C> {
     /// which has drained the path, there are none that may be used (RFC 9959 appendix C.3), and
     /// Startup finds the rate anew.
     pub(super) fn resume_from(&mut self, path: &PathState, window: &ResumedWindow) {
-        let rate = |cwnd| match path.srtt {
-            Some(srtt) if !srtt.is_zero() => Bandwidth::from_transfer(cwnd, srtt).max(MIN_RATE),
-            _ => MIN_RATE,
-        };
+        let rate = window.per_round_trip(path);
         match *window {
             ResumedWindow::Raised { cwnd } => {
                 self.cwnd = self.cwnd.max(cwnd);
-                self.pacing_rate = self.pacing_rate.max(rate(cwnd));
+                self.pacing_rate = self.pacing_rate.max(rate);
             }
             ResumedWindow::Retreated { cwnd, .. } => {
                 self.cwnd = self.cwnd.min(cwnd).max(self.min_pipe_cwnd());
                 self.prior_cwnd = self.cwnd;
-                self.pacing_rate = rate(cwnd);
+                self.pacing_rate = rate;
             }
         }
     }
