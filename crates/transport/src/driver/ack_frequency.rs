@@ -57,11 +57,12 @@ impl AckFrequency {
         self.asked
     }
 
-    /// Of the peer's packets, numbered up to `newest`, `count` have come.
+    /// Of the peer's packets, numbered up to `newest`, `count` have come. It has acknowledged as
+    /// much as `delivered` packets hold.
     #[inline]
-    pub(super) fn on_numbers(&mut self, newest: u64, count: u64) {
+    pub(super) fn on_numbers(&mut self, newest: u64, count: u64, delivered: u64) {
         if let Some(wait) = &mut self.wait
-            && wait.is_over(newest, count)
+            && wait.is_over(newest, count, delivered)
         {
             self.wait = None;
         }
@@ -151,20 +152,23 @@ impl AckFrequency {
 /// Until the return path shows that it cannot carry an ACK for each two packets.
 #[derive(Debug, Default)]
 struct Wait {
-    /// The newest packet of the peer, and how many had come, when this was judged last.
+    /// The newest packet of the peer, how many had come, and what was acknowledged, when this was
+    /// judged last.
     newest: u64,
     count: u64,
+    delivered: u64,
 }
 
 impl Wait {
-    fn is_over(&mut self, newest: u64, count: u64) -> bool {
+    fn is_over(&mut self, newest: u64, count: u64, delivered: u64) -> bool {
         let sent = newest - self.newest;
         if sent < JUDGED_PACKETS {
             return false;
         }
-        let came = count - self.count;
-        (self.newest, self.count) = (newest, count);
-        sent.saturating_sub(came) * LOST_PART >= sent
+        let (came, acknowledged) = (count - self.count, delivered - self.delivered);
+        (self.newest, self.count, self.delivered) = (newest, count, delivered);
+        // Where the peer's packets acknowledge less than one each, they are not lost for ACKs.
+        sent.saturating_sub(came) * LOST_PART >= sent && acknowledged >= sent
     }
 }
 

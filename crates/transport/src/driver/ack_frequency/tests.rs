@@ -56,15 +56,15 @@ fn as_many_packets_share_an_ack_as_are_queued() {
 fn by_default_the_return_path_has_to_show_that_it_is_too_slow() {
     let mut acks = AckFrequency::new(None);
     for (newest, count) in [(99, 0), (100, 76), (200, 152), (299, 152)] {
-        acks.on_numbers(newest, count);
+        acks.on_numbers(newest, count, newest * 2);
         on_path(&mut acks, 1_000, 400);
         assert_eq!(ask(&mut acks, 0, newest), None, "{newest}");
     }
-    acks.on_numbers(300, 227);
+    acks.on_numbers(300, 227, 600);
     on_path(&mut acks, 1_000, 400);
     assert_eq!(ask(&mut acks, 0, 300), Some(MOST_BY_DEFAULT));
     // What it has shown once is known.
-    acks.on_numbers(400, 327);
+    acks.on_numbers(400, 327, 800);
     on_path(&mut acks, 1_000, 40);
     assert!(ask(&mut acks, 2_000, 400) < Some(MOST_BY_DEFAULT));
     on_path(&mut acks, 1_000, 400);
@@ -72,9 +72,18 @@ fn by_default_the_return_path_has_to_show_that_it_is_too_slow() {
 }
 
 #[test]
+fn losses_of_the_peers_data_show_nothing() {
+    let mut acks = AckFrequency::new(None);
+    // Half of what it sends is lost, and what it acknowledges is a packet now and then.
+    acks.on_numbers(1_000, 500, 999);
+    on_path(&mut acks, 1_000, 400);
+    assert_eq!(ask(&mut acks, 0, 1), None);
+}
+
+#[test]
 fn packets_that_come_twice_do_no_harm() {
     let mut acks = AckFrequency::new(None);
-    acks.on_numbers(100, 250);
+    acks.on_numbers(100, 250, 200);
     on_path(&mut acks, 1_000, 400);
     assert_eq!(ask(&mut acks, 0, 1), None);
 }
