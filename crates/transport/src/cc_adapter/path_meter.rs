@@ -69,7 +69,12 @@ pub(super) struct MeterInput<'a> {
 
 impl PathMeter {
     pub(super) fn on_feedback(&mut self, input: &MeterInput<'_>) {
-        let acked = input.acked.iter().map(|packet| packet.bytes).sum();
+        let acked: Bytes = input.acked.iter().map(|packet| packet.bytes).sum();
+        if self.delivered + acked < input.mss * LEAST {
+            // A handshake holds no train, and most connections are idle after it.
+            self.delivered += acked;
+            return;
+        }
         let train_rate = self.train_rate(input, acked);
         let slot = self.slot(input.now);
         slot.acked += acked;
@@ -244,6 +249,9 @@ const LEAST_QUEUE: Duration = Duration::from_millis(10);
 
 /// ACKs remembered, each of two packets or more.
 const MAX_ACKS: usize = 16;
+
+/// Packets that are acknowledged before anything is kept.
+const LEAST: u64 = 8;
 
 /// Packets of a train, two ACKs' worth: with fewer, the granularity of ACKs is all that is seen.
 /// Frames of 1 Mbit/s at 30 frames a second have three, of 2 Mbit/s six.
