@@ -54,7 +54,7 @@ pub struct TransportConfig {
     mtu_discovery_config: Option<MtuDiscoveryConfig>,
     pad_to_mtu: bool,
     ack_frequency_config: Option<AckFrequencyConfig>,
-    max_packets_per_ack: Option<u32>,
+    max_packets_per_ack: u32,
     persistent_congestion_threshold: u32,
     keep_alive_interval: Option<Duration>,
     crypto_buffer_size: usize,
@@ -144,12 +144,11 @@ setters! {
     ack_frequency_config: Option<AckFrequencyConfig>;
     /// Most packets that the peer is asked to acknowledge with one ACK, while packets or ACKs queue
     /// on the path and if it knows draft-ietf-quic-ack-frequency. For return paths that are much
-    /// slower than the path to the peer: a cable, satellite or mobile uplink. 10 is a good value
-    /// for most. `None`, the default: 20, once a quarter of the peer's packets were lost on their
-    /// way back. With 2, what peers do unasked (RFC 9000 §13.2.2), and with 0 and 1 they are asked
-    /// for nothing. Has no effect beside
+    /// slower than the path to the peer: a cable, satellite or mobile uplink. 10 is a good value;
+    /// 16 was seldom better. Default 2, what peers do unasked (RFC 9000 §13.2.2), as are 0
+    /// and 1: they are asked for nothing. Has no effect beside
     /// [`ack_frequency_config`](Self::ack_frequency_config).
-    max_packets_per_ack: Option<u32>;
+    max_packets_per_ack: u32;
     /// Probe timeouts that make congestion persistent (RFC 9002 §7.6.1). Default 3.
     persistent_congestion_threshold: u32;
     /// Silence after which a PING keeps the connection alive; less than both idle timeouts.
@@ -327,7 +326,7 @@ impl TransportConfig {
             budget: Arc::default(),
             kernel_pacing: self.kernel_pacing,
             max_packets_per_ack: match &self.ack_frequency_config {
-                Some(_) => Some(UNASKED),
+                Some(_) => UNASKED,
                 None => self.max_packets_per_ack,
             },
             raised_limits: [bidi.1, uni.1],
@@ -373,7 +372,7 @@ impl Default for TransportConfig {
             mtu_discovery_config: Some(MtuDiscoveryConfig::default()),
             pad_to_mtu: false,
             ack_frequency_config: None,
-            max_packets_per_ack: None,
+            max_packets_per_ack: UNASKED,
             persistent_congestion_threshold: 3,
             keep_alive_interval: None,
             crypto_buffer_size: 16 * 1_024,

@@ -6,10 +6,6 @@
 //! more than the path waits for each ACK that is not sent. So no more packets share an ACK than are
 //! queued somewhere on the path by the round-trip time: without a queue there is no bottleneck, and
 //! with one the window can spare them.
-//!
-//! Unless the application says otherwise, nothing is asked before the return path shows that it is
-//! the bottleneck: a quarter of the peer's packets are lost on it. Where only packets queue, fewer
-//! ACKs gain nothing, and cost some controllers a few percent.
 
 use crate::tap::{AckRequest, Received, Space};
 use std::time::Duration;
@@ -18,10 +14,8 @@ use units::{Bytes, Timestamp, duration};
 /// What the peer has been asked for, and what it should be asked for.
 #[derive(Debug)]
 pub(super) struct AckFrequency {
-    /// Most packets for one ACK.
+    /// Most packets for one ACK, as configured.
     most: u32,
-    /// What the return path has to show first.
-    wait: Option<Wait>,
     /// Most packets for one ACK that the window bears.
     bearable: u32,
     /// As many as are queued, within these bounds.
@@ -37,12 +31,10 @@ pub(super) struct AckFrequency {
 }
 
 impl AckFrequency {
-    /// At most `most` packets for one ACK; with no more than two, the peer is not asked. By default
-    /// 20, if the return path shows that it is too slow.
-    pub(super) fn new(most: Option<u32>) -> Self {
+    /// At most `most` packets for one ACK. No more than two: the peer is not asked.
+    pub(super) fn new(most: u32) -> Self {
         Self {
-            most: most.unwrap_or(MOST_BY_DEFAULT),
-            wait: most.is_none().then(Wait::default),
+            most,
             bearable: UNASKED,
             wanted: UNASKED,
             asked: UNASKED,
@@ -57,20 +49,9 @@ impl AckFrequency {
         self.asked
     }
 
-    /// Of the peer's packets, numbered up to `newest`, `count` have come. It has acknowledged as
-    /// much as `delivered` packets hold.
-    #[inline]
-    pub(super) fn on_numbers(&mut self, newest: u64, count: u64, delivered: u64) {
-        if let Some(wait) = &mut self.wait
-            && wait.is_over(newest, count, delivered)
-        {
-            self.wait = None;
-        }
-    }
-
     /// The window is now `cwnd`, and a round trip takes `srtt`, `min_rtt` at least.
     pub(super) fn on_path(&mut self, cwnd: Bytes, mss: Bytes, srtt: Duration, min_rtt: Duration) {
-        if self.most <= UNASKED || self.wait.is_some() {
+        if self.most <= UNASKED {
             return;
         }
         let window = u32::try_from(cwnd.packets_floor(mss)).unwrap_or(u32::MAX);
@@ -148,39 +129,6 @@ impl AckFrequency {
         }
     }
 }
-
-/// Until the return path shows that it cannot carry an ACK for each two packets.
-#[derive(Debug, Default)]
-struct Wait {
-    /// The newest packet of the peer, how many had come, and what was acknowledged, when this was
-    /// judged last.
-    newest: u64,
-    count: u64,
-    delivered: u64,
-}
-
-impl Wait {
-    fn is_over(&mut self, newest: u64, count: u64, delivered: u64) -> bool {
-        let sent = newest - self.newest;
-        if sent < JUDGED_PACKETS {
-            return false;
-        }
-        let (came, acknowledged) = (count - self.count, delivered - self.delivered);
-        (self.newest, self.count, self.delivered) = (newest, count, delivered);
-        // Where the peer's packets acknowledge less than one each, they are not lost for ACKs.
-        sent.saturating_sub(came) * LOST_PART >= sent && acknowledged >= sent
-    }
-}
-
-/// With 10, ACKs of 50 Mbit/s still fill a return path of 250 kbit/s.
-const MOST_BY_DEFAULT: u32 = 20;
-
-/// A return path that carries three quarters of the ACKs or less loses this part of the peer's
-/// packets or more. Few paths lose as many by chance.
-const LOST_PART: u64 = 4;
-
-/// Of so many packets one in ten lost at random is a quarter once in a million times.
-const JUDGED_PACKETS: u64 = 100;
 
 /// Packets for one ACK of a peer that was not asked (RFC 9000 §13.2.2).
 pub(crate) const UNASKED: u32 = 2;

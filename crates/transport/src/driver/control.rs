@@ -110,10 +110,6 @@ impl ConnectionDriver {
         }
         self.adopt_control(now, control);
         self.tune_send_window(now, path.inflight);
-        let tap = self.congestion.tap();
-        let (newest, count) = (tap.newest_received(), tap.count_received());
-        let delivered = path.delivered.packets_floor(self.mss);
-        self.ack_frequency.on_numbers(newest, count, delivered);
         if let (Some(srtt), Some(min_rtt)) = (path.srtt, path.min_rtt) {
             let (cwnd, mss) = (self.control.cwnd, self.mss);
             self.ack_frequency.on_path(cwnd, mss, srtt, min_rtt);

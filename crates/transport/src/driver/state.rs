@@ -50,8 +50,8 @@ pub(crate) struct DriverConfig {
     pub(crate) handshake_timeout: Option<Duration>,
     pub(crate) datagrams: DatagramLimits,
     pub(crate) budget: Arc<Budget>,
-    /// Most packets that the peer is asked to acknowledge with one ACK, if that is configured.
-    pub(crate) max_packets_per_ack: Option<u32>,
+    /// Most packets that the peer is asked to acknowledge with one ACK.
+    pub(crate) max_packets_per_ack: u32,
     pub(crate) kernel_pacing: KernelPacing,
     /// How many streams the peer may have open, if it begins with fewer.
     pub(crate) raised_limits: RaisedLimits,

@@ -26,8 +26,6 @@ pub(crate) struct Tap {
     has_received: AtomicBool,
     /// The newest packet of application data that has been authenticated.
     newest_received: AtomicU64,
-    /// How many packets of application data have been authenticated.
-    count_received: AtomicU64,
     /// Whether quinn-proto has dropped a packet because it came too late.
     has_dropped: AtomicBool,
     /// What protects the headers of 1-RTT packets from the peer.
@@ -118,11 +116,6 @@ impl Tap {
         self.newest_received.load(Relaxed)
     }
 
-    /// How many packets of application data have come.
-    pub(crate) fn count_received(&self) -> u64 {
-        self.count_received.load(Relaxed)
-    }
-
     /// Whether quinn-proto has dropped a packet because it came too late, since the last call.
     pub(crate) fn take_dropped(&self) -> bool {
         self.has_dropped.load(Relaxed) && self.has_dropped.swap(false, Relaxed)
@@ -170,8 +163,6 @@ impl Tap {
     /// A packet of application data has been authenticated.
     pub(super) fn on_number(&self, number: u64) {
         let newest = self.newest_received();
-        self.count_received
-            .store(self.count_received() + 1, Relaxed);
         if number > newest {
             self.newest_received.store(number, Relaxed);
         } else if newest - number > MAX_LATE {

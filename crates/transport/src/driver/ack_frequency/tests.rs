@@ -36,80 +36,44 @@ fn acknowledge(acks: &mut AckFrequency, space: Space, numbers: (u64, u64)) {
 
 #[test]
 fn without_a_queue_nothing_is_asked() {
-    let mut acks = AckFrequency::new(Some(10));
+    let mut acks = AckFrequency::new(10);
     on_path(&mut acks, 1_000, 40);
     assert_eq!(ask(&mut acks, 0, 1), None);
 }
 
 #[test]
 fn as_many_packets_share_an_ack_as_are_queued() {
-    let mut acks = AckFrequency::new(Some(100));
+    let mut acks = AckFrequency::new(100);
     // Half of 40 packets are queued, but the window is to have four ACKs.
     on_path(&mut acks, 40, 80);
     assert_eq!(ask(&mut acks, 0, 1), Some(10));
-    let mut acks = AckFrequency::new(Some(100));
+    let mut acks = AckFrequency::new(100);
     on_path(&mut acks, 40, 44);
     assert_eq!(ask(&mut acks, 0, 1), Some(3));
 }
 
 #[test]
-fn by_default_the_return_path_has_to_show_that_it_is_too_slow() {
-    let mut acks = AckFrequency::new(None);
-    for (newest, count) in [(99, 0), (100, 76), (200, 152), (299, 152)] {
-        acks.on_numbers(newest, count, newest * 2);
-        on_path(&mut acks, 1_000, 400);
-        assert_eq!(ask(&mut acks, 0, newest), None, "{newest}");
-    }
-    acks.on_numbers(300, 227, 600);
-    on_path(&mut acks, 1_000, 400);
-    assert_eq!(ask(&mut acks, 0, 300), Some(MOST_BY_DEFAULT));
-    // What it has shown once is known.
-    acks.on_numbers(400, 327, 800);
-    on_path(&mut acks, 1_000, 40);
-    assert!(ask(&mut acks, 2_000, 400) < Some(MOST_BY_DEFAULT));
-    on_path(&mut acks, 1_000, 400);
-    assert_eq!(ask(&mut acks, 4_000, 500), Some(MOST_BY_DEFAULT));
-}
-
-#[test]
-fn losses_of_the_peers_data_show_nothing() {
-    let mut acks = AckFrequency::new(None);
-    // Half of what it sends is lost, and what it acknowledges is a packet now and then.
-    acks.on_numbers(1_000, 500, 999);
-    on_path(&mut acks, 1_000, 400);
-    assert_eq!(ask(&mut acks, 0, 1), None);
-}
-
-#[test]
-fn packets_that_come_twice_do_no_harm() {
-    let mut acks = AckFrequency::new(None);
-    acks.on_numbers(100, 250, 200);
-    on_path(&mut acks, 1_000, 400);
-    assert_eq!(ask(&mut acks, 0, 1), None);
-}
-
-#[test]
 fn no_more_are_asked_for_than_configured() {
     for most in [0, 1, 2] {
-        let mut acks = AckFrequency::new(Some(most));
+        let mut acks = AckFrequency::new(most);
         on_path(&mut acks, 1_000, 400);
         assert_eq!(ask(&mut acks, 0, 1), None, "{most}");
     }
-    let mut acks = AckFrequency::new(Some(6));
+    let mut acks = AckFrequency::new(6);
     on_path(&mut acks, 1_000, 400);
     assert_eq!(ask(&mut acks, 0, 1), Some(6));
 }
 
 #[test]
 fn a_peer_without_the_extension_is_not_asked() {
-    let mut acks = AckFrequency::new(Some(10));
+    let mut acks = AckFrequency::new(10);
     on_path(&mut acks, 1_000, 400);
     assert_eq!(acks.request(at(0), || None), None);
 }
 
 #[test]
 fn when_the_queue_is_gone_fewer_are_asked_for_step_by_step() {
-    let mut acks = AckFrequency::new(Some(10));
+    let mut acks = AckFrequency::new(10);
     on_path(&mut acks, 100, 80);
     assert_eq!(ask(&mut acks, 0, 1), Some(10));
     on_path(&mut acks, 100, 40);
@@ -119,7 +83,7 @@ fn when_the_queue_is_gone_fewer_are_asked_for_step_by_step() {
 
 #[test]
 fn a_window_that_collapses_is_told_of_at_once() {
-    let mut acks = AckFrequency::new(Some(10));
+    let mut acks = AckFrequency::new(10);
     on_path(&mut acks, 100, 80);
     assert_eq!(ask(&mut acks, 0, 1), Some(10));
     on_path(&mut acks, 4, 80);
@@ -128,7 +92,7 @@ fn a_window_that_collapses_is_told_of_at_once() {
 
 #[test]
 fn a_request_is_made_again_until_it_is_acknowledged() {
-    let mut acks = AckFrequency::new(Some(10));
+    let mut acks = AckFrequency::new(10);
     on_path(&mut acks, 100, 80);
     assert_eq!(ask(&mut acks, 0, 7), Some(10));
     acknowledge(&mut acks, Space::Handshake, (0, 9));
