@@ -151,6 +151,11 @@ impl<N: Node> Simulator<N> {
         self.routes.push(Route::new(from, to, via));
     }
 
+    /// Whether what `from` has for `to` has a way.
+    pub fn has_route(&self, from: NodeId, to: NodeId) -> bool {
+        self.route_of.contains_key(&(from, to))
+    }
+
     /// Joins two nodes by a link there and a link back, which it returns in this order.
     ///
     /// # Errors
@@ -234,15 +239,19 @@ impl<N: Node> Simulator<N> {
         holds
     }
 
+    /// When something is due next. What nodes ask for from outside of [`run_until`](Self::run_until)
+    /// may be due already.
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
+        let (link, node) = (self.link_events.next(), self.node_events.next());
+        [link, node].into_iter().flatten().map(|(due, _)| due).min()
+    }
+
     /// Handles the next event, unless it is later than `end`.
     fn step(&mut self, end: Timestamp) -> bool {
         let (link, node) = (self.link_events.next(), self.node_events.next());
-        let Some(due) = [link, node].into_iter().flatten().map(|(due, _)| due).min() else {
+        let Some(due) = self.poll_timeout().filter(|due| *due <= end) else {
             return false;
         };
-        if due > end {
-            return false;
-        }
         self.move_clock(due);
         self.events_now += 1;
         assert!(

@@ -4,25 +4,35 @@
 //! counts from the same epoch, so that times of two connections can be compared. Virtual time
 //! counts from it as well: virtual second 3 is the epoch plus 3 s.
 
+#[cfg(feature = "testing")]
+use crate::virtual_time;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 use units::Timestamp;
 
-/// The present, by the system's monotonic clock.
+/// The present, by the system's monotonic clock, or that of a thread's virtual time.
 #[expect(
     clippy::disallowed_methods,
     reason = "the transport's event loop takes its time from here and hands it on as an argument"
 )]
 pub(crate) fn now() -> Instant {
+    #[cfg(feature = "testing")]
+    if let Some(now) = virtual_time::with(|world| world.now()) {
+        return instant(now);
+    }
     Instant::now()
 }
 
-/// Seconds since 1970, by the system's clock, which may be set; 0 before that.
+/// Seconds since 1970, by the system's clock, which may be set, or in virtual time; 0 before that.
 #[expect(
     clippy::disallowed_methods,
     reason = "what servers share says until when it is good in the time that they share"
 )]
 pub(crate) fn unix_seconds() -> u64 {
+    #[cfg(feature = "testing")]
+    if let Some(seconds) = virtual_time::with(|world| world.unix_seconds()) {
+        return seconds;
+    }
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since_1970.map_or(0, |time| time.as_secs())
 }
@@ -68,9 +78,10 @@ fn read_twice(attempts: u32) -> (Instant, u64) {
     (instant, nanos)
 }
 
+#[expect(clippy::disallowed_methods, reason = "virtual time counts from it, too")]
 fn epoch() -> Instant {
     static EPOCH: OnceLock<Instant> = OnceLock::new();
-    *EPOCH.get_or_init(now)
+    *EPOCH.get_or_init(Instant::now)
 }
 
 /// Instants far beyond it overflow on some systems.

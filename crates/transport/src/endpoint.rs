@@ -13,9 +13,14 @@ pub use table::{EndpointStats, TimerStats};
 use crate::clock;
 use crate::config::{ClientConfig, ServerConfig};
 use crate::connection::Connecting;
+use crate::datagram_socket::DatagramSocket;
 use crate::lock::Lock;
+#[cfg(feature = "testing")]
+use crate::random;
 use crate::shard_routing::Membership;
 use crate::socket::Socket;
+#[cfg(feature = "testing")]
+use crate::virtual_time;
 use bytes::Bytes;
 use inner::{EndpointLease, Inner};
 use quinn_proto::{ConnectError, EndpointConfig, VarInt};
@@ -54,6 +59,10 @@ impl Endpoint {
     /// # Panics
     /// Outside a tokio runtime.
     pub fn client(bind: SocketAddr) -> io::Result<Self> {
+        #[cfg(feature = "testing")]
+        if let Some(socket) = virtual_time::with(|world| world.bind(bind)) {
+            return Self::with_socket(EndpointConfig::default(), None, socket?);
+        }
         let domain = Domain::for_address(bind);
         let socket = socket2::Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
         if bind.is_ipv6()
@@ -73,6 +82,10 @@ impl Endpoint {
     /// # Panics
     /// Outside a tokio runtime.
     pub fn server(config: ServerConfig, bind: SocketAddr) -> io::Result<Self> {
+        #[cfg(feature = "testing")]
+        if let Some(socket) = virtual_time::with(|world| world.bind(bind)) {
+            return Self::with_socket(EndpointConfig::default(), Some(config), socket?);
+        }
         let socket = std::net::UdpSocket::bind(bind)?;
         Self::new(EndpointConfig::default(), Some(config), socket)
     }
@@ -89,17 +102,34 @@ impl Endpoint {
         server_config: Option<ServerConfig>,
         socket: std::net::UdpSocket,
     ) -> io::Result<Self> {
-        Self::in_group(config, server_config, socket, None)
+        Self::in_group(config, server_config, Socket::new(socket)?, None)
+    }
+
+    /// An endpoint on what the application has in place of a UDP socket; with `server_config`, it
+    /// accepts. See [`DatagramSocket`] for what such a socket has to do, and what it loses.
+    ///
+    /// # Errors
+    /// When the socket has no address, or at the limit of open files.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn with_socket(
+        config: EndpointConfig,
+        server_config: Option<ServerConfig>,
+        socket: Arc<dyn DatagramSocket>,
+    ) -> io::Result<Self> {
+        Self::in_group(config, server_config, Socket::own(socket)?, None)
     }
 
     /// As [`new`](Self::new), one of the shards behind one address with `membership`.
     pub(crate) fn in_group(
         config: EndpointConfig,
         server_config: Option<ServerConfig>,
-        socket: std::net::UdpSocket,
+        socket: Socket,
         membership: Option<Membership>,
     ) -> io::Result<Self> {
-        let socket = Socket::new(socket)?;
+        #[cfg(feature = "testing")]
+        let config = seeded(config);
         let proto = quinn_proto::Endpoint::new(
             Arc::new(config),
             server_config.as_ref().map(ServerConfig::for_endpoint),
@@ -212,7 +242,21 @@ impl Endpoint {
     /// # Panics
     /// Outside a tokio runtime.
     pub fn rebind(&self, socket: std::net::UdpSocket) -> io::Result<()> {
-        let socket = self.lease.socket().replaced_by(socket)?;
+        self.go_on_over(Socket::new(socket)?);
+        Ok(())
+    }
+
+    /// As [`rebind`](Self::rebind), over a socket of the application's, whichever it was before.
+    ///
+    /// # Errors
+    /// When the socket has no address. The old one is kept.
+    pub fn rebind_with_socket(&self, socket: Arc<dyn DatagramSocket>) -> io::Result<()> {
+        self.go_on_over(Socket::own(socket)?);
+        Ok(())
+    }
+
+    fn go_on_over(&self, socket: Socket) {
+        let socket = socket.in_place_of(&self.lease.socket());
         let table = self.lease.table();
         *self.lease.lock_socket() = Arc::new(socket);
         self.lease.rebinds.fetch_add(1, Ordering::Release);
@@ -222,7 +266,6 @@ impl Endpoint {
         }
         drop(table);
         self.lease.queue.wake();
-        Ok(())
     }
 
     /// Replaces the configuration for attempts that arrive from now on; `None` accepts no more.
@@ -319,4 +362,15 @@ impl Endpoint {
             idle.await;
         }
     }
+}
+
+/// In virtual time all that an endpoint draws comes from the simulation's seed.
+#[cfg(feature = "testing")]
+fn seeded(mut config: EndpointConfig) -> EndpointConfig {
+    virtual_time::with(|_| {
+        let mut seed = [0; 32];
+        random::fill(&mut seed);
+        config.rng_seed(Some(seed));
+    });
+    config
 }

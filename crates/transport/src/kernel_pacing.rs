@@ -42,6 +42,9 @@ pub enum NoKernelPacing {
     /// The connection has not sent anything yet.
     #[error("the connection has not begun")]
     NotBegun,
+    /// The endpoint has a socket of the application's.
+    #[error("a socket of the application's takes no departure times; use one of the kernel's")]
+    OwnSocket,
     /// Departure times are Linux's.
     #[error("this system takes no departure times; use Linux 4.20 or newer")]
     System,

@@ -128,6 +128,7 @@ mod clock;
 mod config;
 mod connection;
 mod crypto_provider;
+mod datagram_socket;
 mod datagrams;
 mod driver;
 mod endpoint;
@@ -158,12 +159,15 @@ pub mod testing;
 mod timer;
 pub mod tls;
 mod user_code;
+#[cfg(feature = "testing")]
+mod virtual_time;
 
 pub use cc_adapter::CongestionEvents;
 pub use cc_core::{self, ChooseError, ControllerChoice, Observer, Snapshot};
 pub use choice::{ChooseController, quinn_controller};
 pub use config::{ClientConfig, ServerConfig, TransportConfig};
 pub use connection::{Connecting, Connection, RecvStream, SendStream, ZeroRttAccepted};
+pub use datagram_socket::{ArrivedDatagrams, DatagramBatch, DatagramSocket};
 pub use datagrams::{
     DatagramEvent, DatagramEvents, DatagramId, DatagramOptions, DatagramOutcome, DatagramPriority,
 };
@@ -186,7 +190,7 @@ pub use qlog::{QlogConfig, QlogStream};
 pub use quinn_proto::{
     AckFrequencyConfig, ApplicationClose, BloomTokenLog, Chunk, ClosedStream, ConfigError,
     ConnectError, ConnectionClose, ConnectionError, ConnectionId, ConnectionIdGenerator, Dir,
-    EndpointConfig, FrameType, IdleTimeout, MtuDiscoveryConfig, NoneTokenLog, NoneTokenStore, Side,
+    EcnCodepoint, EndpointConfig, FrameType, IdleTimeout, MtuDiscoveryConfig, NoneTokenLog, NoneTokenStore, Side,
     StdSystemTime, StreamId, TimeSource, TokenLog, TokenMemoryCache, TokenReuseError, TokenStore,
     TransportError, TransportErrorCode, ValidationTokenConfig, VarInt, VarIntBoundsExceeded,
     Written, crypto,

@@ -1,15 +1,20 @@
-//! The UDP socket: batches of datagrams in and out of the kernel.
+//! The endpoint's socket: batches of datagrams out to the kernel, or to a socket of the
+//! application's, and in.
 
 #[cfg(target_os = "linux")]
 mod departure;
+mod ecn;
+mod kernel;
+mod own;
 mod readiness;
 
-use crate::kernel_pacing::{self, NoKernelPacing};
+use crate::datagram_socket::DatagramSocket;
+use crate::kernel_pacing::NoKernelPacing;
 use crate::lock::{Guard, Lock, Locked, Rank};
+use kernel::KernelSocket;
+use own::OwnSocket;
 use quinn_proto::{EcnCodepoint, Transmit};
-use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
-use readiness::Io;
-use socket2::SockRef;
+use quinn_udp::RecvMeta;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -17,18 +22,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// A non-blocking UDP socket with segmentation offload, ECN and enlarged buffers.
+/// A non-blocking UDP socket with segmentation offload, ECN and enlarged buffers, or what the
+/// application has put in its place.
 ///
 /// Nothing that the network does to a datagram is an error here: what cannot be sent is lost, as
 /// it could have been lost on its way, and QUIC repairs that.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    io: Io,
-    udp: UdpSocketState,
+    carrier: Carrier,
     is_ipv6: bool,
     counts: Arc<Counts>,
-    #[cfg(test)]
-    refusals: tests::Refusals,
+}
+
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an endpoint has one socket, and each packet passes it"
+)]
+enum Carrier {
+    Kernel(KernelSocket),
+    Own(OwnSocket),
 }
 
 impl Socket {
@@ -38,36 +51,38 @@ impl Socket {
     /// # Panics
     /// Outside a tokio runtime.
     pub(crate) fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
-        raise_buffers(&socket);
-        let udp = UdpSocketState::new(UdpSockRef::from(&socket))?;
-        make_room_for_ecn(&socket);
-        let is_ipv6 = socket.local_addr()?.is_ipv6();
-        Ok(Self {
-            io: Io::new(socket)?,
-            udp,
-            is_ipv6,
-            counts: Arc::default(),
-            #[cfg(test)]
-            refusals: tests::Refusals::default(),
-        })
+        Self::with(Carrier::Kernel(KernelSocket::new(socket)?))
     }
 
-    /// What takes this one's place, and counts on where this one ends.
-    ///
     /// # Errors
-    /// As [`new`](Self::new).
-    ///
-    /// # Panics
-    /// Outside a tokio runtime.
-    pub(crate) fn replaced_by(&self, socket: std::net::UdpSocket) -> io::Result<Self> {
-        Ok(Self {
-            counts: Arc::clone(&self.counts),
-            ..Self::new(socket)?
-        })
+    /// When it has no address.
+    pub(crate) fn own(socket: Arc<dyn DatagramSocket>) -> io::Result<Self> {
+        Self::with(Carrier::Own(OwnSocket::new(socket)))
+    }
+
+    fn with(carrier: Carrier) -> io::Result<Self> {
+        let mut socket = Self {
+            carrier,
+            is_ipv6: false,
+            counts: Arc::default(),
+        };
+        socket.is_ipv6 = socket.local_addr()?.is_ipv6();
+        Ok(socket)
+    }
+
+    /// Goes on with the counts of `former`, whose place it takes.
+    pub(crate) fn in_place_of(self, former: &Self) -> Self {
+        Self {
+            counts: Arc::clone(&former.counts),
+            ..self
+        }
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.io.socket().local_addr()
+        match &self.carrier {
+            Carrier::Kernel(kernel) => kernel.local_addr(),
+            Carrier::Own(own) => own.local_addr(),
+        }
     }
 
     /// Whether it takes IPv6 addresses, IPv4 ones only in their mapped form.
@@ -77,7 +92,10 @@ impl Socket {
 
     /// Whether routers may split our packets, so that no MTU can be discovered.
     pub(crate) fn may_fragment(&self) -> bool {
-        self.udp.may_fragment()
+        match &self.carrier {
+            Carrier::Kernel(kernel) => kernel.may_fragment(),
+            Carrier::Own(own) => own.may_fragment(),
+        }
     }
 
     /// Packets of `mtu` bytes that go out in one system call.
@@ -85,8 +103,12 @@ impl Socket {
     /// The kernel takes 64 segments, in a buffer no larger than one UDP datagram; a byte more and
     /// the whole batch fails with EMSGSIZE.
     pub(crate) fn max_segments(&self, mtu: u16) -> usize {
+        let most = match &self.carrier {
+            Carrier::Kernel(kernel) => kernel.max_batch(),
+            Carrier::Own(own) => own.max_batch(),
+        };
         let that_fit = MAX_UDP_PAYLOAD / usize::from(mtu);
-        self.udp.max_gso_segments().min(64).min(that_fit).max(1)
+        most.min(64).min(that_fit).max(1)
     }
 
     /// Receives what is there, without asking the event loop whether anything is.
@@ -98,8 +120,10 @@ impl Socket {
         buffers: &mut [IoSliceMut<'_>],
         metas: &mut [RecvMeta],
     ) -> io::Result<usize> {
-        self.udp
-            .recv(UdpSockRef::from(self.io.socket()), buffers, metas)
+        match &self.carrier {
+            Carrier::Kernel(kernel) => kernel.try_recv(buffers, metas),
+            Carrier::Own(own) => own.try_recv(buffers, metas),
+        }
     }
 
     /// Receives what is there; if that is nothing, the task will be woken by the next datagram.
@@ -109,9 +133,10 @@ impl Socket {
         buffers: &mut [IoSliceMut<'_>],
         metas: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
-        let most = buffers.len();
-        self.io
-            .poll_recv(cx, most, || self.try_recv(buffers, metas))
+        match &self.carrier {
+            Carrier::Kernel(kernel) => kernel.poll_recv(cx, buffers, metas),
+            Carrier::Own(own) => own.poll_recv(cx, buffers, metas),
+        }
     }
 
     /// Whether the kernel sends packets to `remote` at the times that
@@ -120,12 +145,10 @@ impl Socket {
     /// # Errors
     /// Why it does not.
     pub(crate) fn time_departures(&self, remote: IpAddr) -> Result<(), NoKernelPacing> {
-        let local = self.local_addr().ok().map(|local| local.ip());
-        kernel_pacing::check_path(local.filter(|ip| !ip.is_unspecified()), remote)?;
-        #[cfg(target_os = "linux")]
-        departure::allow(self.io.socket())
-            .map_err(|error| NoKernelPacing::Socket(error.to_string()))?;
-        Ok(())
+        match &self.carrier {
+            Carrier::Kernel(kernel) => kernel.time_departures(remote),
+            Carrier::Own(_) => Err(NoKernelPacing::OwnSocket),
+        }
     }
 
     /// As [`send`](Self::send), but the kernel keeps the packets until `departure`, if there is one
@@ -138,10 +161,8 @@ impl Socket {
         now: Instant,
     ) -> bool {
         #[cfg(target_os = "linux")]
-        if let Some(departure) = departure {
-            let packets = udp_transmit(transmit, contents);
-            let sent = self.io.send(|| self.try_send_at(&packets, departure));
-            match sent {
+        if let (Some(departure), Carrier::Kernel(kernel)) = (departure, &self.carrier) {
+            match kernel.send_at(&udp_transmit(transmit, contents), departure) {
                 Ok(()) => return true,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.counts.send_blocked.fetch_add(1, Ordering::Relaxed);
@@ -156,34 +177,33 @@ impl Socket {
         self.send(transmit, contents, now)
     }
 
-    #[cfg(target_os = "linux")]
-    fn try_send_at(&self, packets: &quinn_udp::Transmit<'_>, departure: Instant) -> io::Result<()> {
-        #[cfg(test)]
-        self.refusals.pass()?;
-        departure::send(self.io.socket(), packets, departure)
-    }
-
-    /// Sends the packets of `transmit`, whose bytes are `contents`. `false` means that the kernel
+    /// Sends the packets of `transmit`, whose bytes are `contents`. `false` means that the socket
     /// takes none at present, and [`poll_writable`](Self::poll_writable) says when to try again.
     pub(crate) fn send(&self, transmit: &Transmit, contents: &[u8], now: Instant) -> bool {
         let packets = udp_transmit(transmit, contents);
-        let Err(error) = self.io.send(|| self.try_send(&packets)) else {
-            return true;
+        let sent = match &self.carrier {
+            Carrier::Kernel(kernel) => kernel.send(&packets),
+            Carrier::Own(own) => own.try_send(&packets),
         };
-        if error.kind() == io::ErrorKind::WouldBlock {
-            self.counts.send_blocked.fetch_add(1, Ordering::Relaxed);
-            return false;
+        match sent {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.counts.send_blocked.fetch_add(1, Ordering::Relaxed);
+                false
+            }
+            Err(error) => {
+                self.note(&error, transmit, now);
+                true
+            }
         }
-        self.note(&error, transmit, now);
-        if transmit.segment_size.is_some() && self.udp.max_gso_segments() == 1 {
-            self.send_one_by_one(&packets);
-        }
-        true
     }
 
-    /// Ready when the kernel takes packets again.
+    /// Ready when the socket takes packets again.
     pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.io.poll_room(cx)
+        match &self.carrier {
+            Carrier::Kernel(kernel) => kernel.poll_writable(cx),
+            Carrier::Own(own) => own.poll_writable(cx),
+        }
     }
 
     /// Datagrams or batches that the kernel refused, MTU probes aside.
@@ -194,29 +214,6 @@ impl Socket {
     /// Times that the kernel took no more packets.
     pub(crate) fn send_blocked(&self) -> u64 {
         self.counts.send_blocked.load(Ordering::Relaxed)
-    }
-
-    fn try_send(&self, packets: &quinn_udp::Transmit<'_>) -> io::Result<()> {
-        #[cfg(test)]
-        self.refusals.pass()?;
-        self.udp
-            .try_send(UdpSockRef::from(self.io.socket()), packets)
-    }
-
-    /// The batch with which the kernel first refused segmentation offload, without it. What does
-    /// not go out now is lost.
-    fn send_one_by_one(&self, packets: &quinn_udp::Transmit<'_>) {
-        let segment_size = packets.segment_size.unwrap_or(packets.contents.len());
-        for contents in packets.contents.chunks(segment_size) {
-            let single = quinn_udp::Transmit {
-                contents,
-                segment_size: None,
-                ..packets.clone()
-            };
-            if self.try_send(&single).is_err() {
-                return;
-            }
-        }
     }
 
     /// Counts an error and logs one a second.
@@ -238,7 +235,7 @@ impl Socket {
                 bytes = transmit.size,
                 segment_size = transmit.segment_size,
                 errors = errors.count,
-                "the kernel refused packets",
+                "the socket refused packets",
             );
         }
     }
@@ -264,46 +261,10 @@ struct SendErrors {
     logged: Option<Instant>,
 }
 
-/// Enlarges both kernel buffers as far as the system allows, without privileges.
-fn raise_buffers(socket: &std::net::UdpSocket) {
-    let socket = SockRef::from(socket);
-    let is_smaller = |size: io::Result<usize>| size.is_ok_and(|size| size < BUFFER);
-    let mut results = Vec::with_capacity(2);
-    if is_smaller(socket.recv_buffer_size()) {
-        results.push(socket.set_recv_buffer_size(BUFFER));
-    }
-    if is_smaller(socket.send_buffer_size()) {
-        results.push(socket.set_send_buffer_size(BUFFER));
-    }
-    for error in results.into_iter().filter_map(Result::err) {
-        tracing::debug!(%error, "keeping the socket buffer as it is");
-    }
-}
-
-/// quinn-udp 0.6.3 has 96 bytes for what the kernel says about what it received: its time (32),
-/// the length of its segments (24), the address it was sent to (32, IPv6 40) and, behind these, its
-/// codepoint (24), which therefore is cut off wherever there are segments. An endpoint does not
-/// need the time.
-#[cfg(target_os = "linux")]
-fn make_room_for_ecn(socket: &std::net::UdpSocket) {
-    use nix::sys::socket::{setsockopt, sockopt::ReceiveTimestampns};
-    if let Err(error) = setsockopt(socket, ReceiveTimestampns, &false) {
-        tracing::debug!(%error, "batches will be received without ECN marks");
-    }
-}
-
-/// Segments are Linux's.
-#[cfg(not(target_os = "linux"))]
-fn make_room_for_ecn(_: &std::net::UdpSocket) {}
-
 fn udp_transmit<'a>(transmit: &Transmit, contents: &'a [u8]) -> quinn_udp::Transmit<'a> {
     quinn_udp::Transmit {
         destination: transmit.destination,
-        ecn: transmit.ecn.map(|ecn| match ecn {
-            EcnCodepoint::Ect0 => quinn_udp::EcnCodepoint::Ect0,
-            EcnCodepoint::Ect1 => quinn_udp::EcnCodepoint::Ect1,
-            EcnCodepoint::Ce => quinn_udp::EcnCodepoint::Ce,
-        }),
+        ecn: transmit.ecn.map(ecn::to_udp),
         contents,
         segment_size: transmit.segment_size,
         src_ip: transmit.src_ip,
@@ -312,19 +273,11 @@ fn udp_transmit<'a>(transmit: &Transmit, contents: &'a [u8]) -> quinn_udp::Trans
 
 /// The ECN mark of received datagrams, in quinn-proto's words.
 pub(crate) fn received_ecn(meta: &RecvMeta) -> Option<EcnCodepoint> {
-    meta.ecn.map(|ecn| match ecn {
-        quinn_udp::EcnCodepoint::Ect0 => EcnCodepoint::Ect0,
-        quinn_udp::EcnCodepoint::Ect1 => EcnCodepoint::Ect1,
-        quinn_udp::EcnCodepoint::Ce => EcnCodepoint::Ce,
-    })
+    meta.ecn.map(ecn::to_proto)
 }
 
 /// Largest UDP payload over IPv4: 65,535 less 20 bytes of IP and 8 of UDP header.
 const MAX_UDP_PAYLOAD: usize = 65_507;
-
-/// What is asked of the kernel for each socket buffer, in bytes: 4 ms at 8 Gbit/s. Linux grants
-/// the smaller of this and its limit, often 208 KiB.
-const BUFFER: usize = 4 << 20;
 
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -334,22 +287,12 @@ mod tests {
     use crate::clock;
     use std::net::Ipv4Addr;
 
-    /// Batches that the kernel is said not to take. What fills a socket's buffer is an interface
-    /// with a rate, and loopback has none.
-    #[derive(Debug, Default)]
-    pub(super) struct Refusals {
-        batches: AtomicU64,
-        interval: AtomicU64,
-    }
-
-    impl Refusals {
-        pub(super) fn pass(&self) -> io::Result<()> {
-            let interval = self.interval.load(Ordering::Relaxed);
-            let batches = self.batches.fetch_add(1, Ordering::Relaxed);
-            if interval > 0 && batches.is_multiple_of(interval) {
-                return Err(io::ErrorKind::WouldBlock.into());
+    impl Socket {
+        fn kernel(&self) -> &KernelSocket {
+            match &self.carrier {
+                Carrier::Kernel(kernel) => kernel,
+                Carrier::Own(_) => panic!("it is the application's"),
             }
-            Ok(())
         }
     }
 
@@ -357,7 +300,7 @@ mod tests {
     impl Socket {
         /// Refuses one of so many batches from now on.
         pub(crate) fn refuse_one_of(&self, batches: u64) {
-            self.refusals.interval.store(batches, Ordering::Relaxed);
+            self.kernel().refusals.interval.store(batches, Ordering::Relaxed);
         }
     }
 
@@ -379,7 +322,7 @@ mod tests {
     #[tokio::test]
     async fn a_batch_is_no_larger_than_one_udp_datagram() {
         let socket = socket();
-        let most = socket.udp.max_gso_segments().min(64);
+        let most = socket.kernel().max_batch().min(64);
         for (mtu, fit) in [
             (1_200, 54),
             (1_452, 45),
@@ -412,7 +355,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     async fn a_departure_time_changes_nothing_of_what_arrives() {
         let (from, to) = (socket(), socket());
-        departure::allow(from.io.socket()).unwrap();
+        from.kernel().allow_departures().unwrap();
         let mut memory = vec![0; 65_535];
         let mut metas = [RecvMeta::default()];
         for (ecn, src_ip) in [
@@ -508,7 +451,7 @@ mod tests {
             segment_size: Some(2),
             ..transmit(destination, 5)
         };
-        from.send_one_by_one(&udp_transmit(&batch, b"aabbc"));
+        from.kernel().send_one_by_one(&udp_transmit(&batch, b"aabbc"));
         let mut lens = Vec::new();
         let (mut memory, mut metas) = ([0; 100], [RecvMeta::default()]);
         while to

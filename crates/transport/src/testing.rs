@@ -72,6 +72,7 @@ mod live;
 mod outgoing;
 mod pair;
 mod plaintext;
+mod simulation;
 mod watch;
 mod world;
 
@@ -82,5 +83,6 @@ pub use engine::PlainQuinn;
 pub use link_sim::sim::{LinkId, RouteStats};
 pub use pair::{Pair, PairConfig};
 pub use quinn_proto::Side;
+pub use simulation::Simulation;
 pub use watch::{Datagram, Departure};
 pub use world::{ConnectError, ConnectionPlan, EndId, Ends, World};

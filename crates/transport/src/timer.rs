@@ -4,6 +4,8 @@
 //! 125 kB go at once. On Linux a timerfd wakes the task within tens of microseconds without
 //! spinning. Elsewhere tokio's timer stands in, and quanta have to be larger.
 
+#[cfg(feature = "testing")]
+use crate::virtual_time;
 use crate::{clock, histogram};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +17,7 @@ use units::histogram::Buckets;
 /// Wakes a task at a time that can be moved.
 #[derive(Debug)]
 pub(crate) struct Timer {
-    alarm: platform::Alarm,
+    alarm: Alarm,
     /// When the alarm will go off, if it is set.
     armed: Option<Instant>,
     lateness: Arc<Lateness>,
@@ -29,7 +31,7 @@ impl Timer {
     /// Outside a tokio runtime.
     pub(crate) fn new(lateness: Arc<Lateness>) -> std::io::Result<Self> {
         Ok(Self {
-            alarm: platform::Alarm::new()?,
+            alarm: Alarm::new()?,
             armed: None,
             lateness,
         })
@@ -69,6 +71,39 @@ impl Timer {
     fn settle(&mut self, now: Instant) {
         if let Some(armed) = self.armed.take_if(|armed| *armed <= now) {
             self.lateness.record(now - armed);
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Alarm {
+    Kernel(platform::Alarm),
+    #[cfg(feature = "testing")]
+    Virtual(Box<dyn virtual_time::Alarm>),
+}
+
+impl Alarm {
+    fn new() -> std::io::Result<Self> {
+        #[cfg(feature = "testing")]
+        if let Some(alarm) = virtual_time::with(|world| world.alarm()) {
+            return Ok(Self::Virtual(alarm));
+        }
+        Ok(Self::Kernel(platform::Alarm::new()?))
+    }
+
+    fn set(&mut self, at: Instant, after: Duration) {
+        match self {
+            Self::Kernel(alarm) => alarm.set(at, after),
+            #[cfg(feature = "testing")]
+            Self::Virtual(alarm) => alarm.set(clock::timestamp(at)),
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self {
+            Self::Kernel(alarm) => alarm.poll(cx),
+            #[cfg(feature = "testing")]
+            Self::Virtual(alarm) => alarm.poll(cx),
         }
     }
 }

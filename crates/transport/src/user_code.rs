@@ -15,7 +15,7 @@ pub(crate) fn call<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     catch(code)
 }
 
-/// As [`call`] for code that runs under its connection's lock, as controllers do: anything that
+/// As [`call`] for code that runs under a connection's lock, as controllers and sockets do: what
 /// would wait for a lock, of this connection or of another whose controller waits for this one,
 /// panics until it returns.
 pub(crate) fn call_locked<T>(code: impl FnOnce() -> T) -> Result<T, String> {
@@ -37,8 +37,8 @@ pub(crate) fn is_locked() -> bool {
 pub(crate) fn assert_unlocked() {
     assert!(
         !is_locked(),
-        "a congestion controller used a connection, stream or endpoint; it runs under its \
-         connection's lock, so have another task do that"
+        "a congestion controller or an application's socket used a connection, stream or endpoint; \
+         it runs under a connection's lock, so have another task do that"
     );
 }
 

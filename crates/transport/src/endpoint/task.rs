@@ -41,7 +41,14 @@ impl Task {
 
     /// Sends what the socket refused, or has the task woken when the socket takes it.
     fn flush(&mut self, cx: &mut Context<'_>) {
+        let mut attempts = 0;
         while self.refused.is_some() {
+            // A socket that says that it has room and has none: others have their turn meanwhile.
+            if attempts == MAX_FLUSHES {
+                cx.waker().wake_by_ref();
+                return;
+            }
+            attempts += 1;
             if self.socket.poll_writable(cx).is_pending() {
                 return;
             }
@@ -306,6 +313,9 @@ const SEND_WORK: usize = 1 << 20;
 
 /// The work of a batch of one small packet, most of which is a system call.
 const MIN_SEND_WORK: usize = 8 << 10;
+
+/// Attempts to send what the socket refused in one turn, of which a kernel's needs two.
+const MAX_FLUSHES: u32 = 4;
 
 /// Connections that a turn drives. Those that only have events take about a microsecond each.
 const CONNECTIONS: usize = 256;

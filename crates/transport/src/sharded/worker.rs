@@ -4,6 +4,7 @@ use super::server::Figures;
 use crate::config::ServerConfig;
 use crate::endpoint::{Endpoint, Incoming};
 use crate::shard_routing::Membership;
+use crate::socket::Socket;
 use quinn_proto::EndpointConfig;
 use std::net::UdpSocket;
 use std::rc::Rc;
@@ -48,7 +49,9 @@ impl Worker {
         F: Future<Output = ()> + 'static,
     {
         let server_config = Some(self.server_config);
-        let endpoint = Endpoint::in_group(self.config, server_config, self.socket, self.membership);
+        let endpoint = Socket::new(self.socket).and_then(|socket| {
+            Endpoint::in_group(self.config, server_config, socket, self.membership)
+        });
         let endpoint = match endpoint {
             Ok(endpoint) => endpoint,
             Err(error) => return report(&ready, Err(error)),

@@ -2,6 +2,8 @@
 
 use super::error::TlsError;
 use super::fingerprint::fingerprint;
+#[cfg(feature = "testing")]
+use crate::virtual_time;
 use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::ops::RangeInclusive;
@@ -13,7 +15,8 @@ use time::OffsetDateTime;
 pub struct SelfSigned {
     /// The certificate.
     pub cert: CertificateDer<'static>,
-    /// The key to it, ECDSA on P-256.
+    /// The key to it: ECDSA on P-256; Ed25519, whose signatures have one length, in the `testing`
+    /// module's `Simulation`.
     pub key: PrivateKeyDer<'static>,
     /// SHA-256 of the certificate's DER, for
     /// [`client_with_fingerprint`](super::client_with_fingerprint).
@@ -55,7 +58,7 @@ impl SelfSigned {
     }
 
     fn sign(params: CertificateParams) -> Result<Self, TlsError> {
-        let key = KeyPair::generate().map_err(TlsError::SelfSigned)?;
+        let (params, key) = keyed(params).map_err(TlsError::SelfSigned)?;
         let signed = params.self_signed(&key).map_err(TlsError::SelfSigned)?;
         let cert = signed.der().clone();
         let key = PrivateKeyDer::try_from(key.serialize_der()).expect("rcgen writes PKCS #8");
@@ -65,6 +68,17 @@ impl SelfSigned {
             key,
         })
     }
+}
+
+/// In virtual time of one length each time.
+#[cfg_attr(not(feature = "testing"), expect(unused_mut))]
+fn keyed(mut params: CertificateParams) -> Result<(CertificateParams, KeyPair), rcgen::Error> {
+    #[cfg(feature = "testing")]
+    if virtual_time::with(|_| ()).is_some() {
+        params.serial_number = Some(1.into());
+        return Ok((params, KeyPair::generate_for(&rcgen::PKCS_ED25519)?));
+    }
+    Ok((params, KeyPair::generate()?))
 }
 
 fn params(

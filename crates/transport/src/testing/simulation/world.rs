@@ -1,0 +1,148 @@
+//! What endpoints are given in place of the system's clock, timers, sockets and randomness.
+
+use super::network::{self, AlarmId, Network};
+use crate::datagram_socket::{ArrivedDatagrams, DatagramBatch, DatagramSocket};
+use crate::virtual_time::{self, Alarm, World};
+use std::cell::RefCell;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::time::Instant;
+use units::{Rng, Timestamp};
+
+/// The world of one run.
+pub(super) struct SimulatedWorld {
+    /// tokio's time zero.
+    origin: Instant,
+    rng: RefCell<Rng>,
+}
+
+impl SimulatedWorld {
+    pub(super) fn new(origin: Instant, seed: u64) -> Self {
+        Self {
+            origin,
+            rng: RefCell::new(Rng::new(seed)),
+        }
+    }
+}
+
+impl World for SimulatedWorld {
+    fn now(&self) -> Timestamp {
+        Timestamp::ZERO + self.origin.elapsed()
+    }
+
+    fn unix_seconds(&self) -> u64 {
+        BEGINNING + self.origin.elapsed().as_secs()
+    }
+
+    fn alarm(&self) -> Box<dyn Alarm> {
+        Box::new(NetworkAlarm {
+            id: network::with(Network::add_alarm).expect(NO_NETWORK),
+            set: None,
+        })
+    }
+
+    fn bind(&self, address: SocketAddr) -> io::Result<Arc<dyn DatagramSocket>> {
+        let address = network::with(|network| network.bind(address)).expect(NO_NETWORK)?;
+        Ok(Arc::new(SimulatedSocket { address }))
+    }
+
+    fn random(&self) -> u64 {
+        self.rng.borrow_mut().next_u64()
+    }
+}
+
+#[derive(Debug)]
+struct NetworkAlarm {
+    id: AlarmId,
+    set: Option<Timestamp>,
+}
+
+impl Alarm for NetworkAlarm {
+    fn set(&mut self, at: Timestamp) {
+        self.clear();
+        self.set = Some(at);
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(at) = self.set else {
+            return Poll::Pending;
+        };
+        if virtual_time::with(|world| world.now() >= at).unwrap_or(true) {
+            self.clear();
+            return Poll::Ready(());
+        }
+        network::with(|network| network.set_alarm(self.id, at, cx.waker()));
+        Poll::Pending
+    }
+}
+
+impl NetworkAlarm {
+    fn clear(&mut self) {
+        if let Some(at) = self.set.take() {
+            network::with(|network| network.clear_alarm(self.id, at));
+        }
+    }
+}
+
+impl Drop for NetworkAlarm {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// A socket of the network's. Sending takes no time; links have queues, sockets need none.
+#[derive(Debug)]
+struct SimulatedSocket {
+    address: SocketAddr,
+}
+
+impl DatagramSocket for SimulatedSocket {
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.address)
+    }
+
+    fn try_send(&self, batch: &DatagramBatch<'_>) -> io::Result<()> {
+        let now = virtual_time::with(|world| world.now()).ok_or_else(left_its_thread)?;
+        network::with(|network| network.send(now, self.address, batch)).ok_or_else(left_its_thread)
+    }
+
+    fn poll_writable(&self, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+
+    fn poll_recv(
+        &self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<ArrivedDatagrams>> {
+        let waker = cx.waker();
+        match network::with(|network| network.receive(self.address, buffer, waker)) {
+            Some(Some(arrived)) => Poll::Ready(Ok(arrived)),
+            Some(None) => Poll::Pending,
+            None => Poll::Ready(Err(left_its_thread())),
+        }
+    }
+
+    fn max_batch(&self) -> usize {
+        64
+    }
+}
+
+impl Drop for SimulatedSocket {
+    fn drop(&mut self) {
+        network::with(|network| network.close(self.address));
+    }
+}
+
+fn left_its_thread() -> io::Error {
+    io::Error::other(
+        "a simulated socket is used outside of `Simulation::run`; keep its endpoint on that thread",
+    )
+}
+
+/// 2026-01-01, when every simulation begins, in seconds since 1970.
+const BEGINNING: u64 = 1_767_225_600;
+
+const NO_NETWORK: &str = "a simulated world has a network";

@@ -1,0 +1,120 @@
+//! How time passes.
+
+use crate::support::{address, configs, connect, receive_for, send_endlessly, simulation};
+use paceline::testing::Simulation;
+use paceline::{ConnectionError, Endpoint};
+use std::time::Duration;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+
+const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+#[test]
+fn timers_expire_in_their_order_and_at_their_millisecond() {
+    let begun_and_woken = Simulation::new(1).run(async {
+        let begun = Instant::now();
+        let sleepers = [7, 3, 60_000, 3, 0].map(|after| {
+            tokio::spawn(async move {
+                sleep(millis(after)).await;
+                begun.elapsed()
+            })
+        });
+        let mut woken = Vec::new();
+        for sleeper in sleepers {
+            woken.push(sleeper.await.unwrap());
+        }
+        woken
+    });
+    assert_eq!(begun_and_woken, [7, 3, 60_000, 3, 0].map(millis));
+}
+
+#[test]
+fn timers_of_the_application_and_packets_do_not_disturb_each_other() {
+    let link = "delay 10ms rate 20mbit queue 1bdp";
+    let receive = |with_timers: bool| {
+        simulation(1, link).run(async move {
+            let ticks = tokio::spawn(async move {
+                let mut interval = interval(millis(1));
+                interval.set_missed_tick_behavior(MissedTickBehavior::Burst);
+                let begun = Instant::now();
+                let mut ticks = 0;
+                while with_timers && begun.elapsed() < millis(3_000) {
+                    // Each at its time, whatever is on its way meanwhile.
+                    assert_eq!(interval.tick().await, begun + millis(ticks));
+                    assert_eq!(begun.elapsed(), millis(ticks));
+                    ticks += 1;
+                }
+            });
+            let (server, client) = configs("cubic");
+            let server = Endpoint::server(server, address("10.0.0.1:443")).unwrap();
+            tokio::spawn(send_endlessly(server));
+            let connection = connect(client, "0.0.0.0:0", address("10.0.0.1:443")).await;
+            let received = receive_for(&connection, millis(2_000)).await;
+            ticks.await.unwrap();
+            received
+        })
+    };
+    let received = receive(true);
+    assert_eq!(received, receive(false));
+    // 20 Mbit/s for two seconds, less Startup and headers.
+    assert!((4_400_000..5_000_000).contains(&received), "{received}");
+}
+
+#[test]
+fn packets_take_as_long_as_the_link_says() {
+    let rtt = simulation(1, "delay 12345us").run(async {
+        let (server, client) = configs("cubic");
+        let server = Endpoint::server(server, address("10.0.0.1:443")).unwrap();
+        tokio::spawn(send_endlessly(server));
+        let connection = connect(client, "0.0.0.0:0", address("10.0.0.1:443")).await;
+        receive_for(&connection, millis(200)).await;
+        connection.rtt()
+    });
+    // Smoothed over acknowledgements that a receiver delays now and then.
+    assert!(rtt >= Duration::from_micros(24_690) && rtt < millis(26), "{rtt:?}");
+}
+
+#[test]
+fn an_hour_of_silence_costs_nothing() {
+    let simulation = simulation(1, "delay 50ms").time_limit(Duration::from_secs(7_200));
+    simulation.run(async {
+        let (server, client) = configs("cubic");
+        let server = Endpoint::server(server, address("10.0.0.1:443")).unwrap();
+        tokio::spawn(send_endlessly(server));
+        // Where nobody answers a handshake ends with an error of its own.
+        let begun = Instant::now();
+        let endpoint = Endpoint::client(address("0.0.0.0:0")).unwrap();
+        let nobody = endpoint.connect_with(client, address("10.0.0.9:443"), "server.test");
+        assert_eq!(nobody.unwrap().await.unwrap_err(), ConnectionError::TimedOut);
+        assert_eq!(begun.elapsed(), Duration::from_secs(10));
+        sleep(Duration::from_secs(3_600)).await;
+        assert_eq!(begun.elapsed(), Duration::from_secs(3_610));
+    });
+}
+
+#[test]
+#[should_panic(expected = "has not ended after 60s of virtual time; nothing is on its way to it")]
+fn what_waits_for_nothing_is_told() {
+    let simulation = Simulation::new(1).time_limit(Duration::from_secs(60));
+    simulation.run(std::future::pending::<()>());
+}
+
+#[test]
+#[should_panic(expected = "raise `Simulation::time_limit`")]
+fn what_takes_too_long_is_told() {
+    let simulation = simulation(1, "delay 10ms rate 1mbit queue 1bdp").time_limit(millis(5_000));
+    simulation.run(async {
+        let (server, client) = configs("cubic");
+        let server = Endpoint::server(server, address("10.0.0.1:443")).unwrap();
+        tokio::spawn(send_endlessly(server));
+        let connection = connect(client, "0.0.0.0:0", address("10.0.0.1:443")).await;
+        receive_for(&connection, Duration::from_secs(60)).await;
+    });
+}
+
+#[test]
+#[should_panic(expected = "inside of a tokio runtime or another simulation; call it from")]
+fn one_simulation_has_no_other_inside() {
+    Simulation::new(1).run(async { Simulation::new(1).run(async {}) });
+}
