@@ -1,11 +1,12 @@
 //! Endpoints, with the runtime that quinn asks for.
 
+use crate::abstract_socket::{Adapted, AsyncUdpSocket};
 use crate::config::{ClientConfig, ServerConfig};
 use crate::connection::Connecting;
 use crate::delegate::delegated;
 use crate::incoming::Incoming;
 use crate::named_future::named_futures;
-use crate::runtime::{AsyncUdpSocket, Runtime, TokioRuntime, default_runtime, refused};
+use crate::runtime::{Runtime, TokioRuntime, default_runtime, refused};
 use paceline::{ConnectError, EndpointConfig, EndpointStats, VarInt};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -52,25 +53,27 @@ impl Endpoint {
         paceline::Endpoint::new(config, server_config, socket).map(Self)
     }
 
-    /// Is not possible: paceline sends and receives through a UDP socket of the system's alone.
+    /// As [`paceline::Endpoint::with_socket`], with quinn's trait.
     ///
     /// # Errors
-    /// Always, of kind [`Unsupported`](io::ErrorKind::Unsupported).
+    /// As there, and as [`new`](Self::new).
     pub fn new_with_abstract_socket(
-        _config: EndpointConfig,
-        _server_config: Option<ServerConfig>,
+        config: EndpointConfig,
+        server_config: Option<ServerConfig>,
         socket: Arc<dyn AsyncUdpSocket>,
-        _runtime: Arc<dyn Runtime>,
+        runtime: Arc<dyn Runtime>,
     ) -> io::Result<Self> {
-        Err(refused_socket(&*socket))
+        check_runtime(Some(&*runtime))?;
+        let server_config = server_config.map(|config| config.for_paceline());
+        paceline::Endpoint::with_socket(config, server_config, Adapted::new(socket)).map(Self)
     }
 
-    /// Is not possible, as [`new_with_abstract_socket`](Self::new_with_abstract_socket).
+    /// As [`paceline::Endpoint::rebind_with_socket`], with quinn's trait.
     ///
     /// # Errors
-    /// Always, of kind [`Unsupported`](io::ErrorKind::Unsupported).
+    /// As there.
     pub fn rebind_abstract(&self, socket: Arc<dyn AsyncUdpSocket>) -> io::Result<()> {
-        Err(refused_socket(&*socket))
+        self.0.rebind_with_socket(Adapted::new(socket))
     }
 
     /// As [`paceline::Endpoint::accept`].
@@ -149,11 +152,4 @@ fn check_runtime(runtime: Option<&dyn Runtime>) -> io::Result<()> {
         return Err(refused(&what, &format!("{TokioRuntime:?}")));
     }
     Handle::try_current().map(|_| ()).map_err(io::Error::other)
-}
-
-fn refused_socket(socket: &dyn AsyncUdpSocket) -> io::Error {
-    refused(
-        &format!("socket {socket:?}"),
-        "a std::net::UdpSocket, in Endpoint::new or rebind",
-    )
 }

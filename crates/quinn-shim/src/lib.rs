@@ -35,9 +35,9 @@
 //! | what | how |
 //! |---|---|
 //! | runtimes other than [`TokioRuntime`] | an error of [`Endpoint::new`]; `AsyncStdRuntime` and `SmolRuntime` do not exist |
-//! | sockets of the application's own: [`AsyncUdpSocket`] | an error of [`Endpoint::new_with_abstract_socket`], [`Endpoint::rebind_abstract`] and [`Runtime::wrap_udp_socket`] |
 //! | cryptography without `ring` and `aws-lc-rs` | does not compile; with both it is aws-lc-rs |
 
+mod abstract_socket;
 mod config;
 pub mod congestion;
 mod connection;
@@ -47,13 +47,14 @@ mod incoming;
 mod named_future;
 mod runtime;
 
+pub use abstract_socket::{AsyncUdpSocket, UdpPoller};
 pub use config::{ClientConfig, ServerConfig, TransportConfig};
 pub use connection::{
     AcceptBi, AcceptUni, Connecting, Connection, OpenBi, OpenUni, ReadDatagram, SendDatagram,
 };
 pub use endpoint::{Accept, Endpoint};
 pub use incoming::{Incoming, IncomingFuture, RetryError};
-pub use runtime::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime, UdpPoller, default_runtime};
+pub use runtime::{AsyncTimer, Runtime, TokioRuntime, default_runtime};
 
 pub use paceline::{
     AckFrequencyConfig, ApplicationClose, BloomTokenLog, Chunk, ClosedStream, ConfigError,

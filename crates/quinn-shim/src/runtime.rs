@@ -1,10 +1,10 @@
 //! quinn's runtimes, of which tokio alone is possible here.
 
-use quinn_udp::{RecvMeta, Transmit};
+use crate::abstract_socket::{AsyncUdpSocket, TokioSocket};
 use std::fmt::Debug;
 use std::future::Future;
-use std::io::{self, IoSliceMut};
-use std::net::{SocketAddr, UdpSocket};
+use std::io;
+use std::net::UdpSocket;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -48,54 +48,6 @@ pub trait AsyncTimer: Send + Debug + 'static {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()>;
 }
 
-/// A socket that is not the system's. Whatever implements it compiles, and is refused by
-/// [`Endpoint::new_with_abstract_socket`](crate::Endpoint::new_with_abstract_socket).
-pub trait AsyncUdpSocket: Send + Sync + Debug + 'static {
-    /// What a task waits with until the socket takes datagrams again.
-    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>>;
-
-    /// Sends datagrams.
-    ///
-    /// # Errors
-    /// `WouldBlock` when the socket takes none at present.
-    fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()>;
-
-    /// Receives datagrams, and says how many buffers they fill.
-    fn poll_recv(
-        &self,
-        cx: &mut Context<'_>,
-        bufs: &mut [IoSliceMut<'_>],
-        meta: &mut [RecvMeta],
-    ) -> Poll<io::Result<usize>>;
-
-    /// The local address.
-    ///
-    /// # Errors
-    /// When it has none.
-    fn local_addr(&self) -> io::Result<SocketAddr>;
-
-    /// Most datagrams in one [`Transmit`].
-    fn max_transmit_segments(&self) -> usize {
-        1
-    }
-
-    /// Most datagrams in one buffer received.
-    fn max_receive_segments(&self) -> usize {
-        1
-    }
-
-    /// Whether datagrams may be fragmented.
-    fn may_fragment(&self) -> bool {
-        true
-    }
-}
-
-/// Waits for an [`AsyncUdpSocket`] to take datagrams.
-pub trait UdpPoller: Send + Sync + Debug + 'static {
-    /// Whether it takes some; if not, the task is woken when it does.
-    fn poll_writable(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
-}
-
 /// tokio, in which every endpoint runs.
 #[derive(Debug)]
 pub struct TokioRuntime;
@@ -109,12 +61,11 @@ impl Runtime for TokioRuntime {
         tokio::spawn(future);
     }
 
-    /// Is not possible: nothing here could use the result.
-    fn wrap_udp_socket(&self, _: UdpSocket) -> io::Result<Arc<dyn AsyncUdpSocket>> {
-        Err(refused(
-            "wrap_udp_socket",
-            "Endpoint::new with the socket itself",
-        ))
+    /// Something to put a socket of one's own around, for
+    /// [`Endpoint::new_with_abstract_socket`](crate::Endpoint::new_with_abstract_socket). As it is,
+    /// [`Endpoint::new`](crate::Endpoint::new) with the socket itself is faster.
+    fn wrap_udp_socket(&self, t: UdpSocket) -> io::Result<Arc<dyn AsyncUdpSocket>> {
+        Ok(Arc::new(TokioSocket::new(t)?))
     }
 
     fn is_tokio(&self) -> bool {

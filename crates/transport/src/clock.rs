@@ -78,7 +78,10 @@ fn read_twice(attempts: u32) -> (Instant, u64) {
     (instant, nanos)
 }
 
-#[expect(clippy::disallowed_methods, reason = "virtual time counts from it, too")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "virtual time counts from it, too"
+)]
 fn epoch() -> Instant {
     static EPOCH: OnceLock<Instant> = OnceLock::new();
     *EPOCH.get_or_init(Instant::now)

@@ -190,10 +190,10 @@ pub use qlog::{QlogConfig, QlogStream};
 pub use quinn_proto::{
     AckFrequencyConfig, ApplicationClose, BloomTokenLog, Chunk, ClosedStream, ConfigError,
     ConnectError, ConnectionClose, ConnectionError, ConnectionId, ConnectionIdGenerator, Dir,
-    EcnCodepoint, EndpointConfig, FrameType, IdleTimeout, MtuDiscoveryConfig, NoneTokenLog, NoneTokenStore, Side,
-    StdSystemTime, StreamId, TimeSource, TokenLog, TokenMemoryCache, TokenReuseError, TokenStore,
-    TransportError, TransportErrorCode, ValidationTokenConfig, VarInt, VarIntBoundsExceeded,
-    Written, crypto,
+    EcnCodepoint, EndpointConfig, FrameType, IdleTimeout, MtuDiscoveryConfig, NoneTokenLog,
+    NoneTokenStore, Side, StdSystemTime, StreamId, TimeSource, TokenLog, TokenMemoryCache,
+    TokenReuseError, TokenStore, TransportError, TransportErrorCode, ValidationTokenConfig, VarInt,
+    VarIntBoundsExceeded, Written, crypto,
 };
 pub use rustls;
 pub use units;

@@ -35,10 +35,6 @@ pub(crate) struct Socket {
 }
 
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "an endpoint has one socket, and each packet passes it"
-)]
 enum Carrier {
     Kernel(KernelSocket),
     Own(OwnSocket),
@@ -300,7 +296,10 @@ mod tests {
     impl Socket {
         /// Refuses one of so many batches from now on.
         pub(crate) fn refuse_one_of(&self, batches: u64) {
-            self.kernel().refusals.interval.store(batches, Ordering::Relaxed);
+            self.kernel()
+                .refusals
+                .interval
+                .store(batches, Ordering::Relaxed);
         }
     }
 
@@ -451,7 +450,8 @@ mod tests {
             segment_size: Some(2),
             ..transmit(destination, 5)
         };
-        from.kernel().send_one_by_one(&udp_transmit(&batch, b"aabbc"));
+        from.kernel()
+            .send_one_by_one(&udp_transmit(&batch, b"aabbc"));
         let mut lens = Vec::new();
         let (mut memory, mut metas) = ([0; 100], [RecvMeta::default()]);
         while to

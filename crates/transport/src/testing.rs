@@ -1,4 +1,7 @@
-//! Real QUIC endpoints in virtual time (feature `testing`).
+//! Applications and QUIC endpoints in virtual time (feature `testing`).
+//!
+//! A [`Simulation`] runs a whole application, as its own tests need it. What follows is for tests
+//! of the transport, which drive connections themselves and look inside.
 //!
 //! ```text
 //!  client { quinn-proto, ConnectionDriver } ──▶ link ▶ link … ──▶ server { quinn-proto,

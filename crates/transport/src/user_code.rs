@@ -18,16 +18,23 @@ pub(crate) fn call<T>(code: impl FnOnce() -> T) -> Result<T, String> {
 /// As [`call`] for code that runs under a connection's lock, as controllers and sockets do: what
 /// would wait for a lock, of this connection or of another whose controller waits for this one,
 /// panics until it returns.
-pub(crate) fn call_locked<T>(code: impl FnOnce() -> T) -> Result<T, String> {
-    let outer = IS_LOCKED.replace(true);
+pub(crate) fn call_locked<T>(role: Role, code: impl FnOnce() -> T) -> Result<T, String> {
+    let outer = LOCKED.replace(Some(role));
     let result = catch(code);
-    IS_LOCKED.set(outer);
+    LOCKED.set(outer);
     result
+}
+
+/// Whose code runs under a connection's lock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Role {
+    Controller,
+    Socket,
 }
 
 /// Whether this thread is in the code of [`call_locked`].
 pub(crate) fn is_locked() -> bool {
-    IS_LOCKED.get()
+    LOCKED.get().is_some()
 }
 
 /// To be called before a lock is taken that is somewhere held while controllers are called.
@@ -35,15 +42,21 @@ pub(crate) fn is_locked() -> bool {
 /// # Panics
 /// In the code of [`call_locked`], which would wait for ever.
 pub(crate) fn assert_unlocked() {
-    assert!(
-        !is_locked(),
-        "a congestion controller or an application's socket used a connection, stream or endpoint; \
-         it runs under a connection's lock, so have another task do that"
+    let Some(role) = LOCKED.get() else {
+        return;
+    };
+    let who = match role {
+        Role::Controller => "a congestion controller",
+        Role::Socket => "an application's socket",
+    };
+    panic!(
+        "{who} used a connection, stream or endpoint; it runs under a connection's lock, so have \
+         another task do that"
     );
 }
 
 thread_local! {
-    static IS_LOCKED: Cell<bool> = const { Cell::new(false) };
+    static LOCKED: Cell<Option<Role>> = const { Cell::new(None) };
 }
 
 fn catch<T>(code: impl FnOnce() -> T) -> Result<T, String> {
@@ -63,13 +76,13 @@ mod tests {
     #[test]
     fn locked_code_may_not_take_locks_and_other_code_may() {
         assert_unlocked();
-        assert!(call_locked(|| call(assert_unlocked).unwrap_err()).is_ok());
+        assert!(call_locked(Role::Socket, || call(assert_unlocked).unwrap_err()).is_ok());
         assert!(
-            call_locked(|| call_locked(|| ()).and_then(|()| call(assert_unlocked)))
+            call_locked(Role::Socket, || call_locked(Role::Controller, || ()).and_then(|()| call(assert_unlocked)))
                 .unwrap()
                 .is_err()
         );
-        let _ = call_locked(|| panic!("over"));
+        let _ = call_locked(Role::Controller, || panic!("over"));
         assert_unlocked();
     }
 

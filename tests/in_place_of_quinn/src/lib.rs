@@ -5,6 +5,8 @@
 //! [`witness`] whether it was Paceline that did.
 
 #[cfg(test)]
+mod abstract_socket;
+#[cfg(test)]
 mod http3;
 #[cfg(test)]
 mod libp2p;

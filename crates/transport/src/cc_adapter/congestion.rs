@@ -12,7 +12,7 @@ use super::sent_packets::SentPacket;
 use super::spaces::Spaces;
 use crate::histogram::RttHistogram;
 use crate::tap::{Ack, Content, EcnCounts, Received, Sent, Space};
-use crate::user_code;
+use crate::user_code::{self, Role};
 use cc_core::{Control, ControllerChoice, Flow, PathState, Registry, Setup, Snapshot};
 use std::cell::Cell;
 use std::fmt;
@@ -424,7 +424,7 @@ impl Congestion {
     /// Does something that calls the controller, which may be the application's. If that panics,
     /// does it again under NewReno, which controls the connection until it is closed.
     pub(super) fn guard<T>(&mut self, call: impl Fn(&mut Self) -> T) -> T {
-        match user_code::call_locked(|| call(self)) {
+        match user_code::call_locked(Role::Controller, || call(self)) {
             Ok(value) => value,
             Err(message) => {
                 self.replace_controller(&message);
@@ -453,7 +453,7 @@ impl Congestion {
                 .flow
                 .change_controller(now, |setup| choice.build(setup));
             // It may panic once more.
-            let _ = user_code::call_locked(|| drop(former));
+            let _ = user_code::call_locked(Role::Controller, || drop(former));
         }
     }
 
@@ -478,7 +478,7 @@ impl Drop for Congestion {
     /// The controllers may be the application's.
     fn drop(&mut self) {
         for path in [self.active.take(), self.parked.take()] {
-            let _ = user_code::call_locked(|| drop(path));
+            let _ = user_code::call_locked(Role::Controller, || drop(path));
         }
     }
 }

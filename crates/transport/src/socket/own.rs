@@ -2,7 +2,7 @@
 
 use super::ecn;
 use crate::datagram_socket::{ArrivedDatagrams, DatagramBatch, DatagramSocket};
-use crate::user_code;
+use crate::user_code::{self, Role};
 use quinn_udp::{RecvMeta, Transmit};
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -35,7 +35,10 @@ impl OwnSocket {
             source: packets.src_ip,
             ecn: packets.ecn.map(ecn::to_proto),
             contents: packets.contents,
-            size: packets.segment_size.unwrap_or(packets.contents.len()).max(1),
+            size: packets
+                .segment_size
+                .unwrap_or(packets.contents.len())
+                .max(1),
         };
         call(|| self.0.try_send(&batch))?
     }
@@ -94,7 +97,7 @@ fn meta_of(arrived: &ArrivedDatagrams, capacity: usize) -> RecvMeta {
 
 /// Calls the application's code, some of which runs under a connection's lock.
 fn call<T>(code: impl FnOnce() -> T) -> io::Result<T> {
-    user_code::call_locked(code).map_err(|panic| {
+    user_code::call_locked(Role::Socket, code).map_err(|panic| {
         io::Error::other(format!(
             "the application's socket panicked: {panic}; mend that `DatagramSocket`"
         ))

@@ -11,10 +11,14 @@ mod clockwork;
 mod network;
 mod world;
 
+use crate::datagram_socket::DatagramSocket;
+use crate::virtual_time;
 use link_sim::sim::RouteStats;
 use link_sim::{LinkSpec, SpecError};
 use network::Network;
+use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs an application, clients and servers in one thread, in virtual time over emulated links.
@@ -131,7 +135,21 @@ impl Simulation {
     /// # Panics
     /// Outside of a run.
     pub fn change_links(there: &LinkSpec, back: &LinkSpec) -> Result<(), SpecError> {
-        network::with(|network| network.set_links(there, back)).expect(OUTSIDE)
+        let now = virtual_time::with(|world| world.now()).expect(OUTSIDE);
+        network::with(|network| network.set_links(now, there, back)).expect(OUTSIDE)
+    }
+
+    /// A socket of the simulation's, as endpoints inside of [`run`](Self::run) have them: for
+    /// [`Endpoint::with_socket`](crate::Endpoint::with_socket) with something of the application's
+    /// around it, or for another protocol.
+    ///
+    /// # Errors
+    /// When the address has a socket already.
+    ///
+    /// # Panics
+    /// Outside of a run.
+    pub fn bind(address: SocketAddr) -> io::Result<Arc<dyn DatagramSocket>> {
+        virtual_time::with(|world| world.bind(address)).expect(OUTSIDE)
     }
 
     /// Packets that were sent from one socket to another inside of [`run`](Self::run), as these

@@ -71,7 +71,10 @@ impl SelfSigned {
 }
 
 /// In virtual time of one length each time.
-#[cfg_attr(not(feature = "testing"), expect(unused_mut))]
+#[cfg_attr(
+    not(feature = "testing"),
+    expect(unused_mut, reason = "it is changed in virtual time alone")
+)]
 fn keyed(mut params: CertificateParams) -> Result<(CertificateParams, KeyPair), rcgen::Error> {
     #[cfg(feature = "testing")]
     if virtual_time::with(|_| ()).is_some() {

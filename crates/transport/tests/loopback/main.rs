@@ -16,6 +16,7 @@ mod interop;
 mod kernel_pacing;
 mod logs;
 mod observers;
+mod own_socket;
 mod polling;
 mod quic_lb;
 mod rebind;

@@ -56,7 +56,10 @@ fn links_change_while_the_application_runs() {
         sleep(Duration::from_secs(5)).await;
         (first, received() - first)
     });
-    assert!(before > 5_000_000 && (before / 6..before / 4).contains(&after), "{before}, {after}");
+    assert!(
+        before > 5_000_000 && (before / 6..before / 4).contains(&after),
+        "{before}, {after}"
+    );
 }
 
 #[test]
@@ -95,7 +98,10 @@ fn addresses_are_what_was_asked_for_or_of_the_simulations_choice() {
         assert_ne!(loopback.local_addr().unwrap(), other.local_addr().unwrap());
         let taken = bind(&loopback.local_addr().unwrap().to_string()).unwrap_err();
         assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
-        assert!(taken.to_string().contains("bind another address"), "{taken}");
+        assert!(
+            taken.to_string().contains("bind another address"),
+            "{taken}"
+        );
 
         // IPv6 sockets reach IPv4 ones, and each other.
         for (local, at) in [

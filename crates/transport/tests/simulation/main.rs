@@ -1,6 +1,9 @@
 //! Applications in virtual time: what runs, what it measures, and that it does so twice.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod links;
+mod own_socket;
 mod repeatable;
 mod support;
 mod ten_lines;

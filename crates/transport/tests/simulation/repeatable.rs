@@ -20,14 +20,15 @@ fn trace(seed: u64, controller: &str) -> Vec<String> {
             for _ in 0..30 {
                 sleep(Duration::from_millis(100)).await;
                 let (at, stats) = (begun.elapsed(), watched.stats());
-                lines.push(format!("{at:?} {} {:?}", stats.udp_rx.datagrams, stats.path.rtt));
+                lines.push(format!(
+                    "{at:?} {} {:?}",
+                    stats.udp_rx.datagrams, stats.path.rtt
+                ));
             }
             lines
         });
         let second = connect(client, "0.0.0.0:0", address("10.0.0.1:443")).await;
-        let third = tokio::spawn(async move {
-            receive_for(&second, Duration::from_secs(3)).await
-        });
+        let third = tokio::spawn(async move { receive_for(&second, Duration::from_secs(3)).await });
         let received = receive_for(&first, Duration::from_secs(3)).await;
         let mut lines = watch.await.unwrap();
         lines.push(format!("{received} {}", third.await.unwrap()));

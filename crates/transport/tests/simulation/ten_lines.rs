@@ -61,7 +61,10 @@ fn an_application_works_for_a_minute_over_a_bad_link() {
     let (least, most) = (took.iter().min().unwrap(), took.iter().max().unwrap());
     assert!(took.len() > 40, "{}", took.len());
     assert!(*least >= Duration::from_millis(100), "{least:?}");
-    assert!(*most > Duration::from_millis(200) && *most < Duration::from_secs(1), "{most:?}");
+    assert!(
+        *most > Duration::from_millis(200) && *most < Duration::from_secs(1),
+        "{most:?}"
+    );
     // To the nanosecond.
     assert_eq!(took, a_minute_over("delay 50ms loss 2%", 1).unwrap());
     assert_ne!(took, a_minute_over("delay 50ms loss 2%", 2).unwrap());

@@ -72,7 +72,10 @@ fn packets_take_as_long_as_the_link_says() {
         connection.rtt()
     });
     // Smoothed over acknowledgements that a receiver delays now and then.
-    assert!(rtt >= Duration::from_micros(24_690) && rtt < millis(26), "{rtt:?}");
+    assert!(
+        rtt >= Duration::from_micros(24_690) && rtt < millis(26),
+        "{rtt:?}"
+    );
 }
 
 #[test]
@@ -86,7 +89,10 @@ fn an_hour_of_silence_costs_nothing() {
         let begun = Instant::now();
         let endpoint = Endpoint::client(address("0.0.0.0:0")).unwrap();
         let nobody = endpoint.connect_with(client, address("10.0.0.9:443"), "server.test");
-        assert_eq!(nobody.unwrap().await.unwrap_err(), ConnectionError::TimedOut);
+        assert_eq!(
+            nobody.unwrap().await.unwrap_err(),
+            ConnectionError::TimedOut
+        );
         assert_eq!(begun.elapsed(), Duration::from_secs(10));
         sleep(Duration::from_secs(3_600)).await;
         assert_eq!(begun.elapsed(), Duration::from_secs(3_610));

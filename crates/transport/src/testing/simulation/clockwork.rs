@@ -34,12 +34,7 @@ use units::Timestamp;
 ///
 /// # Panics
 /// When it has not ended after `limit`, or the thread is in a simulation or a runtime.
-pub(super) fn run<F: Future>(
-    network: Network,
-    seed: u64,
-    limit: Duration,
-    future: F,
-) -> F::Output {
+pub(super) fn run<F: Future>(network: Network, seed: u64, limit: Duration, future: F) -> F::Output {
     assert!(
         Handle::try_current().is_err(),
         "`Simulation::run` is called inside of a tokio runtime or another simulation; call it from \
@@ -184,13 +179,7 @@ impl Clockwork {
     }
 
     /// Has tokio's timers expire until the millisecond of `at`.
-    fn wait(
-        &mut self,
-        now: Duration,
-        at: Duration,
-        next: Option<Timestamp>,
-        cx: &mut Context<'_>,
-    ) {
+    fn wait(&mut self, now: Duration, at: Duration, next: Option<Timestamp>, cx: &mut Context<'_>) {
         advance(whole_millis(now + Duration::from_nanos(999_999)).saturating_sub(now));
         let deadline = self.origin + whole_millis(at);
         let mut sleep = Box::pin(tokio::time::sleep_until(deadline));

@@ -99,8 +99,14 @@ impl Network {
     ///
     /// # Errors
     /// A queue in `bdp` without a delay in either direction.
-    pub(super) fn set_links(&mut self, there: &LinkSpec, back: &LinkSpec) -> Result<(), SpecError> {
+    pub(super) fn set_links(
+        &mut self,
+        now: Timestamp,
+        there: &LinkSpec,
+        back: &LinkSpec,
+    ) -> Result<(), SpecError> {
         let base_rtt = there.base_rtt(back)?;
+        self.run(now);
         for &(first, second) in &self.links.made {
             self.sim.reconfigure(first, there, base_rtt);
             self.sim.reconfigure(second, back, base_rtt);
