@@ -78,9 +78,10 @@ mod tests {
         assert_unlocked();
         assert!(call_locked(Role::Socket, || call(assert_unlocked).unwrap_err()).is_ok());
         assert!(
-            call_locked(Role::Socket, || call_locked(Role::Controller, || ()).and_then(|()| call(assert_unlocked)))
-                .unwrap()
-                .is_err()
+            call_locked(Role::Socket, || call_locked(Role::Controller, || ())
+                .and_then(|()| call(assert_unlocked)))
+            .unwrap()
+            .is_err()
         );
         let _ = call_locked(Role::Controller, || panic!("over"));
         assert_unlocked();
