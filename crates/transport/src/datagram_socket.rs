@@ -33,8 +33,8 @@ pub trait DatagramSocket: fmt::Debug + Send + Sync + 'static {
     /// Sends a datagram, or several of one size to one destination.
     ///
     /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) when it takes none at present; the same batch comes
-    /// again once [`poll_writable`](Self::poll_writable) is ready. After any other error the batch
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) when it takes none at present; the same batch
+    /// comes again once [`poll_writable`](Self::poll_writable) is ready. After any other error it
     /// is lost, as it could be anywhere on its way; it is counted in
     /// [`EndpointStats::send_errors`](crate::EndpointStats::send_errors).
     fn try_send(&self, batch: &DatagramBatch<'_>) -> io::Result<()>;

@@ -24,9 +24,9 @@ use std::time::Duration;
 /// Runs an application, clients and servers in one thread, in virtual time over emulated links.
 ///
 /// [`run`](Self::run) takes a future as `main` would be. In it, and in whatever it spawns,
-/// - [`Endpoint::client`](crate::Endpoint::client) and [`Endpoint::server`](crate::Endpoint::server)
-///   bind sockets of the simulation: each is a host of its own, whatever its address is, and between
-///   each two of them lies a link in each direction. An unspecified address becomes one of its own,
+/// - [`Endpoint::client`](crate::Endpoint::client) and
+///   [`Endpoint::server`](crate::Endpoint::server) bind sockets of the simulation: each is a host of
+///   its own, whatever its address is, and between each two lies a link in each direction. An unspecified address becomes one of its own,
 ///   which [`local_addr`](crate::Endpoint::local_addr) tells.
 /// - `tokio::spawn` and all of `tokio::time` work, and time passes only while nothing else can
 ///   happen, so that an hour takes as long as its packets take to be computed. What the application
@@ -42,7 +42,8 @@ use std::time::Duration;
 /// use paceline::{Endpoint, VarInt, tls};
 /// use std::time::Duration;
 ///
-/// let simulation = Simulation::new(1).links(&"delay 50ms loss 2%".parse()?, &"delay 50ms".parse()?)?;
+/// let (there, back) = ("delay 50ms loss 2%".parse()?, "delay 50ms".parse()?);
+/// let simulation = Simulation::new(1).links(&there, &back)?;
 /// let took = simulation.run(async {
 ///     let certificate = tls::SelfSigned::generate(["server.test"])?;
 ///     let server = Endpoint::server(certificate.server().config()?, "10.0.0.1:443".parse()?)?;
@@ -56,7 +57,8 @@ use std::time::Duration;
 ///     let begun = tokio::time::Instant::now();
 ///     let client = Endpoint::client("0.0.0.0:0".parse()?)?;
 ///     let config = tls::client_with_fingerprint(certificate.fingerprint).config()?;
-///     let connection = client.connect_with(config, "10.0.0.1:443".parse()?, "server.test")?.await?;
+///     let connecting = client.connect_with(config, "10.0.0.1:443".parse()?, "server.test")?;
+///     let connection = connecting.await?;
 ///     let received = connection.accept_uni().await?.read_to_end(100_000).await?;
 ///     assert_eq!(received.len(), 100_000);
 ///     connection.close(VarInt::from_u32(0), b"done");
