@@ -46,6 +46,10 @@ pacing *ARGS:
 shards *ARGS:
     cargo run --release -p paceline --example shards -- {{ARGS}}
 
+# The C header of crates/cc-ffi, made of its sources.
+header:
+    PACELINE_WRITE_HEADER=1 cargo test -p paceline-cc-ffi --test header
+
 # Paceline beside quinn and s2n-quic over loopback; `just peers --rounds 1 --scale 0.02` shows in a minute whether it works.
 peers *ARGS:
     cargo run --release --manifest-path tests/peers/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" -- {{ARGS}}

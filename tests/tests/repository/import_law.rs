@@ -48,7 +48,7 @@ enum Foreign {
     Behind(Gate),
 }
 
-const LAW: [Rule; 15] = [
+const LAW: [Rule; 16] = [
     Rule {
         package: "units",
         may_use: &[],
@@ -66,6 +66,12 @@ const LAW: [Rule; 15] = [
             feature: "serde",
             may_be_default: false,
         }),
+    },
+    Rule {
+        package: "cc-ffi",
+        may_use: &["units", "cc-core"],
+        gated: None,
+        foreign: Foreign::None,
     },
     Rule {
         package: "link-sim",
