@@ -50,6 +50,10 @@ shards *ARGS:
 header:
     PACELINE_WRITE_HEADER=1 cargo test -p paceline-cc-ffi --test header
 
+# noq under our controllers and its own, over one emulated link: goodput and RTT. `just noq --help` shows what can be changed.
+noq *ARGS:
+    cargo run --release --manifest-path crates/noq/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" --example compare -- {{ARGS}}
+
 # Paceline beside quinn and s2n-quic over loopback; `just peers --rounds 1 --scale 0.02` shows in a minute whether it works.
 peers *ARGS:
     cargo run --release --manifest-path tests/peers/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" -- {{ARGS}}
