@@ -58,9 +58,10 @@ noq *ARGS:
 peers *ARGS:
     cargo run --release --manifest-path tests/peers/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" -- {{ARGS}}
 
-# The transport's tests under AddressSanitizer, with the stable compiler.
+# The tests of the transport and of the C ABI under AddressSanitizer, with the stable compiler.
 asan *ARGS:
     RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test -p paceline --features testing --target {{arch()}}-unknown-linux-gnu --target-dir target/asan --lib --test loopback {{ARGS}}
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test -p paceline-cc-ffi --target {{arch()}}-unknown-linux-gnu --target-dir target/asan --lib --test calls {{ARGS}}
 
 # The tests of unsafe memory under Miri: `rustup toolchain install nightly -c miri,rust-src`.
 miri *ARGS:
