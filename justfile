@@ -46,13 +46,22 @@ pacing *ARGS:
 shards *ARGS:
     cargo run --release -p paceline --example shards -- {{ARGS}}
 
+# The C header of crates/cc-ffi, made of its sources.
+header:
+    PACELINE_WRITE_HEADER=1 cargo test -p paceline-cc-ffi --test header
+
+# noq under our controllers and its own, over one emulated link: goodput and RTT. `just noq --help` shows what can be changed.
+noq *ARGS:
+    cargo run --release --manifest-path crates/noq/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" --example compare -- {{ARGS}}
+
 # Paceline beside quinn and s2n-quic over loopback; `just peers --rounds 1 --scale 0.02` shows in a minute whether it works.
 peers *ARGS:
     cargo run --release --manifest-path tests/peers/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" -- {{ARGS}}
 
-# The transport's tests under AddressSanitizer, with the stable compiler.
+# The tests of the transport and of the C ABI under AddressSanitizer, with the stable compiler.
 asan *ARGS:
     RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test -p paceline --features testing --target {{arch()}}-unknown-linux-gnu --target-dir target/asan --lib --test loopback {{ARGS}}
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test -p paceline-cc-ffi --target {{arch()}}-unknown-linux-gnu --target-dir target/asan --lib --test calls {{ARGS}}
 
 # The tests of unsafe memory under Miri: `rustup toolchain install nightly -c miri,rust-src`.
 miri *ARGS:

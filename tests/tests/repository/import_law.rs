@@ -48,7 +48,7 @@ enum Foreign {
     Behind(Gate),
 }
 
-const LAW: [Rule; 15] = [
+const LAW: [Rule; 17] = [
     Rule {
         package: "units",
         may_use: &[],
@@ -66,6 +66,12 @@ const LAW: [Rule; 15] = [
             feature: "serde",
             may_be_default: false,
         }),
+    },
+    Rule {
+        package: "cc-ffi",
+        may_use: &["units", "cc-core"],
+        gated: None,
+        foreign: Foreign::None,
     },
     Rule {
         package: "link-sim",
@@ -135,6 +141,13 @@ const LAW: [Rule; 15] = [
         gated: None,
         foreign: Foreign::Any,
     },
+    // Controllers for another transport, likewise.
+    Rule {
+        package: NAMESAKES[1].1,
+        may_use: &["units", "cc-core"],
+        gated: None,
+        foreign: Foreign::Any,
+    },
     // Published libraries on the shim that has quinn's name, likewise.
     Rule {
         package: "in-place-of-quinn",
@@ -143,7 +156,7 @@ const LAW: [Rule; 15] = [
         foreign: Foreign::Any,
     },
     Rule {
-        package: SHIM.1,
+        package: NAMESAKES[0].1,
         may_use: &["paceline"],
         gated: None,
         foreign: Foreign::Any,
@@ -170,9 +183,12 @@ const LAW: [Rule; 15] = [
     },
 ];
 
-/// The manifest of the package `quinn`, and what the law calls it: where others depend on `quinn`,
-/// they mean the registry's.
-const SHIM: (&str, &str) = ("crates/quinn-shim/Cargo.toml", "quinn-shim");
+/// The manifests of the packages `quinn` and `paceline-noq`, and what the law calls them: where
+/// others depend on `quinn` or `noq`, they mean the registry's.
+const NAMESAKES: [(&str, &str); 2] = [
+    ("crates/quinn-shim/Cargo.toml", "quinn-shim"),
+    ("crates/noq/Cargo.toml", "noq-adapter"),
+];
 
 /// The package of whole-system tests may use everything.
 const UNBOUND: &str = "e2e";
@@ -197,7 +213,10 @@ impl<'a> Manifest<'a> {
         let name = name
             .and_then(Value::as_str)
             .ok_or("a package has a name, this one none")?;
-        let name = if file.path == SHIM.0 { SHIM.1 } else { name };
+        let mut namesakes = NAMESAKES.iter();
+        let name = namesakes
+            .find(|(path, _)| file.path == *path)
+            .map_or(name, |(_, name)| name);
         let mut run = dependencies(&table, "dependencies");
         run.extend(dependencies(&table, "build-dependencies"));
         let features = table.get("features").and_then(Value::as_table);
@@ -482,9 +501,9 @@ mod tests {
     }
 
     #[test]
-    fn the_shim_is_not_what_others_call_quinn() {
+    fn our_packages_are_not_their_namesakes_of_the_registry() {
         let text = "[package]\nname = \"quinn\"\n[dependencies]\nlink-sim = {}\n";
-        let found = check(&[SourceFile::sample(SHIM.0, text)]);
+        let found = check(&[SourceFile::sample(NAMESAKES[0].0, text)]);
         assert_eq!(found.len(), 1);
         assert!(
             found[0]
@@ -494,6 +513,10 @@ mod tests {
         assert_eq!(findings("quinn", "").len(), 1);
         let dev = "[dev-dependencies]\nquinn = {}\n";
         assert_eq!(findings("paceline", dev).len(), 0);
+        let text = "[package]\nname = \"paceline-noq\"\n[dev-dependencies]\nnoq = {}\n";
+        assert_eq!(check(&[SourceFile::sample(NAMESAKES[1].0, text)]).len(), 0);
+        let text = "[package]\nname = \"paceline-noq\"\n[dependencies]\npaceline = {}\n";
+        assert_eq!(check(&[SourceFile::sample(NAMESAKES[1].0, text)]).len(), 1);
     }
 
     #[test]

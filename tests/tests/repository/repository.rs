@@ -88,8 +88,9 @@ fn is_text(name: &str) -> bool {
     }
 }
 
-const TEXT_EXTENSIONS: [&str; 14] = [
-    "c", "css", "csv", "html", "js", "json", "lock", "md", "rs", "sh", "snap", "svg", "toml", "yml",
+const TEXT_EXTENSIONS: [&str; 15] = [
+    "c", "css", "csv", "h", "html", "js", "json", "lock", "md", "rs", "sh", "snap", "svg", "toml",
+    "yml",
 ];
 
 #[test]

@@ -24,10 +24,10 @@ use std::time::Duration;
 /// Runs an application, clients and servers in one thread, in virtual time over emulated links.
 ///
 /// [`run`](Self::run) takes a future as `main` would be. In it, and in whatever it spawns,
-/// - [`Endpoint::client`](crate::Endpoint::client) and
-///   [`Endpoint::server`](crate::Endpoint::server) bind sockets of the simulation: each is a host of
-///   its own, whatever its address is, and between each two lies a link in each direction. An unspecified address becomes one of its own,
-///   which [`local_addr`](crate::Endpoint::local_addr) tells.
+/// - [`client`](crate::Endpoint::client) and [`server`](crate::Endpoint::server) of `Endpoint` bind
+///   sockets of the simulation: each is a host of its own, whatever its address is, and between
+///   each two lies a link in each direction. An unspecified address becomes one of its own, which
+///   [`local_addr`](crate::Endpoint::local_addr) tells.
 /// - `tokio::spawn` and all of `tokio::time` work, and time passes only while nothing else can
 ///   happen, so that an hour takes as long as its packets take to be computed. What the application
 ///   computes takes no time.
