@@ -1,0 +1,3 @@
+//! The examples that people start from, as they are: each is run, and what it says is checked.
+
+mod basics;
