@@ -4,8 +4,8 @@
 //! cargo run -p paceline --example datagrams
 //! ```
 //!
-//! Both ends are in this program. Over a connection that is held to 200 kbit/s, the client of a game
-//! sends ten commands at once and ten positions behind them. Commands wait for their turn. A
+//! Both ends are in this program. Over a connection that is held to 200 kbit/s, the client of a
+//! game sends ten commands at once and ten positions behind them. Commands wait for their turn. A
 //! position lives for 30 ms: what has not left by then is dropped, so that it is not in the way of
 //! newer ones. The last line is what has arrived.
 

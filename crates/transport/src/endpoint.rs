@@ -3,10 +3,16 @@
 mod deadlines;
 mod incoming;
 mod inner;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod receive;
 mod table;
 mod task;
+#[cfg(feature = "metrics")]
+mod unreported;
 
+#[cfg(feature = "metrics")]
+pub use self::metrics::EndpointMetrics;
 pub use incoming::{Incoming, IncomingFuture, RetryError};
 pub use table::{EndpointStats, TimerStats};
 
@@ -269,6 +275,16 @@ impl Endpoint {
             window_growth,
             ..stats
         }
+    }
+
+    /// Has the endpoint report what it counts to the crate `metrics`, with `name` in the label
+    /// `endpoint`: a name of its role, such as `public` or `upstream`.
+    ///
+    /// Whatever the endpoint and its open connections have counted before is in the first report.
+    /// Connections that have ended before are missing from it, so this is best called at once.
+    #[cfg(feature = "metrics")]
+    pub fn metrics(&self, name: impl Into<String>) -> EndpointMetrics {
+        EndpointMetrics::new(self.lease.inner(), name.into())
     }
 
     /// How many connections are open, closing ones among them.

@@ -37,6 +37,27 @@ impl RttHistogram {
             .map(|(bucket, count)| (Self::end(bucket), count))
     }
 
+    /// What has come to it since `before`; all of it where that is of another path, whose counts
+    /// are not in it.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        let mut pairs = self.counts.iter().zip(&before.counts);
+        if pairs.any(|(now, then)| now < then) {
+            return *self;
+        }
+        let new = |bucket: usize| self.counts[bucket] - before.counts[bucket];
+        Self {
+            counts: std::array::from_fn(new),
+        }
+    }
+
+    #[cfg(feature = "metrics")]
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (sum, count) in self.counts.iter_mut().zip(&other.counts) {
+            *sum = sum.saturating_add(*count);
+        }
+    }
+
     fn end(bucket: usize) -> Duration {
         end::<3>(FIRST + bucket)
     }

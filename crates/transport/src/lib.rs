@@ -157,6 +157,8 @@ mod tap;
 pub mod testing;
 mod timer;
 pub mod tls;
+#[cfg(feature = "metrics")]
+mod totals;
 mod user_code;
 
 pub use cc_adapter::CongestionEvents;
@@ -167,6 +169,8 @@ pub use connection::{Connecting, Connection, RecvStream, SendStream, ZeroRttAcce
 pub use datagrams::{
     DatagramEvent, DatagramEvents, DatagramId, DatagramOptions, DatagramOutcome, DatagramPriority,
 };
+#[cfg(feature = "metrics")]
+pub use endpoint::EndpointMetrics;
 pub use endpoint::{Endpoint, EndpointStats, Incoming, IncomingFuture, RetryError, TimerStats};
 pub use error::{
     ReadError, ReadExactError, ReadToEndError, ResetError, SendDatagramError, StoppedError,
