@@ -9,11 +9,12 @@
 //! Each file is a stream; [`protocol`] has the messages, [`paths`] what may be named, [`server`],
 //! [`session`] the connection and its replacement, [`download`] one file, [`sync`] all of them.
 //!
-//! - Ctrl-C pauses. What has arrived of a file is in `NAME.part`, and the next run asks for the rest.
+//! - Ctrl-C pauses. What has arrived of a file is in `NAME.part`; the next run asks for the rest.
 //! - A file has its name once its SHA-256 is that of the server's file, not before.
-//! - Small files come first, and before them what `--first` names; the server sends by priority.
-//! - When the connection is lost, the next one sends its requests with 0-RTT. All of them only read,
-//!   so a replay does no harm.
+//! - Small files come first, and before them what `--first` names. The server's streams have
+//!   priorities by which it sends.
+//! - When the connection is lost, the next one sends its requests with 0-RTT. They only read, so a
+//!   replay does no harm.
 
 pub(crate) mod download;
 pub(crate) mod paths;
@@ -22,7 +23,7 @@ pub(crate) mod server;
 pub(crate) mod session;
 pub(crate) mod sync;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline::units::Bandwidth;
 use std::error::Error;
@@ -82,7 +83,8 @@ struct Fetch {
     #[arg(long, value_name = "PREFIX")]
     first: Option<String>,
     /// Files that are fetched at the same time, 1 to 64
-    #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
+    #[arg(long, value_name = "COUNT", default_value_t = 4)]
+    #[arg(value_parser = value_parser!(u8).range(1..=64))]
     concurrency: u8,
     /// Most that the server is to send, such as 20mbit
     #[arg(long, value_name = "RATE")]

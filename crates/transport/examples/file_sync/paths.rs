@@ -35,7 +35,8 @@ pub(crate) fn relative(text: &str) -> Result<PathBuf, SyncError> {
 
 /// The file or directory below `root`, which is canonical, wherever symbolic links lead.
 ///
-/// Nobody but the server's owner may write there: a link made before the file is opened is followed.
+/// Nobody but the server's owner may write there: a link that is made before the file is opened is
+/// followed.
 pub(crate) fn resolve(root: &Path, text: &str) -> Result<PathBuf, SyncError> {
     let missing = |_| SyncError::Refused(format!("{text:?} does not exist; list the directory"));
     let found = root.join(relative(text)?);

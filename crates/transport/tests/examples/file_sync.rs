@@ -197,6 +197,31 @@ async fn a_partial_file_that_is_wrong_is_noticed_and_fetched_anew() {
     .await;
 }
 
+/// That the server says so of a path, to both requests.
+async fn assert_refused(session: &Session, path: &str) {
+    let list = Request::List {
+        path: path.to_owned(),
+    };
+    let get = Request::Get {
+        path: path.to_owned(),
+        offset: 0,
+        priority: 0,
+    };
+    for request in [list, get] {
+        let error = session
+            .ask(&request)
+            .await
+            .map(|(reply, _)| reply)
+            .unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, SyncError::Refused(_)), "{text}");
+        assert!(
+            text.starts_with(&format!("the server says: {path:?} ")),
+            "{text}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn nothing_outside_the_directory_is_served() {
     let scratch = Scratch::new("outside");
@@ -206,29 +231,6 @@ async fn nothing_outside_the_directory_is_served() {
     std::os::unix::fs::symlink(scratch.0.join("secret"), scratch.source().join("link")).unwrap();
     let server = serve(&scratch.source());
     let session = session(&server, None);
-    let refused = async |path: &str| {
-        let list = Request::List {
-            path: path.to_owned(),
-        };
-        let get = Request::Get {
-            path: path.to_owned(),
-            offset: 0,
-            priority: 0,
-        };
-        for request in [list, get] {
-            let error = session
-                .ask(&request)
-                .await
-                .map(|(reply, _)| reply)
-                .unwrap_err();
-            let text = error.to_string();
-            assert!(matches!(error, SyncError::Refused(_)), "{text}");
-            assert!(
-                text.starts_with(&format!("the server says: {path:?} ")),
-                "{text}"
-            );
-        }
-    };
     beside(&server, async {
         for path in [
             "../secret",
@@ -237,11 +239,11 @@ async fn nothing_outside_the_directory_is_served() {
             "deep/../../secret",
             "a\\b",
         ] {
-            refused(path).await;
+            assert_refused(&session, path).await;
         }
-        refused("missing").await;
+        assert_refused(&session, "missing").await;
         if cfg!(unix) {
-            refused("link").await;
+            assert_refused(&session, "link").await;
         }
         // What links out is not in the list either.
         let (reply, _) = session
