@@ -232,6 +232,18 @@ impl Endpoint {
     }
 
     /// Replaces the configuration for attempts that arrive from now on; `None` accepts no more.
+    ///
+    /// ```
+    /// use paceline::{Endpoint, tls};
+    /// use std::error::Error;
+    ///
+    /// /// A new certificate, for connections from now on.
+    /// fn renew(endpoint: &Endpoint) -> Result<(), Box<dyn Error>> {
+    ///     let certificate = tls::SelfSigned::generate(["localhost"])?;
+    ///     endpoint.set_server_config(Some(certificate.server().config()?));
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn set_server_config(&self, config: Option<ServerConfig>) {
         let mut table = self.lease.table();
         let proto = config.as_ref().map(ServerConfig::for_endpoint);
@@ -257,6 +269,17 @@ impl Endpoint {
     }
 
     /// Counters at this moment.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let endpoint = paceline::Endpoint::client("127.0.0.1:0".parse()?)?;
+    /// let stats = endpoint.stats();
+    /// println!("{} attempts, {} send errors", stats.outgoing_handshakes, stats.send_errors);
+    /// assert_eq!(endpoint.open_connections(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stats(&self) -> EndpointStats {
         let lateness = &self.lease.lateness;
         let socket = self.lease.socket();
@@ -316,6 +339,25 @@ impl Endpoint {
     /// them would end them (RFC 9000 §5.2.2 allows both). Refused are those that bring the token
     /// of a [Retry](Incoming::retry): the connection ID that came with it leads here, whatever a
     /// balancer does.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let certificate = paceline::tls::SelfSigned::generate(["localhost"])?;
+    /// # let config = certificate.server().config()?;
+    /// # let server = paceline::Endpoint::server(config, "127.0.0.1:0".parse()?)?;
+    /// use std::time::Duration;
+    /// use tokio::time::timeout;
+    ///
+    /// server.drain();
+    /// assert!(server.accept().await.is_none());
+    /// if timeout(Duration::from_secs(30), server.wait_idle()).await.is_err() {
+    ///     server.close(0_u32.into(), b"the server is shutting down");
+    ///     server.wait_idle().await;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn drain(&self) {
         self.lease.table().is_draining = true;
         self.lease.incoming.notify_waiters();

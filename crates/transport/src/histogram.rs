@@ -10,6 +10,21 @@ use units::histogram::{Buckets, index_of_rank};
 ///
 /// What is shorter or longer counts in the first or last bucket. A quantile is at most an eighth
 /// too large.
+///
+/// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let (client, server) = connected().await?;
+/// let rtts = client.stats().rtt_histogram;
+/// if let (Some(median), Some(p99)) = (rtts.quantile(50), rtts.quantile(99)) {
+///     println!("{} samples, median {median:?}, p99 {p99:?}", rtts.count());
+///     assert!(median <= p99);
+/// }
+/// # drop(server);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RttHistogram {
     /// Counts stay at their maximum rather than wrap, which takes a week at 7,000 a second.

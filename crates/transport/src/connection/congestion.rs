@@ -18,6 +18,20 @@ impl Connection {
     /// path has a queue of more than 10 ms and a quarter of the round trip, and is never more than
     /// nine tenths of [`max_rate`](crate::TransportConfig::max_rate). It is that of the whole
     /// connection: streams and datagrams share it. `docs/live.md` has the definition.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// // Before each frame: what the encoder is to make of it.
+    /// let rate = client.send_rate_hint();
+    /// let bytes_of_frame = rate.bytes_per_sec() / 30;
+    /// # assert!(bytes_of_frame > 0);
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn send_rate_hint(&self) -> Bandwidth {
         self.path_estimate().send_rate_hint
     }
@@ -34,6 +48,22 @@ impl Connection {
 
     /// The newest estimate of the path whenever it has changed, from now on. Any number of watches
     /// may be beside each other.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let mut watch = client.path_watch();
+    /// tokio::spawn(async move {
+    ///     while let Some(estimate) = watch.next().await {
+    ///         println!("send {} from now on", estimate.send_rate_hint);
+    ///     }
+    /// });
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn path_watch(&self) -> PathWatch {
         let (watch, watcher) = Watcher::new();
         let mut state = self.state();
@@ -44,6 +74,19 @@ impl Connection {
     }
 
     /// The congestion controller's state at this moment.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let state = client.congestion();
+    /// assert_eq!((state.algorithm, state.state), ("cubic", "SlowStart"));
+    /// println!("{state}");
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn congestion(&self) -> Snapshot {
         let mut state = self.state();
         let snapshot = state.driver.snapshot();
@@ -56,6 +99,18 @@ impl Connection {
     /// Exchanges the congestion controller while the connection runs. What is in flight stays so.
     /// A controller that panics while it is made ends the connection, as it does later.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// client.set_congestion("bbr3:loss_thresh=5%")?;
+    /// assert_eq!(client.congestion().algorithm, "bbr3");
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// When a string names no controller.
     pub fn set_congestion<C: ChooseController>(&self, choice: C) -> C::Chosen<()> {
@@ -66,6 +121,19 @@ impl Connection {
     }
 
     /// Changes [`TransportConfig::max_rate`](crate::TransportConfig::max_rate) from now on.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// // While the user is in a call.
+    /// client.set_max_rate(Some("2mbit".parse()?));
+    /// client.set_max_rate(None);
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn set_max_rate(&self, rate: Option<Bandwidth>) {
         self.state().driver.set_max_rate(clock::now(), rate);
         self.0.schedule();
@@ -87,6 +155,29 @@ impl Connection {
     /// held: it may use the connection and the endpoint. It is dropped with the connection's end.
     /// A panic in it closes the connection, and it alone, with an error that says so, as does one
     /// in a congestion controller.
+    ///
+    /// ```
+    /// use paceline::Observer;
+    /// use paceline::cc_core::Event;
+    ///
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// #[derive(Debug)]
+    /// struct Print;
+    ///
+    /// impl Observer for Print {
+    ///     fn on_event(&mut self, event: &Event) {
+    ///         println!("{event:?}");
+    ///     }
+    /// }
+    ///
+    /// client.set_observer(Box::new(Print));
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn set_observer(&self, observer: Box<dyn Observer + Send>) {
         self.0.add_observer(By::Set(observer));
     }
@@ -99,6 +190,25 @@ impl Connection {
 
     /// Every event inside congestion control, from now on, to be read wherever and as slowly as the
     /// application likes. Any number of streams and observers may be beside each other.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let mut events = client.congestion_events();
+    /// let printing = tokio::spawn(async move {
+    ///     while let Some(event) = events.next().await {
+    ///         println!("{event:?}");
+    ///     }
+    /// });
+    /// client.close(0_u32.into(), b"done");
+    /// // The stream ends with the connection.
+    /// printing.await?;
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn congestion_events(&self) -> CongestionEvents {
         let (events, source) = CongestionEvents::new();
         self.0.add_observer(By::Stream(source));

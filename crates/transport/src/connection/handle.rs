@@ -35,6 +35,21 @@ impl Connection {
     ///
     /// The peer learns of it with the first data.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let mut stream = client.open_uni().await?;
+    /// stream.write_all(b"a line for the log").await?;
+    /// stream.finish()?;
+    ///
+    /// let mut stream = server.accept_uni().await?;
+    /// assert_eq!(stream.read_to_end(1_000).await?, b"a line for the log");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// When the connection is lost.
     ///
@@ -49,6 +64,24 @@ impl Connection {
     ///
     /// The peer learns of it with the first data: who reads an answer before it has written
     /// something waits forever.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let (mut send, mut recv) = client.open_bi().await?;
+    /// send.write_all(b"which time is it").await?;
+    /// send.finish()?;
+    ///
+    /// let (mut answer, mut question) = server.accept_bi().await?;
+    /// assert_eq!(question.read_to_end(100).await?, b"which time is it");
+    /// answer.write_all(b"noon").await?;
+    /// answer.finish()?;
+    /// assert_eq!(recv.read_to_end(100).await?, b"noon");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// When the connection is lost.
@@ -89,6 +122,23 @@ impl Connection {
     /// Whatever waits for it fails with [`ConnectionError::LocallyClosed`]; data not yet
     /// delivered is dropped. `code` and `reason` are the peer's to read, the reason as far as it
     /// fits into one packet.
+    ///
+    /// ```
+    /// use paceline::ConnectionError;
+    ///
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// client.close(7_u32.into(), b"that is all");
+    ///
+    /// let ConnectionError::ApplicationClosed(end) = server.closed().await else {
+    ///     return Err("closed in another way".into());
+    /// };
+    /// assert_eq!((u64::from(end.error_code), &end.reason[..]), (7, &b"that is all"[..]));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn close(&self, code: VarInt, reason: &[u8]) {
         self.0.close(code, Bytes::copy_from_slice(reason));
     }
@@ -114,6 +164,19 @@ impl Connection {
     }
 
     /// Counters and estimates at this moment.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let stats = client.stats();
+    /// println!("{} bytes, {} packets lost", stats.udp_tx.bytes, stats.path.lost_packets);
+    /// assert!(stats.path.sent_packets > 0 && stats.cwnd.get() > 0);
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stats(&self) -> ConnectionStats {
         self.state().driver.stats(clock::now())
     }
