@@ -25,8 +25,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 #[tokio::main]
 async fn main() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:9100").await?;
-    let text = format!("metrics at http://{}/metrics", listener.local_addr()?);
-    match writeln!(io::stdout(), "{text}") {
+    let address = listener.local_addr()?;
+    match writeln!(io::stdout(), "metrics at http://{address}/metrics") {
         // Whoever read this has gone.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
         written => written?,
@@ -39,9 +39,8 @@ async fn main() -> Result<()> {
 pub(crate) async fn run(listener: TcpListener, stop: impl Future<Output = ()>) -> Result<()> {
     // Without buckets it would make a summary, whose quantiles cannot be added up.
     let rtt = Matcher::Full("paceline_rtt_seconds".to_owned());
-    let recorder = PrometheusBuilder::new()
-        .set_buckets_for_metric(rtt, &RTT_BUCKETS)?
-        .install_recorder()?;
+    let recorder = PrometheusBuilder::new().set_buckets_for_metric(rtt, &RTT_BUCKETS)?;
+    let recorder = recorder.install_recorder()?;
 
     let certificate = tls::SelfSigned::generate(["localhost"])?;
     let server = Endpoint::server(certificate.server().config()?, "127.0.0.1:0".parse()?)?;
@@ -64,8 +63,7 @@ async fn serve(endpoint: Endpoint) -> Result<()> {
             let mut stream = connection.open_uni().await?;
             stream.write_all(&vec![0; MEGABYTE]).await?;
             stream.finish()?;
-            connection.closed().await;
-            Result::Ok(())
+            Result::Ok(connection.closed().await)
         });
     }
     Ok(())
@@ -76,8 +74,7 @@ async fn fetch_each_second(config: ClientConfig, server: SocketAddr) -> Result<(
     loop {
         let connecting = endpoint.connect_with(config.clone(), server, "localhost")?;
         let connection = connecting.await?;
-        let mut stream = connection.accept_uni().await?;
-        stream.read_to_end(MEGABYTE).await?;
+        connection.accept_uni().await?.read_to_end(MEGABYTE).await?;
         connection.close(0_u32.into(), b"done");
         sleep(Duration::from_secs(1)).await;
     }
@@ -111,13 +108,12 @@ async fn answer(stream: &mut TcpStream, body: impl FnOnce() -> String) -> io::Re
         true => ("200 OK", body()),
         false => ("404 Not Found", String::new()),
     };
-    let head = format!(
+    let answer = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n",
+         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
-    stream.write_all(head.as_bytes()).await?;
-    stream.write_all(body.as_bytes()).await?;
+    stream.write_all(answer.as_bytes()).await?;
     stream.shutdown().await
 }
 

@@ -12,9 +12,7 @@
 //! `RecvStream::is_0rtt` that a request came early, answers `PAY` after the handshake alone. Where
 //! 0-RTT is rejected, nothing of it has happened, and the client sends again.
 
-use paceline::{
-    ClientConfig, Connection, Endpoint, Incoming, RecvStream, SendStream, ServerConfig, tls,
-};
+use paceline::{ClientConfig, Connection, Endpoint, Incoming, ServerConfig, tls};
 use std::error::Error;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -101,17 +99,7 @@ async fn exchange(connection: &Connection, request: &str) -> Result<String> {
 async fn serve(attempt: Incoming) -> Result<()> {
     // A server can always go on at once; the second value is true once the client is no replay.
     let (connection, handshake) = attempt.accept()?.into_0rtt().map_err(|_| "not a server")?;
-    let (send, recv) = connection.accept_bi().await?;
-    answer(send, recv, handshake).await?;
-    connection.closed().await;
-    Ok(())
-}
-
-async fn answer(
-    mut send: SendStream,
-    mut recv: RecvStream,
-    handshake: impl Future<Output = bool>,
-) -> Result<()> {
+    let (mut send, mut recv) = connection.accept_bi().await?;
     let is_early = recv.is_0rtt();
     let request = recv.read_to_end(1_000).await?;
     let answer = match (request.as_slice(), is_early) {
@@ -122,5 +110,7 @@ async fn answer(
         _ => "refused",
     };
     send.write_all(answer.as_bytes()).await?;
-    Ok(send.finish()?)
+    send.finish()?;
+    connection.closed().await;
+    Ok(())
 }
