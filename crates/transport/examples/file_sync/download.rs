@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 use tokio::fs::{self, File, OpenOptions};
-use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufWriter};
 
 /// What a file took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,7 +22,8 @@ pub(crate) struct Fetched {
 
 /// Fetches what is missing of a file, and gives it its name once it is right.
 ///
-/// What is in the partial file is kept when this fails, or is dropped, at any time.
+/// What is in the partial file is kept when this fails, or is dropped, at any time, but for the
+/// last [`BUFFER`] bytes where it is dropped.
 pub(crate) async fn download(
     session: &Session,
     entry: &Entry,
@@ -48,6 +49,7 @@ pub(crate) async fn download(
         if !matches!(right, Ok(true)) {
             // Counted again when the next attempt finds it.
             progress.dec(part.length);
+            part.file.flush().await?;
         }
         fetched.received += part.length - offset;
         if right? {
@@ -105,7 +107,8 @@ async fn receive(
 
 /// What is there of a file, and its hash.
 struct Part {
-    file: File,
+    /// Data comes packet by packet, and tokio passes each write of a file to another thread.
+    file: BufWriter<File>,
     length: u64,
     hash: Context,
 }
@@ -116,7 +119,7 @@ impl Part {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
         let mut part = Self {
-            file: options.open(part_of(target)).await?,
+            file: BufWriter::with_capacity(BUFFER, options.open(part_of(target)).await?),
             length: 0,
             hash: Context::new(&SHA256),
         };
@@ -140,8 +143,9 @@ impl Part {
     }
 
     async fn start_over(&mut self) -> Result<(), SyncError> {
-        self.file.set_len(0).await?;
+        // Which writes what is in the buffer.
         self.file.rewind().await?;
+        self.file.get_mut().set_len(0).await?;
         self.hash = Context::new(&SHA256);
         self.length = 0;
         Ok(())
@@ -151,8 +155,8 @@ impl Part {
     /// the partial file, never a broken one.
     async fn finish(mut self, target: &Path, entry: &Entry) -> Result<(), SyncError> {
         self.file.flush().await?;
-        self.file.sync_all().await?;
-        let file = self.file.into_std().await;
+        self.file.get_mut().sync_all().await?;
+        let file = self.file.into_inner().into_std().await;
         let modified = UNIX_EPOCH.checked_add(Duration::from_secs(entry.modified));
         match modified.map_or(Ok(()), |modified| file.set_modified(modified)) {
             // Then it is fetched again the next time.
@@ -162,3 +166,6 @@ impl Part {
         Ok(fs::rename(part_of(target), target).await?)
     }
 }
+
+/// What a killed client loses at most, of each file.
+const BUFFER: usize = 256 << 10;
