@@ -14,6 +14,16 @@ use std::time::Duration;
 pub use transport::TransportConfig;
 
 /// Configuration of outgoing connections.
+///
+/// ```
+/// use paceline::tls;
+///
+/// // By the certificate's fingerprint; `client_with_ca` trusts authorities.
+/// let certificate = tls::SelfSigned::generate(["localhost"])?;
+/// let mut config = tls::client_with_fingerprint(certificate.fingerprint).config()?;
+/// config.congestion("bbr3")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct ClientConfig {
     crypto: Arc<dyn crypto::ClientConfig>,
@@ -102,6 +112,16 @@ impl fmt::Debug for ClientConfig {
 }
 
 /// Configuration of incoming connections.
+///
+/// ```
+/// use paceline::tls;
+///
+/// let certificate = tls::SelfSigned::generate(["localhost"])?;
+/// let mut config = certificate.server().alpn(&[b"chat/1"]).config()?;
+/// // Clients with other protocols are refused; at most so many attempts wait to be accepted.
+/// config.max_incoming(1_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
     proto: quinn_proto::ServerConfig,

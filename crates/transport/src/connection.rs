@@ -1,6 +1,7 @@
 //! Connections: the state that a connection's handles and the endpoint's task share, its streams,
 //! and the handles.
 
+mod congestion;
 mod connecting;
 mod datagram;
 mod handle;

@@ -3,10 +3,16 @@
 mod deadlines;
 mod incoming;
 mod inner;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod receive;
 mod table;
 mod task;
+#[cfg(feature = "metrics")]
+mod unreported;
 
+#[cfg(feature = "metrics")]
+pub use self::metrics::EndpointMetrics;
 pub use incoming::{Incoming, IncomingFuture, RetryError};
 pub use table::{EndpointStats, TimerStats};
 
@@ -269,6 +275,18 @@ impl Endpoint {
     }
 
     /// Replaces the configuration for attempts that arrive from now on; `None` accepts no more.
+    ///
+    /// ```
+    /// use paceline::{Endpoint, tls};
+    /// use std::error::Error;
+    ///
+    /// /// A new certificate, for connections from now on.
+    /// fn renew(endpoint: &Endpoint) -> Result<(), Box<dyn Error>> {
+    ///     let certificate = tls::SelfSigned::generate(["localhost"])?;
+    ///     endpoint.set_server_config(Some(certificate.server().config()?));
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn set_server_config(&self, config: Option<ServerConfig>) {
         let mut table = self.lease.table();
         let proto = config.as_ref().map(ServerConfig::for_endpoint);
@@ -294,6 +312,17 @@ impl Endpoint {
     }
 
     /// Counters at this moment.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let endpoint = paceline::Endpoint::client("127.0.0.1:0".parse()?)?;
+    /// let stats = endpoint.stats();
+    /// println!("{} attempts, {} send errors", stats.outgoing_handshakes, stats.send_errors);
+    /// assert_eq!(endpoint.open_connections(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stats(&self) -> EndpointStats {
         let lateness = &self.lease.lateness;
         let socket = self.lease.socket();
@@ -312,6 +341,16 @@ impl Endpoint {
             window_growth,
             ..stats
         }
+    }
+
+    /// Has the endpoint report what it counts to the crate `metrics`, with `name` in the label
+    /// `endpoint`: a name of its role, such as `public` or `upstream`.
+    ///
+    /// Whatever the endpoint and its open connections have counted before is in the first report.
+    /// Connections that have ended before are missing from it, so this is best called at once.
+    #[cfg(feature = "metrics")]
+    pub fn metrics(&self, name: impl Into<String>) -> EndpointMetrics {
+        EndpointMetrics::new(self.lease.inner(), name.into())
     }
 
     /// How many connections are open, closing ones among them.
@@ -343,6 +382,25 @@ impl Endpoint {
     /// them would end them (RFC 9000 §5.2.2 allows both). Refused are those that bring the token
     /// of a [Retry](Incoming::retry): the connection ID that came with it leads here, whatever a
     /// balancer does.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let certificate = paceline::tls::SelfSigned::generate(["localhost"])?;
+    /// # let config = certificate.server().config()?;
+    /// # let server = paceline::Endpoint::server(config, "127.0.0.1:0".parse()?)?;
+    /// use std::time::Duration;
+    /// use tokio::time::timeout;
+    ///
+    /// server.drain();
+    /// assert!(server.accept().await.is_none());
+    /// if timeout(Duration::from_secs(30), server.wait_idle()).await.is_err() {
+    ///     server.close(0_u32.into(), b"the server is shutting down");
+    ///     server.wait_idle().await;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn drain(&self) {
         self.lease.table().is_draining = true;
         self.lease.incoming.notify_waiters();

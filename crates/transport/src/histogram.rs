@@ -10,6 +10,21 @@ use units::histogram::{Buckets, index_of_rank};
 ///
 /// What is shorter or longer counts in the first or last bucket. A quantile is at most an eighth
 /// too large.
+///
+/// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let (client, server) = connected().await?;
+/// let rtts = client.stats().rtt_histogram;
+/// if let (Some(median), Some(p99)) = (rtts.quantile(50), rtts.quantile(99)) {
+///     println!("{} samples, median {median:?}, p99 {p99:?}", rtts.count());
+///     assert!(median <= p99);
+/// }
+/// # drop(server);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RttHistogram {
     /// Counts stay at their maximum rather than wrap, which takes a week at 7,000 a second.
@@ -35,6 +50,27 @@ impl RttHistogram {
         counts
             .filter(|(_, count)| *count > 0)
             .map(|(bucket, count)| (Self::end(bucket), count))
+    }
+
+    /// What has come to it since `before`; all of it where that is of another path, whose counts
+    /// are not in it.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        let mut pairs = self.counts.iter().zip(&before.counts);
+        if pairs.any(|(now, then)| now < then) {
+            return *self;
+        }
+        let new = |bucket: usize| self.counts[bucket] - before.counts[bucket];
+        Self {
+            counts: std::array::from_fn(new),
+        }
+    }
+
+    #[cfg(feature = "metrics")]
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (sum, count) in self.counts.iter_mut().zip(&other.counts) {
+            *sum = sum.saturating_add(*count);
+        }
     }
 
     fn end(bucket: usize) -> Duration {

@@ -158,6 +158,8 @@ mod tap;
 pub mod testing;
 mod timer;
 pub mod tls;
+#[cfg(feature = "metrics")]
+mod totals;
 mod user_code;
 #[cfg(feature = "testing")]
 mod virtual_time;
@@ -171,6 +173,8 @@ pub use datagram_socket::{ArrivedDatagrams, DatagramBatch, DatagramSocket};
 pub use datagrams::{
     DatagramEvent, DatagramEvents, DatagramId, DatagramOptions, DatagramOutcome, DatagramPriority,
 };
+#[cfg(feature = "metrics")]
+pub use endpoint::EndpointMetrics;
 pub use endpoint::{Endpoint, EndpointStats, Incoming, IncomingFuture, RetryError, TimerStats};
 pub use error::{
     ReadError, ReadExactError, ReadToEndError, ResetError, SendDatagramError, StoppedError,

@@ -139,6 +139,20 @@ pub struct EcnStats {
 }
 
 /// What a connection's time went by waiting for. The parts sum to its age.
+///
+/// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let (client, server) = connected().await?;
+/// let before = client.stats().limited_by;
+/// client.open_uni().await?.write_all(&[0; 1_000]).await?;
+/// let spent = client.stats().limited_by.since(&before);
+/// println!("{:?} of {:?} for want of data", spent.application, spent.total());
+/// # drop(server);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]

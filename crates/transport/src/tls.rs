@@ -5,6 +5,19 @@
 //! Each function starts a configuration on which [`cipher`](ClientTls::cipher) and
 //! [`alpn`](ClientTls::alpn) can be set. Anything else goes through rustls:
 //! [`ClientConfig::new`] and [`ServerConfig::with_crypto`] take what quinn takes.
+//!
+//! ```
+//! use paceline::tls::{self, Cipher};
+//!
+//! let certificate = tls::SelfSigned::generate(["localhost", "127.0.0.1"])?;
+//! let server = certificate.server().alpn(&[b"chat/1"]).config()?;
+//! let client = tls::client_with_fingerprint(certificate.fingerprint)
+//!     .alpn(&[b"chat/1"])
+//!     .cipher(Cipher::ChaCha20)
+//!     .config()?;
+//! # let _ = (server, client);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 mod fingerprint;
@@ -53,6 +66,14 @@ pub fn client_with_fingerprint(fingerprint: [u8; 32]) -> ClientTls {
 }
 
 /// A client that trusts the authorities in `pem` and checks name and dates.
+///
+/// ```
+/// use paceline::tls::{self, TlsError};
+///
+/// // What it takes is a file's contents, such as those of `ca-certificates.crt`.
+/// let error = tls::client_with_ca(b"no certificate").unwrap_err();
+/// assert!(matches!(error, TlsError::Pem(_)));
+/// ```
 ///
 /// # Errors
 /// When `pem` holds no certificate or one that cannot be read.

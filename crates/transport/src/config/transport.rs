@@ -22,6 +22,23 @@ use units::{Bandwidth, Bytes};
 ///
 /// The setters are those of quinn's `TransportConfig`; the defaults differ in the windows.
 ///
+/// ```
+/// use paceline::{TransportConfig, tls};
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// let mut transport = TransportConfig::default();
+/// transport
+///     .congestion("paceline")?
+///     .max_rate(Some("50mbit".parse()?))
+///     .keep_alive_interval(Some(Duration::from_secs(10)))
+///     .max_idle_timeout(Some(Duration::from_secs(60).try_into()?));
+///
+/// let mut config = tls::client_without_verification().config()?;
+/// config.transport_config(Arc::new(transport));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Flow control
 /// A window caps the rate at window ÷ round-trip time, and bounds the memory that a connection
 /// takes: [`receive_window`](Self::receive_window) bytes to be read, and
@@ -209,6 +226,26 @@ impl TransportConfig {
     /// It sends the initial window as always, and in the second round trip half of what the path
     /// carried, if the round-trip time is as it was. It is not used when older than
     /// [`path_memory_lifetime`](Self::path_memory_lifetime), and for a peer in another network.
+    ///
+    /// ```
+    /// use paceline::{Connection, PathMemory, TransportConfig};
+    /// use std::error::Error;
+    /// use std::path::Path;
+    ///
+    /// /// At the end of a connection, and at the beginning of the next, in another process.
+    /// fn keep(connection: &Connection, file: &Path) -> Result<(), Box<dyn Error>> {
+    ///     if let Some(memory) = connection.path_memory() {
+    ///         std::fs::write(file, memory.to_bytes())?;
+    ///     }
+    ///     Ok(())
+    /// }
+    ///
+    /// fn resume(transport: &mut TransportConfig, file: &Path) -> Result<(), Box<dyn Error>> {
+    ///     let memory = PathMemory::from_bytes(&std::fs::read(file)?)?;
+    ///     transport.path_memory(Some(memory));
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn path_memory(&mut self, memory: Option<PathMemory>) -> &mut Self {
         self.path_memory = Arc::new(Lock::new(memory));
         self

@@ -27,6 +27,30 @@ impl Connecting {
     ///
     /// The second value resolves to how it ended.
     ///
+    /// ```
+    /// use paceline::{Connection, ClientConfig, Endpoint};
+    /// use std::error::Error;
+    /// use std::net::SocketAddr;
+    ///
+    /// async fn early(
+    ///     endpoint: &Endpoint,
+    ///     config: &ClientConfig,
+    ///     server: SocketAddr,
+    /// ) -> Result<Connection, Box<dyn Error>> {
+    ///     let connecting = endpoint.connect_with(config.clone(), server, "localhost")?;
+    ///     let (connection, accepted) = match connecting.into_0rtt() {
+    ///         Ok(early) => early,
+    ///         // The first visit.
+    ///         Err(connecting) => return Ok(connecting.await?),
+    ///     };
+    ///     connection.open_uni().await?.write_all(b"GET /").await?;
+    ///     if !accepted.await {
+    ///         connection.open_uni().await?.write_all(b"GET /").await?;
+    ///     }
+    ///     Ok(connection)
+    /// }
+    /// ```
+    ///
     /// # Clients
     /// What is sent before [`ZeroRttAccepted`] resolves can be **recorded and replayed** by
     /// anyone on the way: send nothing that does harm if it is done twice. The server may reject

@@ -12,6 +12,17 @@ impl Connection {
     /// Sends `data` in one packet, which may be lost or overtaken. When the buffer is full, the
     /// oldest datagrams in it are dropped.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// client.send_datagram("position 3, 4".into())?;
+    /// assert_eq!(server.read_datagram().await?, "position 3, 4");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// When datagrams are not in use, `data` is larger than
     /// [`max_datagram_size`](Self::max_datagram_size), or the connection is lost.
@@ -42,6 +53,25 @@ impl Connection {
 
     /// What becomes of the datagrams that are sent from now on with
     /// [`notify`](DatagramOptions::notify). Any number of streams may be beside each other.
+    ///
+    /// ```
+    /// use paceline::{DatagramOptions, DatagramOutcome};
+    /// use std::time::Duration;
+    ///
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let mut events = client.datagram_events();
+    /// let options = DatagramOptions::default().ttl(Duration::from_secs(1)).notify(true);
+    /// let id = client.send_datagram_with("position 3, 4".into(), options)?;
+    ///
+    /// let event = events.next().await.ok_or("the connection is over")?;
+    /// assert_eq!((event.id, event.outcome), (id, DatagramOutcome::Sent));
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn datagram_events(&self) -> DatagramEvents {
         let (events, source) = DatagramEvents::new();
         let mut state = self.state();

@@ -2,22 +2,16 @@
 
 use super::shared::{Lease, State, index};
 use super::stream::{RecvStream, SendStream};
-use crate::cc_adapter::{By, CongestionEvents};
-use crate::choice::ChooseController;
 use crate::clock;
-use crate::kernel_pacing::NoKernelPacing;
 use crate::lock::Guard;
 use crate::path_memory::PathMemory;
-use crate::path_watch::{PathEstimate, PathWatch, Watcher};
 use crate::stats::ConnectionStats;
 use bytes::Bytes;
-use cc_core::{Observer, Snapshot};
 use quinn_proto::crypto::ExportKeyingMaterialError;
 use quinn_proto::{ConnectionError, Dir, Side, StreamId, VarInt};
 use std::any::Any;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
-use units::Bandwidth;
 
 /// A QUIC connection.
 ///
@@ -41,6 +35,21 @@ impl Connection {
     ///
     /// The peer learns of it with the first data.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let mut stream = client.open_uni().await?;
+    /// stream.write_all(b"a line for the log").await?;
+    /// stream.finish()?;
+    ///
+    /// let mut stream = server.accept_uni().await?;
+    /// assert_eq!(stream.read_to_end(1_000).await?, b"a line for the log");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// When the connection is lost.
     ///
@@ -55,6 +64,24 @@ impl Connection {
     ///
     /// The peer learns of it with the first data: who reads an answer before it has written
     /// something waits forever.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let (mut send, mut recv) = client.open_bi().await?;
+    /// send.write_all(b"which time is it").await?;
+    /// send.finish()?;
+    ///
+    /// let (mut answer, mut question) = server.accept_bi().await?;
+    /// assert_eq!(question.read_to_end(100).await?, b"which time is it");
+    /// answer.write_all(b"noon").await?;
+    /// answer.finish()?;
+    /// assert_eq!(recv.read_to_end(100).await?, b"noon");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// When the connection is lost.
@@ -95,6 +122,23 @@ impl Connection {
     /// Whatever waits for it fails with [`ConnectionError::LocallyClosed`]; data not yet
     /// delivered is dropped. `code` and `reason` are the peer's to read, the reason as far as it
     /// fits into one packet.
+    ///
+    /// ```
+    /// use paceline::ConnectionError;
+    ///
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// client.close(7_u32.into(), b"that is all");
+    ///
+    /// let ConnectionError::ApplicationClosed(end) = server.closed().await else {
+    ///     return Err("closed in another way".into());
+    /// };
+    /// assert_eq!((u64::from(end.error_code), &end.reason[..]), (7, &b"that is all"[..]));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn close(&self, code: VarInt, reason: &[u8]) {
         self.0.close(code, Bytes::copy_from_slice(reason));
     }
@@ -120,6 +164,19 @@ impl Connection {
     }
 
     /// Counters and estimates at this moment.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let stats = client.stats();
+    /// println!("{} bytes, {} packets lost", stats.udp_tx.bytes, stats.path.lost_packets);
+    /// assert!(stats.path.sent_packets > 0 && stats.cwnd.get() > 0);
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stats(&self) -> ConnectionStats {
         self.state().driver.stats(clock::now())
     }
@@ -131,101 +188,6 @@ impl Connection {
     /// §3.1, §4.7).
     pub fn path_memory(&self) -> Option<PathMemory> {
         self.state().driver.path_memory()
-    }
-
-    /// What an encoder should send now, headers included: what the path carries without a queue,
-    /// as far as is known, less a tenth.
-    ///
-    /// It rises above what is sent as long as packets of a frame come through faster than frames
-    /// are made, falls within a second of the path's rate, is lowered by up to a half while the
-    /// path has a queue of more than 10 ms and a quarter of the round trip, and is never more than
-    /// nine tenths of [`max_rate`](crate::TransportConfig::max_rate). It is that of the whole
-    /// connection: streams and datagrams share it. `docs/live.md` has the definition.
-    pub fn send_rate_hint(&self) -> Bandwidth {
-        self.path_estimate().send_rate_hint
-    }
-
-    /// What is known of the path at this moment.
-    pub fn path_estimate(&self) -> PathEstimate {
-        let mut state = self.state();
-        let estimate = state.driver.path_estimate(clock::now());
-        if state.driver.close_if_panicked() {
-            self.0.schedule();
-        }
-        estimate
-    }
-
-    /// The newest estimate of the path whenever it has changed, from now on. Any number of watches
-    /// may be beside each other.
-    pub fn path_watch(&self) -> PathWatch {
-        let (watch, watcher) = Watcher::new();
-        let mut state = self.state();
-        if state.error.is_none() {
-            state.driver.add_path_watcher(watcher);
-        }
-        watch
-    }
-
-    /// The congestion controller's state at this moment.
-    pub fn congestion(&self) -> Snapshot {
-        let mut state = self.state();
-        let snapshot = state.driver.snapshot();
-        if state.driver.close_if_panicked() {
-            self.0.schedule();
-        }
-        snapshot
-    }
-
-    /// Exchanges the congestion controller while the connection runs. What is in flight stays so.
-    /// A controller that panics while it is made ends the connection, as it does later.
-    ///
-    /// # Errors
-    /// When a string names no controller.
-    pub fn set_congestion<C: ChooseController>(&self, choice: C) -> C::Chosen<()> {
-        choice.choose_controller(|choice| {
-            self.state().driver.set_congestion(clock::now(), &choice);
-            self.0.schedule();
-        })
-    }
-
-    /// Changes [`TransportConfig::max_rate`](crate::TransportConfig::max_rate) from now on.
-    pub fn set_max_rate(&self, rate: Option<Bandwidth>) {
-        self.state().driver.set_max_rate(clock::now(), rate);
-        self.0.schedule();
-    }
-
-    /// Whether the kernel sends the connection's packets at their departure times
-    /// ([`TransportConfig::kernel_pacing`](crate::TransportConfig::kernel_pacing)).
-    ///
-    /// # Errors
-    /// Why it does not.
-    pub fn kernel_pacing(&self) -> Result<(), NoKernelPacing> {
-        self.state().driver.kernel_pacing()
-    }
-
-    /// Calls `observer` with every event inside congestion control, from now on, in place of the
-    /// one that was set before.
-    ///
-    /// It is called on the endpoint's task, soon after the event, and must not wait. No lock is
-    /// held: it may use the connection and the endpoint. It is dropped with the connection's end.
-    /// A panic in it closes the connection, and it alone, with an error that says so, as does one
-    /// in a congestion controller.
-    pub fn set_observer(&self, observer: Box<dyn Observer + Send>) {
-        self.0.add_observer(By::Set(observer));
-    }
-
-    /// As [`set_observer`](Self::set_observer), but beside all others. It stays until the
-    /// connection's end.
-    pub fn add_observer(&self, observer: Box<dyn Observer + Send>) {
-        self.0.add_observer(By::Added(observer));
-    }
-
-    /// Every event inside congestion control, from now on, to be read wherever and as slowly as the
-    /// application likes. Any number of streams and observers may be beside each other.
-    pub fn congestion_events(&self) -> CongestionEvents {
-        let (events, source) = CongestionEvents::new();
-        self.0.add_observer(By::Stream(source));
-        events
     }
 
     /// Current best estimate of the round-trip time.

@@ -6,6 +6,10 @@ use crate::cc_adapter::{By, Observing};
 use crate::driver::ConnectionDriver;
 use crate::kernel_pacing::{KernelPacing, NoKernelPacing};
 use crate::lock::{Guard, Lock, Locked, Rank};
+#[cfg(feature = "metrics")]
+use crate::stats::ConnectionStats;
+#[cfg(feature = "metrics")]
+use crate::totals::{Group, Groups, Totals};
 use crate::{clock, user_code};
 use bytes::Bytes;
 use quinn_proto::{
@@ -67,6 +71,8 @@ impl Shared {
                 awaits_socket: false,
                 checked_path: None,
                 is_retired: false,
+                #[cfg(feature = "metrics")]
+                reported: None,
             }),
             signals: Signals::default(),
             queue,
@@ -239,6 +245,9 @@ pub(crate) struct State {
     checked_path: Option<(IpAddr, u64)>,
     /// The endpoint has forgotten the connection, and its handle may be another's.
     pub(crate) is_retired: bool,
+    /// What metrics have been told of the connection.
+    #[cfg(feature = "metrics")]
+    reported: Option<Box<Totals>>,
 }
 
 impl State {
@@ -254,6 +263,28 @@ impl State {
         let conn = self.driver.conn();
         let is_established = self.is_connected || !(conn.is_handshaking() || conn.is_closed());
         is_established && conn.side().is_client() && !conn.accepted_0rtt()
+    }
+
+    /// Adds to `groups` what the connection has counted since this was last called, each thing
+    /// once; returns its group, and its statistics.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn count_into(&mut self, groups: &mut Groups) -> (Group, ConnectionStats) {
+        let group = Group {
+            controller: self.driver.snapshot().algorithm,
+            side: self.driver.conn().side(),
+        };
+        let stats = self.driver.stats(clock::now());
+        let totals = Totals::of(&stats);
+        let new = match &self.reported {
+            Some(before) => totals.since(before),
+            None => totals.clone(),
+        };
+        groups.entry(group).or_default().totals.add(&new);
+        match &mut self.reported {
+            Some(before) => **before = totals,
+            None => self.reported = Some(Box::new(totals)),
+        }
+        (group, stats)
     }
 
     fn close(&mut self, code: VarInt, reason: Bytes, wakeups: &mut Wakeups) {

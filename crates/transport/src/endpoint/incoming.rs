@@ -15,6 +15,22 @@ use thiserror::Error;
 /// A client's first packet, not yet answered.
 ///
 /// `await` it to accept. Dropping it refuses.
+///
+/// ```
+/// use paceline::{Connection, ConnectionError, Incoming};
+///
+/// /// Has clients prove their addresses before anything is kept for them.
+/// async fn admit(attempt: Incoming) -> Result<Option<Connection>, ConnectionError> {
+///     if attempt.remote_address_validated() {
+///         return attempt.await.map(Some);
+///     }
+///     // The client comes again, with a token.
+///     if let Err(error) = attempt.retry() {
+///         error.into_incoming().refuse();
+///     }
+///     Ok(None)
+/// }
+/// ```
 pub struct Incoming(Option<Attempt>);
 
 struct Attempt {

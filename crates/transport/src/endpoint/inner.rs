@@ -30,6 +30,12 @@ impl EndpointLease {
         Self(Arc::new(LastHandle(inner)))
     }
 
+    /// For who is to keep neither the endpoint's task nor its connections going.
+    #[cfg(feature = "metrics")]
+    pub(super) fn inner(&self) -> Arc<Inner> {
+        Arc::clone(&self.0.0)
+    }
+
     pub(super) fn accept(
         &self,
         attempt: quinn_proto::Incoming,

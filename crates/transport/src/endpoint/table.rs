@@ -1,5 +1,7 @@
 //! The endpoint's state: quinn-proto's endpoint and the connections beside it.
 
+#[cfg(feature = "metrics")]
+use super::unreported::Unreported;
 use crate::budget::Budget;
 use crate::config::ServerConfig;
 use crate::connection::{Lease, Shared, WorkQueue};
@@ -73,6 +75,9 @@ pub(super) struct Table {
     queue: Arc<WorkQueue<Shared>>,
     /// What the windows of all connections grow from.
     pub(super) budget: Arc<Budget>,
+    /// For metrics, if the application reports some.
+    #[cfg(feature = "metrics")]
+    pub(super) unreported: Option<Box<Unreported>>,
 }
 
 impl Table {
@@ -93,6 +98,8 @@ impl Table {
             stats: EndpointStats::default(),
             queue,
             budget: Arc::default(),
+            #[cfg(feature = "metrics")]
+            unreported: None,
         }
     }
 
@@ -125,8 +132,9 @@ impl Table {
 
     pub(super) fn remove(&mut self, handle: ConnectionHandle) {
         let slot = self.connections.get_mut(handle.0);
-        if slot.and_then(Option::take).is_some() {
+        if let Some(connection) = slot.and_then(Option::take) {
             self.count -= 1;
+            self.count_ended(&connection);
         }
     }
 
@@ -136,7 +144,21 @@ impl Table {
 
     pub(super) fn clear(&mut self) -> Vec<Arc<Shared>> {
         self.count = 0;
-        self.connections.drain(..).flatten().collect()
+        let connections: Vec<_> = self.connections.drain(..).flatten().collect();
+        for connection in &connections {
+            self.count_ended(connection);
+        }
+        connections
+    }
+
+    /// Keeps for metrics what they have not been told of a connection that is in the table no more.
+    fn count_ended(&mut self, connection: &Shared) {
+        #[cfg(feature = "metrics")]
+        if let Some(unreported) = &mut self.unreported {
+            unreported.count_ended(connection);
+        }
+        #[cfg(not(feature = "metrics"))]
+        let _ = connection;
     }
 
     pub(super) fn is_empty(&self) -> bool {

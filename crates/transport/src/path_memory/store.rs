@@ -17,6 +17,18 @@ use std::sync::Arc;
 ///
 /// Clients have one, see [`ClientConfig::path_store`](crate::ClientConfig::path_store); servers
 /// have none unless told: [`ServerConfig::path_store`](crate::ServerConfig::path_store).
+///
+/// ```
+/// use paceline::{PathStore, tls};
+/// use std::sync::Arc;
+///
+/// let certificate = tls::SelfSigned::generate(["localhost"])?;
+/// let mut config = certificate.server().config()?;
+/// let paths = Arc::new(PathStore::new(10_000));
+/// config.path_store(Some(Arc::clone(&paths)));
+/// assert!(paths.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct PathStore {
     most: usize,
     kept: Lock<Kept>,

@@ -15,6 +15,8 @@ mod hostile;
 mod interop;
 mod kernel_pacing;
 mod logs;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod observers;
 mod own_socket;
 mod polling;

@@ -73,6 +73,26 @@ impl RecvStream {
     /// With `ordered` false, chunks come as they arrive, each with its offset, and no ordered
     /// read may follow.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// # let mut stream = client.open_uni().await?;
+    /// # stream.write_all(&[7; 5_000]).await?;
+    /// # stream.finish()?;
+    /// let mut stream = server.accept_uni().await?;
+    /// let mut length = 0;
+    /// // In order, and without a copy.
+    /// while let Some(chunk) = stream.read_chunk(64 << 10, true).await? {
+    ///     assert_eq!(chunk.offset, length);
+    ///     length += chunk.bytes.len() as u64;
+    /// }
+    /// assert_eq!(length, 5_000);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`read`](Self::read).
     ///
@@ -133,6 +153,20 @@ impl RecvStream {
 
     /// Tells the peer to send no more on this stream, and why. What has arrived is dropped. If it
     /// was opened with 0-RTT that was rejected, the peer does not know the stream.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// # let mut sending = client.open_uni().await?;
+    /// # sending.write_all(b"too long a story").await?;
+    /// let mut stream = server.accept_uni().await?;
+    /// stream.stop(9_u32.into())?;
+    /// assert_eq!(sending.stopped().await?, Some(9_u32.into()));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// When the stream was stopped, reset or read to its end before.

@@ -124,6 +124,24 @@ impl SendStream {
     /// Abandons the stream: what has not arrived need not arrive, and the peer gets `code`.
     /// If it was opened with 0-RTT that was rejected, the peer does not know it.
     ///
+    /// ```
+    /// use paceline::{ReadError, ReadToEndError};
+    ///
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let mut stream = client.open_uni().await?;
+    /// stream.write_all(b"the first half").await?;
+    /// stream.reset(4_u32.into())?;
+    ///
+    /// let mut stream = server.accept_uni().await?;
+    /// let error = stream.read_to_end(100).await.unwrap_err();
+    /// assert_eq!(error, ReadToEndError::Read(ReadError::Reset(4_u32.into())));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// When the stream was reset before, or finished and delivered.
     pub fn reset(&mut self, code: VarInt) -> Result<(), ClosedStream> {
@@ -143,6 +161,22 @@ impl SendStream {
     }
 
     /// Sets the priority, 0 at first: streams of higher priority are sent from first.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let mut film = client.open_uni().await?;
+    /// let mut subtitles = client.open_uni().await?;
+    /// // Default 0. What has the greater number goes first.
+    /// subtitles.set_priority(1)?;
+    /// film.write_all(&[0; 10_000]).await?;
+    /// subtitles.write_all(b"Good morning!").await?;
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// When the stream is over for both sides, or was opened with 0-RTT that was rejected.
@@ -168,6 +202,25 @@ impl SendStream {
     /// the stream was finished and all of it has been acknowledged, or it was reset.
     ///
     /// Acknowledged means received by the peer's transport; its application may not have read it.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let mut stream = client.open_uni().await?;
+    /// stream.write_all(b"keep this").await?;
+    /// stream.finish()?;
+    /// # tokio::spawn(async move {
+    /// #     let mut stream = server.accept_uni().await.ok()?;
+    /// #     stream.read_to_end(100).await.ok()?;
+    /// #     Some(server.closed().await)
+    /// # });
+    /// // Nothing, rather than a code: the peer's transport has all of it.
+    /// assert_eq!(stream.stopped().await?, None);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// When the connection is lost, or the stream was opened with 0-RTT and that was rejected.

@@ -1,0 +1,123 @@
+//! The client's connection, and the next one when it is lost.
+
+use super::protocol::{self, ALPN, MAX_REPLY, Reply, Request, SyncError};
+use paceline::units::Bandwidth;
+use paceline::{ClientConfig, Connection, Endpoint, RecvStream, tls};
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::Mutex;
+
+/// A server, whether there is a connection to it at present or not.
+#[derive(Debug)]
+pub(crate) struct Session {
+    endpoint: Endpoint,
+    /// TLS sessions are kept with it: the second connection can have 0-RTT.
+    config: ClientConfig,
+    server: SocketAddr,
+    max_rate: Option<Bandwidth>,
+    /// One at a time, whoever notices first that it is lost.
+    connection: Mutex<Option<Connection>>,
+    received: AtomicU64,
+}
+
+impl Session {
+    /// A server whose certificate has the fingerprint `pinned`, in hexadecimal digits, and the most
+    /// that it is to send.
+    pub(crate) fn new(
+        server: SocketAddr,
+        pinned: &str,
+        max_rate: Option<Bandwidth>,
+    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let pinned = parse_fingerprint(pinned)
+            .ok_or("this is no fingerprint; expected 64 hexadecimal digits")?;
+        let local = match server {
+            SocketAddr::V4(_) => "0.0.0.0:0",
+            SocketAddr::V6(_) => "[::]:0",
+        };
+        let config = tls::client_with_fingerprint(pinned);
+        Ok(Self {
+            endpoint: Endpoint::client(local.parse()?)?,
+            config: config.alpn(&[ALPN]).config()?,
+            server,
+            max_rate,
+            connection: Mutex::new(None),
+            received: AtomicU64::new(0),
+        })
+    }
+
+    /// Sends a request; returns the reply, and the stream with what is behind it.
+    pub(crate) async fn ask(&self, request: &Request) -> Result<(Reply, RecvStream), SyncError> {
+        ask(&self.connection().await?, request).await
+    }
+
+    /// Bytes of files that have come, over all connections.
+    pub(crate) fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// Counts bytes of files.
+    pub(crate) fn count(&self, bytes: usize) {
+        self.received.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Ends the connection in good order.
+    pub(crate) async fn close(&self) {
+        if let Some(connection) = self.connection.lock().await.take() {
+            connection.close(0_u32.into(), b"done");
+        }
+        self.endpoint.wait_idle().await;
+    }
+
+    /// The connection that there is, or a new one.
+    async fn connection(&self) -> Result<Connection, SyncError> {
+        let mut slot = self.connection.lock().await;
+        if let Some(connection) = slot.as_ref()
+            && connection.close_reason().is_none()
+        {
+            return Ok(connection.clone());
+        }
+        let config = self.config.clone();
+        let connecting = self.endpoint.connect_with(config, self.server, "localhost");
+        let connecting = connecting.map_err(|error| SyncError::Refused(error.to_string()))?;
+        let (connection, accepted) = match connecting.into_0rtt() {
+            Ok((connection, accepted)) => (connection, Some(accepted)),
+            Err(connecting) => (connecting.await?, None),
+        };
+        if let Some(rate) = self.max_rate {
+            let bits_per_second = rate.bits_per_sec();
+            let request = Request::MaxRate { bits_per_second };
+            let asked = ask(&connection, &request).await;
+            match accepted {
+                // Rejected 0-RTT: the stream has never been, and the connection goes on.
+                Some(accepted) if asked.is_err() => {
+                    accepted.await;
+                    ask(&connection, &request).await?;
+                }
+                _ => drop(asked?),
+            }
+        }
+        Ok(slot.insert(connection).clone())
+    }
+}
+
+async fn ask(connection: &Connection, request: &Request) -> Result<(Reply, RecvStream), SyncError> {
+    let (mut send, mut recv) = connection.open_bi().await?;
+    protocol::write(&mut send, request).await?;
+    send.finish()?;
+    match protocol::read(&mut recv, MAX_REPLY).await? {
+        Reply::Refused(text) => Err(SyncError::Refused(format!("the server says: {text}"))),
+        reply => Ok((reply, recv)),
+    }
+}
+
+fn parse_fingerprint(text: &str) -> Option<[u8; 32]> {
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    let mut fingerprint = [0; 32];
+    for (byte, digits) in fingerprint.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(fingerprint)
+}

@@ -1,0 +1,117 @@
+//! The examples of connections, datagrams, 0-RTT and controllers.
+
+#[path = "../../examples/client.rs"]
+#[expect(dead_code, reason = "a test has no use for `main`")]
+mod client;
+#[path = "../../examples/controller_in_endpoint.rs"]
+#[expect(dead_code, reason = "a test has no use for `main`")]
+mod controller_in_endpoint;
+#[path = "../../examples/datagrams.rs"]
+#[expect(dead_code, reason = "a test has no use for `main`")]
+mod datagrams;
+#[path = "../../examples/server.rs"]
+#[expect(dead_code, reason = "a test has no use for `main`")]
+mod server;
+#[path = "../../examples/zero_rtt.rs"]
+#[expect(dead_code, reason = "a test has no use for `main`")]
+mod zero_rtt;
+
+use paceline::cc_core::Registry;
+use tokio::sync::oneshot;
+
+#[tokio::test]
+async fn the_client_gets_back_what_it_sends_and_the_server_ends_when_told() {
+    let (endpoint, fingerprint) = server::listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = endpoint.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel();
+    let serving = tokio::spawn(async move {
+        let mut out = Vec::new();
+        let stopped = async { stopped.await.unwrap() };
+        server::serve(endpoint, stopped, &mut out).await.unwrap();
+        String::from_utf8(out).unwrap()
+    });
+    // More than any buffer takes, so that both directions have to move at once.
+    let message: Vec<u8> = (0..8 << 20).map(|index: u32| index as u8).collect();
+    let echo = client::echo(address, &fingerprint, &message).await.unwrap();
+    assert!(echo == message);
+
+    stop.send(()).unwrap();
+    let said = serving.await.unwrap();
+    assert!(said.starts_with("listening on 127.0.0.1:"), "{said}");
+    assert!(said.ends_with("no connection is left\n"), "{said}");
+}
+
+#[tokio::test]
+async fn the_client_takes_no_other_certificate() {
+    let (endpoint, fingerprint) = server::listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = endpoint.local_addr().unwrap();
+    let mut out = Vec::new();
+    let serving = server::serve(endpoint, std::future::pending(), &mut out);
+    let refused = async {
+        let other = if fingerprint.starts_with('0') {
+            "1"
+        } else {
+            "0"
+        };
+        let other = format!("{other}{}", &fingerprint[1..]);
+        let error = client::echo(address, &other, b"hello").await.unwrap_err();
+        assert!(
+            error.to_string().contains("invalid peer certificate"),
+            "{error}"
+        );
+        let error = client::echo(address, "beef", b"hello").await.unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("expected 64 hexadecimal digits")
+        );
+    };
+    tokio::select! {
+        ended = serving => panic!("{ended:?}"),
+        () = refused => {}
+    }
+}
+
+#[tokio::test]
+async fn commands_arrive_and_the_positions_that_waited_behind_them_do_not() {
+    let lines = datagrams::run().await.unwrap();
+    let (received, fates) = lines.split_last().unwrap();
+    assert_eq!(*received, "received: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]");
+    for (number, fate) in fates.iter().enumerate() {
+        // The commands alone take 300 ms at that rate.
+        let expected = match number < 10 {
+            true => format!("command {number}: Acknowledged"),
+            false => format!("position {number}: Expired"),
+        };
+        assert_eq!(*fate, expected);
+    }
+    assert_eq!(fates.len(), 20);
+}
+
+#[tokio::test]
+async fn a_second_visit_is_early_and_a_restarted_server_rejects_it() {
+    let said = [
+        "GET, no session yet, after the handshake: here it is",
+        "GET, 0-RTT accepted: here it is",
+        "PAY, 0-RTT accepted: paid, after the handshake",
+        "GET, 0-RTT rejected, sent again: here it is",
+    ];
+    assert_eq!(zero_rtt::run().await.unwrap(), said);
+}
+
+#[tokio::test]
+async fn a_controller_of_ones_own_fills_a_link_and_runs_in_an_endpoint() {
+    let registry = Registry::standard().with(controller_in_endpoint::AIMD);
+    for name in ["aimd", "cubic"] {
+        let choice = registry.choose(name).unwrap();
+        let line = controller_in_endpoint::over_a_link(choice).unwrap();
+        let goodput: f64 = line.split(' ').next().unwrap().parse().unwrap();
+        assert!((14.0..20.0).contains(&goodput), "{name}: {line}");
+    }
+    let choice = registry.choose("aimd").unwrap();
+    let state = controller_in_endpoint::over_loopback(choice).await.unwrap();
+    assert!(
+        state.starts_with("1000000 bytes over loopback: aimd"),
+        "{state}"
+    );
+}
