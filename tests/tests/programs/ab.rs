@@ -6,6 +6,7 @@ mod deciding;
 mod earlier;
 mod elsewhere;
 mod known;
+mod resuming;
 mod servers;
 
 use e2e::programs::{Ended, run};

@@ -19,6 +19,7 @@ use bench_report::result::{
     SCHEMA_VERSION, Sha256,
 };
 use ends::Ends;
+use paceline::PathMemory;
 use side::{busy_percent, cpu, sum};
 use std::time::Duration;
 use time_series::time_series;
@@ -34,6 +35,8 @@ pub(crate) struct Outcome {
     /// What the requests of the run have come to, if it has any.
     pub(crate) answers: Vec<Answer>,
     pub(crate) probes: Probes,
+    /// What each connection has learned of its path where it sent.
+    pub(crate) memories: Vec<Option<PathMemory>>,
     /// Why the plan was not carried out.
     pub(crate) error: Option<String>,
 }
