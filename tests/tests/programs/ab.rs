@@ -6,6 +6,7 @@ mod deciding;
 mod earlier;
 mod elsewhere;
 mod known;
+mod media;
 mod resuming;
 mod servers;
 

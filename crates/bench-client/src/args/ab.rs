@@ -121,6 +121,10 @@ pub(crate) struct AbArgs {
     #[arg(short = 'n', long, value_name = "SIZE", conflicts_with_all = ["compete", "bitrate"])]
     #[arg(value_parser = size_up_to::<1, { u64::MAX }>, help_heading = "Comparison")]
     pub(crate) bytes: Option<Bytes>,
+    /// Send unreliable QUIC datagrams (RFC 9221) with the frames of --source
+    #[arg(short = 'u', long, requires = "source", help_heading = "Comparison")]
+    #[arg(conflicts_with_all = ["perf", "bitrate_of"])]
+    pub(crate) udp: bool,
     /// Run in virtual time: faster, and the same result on every machine
     #[arg(long = "virtual", help_heading = "Comparison")]
     #[arg(conflicts_with = "cipher")]
