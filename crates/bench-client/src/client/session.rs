@@ -86,7 +86,12 @@ impl Session<'_> {
                 self.setup.remote, self.setup.connect_timeout
             ));
         };
-        let (send, replies, reply) = answered.map_err(|error| self.lost(&error))?;
+        let (send, replies, reply) = answered.map_err(|error| self.refused(&error))?;
+        if !matches!(reply, Ok(Some(_)))
+            && let Some(error) = self.connection.close_reason()
+        {
+            return Err(self.refused(&error));
+        }
         match reply {
             Ok(Some(Reply::Accepted)) => Ok(Some(Control { send, replies })),
             Ok(Some(Reply::Refused(why))) => {
