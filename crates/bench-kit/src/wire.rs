@@ -48,7 +48,7 @@ pub enum Request {
     /// Shows that the client knows the server's token: before anything else, or not at all.
     Token(String),
     /// What to do; the first message but for the token.
-    Run(Plan),
+    Run(Box<Plan>),
     /// The client's side is done; nothing follows.
     Finished(Box<SideReport>),
 }

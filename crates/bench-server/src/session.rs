@@ -131,7 +131,7 @@ impl Session {
         };
         let (send, receive, request) = read?;
         match request {
-            Ok(Some(Request::Run(plan))) => Ok((send, receive, plan)),
+            Ok(Some(Request::Run(plan))) => Ok((send, receive, *plan)),
             Ok(_) => Err(Fault::Client(
                 "first message is not a run request".to_owned(),
             )),

@@ -68,7 +68,7 @@ impl Session<'_> {
                 let proof = Request::Token(token.proof(self.connection));
                 let _ = wire::write_message(&mut send, &proof).await;
             }
-            let plan = Request::Run(self.plan.clone());
+            let plan = Request::Run(Box::new(self.plan.clone()));
             // When this fails, the reply or the connection's end says why.
             let _ = wire::write_message(&mut send, &plan).await;
             let mut replies = Replies::read_from(receive);

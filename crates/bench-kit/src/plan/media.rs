@@ -194,7 +194,7 @@ impl FromStr for Video {
             .filter(|words| !words.is_empty());
         let words = words.ok_or_else(|| ParseError::new(text, SOURCE))?;
         let mut words = words.split(',');
-        let mut next = |expected| words.next().ok_or(ParseError::new(text, expected));
+        let mut next = |expected| words.next().ok_or_else(|| ParseError::new(text, expected));
         let rate = match next(SOURCE)? {
             "auto" => None,
             word => Some(rate(word)?),
