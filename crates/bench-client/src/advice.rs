@@ -110,6 +110,9 @@ impl Limit {
 
     fn remedy(self, round: &Round, plan: &Plan) -> String {
         match self {
+            Self::Application if plan.extras.media.is_some() => {
+                "--source was the limit, as is usual for a video.".to_owned()
+            }
             Self::Application if plan.rate.is_some() => {
                 "-b was the limit; raise it, or leave it out.".to_owned()
             }
@@ -158,7 +161,7 @@ fn loss(round: &Round) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_kit::plan::Direction;
+    use bench_kit::plan::{Direction, Media};
     use bench_report::fixtures;
     use bench_report::result::LimitedTimes;
     use std::time::Duration;
@@ -218,6 +221,16 @@ mod tests {
             application: most,
             ..LimitedTimes::default()
         };
+        let mut video = plan();
+        video.extras.media = Some(Media {
+            video: "video:2mbit,30fps,key=2s".parse().unwrap(),
+            late: Duration::from_millis(100),
+            bulk: false,
+        });
+        assert!(
+            line(application, &video)
+                .ends_with("100 % of the time:\n--source was the limit, as is usual for a video.")
+        );
         let rated = Plan {
             rate: Some(1_000),
             ..plan()

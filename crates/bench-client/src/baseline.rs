@@ -333,6 +333,10 @@ fn metric(name: &str) -> Option<Metric> {
         ("retransmitted", Metric::BytesRetransmitted),
         ("cpu_sender", Metric::CpuSecondsPerGigabyteSender),
         ("cpu_receiver", Metric::CpuSecondsPerGigabyteReceiver),
+        ("frame_p50", Metric::FrameLatencyMsP50),
+        ("frame_p95", Metric::FrameLatencyMsP95),
+        ("frame_p99", Metric::FrameLatencyMsP99),
+        ("freeze", Metric::LongestFreezeMs),
     ];
     let short = short.into_iter().find(|(known, _)| *known == name);
     let long = || serde_json::from_value(name.into()).ok();
@@ -340,7 +344,8 @@ fn metric(name: &str) -> Option<Metric> {
 }
 
 const METRICS: &str = "one of the metrics goodput, rtt_p50, rtt_p95, rtt_p99, queue_p50, \
-                       queue_p95, queue_p99, loss, retransmitted, cpu_sender, cpu_receiver";
+                       queue_p95, queue_p99, loss, retransmitted, cpu_sender, cpu_receiver, \
+                       frames_missed, frame_p50, frame_p95, frame_p99, freeze";
 
 #[cfg(test)]
 mod tests {

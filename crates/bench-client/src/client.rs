@@ -44,7 +44,7 @@ pub(crate) async fn run(
         started: clock::since_1970(),
         ..Outcome::default()
     };
-    let connecting = (0..setup.connections).map(|_| connect::connect(setup));
+    let connecting = (0..setup.connections).map(|number| connect::connect(setup, number));
     let connected = tokio::select! {
         biased;
         () = interrupts.wait(1) => Err(INTERRUPTED.to_owned()),
@@ -69,6 +69,10 @@ pub(crate) async fn run(
     if outcome.error.is_none() {
         outcome.error = outcome.sha256(&setup.plan).and_then(warning);
     }
+    let memories = connected.iter();
+    outcome.memories = memories
+        .map(|connected| connected.connection.path_memory())
+        .collect();
     for connected in &connected {
         connected.connection.close(VarInt::from_u32(DONE), b"");
     }

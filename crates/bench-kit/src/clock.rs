@@ -1,6 +1,7 @@
 //! The one file of the programs that reads clocks.
 
 use rustix::time::{ClockId, clock_gettime};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The present, on the clock that never jumps.
@@ -22,6 +23,24 @@ pub fn since_1970() -> Duration {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
 }
+
+/// Time since this process first asked for it, on the clock that never jumps.
+pub fn process_time() -> Duration {
+    now().saturating_duration_since(EPOCH.0)
+}
+
+/// The moment at which [`process_time`] says `time`.
+pub fn at(time: Duration) -> Instant {
+    EPOCH.0 + time
+}
+
+/// What tells this process's clock from that of another: its date of birth, never zero.
+pub fn process_id() -> u64 {
+    EPOCH.1
+}
+
+static EPOCH: LazyLock<(Instant, u64)> =
+    LazyLock::new(|| (now(), units::duration::nanos(since_1970()).max(1)));
 
 /// Processor time, user and system, that the calling thread has used in its life.
 pub(crate) fn thread_cpu() -> Duration {

@@ -1,8 +1,10 @@
 //! What one side of a run has moved so far.
 
+use crate::clock;
+use crate::media::{Arrived, FrameLedger};
 use crate::plan::Plan;
 use crate::role::Role;
-use crate::sample::Arrivals;
+use crate::sample::{Arrivals, SideReport};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
@@ -18,6 +20,8 @@ pub struct Counters {
     pub received: Box<[AtomicU64]>,
     /// What there is to count where payload goes in datagrams.
     pub datagrams: DatagramCounters,
+    /// What there is to count of a video.
+    pub(crate) frames: FrameCounters,
     pub answers: Answers,
     pub(crate) first_byte: Notify,
     pub(crate) digest: OnceLock<String>,
@@ -36,6 +40,7 @@ impl Counters {
                 Some(_) => DatagramCounters::new(plan.streams, role),
                 None => DatagramCounters::default(),
             },
+            frames: FrameCounters::new(plan, role),
             answers: Answers::default(),
             first_byte: Notify::new(),
             digest: OnceLock::new(),
@@ -78,9 +83,51 @@ impl DatagramCounters {
         sent.map(|sent| sent.load(Ordering::Relaxed)).collect()
     }
 
+    pub(crate) fn set_arrivals(&self, stream: usize, arrivals: Arrivals) {
+        *self.arrivals[stream].lock().expect(NO_PANIC) = arrivals;
+    }
+
     pub fn arrivals(&self) -> Vec<Arrivals> {
         let arrivals = self.arrivals.iter();
         arrivals.map(|one| *one.lock().expect(NO_PANIC)).collect()
+    }
+}
+
+/// Frames of a video so far.
+#[derive(Debug)]
+pub(crate) struct FrameCounters {
+    /// Those that were sent, of those that count; `None` without a video to be sent.
+    sent: Option<AtomicU64>,
+    /// `None` without a video to be received.
+    ledger: Option<Mutex<FrameLedger>>,
+}
+
+impl FrameCounters {
+    fn new(plan: &Plan, role: Role) -> Self {
+        let ledger = FrameLedger::new(plan, clock::process_id());
+        Self {
+            sent: (role.sends && ledger.is_some()).then(AtomicU64::default),
+            ledger: ledger.filter(|_| role.receives).map(Mutex::new),
+        }
+    }
+
+    pub(crate) fn set_sent(&self, frames: u64) {
+        if let Some(sent) = &self.sent {
+            sent.store(frames, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn arrive(&self, datagram: &[u8], at: Duration) -> Option<Arrived> {
+        let mut ledger = self.ledger.as_ref()?.lock().expect(NO_PANIC);
+        ledger.arrive(datagram, at)
+    }
+
+    /// Adds the frames to a side's report; the fastest datagram took about `one_way`.
+    pub(crate) fn add_to(&self, report: &mut SideReport, one_way: Duration) {
+        let sent = self.sent.as_ref();
+        report.frames_sent = sent.map(|sent| sent.load(Ordering::Relaxed));
+        let ledger = self.ledger.as_ref();
+        report.frames = ledger.map(|ledger| ledger.lock().expect(NO_PANIC).report(one_way));
     }
 }
 

@@ -20,6 +20,7 @@ pub mod failure;
 pub mod fallback_output;
 pub mod hex;
 pub mod interrupt;
+pub mod media;
 pub mod meter;
 pub mod perf;
 pub mod plan;

@@ -1,8 +1,10 @@
 //! What a run is to do: agreed between client and server before the first byte.
 
 mod extras;
+mod media;
 
 pub use extras::{Datagrams, Extras, Requests};
+pub use media::{DEFAULT_LATE, MEDIA_DATAGRAM, MEDIA_HEADER, Media, MediaError, Video};
 
 use bench_report::text::amount;
 use cc_core::{ChooseError, ControllerChoice, Registry};
@@ -174,9 +176,13 @@ impl Plan {
             });
         }
         let allowed = limits.rate.bits_per_sec();
-        let asked = self
-            .rate
-            .map(|rate| rate.saturating_mul(self.streams.into()));
+        let asked = match self.extras.media {
+            Some(media) if media.bulk => None,
+            Some(media) => Some(media.most()),
+            None => self
+                .rate
+                .map(|rate| rate.saturating_mul(self.streams.into())),
+        };
         if limits.rate < Bandwidth::MAX && asked.is_none_or(|asked| asked > allowed) {
             return Err(PlanError::TooFast {
                 streams: self.streams,
@@ -194,6 +200,17 @@ impl Plan {
                 SMALLEST_DATAGRAM,
                 u16::MAX.into(),
             )?;
+        }
+        if let Some(media) = self.extras.media {
+            let size = self.extras.datagrams.and_then(|datagrams| datagrams.size);
+            let streams = media.streams().into();
+            between(
+                "streams of a run with video",
+                self.streams.into(),
+                streams,
+                streams,
+            )?;
+            media.check(self.omit, self.measured_time(), size)?;
         }
         if let Some(Requests { interval, .. }) = self.extras.requests {
             let interval = units::duration::nanos(interval);
@@ -298,6 +315,8 @@ pub enum PlanError {
         asked: Bytes,
         limit: Bytes,
     },
+    /// What is to be sent as video cannot be.
+    Media(MediaError),
     Controller {
         /// `client` or `server`.
         side: &'static str,
@@ -345,6 +364,7 @@ impl fmt::Display for PlanError {
                 amount(asked.get()),
                 amount(limit.get())
             ),
+            Self::Media(error) => error.fmt(f),
             Self::Controller { side, error } => {
                 write!(f, "congestion controller of the {side}: {error}")
             }
@@ -353,6 +373,12 @@ impl fmt::Display for PlanError {
 }
 
 impl std::error::Error for PlanError {}
+
+impl From<MediaError> for PlanError {
+    fn from(error: MediaError) -> Self {
+        Self::Media(error)
+    }
+}
 
 fn between(what: &'static str, value: u64, min: u64, max: u64) -> Result<(), PlanError> {
     if (min..=max).contains(&value) {

@@ -3,6 +3,7 @@
 mod arrivals;
 mod content;
 mod datagrams;
+mod media;
 mod receiving;
 mod requests;
 mod sending;
@@ -79,7 +80,12 @@ impl<'a> Transfer<'a> {
         if plan.extras.is_idle() {
             return transfer;
         }
-        if plan.extras.datagrams.is_some() {
+        if let Some(video) = plan.extras.media {
+            transfer.start_media(&over);
+            if video.bulk {
+                transfer.start_streams(None, &over);
+            }
+        } else if plan.extras.datagrams.is_some() {
             transfer.start_datagrams(&over);
         } else {
             transfer.start_streams(file, &over);
@@ -113,7 +119,7 @@ impl<'a> Transfer<'a> {
         if self.role.sends {
             let file = file.clone();
             let sending = Sending::new(self.connection, self.plan, file, &self.counters, over);
-            for _ in 0..self.counters.sent.len() {
+            for _ in stream_index::first(self.plan)..self.counters.sent.len() {
                 self.tasks.spawn(sending.clone().stream());
             }
         }
@@ -123,6 +129,7 @@ impl<'a> Transfer<'a> {
                 Arc::clone(&self.counters),
                 file,
                 self.plan.extras.digest,
+                stream_index::first(self.plan),
             ));
         }
     }
@@ -136,6 +143,19 @@ impl<'a> Transfer<'a> {
         if self.role.receives {
             let (connection, counters) = (connection.clone(), Arc::clone(counters));
             self.tasks.spawn(datagrams::receive(connection, counters));
+        }
+    }
+
+    fn start_media(&mut self, over: &watch::Receiver<bool>) {
+        let (connection, counters) = (self.connection, &self.counters);
+        if self.role.sends {
+            let (connection, counters) = (connection.clone(), Arc::clone(counters));
+            let send = media::send(connection, self.plan.clone(), counters, over.clone());
+            self.tasks.spawn(send);
+        }
+        if self.role.receives {
+            let (connection, counters) = (connection.clone(), Arc::clone(counters));
+            self.tasks.spawn(media::receive(connection, counters));
         }
     }
 
@@ -185,6 +205,9 @@ impl<'a> Transfer<'a> {
             on_sample(sample);
         }
         report.error = error;
+        let rtt = self.connection.stats().min_rtt;
+        let one_way = rtt.unwrap_or_else(|| self.connection.rtt()) / 2;
+        self.counters.frames.add_to(&mut report, one_way);
         report.socket_drops = self
             .dropped()
             .zip(dropped_before)

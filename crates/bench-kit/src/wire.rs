@@ -48,7 +48,7 @@ pub enum Request {
     /// Shows that the client knows the server's token: before anything else, or not at all.
     Token(String),
     /// What to do; the first message but for the token.
-    Run(Plan),
+    Run(Box<Plan>),
     /// The client's side is done; nothing follows.
     Finished(Box<SideReport>),
 }
@@ -143,6 +143,16 @@ pub async fn read_message_up_to<T: Message>(
     Ok(Some(message))
 }
 
+/// The field that a peer did not know, if that is why it refused a message: servers of all versions
+/// say so in these words.
+pub fn unknown_field(reason: &str) -> Option<&str> {
+    let (_, rest) = reason.split_once("unknown field `")?;
+    let (field, _) = rest.split_once('`')?;
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+    (!field.is_empty() && field.len() <= LONGEST_NAME && field.chars().all(is_name))
+        .then_some(field)
+}
+
 /// Why a message was not read or written.
 #[derive(Debug)]
 pub enum WireError {
@@ -170,12 +180,22 @@ impl fmt::Display for WireError {
                 f,
                 "control message of {length} bytes too long: at most {max} allowed"
             ),
-            Self::NotAMessage(error) => write!(f, "malformed control message: {error}"),
+            Self::NotAMessage(error) => match unknown_field(&error.to_string()) {
+                Some(field) => write!(
+                    f,
+                    "message of a newer version: unknown field `{field}`; use the same version on \
+                     both sides"
+                ),
+                None => write!(f, "malformed control message: {error}"),
+            },
             Self::Impossible(what) => write!(f, "impossible value in a control message: {what}"),
             Self::Io(error) => write!(f, "control stream failed: {error}"),
         }
     }
 }
+
+/// Longer than the name of any field.
+const LONGEST_NAME: usize = 40;
 
 /// The samples of a minute for the most streams fit in.
 const MAX_MESSAGE: u32 = 4 << 20;
@@ -207,6 +227,30 @@ mod tests {
             assert_eq!(read, *message);
         }
         assert!(read_message::<Reply>(&mut stream).await.unwrap().is_none());
+    }
+
+    #[test]
+    fn a_field_of_a_newer_version_is_named() {
+        let run = br#"{"run":{"direction":"forward","a_later_part":1}}"#;
+        let error = serde_json::from_slice::<Request>(run).unwrap_err();
+        let error = WireError::NotAMessage(error).to_string();
+        assert_eq!(
+            error,
+            "message of a newer version: unknown field `a_later_part`; use the same version on \
+             both sides"
+        );
+        // Of servers before this wording, and of this one.
+        let old = "malformed control message: unknown field `media`, expected one of `zeros`";
+        assert_eq!(unknown_field(old), Some("media"));
+        assert_eq!(unknown_field(&error), Some("a_later_part"));
+        for other in [
+            "",
+            "unknown field `",
+            "unknown field ``",
+            "unknown field `\n`",
+        ] {
+            assert_eq!(unknown_field(other), None);
+        }
     }
 
     #[tokio::test]

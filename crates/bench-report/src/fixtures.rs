@@ -13,10 +13,12 @@ use crate::result::{
 use crate::stats;
 use std::collections::BTreeMap;
 
-/// What rounds have that time ends: a transfer of a set size has its time as well.
+/// What rounds have that time ends and whose payload is noise: a transfer of a set size has its
+/// time as well, and a video its frames.
 pub fn metrics() -> impl Iterator<Item = Metric> {
+    let round = round("cubic", 0, 1_000_000);
     let all = Metric::ALL.into_iter();
-    all.filter(|metric| *metric != Metric::Seconds)
+    all.filter(move |metric| metric.of(&round).is_some())
 }
 
 /// CUBIC against BBR: three rounds of half a second each, clearly different.

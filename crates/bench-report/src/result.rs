@@ -16,9 +16,11 @@ mod ab;
 mod any;
 mod comparison;
 mod competition;
+mod delays;
 mod drawn;
 mod figures;
 mod finite;
+mod frames;
 pub mod iperf;
 mod matrix;
 mod metric;
@@ -34,11 +36,13 @@ pub use ab::{
 pub use any::{AnyResult, ReadError};
 pub use comparison::{Comparison, Decision, Summary};
 pub use competition::{Competition, CompetitionRound};
+pub use delays::{DelayShare, RttMs};
 pub use drawn::{
     Drawn, DrawnCondition, DrawnDistribution, DrawnMeasures, DrawnMetric, DrawnShare, DrawnSummary,
 };
 pub use figures::{Counts, Figures};
 pub use finite::{Finite, NotFinite};
+pub use frames::{FrameClock, Frames};
 pub(crate) use matrix::common_senders;
 pub use matrix::{
     MatrixAxis, MatrixCell, MatrixCompetition, MatrixDirection, MatrixKind, MatrixResult,
@@ -46,9 +50,7 @@ pub use matrix::{
 };
 pub use metric::Metric;
 pub use quantity::Quantity;
-pub use round::{
-    DelayShare, Interval, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round, RttMs,
-};
+pub use round::{Interval, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round};
 
 pub use run::{ForeignProbes, RequestTimes, RunKind, RunRequests, RunResult, Sha256};
 pub use schema::{SCHEMA_VERSION, is_one};

@@ -6,11 +6,13 @@
 mod ab;
 mod aligned;
 mod drawn;
+mod frames;
 mod matrix;
 mod requests;
 mod rows;
 
 pub use ab::{ab_table, queue_delay_source};
+pub use frames::frame_block;
 pub use matrix::matrix_table;
 pub use requests::{request_block, request_row};
 pub use rows::{Columns, datagram_header, end_block, interval_header, interval_row};

@@ -21,7 +21,7 @@ mod shared;
 pub use admission::AdmissionLimits;
 pub use cc_core::Registry;
 pub use server::Server;
-pub use setup::{Log, ServerSetup};
+pub use setup::{Log, Resume, ServerSetup};
 
 use bench_kit::cli::{self, Exit};
 use clap::CommandFactory as _;

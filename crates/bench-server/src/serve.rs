@@ -79,6 +79,7 @@ fn setup(args: &ServerArgs, registry: &Registry, ip: IpAddr) -> Result<ServerSet
         perf_congestion: Some(perf_congestion),
         is_one_off: args.one_off,
         kernel_pacing: args.kernel_pacing,
+        resume: None,
         registry: registry.clone(),
         seed: None,
     })

@@ -56,7 +56,15 @@ impl Server {
             .map_err(|error| Failure::usage(format!("--cert, --key: {error}")))?;
         let mut transport = transport(setup.idle_timeout, setup.seed);
         transport.kernel_pacing(setup.kernel_pacing);
-        config.transport_config(Arc::new(transport));
+        if let Some(resume) = &setup.resume {
+            transport.congestion(resume.congestion.clone());
+        }
+        config.transport_config(Arc::new(transport)).path_store(
+            setup
+                .resume
+                .as_ref()
+                .map(|resume| Arc::clone(&resume.store)),
+        );
         let endpoint = listen(setup.bind, config).map_err(|error| {
             Failure::run(format!("cannot listen on UDP {}: {error}", setup.bind))
         })?;

@@ -87,7 +87,11 @@ impl Session {
             Err(error) => return self.refuse(connection, &mut send, error.to_string()).await,
         };
         transport_settings::set_windows(connection, &plan);
-        connection.set_congestion(&controllers.server);
+        // Another one would not resume.
+        let resumes = self.shared.resuming.as_deref();
+        if resumes != Some(controllers.server.to_string().as_str()) {
+            connection.set_congestion(&controllers.server);
+        }
         if plan.extras.requests.is_some() {
             connection.set_max_concurrent_bi_streams(VarInt::from_u32(2));
         }
@@ -127,7 +131,7 @@ impl Session {
         };
         let (send, receive, request) = read?;
         match request {
-            Ok(Some(Request::Run(plan))) => Ok((send, receive, plan)),
+            Ok(Some(Request::Run(plan))) => Ok((send, receive, *plan)),
             Ok(_) => Err(Fault::Client(
                 "first message is not a run request".to_owned(),
             )),

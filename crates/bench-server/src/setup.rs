@@ -4,8 +4,8 @@ use crate::admission::AdmissionLimits;
 use bench_kit::plan::Limits;
 use bench_kit::token::Token;
 use cc_core::{ControllerChoice, Registry};
-use paceline::KernelPacing;
 use paceline::tls::ServerTls;
+use paceline::{KernelPacing, PathStore};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -32,10 +32,22 @@ pub struct ServerSetup {
     pub perf_congestion: Option<ControllerChoice>,
     /// Who waits until the server's packets may leave.
     pub kernel_pacing: KernelPacing,
+    /// What it remembers of the paths over which it sends; `None` forgets them.
+    pub resume: Option<Resume>,
     /// The controllers that clients can ask for.
     pub registry: Registry,
     /// What random numbers are drawn from; `None` takes the system's.
     pub seed: Option<u64>,
+}
+
+/// How a server begins with what earlier connections to a client's network have learned.
+#[derive(Debug, Clone)]
+pub struct Resume {
+    /// Where it is kept.
+    pub store: Arc<PathStore>,
+    /// The controller that resumes: it has to be there when the connection begins, before the
+    /// client has asked for one.
+    pub congestion: ControllerChoice,
 }
 
 /// Takes the server's log, line by line.

@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) token: Option<Token>,
     /// The controller that sends to clients of `perf`; `None` when there are none.
     pub(crate) perf_congestion: Option<ControllerChoice>,
+    /// The controller that connections begin with and may resume, as the registry writes it.
+    pub(crate) resuming: Option<String>,
     pub(crate) totals: Totals,
     /// What is sent to clients of `perf`, over and over; made for the first of them.
     perf_block: OnceLock<Bytes>,
@@ -41,6 +43,7 @@ impl Shared {
             idle_timeout: setup.idle_timeout,
             token: setup.token,
             perf_congestion: setup.perf_congestion,
+            resuming: setup.resume.map(|resume| resume.congestion.to_string()),
             totals: Totals::default(),
             perf_block: OnceLock::new(),
             admission: Mutex::new(Admission::new(setup.admission)),

@@ -6,6 +6,8 @@ mod deciding;
 mod earlier;
 mod elsewhere;
 mod known;
+mod media;
+mod resuming;
 mod servers;
 
 use e2e::programs::{Ended, run};

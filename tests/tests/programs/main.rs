@@ -13,3 +13,4 @@ mod robust;
 mod run_modes;
 mod scorecard;
 mod tutorial;
+mod versions;

@@ -7,11 +7,11 @@ use crate::client::{self, ClientSetup, Outcome, Progress, Remote, Trust};
 use crate::emulated::{self, EmulatedPath, Links};
 use bench_kit::failure::Failure;
 use bench_kit::interrupt::Interrupts;
-use bench_kit::plan::Limits;
+use bench_kit::plan::{Direction, Limits};
 use bench_kit::{clock, runtime};
-use bench_server::{AdmissionLimits, Server, ServerSetup};
+use bench_server::{AdmissionLimits, Resume, Server, ServerSetup};
 use link_sim::LinkSpec;
-use paceline::KernelPacing;
+use paceline::{KernelPacing, PathMemory};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -27,11 +27,91 @@ pub(super) fn run_trial(
     on_progress: &mut dyn FnMut(AbProgress<'_>),
 ) -> Result<TrialResult, Failure> {
     let groups = trial.groups(setup);
-    let mut testbed = Testbed::set_up(setup, trial, &groups)?;
+    let mut learned = Learned::default();
+    for group in &groups {
+        let learns = learned.learn(setup, trial, group, interrupts)?;
+        if group.resumes && !learns {
+            on_progress(AbProgress::Warning(NOTHING_LEARNED.to_owned()));
+        }
+    }
+    let (outcomes, mut testbed) = run(setup, trial, &groups, &learned, interrupts, on_progress)?;
+    let result = trial.conclude(setup, &groups, &outcomes, testbed.usage().as_ref());
+    if let Some(warning) = testbed.path.as_ref().and_then(EmulatedPath::warning) {
+        on_progress(AbProgress::Warning(warning));
+    }
+    testbed.stop();
+    Ok(result)
+}
+
+/// What earlier connections have learned of the paths of a trial.
+#[derive(Default)]
+struct Learned {
+    /// Of the connections of each group, where clients send.
+    clients: Vec<Vec<Option<PathMemory>>>,
+    /// Where the server sends.
+    server: Option<Resume>,
+}
+
+impl Learned {
+    /// Lets `group` learn, alone and over a path of its own, if it is to resume; says whether it
+    /// did.
+    fn learn(
+        &mut self,
+        setup: &AbSetup,
+        trial: &Trial,
+        group: &FlowGroup,
+        interrupts: &Interrupts,
+    ) -> Result<bool, Failure> {
+        let mut memories = Vec::new();
+        if group.resumes {
+            if group.plan.direction == Direction::Reverse {
+                self.server = Some(Resume {
+                    store: Arc::default(),
+                    congestion: setup.controllers(&group.plan)?.server,
+                });
+            }
+            let alone = FlowGroup {
+                start: Duration::ZERO,
+                ..group.clone()
+            };
+            let before = Self {
+                clients: Vec::new(),
+                server: self.server.clone(),
+            };
+            let (outcomes, testbed) =
+                run(setup, trial, &[alone], &before, interrupts, &mut |_| {})?;
+            testbed.stop();
+            for outcome in outcomes {
+                if let Some(error) = outcome.error {
+                    let error = format!("--resume: the connection to learn from failed: {error}");
+                    return Err(Failure::run(error));
+                }
+                memories.extend(outcome.memories);
+            }
+        }
+        let has_store = self.server.as_ref();
+        let has_store = has_store.is_some_and(|resume| !resume.store.is_empty());
+        let learns = has_store || memories.iter().any(Option::is_some);
+        self.clients.push(memories);
+        Ok(learns)
+    }
+}
+
+/// Runs `groups` at once over a path of their own, which is still there afterwards.
+fn run(
+    setup: &AbSetup,
+    trial: &Trial,
+    groups: &[FlowGroup],
+    learned: &Learned,
+    interrupts: &Interrupts,
+    on_progress: &mut dyn FnMut(AbProgress<'_>),
+) -> Result<(Vec<Outcome>, Testbed), Failure> {
+    let mut testbed = Testbed::set_up(setup, trial, groups, learned.server.as_ref())?;
     let (sender, events) = mpsc::channel();
     let mut clients = Vec::new();
     for (index, group) in groups.iter().enumerate() {
-        let client = testbed.client(setup, trial, index, group)?;
+        let mut client = testbed.client(setup, trial, index, group)?;
+        client.memories = learned.clients.get(index).cloned().unwrap_or_default();
         let (interrupts, start) = (interrupts.clone(), group.start);
         let reporter = Reporter {
             index,
@@ -45,14 +125,7 @@ pub(super) fn run_trial(
     drop(sender);
     testbed.follow(groups.len(), events, on_progress);
     let outcomes: Result<Vec<Outcome>, Failure> = clients.into_iter().map(join).collect();
-    let result = trial.conclude(setup, &groups, &outcomes?, testbed.usage().as_ref());
-    if let Some(warning) = testbed.path.as_ref().and_then(EmulatedPath::warning) {
-        on_progress(AbProgress::Warning(warning));
-    }
-    if let Some(server) = testbed.server {
-        server.stop();
-    }
-    Ok(result)
+    Ok((outcomes?, testbed))
 }
 
 /// The server and the paths that the clients of a trial use.
@@ -69,7 +142,12 @@ struct Testbed {
 }
 
 impl Testbed {
-    fn set_up(setup: &AbSetup, trial: &Trial, groups: &[FlowGroup]) -> Result<Self, Failure> {
+    fn set_up(
+        setup: &AbSetup,
+        trial: &Trial,
+        groups: &[FlowGroup],
+        resume: Option<&Resume>,
+    ) -> Result<Self, Failure> {
         let direction = groups[0].plan.direction;
         let (remote, server, path) = match &setup.backend {
             Backend::Network(remote) => (remote.as_ref().clone(), None, None),
@@ -81,7 +159,7 @@ impl Testbed {
                 (remote, None, Some(path))
             }
             _ => {
-                let server = RunningServer::start(setup, trial.seed())?;
+                let server = RunningServer::start(setup, trial.seed(), resume.cloned())?;
                 let path =
                     EmulatedPath::start(&setup.links, direction, server.address, trial.seed())?;
                 (embedded(path.address()), Some(server), Some(path))
@@ -136,7 +214,15 @@ impl Testbed {
             connect_timeout: setup.connect_timeout,
             idle_timeout: setup.idle_timeout,
             seed,
+            memories: Vec::new(),
         })
+    }
+
+    /// Ends the server, if it is in this process.
+    fn stop(self) {
+        if let Some(server) = self.server {
+            server.stop();
+        }
     }
 
     /// Shows the clients' progress and marks the measured part, until all have ended.
@@ -269,7 +355,7 @@ struct RunningServer {
 }
 
 impl RunningServer {
-    fn start(setup: &AbSetup, seed: u64) -> Result<Self, Failure> {
+    fn start(setup: &AbSetup, seed: u64, resume: Option<Resume>) -> Result<Self, Failure> {
         let server = ServerSetup {
             bind: (Ipv4Addr::LOCALHOST, 0).into(),
             identity: None,
@@ -280,6 +366,7 @@ impl RunningServer {
             perf_congestion: None,
             is_one_off: false,
             kernel_pacing: KernelPacing::Off,
+            resume,
             registry: setup.registry.clone(),
             seed: Some(seed),
         };
@@ -340,6 +427,10 @@ fn join<T>(thread: JoinHandle<T>) -> T {
 fn no_thread(error: std::io::Error) -> Failure {
     Failure::run(format!("cannot start a thread: {error}"))
 }
+
+/// Of a connection that was to learn of the path.
+const NOTHING_LEARNED: &str =
+    "--resume: no path memory from the earlier connection; use a longer -t or -n";
 
 /// Where the labels of the clients' seeds begin.
 const CLIENTS: u64 = 5 << 32;

@@ -59,8 +59,8 @@ pub(crate) struct AbVariant {
     /// send without limit; for ever without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bulk_after: Option<Duration>,
-    /// In virtual time: whether each connection begins with what one of before, alone on the same
-    /// links for as long, has learned of the path.
+    /// Whether each connection begins with what one of before, alone on the same links for as long,
+    /// has learned of the path.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) resumes: bool,
 }
@@ -115,7 +115,35 @@ impl AbSetup {
         if !is_simulated && self.variants.iter().any(asks) {
             return Err(Failure::usage(format!("--duplicate: {COPIES_OF_A_SERVER}")));
         }
-        Ok(())
+        if is_simulated {
+            return Ok(());
+        }
+        let resuming = self.variants.iter().filter(|variant| variant.resumes);
+        let fault = resuming
+            .filter_map(|variant| self.no_resuming(variant))
+            .next();
+        fault.map_or(Ok(()), |fault| {
+            Err(Failure::usage(format!("--resume: {fault}")))
+        })
+    }
+
+    /// Why a variant cannot begin with what an earlier connection has learned in real time, if it
+    /// cannot. A server remembers one path for all clients of a network.
+    fn no_resuming(&self, variant: &AbVariant) -> Option<&'static str> {
+        if variant.plan.direction == Direction::Forward {
+            return None;
+        }
+        match self.backend {
+            Backend::Embedded if self.competes || variant.flows > 1 => Some(
+                "a server in real time resumes one connection at a time; leave out -R, or \
+                 --compete and --flows, or use --virtual",
+            ),
+            Backend::Embedded => None,
+            _ => Some(
+                "a server elsewhere does not remember paths; leave out -R, or the server's name \
+                 to use one in this process",
+            ),
+        }
     }
 
     /// # Errors

@@ -1,6 +1,7 @@
 //! Trials in virtual time: the endpoints that ship, over simulated links, with nobody waiting.
 
 mod flow;
+mod media;
 
 use super::setup::AbSetup;
 use super::trial::{FlowGroup, LinkUsage, Trial, TrialResult};

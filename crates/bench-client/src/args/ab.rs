@@ -62,9 +62,9 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "V=TIME", help_heading = "Comparison")]
     #[arg(value_parser = values::extra_delay)]
     pub(crate) extra_delay: Vec<(usize, Duration)>,
-    /// Begin the connections of one controller with what earlier ones learned of the same link
-    /// (Careful Resume, RFC 9959), in virtual time; such as b
-    #[arg(long, value_name = "V", requires = "is_virtual")]
+    /// Begin the connections of one controller with what earlier ones learned of the same path
+    /// (Careful Resume, RFC 9959); such as b
+    #[arg(long, value_name = "V", conflicts_with = "perf")]
     #[arg(value_parser = values::variant, help_heading = "Comparison")]
     pub(crate) resume: Vec<usize>,
     /// Target rate of each stream of one controller, such as b=1M
@@ -121,6 +121,10 @@ pub(crate) struct AbArgs {
     #[arg(short = 'n', long, value_name = "SIZE", conflicts_with_all = ["compete", "bitrate"])]
     #[arg(value_parser = size_up_to::<1, { u64::MAX }>, help_heading = "Comparison")]
     pub(crate) bytes: Option<Bytes>,
+    /// Send unreliable QUIC datagrams (RFC 9221) with the frames of --source
+    #[arg(short = 'u', long, requires = "source", help_heading = "Comparison")]
+    #[arg(conflicts_with_all = ["perf", "bitrate_of"])]
+    pub(crate) udp: bool,
     /// Run in virtual time: faster, and the same result on every machine
     #[arg(long = "virtual", help_heading = "Comparison")]
     #[arg(conflicts_with = "cipher")]

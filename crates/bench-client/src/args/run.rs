@@ -33,7 +33,7 @@ pub(crate) struct RunArgs {
     pub(crate) bytes: Option<Bytes>,
     /// Blocks of -l bytes to send, over all streams, instead of a time; with -u, datagrams (1150
     /// bytes without -l)
-    #[arg(short = 'k', long, value_name = "N", conflicts_with_all = ["time", "bytes"])]
+    #[arg(short = 'k', long, value_name = "N", conflicts_with_all = ["time", "bytes", "source"])]
     #[arg(value_parser = clap::value_parser!(u64).range(1..), help_heading = "Transfer")]
     pub(crate) blockcount: Option<u64>,
     /// Seconds at the start that are not counted

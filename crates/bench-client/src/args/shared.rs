@@ -1,8 +1,8 @@
 use super::values::{self, HostPort};
 use crate::defaults::{DEFAULT_LENGTH, DEFAULT_WINDOW, MAX_MTU, MIN_MTU};
 use bench_kit::cli::DEFAULT_PORT;
-use bench_kit::cli::values::{Window, millis, rate, seconds, size_up_to, window};
-use bench_kit::plan::{MAX_LENGTH, MAX_STREAMS};
+use bench_kit::cli::values::{Window, late, millis, rate, seconds, size_up_to, window};
+use bench_kit::plan::{DEFAULT_LATE, MAX_LENGTH, MAX_STREAMS, MEDIA_DATAGRAM, Media, Video};
 use clap::{Args, ValueHint};
 use paceline::tls::Cipher;
 use std::net::IpAddr;
@@ -28,10 +28,45 @@ pub(crate) struct TransferArgs {
     #[arg(short = 'l', long, value_name = "SIZE", default_value = DEFAULT_LENGTH)]
     #[arg(value_parser = size_up_to::<1, MAX_LENGTH>)]
     pub(crate) length: Bytes,
+    /// With -u, send the frames of a video: video:RATE,FPSfps,key=TIME[,ratio=N]; RATE is `auto` or
+    /// a rate
+    #[arg(long, value_name = "SOURCE", requires = "udp")]
+    #[arg(conflicts_with_all = ["bitrate", "bytes", "parallel"])]
+    pub(crate) source: Option<Video>,
+    /// With --source, the time after which a frame is late, and its datagrams no longer wait to be
+    /// sent [default: 100ms]
+    #[arg(long, value_name = "TIME", requires = "source", value_parser = late)]
+    pub(crate) late: Option<Duration>,
+    /// With --source, also send a stream without limit
+    #[arg(long, requires = "source")]
+    pub(crate) bulk: bool,
     /// Flow-control window (receive window); `auto` follows the path
     #[arg(short = 'w', long, value_name = "SIZE", default_value = DEFAULT_WINDOW)]
     #[arg(value_parser = window)]
     pub(crate) window: Window,
+}
+
+impl TransferArgs {
+    /// The video that is to be sent, if one is.
+    pub(crate) fn media(&self) -> Option<Media> {
+        self.source.map(|video| Media {
+            video,
+            late: self.late.unwrap_or(DEFAULT_LATE),
+            bulk: self.bulk,
+        })
+    }
+
+    /// How many streams each sender has.
+    pub(crate) fn streams(&self) -> u32 {
+        self.media().map_or(self.parallel, |media| media.streams())
+    }
+
+    /// The size of all datagrams; `None` is as many bytes as the path takes.
+    pub(crate) fn datagram_size(&self, length: u64) -> Option<u16> {
+        // The usual length is that of writes: no datagram is as large.
+        let usual = self.source.map(|_| MEDIA_DATAGRAM);
+        u16::try_from(length).ok().or(usual)
+    }
 }
 
 /// How packets travel.

@@ -6,7 +6,9 @@ use bench_kit::transfer::LocalFile;
 use bench_kit::wire::ALPN;
 use bench_kit::{close_reason, perf, transport_settings};
 use paceline::tls::{self, Cipher, ClientTls};
-use paceline::{ClientConfig, Connection, Endpoint, EndpointConfig, KernelPacing, TransportConfig};
+use paceline::{
+    ClientConfig, Connection, Endpoint, EndpointConfig, KernelPacing, PathMemory, TransportConfig,
+};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -32,6 +34,8 @@ pub(crate) struct ClientSetup {
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Duration,
     pub(crate) seed: u64,
+    /// What the connections know of their paths when they begin; without, nothing.
+    pub(crate) memories: Vec<Option<PathMemory>>,
 }
 
 /// A server, and how to reach it. Displayed for messages.
@@ -70,7 +74,7 @@ pub(crate) enum Trust {
 }
 
 impl ClientSetup {
-    fn tls(&self) -> Result<ClientConfig, String> {
+    fn tls(&self, number: u32) -> Result<ClientConfig, String> {
         let tls: ClientTls = match &self.remote.trust {
             Trust::Anyone => tls::client_without_verification(),
             Trust::Fingerprint(fingerprint) => tls::client_with_fingerprint(*fingerprint),
@@ -87,16 +91,17 @@ impl ClientSetup {
             .config()
             .map_err(|error| format!("--ca: {error}"))?;
         config
-            .transport_config(Arc::new(self.transport()))
-            // No run begins with what another one has learned.
+            .transport_config(Arc::new(self.transport(number)))
+            // No run begins with what another one has learned, unless that is asked for.
             .path_store(None);
         Ok(config)
     }
 
-    fn transport(&self) -> TransportConfig {
+    fn transport(&self, number: u32) -> TransportConfig {
         let mut config =
             transport_settings::of_plan(&self.plan, &self.controllers.client, self.idle_timeout);
         config
+            .path_memory(self.memories.get(number as usize).copied().flatten())
             .congestion_seed(self.seed)
             .kernel_pacing(self.kernel_pacing)
             .handshake_timeout(Some(self.connect_timeout));
@@ -123,9 +128,10 @@ impl Connected {
     }
 }
 
-/// Connects within the setup's timeout.
-pub(super) async fn connect(setup: &ClientSetup) -> Result<Connected, String> {
-    let config = setup.tls()?;
+/// Connects within the setup's timeout; `number` is that of the connection, from 0, for
+/// what it knows of its path.
+pub(super) async fn connect(setup: &ClientSetup, number: u32) -> Result<Connected, String> {
+    let config = setup.tls(number)?;
     let endpoint = endpoint(setup)?;
     let server = setup.remote.to_string();
     let connecting = endpoint

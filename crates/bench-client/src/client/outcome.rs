@@ -2,6 +2,7 @@
 
 mod beginning;
 mod ends;
+mod frames;
 mod side;
 mod time_series;
 
@@ -15,10 +16,12 @@ use bench_kit::rows::bits_per_second;
 use bench_kit::sample::{RttReport, SideReport};
 use bench_report::result::iperf;
 use bench_report::result::{
-    Finite, LimitedBy, QueueDelayMs, QueueDelaySource, Round, RttMs, RunKind, RunResult,
+    Finite, Frames, LimitedBy, QueueDelayMs, QueueDelaySource, Round, RttMs, RunKind, RunResult,
     SCHEMA_VERSION, Sha256,
 };
 use ends::Ends;
+use frames::frames;
+use paceline::PathMemory;
 use side::{busy_percent, cpu, sum};
 use std::time::Duration;
 use time_series::time_series;
@@ -34,6 +37,8 @@ pub(crate) struct Outcome {
     /// What the requests of the run have come to, if it has any.
     pub(crate) answers: Vec<Answer>,
     pub(crate) probes: Probes,
+    /// What each connection has learned of its path where it sent.
+    pub(crate) memories: Vec<Option<PathMemory>>,
     /// Why the plan was not carried out.
     pub(crate) error: Option<String>,
 }
@@ -65,6 +70,7 @@ impl Outcome {
             queue_delay_ms: rtt.map(above_base).unwrap_or_default(),
             queue_delay_source: rtt.map(|_| QueueDelaySource::RttAboveLeast),
             rtt_distribution: sender.map_or_else(Vec::new, |s| s.rtt_distribution.shares()),
+            frames: frames(plan, &sent, &received),
             cpu_seconds_sender: cpu(&sending),
             cpu_seconds_receiver: cpu(&receiving),
             limited_by: sender.and_then(|sender| LimitedBy::from_times(sender.limited)),
@@ -93,8 +99,17 @@ impl Outcome {
             receiver_socket_drops: self.receiver(plan).socket_drops,
             receiver_socket_buffer_limit: self.receiver(plan).socket_buffer_limit,
             requests: requests::sum(plan, &self.answers, &self.probes),
+            frames_bidir_reverse: self.frames_of_server(plan),
             result: self.round(plan),
         }
+    }
+
+    /// What became of the frames of the server, where both sides send.
+    fn frames_of_server(&self, plan: &Plan) -> Option<Frames> {
+        let sides = self.flows.iter().map(|flow| (&flow.server, &flow.client));
+        let (sending, receiving): (Vec<&Side>, Vec<&Side>) = sides.unzip();
+        let is_both = plan.direction == Direction::Both;
+        is_both.then(|| frames(plan, &sum(&sending), &sum(&receiving)))?
     }
 
     /// The closing rows.

@@ -39,7 +39,7 @@ async fn probe(
     interrupts: &Interrupts,
 ) -> Result<(Duration, Duration), String> {
     let begin = Instant::from_std(clock::now());
-    let connected = connect::connect(setup).await?;
+    let connected = connect::connect(setup, setup.connections).await?;
     let handshake = begin.elapsed();
     let plan = Plan {
         limit: Limit::Time(longest(setup.plan.limit, setup.connect_timeout)),

@@ -68,7 +68,7 @@ impl Session<'_> {
                 let proof = Request::Token(token.proof(self.connection));
                 let _ = wire::write_message(&mut send, &proof).await;
             }
-            let plan = Request::Run(self.plan.clone());
+            let plan = Request::Run(Box::new(self.plan.clone()));
             // When this fails, the reply or the connection's end says why.
             let _ = wire::write_message(&mut send, &plan).await;
             let mut replies = Replies::read_from(receive);
@@ -86,7 +86,12 @@ impl Session<'_> {
                 self.setup.remote, self.setup.connect_timeout
             ));
         };
-        let (send, replies, reply) = answered.map_err(|error| self.lost(&error))?;
+        let (send, replies, reply) = answered.map_err(|error| self.refused(&error))?;
+        if !matches!(reply, Ok(Some(_)))
+            && let Some(error) = self.connection.close_reason()
+        {
+            return Err(self.refused(&error));
+        }
         match reply {
             Ok(Some(Reply::Accepted)) => Ok(Some(Control { send, replies })),
             Ok(Some(Reply::Refused(why))) => {

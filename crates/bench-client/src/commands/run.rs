@@ -57,6 +57,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         connect_timeout: args.path.connect_timeout,
         idle_timeout: args.path.idle_timeout,
         seed: args.seed,
+        memories: Vec::new(),
     };
     let about = about(args, &setup, links);
     let mut screen = Screen::open(args)?;

@@ -22,6 +22,18 @@ pub fn seconds_or_none(text: &str) -> Result<Duration, ParseError> {
     time(text, "s", "a time in seconds or with a unit, such as 500ms")
 }
 
+/// When a frame of a video is late.
+pub fn late(text: &str) -> Result<Duration, ParseError> {
+    let expected = "a time from 1ms to 10s";
+    time(text, "ms", expected).and_then(|time| {
+        let bounds = Duration::from_millis(1)..=Duration::from_secs(10);
+        let is_between = bounds.contains(&time);
+        is_between
+            .then_some(time)
+            .ok_or_else(|| ParseError::new(text, expected))
+    })
+}
+
 /// A time; a bare number is milliseconds, as in iperf3's `--connect-timeout`.
 pub fn millis(text: &str) -> Result<Duration, ParseError> {
     time(

@@ -1,5 +1,6 @@
 //! What a run does beside sending noise on streams.
 
+use super::media::Media;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -17,6 +18,9 @@ pub struct Extras {
     pub server_output: Option<Duration>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
+    /// Datagrams carry the frames of a video.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<Media>,
     /// The client times requests on a stream of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<Requests>,

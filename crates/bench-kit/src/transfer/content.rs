@@ -138,6 +138,17 @@ pub fn payload(length: units::Bytes) -> Bytes {
     words.flatten().take(length).collect()
 }
 
+/// What fills datagrams up to the largest UDP payload there is.
+pub(super) fn filling(is_zeros: bool) -> Bytes {
+    if is_zeros {
+        vec![0; LARGEST_DATAGRAM].into()
+    } else {
+        payload(units::Bytes::new(LARGEST_DATAGRAM as u64))
+    }
+}
+
+pub(super) const LARGEST_DATAGRAM: usize = 65_527;
+
 const NO_PANIC: &str = "nothing panics while it is locked";
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! ones may be lost.
 
 use super::arrivals::Ledger;
+use super::content::{self, LARGEST_DATAGRAM as LARGEST};
 use crate::clock;
 use crate::counters::Counters;
 use crate::plan::{Limit, Plan, SMALLEST_DATAGRAM};
@@ -57,11 +58,7 @@ impl Sending {
                 Limit::Bytes(bytes) => Some(AtomicU64::new(bytes)),
                 Limit::Time(_) => None,
             },
-            noise: if plan.extras.zeros {
-                vec![0; LARGEST].into()
-            } else {
-                super::content::payload(units::Bytes::new(LARGEST as u64))
-            },
+            noise: content::filling(plan.extras.zeros),
             begin: Instant::from_std(clock::now()),
             over: over.clone(),
         }
@@ -207,12 +204,8 @@ pub(super) async fn receive(connection: Connection, counters: Arc<Counters>) -> 
     };
     // What was sent before the totals and overtaken by them.
     let _ = timeout((connection.rtt() / 2).min(LATEST), late).await;
-    for ((ledger, total), arrivals) in ledgers
-        .iter_mut()
-        .zip(totals)
-        .zip(&counters.datagrams.arrivals)
-    {
-        *arrivals.lock().expect(NO_PANIC) = ledger.end(total);
+    for (index, (ledger, total)) in ledgers.iter_mut().zip(totals).enumerate() {
+        counters.datagrams.set_arrivals(index, ledger.end(total));
     }
     Ok(())
 }
@@ -231,9 +224,8 @@ fn arrive(datagram: &[u8], at: Duration, ledgers: &mut [Ledger], counters: &Coun
         return;
     };
     let arrivals = ledger.arrive(number, sent, at);
-    *counters.datagrams.arrivals[index].lock().expect(NO_PANIC) = arrivals;
-    counters.received[index].fetch_add(datagram.len() as u64, Ordering::Relaxed);
-    counters.first_byte.notify_one();
+    counters.datagrams.set_arrivals(index, arrivals);
+    counters.receive(index, datagram.len());
 }
 
 /// How many datagrams each stream had, once the sender says so.
@@ -252,9 +244,6 @@ async fn read_totals(connection: &Connection, streams: usize) -> Vec<u64> {
     std::future::pending().await
 }
 
-/// The largest UDP payload there is.
-const LARGEST: usize = 65_527;
-
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Discovery takes a few probes of a round trip each.
@@ -262,5 +251,3 @@ const MTU_DISCOVERY: Duration = Duration::from_secs(3);
 
 /// A datagram that is later than this against the last of the streams is lost.
 const LATEST: Duration = Duration::from_secs(1);
-
-const NO_PANIC: &str = "nothing panics while it is locked";

@@ -7,7 +7,8 @@ use paceline::{Connection, RecvStream};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// Takes as many streams as were agreed and reads each to its end.
+/// Takes as many streams as were agreed and reads each to its end; `first` is the place of the
+/// first among those that are counted.
 ///
 /// # Errors
 /// When what came cannot be kept: the disk is full.
@@ -16,14 +17,15 @@ pub(super) async fn receive_all(
     counters: Arc<Counters>,
     file: Option<LocalFile>,
     is_hashed: bool,
+    first: usize,
 ) -> Result<(), String> {
     let mut streams = JoinSet::new();
-    for _ in 0..counters.received.len() {
+    for _ in first..counters.received.len() {
         let Ok(stream) = connection.accept_uni().await else {
             return Ok(());
         };
         let sink = Sink::new(file.clone(), is_hashed);
-        streams.spawn(receive(stream, Arc::clone(&counters), sink));
+        streams.spawn(receive(stream, Arc::clone(&counters), sink, first));
     }
     while let Some(received) = streams.join_next().await {
         received.unwrap_or(Ok(()))?;
@@ -35,8 +37,9 @@ async fn receive(
     mut stream: RecvStream,
     counters: Arc<Counters>,
     mut sink: Sink,
+    first: usize,
 ) -> Result<(), String> {
-    let index = index_of(stream.id());
+    let index = first.saturating_add(index_of(stream.id()));
     loop {
         // An error means that the sender's time is over, or that the connection has gone.
         let Ok(chunk) = stream.read_chunk(usize::MAX, true).await else {

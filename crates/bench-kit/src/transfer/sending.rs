@@ -1,7 +1,7 @@
 //! Streams that this side sends.
 
 use super::content::{Content, LocalFile};
-use super::stream_index::index_of;
+use super::stream_index::{self, index_of};
 use crate::clock;
 use crate::counters::Counters;
 use crate::plan::{Limit, Plan};
@@ -24,6 +24,8 @@ pub(super) struct Sending {
     gap: Option<Duration>,
     /// What is left to send over all streams, where bytes limit the run.
     left: Option<Arc<AtomicU64>>,
+    /// The place of the first stream among those that are counted.
+    first: usize,
     over: watch::Receiver<bool>,
 }
 
@@ -51,6 +53,7 @@ impl Sending {
                 Limit::Bytes(bytes) => Some(Arc::new(AtomicU64::new(bytes))),
                 Limit::Time(_) => None,
             },
+            first: stream_index::first(plan),
             over: over.clone(),
         }
     }
@@ -63,7 +66,7 @@ impl Sending {
         let Ok(mut stream) = self.connection.open_uni().await else {
             return Ok(());
         };
-        let index = index_of(stream.id());
+        let index = self.first.saturating_add(index_of(stream.id()));
         let mut over = self.over.clone();
         tokio::select! {
             biased;

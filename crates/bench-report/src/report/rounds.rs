@@ -15,8 +15,13 @@ pub(super) fn table(page: &mut String, result: &AbResult) {
          the order run</caption>\n<thead><tr><th scope=\"col\">Block</th><th \
          scope=\"col\">Variant</th>",
     );
-    let scales = COLUMNS.map(|metric| (metric, scale(metric, &rounds)));
-    for (metric, scale) in scales {
+    let has_frames = rounds.iter().any(|(_, round)| round.frames.is_some());
+    let frames = FRAMES.into_iter().filter(|_| has_frames);
+    let scales = COLUMNS.into_iter().chain(frames);
+    let scales: Vec<_> = scales
+        .map(|metric| (metric, scale(metric, &rounds)))
+        .collect();
+    for (metric, scale) in &scales {
         page.push_str(&format!(
             "<th scope=\"col\">{} <span class=\"unit\">{}</span></th>",
             metric.label(),
@@ -75,6 +80,13 @@ fn limits(limited_by: &LimitedBy) -> String {
         .collect();
     words.join(", ")
 }
+
+/// More where the payload is a video.
+const FRAMES: [Metric; 3] = [
+    Metric::FramesMissed,
+    Metric::FrameLatencyMsP95,
+    Metric::LongestFreezeMs,
+];
 
 const COLUMNS: [Metric; 6] = [
     Metric::GoodputBitsPerSecond,

@@ -2,7 +2,7 @@ use super::Path;
 use super::page::{self, Shell, figure, reason};
 use crate::plot;
 use crate::result::{
-    AbKind, AbResult, Finite, Metric, RequestTimes, RunRequests, RunResult, SCHEMA_VERSION,
+    AbKind, AbResult, Finite, Frames, Metric, RequestTimes, RunRequests, RunResult, SCHEMA_VERSION,
     Variant, iperf,
 };
 use crate::text::{Scale, significant};
@@ -124,6 +124,9 @@ fn entries(result: &RunResult) -> Vec<(&'static str, String)> {
     if let Some(datagrams) = &result.end.sum {
         entries.extend(of_datagrams(datagrams));
     }
+    if let Some(frames) = &result.result.frames {
+        entries.extend(of_frames(frames));
+    }
     if let Some(requests) = &result.requests {
         entries.extend(of_requests(requests));
     }
@@ -145,6 +148,32 @@ fn of_datagrams(datagrams: &iperf::Row) -> Vec<(&'static str, String)> {
         entries.push(("Out of order", late.to_string()));
     }
     entries
+}
+
+fn of_frames(frames: &Frames) -> Vec<(&'static str, String)> {
+    let ms = |time: Option<Finite>| time.map_or_else(|| "-".to_owned(), |t| significant(t.get()));
+    let latency = &frames.latency_ms;
+    let latency = [latency.p50, latency.p95, latency.p99, latency.max].map(ms);
+    vec![
+        ("Source", frames.source.clone()),
+        (
+            "Frames",
+            format!("{} of {} complete", frames.complete, frames.count),
+        ),
+        (
+            "Frames late",
+            format!("{} (over {} ms)", frames.late, frames.late_after_ms),
+        ),
+        ("Frames lost", frames.lost.to_string()),
+        (
+            "Frame latency, p50, p95, p99, max",
+            format!("{} ms ({})", latency.join(", "), frames.clock),
+        ),
+        (
+            "Longest freeze",
+            format!("{} ms", significant(frames.longest_freeze_ms.get())),
+        ),
+    ]
 }
 
 fn of_requests(requests: &RunRequests) -> Vec<(&'static str, String)> {

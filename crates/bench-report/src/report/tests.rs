@@ -1,8 +1,8 @@
 use super::*;
 use crate::fixtures;
 use crate::result::{
-    BaselineComparison, LimitedBy, LimitedTimes, Metric, RequestTimes, Round, RunRequests,
-    StoppingRule, iperf,
+    BaselineComparison, Frames, LimitedBy, LimitedTimes, Metric, RequestTimes, Round, RttMs,
+    RunRequests, StoppingRule, iperf,
 };
 use crate::stats::{self, verdict};
 use roxmltree::{Document, ParsingOptions};
@@ -273,6 +273,56 @@ fn a_run_says_what_it_was_for() {
         "Out of order\n7",
     ] {
         assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn what_became_of_a_videos_frames_is_shown() {
+    let frames = |missed: f64| Frames {
+        source: "video:2mbit,30fps,key=2s".to_owned(),
+        count: 120,
+        complete: 118,
+        late: 7,
+        lost: 2,
+        missed_share: Some(fixtures::finite(missed)),
+        late_after_ms: fixtures::finite(100.0),
+        latency_ms: RttMs {
+            p50: Some(fixtures::finite(36.6)),
+            p95: Some(fixtures::finite(63.2)),
+            ..RttMs::default()
+        },
+        longest_freeze_ms: fixtures::finite(276.0),
+        ..Frames::default()
+    };
+    let mut run = fixtures::run();
+    run.result.frames = Some(frames(0.075));
+    let page = run_html(&run, Path::default());
+    let said = text(&parse(&page));
+    for part in [
+        "video:2mbit,30fps,key=2s",
+        "118 of 120 complete",
+        "7 (over 100 ms)",
+        "36.6, 63.2, -, - ms (both sides read one clock)",
+        "276 ms",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let mut ab = fixtures::ab();
+    for (variant, missed) in ab.variants.iter_mut().zip([0.075, 0.025]) {
+        for round in &mut variant.rounds {
+            round.frames = Some(frames(missed));
+        }
+    }
+    stats::conclude(&mut ab);
+    assert!(
+        verdict(&ab).contains("share of missed frames of"),
+        "{}",
+        verdict(&ab)
+    );
+    let page = html(&ab);
+    let said = text(&parse(&page));
+    for part in ["Frames missed", "Frame p95", "Freeze"] {
+        assert!(said.contains(part), "{part}: {said}");
     }
 }
 

@@ -29,11 +29,22 @@ pub enum Metric {
     CpuSecondsPerGigabyteSender,
     /// The receiver's processor seconds per 10^9 bytes of payload received.
     CpuSecondsPerGigabyteReceiver,
+    /// Frames of a video that came late or not at all, over all that count, 0 to 1; rounds without
+    /// a video have none.
+    FramesMissed,
+    /// Median time from making a frame to having all of it, in milliseconds.
+    FrameLatencyMsP50,
+    /// 95th percentile of this time, in milliseconds.
+    FrameLatencyMsP95,
+    /// 99th percentile of this time, in milliseconds.
+    FrameLatencyMsP99,
+    /// The longest time without a complete frame, in milliseconds.
+    LongestFreezeMs,
 }
 
 impl Metric {
     /// Every metric, in the order of the tables.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 17] = [
         Self::GoodputBitsPerSecond,
         Self::Seconds,
         Self::RttMsP50,
@@ -46,6 +57,11 @@ impl Metric {
         Self::BytesRetransmitted,
         Self::CpuSecondsPerGigabyteSender,
         Self::CpuSecondsPerGigabyteReceiver,
+        Self::FramesMissed,
+        Self::FrameLatencyMsP50,
+        Self::FrameLatencyMsP95,
+        Self::FrameLatencyMsP99,
+        Self::LongestFreezeMs,
     ];
 
     /// This metric of `round`, in the metric's unit; `None` when the round does not have it.
@@ -70,6 +86,11 @@ impl Metric {
             Self::BytesRetransmitted => Finite::new(round.bytes_retransmitted? as f64),
             Self::CpuSecondsPerGigabyteSender => per_gigabyte(round.cpu_seconds_sender?, round),
             Self::CpuSecondsPerGigabyteReceiver => per_gigabyte(round.cpu_seconds_receiver?, round),
+            Self::FramesMissed => round.frames.as_ref()?.missed_share,
+            Self::FrameLatencyMsP50 => round.frames.as_ref()?.latency_ms.p50,
+            Self::FrameLatencyMsP95 => round.frames.as_ref()?.latency_ms.p95,
+            Self::FrameLatencyMsP99 => round.frames.as_ref()?.latency_ms.p99,
+            Self::LongestFreezeMs => Some(round.frames.as_ref()?.longest_freeze_ms),
         }
     }
 
@@ -101,6 +122,11 @@ impl Metric {
             Self::BytesRetransmitted => "Retransmitted",
             Self::CpuSecondsPerGigabyteSender => "CPU sender",
             Self::CpuSecondsPerGigabyteReceiver => "CPU receiver",
+            Self::FramesMissed => "Frames missed",
+            Self::FrameLatencyMsP50 => "Frame p50",
+            Self::FrameLatencyMsP95 => "Frame p95",
+            Self::FrameLatencyMsP99 => "Frame p99",
+            Self::LongestFreezeMs => "Freeze",
         }
     }
 }

@@ -1,5 +1,7 @@
+use super::delays::{DelayShare, RttMs};
 use super::figures::{Figures, in_interval};
 use super::finite::Finite;
+use super::frames::Frames;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -63,6 +65,10 @@ pub struct Round {
     /// when there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue_delay_distribution: Vec<DelayShare>,
+    /// What became of the frames, where the payload is a video. Left out of the JSON where it is
+    /// not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<Frames>,
     /// Processor time of the sending side, in seconds, user and system.
     pub cpu_seconds_sender: Option<Finite>,
     /// Processor time of the receiving side, in seconds, user and system.
@@ -90,21 +96,6 @@ impl Round {
     }
 }
 
-/// Quantiles of the round-trip time, in milliseconds; `null` without a sample.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct RttMs {
-    /// The smallest sample.
-    pub min: Option<Finite>,
-    /// The median.
-    pub p50: Option<Finite>,
-    /// 95 % of the samples are at most this.
-    pub p95: Option<Finite>,
-    /// 99 % of the samples are at most this.
-    pub p99: Option<Finite>,
-    /// The largest sample.
-    pub max: Option<Finite>,
-}
-
 /// Quantiles of the time spent in queues, in milliseconds; `null` without a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct QueueDelayMs {
@@ -114,15 +105,6 @@ pub struct QueueDelayMs {
     pub p95: Option<Finite>,
     /// 99 % of the samples are at most this.
     pub p99: Option<Finite>,
-}
-
-/// One point of a distribution of delays.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct DelayShare {
-    /// A delay, in milliseconds.
-    pub ms: Finite,
-    /// The share of the samples that are at most as long, above 0 and at most 1.
-    pub share: Finite,
 }
 
 /// How time in queues was measured.

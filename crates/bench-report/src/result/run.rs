@@ -1,5 +1,5 @@
 use super::schema::to_json;
-use super::{DelayShare, Finite, Round, iperf};
+use super::{DelayShare, Finite, Frames, Round, iperf};
 use serde::{Deserialize, Serialize};
 
 /// One run of one controller.
@@ -50,6 +50,10 @@ pub struct RunResult {
     /// What requests took, with `--ping` or `--rpm`. Left out of the JSON when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<RunRequests>,
+    /// What became of the frames that the server sent, with `--bidir`; the others are in `result`.
+    /// Left out of the JSON when there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames_bidir_reverse: Option<Frames>,
     /// The same run with everything that the A/B test compares.
     pub result: Round,
 }

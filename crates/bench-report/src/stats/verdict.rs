@@ -70,8 +70,14 @@ fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) 
     let Some(goodput) = of(Metric::GoodputBitsPerSecond) else {
         return format!("Nothing to compare: {a} and {b} have no pair of successful rounds.");
     };
+    let frames = of(Metric::FramesMissed);
+    let frames = frames.map(|missed| delay_clause(missed, "share of missed frames", b));
+    let frames = frames
+        .map(|clause| format!("; {clause}"))
+        .unwrap_or_default();
     // Of a server only the link knows a delay.
     let delays = [
+        (Metric::FrameLatencyMsP95, "p95 frame latency"),
         (Metric::RttMsP95, "p95 RTT"),
         (Metric::QueueDelayMsP95, "p95 queueing delay"),
     ];
@@ -83,7 +89,8 @@ fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) 
         1 => "a single pair of rounds".to_owned(),
         n => format!("{n} pairs of rounds"),
     };
-    format!("{}{delay}, over {pairs}.", goodput_clause(goodput, a, b))
+    let goodput = goodput_clause(goodput, a, b);
+    format!("{goodput}{frames}{delay}, over {pairs}.")
 }
 
 fn goodput_clause(goodput: &Comparison, a: &str, b: &str) -> String {
@@ -111,7 +118,7 @@ fn goodput_clause(goodput: &Comparison, a: &str, b: &str) -> String {
     }
 }
 
-/// What became of `what`, a quantile of a delay.
+/// What became of `what`, a quantile of a delay or a share.
 fn delay_clause(delay: &Comparison, what: &str, b: &str) -> String {
     let subject = format!("the {what} of {b}");
     match Effect::of(delay) {

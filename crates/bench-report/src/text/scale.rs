@@ -16,7 +16,7 @@ impl Scale {
             Metric::GoodputBitsPerSecond => Self::bits_per_second(largest),
             Metric::BytesRetransmitted => Self::bytes(largest),
             Metric::Seconds => Self::new(1.0, "s"),
-            Metric::LossRate => Self::new(0.01, "%"),
+            Metric::LossRate | Metric::FramesMissed => Self::new(0.01, "%"),
             Metric::CpuSecondsPerGigabyteSender | Metric::CpuSecondsPerGigabyteReceiver => {
                 Self::new(1.0, "s/GB")
             }
@@ -25,7 +25,11 @@ impl Scale {
             | Metric::RttMsP99
             | Metric::QueueDelayMsP50
             | Metric::QueueDelayMsP95
-            | Metric::QueueDelayMsP99 => Self::milliseconds(largest),
+            | Metric::QueueDelayMsP99
+            | Metric::FrameLatencyMsP50
+            | Metric::FrameLatencyMsP95
+            | Metric::FrameLatencyMsP99
+            | Metric::LongestFreezeMs => Self::milliseconds(largest),
         }
     }
 

@@ -40,6 +40,7 @@ impl Fixture {
             perf_congestion: Registry::standard().choose("cubic").ok(),
             is_one_off: false,
             kernel_pacing: KernelPacing::Off,
+            resume: None,
             registry: Registry::standard(),
             seed: Some(1),
         };
@@ -64,7 +65,10 @@ impl Fixture {
     async fn ask_after(&self, before: impl Fn(&Connection) -> Vec<Request>) -> String {
         let (_endpoint, connection) = self.connect().await.unwrap();
         let (mut send, mut receive) = connection.open_bi().await.unwrap();
-        for message in before(&connection).iter().chain([&Request::Run(plan())]) {
+        for message in before(&connection)
+            .iter()
+            .chain([&Request::Run(Box::new(plan()))])
+        {
             write_message(&mut send, message).await.unwrap();
         }
         match read_message::<Reply>(&mut receive).await {
@@ -79,7 +83,9 @@ impl Fixture {
     async fn begin(&self, plan: Plan) -> Begun {
         let (endpoint, connection) = self.connect().await.unwrap();
         let (mut send, mut receive) = connection.open_bi().await.unwrap();
-        write_message(&mut send, &Request::Run(plan)).await.unwrap();
+        write_message(&mut send, &Request::Run(Box::new(plan)))
+            .await
+            .unwrap();
         let reply = read_message(&mut receive).await.unwrap();
         assert_eq!(reply, Some(Reply::Accepted));
         Begun {
@@ -123,7 +129,9 @@ impl Fixture {
     async fn ask(&self, plan: Plan) -> Reply {
         let (_endpoint, connection) = self.connect().await.unwrap();
         let (mut send, mut receive) = connection.open_bi().await.unwrap();
-        write_message(&mut send, &Request::Run(plan)).await.unwrap();
+        write_message(&mut send, &Request::Run(Box::new(plan)))
+            .await
+            .unwrap();
         let reply = read_message(&mut receive).await.unwrap().unwrap();
         connection.close(VarInt::from_u32(0), b"");
         reply
@@ -245,7 +253,7 @@ async fn a_client_too_many_is_refused_while_the_other_is_served() {
     let server = Fixture::new(1);
     let (_first, first) = server.connect().await.unwrap();
     let (mut send, mut receive) = first.open_bi().await.unwrap();
-    write_message(&mut send, &Request::Run(plan()))
+    write_message(&mut send, &Request::Run(Box::new(plan())))
         .await
         .unwrap();
     assert_eq!(
@@ -284,7 +292,7 @@ async fn a_client_that_ends_its_control_stream_early_is_refused_after_the_run() 
     let server = Fixture::new(1);
     let (_endpoint, connection) = server.connect().await.unwrap();
     let (mut send, _receive) = connection.open_bi().await.unwrap();
-    write_message(&mut send, &Request::Run(plan()))
+    write_message(&mut send, &Request::Run(Box::new(plan())))
         .await
         .unwrap();
     send.finish().unwrap();
@@ -309,7 +317,7 @@ async fn a_run_without_end_is_ended() {
         rate: Some(100_000),
         ..plan()
     };
-    let request = Request::Run(endless);
+    let request = Request::Run(Box::new(endless));
     write_message(&mut send, &request).await.unwrap();
     let error = connection.closed().await;
     let why = bench_kit::close_reason::lost(&error, "HERE", Duration::ZERO);

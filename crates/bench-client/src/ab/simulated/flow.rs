@@ -1,10 +1,11 @@
 use super::super::setup::AbSetup;
+use super::media::Video;
 use crate::client;
 use bench_kit::close_reason;
 use bench_kit::meter::{CounterSnapshot, Meter};
 use bench_kit::plan::{Controllers, Direction, Plan};
 use bench_kit::role::Role;
-use bench_kit::sample::Series;
+use bench_kit::sample::{Arrivals, Series};
 use cc_core::ControllerChoice;
 use paceline::testing::{ConnectError, EndId, Ends, Load, World};
 use paceline::{ConnectionError, PathMemory};
@@ -30,6 +31,8 @@ pub(super) struct Flow {
     receiver: Side,
     /// How long it keeps to the plan's rate, and then when that is over.
     bulk: Option<Bulk>,
+    /// What it sends in datagrams, once it has begun.
+    video: Option<Video>,
     /// Why its plan was not carried out.
     error: Option<String>,
 }
@@ -67,6 +70,7 @@ impl Flow {
             sender: Side::new(sender, true),
             receiver: Side::new(receiver, false),
             bulk: None,
+            video: None,
             error: None,
         }
     }
@@ -89,7 +93,9 @@ impl Flow {
 
     /// Whether its next step is for something to come, and not for a moment.
     pub(super) fn is_waiting(&self) -> bool {
-        !self.is_over() && (self.receiver.meter.is_none() || self.plan.bytes().is_some())
+        // A video's frames are moments enough to notice the first one's arrival.
+        let waits_for_data = self.receiver.meter.is_none() && self.video.is_none();
+        !self.is_over() && (waits_for_data || self.plan.bytes().is_some())
     }
 
     /// Lets time pass until what it waits for is there, at most for `limit` and no longer than it
@@ -124,17 +130,18 @@ impl Flow {
         }
         if self.sender.meter.is_none() {
             self.begin_to_send(world);
-        } else if self.receiver.meter.is_none() && world.received(self.receiver.end) > Bytes::ZERO {
-            self.receiver.begin(world, &self.plan);
+        } else if self.receiver.meter.is_none() && self.has_arrived(world) {
+            self.receiver.begin(world, &self.plan, self.video.as_ref());
         }
         self.begin_bulk(world);
-        self.sender.tick(world);
-        self.receiver.tick(world);
+        self.send_frames(world);
+        self.sender.tick(world, self.video.as_ref());
+        self.receiver.tick(world, self.video.as_ref());
         let received = world.received(self.receiver.end).get();
         if self.plan.bytes().is_some_and(|bytes| received >= bytes) {
             // The sender knows it half a round trip later, in which nothing happens.
-            self.sender.finish(world);
-            self.receiver.finish(world);
+            self.sender.finish(world, self.video.as_ref());
+            self.receiver.finish(world, self.video.as_ref());
         }
         let lost = [self.sender.end, self.receiver.end]
             .into_iter()
@@ -163,15 +170,34 @@ impl Flow {
             .into_iter()
             .all(|end| world.is_connected(end))
         {
-            for part in self.plan.shares(self.plan.streams) {
-                world.send(self.sender.end, load(&part));
+            let (sender, receiver) = (self.sender.end, self.receiver.end);
+            self.video = Video::begin(world, &self.plan, sender, receiver);
+            // A video is the first stream, and not of bytes.
+            let streams = self.plan.streams - u32::from(self.video.is_some());
+            for part in self.plan.shares(streams) {
+                world.send(sender, load(&part));
             }
             if let Some(Bulk::After(time)) = self.bulk {
                 self.bulk = Some(Bulk::At(world.now() + time));
             }
-            self.sender.begin(world, &self.plan);
+            self.sender.begin(world, &self.plan, self.video.as_ref());
         } else if world.now() >= self.deadline {
             self.error = Some(ConnectError::TimedOut(self.connect_timeout).to_string());
+        }
+    }
+
+    /// Whether something has come of what it sends.
+    fn has_arrived(&self, world: &World) -> bool {
+        let video = self.video.as_ref().map_or(0, Video::received);
+        video > 0 || world.received(self.receiver.end) > Bytes::ZERO
+    }
+
+    fn send_frames(&mut self, world: &mut World) {
+        if !self.sender.is_over()
+            && let Some(video) = &mut self.video
+            && let Err(error) = video.send_due(world)
+        {
+            self.error = Some(error);
         }
     }
 
@@ -195,7 +221,8 @@ impl Flow {
             Some(Bulk::At(time)) => Some(time),
             _ => None,
         };
-        ticks.chain(bulk).min()
+        let sending = self.video.iter().filter(|_| !self.sender.is_over());
+        ticks.chain(bulk).chain(sending.map(Video::due)).min()
     }
 
     /// Whether the sender's warm-up is over.
@@ -215,7 +242,15 @@ impl Flow {
     }
 
     pub(super) fn result(&self) -> client::Flow {
-        let (sender, receiver) = (self.sender.side(), self.receiver.side());
+        let (mut sender, mut receiver) = (self.sender.side(), self.receiver.side());
+        if let Some(video) = &self.video {
+            if let Some(report) = &mut sender.report {
+                report.frames_sent = Some(video.frames_sent());
+            }
+            if let Some(report) = &mut receiver.report {
+                report.frames = Some(video.report());
+            }
+        }
         let (client, server) = if self.plan.direction.client_sends() {
             (sender, receiver)
         } else {
@@ -258,8 +293,8 @@ impl Side {
         }
     }
 
-    fn begin(&mut self, world: &mut World, plan: &Plan) {
-        let mut snapshot = self.read(world, Duration::ZERO);
+    fn begin(&mut self, world: &mut World, plan: &Plan, video: Option<&Video>) {
+        let mut snapshot = self.read(world, video, Duration::ZERO);
         if plan.bytes().is_some() {
             // Those with which the round begins are some of them.
             let counters = snapshot.sent.iter_mut().chain(&mut snapshot.received);
@@ -271,26 +306,26 @@ impl Side {
         self.meter = Some((world.now(), meter));
     }
 
-    fn tick(&mut self, world: &World) {
+    fn tick(&mut self, world: &World, video: Option<&Video>) {
         if self.next_tick() == Some(world.now()) {
-            self.count(world);
+            self.count(world, video);
         }
     }
 
     /// Counts what no tick has covered, for the last time.
-    fn finish(&mut self, world: &World) {
+    fn finish(&mut self, world: &World, video: Option<&Video>) {
         let begun = self.meter.as_ref();
         let counted = begun.map(|(begin, meter)| *begin + meter.at());
         if !self.is_over() && counted.is_some_and(|counted| counted < world.now()) {
-            self.count(world);
+            self.count(world, video);
         }
         self.is_finished = true;
     }
 
-    fn count(&mut self, world: &World) {
+    fn count(&mut self, world: &World, video: Option<&Video>) {
         let now = world.now();
         let begin = self.meter.as_ref().map_or(now, |(begin, _)| *begin);
-        let snapshot = self.read(world, now.since(begin));
+        let snapshot = self.read(world, video, now.since(begin));
         if let Some((_, meter)) = &mut self.meter {
             self.series.push(meter.tick(snapshot));
         }
@@ -306,16 +341,25 @@ impl Side {
         self.is_finished || meter.is_some_and(|(_, meter)| meter.is_over())
     }
 
-    fn read(&self, world: &World, at: Duration) -> CounterSnapshot {
-        let counter = |counts: bool, bytes: Bytes| {
-            let bytes = counts.then_some(bytes.get());
-            bytes.into_iter().collect()
+    fn read(&self, world: &World, video: Option<&Video>, at: Duration) -> CounterSnapshot {
+        let counter = |counts: bool, bytes: Bytes, of_video: fn(&Video) -> u64| {
+            let bytes = bytes.get() + video.map_or(0, of_video);
+            counts.then_some(bytes).into_iter().collect()
         };
         let congestion = world.congestion(self.end);
         CounterSnapshot {
             at,
-            sent: counter(self.role.sends, world.sent(self.end)),
-            received: counter(self.role.receives, world.received(self.end)),
+            sent: counter(self.role.sends, world.sent(self.end), Video::sent),
+            received: counter(
+                self.role.receives,
+                world.received(self.end),
+                Video::received,
+            ),
+            // Datagrams wait for none, so that all that has come counts.
+            arrivals: match video {
+                Some(_) if self.role.receives => vec![Arrivals::default()],
+                _ => Vec::new(),
+            },
             stats: world.stats(self.end),
             state: congestion.state,
             pacing_gain: congestion.pacing_gain,

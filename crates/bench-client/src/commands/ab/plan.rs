@@ -1,6 +1,6 @@
 use crate::args::AbArgs;
 use bench_kit::cli::DEFAULT_CONTROLLER;
-use bench_kit::plan::{Direction, Extras, Limit, Plan, step_for, target_rate};
+use bench_kit::plan::{Datagrams, Direction, Extras, Limit, Plan, step_for, target_rate};
 use std::time::Duration;
 use units::Bandwidth;
 
@@ -26,7 +26,7 @@ pub(super) fn plan(args: &AbArgs, direction: Direction, cc: &str, rate: Option<B
         direction,
         limit,
         omit,
-        streams: args.transfer.parallel,
+        streams: args.transfer.streams(),
         length: args.transfer.length.get(),
         rate: target_rate(rate),
         client_congestion: client.to_owned(),
@@ -35,6 +35,10 @@ pub(super) fn plan(args: &AbArgs, direction: Direction, cc: &str, rate: Option<B
         step: step_for(limit, omit, None),
         extras: Extras {
             at_most: args.bytes.map(|_| time),
+            datagrams: args.udp.then(|| Datagrams {
+                size: args.transfer.datagram_size(args.transfer.length.get()),
+            }),
+            media: args.transfer.media(),
             window_follows: args.transfer.window.follows,
             ..Extras::default()
         },

@@ -86,12 +86,17 @@ pub(super) fn announce(servers: &[Remote]) {
     }
 }
 
-/// What no receiver can measure.
-const UNKNOWN: [Metric; 6] = [
+/// What no receiver can measure, or nobody sends by this protocol.
+const UNKNOWN: [Metric; 11] = [
     Metric::RttMsP50,
     Metric::RttMsP95,
     Metric::RttMsP99,
     Metric::LossRate,
     Metric::BytesRetransmitted,
     Metric::CpuSecondsPerGigabyteSender,
+    Metric::FramesMissed,
+    Metric::FrameLatencyMsP50,
+    Metric::FrameLatencyMsP95,
+    Metric::FrameLatencyMsP99,
+    Metric::LongestFreezeMs,
 ];

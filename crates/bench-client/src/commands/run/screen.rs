@@ -12,7 +12,8 @@ use bench_kit::terminal;
 use bench_report::result::iperf::{End, Interval, Start};
 use bench_report::result::{Round, RunRequests, RunResult, Sha256};
 use bench_report::table::{
-    Columns, datagram_header, end_block, interval_header, interval_row, request_block, request_row,
+    Columns, datagram_header, end_block, frame_block, interval_header, interval_row, request_block,
+    request_row,
 };
 use bench_report::text::{Unit, printable};
 use paceline::NoKernelPacing;
@@ -185,6 +186,14 @@ impl Screen {
             if !plan.extras.is_idle() {
                 let rows = end_block(&result.end, self.unit);
                 rows.lines().for_each(|line| self.row(line));
+            }
+            let of_server = result.frames_bidir_reverse.as_ref();
+            let frames = result.result.frames.as_ref();
+            let frames = frames.map(|frames| (frames, "")).into_iter();
+            for (frames, heading) in frames.chain(of_server.map(|f| (f, "From the server:"))) {
+                self.row(heading);
+                let block = frame_block(frames);
+                block.lines().for_each(|line| self.row(line));
             }
             if let Some(requests) = &result.requests {
                 self.event(&Event::Requests(requests));

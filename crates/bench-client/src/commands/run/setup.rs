@@ -43,7 +43,7 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Fai
         direction,
         limit,
         omit: args.omit,
-        streams: args.transfer.parallel,
+        streams: args.transfer.streams(),
         length,
         rate: rate(args),
         client_congestion: of_side(direction.client_sends()),
@@ -56,9 +56,9 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Fai
             digest: args.file.is_some(),
             server_output: args.get_server_output.then_some(args.interval),
             datagrams: args.udp.then(|| Datagrams {
-                // The usual length is that of writes: no datagram is as large.
-                size: u16::try_from(length).ok(),
+                size: args.transfer.datagram_size(length),
             }),
+            media: args.transfer.media(),
             requests: args.ping.or(args.rpm).map(|interval| Requests {
                 interval,
                 under_load: args.rpm.is_some(),
@@ -90,7 +90,8 @@ fn limit(args: &RunArgs, length: u64, file_length: Option<u64>) -> Limit {
 }
 
 fn rate(args: &RunArgs) -> Option<u64> {
-    let usual = args.udp.then_some(DATAGRAM_RATE);
+    let is_noise = args.udp && args.transfer.source.is_none();
+    let usual = is_noise.then_some(DATAGRAM_RATE);
     target_rate(args.transfer.bitrate.or(usual))
 }
 

@@ -40,7 +40,9 @@ fn error_of(
             let connecting = endpoint.connect_with(config, path(server.address), "localhost");
             let connection = connecting.unwrap().await.unwrap();
             let (mut send, mut receive) = connection.open_bi().await.unwrap();
-            write_message(&mut send, &Request::Run(plan)).await.unwrap();
+            write_message(&mut send, &Request::Run(Box::new(plan)))
+                .await
+                .unwrap();
             let reply = read_message(&mut receive).await.unwrap();
             assert_eq!(reply, Some(Reply::Accepted));
             let begun = Begun {

@@ -1,0 +1,185 @@
+use super::*;
+use crate::media::Encoder;
+use crate::plan::{DEFAULT_LATE, Datagrams, Direction, Extras, Limit};
+use bytes::{Bytes, BytesMut};
+use proptest::prelude::*;
+use units::Bandwidth;
+
+const CLOCK: u64 = 7;
+
+fn plan() -> Plan {
+    Plan {
+        direction: Direction::Forward,
+        limit: Limit::Time(Duration::from_secs(3)),
+        omit: Duration::ZERO,
+        streams: 1,
+        length: 1,
+        rate: None,
+        client_congestion: String::new(),
+        server_congestion: String::new(),
+        window: 1,
+        step: Duration::from_millis(100),
+        extras: Extras {
+            datagrams: Some(Datagrams {
+                size: Some(MEDIA_DATAGRAM),
+            }),
+            media: Some(Media {
+                video: "video:2400kbit,10fps,key=1s".parse().unwrap(),
+                late: DEFAULT_LATE,
+                bulk: false,
+            }),
+            ..Extras::default()
+        },
+    }
+}
+
+fn ledger() -> FrameLedger {
+    FrameLedger::new(&plan(), CLOCK).unwrap()
+}
+
+fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// The datagrams of the first `frames` frames, each with the time when it is made.
+fn frames(frames: usize, begin: Duration) -> Vec<(Duration, Vec<Bytes>)> {
+    let noise = Bytes::from(vec![0; 2_000]);
+    let mut encoder = Encoder::new(&plan(), begin, CLOCK, noise).unwrap();
+    let frame = |_| {
+        let due = encoder.due();
+        (due, encoder.frame(due, Bandwidth::ZERO))
+    };
+    (0..frames).map(frame).collect()
+}
+
+fn header(frame: u32, index: u16, count: u16) -> Bytes {
+    let mut bytes = BytesMut::new();
+    let header = Header {
+        number: 1,
+        departure: Duration::ZERO,
+        frame,
+        index,
+        count,
+        birth: Duration::ZERO,
+        clock: CLOCK,
+    };
+    header.write(&mut bytes);
+    bytes.freeze()
+}
+
+#[test]
+fn a_frame_is_complete_with_its_last_datagram_in_any_order_and_number() {
+    let mut ledger = ledger();
+    for (born, datagrams) in frames(30, Duration::ZERO) {
+        // All of them twice, the last one first, a millisecond apart.
+        let twice = datagrams.iter().rev().flat_map(|datagram| [datagram; 2]);
+        for (datagram, index) in twice.zip(0..) {
+            ledger
+                .arrive(datagram, born + millis(20 + index / 2))
+                .unwrap();
+        }
+    }
+    let report = ledger.report(Duration::ZERO);
+    // A second of three is too close to the end.
+    // 300,000 bytes a second in 14 parts, of which the key frame has five: 107,142 and 21,428, in
+    // 94 datagrams and 19. The two key frames are late.
+    assert_eq!((report.judged, report.complete, report.late), (20, 20, 2));
+    let latency = report.latency.unwrap();
+    assert_eq!(
+        (latency.p50, latency.max),
+        (millis(20 + 18), millis(20 + 93))
+    );
+    assert!(report.is_clock_shared && ledger.open.is_empty());
+}
+
+#[test]
+fn what_is_missing_is_lost_and_the_picture_stands_still() {
+    let mut ledger = ledger();
+    for (frame, (born, datagrams)) in frames(30, Duration::ZERO).into_iter().enumerate() {
+        let missing = usize::from([4, 5].contains(&frame));
+        for datagram in &datagrams[missing..] {
+            // The tenth frame is late, the eleventh later than anybody waits.
+            let late = [0, 0, 150, 1_001][frame.clamp(8, 11) - 8];
+            let is_one = [10, 11].contains(&frame);
+            ledger.arrive(datagram, born + millis(20 + if is_one { late } else { 0 }));
+        }
+    }
+    let report = ledger.report(Duration::ZERO);
+    assert_eq!((report.judged, report.complete, report.late), (20, 17, 1));
+    // From the frame before the two to the one after them.
+    assert_eq!(report.freeze, millis(300));
+    let nothing = FrameLedger::new(&plan(), CLOCK).unwrap();
+    let nothing = nothing.report(Duration::ZERO);
+    assert_eq!((nothing.complete, nothing.latency), (0, None));
+    assert_eq!(nothing.freeze, millis(1_900));
+}
+
+#[test]
+fn another_clock_is_set_by_the_fastest_datagram() {
+    let mut ledger = FrameLedger::new(&plan(), CLOCK + 1).unwrap();
+    // Their clock is an hour ahead, and the way takes 30 ms.
+    let ahead = Duration::from_secs(3_600);
+    for (born, datagrams) in frames(30, ahead) {
+        let is_slow = born == ahead + millis(500);
+        for datagram in &datagrams {
+            ledger.arrive(
+                datagram,
+                born - ahead + millis(if is_slow { 90 } else { 30 }),
+            );
+        }
+    }
+    let report = ledger.report(millis(30));
+    let latency = report.latency.unwrap();
+    assert!(!report.is_clock_shared);
+    assert_eq!((latency.p50, latency.max), (millis(30), millis(90)));
+}
+
+#[test]
+fn a_hostile_sender_gets_no_memory_and_no_frames() {
+    let mut ledger = ledger();
+    let at = millis(1);
+    assert_eq!(ledger.arrive(&[0; 41], at), None);
+    for (index, count) in [(0, 0), (1, 1), (0, u16::MAX)] {
+        assert_eq!(ledger.arrive(&header(0, index, count), at), None);
+    }
+    for frame in [20, 1_000_000, u32::MAX] {
+        ledger.arrive(&header(frame, 0, 2), at).unwrap();
+    }
+    assert!(ledger.open.is_empty() && ledger.complete.is_empty());
+    // Another count than the frame's first does nothing for it.
+    for (index, count) in [(0, 2), (1, 3), (0, 1), (0, 2)] {
+        ledger.arrive(&header(3, index, count), at).unwrap();
+    }
+    assert_eq!((ledger.open.len(), ledger.complete.len()), (1, 0));
+    ledger.judged.end = 1 << 20;
+    for frame in 0..5_000 {
+        ledger.arrive(&header(frame, 0, 2), at).unwrap();
+    }
+    assert_eq!(ledger.open.len(), MAX_OPEN);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic_or_report_what_cannot_be(
+        datagrams in prop::collection::vec(
+            (0_u32..30, 0_u16..4, 1_u16..4, any::<u64>(), any::<u64>(), any::<u64>()),
+            0..200,
+        ),
+        clock in 6_u64..8,
+        one_way in any::<u64>(),
+    ) {
+        let mut ledger = ledger();
+        for (frame, index, count, departure, birth, at) in datagrams {
+            let mut bytes = BytesMut::new();
+            let [departure, birth, at] = [departure, birth, at].map(Duration::from_nanos);
+            Header { number: departure.as_secs(), departure, frame, index, count, birth, clock }
+                .write(&mut bytes);
+            ledger.arrive(&bytes, at);
+        }
+        let report = crate::sample::SideReport {
+            frames: Some(ledger.report(Duration::from_nanos(one_way))),
+            ..Default::default()
+        };
+        prop_assert_eq!(report.check(), Ok(()));
+    }
+}

@@ -1,0 +1,57 @@
+use super::delays::{DelayShare, RttMs};
+use super::finite::Finite;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What became of a video's frames. Those of the last ten times `late_after_ms` before the end of
+/// the measured part are not counted: they may still be on their way.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Frames {
+    /// What was sent: `video:4mbit,30fps,key=2s`.
+    pub source: String,
+    /// Frames that count.
+    pub count: u64,
+    /// Of these, those that the sender handed to the transport; `null` when it did not report.
+    pub sent: Option<u64>,
+    /// Those of which everything arrived within ten times `late_after_ms`.
+    pub complete: u64,
+    /// Of the complete ones, those that took longer than `late_after_ms`.
+    pub late: u64,
+    /// Those that are not complete.
+    pub lost: u64,
+    /// `late` and `lost` over `count`, 0 to 1; `null` when no frame counts.
+    pub missed_share: Option<Finite>,
+    /// When a frame is late, in milliseconds.
+    pub late_after_ms: Finite,
+    /// Time from making a frame to the arrival of its last datagram, of complete ones, in
+    /// milliseconds.
+    pub latency_ms: RttMs,
+    /// The latencies behind it, in at most 64 points.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency_distribution: Vec<DelayShare>,
+    /// The longest time without a complete frame, in milliseconds.
+    pub longest_freeze_ms: Finite,
+    /// How the clocks of both sides are related.
+    pub clock: FrameClock,
+}
+
+/// How the times of making and arriving compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameClock {
+    /// Both sides read one clock: latencies are exact.
+    #[default]
+    Shared,
+    /// The fastest datagram is taken to have had half of the least round-trip time. Latencies are
+    /// wrong by half of the difference between the two directions.
+    HalfOfLeastRtt,
+}
+
+impl fmt::Display for FrameClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Shared => "both sides read one clock",
+            Self::HalfOfLeastRtt => "one-way times estimated from half the minimum RTT",
+        })
+    }
+}
