@@ -21,7 +21,9 @@
 //! [`ConnectionStats`] says what limited the sender.
 //! [`ShardedServer`] serves one address from several cores; [`quic_lb`] is for servers behind a
 //! load balancer; [`tls`] makes certificates and configurations for the common cases; with feature
-//! `h3`, module `h3` has connections carry HTTP/3.
+//! `h3`, module `h3` has connections carry HTTP/3. [`Endpoint::with_socket`] takes a
+//! [`DatagramSocket`] of the application's in place of the kernel's; with feature `testing`,
+//! `testing::Simulation` runs an application in virtual time over emulated links.
 //!
 //! Cryptography is that of aws-lc-rs or ring, by the feature of that name: aws-lc-rs is a default,
 //! and is used if both are on; without either the crate does not compile. `tls::SelfSigned` needs

@@ -5,6 +5,7 @@
 mod links;
 mod own_socket;
 mod repeatable;
+mod resume;
 mod support;
 mod ten_lines;
 mod time;
