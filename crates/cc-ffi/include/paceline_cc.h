@@ -35,7 +35,7 @@ typedef enum {
   PACELINE_CC_STATUS_UNKNOWN_PACKET = 6,
   // Packets were reported since the last `paceline_cc_end_feedback`, which has to come first.
   PACELINE_CC_STATUS_FEEDBACK_NOT_ENDED = 7,
-  // As many packets are in flight as a handle can hold.
+  // From the oldest packet that is not settled on, a handle holds no more packets.
   PACELINE_CC_STATUS_TOO_MANY_PACKETS = 8,
   // The controller has panicked, now or before. The handle can only be freed.
   PACELINE_CC_STATUS_PANICKED = 9,

@@ -49,13 +49,18 @@ pub unsafe extern "C" fn paceline_cc_new(
     let Ok(text) = unsafe { CStr::from_ptr(controller) }.to_str() else {
         return PacelineCcStatus::BadArgument;
     };
-    let choice = match Registry::standard().choose(text) {
-        Ok(choice) => choice,
-        Err(choose_error) => {
+    let choose = || {
+        let choice = Registry::standard().choose(text);
+        choice.map_err(|error| error.to_string())
+    };
+    let choice = match catch_unwind(choose) {
+        Ok(Ok(choice)) => choice,
+        Ok(Err(choose_error)) => {
             // SAFETY: the caller promises that the buffer is null or that long.
-            unsafe { write_text(&choose_error.to_string(), error, error_size) };
+            unsafe { write_text(&choose_error, error, error_size) };
             return PacelineCcStatus::BadController;
         }
+        Err(_) => return PacelineCcStatus::Panicked,
     };
     match PacelineCc::new(choice, setup) {
         Ok(made) => {

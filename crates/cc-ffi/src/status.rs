@@ -23,7 +23,7 @@ pub enum PacelineCcStatus {
     UnknownPacket = 6,
     /// Packets were reported since the last `paceline_cc_end_feedback`, which has to come first.
     FeedbackNotEnded = 7,
-    /// As many packets are in flight as a handle can hold.
+    /// From the oldest packet that is not settled on, a handle holds no more packets.
     TooManyPackets = 8,
     /// The controller has panicked, now or before. The handle can only be freed.
     Panicked = 9,
@@ -54,7 +54,7 @@ impl PacelineCcStatus {
                 c"the reported packets come first; call paceline_cc_end_feedback"
             }
             Self::TooManyPackets => {
-                c"too many packets are in flight; report the settled ones first"
+                c"too many packets since the oldest unsettled one; report what became of it first"
             }
             Self::Panicked => {
                 c"the controller has panicked, a bug in it; free the handle and make another"

@@ -111,13 +111,11 @@ impl DatagramSocket for Adapted {
             return Poll::Pending;
         }
         let [meta] = meta;
-        Poll::Ready(Ok(ArrivedDatagrams {
-            len: meta.len,
-            size: meta.stride,
-            source: meta.addr,
-            destination: meta.dst_ip,
-            ecn: meta.ecn.map(codepoint),
-        }))
+        let mut arrived = ArrivedDatagrams::one(meta.len, meta.addr);
+        arrived.size = meta.stride;
+        arrived.destination = meta.dst_ip;
+        arrived.ecn = meta.ecn.map(codepoint);
+        Poll::Ready(Ok(arrived))
     }
 
     fn max_batch(&self) -> usize {

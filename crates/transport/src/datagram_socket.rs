@@ -43,8 +43,8 @@ pub trait DatagramSocket: fmt::Debug + Send + Sync + 'static {
     /// be woken then.
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<()>;
 
-    /// Writes a datagram that has arrived to the beginning of `buffer`, which has 64 KiB or more,
-    /// or several of one size and one sender, one behind the other. If there is none, the task
+    /// Writes a datagram that has arrived to the beginning of `buffer`, of 65,535 bytes or more, or
+    /// several of one size and one sender, one behind the other. If there is none, the task
     /// will be woken by the next.
     ///
     /// # Errors
@@ -89,14 +89,31 @@ pub struct DatagramBatch<'a> {
 }
 
 impl<'a> DatagramBatch<'a> {
+    /// `contents` in datagrams of `size` bytes, the last of which may have fewer, not ECN-capable
+    /// and from whatever address the socket has.
+    ///
+    /// # Panics
+    /// When `size` is zero.
+    pub const fn new(destination: SocketAddr, contents: &'a [u8], size: usize) -> Self {
+        assert!(size > 0, "a datagram has at least a byte");
+        Self {
+            destination,
+            source: None,
+            ecn: None,
+            contents,
+            size,
+        }
+    }
+
     /// One by one.
     pub fn datagrams(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
         self.contents.chunks(self.size)
     }
 }
 
-/// Datagrams that have arrived.
+/// Datagrams that have arrived: [`one`](Self::one), and then whatever else is known of them.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct ArrivedDatagrams {
     /// Bytes of all of them together.
     pub len: usize,

@@ -67,8 +67,9 @@ pub(crate) fn with<T>(ask: impl FnOnce(&dyn World) -> T) -> Option<T> {
     if !IS_ENTERED.get() {
         return None;
     }
-    let world = WORLD.with_borrow(Option::clone)?;
-    Some(ask(&*world))
+    // A thread that ends has no world any more.
+    let world = WORLD.try_with(|world| world.borrow().clone());
+    Some(ask(&*world.ok()??))
 }
 
 thread_local! {

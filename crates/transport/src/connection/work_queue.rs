@@ -68,8 +68,10 @@ impl<T> WorkQueue<T> {
 
     /// The task goes, and takes no more work.
     pub(crate) fn end(&self) {
-        drop(self.ready.lock().take());
-        *self.waker.lock() = None;
+        let left = self.ready.lock().take();
+        let waker = self.waker.lock().take();
+        // Outside of the locks: connections that end with it take others.
+        drop((left, waker));
     }
 }
 

@@ -45,8 +45,7 @@ impl Task {
         while self.refused.is_some() {
             // A socket that says that it has room and has none: others have their turn meanwhile.
             if attempts == MAX_FLUSHES {
-                cx.waker().wake_by_ref();
-                return;
+                return self.yield_to_runtime(cx);
             }
             attempts += 1;
             if self.socket.poll_writable(cx).is_pending() {

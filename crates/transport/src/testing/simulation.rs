@@ -8,6 +8,7 @@
 //! ```
 
 mod clockwork;
+mod current;
 mod network;
 mod world;
 
@@ -138,7 +139,7 @@ impl Simulation {
     /// Outside of a run.
     pub fn change_links(there: &LinkSpec, back: &LinkSpec) -> Result<(), SpecError> {
         let now = virtual_time::with(|world| world.now()).expect(OUTSIDE);
-        network::with(|network| network.set_links(now, there, back)).expect(OUTSIDE)
+        current::with(|network| network.set_links(now, there, back)).expect(OUTSIDE)
     }
 
     /// A socket of the simulation's, as endpoints inside of [`run`](Self::run) have them: for
@@ -160,7 +161,7 @@ impl Simulation {
     /// # Panics
     /// Outside of a run.
     pub fn packets(from: SocketAddr, to: SocketAddr) -> RouteStats {
-        network::with(|network| network.stats(from, to)).expect(OUTSIDE)
+        current::with(|network| network.stats(from, to)).expect(OUTSIDE)
     }
 }
 

@@ -112,10 +112,9 @@ impl DatagramSocket for Wrapped {
         }
         let arrived = self.socket.poll_recv(cx, buffer);
         if self.habit == Habit::Exaggerates && self.connection.get().is_some() {
-            return arrived.map_ok(|arrived| ArrivedDatagrams {
-                len: usize::MAX,
-                size: 0,
-                ..arrived
+            return arrived.map_ok(|mut arrived| {
+                (arrived.len, arrived.size) = (usize::MAX, 0);
+                arrived
             });
         }
         arrived

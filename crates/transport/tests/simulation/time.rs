@@ -124,3 +124,69 @@ fn what_takes_too_long_is_told() {
 fn one_simulation_has_no_other_inside() {
     Simulation::new(1).run(async { Simulation::new(1).run(async {}) });
 }
+
+/// Connects, and leaves tasks, sockets and a connection to the end of the run.
+async fn connected() -> (Endpoint, paceline::Connection) {
+    let (server, client) = configs("cubic");
+    let server = Endpoint::server(server, address("10.0.0.1:443")).unwrap();
+    tokio::spawn(send_endlessly(server.clone()));
+    (
+        server,
+        connect(client, "0.0.0.0:0", address("10.0.0.1:443")).await,
+    )
+}
+
+/// Looks at the simulation when it is dropped.
+struct Witness(std::sync::mpsc::Sender<u64>);
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        let none = Simulation::packets(address("10.0.0.1:443"), address("10.0.0.2:443"));
+        let made = Endpoint::client(address("0.0.0.0:0"));
+        let _ = self.0.send(none.sent + u64::from(made.is_err()));
+    }
+}
+
+#[test]
+fn a_run_that_panics_ends_in_its_own_world_and_leaves_the_thread_as_it_was() {
+    let (tell, told) = std::sync::mpsc::channel();
+    let run = || {
+        simulation(1, "delay 10ms").run(async {
+            let (_server, connection) = connected().await;
+            let witness = Witness(tell.clone());
+            tokio::spawn(async move {
+                let _held = (connection, witness);
+                std::future::pending::<()>().await;
+            });
+            tokio::task::yield_now().await;
+            panic!("what the application found");
+        })
+    };
+    for _ in 0..2 {
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"what the application found"));
+        assert_eq!(told.recv(), Ok(0));
+    }
+}
+
+#[test]
+fn an_endpoint_of_an_earlier_run_has_no_part_in_a_later_one() {
+    let former = simulation(1, "delay 10ms").run(connected());
+    simulation(1, "delay 10ms").run(async move {
+        let (_server, connection) = connected().await;
+        former.1.close(paceline::VarInt::from_u32(0), b"late");
+        drop(former);
+        assert!(receive_for(&connection, millis(500)).await > 100_000);
+    });
+}
+
+#[test]
+fn a_run_without_a_limit_is_possible() {
+    let unlimited = Simulation::new(1).time_limit(Duration::MAX);
+    let begun = unlimited.run(async {
+        let begun = Instant::now();
+        sleep(Duration::from_secs(86_400)).await;
+        begun.elapsed()
+    });
+    assert_eq!(begun, Duration::from_secs(86_400));
+}

@@ -16,7 +16,8 @@
 //! No timer of tokio's is passed over, and whatever is woken at an instant runs before the clock
 //! moves on.
 
-use super::network::{self, Network};
+use super::current;
+use super::network::Network;
 use super::world::SimulatedWorld;
 use crate::lock::{Lock, Locked, Rank};
 use crate::virtual_time;
@@ -56,16 +57,18 @@ pub(super) fn run<F: Future>(network: Network, seed: u64, limit: Duration, futur
     };
     let origin = runtime.block_on(async { Instant::now() });
     let world = Rc::new(SimulatedWorld::new(origin, seed));
-    let _entered = (virtual_time::enter(world), network::enter(network));
+    let _entered = (virtual_time::enter(world), current::enter(network));
+    // What the application has spawned ends, in a panic too, while its world is there.
+    let runtime = runtime;
     let mut clockwork = Clockwork {
         signals: Arc::clone(&signals),
         origin,
-        limit,
+        limit: limit.min(LONGEST),
         sleep: None,
     };
     let mut future = pin!(future);
     let own_waker = Waker::from(Arc::clone(&signals));
-    let output = runtime.block_on(std::future::poll_fn(|cx| {
+    runtime.block_on(std::future::poll_fn(|cx| {
         signals.main.lock().waker = Some(cx.waker().clone());
         if signals.is_woken.swap(false, Ordering::Relaxed) {
             let polled = future.as_mut().poll(&mut Context::from_waker(&own_waker));
@@ -75,10 +78,7 @@ pub(super) fn run<F: Future>(network: Network, seed: u64, limit: Duration, futur
         }
         clockwork.poll(cx);
         Poll::Pending
-    }));
-    // What it has spawned ends while its world is there.
-    drop(runtime);
-    output
+    }))
 }
 
 /// What the thread's idleness, the future's wakers and the clockwork tell each other.
@@ -168,7 +168,7 @@ impl Clockwork {
                 return self.wait(now, at, next, cx);
             }
             advance(at.saturating_sub(now));
-            let has_woken = network::with(|network| {
+            let has_woken = current::with(|network| {
                 network.run(Timestamp::ZERO + at.max(now));
                 network.has_woken()
             });
@@ -198,7 +198,7 @@ impl Clockwork {
         let hint = if next.is_some() {
             "if it takes that long, raise `Simulation::time_limit`"
         } else {
-            "nothing is on its way to it: see what it waits for"
+            "nothing is on its way to it: see what it waits for (other threads are not waited for)"
         };
         format!(
             "the future has not ended after {:?} of virtual time; {hint}",
@@ -208,7 +208,7 @@ impl Clockwork {
 }
 
 fn next_event() -> Option<Timestamp> {
-    network::with(|network| network.next_event()).flatten()
+    current::with(|network| network.next_event()).flatten()
 }
 
 /// Moves tokio's clock, which happens when this is first polled. What it waits for after that is
@@ -223,3 +223,6 @@ fn advance(by: Duration) {
 fn whole_millis(time: Duration) -> Duration {
     time - Duration::from_nanos(u64::from(time.subsec_nanos() % 1_000_000))
 }
+
+/// Instants far beyond it overflow on some systems: a century.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);

@@ -8,14 +8,17 @@ use link_sim::{Ecn, IPV4_UDP_OVERHEAD, IPV6_UDP_OVERHEAD, LinkSpec, Packet, Spec
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::mem;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
 use units::Timestamp;
 
 /// All of it.
 #[derive(Debug)]
 pub(super) struct Network {
+    run: RunId,
     sim: Simulator<Mailbox>,
     nodes: BTreeMap<SocketAddr, NodeId>,
     links: Links,
@@ -24,7 +27,13 @@ pub(super) struct Network {
     made_hosts: u32,
     made_ports: u16,
     woken: Woken,
+    /// What is dropped once the network is not in use: it may use the network.
+    retired: Vec<Waker>,
 }
+
+/// Tells the network of one run from those of others, whose sockets may still be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RunId(u64);
 
 /// Who is to be woken once the network is not in use any more.
 type Woken = Rc<RefCell<Vec<Waker>>>;
@@ -42,43 +51,12 @@ struct Links {
     made: Vec<(LinkId, LinkId)>,
 }
 
-thread_local! {
-    /// The simulator counts packets without locks, so all of a simulation is on one thread.
-    static NETWORK: RefCell<Option<Network>> = const { RefCell::new(None) };
-}
-
-/// Makes `network` the thread's until the guard is dropped.
-pub(super) fn enter(network: Network) -> Entered {
-    NETWORK.set(Some(network));
-    Entered(())
-}
-
-pub(super) struct Entered(());
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        // What it drops may use the network.
-        let network = NETWORK.take();
-        drop(network);
-    }
-}
-
-/// Uses the thread's network, if it has one, and wakes whoever is to be woken for it.
-pub(super) fn with<T>(ask: impl FnOnce(&mut Network) -> T) -> Option<T> {
-    let (answer, woken) = NETWORK.with_borrow_mut(|network| {
-        let network = network.as_mut()?;
-        let answer = ask(network);
-        let woken = network.woken.take();
-        Some((answer, woken))
-    })?;
-    woken.into_iter().for_each(Waker::wake);
-    Some(answer)
-}
-
 impl Network {
     /// `there` lies in the direction of the socket that was bound first.
     pub(super) fn new(seed: u64, there: LinkSpec, back: LinkSpec, are_shared: bool) -> Self {
+        static RUNS: AtomicU64 = AtomicU64::new(0);
         Self {
+            run: RunId(RUNS.fetch_add(1, Ordering::Relaxed)),
             sim: Simulator::new(seed),
             nodes: BTreeMap::new(),
             links: Links {
@@ -92,7 +70,17 @@ impl Network {
             made_hosts: 0,
             made_ports: 0,
             woken: Woken::default(),
+            retired: Vec::new(),
         }
+    }
+
+    pub(super) fn run_id(&self) -> RunId {
+        self.run
+    }
+
+    /// Who is to be woken, and what is to be dropped, once the network is not in use any more.
+    pub(super) fn take_wakers(&mut self) -> (Vec<Waker>, Vec<Waker>) {
+        (self.woken.take(), mem::take(&mut self.retired))
     }
 
     /// Makes all links others from now on.
@@ -158,10 +146,11 @@ impl Network {
     /// What is on its way to it reaches nobody.
     pub(super) fn close(&mut self, address: SocketAddr) {
         if let Some(node) = self.nodes.remove(&canonical(address)) {
-            self.sim.update_node(node, |mailbox, _| {
+            let waker = self.sim.update_node(node, |mailbox, _| {
                 mailbox.inbox.clear();
-                mailbox.waker = None;
+                mailbox.waker.take()
             });
+            self.retired.extend(waker);
         }
     }
 
@@ -220,13 +209,13 @@ impl Network {
     ) -> Option<ArrivedDatagrams> {
         let node = *self.nodes.get(&canonical(address))?;
         let is_ipv6 = address.is_ipv6();
-        let (from, packet) = self.sim.update_node(node, |mailbox, _| {
+        let (arrived, former) = self.sim.update_node(node, |mailbox, _| {
             let arrived = mailbox.pop();
-            if arrived.is_none() {
-                mailbox.waker = Some(waker.clone());
-            }
-            arrived
-        })?;
+            let next = arrived.is_none().then(|| waker.clone());
+            (arrived, next.and_then(|waker| mailbox.waker.replace(waker)))
+        });
+        self.retired.extend(former);
+        let (from, packet) = arrived?;
         let source = seen_by(is_ipv6, self.sim.node(from).address);
         let data = &packet.payload;
         let len = data.len().min(buffer.len());
@@ -244,11 +233,12 @@ impl Network {
     }
 
     pub(super) fn set_alarm(&mut self, id: AlarmId, at: Timestamp, waker: &Waker) {
-        self.alarms.insert((at, id), waker.clone());
+        let former = self.alarms.insert((at, id), waker.clone());
+        self.retired.extend(former);
     }
 
     pub(super) fn clear_alarm(&mut self, id: AlarmId, at: Timestamp) {
-        self.alarms.remove(&(at, id));
+        self.retired.extend(self.alarms.remove(&(at, id)));
     }
 
     /// When something happens next.

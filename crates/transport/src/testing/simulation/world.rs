@@ -1,6 +1,7 @@
 //! What endpoints are given in place of the system's clock, timers, sockets and randomness.
 
-use super::network::{self, AlarmId, Network};
+use super::current;
+use super::network::{AlarmId, RunId};
 use crate::datagram_socket::{ArrivedDatagrams, DatagramBatch, DatagramSocket};
 use crate::virtual_time::{self, Alarm, World};
 use std::cell::RefCell;
@@ -37,15 +38,16 @@ impl World for SimulatedWorld {
     }
 
     fn alarm(&self) -> Box<dyn Alarm> {
-        Box::new(NetworkAlarm {
-            id: network::with(Network::add_alarm).expect(NO_NETWORK),
-            set: None,
-        })
+        let made = current::with(|network| (network.run_id(), network.add_alarm()));
+        let (run, id) = made.expect(NO_NETWORK);
+        Box::new(NetworkAlarm { run, id, set: None })
     }
 
     fn bind(&self, address: SocketAddr) -> io::Result<Arc<dyn DatagramSocket>> {
-        let address = network::with(|network| network.bind(address)).expect(NO_NETWORK)?;
-        Ok(Arc::new(SimulatedSocket { address }))
+        let bound = current::with(|network| (network.run_id(), network.bind(address)));
+        let (run, address) = bound.expect(NO_NETWORK);
+        let address = address?;
+        Ok(Arc::new(SimulatedSocket { run, address }))
     }
 
     fn random(&self) -> u64 {
@@ -55,6 +57,7 @@ impl World for SimulatedWorld {
 
 #[derive(Debug)]
 struct NetworkAlarm {
+    run: RunId,
     id: AlarmId,
     set: Option<Timestamp>,
 }
@@ -73,7 +76,9 @@ impl Alarm for NetworkAlarm {
             self.clear();
             return Poll::Ready(());
         }
-        network::with(|network| network.set_alarm(self.id, at, cx.waker()));
+        current::with_run(self.run, |network| {
+            network.set_alarm(self.id, at, cx.waker())
+        });
         Poll::Pending
     }
 }
@@ -81,7 +86,7 @@ impl Alarm for NetworkAlarm {
 impl NetworkAlarm {
     fn clear(&mut self) {
         if let Some(at) = self.set.take() {
-            network::with(|network| network.clear_alarm(self.id, at));
+            current::with_run(self.run, |network| network.clear_alarm(self.id, at));
         }
     }
 }
@@ -95,6 +100,7 @@ impl Drop for NetworkAlarm {
 /// A socket of the network's. Sending takes no time; links have queues, sockets need none.
 #[derive(Debug)]
 struct SimulatedSocket {
+    run: RunId,
     address: SocketAddr,
 }
 
@@ -105,7 +111,8 @@ impl DatagramSocket for SimulatedSocket {
 
     fn try_send(&self, batch: &DatagramBatch<'_>) -> io::Result<()> {
         let now = virtual_time::with(|world| world.now()).ok_or_else(left_its_thread)?;
-        network::with(|network| network.send(now, self.address, batch)).ok_or_else(left_its_thread)
+        current::with_run(self.run, |network| network.send(now, self.address, batch))
+            .ok_or_else(left_its_thread)
     }
 
     fn poll_writable(&self, _: &mut Context<'_>) -> Poll<()> {
@@ -118,7 +125,9 @@ impl DatagramSocket for SimulatedSocket {
         buffer: &mut [u8],
     ) -> Poll<io::Result<ArrivedDatagrams>> {
         let waker = cx.waker();
-        match network::with(|network| network.receive(self.address, buffer, waker)) {
+        match current::with_run(self.run, |network| {
+            network.receive(self.address, buffer, waker)
+        }) {
             Some(Some(arrived)) => Poll::Ready(Ok(arrived)),
             Some(None) => Poll::Pending,
             None => Poll::Ready(Err(left_its_thread())),
@@ -132,13 +141,13 @@ impl DatagramSocket for SimulatedSocket {
 
 impl Drop for SimulatedSocket {
     fn drop(&mut self) {
-        network::with(|network| network.close(self.address));
+        current::with_run(self.run, |network| network.close(self.address));
     }
 }
 
 fn left_its_thread() -> io::Error {
     io::Error::other(
-        "a simulated socket is used outside of `Simulation::run`; keep its endpoint on that thread",
+        "a simulated socket is used outside of its `Simulation::run`; keep endpoints in the run and on its thread",
     )
 }
 
