@@ -239,8 +239,8 @@ impl<N: Node> Simulator<N> {
         holds
     }
 
-    /// When something is due next. What nodes ask for from outside of [`run_until`](Self::run_until)
-    /// may be due already.
+    /// When something is due next. What nodes ask for outside of [`run_until`](Self::run_until) may
+    /// be due already.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         let (link, node) = (self.link_events.next(), self.node_events.next());
         [link, node].into_iter().flatten().map(|(due, _)| due).min()
