@@ -147,8 +147,8 @@ impl Drop for SimulatedSocket {
 
 fn left_its_thread() -> io::Error {
     io::Error::other(
-        "a simulated socket is used outside of its `Simulation::run`; keep endpoints in the run, on \
-         its thread",
+        "a simulated socket is used outside of its `Simulation::run`; keep endpoints in the run, \
+         on its thread",
     )
 }
 
