@@ -38,6 +38,10 @@ ops COUNT="100000000" SEED="1":
 soak SECONDS="600" CONNECTIONS="10000":
     PACELINE_SOAK_SECONDS={{SECONDS}} PACELINE_CONNECTIONS={{CONNECTIONS}} cargo test -p e2e --release --test endurance -- --nocapture
 
+# Endpoints, links and somebody on the path, each world drawn from a seed, in virtual time: 20 worlds a second.
+chaos WORLDS="10000" SEED="1":
+    PACELINE_CHAOS_SEEDS={{WORLDS}} PACELINE_SEED={{SEED}} nice cargo test -p paceline --features testing --test simulation whatever_the_seed -- --nocapture
+
 # How exactly a sender keeps rates from 64 kbit/s to 5 Gbit/s on this machine: rate, and bytes in the fullest window.
 pacing *ARGS:
     cargo run --release -p paceline --example pacing -- {{ARGS}}

@@ -1,0 +1,319 @@
+//! A seed is a world: servers, clients, what they do, the links between them, and somebody on the
+//! path. Whatever the seed, bytes are right, everything ends, and nothing panics.
+//!
+//! `PACELINE_CHAOS_SEEDS=1000` runs so many worlds, `PACELINE_SEED=7` begins with that one.
+
+mod mangling;
+
+use crate::support::address;
+use mangling::Mangling;
+use paceline::cc_core::Registry;
+use paceline::testing::Simulation;
+use paceline::units::Rng;
+use paceline::{
+    ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, RecvStream, SendStream,
+    ServerConfig, TransportConfig, VarInt, tls,
+};
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+/// A transfer that takes longer than this has stalled: the slowest link brings its bytes in a
+/// tenth of that.
+const PATIENCE: Duration = Duration::from_secs(1_200);
+
+#[test]
+fn whatever_the_seed_bytes_are_right_and_everything_ends() {
+    let ends: Vec<_> = seeds().flat_map(world).collect();
+    // It was not one kind of world only.
+    for end in ["done", "closed", "refused"] {
+        assert!(ends.iter().any(|ends| ends.contains(end)), "none {end}");
+    }
+}
+
+#[test]
+fn a_world_is_the_same_each_time() {
+    for seed in seeds().take(3) {
+        assert_eq!(world(seed), world(seed), "seed {seed}");
+    }
+}
+
+fn seeds() -> Range<u64> {
+    let number = |name: &str, default| {
+        let text = std::env::var(name).ok();
+        text.map_or(default, |text| text.parse().unwrap())
+    };
+    let first = number("PACELINE_SEED", 1);
+    first..first + number("PACELINE_CHAOS_SEEDS", 20)
+}
+
+/// What became of each client, with the time.
+fn world(seed: u64) -> Vec<String> {
+    let ends = std::panic::catch_unwind(|| run(seed));
+    ends.unwrap_or_else(|_| panic!("PACELINE_SEED={seed} PACELINE_CHAOS_SEEDS=1 repeats this"))
+}
+
+fn run(seed: u64) -> Vec<String> {
+    let mut rng = Rng::derive(seed, 1);
+    let (there, back) = (
+        link(&mut rng).parse().unwrap(),
+        link(&mut rng).parse().unwrap(),
+    );
+    let mut simulation = Simulation::new(seed).links(&there, &back).unwrap();
+    if rng.below(2) == 0 {
+        simulation = simulation.shared();
+    }
+    simulation.time_limit(PATIENCE * 20).run(async move {
+        let certificate = tls::SelfSigned::generate(["server.test"]).unwrap();
+        let mut servers = Vec::new();
+        for number in 0..=rng.below(3) {
+            let config = server_config(&certificate, &mut rng);
+            let at = address(&format!("10.0.0.{}:443", number + 1));
+            let socket = Mangling::bind(at, Rng::derive(seed, 100 + number));
+            let endpoint = Endpoint::with_socket(EndpointConfig::default(), Some(config), socket);
+            let endpoint = endpoint.unwrap();
+            tokio::spawn(serve(endpoint.clone(), Rng::derive(seed, 200 + number)));
+            servers.push(endpoint);
+        }
+        let weather = tokio::spawn(change_links(Rng::derive(seed, 2)));
+        let mut clients = JoinSet::new();
+        for number in 0..=rng.below(6) {
+            let config = client_config(&certificate, &mut rng);
+            let server = &servers[rng.below(servers.len() as u64) as usize];
+            let server = server.local_addr().unwrap();
+            let rng = Rng::derive(seed, 300 + number);
+            clients
+                .spawn(async move { format!("{number}: {}", client(config, server, rng).await) });
+        }
+        let begun = Instant::now();
+        let mut ends = Vec::new();
+        while let Some(end) = clients.join_next().await {
+            ends.push(format!("{:?} {}", begun.elapsed(), end.unwrap()));
+        }
+        weather.abort();
+        // What nobody answers any more ends with the idle timeout.
+        for server in servers {
+            server.close(VarInt::from_u32(0), b"over");
+            let idle = timeout(Duration::from_secs(120), server.wait_idle()).await;
+            idle.expect("a closed endpoint's connections are over soon");
+            assert_eq!(server.open_connections(), 0);
+        }
+        ends
+    })
+}
+
+/// A path, from good to hardly any.
+fn link(rng: &mut Rng) -> String {
+    let mut link = format!("delay {}ms", 1 + rng.below(150));
+    if rng.below(2) == 0 {
+        link += &format!(" {}ms", rng.below(20));
+    }
+    let words = [
+        format!("loss {}%", rng.below(10)),
+        format!("duplicate {}%", rng.below(5)),
+        format!("corrupt {}%", rng.below(3)),
+        format!("rate {}kbit queue 1bdp", 500 << rng.below(8)),
+    ];
+    for word in words {
+        if rng.below(2) == 0 {
+            link += &format!(" {word}");
+        }
+    }
+    link
+}
+
+/// Another path now and then, and none for up to three seconds.
+async fn change_links(mut rng: Rng) {
+    loop {
+        sleep(rng.duration_between(Duration::from_secs(1), Duration::from_secs(20))).await;
+        let (mut there, mut back) = (link(&mut rng), link(&mut rng));
+        if rng.below(4) == 0 {
+            (there, back) = ("loss 100%".to_owned(), "loss 100%".to_owned());
+        }
+        let changed = Simulation::change_links(&there.parse().unwrap(), &back.parse().unwrap());
+        changed.unwrap();
+        if there == "loss 100%" {
+            sleep(rng.duration_between(Duration::ZERO, Duration::from_secs(3))).await;
+            let link = link(&mut rng).parse().unwrap();
+            Simulation::change_links(&link, &link).unwrap();
+        }
+    }
+}
+
+fn any_controller(rng: &mut Rng) -> &'static str {
+    let registry = Registry::standard();
+    // Those that are told a rate do not fit one.
+    let names = registry.specs().iter().map(|spec| spec.name);
+    let names: Vec<_> = names
+        .filter(|name| !["fixed", "brutal"].contains(name))
+        .collect();
+    names[rng.below(names.len() as u64) as usize]
+}
+
+fn transport(rng: &mut Rng) -> Arc<TransportConfig> {
+    let mut transport = TransportConfig::default();
+    transport.congestion(any_controller(rng)).unwrap();
+    if rng.below(3) == 0 {
+        transport.receive_window(VarInt::from_u32(4_096 << rng.below(8)));
+    }
+    if rng.below(3) == 0 {
+        transport.max_concurrent_bidi_streams(VarInt::from_u32(1 + rng.below(3) as u32));
+    }
+    Arc::new(transport)
+}
+
+fn server_config(certificate: &tls::SelfSigned, rng: &mut Rng) -> ServerConfig {
+    let mut config = certificate.server().config().unwrap();
+    config.transport_config(transport(rng));
+    config
+}
+
+fn client_config(certificate: &tls::SelfSigned, rng: &mut Rng) -> ClientConfig {
+    let tls = tls::client_with_fingerprint(certificate.fingerprint);
+    let mut config = tls.config().unwrap();
+    config.transport_config(transport(rng));
+    config
+}
+
+/// Sends back what comes, in streams and in datagrams; some newcomers have to come again, some are
+/// refused.
+async fn serve(endpoint: Endpoint, mut rng: Rng) {
+    while let Some(incoming) = endpoint.accept().await {
+        match rng.below(10) {
+            0 if incoming.may_retry() => incoming.retry().unwrap(),
+            1 => incoming.refuse(),
+            _ => {
+                let mut rng = Rng::derive(rng.next_u64(), 0);
+                tokio::spawn(async move {
+                    let connection = incoming.await.ok()?;
+                    let datagrams = connection.clone();
+                    tokio::spawn(async move {
+                        while let Ok(datagram) = datagrams.read_datagram().await {
+                            let _ = datagrams.send_datagram(datagram);
+                        }
+                    });
+                    while let Ok((send, recv)) = connection.accept_bi().await {
+                        if rng.below(20) == 0 {
+                            connection.force_key_update();
+                        }
+                        tokio::spawn(echo(send, recv));
+                    }
+                    Some(())
+                });
+            }
+        }
+    }
+}
+
+async fn echo(mut send: SendStream, mut recv: RecvStream) -> Option<()> {
+    while let Some(chunk) = recv.read_chunk(16_384, true).await.ok()? {
+        send.write_chunk(chunk.bytes).await.ok()?;
+    }
+    send.finish().ok()
+}
+
+/// Does a few things with a few connections; returns how that ended.
+async fn client(config: ClientConfig, server: SocketAddr, mut rng: Rng) -> String {
+    let socket = Mangling::bind(address("0.0.0.0:0"), Rng::derive(rng.next_u64(), 0));
+    let endpoint = Endpoint::with_socket(EndpointConfig::default(), None, socket).unwrap();
+    let mut ends = Vec::new();
+    for _ in 0..=rng.below(3) {
+        let connecting = endpoint.connect_with(config.clone(), server, "server.test");
+        match connecting.unwrap().await {
+            Ok(connection) => ends.push(use_connection(&endpoint, &connection, &mut rng).await),
+            Err(error) => ends.push(error.to_string()),
+        }
+    }
+    let idle = timeout(Duration::from_secs(120), endpoint.wait_idle()).await;
+    idle.expect("a connection that was closed is over soon");
+    ends.join(", ")
+}
+
+async fn use_connection(endpoint: &Endpoint, connection: &Connection, rng: &mut Rng) -> String {
+    let mut transfers = JoinSet::new();
+    for _ in 0..=rng.below(8) {
+        match rng.below(9) {
+            0 => connection.force_key_update(),
+            1 => connection.set_congestion(any_controller(rng)).unwrap(),
+            2 => {
+                let next = Mangling::bind(address("0.0.0.0:0"), Rng::derive(rng.next_u64(), 0));
+                endpoint.rebind_with_socket(next).unwrap();
+            }
+            3 => {
+                for _ in 0..rng.below(50) {
+                    let datagram = vec![7; rng.below(1_000) as usize];
+                    let _ = connection.send_datagram(datagram.into());
+                }
+            }
+            4 => sleep(rng.duration_between(Duration::ZERO, Duration::from_secs(5))).await,
+            _ => {
+                let (connection, rng) = (connection.clone(), Rng::derive(rng.next_u64(), 0));
+                transfers.spawn(async move {
+                    let transfer = timeout(PATIENCE, transfer(&connection, rng));
+                    transfer.await.expect("a transfer has stalled")
+                });
+            }
+        }
+    }
+    if rng.below(10) == 0 {
+        connection.close(VarInt::from_u32(1), b"in the middle");
+    }
+    while let Some(transferred) = transfers.join_next().await {
+        if let Err(error) = transferred.unwrap() {
+            return error.to_string();
+        }
+    }
+    connection.close(VarInt::from_u32(0), b"done");
+    "done".to_owned()
+}
+
+/// Sends bytes and has them back, unless one gives up; no other bytes may come.
+async fn transfer(connection: &Connection, mut rng: Rng) -> Result<(), ConnectionError> {
+    let bytes: Vec<u8> = (0..rng.below(200_000))
+        .map(|_| rng.next_u64() as u8)
+        .collect();
+    let gives_up = rng.below(8) == 0;
+    let (mut send, mut recv) = connection.open_bi().await?;
+    send.set_priority(rng.below(3) as i32).ok();
+    let sent = bytes.clone();
+    let sender = tokio::spawn(async move {
+        if gives_up {
+            let _ = timeout(Duration::from_millis(rng.below(300)), send.write_all(&sent)).await;
+            let _ = send.reset(VarInt::from_u32(7));
+        } else if send.write_all(&sent).await.is_ok() {
+            let _ = send.finish();
+        }
+    });
+    let mut received = 0;
+    let end = loop {
+        match recv.read_chunk(4_096, true).await {
+            Ok(Some(chunk)) => {
+                let expected = &bytes[received..][..chunk.bytes.len()];
+                assert!(chunk.bytes == expected, "other bytes at {received}");
+                received += chunk.bytes.len();
+            }
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    sender.await.expect("it only sends");
+    match (end, connection.close_reason()) {
+        (Ok(()), _) => {
+            assert!(
+                gives_up || received == bytes.len(),
+                "{received} of {}",
+                bytes.len()
+            );
+            Ok(())
+        }
+        (Err(_), Some(reason)) => Err(reason),
+        // The echo of what was given up is given up.
+        (Err(error), None) => {
+            assert!(gives_up, "{error}");
+            Ok(())
+        }
+    }
+}
