@@ -202,12 +202,12 @@ impl Socket {
         }
     }
 
-    /// Datagrams or batches that the kernel refused, MTU probes aside.
+    /// Datagrams or batches that the socket refused, MTU probes aside.
     pub(crate) fn send_errors(&self) -> u64 {
         self.errors().count
     }
 
-    /// Times that the kernel took no more packets.
+    /// Times that the socket took no more packets.
     pub(crate) fn send_blocked(&self) -> u64 {
         self.counts.send_blocked.load(Ordering::Relaxed)
     }

@@ -1,4 +1,5 @@
-//! The world of a thread that runs in virtual time: its clock, its alarms, its network, its chance.
+//! The world of a thread that runs in virtual time: its clock, alarms, network and
+//! randomness.
 //!
 //! A simulation [enters](enter) it, and for as long as it is entered, endpoints that are made on
 //! the thread have no part of the real one.

@@ -253,7 +253,7 @@ const ENDPOINT_COUNTERS: [EndpointCounter; unreported::COUNTERS] = [
     ),
     (
         "paceline_send_errors_total",
-        "Datagrams or batches that the kernel refused to send",
+        "Datagrams or batches that the socket refused to send",
         |stats| stats.send_errors,
     ),
     (

@@ -25,9 +25,9 @@ pub struct EndpointStats {
     pub refused_handshakes: u64,
     /// Attempts ignored.
     pub ignored_handshakes: u64,
-    /// Datagrams or batches that the kernel refused to send, MTU probes aside.
+    /// Datagrams or batches that the socket refused to send, MTU probes aside.
     pub send_errors: u64,
-    /// Times that the kernel's send buffer was full.
+    /// Times that the socket took no more: the kernel's send buffer was full.
     pub send_blocked: u64,
     /// Datagrams of another shard's connections that came here and were forwarded; only in a
     /// [`ShardedServer`](crate::ShardedServer).

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 /// What somebody on the path can do who has no keys: he sees datagrams, and sends others with the
-/// same addresses. And he who counts on a socket that is sometimes full.
+/// same addresses.
 #[derive(Debug)]
 pub(super) struct Mangling {
     socket: Arc<dyn DatagramSocket>,
@@ -40,7 +40,7 @@ impl Mangling {
             }
             // The end is missing.
             2 => copy.truncate(1 + rng.below(copy.len() as u64) as usize),
-            // Nothing but the first byte is left.
+            // Noise behind the first byte.
             3 => copy[1..]
                 .iter_mut()
                 .for_each(|byte| *byte = rng.next_u64() as u8),
