@@ -42,9 +42,15 @@ impl Server {
         transport.max_rate(max_rate);
         let mut config = certificate.server().alpn(&[ALPN]).config()?;
         config.transport_config(Arc::new(transport));
-        let root = fs::canonicalize(directory)?.into();
+        let root = fs::canonicalize(directory).map_err(|error| {
+            let directory = directory.display();
+            format!("{directory}: {error}; name a directory that exists")
+        })?;
+        let root = root.into();
+        let endpoint = Endpoint::server(config, listen)
+            .map_err(|error| format!("{listen}: {error}; name another address with --listen"))?;
         Ok(Self {
-            endpoint: Endpoint::server(config, listen)?,
+            endpoint,
             fingerprint: certificate.fingerprint,
             shared: Arc::new(Shared { root, max_rate }),
         })

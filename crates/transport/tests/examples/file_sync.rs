@@ -317,3 +317,23 @@ fn small_files_go_before_large_ones_and_chosen_ones_before_all() {
     assert!(priorities[1] > priorities[2] && priorities[2] > priorities[3]);
     assert!(priority(true, u64::MAX) > priority(false, 0));
 }
+
+#[tokio::test]
+async fn a_directory_or_an_address_that_cannot_be_is_named() {
+    let scratch = Scratch::new("named");
+    let error = |root: &Path, listen: &str| {
+        let server = Server::new(root, listen.parse().unwrap(), None);
+        server.err().unwrap().to_string()
+    };
+    let missing = scratch.0.join("missing");
+    let text = error(&missing, "127.0.0.1:0");
+    assert!(text.starts_with(missing.to_str().unwrap()), "{text}");
+    assert!(text.ends_with("name a directory that exists"), "{text}");
+    let holder = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let held = holder.local_addr().unwrap().to_string();
+    let text = error(&scratch.source(), &held);
+    assert!(
+        text.starts_with(&held) && text.ends_with("with --listen"),
+        "{text}"
+    );
+}
