@@ -217,12 +217,15 @@ impl Controller for Paceline {
         if let Some(rate) = sample.delivery_rate {
             self.on_rate(rate, sample.is_app_limited);
         }
+        let period = self.rounds.count() / AGGREGATION_ROUNDS;
+        self.in_flight.advance_to(period);
+        self.in_flight.insert(path.prior_inflight);
         self.aggregation.on_ack(
             path.now,
-            self.rounds.count() / AGGREGATION_ROUNDS,
+            period,
             sample.newly_acked,
             from_f64(self.estimate.get()),
-            self.cwnd,
+            self.most_in_flight(),
         );
         if is_round {
             self.on_round(&mut EventContext { path, observer });

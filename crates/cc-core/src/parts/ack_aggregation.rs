@@ -26,14 +26,15 @@ impl<const PERIODS: usize> AckAggregation<PERIODS> {
     }
 
     /// UpdateACKAggregation: `newly_acked` came in period `period` while the path was expected
-    /// to deliver at `bw`. More than `cwnd` cannot have been in flight.
+    /// to deliver at `bw`. More than `most` cannot have been in flight: the window, or less where
+    /// the owner knows better.
     pub(crate) fn on_ack(
         &mut self,
         now: Timestamp,
         period: u64,
         newly_acked: Bytes,
         bw: Bandwidth,
-        cwnd: Bytes,
+        most: Bytes,
     ) {
         let mut expected = bw * now.since(self.started_at);
         if self.acked <= expected {
@@ -42,7 +43,7 @@ impl<const PERIODS: usize> AckAggregation<PERIODS> {
             expected = Bytes::ZERO;
         }
         self.acked += newly_acked;
-        let extra = self.acked.saturating_sub(expected).min(cwnd);
+        let extra = self.acked.saturating_sub(expected).min(most);
         self.filter.advance_to(period);
         self.filter.insert(extra);
     }

@@ -69,9 +69,9 @@ impl Estimate {
         }
     }
 
-    /// Sets the estimate and leaves alone what is proven.
+    /// Sets the estimate and leaves alone what is proven. Without a sample it stays unknown.
     pub(super) fn set(&mut self, rate: f64) {
-        self.value = rate.min(to_f64(self.fastest)).max(1.0);
+        self.value = rate.max(1.0).min(to_f64(self.fastest));
     }
 
     /// Sets the estimate and forgets what was proven but `proven`.

@@ -17,6 +17,7 @@ use crate::control::{Control, MIN_RATE, send_quantum};
 use crate::controller::Setup;
 use crate::params::Params;
 use crate::parts::ack_aggregation::AckAggregation;
+use crate::parts::windowed_max::WindowedMax;
 use core::time::Duration;
 use units::{Bytes, Timestamp};
 
@@ -30,6 +31,8 @@ pub(super) struct Paceline {
     pub(super) reference: Reference,
     pub(super) estimate: Estimate,
     pub(super) aggregation: AckAggregation<AGGREGATION_PERIODS>,
+    /// What was in flight before each ACK, by the aggregation's period.
+    pub(super) in_flight: WindowedMax<Bytes, AGGREGATION_PERIODS>,
     pub(super) startup: Startup,
     pub(super) probe: Probe,
     pub(super) ambient: AmbientLoss,
@@ -63,6 +66,7 @@ impl Paceline {
             reference: Reference::new(seconds(first_rtt)),
             estimate: Estimate::new(),
             aggregation: AckAggregation::new(setup.now),
+            in_flight: WindowedMax::new(),
             startup: Startup::default(),
             probe: Probe::new(),
             ambient: AmbientLoss::new(),
@@ -124,6 +128,14 @@ impl Paceline {
         let estimate = self.estimate.get().max(1.0);
         let burst = send_quantum(from_f64(estimate), self.mss * 2);
         to_f64(burst) / 2.0 / estimate
+    }
+
+    /// The most that was in flight of late, and so the most that ACKs can have held back. The
+    /// window, which is the draft's bound (draft-ietf-ccwg-bbr-06 §5.5.9), is several times that
+    /// of a flow that something else limits, and grows with the excess that it bounds.
+    pub(super) fn most_in_flight(&self) -> Bytes {
+        let most = self.in_flight.max_of(AGGREGATION_PERIODS as u64);
+        most.unwrap_or_default()
     }
 
     pub(super) fn best_of_two_rounds(&self) -> f64 {
