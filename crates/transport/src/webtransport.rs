@@ -52,9 +52,9 @@
 //! ```
 //!
 //! # Specification
-//! draft-ietf-webtrans-http3-07, with the SETTINGS of draft 02 beside its own, because browsers send
-//! these; protocol negotiation is that of draft 14, §3.3. Frames, SETTINGS, header compression and
-//! capsules are read and written by the crate `web-transport-proto`.
+//! draft-ietf-webtrans-http3-07, with the SETTINGS of draft 02 beside its own, because browsers
+//! send these; protocol negotiation is that of draft 14, §3.3. Frames, SETTINGS, header compression
+//! and capsules are read and written by the crate `web-transport-proto`.
 //!
 //! # Codes
 //! An application's codes of streams and sessions have 32 bits. Those of streams are mapped to

@@ -21,8 +21,8 @@ pub(super) const H3_MESSAGE_ERROR: VarInt = VarInt::from_u32(0x10e);
 pub(super) const QPACK_DECOMPRESSION_FAILED: VarInt = VarInt::from_u32(0x200);
 /// RFC 9297 §5.2.
 pub(super) const H3_DATAGRAM_ERROR: VarInt = VarInt::from_u32(0x33);
-/// draft-ietf-webtrans-http3-07, "HTTP/3 Error Code Registration": a stream for a session that is not there yet, and too many
-/// wait already.
+/// draft-ietf-webtrans-http3-07, "HTTP/3 Error Code Registration": a stream for a session that is
+/// not there yet, and too many wait already.
 pub(super) const BUFFERED_STREAM_REJECTED: VarInt = VarInt::from_u32(0x3994_bd84);
 /// The same section: a stream of a session that is over.
 pub(super) const SESSION_GONE: VarInt = VarInt::from_u32(0x170d_7b68);

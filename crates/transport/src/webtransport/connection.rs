@@ -18,7 +18,8 @@ use std::sync::atomic::Ordering;
 use url::Url;
 use web_transport_proto::{ConnectRequest, ConnectResponse};
 
-/// A QUIC connection that carries WebTransport sessions: a server accepts them, a client opens them.
+/// A QUIC connection that carries WebTransport sessions: a server accepts them, a client opens
+/// them.
 ///
 /// When this is dropped, requests that were not taken are rejected; sessions stay. The QUIC
 /// connection is closed with H3_NO_ERROR once all of them are over.
