@@ -21,7 +21,8 @@
 //! [`ConnectionStats`] says what limited the sender.
 //! [`ShardedServer`] serves one address from several cores; [`quic_lb`] is for servers behind a
 //! load balancer; [`tls`] makes certificates and configurations for the common cases; with feature
-//! `h3`, module `h3` has connections carry HTTP/3. [`Endpoint::with_socket`] takes a
+//! `h3`, module `h3` has connections carry HTTP/3; with feature `webtransport`, module
+//! `webtransport` has them carry WebTransport's sessions. [`Endpoint::with_socket`] takes a
 //! [`DatagramSocket`] of the application's in place of the kernel's; with feature `testing`,
 //! `testing::Simulation` runs an application in virtual time over emulated links.
 //!
@@ -165,6 +166,8 @@ mod totals;
 mod user_code;
 #[cfg(feature = "testing")]
 mod virtual_time;
+#[cfg(feature = "webtransport")]
+pub mod webtransport;
 
 pub use cc_adapter::CongestionEvents;
 pub use cc_core::{self, ChooseError, ControllerChoice, Observer, Snapshot};

@@ -11,6 +11,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// What is locked, in the order in which one thread may take the locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
+    /// The sessions of a WebTransport connection.
+    #[cfg(feature = "webtransport")]
+    Sessions,
     /// An endpoint's table of connections.
     Table,
     /// A connection's state.

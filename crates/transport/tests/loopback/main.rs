@@ -27,4 +27,6 @@ mod streams;
 mod support;
 mod tokens;
 mod user_code;
+#[cfg(feature = "webtransport")]
+mod webtransport;
 mod zero_rtt;
