@@ -63,7 +63,7 @@ async fn the_client_takes_no_other_certificate() {
         assert!(
             error
                 .to_string()
-                .ends_with("expected 64 hexadecimal digits")
+                .ends_with("is not a SHA-256 fingerprint of 64 hexadecimal digits")
         );
     };
     tokio::select! {
