@@ -58,6 +58,10 @@ header:
 noq *ARGS:
     cargo run --release --manifest-path crates/noq/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" --example compare -- {{ARGS}}
 
+# noq's own perf program, of a clone of its repository, under our controllers and its own over loopback: docs/noq.md.
+noq-perf CHECKOUT ROUNDS="5" SECONDS="8":
+    crates/noq/perf/run.sh {{CHECKOUT}} {{ROUNDS}} {{SECONDS}}
+
 # Paceline beside quinn and s2n-quic over loopback; `just peers --rounds 1 --scale 0.02` shows in a minute whether it works.
 peers *ARGS:
     cargo run --release --manifest-path tests/peers/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" -- {{ARGS}}

@@ -47,7 +47,7 @@ impl Server {
             None => {
                 let own = tls::SelfSigned::generate(["localhost"])
                     .map_err(|error| Failure::run(error.to_string()))?;
-                (own.server(), Some(own.fingerprint))
+                (own.server(), Some(own.fingerprint.into()))
             }
         };
         let mut config: ServerConfig = tls

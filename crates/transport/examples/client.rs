@@ -48,8 +48,7 @@ async fn main() -> Result<()> {
 
 /// What the server makes of `message`.
 pub(crate) async fn echo(server: SocketAddr, pinned: &str, message: &[u8]) -> Result<Vec<u8>> {
-    let pinned = parse_fingerprint(pinned.trim())
-        .ok_or("this is no fingerprint; expected 64 hexadecimal digits")?;
+    let pinned: tls::Fingerprint = pinned.trim().parse()?;
     let config = tls::client_with_fingerprint(pinned);
     let config = config.alpn(&[b"echo"]).config()?;
 
@@ -79,15 +78,4 @@ pub(crate) async fn echo(server: SocketAddr, pinned: &str, message: &[u8]) -> Re
     // Otherwise the server would learn of the end by its idle timeout.
     endpoint.wait_idle().await;
     Ok(echo)
-}
-
-fn parse_fingerprint(text: &str) -> Option<[u8; 32]> {
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    let mut fingerprint = [0; 32];
-    for (byte, digits) in fingerprint.iter_mut().zip(text.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
-    }
-    Some(fingerprint)
 }

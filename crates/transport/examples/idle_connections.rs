@@ -12,8 +12,9 @@
 //! as `serve` prints them.
 #![expect(clippy::print_stdout, reason = "a program that prints its results")]
 
+use paceline::tls::{self, Fingerprint};
 use paceline::{
-    ClientConfig, Connection, Endpoint, EndpointConfig, Incoming, TransportConfig, VarInt, tls,
+    ClientConfig, Connection, Endpoint, EndpointConfig, Incoming, TransportConfig, VarInt,
 };
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -36,7 +37,7 @@ fn main() -> Result<()> {
             let server = Server {
                 process: None,
                 port: port.parse()?,
-                fingerprint: fingerprint.to_owned(),
+                fingerprint: fingerprint.parse()?,
             };
             let visit = visit(&server, connections.parse()?, None, seconds.parse()?);
             runtime.block_on(visit).map(drop)
@@ -55,7 +56,7 @@ struct Server {
     /// The process whose memory and time are measured, if any.
     process: Option<u32>,
     port: u16,
-    fingerprint: String,
+    fingerprint: Fingerprint,
 }
 
 /// Figures of a server with so many connections.
@@ -86,7 +87,7 @@ async fn measure(connections: usize, seconds: u64, streams: &str) -> Result<()> 
         let server = Server {
             process: Some(child.id()),
             port: port.parse()?,
-            fingerprint: fingerprint.to_owned(),
+            fingerprint: fingerprint.parse()?,
         };
         let cost = visit(&server, connections, keep_alive, seconds).await?;
         println!(
@@ -111,7 +112,7 @@ async fn visit(
     seconds: u64,
 ) -> Result<Cost> {
     let mut endpoint = Endpoint::client((Ipv4Addr::LOCALHOST, 0).into())?;
-    endpoint.set_default_client_config(client_config(&server.fingerprint, keep_alive)?);
+    endpoint.set_default_client_config(client_config(server.fingerprint, keep_alive)?);
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
     let mut open = open(&endpoint, address, 100).await?;
     let (memory, cpu) = (server.kibibytes()?, server.cpu_seconds()?);
@@ -162,7 +163,7 @@ async fn serve(streams: u32) -> Result<()> {
     let socket = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = socket.local_addr()?.port();
     let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket)?;
-    println!("{port} {}", hex(&certificate.fingerprint));
+    println!("{port} {}", certificate.fingerprint);
     std::io::stdout().flush()?;
     let accepting = async {
         while let Some(attempt) = endpoint.accept().await {
@@ -183,8 +184,8 @@ async fn hold(attempt: Incoming) {
     }
 }
 
-fn client_config(fingerprint: &str, keep_alive: Option<Duration>) -> Result<ClientConfig> {
-    let mut config = tls::client_with_fingerprint(unhex(fingerprint)?).config()?;
+fn client_config(fingerprint: Fingerprint, keep_alive: Option<Duration>) -> Result<ClientConfig> {
+    let mut config = tls::client_with_fingerprint(fingerprint).config()?;
     config.transport_config(Arc::new(transport_config(keep_alive)));
     Ok(config)
 }
@@ -232,18 +233,6 @@ impl Server {
         }
         Ok(nanos as f64 / 1e9)
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Result<[u8; 32]> {
-    let mut bytes = [0; 32];
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair)?, 16)?;
-    }
-    Ok(bytes)
 }
 
 /// Handshakes under way at one time.

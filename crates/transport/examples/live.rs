@@ -13,6 +13,8 @@
 //! - `fall`: the same where the link falls to 2 Mbit/s after 10 s, and the encoder follows
 //!   [`send_rate_hint`](paceline::Connection::send_rate_hint), without the stream
 //! - `ramp`: the encoder begins with 2 Mbit/s and follows the hint, without the stream
+//! - `cross`: the same for 40 s, beside a bulk transfer of another connection from 10 s to 20 s; in
+//!   a table of its own, also for an encoder that makes no more than 2 Mbit/s
 //!
 //! The time of a frame is from its making to the arrival of its last datagram that arrives; 30 ms
 //! are the link's delay, and a frame of 2 Mbit/s takes it 7 ms. Arguments are controllers. The same
@@ -24,6 +26,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
@@ -42,6 +45,16 @@ fn main() -> Result<(), Box<dyn Error>> {
             writeln!(out, "{controller:10}{}", outcome.row())?;
         }
     }
+    writeln!(out, "\n{CROSS_HEADER}")?;
+    for most in [MOST, FIRST_RATE] {
+        for cross in ["cubic", "paceline"] {
+            writeln!(out, "\ncross: {cross}, at most {} Mbit/s", mbit(most))?;
+            for controller in &controllers {
+                let outcome = Scenario::beside(cross, most).run(controller)?;
+                writeln!(out, "{controller:10}{}", outcome.cross_row())?;
+            }
+        }
+    }
     Ok(())
 }
 
@@ -54,6 +67,11 @@ pub(crate) struct Scenario {
     /// Whether a stream takes all the rest.
     pub(crate) has_bulk: bool,
     pub(crate) encoder: Encoder,
+    /// The most that an encoder that follows makes.
+    pub(crate) most: Bandwidth,
+    /// The controller of another connection that sends without end during [`CROSS`].
+    pub(crate) cross: Option<String>,
+    pub(crate) time: Duration,
     pub(crate) datagrams: DatagramOptions,
     /// Of datagrams to be sent.
     pub(crate) buffer: usize,
@@ -64,7 +82,8 @@ pub(crate) struct Scenario {
 pub(crate) enum Encoder {
     /// Frames of this rate.
     Fixed(Bandwidth),
-    /// Frames of the rate that the connection proposes, 300 kbit/s to 20 Mbit/s, first of this one.
+    /// Frames of the rate that the connection proposes, 300 kbit/s to [`Scenario::most`], first of
+    /// this one.
     Following(Bandwidth),
 }
 
@@ -76,6 +95,7 @@ pub(crate) struct Outcome {
     pub(crate) hints: Vec<(Duration, Bandwidth)>,
     /// What the stream has brought over.
     pub(crate) bulk: Bytes,
+    time: Duration,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -93,10 +113,25 @@ impl Scenario {
             link: link.to_owned(),
             later: None,
             has_bulk: true,
-            encoder: Encoder::Fixed(Bandwidth::from_bits_per_sec(2_000_000)),
+            encoder: Encoder::Fixed(FIRST_RATE),
+            most: MOST,
+            cross: None,
+            time: TIME,
             datagrams: DatagramOptions::default().ttl(LIFETIME),
             buffer: 256 << 10,
             seed: 1,
+        }
+    }
+
+    /// An encoder that follows, beside a bulk transfer under `cross`.
+    pub(crate) fn beside(cross: &str, most: Bandwidth) -> Self {
+        Self {
+            has_bulk: false,
+            encoder: Encoder::Following(FIRST_RATE),
+            most,
+            cross: Some(cross.to_owned()),
+            time: Duration::from_secs(40),
+            ..Self::over(LINK)
         }
     }
 
@@ -117,11 +152,41 @@ impl Scenario {
         if self.has_bulk {
             world.send(ends.client, Load::Endless);
         }
-        self.film(&mut world, ends, there)
+        let cross = match &self.cross {
+            None => None,
+            Some(controller) => Some(self.add_cross(&mut world, (there, back), controller)?),
+        };
+        self.film(&mut world, ends, there, cross)
     }
 
-    /// Makes frames for [`TIME`], and waits for the last of them.
-    fn film(&self, world: &mut World, ends: Ends, link: LinkId) -> Result<Outcome, Box<dyn Error>> {
+    /// A bulk transfer that begins with [`CROSS`].
+    fn add_cross(
+        &self,
+        world: &mut World,
+        (there, back): (LinkId, LinkId),
+        controller: &str,
+    ) -> Result<Ends, Box<dyn Error>> {
+        let mut client = TransportConfig::default();
+        client.congestion(cc_core::Registry::standard().choose(controller)?);
+        Ok(world.add_connection(&ConnectionPlan {
+            there: vec![there],
+            back: vec![back],
+            client,
+            client_load: Some(Load::Endless),
+            start: world.now().since(Timestamp::ZERO) + CROSS.start,
+            ..ConnectionPlan::default()
+        }))
+    }
+
+    /// Makes frames for [`Self::time`], and waits for the last of them. Closes `cross` at the end
+    /// of [`CROSS`].
+    fn film(
+        &self,
+        world: &mut World,
+        ends: Ends,
+        link: LinkId,
+        mut cross: Option<Ends>,
+    ) -> Result<Outcome, Box<dyn Error>> {
         let start = world.now();
         let frames = Rc::<RefCell<BTreeMap<u64, Frame>>>::default();
         let arrived = Rc::clone(&frames);
@@ -134,17 +199,20 @@ impl Scenario {
         });
         let mut hints = Vec::new();
         let mut change = self.later.as_ref();
-        for number in 0..(TIME.as_nanos() / INTERVAL.as_nanos()) as u64 {
+        for number in 0..(self.time.as_nanos() / INTERVAL.as_nanos()) as u64 {
             let made = INTERVAL * number as u32;
             if let Some((_, later)) = change.take_if(|(at, _)| made >= *at) {
                 world.change_link(link, &later.parse()?, BASE_RTT);
+            }
+            if let Some(cross) = cross.take_if(|_| made >= CROSS.end) {
+                world.close(cross.client);
             }
             let hint = world.path_estimate(ends.client).send_rate_hint;
             hints.push((made, hint));
             let rate = match self.encoder {
                 Encoder::Fixed(rate) => rate,
                 Encoder::Following(first) if made < FIRST => first,
-                Encoder::Following(_) => hint.clamp(LEAST, MOST),
+                Encoder::Following(_) => hint.clamp(LEAST, self.most),
             };
             let bytes = (rate * INTERVAL).get() as usize;
             let datagrams = bytes.div_ceil(PAYLOAD).max(1);
@@ -163,12 +231,13 @@ impl Scenario {
             run_until(world, start, made + INTERVAL);
         }
         let bulk = world.received(ends.server);
-        run_until(world, start, TIME + Duration::from_secs(5));
+        run_until(world, start, self.time + Duration::from_secs(5));
         let frames = frames.borrow().clone();
         Ok(Outcome {
             frames,
             hints,
             bulk,
+            time: self.time,
         })
     }
 }
@@ -183,7 +252,7 @@ impl Outcome {
             .chain([(&settled, 0.99), (&settled, 1.0)])
             .map(|(times, share)| percentile(times, share).as_secs_f64() * 1e3);
         let hint = self.hints.last().map_or(0.0, |(_, hint)| mbit(*hint));
-        let bulk = self.bulk.get() as f64 * 8e-6 / TIME.as_secs_f64();
+        let bulk = self.bulk.get() as f64 * 8e-6 / self.time.as_secs_f64();
         let rest = [self.incomplete() * 100.0, hint, bulk];
         columns
             .chain(rest)
@@ -191,9 +260,36 @@ impl Outcome {
             .collect()
     }
 
+    /// The columns of [`CROSS_HEADER`].
+    fn cross_row(&self) -> String {
+        let stages = CROSS_STAGES.map(|stage| {
+            let times = self.times_within(&stage);
+            let late = [0.5, 0.95, 1.0].map(|share| percentile(&times, share));
+            let late = late.map(|late| format!("{:7.0}", late.as_secs_f64() * 1e3));
+            let [least, mean, most] = self.hints_within(&stage).map(mbit);
+            format!("{}{least:7.1}{mean:6.1}{most:6.1}", late.concat())
+        });
+        stages.join(" |")
+    }
+
+    /// The least, the mean and the greatest hint for frames made within `stage`.
+    pub(crate) fn hints_within(&self, stage: &Range<Duration>) -> [Bandwidth; 3] {
+        let hints = self.hints.iter().filter(|(made, _)| stage.contains(made));
+        let bits: Vec<u64> = hints.map(|(_, hint)| hint.bits_per_sec()).collect();
+        let least = bits.iter().min().copied().unwrap_or_default();
+        let most = bits.iter().max().copied().unwrap_or_default();
+        let mean = bits.iter().sum::<u64>() / bits.len().max(1) as u64;
+        [least, mean, most].map(Bandwidth::from_bits_per_sec)
+    }
+
     /// How late the frames made from `since` on were, of which something came; sorted.
     pub(crate) fn times(&self, since: Duration) -> Vec<Duration> {
-        let frames = self.frames.values().filter(|frame| frame.made >= since);
+        self.times_within(&(since..Duration::MAX))
+    }
+
+    pub(crate) fn times_within(&self, stage: &Range<Duration>) -> Vec<Duration> {
+        let frames = self.frames.values();
+        let frames = frames.filter(|frame| stage.contains(&frame.made));
         let mut times: Vec<_> = frames
             .filter_map(|frame| Some(frame.last?.saturating_sub(frame.made)))
             .collect();
@@ -224,10 +320,9 @@ fn mbit(rate: Bandwidth) -> f64 {
 
 /// All that the page shows.
 pub(crate) fn scenarios() -> [(&'static str, Scenario); 4] {
-    let first = Bandwidth::from_bits_per_sec(2_000_000);
     let alone = Scenario {
         has_bulk: false,
-        encoder: Encoder::Following(first),
+        encoder: Encoder::Following(FIRST_RATE),
         ..Scenario::over(LINK)
     };
     let fall = Scenario {
@@ -246,6 +341,16 @@ pub(crate) fn scenarios() -> [(&'static str, Scenario); 4] {
 /// missing in %; Mbit/s of the hint at the end, and of the stream.
 const HEADER: &str =
     "               p50     p95     p99     max p99>12s max>12s missing    hint    bulk";
+
+/// Times of frames in ms, p50, p95 and max, and the hint in Mbit/s, least, mean and most: before
+/// the other connection, beside it from three seconds on, and from five seconds after it on.
+const CROSS_HEADER: &str = "before, beside and after another connection: p50, p95, max; hint";
+pub(crate) const CROSS: Range<Duration> = Duration::from_secs(10)..Duration::from_secs(20);
+pub(crate) const CROSS_STAGES: [Range<Duration>; 3] = [
+    Duration::from_secs(5)..CROSS.start,
+    Duration::from_secs(13)..CROSS.end,
+    Duration::from_secs(25)..Duration::from_secs(40),
+];
 
 /// Two seconds after a link's fall.
 pub(crate) const SETTLED: Duration = Duration::from_secs(12);
@@ -267,8 +372,9 @@ const INTERVAL: Duration = Duration::from_nanos(33_333_333);
 /// When an encoder begins to follow: a round trip after the handshake's end.
 const FIRST: Duration = Duration::from_millis(500);
 const LIFETIME: Duration = Duration::from_millis(100);
+pub(crate) const FIRST_RATE: Bandwidth = Bandwidth::from_bits_per_sec(2_000_000);
 const LEAST: Bandwidth = Bandwidth::from_bits_per_sec(300_000);
-const MOST: Bandwidth = Bandwidth::from_bits_per_sec(20_000_000);
+pub(crate) const MOST: Bandwidth = Bandwidth::from_bits_per_sec(20_000_000);
 
 /// Bytes of a datagram: what fits into the smallest packet.
 const PAYLOAD: usize = 1_150;

@@ -12,7 +12,6 @@
 use clap::Parser;
 use paceline::{Connection, ConnectionError, Endpoint, Incoming, RecvStream, SendStream, tls};
 use std::error::Error;
-use std::fmt::Write as _;
 use std::future::Future;
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
@@ -50,10 +49,7 @@ async fn main() -> Result<()> {
 /// An endpoint, and the fingerprint of its certificate as hexadecimal digits.
 pub(crate) fn listen(address: SocketAddr) -> Result<(Endpoint, String)> {
     let certificate = tls::SelfSigned::generate(["localhost"])?;
-    let mut fingerprint = String::new();
-    for byte in certificate.fingerprint {
-        write!(fingerprint, "{byte:02x}")?;
-    }
+    let fingerprint = certificate.fingerprint.to_string();
     // A client that speaks another protocol is refused in the handshake.
     let config = certificate.server().alpn(&[b"echo"]).config()?;
     Ok((Endpoint::server(config, address)?, fingerprint))

@@ -51,7 +51,7 @@ pub(crate) use facts::Watch as FactWatch;
 pub use facts::{Fact, PacketId};
 pub(crate) use loss_detection::Announcement;
 use metrics::metrics;
-pub(crate) use path_meter::{MEMORY, PathMeter, tolerated_queue};
+pub(crate) use path_meter::{MEMORY, PathMeter, QUEUE_MEMORY, tolerated_queue};
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 pub(crate) use reordering::LossThresholds;

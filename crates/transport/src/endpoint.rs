@@ -350,7 +350,13 @@ impl Endpoint {
     /// Connections that have ended before are missing from it, so this is best called at once.
     #[cfg(feature = "metrics")]
     pub fn metrics(&self, name: impl Into<String>) -> EndpointMetrics {
-        EndpointMetrics::new(self.lease.inner(), name.into())
+        self.labelled_metrics(vec![::metrics::Label::new("endpoint", name.into())])
+    }
+
+    /// The same with these labels on everything.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn labelled_metrics(&self, labels: Vec<::metrics::Label>) -> EndpointMetrics {
+        EndpointMetrics::new(self.lease.inner(), labels)
     }
 
     /// How many connections are open, closing ones among them.

@@ -189,6 +189,8 @@ pub use histogram::RttHistogram;
 pub use kernel_pacing::{KernelPacing, NoKernelPacing, ParseKernelPacingError};
 pub use path_memory::{PathMemory, PathMemoryError, PathStore};
 pub use path_watch::{IntervalError, PathEstimate, PathWatch};
+#[cfg(feature = "metrics")]
+pub use sharded::ShardedMetrics;
 pub use sharded::{ShardStats, ShardedBuilder, ShardedServer, Steering};
 pub use stats::{
     ConnectionStats, DatagramStats, EcnStats, FrameStats, LimitedBy, PathStats, UdpStats,

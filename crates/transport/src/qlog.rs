@@ -10,11 +10,16 @@
 //! | `connectivity:connection_started` | addresses and ports |
 //! | `recovery:metrics_updated` | what has changed of `min_rtt`, `smoothed_rtt`, `latest_rtt`, `rtt_variance` (ms), `congestion_window`, `bytes_in_flight` (bytes), `ssthresh`, `pacing_rate` (bits/s) |
 //! | `recovery:congestion_state_updated` | the controller's state: `SlowStart`, `ProbeBW_UP`, … |
+//! | `recovery:careful_resume_phase_updated` | phases of Careful Resume, with `trigger` and `state_data` (draft-ietf-tsvwg-careful-resume-qlog-02), without packet numbers |
 //! | `transport:datagrams_sent`, `transport:datagrams_received` | `count`, and `raw` with the lengths of what was sent |
 //! | `connectivity:connection_closed` | `reason` |
 //!
 //! Packets are not among them: quinn-proto keeps their numbers to itself. Times are milliseconds
 //! since the first event, or since [`QlogConfig::start_time`]; `group_id` counts the connections.
+//! The time of `datagrams_sent` is when the connection hands a batch over to be sent. When its
+//! datagrams leave is not written: a full socket delays them, and with
+//! [`kernel_pacing`](crate::TransportConfig::kernel_pacing) the kernel does until their departure
+//! times.
 
 use crate::clock;
 use quinn_proto::Side;

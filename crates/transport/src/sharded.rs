@@ -11,6 +11,8 @@
 
 mod builder;
 mod cid;
+#[cfg(feature = "metrics")]
+mod metrics;
 #[cfg(target_os = "linux")]
 mod program;
 mod server;
@@ -18,6 +20,8 @@ mod sockets;
 mod worker;
 
 pub use builder::ShardedBuilder;
+#[cfg(feature = "metrics")]
+pub use metrics::ShardedMetrics;
 pub use server::{ShardStats, ShardedServer};
 pub use sockets::Steering;
 

@@ -29,7 +29,7 @@ use crate::crypto_provider::{cipher_suite, default_provider};
 use core::fmt;
 use core::str::FromStr;
 pub use error::TlsError;
-pub use fingerprint::fingerprint;
+pub use fingerprint::Fingerprint;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{VerifierBuilderError, WebPkiServerVerifier};
@@ -61,8 +61,8 @@ pub fn client_without_verification() -> ClientTls {
 
 /// A client that takes the one certificate with this SHA-256 fingerprint, whatever its name and
 /// dates.
-pub fn client_with_fingerprint(fingerprint: [u8; 32]) -> ClientTls {
-    ClientTls::new(Verifier::Fingerprint(fingerprint))
+pub fn client_with_fingerprint(fingerprint: impl Into<Fingerprint>) -> ClientTls {
+    ClientTls::new(Verifier::Fingerprint(fingerprint.into()))
 }
 
 /// A client that trusts the authorities in `pem` and checks name and dates.
@@ -353,7 +353,7 @@ impl FromStr for Cipher {
 #[derive(Debug, Clone)]
 enum Verifier {
     Nothing,
-    Fingerprint([u8; 32]),
+    Fingerprint(Fingerprint),
     Authorities(Arc<RootCertStore>),
 }
 
@@ -382,7 +382,7 @@ impl Verifier {
 /// server holds the certificate's key is checked in either case.
 #[derive(Debug)]
 struct Unchained {
-    pinned: Option<[u8; 32]>,
+    pinned: Option<Fingerprint>,
     provider: Arc<CryptoProvider>,
 }
 
@@ -396,7 +396,7 @@ impl ServerCertVerifier for Unchained {
         _now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         match self.pinned {
-            Some(pinned) if pinned != fingerprint(end_entity) => {
+            Some(pinned) if pinned != Fingerprint::of(end_entity) => {
                 Err(CertificateError::ApplicationVerificationFailure.into())
             }
             _ => Ok(ServerCertVerified::assertion()),

@@ -4,6 +4,7 @@
 #[expect(dead_code, reason = "a test has no use for `main`")]
 mod example;
 
+mod beside;
 mod datagrams;
 
 use crate::plan_over;

@@ -1,13 +1,15 @@
 //! A qlog of real endpoints says what happened, in the schema's words.
 
 use crate::{config, connect};
+use cc_core::SavedPath;
 use paceline::testing::{Load, Side};
-use paceline::{QlogConfig, QlogStream};
+use paceline::{PathMemory, QlogConfig, QlogStream};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use units::Bytes;
 
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
@@ -169,4 +171,78 @@ fn connections_that_share_a_trace_are_told_apart() {
         .map(|event| event["group_id"].as_str())
         .collect();
     assert_eq!(groups, BTreeSet::from([Some("0"), Some("1")]));
+}
+
+/// What an upload of 3 s over 20 Mbit/s and 200 ms writes of Careful Resume, when the connection
+/// remembers this capacity.
+fn resumed(capacity: Bytes) -> Vec<Value> {
+    let shared = Shared::default();
+    let stream = shared.stream();
+    let link = "delay 100ms rate 20mbit queue 1bdp";
+    let mut config = config(link, "delay 100ms", "cubic");
+    let path = SavedPath {
+        capacity,
+        min_rtt: Duration::from_millis(200),
+    };
+    let memory = PathMemory::new(path, [192, 0, 2, 1].into());
+    config.client.path_memory(Some(memory));
+    config.client.qlog_stream(Some(stream.clone()));
+    let mut pair = connect(&config);
+    pair.send(Side::Client, Load::Endless);
+    pair.run_for(Duration::from_secs(3));
+    stream.flush();
+    let (_, mut events) = shared.records();
+    events.retain(|event| event["name"] == "recovery:careful_resume_phase_updated");
+    events
+}
+
+/// Members that draft-ietf-tsvwg-careful-resume-qlog-02 defines.
+#[test]
+fn phases_of_careful_resume_are_written_with_their_reasons() {
+    let steps = |events: &[Value]| -> Vec<[String; 3]> {
+        let step = |event: &Value| {
+            ["old", "new", "trigger"].map(|key| event["data"][key].as_str().expect(key).to_owned())
+        };
+        events.iter().map(step).collect()
+    };
+    let saved = resumed(Bytes::new(500_000));
+    assert_eq!(
+        steps(&saved)[..],
+        [
+            ["reconnaissance", "unvalidated", "congestion_window_limited"],
+            ["unvalidated", "validating", "last_unvalidated_packet_sent"],
+            [
+                "validating",
+                "normal",
+                "last_unvalidated_packet_acknowledged"
+            ],
+        ]
+    );
+    let jump = &saved[0]["data"]["state_data"];
+    // Half of what is saved (RFC 9959 section 3.2), once the initial window is acknowledged: the
+    // handshake and a round trip later.
+    assert_eq!(jump["congestion_window"], 250_000);
+    let acknowledged = jump["pipesize"].as_u64().expect("bytes");
+    assert!((10_000..20_000).contains(&acknowledged), "{jump}");
+    let times: Vec<_> = saved.iter().filter_map(|e| e["time"].as_f64()).collect();
+    // Each phase takes a round trip.
+    assert!((600.0..610.0).contains(&times[0]), "{times:?}");
+    assert!((790.0..810.0).contains(&times[1]), "{times:?}");
+    assert!((990.0..1_020.0).contains(&times[2]), "{times:?}");
+
+    let too_much = resumed(Bytes::new(5_000_000));
+    assert_eq!(
+        steps(&too_much)[2..],
+        [
+            ["validating", "safe_retreat", "packet_loss"],
+            ["safe_retreat", "normal", "exit_recovery"],
+        ]
+    );
+    let [retreat, end] = [2, 3].map(|at: usize| &too_much[at]["data"]["state_data"]);
+    // Half of what the path has carried (section 3.5).
+    let bytes = |state: &Value, key| state[key].as_u64().expect("bytes");
+    let half = bytes(retreat, "pipesize") / 2;
+    assert_eq!(bytes(retreat, "congestion_window"), half);
+    assert_eq!(retreat.get("ssthresh"), None);
+    assert_eq!(bytes(end, "ssthresh"), bytes(end, "pipesize") / 2);
 }

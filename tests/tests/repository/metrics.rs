@@ -58,9 +58,10 @@ fn missing(names: &[Name], among: &[Name], fault: &str) -> Vec<Finding> {
 }
 
 const PAGE: &str = "docs/metrics.md";
-const SOURCES: [&str; 2] = [
+const SOURCES: [&str; 3] = [
     "crates/transport/src/totals.rs",
     "crates/transport/src/endpoint/metrics.rs",
+    "crates/transport/src/sharded/metrics.rs",
 ];
 
 #[test]

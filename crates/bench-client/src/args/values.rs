@@ -2,8 +2,8 @@
 
 use crate::ab::{self, MAX_COPIES, MAX_VARIANTS};
 use bench_kit::cli::values::{self, time};
-use bench_kit::hex;
 use bench_kit::plan::MIN_BETWEEN_REQUESTS;
+use paceline::tls::Fingerprint;
 use std::str::FromStr;
 use std::time::Duration;
 use units::{Bandwidth, Gain, ParseError};
@@ -186,9 +186,8 @@ pub(super) fn request_interval(text: &str) -> Result<Duration, ParseError> {
 
 /// 32 bytes in hexadecimal, as `sha256sum` or, with colons, as openssl writes them.
 pub(super) fn fingerprint(text: &str) -> Result<[u8; 32], ParseError> {
-    hex::decode(text)
-        .and_then(|bytes| bytes.try_into().ok())
-        .ok_or_else(|| ParseError::new(text, "a SHA-256 fingerprint of 64 hexadecimal digits"))
+    text.parse()
+        .map(|fingerprint: Fingerprint| fingerprint.into())
 }
 
 /// The longest name of a server: what a table of several has room for.

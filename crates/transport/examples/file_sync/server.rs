@@ -19,7 +19,7 @@ use tokio::time::timeout;
 #[derive(Debug)]
 pub(crate) struct Server {
     endpoint: Endpoint,
-    fingerprint: [u8; 32],
+    fingerprint: tls::Fingerprint,
     shared: Arc<Shared>,
 }
 
@@ -62,8 +62,7 @@ impl Server {
 
     /// Of the certificate, as hexadecimal digits.
     pub(crate) fn fingerprint(&self) -> String {
-        let digits = self.fingerprint.iter().map(|byte| format!("{byte:02x}"));
-        digits.collect()
+        self.fingerprint.to_string()
     }
 
     /// Serves every client, until the endpoint is closed.

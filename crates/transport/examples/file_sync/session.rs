@@ -29,8 +29,7 @@ impl Session {
         pinned: &str,
         max_rate: Option<Bandwidth>,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        let pinned = parse_fingerprint(pinned)
-            .ok_or("this is no fingerprint; expected 64 hexadecimal digits")?;
+        let pinned: tls::Fingerprint = pinned.parse()?;
         let local = match server {
             SocketAddr::V4(_) => "0.0.0.0:0",
             SocketAddr::V6(_) => "[::]:0",
@@ -109,15 +108,4 @@ async fn ask(connection: &Connection, request: &Request) -> Result<(Reply, RecvS
         Reply::Refused(text) => Err(SyncError::Refused(format!("the server says: {text}"))),
         reply => Ok((reply, recv)),
     }
-}
-
-fn parse_fingerprint(text: &str) -> Option<[u8; 32]> {
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    let mut fingerprint = [0; 32];
-    for (byte, digits) in fingerprint.iter_mut().zip(text.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
-    }
-    Some(fingerprint)
 }

@@ -105,21 +105,34 @@ impl PathMeter {
         for slot in old.take_while(|slot| slot.train_rate.is_some()) {
             slot.train_rate = None;
         }
-        let since = self
-            .acks
-            .iter()
-            .find(|ack| ack.at >= began)
-            .zip(self.acks.back());
-        let carried = since.and_then(|(oldest, newest)| {
-            let time = newest.at.since(oldest.at);
-            let rate = || Bandwidth::from_transfer(newest.delivered - oldest.delivered, time);
-            (time >= SLOT).then(rate)
-        });
-        let before = self.queue.and_then(|queue| queue.carried);
+        let before = self.queue.filter(|last| now.since(last.at) <= QUEUE_MEMORY);
+        let before = before.and_then(|last| last.carried);
         self.queue = Some(QueueSeen {
             at: now,
-            carried: carried.or(before),
+            carried: self.carried(began, before),
         });
+    }
+
+    /// What comes through behind the queue that began at `began`, or what did `before`.
+    ///
+    /// What comes back as fast as it was sent shows no limit of the path: then the queue is that of
+    /// others, or drains, and the rate is the application's. An application that follows would
+    /// otherwise be told ever less.
+    fn carried(&self, began: Timestamp, before: Option<Bandwidth>) -> Option<Bandwidth> {
+        let oldest = self.acks.iter().find(|ack| ack.at >= began);
+        let Some((oldest, newest)) = oldest.zip(self.acks.back()) else {
+            return before;
+        };
+        let time = newest.at.since(oldest.at);
+        if time < SLOT {
+            return before;
+        }
+        let rate = Bandwidth::from_transfer(newest.delivered - oldest.delivered, time);
+        let sending = newest.sent_at.since(oldest.sent_at);
+        if time >= sending + sending / 4 {
+            return Some(rate);
+        }
+        before.map(|before| before.max(rate))
     }
 
     /// The least round-trip time of late minus `min_rtt`.
@@ -228,6 +241,10 @@ fn slots_in(time: Duration) -> u64 {
 pub(crate) fn tolerated_queue(min_rtt: Duration) -> Duration {
     LEAST_QUEUE.max(min_rtt / 4)
 }
+
+/// For how long after a queue no more is proposed than has come through since it was found: a
+/// controller's estimate may be as old as BBR's longest cycle.
+pub(crate) const QUEUE_MEMORY: Duration = Duration::from_secs(10);
 
 /// The resolution of windows of time.
 const SLOT: Duration = Duration::from_millis(50);
@@ -362,6 +379,39 @@ mod tests {
             assert!(meter.slots.len() as u64 <= MAX_SLOTS + 1);
         }
         assert!(meter.acks.len() <= MAX_ACKS);
+    }
+
+    /// A packet each 20 ms, 400 kbit/s and no train, over a path of 60 ms: for a second without a
+    /// queue, then for two behind one of 100 ms, in which each packet takes `growth` longer than
+    /// the one before.
+    fn behind_a_queue(growth: Duration) -> Option<Bandwidth> {
+        let mut meter = PathMeter::default();
+        let (min_rtt, mut now) = (Duration::from_millis(60), Timestamp::ZERO);
+        for number in 0..150_u32 {
+            let sent = Timestamp::from_millis(u64::from(number) * 20);
+            let queue = match number.checked_sub(50) {
+                Some(behind) => Duration::from_millis(100) + growth * behind,
+                None => Duration::ZERO,
+            };
+            now = sent + min_rtt + queue;
+            meter.on_feedback(&MeterInput {
+                now,
+                acked: &[packet(sent, true)],
+                lost: Bytes::ZERO,
+                rtt: Some(now.since(sent)),
+                min_rtt: Some(min_rtt),
+                pacing_rate: mbit(8),
+                mss: MSS,
+            });
+        }
+        meter.rate_since_queue(now, QUEUE_MEMORY)
+    }
+
+    #[test]
+    fn a_queue_shows_the_paths_rate_only_to_who_sends_more_than_it_carries() {
+        assert_eq!(behind_a_queue(Duration::ZERO), None, "that of others");
+        let own = behind_a_queue(Duration::from_millis(20));
+        assert_eq!(own, Some(Bandwidth::from_bits_per_sec(200_000)));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! The hint is for the application alone: nothing in this crate sends by it.
 
 use super::state::ConnectionDriver;
-use crate::cc_adapter::{MEMORY, PathMeter, tolerated_queue};
+use crate::cc_adapter::{MEMORY, PathMeter, QUEUE_MEMORY, tolerated_queue};
 use crate::clock;
 use crate::path_watch::{PathEstimate, Watcher};
 use cc_core::{Control, PathState, Snapshot};
@@ -163,9 +163,5 @@ fn micros(time: Duration) -> u64 {
 const MARGIN: Gain = Gain::percent(90);
 
 const LEAST_SPAN: Duration = Duration::from_millis(50);
-
-/// For how long after a queue no more is proposed than has come through since it was found: a
-/// controller's estimate may be as old as BBR's longest cycle.
-const QUEUE_MEMORY: Duration = Duration::from_secs(10);
 
 const LOSS_TIME: Duration = Duration::from_secs(1);

@@ -5,7 +5,7 @@ use super::table::EndpointStats;
 use super::unreported;
 use crate::connection::Shared;
 use crate::totals::{COUNTERS, Group, Groups};
-use ::metrics::{Label, SharedString, Unit, counter, gauge, histogram};
+use ::metrics::{Label, Unit, counter, gauge, histogram};
 use ::metrics::{describe_counter, describe_gauge, describe_histogram};
 use quinn_proto::Side;
 use std::collections::BTreeMap;
@@ -24,7 +24,8 @@ use units::{Bandwidth, Bytes};
 /// Names begin with `paceline_`. The labels are few: `endpoint`, the name given to
 /// [`Endpoint::metrics`](crate::Endpoint::metrics); with what connections count, `controller` and
 /// `side` (`client` or `server`); nothing has a label for each connection or address. The page
-/// `docs/metrics.md` of the repository lists them all.
+/// `docs/metrics.md` of the repository lists them all. A [`ShardedServer`](crate::ShardedServer)
+/// has [`ShardedMetrics`](crate::ShardedMetrics).
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -49,17 +50,18 @@ use units::{Bandwidth, Bytes};
 #[derive(Debug)]
 pub struct EndpointMetrics {
     inner: Arc<Inner>,
-    endpoint: SharedString,
+    /// On everything that it reports.
+    labels: Vec<Label>,
     /// What was reported last, to set to zero what has gone.
     open: BTreeMap<Group, Open>,
 }
 
 impl EndpointMetrics {
-    pub(super) fn new(inner: Arc<Inner>, name: String) -> Self {
+    pub(super) fn new(inner: Arc<Inner>, labels: Vec<Label>) -> Self {
         inner.table().unreported.get_or_insert_default();
         Self {
             inner,
-            endpoint: name.into(),
+            labels,
             open: BTreeMap::new(),
         }
     }
@@ -71,9 +73,8 @@ impl EndpointMetrics {
     pub fn report(&mut self) {
         describe();
         let Report { own, groups, open } = self.collect();
-        let endpoint = vec![Label::new("endpoint", self.endpoint.clone())];
         for ((name, ..), count) in ENDPOINT_COUNTERS.iter().zip(own) {
-            counter!(*name, endpoint.clone()).increment(count);
+            counter!(*name, self.labels.clone()).increment(count);
         }
         for (group, counts) in &groups {
             let labels = self.labels(*group);
@@ -157,11 +158,9 @@ impl EndpointMetrics {
             Side::Client => "client",
             Side::Server => "server",
         };
-        vec![
-            Label::new("endpoint", self.endpoint.clone()),
-            Label::new("controller", group.controller),
-            Label::new("side", side),
-        ]
+        let own = [("controller", group.controller), ("side", side)];
+        let own = own.map(|(key, value)| Label::new(key, value));
+        [&self.labels[..], &own].concat()
     }
 }
 

@@ -79,7 +79,21 @@ pub(super) struct Shard {
 #[derive(Debug, Default)]
 pub(super) struct Figures {
     pub(super) handler_panics: AtomicU64,
+    /// Those of them that were reported.
+    #[cfg(feature = "metrics")]
+    reported_panics: AtomicU64,
     pub(super) is_accepting: AtomicBool,
+}
+
+#[cfg(feature = "metrics")]
+impl Figures {
+    /// Handlers that have panicked since this was last called.
+    pub(super) fn unreported_panics(&self) -> u64 {
+        let panics = self.handler_panics.load(Ordering::Relaxed);
+        // Who reports at the same time may have told of more.
+        let reported = self.reported_panics.fetch_max(panics, Ordering::Relaxed);
+        panics.saturating_sub(reported)
+    }
 }
 
 impl ShardedServer {

@@ -1,7 +1,7 @@
 //! Certificates that vouch for themselves.
 
 use super::error::TlsError;
-use super::fingerprint::fingerprint;
+use super::fingerprint::Fingerprint;
 #[cfg(feature = "testing")]
 use crate::virtual_time;
 use rcgen::{CertificateParams, KeyPair};
@@ -18,9 +18,8 @@ pub struct SelfSigned {
     /// The key to it: ECDSA on P-256; Ed25519, whose signatures have one length, in the `testing`
     /// module's `Simulation`.
     pub key: PrivateKeyDer<'static>,
-    /// SHA-256 of the certificate's DER, for
-    /// [`client_with_fingerprint`](super::client_with_fingerprint).
-    pub fingerprint: [u8; 32],
+    /// What [`client_with_fingerprint`](super::client_with_fingerprint) recognizes it by.
+    pub fingerprint: Fingerprint,
 }
 
 impl SelfSigned {
@@ -63,7 +62,7 @@ impl SelfSigned {
         let cert = signed.der().clone();
         let key = PrivateKeyDer::try_from(key.serialize_der()).expect("rcgen writes PKCS #8");
         Ok(Self {
-            fingerprint: fingerprint(&cert),
+            fingerprint: Fingerprint::of(&cert),
             cert,
             key,
         })

@@ -1,10 +1,12 @@
 //! What the crate `metrics` is told.
 
-use crate::support::{Endpoints, noise, receive_all, send_all, within_a_minute};
+use crate::support::{Endpoints, any, noise, receive_all, send_all, within_a_minute};
 use metrics::with_local_recorder;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
-use paceline::{Connection, ConnectionStats, EndpointMetrics};
+use paceline::tls::SelfSigned;
+use paceline::{Connection, ConnectionStats, EndpointMetrics, Incoming, ShardedServer};
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 /// A recorder, and the sums of what it was told.
 struct Recorder {
@@ -27,9 +29,13 @@ impl Recorder {
         }
     }
 
-    /// A snapshot sets counters and histograms back to nothing.
     fn report(&mut self, metrics: &mut EndpointMetrics) {
-        with_local_recorder(&self.recorder, || metrics.report());
+        self.record(|| metrics.report());
+    }
+
+    /// A snapshot sets counters and histograms back to nothing.
+    fn record(&mut self, report: impl FnOnce()) {
+        with_local_recorder(&self.recorder, report);
         for (key, _, description, value) in self.snapshotter.snapshot().into_vec() {
             assert!(description.is_some(), "{key:?} is not described");
             let (_, key) = key.into_parts();
@@ -185,6 +191,87 @@ async fn a_handshake_that_fails_is_counted() {
         let failures = format!("paceline_handshake_failures_total {labels}");
         assert_eq!(recorder.counter(&failures), 1);
         endpoints.close().await;
+    })
+    .await;
+}
+
+/// Connections that a shard has served, by its number.
+type Served = Arc<Mutex<Vec<(usize, Connection)>>>;
+
+/// Receives a stream, and panics if it begins with 13.
+async fn take(attempt: Incoming, shard: usize, served: Served) {
+    let connection = attempt.await.unwrap();
+    served.lock().unwrap().push((shard, connection.clone()));
+    let received = receive_all(connection.accept_uni().await.unwrap()).await;
+    connection.close(0_u32.into(), b"");
+    assert_ne!(received.first(), Some(&13), "an unlucky number");
+}
+
+#[tokio::test]
+async fn each_shard_of_a_server_reports_its_own_connections() {
+    within_a_minute(async {
+        let endpoints = Endpoints::new();
+        let served = Served::default();
+        let handed = Arc::clone(&served);
+        let config = endpoints.certificate.server().config().unwrap();
+        let builder = ShardedServer::builder(config, any());
+        let server = builder.shards(3).serve_each(move |shard| {
+            let served = Arc::clone(&handed);
+            move |attempt| take(attempt, shard, Arc::clone(&served))
+        });
+        let server = server.unwrap();
+        let (shards, address) = (server.shards(), server.local_addr());
+        let mut metrics = server.metrics("public");
+        let mut recorder = Recorder::new();
+        for first in 0..20 {
+            let connecting = endpoints.client.connect(address, "localhost").unwrap();
+            let client = connecting.await.unwrap();
+            send_all(client.open_uni().await.unwrap(), &[first; 10_000]).await;
+            // In the middle, too: nothing is told twice.
+            recorder.record(|| metrics.report());
+            client.closed().await;
+        }
+        endpoints.client.wait_idle().await;
+        server.join().await;
+        recorder.record(|| metrics.report());
+
+        let mut panics = 0;
+        for number in 0..shards {
+            let served = served.lock().unwrap();
+            let own = served.iter().filter(|(shard, _)| *shard == number);
+            let own: Vec<_> = own.map(|(_, connection)| connection.stats()).collect();
+            let labels = format!("public shard={number}");
+            let accepted = recorder.counter(&format!(
+                "paceline_handshakes_accepted_total endpoint={labels}"
+            ));
+            assert_eq!(accepted, own.len() as u64, "shard {number}");
+            if !own.is_empty() {
+                recorder.assert_counts(&labels, "server", &own);
+            }
+            panics += recorder.counter(&format!("paceline_handler_panics_total endpoint={labels}"));
+        }
+        assert_eq!((panics, served.lock().unwrap().len()), (1, 20));
+        endpoints.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_reporting_task_of_a_sharded_server_ends_with_its_shards() {
+    within_a_minute(async {
+        let certificate = SelfSigned::generate(["localhost"]).unwrap();
+        let config = certificate.server().config().unwrap();
+        let builder = ShardedServer::builder(config, any());
+        let server = builder
+            .shards(2)
+            .serve(|attempt| async { attempt.ignore() });
+        let server = server.unwrap();
+        let an_hour = std::time::Duration::from_secs(3_600);
+        let reporting = tokio::spawn(server.metrics("task").report_every(an_hour));
+        tokio::task::yield_now().await;
+        assert!(!reporting.is_finished(), "it goes on while shards serve");
+        server.join().await;
+        reporting.await.unwrap();
     })
     .await;
 }

@@ -67,7 +67,10 @@ const NO_APPLICATION_PROTOCOL: u8 = 120;
 #[tokio::test]
 async fn a_pinned_certificate_is_taken_and_another_is_not() {
     let certificate = SelfSigned::generate([NAME]).unwrap();
-    assert_eq!(tls::fingerprint(&certificate.cert), certificate.fingerprint);
+    assert_eq!(
+        tls::Fingerprint::of(&certificate.cert),
+        certificate.fingerprint
+    );
     let client = tls::client_with_fingerprint(certificate.fingerprint);
     attempt(&certificate, "any.name", client, None, &[])
         .await
