@@ -108,3 +108,9 @@ msrv:
 # Whether the libraries' interfaces changed more than the version number says, against a commit or tag: `cargo install cargo-semver-checks`.
 semver BASE:
     cargo semver-checks --baseline-rev {{BASE}} -p paceline-units -p paceline-cc-core -p paceline-link-sim -p paceline
+
+# The playground as static files in playground/dist: any web server may serve them.
+playground:
+    cargo build --locked --profile web --target wasm32-unknown-unknown --package playground
+    mkdir -p playground/dist
+    cp playground/web/* "${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/web/playground.wasm" playground/dist/

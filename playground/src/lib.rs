@@ -18,4 +18,4 @@ mod setup;
 
 pub use request::{Request, answer};
 pub use session::{FlowSummary, Session, Step};
-pub use setup::{FlowSetup, MAX_FLOWS, Setup};
+pub use setup::{FlowSetup, LinkChange, MAX_FLOWS, Setup};

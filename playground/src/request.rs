@@ -35,6 +35,8 @@ pub enum Request {
     },
     /// What each flow has reached.
     Flows {},
+    /// What repeats this run, with the changes of the link so far.
+    Setup {},
 }
 
 #[derive(Serialize)]
@@ -57,6 +59,7 @@ enum Answer {
         seconds: f64,
         flows: Vec<FlowSummary>,
     },
+    Setup(Setup),
 }
 
 #[derive(Serialize)]
@@ -130,6 +133,7 @@ fn respond(session: &mut Option<Session>, request: Request) -> Answer {
             seconds: session.seconds(),
             flows: session.summaries(),
         },
+        Request::Setup {} => Answer::Setup(session.setup().clone()),
     }
 }
 
@@ -147,6 +151,6 @@ fn describe() -> Description {
         controllers: controllers.collect(),
         link_words: words.collect(),
         max_flows: MAX_FLOWS,
-        style: plot::stylesheet(),
+        style: plot::stylesheet() + &plot::chips(),
     }
 }

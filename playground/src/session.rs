@@ -1,6 +1,6 @@
 //! A run under way, and all that is shown of it.
 
-use super::setup::{Setup, link};
+use super::setup::{LinkChange, MAX_CHANGES, Setup, link};
 use flow_sim::{Packets, Point, Run, Scenario};
 use link_sim::LinkSpec;
 use serde::Serialize;
@@ -10,7 +10,10 @@ use units::{Bandwidth, Timestamp};
 /// A run that goes on as long as the page asks for more.
 #[derive(Debug)]
 pub struct Session {
+    /// With every change of the link so far, so that another session repeats this one.
     pub(crate) setup: Setup,
+    /// Which of the setup's changes is next.
+    next_change: usize,
     /// The link as it is now.
     pub(crate) link: LinkSpec,
     back: LinkSpec,
@@ -78,10 +81,14 @@ impl Session {
     /// What is wrong with the setup, for a person.
     pub fn open(setup: Setup) -> Result<Self, String> {
         let run = setup.scenario()?.start();
-        let [link, back] = setup.links()?;
+        let [present, back] = setup.links()?;
+        for change in &setup.changes {
+            link(&change.link, &back)?;
+        }
         Ok(Self {
-            base_rtt: link.delay() + back.delay(),
-            link,
+            next_change: 0,
+            base_rtt: present.delay() + back.delay(),
+            link: present,
             back,
             run,
             points: vec![Vec::new(); setup.flows.len()],
@@ -100,6 +107,10 @@ impl Session {
     pub fn advance(&mut self, seconds: f64) -> bool {
         let seconds = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let end = (self.now + seconds.min(MAX_ADVANCE)).min(END);
+        while let Some(at) = self.change_due(end) {
+            self.run.advance(at);
+            self.make_change();
+        }
         self.run.advance(end);
         self.reach(end);
         end < END
@@ -110,7 +121,10 @@ impl Session {
     pub fn step(&mut self) -> Vec<Step> {
         let before: Vec<Packets> = self.flows().map(|flow| self.run.packets(flow)).collect();
         let limit = (self.now + MAX_ADVANCE).min(END);
-        self.run.step(limit);
+        let change = self.change_due(limit);
+        if !self.run.step(change.unwrap_or(limit)) && change.is_some() {
+            self.make_change();
+        }
         self.reach(self.run.now().max(self.now));
         let flows = self.flows().zip(before);
         let steps = flows.filter_map(|(flow, before)| {
@@ -128,16 +142,47 @@ impl Session {
         steps.collect()
     }
 
-    /// The data's link becomes another one; what is inside stays.
+    /// The data's link becomes another one; what is inside stays. What was to become of it later
+    /// is forgotten.
     ///
     /// # Errors
-    /// What is wrong with the link, for a person.
+    /// What is wrong with the link, for a person; and when it has changed too often.
     pub fn change_link(&mut self, text: &str) -> Result<(), String> {
-        let spec = link(text, &self.back)?;
-        self.base_rtt = spec.delay() + self.back.delay();
-        self.run.change(Scenario::LINK, &spec, self.base_rtt);
-        self.link = spec;
+        link(text, &self.back)?;
+        if self.next_change == MAX_CHANGES {
+            return Err(format!(
+                "the link has changed {MAX_CHANGES} times; begin anew"
+            ));
+        }
+        self.setup.changes.truncate(self.next_change);
+        self.setup.changes.push(LinkChange {
+            at: self.now.as_nanos(),
+            link: text.to_owned(),
+        });
+        self.make_change();
         Ok(())
+    }
+
+    /// What repeats this run in another session.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// When the next change is, if that is not after `end`.
+    fn change_due(&self, end: Timestamp) -> Option<Timestamp> {
+        let change = self.setup.changes.get(self.next_change)?;
+        let at = Timestamp::from_nanos(change.at).max(self.now);
+        (at <= end).then_some(at)
+    }
+
+    fn make_change(&mut self) {
+        let change = &self.setup.changes[self.next_change];
+        self.next_change += 1;
+        if let Ok(spec) = link(&change.link, &self.back) {
+            self.base_rtt = spec.delay() + self.back.delay();
+            self.run.change(Scenario::LINK, &spec, self.base_rtt);
+            self.link = spec;
+        }
     }
 
     /// What each flow has reached.

@@ -17,6 +17,18 @@ pub struct Setup {
     pub flows: Vec<FlowSetup>,
     /// Seed of all that is random.
     pub seed: u64,
+    /// What becomes of the data's link, earliest first.
+    #[serde(default)]
+    pub changes: Vec<LinkChange>,
+}
+
+/// The data's link becomes another one; what is inside stays.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkChange {
+    /// When, in nanoseconds since the start.
+    pub at: u64,
+    /// The link from then on.
+    pub link: String,
 }
 
 /// A flow that always has something to send.
@@ -35,6 +47,12 @@ impl Setup {
     /// What is wrong with a link, a controller or the number of flows, for a person.
     pub fn scenario(&self) -> Result<Scenario, String> {
         self.links()?;
+        if self.changes.len() > MAX_CHANGES {
+            return Err(format!(
+                "{} changes of the link; there can be {MAX_CHANGES}",
+                self.changes.len()
+            ));
+        }
         if self.flows.is_empty() || self.flows.len() > MAX_FLOWS {
             return Err(format!(
                 "{} flows; there can be 1 to {MAX_FLOWS}",
@@ -86,4 +104,6 @@ pub(crate) fn link(text: &str, back: &LinkSpec) -> Result<LinkSpec, String> {
 
 /// As many as a picture tells apart.
 pub const MAX_FLOWS: usize = 8;
+/// A slider that is dragged for a while makes hundreds.
+pub(crate) const MAX_CHANGES: usize = 2_000;
 const LATEST_START: Duration = Duration::from_secs(3600);

@@ -14,6 +14,7 @@ fn setup(link: &str, controllers: &[&str]) -> Setup {
         return_link: "delay 20ms".to_owned(),
         flows: controllers.iter().map(flow).collect(),
         seed: 1,
+        changes: Vec::new(),
     }
 }
 
@@ -35,6 +36,24 @@ fn a_link_that_changes_on_the_way_is_the_flows_new_limit() {
     run(&mut session, 5);
     let goodput = session.summaries()[0].goodput_mbit;
     assert!((4.0..5.0).contains(&goodput), "{goodput}");
+}
+
+#[test]
+fn the_setup_of_a_run_that_was_changed_repeats_it() {
+    let mut first = Session::open(setup(LINK, &["bbr3", "cubic"])).expect("it is right");
+    first.advance(0.73);
+    first.step();
+    let slower = "rate 5mbit delay 60ms loss 2% queue 2bdp";
+    first.change_link(slower).expect("it is a link");
+    run(&mut first, 2);
+    first.change_link(LINK).expect("it is a link");
+    run(&mut first, 1);
+    let mut second = Session::open(first.setup().clone()).expect("it was right");
+    while second.seconds() < first.seconds() {
+        second.advance((first.seconds() - second.seconds()).min(0.5));
+    }
+    assert_eq!(first.summaries(), second.summaries());
+    assert_eq!(first.setup(), second.setup());
 }
 
 #[test]
@@ -112,6 +131,7 @@ proptest! {
             return_link: back,
             flows: vec![FlowSetup { controller, start }],
             seed: 1,
+            changes: Vec::new(),
         };
         if let Ok(mut session) = Session::open(setup) {
             session.advance(0.2);
