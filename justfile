@@ -95,7 +95,7 @@ promises *ARGS:
 
 # The packages as the registry would get them, in target/package, each built from what was packed.
 package *ARGS:
-    cargo package --workspace --exclude e2e {{ARGS}}
+    cargo package --workspace --exclude e2e --exclude playground {{ARGS}}
 
 # The programs, linked statically, for any Linux: `rustup target add x86_64-unknown-linux-musl`, and musl's C compiler (Debian: musl-tools).
 release TARGET="x86_64-unknown-linux-musl":

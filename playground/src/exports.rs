@@ -18,7 +18,7 @@ thread_local! {
 /// Where the next request of `length` bytes is to be written.
 // SAFETY: nothing else in a program that is only this library has this name, nor the other two.
 #[unsafe(no_mangle)]
-pub extern "C" fn buffer(length: usize) -> *mut u8 {
+pub(crate) extern "C" fn buffer(length: usize) -> *mut u8 {
     REQUEST.with_borrow_mut(|request| {
         request.clear();
         request.resize(length, 0);
@@ -29,7 +29,7 @@ pub extern "C" fn buffer(length: usize) -> *mut u8 {
 /// Answers the request in the buffer; returns the length of the answer.
 // SAFETY: see `buffer`.
 #[unsafe(no_mangle)]
-pub extern "C" fn ask() -> usize {
+pub(crate) extern "C" fn ask() -> usize {
     let text = REQUEST.with_borrow(|request| String::from_utf8_lossy(request).into_owned());
     let text = SESSION.with_borrow_mut(|session| answer(session, &text));
     ANSWER.with_borrow_mut(|answer| {
@@ -41,6 +41,6 @@ pub extern "C" fn ask() -> usize {
 /// Where the answer is, until the next request.
 // SAFETY: see `buffer`.
 #[unsafe(no_mangle)]
-pub extern "C" fn answer_at() -> *const u8 {
+pub(crate) extern "C" fn answer_at() -> *const u8 {
     ANSWER.with_borrow(|answer| answer.as_ptr())
 }
