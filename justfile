@@ -99,7 +99,7 @@ promises *ARGS:
 
 # The packages as the registry would get them, in target/package, each built from what was packed.
 package *ARGS:
-    cargo package --workspace --exclude e2e {{ARGS}}
+    cargo package --workspace --exclude e2e --exclude playground {{ARGS}}
 
 # The programs, linked statically, for any Linux: `rustup target add x86_64-unknown-linux-musl`, and musl's C compiler (Debian: musl-tools).
 release TARGET="x86_64-unknown-linux-musl":
@@ -112,3 +112,9 @@ msrv:
 # Whether the libraries' interfaces changed more than the version number says, against a commit or tag: `cargo install cargo-semver-checks`.
 semver BASE:
     cargo semver-checks --baseline-rev {{BASE}} -p paceline-units -p paceline-cc-core -p paceline-link-sim -p paceline
+
+# The playground as static files in playground/dist: any web server may serve them.
+playground:
+    cargo build --locked --profile web --target wasm32-unknown-unknown --package playground
+    mkdir -p playground/dist
+    cp playground/web/* "${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/web/playground.wasm" playground/dist/

@@ -5,9 +5,9 @@ pub mod limit;
 pub mod memory;
 pub mod programs;
 pub mod quiche;
-pub mod seed;
+pub use flow_sim::seed;
 pub mod share;
-pub mod sim;
+pub use flow_sim as sim;
 pub mod watch;
 
 use cc_core::{ControllerChoice, Registry};

@@ -4,6 +4,7 @@
 //! forest         ratios b/a with their intervals, on a logarithmic axis
 //! goodput_delay  a dot per round
 //! goodput, rtt, window   the variants in one panel, the median round bold, others thin
+//! queue          what waits before a simulated link, where that is known over time
 //! rtt_cdf, rtt_ccdf   the distribution of the round-trip time, and its tail
 //! queue_cdf      that of the time in the emulated link's queue
 //! share          a competition: each variant's share over time, and Jain's index
@@ -36,6 +37,7 @@ mod limits;
 mod named;
 mod overlay;
 mod panel;
+mod queue;
 mod scatter;
 mod series;
 mod series_style;
@@ -59,10 +61,10 @@ pub use limits::limits;
 pub(crate) use named::{MAPS, SWEEPS};
 pub use named::{NamedFigure, of_ab, of_matrix};
 pub use overlay::{goodput, rtt, window};
+pub use queue::queue;
 pub use scatter::goodput_delay;
 pub use share::share;
-pub(crate) use style::chips;
-pub use style::stylesheet;
+pub use style::{chips, stylesheet};
 pub(crate) use svg::escape;
 pub use sweep::{Measure, sweeps};
 pub use time_series::time_series;

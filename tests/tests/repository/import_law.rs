@@ -48,7 +48,7 @@ enum Foreign {
     Behind(Gate),
 }
 
-const LAW: [Rule; 17] = [
+const LAW: [Rule; 19] = [
     Rule {
         package: "units",
         may_use: &[],
@@ -83,6 +83,12 @@ const LAW: [Rule; 17] = [
         }),
     },
     Rule {
+        package: "flow-sim",
+        may_use: &["units", "cc-core", "link-sim"],
+        gated: None,
+        foreign: Foreign::None,
+    },
+    Rule {
         package: "paceline",
         may_use: &["units", "cc-core"],
         gated: Some((
@@ -97,6 +103,13 @@ const LAW: [Rule; 17] = [
     Rule {
         package: "bench-report",
         may_use: &["units"],
+        gated: None,
+        foreign: Foreign::Any,
+    },
+    // A page for browsers, which nothing here depends on.
+    Rule {
+        package: "playground",
+        may_use: &["units", "cc-core", "link-sim", "flow-sim", "bench-report"],
         gated: None,
         foreign: Foreign::Any,
     },

@@ -74,6 +74,11 @@ impl Browser {
 
     /// Shows a file in a window of this width; returns when it is loaded.
     pub(crate) fn show(&mut self, file: &Path, width: u32, scheme: &str) {
+        self.show_url(&url(file), width, scheme);
+    }
+
+    /// The same with the page at an address.
+    pub(crate) fn show_url(&mut self, url: &str, width: u32, scheme: &str) {
         let window =
             json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", window);
@@ -83,7 +88,7 @@ impl Browser {
             json!({"media": "", "features": features}),
         );
         self.events.clear();
-        self.call("Page.navigate", json!({"url": url(file)}));
+        self.call("Page.navigate", json!({"url": url}));
         while !self
             .events
             .iter()

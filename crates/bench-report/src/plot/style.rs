@@ -35,7 +35,7 @@ pub fn stylesheet() -> String {
 }
 
 /// The style sheet of `.chip-a`, `.chip-b` and so on: a variant's letter on its colour.
-pub(crate) fn chips() -> String {
+pub fn chips() -> String {
     let (mut sheet, mut dark) = (String::new(), String::new());
     for (name, light_colour, dark_colour, _) in VARIANTS {
         let class = format!(".chip-{name}");

@@ -164,3 +164,16 @@ pub struct Point {
     /// Bytes that wait in the queues of the named links on the data's way, of all flows.
     pub queue: Bytes,
 }
+
+/// What has become of a flow's packets so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Packets {
+    /// Sent.
+    pub sent: u64,
+    /// Received.
+    pub received: u64,
+    /// Acknowledged, as far as the sender knows.
+    pub acked: u64,
+    /// Declared lost, whether they arrived later or not.
+    pub lost: u64,
+}

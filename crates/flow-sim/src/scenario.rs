@@ -1,7 +1,8 @@
 use super::flow::Flow;
 use super::outcome::Outcome;
+use super::run::Run;
+use super::seed;
 use super::world::World;
-use crate::seed;
 use cc_core::Registry;
 use core::time::Duration;
 use link_sim::LinkSpec;
@@ -123,6 +124,14 @@ impl Scenario {
         let mut world = World::new(self, seed);
         world.run(limit);
         world.finish(seed)
+    }
+
+    /// Begins a run that the caller takes further, piece by piece, with exactly this seed.
+    ///
+    /// # Panics
+    /// As [`run_for`](Self::run_for), but for the environment, which it does not read.
+    pub fn start(&self) -> Run {
+        Run::new(World::new(self, self.seed), self.seed)
     }
 }
 

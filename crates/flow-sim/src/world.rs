@@ -2,7 +2,7 @@
 
 use super::check::assert_books_balance;
 use super::flow::Flow;
-use super::outcome::{FlowOutcome, Outcome, Point};
+use super::outcome::{FlowOutcome, Outcome, Packets, Point};
 use super::path::Content;
 use super::receiver::Receiver;
 use super::scenario::Scenario;
@@ -21,6 +21,7 @@ pub(crate) struct World {
     link_changes: VecDeque<(Timestamp, usize, LinkSpec)>,
     flows: Vec<FlowEnds>,
     sample_every: Duration,
+    next_sample: Timestamp,
 }
 
 /// A link that flows share.
@@ -63,6 +64,7 @@ impl World {
             link_changes: VecDeque::new(),
             flows: Vec::new(),
             sample_every: scenario.sample_every,
+            next_sample: Timestamp::ZERO,
         };
         let changes = scenario.link_changes.iter();
         let changes = changes.map(|(at, name, spec)| {
@@ -111,16 +113,89 @@ impl World {
     /// Lets everything happen that happens within `limit`.
     pub(crate) fn run(&mut self, limit: Duration) {
         let end = Timestamp::ZERO + limit;
-        let mut next_sample = Timestamp::ZERO;
-        while next_sample < end && !self.is_over() {
-            self.run_until(next_sample);
-            self.sample(next_sample);
-            next_sample += self.sample_every;
+        while self.next_sample < end && !self.is_over() {
+            self.run_to_sample();
         }
         if !self.is_over() {
             self.run_until(end);
             self.sample(end);
         }
+    }
+
+    /// Lets everything happen that happens up to `time`.
+    pub(crate) fn advance(&mut self, time: Timestamp) {
+        while self.next_sample <= time {
+            self.run_to_sample();
+        }
+        self.run_until(time);
+    }
+
+    /// Lets happen what happens up to `limit`, but stops once a sender or a receiver has done
+    /// something. Returns whether one has.
+    pub(crate) fn step(&mut self, limit: Timestamp) -> bool {
+        loop {
+            let change = self.link_changes.front().map(|(at, ..)| *at);
+            let stop = limit.min(self.next_sample).min(change.unwrap_or(limit));
+            let before: Vec<_> = self.flows.iter().map(|f| done(&self.sim, f)).collect();
+            let flows = &self.flows;
+            let is_quiet = |sim: &Simulator<End>| {
+                let mut pairs = flows.iter().zip(&before);
+                pairs.all(|(flow, before)| done(sim, flow) == *before)
+            };
+            if !self.sim.run_while(stop, is_quiet) {
+                return true;
+            }
+            if stop == limit {
+                self.advance(limit);
+                return false;
+            }
+            self.advance(stop);
+        }
+    }
+
+    /// The link called `name` becomes another one; what is inside stays. Returns whether there is
+    /// one of this name.
+    pub(crate) fn change(&mut self, name: &str, spec: &LinkSpec, base_rtt: Duration) -> bool {
+        let link = self.links.iter().find(|link| link.name == name);
+        if let Some(link) = link {
+            self.sim.reconfigure(link.id, spec, base_rtt);
+        }
+        link.is_some()
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.sim.now()
+    }
+
+    pub(crate) fn flow_count(&self) -> usize {
+        self.flows.len()
+    }
+
+    pub(crate) fn take_points(&mut self, flow: usize) -> Vec<Point> {
+        core::mem::take(&mut self.flows[flow].points)
+    }
+
+    /// The flow as it is at this moment.
+    pub(crate) fn point(&self, flow: usize) -> Point {
+        let flow = &self.flows[flow];
+        let (sender, receiver) = ends(&self.sim, flow);
+        point(self.sim.now(), sender, receiver, self.queue(flow))
+    }
+
+    pub(crate) fn packets(&self, flow: usize) -> Packets {
+        done(&self.sim, &self.flows[flow])
+    }
+
+    fn queue(&self, flow: &FlowEnds) -> Bytes {
+        let queues = flow.via.iter().map(|link| self.sim.queue(*link).bytes);
+        queues.sum()
+    }
+
+    fn run_to_sample(&mut self) {
+        let at = self.next_sample;
+        self.run_until(at);
+        self.sample(at);
+        self.next_sample += self.sample_every;
     }
 
     /// Closes the books.
@@ -244,6 +319,17 @@ fn ends<'a>(sim: &'a Simulator<End>, flow: &FlowEnds) -> (&'a Sender, &'a Receiv
     match (sim.node(flow.sender), sim.node(flow.receiver)) {
         (End::Sender(sender), End::Receiver(receiver)) => (sender, receiver),
         _ => unreachable!("a flow has a sender and a receiver"),
+    }
+}
+
+fn done(sim: &Simulator<End>, flow: &FlowEnds) -> Packets {
+    let (sender, receiver) = ends(sim, flow);
+    let counts = sender.counts();
+    Packets {
+        sent: counts.sent,
+        received: receiver.packets(),
+        acked: counts.acked,
+        lost: counts.lost,
     }
 }
 

@@ -12,7 +12,7 @@
 //!
 //! ```
 //! # use core::time::Duration;
-//! # use e2e::sim::{Flow, Scenario};
+//! # use flow_sim::{Flow, Scenario};
 //! let bottleneck = "rate 10mbit delay 5ms queue 1bdp";
 //! let outcome = Scenario::new(bottleneck)
 //!     .link("second", bottleneck)
@@ -31,7 +31,7 @@
 //!
 //! ```
 //! use core::time::Duration;
-//! use e2e::sim::{Flow, Scenario};
+//! use flow_sim::{Flow, Scenario};
 //!
 //! let outcome = Scenario::new("rate 10mbit delay 10ms queue 1bdp")
 //!     .return_link("delay 10ms")
@@ -52,11 +52,14 @@ mod path;
 mod persistent;
 mod ranges;
 mod receiver;
+mod run;
 mod scenario;
+pub mod seed;
 mod sender;
 mod sent;
 mod world;
 
 pub use flow::{Acks, Flow};
-pub use outcome::{FlowOutcome, Outcome, Point, StateVisit};
+pub use outcome::{FlowOutcome, Outcome, Packets, Point, StateVisit};
+pub use run::Run;
 pub use scenario::Scenario;

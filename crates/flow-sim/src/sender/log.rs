@@ -1,4 +1,4 @@
-use crate::sim::outcome::StateVisit;
+use crate::outcome::StateVisit;
 use cc_core::{Event, Observer};
 use core::time::Duration;
 use link_sim::Histogram;
