@@ -5,6 +5,7 @@ use crate::advice::{Drops, advice};
 use crate::args::RunArgs;
 use crate::client::{About, Beginning, ClientSetup, Progress, Trust};
 use crate::commands::remote::NOT_VERIFIED;
+use crate::emulated;
 use crate::output::Log;
 use bench_kit::failure::Failure;
 use bench_kit::plan::Plan;
@@ -209,7 +210,13 @@ impl Screen {
                 self.row(&format!("SHA-256 at both ends: {hash}"));
             }
             if !plan.extras.is_idle()
-                && let Some(advice) = advice(&result.result, Drops::of(result), plan)
+                && result.error.is_none()
+                && let Some(advice) = advice(
+                    &result.result,
+                    Drops::of(result),
+                    plan,
+                    emulated::path(result).rate,
+                )
             {
                 self.row("");
                 advice.lines().for_each(|line| self.row(line));
