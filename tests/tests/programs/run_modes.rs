@@ -76,6 +76,43 @@ fn a_stream_of_json_has_iperf3s_events_in_their_order() {
 }
 
 #[test]
+fn whoever_sends_has_packets_of_the_size_that_was_asked_for() {
+    let (_server, port) = bench_server(&[]);
+    for size in ["1300", "9000", "65507"] {
+        for direction in ["-R", "-i1"] {
+            // No socket overflows, so no probe is lost.
+            let ended = client(port, &["-t1", "-b200M", "-M", size, direction, "-J"]);
+            assert_eq!(
+                ended.stderr.matches("bytes instead of").count(),
+                0,
+                "{ended:?}"
+            );
+            let result = parse(&ended.stdout);
+            assert_eq!(
+                packet_size(&result),
+                size.parse().ok(),
+                "-M {size} {direction}"
+            );
+        }
+    }
+    let usual = parse(&client(port, &["-t", "1", "-R", "-J"]).stdout);
+    assert_eq!(packet_size(&usual), Some(1_452));
+    // More packets than the path takes in a moment: not all sizes are tried.
+    let flags = ["-t", "0.1", "-M", "65507", "-R", "--link", "delay 30ms"];
+    let short = client(port, &flags);
+    assert!(
+        short.stderr.contains("bytes instead of 65507; "),
+        "{short:?}"
+    );
+}
+
+/// What the sender's packets had at the end.
+fn packet_size(result: &Value) -> Option<u64> {
+    let last = result["intervals"].as_array()?.last()?;
+    last["streams"][0]["pmtu"].as_u64()
+}
+
+#[test]
 fn an_address_family_that_the_host_does_not_have_is_named() {
     let ended = run("bench-client", ["run", "127.0.0.1", "-6"]);
     assert_eq!(ended.code, Some(1));

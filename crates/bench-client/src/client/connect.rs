@@ -194,11 +194,10 @@ fn endpoint(setup: &ClientSetup) -> Result<Endpoint, String> {
     let cannot = |error: std::io::Error| format!("cannot send from {bind}: {error}");
     let socket = std::net::UdpSocket::bind((bind, 0)).map_err(cannot)?;
     let mut config = EndpointConfig::default();
-    if let Some(mtu) = setup.mtu {
-        // The server's packets are as large as this allows.
-        config
-            .max_udp_payload_size(mtu)
-            .map_err(|error| format!("--mtu {mtu}: {error}"))?;
-    }
+    // The server's packets grow to what this allows.
+    let mtu = setup.mtu.unwrap_or(transport_settings::USUAL_PAYLOAD);
+    config
+        .max_udp_payload_size(mtu)
+        .map_err(|error| format!("--mtu {mtu}: {error}"))?;
     Endpoint::new(config, None, socket).map_err(cannot)
 }

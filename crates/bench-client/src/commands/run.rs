@@ -14,8 +14,8 @@ use bench_kit::plan::Direction;
 use bench_kit::token::Token;
 use bench_kit::{cli, perf, runtime, terminal};
 use bench_report::report;
-use bench_report::result::RunResult;
 use bench_report::result::iperf::HostPort;
+use bench_report::result::{Quantity, RunResult};
 use cc_core::Registry;
 use link_sim::LinkSpec;
 use screen::Screen;
@@ -157,6 +157,9 @@ fn conclude(
     if let Some(warning) = path.as_ref().and_then(EmulatedPath::warning) {
         terminal::note(format_args!("warning: {warning}"));
     }
+    if let Some(warning) = setup.mtu.and_then(|mtu| smaller_packets(&result, mtu)) {
+        terminal::note(format_args!("warning: {warning}"));
+    }
     // One that fails does not keep the other from being written.
     let [logged, written] = [screen.finish(), files.write(&result)];
     let written = logged.and(written);
@@ -169,4 +172,17 @@ fn conclude(
             Err(Failure::run(error))
         }
     }
+}
+
+/// What is wrong with the packets of a run that was to have some of `mtu` bytes.
+fn smaller_packets(result: &RunResult, mtu: u16) -> Option<String> {
+    let rows = result.intervals.last()?.streams.iter();
+    let sizes = rows.filter_map(|row| row.figures.whole(Quantity::Mtu));
+    let size = sizes.min()?;
+    (size < u64::from(mtu)).then(|| {
+        format!(
+            "packets have {size} bytes instead of {mtu}; the path or the sender takes no more, or \
+             the run was too short to find out: give a smaller -M or a larger -t"
+        )
+    })
 }
