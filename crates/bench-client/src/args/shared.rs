@@ -21,7 +21,7 @@ pub(crate) struct TransferArgs {
     /// The server sends, the client receives
     #[arg(short = 'R', long)]
     pub(crate) reverse: bool,
-    /// Target rate of each stream, such as 20M [default: unlimited]
+    /// Target rate of each stream in bits per second, such as 20M or 20Mbps [default: unlimited]
     #[arg(short = 'b', long, value_name = "RATE", value_parser = rate)]
     pub(crate) bitrate: Option<Bandwidth>,
     /// Bytes per write or datagram
