@@ -43,6 +43,9 @@ fn a_connection_that_is_refused_ends_the_run_of_the_others() {
     let ended = ended(port, &["-t", "30", "--connections", "3"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stderr.contains("too many clients"), "{ended:?}");
+    // The two that were accepted are closed, so that their places are free at once.
+    let next = client(port, &["-n", "1M", "--connections", "2"]);
+    assert_eq!(next.code, Some(0), "{next:?}");
 }
 
 #[test]
