@@ -2,6 +2,7 @@
 
 mod connect;
 mod outcome;
+mod port_check;
 mod probes;
 mod progress;
 mod record;

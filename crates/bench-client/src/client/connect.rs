@@ -1,5 +1,6 @@
 //! From a plan to a connection.
 
+use super::port_check;
 use bench_kit::plan::{Controllers, Plan};
 use bench_kit::token::Token;
 use bench_kit::transfer::LocalFile;
@@ -43,6 +44,9 @@ pub(crate) struct ClientSetup {
 pub(crate) struct Remote {
     /// Where packets go to: the server, or the relay in front of it.
     pub(crate) target: SocketAddr,
+    /// The server itself, where it can be asked whether anything listens: not behind a relay
+    /// elsewhere.
+    pub(crate) server: Option<SocketAddr>,
     /// The server as the user wrote it, for messages and for its certificate's name.
     pub(crate) host: String,
     pub(crate) port: u16,
@@ -137,8 +141,14 @@ pub(super) async fn connect(setup: &ClientSetup, number: u32) -> Result<Connecte
     let connecting = endpoint
         .connect_with(config, setup.remote.target, &setup.remote.host)
         .map_err(|error| format!("cannot connect to {server}: {error}"))?;
-    let connection = timeout(setup.connect_timeout, connecting)
-        .await
+    let answered = tokio::select! {
+        biased;
+        answered = timeout(setup.connect_timeout, connecting) => answered,
+        () = port_check::refused(setup.remote.server, None) => {
+            return Err(close_reason::port_closed(&server));
+        }
+    };
+    let connection = answered
         .map_err(|_| close_reason::no_answer(&server))?
         .map_err(|error| match (&error, &setup.remote.trust) {
             (error, Trust::Fingerprint(_)) if close_reason::is_tls_error(error) => {
@@ -178,7 +188,7 @@ fn local_ip(target: SocketAddr) -> Option<IpAddr> {
 }
 
 /// Any address of the target's family, any port.
-fn unspecified(target: SocketAddr) -> SocketAddr {
+pub(super) fn unspecified(target: SocketAddr) -> SocketAddr {
     match target {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),

@@ -40,6 +40,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     let setup = ClientSetup {
         remote: Remote {
             target: duplicator.as_ref().map_or(target, EmulatedPath::address),
+            server: Some(server),
             host: args.server.host.clone(),
             port,
             trust,

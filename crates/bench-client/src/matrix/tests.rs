@@ -482,6 +482,7 @@ fn a_network_is_given_the_links_of_both_ways() {
 fn remote() -> Remote {
     Remote {
         target: "192.0.2.1:4433".parse().unwrap(),
+        server: None,
         host: "192.0.2.1".to_owned(),
         port: 4433,
         trust: Trust::Anyone,
