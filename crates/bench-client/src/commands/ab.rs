@@ -287,7 +287,7 @@ struct Files {
 
 impl Files {
     fn open(args: &AbArgs) -> Result<Self, Failure> {
-        Ok(Self {
+        let files = Self {
             report: Output::open_if(
                 "--report",
                 (!args.no_report).then_some(args.report.as_path()),
@@ -300,7 +300,10 @@ impl Files {
                 .as_deref()
                 .map(|path| Directory::create("--svg", path))
                 .transpose()?,
-        })
+        };
+        let [report, json, csv] = [&files.report, &files.json, &files.csv];
+        output::check_distinct(&[report, json, csv, &files.rounds_csv])?;
+        Ok(files)
     }
 
     fn write(self, result: &AbResult, is_silent: bool) -> Result<(), Failure> {
@@ -310,6 +313,10 @@ impl Files {
             (self.csv, csv::csv(result)),
             (self.rounds_csv, csv::rounds(result)),
         ];
+        let rounds = result.variants.iter().flat_map(|variant| &variant.rounds);
+        if rounds.filter(|round| round.succeeded()).count() == 0 {
+            return output::write_new(texts, is_silent);
+        }
         let mut failure = Ok(());
         if let Some(directory) = self.svg {
             match directory.write(&plot::of_ab(result)) {

@@ -8,7 +8,7 @@ use super::remote;
 use crate::args::RunArgs;
 use crate::client::{self, About, ClientSetup, Outcome, Progress, Remote};
 use crate::emulated::{self, EmulatedPath, Links};
-use crate::output::Output;
+use crate::output::{self, Output};
 use bench_kit::failure::Failure;
 use bench_kit::plan::Direction;
 use bench_kit::token::Token;
@@ -117,10 +117,12 @@ struct Files {
 
 impl Files {
     fn open(args: &RunArgs) -> Result<Self, Failure> {
-        Ok(Self {
+        let files = Self {
             json: Output::open_if("--json", args.json.as_deref())?,
             report: Output::open_if("--report", args.report.as_deref())?,
-        })
+        };
+        output::check_distinct(&[&files.json, &files.report])?;
+        Ok(files)
     }
 
     /// Writes both; one that fails does not keep the other from being written.
