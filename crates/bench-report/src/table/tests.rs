@@ -442,3 +442,17 @@ fn drawn_cells_have_a_table_of_shares_for_each_metric_in_80_columns() {
     );
     insta::assert_snapshot!(text);
 }
+
+#[test]
+fn variants_at_once_have_one_queue_and_few_rounds_are_shown() {
+    let table = ab_table(&fixtures::competition());
+    assert!(!table.contains("Queue p50"), "{table}");
+    assert!(
+        table.contains("Queue of all: p50 0.500 ms, p95 2.00 ms, p99 3.00 ms\n"),
+        "{table}"
+    );
+    let rounds = "Each round: Goodput Mbit/s\n  a: 21.3  19.8  24.1\n";
+    assert!(table.contains(rounds), "{table}");
+    let six = ab_table(&fixtures::ab_of(&[1_000_000; 6], &[2_000_000; 6]));
+    assert!(!six.contains("Each round"), "{six}");
+}
