@@ -64,7 +64,7 @@ pub fn rate(text: &str) -> Result<Bandwidth, ParseError> {
     if rate < min && rate > Bandwidth::ZERO {
         return Err(ParseError::new(
             text,
-            "a rate of at least 1kbit, or 0 for unlimited",
+            "a rate from 1kbit on, or 0 for unlimited",
         ));
     }
     Ok(rate)
