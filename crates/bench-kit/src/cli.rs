@@ -162,16 +162,19 @@ mod tests {
                 "invalid value 'x' for '-P': not a whole number",
             ),
             (
-                "error: unexpected argument '--dscp' found\n\n  tip: a similar argument exists: '--udp'",
+                "error: unexpected argument '--dscp' found\n\n  tip: a similar argument exists: \
+                 '--udp'",
                 "unexpected argument '--dscp' found",
             ),
             (
                 "error: unexpected argument '--paralel' found\n\n  tip: a similar argument exists: \
                  '--parallel'",
-                "unexpected argument '--paralel' found; tip: a similar argument exists: '--parallel'",
+                "unexpected argument '--paralel' found; tip: a similar argument exists: \
+                 '--parallel'",
             ),
             (
-                "error: unexpected argument '-c' found\n\n  tip: to pass '-c' as a value, use '-- -c'",
+                "error: unexpected argument '-c' found\n\n  tip: to pass '-c' as a value, use \
+                 '-- -c'",
                 "unexpected argument '-c' found; the server is an argument: bench-client run HOST",
             ),
         ] {

@@ -91,7 +91,8 @@ pub fn discovery_up_to(most: u16) -> MtuDiscoveryConfig {
 /// The largest UDP payload over IPv4: 65,535 bytes less 28 of headers.
 pub const LARGEST_PAYLOAD: u16 = 65_507;
 
-/// The UDP payload that senders discover unless they are told: what most paths to the Internet take.
+/// The UDP payload that senders discover unless they are told: what most paths of the Internet
+/// take.
 pub const USUAL_PAYLOAD: u16 = 1_452;
 
 /// quinn-proto pads its first packets to the whole size, and writes their length in 14 bits.

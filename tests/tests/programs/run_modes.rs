@@ -84,7 +84,7 @@ fn whoever_sends_has_packets_of_the_size_that_was_asked_for() {
     for size in ["1300", "9000", "65507"] {
         for direction in ["-R", "-i1"] {
             // No socket overflows, so no probe is lost.
-            let ended = client(port, &["-t1", "-b200M", "-M", size, direction, "-J"]);
+            let ended = client(port, &["-t4", "-b50M", "-M", size, direction, "-J"]);
             assert_eq!(
                 ended.stderr.matches("bytes instead of").count(),
                 0,
@@ -418,6 +418,9 @@ fn a_full_screen_is_left_however_the_run_ends() {
     check_left(&shown, 1, "nothing listens on UDP");
     let ctrl_c = |_: &mut Running, input: &mut ChildStdin| input.write_all(b"\x03").unwrap();
     let shown = in_terminal("--live -t 30", ctrl_c).expect("there was a terminal before");
+    check_left(&shown, 1, "interrupted");
+    let q = |_: &mut Running, input: &mut ChildStdin| input.write_all(b"q").unwrap();
+    let shown = in_terminal("--live -t 30", q).expect("there was a terminal before");
     check_left(&shown, 1, "interrupted");
 }
 

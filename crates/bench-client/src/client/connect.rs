@@ -1,6 +1,6 @@
 //! From a plan to a connection.
 
-use super::port_check;
+use super::port_check::{self, unspecified};
 use bench_kit::plan::{Controllers, Plan};
 use bench_kit::token::Token;
 use bench_kit::transfer::LocalFile;
@@ -11,7 +11,7 @@ use paceline::{
     ClientConfig, Connection, Endpoint, EndpointConfig, KernelPacing, PathMemory, TransportConfig,
 };
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -185,14 +185,6 @@ fn local_ip(target: SocketAddr) -> Option<IpAddr> {
     let socket = std::net::UdpSocket::bind(unspecified(target)).ok()?;
     socket.connect(target).ok()?;
     Some(socket.local_addr().ok()?.ip())
-}
-
-/// Any address of the target's family, any port.
-pub(super) fn unspecified(target: SocketAddr) -> SocketAddr {
-    match target {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    }
 }
 
 /// A socket of the target's family, and what it accepts.

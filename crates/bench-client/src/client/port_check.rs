@@ -1,13 +1,13 @@
 //! Whether the server's host says that nothing listens there.
 //!
-//! QUIC takes no notice of ICMP errors, which anyone can forge, and waits for a timeout. A socket of
-//! its own, connected to the server, is told of them by the kernel where the host sends any. It
+//! QUIC takes no notice of ICMP errors, which anyone can forge, and waits for a timeout. A socket
+//! of its own, connected to the server, is told of them by the kernel where the host sends any. It
 //! sends empty datagrams, and only while the server is silent.
 
 use paceline::Connection;
 use std::future::pending;
 use std::io::ErrorKind;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 use tokio::net::UdpSocket;
 use tokio::time::{sleep, timeout};
@@ -44,9 +44,17 @@ pub(super) async fn refused(server: Option<SocketAddr>, connection: Option<&Conn
 }
 
 async fn connected(server: SocketAddr) -> std::io::Result<UdpSocket> {
-    let socket = UdpSocket::bind(super::connect::unspecified(server)).await?;
+    let socket = UdpSocket::bind(unspecified(server)).await?;
     socket.connect(server).await?;
     Ok(socket)
+}
+
+/// Any address of the target's family, any port.
+pub(super) fn unspecified(target: SocketAddr) -> SocketAddr {
+    match target {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
 }
 
 /// Most servers have answered by then, and none of them gets a datagram too many.
@@ -58,7 +66,6 @@ const BETWEEN: Duration = Duration::from_millis(500);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
 
     #[test]
     fn a_port_is_refused_once_nothing_listens_there() {

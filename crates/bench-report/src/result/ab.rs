@@ -177,8 +177,8 @@ impl Variant {
         self.server.as_ref().map_or(&self.cc, |server| &server.name)
     }
 
-    /// The same without the parameters of a controller; [`short_labels`] has those that tell it from
-    /// others.
+    /// The same without the parameters of a controller; [`short_labels`] has those that tell it
+    /// from others.
     pub fn short_label(&self) -> &str {
         match &self.server {
             Some(server) => &server.name,

@@ -1,14 +1,15 @@
 mod cells;
 mod competition;
 mod points;
+mod queue_source;
 mod several;
 mod shared_queue;
 
-use crate::result::{
-    AbResult, Comparison, Metric, QueueDelaySource, StoppingRule, Summary, Variant,
-};
+use crate::result::{AbResult, Comparison, Metric, StoppingRule, Summary, Variant};
 use crate::stats::verdict;
 use crate::text::{printable, significant};
+pub use queue_source::queue_delay_source;
+
 use cells::{CELL, mark, ratio_cell, scale, summary_cell, title};
 
 /// The result of an A/B test in 80 columns: a row per metric with each side's median and its
@@ -47,14 +48,6 @@ pub fn ab_table(result: &AbResult) -> String {
         table.push('\n');
     }
     table
-}
-
-/// How time in queues was measured, if all rounds that know it did it in one way.
-pub fn queue_delay_source(result: &AbResult) -> Option<QueueDelaySource> {
-    let rounds = result.variants.iter().flat_map(|variant| &variant.rounds);
-    let mut sources = rounds.filter_map(|round| round.queue_delay_source);
-    let first = sources.next()?;
-    sources.all(|source| source == first).then_some(first)
 }
 
 fn two_sides(table: &mut String, result: &AbResult) {

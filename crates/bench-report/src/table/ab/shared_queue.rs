@@ -1,6 +1,6 @@
 //! Variants that run at once stand in one queue.
 
-use super::queue_delay_source;
+use super::queue_source::queue_delay_source;
 use crate::result::{AbResult, Metric, QueueDelaySource};
 use crate::text::significant;
 
