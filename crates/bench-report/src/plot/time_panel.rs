@@ -196,7 +196,7 @@ impl View {
             );
             panel.note(
                 svg,
-                &above.map_or(peak.clone(), |above| format!("{peak}, {above}")),
+                &above.map_or_else(|| peak.clone(), |above| format!("{peak}, {above}")),
             );
         } else if let Some(above) = above {
             panel.note(svg, above);
