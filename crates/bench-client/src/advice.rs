@@ -2,7 +2,8 @@
 
 use bench_kit::plan::Plan;
 use bench_report::result::{LimitedBy, Round, RunResult};
-use bench_report::text::amount;
+use bench_report::text::{Scale, amount, significant};
+use units::Bandwidth;
 
 /// What the receiving machine dropped, its socket's buffer being full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,15 +34,22 @@ impl Drops {
     }
 }
 
-/// A few lines for the end of a run; `None` when the sender did not report, or nothing came of it.
-pub(crate) fn advice(round: &Round, drops: Drops, plan: &Plan) -> Option<String> {
-    let limited = round.limited_by.filter(|_| round.bytes > 0)?;
+/// A few lines for the end of a run over a link of `link_rate`, where that is known; `None` when
+/// the sender did not report, the run failed, or nothing came of it.
+pub(crate) fn advice(
+    round: &Round,
+    drops: Drops,
+    plan: &Plan,
+    link_rate: Option<Bandwidth>,
+) -> Option<String> {
+    let is_whole = round.succeeded() && round.bytes > 0;
+    let limited = round.limited_by.filter(|_| is_whole)?;
     let (limit, share) = largest(&limited);
     let mut text = format!(
         "Limited by {} {:.0} % of the time:\n{}",
         limit.name(round),
         share * 100.0,
-        limit.remedy(round, plan)
+        limit.remedy(round, plan, link_rate)
     );
     if drops.packets > 0 {
         text.push_str(&format!(
@@ -108,7 +116,7 @@ impl Limit {
         }
     }
 
-    fn remedy(self, round: &Round, plan: &Plan) -> String {
+    fn remedy(self, round: &Round, plan: &Plan, link_rate: Option<Bandwidth>) -> String {
         match self {
             Self::Application if plan.extras.media.is_some() => {
                 "--source was the limit, as is usual for a video.".to_owned()
@@ -119,11 +127,16 @@ impl Limit {
             Self::Application => {
                 "the sender had no data to send; try -P or a larger -l.".to_owned()
             }
-            Self::Congestion => format!(
-                "the {} was the limit{}; try another -C or --connections.",
-                decision(round),
-                loss(round)
-            ),
+            Self::Congestion => fixed(round)
+                .or_else(|| full_link(round, link_rate?))
+                .or_else(|| standing_queue(round))
+                .unwrap_or_else(|| {
+                    format!(
+                        "the {} was the limit{}; try another -C or --connections.",
+                        decision(round),
+                        loss(round)
+                    )
+                }),
             Self::FlowControl if plan.extras.window_follows => {
                 "the receive window, which grows with the path, was the limit; set it with -w."
                     .to_owned()
@@ -139,6 +152,50 @@ impl Limit {
         }
     }
 }
+
+/// A controller that measures nothing sends what it is told to.
+fn fixed(round: &Round) -> Option<String> {
+    let is_fixed = round.congestion.split(':').next() == Some("fixed");
+    let parameter = match decision(round) {
+        "pacing rate" => "rate",
+        _ => "cwnd",
+    };
+    is_fixed.then(|| format!("{parameter}= of -C fixed was the limit; raise it."))
+}
+
+fn full_link(round: &Round, rate: Bandwidth) -> Option<String> {
+    let (got, rate) = (
+        round.goodput_bits_per_second as f64,
+        rate.bits_per_sec() as f64,
+    );
+    let scale = Scale::bits_per_second(rate);
+    (got >= rate * FULL).then(|| {
+        format!(
+            "the link was full: {} of {} {}; raise the rate of --link for more.",
+            scale.show(got),
+            scale.show(rate),
+            scale.unit
+        )
+    })
+}
+
+/// Headers and ACKs take up to 8 % of a link, and a run's first round trips do not fill it.
+const FULL: f64 = 0.9;
+
+/// A queue that lasts stands before a bottleneck that is busy all the time.
+fn standing_queue(round: &Round) -> Option<String> {
+    let (least, median) = (round.rtt_ms.min?.get(), round.rtt_ms.p50?.get());
+    let queued = median - least;
+    (median >= least * 2.0 && queued >= STANDING_MS).then(|| {
+        format!(
+            "the path was full, packets waited {} ms in its queue; another -C may queue less.",
+            significant(queued)
+        )
+    })
+}
+
+/// Below this, queues in the hosts and jitter look the same, in milliseconds.
+const STANDING_MS: f64 = 5.0;
 
 /// What the controller limits longer.
 fn decision(round: &Round) -> &'static str {
@@ -185,7 +242,7 @@ mod tests {
     fn line(times: LimitedTimes, plan: &Plan) -> String {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.limited_by = LimitedBy::from_times(times);
-        advice(&round, Drops::default(), plan).unwrap()
+        advice(&round, Drops::default(), plan, None).unwrap()
     }
 
     #[test]
@@ -246,11 +303,11 @@ mod tests {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.cpu_seconds_receiver = bench_report::result::Finite::new(round.seconds.get() * 0.95);
         let drops = |packets, limit| Drops { packets, limit };
-        let text = advice(&round, drops(17, None), &plan()).unwrap();
+        let text = advice(&round, drops(17, None), &plan(), None).unwrap();
         for part in ["dropped 17 packets", "net.core.rmem_max=4194304"] {
             assert!(text.contains(part), "{text}");
         }
-        let with = |limit| advice(&round, drops(1, Some(limit)), &plan()).unwrap();
+        let with = |limit| advice(&round, drops(1, Some(limit)), &plan(), None).unwrap();
         assert!(with((4 << 20) - 1).contains("rmem_max"));
         assert!(with(4 << 20).contains("dropped 1 packets:\nuse a faster core there, or limit"));
         assert!(
@@ -258,7 +315,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            !advice(&round, drops(0, None), &plan())
+            !advice(&round, drops(0, None), &plan(), None)
                 .unwrap()
                 .contains("dropped")
         );
@@ -272,22 +329,77 @@ mod tests {
             ..LimitedTimes::default()
         });
         round.packets_lost = Some(0);
-        let text = advice(&round, Drops::default(), &plan()).unwrap();
+        let text = advice(&round, Drops::default(), &plan(), None).unwrap();
         assert!(text.contains("was the limit; try another -C"), "{text}");
+    }
+
+    #[test]
+    fn what_is_full_is_said_and_no_other_controller_proposed() {
+        let mut round = fixtures::round("cubic", 0, 18_700_000);
+        round.limited_by = LimitedBy::from_times(LimitedTimes {
+            congestion_window: Duration::from_secs(1),
+            ..LimitedTimes::default()
+        });
+        let with = |round: &Round, megabits: u64| {
+            let rate = Bandwidth::from_bits_per_sec(megabits * 1_000_000);
+            let text = advice(round, Drops::default(), &plan(), Some(rate)).unwrap();
+            text.lines().nth(1).unwrap().to_owned()
+        };
+        assert_eq!(
+            with(&round, 20),
+            "the link was full: 18.7 of 20.0 Mbit/s; raise the rate of --link for more."
+        );
+        assert!(with(&round, 40).ends_with("try another -C or --connections."));
+        let finite = bench_report::result::Finite::new;
+        (round.rtt_ms.min, round.rtt_ms.p50) = (finite(10.0), finite(140.0));
+        assert_eq!(
+            with(&round, 40),
+            "the path was full, packets waited 130 ms in its queue; another -C may queue less."
+        );
+    }
+
+    #[test]
+    fn the_parameter_of_a_fixed_controller_is_to_be_raised() {
+        let mut round = fixtures::round("fixed:rate=5mbit", 0, 4_900_000);
+        let mut line = |times| {
+            round.limited_by = LimitedBy::from_times(times);
+            let text = advice(&round, Drops::default(), &plan(), None).unwrap();
+            text.lines().nth(1).unwrap().to_owned()
+        };
+        let long = Duration::from_secs(1);
+        let (pacing, window) = (
+            LimitedTimes {
+                pacing: long,
+                ..LimitedTimes::default()
+            },
+            LimitedTimes {
+                congestion_window: long,
+                ..LimitedTimes::default()
+            },
+        );
+        assert_eq!(line(pacing), "rate= of -C fixed was the limit; raise it.");
+        assert_eq!(line(window), "cwnd= of -C fixed was the limit; raise it.");
+    }
+
+    #[test]
+    fn of_a_run_that_failed_nothing_is_claimed() {
+        let mut round = fixtures::round("cubic", 0, 20_000_000);
+        round.error = Some("the server died".to_owned());
+        assert_eq!(advice(&round, Drops::default(), &plan(), None), None);
     }
 
     #[test]
     fn without_the_senders_report_nothing_is_claimed() {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.limited_by = None;
-        assert_eq!(advice(&round, Drops::default(), &plan()), None);
+        assert_eq!(advice(&round, Drops::default(), &plan(), None), None);
     }
 
     #[test]
     fn of_a_run_that_moved_nothing_nothing_is_claimed() {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.bytes = 0;
-        assert_eq!(advice(&round, Drops::default(), &plan()), None);
+        assert_eq!(advice(&round, Drops::default(), &plan(), None), None);
     }
 
     #[test]
@@ -296,7 +408,7 @@ mod tests {
         let with = |round: &mut Round, share: f64| {
             round.cpu_seconds_sender =
                 bench_report::result::Finite::new(round.seconds.get() * share);
-            advice(round, Drops::default(), &plan())
+            advice(round, Drops::default(), &plan(), None)
                 .unwrap()
                 .contains("of a core")
         };

@@ -85,6 +85,24 @@ impl Baseline {
         Ok(())
     }
 
+    /// Whether rules can judge every variant of this result.
+    ///
+    /// # Errors
+    /// Names the first variant that the earlier test did not have.
+    pub(crate) fn has_all(&self, blank: &AbResult) -> Result<(), Failure> {
+        let mut variants = blank.variants.iter();
+        match variants.find(|variant| self.same(variant).is_none()) {
+            None => Ok(()),
+            Some(variant) => Err(Failure::usage(format!(
+                "--fail-if: --baseline {} has no {} ({}) with the same connections and path; \
+                 compare with a test that has it",
+                self.name,
+                variant.name,
+                variant.label()
+            ))),
+        }
+    }
+
     /// The variant of then with the controller, connections and path of this one.
     fn same(&self, variant: &Variant) -> Option<&Variant> {
         let is_same = |before: &&Variant| {

@@ -2,6 +2,7 @@
 
 mod connect;
 mod outcome;
+mod port_check;
 mod probes;
 mod progress;
 mod record;
@@ -45,27 +46,33 @@ pub(crate) async fn run(
         ..Outcome::default()
     };
     let connecting = (0..setup.connections).map(|number| connect::connect(setup, number));
-    let connected = tokio::select! {
-        biased;
-        () = interrupts.wait(1) => Err(INTERRUPTED.to_owned()),
-        connected = join_all(connecting) => connected.into_iter().collect(),
-    };
-    let connected: Vec<Connected> = match connected {
-        Ok(connected) => connected,
-        Err(error) => {
-            outcome.error = Some(error);
-            return outcome;
+    let connecting = connecting.map(|connecting| async {
+        tokio::select! {
+            biased;
+            () = interrupts.wait(1) => Err(INTERRUPTED.to_owned()),
+            connected = connecting => connected,
         }
-    };
-    carry_out(
-        setup,
-        &connected,
-        interrupts,
-        interval,
-        &mut outcome,
-        on_progress,
-    )
-    .await;
+    });
+    let mut connected: Vec<Connected> = Vec::new();
+    for result in join_all(connecting).await {
+        match result {
+            Ok(established) => connected.push(established),
+            Err(error) => {
+                outcome.error.get_or_insert(error);
+            }
+        }
+    }
+    if outcome.error.is_none() {
+        carry_out(
+            setup,
+            &connected,
+            interrupts,
+            interval,
+            &mut outcome,
+            on_progress,
+        )
+        .await;
+    }
     if outcome.error.is_none() {
         outcome.error = outcome.sha256(&setup.plan).and_then(warning);
     }

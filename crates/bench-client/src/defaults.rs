@@ -6,8 +6,8 @@ pub(crate) const DEFAULT_LENGTH: &str = "128K";
 /// What QUIC asks of every path (RFC 9000 §14).
 pub(crate) const MIN_MTU: u16 = 1_200;
 
-/// quinn-proto pads its first packets to the whole size, and writes their length in 14 bits.
-pub(crate) const MAX_MTU: u16 = (1 << 14) - 1;
+/// The most that a UDP datagram can have.
+pub(crate) const MAX_MTU: u16 = bench_kit::transport_settings::LARGEST_PAYLOAD;
 
 /// 1 Gbit/s over 250 ms.
 pub(crate) const DEFAULT_WINDOW: &str = "32M";

@@ -58,6 +58,17 @@ pub(crate) struct Output {
     flag: &'static str,
     path: PathBuf,
     file: File,
+    /// Whether there was no such file, and nothing was written yet: it is not left behind.
+    is_new: bool,
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if self.is_new {
+            // An empty file that stays does no harm.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }
 
 impl Output {
@@ -67,12 +78,14 @@ impl Output {
     /// When it cannot be written to.
     pub(crate) fn open(flag: &'static str, path: &Path) -> Result<Self, Failure> {
         let mut options = OpenOptions::new();
+        let is_new = !path.exists();
         let file = options.write(true).create(true).truncate(false).open(path);
         match file {
             Ok(file) => Ok(Self {
                 flag,
                 path: path.to_owned(),
                 file,
+                is_new,
             }),
             Err(error) => Err(Failure::run(format!(
                 "{flag} {}: cannot write: {error}",
@@ -92,18 +105,53 @@ impl Output {
         path.map(|path| Self::open(flag, path)).transpose()
     }
 
-    /// Replaces what the file holds. What it does not take goes to another one.
+    /// Whether the file holds something already.
+    fn has_content(&self) -> bool {
+        let metadata = self.file.metadata();
+        metadata.is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
+    }
+
+    /// Replaces what the file holds, at once: who reads it sees the old or the new text. What it
+    /// does not take goes to another one.
     ///
     /// # Errors
     /// When the disk is full, for example; it names the other file.
     pub(crate) fn write(mut self, text: &str) -> Result<(), Failure> {
-        let written = self
-            .truncate()
-            .and_then(|()| self.file.write_all(text.as_bytes()));
+        self.is_new = false;
+        let written = match self.replace(text) {
+            // No place beside it, as in a folder that only lets this file be written.
+            Err(_) => self
+                .truncate()
+                .and_then(|()| self.file.write_all(text.as_bytes())),
+            Ok(()) => Ok(()),
+        };
         written.map_err(|error| {
             let what = format!("{} {}", self.flag, self.path.display());
             fallback_output::failure(&what, self.flag, &error, text)
         })
+    }
+
+    /// Writes a file beside it, which then takes its name.
+    fn replace(&self, text: &str) -> std::io::Result<()> {
+        let metadata = self.file.metadata()?;
+        if !metadata.is_file() {
+            return Err(std::io::ErrorKind::Unsupported.into());
+        }
+        // A link keeps pointing to it.
+        let path = std::fs::canonicalize(&self.path)?;
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.tmp", std::process::id()));
+        let temporary = path.with_file_name(name);
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create_new(true).open(&temporary)?;
+        let moved = file
+            .write_all(text.as_bytes())
+            .and_then(|()| file.set_permissions(metadata.permissions()))
+            .and_then(|()| std::fs::rename(&temporary, &path));
+        if moved.is_err() {
+            let _ = std::fs::remove_file(&temporary);
+        }
+        moved
     }
 
     /// Pipes and devices have neither a length nor a place.
@@ -114,6 +162,51 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// Refuses one file for two texts.
+///
+/// # Errors
+/// Names both options and the file.
+pub(crate) fn check_distinct(files: &[&Option<Output>]) -> Result<(), Failure> {
+    let mut seen: Vec<(PathBuf, &'static str)> = Vec::new();
+    for file in files.iter().filter_map(|file| file.as_ref()) {
+        let Ok(path) = std::fs::canonicalize(&file.path) else {
+            continue;
+        };
+        if !path.is_file() {
+            continue;
+        }
+        if let Some((_, flag)) = seen.iter().find(|(other, _)| *other == path) {
+            return Err(Failure::usage(format!(
+                "{flag} and {} both write {}; give them different files",
+                file.flag,
+                file.path.display()
+            )));
+        }
+        seen.push((path, file.flag));
+    }
+    Ok(())
+}
+
+/// As [`write_all`], where nothing was measured: files that hold something keep it.
+///
+/// # Errors
+/// As [`write_all`].
+pub(crate) fn write_new(
+    files: impl IntoIterator<Item = (Option<Output>, String)>,
+    is_silent: bool,
+) -> Result<(), Failure> {
+    let is_old = |file: &Output| file.has_content();
+    let (old, new): (Vec<_>, Vec<_>) = files
+        .into_iter()
+        .partition(|(file, _)| file.as_ref().is_some_and(is_old));
+    for (file, _) in old {
+        if let Some(file) = file {
+            terminal::note(format_args!("Kept as before: {}", file.path.display()));
+        }
+    }
+    write_all(new, is_silent)
 }
 
 /// Writes the files that there are and, unless that is to be silent, says which.
@@ -183,5 +276,66 @@ impl Log {
         self.error.map_or(Ok(()), |error| {
             Err(Failure::run(format!("{flag} {path}: {error}")))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("output-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_file_is_replaced_at_once_and_its_links_stay() {
+        let folder = folder("replaced");
+        let (file, link) = (folder.join("r.json"), folder.join("link"));
+        std::fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let mut before = File::open(&file).unwrap();
+        Output::open("--json", &link).unwrap().write("new").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
+        assert!(link.is_symlink());
+        let mut held = String::new();
+        std::io::Read::read_to_string(&mut before, &mut held).unwrap();
+        assert_eq!(held, "old");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_test_without_a_round_keeps_what_was_there_and_leaves_nothing_empty() {
+        let folder = folder("kept");
+        let (old, new) = (folder.join("old"), folder.join("new"));
+        std::fs::write(&old, "good").unwrap();
+        let open = |path: &Path| Output::open("--json", path).unwrap();
+        let files = [&old, &new].map(|path| (Some(open(path)), "failed".to_owned()));
+        write_new(files, true).unwrap();
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), "good");
+        assert_eq!(std::fs::read_to_string(&new).unwrap(), "failed");
+        drop(open(&folder.join("unused")));
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn two_texts_need_two_files() {
+        let folder = folder("distinct");
+        let path = folder.join("x");
+        let open = |flag, path: &Path| Output::open_if(flag, Some(path)).unwrap();
+        let (report, json) = (open("--report", &path), open("--json", &folder.join("./x")));
+        let error = check_distinct(&[&report, &None, &json])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("--report and --json both write "),
+            "{error}"
+        );
+        let null = ["--report", "--json"].map(|flag| open(flag, Path::new("/dev/null")));
+        assert_eq!(check_distinct(&[&null[0], &null[1]]), Ok(()));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

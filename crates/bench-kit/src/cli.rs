@@ -48,10 +48,66 @@ fn one_line(message: &str) -> String {
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
         .filter(|line| !line.is_empty());
-    let text = lines.collect::<Vec<_>>().join("; ");
+    let mut lines: Vec<&str> = lines.collect();
+    let unexpected = lines.first().and_then(|line| {
+        let (_, rest) = line.split_once("unexpected argument '")?;
+        rest.strip_suffix("' found")
+    });
+    let hint = unexpected.and_then(|unexpected| {
+        lines.retain(|line| !line.starts_with("tip: ") || is_similar(line, unexpected));
+        IPERF3S.iter().find(|(option, _)| *option == unexpected)
+    });
+    let hint = hint.map(|(_, hint)| *hint);
+    lines.extend(hint);
+    let text = lines.join("; ");
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    text.replace(":; ", ": ")
+    in_plain_words(&text.replace(":; ", ": "))
 }
+
+/// Whether a tip names an option that begins as the one that was given, which is then a slip of the
+/// finger.
+fn is_similar(tip: &str, given: &str) -> bool {
+    let named = tip.strip_prefix("tip: a similar argument exists: '");
+    let begin = |text: &str| text.chars().take(4).collect::<String>();
+    named.is_some_and(|named| begin(named) == begin(given))
+}
+
+/// What the standard library says of numbers, for people who do not program.
+fn in_plain_words(text: &str) -> String {
+    let text = text
+        .replace("invalid digit found in string", "not a whole number")
+        .replace(
+            "cannot parse integer from empty string",
+            "not a whole number",
+        )
+        .replace("number too large to fit in target type", "too large")
+        .replace("invalid IP address syntax", "not an IP address");
+    // `7 is not in 1..=5`, as clap says it.
+    match text.split_once(" is not in ") {
+        Some((before, range)) if range.contains("..=") => {
+            format!(
+                "{before} is not a number from {}",
+                range.replacen("..=", " to ", 1)
+            )
+        }
+        _ => text,
+    }
+}
+
+/// iperf3's options that are something else here.
+const IPERF3S: [(&str, &str); 5] = [
+    ("-c", "the server is an argument: bench-client run HOST"),
+    (
+        "--client",
+        "the server is an argument: bench-client run HOST",
+    ),
+    ("-s", "the server is a program of its own: bench-server"),
+    (
+        "--server",
+        "the server is a program of its own: bench-server",
+    ),
+    ("-A", "start the program with taskset to choose its core"),
+];
 
 /// Prints why the program ends, and gives its exit code.
 pub fn exit_code(ended: Result<ExitCode, Exit>) -> ExitCode {
@@ -89,3 +145,40 @@ pub const DEFAULT_CONTROLLER: &str = "cubic";
 
 /// Narrow enough for every terminal.
 pub const HELP_WIDTH: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_have_no_words_of_rust_and_no_tips_that_mislead() {
+        for (message, line) in [
+            (
+                "error: invalid value '0' for '--port <PORT>': 0 is not in 1..=65535",
+                "invalid value '0' for '--port <PORT>': 0 is not a number from 1 to 65535",
+            ),
+            (
+                "error: invalid value 'x' for '-P': invalid digit found in string",
+                "invalid value 'x' for '-P': not a whole number",
+            ),
+            (
+                "error: unexpected argument '--dscp' found\n\n  tip: a similar argument exists: \
+                 '--udp'",
+                "unexpected argument '--dscp' found",
+            ),
+            (
+                "error: unexpected argument '--paralel' found\n\n  tip: a similar argument exists: \
+                 '--parallel'",
+                "unexpected argument '--paralel' found; tip: a similar argument exists: \
+                 '--parallel'",
+            ),
+            (
+                "error: unexpected argument '-c' found\n\n  tip: to pass '-c' as a value, use \
+                 '-- -c'",
+                "unexpected argument '-c' found; the server is an argument: bench-client run HOST",
+            ),
+        ] {
+            assert_eq!(one_line(message), line);
+        }
+    }
+}

@@ -74,6 +74,11 @@ pub fn is_tls_error(error: &ConnectionError) -> bool {
     u64::from(error.code) >> 8 == 1
 }
 
+/// Why a run ends at once where the host of `server` refuses its datagrams.
+pub fn port_closed(server: &str) -> String {
+    format!("nothing listens on UDP {server} (ICMP port unreachable); start bench-server there")
+}
+
 pub fn no_answer(server: &str) -> String {
     format!("no answer from {server}; check that bench-server is running and UDP not blocked")
 }

@@ -14,6 +14,7 @@ pub struct Failure {
 enum Kind {
     Usage,
     Run,
+    Unreached,
 }
 
 impl Failure {
@@ -33,10 +34,19 @@ impl Failure {
         }
     }
 
+    /// The run succeeded, and its result is not what was to be reached. Exit code 3.
+    pub fn unreached(message: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::Unreached,
+            message: message.into(),
+        }
+    }
+
     pub fn exit_code(&self) -> ExitCode {
         match self.kind {
             Kind::Usage => ExitCode::from(2),
             Kind::Run => ExitCode::from(1),
+            Kind::Unreached => ExitCode::from(3),
         }
     }
 }

@@ -2,9 +2,11 @@
 
 mod extras;
 mod media;
+mod rate;
 
 pub use extras::{Datagrams, Extras, Requests};
 pub use media::{DEFAULT_LATE, MEDIA_DATAGRAM, MEDIA_HEADER, Media, MediaError, Video};
+pub use rate::bit_rate;
 
 use bench_report::text::amount;
 use cc_core::{ChooseError, ControllerChoice, Registry};

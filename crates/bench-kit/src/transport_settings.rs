@@ -2,7 +2,7 @@
 
 use crate::plan::Plan;
 use cc_core::ControllerChoice;
-use paceline::{Connection, IdleTimeout, TransportConfig, VarInt};
+use paceline::{Connection, IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt};
 use std::time::Duration;
 
 /// What a side whose controller is `congestion` needs to carry out `plan`.
@@ -70,10 +70,30 @@ pub const DATAGRAM_BUFFER: usize = 256 << 10;
 /// in each turn, though the reader keeps up.
 pub const DATAGRAMS_RECEIVED: usize = 1 << 20;
 
-/// Has all packets be as large as this.
+/// Has all packets be as large as this, or, above [`LARGEST_FIRST_PAYLOAD`], grow to it.
 pub fn fix_mtu(config: &mut TransportConfig, mtu: u16) {
+    let first = mtu.min(LARGEST_FIRST_PAYLOAD);
+    let discovery = (mtu > first).then(|| discovery_up_to(mtu));
     config
-        .initial_mtu(mtu)
-        .min_mtu(mtu)
-        .mtu_discovery_config(None);
+        .initial_mtu(first)
+        .min_mtu(first)
+        .mtu_discovery_config(discovery);
 }
+
+/// Finds the largest packets that the path takes, to the byte, up to `most` and to what the peer
+/// takes.
+pub fn discovery_up_to(most: u16) -> MtuDiscoveryConfig {
+    let mut discovery = MtuDiscoveryConfig::default();
+    discovery.upper_bound(most).minimum_change(1);
+    discovery
+}
+
+/// The largest UDP payload over IPv4: 65,535 bytes less 28 of headers.
+pub const LARGEST_PAYLOAD: u16 = 65_507;
+
+/// The UDP payload that senders discover unless they are told: what most paths of the Internet
+/// take.
+pub const USUAL_PAYLOAD: u16 = 1_452;
+
+/// quinn-proto pads its first packets to the whole size, and writes their length in 14 bits.
+const LARGEST_FIRST_PAYLOAD: u16 = (1 << 14) - 1;

@@ -31,7 +31,8 @@ mod schema;
 mod scorecard;
 
 pub use ab::{
-    AbKind, AbResult, BaselineComparison, Challenger, ComparedServer, StoppingRule, Variant, sender,
+    AbKind, AbResult, BaselineComparison, Challenger, ComparedServer, StoppingRule, Variant,
+    sender, short_labels,
 };
 pub use any::{AnyResult, ReadError};
 pub use comparison::{Comparison, Decision, Summary};

@@ -19,6 +19,7 @@ mod design;
 mod drawn;
 mod fairness;
 mod paired;
+mod path_bounds;
 mod per_metric;
 mod schedule;
 mod scorecard;
@@ -44,13 +45,16 @@ pub use unpaired::compare_unpaired;
 pub use verdict::verdict;
 
 use crate::result::{AbResult, Variant};
+use path_bounds::PathBounds;
 use std::collections::BTreeMap;
 
 /// Fills in the summaries and the comparisons of `result` from its rounds and its seed.
 pub fn conclude(result: &mut AbResult) {
     let seed = result.seed;
+    let path = PathBounds::of(result);
     for variant in &mut result.variants {
         variant.summary = summarise(&variant.rounds, seed);
+        path.narrow(variant);
     }
     result.comparison = BTreeMap::new();
     result.further_comparisons = BTreeMap::new();

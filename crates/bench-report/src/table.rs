@@ -15,7 +15,9 @@ pub use ab::{ab_table, queue_delay_source};
 pub use frames::frame_block;
 pub use matrix::matrix_table;
 pub use requests::{request_block, request_row};
-pub use rows::{Columns, datagram_header, end_block, interval_header, interval_row};
+pub use rows::{
+    Columns, datagram_header, end_block, interval_header, interval_row, with_direction,
+};
 
 #[cfg(test)]
 mod tests;

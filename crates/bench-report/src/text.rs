@@ -18,6 +18,16 @@ pub fn quantity(value: f64, unit: &str) -> String {
     }
 }
 
+/// A ratio: with three decimals where it is close to one, so that 1.004 and 0.996 are as exact as
+/// each other, else with three significant digits.
+pub fn ratio(value: f64) -> String {
+    if (value - 1.0).abs() < 0.1 {
+        format!("{value:.3}")
+    } else {
+        significant(value)
+    }
+}
+
 /// Text from outside, without what a terminal would obey: each control character becomes `�`.
 pub fn printable(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")

@@ -7,7 +7,9 @@ use crate::setup::{Log, ServerSetup};
 use crate::shared::{Permit, Shared};
 use bench_kit::failure::Failure;
 use bench_kit::plan::{MAX_STREAMS, MAX_WINDOW};
-use bench_kit::transport_settings::{DATAGRAM_BUFFER, DATAGRAMS_RECEIVED};
+use bench_kit::transport_settings::{
+    DATAGRAM_BUFFER, DATAGRAMS_RECEIVED, LARGEST_PAYLOAD, discovery_up_to,
+};
 use bench_kit::wire::{ALPN, SHUTDOWN};
 use bench_kit::{clock, perf};
 use paceline::tls;
@@ -188,7 +190,9 @@ fn transport(idle_timeout: Duration, seed: Option<u64>) -> TransportConfig {
         .max_concurrent_bidi_streams(VarInt::from_u32(1))
         .max_concurrent_uni_streams(VarInt::from_u32(MAX_STREAMS))
         .datagram_receive_buffer_size(Some(DATAGRAMS_RECEIVED))
-        .datagram_send_buffer_size(DATAGRAM_BUFFER);
+        .datagram_send_buffer_size(DATAGRAM_BUFFER)
+        // The client says how large the server's packets may be, by the largest that it takes.
+        .mtu_discovery_config(Some(discovery_up_to(LARGEST_PAYLOAD)));
     if let Some(seed) = seed {
         config.congestion_seed(seed);
     }
@@ -197,9 +201,6 @@ fn transport(idle_timeout: Duration, seed: Option<u64>) -> TransportConfig {
 
 /// Room for a plan.
 const WINDOW_BEFORE_PLAN: u32 = 64 << 10;
-
-/// The largest UDP payload over IPv4, so that `-M` of the client decides.
-const LARGEST_PAYLOAD: u16 = 65_507;
 
 /// How long goodbyes may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

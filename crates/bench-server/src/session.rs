@@ -222,7 +222,10 @@ impl Session {
             .await;
         report.output = self.output.end(&report);
         let totals = &self.shared.totals;
-        totals.add(report.total_received(), report.total_sent());
+        // The new connections that --rpm measures are part of another run.
+        if !plan.extras.is_idle() || report.error.is_none() {
+            totals.add(report.total_received(), report.total_sent());
+        }
         drop(samples);
         let _ = finish.send(report.clone());
         if client.is_none() && connection.close_reason().is_none() {

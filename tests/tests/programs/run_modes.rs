@@ -43,6 +43,9 @@ fn a_connection_that_is_refused_ends_the_run_of_the_others() {
     let ended = ended(port, &["-t", "30", "--connections", "3"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stderr.contains("too many clients"), "{ended:?}");
+    // The two that were accepted are closed, so that their places are free at once.
+    let next = client(port, &["-n", "1M", "--connections", "2"]);
+    assert_eq!(next.code, Some(0), "{next:?}");
 }
 
 #[test]
@@ -73,6 +76,43 @@ fn a_stream_of_json_has_iperf3s_events_in_their_order() {
     let event = parse(&failed.stdout);
     assert_eq!(event["event"], "error");
     assert!(event["data"].as_str().unwrap().contains(nobody), "{event}");
+}
+
+#[test]
+fn whoever_sends_has_packets_of_the_size_that_was_asked_for() {
+    let (_server, port) = bench_server(&[]);
+    for size in ["1300", "9000", "65507"] {
+        for direction in ["-R", "-i1"] {
+            // No socket overflows, so no probe is lost.
+            let ended = client(port, &["-t4", "-b50M", "-M", size, direction, "-J"]);
+            assert_eq!(
+                ended.stderr.matches("bytes instead of").count(),
+                0,
+                "{ended:?}"
+            );
+            let result = parse(&ended.stdout);
+            assert_eq!(
+                packet_size(&result),
+                size.parse().ok(),
+                "-M {size} {direction}"
+            );
+        }
+    }
+    let usual = parse(&client(port, &["-t", "1", "-R", "-J"]).stdout);
+    assert_eq!(packet_size(&usual), Some(1_452));
+    // More packets than the path takes in a moment: not all sizes are tried.
+    let flags = ["-t", "0.1", "-M", "65507", "-R", "--link", "delay 30ms"];
+    let short = client(port, &flags);
+    assert!(
+        short.stderr.contains("bytes instead of 65507; "),
+        "{short:?}"
+    );
+}
+
+/// What the sender's packets had at the end.
+fn packet_size(result: &Value) -> Option<u64> {
+    let last = result["intervals"].as_array()?.last()?;
+    last["streams"][0]["pmtu"].as_u64()
 }
 
 #[test]
@@ -375,9 +415,12 @@ fn a_full_screen_is_left_however_the_run_ends() {
     let Some(shown) = in_terminal("--live -t 30 -C cubic", |server, _| server.kill()) else {
         return;
     };
-    check_left(&shown, 1, "no packets from");
+    check_left(&shown, 1, "nothing listens on UDP");
     let ctrl_c = |_: &mut Running, input: &mut ChildStdin| input.write_all(b"\x03").unwrap();
     let shown = in_terminal("--live -t 30", ctrl_c).expect("there was a terminal before");
+    check_left(&shown, 1, "interrupted");
+    let q = |_: &mut Running, input: &mut ChildStdin| input.write_all(b"q").unwrap();
+    let shown = in_terminal("--live -t 30", q).expect("there was a terminal before");
     check_left(&shown, 1, "interrupted");
 }
 

@@ -272,6 +272,7 @@ impl Testbed {
 fn embedded(target: SocketAddr) -> Remote {
     Remote {
         target,
+        server: None,
         host: Ipv4Addr::LOCALHOST.to_string(),
         port: target.port(),
         trust: Trust::Anyone,

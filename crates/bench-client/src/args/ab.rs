@@ -88,11 +88,12 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "PERCENT", value_parser = values::half_width)]
     #[arg(help_heading = "Comparison")]
     pub(crate) until: Option<Gain>,
-    /// Maximum rounds per controller with --until
-    #[arg(long, value_name = "N", default_value_t = 50, requires = "until")]
+    /// Maximum rounds per controller with --until, at least --rounds [default: 50]; exit with 3
+    /// when the intervals are still wider then
+    #[arg(long, value_name = "N", requires = "until")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
     #[arg(help_heading = "Comparison")]
-    pub(crate) max_rounds: u32,
+    pub(crate) max_rounds: Option<u32>,
     /// Use new random losses in each round, not only in each block
     #[arg(long, conflicts_with = "compete", help_heading = "Comparison")]
     pub(crate) independent: bool,

@@ -21,7 +21,7 @@ pub(crate) struct TransferArgs {
     /// The server sends, the client receives
     #[arg(short = 'R', long)]
     pub(crate) reverse: bool,
-    /// Target rate of each stream, such as 20M [default: unlimited]
+    /// Target rate of each stream in bits per second, such as 20M or 20Mbps [default: unlimited]
     #[arg(short = 'b', long, value_name = "RATE", value_parser = rate)]
     pub(crate) bitrate: Option<Bandwidth>,
     /// Bytes per write or datagram
@@ -73,7 +73,7 @@ impl TransferArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Path")]
 pub(crate) struct PathArgs {
-    /// Use this UDP payload size, 1200 to 16383, instead of path MTU discovery
+    /// Use this UDP payload size, 1200 to 65507, instead of path MTU discovery
     #[arg(short = 'M', long, value_name = "BYTES")]
     #[arg(value_parser = clap::value_parser!(u16).range(i64::from(MIN_MTU)..=i64::from(MAX_MTU)))]
     pub(crate) mtu: Option<u16>,

@@ -1,5 +1,6 @@
 //! From a plan to a connection.
 
+use super::port_check::{self, unspecified};
 use bench_kit::plan::{Controllers, Plan};
 use bench_kit::token::Token;
 use bench_kit::transfer::LocalFile;
@@ -10,7 +11,7 @@ use paceline::{
     ClientConfig, Connection, Endpoint, EndpointConfig, KernelPacing, PathMemory, TransportConfig,
 };
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -43,6 +44,9 @@ pub(crate) struct ClientSetup {
 pub(crate) struct Remote {
     /// Where packets go to: the server, or the relay in front of it.
     pub(crate) target: SocketAddr,
+    /// The server itself, where it can be asked whether anything listens: not behind a relay
+    /// elsewhere.
+    pub(crate) server: Option<SocketAddr>,
     /// The server as the user wrote it, for messages and for its certificate's name.
     pub(crate) host: String,
     pub(crate) port: u16,
@@ -137,8 +141,14 @@ pub(super) async fn connect(setup: &ClientSetup, number: u32) -> Result<Connecte
     let connecting = endpoint
         .connect_with(config, setup.remote.target, &setup.remote.host)
         .map_err(|error| format!("cannot connect to {server}: {error}"))?;
-    let connection = timeout(setup.connect_timeout, connecting)
-        .await
+    let answered = tokio::select! {
+        biased;
+        answered = timeout(setup.connect_timeout, connecting) => answered,
+        () = port_check::refused(setup.remote.server, None) => {
+            return Err(close_reason::port_closed(&server));
+        }
+    };
+    let connection = answered
         .map_err(|_| close_reason::no_answer(&server))?
         .map_err(|error| match (&error, &setup.remote.trust) {
             (error, Trust::Fingerprint(_)) if close_reason::is_tls_error(error) => {
@@ -177,14 +187,6 @@ fn local_ip(target: SocketAddr) -> Option<IpAddr> {
     Some(socket.local_addr().ok()?.ip())
 }
 
-/// Any address of the target's family, any port.
-fn unspecified(target: SocketAddr) -> SocketAddr {
-    match target {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    }
-}
-
 /// A socket of the target's family, and what it accepts.
 fn endpoint(setup: &ClientSetup) -> Result<Endpoint, String> {
     let bind = setup
@@ -194,11 +196,10 @@ fn endpoint(setup: &ClientSetup) -> Result<Endpoint, String> {
     let cannot = |error: std::io::Error| format!("cannot send from {bind}: {error}");
     let socket = std::net::UdpSocket::bind((bind, 0)).map_err(cannot)?;
     let mut config = EndpointConfig::default();
-    if let Some(mtu) = setup.mtu {
-        // The server's packets are as large as this allows.
-        config
-            .max_udp_payload_size(mtu)
-            .map_err(|error| format!("--mtu {mtu}: {error}"))?;
-    }
+    // The server's packets grow to what this allows.
+    let mtu = setup.mtu.unwrap_or(transport_settings::USUAL_PAYLOAD);
+    config
+        .max_udp_payload_size(mtu)
+        .map_err(|error| format!("--mtu {mtu}: {error}"))?;
     Endpoint::new(config, None, socket).map_err(cannot)
 }

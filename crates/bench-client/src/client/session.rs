@@ -5,8 +5,10 @@ mod state;
 
 pub(super) use state::Session;
 
+use super::port_check;
 use super::progress::{CLOSE_TIMEOUT, INTERRUPTED};
 use super::record::Record;
+use bench_kit::close_reason;
 use bench_kit::role::Role;
 use bench_kit::sample::SideReport;
 use bench_kit::transfer::Transfer;
@@ -14,6 +16,7 @@ use bench_kit::wire::{self, Reply, Request};
 use bench_report::text::printable;
 use paceline::SendStream;
 use std::cell::RefCell;
+use std::pin::pin;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
@@ -106,12 +109,20 @@ impl Session<'_> {
 
     /// Takes the server's replies until there is a reason to stop; `None` when the server is done.
     async fn stop(&self, replies: &mut Replies, record: &RefCell<Record<'_>>) -> Option<String> {
+        let mut refused = pin!(port_check::refused(
+            self.setup.remote.server,
+            Some(self.connection)
+        ));
         loop {
             let reply = tokio::select! {
                 biased;
                 () = self.interrupts.wait(1) => return Some(INTERRUPTED.to_owned()),
                 error = self.others() => return Some(error),
                 error = self.connection.closed() => return Some(self.lost(&error)),
+                () = &mut refused => {
+                    let server = self.setup.remote.to_string();
+                    return Some(close_reason::port_closed(&server));
+                }
                 reply = replies.next() => reply,
             };
             match reply {

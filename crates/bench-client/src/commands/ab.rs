@@ -17,6 +17,7 @@ use bench_kit::plan::{Direction, Limits};
 use bench_kit::terminal;
 use bench_report::result::{AbResult, Finite};
 use bench_report::table::ab_table;
+use bench_report::text::significant;
 use bench_report::{csv, plot, report};
 use cc_core::Registry;
 use display::{Display, names};
@@ -31,7 +32,11 @@ pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failur
     setup.check()?;
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
     if let Some(baseline) = &baseline {
-        baseline.check(&ab::blank(&setup)?, setup.competes)?;
+        let blank = ab::blank(&setup)?;
+        baseline.check(&blank, setup.competes)?;
+        if !args.fail_if.is_empty() {
+            baseline.has_all(&blank)?;
+        }
     }
     let files = Files::open(args)?;
     let interrupts = cli::interrupts()?;
@@ -71,11 +76,22 @@ fn judge(args: &AbArgs, result: &AbResult) -> Result<ExitCode, Failure> {
     }
     let broken = verdicts.into_iter().flat_map(|verdict| verdict.broken);
     let broken: Vec<String> = broken.collect();
-    if broken.is_empty() {
-        return Ok(ExitCode::SUCCESS);
+    if !broken.is_empty() {
+        return Err(Failure::run(format!("--fail-if: {}", broken.join("; "))));
     }
-    Err(Failure::run(format!("--fail-if: {}", broken.join("; "))))
+    match result.until {
+        Some(until) if !until.reached => Err(Failure::unreached(format!(
+            "--until: the intervals of goodput are wider than {} % after {} rounds; raise \
+             --max-rounds or -t",
+            significant(until.half_width.get() * 100.0),
+            result.variants[0].rounds.len()
+        ))),
+        _ => Ok(ExitCode::SUCCESS),
+    }
 }
+
+/// The most rounds of a test with `--until`, unless it says.
+const MAX_ROUNDS: u32 = 50;
 
 pub(super) fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failure> {
     let links = match args.server {
@@ -86,6 +102,13 @@ pub(super) fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failu
         },
     };
     let base_rtt = links.base_rtt()?;
+    if let Some(most) = args.max_rounds.filter(|most| *most < args.rounds) {
+        return Err(Failure::usage(format!(
+            "--max-rounds {most} is below the {} rounds that --rounds asks for; raise it, or lower \
+             --rounds",
+            args.rounds
+        )));
+    }
     if args.is_virtual && base_rtt.is_none() {
         return Err(Failure::usage(format!(
             "--virtual: link `{}` has no delay; add one, such as `delay 20ms`",
@@ -99,7 +122,7 @@ pub(super) fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failu
         rounds: args.rounds,
         stopping_rule: args.until.map(|half_width| StoppingRule {
             half_width: Finite::new(half_width.as_f64()).unwrap_or_default(),
-            max_rounds: args.max_rounds,
+            max_rounds: args.max_rounds.unwrap_or(MAX_ROUNDS),
         }),
         backend: backend(args)?,
         workers: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
@@ -264,7 +287,7 @@ struct Files {
 
 impl Files {
     fn open(args: &AbArgs) -> Result<Self, Failure> {
-        Ok(Self {
+        let files = Self {
             report: Output::open_if(
                 "--report",
                 (!args.no_report).then_some(args.report.as_path()),
@@ -277,7 +300,10 @@ impl Files {
                 .as_deref()
                 .map(|path| Directory::create("--svg", path))
                 .transpose()?,
-        })
+        };
+        let [report, json, csv] = [&files.report, &files.json, &files.csv];
+        output::check_distinct(&[report, json, csv, &files.rounds_csv])?;
+        Ok(files)
     }
 
     fn write(self, result: &AbResult, is_silent: bool) -> Result<(), Failure> {
@@ -287,6 +313,10 @@ impl Files {
             (self.csv, csv::csv(result)),
             (self.rounds_csv, csv::rounds(result)),
         ];
+        let rounds = result.variants.iter().flat_map(|variant| &variant.rounds);
+        if rounds.filter(|round| round.succeeded()).count() == 0 {
+            return output::write_new(texts, is_silent);
+        }
         let mut failure = Ok(());
         if let Some(directory) = self.svg {
             match directory.write(&plot::of_ab(result)) {

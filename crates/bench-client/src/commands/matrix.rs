@@ -245,11 +245,13 @@ struct Files {
 
 impl Files {
     fn open(args: &MatrixOutputArgs) -> Result<Self, Failure> {
-        Ok(Self {
+        let files = Self {
             json: Output::open_if("--json", args.json.as_deref())?,
             report: Output::open_if("--report", args.report.as_deref())?,
             csv: Output::open_if("--csv", args.csv.as_deref())?,
-        })
+        };
+        output::check_distinct(&[&files.json, &files.report, &files.csv])?;
+        Ok(files)
     }
 
     fn write(self, result: &MatrixResult, is_silent: bool) -> Result<(), Failure> {

@@ -32,6 +32,7 @@ pub(super) fn find(server: &HostPort, args: &RemoteArgs) -> Result<Remote, Failu
     };
     Ok(Remote {
         target,
+        server: relay.is_none().then_some(target),
         host: server.host.clone(),
         port,
         trust: trust(ca.as_deref(), *fingerprint)?,

@@ -8,14 +8,14 @@ use super::remote;
 use crate::args::RunArgs;
 use crate::client::{self, About, ClientSetup, Outcome, Progress, Remote};
 use crate::emulated::{self, EmulatedPath, Links};
-use crate::output::Output;
+use crate::output::{self, Output};
 use bench_kit::failure::Failure;
 use bench_kit::plan::Direction;
 use bench_kit::token::Token;
 use bench_kit::{cli, perf, runtime, terminal};
 use bench_report::report;
-use bench_report::result::RunResult;
 use bench_report::result::iperf::HostPort;
+use bench_report::result::{Quantity, RunResult};
 use cc_core::Registry;
 use link_sim::LinkSpec;
 use screen::Screen;
@@ -40,6 +40,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     let setup = ClientSetup {
         remote: Remote {
             target: duplicator.as_ref().map_or(target, EmulatedPath::address),
+            server: Some(server),
             host: args.server.host.clone(),
             port,
             trust,
@@ -116,10 +117,12 @@ struct Files {
 
 impl Files {
     fn open(args: &RunArgs) -> Result<Self, Failure> {
-        Ok(Self {
+        let files = Self {
             json: Output::open_if("--json", args.json.as_deref())?,
             report: Output::open_if("--report", args.report.as_deref())?,
-        })
+        };
+        output::check_distinct(&[&files.json, &files.report])?;
+        Ok(files)
     }
 
     /// Writes both; one that fails does not keep the other from being written.
@@ -157,6 +160,9 @@ fn conclude(
     if let Some(warning) = path.as_ref().and_then(EmulatedPath::warning) {
         terminal::note(format_args!("warning: {warning}"));
     }
+    if let Some(warning) = setup.mtu.and_then(|mtu| smaller_packets(&result, mtu)) {
+        terminal::note(format_args!("warning: {warning}"));
+    }
     // One that fails does not keep the other from being written.
     let [logged, written] = [screen.finish(), files.write(&result)];
     let written = logged.and(written);
@@ -169,4 +175,17 @@ fn conclude(
             Err(Failure::run(error))
         }
     }
+}
+
+/// What is wrong with the packets of a run that was to have some of `mtu` bytes.
+fn smaller_packets(result: &RunResult, mtu: u16) -> Option<String> {
+    let rows = result.intervals.last()?.streams.iter();
+    let sizes = rows.filter_map(|row| row.figures.whole(Quantity::Mtu));
+    let size = sizes.min()?;
+    (size < u64::from(mtu)).then(|| {
+        format!(
+            "packets have {size} bytes instead of {mtu}; the path or the sender takes no more, or \
+             the run was too short to find out: give a smaller -M or a larger -t"
+        )
+    })
 }

@@ -362,7 +362,7 @@ fn what_is_wrong_is_named_with_its_line_or_its_cell() {
         with("delay {delay} ", "").replace("loss {loss}", "loss {loss}{delay}"),
         "name = 'm'\nlink = 'loss 1%'\n[axes]\ncc = ['cubic']".to_owned(),
         format!("mtu = 1199\n{TWO_AXES}"),
-        format!("mtu = 16384\n{TWO_AXES}"),
+        format!("mtu = 65508\n{TWO_AXES}"),
         format!("bytes = 0\n{TWO_AXES}"),
         format!("bytes = '1M'\nomit = 1\n{TWO_AXES}"),
         format!("bytes = '1M'\nbitrate = '1M'\n{TWO_AXES}"),
@@ -482,6 +482,7 @@ fn a_network_is_given_the_links_of_both_ways() {
 fn remote() -> Remote {
     Remote {
         target: "192.0.2.1:4433".parse().unwrap(),
+        server: None,
         host: "192.0.2.1".to_owned(),
         port: 4433,
         trust: Trust::Anyone,

@@ -1,6 +1,6 @@
 //! Values as iperf3 and tc write them.
 
-use crate::plan::{MAX_WINDOW, MIN_RATE, MIN_WINDOW};
+use crate::plan::{MAX_WINDOW, MIN_RATE, MIN_WINDOW, bit_rate};
 use std::fmt;
 use std::time::Duration;
 use units::{Bandwidth, Bytes, ParseError};
@@ -57,14 +57,14 @@ pub fn time(text: &str, unit: &str, expected: &'static str) -> Result<Duration, 
     parsed.map_err(|_| ParseError::new(text, expected))
 }
 
-/// A rate that the programs can keep; 0 is unlimited, as in iperf3.
+/// A rate that the programs can keep, in iperf3's letters; 0 is unlimited, as in iperf3.
 pub fn rate(text: &str) -> Result<Bandwidth, ParseError> {
     let min = Bandwidth::from_bits_per_sec(MIN_RATE);
-    let rate: Bandwidth = text.parse()?;
+    let rate = bit_rate(text)?;
     if rate < min && rate > Bandwidth::ZERO {
         return Err(ParseError::new(
             text,
-            "a rate of at least 1kbit, or 0 for unlimited",
+            "a rate from 1kbit on, or 0 for unlimited",
         ));
     }
     Ok(rate)

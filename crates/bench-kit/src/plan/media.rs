@@ -1,5 +1,6 @@
 //! Live video as the payload of a run: how large its frames are, and when they are due.
 
+use super::rate::bit_rate;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
@@ -225,7 +226,7 @@ impl FromStr for Video {
 }
 
 fn rate(word: &str) -> Result<u64, ParseError> {
-    let rate = word.parse::<Bandwidth>().ok();
+    let rate = bit_rate(word).ok();
     let rate = rate.map(Bandwidth::bits_per_sec).filter(|rate| *rate > 0);
     rate.ok_or_else(|| ParseError::new(word, "a rate above zero, such as 4mbit, or `auto`"))
 }

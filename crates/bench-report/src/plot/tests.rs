@@ -445,3 +445,18 @@ pub(super) fn heights(figure: &str, classes: &str) -> Vec<f64> {
     let heights = points.skip(1).step_by(2);
     heights.map(|height| height.parse().unwrap()).collect()
 }
+
+#[test]
+fn goodput_above_the_link_has_its_reason_in_the_picture() {
+    let figure = |goodput: u64| {
+        let mut result = fixtures::ab_of(&[50_000_000; 3], &[50_000_000; 3]);
+        result.link_rate_bits_per_second = Some(100_000_000);
+        for round in &mut result.variants[0].rounds {
+            round.intervals[0].goodput_bits_per_second = goodput;
+        }
+        time_series(&result, 0).unwrap().standalone()
+    };
+    let reason = "data that waited behind a lost packet";
+    assert!(figure(130_000_000).contains(reason));
+    assert!(!figure(100_000_000).contains(reason));
+}

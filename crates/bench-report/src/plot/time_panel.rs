@@ -16,6 +16,8 @@ pub(super) struct TimePanel {
     reference: fn(&AbResult) -> Option<(f64, &'static str)>,
     /// What stands in the place of a first line that no round has.
     missing: &'static str,
+    /// Why a value may be above the reference, where that needs a reason.
+    above: Option<&'static str>,
     /// Whether the axis may begin above zero.
     floats: bool,
 }
@@ -40,6 +42,7 @@ pub(super) const GOODPUT: TimePanel = TimePanel {
     unit: Scale::bits_per_second,
     reference: link_rate,
     missing: "no intervals measured",
+    above: Some("above the link: data that waited behind a lost packet"),
     floats: false,
 };
 
@@ -50,6 +53,7 @@ pub(super) const RTT: TimePanel = TimePanel {
     unit: Scale::milliseconds,
     reference: |result| Some((result.base_rtt_ms?.get(), "base RTT")),
     missing: "no RTT measured",
+    above: None,
     floats: true,
 };
 
@@ -72,6 +76,7 @@ pub(super) const WINDOW: TimePanel = TimePanel {
         Some((rate / 8.0 * result.base_rtt_ms?.get() / 1e3, "BDP"))
     },
     missing: "congestion window not reported",
+    above: None,
     floats: false,
 };
 
@@ -86,6 +91,7 @@ pub(super) const RATE: TimePanel = TimePanel {
     unit: Scale::bits_per_second,
     reference: link_rate,
     missing: "not paced",
+    above: None,
     floats: false,
 };
 
@@ -104,6 +110,8 @@ pub(super) struct View {
     scale: Scale,
     axis: Linear,
     reference: Option<Reference>,
+    /// The value of the reference, in the quantity's own unit.
+    limit: Option<f64>,
     /// The highest value, when the axis ends below it.
     peak: Option<f64>,
 }
@@ -126,6 +134,7 @@ impl View {
                     Reference::ceiling(name, value, scale)
                 }
             }),
+            limit: reference.map(|(value, _)| value),
             peak: range.peak,
         }
     }
@@ -172,6 +181,10 @@ impl View {
             let values = drawn_values(self.quantity, variants.iter().copied());
             values.into_iter().any(|value| value >= peak)
         };
+        let above = self.quantity.above.filter(|_| {
+            let limit = self.limit.map(|limit| limit * ROUNDED);
+            limit.is_some_and(reaches)
+        });
         if variants.iter().all(is_empty) {
             panel.note(svg, self.quantity.missing);
         } else if let Some(peak) = self.peak.filter(|peak| reaches(*peak)) {
@@ -181,7 +194,12 @@ impl View {
                 scale.show(peak),
                 scale.unit
             );
-            panel.note(svg, &peak);
+            panel.note(
+                svg,
+                &above.map_or_else(|| peak.clone(), |above| format!("{peak}, {above}")),
+            );
+        } else if let Some(above) = above {
+            panel.note(svg, above);
         }
     }
 
@@ -250,6 +268,9 @@ impl Range {
         }
     }
 }
+
+/// A link may be this much faster over one interval: its ends lie between two packets.
+const ROUNDED: f64 = 1.02;
 
 /// What 98 % of the values do not exceed; of a few values the highest.
 fn usual_peak(sorted: &[f64]) -> f64 {

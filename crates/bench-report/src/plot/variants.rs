@@ -1,7 +1,7 @@
 use super::legend::{self, LegendSymbol};
 use super::series_style::{CLASSES, SeriesStyle};
 use super::svg::{Svg, fitting};
-use crate::result::{AbResult, Variant};
+use crate::result::{AbResult, Variant, short_labels};
 
 pub(super) fn drawn(result: &AbResult) -> impl Iterator<Item = (&Variant, SeriesStyle)> {
     let variants = result.variants.iter().take(CLASSES.len()).enumerate();
@@ -9,7 +9,7 @@ pub(super) fn drawn(result: &AbResult) -> impl Iterator<Item = (&Variant, Series
 }
 
 /// A name for each of the variants: its letter and controller, and whatever else tells it from
-/// the others: the controller's parameters, how many connections it has, how often
+/// the others: those parameters of the controller, how many connections it has, how often
 /// their datagrams are on the wire, when they start, and how much longer their path is. One that is
 /// alone has no letter.
 pub(super) fn names(result: &AbResult) -> Vec<String> {
@@ -17,13 +17,6 @@ pub(super) fn names(result: &AbResult) -> Vec<String> {
     if let [alone] = variants.as_slice() {
         return vec![alone.short_label().to_owned()];
     }
-    let has_same = |variant: &Variant| {
-        let same = |other: &&Variant| other.short_label() == variant.short_label();
-        variants
-            .iter()
-            .filter(same)
-            .any(|other| other.label() != variant.label())
-    };
     let differs = |of: fn(&Variant) -> f64| {
         let mut values = variants.iter().map(of);
         let first = values.next();
@@ -33,12 +26,7 @@ pub(super) fn names(result: &AbResult) -> Vec<String> {
     let starts = differs(|variant| variant.start_seconds.get());
     let delays = differs(|variant| variant.extra_delay_ms.get());
     let copies = differs(|variant| f64::from(variant.duplicate));
-    let name = |variant: &Variant| {
-        let controller = if has_same(variant) {
-            variant.label()
-        } else {
-            variant.short_label()
-        };
+    let name = |(variant, controller): (&Variant, String)| {
         let mut name = format!("{} {controller}", variant.name);
         if flows {
             name.push_str(&format!(" × {}", variant.flows));
@@ -54,7 +42,11 @@ pub(super) fn names(result: &AbResult) -> Vec<String> {
         }
         name
     };
-    variants.iter().map(name).collect()
+    variants
+        .iter()
+        .zip(short_labels(variants))
+        .map(name)
+        .collect()
 }
 
 /// The variants' names, each behind the `symbol` of its style: in the row of the heading at `top`

@@ -18,7 +18,10 @@ pub(super) fn section(page: &mut String, result: &AbResult) {
     let compared = compared.filter(|variant| baseline.comparisons.contains_key(&variant.name));
     let compared: Vec<&Variant> = compared.collect();
     for variant in &compared {
-        page.push_str(&format!("<th scope=\"col\">{}</th>", named(variant)));
+        page.push_str(&format!(
+            "<th scope=\"col\">{}</th>",
+            named(result, variant)
+        ));
     }
     page.push_str("</tr></thead>\n<tbody>\n");
     for metric in Metric::ALL {

@@ -1,5 +1,5 @@
 use crate::plot::{self, Figure, escape};
-use crate::result::Variant;
+use crate::result::{AbResult, Variant};
 
 pub(super) struct Shell<'a> {
     /// What kind of measurement it was, in a few words.
@@ -93,11 +93,11 @@ pub(super) fn figure(page: &mut String, figure: &Figure, caption: &str) {
 }
 
 /// A variant by its letter and its short label, which stay in one line.
-pub(super) fn named(variant: &Variant) -> String {
+pub(super) fn named(result: &AbResult, variant: &Variant) -> String {
     format!(
         "{}\u{a0}{}",
         letter(&variant.name),
-        escape(variant.short_label())
+        escape(&result.short_label(variant))
     )
 }
 

@@ -7,7 +7,12 @@ use crate::text::{Scale, significant};
 
 /// Medians and intervals of more than two variants, each with its ratio to `a`: a column per
 /// variant.
-pub(super) fn table(page: &mut String, a: &Variant, challengers: &[Challenger<'_>]) {
+pub(super) fn table(
+    page: &mut String,
+    result: &AbResult,
+    a: &Variant,
+    challengers: &[Challenger<'_>],
+) {
     page.push_str(
         "<div class=\"scroll\">\n<table class=\"result several\">\n<caption>Median of the rounds, \
          its 95 % interval, and the ratio to a</caption>\n<thead><tr><th \
@@ -15,7 +20,10 @@ pub(super) fn table(page: &mut String, a: &Variant, challengers: &[Challenger<'_
     );
     let variants = || [a].into_iter().chain(challengers.iter().map(|c| c.variant));
     for variant in variants() {
-        page.push_str(&format!("<th scope=\"col\">{}</th>", named(variant)));
+        page.push_str(&format!(
+            "<th scope=\"col\">{}</th>",
+            named(result, variant)
+        ));
     }
     page.push_str("</tr></thead>\n<tbody>\n");
     for metric in Metric::ALL {
@@ -152,7 +160,7 @@ fn shares(page: &mut String, result: &AbResult, competition: &Competition) {
         page.push_str(&format!(
             "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
              <td>{}</td></tr>\n",
-            named(variant),
+            named(result, variant),
             variant.flows,
             variant.start_seconds,
             share.map_or_else(|| "–".to_owned(), |share| summary(share, percent)),

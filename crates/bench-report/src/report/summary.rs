@@ -84,15 +84,15 @@ pub(super) fn table(page: &mut String, result: &AbResult) {
     };
     let b = match challengers.as_slice() {
         [b] => b.variant,
-        _ => return several::table(page, a, &challengers),
+        _ => return several::table(page, result, a, &challengers),
     };
     page.push_str(&format!(
         "<div class=\"scroll\">\n<table class=\"result\">\n<caption>Median of the rounds and its \
          95 % interval</caption>\n<thead><tr><th scope=\"col\">Metric</th><th \
          scope=\"col\">{}</th><th scope=\"col\">{}</th><th scope=\"col\">b / a</th><th \
          scope=\"col\"><span class=\"word\">Reading</span></th></tr></thead>\n<tbody>\n",
-        named(a),
-        named(b)
+        named(result, a),
+        named(result, b)
     ));
     for metric in Metric::ALL {
         let sides = [a.summary.get(&metric), b.summary.get(&metric)];

@@ -159,13 +159,26 @@ pub struct ComparedServer {
     pub address: String,
 }
 
+impl AbResult {
+    /// The one of [`short_labels`] that is this variant's.
+    pub fn short_label(&self, variant: &Variant) -> String {
+        let place = self
+            .variants
+            .iter()
+            .position(|other| other.name == variant.name);
+        let label = place.and_then(|place| short_labels(&self.variants).into_iter().nth(place));
+        label.unwrap_or_else(|| variant.short_label().to_owned())
+    }
+}
+
 impl Variant {
     /// What is compared: the server, or else the controller with its parameters.
     pub fn label(&self) -> &str {
         self.server.as_ref().map_or(&self.cc, |server| &server.name)
     }
 
-    /// The same without the parameters of a controller.
+    /// The same without the parameters of a controller; [`short_labels`] has those that tell it
+    /// from others.
     pub fn short_label(&self) -> &str {
         match &self.server {
             Some(server) => &server.name,
@@ -178,6 +191,37 @@ impl Variant {
     pub fn sender(&self) -> String {
         sender(self.label(), self.duplicate)
     }
+}
+
+/// A label for each of these variants, in their order, as short as tells them apart: controllers of
+/// one name have the parameters that not all of them have.
+pub fn short_labels(variants: &[Variant]) -> Vec<String> {
+    let own = |variant: &Variant| {
+        let name = variant.short_label();
+        let same =
+            |other: &&Variant| other.short_label() == name && other.label() != variant.label();
+        let others: Vec<&Variant> = variants.iter().filter(same).collect();
+        let tells = |part: &&str| {
+            let has = |other: &&Variant| parameters(other).any(|own| own == *part);
+            !others.iter().all(has)
+        };
+        let parts: Vec<&str> = parameters(variant).filter(tells).collect();
+        match parts.as_slice() {
+            [] => name.to_owned(),
+            _ if others.is_empty() => name.to_owned(),
+            parts => format!("{name}:{}", parts.join(",")),
+        }
+    };
+    variants.iter().map(own).collect()
+}
+
+/// `key=value` each, as they stand behind a controller's name.
+fn parameters(variant: &Variant) -> impl Iterator<Item = &str> {
+    let text = match &variant.server {
+        Some(_) => None,
+        None => variant.cc.split_once(':').map(|(_, text)| text),
+    };
+    text.into_iter().flat_map(|text| text.split(','))
 }
 
 /// A controller, and how often the datagrams that it sent were on the wire.

@@ -150,7 +150,7 @@ where
     let senders: Vec<Option<String>> = senders.collect();
     match senders.as_slice() {
         [Some(first), others @ ..]
-            if first.starts_with('{')
+            if first.starts_with(EACH)
                 && !others.is_empty()
                 && others.iter().all(|other| other.as_ref() == Some(first)) =>
         {
@@ -161,7 +161,7 @@ where
 }
 
 /// What the variant at `place` is in all of these cells: its controller, or the axis whose value
-/// that is, as the matrix's author would write it: `{challenger}`; and how often its datagrams were
+/// that is, such as `each challenger`; and how often its datagrams were
 /// on the wire.
 fn common_sender<'a>(
     cells: impl IntoIterator<Item = &'a MatrixCell>,
@@ -192,8 +192,14 @@ fn common(
         let mut all = variants.iter();
         all.all(|(cell, variant)| cell.at.get(*axis) == Some(&of(variant)))
     };
-    cell.at.keys().find(says).map(|axis| format!("{{{axis}}}"))
+    cell.at
+        .keys()
+        .find(says)
+        .map(|axis| format!("{EACH}{axis}"))
 }
+
+/// Before the name of an axis whose values are a variant's controllers.
+const EACH: &str = "each ";
 
 /// Who sends the data that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -222,9 +222,12 @@ fn a_variant_is_called_by_its_controller_or_by_the_axis_that_says_it() {
     }
     assert_eq!(name(&cells).as_deref(), Some("bbr3 ×2"));
     says(&mut cells, 0, "copa", 2);
-    assert_eq!(name(&cells).as_deref(), Some("{challenger} ×2"));
+    assert_eq!(name(&cells).as_deref(), Some("each challenger ×2"));
     says(&mut cells, 1, "bbr3", 1);
-    assert_eq!(name(&cells).as_deref(), Some("{challenger} ×{copies}"));
+    assert_eq!(
+        name(&cells).as_deref(),
+        Some("each challenger ×each copies")
+    );
     cells[0].variants[1].cc = "cubic".to_owned();
     assert_eq!(name(&cells), None);
 }
@@ -238,9 +241,29 @@ fn variants_that_one_axis_names_alike_are_letters_alone() {
         cell.variants[1].cc = cc.to_owned();
     }
     let senders = common_senders(&cells, 2);
-    assert_eq!(senders[1].as_deref(), Some("{challenger}"));
+    assert_eq!(senders[1].as_deref(), Some("each challenger"));
     for cell in &mut cells {
         cell.variants[0].cc = cell.variants[1].cc.clone();
     }
     assert_eq!(common_senders(&cells, 2), [None, None]);
+}
+
+#[test]
+fn labels_are_as_short_as_tells_variants_apart() {
+    let labels = |ccs: &[&str]| {
+        let mut result = fixtures::five();
+        result.variants.truncate(ccs.len());
+        for (variant, cc) in result.variants.iter_mut().zip(ccs) {
+            variant.cc = (*cc).to_owned();
+        }
+        short_labels(&result.variants)
+    };
+    assert_eq!(labels(&["cubic:hystart=off", "bbr3"]), ["cubic", "bbr3"]);
+    let two = ["bbr3:beta=0.7,headroom=10%", "bbr3:beta=0.7,headroom=20%"];
+    assert_eq!(labels(&two), ["bbr3:headroom=10%", "bbr3:headroom=20%"]);
+    assert_eq!(
+        labels(&["bbr3", two[0]]),
+        ["bbr3", "bbr3:beta=0.7,headroom=10%"]
+    );
+    assert_eq!(labels(&["bbr3", "bbr3"]), ["bbr3", "bbr3"]);
 }

@@ -1,12 +1,15 @@
 mod cells;
 mod competition;
+mod points;
+mod queue_source;
 mod several;
+mod shared_queue;
 
-use crate::result::{
-    AbResult, Comparison, Metric, QueueDelaySource, StoppingRule, Summary, Variant,
-};
+use crate::result::{AbResult, Comparison, Metric, StoppingRule, Summary, Variant};
 use crate::stats::verdict;
 use crate::text::{printable, significant};
+pub use queue_source::queue_delay_source;
+
 use cells::{CELL, mark, ratio_cell, scale, summary_cell, title};
 
 /// The result of an A/B test in 80 columns: a row per metric with each side's median and its
@@ -17,11 +20,13 @@ pub fn ab_table(result: &AbResult) -> String {
     if let Some((a, challengers)) = result.challengers() {
         match challengers.as_slice() {
             [_] => two_sides(&mut table, result),
-            _ => several::sides(&mut table, a, &challengers),
+            _ => several::sides(&mut table, result, a, &challengers),
         }
+        table.push_str(&points::of_few_rounds(result));
         if let Some(source) = queue_delay_source(result) {
             table.push_str(&format!("Queue: {source}\n"));
         }
+        table.push_str(&shared_queue::line(result));
         if result.compares_servers() {
             table.push_str(SERVERS);
         }
@@ -45,18 +50,10 @@ pub fn ab_table(result: &AbResult) -> String {
     table
 }
 
-/// How time in queues was measured, if all rounds that know it did it in one way.
-pub fn queue_delay_source(result: &AbResult) -> Option<QueueDelaySource> {
-    let rounds = result.variants.iter().flat_map(|variant| &variant.rounds);
-    let mut sources = rounds.filter_map(|round| round.queue_delay_source);
-    let first = sources.next()?;
-    sources.all(|source| source == first).then_some(first)
-}
-
 fn two_sides(table: &mut String, result: &AbResult) {
     let Some((a, b)) = result.pair() else { return };
-    head(table, [a, b]);
-    for metric in Metric::ALL {
+    head(table, result, [a, b]);
+    for metric in shared_queue::own_metrics(result) {
         let sides = [a.summary.get(&metric), b.summary.get(&metric)];
         if sides != [None, None] {
             row(table, metric, sides, result.comparison.get(&metric));
@@ -65,13 +62,13 @@ fn two_sides(table: &mut String, result: &AbResult) {
     table.push_str(LEGEND);
 }
 
-fn head(table: &mut String, [a, b]: [&Variant; 2]) {
+fn head(table: &mut String, result: &AbResult, [a, b]: [&Variant; 2]) {
     line(
         table,
         &[
             String::new(),
-            title(a, CELL),
-            title(b, CELL),
+            title(a, &result.variants, CELL),
+            title(b, &result.variants, CELL),
             "b / a".to_owned(),
         ],
         "",
@@ -152,4 +149,7 @@ const WIDTH: usize = 80;
 /// The longest label with its unit is `CPU receiver s/GB`.
 const LABEL: usize = 18;
 const SERVERS: &str = "The servers send; their losses, RTTs and CPU times are unknown.\n";
-const LEGEND: &str = "+ b better   - b worse   = same within 5 %   ? too few rounds to tell\n";
+const LEGEND: &str = concat!(
+    "+ b better   - b worse   ? too few rounds to tell\n",
+    "= same: the interval is within 1 % of 1, or contains 1 and is within 5 %\n"
+);

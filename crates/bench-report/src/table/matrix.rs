@@ -248,5 +248,6 @@ const METRICS: [Metric; 3] = [
 
 static NO_SHARES: BTreeMap<String, Summary> = BTreeMap::new();
 
-const LEGEND: &str = "Against the first controller: + better   - worse   = same within 5 %\n? too \
-                      few rounds to tell\n";
+const LEGEND: &str = "Against the first controller: + better   - worse   ? too few rounds to \
+                      tell\n= same: the interval is within 1 % of 1, or contains 1 and is within 5 \
+                      %\n";

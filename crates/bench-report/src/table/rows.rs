@@ -5,6 +5,8 @@ use crate::text::{Unit, amount, printable, short_rate, significant};
 /// Which columns follow iperf3's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Columns {
+    /// RTT: 74 characters, for rows whose direction stands before them.
+    Short,
     /// RTT and pacing rate: 80 characters.
     Narrow,
     /// The controller's state as well: 95 characters and more.
@@ -24,17 +26,24 @@ impl Columns {
     }
 }
 
+/// A row of a run in which both sides send: behind its number, as in iperf3, `[TX-C]` where the
+/// client sends and `[RX-C]` where it receives. `line` is a row or, without a `row`, their head.
+pub fn with_direction(line: &str, row: Option<&Row>) -> String {
+    let direction = match row.map(|row| row.sender) {
+        None => "[Role]",
+        Some(true) => "[TX-C]",
+        Some(false) => "[RX-C]",
+    };
+    let (id, rest) = line.split_at(line.find(']').map_or(0, |at| at + 1));
+    format!("{id}{direction}{rest}")
+}
+
 /// The head of the interval rows.
 pub fn interval_header(columns: Columns) -> String {
-    let narrow = format!(
-        "{} {:>4} {:>11} {:>6} {:>5}",
-        head(),
-        "Retr",
-        "Cwnd",
-        "RTT",
-        "Pace"
-    );
+    let short = format!("{} {:>4} {:>11} {:>6}", head(), "Retr", "Cwnd", "RTT");
+    let narrow = format!("{short} {:>5}", "Pace");
     match columns {
+        Columns::Short => short,
         Columns::Narrow => narrow,
         Columns::Wide => format!("{narrow} State"),
         Columns::Full => format!(
@@ -80,16 +89,15 @@ pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
         line.push_str("    (omitted)");
         return line;
     }
-    let pacing = whole(row, Quantity::PacingRate).map(short_rate);
-    line.push_str(&format!(
-        " {:>6} {:>5}",
-        text(millis(row, Quantity::SmoothedRtt)),
-        text(pacing)
-    ));
+    line.push_str(&format!(" {:>6}", text(millis(row, Quantity::SmoothedRtt))));
+    if columns != Columns::Short {
+        let pacing = whole(row, Quantity::PacingRate).map(short_rate);
+        line.push_str(&format!(" {:>5}", text(pacing)));
+    }
     if columns == Columns::Full {
         line.push_str(&details(row));
     }
-    if columns != Columns::Narrow
+    if !matches!(columns, Columns::Short | Columns::Narrow)
         && let Some(state) = &row.state
     {
         line.push(' ');
@@ -124,36 +132,55 @@ pub fn end_block(end: &End, unit: Unit) -> String {
     let mut block = "- ".repeat(25);
     block.truncate(block.len() - 1);
     let is_of_datagrams = end.sum_sent.packets.is_some() || end.sum_received.packets.is_some();
-    block.push_str(&if is_of_datagrams {
-        format!("\n{}\n", datagram_header(true))
+    let is_bidir = end.sum_sent_bidir_reverse.is_some();
+    let header = if is_of_datagrams {
+        datagram_header(true)
     } else {
-        format!("\n{} {:>4}\n", head(), "Retr")
+        format!("{} {:>4}", head(), "Retr")
+    };
+    block.push_str(&match is_bidir {
+        true => format!("\n{}\n", with_direction(&header, None)),
+        false => format!("\n{header}\n"),
     });
     for stream in &end.streams {
-        end_rows(&mut block, [&stream.sender, &stream.receiver], unit);
+        end_rows(
+            &mut block,
+            [&stream.sender, &stream.receiver],
+            is_bidir,
+            unit,
+        );
     }
     let reverse = end.sum_sent_bidir_reverse.as_ref();
     let reverse = reverse.zip(end.sum_received_bidir_reverse.as_ref());
     if end.streams.len() > 1 + usize::from(reverse.is_some()) {
-        end_rows(&mut block, [&end.sum_sent, &end.sum_received], unit);
+        end_rows(
+            &mut block,
+            [&end.sum_sent, &end.sum_received],
+            is_bidir,
+            unit,
+        );
         if let Some((sent, received)) = reverse {
-            end_rows(&mut block, [sent, received], unit);
+            end_rows(&mut block, [sent, received], is_bidir, unit);
         }
     }
     block
 }
 
-fn end_rows(block: &mut String, rows: [&Row; 2], unit: Unit) {
+fn end_rows(block: &mut String, rows: [&Row; 2], is_bidir: bool, unit: Unit) {
     for (row, role) in rows.into_iter().zip(["sender", "receiver"]) {
-        if let Some(datagrams) = datagrams(row) {
-            block.push_str(&format!("{}{datagrams}  {role}\n", transfer(row, unit)));
-            continue;
-        }
-        block.push_str(&format!(
-            "{} {:>4}             {role}\n",
-            transfer(row, unit),
-            text(whole(row, Quantity::PacketsLost))
-        ));
+        let columns = match datagrams(row) {
+            Some(datagrams) => format!("{datagrams}  {role}"),
+            None => {
+                let lost = text(whole(row, Quantity::PacketsLost));
+                format!(" {lost:>4}             {role}")
+            }
+        };
+        let line = format!("{}{columns}", transfer(row, unit));
+        block.push_str(&match is_bidir {
+            true => with_direction(&line, Some(row)),
+            false => line,
+        });
+        block.push('\n');
     }
 }
 

@@ -442,3 +442,47 @@ fn drawn_cells_have_a_table_of_shares_for_each_metric_in_80_columns() {
     );
     insta::assert_snapshot!(text);
 }
+
+#[test]
+fn variants_at_once_have_one_queue_and_few_rounds_are_shown() {
+    let table = ab_table(&fixtures::competition());
+    assert!(!table.contains("Queue p50"), "{table}");
+    assert!(
+        table.contains("Queue of all: p50 0.500 ms, p95 2.00 ms, p99 3.00 ms\n"),
+        "{table}"
+    );
+    let rounds = "Each round: Goodput Mbit/s\n  a: 21.3  19.8  24.1\n";
+    assert!(table.contains(rounds), "{table}");
+    let six = ab_table(&fixtures::ab_of(&[1_000_000; 6], &[2_000_000; 6]));
+    assert!(!six.contains("Each round"), "{six}");
+}
+
+#[test]
+fn where_both_sides_send_every_row_says_which_did() {
+    let mut server = row(0, 94);
+    server.sender = false;
+    let [client, server] = [row(0, 94), server].map(|row| EndStream {
+        sender: row.clone(),
+        receiver: row,
+    });
+    let end = End {
+        sum_sent: sum(&client.sender),
+        sum_received: sum(&client.sender),
+        sum_sent_bidir_reverse: Some(sum(&server.sender)),
+        sum_received_bidir_reverse: Some(sum(&server.sender)),
+        streams: vec![client.clone(), client, server.clone(), server],
+        ..End::default()
+    };
+    let block = end_block(&end, Unit::Adaptive);
+    let starts = |text: &str| block.lines().filter(|line| line.starts_with(text)).count();
+    assert_eq!(starts("[ ID][Role]  Interval"), 1, "{block}");
+    assert_eq!(
+        (starts("[SUM][TX-C]"), starts("[SUM][RX-C]")),
+        (2, 2),
+        "{block}"
+    );
+    let short = interval_row(&row(0, 94), Unit::Adaptive, Columns::Short);
+    let short = with_direction(&short, Some(&row(0, 94)));
+    assert!(short.starts_with("[  1][TX-C]  0.00-1.00"), "{short}");
+    assert!(short.chars().count() <= 80, "{short}");
+}

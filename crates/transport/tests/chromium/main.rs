@@ -341,8 +341,7 @@ fn installed() -> Option<String> {
 
 /// SHA-256, which is what fingerprints are.
 fn hex(data: &[u8]) -> String {
-    let hash = tls::fingerprint(&CertificateDer::from(data));
-    hash.map(|byte| format!("{byte:02x}")).concat()
+    tls::Fingerprint::of(&CertificateDer::from(data)).to_string()
 }
 
 fn noise(len: usize) -> Vec<u8> {

@@ -70,6 +70,40 @@ fn what_has_not_changed_passes_and_what_has_is_named_with_its_figure() {
 }
 
 #[test]
+fn a_rule_needs_every_variant_in_the_baseline() {
+    let file = write("partners.json");
+    let baseline = ["--baseline", text(&file)];
+    let compared = ab("bbr3", &baseline);
+    assert_eq!(compared.code, Some(0), "{compared:?}");
+    let ended = ab(
+        "bbr3",
+        &[&baseline[..], &["--fail-if", "goodput < -5%"]].concat(),
+    );
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("has no b (bbr3)"), "{ended:?}");
+}
+
+#[test]
+fn intervals_that_stay_too_wide_have_an_exit_code_of_their_own() {
+    let lossy = "delay 20ms rate 10mbit queue 1bdp loss 3%";
+    let plan = ["ab", "--virtual", "--no-report", "-t", "2", "--link", lossy];
+    let ab = |more: &[&str]| run("bench-client", [&plan[..], more].concat());
+    let missed = ab(&["--until", "0.1%", "--max-rounds", "6"]);
+    assert_eq!(missed.code, Some(3), "{missed:?}");
+    let error = "error: --until: the intervals of goodput are wider than 0.1";
+    assert!(missed.stderr.contains(error), "{missed:?}");
+    assert_eq!(ab(&["--until", "99%", "--max-rounds", "8"]).code, Some(0));
+    let refused = ab(&["--until", "5%", "--rounds", "8", "--max-rounds", "7"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .contains("--max-rounds 7 is below the 8 rounds"),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused_before_the_test() {
     let file = write("refused.json");
     let text = text(&file);

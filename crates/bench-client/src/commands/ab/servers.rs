@@ -41,8 +41,10 @@ pub(super) fn check(args: &AbArgs) -> Result<(), Failure> {
 pub(super) fn find(args: &AbArgs) -> Result<Vec<Remote>, Failure> {
     let trust = remote::trust(args.remote.ca.as_deref(), args.remote.fingerprint)?;
     let remote = |server: &NamedServer| {
+        let address = remote::resolve(&server.host, server.port, None)?;
         Ok(Remote {
-            target: remote::resolve(&server.host, server.port, None)?,
+            target: address,
+            server: Some(address),
             host: server.host.clone(),
             port: server.port,
             trust: trust.clone(),

@@ -1,5 +1,6 @@
 //! `--live`: the run on a full screen, with what `ss -tin` shows.
 
+mod keys;
 mod view;
 
 use crate::client::Progress;
@@ -34,6 +35,7 @@ impl Live {
             before(panic);
         }));
         IS_SHOWN.store(true, Ordering::Relaxed);
+        keys::listen();
         terminal::text(ENTER);
         let live = Self {
             view: View::new(headline),
@@ -82,6 +84,7 @@ impl Drop for Live {
 /// Gives the terminal back, once.
 fn leave() {
     if IS_SHOWN.swap(false, Ordering::Relaxed) {
+        keys::restore();
         terminal::text(LEAVE);
     }
 }

@@ -5,15 +5,16 @@ use crate::advice::{Drops, advice};
 use crate::args::RunArgs;
 use crate::client::{About, Beginning, ClientSetup, Progress, Trust};
 use crate::commands::remote::NOT_VERIFIED;
+use crate::emulated;
 use crate::output::Log;
 use bench_kit::failure::Failure;
-use bench_kit::plan::Plan;
+use bench_kit::plan::{Direction, Plan};
 use bench_kit::terminal;
-use bench_report::result::iperf::{End, Interval, Start};
+use bench_report::result::iperf::{End, Interval, Row, Start};
 use bench_report::result::{Round, RunRequests, RunResult, Sha256};
 use bench_report::table::{
     Columns, datagram_header, end_block, frame_block, interval_header, interval_row, request_block,
-    request_row,
+    request_row, with_direction,
 };
 use bench_report::text::{Unit, printable};
 use paceline::NoKernelPacing;
@@ -134,9 +135,17 @@ impl Screen {
         if plan.extras.is_idle() {
             return;
         }
-        self.row(&match plan.extras.datagrams {
+        let is_bidir = plan.direction == Direction::Both;
+        if is_bidir && self.columns == Columns::Narrow {
+            self.columns = Columns::Short;
+        }
+        let header = match plan.extras.datagrams {
             Some(_) => datagram_header(plan.direction.server_sends()),
             None => interval_header(self.columns),
+        };
+        self.row(&match is_bidir {
+            true => with_direction(&header, None),
+            false => header,
         });
     }
 
@@ -163,14 +172,22 @@ impl Screen {
         if interval.streams.is_empty() {
             return;
         }
+        let is_bidir = interval.sum_bidir_reverse.is_some();
+        let line = |row: &Row, unit, columns| {
+            let line = interval_row(row, unit, columns);
+            match is_bidir {
+                true => with_direction(&line, Some(row)),
+                false => line,
+            }
+        };
         for row in &interval.streams {
-            self.row(&interval_row(row, self.unit, self.columns));
+            self.row(&line(row, self.unit, self.columns));
         }
         let sums = [Some(&interval.sum), interval.sum_bidir_reverse.as_ref()];
         let directions = sums.iter().flatten().count();
         if interval.streams.len() > directions {
             for sum in sums.into_iter().flatten() {
-                self.row(&interval_row(sum, self.unit, self.columns));
+                self.row(&line(sum, self.unit, self.columns));
             }
         }
     }
@@ -209,7 +226,13 @@ impl Screen {
                 self.row(&format!("SHA-256 at both ends: {hash}"));
             }
             if !plan.extras.is_idle()
-                && let Some(advice) = advice(&result.result, Drops::of(result), plan)
+                && result.error.is_none()
+                && let Some(advice) = advice(
+                    &result.result,
+                    Drops::of(result),
+                    plan,
+                    emulated::path(result).rate,
+                )
             {
                 self.row("");
                 advice.lines().for_each(|line| self.row(line));

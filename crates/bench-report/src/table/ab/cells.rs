@@ -1,14 +1,19 @@
-use crate::result::{Comparison, Decision, Finite, Metric, Summary, Variant};
-use crate::text::{Scale, printable, significant};
+use crate::result::{Comparison, Decision, Finite, Metric, Summary, Variant, short_labels};
+use crate::text::{Scale, printable, ratio};
 
-/// The variant's name and what it is, a controller without parameters where those do not fit.
-pub(super) fn title(variant: &Variant, width: usize) -> String {
+/// The variant's name and what it is: a controller, where its parameters do not fit, with those
+/// that tell it from the other `variants`.
+pub(super) fn title(variant: &Variant, variants: &[Variant], width: usize) -> String {
     let with = |controller: &str| printable(&format!("{}: {controller}", variant.name));
     let full = with(&variant.sender());
     if full.chars().count() <= width {
         full
     } else {
-        with(variant.short_label()).chars().take(width).collect()
+        let place = variants.iter().position(|other| other.name == variant.name);
+        let labels = short_labels(variants);
+        let label = place.and_then(|place| labels.get(place));
+        let label = with(label.map_or_else(|| variant.short_label(), String::as_str));
+        label.chars().take(width).collect()
     }
 }
 
@@ -26,8 +31,8 @@ pub(super) fn summary_cell(summary: Option<&Summary>, scale: Scale) -> String {
 
 pub(super) fn ratio_cell(comparison: Option<&Comparison>) -> String {
     let cell = comparison.and_then(|comparison| {
-        let ratio = comparison.ratio_b_over_a?;
-        Some(cell(ratio, comparison.low, comparison.high, significant))
+        let centre = comparison.ratio_b_over_a?;
+        Some(cell(centre, comparison.low, comparison.high, ratio))
     });
     cell.unwrap_or_default()
 }

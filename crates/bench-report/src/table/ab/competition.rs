@@ -18,7 +18,7 @@ pub(super) fn block(table: &mut String, variants: &[Variant], competition: &Comp
         let delay = delay.map(|delay| significant(delay.median.get()));
         let row = format!(
             "  {:<width$} {:<CELL$}  {:<FAIR$} {}",
-            title(variant, NAME - 2),
+            title(variant, variants, NAME - 2),
             share_cell(share),
             significant(fair),
             delay.unwrap_or_default(),

@@ -1,20 +1,32 @@
 use super::cells::{CELL, mark, ratio_cell, scale, summary_cell, title};
-use crate::result::{Challenger, Metric, Variant};
+use super::shared_queue;
+use crate::result::{AbResult, Challenger, Metric, Variant};
 
 /// Under each metric a row for every side, and beside it what it is against the first.
-pub(super) fn sides(table: &mut String, a: &Variant, challengers: &[Challenger<'_>]) {
+pub(super) fn sides(
+    table: &mut String,
+    result: &AbResult,
+    a: &Variant,
+    challengers: &[Challenger<'_>],
+) {
     let head = format!(
         "{:<NAME$} {:<CELL$} {}",
         "", "median 95 % interval", " against a"
     );
     table.push_str(&format!("{}\n", head.trim_end()));
-    for metric in Metric::ALL {
-        metric_rows(table, metric, a, challengers);
+    for metric in shared_queue::own_metrics(result) {
+        metric_rows(table, result, metric, a, challengers);
     }
     table.push_str(LEGEND);
 }
 
-fn metric_rows(table: &mut String, metric: Metric, a: &Variant, challengers: &[Challenger<'_>]) {
+fn metric_rows(
+    table: &mut String,
+    result: &AbResult,
+    metric: Metric,
+    a: &Variant,
+    challengers: &[Challenger<'_>],
+) {
     let variants = || [a].into_iter().chain(challengers.iter().map(|c| c.variant));
     let summaries = || variants().map(|variant| variant.summary.get(&metric));
     if summaries().flatten().next().is_none() {
@@ -29,7 +41,7 @@ fn metric_rows(table: &mut String, metric: Metric, a: &Variant, challengers: &[C
     for (variant, comparison) in variants().zip(comparisons) {
         let row = format!(
             "  {:<width$} {:<CELL$} {:<CELL$} {}",
-            title(variant, NAME - 2),
+            title(variant, &result.variants, NAME - 2),
             summary_cell(variant.summary.get(&metric), scale),
             ratio_cell(comparison),
             comparison.map_or("", |comparison| mark(metric, comparison.decision)),
@@ -42,5 +54,5 @@ fn metric_rows(table: &mut String, metric: Metric, a: &Variant, challengers: &[C
 /// What two cells and a mark leave of 80 columns.
 const NAME: usize = 37;
 
-const LEGEND: &str =
-    "Against a: + better   - worse   = same within 5 %   ? too few rounds to tell\n";
+const LEGEND: &str = "Against a: + better   - worse   ? too few rounds to tell\n\
+     = same: the interval is within 1 % of 1, or contains 1 and is within 5 %\n";

@@ -25,5 +25,5 @@ impl Failure {
 
 /// Does nothing when standard error is closed.
 pub(super) fn print_error(what: impl Display) {
-    let _ = writeln!(io::stderr(), "link-relay: {what}");
+    let _ = writeln!(io::stderr(), "error: {what}");
 }

@@ -29,13 +29,22 @@ use std::process::ExitCode;
 /// While the relay runs, a line on standard input changes a link: `LINK` the one to the server,
 /// `return LINK` the one to the clients. Packets already on a link stay on it.
 #[derive(Debug, Parser)]
-#[command(name = "link-relay", version, propagate_version = true, max_term_width = HELP_WIDTH)]
+#[command(
+    name = "link-relay",
+    version,
+    disable_version_flag = true,
+    propagate_version = true
+)]
+#[command(max_term_width = HELP_WIDTH)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct CommandLine {
     #[command(flatten)]
     relay: Option<Arguments>,
     #[command(subcommand)]
     other: Option<Other>,
+    /// Print the version
+    #[arg(short = 'v', short_alias = 'V', long, action = clap::ArgAction::Version)]
+    version: (),
 }
 
 /// What is not a relay between sockets.

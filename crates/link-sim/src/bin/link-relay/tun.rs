@@ -159,7 +159,7 @@ impl TunPath {
         }
         let _ = writeln!(
             io::stderr(),
-            "link-relay: warning: the server does not listen after 5 s; starting COMMAND anyway"
+            "warning: the server does not listen after 5 s; starting COMMAND anyway"
         );
         Ok(server)
     }

@@ -21,6 +21,8 @@ pub(super) struct View {
     pacing: TimeSeries,
     /// The newest row, which has the server's figures where the server sends.
     row: Option<Row>,
+    /// The newest row of what the server sends, where both sides do.
+    reverse: Option<Row>,
     state: String,
 }
 
@@ -46,6 +48,7 @@ impl View {
             cwnd: TimeSeries::default(),
             pacing: TimeSeries::default(),
             row: None,
+            reverse: None,
             state: String::new(),
         }
     }
@@ -87,6 +90,7 @@ impl View {
             self.state = row.state.clone().unwrap_or_default();
         }
         self.row = Some(row.clone());
+        self.reverse.clone_from(&interval.sum_bidir_reverse);
     }
 
     /// The screen, at most this large.
@@ -104,6 +108,12 @@ impl View {
             ),
             String::new(),
         ];
+        if let (Some(to), Some(from)) = (&self.row, &self.reverse) {
+            let rate = |row: &Row| Unit::Adaptive.rate(row.bits_per_second.get());
+            all.push(format!("to the server {}", rate(to)));
+            all.push(format!("from the server {}", rate(from)));
+            all.push("Throughput of both, else to the server:".to_owned());
+        }
         let all_series: [(&str, &TimeSeries, Show); 4] = [
             ("Throughput", &self.throughput, rate),
             ("RTT", &self.rtt, millis),
@@ -111,15 +121,17 @@ impl View {
             ("Pacing", &self.pacing, rate),
         ];
         for (name, series, show) in all_series {
-            all.push(format!(
+            let figures = format!(
                 "{name:<10} {:>16}   max {}",
                 show(series.last()),
                 show(series.max)
-            ));
+            );
+            all.push(whole_fields(&figures, columns));
             all.push(series.sparkline(columns));
         }
         all.push(String::new());
-        all.extend(self.details());
+        let details = self.details().into_iter();
+        all.extend(details.map(|line| whole_fields(&line, columns)));
         let cut = |line: String| line.chars().take(columns).collect();
         all.into_iter().take(lines).map(cut).collect()
     }
@@ -182,6 +194,19 @@ impl TimeSeries {
         };
         shown.map(bar).collect()
     }
+}
+
+/// As many of the fields of `line`, which two spaces or more part, as fit whole: a figure without
+/// its unit is another figure.
+fn whole_fields(line: &str, columns: usize) -> String {
+    if line.chars().count() <= columns {
+        return line.to_owned();
+    }
+    let fits = |at: &usize| line[..*at].trim_end().chars().count() <= columns;
+    let ends = line.match_indices("  ").map(|(at, _)| at).filter(fits);
+    let end = ends.filter(|at| !line[..*at].trim().is_empty()).last();
+    let kept = end.map_or(line, |end| line[..end].trim_end());
+    kept.to_owned()
 }
 
 /// In the place of what is not known.
@@ -273,5 +298,35 @@ mod tests {
         assert!(text.contains("20.00 ms"), "{text}");
         // What another machine sends does not control this terminal.
         assert!(text.contains("state SlowStart\u{fffd}[2J"), "{text}");
+    }
+
+    #[test]
+    fn both_directions_have_their_rates_and_no_figure_loses_its_unit() {
+        let row = |rate: f64| Row {
+            bits_per_second: Finite::new(rate).unwrap(),
+            sender: true,
+            ..Row::default()
+        };
+        let mut view = View::new("run".to_owned());
+        view.rows(&Interval {
+            sum: row(94e6),
+            sum_bidir_reverse: Some(row(7e6)),
+            ..Interval::default()
+        });
+        let wide = view.lines(80, 40).join("\n");
+        assert!(wide.contains("to the server 94.0 Mbits/sec\nfrom the server 7.00 Mbits/sec"));
+        assert_eq!(
+            whole_fields("Window   1.00 MBytes   max 2.00 MBytes", 30),
+            "Window   1.00 MBytes"
+        );
+        assert_eq!(
+            whole_fields("in flight 2 B  delivery rate 3", 40),
+            "in flight 2 B  delivery rate 3"
+        );
+        assert!(
+            view.lines(30, 40)
+                .iter()
+                .all(|line| line.chars().count() <= 30)
+        );
     }
 }
