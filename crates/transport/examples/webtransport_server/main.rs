@@ -76,7 +76,10 @@ impl Server {
             return_link: args.link.clone(),
             ..RelayConfig::new(args.listen, endpoint.local_addr()?)
         })?;
-        let hash = certificate.fingerprint.as_bytes().map(|byte| byte.to_string());
+        let hash = certificate
+            .fingerprint
+            .as_bytes()
+            .map(|byte| byte.to_string());
         let config = format!(
             "{{url: 'https://{}', hash: [{}], link: '{}'}}",
             relay.local_addr(),
