@@ -75,10 +75,7 @@ fn the_page_shows_what_the_same_run_gives_natively() {
     );
     let message = browser.evaluate("document.getElementById('message').textContent");
     assert!(message.to_string().contains("fast"), "{message}");
-    let wide = "[...document.querySelectorAll('body *')] \
-        .filter((part) => part.getBoundingClientRect().right > innerWidth && !part.closest('.scroll')) \
-        .map((part) => part.outerHTML.slice(0, 80))";
-    assert_eq!(browser.evaluate(wide), json!([]));
+    assert_eq!(browser.evaluate(WIDE), json!([]));
     let pictures = browser.evaluate("document.querySelectorAll('figure > svg').length");
     assert_eq!(pictures, 5);
     assert_eq!(browser.console_errors(), Vec::<String>::new());
@@ -197,7 +194,8 @@ fn respond(mut stream: TcpStream, program: &Path) -> std::io::Result<()> {
     let length = body.len();
     write!(
         stream,
-        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n"
     )?;
     stream.write_all(&body)
 }
@@ -207,4 +205,9 @@ fn skipped(why: &str) {
     writeln!(std::io::stderr(), "SKIPPED: {why}").expect("stderr is open");
 }
 
+/// What is wider than the window and not in a box that scrolls.
+const WIDE: &str = "[...document.querySelectorAll('body *')] \
+    .filter((part) => part.getBoundingClientRect().right > innerWidth) \
+    .filter((part) => !part.closest('.scroll')) \
+    .map((part) => part.outerHTML.slice(0, 80))";
 const WASM: &str = "wasm32-unknown-unknown";

@@ -1,5 +1,5 @@
 use super::app::Phase;
-use super::scenario::Scenario;
+use super::default_links::{LINK, RETURN};
 use core::time::Duration;
 use link_sim::LinkSpec;
 use units::{Bandwidth, Bytes};
@@ -40,8 +40,8 @@ impl Flow {
             controller_changes: Vec::new(),
             acks: Acks::every(2),
             receive_window: Bytes::MAX,
-            via: vec![Scenario::LINK.to_owned()],
-            back: vec![Scenario::RETURN.to_owned()],
+            via: vec![LINK.to_owned()],
+            back: vec![RETURN.to_owned()],
             access: None,
             is_ecn: false,
             sends_ect1: true,
@@ -128,14 +128,14 @@ impl Flow {
         self
     }
 
-    /// The links that the data takes, by name and in order: [`Scenario::LINK`] alone unless said.
+    /// The links that the data takes, by name and in order: [`Scenario::LINK`](crate::Scenario::LINK) alone unless said.
     #[must_use]
     pub fn via(mut self, links: &[&str]) -> Self {
         self.via = names(links);
         self
     }
 
-    /// The links that the ACKs take, by name and in order: [`Scenario::RETURN`] alone unless said.
+    /// The links that the ACKs take, by name and in order: [`Scenario::RETURN`](crate::Scenario::RETURN) alone unless said.
     #[must_use]
     pub fn back(mut self, links: &[&str]) -> Self {
         self.back = names(links);
@@ -200,7 +200,7 @@ impl core::fmt::Display for Flow {
         if let Some(access) = &self.access {
             write!(f, " behind `{access}`")?;
         }
-        if (via.join(" "), back.join(" ")) != (Scenario::LINK.into(), Scenario::RETURN.into()) {
+        if (via.join(" "), back.join(" ")) != (LINK.into(), RETURN.into()) {
             write!(f, " via {} and back {}", via.join(", "), back.join(", "))?;
         }
         Ok(())

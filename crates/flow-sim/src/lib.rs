@@ -46,6 +46,7 @@
 
 mod app;
 mod check;
+mod default_links;
 mod flow;
 mod outcome;
 mod path;

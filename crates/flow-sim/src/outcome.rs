@@ -1,4 +1,4 @@
-use super::scenario::Scenario;
+use super::default_links::{LINK, RETURN};
 use core::time::Duration;
 use link_sim::{Histogram, LinkStats};
 use units::{Bandwidth, Bytes, Timestamp};
@@ -26,12 +26,12 @@ impl Outcome {
 
     /// The link that data takes unless its flow says otherwise.
     pub fn link(&self) -> &LinkStats {
-        self.link_named(Scenario::LINK)
+        self.link_named(LINK)
     }
 
     /// The link that ACKs take unless their flow says otherwise.
     pub fn return_link(&self) -> &LinkStats {
-        self.link_named(Scenario::RETURN)
+        self.link_named(RETURN)
     }
 
     /// The link of this name.

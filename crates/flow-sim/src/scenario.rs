@@ -1,3 +1,4 @@
+use super::default_links::{LINK, RETURN};
 use super::flow::Flow;
 use super::outcome::Outcome;
 use super::run::Run;
@@ -25,9 +26,9 @@ pub struct Scenario {
 
 impl Scenario {
     /// Name of the link that data takes unless its flow says otherwise.
-    pub const LINK: &str = "link";
+    pub const LINK: &str = LINK;
     /// Name of the link that ACKs take unless their flow says otherwise.
-    pub const RETURN: &str = "return";
+    pub const RETURN: &str = RETURN;
 
     /// A shared link for the data of all flows; ACKs come back at once unless
     /// [`return_link`](Self::return_link) says otherwise.

@@ -1,5 +1,7 @@
 //! The near end of a flow: what it sends and when, and what it concludes from ACKs.
 
+mod commands;
+mod counts;
 mod log;
 
 use super::app::App;
@@ -9,31 +11,17 @@ use super::persistent::{self, probe_timeout};
 use super::ranges::RangeSet;
 use super::sent::{SentPacket, SentPackets};
 use cc_core::{
-    AckedPacket, Control, ControllerChoice, Feedback, LostPacket, Pacer, PathState, Registry,
-    Setup, Snapshot,
+    AckedPacket, Control, Feedback, LostPacket, Pacer, PathState, Registry, Setup, Snapshot,
 };
+use commands::{Command, commands};
 use core::ops::Range;
 use core::time::Duration;
+pub(crate) use counts::Counts;
 use link_sim::Ecn;
 use link_sim::sim::{NodeId, Transmit};
 pub(crate) use log::Log;
 use std::collections::VecDeque;
 use units::{Bytes, Rng, Timestamp};
-
-/// What a sender counted.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counts {
-    pub(crate) sent: u64,
-    pub(crate) sent_bytes: Bytes,
-    pub(crate) acked: u64,
-    pub(crate) lost: u64,
-    pub(crate) lost_bytes: Bytes,
-    pub(crate) spurious: u64,
-    pub(crate) spurious_bytes: Bytes,
-    pub(crate) retransmitted_bytes: Bytes,
-    pub(crate) probe_timeouts: u64,
-    pub(crate) persistent_congestions: u64,
-}
 
 /// One connection's sending half.
 #[derive(Debug)]
@@ -71,14 +59,6 @@ pub(crate) struct Sender {
     outbox: VecDeque<Transmit<Content>>,
 }
 
-/// A change in the middle of a run.
-#[derive(Debug)]
-enum Command {
-    Mss(Bytes),
-    Controller(ControllerChoice),
-    SendsEct1(bool),
-}
-
 /// Lists that one ACK fills, kept for their memory.
 #[derive(Debug, Default)]
 struct Scratch {
@@ -105,17 +85,6 @@ impl Sender {
         let mut setup = Setup::new(start, plan.mss, flow_seed);
         setup.sends_ect1 = plan.sends_ect1;
         let flow = cc_core::Flow::new(choose(&plan.controller).build(&setup), &setup);
-        let at = |time: Duration| Timestamp::ZERO + time;
-        let mtu_changes = plan
-            .mtu_changes
-            .iter()
-            .map(|(t, mss)| (at(*t), Command::Mss(*mss)));
-        let others = plan.controller_changes.iter();
-        let others = others.map(|(t, name)| (at(*t), Command::Controller(choose(name))));
-        let ect1_changes = plan.ect1_changes.iter();
-        let ect1_changes = ect1_changes.map(|(t, sends)| (at(*t), Command::SendsEct1(*sends)));
-        let mut commands: Vec<_> = mtu_changes.chain(others).chain(ect1_changes).collect();
-        commands.sort_by_key(|(time, _)| *time);
         Self {
             peer,
             start,
@@ -126,7 +95,7 @@ impl Sender {
             pacer: Pacer::new(start, flow.control(), plan.mss),
             obeyed: flow.control(),
             app: App::new(&plan.phases),
-            commands: commands.into(),
+            commands: commands(plan, choose),
             sent_end: 0,
             acked: RangeSet::default(),
             repeat: VecDeque::new(),

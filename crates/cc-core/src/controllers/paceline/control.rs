@@ -22,11 +22,18 @@ impl Paceline {
         match self.cycle.phase {
             Phase::Startup => STARTUP_GAIN,
             Phase::Drain => DRAIN_GAIN,
+            Phase::Cruise if self.is_app_limited() => LIMITED_GAIN,
             Phase::Cruise => self.trim_factor,
             Phase::Up => 1.0 + self.probe.step,
             Phase::Down if self.ambient.is_at_half() => DRAIN_GAIN,
             Phase::Down => (1.0 - self.probe.step).clamp(DRAIN_GAIN, MOST_DOWN_GAIN),
         }
+    }
+
+    /// Whether the application had less to send than the estimate in the last round trip, and no
+    /// queue shows. No Up would tell more than what the application sends.
+    fn is_app_limited(&self) -> bool {
+        self.rounds.last().is_limited && self.trim_factor >= 1.0
     }
 
     /// What is lost at random is sent again, so more has to leave for the estimate to arrive. Not
@@ -129,6 +136,10 @@ const MOST_DOWN_GAIN: f64 = 0.9;
 /// BBR.PacingMarginPercent: below the estimate, so that queues drain (draft-ietf-ccwg-bbr-06
 /// §5.6.2).
 const PACING_MARGIN: f64 = 0.99;
+/// What an application-limited flow has to send leaves as fast as in BBR's ProbeBW_UP
+/// (draft-ietf-ccwg-bbr-06 §5.3.3.4), so that its bursts show more than the estimate, and an
+/// application that sends more is not held at it.
+const LIMITED_GAIN: f64 = 1.25;
 const CWND_GAIN: f64 = 2.0;
 /// A burst at the sender, one on its way, one at the receiver (draft-ietf-ccwg-bbr-06 §5.6.4.2).
 const QUANTA: u64 = 3;

@@ -43,7 +43,12 @@ impl Paceline {
         self.reference.on_round(now, round.rtt);
         let is_proof = !round.is_limited || round.rate() >= self.estimate.get();
         if self.cycle.phase != Phase::Startup && is_proof {
-            self.estimate.prove(from_f64(self.rounds.mean_rate(2)));
+            let delivered = self.rounds.mean_rate(2);
+            if round.is_limited {
+                self.estimate.raise(delivered);
+            } else {
+                self.estimate.prove(from_f64(delivered));
+            }
         }
         if !round.is_limited {
             self.estimate.bound();
