@@ -115,7 +115,7 @@ async fn chromium_uses_sessions_streams_and_datagrams() {
         config.transport_config(Arc::new(transport));
         let endpoint = Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
         let page = PAGE
-            .replace("HASH_BYTES", &format!("{:?}", certificate.fingerprint))
+            .replace("HASH_BYTES", &format!("{:?}", certificate.fingerprint.as_bytes()))
             .replace(
                 "'URL'",
                 &format!("'https://{}'", endpoint.local_addr().unwrap()),
