@@ -128,14 +128,16 @@ impl Flow {
         self
     }
 
-    /// The links that the data takes, by name and in order: [`Scenario::LINK`](crate::Scenario::LINK) alone unless said.
+    /// The links that the data takes, by name and in order; unless said,
+    /// [`Scenario::LINK`](crate::Scenario::LINK) alone.
     #[must_use]
     pub fn via(mut self, links: &[&str]) -> Self {
         self.via = names(links);
         self
     }
 
-    /// The links that the ACKs take, by name and in order: [`Scenario::RETURN`](crate::Scenario::RETURN) alone unless said.
+    /// The links that the ACKs take, by name and in order; unless said,
+    /// [`Scenario::RETURN`](crate::Scenario::RETURN) alone.
     #[must_use]
     pub fn back(mut self, links: &[&str]) -> Self {
         self.back = names(links);

@@ -51,6 +51,7 @@ mod flow;
 mod outcome;
 mod path;
 mod persistent;
+mod plan;
 mod ranges;
 mod receiver;
 mod run;

@@ -1,6 +1,7 @@
 use super::default_links::{LINK, RETURN};
 use super::flow::Flow;
 use super::outcome::Outcome;
+use super::plan::Plan;
 use super::run::Run;
 use super::seed;
 use super::world::World;
@@ -15,12 +16,7 @@ use link_sim::LinkSpec;
 /// that of the longest path of a flow across its link.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Each name once; [`LINK`](Self::LINK) and [`RETURN`](Self::RETURN) come first.
-    pub(crate) links: Vec<(String, LinkSpec)>,
-    pub(crate) link_changes: Vec<(Duration, String, LinkSpec)>,
-    pub(crate) flows: Vec<Flow>,
-    pub(crate) registry: Registry,
-    pub(crate) sample_every: Duration,
+    plan: Plan,
     seed: u64,
 }
 
@@ -37,7 +33,7 @@ impl Scenario {
     /// As every method with a link: when the description is wrong.
     pub fn new(link: &str) -> Self {
         let named = |name: &str, spec| (name.to_owned(), spec);
-        Self {
+        let plan = Plan {
             links: vec![
                 named(Self::LINK, parse(link)),
                 named(Self::RETURN, LinkSpec::default()),
@@ -46,14 +42,14 @@ impl Scenario {
             flows: Vec::new(),
             registry: Registry::standard(),
             sample_every: Duration::from_millis(100),
-            seed: 1,
-        }
+        };
+        Self { plan, seed: 1 }
     }
 
     /// The link that ACKs share.
     #[must_use]
     pub fn return_link(mut self, link: &str) -> Self {
-        let [_, (_, spec), ..] = &mut *self.links else {
+        let [_, (_, spec), ..] = &mut *self.plan.links else {
             unreachable!("a scenario begins with two links")
         };
         *spec = parse(link);
@@ -67,17 +63,17 @@ impl Scenario {
     #[must_use]
     pub fn link(mut self, name: &str, link: &str) -> Self {
         assert!(
-            self.links.iter().all(|(known, _)| known != name),
+            self.plan.links.iter().all(|(known, _)| known != name),
             "there is a link `{name}` already"
         );
-        self.links.push((name.to_owned(), parse(link)));
+        self.plan.links.push((name.to_owned(), parse(link)));
         self
     }
 
     /// One flow more.
     #[must_use]
     pub fn flow(mut self, flow: Flow) -> Self {
-        self.flows.push(flow);
+        self.plan.flows.push(flow);
         self
     }
 
@@ -90,21 +86,23 @@ impl Scenario {
     /// At `at` the link called `name` becomes another one; what is inside stays.
     #[must_use]
     pub fn change(mut self, at: Duration, name: &str, link: &str) -> Self {
-        self.link_changes.push((at, name.to_owned(), parse(link)));
+        self.plan
+            .link_changes
+            .push((at, name.to_owned(), parse(link)));
         self
     }
 
     /// Where flows look up their controllers: the standard registry unless said.
     #[must_use]
     pub fn registry(mut self, registry: Registry) -> Self {
-        self.registry = registry;
+        self.plan.registry = registry;
         self
     }
 
     /// Interval of the series: 100 ms unless said.
     #[must_use]
     pub fn sample_every(mut self, interval: Duration) -> Self {
-        self.sample_every = interval;
+        self.plan.sample_every = interval;
         self
     }
 
@@ -122,7 +120,7 @@ impl Scenario {
     /// is not, when the books do not balance, and when `PACELINE_SEED` is not a number.
     pub fn run_for(&self, limit: Duration) -> Outcome {
         let seed = seed::choose(self.seed, self);
-        let mut world = World::new(self, seed);
+        let mut world = World::new(&self.plan, seed);
         world.run(limit);
         world.finish(seed)
     }
@@ -132,20 +130,20 @@ impl Scenario {
     /// # Panics
     /// As [`run_for`](Self::run_for), but for the environment, which it does not read.
     pub fn start(&self) -> Run {
-        Run::new(World::new(self, self.seed), self.seed)
+        Run::new(World::new(&self.plan, self.seed), self.seed)
     }
 }
 
 impl core::fmt::Display for Scenario {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        for (name, link) in &self.links {
+        for (name, link) in &self.plan.links {
             write!(f, "{name} `{link}`, ")?;
         }
-        for (at, name, link) in &self.link_changes {
+        for (at, name, link) in &self.plan.link_changes {
             write!(f, "from {at:?} {name} `{link}`, ")?;
         }
         f.write_str("flows")?;
-        for flow in &self.flows {
+        for flow in &self.plan.flows {
             write!(f, " {flow}")?;
         }
         Ok(())

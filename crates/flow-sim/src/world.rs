@@ -4,8 +4,8 @@ use super::check::assert_books_balance;
 use super::flow::Flow;
 use super::outcome::{FlowOutcome, Outcome, Packets, Point};
 use super::path::Content;
+use super::plan::Plan;
 use super::receiver::Receiver;
-use super::scenario::Scenario;
 use super::sender::Sender;
 use core::time::Duration;
 use link_sim::sim::{LinkId, Node, NodeId, Simulator, Transmit};
@@ -50,7 +50,7 @@ enum End {
 }
 
 impl World {
-    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Self {
+    pub(crate) fn new(scenario: &Plan, seed: u64) -> Self {
         let mut sim = Simulator::new(seed);
         let links = scenario.links.iter().map(|(name, spec)| {
             let base_rtt = base_rtt(scenario, name, spec);
@@ -81,7 +81,7 @@ impl World {
         world
     }
 
-    fn add_flow(&mut self, index: usize, plan: &Flow, scenario: &Scenario, seed: u64) {
+    fn add_flow(&mut self, index: usize, plan: &Flow, scenario: &Plan, seed: u64) {
         let receiver = End::Receiver(Box::new(Receiver::new(plan.acks)));
         let receiver = self.sim.add_node(receiver);
         let sender = Sender::new(index, plan, receiver, &scenario.registry, seed);
@@ -351,7 +351,7 @@ fn point(at: Timestamp, sender: &Sender, receiver: &Receiver, queue: Bytes) -> P
 }
 
 /// The RTT of an empty path, of the longest of those that cross the link.
-fn base_rtt(scenario: &Scenario, name: &String, spec: &LinkSpec) -> Duration {
+fn base_rtt(scenario: &Plan, name: &String, spec: &LinkSpec) -> Duration {
     let crossing = scenario.flows.iter();
     let crossing = crossing.filter(|flow| flow.via.contains(name) || flow.back.contains(name));
     let longest = crossing.map(|flow| path_rtt(scenario, flow)).max();
@@ -364,7 +364,7 @@ fn base_rtt(scenario: &Scenario, name: &String, spec: &LinkSpec) -> Duration {
 }
 
 /// The delays of all links that a flow's data and ACKs take.
-fn path_rtt(scenario: &Scenario, flow: &Flow) -> Duration {
+fn path_rtt(scenario: &Plan, flow: &Flow) -> Duration {
     let named = flow.via.iter().chain(&flow.back);
     let specs = named.filter_map(|name| {
         let mut links = scenario.links.iter();

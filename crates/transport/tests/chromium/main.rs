@@ -114,12 +114,9 @@ async fn chromium_uses_sessions_streams_and_datagrams() {
         transport.max_idle_timeout(Some(silence));
         config.transport_config(Arc::new(transport));
         let endpoint = Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
-        let page = PAGE
-            .replace("HASH_BYTES", &format!("{:?}", certificate.fingerprint.as_bytes()))
-            .replace(
-                "'URL'",
-                &format!("'https://{}'", endpoint.local_addr().unwrap()),
-            );
+        let hash = format!("{:?}", certificate.fingerprint.as_bytes());
+        let url = format!("'https://{}'", endpoint.local_addr().unwrap());
+        let page = PAGE.replace("HASH_BYTES", &hash).replace("'URL'", &url);
         let mut browser = Browser::open(&chromium, "sessions", serve_page(page).await);
         let down = noise(LARGE);
         let expected = Arc::new([
