@@ -102,8 +102,8 @@ impl Session {
         self.now.since(Timestamp::ZERO).as_secs_f64()
     }
 
-    /// Lets everything happen that happens in the next `seconds`, at most [`MAX_ADVANCE`]; up to
-    /// the end of the first [`MAX_LENGTH`]. Returns whether the run may go on.
+    /// Lets everything happen that happens in the next `seconds`, at most one, within the
+    /// first ten minutes. Returns whether the run may go on.
     pub fn advance(&mut self, seconds: f64) -> bool {
         let seconds = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let end = (self.now + seconds.min(MAX_ADVANCE)).min(END);

@@ -70,7 +70,7 @@ pub const DATAGRAM_BUFFER: usize = 256 << 10;
 /// in each turn, though the reader keeps up.
 pub const DATAGRAMS_RECEIVED: usize = 1 << 20;
 
-/// Has all packets be as large as this, or, above [`LARGEST_FIRST_PAYLOAD`], grow to it.
+/// Has all packets be as large as this, or, above what a first packet may be, grow to it.
 pub fn fix_mtu(config: &mut TransportConfig, mtu: u16) {
     let first = mtu.min(LARGEST_FIRST_PAYLOAD);
     let discovery = (mtu > first).then(|| discovery_up_to(mtu));
