@@ -3,7 +3,7 @@
 //! ```text
 //! forest         ratios b/a with their intervals, on a logarithmic axis
 //! goodput_delay  a dot per round
-//! goodput, rtt, window   the variants in one panel, the median round bold, others thin
+//! arrivals, rtt, window  the variants in one panel, the median round bold, others thin
 //! queue          what waits before a simulated link, where that is known over time
 //! rtt_cdf, rtt_ccdf   the distribution of the round-trip time, and its tail
 //! queue_cdf      that of the time in the emulated link's queue
@@ -60,13 +60,14 @@ pub use heat_map::heat_maps;
 pub use limits::limits;
 pub(crate) use named::{MAPS, SWEEPS};
 pub use named::{NamedFigure, of_ab, of_matrix};
-pub use overlay::{goodput, rtt, window};
+pub use overlay::{arrivals, goodput, rtt, window};
 pub use queue::queue;
 pub use scatter::goodput_delay;
 pub use share::share;
 pub use style::{chips, stylesheet};
 pub(crate) use svg::escape;
 pub use sweep::{Measure, sweeps};
+pub(crate) use time_panel::reports_delivery_rate;
 pub use time_series::time_series;
 
 #[cfg(test)]

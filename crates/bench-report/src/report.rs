@@ -18,6 +18,7 @@ mod summary;
 
 pub use path::Path;
 
+use crate::plot::NamedFigure;
 use crate::result::{AbResult, MatrixResult, RunResult};
 
 /// The report of an A/B test.
@@ -42,6 +43,11 @@ pub fn matrix_html(result: &MatrixResult) -> String {
         Some(drawn) => drawn::html(result, drawn),
         None => matrix::html(result),
     }
+}
+
+/// Every figure of a run over `path`, each with a name for its file.
+pub fn run_figures(result: &RunResult, path: Path) -> Vec<NamedFigure> {
+    run::figures(result, path)
 }
 
 /// A run as an A/B test of one variant, for what is drawn and written of both alike.

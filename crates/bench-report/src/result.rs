@@ -32,7 +32,7 @@ mod scorecard;
 
 pub use ab::{
     AbKind, AbResult, BaselineComparison, Challenger, ComparedServer, StoppingRule, Variant,
-    sender, short_labels,
+    sender, short_labels, short_names,
 };
 pub use any::{AnyResult, ReadError};
 pub use comparison::{Comparison, Decision, Summary};

@@ -36,13 +36,15 @@ pub use fairness::{
     FAIRNESS_WINDOW, MIN_FAIR_WINDOWS, UNFAIRNESS, competition, convergence, jain_index,
 };
 pub use paired::compare;
+pub(crate) use paired::few_ratios;
 pub use schedule::{Schedule, Slot};
 pub use scorecard::{CriterionMeasure, RECOVERED, over_cells};
 pub use stopping::{MIN_BLOCKS, goodput_half_width, is_interim_analysis};
 pub use summary::summarise;
+pub(crate) use thresholds::FEW;
 pub use thresholds::{CONFIDENCE, EQUAL, MIN_PAIRS, NEGLIGIBLE};
 pub use unpaired::compare_unpaired;
-pub use verdict::verdict;
+pub use verdict::{headline, verdict};
 
 use crate::result::{AbResult, Variant};
 use path_bounds::PathBounds;
@@ -64,6 +66,12 @@ pub fn conclude(result: &mut AbResult) {
         let against_a = |variant: &Variant| compare(&a.rounds, &variant.rounds, seed, design);
         let further = further.iter().map(|c| (c.name.clone(), against_a(c)));
         result.further_comparisons = further.collect();
+        path.narrow_comparison(&mut result.comparison, [&a.rounds, &b.rounds]);
+        for (name, comparison) in &mut result.further_comparisons {
+            if let Some(variant) = result.variants.iter().find(|variant| variant.name == *name) {
+                path.narrow_comparison(comparison, [&a.rounds, &variant.rounds]);
+            }
+        }
     }
 }
 

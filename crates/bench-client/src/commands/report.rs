@@ -57,10 +57,13 @@ fn views(result: &AnyResult) -> Views<'_> {
         AnyResult::Ab(ab) => of_rounds(|| report::html(ab), || (**ab).clone()),
         AnyResult::Run(run) => {
             let path = emulated::path(run);
-            of_rounds(
-                move || report::run_html(run, path),
-                move || report::as_ab(run, path),
-            )
+            Views {
+                figures: Box::new(move || report::run_figures(run, path)),
+                ..of_rounds(
+                    move || report::run_html(run, path),
+                    move || report::as_ab(run, path),
+                )
+            }
         }
         AnyResult::Matrix(matrix) => Views {
             html: Box::new(|| report::matrix_html(matrix)),

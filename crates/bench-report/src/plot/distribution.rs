@@ -49,19 +49,19 @@ struct Delay {
 
 const RTT: Delay = Delay {
     axis: "Round-trip time",
-    title: "the RTT",
+    title: "RTT",
     of: |round| &round.rtt_distribution,
 };
 
 const QUEUE: Delay = Delay {
     axis: "Queueing delay at the link",
-    title: "the link's queueing delay",
+    title: "Queueing delay at the link",
     of: |round| &round.queue_delay_distribution,
 };
 
 const ANSWER: Delay = Delay {
     axis: "Response time",
-    title: "the response time",
+    title: "Response time",
     of: |round| &round.rtt_distribution,
 };
 
@@ -92,8 +92,8 @@ impl<'a> Distribution<'a> {
 
     fn cdf(&self) -> Figure {
         self.draw(Shares {
-            heading: "CDF, % of samples",
-            title: format!("CDF of {}", self.delay.title),
+            heading: "CDF, %",
+            title: format!("{}, CDF", self.delay.title),
             axis: Linear::exact(0.0, 100.0, 5).into(),
             percent: |share| share * 100.0,
             // The last in two hundred would press the rest together; the other figure has them.
@@ -108,8 +108,8 @@ impl<'a> Distribution<'a> {
         // Rounds keep their tail down to that share.
         let low = 10_f64.powf(min.log10().floor()).max(1e-5);
         self.draw(Shares {
-            heading: "CCDF, % of samples",
-            title: format!("CCDF of {}, logarithmic", self.delay.title),
+            heading: "Complementary CDF, %",
+            title: format!("{}, complementary CDF", self.delay.title),
             axis: Marked::log(low * 100.0, 100.0).into(),
             percent: |share| (1.0 - share) * 100.0,
             longest: self.longest(1.0),

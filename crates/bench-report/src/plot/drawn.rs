@@ -11,14 +11,15 @@ use crate::result::{Drawn, DrawnMetric};
 /// The distribution of a metric over drawn cells: the share of the cells in which a controller has
 /// at most this figure, a line for each controller. `None` where no cell has the metric.
 pub fn drawn(drawn: &Drawn, metric: DrawnMetric) -> Option<Figure> {
-    let controllers = drawn.summaries.iter().take(CLASSES.len()).enumerate();
-    let curves = controllers.map(|(place, summary)| {
+    let controllers = drawn.summaries.iter().zip(drawn.short_names());
+    let controllers = controllers.take(CLASSES.len()).enumerate();
+    let curves = controllers.map(|(place, (summary, name))| {
         let own = drawn.measures.iter().filter(|one| one.cc == summary.cc);
         let figures = own.filter_map(|one| metric.of(one)).collect();
         Curve {
             points: steps(figures, view(metric).scale),
             style: SeriesStyle::of(place),
-            name: summary.cc.clone(),
+            name,
         }
     });
     let curves = curves.filter(|curve| !curve.points.is_empty());

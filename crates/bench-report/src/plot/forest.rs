@@ -2,8 +2,9 @@ use super::axis::Ratios;
 use super::figure::{Figure, WIDTH};
 use super::series_style::{CLASSES, SeriesStyle};
 use super::svg::{Anchor, Svg, fitting, text_width};
-use crate::result::{AbResult, Comparison, Decision, Metric};
-use crate::text::significant;
+use crate::result::{AbResult, Comparison, Decision, Metric, Round};
+use crate::stats::few_ratios;
+use crate::text::ratio as shown;
 use std::collections::BTreeMap;
 
 /// The ratio to `a` of every metric with its confidence interval, on a logarithmic axis: that of
@@ -46,35 +47,43 @@ pub fn forest(result: &AbResult) -> Figure {
 
 type Comparisons = BTreeMap<Metric, Comparison>;
 
-fn challengers(result: &AbResult) -> Vec<(SeriesStyle, &str, &Comparisons)> {
-    let all = result.challengers().map_or_else(Vec::new, |(_, all)| all);
+/// A variant and what it is to `a`, in so many rounds.
+struct Versus<'a> {
+    style: SeriesStyle,
+    name: &'a str,
+    comparisons: &'a Comparisons,
+    rounds: [&'a [Round]; 2],
+}
+
+fn challengers(result: &AbResult) -> Vec<Versus<'_>> {
+    let Some((a, all)) = result.challengers() else {
+        return Vec::new();
+    };
     let styles = (1..CLASSES.len()).map(SeriesStyle::of);
     let all = all.into_iter().zip(styles);
     all.filter_map(|(challenger, style)| {
-        Some((
+        Some(Versus {
             style,
-            challenger.variant.name.as_str(),
-            challenger.comparison?,
-        ))
+            name: &challenger.variant.name,
+            comparisons: challenger.comparison?,
+            rounds: [&a.rounds, &challenger.variant.rounds],
+        })
     })
     .collect()
 }
 
-fn rows<'a>(
-    metric: Metric,
-    challengers: &'a [(SeriesStyle, &'a str, &'a Comparisons)],
-) -> impl Iterator<Item = Row<'a>> {
+fn rows<'a>(metric: Metric, challengers: &'a [Versus<'a>]) -> impl Iterator<Item = Row<'a>> {
     challengers
         .iter()
-        .filter_map(move |(style, name, comparisons)| {
-            Row::new(metric, (*style, name), comparisons.get(&metric)?)
-        })
+        .filter_map(move |versus| Row::new(metric, versus))
 }
 
 struct Row<'a> {
     metric: Metric,
     style: SeriesStyle,
     name: &'a str,
+    /// The ratio of each pair of rounds, where these are few.
+    singles: Vec<f64>,
     decision: Decision,
     ratio: f64,
     low: f64,
@@ -83,18 +92,17 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn new(
-        metric: Metric,
-        (style, name): (SeriesStyle, &'a str),
-        comparison: &Comparison,
-    ) -> Option<Self> {
+    fn new(metric: Metric, versus: &Versus<'a>) -> Option<Self> {
+        let comparison = versus.comparisons.get(&metric)?;
+        let [a, b] = versus.rounds;
         let ratio = comparison.ratio_b_over_a?.get();
         let interval = comparison.low.zip(comparison.high);
         let (low, high) = interval.map_or((ratio, ratio), |(low, high)| (low.get(), high.get()));
         Some(Self {
             metric,
-            style,
-            name,
+            style: versus.style,
+            name: versus.name,
+            singles: few_ratios(metric, a, b),
             decision: comparison.decision,
             ratio,
             low,
@@ -127,9 +135,12 @@ impl<'a> Row<'a> {
             (None, _) => UNDECIDED.to_owned(),
         };
         svg.circle(&class, (axis.at(self.ratio), y), RADIUS);
-        svg.text("", (NUMBERS, text), Anchor::End, &significant(self.ratio));
+        for single in &self.singles {
+            svg.circle("single", (axis.at(*single), y - 6.0), SINGLE);
+        }
+        svg.text("", (NUMBERS, text), Anchor::End, &shown(self.ratio));
         if self.has_interval {
-            let interval = format!("{}–{}", significant(self.low), significant(self.high));
+            let interval = format!("{}–{}", shown(self.low), shown(self.high));
             svg.text("label", (f64::from(WIDTH), text), Anchor::End, &interval);
         }
     }
@@ -147,6 +158,8 @@ impl<'a> Row<'a> {
 struct Layout {
     /// Whether there is more than one challenger, so that each row has a name.
     has_many: bool,
+    /// Whether there are so few pairs that each has a dot.
+    has_singles: bool,
     axis: Ratios,
     left: f64,
     row: f64,
@@ -161,9 +174,13 @@ impl Layout {
         } else {
             (92.0, 19.0)
         };
-        let ends = rows.iter().flat_map(|row| [row.low, row.ratio, row.high]);
+        let ends = rows.iter().flat_map(|row| {
+            let singles = row.singles.iter().copied();
+            singles.chain([row.low, row.ratio, row.high])
+        });
         Self {
             has_many,
+            has_singles: rows.iter().any(|row| !row.singles.is_empty()),
             axis: Ratios::new(ends, left, PLOT_RIGHT),
             left,
             row,
@@ -233,6 +250,12 @@ impl Layout {
             }
             y += 15.0;
         }
+        if self.has_singles {
+            svg.circle("single", (RADIUS + 1.0, y - 3.8), SINGLE);
+            let at = (RADIUS + 9.0, y);
+            svg.text("label", at, Anchor::Start, "each pair of rounds");
+            y += 15.0;
+        }
         y - self.bottom - 7.0
     }
 }
@@ -244,6 +267,7 @@ const UNDECIDED_LEGEND: [(&str, &str); 2] = [
     (UNDECIDED, "too few rounds to tell"),
 ];
 const RADIUS: f64 = 3.6;
+const SINGLE: f64 = 1.5;
 const TOP: f64 = 20.0;
 /// Before the widest ratio and its interval.
 const PLOT_RIGHT: f64 = 276.0;

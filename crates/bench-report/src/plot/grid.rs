@@ -1,6 +1,6 @@
 use crate::result::{
     Comparison, Decision, MatrixAxis, MatrixCell, MatrixResult, MatrixVariant, Metric, Summary,
-    common_senders,
+    common_senders, short_names,
 };
 use std::collections::BTreeMap;
 
@@ -119,7 +119,8 @@ fn lettered(axis: &MatrixAxis) -> Vec<String> {
     let letters = super::series_style::CLASSES
         .iter()
         .chain(std::iter::repeat(&"–"));
-    let values = axis.values.iter().zip(letters);
+    let values: Vec<&str> = axis.values.iter().map(String::as_str).collect();
+    let values = short_names(&values).into_iter().zip(letters);
     values
         .map(|(value, letter)| format!("{letter} {value}"))
         .collect()

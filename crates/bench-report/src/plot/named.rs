@@ -1,7 +1,8 @@
 use super::figure::Figure;
 use super::series_style::CLASSES;
+use super::time_panel::reports_delivery_rate;
 use super::{
-    Measure, drawn, forest, goodput, goodput_delay, heat_maps, limits, queue_cdf, rtt, rtt_ccdf,
+    Measure, arrivals, drawn, forest, goodput_delay, heat_maps, limits, queue_cdf, rtt, rtt_ccdf,
     rtt_cdf, share, sweeps, time_series, window,
 };
 use crate::result::{AbResult, DrawnMetric, MatrixResult, Metric};
@@ -11,7 +12,11 @@ pub type NamedFigure = (String, Figure);
 
 /// Every figure of an A/B test or, as one without a comparison, of a run.
 pub fn of_ab(result: &AbResult) -> Vec<NamedFigure> {
-    let mut figures = vec![("goodput".to_owned(), goodput(result))];
+    let first = match reports_delivery_rate(result) {
+        true => "delivery-rate",
+        false => "goodput",
+    };
+    let mut figures = vec![(first.to_owned(), arrivals(result))];
     if !result.compares_servers() {
         figures.extend(of_senders(result));
     }

@@ -4,9 +4,16 @@ use super::legend::LegendSymbol;
 use super::panel::{TIME, XLABELS};
 use super::series::{duration, median_round, warm_up};
 use super::svg::Svg;
-use super::time_panel::{CWND, GOODPUT, RTT, TimePanel, View};
+use super::time_panel::{self, CWND, GOODPUT, RTT, TimePanel, View};
 use super::variants::{self, drawn};
 use crate::result::{AbResult, Variant};
+
+/// What arrives over time: all variants in one panel, with the link's rate where it is known. That is
+/// the delivery rate, and the goodput in order a line that a page may show; of senders that do not
+/// report it, the goodput.
+pub fn arrivals(result: &AbResult) -> Figure {
+    overlay(time_panel::arrivals(result), result)
+}
 
 /// Goodput over time: all variants in one panel, with the link's rate where it is known.
 pub fn goodput(result: &AbResult) -> Figure {
@@ -41,6 +48,7 @@ fn overlay(quantity: &'static TimePanel, result: &AbResult) -> Figure {
         }
         for (variant, style) in drawn(result) {
             view.bold(svg, inside, variant, style.class);
+            view.switched(svg, inside, variant, style.class);
         }
     });
     match view.reference() {

@@ -104,6 +104,14 @@ impl Panel {
         svg.text("label halo", at, Anchor::Start, text);
     }
 
+    /// Above the lower edge, shown with the switched line.
+    pub(super) fn switched_note(&self, svg: &mut Svg, lines: &[String]) {
+        for (line, text) in lines.iter().rev().enumerate() {
+            let at = (LEFT + 4.0, self.bottom() - 5.0 - 12.5 * line as f64);
+            svg.text("switched label halo", at, Anchor::Start, text);
+        }
+    }
+
     pub(super) fn x_labels(&self, svg: &mut Svg, name: &str) {
         self.ticks_below(svg);
         let middle = f64::midpoint(LEFT, RIGHT);

@@ -1,5 +1,5 @@
 use super::bounds::{MAX_POINTS, MAX_ROUNDS};
-use crate::result::{Quantity, Round, Variant};
+use crate::result::{Finite, Interval, Quantity, Round, Variant};
 
 /// A quantity over time: runs of points between which the figure is missing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,16 +25,36 @@ impl Series {
     /// The goodput of each interval, at the middle of it. Of more than [`MAX_MEANS`] intervals
     /// neighbours are joined: the mean of a longer stretch is as exact, and less noisy.
     pub(super) fn goodput(round: &Round) -> Self {
+        Self::means(round, |interval| {
+            Some(interval.goodput_bits_per_second as f64)
+        })
+    }
+
+    /// The sender's samples of the delivery rate, joined in the same way.
+    pub(super) fn delivery_rate(round: &Round) -> Self {
+        Self::means(round, |interval| {
+            let rate = interval.sender.get(Quantity::DeliveryRate);
+            rate.map(Finite::get)
+        })
+    }
+
+    fn means(round: &Round, of: impl Fn(&Interval) -> Option<f64>) -> Self {
         let group = round.intervals.len().div_ceil(MAX_MEANS).max(1);
-        let means = round.intervals.chunks(group).filter_map(|intervals| {
-            let seconds: f64 = intervals.iter().map(|i| i.seconds.get()).sum();
-            let bits = intervals
-                .iter()
-                .map(|i| i.goodput_bits_per_second as f64 * i.seconds.get());
-            let end = intervals.last()?.t.get();
-            (seconds > 0.0).then(|| (end - seconds / 2.0, bits.sum::<f64>() / seconds))
-        });
-        let mut runs = vec![means.collect::<Vec<_>>()];
+        let mut runs = vec![Vec::new()];
+        for intervals in round.intervals.chunks(group) {
+            let known = intervals.iter().filter_map(|i| Some((of(i)?, i.seconds)));
+            let (seconds, sum) = known.fold((0.0, 0.0), |(seconds, sum), (rate, length)| {
+                (seconds + length.get(), sum + rate * length.get())
+            });
+            let all: f64 = intervals.iter().map(|i| i.seconds.get()).sum();
+            let end = intervals.last().map_or(0.0, |last| last.t.get());
+            let run = runs.last_mut().expect("never empty");
+            if seconds > 0.0 {
+                run.push((end - all / 2.0, sum / seconds));
+            } else if !run.is_empty() {
+                runs.push(Vec::new());
+            }
+        }
         runs.retain(|run| !run.is_empty());
         Self(runs)
     }

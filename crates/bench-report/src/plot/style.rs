@@ -64,6 +64,7 @@ const SHAPES: &str = "\
 .plot .bold{stroke-width:1.8}\
 .plot .thin{stroke-width:.8;stroke-opacity:.45}\
 .plot .second{stroke-width:1.1}\
+.plot .switched{display:none;stroke-width:1.3;stroke-dasharray:1 2.5}\
 .plot .reference{stroke-width:1;stroke-dasharray:5 3;stroke-linecap:butt}\
 .plot .interval{stroke-width:2;stroke-linecap:butt}\
 .plot .halo{paint-order:stroke;stroke-width:3px;stroke-linejoin:round}\
@@ -117,7 +118,7 @@ const COLOURS: [(&str, &str, &str, &str); 18] = [
     (".plot .second", "stroke", "#24292f", "#e3e7eb"),
     (".plot .none-fill,.plot .cell", "fill", "#ffffff", "#14181d"),
     (".plot .same-fill", "fill", "#8c959f", "#8c959f"),
-    (".plot .loss", "fill", "#57606a", "#a5aeb8"),
+    (".plot .loss,.plot .single", "fill", "#57606a", "#a5aeb8"),
 ];
 
 /// The colours of limits and states: class, light, dark. Light tints that stay apart in every form

@@ -454,9 +454,34 @@ fn goodput_above_the_link_has_its_reason_in_the_picture() {
         for round in &mut result.variants[0].rounds {
             round.intervals[0].goodput_bits_per_second = goodput;
         }
-        time_series(&result, 0).unwrap().standalone()
+        arrivals(&result).standalone()
     };
-    let reason = "data that waited behind a lost packet";
+    let reason = "to 130 Mbit/s; peaks waited behind a lost packet";
     assert!(figure(130_000_000).contains(reason));
-    assert!(!figure(100_000_000).contains(reason));
+    assert!(!figure(100_000_000).contains("peaks waited"));
+    // Of servers nothing else is known.
+    let mut servers = fixtures::servers();
+    servers.link_rate_bits_per_second = Some(1_000_000);
+    let reason = "data that waited behind a lost packet";
+    assert!(arrivals(&servers).standalone().contains(reason));
+}
+
+#[test]
+fn what_arrives_is_the_delivery_rate_and_goodput_a_line_to_switch_on() {
+    let mut result = fixtures::ab_of(&[50_000_000; 3], &[50_000_000; 3]);
+    result.link_rate_bits_per_second = Some(100_000_000);
+    let before = arrivals(&result).inline();
+    for interval in rounds(&mut result).flat_map(|round| &mut round.intervals) {
+        interval.goodput_bits_per_second = 400_000_000;
+    }
+    let after = arrivals(&result).inline();
+    assert!(after.contains("Delivery rate"));
+    assert_eq!(heights(&before, "\"bold a"), heights(&after, "\"bold a"));
+    let (before, after) = (
+        heights(&before, "switched a"),
+        heights(&after, "switched a"),
+    );
+    assert!(before[0] > after[0]);
+    assert!(stylesheet().contains(".switched{display:none"));
+    assert_eq!(of_ab(&result)[0].0, "delivery-rate");
 }

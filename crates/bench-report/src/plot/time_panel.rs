@@ -12,6 +12,8 @@ pub(super) struct TimePanel {
     pub(super) first: Line,
     /// A line drawn for the bold round alone.
     pub(super) second: Option<Line>,
+    /// A line of every variant's bold round that a page shows where its reader wants it.
+    switched: Option<Switched>,
     unit: fn(f64) -> Scale,
     reference: fn(&AbResult) -> Option<(f64, &'static str)>,
     /// What stands in the place of a first line that no round has.
@@ -20,6 +22,14 @@ pub(super) struct TimePanel {
     above: Option<&'static str>,
     /// Whether the axis may begin above zero.
     floats: bool,
+}
+
+#[derive(Debug)]
+struct Switched {
+    line: Line,
+    /// What the line is, and why it may be above the reference.
+    note: &'static str,
+    above: &'static str,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -35,10 +45,30 @@ impl Line {
     }
 }
 
+/// What arrived, as its sender learned: data that waits behind a lost packet counts when it arrives,
+/// and not when it can be read.
+pub(super) const DELIVERY: TimePanel = TimePanel {
+    heading: "Delivery rate",
+    first: Line::new("", Series::delivery_rate),
+    second: None,
+    switched: Some(Switched {
+        line: Line::new("", Series::goodput),
+        note: "dotted: goodput in order",
+        above: "peaks waited behind a lost packet",
+    }),
+    unit: Scale::bits_per_second,
+    reference: link_rate,
+    missing: "no delivery rate reported",
+    above: Some("above the link: samples over single round trips"),
+    floats: false,
+};
+
+/// Of servers and of simple senders, whose delivery rate nobody reports.
 pub(super) const GOODPUT: TimePanel = TimePanel {
     heading: "Goodput",
     first: Line::new("", Series::goodput),
     second: None,
+    switched: None,
     unit: Scale::bits_per_second,
     reference: link_rate,
     missing: "no intervals measured",
@@ -50,6 +80,7 @@ pub(super) const RTT: TimePanel = TimePanel {
     heading: "Round-trip time",
     first: Line::new("", |round| Series::at_end(round, Quantity::SmoothedRtt)),
     second: None,
+    switched: None,
     unit: Scale::milliseconds,
     reference: |result| Some((result.base_rtt_ms?.get(), "base RTT")),
     missing: "no RTT measured",
@@ -70,6 +101,7 @@ pub(super) const WINDOW: TimePanel = TimePanel {
     second: Some(Line::new("in flight", |round| {
         Series::at_end(round, Quantity::InFlight)
     })),
+    switched: None,
     unit: Scale::bytes,
     reference: |result| {
         let rate = result.link_rate_bits_per_second? as f64;
@@ -88,12 +120,28 @@ pub(super) const RATE: TimePanel = TimePanel {
     second: Some(Line::new("delivery", |round| {
         Series::at_end(round, Quantity::DeliveryRate)
     })),
+    switched: None,
     unit: Scale::bits_per_second,
     reference: link_rate,
     missing: "not paced",
     above: None,
     floats: false,
 };
+
+/// What arrives over time, by the delivery rate where any sender reports it.
+pub(super) fn arrivals(result: &AbResult) -> &'static TimePanel {
+    match reports_delivery_rate(result) {
+        true => &DELIVERY,
+        false => &GOODPUT,
+    }
+}
+
+/// Whether any sender of a test reports the rate at which its packets arrive.
+pub(crate) fn reports_delivery_rate(result: &AbResult) -> bool {
+    let rounds = result.variants.iter().flat_map(|variant| &variant.rounds);
+    let mut intervals = rounds.flat_map(|round| &round.intervals);
+    intervals.any(|interval| interval.sender.get(Quantity::DeliveryRate).is_some())
+}
 
 fn cwnd(round: &Round) -> Series {
     Series::at_end(round, Quantity::Cwnd)
@@ -165,6 +213,20 @@ impl View {
         }
     }
 
+    /// The line of the bold round that a page may show, hidden elsewhere.
+    pub(super) fn switched(
+        &self,
+        svg: &mut Svg,
+        inside: &Inside<'_>,
+        variant: &Variant,
+        class: &str,
+    ) {
+        if let (Some(switched), Some(round)) = (&self.quantity.switched, median_round(variant)) {
+            let line = self.line(switched.line, round, MAX_POINTS);
+            inside.line(svg, &format!("switched {class}"), &line);
+        }
+    }
+
     pub(super) fn reference(&self) -> Option<&Reference> {
         self.reference.as_ref()
     }
@@ -201,6 +263,25 @@ impl View {
         } else if let Some(above) = above {
             panel.note(svg, above);
         }
+        self.switched_note(svg, panel, variants);
+    }
+
+    fn switched_note(&self, svg: &mut Svg, panel: &Panel, variants: &[&Variant]) {
+        let Some(switched) = &self.quantity.switched else {
+            return;
+        };
+        let rounds = variants.iter().filter_map(|variant| median_round(variant));
+        let values =
+            rounds.flat_map(|round| (switched.line.of)(round).values().collect::<Vec<_>>());
+        let peak = values.fold(0.0, f64::max);
+        let is_above = self.limit.is_some_and(|limit| peak >= limit * ROUNDED);
+        let scale = (self.quantity.unit)(peak);
+        let mut lines = vec![switched.note.to_owned()];
+        if is_above {
+            let peak = scale.show(peak);
+            lines.push(format!("to {peak} {}; {}", scale.unit, switched.above));
+        }
+        panel.switched_note(svg, &lines);
     }
 
     fn line(&self, line: Line, round: &Round, limit: usize) -> Series {

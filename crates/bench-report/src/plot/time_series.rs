@@ -6,11 +6,11 @@ use super::panel::{HEADING, Inside, Panel, TIME, XLABELS};
 use super::series::{duration, median_round, warm_up};
 use super::series_style::SeriesStyle;
 use super::svg::{Anchor, Svg};
-use super::time_panel::{GOODPUT, RATE, RTT, TimePanel, View, WINDOW};
+use super::time_panel::{self, RATE, RTT, TimePanel, View, WINDOW};
 use crate::result::{AbResult, Quantity, Round, Variant};
 use crate::text::Scale;
 
-/// What happened in one variant, the `index`-th: goodput, round-trip time, window, rates and lost
+/// What happened in one variant, the `index`-th: delivery rate, round-trip time, window, rates and lost
 /// packets over one time axis, over the states of the median round's controller. Axes are the same
 /// for all variants of the result. `None` when there is no such variant or it has no round with a
 /// time series.
@@ -26,7 +26,7 @@ pub fn time_series(result: &AbResult, index: usize) -> Option<Figure> {
         _ => "State in the median round",
     };
     let mut top = ribbon(&mut svg, states, &bands, &time);
-    for (quantity, height) in PANELS {
+    for (quantity, height) in panels(result) {
         let view = View::new(quantity, result, 4);
         let panel = view.panel(top, height, &time);
         draw(&mut svg, &panel, &view, &bands, variant, class);
@@ -70,6 +70,7 @@ fn draw(svg: &mut Svg, panel: &Panel, view: &View, bands: &Bands, variant: &Vari
     panel.area(svg, |svg, inside| {
         view.thin(svg, inside, variant, class);
         view.bold(svg, inside, variant, class);
+        view.switched(svg, inside, variant, class);
         view.second(svg, inside, variant);
     });
     if let Some(reference) = view.reference() {
@@ -163,12 +164,15 @@ fn losses(round: &Round) -> impl Iterator<Item = Loss> + '_ {
     })
 }
 
-const PANELS: [(&TimePanel, f64); 4] = [
-    (&GOODPUT, 88.0),
-    (&RTT, 88.0),
-    (&WINDOW, 100.0),
-    (&RATE, 100.0),
-];
+fn panels(result: &AbResult) -> [(&'static TimePanel, f64); 4] {
+    [
+        (time_panel::arrivals(result), 88.0),
+        (&RTT, 88.0),
+        (&WINDOW, 100.0),
+        (&RATE, 100.0),
+    ]
+}
+
 const LOSS_HEIGHT: f64 = 40.0;
 const RIBBON: f64 = 10.0;
 /// Between one panel and the heading of the next.

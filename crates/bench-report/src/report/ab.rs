@@ -1,8 +1,8 @@
-use super::page::{self, Shell, figure, letter, reason};
+use super::page::{self, Shell, drawing, figure, letter, reason};
 use super::{baseline, rounds, several, summary};
 use crate::plot::{self, Figure, escape};
 use crate::result::{AbResult, Variant};
-use crate::stats::verdict;
+use crate::stats::{headline, verdict};
 
 pub(super) fn html(result: &AbResult) -> String {
     let mut main = String::new();
@@ -29,6 +29,7 @@ pub(super) fn html(result: &AbResult) -> String {
             "A/B test of QUIC servers"
         },
         heading: &heading(result),
+        headline: headline(result),
         verdict: &verdict(result),
         alert: alert(result),
         method: METHOD,
@@ -91,8 +92,8 @@ fn side_by_side(page: &mut String, result: &AbResult) {
     }
     figure(
         page,
-        &plot::goodput(result),
-        format!("{overlay} {PEAKS}").trim_start(),
+        &plot::arrivals(result),
+        format!("{overlay} {}", arrivals(result)).trim_start(),
     );
     let knows_senders = !result.compares_servers();
     if knows_senders {
@@ -108,6 +109,14 @@ fn side_by_side(page: &mut String, result: &AbResult) {
         figure(page, &plot::rtt_ccdf(result), TAIL);
     }
     page.push_str("</div>\n</section>\n");
+}
+
+/// What the figure of [`plot::arrivals`] counts.
+fn arrivals(result: &AbResult) -> &'static str {
+    match plot::reports_delivery_rate(result) {
+        true => DELIVERY,
+        false => PEAKS,
+    }
 }
 
 /// What grey says, where there is any.
@@ -131,11 +140,12 @@ fn heading(result: &AbResult) -> String {
     if let Some(title) = &result.title {
         return title.clone();
     }
+    let short = |variant: &Variant| result.short_label(variant);
     match result.variants.as_slice() {
-        [a, b] => format!("{} against {}", b.label(), a.label()),
+        [a, b] => format!("{} against {}", short(b), short(a)),
         [a, others @ ..] if !others.is_empty() => {
-            let others: Vec<&str> = others.iter().map(Variant::label).collect();
-            format!("{} against {}", others.join(", "), a.label())
+            let others: Vec<String> = others.iter().map(short).collect();
+            format!("{} against {}", others.join(", "), short(a))
         }
         _ => "Nothing to compare".to_owned(),
     }
@@ -162,11 +172,9 @@ fn series(page: &mut String, result: &AbResult) {
     page.push_str("<section>\n<h2>Inside the controllers</h2>\n<div class=\"columns\">\n");
     for (index, variant) in result.variants.iter().enumerate() {
         if let Some(time_series) = plot::time_series(result, index) {
-            page.push_str(&format!(
-                "<figure>\n<h3>{}</h3>\n{}<figcaption>{caption}</figcaption>\n</figure>\n",
-                chip(variant),
-                time_series.inline()
-            ));
+            page.push_str(&format!("<figure>\n<h3>{}</h3>\n", chip(variant)));
+            drawing(page, &time_series);
+            page.push_str(&format!("<figcaption>{caption}</figcaption>\n</figure>\n"));
         }
     }
     page.push_str("</div>\n</section>\n");
@@ -185,6 +193,9 @@ const SHARE: &str = "The block with the median fairness index, averaged over hal
                      blocks.";
 const MEDIAN: &str = "Bold: the round with the median goodput.";
 const THIN: &str = "Thin: other rounds, at most eight.";
+const DELIVERY: &str = "Delivery rate: data acknowledged per time, as the sender samples it. \
+                        Goodput in order differs: data behind a gap counts at once when the gap is \
+                        filled, so that goodput falls before and can peak above the link's rate.";
 const PEAKS: &str = "Payload counts once it can be read in order: filling a gap delivers all data \
                      received behind it, so goodput can peak above the link's rate.";
 const QUEUE: &str = "All packets of a variant, timed by the emulated link; all rounds have equal \

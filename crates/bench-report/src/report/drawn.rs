@@ -14,6 +14,7 @@ pub(super) fn html(result: &MatrixResult, drawn: &Drawn) -> String {
     Shell {
         brand: "Controllers on paths drawn at random",
         heading: result.title.as_deref().unwrap_or(&result.name),
+        headline: None,
         verdict: &verdict(drawn),
         alert: alert(result),
         method: METHOD,
@@ -72,11 +73,12 @@ fn cells(drawn: &Drawn) -> usize {
 /// Who is within three tenths of the best most often, and who least.
 fn verdict(drawn: &Drawn) -> String {
     let loose = |one: &DrawnDistribution| one.within.last().map(|within| within.share.get());
-    let shares = drawn.summaries.iter().filter_map(|one| {
+    let summaries = drawn.summaries.iter().zip(drawn.short_names());
+    let shares = summaries.filter_map(|(one, name)| {
         let regret = one.distributions.get(&DrawnMetric::Regret)?;
-        Some((loose(regret)?, one.cc.as_str()))
+        Some((loose(regret)?, name))
     });
-    let mut shares: Vec<(f64, &str)> = shares.collect();
+    let mut shares: Vec<(f64, String)> = shares.collect();
     // Of equal ones in their own order.
     shares.sort_by(|a, b| b.0.total_cmp(&a.0));
     let shares = shares
@@ -106,8 +108,8 @@ fn conditions(page: &mut String, drawn: &Drawn, metric: DrawnMetric) {
          <tr><th scope=\"col\">Condition</th><th scope=\"col\">Cells</th>",
         drawn_bound(metric, bound)
     ));
-    for one in &drawn.summaries {
-        page.push_str(&format!("<th scope=\"col\">{}</th>", escape(&one.cc)));
+    for name in drawn.short_names() {
+        page.push_str(&format!("<th scope=\"col\">{}</th>", escape(&name)));
     }
     page.push_str("</tr>\n</thead>\n<tbody>\n");
     for condition in conditions {
@@ -154,11 +156,11 @@ fn summary(page: &mut String, drawn: &Drawn, metric: DrawnMetric) {
     }
     page.push_str("<th scope=\"col\">Median</th><th scope=\"col\">Worst</th></tr>\n</thead>\n");
     page.push_str("<tbody>\n");
-    for one in &drawn.summaries {
+    for (one, name) in drawn.summaries.iter().zip(drawn.short_names()) {
         let Some(all) = one.distributions.get(&metric) else {
             continue;
         };
-        page.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(&one.cc)));
+        page.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(&name)));
         for share in &all.within {
             page.push_str(&share_field(share));
         }

@@ -5,6 +5,8 @@ pub(super) struct Shell<'a> {
     /// What kind of measurement it was, in a few words.
     pub(super) brand: &'a str,
     pub(super) heading: &'a str,
+    /// Who won and what it cost, where that is known.
+    pub(super) headline: Option<String>,
     pub(super) verdict: &'a str,
     /// What the reader must know first, where something went wrong.
     pub(super) alert: Option<String>,
@@ -17,9 +19,12 @@ impl Shell<'_> {
         let mut page = self.head();
         page.push_str(&format!(
             "<header>\n<p class=\"brand\">Paceline <span>{}</span></p>\n\
-             <h1>{}</h1>\n<p class=\"verdict{}\">{}</p>\n",
+             <h1>{}</h1>\n{}<p class=\"verdict{}\">{}</p>\n",
             escape(self.brand),
             escape(self.heading),
+            self.headline.as_ref().map_or_else(String::new, |headline| {
+                format!("<p class=\"headline\">{}</p>\n", escape(headline))
+            }),
             if self.verdict.len() > LONG {
                 " long"
             } else {
@@ -85,11 +90,25 @@ pub(super) fn link(link: &str) -> String {
 
 pub(super) fn figure(page: &mut String, figure: &Figure, caption: &str) {
     page.push_str("<figure>\n");
-    page.push_str(&figure.inline());
+    drawing(page, figure);
     if !caption.is_empty() {
         page.push_str(&format!("<figcaption>{caption}</figcaption>\n"));
     }
     page.push_str("</figure>\n");
+}
+
+/// A figure, below a box that shows its [switched](plot::arrivals) line where it has one.
+pub(super) fn drawing(page: &mut String, figure: &Figure) {
+    let svg = figure.inline();
+    if svg.contains("\"switched ") {
+        // No other has its place in the page.
+        let id = format!("goodput-{}", page.len());
+        page.push_str(&format!(
+            "<input class=\"switch\" type=\"checkbox\" id=\"{id}\"/><label for=\"{id}\">also \
+             goodput in order</label>\n"
+        ));
+    }
+    page.push_str(&svg);
 }
 
 /// A variant by its letter and its short label, which stay in one line.

@@ -1,5 +1,6 @@
 use super::page::letter;
-use crate::result::{Decision, Metric, Summary};
+use crate::result::{AbResult, Decision, Metric, Summary, Variant};
+use crate::stats::FEW;
 use crate::text::Scale;
 
 pub(super) fn scale<'a>(
@@ -8,6 +9,33 @@ pub(super) fn scale<'a>(
 ) -> Scale {
     let largest = sides.into_iter().flatten().map(|side| side.median.get());
     Scale::of(metric, largest.fold(0.0, f64::max))
+}
+
+/// The value of each round of a variant, where these are so few that an interval says little.
+pub(super) fn singles(variant: &Variant, metric: Metric, scale: Scale) -> String {
+    let rounds = variant.rounds.iter().filter(|round| round.succeeded());
+    let values = rounds.filter_map(|round| metric.of(round));
+    let values: Vec<String> = values.map(|value| scale.show(value.get())).collect();
+    match is_few(values.len()) {
+        true => format!("<span class=\"singles\">{}</span>", values.join(" ")),
+        false => String::new(),
+    }
+}
+
+/// What a table says of [`singles`] where it has some.
+pub(super) fn singles_caption(result: &AbResult) -> &'static str {
+    let rounds = result.variants.iter().map(|variant| {
+        let rounds = variant.rounds.iter();
+        rounds.filter(|round| round.succeeded()).count()
+    });
+    match rounds.into_iter().any(is_few) {
+        true => ", each round below",
+        false => "",
+    }
+}
+
+fn is_few(rounds: usize) -> bool {
+    (2..FEW).contains(&rounds)
 }
 
 /// What a decision about a challenger and `a` says, in a word or a sign.

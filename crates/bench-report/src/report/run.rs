@@ -1,9 +1,9 @@
 use super::Path;
 use super::page::{self, Shell, figure, reason};
-use crate::plot;
+use crate::plot::{self, NamedFigure};
 use crate::result::{
-    AbKind, AbResult, Finite, Frames, Metric, RequestTimes, RunRequests, RunResult, SCHEMA_VERSION,
-    Variant, iperf,
+    AbKind, AbResult, ComparedServer, Finite, Frames, Interval, Metric, RequestTimes, Round,
+    RunRequests, RunResult, SCHEMA_VERSION, Variant, iperf,
 };
 use crate::text::{Scale, significant};
 use std::collections::BTreeMap;
@@ -15,13 +15,15 @@ pub(super) fn html(result: &RunResult, path: Path) -> String {
         answers(&mut main, as_ab(result, path), requests);
     }
     if has_payload(result) {
-        payload(&mut main, &as_ab(result, path));
+        let directions = directions(result, path);
+        payload(&mut main, &as_ab(result, path), directions.as_ref());
     }
     let to = &result.start.connecting_to;
     let heading = result.title.clone();
     Shell {
         brand: "Run of one congestion controller",
         heading: &heading.unwrap_or_else(|| format!("{} to {}", result.result.congestion, to.host)),
+        headline: None,
         verdict: &verdict(result),
         alert: alert(result),
         method: METHOD,
@@ -36,12 +38,19 @@ fn has_payload(result: &RunResult) -> bool {
     requests.is_none_or(|requests| requests.under_load) || result.result.bytes > 0
 }
 
-fn payload(page: &mut String, ab: &AbResult) {
+fn payload(page: &mut String, ab: &AbResult, directions: Option<&AbResult>) {
     page.push_str("<section class=\"columns\">\n<div class=\"stack\">\n");
     if let Some(time_series) = plot::time_series(ab, 0) {
-        figure(page, &time_series, TIME_SERIES);
+        let caption = match directions {
+            Some(_) => format!("Data to the server. {TIME_SERIES}"),
+            None => TIME_SERIES.to_owned(),
+        };
+        figure(page, &time_series, &caption);
     }
     page.push_str("</div>\n<div class=\"stack\">\n");
+    if let Some(directions) = directions {
+        figure(page, &plot::goodput(directions), DIRECTIONS);
+    }
     figure(page, &plot::limits(ab), LIMITS);
     figure(page, &plot::rtt_cdf(ab), DISTRIBUTION);
     figure(page, &plot::rtt_ccdf(ab), TAIL);
@@ -95,6 +104,54 @@ pub(super) fn as_ab(result: &RunResult, path: Path) -> AbResult {
             summary: BTreeMap::new(),
         }],
         ..AbResult::default()
+    }
+}
+
+/// Every figure of a run, that of both directions with them where both sides sent.
+pub(super) fn figures(result: &RunResult, path: Path) -> Vec<NamedFigure> {
+    let mut figures = plot::of_ab(&as_ab(result, path));
+    let both = directions(result, path).map(|both| plot::goodput(&both));
+    figures.extend(both.map(|figure| ("both-directions".to_owned(), figure)));
+    figures
+}
+
+/// The goodput of both directions where both sides sent: of what the server sends its own end
+/// reports nothing else over time.
+fn directions(result: &RunResult, path: Path) -> Option<AbResult> {
+    let back = result.intervals.iter();
+    let back = back.filter_map(|interval| interval.sum_bidir_reverse.as_ref());
+    let back: Vec<Interval> = back.map(received).collect();
+    if back.is_empty() {
+        return None;
+    }
+    let mut both = as_ab(result, path);
+    let to = both.variants.pop()?;
+    let named = |name: &str, rounds| Variant {
+        name: name.to_owned(),
+        server: Some(ComparedServer {
+            name: "server".to_owned(),
+            address: String::new(),
+        }),
+        rounds,
+        ..to.clone()
+    };
+    let from = Round {
+        intervals: back,
+        ..Round::default()
+    };
+    both.variants = vec![named("to", to.rounds.clone()), named("from", vec![from])];
+    // The links may differ, and a picture has room for one.
+    both.link_rate_bits_per_second = None;
+    Some(both)
+}
+
+fn received(row: &iperf::Row) -> Interval {
+    Interval {
+        t: row.end,
+        seconds: row.seconds,
+        omitted: row.omitted == Some(true),
+        goodput_bits_per_second: row.bits_per_second.get() as u64,
+        ..Interval::default()
     }
 }
 
@@ -233,10 +290,7 @@ fn verdict(result: &RunResult) -> String {
     sentences.extend(back.map(|back| {
         let scale = Scale::bits_per_second(back.bits_per_second.get());
         let rate = scale.show(back.bits_per_second.get());
-        format!(
-            "From the server: {rate} {}; the plots show the direction to the server.",
-            scale.unit
-        )
+        format!("From the server: {rate} {}.", scale.unit)
     }));
     sentences.extend(answered);
     sentences.join(" ")
@@ -259,8 +313,11 @@ fn alert(result: &RunResult) -> Option<String> {
     Some(format!("{error}. Results up to then are below."))
 }
 
-const TIME_SERIES: &str = "Goodput, RTT, congestion window and pacing rate, above the controller's \
-                      states.";
+const TIME_SERIES: &str = "Delivery rate, RTT, congestion window and pacing rate, above the \
+                           controller's states. Goodput in order can peak above the link's rate: \
+                           data behind a gap counts at once when the gap is filled.";
+const DIRECTIONS: &str = "Both directions. Of data from the server, the client knows the goodput in \
+                          order alone; the other figures are of data to the server.";
 const LIMITS: &str = "What kept the sender from sending.";
 const DISTRIBUTION: &str = "All samples; the figure below shows the longest 0.5 %.";
 const TAIL: &str = "The same samples as the share that is longer, on a logarithmic axis.";

@@ -1,9 +1,9 @@
 use super::page::named;
-use super::reading::{reading, scale};
+use super::reading::{reading, scale, singles, singles_caption};
 use crate::result::{
     AbResult, Challenger, Comparison, Competition, Finite, Metric, Summary, Variant,
 };
-use crate::text::{Scale, significant};
+use crate::text::{self, Scale, significant};
 
 /// Medians and intervals of more than two variants, each with its ratio to `a`: a column per
 /// variant.
@@ -13,11 +13,12 @@ pub(super) fn table(
     a: &Variant,
     challengers: &[Challenger<'_>],
 ) {
-    page.push_str(
+    page.push_str(&format!(
         "<div class=\"scroll\">\n<table class=\"result several\">\n<caption>Median of the rounds, \
-         its 95 % interval, and the ratio to a</caption>\n<thead><tr><th \
+         its 95 % interval{}, and the ratio to a</caption>\n<thead><tr><th \
          scope=\"col\">Metric</th>",
-    );
+        singles_caption(result)
+    ));
     let variants = || [a].into_iter().chain(challengers.iter().map(|c| c.variant));
     for variant in variants() {
         page.push_str(&format!(
@@ -30,19 +31,18 @@ pub(super) fn table(
         let summaries = variants().map(|variant| variant.summary.get(&metric));
         let summaries: Vec<Option<&Summary>> = summaries.collect();
         if summaries.iter().any(Option::is_some) {
-            row(page, metric, &summaries, challengers);
+            row(page, metric, a, challengers);
         }
     }
     page.push_str("</tbody>\n</table>\n</div>\n");
 }
 
-fn row(
-    page: &mut String,
-    metric: Metric,
-    summaries: &[Option<&Summary>],
-    challengers: &[Challenger<'_>],
-) {
-    let scale = scale(metric, summaries.iter().copied());
+fn row(page: &mut String, metric: Metric, a: &Variant, challengers: &[Challenger<'_>]) {
+    let variants = || [a].into_iter().chain(challengers.iter().map(|c| c.variant));
+    let scale = scale(
+        metric,
+        variants().map(|variant| variant.summary.get(&metric)),
+    );
     page.push_str(&format!(
         "<tr><th scope=\"row\">{} <span class=\"unit\">{}</span></th>",
         metric.label(),
@@ -53,8 +53,8 @@ fn row(
         Some((challenger.variant.name.as_str(), comparison))
     });
     let comparisons = [None].into_iter().chain(comparisons);
-    for (summary, comparison) in summaries.iter().zip(comparisons) {
-        cell(page, metric, *summary, scale, comparison);
+    for (variant, comparison) in variants().zip(comparisons) {
+        cell(page, metric, variant, scale, comparison);
     }
     page.push_str("</tr>\n");
 }
@@ -62,11 +62,11 @@ fn row(
 fn cell(
     page: &mut String,
     metric: Metric,
-    summary: Option<&Summary>,
+    variant: &Variant,
     scale: Scale,
     comparison: Option<(&str, &Comparison)>,
 ) {
-    let Some(summary) = summary else {
+    let Some(summary) = variant.summary.get(&metric) else {
         page.push_str("<td>–</td>");
         return;
     };
@@ -74,9 +74,10 @@ fn cell(
     if let Some((low, high)) = summary.low.zip(summary.high) {
         page.push_str(&interval(low, high, |value| scale.show(value)));
     }
+    page.push_str(&singles(variant, metric, scale));
     if let Some((name, comparison)) = comparison {
         let ratio = comparison.ratio_b_over_a;
-        let ratio = ratio.map_or_else(String::new, |r| format!("× {} ", significant(r.get())));
+        let ratio = ratio.map_or_else(String::new, |r| format!("× {} ", text::ratio(r.get())));
         page.push_str(&format!(
             "<span class=\"ratio\">{ratio}{}</span>",
             reading(metric, comparison.decision, name)

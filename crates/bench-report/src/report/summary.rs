@@ -1,10 +1,10 @@
 use super::page::{link, named};
-use super::reading::{reading, scale};
+use super::reading::{reading, scale, singles, singles_caption};
 use super::several;
 use crate::date;
-use crate::result::{AbResult, Comparison, Finite, Metric, StoppingRule, Summary};
+use crate::result::{AbResult, Comparison, Finite, Metric, StoppingRule, Variant};
 use crate::table::queue_delay_source;
-use crate::text::{amount, significant};
+use crate::text::{self, amount, significant};
 
 pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
     let rounds = result.variants.iter().map(|variant| variant.rounds.len());
@@ -88,16 +88,17 @@ pub(super) fn table(page: &mut String, result: &AbResult) {
     };
     page.push_str(&format!(
         "<div class=\"scroll\">\n<table class=\"result\">\n<caption>Median of the rounds and its \
-         95 % interval</caption>\n<thead><tr><th scope=\"col\">Metric</th><th \
+         95 % interval{}</caption>\n<thead><tr><th scope=\"col\">Metric</th><th \
          scope=\"col\">{}</th><th scope=\"col\">{}</th><th scope=\"col\">b / a</th><th \
          scope=\"col\"><span class=\"word\">Reading</span></th></tr></thead>\n<tbody>\n",
+        singles_caption(result),
         named(result, a),
         named(result, b)
     ));
     for metric in Metric::ALL {
         let sides = [a.summary.get(&metric), b.summary.get(&metric)];
         if sides != [None, None] {
-            row(page, metric, sides, result.comparison.get(&metric));
+            row(page, metric, [a, b], result.comparison.get(&metric));
         }
     }
     page.push_str("</tbody>\n</table>\n</div>\n");
@@ -106,22 +107,27 @@ pub(super) fn table(page: &mut String, result: &AbResult) {
 fn row(
     page: &mut String,
     metric: Metric,
-    sides: [Option<&Summary>; 2],
+    variants: [&Variant; 2],
     comparison: Option<&Comparison>,
 ) {
-    let scale = scale(metric, sides);
+    let scale = scale(metric, variants.map(|variant| variant.summary.get(&metric)));
     page.push_str(&format!(
         "<tr><th scope=\"row\">{} <span class=\"unit\">{}</span></th>",
         metric.label(),
         scale.unit
     ));
-    for side in sides {
-        cell(page, side.map(|s| (s.median, s.low, s.high)), |v| {
-            scale.show(v)
-        });
+    for variant in variants {
+        let side = variant.summary.get(&metric);
+        let side = side.map(|s| (s.median, s.low, s.high));
+        cell(
+            page,
+            side,
+            |v| scale.show(v),
+            &singles(variant, metric, scale),
+        );
     }
     let ratio = comparison.and_then(|c| Some((c.ratio_b_over_a?, c.low, c.high)));
-    cell(page, ratio, significant);
+    cell(page, ratio, text::ratio, "");
     let reading = comparison.map(|comparison| reading(metric, comparison.decision, "b"));
     let reading = reading.unwrap_or_default();
     page.push_str(&format!("<td class=\"reading\">{reading}</td></tr>\n"));
@@ -129,7 +135,12 @@ fn row(
 
 type Estimate = (Finite, Option<Finite>, Option<Finite>);
 
-fn cell(page: &mut String, estimate: Option<Estimate>, show: impl Fn(f64) -> String) {
+fn cell(
+    page: &mut String,
+    estimate: Option<Estimate>,
+    show: impl Fn(f64) -> String,
+    singles: &str,
+) {
     let Some((centre, low, high)) = estimate else {
         page.push_str("<td>–</td>");
         return;
@@ -142,7 +153,7 @@ fn cell(page: &mut String, estimate: Option<Estimate>, show: impl Fn(f64) -> Str
             show(high.get())
         ));
     }
-    page.push_str("</td>");
+    page.push_str(&format!("{singles}</td>"));
 }
 
 const UNKNOWN: &str = "losses, RTTs, windows and CPU times of the senders";

@@ -248,6 +248,30 @@ fn a_run_has_the_lines_of_its_link_and_no_letter() {
 }
 
 #[test]
+fn a_run_in_both_directions_shows_both_by_name() {
+    let mut result = fixtures::run();
+    let page = run_html(&result, Path::default());
+    assert!(!page.contains("from server") && !page.contains("Both directions"));
+    let back = iperf::Row {
+        bits_per_second: fixtures::finite(12.3e6),
+        ..result.intervals[0].sum.clone()
+    };
+    result.intervals[0].sum_bidir_reverse = Some(back);
+    let page = run_html(&result, Path::default());
+    for part in [
+        "to server",
+        "from server",
+        "Both directions.",
+        "Data to the server.",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let figures = run_figures(&result, Path::default());
+    let both = figures.iter().find(|(name, _)| name == "both-directions");
+    assert_eq!(both.unwrap().1.inline().matches("bold ").count(), 4);
+}
+
+#[test]
 fn a_run_says_what_it_was_for() {
     let mut result = fixtures::run();
     assert!(run_html(&result, Path::default()).contains("bbr3: goodput 94.0 Mbit/s, p95 RTT"));
@@ -257,7 +281,7 @@ fn a_run_says_what_it_was_for() {
     });
     let page = run_html(&result, Path::default());
     assert!(page.contains("goodput 94.0 Mbit/s to the server, p95"));
-    assert!(page.contains("From the server: 12.3 Mbit/s;"));
+    assert!(page.contains("From the server: 12.3 Mbit/s."));
 
     result.end.sum = Some(iperf::Row {
         jitter_ms: Some(fixtures::finite(0.25)),

@@ -196,32 +196,53 @@ impl Variant {
 /// A label for each of these variants, in their order, as short as tells them apart: controllers of
 /// one name have the parameters that not all of them have.
 pub fn short_labels(variants: &[Variant]) -> Vec<String> {
-    let own = |variant: &Variant| {
-        let name = variant.short_label();
-        let same =
-            |other: &&Variant| other.short_label() == name && other.label() != variant.label();
-        let others: Vec<&Variant> = variants.iter().filter(same).collect();
+    let is_controller = |variant: &&Variant| variant.server.is_none();
+    let controllers = variants.iter().filter(is_controller);
+    let controllers: Vec<&str> = controllers.map(|variant| variant.cc.as_str()).collect();
+    let mut short = short_names(&controllers).into_iter();
+    let label = |variant: &Variant| match &variant.server {
+        Some(server) => server.name.clone(),
+        None => short.next().expect("there is one for each"),
+    };
+    variants.iter().map(label).collect()
+}
+
+/// The same of controllers with their parameters, each of which may end with how often its
+/// datagrams were on the wire.
+pub fn short_names(controllers: &[&str]) -> Vec<String> {
+    let own = |full: &&str| {
+        let (name, copies) = (name_of(full), copies(full));
+        let same = |other: &&&str| name_of(other) == name && *other != full;
+        let others: Vec<&&str> = controllers.iter().filter(same).collect();
         let tells = |part: &&str| {
-            let has = |other: &&Variant| parameters(other).any(|own| own == *part);
+            let has = |other: &&&str| parameters(other).any(|own| own == *part);
             !others.iter().all(has)
         };
-        let parts: Vec<&str> = parameters(variant).filter(tells).collect();
+        let parts: Vec<&str> = parameters(full).filter(tells).collect();
         match parts.as_slice() {
-            [] => name.to_owned(),
-            _ if others.is_empty() => name.to_owned(),
-            parts => format!("{name}:{}", parts.join(",")),
+            [] => format!("{name}{copies}"),
+            _ if others.is_empty() => format!("{name}{copies}"),
+            parts => format!("{name}:{}{copies}", parts.join(",")),
         }
     };
-    variants.iter().map(own).collect()
+    controllers.iter().map(own).collect()
+}
+
+fn name_of(controller: &str) -> &str {
+    let end = controller.find([':', ' ']).unwrap_or(controller.len());
+    &controller[..end]
 }
 
 /// `key=value` each, as they stand behind a controller's name.
-fn parameters(variant: &Variant) -> impl Iterator<Item = &str> {
-    let text = match &variant.server {
-        Some(_) => None,
-        None => variant.cc.split_once(':').map(|(_, text)| text),
-    };
+fn parameters(controller: &str) -> impl Iterator<Item = &str> {
+    let text = controller.split_once(':').map(|(_, text)| text);
+    let text = text.map(|text| text.split(' ').next().unwrap_or_default());
     text.into_iter().flat_map(|text| text.split(','))
+}
+
+/// ` ×2`, where there is such an end.
+fn copies(controller: &str) -> &str {
+    controller.find(' ').map_or("", |at| &controller[at..])
 }
 
 /// A controller, and how often the datagrams that it sent were on the wire.

@@ -1,4 +1,4 @@
-use super::Finite;
+use super::{Finite, short_names};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,6 +18,12 @@ pub struct Drawn {
 }
 
 impl Drawn {
+    /// The controllers of the summaries, as short as tells them apart.
+    pub fn short_names(&self) -> Vec<String> {
+        let full = self.summaries.iter().map(|one| one.cc.as_str());
+        short_names(&full.collect::<Vec<_>>())
+    }
+
     /// What a sweep by `command` begins with.
     pub fn of_command(command: Option<String>) -> Self {
         Self {

@@ -1,5 +1,5 @@
 use super::schema::{is_one, one, to_json};
-use super::{Comparison, Drawn, Finite, Metric, Summary, sender};
+use super::{Comparison, Drawn, Finite, Metric, Summary, sender, short_names};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -156,8 +156,21 @@ where
         {
             vec![None; variants]
         }
-        _ => senders,
+        _ => shortened(senders),
     }
+}
+
+/// Those that are controllers as short as tells them apart.
+fn shortened(mut senders: Vec<Option<String>>) -> Vec<Option<String>> {
+    let is_controller = |sender: &&mut String| !sender.starts_with(EACH);
+    let mut controllers: Vec<&mut String> =
+        senders.iter_mut().flatten().filter(is_controller).collect();
+    let full: Vec<&str> = controllers.iter().map(|sender| sender.as_str()).collect();
+    let short = short_names(&full);
+    for (sender, short) in controllers.iter_mut().zip(short) {
+        **sender = short;
+    }
+    senders
 }
 
 /// What the variant at `place` is in all of these cells: its controller, or the axis whose value

@@ -266,4 +266,33 @@ fn labels_are_as_short_as_tells_variants_apart() {
         ["bbr3", "bbr3:beta=0.7,headroom=10%"]
     );
     assert_eq!(labels(&["bbr3", "bbr3"]), ["bbr3", "bbr3"]);
+    let copied = [
+        "bbr3:beta=0.7,headroom=10% ×2",
+        two[0],
+        two[1],
+        "copa:mode=default ×2",
+    ];
+    assert_eq!(
+        short_names(&copied),
+        [
+            "bbr3:headroom=10% ×2",
+            "bbr3:headroom=10%",
+            "bbr3:headroom=20%",
+            "copa ×2"
+        ]
+    );
+}
+
+#[test]
+fn the_columns_of_a_matrix_have_the_parameters_that_differ() {
+    let mut cells = fixtures::matrix().cells;
+    for variants in cells.iter_mut().map(|cell| &mut cell.variants) {
+        variants[0].cc = "bbr3:beta=0.7,headroom=10%".to_owned();
+        variants[1].cc = "bbr3:beta=0.7,headroom=20%".to_owned();
+    }
+    let senders = common_senders(&cells, 2).into_iter().flatten();
+    assert_eq!(
+        senders.collect::<Vec<_>>(),
+        ["bbr3:headroom=10%", "bbr3:headroom=20%"]
+    );
 }

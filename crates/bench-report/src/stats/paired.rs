@@ -1,6 +1,7 @@
 use super::bootstrap::Estimate;
 use super::design::Design;
 use super::per_metric::{Purpose, concluded, per_metric, rng, value};
+use super::thresholds::FEW;
 use crate::result::{Comparison, Metric, Round};
 use std::collections::BTreeMap;
 use units::Rng;
@@ -25,6 +26,20 @@ pub(super) fn pairs(metric: Metric, a: &[Round], b: &[Round]) -> Vec<(f64, f64)>
             Some((value(metric, a)?, value(metric, b)?))
         })
         .collect()
+}
+
+/// The ratio of `b` to `a` in each block, where there are so few that the interval of their median
+/// says little; none elsewhere, or where a value is zero.
+pub(crate) fn few_ratios(metric: Metric, a: &[Round], b: &[Round]) -> Vec<f64> {
+    let pairs = pairs(metric, a, b);
+    let ratios = pairs.iter().map(|(a, b)| b / a);
+    let ratios: Vec<f64> = ratios
+        .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+        .collect();
+    match (2..FEW).contains(&ratios.len()) {
+        true => ratios,
+        false => Vec::new(),
+    }
 }
 
 pub(super) fn compare_metric(

@@ -1,6 +1,7 @@
 use super::bootstrap::Estimate;
 use super::thresholds::{CONFIDENCE, EQUAL, MIN_PAIRS, NEGLIGIBLE};
 use crate::result::{Comparison, Decision, Finite, Metric, Round};
+use crate::text::ratio;
 use std::collections::BTreeMap;
 use units::Rng;
 
@@ -24,7 +25,7 @@ pub(super) fn concluded(
     ratio: Option<Estimate>,
     pairs: usize,
 ) -> Option<Comparison> {
-    Some(Comparison {
+    let mut comparison = Comparison {
         ratio_b_over_a: ratio.and_then(|ratio| rounded(ratio.median)),
         low: ratio.and_then(|ratio| rounded(ratio.low?)),
         high: ratio.and_then(|ratio| rounded(ratio.high?)),
@@ -33,24 +34,44 @@ pub(super) fn concluded(
         difference_low: difference.low.and_then(rounded),
         difference_high: difference.high.and_then(rounded),
         pairs: count(pairs),
-        decision: match ratio {
-            Some(ratio) => decide(&ratio, 1.0, EQUAL, pairs),
-            // Where a value is zero there is no yardstick for "nearly the same".
-            None => decide(difference, 0.0, 0.0, pairs),
-        },
-    })
+        decision: Decision::TooFewRounds,
+    };
+    comparison.decision = decided(&comparison);
+    Some(comparison)
+}
+
+/// What the interval says, by the digits in which it is printed: equal ones have one reading.
+pub(super) fn decided(comparison: &Comparison) -> Decision {
+    let pairs = comparison.pairs as usize;
+    match comparison.ratio_b_over_a {
+        Some(_) => {
+            let printed = |end: Finite| ratio(end.get()).parse().unwrap_or(end.get());
+            let interval = comparison.low.zip(comparison.high);
+            let interval = interval.map(|(low, high)| (printed(low), printed(high)));
+            decide(interval, 1.0, EQUAL, pairs)
+        }
+        // Where a value is zero there is no yardstick for "nearly the same".
+        None => {
+            let interval = comparison.difference_low.zip(comparison.difference_high);
+            let interval = interval.map(|(low, high)| (low.get(), high.get()));
+            decide(interval, 0.0, 0.0, pairs)
+        }
+    }
 }
 
 pub(super) fn decide(
-    estimate: &Estimate,
+    interval: Option<(f64, f64)>,
     no_difference: f64,
     equal: f64,
     pairs: usize,
 ) -> Decision {
-    let Some((low, high)) = estimate.low.zip(estimate.high) else {
+    let Some((low, high)) = interval else {
         return Decision::TooFewRounds;
     };
-    let stays_within = |far: f64| low >= no_difference - far && high <= no_difference + far;
+    // 1.01 less 1 is a little more than 0.01 in binary.
+    let far = |equal: f64| equal + if equal > 0.0 { 1e-9 } else { 0.0 };
+    let stays_within =
+        |equal: f64| low >= no_difference - far(equal) && high <= no_difference + far(equal);
     if pairs < MIN_PAIRS {
         Decision::TooFewRounds
     } else if stays_within(equal.min(NEGLIGIBLE)) {

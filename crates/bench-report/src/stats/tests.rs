@@ -1,4 +1,4 @@
-use super::bootstrap::{Estimate, estimate};
+use super::bootstrap::estimate;
 use super::per_metric::decide;
 use super::*;
 use crate::fixtures;
@@ -408,18 +408,30 @@ fn students_quantiles_go_on_beyond_their_table() {
 #[test]
 fn an_interval_that_touches_no_difference_contains_it() {
     let decided = |low: f64, high: f64, none: f64| {
-        let estimate = Estimate {
-            median: f64::midpoint(low, high),
-            low: Some(low),
-            high: Some(high),
-        };
-        decide(&estimate, none, if none > 0.0 { EQUAL } else { 0.0 }, 5)
+        let equal = if none > 0.0 { EQUAL } else { 0.0 };
+        decide(Some((low, high)), none, equal, 5)
     };
     assert_eq!(decided(1.0, 2.0, 1.0), Decision::TooFewRounds);
     assert_eq!(decided(0.5, 1.0, 1.0), Decision::TooFewRounds);
     assert_eq!(decided(0.0, 3.0, 0.0), Decision::TooFewRounds);
     assert_eq!(decided(1.02, 2.0, 1.0), Decision::BHigher);
     assert_eq!(decided(0.5, 0.98, 1.0), Decision::BLower);
+}
+
+#[test]
+fn intervals_that_are_printed_alike_are_read_alike() {
+    let decision = |low: f64, high: f64| {
+        let mut comparison = fixtures::ab().comparison[&Metric::GoodputBitsPerSecond];
+        comparison.low = Finite::new(low);
+        comparison.high = Finite::new(high);
+        per_metric::decided(&comparison)
+    };
+    assert_eq!(decision(1.0004, 1.03), decision(0.9996, 1.03));
+    assert_eq!(decision(1.0004, 1.03), Decision::Same);
+    assert_eq!(decision(1.001, 1.03), Decision::BHigher);
+    assert_eq!(decision(0.9904, 1.0104), Decision::Same);
+    assert_eq!(decision(1.002, 1.0104), Decision::Same);
+    assert_eq!(decision(1.002, 1.011), Decision::BHigher);
 }
 
 #[test]
@@ -444,6 +456,27 @@ fn a_test_that_its_intervals_end_has_wider_ones() {
     };
     let half_width = goodput_half_width(&a.rounds, &b.rounds, result.seed).unwrap();
     assert!((narrow.sqrt() - 1.0 - half_width).abs() < 1e-9);
+}
+
+#[test]
+fn a_headline_says_who_won_and_what_it_cost() {
+    let mut result = fixtures::ab_of(&[10_000_000; 4], &[10_000_000; 4]);
+    result.base_rtt_ms = None;
+    for round in &mut result.variants[0].rounds {
+        round.rtt_ms.p95 = Finite::new(100.0);
+    }
+    for round in &mut result.variants[1].rounds {
+        (round.rtt_ms.min, round.rtt_ms.p95) = (Finite::new(20.0), Finite::new(54.0));
+    }
+    result.variants[1].cc = "copa:mode=default".to_owned();
+    conclude(&mut result);
+    assert_eq!(
+        headline(&result).unwrap(),
+        "copa: same goodput, 46 % less delay"
+    );
+    assert!(verdict(&result).starts_with("copa and cubic have the same goodput"));
+    result.variants[0].cc = "copa:mode=competitive".to_owned();
+    assert!(verdict(&result).starts_with("copa:mode=default and copa:mode=competitive have"));
 }
 
 #[test]

@@ -5,6 +5,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// has an interval, but nothing speaks for its width.
 pub const MIN_PAIRS: usize = 3;
 
+/// From as many rounds on, the interval is no longer half as wide again as that of many.
+pub(crate) const FEW: usize = 6;
+
 /// How far from one an interval may reach that says "the same": 5 %.
 pub const EQUAL: f64 = 0.05;
 

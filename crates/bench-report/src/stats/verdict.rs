@@ -1,5 +1,5 @@
 use super::{Design, compare};
-use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Variant};
+use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Variant, short_labels};
 use crate::text::significant;
 use std::collections::BTreeMap;
 
@@ -35,13 +35,47 @@ pub fn verdict(result: &AbResult) -> String {
     sentences.join(" ")
 }
 
+/// Who won and what it cost, in as few words as that takes; nothing with a single variant.
+///
+/// > copa: same goodput, 46 % less delay
+pub fn headline(result: &AbResult) -> Option<String> {
+    let (_, challengers) = result.challengers()?;
+    let of_one = challengers.iter().filter_map(|challenger| {
+        let comparison = challenger.comparison?;
+        let goodput = brief(comparison.get(&Metric::GoodputBitsPerSecond)?, "goodput");
+        let delay = DELAYS.iter().find_map(|(metric, _)| comparison.get(metric));
+        let delay = delay.map(|delay| format!(", {}", brief(delay, "delay")));
+        let name = name_among(&result.variants, challenger.variant);
+        Some(format!("{name}: {goodput}{}", delay.unwrap_or_default()))
+    });
+    let all: Vec<String> = of_one.collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+fn brief(comparison: &Comparison, what: &str) -> String {
+    match Effect::of(comparison) {
+        Effect::Unknown(_) => format!("{what} undecided"),
+        Effect::Sign(true) => format!("more {what}"),
+        Effect::Sign(false) => format!("less {what}"),
+        Effect::Same(_) => format!("same {what}"),
+        Effect::Times(ratio) => format!("{} times the {what}", significant(ratio.centre)),
+        Effect::Percent(ratio) => {
+            let more = if ratio.centre > 1.0 { "more" } else { "less" };
+            format!("{} {more} {what}", percent(ratio.centre))
+        }
+    }
+}
+
 /// How a variant is called: by its label, and by its letter too where others have the same.
 fn name_among(variants: &[Variant], variant: &Variant) -> String {
     let mut others = variants.iter().filter(|other| other.name != variant.name);
+    let labels = short_labels(variants);
+    let place = variants.iter().position(|other| other.name == variant.name);
+    let label = place.map_or_else(|| variant.label().to_owned(), |place| labels[place].clone());
     if others.any(|other| other.label() == variant.label()) {
-        format!("{} ({})", variant.name, variant.label())
+        format!("{} ({label})", variant.name)
     } else {
-        variant.label().to_owned()
+        label
     }
 }
 
@@ -75,13 +109,7 @@ fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) 
     let frames = frames
         .map(|clause| format!("; {clause}"))
         .unwrap_or_default();
-    // Of a server only the link knows a delay.
-    let delays = [
-        (Metric::FrameLatencyMsP95, "p95 frame latency"),
-        (Metric::RttMsP95, "p95 RTT"),
-        (Metric::QueueDelayMsP95, "p95 queueing delay"),
-    ];
-    let delay = delays
+    let delay = DELAYS
         .into_iter()
         .find_map(|(metric, what)| Some(format!("; {}", delay_clause(of(metric)?, what, b))));
     let delay = delay.unwrap_or_default();
@@ -92,6 +120,13 @@ fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) 
     let goodput = goodput_clause(goodput, a, b);
     format!("{goodput}{frames}{delay}, over {pairs}.")
 }
+
+/// The delay that a verdict is about is the first that is known. Of a server only the link knows one.
+const DELAYS: [(Metric, &str); 3] = [
+    (Metric::FrameLatencyMsP95, "p95 frame latency"),
+    (Metric::RttMsP95, "p95 RTT"),
+    (Metric::QueueDelayMsP95, "p95 queueing delay"),
+];
 
 fn goodput_clause(goodput: &Comparison, a: &str, b: &str) -> String {
     match Effect::of(goodput) {

@@ -1,5 +1,5 @@
 use super::aligned::{Table, wrap};
-use crate::result::{Drawn, DrawnDistribution, DrawnMetric, DrawnShare, DrawnSummary};
+use crate::result::{Drawn, DrawnDistribution, DrawnMetric, DrawnShare};
 use crate::text::{drawn_bound, drawn_figure, printable};
 
 /// For each metric a table with a row for each controller, then the numbers of the worst cells, and
@@ -37,10 +37,10 @@ fn show_metric(drawn: &Drawn, metric: DrawnMetric, text: &mut String) {
     let bounds = bounds.map(|share| drawn_bound(metric, share.bound.get()));
     let columns = bounds.chain(["median".to_owned(), "worst".to_owned()]);
     table.head("", columns.collect());
-    for (summary, all) in rows {
+    for (name, all) in rows {
         let shares = all.within.iter().map(shown);
         let figures = [all.median, all.worst].map(|value| drawn_figure(metric, value.get()));
-        table.row(&summary.cc, shares.chain(figures).collect());
+        table.row(&name, shares.chain(figures).collect());
     }
     table.show(text);
 }
@@ -50,9 +50,9 @@ fn show_letters(drawn: &Drawn, text: &mut String) {
     if drawn.conditions.is_empty() {
         return;
     }
-    let names = letters().zip(&drawn.summaries);
+    let names = letters().zip(drawn.short_names());
     let names: Vec<String> = names
-        .map(|(letter, one)| format!("{letter}: {}", one.cc))
+        .map(|(letter, name)| format!("{letter}: {name}"))
         .collect();
     text.push_str(&wrap(&printable(&names.join("   "))));
 }
@@ -95,20 +95,16 @@ fn show_worst(drawn: &Drawn, metric: DrawnMetric, text: &mut String) {
         return;
     }
     text.push_str(&format!("Worst cells by {}\n", lower(metric.label())));
-    for (summary, all) in rows {
+    for (name, all) in rows {
         let cells: Vec<String> = all.worst_cells.iter().map(u32::to_string).collect();
-        text.push_str(&wrap(&printable(&format!(
-            "{}: {}",
-            summary.cc,
-            cells.join(" ")
-        ))));
+        text.push_str(&wrap(&printable(&format!("{name}: {}", cells.join(" ")))));
     }
     text.push('\n');
 }
 
-fn with(drawn: &Drawn, metric: DrawnMetric) -> Vec<(&DrawnSummary, &DrawnDistribution)> {
-    let summaries = drawn.summaries.iter();
-    let rows = summaries.filter_map(|one| Some((one, one.distributions.get(&metric)?)));
+fn with(drawn: &Drawn, metric: DrawnMetric) -> Vec<(String, &DrawnDistribution)> {
+    let summaries = drawn.short_names().into_iter().zip(&drawn.summaries);
+    let rows = summaries.filter_map(|(name, one)| Some((name, one.distributions.get(&metric)?)));
     rows.collect()
 }
 

@@ -1,5 +1,6 @@
 use super::cells::scale;
 use crate::result::{AbResult, Finite, Metric};
+use crate::stats::FEW;
 
 /// The figures of single rounds, where they are so few that their intervals say little: a block for
 /// goodput and one for the p95 RTT.
@@ -30,6 +31,3 @@ fn block(result: &AbResult, metric: Metric) -> String {
     }
     format!("Each round: {} {}\n{variants}", metric.label(), scale.unit)
 }
-
-/// From as many rounds on, the interval is no longer half as wide again as that of many.
-const FEW: usize = 6;
