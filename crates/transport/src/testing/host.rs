@@ -71,9 +71,9 @@ impl Host {
         config: ServerConfig,
         plain: Option<PlainQuinn>,
         load: Option<Load>,
-        rng: Rng,
+        (rng, largest): (Rng, Option<u16>),
     ) -> Self {
-        let endpoint = endpoint(Some(config.for_endpoint()), rng);
+        let endpoint = endpoint(Some(config.for_endpoint()), rng, largest);
         Self {
             accepts: Some(config),
             ..Self::new(endpoint, CLIENT_ADDRESS, plain, load)
@@ -85,13 +85,13 @@ impl Host {
         pending: PendingConnect,
         plain: Option<PlainQuinn>,
         load: Option<Load>,
-        rng: Rng,
+        (rng, largest): (Rng, Option<u16>),
     ) -> Self {
         Self {
             peer: Some(pending.server),
             deadline: Some(pending.start),
             pending: Some(Box::new(pending)),
-            ..Self::new(endpoint(None, rng), SERVER_ADDRESS, plain, load)
+            ..Self::new(endpoint(None, rng, largest), SERVER_ADDRESS, plain, load)
         }
     }
 

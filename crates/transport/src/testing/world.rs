@@ -52,6 +52,9 @@ pub struct ConnectionPlan {
     /// Has both ends run quinn-proto alone, under this controller; those of `client` and `server`
     /// are not used.
     pub plain: Option<PlainQuinn>,
+    /// The largest UDP payload that both ends take, at least 1,200 bytes; by default 1,472, as in
+    /// quinn-proto. What they send is up to `client` and `server`.
+    pub max_udp_payload_size: Option<u16>,
     /// Where the server keeps memories of paths. One is left when the application of that end
     /// [closes](World::close) the connection.
     pub server_store: Option<Arc<PathStore>>,
@@ -150,7 +153,9 @@ impl World {
         let mut tokens = ValidationTokenConfig::default();
         config.validation_token_config(tokens.sent(0).clone());
         let plain = plan.plain.clone();
-        let server = Host::server(config, plain.clone(), plan.server_load, server_rng);
+        let largest = plan.max_udp_payload_size;
+        let rng = (server_rng, largest);
+        let server = Host::server(config, plain.clone(), plan.server_load, rng);
         let server = self.sim.add_node(server);
 
         let mut config = tls::client_without_verification()
@@ -165,7 +170,7 @@ impl World {
             server,
             start: Timestamp::ZERO + plan.start,
         };
-        let client = Host::client(pending, plain, plan.client_load, client_rng);
+        let client = Host::client(pending, plain, plan.client_load, (client_rng, largest));
         let client = self.sim.add_node(client);
 
         self.sim.add_route(client, server, &plan.there);
