@@ -64,7 +64,8 @@ const SHAPES: &str = "\
 .plot .bold{stroke-width:1.8}\
 .plot .thin{stroke-width:.8;stroke-opacity:.45}\
 .plot .second{stroke-width:1.1}\
-.plot .switched{display:none;stroke-width:1.3;stroke-dasharray:1 2.5}\
+.plot .switched{display:none}\
+.plot path.switched{stroke-width:1.3;stroke-dasharray:1 2.5}\
 .plot .reference{stroke-width:1;stroke-dasharray:5 3;stroke-linecap:butt}\
 .plot .interval{stroke-width:2;stroke-linecap:butt}\
 .plot .halo{paint-order:stroke;stroke-width:3px;stroke-linejoin:round}\

@@ -2,8 +2,8 @@ use super::Path;
 use super::page::{self, Shell, figure, reason};
 use crate::plot::{self, NamedFigure};
 use crate::result::{
-    AbKind, AbResult, ComparedServer, Finite, Frames, Interval, Metric, RequestTimes, Round,
-    RunRequests, RunResult, SCHEMA_VERSION, Variant, iperf,
+    AbKind, AbResult, ComparedServer, Figures, Finite, Frames, Interval, Metric, RequestTimes,
+    Round, RunRequests, RunResult, SCHEMA_VERSION, Variant, iperf,
 };
 use crate::text::{Scale, significant};
 use std::collections::BTreeMap;
@@ -50,6 +50,13 @@ fn payload(page: &mut String, ab: &AbResult, directions: Option<&AbResult>) {
     page.push_str("</div>\n<div class=\"stack\">\n");
     if let Some(directions) = directions {
         figure(page, &plot::goodput(directions), DIRECTIONS);
+        let from = directions.variants.get(1);
+        let is_known = |interval: &Interval| interval.sender != Figures::default();
+        let is_known = |round: &Round| round.intervals.iter().any(is_known);
+        let is_known = from.is_some_and(|from| from.rounds.iter().any(is_known));
+        if let Some(back) = plot::time_series(directions, 1).filter(|_| is_known) {
+            figure(page, &back, FROM_SERVER);
+        }
     }
     figure(page, &plot::limits(ab), LIMITS);
     figure(page, &plot::rtt_cdf(ab), DISTRIBUTION);
@@ -115,12 +122,11 @@ pub(super) fn figures(result: &RunResult, path: Path) -> Vec<NamedFigure> {
     figures
 }
 
-/// The goodput of both directions where both sides sent: of what the server sends its own end
-/// reports nothing else over time.
+/// Both directions where both sides sent: the client's, and the server's as the rows of iperf3's
+/// have it.
 fn directions(result: &RunResult, path: Path) -> Option<AbResult> {
     let back = result.intervals.iter();
-    let back = back.filter_map(|interval| interval.sum_bidir_reverse.as_ref());
-    let back: Vec<Interval> = back.map(received).collect();
+    let back: Vec<Interval> = back.filter_map(received).collect();
     if back.is_empty() {
         return None;
     }
@@ -145,14 +151,19 @@ fn directions(result: &RunResult, path: Path) -> Option<AbResult> {
     Some(both)
 }
 
-fn received(row: &iperf::Row) -> Interval {
-    Interval {
+fn received(interval: &iperf::Interval) -> Option<Interval> {
+    let row = interval.sum_bidir_reverse.as_ref()?;
+    // Of several streams nobody knows whether they share a connection.
+    let mut streams = interval.streams.iter().filter(|row| !row.sender);
+    let sender = streams.next().filter(|_| streams.next().is_none());
+    Some(Interval {
         t: row.end,
         seconds: row.seconds,
         omitted: row.omitted == Some(true),
         goodput_bits_per_second: row.bits_per_second.get() as u64,
-        ..Interval::default()
-    }
+        sender: sender.map(|row| row.figures.clone()).unwrap_or_default(),
+        state: sender.and_then(|row| row.state.clone()),
+    })
 }
 
 fn entries(result: &RunResult) -> Vec<(&'static str, String)> {
@@ -316,8 +327,9 @@ fn alert(result: &RunResult) -> Option<String> {
 const TIME_SERIES: &str = "Delivery rate, RTT, congestion window and pacing rate, above the \
                            controller's states. Goodput in order can peak above the link's rate: \
                            data behind a gap counts at once when the gap is filled.";
-const DIRECTIONS: &str = "Both directions. Of data from the server, the client knows the goodput in \
-                          order alone; the other figures are of data to the server.";
+const DIRECTIONS: &str = "Both directions: data to the server, and data from it in the client's \
+                          report intervals.";
+const FROM_SERVER: &str = "Data from the server, one point per report interval of the client.";
 const LIMITS: &str = "What kept the sender from sending.";
 const DISTRIBUTION: &str = "All samples; the figure below shows the longest 0.5 %.";
 const TAIL: &str = "The same samples as the share that is longer, on a logarithmic axis.";

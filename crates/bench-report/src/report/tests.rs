@@ -256,13 +256,19 @@ fn a_run_in_both_directions_shows_both_by_name() {
         bits_per_second: fixtures::finite(12.3e6),
         ..result.intervals[0].sum.clone()
     };
+    let received = iperf::Row {
+        sender: false,
+        ..result.intervals[0].streams[0].clone()
+    };
+    result.intervals[0].streams.push(received);
     result.intervals[0].sum_bidir_reverse = Some(back);
     let page = run_html(&result, Path::default());
     for part in [
         "to server",
         "from server",
-        "Both directions.",
+        "Both directions:",
         "Data to the server.",
+        "from (server) over time",
     ] {
         assert!(page.contains(part), "{part}");
     }
