@@ -108,7 +108,7 @@ impl FromStr for NamedServer {
 
 /// The width of an interval that says something.
 pub(super) fn half_width(text: &str) -> Result<Gain, ParseError> {
-    let error = || ParseError::new(text, "a percentage above zero, such as 5%");
+    let error = || ParseError::new(text, "a percentage from 0.0001% on, such as 5%");
     let gain: Gain = text.parse().map_err(|_| error())?;
     if gain.millionths() == 0 || !text.ends_with('%') {
         return Err(error());

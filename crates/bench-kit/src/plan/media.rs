@@ -228,7 +228,7 @@ impl FromStr for Video {
 fn rate(word: &str) -> Result<u64, ParseError> {
     let rate = bit_rate(word).ok();
     let rate = rate.map(Bandwidth::bits_per_sec).filter(|rate| *rate > 0);
-    rate.ok_or_else(|| ParseError::new(word, "a rate above zero, such as 4mbit, or `auto`"))
+    rate.ok_or_else(|| ParseError::new(word, "a rate from 8bit on, such as 4mbit, or `auto`"))
 }
 
 /// The number between the two parts of `around`.
@@ -307,7 +307,7 @@ const MAX_FRAMES: u64 = 360_000;
 
 const SOURCE: &str = "a source such as video:4mbit,30fps,key=2s or video:auto,30fps,key=2s";
 const FPS_WORD: &str = "a number of frames per second, 1fps to 240fps";
-const KEY_WORD: &str = "the time between key frames, above zero and up to 600s, such as key=2s";
+const KEY_WORD: &str = "the time between key frames, from 1ns to 600s, such as key=2s";
 const RATIO_WORD: &str = "the size of key frames over others, ratio=1 to ratio=50";
 
 #[cfg(test)]

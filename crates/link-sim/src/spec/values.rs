@@ -57,9 +57,9 @@ impl fmt::Display for RateText {
 }
 
 pub(super) const TIME: &str = "a time up to 1 hour, such as 50ms, 2s or 100us,";
-pub(super) const POSITIVE_TIME: &str = "a time above zero and up to 1 hour, such as 50ms or 2s,";
+pub(super) const POSITIVE_TIME: &str = "a time from 1ns to 1 hour, such as 50ms or 2s,";
 pub(super) const PERCENT: &str = "a percentage from 0% to 100%, such as 2.5%,";
-pub(super) const RATE: &str = "a rate above zero, such as 100mbit or 64kbit,";
+pub(super) const RATE: &str = "a rate from 8bit to 10tbit, such as 100mbit or 64kbit,";
 pub(super) const PACKETS: &str = "a number of packets from 1, such as 1000,";
 pub(super) const SIZE: &str = "a size in bytes with its unit, such as 15kb or 1500b,";
 

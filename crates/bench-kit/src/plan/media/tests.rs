@@ -26,12 +26,12 @@ fn each_wrong_word_is_named_with_what_was_expected() {
         (
             "video:,30fps,key=2s",
             "",
-            "a rate above zero, such as 4mbit, or `auto`",
+            "a rate from 8bit on, such as 4mbit, or `auto`",
         ),
         (
             "video:0,30fps,key=2s",
             "0",
-            "a rate above zero, such as 4mbit, or `auto`",
+            "a rate from 8bit on, such as 4mbit, or `auto`",
         ),
         ("video:4mbit,0fps,key=2s", "0fps", FPS_WORD),
         ("video:4mbit,241fps,key=2s", "241fps", FPS_WORD),

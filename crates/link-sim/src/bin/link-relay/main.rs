@@ -2,6 +2,7 @@
 
 mod arguments;
 mod changes;
+mod cli;
 mod convert;
 mod failure;
 mod lists;
@@ -57,7 +58,7 @@ enum Other {
 }
 
 fn main() -> ExitCode {
-    let command_line = CommandLine::parse();
+    let command_line: CommandLine = cli::parse();
     let result = match (&command_line.other, &command_line.relay) {
         (Some(Other::Tun(arguments)), _) => tun::run(arguments),
         (Some(Other::ConvertTrace(arguments)), _) => convert::run(arguments).map(|()| 0),

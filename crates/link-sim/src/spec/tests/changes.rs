@@ -33,7 +33,7 @@ fn recorded_delays_and_losses_are_read_and_written_as_clauses() {
     assert_eq!(spec.delay(), Duration::from_nanos(9_166_666));
     for (text, word, says) in [
         ("delay trace", "", "expected a file name after `trace`"),
-        ("delay trace 5 every 0s", "0s", "above zero"),
+        ("delay trace 5 every 0s", "0s", "from 1ns"),
         ("delay trace 5 1ms", "1ms", "before a value"),
         ("delay trace x", "x", "line 1 of the delay trace"),
         ("delay trace 5 ordered", "ordered", "only allowed after"),

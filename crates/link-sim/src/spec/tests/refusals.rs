@@ -26,14 +26,14 @@ fn a_wrong_value_is_named_with_what_was_expected() {
     assert_refused("delay fast", "fast", 7, "expected a time");
     assert_refused("delay 50", "50", 7, "such as 50ms");
     assert_refused("delay 2h", "2h", 7, "expected a time");
-    assert_refused("delay 3601s", "3601s", 7, "up to 1 hour");
+    assert_refused("delay 3601s", "3601s", 7, "a time up to 1 hour");
     assert_refused("delay 5ms 1%", "1%", 11, "expected a jitter");
     assert_refused("delay 5ms 1ms 2", "2", 15, "expected a percentage");
     assert_refused("loss 3", "3", 6, "expected a percentage");
     assert_refused("loss 101%", "101%", 6, "from 0% to 100%");
     assert_refused("loss 0.00001%", "0.00001%", 6, "expected a percentage");
     assert_refused("duplicate -1%", "-1%", 11, "expected a percentage");
-    assert_refused("rate 0", "0", 6, "above zero");
+    assert_refused("rate 0", "0", 6, "from 8bit to 10tbit");
     assert_refused("rate 11tbit", "11tbit", 6, "expected a rate");
     assert_refused("limit 0", "0", 7, "from 1");
     assert_refused("rate 1mbit queue 100", "100", 18, "100p (packets)");
@@ -53,8 +53,8 @@ fn a_missing_value_is_reported_at_the_end() {
     assert_refused("delay 5ms loss", "", 15, "expected a percentage");
     assert_eq!(
         error("rate").to_string(),
-        "end at column 5 of link `rate`: expected a rate above zero, such as 100mbit or 64kbit, \
-         after `rate`"
+        "end at column 5 of link `rate`: expected a rate from 8bit to 10tbit, such as 100mbit or \
+         64kbit, after `rate`"
     );
 }
 
@@ -114,7 +114,12 @@ fn red_wants_thresholds_that_have_a_meaning() {
 fn pie_has_tcs_ranges() {
     assert_refused("rate 1mbit aqm pie alpha 33", "33", 26, "from 0 to 32");
     assert_refused("rate 1mbit aqm pie beta 1.5", "1.5", 25, "whole number");
-    assert_refused("rate 1mbit aqm pie target 0ms", "0ms", 27, "above zero");
+    assert_refused(
+        "rate 1mbit aqm pie target 0ms",
+        "0ms",
+        27,
+        "from 1ns to 1 hour",
+    );
     assert_eq!(
         spec("rate 1mbit aqm pie target 15ms ecn noecn nobytemode").to_string(),
         "rate 1mbit aqm pie"
@@ -168,7 +173,7 @@ fn each_new_clause_refuses_what_it_cannot_be() {
         "above the rate",
     );
     assert_refused("slot 5ms 4ms", "4ms", 10, "below the minimum");
-    assert_refused("slot 0ms", "0ms", 6, "above zero");
+    assert_refused("slot 0ms", "0ms", 6, "from 1ns to 1 hour");
     assert_refused("policer 1mbit burst 1500", "1500", 21, "with its unit");
     assert_refused("rate 1mbit aqm cdel", "cdel", 16, "did you mean `codel`?");
     let fq_codel = |what| format!("rate 1mbit aqm fq_codel {what}");
@@ -176,7 +181,7 @@ fn each_new_clause_refuses_what_it_cannot_be() {
     assert_refused(&fq_codel("flows 65537"), "65537", 31, "from 1 to 65536");
     assert_refused(&fq_codel("quantum 255b"), "255b", 33, "from 256b to 1mb");
     assert_refused(&fq_codel("quantum 1514"), "1514", 33, "from 256b to 1mb");
-    assert_refused("rate 1mbit aqm cake rtt 0s", "0s", 25, "above zero");
+    assert_refused("rate 1mbit aqm cake rtt 0s", "0s", 25, "from 1ns to 1 hour");
     assert_refused("rate 1mbit rtt 5ms", "rtt", 12, "after `aqm cake`");
     assert_refused("radio 1ms suspend 5ms", "", 22, "`every` and a time");
     assert_refused(

@@ -189,6 +189,6 @@ const WORDS: [&str; 14] = [
 const FACTOR: &str = "a factor above 0 and below 2^23, such as 0.16,";
 const COUPLING: &str = "a whole number from 1 to 255";
 const MIN_QLEN_STEP: &str = "a number of packets, such as 1,";
-const STEP: &str = "a time above zero, such as 1ms, or a number of packets, such as 5p,";
+const STEP: &str = "a time from 1ns to 1 hour, such as 1ms, or a number of packets, such as 5p,";
 /// Linux's `ALPHA_BETA_MAX`: 23 bits before the point.
 const MAX_FACTOR: Gain = Gain::new((1 << 23) - 1, 1);
