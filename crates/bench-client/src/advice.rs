@@ -9,6 +9,8 @@ use units::Bandwidth;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Drops {
     packets: u64,
+    /// Datagrams of `-u` that arrived and were dropped unread.
+    unread: u64,
     /// The largest buffer that it gives, in bytes, as far as it is known.
     limit: Option<u64>,
 }
@@ -17,6 +19,7 @@ impl Drops {
     pub(crate) fn of(result: &RunResult) -> Self {
         Self {
             packets: result.receiver_socket_drops.unwrap_or(0),
+            unread: unread(result).unwrap_or(0),
             limit: result.receiver_socket_buffer_limit,
         }
     }
@@ -34,6 +37,13 @@ impl Drops {
     }
 }
 
+/// What the receiver's transport acknowledged and its application did not get: a datagram travels in
+/// a packet of its own, and one that was not lost with it was dropped behind it.
+fn unread(result: &RunResult) -> Option<u64> {
+    let missing = result.end.sum.as_ref()?.lost_packets?;
+    Some(missing.saturating_sub(result.result.packets_lost?))
+}
+
 /// A few lines for the end of a run over a link of `link_rate`, where that is known; `None` when
 /// the sender did not report, the run failed, or nothing came of it.
 pub(crate) fn advice(
@@ -45,17 +55,27 @@ pub(crate) fn advice(
     let is_whole = round.succeeded() && round.bytes > 0;
     let limited = round.limited_by.filter(|_| is_whole)?;
     let (limit, share) = largest(&limited);
-    let mut text = format!(
-        "Limited by {} {:.0} % of the time:\n{}",
-        limit.name(round),
-        share * 100.0,
-        limit.remedy(round, plan, link_rate)
-    );
+    let mut parts = Vec::new();
+    if !(limit == Limit::Application && is_over_by_bytes(plan)) {
+        parts.push(format!(
+            "Limited by {} {:.0} % of the time:\n{}",
+            limit.name(round),
+            share * 100.0,
+            limit.remedy(round, plan, link_rate)
+        ));
+    }
     if drops.packets > 0 {
-        text.push_str(&format!(
-            "\nThe receiver's full socket buffer dropped {} packets:\n{}",
+        parts.push(format!(
+            "The receiver's full socket buffer dropped {} packets:\n{}",
             drops.packets,
             drops.remedy()
+        ));
+    }
+    if drops.unread > 0 {
+        parts.push(format!(
+            "The receiver read too slowly; {} datagrams arrived and were dropped unread:\n\
+             limit the sender with -b, or use a faster core there.",
+            drops.unread
         ));
     }
     let busy = [
@@ -66,13 +86,19 @@ pub(crate) fn advice(
         let share = cpu.map_or(0.0, |cpu| cpu.get() / round.seconds.get());
         // Above what a thread can have, the two did not measure the same time.
         if (BUSY..POSSIBLE).contains(&share) {
-            text.push_str(&format!(
-                "\nThe {side}'s thread used {:.0} % of a core.",
+            parts.push(format!(
+                "The {side}'s thread used {:.0} % of a core.",
                 share * 100.0
             ));
         }
     }
-    Some(text)
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+/// Whether the sender had no data in the end because all was sent.
+fn is_over_by_bytes(plan: &Plan) -> bool {
+    let is_bytes = matches!(plan.limit, bench_kit::plan::Limit::Bytes(_));
+    is_bytes && plan.rate.is_none() && plan.extras.media.is_none()
 }
 
 /// From here on a thread has nothing left to give.
@@ -226,7 +252,7 @@ mod tests {
     fn plan() -> Plan {
         Plan {
             direction: Direction::Forward,
-            limit: bench_kit::plan::Limit::Bytes(1),
+            limit: bench_kit::plan::Limit::Time(Duration::from_secs(1)),
             omit: Duration::ZERO,
             streams: 1,
             length: 1,
@@ -302,7 +328,11 @@ mod tests {
     fn a_full_socket_buffer_and_a_busy_core_are_named() {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.cpu_seconds_receiver = bench_report::result::Finite::new(round.seconds.get() * 0.95);
-        let drops = |packets, limit| Drops { packets, limit };
+        let drops = |packets, limit| Drops {
+            packets,
+            limit,
+            ..Drops::default()
+        };
         let text = advice(&round, drops(17, None), &plan(), None).unwrap();
         for part in ["dropped 17 packets", "net.core.rmem_max=4194304"] {
             assert!(text.contains(part), "{text}");
@@ -319,6 +349,37 @@ mod tests {
                 .unwrap()
                 .contains("dropped")
         );
+    }
+
+    #[test]
+    fn of_a_run_that_ended_with_its_bytes_no_data_is_missed() {
+        let mut round = fixtures::round("cubic", 0, 20_000_000);
+        round.limited_by = LimitedBy::from_times(LimitedTimes {
+            application: Duration::from_secs(1),
+            ..LimitedTimes::default()
+        });
+        let mut plan = plan();
+        assert!(advice(&round, Drops::default(), &plan, None).is_some());
+        plan.limit = bench_kit::plan::Limit::Bytes(1 << 20);
+        assert_eq!(advice(&round, Drops::default(), &plan, None), None);
+        plan.rate = Some(1_000);
+        assert!(advice(&round, Drops::default(), &plan, None).is_some());
+    }
+
+    #[test]
+    fn datagrams_that_arrived_and_were_not_read_are_told_from_lost_ones() {
+        let mut result = fixtures::run();
+        assert_eq!(Drops::of(&result).unread, 0);
+        result.result.packets_lost = Some(5);
+        result.end.sum = Some(bench_report::result::iperf::Row {
+            lost_packets: Some(105),
+            ..result.end.sum_received.clone()
+        });
+        let drops = Drops::of(&result);
+        let text = advice(&result.result, drops, &plan(), None).unwrap();
+        assert!(text.contains("100 datagrams arrived and were dropped unread:\nlimit"));
+        result.result.packets_lost = Some(105);
+        assert_eq!(Drops::of(&result).unread, 0);
     }
 
     #[test]
