@@ -5,7 +5,7 @@ use bench_kit::plan::Direction;
 use bench_report::distribution::Distribution;
 use bench_report::report::Path;
 use bench_report::result::{Finite, QueueDelayMs, QueueDelaySource, Round, RunResult};
-use link_sim::relay::{Relay, RelayConfig, RelayHandle};
+use link_sim::relay::{Relay, RelayConfig, RelayHandle, RelayStats};
 use link_sim::{LinkSpec, LinkStats};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -24,8 +24,8 @@ pub(crate) struct Links {
 pub(crate) struct EmulatedPath {
     relay: RelayHandle,
     is_reverse: bool,
-    /// The figures of the data's link when the measured part began.
-    base: LinkStats,
+    /// The figures when the measured part began.
+    base: RelayStats,
 }
 
 impl Links {
@@ -126,7 +126,7 @@ impl EmulatedPath {
         Ok(Self {
             relay,
             is_reverse,
-            base: LinkStats::default(),
+            base: RelayStats::default(),
         })
     }
 
@@ -135,12 +135,23 @@ impl EmulatedPath {
     }
 
     pub(crate) fn begin(&mut self) {
-        self.base = self.data_link();
+        self.base = self.relay.stats();
     }
 
     /// What the data's link has done since the measured part began.
     pub(crate) fn measured(&self) -> LinkStats {
-        self.data_link().since(&self.base)
+        let measured = self.relay.stats().since(&self.base);
+        match self.is_reverse {
+            true => measured.return_link,
+            false => measured.link,
+        }
+    }
+
+    /// The share of the packets since then that left over 1 ms late, where that is considerable.
+    pub(crate) fn late(&self) -> Option<Finite> {
+        let lateness = self.relay.stats().lateness.since(&self.base.lateness);
+        let share = || Finite::ratio(lateness.late(), lateness.all().count());
+        lateness.is_considerable().then(share).flatten()
     }
 
     /// What was wrong with the emulation, if anything was.
@@ -156,14 +167,5 @@ impl EmulatedPath {
                 stats.lateness.late() as f64 * 100.0 / stats.lateness.all().count().max(1) as f64,
             )
         })
-    }
-
-    fn data_link(&self) -> LinkStats {
-        let stats = self.relay.stats();
-        if self.is_reverse {
-            stats.return_link
-        } else {
-            stats.link
-        }
     }
 }

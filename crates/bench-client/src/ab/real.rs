@@ -257,6 +257,7 @@ impl Testbed {
         let path = self.path.as_ref()?;
         Some(LinkUsage {
             stats: path.measured(),
+            late: path.late(),
             time: self
                 .begin
                 .map_or(Duration::ZERO, |begin| clock::now() - begin),

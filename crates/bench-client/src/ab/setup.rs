@@ -20,6 +20,8 @@ pub(crate) struct AbSetup {
     /// Whether each round draws its own random numbers, instead of all rounds of a block the same.
     pub(crate) is_independent: bool,
     pub(crate) rounds: u32,
+    /// In real time: whether rounds are repeated in which the emulated link was late.
+    pub(crate) rejects_late: bool,
     /// When there may be more of them.
     pub(crate) stopping_rule: Option<StoppingRule>,
     pub(crate) backend: Backend,

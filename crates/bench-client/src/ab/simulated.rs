@@ -265,6 +265,7 @@ impl Run {
             .as_ref()
             .map_or_else(LinkUsage::default, |(begin, base)| LinkUsage {
                 stats: self.world.link_stats(self.link).since(base),
+                late: None,
                 time: self.world.now().since(*begin),
             })
     }

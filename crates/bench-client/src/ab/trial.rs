@@ -45,6 +45,8 @@ pub(super) struct TrialResult {
 #[derive(Debug, Default)]
 pub(super) struct LinkUsage {
     pub(super) stats: LinkStats,
+    /// The share of packets that an emulated link in real time sent late.
+    pub(super) late: Option<Finite>,
     pub(super) time: Duration,
 }
 
@@ -127,6 +129,7 @@ impl Trial {
             }
             if let Some(usage) = usage {
                 emulated::set_queue_delay(&mut round, &usage.stats);
+                round.link_late = usage.late;
             }
             (*slot, round)
         });

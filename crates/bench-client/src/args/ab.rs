@@ -97,6 +97,10 @@ pub(crate) struct AbArgs {
     /// Use new random losses in each round, not only in each block
     #[arg(long, conflicts_with = "compete", help_heading = "Comparison")]
     pub(crate) independent: bool,
+    /// Repeat rounds in which a busy machine made the emulated link late, up to five times each
+    #[arg(long, help_heading = "Comparison")]
+    #[arg(conflicts_with_all = ["server", "is_virtual"])]
+    pub(crate) reject_late: bool,
     /// Also compare with an earlier result, the JSON of another `ab`
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     #[arg(value_hint = ValueHint::FilePath)]

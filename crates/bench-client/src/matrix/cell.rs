@@ -124,6 +124,7 @@ impl CellPlan {
             variants: self.variants.clone(),
             competes: self.compete,
             rounds: self.rounds,
+            rejects_late: false,
             is_independent: false,
             stopping_rule: None,
             backend,

@@ -57,6 +57,13 @@ fn row(page: &mut String, variant: &Variant, round: &Round, scales: &[(Metric, S
         Some(error) => format!("<strong>failed:</strong> {}", escape(error)),
         None => round.limited_by.as_ref().map(limits).unwrap_or_default(),
     };
+    let last = match round.link_late {
+        Some(late) => format!(
+            "<strong>link late for {:.1} % of the packets</strong> {last}",
+            late.get() * 100.0
+        ),
+        None => last,
+    };
     page.push_str(&format!("<td class=\"text\">{last}</td></tr>\n"));
 }
 

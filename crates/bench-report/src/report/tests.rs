@@ -227,6 +227,16 @@ fn a_competition_has_each_variants_delay() {
 }
 
 #[test]
+fn a_round_whose_link_was_late_is_marked() {
+    let mut result = fixtures::ab();
+    assert!(!html(&result).contains("link late"));
+    result.variants[0].rounds[1].link_late = Some(fixtures::finite(0.05));
+    let page = html(&result);
+    assert!(page.contains("link late for 5.0 % of the packets"));
+    assert!(page.contains("too busy for a verdict"));
+}
+
+#[test]
 fn a_run_has_the_lines_of_its_link_and_no_letter() {
     let mut result = fixtures::run();
     let page = run_html(&result, Path::default());

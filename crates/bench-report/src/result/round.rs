@@ -65,6 +65,11 @@ pub struct Round {
     /// when there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue_delay_distribution: Vec<DelayShare>,
+    /// The share, 0 to 1, of the packets that the emulated link sent over 1 ms late, where these were
+    /// more than one in a thousand: the machine was busy, and the link another one than was asked
+    /// for. Left out of the JSON elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_late: Option<Finite>,
     /// What became of the frames, where the payload is a video. Left out of the JSON where it is
     /// not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,6 +88,12 @@ impl Round {
     /// Whether the round ended without an error, so that its figures count.
     pub fn succeeded(&self) -> bool {
         self.error.is_none()
+    }
+
+    /// Whether so many packets left the emulated link late that other figures than those of a quiet
+    /// machine are to be expected.
+    pub fn was_on_busy_machine(&self) -> bool {
+        self.link_late.is_some_and(|share| share.get() >= BUSY_LINK)
     }
 
     /// Says that each packet of the sender was on the wire so many times: copies were made of all
@@ -223,3 +234,6 @@ pub struct Interval {
     /// where it has none or the connections differ.
     pub state: Option<String>,
 }
+
+/// From this share of late packets on, the 99th percentile of a delay is that of the machine.
+const BUSY_LINK: f64 = 0.01;

@@ -480,6 +480,29 @@ fn a_headline_says_who_won_and_what_it_cost() {
 }
 
 #[test]
+fn a_busy_machine_is_said_in_the_place_of_a_verdict() {
+    let mut result = fixtures::ab_of(&[10_000_000; 4], &[20_000_000; 4]);
+    let late = |result: &mut AbResult, share| {
+        result.variants[1].rounds[2].link_late = Finite::new(share);
+        conclude(result);
+        (headline(result).unwrap(), verdict(result))
+    };
+    assert!(
+        late(&mut result, 0.009)
+            .1
+            .starts_with("bbr3 has 2.00 times")
+    );
+    let (headline, verdict) = late(&mut result, 0.24);
+    assert_eq!(headline, "The machine was too busy for a verdict");
+    assert_eq!(
+        verdict,
+        "The machine was too busy for a verdict: in 1 of 8 rounds the emulated link sent packets \
+         over 1 ms late, up to 24.0 % of them. Use --virtual, or --reject-late, which repeats such \
+         rounds."
+    );
+}
+
+#[test]
 fn twice_and_more_are_said_as_multiples_and_less_in_percent() {
     let said = |b: u64| {
         let mut result = fixtures::ab_of(&[10_000_000; 4], &[b; 4]);

@@ -1,5 +1,5 @@
 use super::{Design, compare};
-use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Variant, short_labels};
+use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Round, Variant, short_labels};
 use crate::text::significant;
 use std::collections::BTreeMap;
 
@@ -12,6 +12,9 @@ pub fn verdict(result: &AbResult) -> String {
     let Some((a, challengers)) = result.challengers() else {
         return "Only one variant: nothing to compare.".to_owned();
     };
+    if let Some(busy) = busy(result) {
+        return busy;
+    }
     let name = |variant| name_among(&result.variants, variant);
     let mut sentences: Vec<String> = challengers
         .iter()
@@ -40,6 +43,9 @@ pub fn verdict(result: &AbResult) -> String {
 /// > copa: same goodput, 46 % less delay
 pub fn headline(result: &AbResult) -> Option<String> {
     let (_, challengers) = result.challengers()?;
+    if busy(result).is_some() {
+        return Some(BUSY.to_owned());
+    }
     let of_one = challengers.iter().filter_map(|challenger| {
         let comparison = challenger.comparison?;
         let goodput = brief(comparison.get(&Metric::GoodputBitsPerSecond)?, "goodput");
@@ -51,6 +57,26 @@ pub fn headline(result: &AbResult) -> Option<String> {
     let all: Vec<String> = of_one.collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
+
+/// Why nothing is concluded from rounds whose link was another one than was asked for.
+fn busy(result: &AbResult) -> Option<String> {
+    let rounds = result.variants.iter().flat_map(|variant| &variant.rounds);
+    let rounds: Vec<&Round> = rounds.filter(|round| round.succeeded()).collect();
+    let late = rounds.iter().filter(|round| round.was_on_busy_machine());
+    let shares: Vec<f64> = late
+        .filter_map(|round| Some(round.link_late?.get()))
+        .collect();
+    let most = shares.iter().copied().reduce(f64::max)?;
+    Some(format!(
+        "{BUSY}: in {} of {} rounds the emulated link sent packets over 1 ms late, up to {} % of \
+         them. Use --virtual, or --reject-late, which repeats such rounds.",
+        shares.len(),
+        rounds.len(),
+        significant(most * 100.0)
+    ))
+}
+
+const BUSY: &str = "The machine was too busy for a verdict";
 
 fn brief(comparison: &Comparison, what: &str) -> String {
     match Effect::of(comparison) {
