@@ -8,6 +8,7 @@ mod remote;
 mod report;
 mod run;
 mod scorecard;
+mod terminal_width;
 
 use crate::args::{self, Command};
 use bench_kit::cli::{self, Exit};

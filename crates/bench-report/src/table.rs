@@ -11,9 +11,9 @@ mod matrix;
 mod requests;
 mod rows;
 
-pub use ab::{ab_table, queue_delay_source};
+pub use ab::{ab_table, ab_table_within, queue_delay_source};
 pub use frames::frame_block;
-pub use matrix::matrix_table;
+pub use matrix::{matrix_table, matrix_table_within};
 pub use requests::{request_block, request_row};
 pub use rows::{
     Columns, datagram_header, end_block, interval_header, interval_row, with_direction,

@@ -4,7 +4,7 @@ mod display;
 mod plan;
 mod servers;
 
-use super::remote;
+use super::{remote, terminal_width};
 use crate::ab::{self, AbSetup, AbVariant, Backend, MAX_VARIANTS, StoppingRule};
 use crate::args::AbArgs;
 use crate::baseline::{self, Baseline};
@@ -16,7 +16,7 @@ use bench_kit::failure::Failure;
 use bench_kit::plan::{Direction, Limits};
 use bench_kit::terminal;
 use bench_report::result::{AbResult, Finite};
-use bench_report::table::ab_table;
+use bench_report::table::ab_table_within;
 use bench_report::text::significant;
 use bench_report::{csv, plot, report};
 use cc_core::Registry;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failur
     if args.print_json {
         terminal::text(&result.to_json());
     } else {
-        terminal::text(&ab_table(&result));
+        terminal::text(&ab_table_within(&result, terminal_width::columns()));
     }
     files.write(&result, args.print_json)?;
     if result.complete {
@@ -120,6 +120,7 @@ pub(super) fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failu
         competes: args.compete,
         is_independent: args.independent,
         rounds: args.rounds,
+        rejects_late: args.reject_late,
         stopping_rule: args.until.map(|half_width| StoppingRule {
             half_width: Finite::new(half_width.as_f64()).unwrap_or_default(),
             max_rounds: args.max_rounds.unwrap_or(MAX_ROUNDS),

@@ -1,6 +1,6 @@
 //! `bench-client matrix`.
 
-use super::remote;
+use super::{remote, terminal_width};
 use crate::ab::Backend;
 use crate::args::{MatrixArgs, MatrixCommand, MatrixOutputArgs};
 use crate::client::Trust;
@@ -13,7 +13,7 @@ use crate::text_file;
 use bench_kit::failure::Failure;
 use bench_kit::{cli, terminal};
 use bench_report::result::{MatrixAxis, MatrixCell, MatrixResult, Metric};
-use bench_report::table::matrix_table;
+use bench_report::table::matrix_table_within;
 use bench_report::text::{Unit, printable};
 use bench_report::{csv, report};
 use cc_core::Registry;
@@ -23,6 +23,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
+use std::time::Duration;
 
 /// Runs what is missing, or merges, and prints and writes.
 pub(super) fn run(args: &MatrixArgs, registry: &Registry) -> Result<ExitCode, Failure> {
@@ -209,7 +210,7 @@ fn finish(
     if args.print_json {
         terminal::text(&result.to_json());
     } else {
-        terminal::text(&matrix_table(result));
+        terminal::text(&matrix_table_within(result, terminal_width::columns()));
     }
     files.write(result, args.print_json)?;
     if result.complete {
@@ -294,6 +295,9 @@ impl Display {
                 }
                 self.due = due;
                 self.bar = bar(rounds);
+                if self.bar.is_none() && due > 0 {
+                    self.line(&format!("{:>4}/{due}  begun: {rounds} rounds", 0));
+                }
             }
             MatrixProgress::Shaped(text) => {
                 for line in text.lines() {
@@ -337,7 +341,10 @@ fn bar(rounds: u64) -> Option<ProgressBar> {
     std::io::stderr().is_terminal().then(|| {
         let style = ProgressStyle::with_template(BAR).expect("the template is well-formed");
         let bar = ProgressBar::with_draw_target(Some(rounds), ProgressDrawTarget::stderr());
-        bar.with_style(style)
+        let bar = bar.with_style(style);
+        // A first round may take minutes.
+        bar.enable_steady_tick(Duration::from_secs(1));
+        bar
     })
 }
 
@@ -357,7 +364,7 @@ fn figures(cell: &MatrixCell) -> String {
 }
 
 /// 80 columns: 40 for the bar.
-const BAR: &str = "{wide_bar:40} {percent:>3} % {pos}/{len} rounds, {eta} left";
+const BAR: &str = "{wide_bar:40} {percent:>3} % {pos}/{len} rounds, {elapsed} passed, {eta} left";
 
 #[cfg(test)]
 mod tests {

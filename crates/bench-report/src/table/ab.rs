@@ -1,5 +1,6 @@
 mod cells;
 mod competition;
+mod narrow;
 mod points;
 mod queue_source;
 mod several;
@@ -16,9 +17,29 @@ use cells::{CELL, mark, ratio_cell, scale, summary_cell, title};
 /// interval, their ratio, and the verdict below; with more than two sides, a row for each of them
 /// under every metric. Ends with a newline.
 pub fn ab_table(result: &AbResult) -> String {
+    ab_table_within(result, WIDTH)
+}
+
+/// The same for a terminal of so many columns: with fewer than 80, a row for each side of any test,
+/// which 40 columns hold.
+pub fn ab_table_within(result: &AbResult, columns: usize) -> String {
+    let width = columns.clamp(NARROWEST, WIDTH);
+    let table = within(result, width);
+    if width == WIDTH {
+        return table;
+    }
+    let lines = table.lines().map(|line| textwrap::fill(line, width));
+    lines.map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn within(result: &AbResult, width: usize) -> String {
     let mut table = String::new();
     if let Some((a, challengers)) = result.challengers() {
         match challengers.as_slice() {
+            _ if width < WIDTH => {
+                narrow::sides(&mut table, result, width);
+                table.push_str(LEGEND);
+            }
             [_] => two_sides(&mut table, result),
             _ => several::sides(&mut table, result, a, &challengers),
         }
@@ -36,7 +57,7 @@ pub fn ab_table(result: &AbResult) -> String {
         competition::block(&mut table, &result.variants, competition);
         table.push('\n');
     }
-    for line in wrap(&printable(&verdict(result)), WIDTH) {
+    for line in wrap(&printable(&verdict(result)), width) {
         table.push_str(&line);
         table.push('\n');
     }
@@ -146,6 +167,8 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 const WIDTH: usize = 80;
+/// A figure with its interval and a mark behind a name of two letters.
+const NARROWEST: usize = 32;
 /// The longest label with its unit is `CPU receiver s/GB`.
 const LABEL: usize = 18;
 const SERVERS: &str = "The servers send; their losses, RTTs and CPU times are unknown.\n";

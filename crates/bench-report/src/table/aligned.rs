@@ -24,7 +24,9 @@ impl Table {
         self.rows.push((printable(label), figures));
     }
 
-    pub(super) fn show(&self, text: &mut String) {
+    /// In so many columns: below one another, with the name of its column before each figure, where
+    /// the columns do not fit.
+    pub(super) fn show(&self, text: &mut String, within: usize) {
         let columns = self.rows.iter().map(|(_, figures)| figures.len()).max();
         let width = |column| {
             let figures = self
@@ -36,7 +38,11 @@ impl Table {
                 .max()
         };
         let widths: Vec<usize> = (0..columns.unwrap_or(0)).filter_map(width).collect();
-        let room = WIDTH.saturating_sub(widths.iter().sum());
+        let room = within.saturating_sub(widths.iter().sum());
+        if within < WIDTH && room < SHORTEST_LABEL {
+            self.show_stacked(text);
+            return;
+        }
         let labels = self.rows.iter().map(|(label, _)| label.chars().count());
         let label = labels.max().unwrap_or(0).min(room);
         text.push_str(&format!("{}\n", self.title));
@@ -51,6 +57,29 @@ impl Table {
         text.push('\n');
     }
 }
+
+impl Table {
+    fn show_stacked(&self, text: &mut String) {
+        text.push_str(&format!("{}\n", self.title));
+        let Some(((axis, names), rows)) = self.rows.split_first() else {
+            return;
+        };
+        let longest = names.iter().map(|name| name.trim_end().chars().count());
+        let longest = longest.max().unwrap_or(0);
+        for (label, figures) in rows {
+            text.push_str(&format!("{}\n", format!("{axis} {label}").trim()));
+            for (name, figure) in names.iter().zip(figures) {
+                let (name, figure) = (name.trim_end(), printable(figure));
+                let line = format!("  {name:<longest$} {figure:>8}");
+                text.push_str(&format!("{}\n", line.trim_end()));
+            }
+        }
+        text.push('\n');
+    }
+}
+
+/// What a label needs at the least beside its figures.
+const SHORTEST_LABEL: usize = 8;
 
 /// In lines of 80 columns, with a newline at the end of each.
 pub(super) fn wrap(text: &str) -> String {

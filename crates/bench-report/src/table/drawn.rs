@@ -4,13 +4,13 @@ use crate::text::{drawn_bound, drawn_figure, printable};
 
 /// For each metric a table with a row for each controller, then the numbers of the worst cells, and
 /// how one of them is run again.
-pub(super) fn show(drawn: &Drawn, text: &mut String) {
+pub(super) fn show(drawn: &Drawn, text: &mut String, width: usize) {
     for metric in DrawnMetric::ALL {
-        show_metric(drawn, metric, text);
+        show_metric(drawn, metric, text, width);
     }
     show_letters(drawn, text);
     for metric in DrawnMetric::ALL {
-        show_conditions(drawn, metric, text);
+        show_conditions(drawn, metric, text, width);
     }
     for metric in DrawnMetric::ALL {
         show_worst(drawn, metric, text);
@@ -22,7 +22,7 @@ pub(super) fn show(drawn: &Drawn, text: &mut String) {
     }
 }
 
-fn show_metric(drawn: &Drawn, metric: DrawnMetric, text: &mut String) {
+fn show_metric(drawn: &Drawn, metric: DrawnMetric, text: &mut String, width: usize) {
     let rows = with(drawn, metric);
     let Some((_, first)) = rows.first() else {
         return;
@@ -42,7 +42,7 @@ fn show_metric(drawn: &Drawn, metric: DrawnMetric, text: &mut String) {
         let figures = [all.median, all.worst].map(|value| drawn_figure(metric, value.get()));
         table.row(&name, shares.chain(figures).collect());
     }
-    table.show(text);
+    table.show(text, width);
 }
 
 /// Which controller each letter over the columns of the next tables stands for.
@@ -58,7 +58,7 @@ fn show_letters(drawn: &Drawn, text: &mut String) {
 }
 
 /// A row for each condition, a column for each controller by its letter.
-fn show_conditions(drawn: &Drawn, metric: DrawnMetric, text: &mut String) {
+fn show_conditions(drawn: &Drawn, metric: DrawnMetric, text: &mut String, width: usize) {
     let conditions = drawn.conditions.iter().filter(|one| one.metric == metric);
     let mut conditions = conditions.peekable();
     if conditions.peek().is_none() {
@@ -82,7 +82,7 @@ fn show_conditions(drawn: &Drawn, metric: DrawnMetric, text: &mut String) {
         let label = format!("{}={}", condition.variable, condition.value);
         table.row(&label, cells.into_iter().chain(shares).collect());
     }
-    table.show(text);
+    table.show(text, width);
 }
 
 fn letters() -> impl Iterator<Item = String> {

@@ -14,12 +14,28 @@ use std::collections::BTreeMap;
 /// the time to convergence and the use of the link beside them; elsewhere goodput, the time that
 /// a transfer of a set size took, and the 95th percentile of the round-trip time below.
 pub fn matrix_table(result: &MatrixResult) -> String {
+    within(result, WIDTH)
+}
+
+/// The same for a terminal of so many columns: where columns of figures do not fit, figures stand
+/// below one another.
+pub fn matrix_table_within(result: &MatrixResult, columns: usize) -> String {
+    let width = columns.clamp(NARROWEST, WIDTH);
+    let text = within(result, width);
+    if width == WIDTH {
+        return text;
+    }
+    let lines = text.lines().map(|line| textwrap::fill(line, width));
+    lines.map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn within(result: &MatrixResult, width: usize) -> String {
     let mut text = String::new();
     if let Some(drawn) = &result.drawn {
-        drawn::show(drawn, &mut text);
+        drawn::show(drawn, &mut text, width);
     } else {
         for block in blocks(result) {
-            block.show(&mut text);
+            block.show(&mut text, width);
         }
     }
     let is_compared = result.drawn.is_none();
@@ -71,16 +87,16 @@ fn blocks(result: &MatrixResult) -> Vec<Block<'_>> {
 }
 
 impl Block<'_> {
-    fn show(&self, text: &mut String) {
+    fn show(&self, text: &mut String, width: usize) {
         if !self.place.is_empty() {
             text.push_str(&wrap(&printable(&self.place)));
         }
         text.push_str(&self.legend());
         if self.competes() {
-            self.show_shares(text);
+            self.show_shares(text, width);
         } else {
             for metric in METRICS {
-                self.show_metric(text, metric);
+                self.show_metric(text, metric, width);
             }
         }
     }
@@ -89,7 +105,7 @@ impl Block<'_> {
         self.rows.iter().any(|(_, cell)| cell.competition.is_some())
     }
 
-    fn show_metric(&self, text: &mut String, metric: Metric) {
+    fn show_metric(&self, text: &mut String, metric: Metric, width: usize) {
         let variants = self.rows.iter().flat_map(|(_, cell)| &cell.variants);
         let medians = variants.filter_map(|variant| variant.summary.get(&metric));
         let Some(largest) = medians.map(|summary| summary.median.get()).reduce(f64::max) else {
@@ -114,10 +130,10 @@ impl Block<'_> {
             });
             table.row(value, figures.collect());
         }
-        table.show(text);
+        table.show(text, width);
     }
 
-    fn show_shares(&self, text: &mut String) {
+    fn show_shares(&self, text: &mut String, width: usize) {
         let mut table = Table::new("Share of goodput, %".to_owned());
         let mut columns = self.columns();
         columns.extend(WHOLE.map(str::to_owned));
@@ -139,7 +155,7 @@ impl Block<'_> {
             ];
             table.row(value, shares.chain(whole).collect());
         }
-        table.show(text);
+        table.show(text, width);
     }
 
     /// The variants by their controllers where these fit and are the same in all rows, by letters
@@ -224,6 +240,9 @@ fn mark(metric: Metric, decision: Decision) -> char {
         Decision::BHigher | Decision::BLower => '-',
     }
 }
+
+/// A name, a figure and a mark.
+const NARROWEST: usize = 32;
 
 /// Around the name of a controller: a mark and blanks.
 const GAP: usize = 4;

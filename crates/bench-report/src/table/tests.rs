@@ -486,3 +486,55 @@ fn where_both_sides_send_every_row_says_which_did() {
     assert!(short.starts_with("[  1][TX-C]  0.00-1.00"), "{short}");
     assert!(short.chars().count() <= 80, "{short}");
 }
+
+#[test]
+fn forty_columns_hold_every_table_with_its_units() {
+    let mut tables = [
+        fixtures::ab(),
+        fixtures::five(),
+        fixtures::competition(),
+        fixtures::servers(),
+    ]
+    .map(|result| ab_table_within(&result, 40))
+    .to_vec();
+    tables.push(matrix_table_within(&fixtures::matrix(), 40));
+    tables.push(matrix_table_within(&fixtures::drawn(), 40));
+    for table in &tables {
+        let longest = table.lines().map(|line| line.chars().count()).max();
+        assert!(longest.unwrap() <= 40, "{table}");
+    }
+    assert!(
+        tables[0].contains("Goodput Mbit/s\n  a: cubic"),
+        "{}",
+        tables[0]
+    );
+    assert!(tables[0].contains("  b / a "), "{}", tables[0]);
+    assert!(tables[4].contains("Goodput, Mbit/s"), "{}", tables[4]);
+    // A wide terminal changes nothing.
+    assert_eq!(
+        ab_table_within(&fixtures::ab(), 120),
+        ab_table(&fixtures::ab())
+    );
+}
+
+#[test]
+fn responsiveness_is_said_in_round_trips_per_minute() {
+    let times = crate::result::RequestTimes::default();
+    let mut requests = crate::result::RunRequests {
+        rtt_ms: times,
+        responsiveness_rpm: Some(finite(1_234.4)),
+        ..crate::result::RunRequests::default()
+    };
+    let last = |requests: &_| request_block(requests).lines().last().unwrap().to_owned();
+    assert_eq!(
+        last(&requests),
+        "Responsiveness idle: 1234 round trips per minute"
+    );
+    requests.under_load = true;
+    assert_eq!(
+        last(&requests),
+        "Responsiveness under load: 1234 round trips per minute"
+    );
+    requests.responsiveness_rpm = None;
+    assert!(!request_block(&requests).contains("Responsiveness"));
+}
