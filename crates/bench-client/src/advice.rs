@@ -37,8 +37,8 @@ impl Drops {
     }
 }
 
-/// What the receiver's transport acknowledged and its application did not get: a datagram travels in
-/// a packet of its own, and one that was not lost with it was dropped behind it.
+/// What the receiver's transport acknowledged and its application did not get: a datagram travels
+/// in a packet of its own, and one that was not lost with it was dropped behind it.
 fn unread(result: &RunResult) -> Option<u64> {
     let missing = result.end.sum.as_ref()?.lost_packets?;
     Some(missing.saturating_sub(result.result.packets_lost?))

@@ -8,9 +8,9 @@ use super::time_panel::{self, CWND, GOODPUT, RTT, TimePanel, View};
 use super::variants::{self, drawn};
 use crate::result::{AbResult, Variant};
 
-/// What arrives over time: all variants in one panel, with the link's rate where it is known. That is
-/// the delivery rate, and the goodput in order a line that a page may show; of senders that do not
-/// report it, the goodput.
+/// What arrives over time: all variants in one panel, with the link's rate where it is known. That
+/// is the delivery rate, and the goodput in order a line that a page may show; of senders that do
+/// not report it, the goodput.
 pub fn arrivals(result: &AbResult) -> Figure {
     overlay(time_panel::arrivals(result), result)
 }

@@ -45,8 +45,8 @@ impl Line {
     }
 }
 
-/// What arrived, as its sender learned: data that waits behind a lost packet counts when it arrives,
-/// and not when it can be read.
+/// What arrived, as its sender learned: data that waits behind a lost packet counts when it
+/// arrives, and not when it can be read.
 pub(super) const DELIVERY: TimePanel = TimePanel {
     heading: "Delivery rate",
     first: Line::new("", Series::delivery_rate),

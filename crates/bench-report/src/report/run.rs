@@ -161,7 +161,7 @@ fn received(interval: &iperf::Interval) -> Option<Interval> {
         seconds: row.seconds,
         omitted: row.omitted == Some(true),
         goodput_bits_per_second: row.bits_per_second.get() as u64,
-        sender: sender.map(|row| row.figures.clone()).unwrap_or_default(),
+        sender: sender.map(|row| row.figures).unwrap_or_default(),
         state: sender.and_then(|row| row.state.clone()),
     })
 }

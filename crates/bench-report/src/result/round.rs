@@ -65,9 +65,9 @@ pub struct Round {
     /// when there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue_delay_distribution: Vec<DelayShare>,
-    /// The share, 0 to 1, of the packets that the emulated link sent over 1 ms late, where these were
-    /// more than one in a thousand: the machine was busy, and the link another one than was asked
-    /// for. Left out of the JSON elsewhere.
+    /// The share, 0 to 1, of the packets that the emulated link sent over 1 ms late, where these
+    /// were more than one in a thousand: the machine was busy, and the link another one than was
+    /// asked for. Left out of the JSON elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_late: Option<Finite>,
     /// What became of the frames, where the payload is a video. Left out of the JSON where it is

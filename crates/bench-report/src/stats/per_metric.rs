@@ -45,7 +45,7 @@ pub(super) fn decided(comparison: &Comparison) -> Decision {
     let pairs = comparison.pairs as usize;
     match comparison.ratio_b_over_a {
         Some(_) => {
-            let printed = |end: Finite| ratio(end.get()).parse().unwrap_or(end.get());
+            let printed = |end: Finite| ratio(end.get()).parse().unwrap_or_else(|_| end.get());
             let interval = comparison.low.zip(comparison.high);
             let interval = interval.map(|(low, high)| (printed(low), printed(high)));
             decide(interval, 1.0, EQUAL, pairs)

@@ -147,7 +147,8 @@ fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) 
     format!("{goodput}{frames}{delay}, over {pairs}.")
 }
 
-/// The delay that a verdict is about is the first that is known. Of a server only the link knows one.
+/// The delay that a verdict is about is the first that is known. Of a server only the link knows
+/// one.
 const DELAYS: [(Metric, &str); 3] = [
     (Metric::FrameLatencyMsP95, "p95 frame latency"),
     (Metric::RttMsP95, "p95 RTT"),
