@@ -561,3 +561,18 @@ fn the_cells_of_a_small_draw_are_those_of_a_large_one() {
     let one: Vec<String> = one.iter().map(CellPlan::file_name).collect();
     assert_eq!(one, all[6..8]);
 }
+
+#[test]
+fn packets_in_virtual_time_are_as_large_as_asked_for() {
+    let mean = |mtu: u16| {
+        let text = format!("mtu = {mtu}\nseconds = \"1s\"\nrounds = 1\n{TWO_AXES}");
+        let cell = &cells(&text)[0];
+        let setup = cell.ab_setup(&Registry::standard(), std::num::NonZero::<usize>::MIN);
+        let interrupts = bench_kit::interrupt::Interrupts::listen().unwrap();
+        let result = crate::ab::run(&setup, &interrupts, &mut |_| {}).unwrap();
+        let round = &result.variants[0].rounds[0];
+        round.bytes / round.packets_sent.unwrap()
+    };
+    assert!((1_300..1_472).contains(&mean(1_472)));
+    assert!((4_000..9_500).contains(&mean(9_000)));
+}

@@ -12,8 +12,8 @@ use crate::text::Scale;
 
 /// What happened in one variant, the `index`-th: delivery rate, round-trip time, window, rates and
 /// lost packets over one time axis, over the states of the median round's controller. Axes are the
-/// same for all variants of the result. `None` when there is no such variant or it has no round with a
-/// time series.
+/// same for all variants of the result. `None` when there is no such variant or it has no round
+/// with a time series.
 pub fn time_series(result: &AbResult, index: usize) -> Option<Figure> {
     let variant = result.variants.get(index)?;
     let class = SeriesStyle::of(index).class;
