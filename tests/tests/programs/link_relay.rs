@@ -279,13 +279,14 @@ fn contradictions_and_nonsense_are_refused() {
             "cannot be used with",
         ),
         (&["--snaplen", "100"], "--pcap"),
-        (&["--max-clients", "0"], "1..=60000"),
+        (&["--max-clients", "0"], "from 1 to 60000"),
         (&["rate", "1mbit", "queue", "1bdp"], "needs a `delay`"),
         (&["-i", "0"], "0.1 to 3600"),
     ] {
         let (code, stderr) = refused(arguments);
         assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
         assert!(stderr.contains(reason), "{arguments:?}: {stderr}");
+        assert!(stderr.starts_with("error: "), "{arguments:?}: {stderr}");
     }
 }
 
