@@ -168,6 +168,10 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) svg: Option<PathBuf>,
+    /// Write a qlog of both ends of each connection into this directory, for qvis
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) qlog: Option<PathBuf>,
     /// Print the result as JSON instead of the table
     #[arg(short = 'J', help_heading = "Output")]
     pub(crate) print_json: bool,

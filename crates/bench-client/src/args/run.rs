@@ -172,6 +172,10 @@ pub(crate) struct RunArgs {
     /// iperf3's switch for what is so anyway: every line is written at once.
     #[arg(long, hide = true)]
     forceflush: bool,
+    /// Write a qlog of each connection into this directory, for qvis
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) qlog: Option<PathBuf>,
     /// Write a report with plots to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_hint = ValueHint::FilePath)]

@@ -11,6 +11,7 @@ use crate::emulated::{self, EmulatedPath, Links};
 use crate::output::{self, Output};
 use bench_kit::failure::Failure;
 use bench_kit::plan::Direction;
+use bench_kit::qlog::Qlog;
 use bench_kit::token::Token;
 use bench_kit::{cli, perf, runtime, terminal};
 use bench_report::report;
@@ -58,6 +59,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         connect_timeout: args.path.connect_timeout,
         idle_timeout: args.path.idle_timeout,
         seed: args.seed,
+        qlog: qlog(args)?,
         memories: Vec::new(),
     };
     let about = about(args, &setup, links);
@@ -74,6 +76,9 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     };
     let run = client::run(&setup, args.interval, &interrupts, &mut on_progress);
     let outcome = runtime::current_thread()?.block_on(run);
+    if let Some(warning) = setup.qlog.as_ref().and_then(Qlog::close) {
+        terminal::note(format_args!("warning: {warning}"));
+    }
     conclude(
         &setup,
         &about,
@@ -83,6 +88,11 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         &outcome,
         files,
     )
+}
+
+fn qlog(args: &RunArgs) -> Result<Option<Qlog>, Failure> {
+    let path = args.qlog.as_deref();
+    path.map(|path| Qlog::open(path, "run", false)).transpose()
 }
 
 fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {
