@@ -13,7 +13,7 @@ pub(crate) use ab::AbArgs;
 pub(crate) use manual::{CompletionsArgs, ManArgs, Program};
 pub(crate) use matrix::{MatrixArgs, MatrixCommand, MatrixOutputArgs};
 pub(crate) use report::ReportArgs;
-pub(crate) use run::RunArgs;
+pub(crate) use run::{JsonFormat, RunArgs};
 pub(crate) use scorecard::ScorecardArgs;
 pub(crate) use shared::RemoteArgs;
 pub(crate) use values::{HostPort, NamedServer};

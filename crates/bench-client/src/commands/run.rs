@@ -5,7 +5,7 @@ mod screen;
 mod setup;
 
 use super::remote;
-use crate::args::RunArgs;
+use crate::args::{JsonFormat, RunArgs};
 use crate::client::{self, About, ClientSetup, Outcome, Progress, Remote};
 use crate::emulated::{self, EmulatedPath, Links};
 use crate::output::{self, Output};
@@ -122,6 +122,7 @@ fn duplicator(args: &RunArgs, target: SocketAddr) -> Result<Option<EmulatedPath>
 
 struct Files {
     json: Option<Output>,
+    json_format: JsonFormat,
     report: Option<Output>,
 }
 
@@ -129,6 +130,7 @@ impl Files {
     fn open(args: &RunArgs) -> Result<Self, Failure> {
         let files = Self {
             json: Output::open_if("--json", args.json.as_deref())?,
+            json_format: args.json_format,
             report: Output::open_if("--report", args.report.as_deref())?,
         };
         output::check_distinct(&[&files.json, &files.report])?;
@@ -141,7 +143,7 @@ impl Files {
             Some(file) => file.write(&text()),
             None => Ok(()),
         };
-        let json = write(self.json, &|| result.to_json());
+        let json = write(self.json, &|| self.json_format.text(result));
         let report = write(self.report, &|| {
             report::run_html(result, emulated::path(result))
         });
