@@ -130,7 +130,7 @@ pub(crate) struct AbArgs {
     #[arg(long = "virtual", help_heading = "Comparison")]
     #[arg(conflicts_with = "cipher")]
     pub(crate) is_virtual: bool,
-    /// Emulated link in the direction of the data; `list` shows its grammar
+    /// Emulated link in the direction of the data; `list all` shows its grammar
     #[arg(long, value_name = "LINK", default_value = DEFAULT_LINK)]
     #[arg(help_heading = "Emulated link")]
     pub(crate) link: LinkSpec,
