@@ -133,7 +133,7 @@ impl Directory {
                 })
             }
             Err(error) => {
-                state.failure.get_or_insert(error.to_string());
+                state.failure.get_or_insert_with(|| error.to_string());
                 None
             }
         }
@@ -166,7 +166,7 @@ impl Drop for LogFile {
         let mut state = self.directory.state();
         state.open -= 1;
         if let Err(error) = flushed {
-            state.failure.get_or_insert(error.to_string());
+            state.failure.get_or_insert_with(|| error.to_string());
         }
         self.directory.closed.notify_all();
     }

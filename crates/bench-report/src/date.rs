@@ -64,6 +64,7 @@ mod tests {
         assert_eq!(utc(1_795_219_200), "2026-11-21 00:00 UTC");
         assert_eq!(utc(4_107_542_400), "2100-03-01 00:00 UTC");
         assert_eq!(utc(u64::MAX), "9999-12-31 23:59 UTC");
+        assert_eq!(compact(951_827_696), "20000229T123456Z");
     }
     #[test]
     fn days_of_the_week_follow_each_other() {

@@ -202,7 +202,7 @@ mod tests {
                 assert_eq!(page.file, format!("{name}.1"));
                 let text = String::from_utf8(page.text).unwrap();
                 let flags = command.get_arguments().filter(|flag| !flag.is_hide_set());
-                for long in flags.filter_map(clap::Arg::get_long) {
+                for long in flags.filter_map(Arg::get_long) {
                     let flag = format!("\\-\\-{}", long.replace('-', "\\-"));
                     assert!(text.contains(&flag), "{flag} in:\n{text}");
                 }
