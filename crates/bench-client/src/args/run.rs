@@ -177,8 +177,8 @@ pub(crate) struct RunArgs {
     /// Print the result as JSON instead of rows
     #[arg(short = 'J', help_heading = "Output")]
     pub(crate) print_json: bool,
-    /// Form of -J and --json: paceline, which has iperf3's keys and more, or iperf3, which has those
-    /// alone, for programs that read iperf3's JSON
+    /// Form of -J and --json: paceline, which has iperf3's keys and more, or iperf3, which has
+    /// those alone, for programs that read iperf3's JSON
     #[arg(
         long,
         value_name = "FORM",

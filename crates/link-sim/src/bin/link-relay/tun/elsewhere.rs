@@ -18,6 +18,6 @@ pub(super) fn run_exec(arguments: &ExecArguments) -> Result<u8, Failure> {
 
 pub(super) fn run(_: &Arguments) -> Result<u8, Failure> {
     Err(Failure::run(
-        "`link-relay tun` and `exec` run on Linux only: it needs network namespaces and TUN devices",
+        "`link-relay exec` and `tun` run on Linux only: they need network namespaces and TUN",
     ))
 }
