@@ -1,6 +1,7 @@
 //! The command lines. Flags have iperf3's letters and meaning wherever iperf3 has one.
 
 mod ab;
+mod list;
 mod manual;
 mod matrix;
 mod report;
@@ -10,10 +11,11 @@ mod shared;
 mod values;
 
 pub(crate) use ab::AbArgs;
+pub(crate) use list::ListArgs;
 pub(crate) use manual::{CompletionsArgs, ManArgs, Program};
 pub(crate) use matrix::{MatrixArgs, MatrixCommand, MatrixOutputArgs};
 pub(crate) use report::ReportArgs;
-pub(crate) use run::RunArgs;
+pub(crate) use run::{JsonFormat, RunArgs};
 pub(crate) use scorecard::ScorecardArgs;
 pub(crate) use shared::RemoteArgs;
 pub(crate) use values::{HostPort, NamedServer};
@@ -52,8 +54,8 @@ pub(crate) enum Command {
     Scorecard(ScorecardArgs),
     /// Turn a saved JSON result into a report, plots and CSV files
     Report(ReportArgs),
-    /// List controllers and their parameters, the link grammar, and matrices
-    List,
+    /// List controllers, the words of links, named links and matrices
+    List(ListArgs),
     /// Write the man pages to a directory
     Man(ManArgs),
     /// Print a shell completion script

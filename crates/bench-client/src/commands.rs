@@ -29,9 +29,9 @@ pub fn main_with(registry: &Registry, args: impl IntoIterator<Item = OsString>) 
             Command::Matrix(args) => matrix::run(&args, registry),
             Command::Scorecard(args) => scorecard::run(&args, registry),
             Command::Report(args) => report::run(&args),
-            Command::List => list::run(registry),
+            Command::List(args) => list::run(&args, registry),
             Command::Man(args) => manual::write_pages(&args),
-            Command::Completions(args) => Ok(manual::print_completions(&args)),
+            Command::Completions(args) => Ok(manual::print_completions(&args, registry)),
         }
         .map_err(Exit::Refused)
     });

@@ -33,7 +33,7 @@ mod template;
 mod variant_file;
 
 pub(crate) use axis::{Axes, Only};
-pub(crate) use builtin::{BUILT_IN, find};
+pub(crate) use builtin::{BUILT_IN, BuiltIn, find};
 pub(crate) use cell::CellPlan;
 pub(crate) use file::{MatrixFile, wrong};
 pub(crate) use merge::{Merged, merge};

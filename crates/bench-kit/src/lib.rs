@@ -24,6 +24,7 @@ pub mod media;
 pub mod meter;
 pub mod perf;
 pub mod plan;
+pub mod qlog;
 pub mod role;
 pub mod rows;
 pub mod runtime;

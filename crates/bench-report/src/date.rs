@@ -15,6 +15,20 @@ pub fn utc(unix_seconds: u64) -> String {
     )
 }
 
+/// A moment in seconds since 1970 as `20261121T002805Z`, for names of files: they sort by it.
+pub fn compact(unix_seconds: u64) -> String {
+    let date = date(unix_seconds);
+    format!(
+        "{:04}{:02}{:02}T{:02}{:02}{:02}Z",
+        date.year(),
+        u8::from(date.month()),
+        date.day(),
+        date.hour(),
+        date.minute(),
+        date.second()
+    )
+}
+
 /// A moment in seconds since 1970 as HTTP and iperf3 write it: `Sat, 21 Nov 2026 00:28:05 GMT`.
 pub fn http(unix_seconds: u64) -> String {
     let date = date(unix_seconds);
@@ -50,6 +64,7 @@ mod tests {
         assert_eq!(utc(1_795_219_200), "2026-11-21 00:00 UTC");
         assert_eq!(utc(4_107_542_400), "2100-03-01 00:00 UTC");
         assert_eq!(utc(u64::MAX), "9999-12-31 23:59 UTC");
+        assert_eq!(compact(951_827_696), "20000229T123456Z");
     }
     #[test]
     fn days_of_the_week_follow_each_other() {

@@ -22,6 +22,7 @@ mod figures;
 mod finite;
 mod frames;
 pub mod iperf;
+mod iperf_document;
 mod matrix;
 mod metric;
 mod quantity;

@@ -14,7 +14,7 @@ use units::{Bandwidth, Bytes};
 /// Server for Paceline's throughput runs; waits for bench-client
 #[derive(Debug, Clone, Parser)]
 #[command(name = "bench-server", version, disable_version_flag = true)]
-#[command(max_term_width = HELP_WIDTH, after_help = EXAMPLES_OF_SERVER)]
+#[command(max_term_width = HELP_WIDTH, after_help = AFTER_HELP)]
 pub(crate) struct ServerArgs {
     /// Local address to listen on [default: all]
     #[arg(short = 'B', long, value_name = "ADDR")]
@@ -41,6 +41,9 @@ pub(crate) struct ServerArgs {
     /// or always (on) the kernel, which needs tc's qdisc fq
     #[arg(long, value_name = "MODE", default_value_t = KernelPacing::Off)]
     pub(crate) kernel_pacing: KernelPacing,
+    /// Write a qlog of each connection into this directory, for qvis
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) qlog: Option<PathBuf>,
     /// Drop a client after this time without packets
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
     #[arg(help_heading = "Limits")]
@@ -99,10 +102,13 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<ServerAr
     cli::parse(args).map_err(|error| Exit::of(&error))
 }
 
-const EXAMPLES_OF_SERVER: &str = "\
+const AFTER_HELP: &str = "\
 Examples:
   bench-server --bind 127.0.0.1 --one-off
-  bench-server --token FILE --max-rate 500M --max-duration 60s";
+  bench-server --token FILE --max-rate 500M --max-duration 60s
+Environment:
+  PACELINE_TOKEN  the token, without --token
+  SSLKEYLOGFILE   file to append the TLS secrets to, for Wireshark";
 
 #[cfg(test)]
 mod tests;

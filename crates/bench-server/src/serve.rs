@@ -6,6 +6,7 @@ use crate::server::Server;
 use crate::setup::{Log, ServerSetup};
 use bench_kit::failure::Failure;
 use bench_kit::plan::Limits;
+use bench_kit::qlog::Qlog;
 use bench_kit::token::Token;
 use bench_kit::{cli, hex, runtime, terminal};
 use cc_core::Registry;
@@ -25,22 +26,34 @@ pub(crate) fn run(args: &ServerArgs, registry: &Registry) -> Result<ExitCode, Fa
             "warning: running as root; only needed for ports below 1024"
         ));
     }
-    runtime::current_thread()?.block_on(async {
-        let server = listen(args, registry)?;
+    let qlog = runtime::current_thread()?.block_on(async {
+        let qlog = args.qlog.as_deref();
+        let qlog = qlog.map(|path| Qlog::open(path, "run", false));
+        let qlog = qlog.transpose()?;
+        let server = listen(args, registry, qlog.as_ref())?;
         let address = server
             .local_addr()
             .map_err(|error| Failure::run(error.to_string()))?;
         announce(address, server.fingerprint());
         server.serve(interrupts.wait(1)).await;
-        Ok(ExitCode::SUCCESS)
-    })
+        drop(server);
+        Ok(qlog)
+    })?;
+    if let Some(warning) = qlog.and_then(|qlog| qlog.close()) {
+        terminal::note(format_args!("warning: {warning}"));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// On the address that was asked for, else on all of them: IPv6's, which has IPv4's clients too,
 /// or IPv4's on a machine without IPv6.
-fn listen(args: &ServerArgs, registry: &Registry) -> Result<Server, Failure> {
+fn listen(args: &ServerArgs, registry: &Registry, qlog: Option<&Qlog>) -> Result<Server, Failure> {
     let any: [IpAddr; 2] = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
-    let bind = |ip| Server::bind(setup(args, registry, ip)?, log());
+    let bind = |ip| {
+        let mut setup = setup(args, registry, ip)?;
+        setup.qlog = qlog.cloned();
+        Server::bind(setup, log())
+    };
     match args.bind {
         Some(ip) => bind(ip),
         None if has_ipv6() => bind(any[0]),
@@ -79,6 +92,7 @@ fn setup(args: &ServerArgs, registry: &Registry, ip: IpAddr) -> Result<ServerSet
         perf_congestion: Some(perf_congestion),
         is_one_off: args.one_off,
         kernel_pacing: args.kernel_pacing,
+        qlog: None,
         resume: None,
         registry: registry.clone(),
         seed: None,

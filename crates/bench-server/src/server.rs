@@ -7,6 +7,7 @@ use crate::setup::{Log, ServerSetup};
 use crate::shared::{Permit, Shared};
 use bench_kit::failure::Failure;
 use bench_kit::plan::{MAX_STREAMS, MAX_WINDOW};
+use bench_kit::qlog::Qlog;
 use bench_kit::transport_settings::{
     DATAGRAM_BUFFER, DATAGRAMS_RECEIVED, LARGEST_PAYLOAD, discovery_up_to,
 };
@@ -28,6 +29,25 @@ pub struct Server {
     fingerprint: Option<[u8; 32]>,
     shared: Arc<Shared>,
     is_one_off: bool,
+    logged: Option<Logged>,
+}
+
+/// What connections are configured with when each writes a qlog.
+struct Logged {
+    qlog: Qlog,
+    config: ServerConfig,
+    transport: TransportConfig,
+}
+
+impl Logged {
+    /// Of connection `number`, if there is a file for it.
+    fn config(&self, number: u64) -> Option<Arc<ServerConfig>> {
+        let stream = self.qlog.connection("server", number, "")?;
+        let (mut config, mut transport) = (self.config.clone(), self.transport.clone());
+        transport.qlog_stream(Some(stream));
+        config.transport_config(Arc::new(transport));
+        Some(Arc::new(config))
+    }
 }
 
 impl fmt::Debug for Server {
@@ -54,6 +74,7 @@ impl Server {
         };
         let mut config: ServerConfig = tls
             .alpn(protocols(&setup))
+            .key_log()
             .config()
             .map_err(|error| Failure::usage(format!("--cert, --key: {error}")))?;
         let mut transport = transport(setup.idle_timeout, setup.seed);
@@ -61,12 +82,19 @@ impl Server {
         if let Some(resume) = &setup.resume {
             transport.congestion(resume.congestion.clone());
         }
-        config.transport_config(Arc::new(transport)).path_store(
-            setup
-                .resume
-                .as_ref()
-                .map(|resume| Arc::clone(&resume.store)),
-        );
+        config
+            .transport_config(Arc::new(transport.clone()))
+            .path_store(
+                setup
+                    .resume
+                    .as_ref()
+                    .map(|resume| Arc::clone(&resume.store)),
+            );
+        let logged = setup.qlog.take().map(|qlog| Logged {
+            qlog,
+            config: config.clone(),
+            transport,
+        });
         let endpoint = listen(setup.bind, config).map_err(|error| {
             Failure::run(format!("cannot listen on UDP {}: {error}", setup.bind))
         })?;
@@ -77,6 +105,7 @@ impl Server {
             endpoint,
             fingerprint,
             is_one_off: setup.is_one_off,
+            logged,
             shared: Arc::new(Shared::new(setup, address, log)),
         })
     }
@@ -114,7 +143,9 @@ impl Server {
                     if let Some((incoming, permit)) = self.admit(incoming) {
                         number += 1;
                         let session = Session::new(Arc::clone(&self.shared), number, permit);
-                        sessions.spawn(session.serve(incoming));
+                        let config = self.logged.as_ref();
+                        let config = config.and_then(|logged| logged.config(number));
+                        sessions.spawn(session.serve(incoming, config));
                     }
                 }
             }

@@ -16,20 +16,31 @@ use bench_kit::transfer::Transfer;
 use bench_kit::transport_settings;
 use bench_kit::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED};
 use bench_report::text::{Unit, amount, printable};
-use paceline::{Connection, Incoming, RecvStream, SendStream, VarInt};
+use paceline::{Connection, Incoming, RecvStream, SendStream, ServerConfig, VarInt};
 use state::{Fault, TOO_LONG};
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 impl Session {
-    /// Whether a run was made.
-    pub(crate) async fn serve(mut self, incoming: Incoming) -> bool {
+    /// Whether a run was made. `config` is the connection's own, where it is not its endpoint's.
+    pub(crate) async fn serve(
+        mut self,
+        incoming: Incoming,
+        config: Option<Arc<ServerConfig>>,
+    ) -> bool {
         let client = canonical(incoming.remote_address());
-        let connection = match incoming.await {
+        let accepted = async {
+            match config {
+                Some(config) => incoming.accept_with(config)?.await,
+                None => incoming.await,
+            }
+        };
+        let connection = match accepted.await {
             Ok(connection) => connection,
             Err(error) => {
                 self.log(format_args!("Handshake with {client} failed: {error}"));

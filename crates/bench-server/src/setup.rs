@@ -2,6 +2,7 @@
 
 use crate::admission::AdmissionLimits;
 use bench_kit::plan::Limits;
+use bench_kit::qlog::Qlog;
 use bench_kit::token::Token;
 use cc_core::{ControllerChoice, Registry};
 use paceline::tls::ServerTls;
@@ -32,6 +33,8 @@ pub struct ServerSetup {
     pub perf_congestion: Option<ControllerChoice>,
     /// Who waits until the server's packets may leave.
     pub kernel_pacing: KernelPacing,
+    /// Where a qlog of each connection is written; `None` writes none.
+    pub qlog: Option<Qlog>,
     /// What it remembers of the paths over which it sends; `None` forgets them.
     pub resume: Option<Resume>,
     /// The controllers that clients can ask for.

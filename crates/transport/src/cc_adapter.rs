@@ -19,7 +19,11 @@ mod event_stream;
 mod events;
 #[cfg_attr(
     not(feature = "testing"),
-    expect(dead_code, unreachable_pub, reason = "facts are noted for tests")
+    expect(
+        dead_code,
+        unreachable_pub,
+        reason = "facts are noted for tests and qlog"
+    )
 )]
 mod facts;
 mod loss_detection;
@@ -49,6 +53,8 @@ pub(crate) use events::{By, Delivery, Observing};
 pub(crate) use facts::Watch as FactWatch;
 #[cfg(feature = "testing")]
 pub use facts::{Fact, PacketId};
+#[cfg(all(feature = "qlog", not(feature = "testing")))]
+pub(crate) use facts::{Fact, PacketId};
 pub(crate) use loss_detection::Announcement;
 use metrics::metrics;
 pub(crate) use path_meter::{MEMORY, PathMeter, QUEUE_MEMORY, tolerated_queue};

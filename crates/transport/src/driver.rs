@@ -94,7 +94,7 @@ impl ConnectionDriver {
             qlog,
         } = config;
         #[cfg(feature = "qlog")]
-        let trace = qlog.map(|stream| Trace::new(now, stream, &conn));
+        let trace = qlog.map(|stream| Trace::of(&congestion, now, stream, &conn));
         let ack_frames = conn.stats().frame_rx.acks;
         let control = capped(congestion.lock().control(), max_rate, mss);
         let mut driver = Self {

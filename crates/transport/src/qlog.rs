@@ -8,15 +8,19 @@
 //! | event | data |
 //! |---|---|
 //! | `connectivity:connection_started` | addresses and ports |
-//! | `recovery:metrics_updated` | what has changed of `min_rtt`, `smoothed_rtt`, `latest_rtt`, `rtt_variance` (ms), `congestion_window`, `bytes_in_flight` (bytes), `ssthresh`, `pacing_rate` (bits/s) |
+//! | `recovery:metrics_updated` | what has changed of `min_rtt`, `smoothed_rtt`, `latest_rtt`, `rtt_variance` (ms), `congestion_window`, `bytes_in_flight` (bytes), `ssthresh`, `pacing_rate` (bits/s); and, beyond the schema, of the controller's `bandwidth`, `delivery_rate` (bits/s), `pacing_gain`, `cwnd_gain`, `inflight_longterm`, `inflight_shortterm` (bytes), `marked_share` |
 //! | `recovery:congestion_state_updated` | the controller's state: `SlowStart`, `ProbeBW_UP`, … |
 //! | `recovery:careful_resume_phase_updated` | phases of Careful Resume, with `trigger` and `state_data` (draft-ietf-tsvwg-careful-resume-qlog-02), without packet numbers |
+//! | `transport:packet_sent`, `recovery:packet_lost` | `header` with type and number, and of what was sent `raw` with the length |
+//! | `transport:packet_received` | of packets with ACK frames: `frames` with the `acked_ranges` that are new |
 //! | `transport:datagrams_sent`, `transport:datagrams_received` | `count`, and `raw` with the lengths of what was sent |
 //! | `connectivity:connection_closed` | `reason` |
+//! | `loglevel:warning` | the last one, where events were dropped: `message` says how many |
 //!
-//! Packets are not among them: quinn-proto keeps their numbers to itself. Times are milliseconds
-//! since the first event, or since [`QlogConfig::start_time`]; `group_id` counts the connections.
-//! The time of `datagrams_sent` is when the connection hands a batch over to be sent. When its
+//! Packets are what congestion control has learned of them, so their other frames are left out, and
+//! packets without ACK frames that were received. Times are milliseconds since the first event, or
+//! since [`QlogConfig::start_time`]; `group_id` counts the connections. The time of `packet_sent`
+//! and `datagrams_sent` is when the connection hands a batch over to be sent. When its
 //! datagrams leave is not written: a full socket delays them, and with
 //! [`kernel_pacing`](crate::TransportConfig::kernel_pacing) the kernel does until their departure
 //! times.
@@ -49,6 +53,8 @@ pub struct QlogConfig {
     title: Option<String>,
     description: Option<String>,
     start_time: Option<Instant>,
+    max_bytes: Option<u64>,
+    waits: bool,
 }
 
 impl QlogConfig {
@@ -76,15 +82,34 @@ impl QlogConfig {
         self
     }
 
+    /// The most bytes to write; events beyond are dropped and [counted](QlogStream::dropped).
+    /// Default: no limit.
+    pub fn max_bytes(&mut self, max_bytes: u64) -> &mut Self {
+        self.max_bytes = Some(max_bytes);
+        self
+    }
+
+    /// Whether connections wait for a writer that does not keep up, so that no event is missing.
+    /// For virtual time, where waiting changes nothing: in real time it delays packets. Default:
+    /// they do not, and events are dropped.
+    pub fn waits(&mut self, waits: bool) -> &mut Self {
+        self.waits = waits;
+        self
+    }
+
     /// Begins to write, in a thread of its own that ends with the last handle of the stream and the
     /// last connection. `None` without a [`writer`](Self::writer), or if the system has no thread
     /// to give, which is logged.
     pub fn into_stream(self) -> Option<QlogStream> {
         let (records, queue) = sync_channel(QUEUE);
+        let dropped = Arc::new(AtomicU64::new(0));
         let mut writer = Writer {
             to: self.writer?,
             title: self.title,
             description: self.description,
+            room: self.max_bytes.unwrap_or(u64::MAX).saturating_sub(WARNING),
+            dropped: Arc::clone(&dropped),
+            last: Duration::ZERO,
             has_begun: false,
         };
         let started = thread::Builder::new()
@@ -102,7 +127,8 @@ impl QlogConfig {
             records,
             start,
             connections: AtomicU64::new(0),
-            dropped: AtomicU64::new(0),
+            waits: self.waits,
+            dropped,
         })))
     }
 }
@@ -117,8 +143,8 @@ impl fmt::Debug for QlogConfig {
 
 /// A trace that any number of connections write to; clones are handles to it.
 ///
-/// A connection never waits for it: what the writer does not keep up with is dropped beyond 8,192
-/// events.
+/// Unless it [`waits`](QlogConfig::waits), a connection never waits for it: what the writer does
+/// not keep up with is dropped beyond 16,384 events.
 #[derive(Clone)]
 pub struct QlogStream(Arc<Stream>);
 
@@ -127,11 +153,17 @@ struct Stream {
     /// What times are counted from.
     start: OnceLock<Timestamp>,
     connections: AtomicU64,
-    dropped: AtomicU64,
+    waits: bool,
+    dropped: Arc<AtomicU64>,
 }
 
 enum Record {
-    Event { side: Side, line: String },
+    Event {
+        side: Side,
+        line: String,
+        /// Since the trace began.
+        at: Duration,
+    },
     Flush(SyncSender<()>),
 }
 
@@ -145,7 +177,7 @@ impl QlogStream {
         }
     }
 
-    /// Events that were dropped because the writer did not keep up.
+    /// Events that were dropped because the writer did not keep up, or there was no more room.
     pub fn dropped(&self) -> u64 {
         self.0.dropped.load(Relaxed)
     }
@@ -162,15 +194,20 @@ impl QlogStream {
         name: &str,
         data: &impl Serialize,
     ) {
-        let start = *self.0.start.get_or_init(|| now);
+        let at = now.since(*self.0.start.get_or_init(|| now));
         let line = json(&Event {
-            time: millis(now.since(start)),
+            time: millis(at),
             name,
             group_id: group.to_string(),
             data,
         });
-        let record = Record::Event { side, line };
-        if self.0.records.try_send(record).is_err() {
+        let record = Record::Event { side, line, at };
+        let is_taken = if self.0.waits {
+            self.0.records.send(record).is_ok()
+        } else {
+            self.0.records.try_send(record).is_ok()
+        };
+        if !is_taken {
             self.0.dropped.fetch_add(1, Relaxed);
         }
     }
@@ -196,6 +233,11 @@ struct Writer {
     to: Box<dyn Write + Send + Sync>,
     title: Option<String>,
     description: Option<String>,
+    /// Bytes that may still be written.
+    room: u64,
+    dropped: Arc<AtomicU64>,
+    /// The time of the last event.
+    last: Duration,
     has_begun: bool,
 }
 
@@ -205,13 +247,20 @@ impl Writer {
         // To the end even after an error, so that nobody waits for it.
         for record in queue {
             match record {
-                Record::Event { side, line } if result.is_ok() => result = self.event(side, &line),
+                Record::Event { side, line, at } if result.is_ok() => {
+                    self.last = at;
+                    result = self.event(side, &line);
+                }
                 Record::Event { .. } => {}
                 Record::Flush(done) => {
                     result = result.and_then(|()| self.to.flush());
                     drop(done);
                 }
             }
+        }
+        let dropped = self.dropped.load(Relaxed);
+        if dropped > 0 && self.has_begun {
+            result = result.and_then(|()| self.missing(dropped));
         }
         if let Err(error) = result.and_then(|()| self.to.flush()) {
             tracing::warn!(%error, "cannot write qlog");
@@ -227,9 +276,28 @@ impl Writer {
         self.record(line)
     }
 
-    /// A record of JSON text sequences (RFC 7464).
+    /// A record of JSON text sequences (RFC 7464), if there is room for it.
     fn record(&mut self, json: &str) -> io::Result<()> {
+        // With its separator and the end of its line.
+        let Some(room) = self.room.checked_sub(json.len() as u64 + 2) else {
+            // None of the later ones either, or the trace would have a hole.
+            self.room = 0;
+            self.dropped.fetch_add(1, Relaxed);
+            return Ok(());
+        };
+        self.room = room;
         writeln!(self.to, "\u{1e}{json}")
+    }
+
+    /// Says in the trace itself that it is not whole.
+    fn missing(&mut self, dropped: u64) -> io::Result<()> {
+        self.room = WARNING;
+        self.record(&json(&Event {
+            time: millis(self.last),
+            name: "loglevel:warning",
+            group_id: "0".to_owned(),
+            data: &json!({ "message": format!("{dropped} events are missing") }),
+        }))
     }
 
     /// The trace as a whole, seen from the side that its first connection is on.
@@ -275,8 +343,11 @@ pub(crate) fn millis(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e6
 }
 
-/// Events that wait to be written: about a second of one connection at 100 Mbit/s, 2 MB.
-const QUEUE: usize = 8_192;
+/// Events that wait to be written: about a second of one connection at 100 Mbit/s, 3 MB.
+const QUEUE: usize = 16_384;
+
+/// Bytes that are kept for the last event, which says how many are missing.
+const WARNING: u64 = 200;
 
 #[cfg(test)]
 mod tests {
@@ -368,6 +439,38 @@ mod tests {
         assert!((99..=100).contains(&stream.dropped()));
         drop(release);
         stream.flush();
+    }
+
+    #[test]
+    fn beyond_the_most_bytes_events_are_counted_and_not_written() {
+        let shared = Shared::default();
+        let mut config = QlogConfig::default();
+        config.writer(Box::new(shared.clone())).max_bytes(600);
+        config.waits(true);
+        let stream = config.into_stream().unwrap();
+        for number in 0..2 * QUEUE {
+            stream.write(Timestamp::ZERO, CLIENT, "a:b", &json!({ "x": number }));
+        }
+        stream.flush();
+        let written = String::from_utf8(shared.0.lock().unwrap().clone()).unwrap();
+        assert!((300..=400).contains(&written.len()), "{written}");
+        assert!(written.ends_with("}\n"), "whole records: {written}");
+        // The header is none of them.
+        let events = written.lines().count() as u64 - 1;
+        assert_eq!(stream.dropped() + events, 2 * QUEUE as u64);
+        let dropped = stream.dropped();
+        drop(stream);
+        // The thread ends with its last handle, and takes the writer along.
+        while Arc::strong_count(&shared.0) > 1 {
+            thread::yield_now();
+        }
+        let written = String::from_utf8(shared.0.lock().unwrap().clone()).unwrap();
+        assert!(written.len() <= 600, "{written}");
+        let last = written.lines().last().unwrap();
+        assert!(
+            last.contains(&format!("{dropped} events are missing")),
+            "{last}"
+        );
     }
 
     #[test]

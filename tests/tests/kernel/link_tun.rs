@@ -1,7 +1,7 @@
 //! `link-relay tun` as a user has it: kernel TCP and ping over an emulated link. Skipped, and said
 //! so, where the kernel lets this user make no namespaces or a program is missing.
 
-use e2e::programs::{Ended, Running, program, run};
+use e2e::programs::{Ended, Running, bench_server, program, run};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::{self, File};
@@ -78,6 +78,80 @@ fn the_commands_exit_code_is_the_programs() {
     let ended = run_tun(&["--", "no-such-program"]);
     assert_eq!(ended.code, Some(127), "{ended:?}");
     assert!(ended.stderr.contains("no-such-program"), "{ended:?}");
+}
+
+#[test]
+fn exec_runs_a_program_behind_the_link_and_gives_its_exit_code() {
+    if is_missing(&["ping"]) {
+        return;
+    }
+    let script = "ping -c 3 -i 0.2 -q $PACELINE_SERVER && exit 7";
+    let ended = run(
+        "link-relay",
+        ["exec", "delay", "30ms", "--", "sh", "-c", script],
+    );
+    assert_eq!(ended.code, Some(7), "{ended:?}");
+    let times = ended.stdout.lines().find(|line| line.starts_with("rtt "));
+    let fastest = times.and_then(|line| line.split(['/', '=']).nth(4)?.trim().parse().ok());
+    assert!(fastest.is_some_and(|ms: f64| ms >= 30.0), "{ended:?}");
+    let ended = run("link-relay", ["exec", "delay", "30ms"]);
+    assert_eq!(ended.code, Some(2), "a program is needed: {ended:?}");
+}
+
+/// A download over UDP and one over TCP from servers that are not in the namespaces.
+#[test]
+fn a_program_reaches_servers_outside_over_the_link() {
+    if is_missing(&[]) {
+        return;
+    }
+    let (_server, port) = bench_server(&[]);
+    let to = format!("4433=127.0.0.1:{port}");
+    let client = program("bench-client");
+    let client = client.to_str().unwrap();
+    let exec = [
+        "exec",
+        "delay 15ms rate 20mbit",
+        "--return-link",
+        "delay 15ms",
+        "--forward",
+        &to,
+    ];
+    let command = ["--", client, "run", "10.77.0.2", "-n", "1M", "-J"];
+    let ended = run("link-relay", [&exec[..], &command].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let result: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let rate = result["end"]["sum_received"]["bits_per_second"]
+        .as_f64()
+        .unwrap();
+    assert!(rate < 20e6, "{rate}");
+    let rtt = result["end"]["streams"][0]["sender"]["min_rtt"]
+        .as_u64()
+        .unwrap();
+    assert!(rtt >= 30_000, "{rtt} µs");
+
+    let outside = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = format!("80={}", outside.local_addr().unwrap());
+    let serving = std::thread::spawn(move || {
+        let (mut stream, _) = outside.accept().unwrap();
+        std::io::Write::write_all(&mut stream, b"from outside\n").unwrap();
+    });
+    let script = "exec 3<>/dev/tcp/$PACELINE_SERVER/80; cat <&3";
+    let exec = [
+        "exec",
+        "delay 5ms",
+        "--forward",
+        &to,
+        "--",
+        "bash",
+        "-c",
+        script,
+    ];
+    let ended = run("link-relay", exec);
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(0), "from outside\n")
+    );
+    serving.join().unwrap();
 }
 
 #[test]

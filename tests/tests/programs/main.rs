@@ -9,6 +9,7 @@ mod command_line;
 mod link_relay;
 mod matrix;
 mod perf;
+mod qlog;
 mod robust;
 mod run_modes;
 mod scorecard;

@@ -48,6 +48,72 @@ fn a_connection_that_is_refused_ends_the_run_of_the_others() {
     assert_eq!(next.code, Some(0), "{next:?}");
 }
 
+/// What the package iperf3 of PyPI and usual recipes for jq read.
+#[test]
+fn a_document_for_readers_of_iperf3_has_its_keys_and_no_others() {
+    let (_server, port) = bench_server(&[]);
+    let form = ["-J", "--json-format", "iperf3", "-t", "1", "-i", "0.5"];
+    let numbers = |result: &Value, keys: &[&str]| {
+        for key in keys {
+            let found = result
+                .pointer(key)
+                .unwrap_or_else(|| panic!("no {key}: {result}"));
+            assert!(found.is_number(), "{key}: {found}");
+        }
+    };
+    let result = parse(&client(port, &[&form[..], &["-P", "2"]].concat()).stdout);
+    let keys: Vec<_> = result.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["end", "intervals", "start"]);
+    assert_eq!(result["start"]["test_start"]["protocol"], "TCP");
+    let common = [
+        "/start/timestamp/timesecs",
+        "/start/connected/0/local_port",
+        "/start/test_start/blksize",
+        "/end/cpu_utilization_percent/host_total",
+        "/end/sum_sent/bits_per_second",
+        "/end/sum_received/bytes",
+        "/intervals/0/sum/bits_per_second",
+        "/intervals/0/streams/0/bytes",
+    ];
+    numbers(&result, &common);
+    numbers(
+        &result,
+        &[
+            "/intervals/1/streams/1/snd_cwnd",
+            "/intervals/1/streams/1/rtt",
+            "/end/streams/1/sender/mean_rtt",
+            "/end/streams/1/receiver/bits_per_second",
+        ],
+    );
+    let retransmits = |rows: &Value, key: &str| -> u64 {
+        let rows = rows.as_array().unwrap().iter();
+        rows.map(|row| row.pointer(key).and_then(Value::as_u64).unwrap())
+            .sum()
+    };
+    for interval in result["intervals"].as_array().unwrap() {
+        let streams = retransmits(&interval["streams"], "/retransmits");
+        assert_eq!(interval["sum"]["retransmits"], streams);
+        assert_eq!(interval["streams"][0].get("state"), None);
+    }
+    let sum = retransmits(&result["end"]["streams"], "/sender/retransmits");
+    assert_eq!(result["end"]["sum_sent"]["retransmits"], sum);
+
+    let result = parse(&client(port, &[&form[..], &["-u", "-b", "2M"]].concat()).stdout);
+    assert_eq!(result["start"]["test_start"]["protocol"], "UDP");
+    numbers(&result, &common);
+    numbers(
+        &result,
+        &[
+            "/end/sum/jitter_ms",
+            "/end/sum/lost_packets",
+            "/end/sum/lost_percent",
+            "/end/sum/packets",
+            "/end/streams/0/udp/jitter_ms",
+            "/intervals/0/streams/0/packets",
+        ],
+    );
+}
+
 #[test]
 fn a_stream_of_json_has_iperf3s_events_in_their_order() {
     let (_server, port) = bench_server(&[]);

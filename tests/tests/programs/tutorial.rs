@@ -177,6 +177,14 @@ fn script(commands: &[Command]) -> String {
     for command in commands {
         script += &format!("printf '%s' '{MARK}'\n{}\n", command.line);
         script += &format!("printf '%s\\n' \"{CODE}$?\"\n");
+        if let Some((_, log)) = command
+            .line
+            .strip_suffix(" &")
+            .and_then(|line| line.rsplit_once("> "))
+        {
+            // Whoever types the next command gives the server a moment.
+            script += &format!("until grep -qs listening {log}; do sleep 0.1; done\n");
+        }
     }
     script
 }

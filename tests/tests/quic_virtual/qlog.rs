@@ -64,6 +64,18 @@ fn schema() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
             BTreeSet::from(["count", "raw", "datagram_ids"]),
         ),
         (
+            "transport:packet_sent",
+            BTreeSet::from(["header", "frames", "raw", "datagram_id"]),
+        ),
+        (
+            "transport:packet_received",
+            BTreeSet::from(["header", "frames", "raw", "datagram_id"]),
+        ),
+        (
+            "recovery:packet_lost",
+            BTreeSet::from(["header", "frames", "trigger"]),
+        ),
+        (
             "recovery:congestion_state_updated",
             BTreeSet::from(["old", "new", "trigger"]),
         ),
@@ -80,6 +92,14 @@ fn schema() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
                 "ssthresh",
                 "packets_in_flight",
                 "pacing_rate",
+                // Ours, which the schema allows.
+                "delivery_rate",
+                "bandwidth",
+                "pacing_gain",
+                "cwnd_gain",
+                "inflight_longterm",
+                "inflight_shortterm",
+                "marked_share",
             ]),
         ),
     ])
@@ -147,11 +167,65 @@ fn every_record_obeys_the_schema_and_agrees_with_the_statistics() {
     assert!((40.0..41.0).contains(&min_rtt), "{min_rtt}");
     let cwnd = metrics["congestion_window"].as_u64();
     assert_eq!(cwnd, Some(stats.cwnd.get()));
+    assert_eq!(metrics["pacing_gain"].as_f64(), Some(1.0));
+    let bandwidth = metrics["bandwidth"].as_u64().expect("bits per second");
+    assert!((19_000_000..21_000_000).contains(&bandwidth), "{bandwidth}");
     let rate = metrics["pacing_rate"].as_u64();
     assert_eq!(rate, Some(stats.pacing_rate.bits_per_sec()));
     assert_eq!(events[0]["name"], "connectivity:connection_started");
     let end = events.last().expect("events");
     assert_eq!(end["name"], "connectivity:connection_closed");
+}
+
+/// qvis takes the extent of its congestion graph from packets, and finds what was acknowledged or
+/// lost by type and number. Without them it draws nothing.
+#[test]
+fn packets_are_found_again_when_they_are_acknowledged_or_lost() {
+    let shared = Shared::default();
+    let stream = shared.stream();
+    let mut config = config("delay 20ms rate 10mbit limit 20", "delay 20ms", "cubic");
+    config.client.qlog_stream(Some(stream.clone()));
+    let mut pair = connect(&config);
+    pair.send(Side::Client, Load::Bytes(2_000_000));
+    pair.run_for(Duration::from_secs(5));
+    let stats = pair.stats(Side::Client);
+    stream.flush();
+    let (_, events) = shared.records();
+    let packet = |event: &Value| {
+        let header = &event["data"]["header"];
+        let kind = header["packet_type"].as_str().expect("a type").to_owned();
+        (kind, header["packet_number"].as_u64())
+    };
+    let (mut sent, mut lost, mut acked) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let mut bytes = 0;
+    for event in &events {
+        match event["name"].as_str().expect("a name") {
+            "transport:packet_sent" => {
+                assert!(sent.insert(packet(event)), "twice: {event}");
+                bytes += event["data"]["raw"]["length"].as_u64().expect("bytes");
+            }
+            "recovery:packet_lost" => assert!(lost.insert(packet(event)), "twice: {event}"),
+            "transport:packet_received" => {
+                let (kind, frames) = (packet(event).0, &event["data"]["frames"]);
+                for range in frames[0]["acked_ranges"].as_array().expect("ranges") {
+                    let end = |index: usize| range[index].as_u64().expect("a number");
+                    let numbers = (end(0)..=end(1)).map(|number| (kind.clone(), Some(number)));
+                    acked.extend(numbers);
+                }
+            }
+            _ => {}
+        }
+    }
+    let kinds: BTreeSet<_> = sent.iter().map(|(kind, _)| kind.as_str()).collect();
+    assert_eq!(kinds, BTreeSet::from(["1RTT", "handshake", "initial"]));
+    assert!(lost.is_subset(&sent) && acked.is_subset(&sent));
+    // MTU probes do not count among the lost packets of the statistics.
+    let probes = (lost.len() as u64).checked_sub(stats.path.lost_packets);
+    assert!(probes.is_some_and(|probes| probes <= 3), "{lost:?}");
+    assert!(lost.len() > 10 && acked.len() > 1_300, "{lost:?}");
+    // Initial packets share their datagrams with padding and others.
+    let all = stats.udp_tx.bytes;
+    assert!((all - 3_000..=all).contains(&bytes), "{bytes} of {all}");
 }
 
 #[test]

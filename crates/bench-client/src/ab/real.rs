@@ -8,6 +8,7 @@ use crate::emulated::{self, EmulatedPath, Links};
 use bench_kit::failure::Failure;
 use bench_kit::interrupt::Interrupts;
 use bench_kit::plan::{Direction, Limits};
+use bench_kit::qlog::Qlog;
 use bench_kit::{clock, runtime};
 use bench_server::{AdmissionLimits, Resume, Server, ServerSetup};
 use link_sim::LinkSpec;
@@ -72,6 +73,7 @@ impl Learned {
             }
             let alone = FlowGroup {
                 start: Duration::ZERO,
+                qlog: None,
                 ..group.clone()
             };
             let before = Self {
@@ -149,6 +151,10 @@ impl Testbed {
         resume: Option<&Resume>,
     ) -> Result<Self, Failure> {
         let direction = groups[0].plan.direction;
+        let qlog = match groups {
+            [alone] => alone.qlog.clone(),
+            _ => trial.qlog(setup),
+        };
         let (remote, server, path) = match &setup.backend {
             Backend::Network(remote) => (remote.as_ref().clone(), None, None),
             Backend::Servers(servers) => {
@@ -159,7 +165,7 @@ impl Testbed {
                 (remote, None, Some(path))
             }
             _ => {
-                let server = RunningServer::start(setup, trial.seed(), resume.cloned())?;
+                let server = RunningServer::start(setup, trial.seed(), resume.cloned(), qlog)?;
                 let path =
                     EmulatedPath::start(&setup.links, direction, server.address, trial.seed())?;
                 (embedded(path.address()), Some(server), Some(path))
@@ -214,6 +220,7 @@ impl Testbed {
             connect_timeout: setup.connect_timeout,
             idle_timeout: setup.idle_timeout,
             seed,
+            qlog: group.qlog.clone(),
             memories: Vec::new(),
         })
     }
@@ -357,7 +364,12 @@ struct RunningServer {
 }
 
 impl RunningServer {
-    fn start(setup: &AbSetup, seed: u64, resume: Option<Resume>) -> Result<Self, Failure> {
+    fn start(
+        setup: &AbSetup,
+        seed: u64,
+        resume: Option<Resume>,
+        qlog: Option<Qlog>,
+    ) -> Result<Self, Failure> {
         let server = ServerSetup {
             bind: (Ipv4Addr::LOCALHOST, 0).into(),
             identity: None,
@@ -368,6 +380,7 @@ impl RunningServer {
             perf_congestion: None,
             is_one_off: false,
             kernel_pacing: KernelPacing::Off,
+            qlog,
             resume,
             registry: setup.registry.clone(),
             seed: Some(seed),

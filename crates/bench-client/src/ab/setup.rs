@@ -4,6 +4,7 @@ use crate::client::Remote;
 use crate::emulated::Links;
 use bench_kit::failure::Failure;
 use bench_kit::plan::{Controllers, Direction, Limits, Plan};
+use bench_kit::qlog::Qlog;
 use bench_report::result::{ComparedServer, Finite, is_one};
 use cc_core::Registry;
 use paceline::tls::Cipher;
@@ -35,6 +36,8 @@ pub(crate) struct AbSetup {
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Duration,
     pub(crate) registry: Registry,
+    /// Where a qlog of each connection is written; `None` writes none.
+    pub(crate) qlog: Option<Qlog>,
 }
 
 /// One side of a test. Its serialized form is part of the fingerprint of a matrix's cell.

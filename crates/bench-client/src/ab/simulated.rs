@@ -11,6 +11,7 @@ use bench_kit::failure::Failure;
 use bench_kit::interrupt::Interrupts;
 use bench_kit::plan::{Direction, Plan};
 use bench_kit::transport_settings;
+use cc_core::ControllerChoice;
 use flow::{Flow, Memories};
 use link_sim::{LinkSpec, LinkStats};
 use paceline::VarInt;
@@ -104,6 +105,7 @@ fn learn(
     }
     let alone = FlowGroup {
         start: Duration::ZERO,
+        qlog: None,
         ..group.clone()
     };
     let mut run = Run::new(setup, seed, &[alone], &[])?;
@@ -144,7 +146,8 @@ impl Run {
             let learned = learned.get(index).map_or(&[][..], Vec::as_slice);
             for (number, plan) in group.plan.shares(group.flows).into_iter().enumerate() {
                 let memories = learned.get(number).copied().unwrap_or_default();
-                run.add(setup, index, group, &plan, return_link, &memories)?;
+                let number = number as u64 + 1;
+                run.add(setup, index, group, (number, &plan), return_link, &memories)?;
             }
         }
         Ok(run)
@@ -155,7 +158,7 @@ impl Run {
         setup: &AbSetup,
         index: usize,
         group: &FlowGroup,
-        plan: &Plan,
+        (number, plan): (u64, &Plan),
         return_link: LinkId,
         memories: &Memories,
     ) -> Result<(), Failure> {
@@ -179,8 +182,11 @@ impl Run {
             Direction::Reverse => (acks, data),
             _ => (data, acks),
         };
-        let transport = |congestion, memory| {
+        let transport = |side, congestion: &ControllerChoice, memory| {
             let mut config = transport_settings::of_plan(plan, congestion, setup.idle_timeout);
+            if let Some(qlog) = &group.qlog {
+                config.qlog_stream(qlog.connection(side, number, &congestion.to_string()));
+            }
             config.path_memory(memory);
             if let Some(mtu) = setup.mtu {
                 transport_settings::fix_mtu(&mut config, mtu);
@@ -194,8 +200,8 @@ impl Run {
         let ends = self.world.add_connection(&ConnectionPlan {
             there,
             back,
-            client: transport(&controllers.client, memories.client),
-            server: transport(&controllers.server, memories.server),
+            client: transport("client", &controllers.client, memories.client),
+            server: transport("server", &controllers.server, memories.server),
             start: group.start,
             // Recorded results have the default below it.
             max_udp_payload_size: setup.mtu.filter(|mtu| *mtu > DEFAULT_LARGEST_PAYLOAD),

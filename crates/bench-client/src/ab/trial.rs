@@ -4,6 +4,7 @@ use super::setup::{self, AbSetup, AbVariant};
 use crate::client::Outcome;
 use crate::emulated;
 use bench_kit::plan::{Direction, Plan};
+use bench_kit::qlog::Qlog;
 use bench_report::result::{CompetitionRound, Finite, Round};
 use bench_report::stats::{self, Schedule, Slot};
 use link_sim::{LinkSpec, LinkStats};
@@ -32,6 +33,8 @@ pub(super) struct FlowGroup {
     pub(super) bulk_after: Option<Duration>,
     /// Whether they begin with what earlier ones have learned.
     pub(super) resumes: bool,
+    /// Where qlogs of their ends are written, if they are.
+    pub(super) qlog: Option<Qlog>,
 }
 
 #[derive(Debug)]
@@ -83,9 +86,11 @@ impl Trial {
                 Duration::ZERO
             }
         };
-        let variants = || self.slots.iter().map(|slot| &setup.variants[slot.variant]);
-        let last_start = variants().map(start).max().unwrap_or_default();
-        let groups = variants().map(|variant| {
+        let variant = |slot: &Slot| &setup.variants[slot.variant];
+        let starts = self.slots.iter().map(|slot| start(variant(slot)));
+        let last_start = starts.max().unwrap_or_default();
+        let groups = self.slots.iter().map(|slot| {
+            let variant = variant(slot);
             let start = start(variant);
             let omit = variant.plan.omit.saturating_add(last_start - start);
             FlowGroup {
@@ -99,9 +104,18 @@ impl Trial {
                 duplicate: variant.duplicate,
                 bulk_after: variant.bulk_after,
                 resumes: variant.resumes,
+                qlog: self
+                    .qlog(setup)
+                    .map(|qlog| qlog.named(&setup::name(slot.variant))),
             }
         });
         groups.collect()
+    }
+
+    /// Where qlogs of the whole trial go, which are those of a server that several variants share.
+    pub(super) fn qlog(&self, setup: &AbSetup) -> Option<Qlog> {
+        let qlog = setup.qlog.as_ref()?;
+        Some(qlog.named(&format!("round-{}", self.slots[0].block)))
     }
 
     /// The trial's rounds from what the flow groups have done.

@@ -134,7 +134,7 @@ pub(crate) struct AbArgs {
     #[arg(long = "virtual", help_heading = "Comparison")]
     #[arg(conflicts_with = "cipher")]
     pub(crate) is_virtual: bool,
-    /// Emulated link in the direction of the data; `list` shows its grammar
+    /// Emulated link in the direction of the data; `list all` shows its grammar
     #[arg(long, value_name = "LINK", default_value = DEFAULT_LINK)]
     #[arg(help_heading = "Emulated link")]
     pub(crate) link: LinkSpec,
@@ -172,6 +172,10 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) svg: Option<PathBuf>,
+    /// Write a qlog of both ends of each connection into this directory, for qvis
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) qlog: Option<PathBuf>,
     /// Print the result as JSON instead of the table
     #[arg(short = 'J', help_heading = "Output")]
     pub(crate) print_json: bool,

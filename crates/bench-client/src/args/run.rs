@@ -4,6 +4,7 @@ use crate::ab::MAX_COPIES;
 use bench_kit::cli::values::{seconds, seconds_or_none, size_up_to};
 use bench_kit::cli::{DEFAULT_CONTROLLER, DEFAULT_PORT};
 use bench_kit::plan::MAX_CONNECTIONS;
+use bench_report::result::RunResult;
 use bench_report::text::Unit;
 use clap::{Args, ValueHint};
 use link_sim::LinkSpec;
@@ -12,6 +13,23 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use units::Bytes;
+
+/// The keys of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum JsonFormat {
+    Paceline,
+    Iperf3,
+}
+
+impl JsonFormat {
+    /// The JSON text of `result`.
+    pub(crate) fn text(self, result: &RunResult) -> String {
+        match self {
+            Self::Paceline => result.to_json(),
+            Self::Iperf3 => result.to_iperf3_json(),
+        }
+    }
+}
 
 /// `bench-client run`: one measurement against a bench-server.
 #[derive(Debug, Clone, Args)]
@@ -159,6 +177,16 @@ pub(crate) struct RunArgs {
     /// Print the result as JSON instead of rows
     #[arg(short = 'J', help_heading = "Output")]
     pub(crate) print_json: bool,
+    /// Form of -J and --json: paceline, which has iperf3's keys and more, or iperf3, which has
+    /// those alone, for programs that read iperf3's JSON
+    #[arg(
+        long,
+        value_name = "FORM",
+        default_value = "paceline",
+        help_heading = "Output"
+    )]
+    #[arg(conflicts_with = "json_stream")]
+    pub(crate) json_format: JsonFormat,
     /// Print one JSON object per line during the run
     #[arg(long, conflicts_with = "print_json", help_heading = "Output")]
     pub(crate) json_stream: bool,
@@ -172,6 +200,10 @@ pub(crate) struct RunArgs {
     /// iperf3's switch for what is so anyway: every line is written at once.
     #[arg(long, hide = true)]
     forceflush: bool,
+    /// Write a qlog of each connection into this directory, for qvis
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) qlog: Option<PathBuf>,
     /// Write a report with plots to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_hint = ValueHint::FilePath)]

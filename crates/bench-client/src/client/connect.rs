@@ -2,6 +2,7 @@
 
 use super::port_check::{self, unspecified};
 use bench_kit::plan::{Controllers, Plan};
+use bench_kit::qlog::Qlog;
 use bench_kit::token::Token;
 use bench_kit::transfer::LocalFile;
 use bench_kit::wire::ALPN;
@@ -35,6 +36,8 @@ pub(crate) struct ClientSetup {
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Duration,
     pub(crate) seed: u64,
+    /// Where a qlog of each connection is written; `None` writes none.
+    pub(crate) qlog: Option<Qlog>,
     /// What the connections know of their paths when they begin; without, nothing.
     pub(crate) memories: Vec<Option<PathMemory>>,
 }
@@ -92,6 +95,7 @@ impl ClientSetup {
         };
         let mut config = tls
             .alpn(&[if self.is_perf { perf::ALPN } else { ALPN }])
+            .key_log()
             .config()
             .map_err(|error| format!("--ca: {error}"))?;
         config
@@ -109,6 +113,12 @@ impl ClientSetup {
             .congestion_seed(self.seed)
             .kernel_pacing(self.kernel_pacing)
             .handshake_timeout(Some(self.connect_timeout));
+        // Those beyond are probes, many and short.
+        let qlog = self.qlog.as_ref().filter(|_| number < self.connections);
+        if let Some(qlog) = qlog {
+            let controller = self.controllers.client.to_string();
+            config.qlog_stream(qlog.connection("client", u64::from(number) + 1, &controller));
+        }
         if let Some(mtu) = self.mtu {
             transport_settings::fix_mtu(&mut config, mtu);
         }

@@ -14,6 +14,7 @@ use crate::output::{self, Directory, Output};
 use bench_kit::cli;
 use bench_kit::failure::Failure;
 use bench_kit::plan::{Direction, Limits};
+use bench_kit::qlog::Qlog;
 use bench_kit::terminal;
 use bench_report::result::{AbResult, Finite};
 use bench_report::table::ab_table_within;
@@ -44,6 +45,9 @@ pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failur
     let mut progress = Display::new(&setup);
     let mut result = ab::run(&setup, &interrupts, &mut |event| progress.show(event))?;
     progress.close();
+    if let Some(warning) = setup.qlog.as_ref().and_then(Qlog::close) {
+        terminal::note(format_args!("warning: {warning}"));
+    }
     result.baseline = baseline.map(|baseline| baseline.compare(&result));
     if args.print_json {
         terminal::text(&result.to_json());
@@ -115,6 +119,8 @@ pub(super) fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failu
             args.link
         )));
     }
+    let qlog = args.qlog.as_deref();
+    let qlog = qlog.map(|path| Qlog::open(path, "ab", args.is_virtual));
     Ok(AbSetup {
         variants: variants(args, registry)?,
         competes: args.compete,
@@ -135,6 +141,7 @@ pub(super) fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failu
         connect_timeout: args.path.connect_timeout,
         idle_timeout: args.path.idle_timeout,
         registry: registry.clone(),
+        qlog: qlog.transpose()?,
     })
 }
 

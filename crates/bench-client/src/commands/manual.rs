@@ -1,12 +1,18 @@
 //! What a package installs beside the programs: manual pages and completions.
 
+use super::list;
 use crate::args::{self, CompletionsArgs, ManArgs, Program};
+use crate::matrix::BUILT_IN;
 use bench_kit::failure::Failure;
 use bench_kit::terminal;
-use clap::{Command, ValueEnum as _};
+use cc_core::Registry;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command, ValueEnum as _};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use link_sim::{LINK_WORDS, presets};
 use std::io;
+use std::iter;
 use std::process::ExitCode;
 
 pub(super) fn write_pages(args: &ManArgs) -> Result<ExitCode, Failure> {
@@ -24,17 +30,81 @@ pub(super) fn write_pages(args: &ManArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn print_completions(args: &CompletionsArgs) -> ExitCode {
-    terminal::text(&script(args.shell, args.program));
+pub(super) fn print_completions(args: &CompletionsArgs, registry: &Registry) -> ExitCode {
+    terminal::text(&script(args.shell, args.program, registry));
     ExitCode::SUCCESS
 }
 
-fn script(shell: Shell, program: Program) -> String {
+fn script(shell: Shell, program: Program, registry: &Registry) -> String {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut command(program), program.name(), &mut script);
+    let mut command = with_names(command(program), &Names::of(registry));
+    clap_complete::generate(shell, &mut command, program.name(), &mut script);
     // clap_complete 4.6.11 takes the hyphen in a program's name for the begin of a command in one
     // of the two places where bash has to find the same word.
     String::from_utf8_lossy(&script).replace("bench__subcmd__", "bench__")
+}
+
+/// Words that stand for something, which a shell may offer; the programs take more than these.
+struct Names {
+    /// With the begin of each parameter, as in `bbr3:beta=`.
+    controllers: Vec<String>,
+    links: Vec<String>,
+    matrices: Vec<String>,
+}
+
+impl Names {
+    fn of(registry: &Registry) -> Self {
+        let controllers = registry.specs().iter().flat_map(|spec| {
+            let params = spec.params.iter();
+            let params = params.map(|param| format!("{}:{}=", spec.name, param.name));
+            iter::once(spec.name.to_owned()).chain(params)
+        });
+        let words = LINK_WORDS
+            .iter()
+            .map(|word| list::name_of(word.form).to_owned());
+        let mut links: Vec<_> = words
+            .chain(presets().map(|link| link.name.to_owned()))
+            .collect();
+        links.dedup();
+        Self {
+            controllers: controllers.collect(),
+            links,
+            matrices: BUILT_IN.map(|matrix| matrix.name.to_owned()).into(),
+        }
+    }
+
+    /// Those that an argument with this name of its value takes.
+    fn of_value(&self, name: &str) -> Vec<&String> {
+        let Self {
+            controllers,
+            links,
+            matrices,
+        } = self;
+        match name {
+            "CC" => controllers.iter().collect(),
+            "LINK" => links.iter().collect(),
+            "NAME|FILE" => matrices.iter().collect(),
+            "NAME" => {
+                let is_name = |name: &&String| !name.contains(':');
+                let controllers = controllers.iter().filter(is_name);
+                controllers.chain(links).chain(matrices).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn with_names(command: Command, names: &Names) -> Command {
+    let with_values = |argument: Arg| {
+        let value = argument.get_value_names().and_then(<[_]>::first);
+        let values = value.map_or_else(Vec::new, |name| names.of_value(name));
+        if values.is_empty() {
+            return argument;
+        }
+        argument.value_parser(PossibleValuesParser::new(values))
+    };
+    let command = command.mut_args(with_values);
+    command.mut_subcommands(|subcommand| with_names(subcommand, names))
 }
 
 fn command(program: Program) -> Command {
@@ -132,7 +202,7 @@ mod tests {
                 assert_eq!(page.file, format!("{name}.1"));
                 let text = String::from_utf8(page.text).unwrap();
                 let flags = command.get_arguments().filter(|flag| !flag.is_hide_set());
-                for long in flags.filter_map(clap::Arg::get_long) {
+                for long in flags.filter_map(Arg::get_long) {
                     let flag = format!("\\-\\-{}", long.replace('-', "\\-"));
                     assert!(text.contains(&flag), "{flag} in:\n{text}");
                 }
@@ -148,8 +218,16 @@ mod tests {
     fn every_shell_has_a_script_that_knows_the_flags() {
         for shell in Shell::value_variants() {
             for program in Program::value_variants() {
-                let script = script(*shell, *program);
+                let script = script(*shell, *program, &Registry::standard());
                 assert!(script.contains("idle-timeout"), "{shell}: {script}");
+                let offers = |name: &str| script.contains(name);
+                let is_client = *program == Program::BenchClient;
+                // elvish and PowerShell get no values, fish those of options alone.
+                let has_values = matches!(shell, Shell::Bash | Shell::Fish | Shell::Zsh);
+                let has_words = matches!(shell, Shell::Bash | Shell::Zsh);
+                assert_eq!(offers("ledbat_pp"), has_values, "{shell}");
+                assert_eq!(offers("starlink-down"), has_values && is_client, "{shell}");
+                assert_eq!(offers("seven-rounds"), has_words && is_client, "{shell}");
             }
         }
     }

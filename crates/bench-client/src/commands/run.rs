@@ -5,12 +5,13 @@ mod screen;
 mod setup;
 
 use super::remote;
-use crate::args::RunArgs;
+use crate::args::{JsonFormat, RunArgs};
 use crate::client::{self, About, ClientSetup, Outcome, Progress, Remote};
 use crate::emulated::{self, EmulatedPath, Links};
 use crate::output::{self, Output};
 use bench_kit::failure::Failure;
 use bench_kit::plan::Direction;
+use bench_kit::qlog::Qlog;
 use bench_kit::token::Token;
 use bench_kit::{cli, perf, runtime, terminal};
 use bench_report::report;
@@ -58,6 +59,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         connect_timeout: args.path.connect_timeout,
         idle_timeout: args.path.idle_timeout,
         seed: args.seed,
+        qlog: qlog(args)?,
         memories: Vec::new(),
     };
     let about = about(args, &setup, links);
@@ -74,6 +76,9 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     };
     let run = client::run(&setup, args.interval, &interrupts, &mut on_progress);
     let outcome = runtime::current_thread()?.block_on(run);
+    if let Some(warning) = setup.qlog.as_ref().and_then(Qlog::close) {
+        terminal::note(format_args!("warning: {warning}"));
+    }
     conclude(
         &setup,
         &about,
@@ -83,6 +88,11 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         &outcome,
         files,
     )
+}
+
+fn qlog(args: &RunArgs) -> Result<Option<Qlog>, Failure> {
+    let path = args.qlog.as_deref();
+    path.map(|path| Qlog::open(path, "run", false)).transpose()
 }
 
 fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {
@@ -112,6 +122,7 @@ fn duplicator(args: &RunArgs, target: SocketAddr) -> Result<Option<EmulatedPath>
 
 struct Files {
     json: Option<Output>,
+    json_format: JsonFormat,
     report: Option<Output>,
 }
 
@@ -119,6 +130,7 @@ impl Files {
     fn open(args: &RunArgs) -> Result<Self, Failure> {
         let files = Self {
             json: Output::open_if("--json", args.json.as_deref())?,
+            json_format: args.json_format,
             report: Output::open_if("--report", args.report.as_deref())?,
         };
         output::check_distinct(&[&files.json, &files.report])?;
@@ -131,7 +143,7 @@ impl Files {
             Some(file) => file.write(&text()),
             None => Ok(()),
         };
-        let json = write(self.json, &|| result.to_json());
+        let json = write(self.json, &|| self.json_format.text(result));
         let report = write(self.report, &|| {
             report::run_html(result, emulated::path(result))
         });

@@ -137,6 +137,7 @@ impl CellPlan {
             connect_timeout: self.connect_timeout,
             idle_timeout: self.idle_timeout,
             registry: registry.clone(),
+            qlog: None,
         }
     }
 

@@ -40,6 +40,7 @@ impl Fixture {
             perf_congestion: Registry::standard().choose("cubic").ok(),
             is_one_off: false,
             kernel_pacing: KernelPacing::Off,
+            qlog: None,
             resume: None,
             registry: Registry::standard(),
             seed: Some(1),

@@ -1,4 +1,5 @@
-//! What congestion control learns of each packet, for tests that compare it with what happened.
+//! What congestion control learns of each packet, for qlog and for tests that compare it with what
+//! happened.
 
 use super::datagram_fates::DatagramFates;
 use crate::datagrams::DatagramOutcome;
@@ -60,6 +61,10 @@ pub(crate) type Watch = Box<dyn FnMut(Timestamp, &Fact) + Send>;
 #[derive(Default)]
 pub(super) struct Facts {
     pub(super) fates: DatagramFates,
+    /// What qlog is to write of packets; `None` where there is no qlog. It holds what one batch or
+    /// one datagram has brought: the driver takes it after each.
+    #[cfg(feature = "qlog")]
+    pub(super) noted: Option<Vec<Fact>>,
     #[cfg(feature = "testing")]
     watch: Option<Watch>,
 }
@@ -74,6 +79,10 @@ impl Facts {
     pub(super) fn note(&mut self, now: Timestamp, fact: impl Fn() -> Fact) {
         if !self.fates.is_empty() {
             self.note_fate(now, &fact());
+        }
+        #[cfg(feature = "qlog")]
+        if let Some(noted) = &mut self.noted {
+            noted.push(fact());
         }
         #[cfg(feature = "testing")]
         if let Some(watch) = &mut self.watch {

@@ -2,6 +2,8 @@
 
 use super::congestion::Congestion;
 use super::datagram_fates::DatagramFate;
+#[cfg(feature = "qlog")]
+use super::facts::Fact;
 use super::path_meter::PathMeter;
 use crate::datagrams::DatagramId;
 
@@ -14,6 +16,22 @@ impl Congestion {
     /// What the newest ACKs say of the active path.
     pub(crate) fn path_meter(&self) -> &PathMeter {
         &self.path().meter
+    }
+
+    /// Keeps what is learned of packets for [`Self::take_noted`] from now on.
+    #[cfg(feature = "qlog")]
+    pub(crate) fn note_facts(&mut self) {
+        self.facts.noted.get_or_insert_default();
+    }
+
+    /// What was learned of packets since the last call, where it is kept.
+    #[cfg(feature = "qlog")]
+    pub(crate) fn take_noted(&mut self) -> Vec<Fact> {
+        self.facts
+            .noted
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 
     /// What has become of them since the last call.

@@ -140,7 +140,11 @@ impl ConnectionDriver {
     #[cfg(feature = "qlog")]
     fn trace_feedback(&mut self, now: Timestamp) {
         if let Some(mut trace) = self.trace.take() {
-            for change in self.congestion.lock().take_phase_changes() {
+            let mut congestion = self.congestion.lock();
+            let (facts, changes) = (congestion.take_noted(), congestion.take_phase_changes());
+            drop(congestion);
+            trace.on_facts(now, &facts);
+            for change in changes {
                 trace.on_resume_phase(&change);
             }
             let stats = self.stats(clock::instant(now));

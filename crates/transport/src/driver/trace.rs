@@ -1,5 +1,6 @@
 //! What a connection writes to its qlog.
 
+use crate::cc_adapter::{CongestionHandle, Fact, PacketId};
 use crate::qlog::{QlogStream, millis};
 use crate::stats::ConnectionStats;
 use cc_core::{ResumePhaseChange, Snapshot};
@@ -7,7 +8,7 @@ use quinn_proto::{Connection, ConnectionError, Side, Transmit};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::net::{IpAddr, SocketAddr};
-use units::{Bandwidth, Bytes, Timestamp};
+use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 #[derive(Debug)]
 pub(super) struct Trace {
@@ -23,7 +24,18 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    pub(super) fn new(now: Timestamp, stream: QlogStream, conn: &Connection) -> Self {
+    /// Of a connection whose congestion control tells it of packets from now on.
+    pub(super) fn of(
+        congestion: &CongestionHandle,
+        now: Timestamp,
+        stream: QlogStream,
+        conn: &Connection,
+    ) -> Self {
+        congestion.lock().note_facts();
+        Self::new(now, stream, conn)
+    }
+
+    fn new(now: Timestamp, stream: QlogStream, conn: &Connection) -> Self {
         let mut trace = Self {
             connection: (conn.side(), stream.add_connection()),
             stream,
@@ -49,11 +61,53 @@ impl Trace {
         let raw: Vec<Raw> = (0..transmit.size)
             .step_by(segment)
             .map(|start| Raw {
-                length: segment.min(transmit.size - start),
+                length: segment.min(transmit.size - start) as u64,
             })
             .collect();
         let count = raw.len();
         self.write(now, "transport:datagrams_sent", &Sent { count, raw });
+    }
+
+    /// What congestion control has learned of packets.
+    ///
+    /// An acknowledgement is a packet that was received with an ACK frame: so readers of qlog match
+    /// it with what was sent. The frame has only what it newly acknowledges.
+    pub(super) fn on_facts(&mut self, now: Timestamp, facts: &[Fact]) {
+        let mut acked = Acked::default();
+        for fact in facts {
+            match fact {
+                Fact::Acked(packet) | Fact::Late(packet) => {
+                    if let Some(other) = acked.add(*packet) {
+                        self.write_ack(now, other);
+                    }
+                }
+                Fact::Sent { packet, bytes, .. } => {
+                    let raw = Raw {
+                        length: bytes.get(),
+                    };
+                    let (header, raw) = (header(*packet), raw);
+                    self.write(now, "transport:packet_sent", &Packet { header, raw });
+                }
+                Fact::Lost(packet) => {
+                    let data = json!({ "header": header(*packet) });
+                    self.write(now, "recovery:packet_lost", &data);
+                }
+                _ => {}
+            }
+        }
+        self.write_ack(now, acked);
+    }
+
+    fn write_ack(&mut self, now: Timestamp, acked: Acked) {
+        if acked.ranges.is_empty() {
+            return;
+        }
+        self.flush_received(now);
+        let data = json!({
+            "header": { "packet_type": packet_type(acked.space) },
+            "frames": [{ "frame_type": "ack", "acked_ranges": acked.ranges }],
+        });
+        self.write(now, "transport:packet_received", &data);
     }
 
     /// Congestion control may have made another decision.
@@ -109,7 +163,9 @@ impl Trace {
 
     fn write_metrics(&mut self, now: Timestamp, stats: &ConnectionStats, snapshot: &Snapshot) {
         let is_paced = stats.pacing_rate != Bandwidth::MAX;
-        let values: [(&str, Value); 8] = [
+        let rate = |rate: Option<Bandwidth>| rate.map(Bandwidth::bits_per_sec).into();
+        let factor = |gain: Option<Gain>| gain.map(Gain::as_f64).into();
+        let values: [(&str, Value); 15] = [
             ("min_rtt", stats.min_rtt.map(millis).into()),
             ("smoothed_rtt", stats.srtt.map(millis).into()),
             ("latest_rtt", stats.latest_rtt.map(millis).into()),
@@ -121,6 +177,20 @@ impl Trace {
                 "pacing_rate",
                 is_paced.then(|| stats.pacing_rate.bits_per_sec()).into(),
             ),
+            // Not the schema's, which allows others: what the controller estimates and aims at.
+            ("delivery_rate", rate(stats.delivery_rate)),
+            ("bandwidth", rate(snapshot.bandwidth)),
+            ("pacing_gain", factor(snapshot.pacing_gain)),
+            ("cwnd_gain", factor(snapshot.cwnd_gain)),
+            (
+                "inflight_longterm",
+                snapshot.inflight_longterm.map(Bytes::get).into(),
+            ),
+            (
+                "inflight_shortterm",
+                snapshot.inflight_shortterm.map(Bytes::get).into(),
+            ),
+            ("marked_share", factor(snapshot.marked_share)),
         ];
         let changed: Map<String, Value> = values
             .into_iter()
@@ -171,5 +241,51 @@ struct Sent {
 
 #[derive(Serialize)]
 struct Raw {
-    length: usize,
+    length: u64,
+}
+
+#[derive(Serialize)]
+struct Packet {
+    header: Header,
+    raw: Raw,
+}
+
+#[derive(Serialize)]
+struct Header {
+    packet_type: &'static str,
+    packet_number: u64,
+}
+
+fn header(packet: PacketId) -> Header {
+    Header {
+        packet_type: packet_type(packet.space),
+        packet_number: packet.number,
+    }
+}
+
+/// 0-RTT packets, whose numbers are of one space with those of 1-RTT, are called by its name.
+fn packet_type(space: usize) -> &'static str {
+    ["initial", "handshake", "1RTT"][space]
+}
+
+/// Newly acknowledged packets of one space, as ranges of their numbers.
+#[derive(Default)]
+struct Acked {
+    space: usize,
+    ranges: Vec<(u64, u64)>,
+}
+
+impl Acked {
+    /// Adds a packet; what there was before of another space is answered.
+    fn add(&mut self, packet: PacketId) -> Option<Self> {
+        let number = packet.number;
+        let is_other = packet.space != self.space && !self.ranges.is_empty();
+        let other = is_other.then(|| std::mem::take(self));
+        self.space = packet.space;
+        match self.ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
+            _ => self.ranges.push((number, number)),
+        }
+        other
+    }
 }

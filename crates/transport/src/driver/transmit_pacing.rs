@@ -130,7 +130,13 @@ impl ConnectionDriver {
         let mut congestion = self.congestion.lock();
         self.wants_ect1 = congestion.offer_ect1(now, can_send_ect1);
         let control = congestion.on_sent(now, batch);
+        #[cfg(feature = "qlog")]
+        let facts = congestion.take_noted();
         drop(congestion);
+        #[cfg(feature = "qlog")]
+        if let Some(trace) = &mut self.trace {
+            trace.on_facts(now, &facts);
+        }
         self.adopt_control(now, control);
     }
 

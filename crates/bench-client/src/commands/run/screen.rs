@@ -2,7 +2,7 @@
 
 use super::live::Live;
 use crate::advice::{Drops, advice};
-use crate::args::RunArgs;
+use crate::args::{JsonFormat, RunArgs};
 use crate::client::{About, Beginning, ClientSetup, Progress, Trust};
 use crate::commands::remote::NOT_VERIFIED;
 use crate::emulated;
@@ -35,7 +35,7 @@ pub(super) struct Screen {
 enum Form {
     /// iperf3's rows.
     Rows,
-    Json,
+    Json(JsonFormat),
     /// A full screen, and iperf3's closing rows.
     Live,
     /// A JSON object per line, as things happen.
@@ -66,7 +66,7 @@ impl Screen {
         Ok(Self {
             form: match (args.json_stream, args.print_json, args.live) {
                 (true, ..) => Form::JsonStream,
-                (false, true, _) => Form::Json,
+                (false, true, _) => Form::Json(args.json_format),
                 (false, false, true) => Form::Live,
                 (false, false, false) => Form::Rows,
             },
@@ -194,8 +194,8 @@ impl Screen {
 
     pub(super) fn end(&mut self, result: &RunResult, plan: &Plan) {
         self.live = None;
-        if self.form == Form::Json {
-            self.text(&result.to_json());
+        if let Form::Json(format) = self.form {
+            self.text(&format.text(result));
         }
         if !result.start.connected.is_empty() {
             self.event(&Event::End(&result.end));

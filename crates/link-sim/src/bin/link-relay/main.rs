@@ -51,6 +51,7 @@ struct CommandLine {
 /// What is not a relay between sockets.
 #[derive(Debug, Subcommand)]
 enum Other {
+    Exec(tun::ExecArguments),
     Tun(tun::Arguments),
     ConvertTrace(convert::Arguments),
     Man(manual::ManArguments),
@@ -60,6 +61,7 @@ enum Other {
 fn main() -> ExitCode {
     let command_line: CommandLine = cli::parse();
     let result = match (&command_line.other, &command_line.relay) {
+        (Some(Other::Exec(arguments)), _) => tun::run_exec(arguments),
         (Some(Other::Tun(arguments)), _) => tun::run(arguments),
         (Some(Other::ConvertTrace(arguments)), _) => convert::run(arguments).map(|()| 0),
         (Some(Other::Man(arguments)), _) => {

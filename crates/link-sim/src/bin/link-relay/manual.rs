@@ -103,7 +103,7 @@ const NAME: &str = "link-relay";
 const REST: &str = r#".SH "EXIT STATUS"
 .TP
 0
-Done. With \fBtun\fR it is COMMAND's exit code instead.
+Done. With \fBexec\fR and \fBtun\fR it is the program's exit code instead.
 .TP
 1
 The relay failed.

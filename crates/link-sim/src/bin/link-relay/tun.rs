@@ -1,5 +1,6 @@
 //! `link-relay tun`: a whole host at either end of the link.
 
+mod forward;
 mod kernel;
 mod namespace;
 mod netlink;
@@ -10,6 +11,7 @@ use crate::failure::Failure;
 use crate::report::{self, IntervalReport, PathStats};
 use crate::timing::{WATCH, next_of, ticks};
 use core::time::Duration;
+use forward::{Forward, Gate};
 use link_sim::tun::{TunConfig, TunRelay, TunStats};
 use namespace::{End, Namespace, become_privileged};
 use process::Process;
@@ -21,6 +23,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior};
 
 /// Runs a program over the emulated link: kernel TCP, iperf3, ping or anything else.
@@ -32,6 +35,33 @@ use tokio::time::{Interval, MissedTickBehavior};
 /// to standard error; the exit code is COMMAND's.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
+    #[command(flatten)]
+    path: PathArguments,
+    /// Program for the client's end, with its arguments [default: your shell]
+    #[arg(last = true)]
+    command: Vec<OsString>,
+}
+
+/// Runs PROGRAM with the emulated link as its network: `exec LINK -- PROGRAM ARGS…`.
+///
+/// PROGRAM runs in a network namespace of its own; whatever it sends passes the LINK. At the other
+/// end, 10.77.0.2 and fd77::2, the kernel answers pings, --server runs a server, and --forward
+/// leads to servers outside. Needs root, or user namespaces, in which PROGRAM runs as root.
+/// Statistics go to standard error; SIGTERM and SIGHUP are forwarded to PROGRAM, whose exit code is
+/// that of `exec`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ExecArguments {
+    #[command(flatten)]
+    path: PathArguments,
+    /// Program to run, with its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    command: Vec<OsString>,
+}
+
+/// The link, and what is at its other end.
+#[derive(Debug, clap::Args)]
+struct PathArguments {
     /// Link from the client to the server
     #[arg(long)]
     link: Option<String>,
@@ -53,16 +83,25 @@ pub(super) struct Arguments {
     /// COMMAND exits
     #[arg(long, value_name = "COMMAND")]
     server: Option<OsString>,
+    /// Lead TCP and UDP port PORT of the server's end to a server outside, over IPv4
+    #[arg(long, value_name = "PORT=HOST:PORT")]
+    forward: Vec<Forward>,
     /// Same as --link, quoted or as separate words
     #[arg(value_name = "LINK", conflicts_with = "link")]
     words: Vec<String>,
-    /// Program for the client's end, with its arguments [default: your shell]
-    #[arg(last = true)]
-    command: Vec<OsString>,
 }
 
 /// Answers the exit code.
 pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
+    run_over(&arguments.path, &arguments.command)
+}
+
+/// Answers the exit code.
+pub(super) fn run_exec(arguments: &ExecArguments) -> Result<u8, Failure> {
+    run_over(&arguments.path, &arguments.command)
+}
+
+fn run_over(arguments: &PathArguments, command: &[OsString]) -> Result<u8, Failure> {
     let interval = arguments.interval.as_deref().map(parse_interval);
     let interval = interval.transpose()?;
     let config = config_of(arguments)?;
@@ -73,10 +112,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let path = TunPath::new(&config, client, server)?;
     print_heading(&config, has_ipv6).map_err(Failure::run)?;
     let programs = Programs {
-        client: client_command(&arguments.command),
+        client: client_command(command),
         server: arguments.server.as_deref().map(server_command),
     };
-    path.run_programs(programs.with_addresses(has_ipv6), interval)
+    path.run_programs(
+        programs.with_addresses(has_ipv6),
+        &arguments.forward,
+        interval,
+    )
 }
 
 #[derive(Debug)]
@@ -124,12 +167,19 @@ impl TunPath {
     async fn run_programs(
         self,
         programs: Programs,
+        forwards: &[Forward],
         interval: Option<Duration>,
     ) -> Result<u8, Failure> {
         let server = match programs.server {
             Some(command) => Some(self.start_server(command).await?),
             None => None,
         };
+        // After the server, whose socket is the first that listens; they end with this.
+        let mut forwarding = JoinSet::new();
+        for forward in forwards {
+            let gate = Gate::open(forward, &self.server, SERVER.0.into())?;
+            forwarding.spawn(gate.serve());
+        }
         let code = self.run_client(programs.client, interval).await;
         if let Some(server) = server {
             server.end_group().await;
@@ -236,7 +286,7 @@ impl Signals {
     }
 }
 
-fn config_of(arguments: &Arguments) -> Result<TunConfig, Failure> {
+fn config_of(arguments: &PathArguments) -> Result<TunConfig, Failure> {
     let words = arguments.words.join(" ");
     let (option, link) = match &arguments.link {
         Some(link) => ("--link", link),
@@ -328,6 +378,11 @@ const SERVER: (Ipv4Addr, Ipv6Addr) = (
     Ipv4Addr::new(10, 77, 0, 2),
     Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 2),
 );
+const EXAMPLES: &str = "Examples:
+  link-relay exec delay 20ms -- ping -c 3 10.77.0.2
+  link-relay exec lte-down --server 'iperf3 -s -1' -- iperf3 -c 10.77.0.2
+  link-relay exec 'delay 40ms loss 1%' --forward 443=example.org:443 -- \\
+    curl --connect-to ::10.77.0.2:443 https://example.org/";
 /// 5 s altogether.
 const LOOK: Duration = Duration::from_millis(20);
 const LOOKS: u32 = 250;

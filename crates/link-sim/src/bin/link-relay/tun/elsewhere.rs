@@ -9,8 +9,15 @@ pub(super) struct Arguments {
     any: Vec<OsString>,
 }
 
+/// Nothing is different about it here.
+pub(super) type ExecArguments = Arguments;
+
+pub(super) fn run_exec(arguments: &ExecArguments) -> Result<u8, Failure> {
+    run(arguments)
+}
+
 pub(super) fn run(_: &Arguments) -> Result<u8, Failure> {
     Err(Failure::run(
-        "`link-relay tun` runs on Linux only: it needs network namespaces and TUN devices",
+        "`link-relay exec` and `tun` run on Linux only: they need network namespaces and TUN",
     ))
 }

@@ -74,6 +74,17 @@ impl Namespace {
         })
     }
 
+    /// What `job` makes in it, such as sockets, which stay there.
+    pub(super) fn inside<T: Send>(
+        &self,
+        job: impl FnOnce() -> io::Result<T> + Send,
+    ) -> io::Result<T> {
+        on_a_thread(|| {
+            self.enter()?;
+            job()
+        })
+    }
+
     /// Moves the calling thread, and what it starts, into it.
     pub(super) fn enter(&self) -> io::Result<()> {
         let kind = Some(LinkNameSpaceType::Network);
@@ -104,10 +115,7 @@ impl Namespace {
 
     /// One of its tables in /proc/net.
     fn read(&self, table: &str) -> io::Result<String> {
-        on_a_thread(|| {
-            self.enter()?;
-            fs::read_to_string(format!("/proc/thread-self/net/{table}"))
-        })
+        self.inside(|| fs::read_to_string(format!("/proc/thread-self/net/{table}")))
     }
 }
 
