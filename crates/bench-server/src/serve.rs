@@ -31,6 +31,7 @@ pub(crate) fn run(args: &ServerArgs, registry: &Registry) -> Result<ExitCode, Fa
             .local_addr()
             .map_err(|error| Failure::run(error.to_string()))?;
         announce(address, server.fingerprint());
+        let _answer = interrupts.expect_answer();
         server.serve(interrupts.wait(1)).await;
         Ok(ExitCode::SUCCESS)
     })

@@ -202,8 +202,8 @@ fn transport(idle_timeout: Duration, seed: Option<u64>) -> TransportConfig {
 /// Room for a plan.
 const WINDOW_BEFORE_PLAN: u32 = 64 << 10;
 
-/// How long goodbyes may take.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long goodbyes may take: less than [`ANSWER`](bench_kit::interrupt::ANSWER).
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(600);
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ mod clock;
 mod crowd;
 mod disk;
 mod ends;
+mod hangs;
 mod installed;
 
 use e2e::programs::{Ended, Running};
