@@ -10,6 +10,7 @@ mod disk;
 mod ends;
 mod hangs;
 mod installed;
+mod lies;
 
 use e2e::programs::{Ended, Running};
 use serde_json::Value;
