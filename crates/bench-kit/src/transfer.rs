@@ -208,6 +208,7 @@ impl<'a> Transfer<'a> {
             on_sample(sample);
         }
         report.error = error;
+        report.thread = Some(clock::thread_number());
         let rtt = self.connection.stats().min_rtt;
         let one_way = rtt.unwrap_or_else(|| self.connection.rtt()) / 2;
         self.counters.frames.add_to(&mut report, one_way);

@@ -41,6 +41,10 @@ pub(crate) struct ServerArgs {
     /// or always (on) the kernel, which needs tc's qdisc fq
     #[arg(long, value_name = "MODE", default_value_t = KernelPacing::Off)]
     pub(crate) kernel_pacing: KernelPacing,
+    /// Threads that serve clients, each client one of them; several need Linux [default: the cores]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_THREADS)))]
+    pub(crate) threads: Option<u16>,
     /// Drop a client after this time without packets
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
     #[arg(help_heading = "Limits")]
@@ -98,6 +102,9 @@ pub(crate) struct ServerArgs {
 pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<ServerArgs, Exit> {
     cli::parse(args).map_err(|error| Exit::of(&error))
 }
+
+/// As many as the parts of a sharded endpoint.
+pub(crate) const MAX_THREADS: u16 = 256;
 
 const EXAMPLES_OF_SERVER: &str = "\
 Examples:

@@ -1,9 +1,9 @@
 //! `bench-server`.
 
 use crate::admission::AdmissionLimits;
-use crate::args::ServerArgs;
-use crate::server::Server;
+use crate::args::{MAX_THREADS, ServerArgs};
 use crate::setup::{Log, ServerSetup};
+use crate::threads::ThreadedServer;
 use bench_kit::failure::Failure;
 use bench_kit::plan::Limits;
 use bench_kit::token::Token;
@@ -27,26 +27,30 @@ pub(crate) fn run(args: &ServerArgs, registry: &Registry) -> Result<ExitCode, Fa
     }
     runtime::current_thread()?.block_on(async {
         let server = listen(args, registry)?;
-        let address = server
-            .local_addr()
-            .map_err(|error| Failure::run(error.to_string()))?;
-        announce(address, server.fingerprint());
+        announce(server.local_addr(), server.fingerprint());
         let _answer = interrupts.expect_answer();
-        server.serve(interrupts.wait(1)).await;
+        server.wait(interrupts.wait(1)).await;
         Ok(ExitCode::SUCCESS)
     })
 }
 
 /// On the address that was asked for, else on all of them: IPv6's, which has IPv4's clients too,
 /// or IPv4's on a machine without IPv6.
-fn listen(args: &ServerArgs, registry: &Registry) -> Result<Server, Failure> {
+fn listen(args: &ServerArgs, registry: &Registry) -> Result<ThreadedServer, Failure> {
     let any: [IpAddr; 2] = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
-    let bind = |ip| Server::bind(setup(args, registry, ip)?, log());
+    let threads = args.threads.map_or_else(cores, usize::from);
+    let bind = |ip| ThreadedServer::bind(setup(args, registry, ip)?, log(), threads);
     match args.bind {
         Some(ip) => bind(ip),
         None if has_ipv6() => bind(any[0]),
         None => bind(any[1]),
     }
+}
+
+/// As many as can run at once, as far as `--threads` goes.
+fn cores() -> usize {
+    let cores = std::thread::available_parallelism();
+    cores.map_or(1, |cores| cores.get().min(usize::from(MAX_THREADS)))
 }
 
 fn has_ipv6() -> bool {

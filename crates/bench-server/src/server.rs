@@ -44,32 +44,12 @@ impl Server {
     /// # Errors
     /// When the address is in use or not this machine's, or the certificate does not fit its key.
     pub fn bind(mut setup: ServerSetup, log: Log) -> Result<Self, Failure> {
-        let (tls, fingerprint) = match setup.identity.take() {
-            Some(identity) => (identity, None),
-            None => {
-                let own = tls::SelfSigned::generate(["localhost"])
-                    .map_err(|error| Failure::run(error.to_string()))?;
-                (own.server(), Some(own.fingerprint.into()))
-            }
-        };
-        let mut config: ServerConfig = tls
-            .alpn(protocols(&setup))
-            .config()
-            .map_err(|error| Failure::usage(format!("--cert, --key: {error}")))?;
-        let mut transport = transport(setup.idle_timeout, setup.seed);
-        transport.kernel_pacing(setup.kernel_pacing);
-        if let Some(resume) = &setup.resume {
-            transport.congestion(resume.congestion.clone());
-        }
-        config.transport_config(Arc::new(transport)).path_store(
-            setup
-                .resume
-                .as_ref()
-                .map(|resume| Arc::clone(&resume.store)),
-        );
-        let endpoint = listen(setup.bind, config).map_err(|error| {
-            Failure::run(format!("cannot listen on UDP {}: {error}", setup.bind))
-        })?;
+        let Listening {
+            config,
+            fingerprint,
+        } = Listening::of(&mut setup)?;
+        let endpoint =
+            listen(setup.bind, config).map_err(|error| cannot_listen(setup.bind, &error))?;
         let address = endpoint
             .local_addr()
             .map_err(|error| Failure::run(error.to_string()))?;
@@ -111,7 +91,7 @@ impl Server {
                 }
                 incoming = self.endpoint.accept() => {
                     let Some(incoming) = incoming else { break };
-                    if let Some((incoming, permit)) = self.admit(incoming) {
+                    if let Some((incoming, permit)) = admit(&self.shared, incoming) {
                         number += 1;
                         let session = Session::new(Arc::clone(&self.shared), number, permit);
                         sessions.spawn(session.serve(incoming));
@@ -126,35 +106,82 @@ impl Server {
         // Until the closes have left; clients that do not get them notice by the silence.
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.endpoint.wait_idle()).await;
     }
+}
 
-    /// The client with its permit, if it gets one now.
-    fn admit(&self, incoming: Incoming) -> Option<(Incoming, Permit)> {
-        let address = incoming.remote_address();
-        let prefix = ClientPrefix::of(address.ip());
-        let is_validated = incoming.remote_address_validated() || !incoming.may_retry();
-        match Permit::take(&self.shared, clock::now(), prefix, is_validated) {
-            Ok(permit) => Some((incoming, permit)),
-            Err(Verdict::Refuse(limit)) => {
-                self.refuse(incoming, prefix, limit);
-                None
+/// What a server listens with.
+pub(crate) struct Listening {
+    pub(crate) config: ServerConfig,
+    /// Of the certificate, where the server has made it.
+    pub(crate) fingerprint: Option<[u8; 32]>,
+}
+
+impl Listening {
+    /// Takes the certificate out of `setup`.
+    ///
+    /// # Errors
+    /// When the certificate does not fit its key.
+    pub(crate) fn of(setup: &mut ServerSetup) -> Result<Self, Failure> {
+        let (tls, fingerprint) = match setup.identity.take() {
+            Some(identity) => (identity, None),
+            None => {
+                let own = tls::SelfSigned::generate(["localhost"])
+                    .map_err(|error| Failure::run(error.to_string()))?;
+                (own.server(), Some(own.fingerprint.into()))
             }
-            Err(_) => {
-                // It comes back at once if it exists.
-                let _ = incoming.retry();
-                None
-            }
+        };
+        let mut config: ServerConfig = tls
+            .alpn(protocols(setup))
+            .config()
+            .map_err(|error| Failure::usage(format!("--cert, --key: {error}")))?;
+        let mut transport = transport(setup.idle_timeout, setup.seed);
+        transport.kernel_pacing(setup.kernel_pacing);
+        if let Some(resume) = &setup.resume {
+            transport.congestion(resume.congestion.clone());
+        }
+        config.transport_config(Arc::new(transport)).path_store(
+            setup
+                .resume
+                .as_ref()
+                .map(|resume| Arc::clone(&resume.store)),
+        );
+        Ok(Self {
+            config,
+            fingerprint,
+        })
+    }
+}
+
+pub(crate) fn cannot_listen(bind: SocketAddr, error: &std::io::Error) -> Failure {
+    Failure::run(format!("cannot listen on UDP {bind}: {error}"))
+}
+
+/// The client with its permit, if it gets one now.
+pub(crate) fn admit(shared: &Arc<Shared>, incoming: Incoming) -> Option<(Incoming, Permit)> {
+    let address = incoming.remote_address();
+    let prefix = ClientPrefix::of(address.ip());
+    let is_validated = incoming.remote_address_validated() || !incoming.may_retry();
+    match Permit::take(shared, clock::now(), prefix, is_validated) {
+        Ok(permit) => Some((incoming, permit)),
+        Err(Verdict::Refuse(limit)) => {
+            refuse(shared, incoming, prefix, limit);
+            None
+        }
+        Err(_) => {
+            // It comes back at once if it exists.
+            let _ = incoming.retry();
+            None
         }
     }
+}
 
-    fn refuse(&self, incoming: Incoming, prefix: ClientPrefix, limit: LimitReached) {
-        let address = incoming.remote_address();
-        self.shared.log(
-            prefix,
-            Topic::Refusal,
-            format_args!("Refused {address}: {limit}"),
-        );
-        incoming.refuse();
-    }
+fn refuse(shared: &Shared, incoming: Incoming, prefix: ClientPrefix, limit: LimitReached) {
+    let address = incoming.remote_address();
+    shared.log(
+        prefix,
+        Topic::Refusal,
+        format_args!("Refused {address}: {limit}"),
+    );
+    incoming.refuse();
 }
 
 /// A client of `perf` cannot show that it knows a token.
@@ -167,14 +194,18 @@ fn protocols(setup: &ServerSetup) -> &'static [&'static [u8]] {
 
 fn listen(bind: SocketAddr, config: ServerConfig) -> std::io::Result<Endpoint> {
     let socket = UdpSocket::bind(bind)?;
-    let mut endpoint = EndpointConfig::default();
-    endpoint
-        .max_udp_payload_size(LARGEST_PAYLOAD)
-        .expect("above the least that QUIC allows");
-    let endpoint = Endpoint::new(endpoint, Some(config), socket)?;
+    let endpoint = Endpoint::new(endpoint_config(), Some(config), socket)?;
     // Clients and their windows are limited one by one, and a measurement by nothing else.
     endpoint.set_window_budget(u64::MAX);
     Ok(endpoint)
+}
+
+pub(crate) fn endpoint_config() -> EndpointConfig {
+    let mut config = EndpointConfig::default();
+    config
+        .max_udp_payload_size(LARGEST_PAYLOAD)
+        .expect("above the least that QUIC allows");
+    config
 }
 
 /// One control stream and the most streams of payload; a small flow-control window until the plan

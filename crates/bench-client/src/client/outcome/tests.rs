@@ -167,3 +167,19 @@ fn whatever_a_server_reports_a_result_comes_of_it() {
     }
     assert!(reports > 2_000, "{reports} got so far");
 }
+
+#[test]
+fn processor_time_is_that_of_each_thread_once() {
+    let side = |seconds, thread| Side {
+        report: Some(SideReport {
+            cpu: Duration::from_secs(seconds),
+            thread,
+            ..SideReport::default()
+        }),
+        ..Side::default()
+    };
+    let spread = [side(5, Some(0)), side(3, Some(1)), side(6, Some(0))];
+    assert_eq!(cpu(&spread.each_ref()).unwrap().get(), 9.0);
+    let alone = [side(5, None), side(6, None)];
+    assert_eq!(cpu(&alone.each_ref()).unwrap().get(), 6.0);
+}
