@@ -76,7 +76,7 @@ pub(crate) async fn run(
             () = interrupts.overdue(LAST_REPORTS) => true,
         };
         if is_cut_short {
-            outcome.error.get_or_insert(INTERRUPTED.to_owned());
+            outcome.error.get_or_insert_with(|| INTERRUPTED.to_owned());
         }
     }
     if outcome.error.is_none() {

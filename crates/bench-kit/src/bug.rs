@@ -18,7 +18,8 @@ pub fn report_panics(program: &'static str) {
 }
 
 fn line(program: &str, panic: &PanicHookInfo<'_>) -> String {
-    let message = panic.payload_as_str().unwrap_or("no message");
+    let message = panic.payload().downcast_ref::<&str>().copied();
+    let message = message.or_else(|| panic.payload().downcast_ref::<String>().map(String::as_str));
     let place = panic.location().map(ToString::to_string);
     let command: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
@@ -26,7 +27,7 @@ fn line(program: &str, panic: &PanicHookInfo<'_>) -> String {
     format!(
         "error: bug in {program} {}: {} ({}); please report this line, with the command: {}",
         env!("CARGO_PKG_VERSION"),
-        shortened(message),
+        shortened(message.unwrap_or("no message")),
         place.as_deref().unwrap_or("place unknown"),
         shortened(&command.join(" "))
     )

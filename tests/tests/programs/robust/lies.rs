@@ -166,10 +166,10 @@ fn plan(direction: Direction, number: u64) -> Plan {
         step: millis(100),
         extras: Extras {
             server_output: Some(millis(100)),
-            datagrams: (number % 3 == 0).then_some(Datagrams { size: Some(1_000) }),
+            datagrams: (number.is_multiple_of(3)).then_some(Datagrams { size: Some(1_000) }),
             requests: (number % 3 == 1).then_some(Requests {
                 interval: millis(100),
-                under_load: number % 2 == 0,
+                under_load: number.is_multiple_of(2),
             }),
             ..Extras::default()
         },
