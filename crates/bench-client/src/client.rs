@@ -160,8 +160,8 @@ async fn carry_out(
     }
 }
 
-/// How long a run that the user ends may wait for what the server reports of it, and then its closes
-/// for their way: together less than [`ANSWER`](bench_kit::interrupt::ANSWER).
+/// How long a run that the user ends may wait for what the server reports of it, and then for its
+/// closes to leave: together less than [`ANSWER`](bench_kit::interrupt::ANSWER).
 const LAST_REPORTS: Duration = Duration::from_millis(500);
 const GOODBYE: Duration = Duration::from_millis(150);
 

@@ -1,5 +1,5 @@
-//! A server whose clients are spread over threads: one that holds up its thread holds up the clients
-//! of that thread alone, and none of them the end of the program.
+//! A server whose clients are spread over threads: one that holds up its thread holds up the
+//! clients of that thread alone, and none of them the end of the program.
 
 use crate::server::{Listening, admit, cannot_listen, endpoint_config};
 use crate::session::Session;

@@ -1,5 +1,5 @@
-//! Messages that no honest peer sends. Each is one of the protocol, with some of its values replaced
-//! by others; the programs take it or refuse it, and none of them ends by a bug.
+//! Messages that no honest peer sends. Each is one of the protocol, with some of its values
+//! replaced by others; the programs take it or refuse it, and none of them ends by a bug.
 
 use crate::robust::{client, start_client};
 use bench_kit::plan::{Datagrams, Direction, Extras, Limit, Plan, Requests};
