@@ -516,4 +516,29 @@ mod tests {
         assert_eq!(series.samples().len(), 100);
         assert_eq!(series.samples()[41], sample(41, false));
     }
+
+    #[test]
+    fn what_no_run_has_is_refused() {
+        let mut wide = sample(1, false);
+        assert_eq!(wide.check(), Ok(()));
+        wide.received = vec![0; 129];
+        assert_eq!(wide.check().unwrap_err(), "figures of 129 streams");
+        let mut wordy = sample(1, false);
+        wordy.sending.as_mut().unwrap().state = "x".repeat(257);
+        wordy.check().unwrap_err();
+        let with = |p50| SideReport {
+            sender: Some(SenderReport {
+                rtt: Some(RttReport {
+                    p50: Duration::from_millis(p50),
+                    p95: Duration::from_millis(2),
+                    p99: Duration::from_millis(2),
+                    ..RttReport::default()
+                }),
+                ..SenderReport::default()
+            }),
+            ..SideReport::default()
+        };
+        assert_eq!(with(2).check(), Ok(()));
+        with(3).check().unwrap_err();
+    }
 }
