@@ -63,15 +63,21 @@ pub(crate) async fn run(
         }
     }
     if outcome.error.is_none() {
-        carry_out(
-            setup,
-            &connected,
-            interrupts,
-            interval,
-            &mut outcome,
-            on_progress,
-        )
-        .await;
+        let is_cut_short = tokio::select! {
+            biased;
+            () = carry_out(
+                setup,
+                &connected,
+                interrupts,
+                interval,
+                &mut outcome,
+                on_progress,
+            ) => false,
+            () = interrupts.overdue(LAST_REPORTS) => true,
+        };
+        if is_cut_short {
+            outcome.error.get_or_insert_with(|| INTERRUPTED.to_owned());
+        }
     }
     if outcome.error.is_none() {
         outcome.error = outcome.sha256(&setup.plan).and_then(warning);
@@ -87,7 +93,10 @@ pub(crate) async fn run(
     let idle = connected
         .iter()
         .map(|connected| connected.endpoint.wait_idle());
-    let _ = timeout(CLOSE_TIMEOUT, join_all(idle)).await;
+    tokio::select! {
+        _ = timeout(CLOSE_TIMEOUT, join_all(idle)) => {}
+        () = interrupts.overdue(GOODBYE) => {}
+    }
     outcome
 }
 
@@ -150,6 +159,11 @@ async fn carry_out(
         outcome.error.get_or_insert(error);
     }
 }
+
+/// How long a run that the user ends may wait for what the server reports of it, and then for its
+/// closes to leave: together less than [`ANSWER`](bench_kit::interrupt::ANSWER).
+const LAST_REPORTS: Duration = Duration::from_millis(500);
+const GOODBYE: Duration = Duration::from_millis(150);
 
 /// Why what has arrived is not what was sent, if it is not.
 fn warning(Sha256 { sender, receiver }: Sha256) -> Option<String> {

@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    bench_kit::bug::report_panics("bench-client");
     bench_client::main_with(&bench_client::Registry::standard(), std::env::args_os())
 }

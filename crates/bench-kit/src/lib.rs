@@ -12,6 +12,7 @@
 
 #![allow(missing_docs, reason = "only the programs of this workspace use it")]
 
+pub mod bug;
 pub mod cli;
 pub mod clock;
 pub mod close_reason;

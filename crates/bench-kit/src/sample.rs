@@ -2,10 +2,13 @@
 
 mod frames;
 mod rtt_report;
+mod sequence;
 
 pub use frames::FrameReport;
 pub use rtt_report::RttReport;
+pub use sequence::Sequence;
 
+use crate::plan::MAX_STREAMS;
 use bench_report::distribution::Distribution;
 use bench_report::result::{Counts, LimitedTimes};
 use serde::{Deserialize, Serialize};
@@ -53,8 +56,19 @@ impl Sample {
     }
 
     /// # Errors
-    /// When a time in it is longer than any run: sums of what passes cannot overflow.
+    /// When a time in it is longer than any run, so that sums of what passes cannot overflow, or
+    /// it has more streams than a run, or a state of more than 256 bytes.
     pub fn check(&self) -> Result<(), String> {
+        check_streams([
+            self.sent.len(),
+            self.received.len(),
+            self.datagrams_sent.len(),
+            self.arrivals.len(),
+        ])?;
+        let state = self.sending.as_ref().map_or(0, |state| state.state.len());
+        if state > LONGEST_STATE {
+            return Err(format!("a state of {state} bytes"));
+        }
         [("time", self.at), ("length", self.length)]
             .into_iter()
             .chain(jitters(&self.arrivals))
@@ -156,6 +170,9 @@ pub struct SideReport {
     pub sender: Option<SenderReport>,
     /// Processor time, user and system, of the thread that ran this side.
     pub cpu: Duration,
+    /// The number of that thread in its process; `None` where there is only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u32>,
     /// Why this side ended before the plan was carried out; `None` when it was.
     pub error: Option<String>,
 }
@@ -189,8 +206,19 @@ impl SideReport {
     }
 
     /// # Errors
-    /// As [`Sample::check`], and of frames more than there can be.
+    /// As [`Sample::check`], and of frames more than there can be, and of round-trip times that are
+    /// out of order.
     pub fn check(&self) -> Result<(), String> {
+        check_streams([
+            self.sent.len(),
+            self.received.len(),
+            self.datagrams_sent.len(),
+            self.arrivals.len(),
+        ])?;
+        let rtt = self.sender.as_ref().and_then(|sender| sender.rtt);
+        if rtt.is_some_and(|rtt| !rtt.is_ordered()) {
+            return Err("quantiles of round-trip times out of order".to_owned());
+        }
         if let Some(frames) = &self.frames {
             frames.check()?;
         }
@@ -338,6 +366,14 @@ fn jitters(arrivals: &[Arrivals]) -> impl Iterator<Item = (&'static str, Duratio
     arrivals.iter().map(|arrivals| ("jitter", arrivals.jitter))
 }
 
+fn check_streams<const N: usize>(lists: [usize; N]) -> Result<(), String> {
+    let longest = lists.into_iter().max().unwrap_or(0);
+    if longest > MAX_STREAMS as usize {
+        return Err(format!("figures of {longest} streams"));
+    }
+    Ok(())
+}
+
 fn check_time((what, time): (&str, Duration)) -> Result<(), String> {
     if time > LONGEST {
         return Err(format!("a {what} of {} s", time.as_secs()));
@@ -354,6 +390,9 @@ fn add_each(sums: &mut Vec<u64>, more: &[u64]) {
 
 /// A century. Even four thousand million of them are less than the largest [`Duration`].
 const LONGEST: Duration = Duration::from_secs(100 * 366 * 86_400);
+
+/// Longer than a controller's word for its state.
+const LONGEST_STATE: usize = 256;
 
 /// Above what a run of the usual length has, so that only very long ones are made coarser.
 const MAX_SAMPLES: usize = 4_096;
@@ -476,5 +515,30 @@ mod tests {
         (0..100).for_each(|index| series.push(sample(index, false)));
         assert_eq!(series.samples().len(), 100);
         assert_eq!(series.samples()[41], sample(41, false));
+    }
+
+    #[test]
+    fn what_no_run_has_is_refused() {
+        let mut wide = sample(1, false);
+        assert_eq!(wide.check(), Ok(()));
+        wide.received = vec![0; 129];
+        assert_eq!(wide.check().unwrap_err(), "figures of 129 streams");
+        let mut wordy = sample(1, false);
+        wordy.sending.as_mut().unwrap().state = "x".repeat(257);
+        wordy.check().unwrap_err();
+        let with = |p50| SideReport {
+            sender: Some(SenderReport {
+                rtt: Some(RttReport {
+                    p50: Duration::from_millis(p50),
+                    p95: Duration::from_millis(2),
+                    p99: Duration::from_millis(2),
+                    ..RttReport::default()
+                }),
+                ..SenderReport::default()
+            }),
+            ..SideReport::default()
+        };
+        assert_eq!(with(2).check(), Ok(()));
+        with(3).check().unwrap_err();
     }
 }

@@ -191,6 +191,9 @@ impl<'a> Transfer<'a> {
                 why = &mut stop => (error, is_stopped) = (why, true),
                 ended = self.tasks.join_next(), if has_payload => match ended {
                     Some(Ok(Err(why))) => (error, is_stopped) = (Some(why), true),
+                    Some(Err(task)) if task.is_panic() => {
+                        (error, is_stopped) = (Some(BUG.to_owned()), true);
+                    }
                     Some(_) => {}
                     None => is_stopped = true,
                 },
@@ -205,6 +208,7 @@ impl<'a> Transfer<'a> {
             on_sample(sample);
         }
         report.error = error;
+        report.thread = Some(clock::thread_number());
         let rtt = self.connection.stats().min_rtt;
         let one_way = rtt.unwrap_or_else(|| self.connection.rtt()) / 2;
         self.counters.frames.add_to(&mut report, one_way);
@@ -223,6 +227,9 @@ impl<'a> Transfer<'a> {
         kernel_drops(&[self.socket?])
     }
 }
+
+/// Why a run ends where one of its tasks has panicked, which was reported by then.
+pub const BUG: &str = "internal error; see the messages of this side";
 
 /// Linux's `net.core.rmem_max`.
 fn socket_buffer_limit() -> Option<u64> {

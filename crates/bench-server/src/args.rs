@@ -44,6 +44,10 @@ pub(crate) struct ServerArgs {
     /// Write a qlog of each connection into this directory, for qvis
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) qlog: Option<PathBuf>,
+    /// Threads that serve clients, each client one of them; several need Linux [default: the cores]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_THREADS)))]
+    pub(crate) threads: Option<u16>,
     /// Drop a client after this time without packets
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
     #[arg(help_heading = "Limits")]
@@ -101,6 +105,9 @@ pub(crate) struct ServerArgs {
 pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<ServerArgs, Exit> {
     cli::parse(args).map_err(|error| Exit::of(&error))
 }
+
+/// As many as the parts of a sharded endpoint.
+pub(crate) const MAX_THREADS: u16 = 256;
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -1,8 +1,8 @@
 //! The server side of Paceline's throughput runs and A/B tests.
 //!
 //! ```text
-//!  args ──▶ serve ──▶ Server ──▶ admission: a permit or a refusal
-//!                        └─────▶ session, one per client: plan ──▶ transfer ──▶ report
+//!  args ──▶ serve ──▶ threads ──▶ admission: a permit or a refusal
+//!  another program ──▶ Server ─┴─▶ session, one per client: plan ──▶ transfer ──▶ report
 //!                                  quota: limits while it runs      log_limiter: a bounded log
 //! ```
 //!
@@ -10,6 +10,7 @@
 
 mod admission;
 mod args;
+mod listening;
 mod log_limiter;
 mod quota;
 mod serve;
@@ -17,6 +18,7 @@ mod server;
 mod session;
 mod setup;
 mod shared;
+mod threads;
 
 pub use admission::AdmissionLimits;
 pub use cc_core::Registry;

@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    bench_kit::bug::report_panics("bench-server");
     bench_server::main_with(&bench_server::Registry::standard(), std::env::args_os())
 }

@@ -1,9 +1,9 @@
 //! `bench-server`.
 
 use crate::admission::AdmissionLimits;
-use crate::args::ServerArgs;
-use crate::server::Server;
+use crate::args::{MAX_THREADS, ServerArgs};
 use crate::setup::{Log, ServerSetup};
+use crate::threads::ThreadedServer;
 use bench_kit::failure::Failure;
 use bench_kit::plan::Limits;
 use bench_kit::qlog::Qlog;
@@ -26,18 +26,15 @@ pub(crate) fn run(args: &ServerArgs, registry: &Registry) -> Result<ExitCode, Fa
             "warning: running as root; only needed for ports below 1024"
         ));
     }
-    let qlog = runtime::current_thread()?.block_on(async {
-        let qlog = args.qlog.as_deref();
-        let qlog = qlog.map(|path| Qlog::open(path, "run", false));
-        let qlog = qlog.transpose()?;
+    let qlog = args.qlog.as_deref();
+    let qlog = qlog.map(|path| Qlog::open(path, "run", false));
+    let qlog = qlog.transpose()?;
+    runtime::current_thread()?.block_on(async {
         let server = listen(args, registry, qlog.as_ref())?;
-        let address = server
-            .local_addr()
-            .map_err(|error| Failure::run(error.to_string()))?;
-        announce(address, server.fingerprint());
-        server.serve(interrupts.wait(1)).await;
-        drop(server);
-        Ok(qlog)
+        announce(server.local_addr(), server.fingerprint());
+        let _answer = interrupts.expect_answer();
+        server.wait(interrupts.wait(1)).await;
+        Ok::<_, Failure>(())
     })?;
     if let Some(warning) = qlog.and_then(|qlog| qlog.close()) {
         terminal::note(format_args!("warning: {warning}"));
@@ -47,18 +44,29 @@ pub(crate) fn run(args: &ServerArgs, registry: &Registry) -> Result<ExitCode, Fa
 
 /// On the address that was asked for, else on all of them: IPv6's, which has IPv4's clients too,
 /// or IPv4's on a machine without IPv6.
-fn listen(args: &ServerArgs, registry: &Registry, qlog: Option<&Qlog>) -> Result<Server, Failure> {
+fn listen(
+    args: &ServerArgs,
+    registry: &Registry,
+    qlog: Option<&Qlog>,
+) -> Result<ThreadedServer, Failure> {
     let any: [IpAddr; 2] = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
+    let threads = args.threads.map_or_else(cores, usize::from);
     let bind = |ip| {
         let mut setup = setup(args, registry, ip)?;
         setup.qlog = qlog.cloned();
-        Server::bind(setup, log())
+        ThreadedServer::bind(setup, log(), threads)
     };
     match args.bind {
         Some(ip) => bind(ip),
         None if has_ipv6() => bind(any[0]),
         None => bind(any[1]),
     }
+}
+
+/// As many as can run at once, as far as `--threads` goes.
+fn cores() -> usize {
+    let cores = std::thread::available_parallelism();
+    cores.map_or(1, |cores| cores.get().min(usize::from(MAX_THREADS)))
 }
 
 fn has_ipv6() -> bool {

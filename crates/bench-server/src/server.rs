@@ -1,22 +1,15 @@
 //! The server's side: any number of clients at once, each with a run of its own.
 
 use crate::admission::{ClientPrefix, LimitReached, Verdict};
+use crate::listening::{Listening, Logged, cannot_listen, endpoint_config};
 use crate::log_limiter::Topic;
 use crate::session::Session;
 use crate::setup::{Log, ServerSetup};
 use crate::shared::{Permit, Shared};
+use bench_kit::clock;
 use bench_kit::failure::Failure;
-use bench_kit::plan::{MAX_STREAMS, MAX_WINDOW};
-use bench_kit::qlog::Qlog;
-use bench_kit::transport_settings::{
-    DATAGRAM_BUFFER, DATAGRAMS_RECEIVED, LARGEST_PAYLOAD, discovery_up_to,
-};
-use bench_kit::wire::{ALPN, SHUTDOWN};
-use bench_kit::{clock, perf};
-use paceline::tls;
-use paceline::{
-    Endpoint, EndpointConfig, IdleTimeout, Incoming, ServerConfig, TransportConfig, VarInt,
-};
+use bench_kit::wire::SHUTDOWN;
+use paceline::{Endpoint, Incoming, ServerConfig, VarInt};
 use std::fmt;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -30,24 +23,6 @@ pub struct Server {
     shared: Arc<Shared>,
     is_one_off: bool,
     logged: Option<Logged>,
-}
-
-/// What connections are configured with when each writes a qlog.
-struct Logged {
-    qlog: Qlog,
-    config: ServerConfig,
-    transport: TransportConfig,
-}
-
-impl Logged {
-    /// Of connection `number`, if there is a file for it.
-    fn config(&self, number: u64) -> Option<Arc<ServerConfig>> {
-        let stream = self.qlog.connection("server", number, "")?;
-        let (mut config, mut transport) = (self.config.clone(), self.transport.clone());
-        transport.qlog_stream(Some(stream));
-        config.transport_config(Arc::new(transport));
-        Some(Arc::new(config))
-    }
 }
 
 impl fmt::Debug for Server {
@@ -64,40 +39,13 @@ impl Server {
     /// # Errors
     /// When the address is in use or not this machine's, or the certificate does not fit its key.
     pub fn bind(mut setup: ServerSetup, log: Log) -> Result<Self, Failure> {
-        let (tls, fingerprint) = match setup.identity.take() {
-            Some(identity) => (identity, None),
-            None => {
-                let own = tls::SelfSigned::generate(["localhost"])
-                    .map_err(|error| Failure::run(error.to_string()))?;
-                (own.server(), Some(own.fingerprint.into()))
-            }
-        };
-        let mut config: ServerConfig = tls
-            .alpn(protocols(&setup))
-            .key_log()
-            .config()
-            .map_err(|error| Failure::usage(format!("--cert, --key: {error}")))?;
-        let mut transport = transport(setup.idle_timeout, setup.seed);
-        transport.kernel_pacing(setup.kernel_pacing);
-        if let Some(resume) = &setup.resume {
-            transport.congestion(resume.congestion.clone());
-        }
-        config
-            .transport_config(Arc::new(transport.clone()))
-            .path_store(
-                setup
-                    .resume
-                    .as_ref()
-                    .map(|resume| Arc::clone(&resume.store)),
-            );
-        let logged = setup.qlog.take().map(|qlog| Logged {
-            qlog,
-            config: config.clone(),
-            transport,
-        });
-        let endpoint = listen(setup.bind, config).map_err(|error| {
-            Failure::run(format!("cannot listen on UDP {}: {error}", setup.bind))
-        })?;
+        let Listening {
+            config,
+            fingerprint,
+            logged,
+        } = Listening::of(&mut setup)?;
+        let endpoint =
+            listen(setup.bind, config).map_err(|error| cannot_listen(setup.bind, &error))?;
         let address = endpoint
             .local_addr()
             .map_err(|error| Failure::run(error.to_string()))?;
@@ -140,7 +88,7 @@ impl Server {
                 }
                 incoming = self.endpoint.accept() => {
                     let Some(incoming) = incoming else { break };
-                    if let Some((incoming, permit)) = self.admit(incoming) {
+                    if let Some((incoming, permit)) = admit(&self.shared, incoming) {
                         number += 1;
                         let session = Session::new(Arc::clone(&self.shared), number, permit);
                         let config = self.logged.as_ref();
@@ -157,84 +105,47 @@ impl Server {
         // Until the closes have left; clients that do not get them notice by the silence.
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.endpoint.wait_idle()).await;
     }
+}
 
-    /// The client with its permit, if it gets one now.
-    fn admit(&self, incoming: Incoming) -> Option<(Incoming, Permit)> {
-        let address = incoming.remote_address();
-        let prefix = ClientPrefix::of(address.ip());
-        let is_validated = incoming.remote_address_validated() || !incoming.may_retry();
-        match Permit::take(&self.shared, clock::now(), prefix, is_validated) {
-            Ok(permit) => Some((incoming, permit)),
-            Err(Verdict::Refuse(limit)) => {
-                self.refuse(incoming, prefix, limit);
-                None
-            }
-            Err(_) => {
-                // It comes back at once if it exists.
-                let _ = incoming.retry();
-                None
-            }
+/// The client with its permit, if it gets one now.
+pub(crate) fn admit(shared: &Arc<Shared>, incoming: Incoming) -> Option<(Incoming, Permit)> {
+    let address = incoming.remote_address();
+    let prefix = ClientPrefix::of(address.ip());
+    let is_validated = incoming.remote_address_validated() || !incoming.may_retry();
+    match Permit::take(shared, clock::now(), prefix, is_validated) {
+        Ok(permit) => Some((incoming, permit)),
+        Err(Verdict::Refuse(limit)) => {
+            refuse(shared, incoming, prefix, limit);
+            None
         }
-    }
-
-    fn refuse(&self, incoming: Incoming, prefix: ClientPrefix, limit: LimitReached) {
-        let address = incoming.remote_address();
-        self.shared.log(
-            prefix,
-            Topic::Refusal,
-            format_args!("Refused {address}: {limit}"),
-        );
-        incoming.refuse();
+        Err(_) => {
+            // It comes back at once if it exists.
+            let _ = incoming.retry();
+            None
+        }
     }
 }
 
-/// A client of `perf` cannot show that it knows a token.
-fn protocols(setup: &ServerSetup) -> &'static [&'static [u8]] {
-    match (&setup.perf_congestion, &setup.token) {
-        (Some(_), None) => &[ALPN, perf::ALPN],
-        _ => &[ALPN],
-    }
+fn refuse(shared: &Shared, incoming: Incoming, prefix: ClientPrefix, limit: LimitReached) {
+    let address = incoming.remote_address();
+    shared.log(
+        prefix,
+        Topic::Refusal,
+        format_args!("Refused {address}: {limit}"),
+    );
+    incoming.refuse();
 }
 
 fn listen(bind: SocketAddr, config: ServerConfig) -> std::io::Result<Endpoint> {
     let socket = UdpSocket::bind(bind)?;
-    let mut endpoint = EndpointConfig::default();
-    endpoint
-        .max_udp_payload_size(LARGEST_PAYLOAD)
-        .expect("above the least that QUIC allows");
-    let endpoint = Endpoint::new(endpoint, Some(config), socket)?;
+    let endpoint = Endpoint::new(endpoint_config(), Some(config), socket)?;
     // Clients and their windows are limited one by one, and a measurement by nothing else.
     endpoint.set_window_budget(u64::MAX);
     Ok(endpoint)
 }
 
-/// One control stream and the most streams of payload; a small flow-control window until the plan
-/// says how large it shall be.
-fn transport(idle_timeout: Duration, seed: Option<u64>) -> TransportConfig {
-    let largest = VarInt::try_from(MAX_WINDOW).unwrap_or(VarInt::MAX);
-    let mut config = TransportConfig::default();
-    config
-        .max_idle_timeout(IdleTimeout::try_from(idle_timeout).ok())
-        .handshake_timeout(Some(idle_timeout))
-        .stream_receive_window(largest)
-        .receive_window(VarInt::from_u32(WINDOW_BEFORE_PLAN))
-        .max_concurrent_bidi_streams(VarInt::from_u32(1))
-        .max_concurrent_uni_streams(VarInt::from_u32(MAX_STREAMS))
-        .datagram_receive_buffer_size(Some(DATAGRAMS_RECEIVED))
-        .datagram_send_buffer_size(DATAGRAM_BUFFER)
-        // The client says how large the server's packets may be, by the largest that it takes.
-        .mtu_discovery_config(Some(discovery_up_to(LARGEST_PAYLOAD)));
-    if let Some(seed) = seed {
-        config.congestion_seed(seed);
-    }
-    config
-}
-
-/// Room for a plan.
-const WINDOW_BEFORE_PLAN: u32 = 64 << 10;
-
-/// How long goodbyes may take.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long goodbyes may take: less than [`ANSWER`](bench_kit::interrupt::ANSWER).
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(600);
 
 #[cfg(test)]
 mod tests;

@@ -17,10 +17,14 @@ use bench_kit::transport_settings;
 use bench_kit::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED};
 use bench_report::text::{Unit, amount, printable};
 use paceline::{Connection, Incoming, RecvStream, SendStream, ServerConfig, VarInt};
-use state::{Fault, TOO_LONG};
+use state::{BUG, Fault, TOO_LONG};
 use std::fmt;
+use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -55,9 +59,9 @@ impl Session {
         let max_wait = max_wait.saturating_add(self.shared.idle_timeout);
         let finished = timeout(max_wait, async {
             if perf::is_negotiated(&connection) {
-                self.perf(&connection).await
+                caught(self.perf(&connection)).await
             } else {
-                self.run_protocol(&connection).await
+                caught(self.run_protocol(&connection)).await
             }
         });
         let finished = finished.await;
@@ -72,6 +76,11 @@ impl Session {
             Err(Fault::Unauthorized) => {
                 self.log(format_args!("Refused {client}: missing or wrong token"));
                 connection.close(VarInt::from_u32(UNAUTHORIZED), b"");
+                false
+            }
+            Err(Fault::Bug) => {
+                connection.close(VarInt::from_u32(PROTOCOL_ERROR), BUG.as_bytes());
+                self.log(format_args!("Ended {client}: {BUG}"));
                 false
             }
             // The client is still there, and only its control stream is over.
@@ -298,6 +307,17 @@ impl Session {
             format_args!("[{:>3}] {line}", self.number),
         );
     }
+}
+
+/// What this session comes to, or that it has panicked: the others go on.
+async fn caught(session: impl Future<Output = Result<(), Fault>>) -> Result<(), Fault> {
+    let mut session = pin!(session);
+    poll_fn(|context| {
+        let poll = || session.as_mut().poll(context);
+        // A panic is never polled again.
+        catch_unwind(AssertUnwindSafe(poll)).unwrap_or(Poll::Ready(Err(Fault::Bug)))
+    })
+    .await
 }
 
 fn fault(connection: &Connection, error: wire::WireError) -> Fault {

@@ -13,7 +13,7 @@ use cc_core::{ControllerChoice, Registry};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(crate) struct Shared {
@@ -60,7 +60,11 @@ impl Shared {
 
     /// Logs a line about a client from `prefix`, if there is room for it.
     pub(crate) fn log(&self, prefix: ClientPrefix, topic: Topic, line: fmt::Arguments<'_>) {
-        let mut log_limiter = self.log_limiter.lock().expect(NO_PANIC);
+        // It counts, and no panic of the log's makes its counts wrong.
+        let mut log_limiter = self
+            .log_limiter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(left_out) = log_limiter.turn(clock::now()) {
             (self.log)(format_args!(
                 "{left_out} log lines of the last minute suppressed"

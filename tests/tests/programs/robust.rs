@@ -8,7 +8,9 @@ mod clock;
 mod crowd;
 mod disk;
 mod ends;
+mod hangs;
 mod installed;
+mod lies;
 
 use e2e::programs::{Ended, Running};
 use serde_json::Value;

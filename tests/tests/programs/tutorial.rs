@@ -183,7 +183,9 @@ fn script(commands: &[Command]) -> String {
             .and_then(|line| line.rsplit_once("> "))
         {
             // Whoever types the next command gives the server a moment.
-            script += &format!("until grep -qs listening {log}; do sleep 0.1; done\n");
+            script += &format!(
+                "for try in {{1..100}}; do grep -qs listening {log} && break; sleep 0.1; done\n"
+            );
         }
     }
     script

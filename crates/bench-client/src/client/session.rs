@@ -10,7 +10,7 @@ use super::progress::{CLOSE_TIMEOUT, INTERRUPTED};
 use super::record::Record;
 use bench_kit::close_reason;
 use bench_kit::role::Role;
-use bench_kit::sample::SideReport;
+use bench_kit::sample::{Sequence, SideReport};
 use bench_kit::transfer::Transfer;
 use bench_kit::wire::{self, Reply, Request};
 use bench_report::text::printable;
@@ -211,8 +211,10 @@ impl Replies {
     fn read_from(mut stream: paceline::RecvStream) -> Self {
         let (replies, receiver) = mpsc::channel(QUEUED_REPLIES);
         tokio::spawn(async move {
+            let mut sequence = Sequence::default();
             loop {
                 let reply = wire::read_message::<Reply>(&mut stream).await;
+                let reply = reply.and_then(|reply| in_sequence(reply, &mut sequence));
                 let is_last = !matches!(reply, Ok(Some(_)));
                 if replies.send(reply).await.is_err() || is_last {
                     return;
@@ -225,6 +227,20 @@ impl Replies {
     async fn next(&mut self) -> Result<Option<Reply>, wire::WireError> {
         self.0.recv().await.unwrap_or(Ok(None))
     }
+}
+
+/// The same reply, if its samples follow those before.
+fn in_sequence(
+    reply: Option<Reply>,
+    sequence: &mut Sequence,
+) -> Result<Option<Reply>, wire::WireError> {
+    if let Some(Reply::Samples(samples)) = &reply {
+        let mut samples = samples.iter();
+        samples
+            .try_for_each(|sample| sequence.next(sample.at, sample.omitted))
+            .map_err(wire::WireError::Impossible)?;
+    }
+    Ok(reply)
 }
 
 /// How long a side that is done waits for the rest of the other's payload: a few round trips of

@@ -75,7 +75,9 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         }
     };
     let run = client::run(&setup, args.interval, &interrupts, &mut on_progress);
+    let answer = interrupts.expect_answer();
     let outcome = runtime::current_thread()?.block_on(run);
+    drop(answer);
     if let Some(warning) = setup.qlog.as_ref().and_then(Qlog::close) {
         terminal::note(format_args!("warning: {warning}"));
     }

@@ -567,9 +567,9 @@ fn packets_in_virtual_time_are_as_large_as_asked_for() {
     let mean = |mtu: u16| {
         let text = format!("mtu = {mtu}\nseconds = \"1s\"\nrounds = 1\n{TWO_AXES}");
         let cell = &cells(&text)[0];
-        let setup = cell.ab_setup(&Registry::standard(), std::num::NonZero::<usize>::MIN);
-        let interrupts = bench_kit::interrupt::Interrupts::listen().unwrap();
-        let result = crate::ab::run(&setup, &interrupts, &mut |_| {}).unwrap();
+        let setup = cell.ab_setup(&Registry::standard(), NonZero::<usize>::MIN);
+        let interrupts = Interrupts::listen().unwrap();
+        let result = ab::run(&setup, &interrupts, &mut |_| {}).unwrap();
         let round = &result.variants[0].rounds[0];
         round.bytes / round.packets_sent.unwrap()
     };

@@ -62,6 +62,12 @@ impl RttReport {
         }
     }
 
+    /// Whether its quantiles rise, as those of any samples do. The extremes are exact and the rest
+    /// is rounded, so that neither says anything of the other.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.min <= self.max && [self.p50, self.p95, self.p99].is_sorted()
+    }
+
     /// The share of the samples that are at most `time`, 0 to 1, as far as the quantiles show.
     fn share_below(&self, time: Duration) -> f64 {
         let known = [

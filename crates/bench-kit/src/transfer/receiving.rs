@@ -28,7 +28,11 @@ pub(super) async fn receive_all(
         streams.spawn(receive(stream, Arc::clone(&counters), sink, first));
     }
     while let Some(received) = streams.join_next().await {
-        received.unwrap_or(Ok(()))?;
+        match received {
+            Ok(received) => received?,
+            Err(task) if task.is_panic() => std::panic::resume_unwind(task.into_panic()),
+            Err(_) => {}
+        }
     }
     Ok(())
 }

@@ -2,8 +2,11 @@ use super::*;
 use crate::admission::AdmissionLimits;
 use bench_kit::plan::{Direction, Extras, Limit, Limits, Plan};
 use bench_kit::token::Token;
-use bench_kit::wire::{PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED, read_message, write_message};
+use bench_kit::wire::{
+    ALPN, PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED, read_message, write_message,
+};
 use cc_core::Registry;
+use paceline::tls;
 use paceline::{ClientConfig, Connection, ConnectionError, KernelPacing, RecvStream, SendStream};
 use std::future::pending;
 use std::net::Ipv4Addr;
@@ -24,27 +27,7 @@ impl Fixture {
     fn with(change: impl FnOnce(&mut ServerSetup)) -> Self {
         let log: Arc<Mutex<Vec<String>>> = Arc::default();
         let lines = Arc::clone(&log);
-        let mut setup = ServerSetup {
-            bind: (Ipv4Addr::LOCALHOST, 0).into(),
-            identity: None,
-            idle_timeout: Duration::from_secs(2),
-            limits: Limits {
-                duration: Duration::from_secs(1),
-                ..Limits::NONE
-            },
-            admission: AdmissionLimits {
-                max_clients: 8,
-                ..AdmissionLimits::OWN_CLIENTS
-            },
-            token: None,
-            perf_congestion: Registry::standard().choose("cubic").ok(),
-            is_one_off: false,
-            kernel_pacing: KernelPacing::Off,
-            qlog: None,
-            resume: None,
-            registry: Registry::standard(),
-            seed: Some(1),
-        };
+        let mut setup = setup();
         change(&mut setup);
         let server = Server::bind(
             setup,
@@ -157,6 +140,30 @@ impl Begun {
                 other => panic!("{other:?}"),
             }
         }
+    }
+}
+
+fn setup() -> ServerSetup {
+    ServerSetup {
+        bind: (Ipv4Addr::LOCALHOST, 0).into(),
+        identity: None,
+        idle_timeout: Duration::from_secs(2),
+        limits: Limits {
+            duration: Duration::from_secs(1),
+            ..Limits::NONE
+        },
+        admission: AdmissionLimits {
+            max_clients: 8,
+            ..AdmissionLimits::OWN_CLIENTS
+        },
+        token: None,
+        perf_congestion: Registry::standard().choose("cubic").ok(),
+        is_one_off: false,
+        kernel_pacing: KernelPacing::Off,
+        qlog: None,
+        resume: None,
+        registry: Registry::standard(),
+        seed: Some(1),
     }
 }
 
@@ -516,3 +523,42 @@ async fn packets_with_forged_addresses_do_not_take_the_places_of_clients() {
 
 mod datagrams;
 mod perf;
+
+#[tokio::test]
+async fn a_session_that_panics_ends_alone() {
+    let log: Arc<Mutex<Vec<String>>> = Arc::default();
+    let lines = Arc::clone(&log);
+    let server = Server::bind(
+        setup(),
+        Arc::new(move |line| {
+            let line = line.to_string();
+            assert!(!line.contains("on 3 streams"), "this session fails");
+            lines.lock().unwrap().push(line);
+        }),
+    );
+    let server = server.unwrap();
+    let address = server.local_addr().unwrap();
+    let fixture = Fixture {
+        address,
+        log,
+        _serving: tokio::spawn(async move { server.serve(pending()).await }),
+    };
+    let three = Plan {
+        streams: 3,
+        ..plan()
+    };
+    let (_endpoint, connection) = fixture.connect().await.unwrap();
+    let (mut send, _receive) = connection.open_bi().await.unwrap();
+    let run = Request::Run(Box::new(three));
+    write_message(&mut send, &run).await.unwrap();
+    match connection.closed().await {
+        ConnectionError::ApplicationClosed(close) => {
+            let reason = String::from_utf8_lossy(&close.reason).into_owned();
+            assert_eq!(reason, "internal error of the server; see its messages");
+        }
+        other => panic!("{other}"),
+    }
+    let line = fixture.line_with("internal error of the server").await;
+    assert!(line.starts_with("[  1] Ended "), "{line}");
+    assert_eq!(fixture.ask(plan()).await, Reply::Accepted);
+}

@@ -6,7 +6,7 @@ use bench_kit::sample::{Sample, SideReport};
 use bench_report::table::{Columns, interval_header, interval_row};
 use bench_report::text::{Unit, amount};
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// Lines as they come, within [`MAX_BYTES`].
 #[derive(Default)]
@@ -67,7 +67,8 @@ impl Output {
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        change(&mut self.0.lock().expect("nothing panics while it is locked"))
+        // What a bug has left half done is still text.
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) enum Fault {
     /// The client does not know the token.
     Unauthorized,
     Lost,
+    /// The session has panicked.
+    Bug,
 }
 
 impl From<wire::WireError> for Fault {
@@ -41,3 +43,6 @@ impl From<wire::WireError> for Fault {
 }
 
 pub(super) const TOO_LONG: &str = "run exceeds this server's time limit";
+
+/// What a client of a session that has panicked is told.
+pub(super) const BUG: &str = "internal error of the server; see its messages";

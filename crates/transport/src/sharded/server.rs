@@ -130,6 +130,14 @@ impl ShardedServer {
         }
     }
 
+    /// Most bytes by which the flow-control windows of all connections of one shard grow. See
+    /// [`Endpoint::set_window_budget`]; default 1 GiB for each shard.
+    pub fn set_window_budget(&self, bytes_per_shard: u64) {
+        for endpoint in self.endpoints() {
+            endpoint.set_window_budget(bytes_per_shard);
+        }
+    }
+
     /// Takes no new connections from now on; those that are open go on. See
     /// [`Endpoint::drain`].
     pub fn drain(&self) {

@@ -1,7 +1,9 @@
 use bench_kit::plan::Plan;
 use bench_kit::sample::{Sample, Series, SideReport};
 use bench_report::result::Finite;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// One connection.
 #[derive(Debug, Clone, Default)]
@@ -68,17 +70,25 @@ pub(super) fn sum(sides: &[&Side]) -> SideReport {
     sum
 }
 
-/// Processor time of one side, all of whose connections have one thread; `None` when it did not
-/// report.
+/// Processor time of one side; `None` when it did not report.
 pub(super) fn cpu(sides: &[&Side]) -> Option<Finite> {
-    is_reported(sides).then(|| Finite::seconds(sum(sides).cpu))
+    is_reported(sides).then(|| Finite::seconds(cpu_time(sides)))
 }
 
 /// The same in percent of one core.
 pub(super) fn busy_percent(sides: &[&Side]) -> Option<Finite> {
-    let sum = sum(sides);
-    let share = sum.cpu.as_secs_f64() / sum.measured.as_secs_f64() * 100.0;
+    let share = cpu_time(sides).as_secs_f64() / sum(sides).measured.as_secs_f64() * 100.0;
     is_reported(sides).then(|| Finite::new(share))?
+}
+
+/// That of the threads that had the connections, each counted once.
+fn cpu_time(sides: &[&Side]) -> Duration {
+    let mut threads: BTreeMap<Option<u32>, Duration> = BTreeMap::new();
+    for report in sides.iter().filter_map(|side| side.report.as_ref()) {
+        let cpu = threads.entry(report.thread).or_default();
+        *cpu = report.cpu.max(*cpu);
+    }
+    threads.into_values().sum()
 }
 
 fn is_reported(sides: &[&Side]) -> bool {

@@ -5,6 +5,7 @@ mod view;
 
 use crate::client::Progress;
 use bench_kit::failure::Failure;
+use bench_kit::interrupt;
 use bench_kit::terminal;
 use rustix::termios::tcgetwinsize;
 use std::io::IsTerminal;
@@ -34,6 +35,7 @@ impl Live {
             leave();
             before(panic);
         }));
+        interrupt::before_exit(leave);
         IS_SHOWN.store(true, Ordering::Relaxed);
         keys::listen();
         terminal::text(ENTER);
