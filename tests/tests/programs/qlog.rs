@@ -1,5 +1,7 @@
 //! qlog files and TLS secrets of the programs.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 use e2e::programs::{Ended, Running, bench_server, port_at_end, run, scratch_file};
 use serde_json::Value;
 use std::collections::BTreeSet;
