@@ -30,42 +30,53 @@
   if (plots.length === 0) {
     faults.push("no plot");
   }
-  for (const plot of plots) {
-    const title = plot.querySelector("title").textContent;
-    const box = plot.getBoundingClientRect();
-    if (box.width < 200 || box.height < 30) {
-      faults.push(`${title}: too small: ${round(box)}`);
-    }
-    const shapes = [...plot.querySelectorAll("text, path, rect, circle, polygon")];
-    // What lies in a drawing inside the drawing is cut off at its edges.
-    for (const shape of shapes.filter((shape) => shape.parentNode === plot)) {
-      const rect = shape.getBoundingClientRect();
-      const isInside = rect.left >= box.left - 1 && rect.right <= box.right + 1 &&
-        rect.top >= box.top - 1 && rect.bottom <= box.bottom + 1;
-      if (!isInside) {
-        faults.push(`${title}: ${name(shape)} leaves the plot: ${round(rect)} of ${round(box)}`);
+  // As the page comes, and with every line that can be switched on.
+  const look = () => {
+    for (const plot of plots) {
+      const title = plot.querySelector("title").textContent;
+      const box = plot.getBoundingClientRect();
+      if (box.width < 200 || box.height < 30) {
+        faults.push(`${title}: too small: ${round(box)}`);
       }
-    }
-    const marks = shapes.filter((shape) => shape.tagName !== "text" && !shape.matches(".grid, .axis, .reference"));
-    const isEmpty = [...plot.querySelectorAll("text")].some((text) => /^(no|does not) /.test(text.textContent));
-    if (marks.length === 0 && !isEmpty) {
-      faults.push(`${title}: no mark, and nothing says why`);
-    }
-    const texts = shapes.filter((shape) => shape.tagName === "text");
-    for (const text of texts) {
-      if (text.textContent.trim() === "" || text.getBoundingClientRect().width === 0) {
-        faults.push(`${title}: an empty text`);
+      const shapes = [...plot.querySelectorAll("text, path, rect, circle, polygon")]
+        .filter((shape) => getComputedStyle(shape).display !== "none");
+      // What lies in a drawing inside the drawing is cut off at its edges.
+      for (const shape of shapes.filter((shape) => shape.parentNode === plot)) {
+        const rect = shape.getBoundingClientRect();
+        const isInside = rect.left >= box.left - 1 && rect.right <= box.right + 1 &&
+          rect.top >= box.top - 1 && rect.bottom <= box.bottom + 1;
+        if (!isInside) {
+          faults.push(`${title}: ${name(shape)} leaves the plot: ${round(rect)} of ${round(box)}`);
+        }
       }
-    }
-    const boxes = texts.map(inner);
-    for (let i = 0; i < boxes.length; i++) {
-      for (let j = i + 1; j < boxes.length; j++) {
-        const [a, b] = [boxes[i], boxes[j]];
-        if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) {
-          faults.push(`${title}: ${name(texts[i])} overlaps ${name(texts[j])}`);
+      const marks = shapes.filter((shape) => shape.tagName !== "text" && !shape.matches(".grid, .axis, .reference"));
+      const isEmpty = [...plot.querySelectorAll("text")].some((text) => /^(no|does not) /.test(text.textContent));
+      if (marks.length === 0 && !isEmpty) {
+        faults.push(`${title}: no mark, and nothing says why`);
+      }
+      const texts = shapes.filter((shape) => shape.tagName === "text");
+      for (const text of texts) {
+        if (text.textContent.trim() === "" || text.getBoundingClientRect().width === 0) {
+          faults.push(`${title}: an empty text`);
+        }
+      }
+      const boxes = texts.map(inner);
+      for (let i = 0; i < boxes.length; i++) {
+        for (let j = i + 1; j < boxes.length; j++) {
+          const [a, b] = [boxes[i], boxes[j]];
+          if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) {
+            faults.push(`${title}: ${name(texts[i])} overlaps ${name(texts[j])}`);
+          }
         }
       }
     }
+  };
+  look();
+  const switches = [...document.querySelectorAll(".switch")];
+  if (switches.length > 0) {
+    switches.forEach((box) => { box.checked = true; });
+    look();
+    switches.forEach((box) => { box.checked = false; });
   }
   return faults;
 })()
