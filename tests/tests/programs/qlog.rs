@@ -14,7 +14,8 @@ fn traces(directory: &Path) -> Vec<(String, Value, Vec<Value>)> {
     let mut names: Vec<_> = entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    names.sort();
+    // The date is when the program began.
+    names.sort_by(|a, b| a[16..].cmp(&b[16..]));
     let trace = |name: String| {
         let text = fs::read_to_string(directory.join(&name)).unwrap();
         let mut records = text.split('\u{1e}').skip(1).map(|json| {

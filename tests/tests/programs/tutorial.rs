@@ -176,17 +176,17 @@ fn script(commands: &[Command]) -> String {
     );
     for command in commands {
         script += &format!("printf '%s' '{MARK}'\n{}\n", command.line);
-        script += &format!("printf '%s\\n' \"{CODE}$?\"\n");
-        if let Some((_, log)) = command
+        let log = command
             .line
             .strip_suffix(" &")
-            .and_then(|line| line.rsplit_once("> "))
-        {
+            .and_then(|line| line.rsplit_once("> "));
+        if let Some((_, log)) = log {
             // Whoever types the next command gives the server a moment.
-            script += &format!(
-                "for try in {{1..100}}; do grep -qs listening {log} && break; sleep 0.1; done\n"
-            );
+            let listens = format!("grep -qs listening {log}");
+            script += &format!("for try in {{1..100}}; do {listens} && break; sleep 0.1; done\n");
+            script += &format!("{listens}\n");
         }
+        script += &format!("printf '%s\\n' \"{CODE}$?\"\n");
     }
     script
 }
