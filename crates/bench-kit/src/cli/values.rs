@@ -7,7 +7,7 @@ use units::{Bandwidth, Bytes, ParseError};
 
 /// A time above zero; a bare number is seconds, as in iperf3.
 pub fn seconds(text: &str) -> Result<Duration, ParseError> {
-    let expected = "a time from 1ns on, in seconds or with a unit, such as 500ms";
+    let expected = "a time of 1ns or more, in seconds or with a unit, such as 500ms";
     time(text, "s", expected).and_then(|time| {
         if time.is_zero() {
             Err(ParseError::new(text, expected))

@@ -173,7 +173,7 @@ fn time(arguments: &Arguments, usual: Duration) -> Result<Duration, Failure> {
     };
     let time = duration::parse(text).map_err(|error| Failure::usage(format!("--every {error}")))?;
     if time.is_zero() {
-        let problem = format!("--every `{text}`: expected a time from 1ns on, such as 5ms");
+        let problem = format!("--every `{text}`: expected a time of 1ns or more, such as 5ms");
         return Err(Failure::usage(problem));
     }
     Ok(time)
