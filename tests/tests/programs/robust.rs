@@ -6,6 +6,7 @@
 
 mod clock;
 mod crowd;
+mod descriptors;
 mod disk;
 mod ends;
 mod hangs;

@@ -113,6 +113,10 @@ impl From<&RelayStats> for PathStats {
                     stats.refused,
                     "datagrams of too many clients dropped; raise --max-clients",
                 ),
+                (
+                    stats.unserved,
+                    "datagrams dropped, no socket for their client; raise ulimit -n",
+                ),
             ],
         }
     }
