@@ -1,6 +1,7 @@
 //! `bench-client run`.
 
 mod live;
+mod part_file;
 mod screen;
 mod setup;
 
@@ -24,8 +25,9 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failure> {
-    let (file, file_length) = setup::file(args)?.unzip();
-    let plan = setup::plan(args, file_length.flatten())?;
+    let file = setup::file(args)?;
+    let plan = setup::plan(args, file.as_ref().and_then(|file| file.length))?;
+    let (file, part) = file.map(|file| (file.file, file.part)).unzip();
     let controllers = setup::check(&plan, args.connections, registry)?;
     let links = setup::links(args)?;
     let trust = remote::trust(args.ca.as_deref(), args.fingerprint)?;
@@ -81,7 +83,11 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     if let Some(warning) = setup.qlog.as_ref().and_then(Qlog::close) {
         terminal::note(format_args!("warning: {warning}"));
     }
-    conclude(
+    // Before the result, whose reader may be slow or gone.
+    let kept = part
+        .flatten()
+        .map_or(Ok(()), |part| part.finish(outcome.error.is_none()));
+    let concluded = conclude(
         &setup,
         &about,
         path,
@@ -89,7 +95,15 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         &mut screen,
         &outcome,
         files,
-    )
+    );
+    match (kept, concluded) {
+        (Ok(()), concluded) => concluded,
+        (Err(failure), Ok(_)) => Err(failure),
+        (Err(failure), Err(other)) => {
+            terminal::failure(&failure);
+            Err(other)
+        }
+    }
 }
 
 fn qlog(args: &RunArgs) -> Result<Option<Qlog>, Failure> {
