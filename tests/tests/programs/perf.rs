@@ -57,6 +57,15 @@ fn a_timed_run_by_perf_lasts_as_long_as_it_should_and_knows_its_own_side() {
 }
 
 #[test]
+fn a_small_window_is_that_of_the_server() {
+    let (_server, port) = bench_server(&["--max-window", "64K"]);
+    let flags = ["--perf", "-t", "1", "--link", "delay 30ms"];
+    let ended = client(port, &flags);
+    let told = "the server's receive window was the limit; raise it there";
+    assert!(ended.stdout.contains(told), "{ended:?}");
+}
+
+#[test]
 fn what_perf_cannot_do_is_told() {
     let (_server, port) = bench_server(&["--max-duration", "1"]);
     let ended = client(port, &["--perf", "-t", "5"]);
