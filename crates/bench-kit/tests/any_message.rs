@@ -9,6 +9,8 @@ use bench_kit::wire::{Reply, Request};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 proptest! {
@@ -39,6 +41,20 @@ fn honest_messages_are_taken() {
     for message in honest() {
         let (by_server, by_client) = harness::message(&framed(message.to_string().as_bytes()));
         assert!(by_server || by_client, "{message}");
+    }
+}
+
+#[test]
+fn what_broke_a_promise_once_does_not_again() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions/message");
+    let entries = fs::read_dir(folder).expect("it is in the repository");
+    let paths = entries.map(|entry| entry.expect("it can be read").path());
+    let findings: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "bin"))
+        .collect();
+    assert!(!findings.is_empty());
+    for path in findings {
+        harness::message(&fs::read(path).expect("it can be read"));
     }
 }
 

@@ -12,6 +12,7 @@ mod ends;
 mod hangs;
 mod installed;
 mod lies;
+mod resources;
 
 use e2e::programs::{Ended, Running};
 use serde_json::Value;
