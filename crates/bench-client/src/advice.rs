@@ -358,7 +358,7 @@ mod tests {
         for part in ["dropped 17 packets", "net.core.rmem_max=4194304"] {
             assert!(text.contains(part), "{text}");
         }
-        let with = |limit| advice(&round, drops(1, Some(limit)), &plan(), None).unwrap();
+        let with = |limit| advice(&round, drops(1, Some(limit)), &plan(), None, false).unwrap();
         assert!(with((4 << 20) - 1).contains("rmem_max"));
         assert!(with(4 << 20).contains("dropped 1 packets:\nuse a faster core there, or limit"));
         assert!(

@@ -89,7 +89,6 @@ async fn an_idle_client_costs_little_memory() {
     // What is shared by all comes with the first ones.
     let first = connect(FIRST).await;
     let each = (connect(COUNTED).await - first) / i64::from(COUNTED);
-    println!("{each} KiB for each idle client of perf");
     assert!(each <= MOST_IDLE, "{each} KiB");
 }
 

@@ -20,6 +20,7 @@ use bench_report::result::iperf::HostPort;
 use bench_report::result::{Quantity, RunResult};
 use cc_core::Registry;
 use link_sim::LinkSpec;
+use part_file::PartFile;
 use screen::Screen;
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -80,13 +81,9 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     let answer = interrupts.expect_answer();
     let outcome = runtime::current_thread()?.block_on(run);
     drop(answer);
-    if let Some(warning) = setup.qlog.as_ref().and_then(Qlog::close) {
-        terminal::note(format_args!("warning: {warning}"));
-    }
+    close_qlog(&setup);
     // Before the result, whose reader may be slow or gone.
-    let kept = part
-        .flatten()
-        .map_or(Ok(()), |part| part.finish(outcome.error.is_none()));
+    let kept = keep(part.flatten(), &outcome);
     let concluded = conclude(
         &setup,
         &about,
@@ -96,6 +93,19 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         &outcome,
         files,
     );
+    both(kept, concluded)
+}
+
+/// Gives what was received its name, if that is all.
+fn keep(part: Option<PartFile>, outcome: &Outcome) -> Result<(), Failure> {
+    part.map_or(Ok(()), |part| part.finish(outcome.error.is_none()))
+}
+
+/// Both failures are said, the second one as the program's.
+fn both(
+    kept: Result<(), Failure>,
+    concluded: Result<ExitCode, Failure>,
+) -> Result<ExitCode, Failure> {
     match (kept, concluded) {
         (Ok(()), concluded) => concluded,
         (Err(failure), Ok(_)) => Err(failure),
@@ -109,6 +119,12 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
 fn qlog(args: &RunArgs) -> Result<Option<Qlog>, Failure> {
     let path = args.qlog.as_deref();
     path.map(|path| Qlog::open(path, "run", false)).transpose()
+}
+
+fn close_qlog(setup: &ClientSetup) {
+    if let Some(warning) = setup.qlog.as_ref().and_then(Qlog::close) {
+        terminal::note(format_args!("warning: {warning}"));
+    }
 }
 
 fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {

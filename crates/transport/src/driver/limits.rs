@@ -70,8 +70,8 @@ impl Limits {
         self.limiter = limiter;
     }
 
-    /// From `now` on it is flow control, if it was the host until now: the send window has grown, and
-    /// nobody could write more.
+    /// From `now` on it is flow control, if it was the host until now: the send window has grown,
+    /// and nobody could write more.
     pub(super) fn on_failed_trial(&mut self, now: Timestamp) {
         if self.limiter == Limiter::Host {
             self.set(now, Limiter::FlowControl);
