@@ -351,6 +351,7 @@ mod tests {
             kernel_dropped: Some(MANY),
             unsent: MANY,
             refused: MANY,
+            unserved: MANY,
             ..RelayStats::default()
         };
         let mut all = PathStats::from(&relay);
