@@ -42,7 +42,7 @@ pub(super) struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Runs PROGRAM with the emulated link as its network: `exec LINK -- PROGRAM ARGS…`.
+/// Runs PROGRAM with the emulated link as its network: `exec LINK -- PROGRAM ARGS...`.
 ///
 /// PROGRAM runs in a network namespace of its own; whatever it sends passes the LINK. At the other
 /// end, 10.77.0.2 and fd77::2, the kernel answers pings, --server runs a server, and --forward
