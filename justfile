@@ -75,7 +75,7 @@ asan *ARGS:
 miri *ARGS:
     cargo +nightly miri test -p paceline --lib --target-dir target/miri endpoint::receive {{ARGS}}
 
-# libFuzzer for ten minutes: `just fuzz controllers`, `link`, `parse`, `peer`, `recording` or `tap`. cargo-fuzz has to be there.
+# libFuzzer for ten minutes: `just fuzz controllers`, `link`, `message`, `parse`, `peer`, `recording` or `tap`. cargo-fuzz has to be there.
 fuzz TARGET SECONDS="600":
     mkdir -p fuzz/corpus/{{TARGET}}
     RUSTC_BOOTSTRAP=1 cargo fuzz run -O {{TARGET}} fuzz/corpus/{{TARGET}} fuzz/regressions/{{TARGET}} -- -max_total_time={{SECONDS}} -max_len=1600 -len_control=0 -timeout=10 -dict=fuzz/link.dict

@@ -45,12 +45,14 @@ fn unread(result: &RunResult) -> Option<u64> {
 }
 
 /// A few lines for the end of a run over a link of `link_rate`, where that is known; `None` when
-/// the sender did not report, the run failed, or nothing came of it.
+/// the sender did not report, the run failed, or nothing came of it. With `is_perf` the plan's
+/// window is that of the client alone.
 pub(crate) fn advice(
     round: &Round,
     drops: Drops,
     plan: &Plan,
     link_rate: Option<Bandwidth>,
+    is_perf: bool,
 ) -> Option<String> {
     let is_whole = round.succeeded() && round.bytes > 0;
     let limited = round.limited_by.filter(|_| is_whole)?;
@@ -61,7 +63,7 @@ pub(crate) fn advice(
             "Limited by {} {:.0} % of the time:\n{}",
             limit.name(round),
             share * 100.0,
-            limit.remedy(round, plan, link_rate)
+            limit.remedy(round, plan, link_rate, is_perf)
         ));
     }
     if drops.packets > 0 {
@@ -142,7 +144,13 @@ impl Limit {
         }
     }
 
-    fn remedy(self, round: &Round, plan: &Plan, link_rate: Option<Bandwidth>) -> String {
+    fn remedy(
+        self,
+        round: &Round,
+        plan: &Plan,
+        link_rate: Option<Bandwidth>,
+        is_perf: bool,
+    ) -> String {
         match self {
             Self::Application if plan.extras.media.is_some() => {
                 "--source was the limit, as is usual for a video.".to_owned()
@@ -163,6 +171,12 @@ impl Limit {
                         loss(round)
                     )
                 }),
+            // Its client can only report on what it sends, and cannot choose the server's window.
+            Self::FlowControl if is_perf => {
+                "the server's receive window was the limit; raise it there, such as with \
+                 bench-server --max-window."
+                    .to_owned()
+            }
             Self::FlowControl if plan.extras.window_follows => {
                 "the receive window, which grows with the path, was the limit; set it with -w."
                     .to_owned()
@@ -268,7 +282,7 @@ mod tests {
     fn line(times: LimitedTimes, plan: &Plan) -> String {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.limited_by = LimitedBy::from_times(times);
-        advice(&round, Drops::default(), plan, None).unwrap()
+        advice(&round, Drops::default(), plan, None, false).unwrap()
     }
 
     #[test]
@@ -294,6 +308,13 @@ mod tests {
         assert!(
             line(flow_control, &plan())
                 .ends_with("the receive window of 32.0 MBytes was the limit; raise -w.")
+        );
+        let mut round = fixtures::round("cubic", 0, 20_000_000);
+        round.limited_by = LimitedBy::from_times(flow_control);
+        let perf = advice(&round, Drops::default(), &plan(), None, true).unwrap();
+        assert!(
+            perf.contains("the server's receive window was the limit; raise it there"),
+            "{perf}"
         );
         let mut follows = plan();
         follows.extras.window_follows = true;
@@ -333,11 +354,11 @@ mod tests {
             limit,
             ..Drops::default()
         };
-        let text = advice(&round, drops(17, None), &plan(), None).unwrap();
+        let text = advice(&round, drops(17, None), &plan(), None, false).unwrap();
         for part in ["dropped 17 packets", "net.core.rmem_max=4194304"] {
             assert!(text.contains(part), "{text}");
         }
-        let with = |limit| advice(&round, drops(1, Some(limit)), &plan(), None).unwrap();
+        let with = |limit| advice(&round, drops(1, Some(limit)), &plan(), None, false).unwrap();
         assert!(with((4 << 20) - 1).contains("rmem_max"));
         assert!(with(4 << 20).contains("dropped 1 packets:\nuse a faster core there, or limit"));
         assert!(
@@ -345,7 +366,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            !advice(&round, drops(0, None), &plan(), None)
+            !advice(&round, drops(0, None), &plan(), None, false)
                 .unwrap()
                 .contains("dropped")
         );
@@ -359,11 +380,11 @@ mod tests {
             ..LimitedTimes::default()
         });
         let mut plan = plan();
-        assert!(advice(&round, Drops::default(), &plan, None).is_some());
+        assert!(advice(&round, Drops::default(), &plan, None, false).is_some());
         plan.limit = bench_kit::plan::Limit::Bytes(1 << 20);
-        assert_eq!(advice(&round, Drops::default(), &plan, None), None);
+        assert_eq!(advice(&round, Drops::default(), &plan, None, false), None);
         plan.rate = Some(1_000);
-        assert!(advice(&round, Drops::default(), &plan, None).is_some());
+        assert!(advice(&round, Drops::default(), &plan, None, false).is_some());
     }
 
     #[test]
@@ -376,7 +397,7 @@ mod tests {
             ..result.end.sum_received.clone()
         });
         let drops = Drops::of(&result);
-        let text = advice(&result.result, drops, &plan(), None).unwrap();
+        let text = advice(&result.result, drops, &plan(), None, false).unwrap();
         assert!(text.contains("100 datagrams arrived and were dropped unread:\nlimit"));
         result.result.packets_lost = Some(105);
         assert_eq!(Drops::of(&result).unread, 0);
@@ -390,7 +411,7 @@ mod tests {
             ..LimitedTimes::default()
         });
         round.packets_lost = Some(0);
-        let text = advice(&round, Drops::default(), &plan(), None).unwrap();
+        let text = advice(&round, Drops::default(), &plan(), None, false).unwrap();
         assert!(text.contains("was the limit; try another -C"), "{text}");
     }
 
@@ -403,7 +424,7 @@ mod tests {
         });
         let with = |round: &Round, megabits: u64| {
             let rate = Bandwidth::from_bits_per_sec(megabits * 1_000_000);
-            let text = advice(round, Drops::default(), &plan(), Some(rate)).unwrap();
+            let text = advice(round, Drops::default(), &plan(), Some(rate), false).unwrap();
             text.lines().nth(1).unwrap().to_owned()
         };
         assert_eq!(
@@ -424,7 +445,7 @@ mod tests {
         let mut round = fixtures::round("fixed:rate=5mbit", 0, 4_900_000);
         let mut line = |times| {
             round.limited_by = LimitedBy::from_times(times);
-            let text = advice(&round, Drops::default(), &plan(), None).unwrap();
+            let text = advice(&round, Drops::default(), &plan(), None, false).unwrap();
             text.lines().nth(1).unwrap().to_owned()
         };
         let long = Duration::from_secs(1);
@@ -446,21 +467,21 @@ mod tests {
     fn of_a_run_that_failed_nothing_is_claimed() {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.error = Some("the server died".to_owned());
-        assert_eq!(advice(&round, Drops::default(), &plan(), None), None);
+        assert_eq!(advice(&round, Drops::default(), &plan(), None, false), None);
     }
 
     #[test]
     fn without_the_senders_report_nothing_is_claimed() {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.limited_by = None;
-        assert_eq!(advice(&round, Drops::default(), &plan(), None), None);
+        assert_eq!(advice(&round, Drops::default(), &plan(), None, false), None);
     }
 
     #[test]
     fn of_a_run_that_moved_nothing_nothing_is_claimed() {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.bytes = 0;
-        assert_eq!(advice(&round, Drops::default(), &plan(), None), None);
+        assert_eq!(advice(&round, Drops::default(), &plan(), None, false), None);
     }
 
     #[test]
@@ -469,7 +490,7 @@ mod tests {
         let with = |round: &mut Round, share: f64| {
             round.cpu_seconds_sender =
                 bench_report::result::Finite::new(round.seconds.get() * share);
-            advice(round, Drops::default(), &plan(), None)
+            advice(round, Drops::default(), &plan(), None, false)
                 .unwrap()
                 .contains("of a core")
         };

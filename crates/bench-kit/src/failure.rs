@@ -1,6 +1,8 @@
 //! Why a program ends without having done its work.
 
+use rustix::io::Errno;
 use std::fmt;
+use std::io;
 use std::process::ExitCode;
 
 /// Why a program ends without having done what it was asked to: one line for a person.
@@ -26,11 +28,19 @@ impl Failure {
         }
     }
 
-    /// The run failed. Exit code 1.
+    /// The run failed. Exit code 1. Where the system had no file descriptor left, the message ends
+    /// with the limit to raise.
     pub fn run(message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        let is_without = |errno: Errno| message.ends_with(&io::Error::from(errno).to_string());
+        if is_without(Errno::MFILE) {
+            message += "; raise ulimit -n";
+        } else if is_without(Errno::NFILE) {
+            message += "; raise fs.file-max of the system";
+        }
         Self {
             kind: Kind::Run,
-            message: message.into(),
+            message,
         }
     }
 
@@ -58,3 +68,22 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_file_descriptors_is_named_where_it_is_reached() {
+        let error = |errno: Errno| {
+            let failure = Failure::run(format!("cannot listen: {}", io::Error::from(errno)));
+            failure.to_string()
+        };
+        assert_eq!(
+            error(Errno::MFILE),
+            "cannot listen: Too many open files (os error 24); raise ulimit -n"
+        );
+        assert!(error(Errno::NFILE).ends_with("; raise fs.file-max of the system"));
+        assert!(error(Errno::ACCESS).ends_with("(os error 13)"));
+    }
+}

@@ -30,6 +30,8 @@ impl Interrupts {
     pub fn listen() -> io::Result<Self> {
         let (sender, count) = watch::channel(0);
         let expects_answer = Arc::new(AtomicBool::new(false));
+        // The runtime takes six file descriptors, and panics where it gets none for signals.
+        drop([io::pipe()?, io::pipe()?, io::pipe()?]);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;

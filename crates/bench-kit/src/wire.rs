@@ -18,6 +18,7 @@
 
 use crate::plan::Plan;
 use crate::sample::{Sample, SideReport};
+use bench_report::text::line_of_peer;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::{fmt, io};
@@ -186,7 +187,10 @@ impl fmt::Display for WireError {
                     "message of a newer version: unknown field `{field}`; use the same version on \
                      both sides"
                 ),
-                None => write!(f, "malformed control message: {error}"),
+                None => {
+                    let error = line_of_peer(&error.to_string());
+                    write!(f, "malformed control message: {error}")
+                }
             },
             Self::Impossible(what) => write!(f, "impossible value in a control message: {what}"),
             Self::Io(error) => write!(f, "control stream failed: {error}"),

@@ -32,3 +32,15 @@ pub fn ratio(value: f64) -> String {
 pub fn printable(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
+
+/// A line of a peer's, [`printable`] and at most 500 characters long: what is longer ends with `…`.
+/// Anybody may be a peer, and the line may go into a log.
+pub fn line_of_peer(text: &str) -> String {
+    match text.char_indices().nth(MAX_PEER_LINE) {
+        Some((end, _)) => printable(&text[..end]) + "…",
+        None => printable(text),
+    }
+}
+
+/// Longer than any message of these programs.
+const MAX_PEER_LINE: usize = 500;

@@ -15,7 +15,7 @@ use bench_kit::sample::{Sample, SideReport};
 use bench_kit::transfer::Transfer;
 use bench_kit::transport_settings;
 use bench_kit::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED};
-use bench_report::text::{Unit, amount, printable};
+use bench_report::text::{Unit, amount, line_of_peer};
 use paceline::{Connection, Incoming, RecvStream, SendStream, ServerConfig, VarInt};
 use state::{BUG, Fault, TOO_LONG};
 use std::fmt;
@@ -224,7 +224,7 @@ impl Session {
             match &client {
                 Some(SideReport {
                     error: Some(error), ..
-                }) => Some(format!("the client: {}", printable(error))),
+                }) => Some(format!("the client: {}", line_of_peer(error))),
                 Some(_) => {
                     // What is on its way may still arrive, and the streams end by themselves.
                     sleep(GRACE).await;
@@ -298,9 +298,11 @@ impl Session {
         }
     }
 
+    /// Parts of the line may be the client's words.
     fn log(&self, line: fmt::Arguments<'_>) {
+        let line = line_of_peer(&line.to_string());
         let prefix = self.permit.prefix();
-        self.output.line(line);
+        self.output.line(format_args!("{line}"));
         self.shared.log(
             prefix,
             Topic::Session,

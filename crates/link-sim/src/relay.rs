@@ -25,6 +25,7 @@ mod event_loop;
 mod kernel_drops;
 mod poller;
 mod pool;
+mod refusal;
 mod requests;
 mod send_batch;
 mod stats;
@@ -34,6 +35,7 @@ mod tests;
 
 pub use capture::{CaptureConfig, CaptureStats};
 pub use config::{Direction, RelayConfig};
+pub use refusal::explain_refusal;
 pub use stats::RelayStats;
 
 use crate::realtime::Worker;
@@ -62,8 +64,12 @@ impl Relay {
     pub fn spawn(config: RelayConfig) -> io::Result<RelayHandle> {
         let base_rtt = config.link.base_rtt(&config.return_link);
         let base_rtt = base_rtt.map_err(invalid)?;
+        Self::start(&config, base_rtt).map_err(explain_refusal)
+    }
+
+    fn start(config: &RelayConfig, base_rtt: Duration) -> io::Result<RelayHandle> {
         let mut poller = Poller::new()?;
-        let engine = Engine::new(&config, base_rtt, &mut poller)?;
+        let engine = Engine::new(config, base_rtt, &mut poller)?;
         let local_addr = engine.listen_addr();
         let (requests, received) = requests::channel()?;
         let ended = Arc::new(OnceLock::new());

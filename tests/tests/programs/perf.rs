@@ -57,6 +57,60 @@ fn a_timed_run_by_perf_lasts_as_long_as_it_should_and_knows_its_own_side() {
 }
 
 #[test]
+fn a_small_window_is_that_of_the_server() {
+    let (_server, port) = bench_server(&["--max-window", "64K"]);
+    let flags = ["--perf", "-t", "1", "--link", "delay 30ms"];
+    let ended = client(port, &flags);
+    let told = "the server's receive window was the limit; raise it there";
+    assert!(ended.stdout.contains(told), "{ended:?}");
+}
+
+#[tokio::test]
+async fn an_idle_client_costs_little_memory() {
+    if !std::path::Path::new("/proc/self/status").exists() {
+        e2e::skipped("there is no /proc that tells the memory of a process");
+        return;
+    }
+    let limits = ["--max-connections", "2000", "--idle-timeout", "60"];
+    let (server, port) = bench_server(&[&limits[..], &["--threads", "1"]].concat());
+    let endpoint = paceline::Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let tls = paceline::tls::client_without_verification().alpn(&[b"perf"]);
+    let config = tls.config().unwrap();
+    let mut idle = Vec::new();
+    let mut connect = async |count: u32| {
+        for _ in 0..count {
+            let address = (Ipv4Addr::LOCALHOST, port).into();
+            let connecting = endpoint.connect_with(config.clone(), address, "localhost");
+            idle.push(connecting.unwrap().await.unwrap());
+        }
+        tokio::time::sleep(SETTLE).await;
+        resident(server.id())
+    };
+    // What is shared by all comes with the first ones.
+    let first = connect(FIRST).await;
+    let each = (connect(COUNTED).await - first) / i64::from(COUNTED);
+    assert!(each <= MOST_IDLE, "{each} KiB");
+}
+
+/// The memory of a process, in KiB.
+fn resident(process: u32) -> i64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.unwrap()
+        .trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .unwrap()
+}
+
+const FIRST: u32 = 100;
+const COUNTED: u32 = 300;
+/// For last ACKs, and for what only the handshake needs to be dropped.
+const SETTLE: std::time::Duration = std::time::Duration::from_millis(1_500);
+/// In KiB. A block of payload for each would be 128 more.
+const MOST_IDLE: i64 = 80;
+
+#[test]
 fn what_perf_cannot_do_is_told() {
     let (_server, port) = bench_server(&["--max-duration", "1"]);
     let ended = client(port, &["--perf", "-t", "5"]);

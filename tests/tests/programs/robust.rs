@@ -6,11 +6,13 @@
 
 mod clock;
 mod crowd;
+mod descriptors;
 mod disk;
 mod ends;
 mod hangs;
 mod installed;
 mod lies;
+mod resources;
 
 use e2e::programs::{Ended, Running};
 use serde_json::Value;

@@ -257,6 +257,8 @@ fn a_file_arrives_as_it_was_either_way_and_both_ends_know_its_hash() {
     let line = format!("SHA-256 at both ends: {}", sha256(&written));
     assert!(ended.stdout.contains(&line), "{line} in:\n{}", ended.stdout);
 
+    assert!(!received.with_extension("bin.part").exists());
+
     let full = self::ended(port, &["-F", "/dev/full", "-R", "-n", "2M"]);
     assert_eq!(full.code, Some(1), "{full:?}");
     assert!(full.stderr.contains("-F /dev/full: "), "{}", full.stderr);

@@ -122,7 +122,7 @@ const LAW: [Rule; 19] = [
     // What libFuzzer runs; a workspace of its own, so that nothing here can depend on it.
     Rule {
         package: "fuzz",
-        may_use: &["units", "cc-core", "link-sim", "paceline"],
+        may_use: &["units", "cc-core", "link-sim", "paceline", "bench-kit"],
         gated: None,
         foreign: Foreign::Any,
     },

@@ -62,7 +62,7 @@ pub(crate) struct RunArgs {
     /// Both sides send at once
     #[arg(long, conflicts_with = "reverse", help_heading = "Transfer")]
     pub(crate) bidir: bool,
-    /// Send this file; with -R, receive into it
+    /// Send this file; with -R, receive into it, as FILE.part until it is complete
     #[arg(short = 'F', long, value_name = "FILE", help_heading = "Transfer")]
     #[arg(value_hint = ValueHint::FilePath)]
     #[arg(conflicts_with_all = ["time", "omit", "bidir", "connections", "parallel"])]

@@ -13,7 +13,7 @@ use bench_kit::role::Role;
 use bench_kit::sample::{Sequence, SideReport};
 use bench_kit::transfer::Transfer;
 use bench_kit::wire::{self, Reply, Request};
-use bench_report::text::printable;
+use bench_report::text::line_of_peer;
 use paceline::SendStream;
 use std::cell::RefCell;
 use std::pin::pin;
@@ -98,7 +98,7 @@ impl Session<'_> {
         match reply {
             Ok(Some(Reply::Accepted)) => Ok(Some(Control { send, replies })),
             Ok(Some(Reply::Refused(why))) => {
-                let why = printable(&why);
+                let why = line_of_peer(&why);
                 Err(format!("{} refused the run: {why}", self.setup.remote))
             }
             Ok(Some(_)) => Err(self.broken("unexpected message")),
@@ -131,7 +131,7 @@ impl Session<'_> {
                     let error = report.error.clone();
                     record.borrow_mut().set_report(self.flow, *report);
                     if let Some(error) = error {
-                        return Some(format!("{}: {}", self.setup.remote, printable(&error)));
+                        return Some(format!("{}: {}", self.setup.remote, line_of_peer(&error)));
                     }
                     // What is on its way may still arrive, and the streams end by themselves.
                     sleep(GRACE).await;

@@ -1,6 +1,7 @@
 //! `bench-client run`.
 
 mod live;
+mod part_file;
 mod screen;
 mod setup;
 
@@ -19,13 +20,15 @@ use bench_report::result::iperf::HostPort;
 use bench_report::result::{Quantity, RunResult};
 use cc_core::Registry;
 use link_sim::LinkSpec;
+use part_file::PartFile;
 use screen::Screen;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
 pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failure> {
-    let (file, file_length) = setup::file(args)?.unzip();
-    let plan = setup::plan(args, file_length.flatten())?;
+    let file = setup::file(args)?;
+    let plan = setup::plan(args, file.as_ref().and_then(|file| file.length))?;
+    let (file, part) = file.map(|file| (file.file, file.part)).unzip();
     let controllers = setup::check(&plan, args.connections, registry)?;
     let links = setup::links(args)?;
     let trust = remote::trust(args.ca.as_deref(), args.fingerprint)?;
@@ -78,10 +81,10 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     let answer = interrupts.expect_answer();
     let outcome = runtime::current_thread()?.block_on(run);
     drop(answer);
-    if let Some(warning) = setup.qlog.as_ref().and_then(Qlog::close) {
-        terminal::note(format_args!("warning: {warning}"));
-    }
-    conclude(
+    close_qlog(&setup);
+    // Before the result, whose reader may be slow or gone.
+    let kept = keep(part.flatten(), &outcome);
+    let concluded = conclude(
         &setup,
         &about,
         path,
@@ -89,12 +92,39 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         &mut screen,
         &outcome,
         files,
-    )
+    );
+    both(kept, concluded)
+}
+
+/// Gives what was received its name, if that is all.
+fn keep(part: Option<PartFile>, outcome: &Outcome) -> Result<(), Failure> {
+    part.map_or(Ok(()), |part| part.finish(outcome.error.is_none()))
+}
+
+/// Both failures are said, the second one as the program's.
+fn both(
+    kept: Result<(), Failure>,
+    concluded: Result<ExitCode, Failure>,
+) -> Result<ExitCode, Failure> {
+    match (kept, concluded) {
+        (Ok(()), concluded) => concluded,
+        (Err(failure), Ok(_)) => Err(failure),
+        (Err(failure), Err(other)) => {
+            terminal::failure(&failure);
+            Err(other)
+        }
+    }
 }
 
 fn qlog(args: &RunArgs) -> Result<Option<Qlog>, Failure> {
     let path = args.qlog.as_deref();
     path.map(|path| Qlog::open(path, "run", false)).transpose()
+}
+
+fn close_qlog(setup: &ClientSetup) {
+    if let Some(warning) = setup.qlog.as_ref().and_then(Qlog::close) {
+        terminal::note(format_args!("warning: {warning}"));
+    }
 }
 
 fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {

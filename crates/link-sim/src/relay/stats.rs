@@ -14,9 +14,13 @@ pub struct RelayStats {
     pub lateness: Lateness,
     /// Clients that have a socket towards the server now.
     pub clients: usize,
-    /// Datagrams that met no link, because there were too many clients or the kernel had no
-    /// socket for another one.
+    /// Datagrams that met no link, because there were
+    /// [`max_clients`](super::RelayConfig::max_clients) already.
     pub refused: u64,
+    /// Datagrams that met no link, because the kernel had no socket for another client.
+    pub unserved: u64,
+    /// Why the first of these was, and what to do about it.
+    pub socket_error: Option<String>,
     /// Datagrams that the kernel would not send.
     pub unsent: u64,
     /// Datagrams that the kernel dropped because this process did not read its sockets in time;
@@ -35,8 +39,8 @@ impl RelayStats {
         self.lateness.is_considerable() || self.kernel_dropped.is_some_and(|n| n > 0)
     }
 
-    /// What happened since `earlier`, an older copy of these figures. Clients and the capture are
-    /// as they are now.
+    /// What happened since `earlier`, an older copy of these figures. Clients, the capture
+    /// and the error of the sockets are as they are now.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let dropped_before = earlier.kernel_dropped.unwrap_or(0);
@@ -46,6 +50,8 @@ impl RelayStats {
             lateness: self.lateness.since(&earlier.lateness),
             clients: self.clients,
             refused: self.refused - earlier.refused,
+            unserved: self.unserved - earlier.unserved,
+            socket_error: self.socket_error.clone(),
             unsent: self.unsent - earlier.unsent,
             kernel_dropped: self
                 .kernel_dropped

@@ -70,6 +70,14 @@ impl Limits {
         self.limiter = limiter;
     }
 
+    /// From `now` on it is flow control, if it was the host until now: the send window has grown,
+    /// and nobody could write more.
+    pub(super) fn on_failed_trial(&mut self, now: Timestamp) {
+        if self.limiter == Limiter::Host {
+            self.set(now, Limiter::FlowControl);
+        }
+    }
+
     /// The sums at `now`.
     pub(super) fn until(&self, now: Timestamp) -> LimitedBy {
         let mut sums = self.sums;
@@ -130,6 +138,19 @@ mod tests {
             "a round trip is over"
         );
         assert_eq!(sums.flow_control, Duration::from_millis(230));
+    }
+
+    #[test]
+    fn a_larger_send_window_that_helps_nobody_leaves_flow_control_as_the_limit() {
+        let at = Timestamp::from_millis;
+        let mut limits = Limits::new(at(0));
+        limits.on_failed_trial(at(10));
+        limits.set(at(30), Limiter::Application);
+        limits.on_failed_trial(at(40));
+        let sums = limits.until(at(100));
+        assert_eq!(sums.host, Duration::from_millis(10));
+        assert_eq!(sums.flow_control, Duration::from_millis(20));
+        assert_eq!(sums.application, Duration::from_millis(70));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::close_reason::{Cause, PendingClose};
 use super::fair_queue::Amount;
 use super::inbound::{Held, Inbound, Reader};
 use super::state::ConnectionDriver;
+use crate::clock;
 use quinn_proto::{
     ClosedStream, ReadableError, SendStream, StreamEvent, StreamId, VarInt, WriteError,
 };
@@ -135,6 +136,7 @@ impl ConnectionDriver {
     pub(super) fn end_send_window_trial(&mut self) {
         if let Some(size) = self.send_window.end_trial() {
             self.conn.set_send_window(size);
+            self.limits.on_failed_trial(clock::timestamp(self.now));
         }
     }
 

@@ -1,7 +1,8 @@
 //! One of the two sides ends before its time.
 
 use crate::robust::{client, parse, start_client};
-use e2e::programs::{Ended, Running, bench_server, program};
+use e2e::programs::{Ended, Running, bench_server, program, scratch_file};
+use std::path::PathBuf;
 
 /// Long enough to be ended in the midst of.
 const LONG: [&str; 4] = ["-t", "60", "-i", "0.2"];
@@ -72,6 +73,40 @@ fn a_server_that_is_terminated_says_so_to_its_clients() {
     check_unfinished(client.wait(), "server stopped");
     let ended = server.wait();
     assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
+fn what_a_killed_client_has_received_does_not_bear_the_name_of_a_whole_file() {
+    let (_server, port) = bench_server(&[]);
+    let file = scratch_file("received.bin");
+    let part = PathBuf::from(format!("{}.part", file.display()));
+    std::fs::write(&file, "of an earlier run").unwrap();
+    let flags = ["-R", "-b", "20M", "-i", "0.2", "-F", file.to_str().unwrap()];
+    let long = [&flags[..], &["-n", "1G"]].concat();
+    let mut killed = start_client(port, &long);
+    killed.line_with(" sec ");
+    killed.kill();
+    killed.wait();
+    assert_eq!(std::fs::read(&file).unwrap(), b"of an earlier run");
+    assert!(std::fs::metadata(&part).unwrap().len() > 0);
+
+    let mut interrupted = start_client(port, &long);
+    interrupted.line_with(" sec ");
+    interrupted.interrupt();
+    let ended = interrupted.wait();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let told = format!("incomplete; what came is in {}\n", part.display());
+    assert!(ended.stderr.contains(&told), "{ended:?}");
+    assert_eq!(std::fs::read(&file).unwrap(), b"of an earlier run");
+
+    let whole = client(port, &[&flags[..], &["-n", "100K"]].concat());
+    assert_eq!(whole.code, Some(0), "{whole:?}");
+    assert_eq!(std::fs::metadata(&file).unwrap().len(), 100 << 10);
+    assert!(!part.exists());
+
+    let nowhere = client(9, &[&flags[..], &["-n", "100K"]].concat());
+    assert_eq!(nowhere.code, Some(1), "{nowhere:?}");
+    assert!(!part.exists(), "nothing came");
 }
 
 /// The rows have a result behind them, which is marked.

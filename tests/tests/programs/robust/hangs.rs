@@ -5,11 +5,13 @@ mod peers;
 
 use crate::robust::{client, start_client};
 use bench_kit::clock;
-use e2e::programs::{Ended, Running, bench_server, scratch_file};
+use e2e::programs::{Ended, Running, bench_server, program, scratch_file};
 use peers::{Client, Server, Stop, narrowing};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::OpenOptions;
+use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -88,6 +90,46 @@ fn a_client_whose_disk_does_not_answer_ends_when_it_is_asked_to() {
         "{ended:?}"
     );
     assert!(took < LIMIT, "{took:?}: {ended:?}");
+    drop(unread);
+}
+
+#[test]
+fn a_relay_whose_output_nobody_reads_ends_when_it_is_asked_to() {
+    let (unread, full) = std::io::pipe().unwrap();
+    rustix::io::ioctl_fionbio(&full, true).unwrap();
+    while rustix::io::write(&full, &[b' '; 4_096]).is_ok() {}
+    rustix::io::ioctl_fionbio(&full, false).unwrap();
+    let mut relay = Command::new(program("link-relay"))
+        .args(["--listen", "127.0.0.1:0", "--to", "127.0.0.1:9"])
+        .stdin(Stdio::null())
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    pause(Duration::from_secs(1));
+    let id = rustix::process::Pid::from_child(&relay);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    let asked = clock::now();
+    let mut told = String::new();
+    let ended = thread::spawn(move || {
+        let stderr = relay.stderr.as_mut().unwrap();
+        stderr.read_to_string(&mut told).unwrap();
+        (relay.wait().unwrap(), told)
+    });
+    while !ended.is_finished() && asked.elapsed() < LIMIT {
+        pause(Duration::from_millis(10));
+    }
+    let is_ended = ended.is_finished();
+    if !is_ended {
+        rustix::process::kill_process(id, rustix::process::Signal::KILL).unwrap();
+    }
+    let (status, told) = ended.join().unwrap();
+    assert!(is_ended, "the relay did not end within {LIMIT:?}");
+    assert_eq!(status.code(), Some(143), "{told}");
+    assert!(
+        told.contains("error: interrupted, and the totals could not be written"),
+        "{told}"
+    );
     drop(unread);
 }
 

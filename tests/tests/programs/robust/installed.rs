@@ -1,6 +1,6 @@
 //! What a package installs beside the programs.
 
-use e2e::programs::{run, scratch_file};
+use e2e::programs::{bench_server, run, scratch_file};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,6 +14,48 @@ fn pages() -> Vec<PathBuf> {
     let pages = std::fs::read_dir(&folder).unwrap();
     pages.map(|page| page.unwrap().path()).collect()
 }
+
+#[test]
+fn the_documented_service_starts_and_its_limits_fit_its_flags() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/deployment.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, unit) = page
+        .split_once("# /etc/systemd/system/bench-server")
+        .unwrap();
+    let (unit, _) = unit.split_once("```").unwrap();
+    let unit = unit.replace("\\\n", " ");
+    let value = |key: &str| unit.lines().find_map(|line| line.strip_prefix(key));
+    let command = value("ExecStart=").unwrap();
+    let token = scratch_file("token");
+    std::fs::write(&token, "0123456789abcdef0123456789abcdef").unwrap();
+    let command = command.replace("%d/token", token.to_str().unwrap());
+    // Of the flags those with files that only an owner of a name has are left out.
+    let flags = command.replace("--cert %d/cert --key %d/key", "");
+    let flags: Vec<&str> = flags.split_whitespace().skip(1).collect();
+    let (server, _) = bench_server(&flags);
+    server.terminate();
+    assert_eq!(server.wait().code, Some(0));
+
+    let flag = |name: &str| -> u64 {
+        let at = flags.iter().position(|flag| *flag == name).unwrap();
+        flags[at + 1].trim_end_matches('M').parse().unwrap()
+    };
+    let clients = flag("--max-connections");
+    let tasks: u64 = value("TasksMax=").unwrap().parse().unwrap();
+    assert!(tasks >= MOST_THREADS + clients + OTHER_THREADS, "{tasks}");
+    let memory: u64 = value("MemoryMax=")
+        .unwrap()
+        .trim_end_matches('G')
+        .parse()
+        .unwrap();
+    let windows = clients * 3 * flag("--max-window");
+    assert!(memory * 1_024 > windows, "{memory} GiB for {windows} MiB");
+}
+
+/// What `--threads` may be.
+const MOST_THREADS: u64 = 256;
+/// For signals, the end, the log and files.
+const OTHER_THREADS: u64 = 16;
 
 #[test]
 fn manual_pages_are_there_for_each_command_and_render_without_a_warning() {

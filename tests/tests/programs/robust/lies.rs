@@ -40,7 +40,13 @@ impl Liar {
         }
         match value {
             Value::Array(values) => values.iter_mut().for_each(|value| self.change(value)),
-            Value::Object(fields) => fields.values_mut().for_each(|value| self.change(value)),
+            Value::Object(fields) => {
+                if self.0.below(self.1) == 0 {
+                    let name = format!("\u{1b}[2J{}", "x".repeat(20_000));
+                    fields.insert(name, json!(1));
+                }
+                fields.values_mut().for_each(|value| self.change(value));
+            }
             _ => {}
         }
     }
@@ -197,12 +203,23 @@ fn no_reply_of_a_server_crashes_a_client() {
         for client in clients {
             let ended = client.wait();
             assert!(!ended.stderr.contains("bug in"), "{}", ended.stderr);
+            check_words(&ended.stderr, port, ended.code);
             let code = ended.code.expect("no signal ends it");
             codes[usize::try_from(code).unwrap()] += 1;
         }
     }
     println!("{} taken, {} refused", codes[0], codes[1]);
     assert!(codes[0] > 0 && codes[1] > 0, "{codes:?}");
+}
+
+/// A few lines in printable words; an error names the server.
+fn check_words(stderr: &str, port: u16, code: Option<i32>) {
+    let start = stderr.chars().take(2_000).collect::<String>();
+    assert!(stderr.len() < 4_000, "{} bytes: {start}", stderr.len());
+    let is_printable = |c: char| c == '\n' || !c.is_control();
+    assert!(stderr.chars().all(is_printable), "{start:?}");
+    let names_server = stderr.contains(&format!("127.0.0.1:{port}"));
+    assert!(code == Some(0) || names_server, "{stderr}");
 }
 
 /// The port of a server whose replies come in their order and are no other than that.
@@ -266,6 +283,10 @@ fn no_message_of_a_client_crashes_a_server() {
     let ended = server.wait();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(!ended.stderr.contains("bug in"), "{}", ended.stderr);
+    for line in ended.stdout.lines() {
+        assert!(line.chars().count() < 600, "{line}");
+        assert!(!line.contains(char::is_control), "{line:?}");
+    }
 }
 
 async fn lie_to_server(port: u16, seed: u64) -> Option<()> {

@@ -25,6 +25,7 @@ pub(super) struct Screen {
     unit: Unit,
     columns: Columns,
     title: Option<String>,
+    is_perf: bool,
     /// While the run goes on.
     live: Option<Live>,
     /// Instead of stdout.
@@ -78,6 +79,7 @@ impl Screen {
                 Columns::Narrow
             },
             title: args.title.clone(),
+            is_perf: args.perf,
             log: log.map(|path| Log::open("--logfile", path)).transpose()?,
         })
     }
@@ -232,6 +234,7 @@ impl Screen {
                     Drops::of(result),
                     plan,
                     emulated::path(result).rate,
+                    self.is_perf,
                 )
             {
                 self.row("");

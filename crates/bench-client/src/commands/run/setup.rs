@@ -1,5 +1,6 @@
 //! From a command line to what the client needs.
 
+use super::part_file::PartFile;
 use crate::args::RunArgs;
 use crate::commands::remote::Family;
 use crate::emulated::Links;
@@ -95,34 +96,44 @@ fn rate(args: &RunArgs) -> Option<u64> {
     target_rate(args.transfer.bitrate.or(usual))
 }
 
-/// The file of `-F`, open for what it is needed for, and its length if it is to be sent.
-pub(super) fn file(args: &RunArgs) -> Result<Option<(LocalFile, Option<u64>)>, Failure> {
+/// The file of `-F`, open for what it is needed for.
+pub(super) struct TransferFile {
+    pub(super) file: LocalFile,
+    /// Its length if it is to be sent.
+    pub(super) length: Option<u64>,
+    /// What it is called until all of it has come, if it is received.
+    pub(super) part: Option<PartFile>,
+}
+
+pub(super) fn file(args: &RunArgs) -> Result<Option<TransferFile>, Failure> {
     let Some(path) = &args.file else {
         return Ok(None);
     };
     let failure = |error| Failure::run(format!("-F {}: {error}", path.display()));
-    let is_received = args.transfer.reverse;
-    if is_received && args.bytes.is_none() && args.blockcount.is_none() {
-        return Err(Failure::usage("-F with -R: unknown size; give it with -n"));
+    if args.transfer.reverse {
+        if args.bytes.is_none() && args.blockcount.is_none() {
+            return Err(Failure::usage("-F with -R: unknown size; give it with -n"));
+        }
+        let (file, part) = PartFile::create(path)?;
+        return Ok(Some(TransferFile {
+            file,
+            length: None,
+            part,
+        }));
     }
-    let file = if is_received {
-        File::create(path)
-    } else {
-        File::open(path)
-    };
-    let file = file.map_err(failure)?;
-    let length = if is_received {
-        None
-    } else {
-        Some(file.metadata().map_err(failure)?.len())
-    };
-    if length == Some(0) {
+    let file = File::open(path).map_err(failure)?;
+    let length = file.metadata().map_err(failure)?.len();
+    if length == 0 {
         return Err(Failure::usage(format!(
             "-F {}: the file is empty",
             path.display()
         )));
     }
-    Ok(Some((LocalFile::new(path.clone(), file), length)))
+    Ok(Some(TransferFile {
+        file: LocalFile::new(path.clone(), file),
+        length: Some(length),
+        part: None,
+    }))
 }
 
 /// Refuses what no server would take, before any server is asked.

@@ -9,6 +9,7 @@ mod lists;
 mod manual;
 mod report;
 mod session;
+mod signals;
 mod tc;
 mod timing;
 #[cfg_attr(not(target_os = "linux"), path = "tun/elsewhere.rs")]

@@ -113,6 +113,10 @@ impl From<&RelayStats> for PathStats {
                     stats.refused,
                     "datagrams of too many clients dropped; raise --max-clients",
                 ),
+                (
+                    stats.unserved,
+                    "datagrams dropped, no socket for their client; raise ulimit -n",
+                ),
             ],
         }
     }
@@ -347,6 +351,7 @@ mod tests {
             kernel_dropped: Some(MANY),
             unsent: MANY,
             refused: MANY,
+            unserved: MANY,
             ..RelayStats::default()
         };
         let mut all = PathStats::from(&relay);

@@ -4,14 +4,15 @@ use crate::arguments::Arguments;
 use crate::changes::{LinkFiles, lines_of_stdin, parse_line, read_file};
 use crate::failure::{Failure, print_error};
 use crate::report::{self, IntervalReport};
+use crate::signals::Signals;
 use crate::timing::{WATCH, next_of, ticks};
 use core::time::Duration;
 use link_sim::LinkSpec;
-use link_sim::relay::{CaptureStats, Direction, Relay, RelayConfig, RelayHandle};
+use link_sim::relay::{CaptureStats, Direction, Relay, RelayConfig, RelayHandle, explain_refusal};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{self, Write as _};
 use std::time::Instant;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::runtime::Builder;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::{Interval, MissedTickBehavior};
 
@@ -19,14 +20,16 @@ use tokio::time::{Interval, MissedTickBehavior};
 ///
 /// # Errors
 /// Wrong arguments, an address that is taken, a capture that could not be written to its end.
-#[tokio::main(flavor = "current_thread")]
-pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interval = arguments.interval()?;
     let config = arguments.config()?;
     allow_descriptors(config.max_clients);
     let files = arguments.files();
     // Whoever reads the heading may send a signal.
-    let signals = Signals::new(&files).map_err(Failure::run)?;
+    let signals = Signals::listen(files.iter().next().is_some()).map_err(refused)?;
+    // Without I/O, which would need three file descriptors.
+    let runtime = Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.map_err(refused)?;
     let session = Session {
         relay: start(&config)?,
         link: config.link,
@@ -34,8 +37,14 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Failure> {
         files,
         interval,
         has_failed_capture: false,
+        has_unserved_clients: false,
     };
-    session.run(signals).await
+    runtime.block_on(session.run(signals))
+}
+
+/// What the system refuses, and what to do about it.
+fn refused(error: io::Error) -> Failure {
+    Failure::run(explain_refusal(error))
 }
 
 fn start(config: &RelayConfig) -> Result<RelayHandle, Failure> {
@@ -79,26 +88,6 @@ fn allow_descriptors(max_clients: usize) {
 }
 
 #[derive(Debug)]
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    /// Where there is no file to be read it keeps its usual meaning.
-    hang_up: Option<Signal>,
-}
-
-impl Signals {
-    fn new(files: &LinkFiles) -> io::Result<Self> {
-        let has_files = files.iter().next().is_some();
-        let hang_up = has_files.then(|| signal(SignalKind::hangup()));
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: hang_up.transpose()?,
-        })
-    }
-}
-
-#[derive(Debug)]
 struct Session {
     relay: RelayHandle,
     link: LinkSpec,
@@ -106,12 +95,13 @@ struct Session {
     files: LinkFiles,
     interval: Option<Duration>,
     has_failed_capture: bool,
+    has_unserved_clients: bool,
 }
 
 impl Session {
     /// Does what comes until a signal ends the program, then prints the totals.
-    async fn run(mut self, mut signals: Signals) -> Result<(), Failure> {
-        let mut lines = Some(lines_of_stdin().map_err(Failure::run)?);
+    async fn run(mut self, signals: Signals) -> Result<(), Failure> {
+        let mut lines = Some(lines_of_stdin().map_err(refused)?);
         let mut watch = tokio::time::interval(WATCH);
         watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let begin = watch.tick().await;
@@ -119,7 +109,7 @@ impl Session {
         let mut figures = IntervalReport::begin(begin.into_std());
         while self.relay.is_running() {
             tokio::select! {
-                _ = watch.tick() => self.report_capture_error(),
+                _ = watch.tick() => self.report_errors(),
                 at = next_of(rows.as_mut().map(Interval::tick)) => {
                     self.print_interval(&mut figures, at.into_std())?;
                 }
@@ -127,9 +117,8 @@ impl Session {
                     Some(line) => self.apply_line(line)?,
                     None => lines = None,
                 },
-                _ = next_of(signals.hang_up.as_mut().map(Signal::recv)) => self.read_files()?,
-                _ = signals.interrupt.recv() => break,
-                _ = signals.terminate.recv() => break,
+                () = signals.hang_up.notified() => self.read_files()?,
+                () = signals.end.notified() => break,
             }
         }
         self.end(begin.elapsed())
@@ -142,15 +131,24 @@ impl Session {
             .map_err(Failure::run)
     }
 
-    /// Says once, as soon as it is known, that nothing is captured any more.
-    fn report_capture_error(&mut self) {
-        if self.has_failed_capture {
+    /// Says once, as soon as it is known, that nothing is captured any more, or that some clients
+    /// are not served.
+    fn report_errors(&mut self) {
+        if self.has_failed_capture && self.has_unserved_clients {
             return;
         }
-        let capture = self.relay.stats().capture;
-        if let Some(error) = capture.and_then(|capture| capture.error) {
+        let stats = self.relay.stats();
+        let capture = stats.capture.and_then(|capture| capture.error);
+        if let Some(error) = capture.filter(|_| !self.has_failed_capture) {
             print_error(format_args!("capture stopped, the relay goes on: {error}"));
             self.has_failed_capture = true;
+        }
+        if let Some(error) = stats.socket_error.filter(|_| !self.has_unserved_clients) {
+            print_error(format_args!(
+                "no socket for another client, the relay serves the {} that it has: {error}",
+                stats.clients
+            ));
+            self.has_unserved_clients = true;
         }
     }
 

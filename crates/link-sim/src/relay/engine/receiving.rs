@@ -8,6 +8,8 @@ use crate::relay::clients::{Client, Clients};
 use crate::relay::datagram::Datagram;
 use crate::relay::poller::{Poller, Source};
 use crate::relay::pool::Pool;
+use crate::relay::refusal::explain_refusal;
+use crate::relay::stats::RelayStats;
 use std::io;
 use std::net::SocketAddr;
 use units::{Bytes, Timestamp};
@@ -31,9 +33,9 @@ impl Engine {
                     self.listen_addr,
                 ),
             };
-            let Ok(number) = number else {
-                self.stats.refused += 1;
-                return;
+            let number = match number {
+                Ok(number) => number,
+                Err(error) => return count_unserved(&mut self.stats, error),
             };
             let client = self.clients.get(number).expect("it was added");
             if let Some(capture) = &mut self.capture {
@@ -97,6 +99,17 @@ fn add_client(
             Err(error)
         }
     }
+}
+
+fn count_unserved(stats: &mut RelayStats, error: io::Error) {
+    if error.kind() == io::ErrorKind::QuotaExceeded {
+        stats.refused += 1;
+        return;
+    }
+    stats.unserved += 1;
+    stats
+        .socket_error
+        .get_or_insert_with(|| explain_refusal(error).to_string());
 }
 
 /// A datagram to or from `client`, as a link counts it.
