@@ -175,6 +175,14 @@ impl ServerConfig {
         Arc::new(self.proto.clone())
     }
 
+    /// The same for an endpoint that takes no attempts, which drops their first packets before it
+    /// derives keys.
+    pub(crate) fn for_shut_endpoint(&self) -> Arc<quinn_proto::ServerConfig> {
+        let mut config = self.proto.clone();
+        config.max_incoming(0);
+        Arc::new(config)
+    }
+
     pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::ServerConfig>, DriverConfig) {
         let (transport, mut driver) = self.transport.for_connection();
         driver.resume.store = self.path_store.clone();

@@ -89,7 +89,12 @@ impl EndpointLease {
         attempt: quinn_proto::Incoming,
     ) -> Result<(), quinn_proto::RetryError> {
         let mut answer = Vec::new();
-        let transmit = self.table().proto.retry(attempt, &mut answer)?;
+        let transmit = {
+            let mut table = self.table();
+            let transmit = table.proto.retry(attempt, &mut answer)?;
+            table.stats.retries_sent += 1;
+            transmit
+        };
         self.answer(&transmit, &answer);
         Ok(())
     }
