@@ -18,6 +18,7 @@ mod inbound;
 mod kernel;
 mod limits;
 mod path_estimate;
+mod probing;
 mod raised_limit;
 mod receiving;
 mod remembered;
@@ -32,6 +33,7 @@ mod streams;
 #[cfg(feature = "qlog")]
 mod trace;
 mod transmit_pacing;
+mod unvalidated;
 mod window_size;
 mod windows;
 
@@ -55,6 +57,7 @@ use fair_queue::FairQueue;
 pub(crate) use inbound::Reader;
 use inbound::{Held, Inbound};
 use limits::{Limiter, Limits};
+use probing::Probing;
 use quinn_proto::{
     Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
@@ -87,7 +90,9 @@ impl ConnectionDriver {
             datagrams,
             budget,
             kernel_pacing,
+            is_validated,
             max_packets_per_ack,
+            max_probe_interval,
             raised_limits,
             resume,
             #[cfg(feature = "qlog")]
@@ -97,8 +102,10 @@ impl ConnectionDriver {
         let trace = qlog.map(|stream| Trace::of(&congestion, now, stream, &conn));
         let ack_frames = conn.stats().frame_rx.acks;
         let control = capped(congestion.lock().control(), max_rate, mss);
+        let is_validated = is_validated || conn.side().is_client();
         let mut driver = Self {
             conn,
+            is_validated,
             congestion,
             pacer: Pacer::new(now, control, mss),
             control,
@@ -121,6 +128,7 @@ impl ConnectionDriver {
             limits: Limits::new(now),
             ack_frequency: AckFrequency::new(max_packets_per_ack),
             raised_limits,
+            probing: Probing::new(max_probe_interval),
             remembered: None,
             ecn: EcnStats::default(),
             loss_time: None,
@@ -223,8 +231,16 @@ impl ConnectionDriver {
         self.now = now;
         self.begin_handshake(now);
         self.departure = None;
-        let (permission, leaves) = self.permission(at);
+        let (permission, leaves) = match self.begin_probe(at) {
+            true => (SendPermission::Unlimited, self.schedule.earliest(at)),
+            false => self.permission(at),
+        };
         let packets = self.batch_limit(leaves, permission, max_segments);
+        let packets = self.within_amplification_limit(packets);
+        if packets == 0 {
+            self.on_nothing(at, permission, false);
+            return None;
+        }
         // quinn-proto measures round trips from the time that it is told.
         let leaves_at = if leaves > at {
             clock::instant(leaves)
@@ -281,7 +297,8 @@ impl ConnectionDriver {
             (Some(loss), Some(hand_on)) => Some(loss.min(hand_on)),
             (loss, hand_on) => loss.or(hand_on),
         };
-        let own = own.into_iter().chain(self.datagrams.next_expiry()).min();
+        let own = [own, self.datagrams.next_expiry(), self.next_probe()];
+        let own = own.into_iter().flatten().min();
         let own = own.map(|at| (clock::instant(at), Reason::Protocol));
         // Another round of events, as soon as those notified of room have had their time, or to
         // notify them of the room that there is now.

@@ -47,7 +47,8 @@ impl EndpointLease {
             return Err(task_has_ended());
         }
         let now = clock::now();
-        let (config, driver) = config.for_connection();
+        let (config, mut driver) = config.for_connection();
+        driver.is_validated = attempt.remote_address_validated();
         let mut answer = Vec::new();
         match table.proto.accept(attempt, now, &mut answer, Some(config)) {
             Ok((handle, mut conn)) => {

@@ -264,8 +264,10 @@ async fn connections_are_served_before_newcomers_that_came_before() {
     // It lies in the socket behind these.
     target.state().flood.left = 1_000;
     assert_eq!(accepted.read_datagram().await.unwrap(), "question");
+    // Four turns that leave some in the socket, and the one that empties it.
+    let most = 4 * MOST_BEHIND + MOST;
     let answered = target.state().answers - before;
-    assert!(answered <= 6 * MOST_BEHIND, "{answered} newcomers first");
+    assert!(answered <= most, "{answered} newcomers first");
     target.settle().await;
     assert_eq!(target.state().answers - before, 1_000);
 }
