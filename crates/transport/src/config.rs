@@ -85,6 +85,7 @@ impl ClientConfig {
         server_name: &str,
     ) -> (quinn_proto::ClientConfig, DriverConfig) {
         let (transport, mut driver) = self.transport.for_connection();
+        driver.is_validated = true;
         driver.resume.store = self.path_store.clone();
         driver.resume.server_name = Some(server_name.to_owned());
         let crypto = driver.congestion.tap().client(self.crypto.clone());

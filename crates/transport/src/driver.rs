@@ -18,6 +18,7 @@ mod inbound;
 mod kernel;
 mod limits;
 mod path_estimate;
+mod probe_timer;
 mod probing;
 mod raised_limit;
 mod receiving;
@@ -57,7 +58,7 @@ use fair_queue::FairQueue;
 pub(crate) use inbound::Reader;
 use inbound::{Held, Inbound};
 use limits::{Limiter, Limits};
-use probing::Probing;
+use probe_timer::ProbeTimer;
 use quinn_proto::{
     Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
@@ -72,15 +73,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 #[cfg(feature = "qlog")]
 use trace::Trace;
-use units::Bytes;
+use units::{Bytes, Timestamp};
 use windows::ReceiveWindow;
 pub(crate) use windows::WindowConfig;
 
 impl ConnectionDriver {
     /// Drives `conn`, whose own configuration was made together with `config`.
-    pub(crate) fn new(conn: Connection, config: DriverConfig, now: Instant) -> Self {
-        let began = now;
-        let now = clock::timestamp(now);
+    pub(crate) fn new(conn: Connection, config: DriverConfig, began: Instant) -> Self {
+        let now = clock::timestamp(began);
         let mss = Bytes::new(conn.current_mtu().into());
         let DriverConfig {
             congestion,
@@ -102,7 +102,6 @@ impl ConnectionDriver {
         let trace = qlog.map(|stream| Trace::of(&congestion, now, stream, &conn));
         let ack_frames = conn.stats().frame_rx.acks;
         let control = capped(congestion.lock().control(), max_rate, mss);
-        let is_validated = is_validated || conn.side().is_client();
         let mut driver = Self {
             conn,
             is_validated,
@@ -128,7 +127,7 @@ impl ConnectionDriver {
             limits: Limits::new(now),
             ack_frequency: AckFrequency::new(max_packets_per_ack),
             raised_limits,
-            probing: Probing::new(max_probe_interval),
+            probing: ProbeTimer::new(max_probe_interval),
             remembered: None,
             ecn: EcnStats::default(),
             loss_time: None,
@@ -148,10 +147,14 @@ impl ConnectionDriver {
             trace,
         };
         driver.remember(now, resume);
-        driver.adopt_window();
-        driver.tune_send_window(now, Bytes::ZERO);
-        driver.raise_stream_limits();
+        driver.adopt_limits(now);
         driver
+    }
+
+    fn adopt_limits(&mut self, now: Timestamp) {
+        self.adopt_window();
+        self.tune_send_window(now, Bytes::ZERO);
+        self.raise_stream_limits();
     }
 
     /// Hands in a reply of the endpoint.

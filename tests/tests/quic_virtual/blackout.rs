@@ -6,14 +6,15 @@ use paceline::testing::{Ends, Load, World};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
-use units::{Rng, Timestamp};
+use units::Rng;
 
 const RTT: Duration = Duration::from_millis(50);
 
 struct Blackout {
     world: World,
     ends: Ends,
-    is_dark: Rc<Cell<bool>>,
+    /// Percent of the packets, in both directions.
+    loss: Rc<Cell<u64>>,
 }
 
 impl Blackout {
@@ -29,32 +30,32 @@ impl Blackout {
         }
         plan.client_load = Some(Load::Endless);
         let ends = world.add_connection(&plan);
-        let is_dark = Rc::<Cell<bool>>::default();
+        let loss = Rc::<Cell<u64>>::default();
         for end in [ends.client, ends.server] {
-            let (is_dark, mut rng) = (Rc::clone(&is_dark), Rng::new(seed));
+            let (loss, mut rng) = (Rc::clone(&loss), Rng::new(seed));
             world.tamper(end, move |datagram| {
-                let is_lost = is_dark.get() && rng.below(100) < 95;
+                let is_lost = rng.below(100) < loss.get();
                 if is_lost { Vec::new() } else { vec![datagram] }
             });
         }
-        Self {
-            world,
-            ends,
-            is_dark,
-        }
+        Self { world, ends, loss }
     }
 
     /// 95 % of loss in both directions for four minutes; how long nothing is acknowledged then.
     fn live_through(&mut self) -> Duration {
         self.world.run_for(Duration::from_secs(10));
-        self.is_dark.set(true);
+        self.loss.set(95);
         self.world.run_for(Duration::from_secs(240));
-        self.is_dark.set(false);
+        self.loss.set(0);
         let (healed, delivered) = (self.world.now(), self.delivered());
         while self.delivered() == delivered {
             self.world.run_for(Duration::from_millis(1));
         }
         self.world.now().since(healed)
+    }
+
+    fn sent(&self) -> u64 {
+        self.world.stats(self.ends.client).udp_tx.datagrams
     }
 
     fn delivered(&self) -> u64 {
@@ -63,21 +64,47 @@ impl Blackout {
 }
 
 #[test]
-fn explore() {
+fn a_path_that_has_healed_is_in_use_again_after_the_probe_interval() {
     for cc in ["cubic", "new_reno", "bbr1", "bbr3", "paceline", "copa"] {
-        for most in [None, Some(Duration::from_secs(1))] {
-            for seed in 1..4 {
-                let mut path = Blackout::new(cc, seed, most);
-                let silence = path.live_through();
-                let mut rates = Vec::new();
-                for _ in 0..12 {
-                    let before = path.delivered();
-                    path.world.run_for(RTT);
-                    rates.push((path.delivered() - before) * 8 / 50_000);
-                }
-                println!("{cc} {most:?} {seed}: {silence:?} {rates:?}");
-            }
+        for seed in 1..=3 {
+            let mut path = Blackout::new(cc, seed, Some(INTERVAL));
+            let silence = path.live_through();
+            // Without a bound it was 177 s at most.
+            assert!(silence <= INTERVAL + RTT * 2, "{cc}, {seed}: {silence:?}");
         }
     }
-    let _ = Timestamp::ZERO;
 }
+
+#[test]
+fn probes_into_a_dead_path_cost_what_the_option_says() {
+    for (interval, least, most) in [
+        (Some(INTERVAL), 58, 62),
+        (Some(INTERVAL * 10), 5, 7),
+        // By then the next probe timeout is minutes away (RFC 9002 §6.2.1).
+        (None, 0, 2),
+    ] {
+        let mut path = Blackout::new("cubic", 1, interval);
+        path.world.run_for(Duration::from_secs(5));
+        path.loss.set(100);
+        path.world.run_for(Duration::from_secs(60));
+        let before = path.sent();
+        path.world.run_for(Duration::from_secs(60));
+        let sent = path.sent() - before;
+        assert!(
+            (least..=most).contains(&sent),
+            "{interval:?}: {sent} packets in a minute"
+        );
+    }
+}
+
+#[test]
+fn the_interval_changes_nothing_where_acknowledgements_come() {
+    let sent = |interval| {
+        let mut path = Blackout::new("cubic", 1, interval);
+        path.world.run_for(Duration::from_secs(20));
+        (path.sent(), path.delivered())
+    };
+    assert_eq!(sent(Some(INTERVAL)), sent(None));
+}
+
+const INTERVAL: Duration = Duration::from_secs(1);

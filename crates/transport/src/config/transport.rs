@@ -377,21 +377,22 @@ impl TransportConfig {
             },
             max_probe_interval: self.max_probe_interval,
             raised_limits: [bidi.1, uni.1],
-            resume: ResumeConfig {
-                memory: self.take_path_memory(),
-                store: None,
-                server_name: None,
-                lifetime: self.path_memory_lifetime,
-                max_jump: Bytes::new(self.max_jump),
-            },
+            resume: self.resume_config(),
             #[cfg(feature = "qlog")]
             qlog: self.qlog_stream.clone(),
         };
         (Arc::new(config), driver)
     }
 
-    fn take_path_memory(&self) -> Option<PathMemory> {
-        self.path_memory.lock().take()
+    /// Without what an endpoint adds.
+    fn resume_config(&self) -> ResumeConfig {
+        ResumeConfig {
+            memory: self.path_memory.lock().take(),
+            store: None,
+            server_name: None,
+            lifetime: self.path_memory_lifetime,
+            max_jump: Bytes::new(self.max_jump),
+        }
     }
 }
 

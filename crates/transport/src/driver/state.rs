@@ -7,7 +7,7 @@ use super::datagram_queue::{DatagramLimits, DatagramQueue};
 use super::fair_queue::FairQueue;
 use super::inbound::{Held, Inbound};
 use super::limits::Limits;
-use super::probing::Probing;
+use super::probe_timer::ProbeTimer;
 use super::raised_limit::RaisedLimits;
 use super::remembered::{Remembered, ResumeConfig};
 use super::reorder_buffer::ReorderBuffer;
@@ -53,7 +53,7 @@ pub(crate) struct DriverConfig {
     pub(crate) budget: Arc<Budget>,
     /// Most packets that the peer is asked to acknowledge with one ACK.
     pub(crate) max_packets_per_ack: u32,
-    /// Whether the peer has proved its address, which servers ask.
+    /// Whether the peer has proved its address, or this side is the client, which need not ask.
     pub(crate) is_validated: bool,
     /// Longest time between probes of a path that is silent.
     pub(crate) max_probe_interval: Option<Duration>,
@@ -120,7 +120,7 @@ pub(crate) struct ConnectionDriver {
     pub(super) ack_frequency: AckFrequency,
     /// Limits of streams that have not taken effect yet.
     pub(super) raised_limits: RaisedLimits,
-    pub(super) probing: Probing,
+    pub(super) probing: ProbeTimer,
     /// Only where it resumes, or is to be resumed from.
     pub(super) remembered: Option<Box<Remembered>>,
     pub(super) ecn: EcnStats,

@@ -252,12 +252,12 @@ const ENDPOINT_COUNTERS: [EndpointCounter; unreported::COUNTERS] = [
     ),
     (
         "paceline_initials_received_total",
-        "Datagrams of clients that began with an Initial packet",
+        "Datagrams of new clients, which begin with an Initial packet",
         |stats| stats.initials_received,
     ),
     (
         "paceline_initials_shed_total",
-        "Datagrams of clients that were dropped unread because too many had come",
+        "Datagrams of new clients that were dropped unread because too many had come",
         |stats| stats.initials_shed,
     ),
     (

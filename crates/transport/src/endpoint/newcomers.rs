@@ -81,8 +81,8 @@ pub(super) struct Newcomers {
 }
 
 impl Newcomers {
-    /// Adds a datagram, or gives it back if its class has no room.
-    pub(super) fn push(&mut self, class: Class, newcomer: Newcomer) -> Result<(), Newcomer> {
+    /// Adds a datagram; `false` if it is dropped, because its class has no room.
+    pub(super) fn push(&mut self, class: Class, newcomer: Newcomer) -> bool {
         match class {
             Class::Returning => &mut self.returning,
             Class::First => &mut self.first,
@@ -118,14 +118,14 @@ struct Queue {
 }
 
 impl Queue {
-    fn push(&mut self, newcomer: Newcomer) -> Result<(), Newcomer> {
+    fn push(&mut self, newcomer: Newcomer) -> bool {
         let bytes = self.bytes + newcomer.data.len();
         if self.datagrams.len() == MAX_DATAGRAMS || bytes > MAX_BYTES {
-            return Err(newcomer);
+            return false;
         }
         self.bytes = bytes;
         self.datagrams.push_back(newcomer);
-        Ok(())
+        true
     }
 
     fn pop(&mut self) -> Option<Newcomer> {

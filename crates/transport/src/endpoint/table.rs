@@ -27,8 +27,8 @@ pub struct EndpointStats {
     pub refused_handshakes: u64,
     /// Attempts ignored.
     pub ignored_handshakes: u64,
-    /// Datagrams of clients that began with an Initial packet, those of handshakes that go on
-    /// among them.
+    /// Datagrams of new clients: those that began with an Initial packet, or with a version that
+    /// nobody knows, and were for no connection.
     pub initials_received: u64,
     /// Those of them that were dropped unread because more had come than the endpoint could
     /// answer beside its connections: the client sends its packet again.
@@ -130,8 +130,8 @@ impl Table {
         self.server_config = config;
     }
 
-    /// As quinn-proto's `handle`, for connections that there are alone. A newcomer's datagram is
-    /// dropped before keys are derived for it.
+    /// As quinn-proto's `handle`, but a datagram that is for no connection is dropped before keys
+    /// are derived for it.
     pub(super) fn handle_known(
         &mut self,
         now: Instant,

@@ -22,7 +22,8 @@ fn answer(certificates: usize, mtu: u16, segments: usize) -> (usize, usize) {
     let (config, _) = config.for_connection("localhost");
     let (_, mut conn) = proto.connect(now, config, server, "localhost").unwrap();
     let mut initial = Vec::new();
-    conn.poll_transmit(now, 1, &mut initial).unwrap();
+    let first = conn.poll_transmit(now, 1, &mut initial);
+    assert_eq!(first.unwrap().size, 1_200);
 
     let certificate = SelfSigned::generate(["localhost"]).unwrap();
     let chain = vec![certificate.cert.clone(); certificates];

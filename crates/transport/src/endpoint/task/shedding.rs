@@ -13,7 +13,8 @@ use quinn_udp::RecvMeta;
 use std::sync::Arc;
 
 impl Task {
-    /// Has a datagram wait.
+    /// Has a newcomer's datagram wait, if there is room. One of a handshake that goes on, which
+    /// only quinn-proto knows, goes to its connection.
     pub(super) fn put_off(
         &mut self,
         table: &mut Table,
@@ -21,8 +22,14 @@ impl Task {
         meta: &RecvMeta,
         data: BytesMut,
     ) {
-        if class != Class::Early {
-            table.stats.initials_received += 1;
+        let (now, ecn) = (clock::now(), received_ecn(meta));
+        let datagram = Datagram::new(meta.addr, ecn, &data);
+        let answer = &mut self.scratch.answer;
+        answer.clear();
+        let copy = BytesMut::from(&data[..]);
+        let event = table.handle_known(now, meta, copy, answer);
+        if let Some(DatagramEvent::ConnectionEvent(handle, event)) = event {
+            return self.deliver(table, now, handle, datagram, event);
         }
         // One of several in a message of the kernel's would hold the memory of all.
         let data = match meta.len > data.len() {
@@ -30,24 +37,10 @@ impl Task {
             false => data,
         };
         let newcomer = Newcomer { meta: *meta, data };
-        if let Err(newcomer) = self.newcomers.push(class, newcomer) {
-            self.shed(table, class, newcomer);
-        }
-    }
-
-    /// Drops a newcomer's datagram before it has cost a key. What is for a connection whose
-    /// handshake goes on, and is no newcomer's then, gets there.
-    fn shed(&mut self, table: &mut Table, class: Class, newcomer: Newcomer) {
-        let Newcomer { meta, data } = newcomer;
-        let (now, ecn) = (clock::now(), received_ecn(&meta));
-        let datagram = Datagram::new(meta.addr, ecn, &data);
-        let answer = &mut self.scratch.answer;
-        answer.clear();
-        match table.handle_known(now, &meta, data, answer) {
-            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                self.deliver(table, now, handle, datagram, event);
-            }
-            _ => table.stats.initials_shed += u64::from(class != Class::Early),
+        let has_room = self.newcomers.push(class, newcomer);
+        if class != Class::Early {
+            table.stats.initials_received += 1;
+            table.stats.initials_shed += u64::from(!has_room);
         }
     }
 

@@ -213,7 +213,8 @@ fn initials(certificate: &SelfSigned, count: usize) -> Vec<Vec<u8>> {
             .connect(now, config.clone(), SERVER, "localhost")
             .unwrap();
         let mut packet = Vec::new();
-        conn.poll_transmit(now, 1, &mut packet).unwrap();
+        let first = conn.poll_transmit(now, 1, &mut packet);
+        assert_eq!(first.unwrap().size, 1_200);
         packet
     };
     (0..count).map(|_| initial()).collect()
