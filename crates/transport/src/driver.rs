@@ -147,14 +147,14 @@ impl ConnectionDriver {
             trace,
         };
         driver.remember(now, resume);
-        driver.adopt_limits(now);
-        driver
+        driver.adopt_limits(now)
     }
 
-    fn adopt_limits(&mut self, now: Timestamp) {
+    fn adopt_limits(mut self, now: Timestamp) -> Self {
         self.adopt_window();
         self.tune_send_window(now, Bytes::ZERO);
         self.raise_stream_limits();
+        self
     }
 
     /// Hands in a reply of the endpoint.
