@@ -3,7 +3,8 @@
 
 use super::server::{self, Server};
 use super::{Direction, Result};
-use paceline::{ClientConfig, Connection, Endpoint, tls};
+use paceline::tls::{self, Fingerprint};
+use paceline::{Connection, Endpoint};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -43,7 +44,7 @@ async fn transfer(
     let address = server.address;
     let connection = time::timeout(PATIENCE, async {
         endpoint
-            .connect_with(config.clone(), address, "localhost")?
+            .connect_with(config, address, "localhost")?
             .await
             .map_err(Into::into)
     });
@@ -62,7 +63,12 @@ async fn transfer(
     let before = count.load(Ordering::Relaxed);
     let (start, newcomers) = (
         Instant::now(),
-        tokio::spawn(come(endpoint.clone(), config, address, duration)),
+        tokio::spawn(come(
+            endpoint.clone(),
+            server.fingerprint,
+            address,
+            duration,
+        )),
     );
     let rtts = ping(&connection, start + duration).await?;
     let bytes = count.load(Ordering::Relaxed) - before;
@@ -121,7 +127,7 @@ async fn ping(connection: &Connection, end: Instant) -> Result<Vec<Duration>> {
 /// A newcomer every 200 ms; the times that their handshakes took, and how many there were.
 async fn come(
     endpoint: Endpoint,
-    config: ClientConfig,
+    fingerprint: Fingerprint,
     address: std::net::SocketAddr,
     duration: Duration,
 ) -> (Vec<Duration>, usize) {
@@ -132,7 +138,11 @@ async fn come(
         ticks.tick().await;
         tried += 1;
         let start = Instant::now();
-        let Ok(connecting) = endpoint.connect_with(config.clone(), address, "localhost") else {
+        // Each keeps the tokens that servers give it.
+        let Ok(config) = tls::client_with_fingerprint(fingerprint).config() else {
+            continue;
+        };
+        let Ok(connecting) = endpoint.connect_with(config, address, "localhost") else {
             continue;
         };
         if let Ok(Ok(connection)) = time::timeout(PATIENCE, connecting).await {

@@ -5,11 +5,12 @@
 //! Over loopback, in one process: a server on one thread, which answers each new client with a
 //! Retry and accepts those that come back; a client with a transfer of `--mbit` Mbit/s, which also
 //! sends a datagram every 5 ms and takes the time until its echo; a newcomer that makes a
-//! connection every 200 ms; and a thread that sends valid Initial packets at a fixed rate from
-//! 256 addresses, each with another connection ID. First without the flood, then with it.
+//! connection every 200 ms, without a token of an earlier one; and a thread that sends valid
+//! Initial packets at a fixed rate from 255 addresses, each with another connection ID. First
+//! without the flood, then with it.
 //!
 //! All of them share the machine. With fewer than four free CPUs they take them from each other:
-//! run it with `--rate 0` beside it to see what the machine itself does.
+//! the first part of each round shows what the machine itself does.
 #![expect(clippy::print_stdout, reason = "a program that prints its results")]
 
 mod flood;
