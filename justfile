@@ -50,6 +50,10 @@ pacing *ARGS:
 shards *ARGS:
     cargo run --release -p paceline --example shards -- {{ARGS}}
 
+# An honest transfer beside valid Initial packets from many addresses: goodput, RTT, Retries and what was shed; `just flood --rate 20000`.
+flood *ARGS:
+    cargo run --release -p paceline --example initial_flood -- {{ARGS}}
+
 # The C header of crates/cc-ffi, made of its sources.
 header:
     PACELINE_WRITE_HEADER=1 cargo test -p paceline-cc-ffi --test header

@@ -85,6 +85,7 @@ impl ClientConfig {
         server_name: &str,
     ) -> (quinn_proto::ClientConfig, DriverConfig) {
         let (transport, mut driver) = self.transport.for_connection();
+        driver.is_validated = true;
         driver.resume.store = self.path_store.clone();
         driver.resume.server_name = Some(server_name.to_owned());
         let crypto = driver.congestion.tap().client(self.crypto.clone());
@@ -173,6 +174,14 @@ impl ServerConfig {
     /// quinn-proto's part, for what concerns the endpoint as a whole.
     pub(crate) fn for_endpoint(&self) -> Arc<quinn_proto::ServerConfig> {
         Arc::new(self.proto.clone())
+    }
+
+    /// The same for an endpoint that takes no attempts, which drops their first packets before it
+    /// derives keys.
+    pub(crate) fn for_shut_endpoint(&self) -> Arc<quinn_proto::ServerConfig> {
+        let mut config = self.proto.clone();
+        config.max_incoming(0);
+        Arc::new(config)
     }
 
     pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::ServerConfig>, DriverConfig) {

@@ -18,6 +18,8 @@ mod inbound;
 mod kernel;
 mod limits;
 mod path_estimate;
+mod probe_timer;
+mod probing;
 mod raised_limit;
 mod receiving;
 mod remembered;
@@ -32,6 +34,7 @@ mod streams;
 #[cfg(feature = "qlog")]
 mod trace;
 mod transmit_pacing;
+mod unvalidated;
 mod window_size;
 mod windows;
 
@@ -55,6 +58,7 @@ use fair_queue::FairQueue;
 pub(crate) use inbound::Reader;
 use inbound::{Held, Inbound};
 use limits::{Limiter, Limits};
+use probe_timer::ProbeTimer;
 use quinn_proto::{
     Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
 };
@@ -69,15 +73,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 #[cfg(feature = "qlog")]
 use trace::Trace;
-use units::Bytes;
+use units::{Bytes, Timestamp};
 use windows::ReceiveWindow;
 pub(crate) use windows::WindowConfig;
 
 impl ConnectionDriver {
     /// Drives `conn`, whose own configuration was made together with `config`.
-    pub(crate) fn new(conn: Connection, config: DriverConfig, now: Instant) -> Self {
-        let began = now;
-        let now = clock::timestamp(now);
+    pub(crate) fn new(conn: Connection, config: DriverConfig, began: Instant) -> Self {
+        let now = clock::timestamp(began);
         let mss = Bytes::new(conn.current_mtu().into());
         let DriverConfig {
             congestion,
@@ -87,7 +90,9 @@ impl ConnectionDriver {
             datagrams,
             budget,
             kernel_pacing,
+            is_validated,
             max_packets_per_ack,
+            max_probe_interval,
             raised_limits,
             resume,
             #[cfg(feature = "qlog")]
@@ -99,6 +104,7 @@ impl ConnectionDriver {
         let control = capped(congestion.lock().control(), max_rate, mss);
         let mut driver = Self {
             conn,
+            is_validated,
             congestion,
             pacer: Pacer::new(now, control, mss),
             control,
@@ -121,6 +127,7 @@ impl ConnectionDriver {
             limits: Limits::new(now),
             ack_frequency: AckFrequency::new(max_packets_per_ack),
             raised_limits,
+            probing: ProbeTimer::new(max_probe_interval),
             remembered: None,
             ecn: EcnStats::default(),
             loss_time: None,
@@ -140,10 +147,14 @@ impl ConnectionDriver {
             trace,
         };
         driver.remember(now, resume);
-        driver.adopt_window();
-        driver.tune_send_window(now, Bytes::ZERO);
-        driver.raise_stream_limits();
-        driver
+        driver.adopt_limits(now)
+    }
+
+    fn adopt_limits(mut self, now: Timestamp) -> Self {
+        self.adopt_window();
+        self.tune_send_window(now, Bytes::ZERO);
+        self.raise_stream_limits();
+        self
     }
 
     /// Hands in a reply of the endpoint.
@@ -223,8 +234,16 @@ impl ConnectionDriver {
         self.now = now;
         self.begin_handshake(now);
         self.departure = None;
-        let (permission, leaves) = self.permission(at);
+        let (permission, leaves) = match self.begin_probe(at) {
+            true => (SendPermission::Unlimited, self.schedule.earliest(at)),
+            false => self.permission(at),
+        };
         let packets = self.batch_limit(leaves, permission, max_segments);
+        let packets = self.within_amplification_limit(packets);
+        if packets == 0 {
+            self.on_nothing(at, permission, false);
+            return None;
+        }
         // quinn-proto measures round trips from the time that it is told.
         let leaves_at = if leaves > at {
             clock::instant(leaves)
@@ -281,7 +300,8 @@ impl ConnectionDriver {
             (Some(loss), Some(hand_on)) => Some(loss.min(hand_on)),
             (loss, hand_on) => loss.or(hand_on),
         };
-        let own = own.into_iter().chain(self.datagrams.next_expiry()).min();
+        let own = [own, self.datagrams.next_expiry(), self.next_probe()];
+        let own = own.into_iter().flatten().min();
         let own = own.map(|at| (clock::instant(at), Reason::Protocol));
         // Another round of events, as soon as those notified of room have had their time, or to
         // notify them of the room that there is now.

@@ -5,6 +5,7 @@ mod incoming;
 mod inner;
 #[cfg(feature = "metrics")]
 mod metrics;
+mod newcomers;
 mod receive;
 mod table;
 mod task;
@@ -138,7 +139,8 @@ impl Endpoint {
         let config = seeded(config);
         let proto = quinn_proto::Endpoint::new(
             Arc::new(config),
-            server_config.as_ref().map(ServerConfig::for_endpoint),
+            // The table sets it.
+            None,
             !socket.may_fragment(),
             None,
         );
@@ -289,9 +291,7 @@ impl Endpoint {
     /// ```
     pub fn set_server_config(&self, config: Option<ServerConfig>) {
         let mut table = self.lease.table();
-        let proto = config.as_ref().map(ServerConfig::for_endpoint);
-        table.proto.set_server_config(proto);
-        table.server_config = config.map(Arc::new);
+        table.set_server_config(config.map(Arc::new));
     }
 
     /// Most bytes by which the flow-control windows of all connections grow, in both directions

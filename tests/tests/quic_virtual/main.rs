@@ -8,6 +8,7 @@ mod adversity;
 mod any_payload;
 mod any_peer;
 mod anything;
+mod blackout;
 mod conformance;
 mod examples;
 mod facts;

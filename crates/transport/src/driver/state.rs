@@ -7,6 +7,7 @@ use super::datagram_queue::{DatagramLimits, DatagramQueue};
 use super::fair_queue::FairQueue;
 use super::inbound::{Held, Inbound};
 use super::limits::Limits;
+use super::probe_timer::ProbeTimer;
 use super::raised_limit::RaisedLimits;
 use super::remembered::{Remembered, ResumeConfig};
 use super::reorder_buffer::ReorderBuffer;
@@ -52,6 +53,10 @@ pub(crate) struct DriverConfig {
     pub(crate) budget: Arc<Budget>,
     /// Most packets that the peer is asked to acknowledge with one ACK.
     pub(crate) max_packets_per_ack: u32,
+    /// Whether the peer has proved its address, or this side is the client, which need not ask.
+    pub(crate) is_validated: bool,
+    /// Longest time between probes of a path that is silent.
+    pub(crate) max_probe_interval: Option<Duration>,
     pub(crate) kernel_pacing: KernelPacing,
     /// How many streams the peer may have open, if it begins with fewer.
     pub(crate) raised_limits: RaisedLimits,
@@ -80,6 +85,8 @@ pub(super) struct Arrivals {
 /// One connection under our congestion control and pacing.
 pub(crate) struct ConnectionDriver {
     pub(super) conn: Connection,
+    /// Whether the peer has proved its address, or this side is the client.
+    pub(super) is_validated: bool,
     pub(super) congestion: CongestionHandle,
     pub(super) pacer: Pacer,
     /// The controller's decision, capped.
@@ -113,6 +120,7 @@ pub(crate) struct ConnectionDriver {
     pub(super) ack_frequency: AckFrequency,
     /// Limits of streams that have not taken effect yet.
     pub(super) raised_limits: RaisedLimits,
+    pub(super) probing: ProbeTimer,
     /// Only where it resumes, or is to be resumed from.
     pub(super) remembered: Option<Box<Remembered>>,
     pub(super) ecn: EcnStats,

@@ -121,7 +121,10 @@ impl ConnectionDriver {
         if !is_on_path {
             return;
         }
-        self.is_app_limited &= !self.sent.iter().any(counts);
+        if self.sent.iter().any(counts) {
+            self.is_app_limited = false;
+            self.probing.on_sent(leaves);
+        }
         let batch = Batch {
             leaves,
             packets: &self.sent,

@@ -47,7 +47,8 @@ impl EndpointLease {
             return Err(task_has_ended());
         }
         let now = clock::now();
-        let (config, driver) = config.for_connection();
+        let (config, mut driver) = config.for_connection();
+        driver.is_validated = attempt.remote_address_validated();
         let mut answer = Vec::new();
         match table.proto.accept(attempt, now, &mut answer, Some(config)) {
             Ok((handle, mut conn)) => {
@@ -89,7 +90,12 @@ impl EndpointLease {
         attempt: quinn_proto::Incoming,
     ) -> Result<(), quinn_proto::RetryError> {
         let mut answer = Vec::new();
-        let transmit = self.table().proto.retry(attempt, &mut answer)?;
+        let transmit = {
+            let mut table = self.table();
+            let transmit = table.proto.retry(attempt, &mut answer)?;
+            table.stats.retries_sent += 1;
+            transmit
+        };
         self.answer(&transmit, &answer);
         Ok(())
     }

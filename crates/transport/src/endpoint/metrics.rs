@@ -251,6 +251,21 @@ const ENDPOINT_COUNTERS: [EndpointCounter; unreported::COUNTERS] = [
         |stats| stats.ignored_handshakes,
     ),
     (
+        "paceline_initials_received_total",
+        "Datagrams of new clients, which begin with an Initial packet",
+        |stats| stats.initials_received,
+    ),
+    (
+        "paceline_initials_shed_total",
+        "Datagrams of new clients that were dropped unread because too many had come",
+        |stats| stats.initials_shed,
+    ),
+    (
+        "paceline_retries_sent_total",
+        "Connection attempts of clients that were answered with a Retry",
+        |stats| stats.retries_sent,
+    ),
+    (
         "paceline_send_errors_total",
         "Datagrams or batches that the socket refused to send",
         |stats| stats.send_errors,

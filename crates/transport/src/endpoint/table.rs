@@ -6,8 +6,10 @@ use crate::budget::Budget;
 use crate::config::ServerConfig;
 use crate::connection::{Lease, Shared, WorkQueue};
 use crate::driver::{ConnectionDriver, DriverConfig};
-use bytes::Bytes;
-use quinn_proto::{ConnectionHandle, VarInt};
+use crate::socket::received_ecn;
+use bytes::{Bytes, BytesMut};
+use quinn_proto::{ConnectionHandle, DatagramEvent, VarInt};
+use quinn_udp::RecvMeta;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,6 +27,14 @@ pub struct EndpointStats {
     pub refused_handshakes: u64,
     /// Attempts ignored.
     pub ignored_handshakes: u64,
+    /// Datagrams of new clients: those that began with an Initial packet, or with a version that
+    /// nobody knows, and were for no connection.
+    pub initials_received: u64,
+    /// Those of them that were dropped unread because more had come than the endpoint could
+    /// answer beside its connections: the client sends its packet again.
+    pub initials_shed: u64,
+    /// Attempts answered with a Retry.
+    pub retries_sent: u64,
     /// Datagrams or batches that the socket refused to send, MTU probes aside.
     pub send_errors: u64,
     /// Times that the socket took no more: the kernel's send buffer was full.
@@ -59,6 +69,10 @@ pub struct TimerStats {
 pub(super) struct Table {
     pub(super) proto: quinn_proto::Endpoint,
     pub(super) server_config: Option<Arc<ServerConfig>>,
+    /// Its part that quinn-proto has.
+    proto_config: Option<Arc<quinn_proto::ServerConfig>>,
+    /// The same with room for no attempt.
+    shut_config: Option<Arc<quinn_proto::ServerConfig>>,
     /// By handle. Handles are the indices of a slab, so the table is as long as the most
     /// connections at one time.
     connections: Vec<Option<Arc<Shared>>>,
@@ -86,9 +100,11 @@ impl Table {
         server_config: Option<Arc<ServerConfig>>,
         queue: Arc<WorkQueue<Shared>>,
     ) -> Self {
-        Self {
+        let mut table = Self {
             proto,
-            server_config,
+            server_config: None,
+            proto_config: None,
+            shut_config: None,
             connections: Vec::new(),
             count: 0,
             incoming: VecDeque::new(),
@@ -100,7 +116,36 @@ impl Table {
             budget: Arc::default(),
             #[cfg(feature = "metrics")]
             unreported: None,
-        }
+        };
+        table.set_server_config(server_config);
+        table
+    }
+
+    /// What attempts that arrive from now on find.
+    pub(super) fn set_server_config(&mut self, config: Option<Arc<ServerConfig>>) {
+        let own = config.as_deref();
+        self.proto_config = own.map(ServerConfig::for_endpoint);
+        self.shut_config = own.map(ServerConfig::for_shut_endpoint);
+        self.proto.set_server_config(self.proto_config.clone());
+        self.server_config = config;
+    }
+
+    /// As quinn-proto's `handle`, but a datagram that is for no connection is dropped before keys
+    /// are derived for it.
+    pub(super) fn handle_known(
+        &mut self,
+        now: Instant,
+        meta: &RecvMeta,
+        data: BytesMut,
+        answer: &mut Vec<u8>,
+    ) -> Option<DatagramEvent> {
+        self.proto.set_server_config(self.shut_config.clone());
+        let ecn = received_ecn(meta);
+        let event = self
+            .proto
+            .handle(now, meta.addr, meta.dst_ip, ecn, data, answer);
+        self.proto.set_server_config(self.proto_config.clone());
+        event
     }
 
     /// Adds a connection of quinn-proto's and has the task drive it.

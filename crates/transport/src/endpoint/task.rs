@@ -1,7 +1,7 @@
 //! The task that moves an endpoint's datagrams, in turns of bounded work.
 //!
 //! ```text
-//!  flush ─▶ receive ─▶ collect ─▶ expire ─▶ drive ─▶ sleep, or another turn
+//!  flush ─▶ receive ─▶ collect ─▶ expire ─▶ drive ─▶ answer newcomers ─▶ sleep, or another turn
 //!  what the  256 KiB,   what the   whose     connections in turn: timeouts,
 //!  socket    to their   applica-   time has  ≤ 1 MiB out, events to the
 //!  refused   connections tion did  come      application
@@ -13,6 +13,7 @@
 //! last would wait for thirteen turns, in which 3 MiB are received.
 
 mod receiving;
+mod shedding;
 mod state;
 
 use super::inner::task_has_ended;
@@ -261,9 +262,11 @@ impl Future for Task {
             }
         };
         this.receive_forwarded();
+        this.answer_few();
         this.collect();
         this.expire();
         has_more |= this.drive();
+        has_more |= this.answer_newcomers();
         if this.refused.is_some() {
             this.flush(cx);
             has_more |= !this.ready.is_empty();

@@ -30,4 +30,4 @@ impl Unreported {
 }
 
 /// How many counters an endpoint has of its own.
-pub(super) const COUNTERS: usize = 8;
+pub(super) const COUNTERS: usize = 11;

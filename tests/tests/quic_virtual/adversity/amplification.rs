@@ -1,6 +1,6 @@
 //! A server sends at most three times what came from an address until the address has proved that
-//! it receives (RFC 9000 §8), counted on the link. quinn-proto 0.11.19 lets the packet that begins
-//! within the limit be whole.
+//! it receives (RFC 9000 §8), counted on the link. After a move quinn-proto 0.11.19 lets the packet
+//! that begins within the limit be whole.
 
 use crate::adversity::{LINK, Scene, both, transport};
 use e2e::seed;
@@ -40,7 +40,7 @@ fn a_client_that_never_answers_gets_three_times_what_it_sent() {
         scene.world.run_until(Duration::from_secs(60));
         let (received, sent) = (received.get(), sent.get());
         assert_eq!(received, datagrams * 1_200);
-        assert!(sent < 3 * received + 1_200, "{sent} for {received}");
+        assert!(sent <= 3 * received, "{sent} for {received}");
         // The limit is what held it, not a lack of things to say.
         assert!(sent > 3 * received - 1_200, "{sent} for {received}");
     }

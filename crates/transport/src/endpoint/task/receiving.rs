@@ -4,11 +4,12 @@ use super::state::Task;
 use crate::clock;
 use crate::driver::Datagram;
 use crate::endpoint::inner::Inner;
+use crate::endpoint::newcomers::Class;
 use crate::endpoint::table::Table;
 use crate::shard_routing::Received;
 use crate::socket::received_ecn;
 use bytes::BytesMut;
-use quinn_proto::DatagramEvent;
+use quinn_proto::{ConnectionEvent, ConnectionHandle, DatagramEvent};
 use quinn_udp::RecvMeta;
 use std::io;
 use std::sync::Arc;
@@ -117,7 +118,7 @@ impl Task {
         }
     }
 
-    fn call_observers(&mut self) {
+    pub(super) fn call_observers(&mut self) {
         for connection in self.scratch.observed.drain(..) {
             connection.deliver_events();
         }
@@ -149,6 +150,23 @@ impl Task {
         meta: &RecvMeta,
         data: BytesMut,
     ) {
+        if table.server_config.is_some()
+            && let Some(class) = Class::of(&data)
+        {
+            return self.put_off(table, class, meta, data);
+        }
+        self.hand_in(inner, table, now, meta, data);
+    }
+
+    /// Hands a datagram to quinn-proto, and on to its connection or to the application.
+    pub(super) fn hand_in(
+        &mut self,
+        inner: &Inner,
+        table: &mut Table,
+        now: Instant,
+        meta: &RecvMeta,
+        data: BytesMut,
+    ) {
         let answer = &mut self.scratch.answer;
         answer.clear();
         let ecn = received_ecn(meta);
@@ -158,22 +176,34 @@ impl Task {
             .handle(now, meta.addr, meta.dst_ip, ecn, data, answer)
         {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                if let Some(connection) = table.get(handle) {
-                    let _span = connection.span.enter();
-                    let mut state = connection.lock();
-                    state.driver.handle_datagram(now, datagram, event);
-                    if state.driver.has_events() {
-                        self.scratch.observed.push(Arc::clone(connection));
-                    }
-                    drop(state);
-                    if connection.mark_queued() {
-                        self.ready.push_back(Arc::clone(connection));
-                    }
-                }
+                self.deliver(table, now, handle, datagram, event);
             }
             Some(DatagramEvent::NewConnection(attempt)) => inner.admit(table, attempt, answer),
             Some(DatagramEvent::Response(transmit)) => inner.answer(&transmit, answer),
             None => {}
+        }
+    }
+
+    pub(super) fn deliver(
+        &mut self,
+        table: &Table,
+        now: Instant,
+        handle: ConnectionHandle,
+        datagram: Datagram,
+        event: ConnectionEvent,
+    ) {
+        let Some(connection) = table.get(handle) else {
+            return;
+        };
+        let _span = connection.span.enter();
+        let mut state = connection.lock();
+        state.driver.handle_datagram(now, datagram, event);
+        if state.driver.has_events() {
+            self.scratch.observed.push(Arc::clone(connection));
+        }
+        drop(state);
+        if connection.mark_queued() {
+            self.ready.push_back(Arc::clone(connection));
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::connection::{Shared, Wakeups};
 use crate::endpoint::deadlines::Deadlines;
 use crate::endpoint::inner::Inner;
+use crate::endpoint::newcomers::Newcomers;
 use crate::endpoint::receive::ReceiveBuffers;
 use crate::socket::Socket;
 use crate::timer::Timer;
@@ -31,6 +32,8 @@ pub(in crate::endpoint) struct Task {
     /// Whether this turn has left datagrams in the socket.
     pub(super) has_unread: bool,
     pub(super) receive_errors: u32,
+    /// Clients' first packets that have not been looked at.
+    pub(super) newcomers: Newcomers,
     pub(super) scratch: Scratch,
 }
 
@@ -70,6 +73,7 @@ impl Task {
             is_busy: false,
             has_unread: false,
             receive_errors: 0,
+            newcomers: Newcomers::default(),
             scratch: Scratch::default(),
         })
     }

@@ -1,0 +1,40 @@
+//! What leaves for a client's address that nobody has proved yet: three times what came from it at
+//! most (RFC 9000 §8.1).
+//!
+//! quinn-proto has the limit too, but sends a packet whole that begins within it. A whole flight of
+//! certificates may then be 1,199 bytes too long. Here a datagram leaves only where a full one
+//! fits.
+
+use super::state::ConnectionDriver;
+
+impl ConnectionDriver {
+    /// How many datagrams may leave in the next batch: at most `packets`, and none where the limit
+    /// is reached.
+    pub(super) fn within_amplification_limit(&mut self, packets: usize) -> usize {
+        if self.is_validated {
+            return packets;
+        }
+        // A client's Handshake packet proves its address (RFC 9000 §8.1), and one of them ends the
+        // handshake here.
+        self.is_validated = !self.conn.is_handshaking() && !self.conn.is_closed();
+        if self.is_validated {
+            return packets;
+        }
+        let stats = self.conn.stats();
+        let received = FIRST_DATAGRAM + stats.udp_rx.bytes;
+        let left = (received * AMPLIFICATION).saturating_sub(stats.udp_tx.bytes);
+        let fit = left / u64::from(self.conn.current_mtu());
+        packets.min(usize::try_from(fit).unwrap_or(usize::MAX))
+    }
+}
+
+/// The client's first datagram, which quinn-proto does not count, has no fewer bytes (RFC 9000
+/// §14.1).
+const FIRST_DATAGRAM: u64 = 1_200;
+
+/// Bytes that may leave for each that came (RFC 9000 §8.1).
+const AMPLIFICATION: u64 = 3;
+
+#[cfg(test)]
+#[cfg(feature = "rcgen")]
+mod tests;
