@@ -177,6 +177,34 @@ fn every_record_obeys_the_schema_and_agrees_with_the_statistics() {
     assert_eq!(end["name"], "connectivity:connection_closed");
 }
 
+/// What is on its way when the client closes is answered by its close again and again, which reaches
+/// a server that has ended.
+#[test]
+fn nothing_follows_the_end() {
+    let shared = Shared::default();
+    let stream = shared.stream();
+    let mut config = config("delay 20ms rate 20mbit queue 1bdp", "delay 20ms", "bbr3");
+    config.server.qlog_stream(Some(stream.clone()));
+    let mut pair = connect(&config);
+    pair.send(Side::Server, Load::Endless);
+    pair.run_for(Duration::from_secs(1));
+    pair.close(Side::Client);
+    pair.run_for(Duration::from_secs(1));
+    drop((pair, config));
+    stream.flush();
+    let (_, events) = shared.records();
+    let names: Vec<_> = events.iter().map(|event| &event["name"]).collect();
+    let end = names
+        .iter()
+        .position(|name| *name == "connectivity:connection_closed");
+    assert_eq!(
+        end,
+        Some(names.len() - 1),
+        "{:?}",
+        &names[names.len() - 4..]
+    );
+}
+
 /// qvis takes the extent of its congestion graph from packets, and finds what was acknowledged or
 /// lost by type and number. Without them it draws nothing.
 #[test]

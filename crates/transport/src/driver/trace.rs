@@ -154,11 +154,10 @@ impl Trace {
     }
 
     fn end(&mut self, reason: &str) {
-        if !std::mem::replace(&mut self.has_ended, true) {
-            self.flush_received(self.now);
-            let data = json!({ "reason": reason });
-            self.write(self.now, "connectivity:connection_closed", &data);
-        }
+        self.flush_received(self.now);
+        let data = json!({ "reason": reason });
+        self.write(self.now, "connectivity:connection_closed", &data);
+        self.has_ended = true;
     }
 
     fn write_metrics(&mut self, now: Timestamp, stats: &ConnectionStats, snapshot: &Snapshot) {
@@ -211,7 +210,11 @@ impl Trace {
         }
     }
 
+    /// Nothing after the end: what a closed connection still answers is its closing once more.
     fn write(&mut self, now: Timestamp, name: &str, data: &impl Serialize) {
+        if self.has_ended {
+            return;
+        }
         self.now = now;
         self.stream.write(now, self.connection, name, data);
     }
