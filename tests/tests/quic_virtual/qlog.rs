@@ -177,7 +177,7 @@ fn every_record_obeys_the_schema_and_agrees_with_the_statistics() {
     assert_eq!(end["name"], "connectivity:connection_closed");
 }
 
-/// What is on its way when the client closes is answered by its close again and again, which reaches
+/// What is on its way when the client closes is answered by its close again and again. That reaches
 /// a server that has ended.
 #[test]
 fn nothing_follows_the_end() {
