@@ -92,13 +92,19 @@ impl Setup {
     }
 }
 
-/// Reads a link for data whose ACKs come over `back`: where it sizes its queue in BDP, the base RTT
-/// has to be known.
+/// Reads a link for data whose ACKs come over `back`. Where it sizes its queue in BDP, the base RTT
+/// has to be known. Without any delay a flow's own answers would keep virtual time where it is.
 pub(crate) fn link(text: &str, back: &LinkSpec) -> Result<LinkSpec, String> {
     let link: Result<LinkSpec, _> = text.parse();
     let link = link.map_err(|error| format!("the link: {error}"))?;
     let sized = link.base_rtt(back);
     sized.map_err(|error| format!("the link: {error}"))?;
+    if link.delay() + back.delay() == Duration::ZERO {
+        return Err(format!(
+            "the link: `{text}` has no delay, nor has the return link; add one, such as \
+             `delay 20ms`"
+        ));
+    }
     Ok(link)
 }
 

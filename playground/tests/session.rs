@@ -72,6 +72,7 @@ fn what_is_wrong_is_named_and_the_run_goes_on() {
     };
     assert!(error(ask(open("rate fast", "cubic", 0.0))).contains("fast"));
     assert!(error(ask(open("rate 1mbit queue 1bdp", "cubic", 0.0))).contains("bdp"));
+    assert!(error(ask(open("loss 1%", "cubic", 0.0))).contains("no delay"));
     assert!(error(ask(open(LINK, "cubik", 0.0))).contains("cubik"));
     assert!(error(ask(open(LINK, "cubic", -1.0))).contains("-1"));
     assert!(
@@ -83,6 +84,7 @@ fn what_is_wrong_is_named_and_the_run_goes_on() {
     );
     assert_eq!(ask(open(LINK, "cubic", 0.0)), json!({"opened": {}}));
     assert!(error(ask(json!({"link": {"link": "rate -1"}}))).contains("-1"));
+    assert!(error(ask(json!({"link": {"link": "rate 1mbit"}}))).contains("no delay"));
     let advanced = ask(json!({"advance": {"seconds": 0.5}}));
     assert_eq!(advanced["advanced"]["seconds"], 0.5);
 }
