@@ -5,6 +5,7 @@
 
 use crate::seed::median;
 use crate::sim::{Flow, Outcome, Scenario};
+use core::ops::Range;
 use core::time::Duration;
 use units::{Bandwidth, Gain};
 
@@ -44,4 +45,16 @@ pub fn permille_under_loss(controller: &str, loss: &str) -> u64 {
         let outcome = scenario.clone().seed(seed).run_for(Duration::from_secs(30));
         permille(&outcome, "100mbit")
     })
+}
+
+/// Jain's index of what the flows got in a part of the run: 1 when all is equal, 1/n when one has it
+/// all.
+///
+/// # Panics
+/// When nobody got anything.
+pub fn jain(outcome: &Outcome, time: Range<Duration>) -> f64 {
+    let flows = outcome.flows.iter();
+    let rates = flows.map(|flow| flow.goodput_between(time.start, time.end));
+    let rates: Vec<f64> = rates.map(|rate| rate.bytes_per_sec() as f64).collect();
+    bench_report::stats::jain_index(&rates).expect("something was delivered")
 }

@@ -4,6 +4,7 @@
 //! Figures in comments are those measured; `docs/ledbat_pp.md` has them in tables.
 
 use core::time::Duration;
+use e2e::share::jain;
 use e2e::sim::{Flow, FlowOutcome, Outcome, Point, Scenario};
 use paceline::testing::{Load, Pair, PairConfig, Side};
 use units::{Bandwidth, Bytes, Gain, Timestamp};
@@ -33,14 +34,6 @@ fn rate(flow: &FlowOutcome, from: u32, to: u32) -> f64 {
 fn share(outcome: &Outcome, from: u32, to: u32) -> f64 {
     let [first, second] = [0, 1].map(|index| rate(outcome.flow(index), from, to));
     first / (first + second)
-}
-
-/// Jain's index of what all flows got: 1 when all is equal, 1/n when one has it all.
-fn jain(outcome: &Outcome, from: u32, to: u32) -> f64 {
-    let rates: Vec<f64> = outcome.flows.iter().map(|f| rate(f, from, to)).collect();
-    let sum: f64 = rates.iter().sum();
-    let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
-    sum * sum / (rates.len() as f64 * squares)
 }
 
 fn largest_window(flow: &FlowOutcome) -> Bytes {
@@ -194,7 +187,7 @@ fn a_latecomer_and_the_first_flow_converge() {
         (100, 20, 0.85),
     ] {
         let outcome = latecomer(LEDBAT_PP, mbit, rtt, 200);
-        let even = jain(&outcome, 120, 200);
+        let even = jain(&outcome, SEC * 120..SEC * 200);
         assert!(even > least, "{mbit} Mbit/s, {rtt} ms: {even}");
         let rates = [0, 1].map(|flow| rate(outcome.flow(flow), 120, 200));
         assert!(rates[0] + rates[1] > 0.9 * mbit as f64, "{rates:?}");
@@ -219,7 +212,7 @@ fn four_flows_one_after_the_other_share_as_those_of_ns_3() {
         .flow(flow(20))
         .flow(flow(30))
         .run_for(SEC * 100);
-    let even = jain(&outcome, 70, 99);
+    let even = jain(&outcome, SEC * 70..SEC * 99);
     assert!(even > 0.85, "{even}");
     let rates: Vec<f64> = outcome.flows.iter().map(|f| rate(f, 70, 99)).collect();
     let sum: f64 = rates.iter().sum();

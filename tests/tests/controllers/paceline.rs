@@ -111,6 +111,28 @@ fn random_loss_that_has_ended_is_not_made_good() {
     }
 }
 
+/// Each hears in its Downs what all lose together. If they made that good, they would keep the queue
+/// full, and who has most of the link would keep it: two had 5 of 15 Mbit/s each, and all lost 17 %.
+#[test]
+fn eight_flows_share_a_queue_of_few_packets() {
+    for (rtt, queue) in [(MS * 16, "0.5bdp"), (MS * 30, "0.5bdp"), (MS * 16, "1bdp")] {
+        let indices = [1, 2, 3].map(|seed| {
+            let scenario = link("15mbit", rtt, &format!("queue {queue}")).seed(seed);
+            let flows = (0..8).map(|place| Flow::of(PACELINE).start(MS * 13 * place));
+            let outcome = flows.fold(scenario, Scenario::flow).run_for(SECOND * 45);
+            let lost: u64 = outcome.flows.iter().map(|flow| flow.packets_lost).sum();
+            let sent: u64 = outcome.flows.iter().map(|flow| flow.packets_sent).sum();
+            assert!(
+                lost * 100 <= sent * 12,
+                "{rtt:?}, {queue}: {lost} of {sent}"
+            );
+            share::jain(&outcome, SECOND * 15..SECOND * 44)
+        });
+        let mean = indices.iter().sum::<f64>() / 3.0;
+        assert!(mean >= 0.8, "{rtt:?}, {queue}: {indices:?}");
+    }
+}
+
 /// The share that a flow gets beside cubic over a minute, in percent, the mean of eight seeds: one
 /// run of `bbr3` against another differs by ten.
 fn share_beside_cubic(controller: &str, queue: &str) -> u64 {

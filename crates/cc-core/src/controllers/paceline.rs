@@ -14,7 +14,8 @@
 //! 4. The step s is 6 % of the *bottleneck*, 6 % ÷ x of the flow, and no less than eight packets:
 //!    flows of a kind push each other by the same amount, which makes them equal.
 //! 5. What is lost of packets that left in Down is the path's own loss, unless a queue was there.
-//!    As much more is sent as is lost so, so that the estimate *arrives*.
+//!    As much more is sent as is lost so, so that the estimate *arrives*; beside a queue that
+//!    stands only if half of the rate loses as much.
 //! 6. Packets lost beside long RTTs are lost in a full queue, whatever the jitter: a rank test.
 //! 7. A reduction that leaves the loss as it was is taken back.
 //!
@@ -36,6 +37,7 @@ mod reduction;
 mod reference;
 mod round;
 mod signs;
+mod standing;
 mod startup;
 mod state;
 #[cfg(test)]

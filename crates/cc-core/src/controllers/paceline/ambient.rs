@@ -19,6 +19,8 @@ pub(super) struct AmbientLoss {
     /// What was lost where a flow's own loss could only add to the path's: at half of the estimate,
     /// and beside a queue. Older ones less.
     most: Counts,
+    /// What was lost at half of the estimate alone. Older ones less.
+    at_half: Counts,
     downs: u32,
 }
 
@@ -47,6 +49,7 @@ impl AmbientLoss {
             heard: [Counts::default(); KEPT],
             heard_count: 0,
             most: Counts::default(),
+            at_half: Counts::default(),
             downs: 0,
         }
     }
@@ -102,8 +105,11 @@ impl AmbientLoss {
     /// beside long RTTs.
     pub(super) fn conclude(&mut self, is_ranked_high: bool) {
         let listening = core::mem::take(&mut self.listening);
+        if listening.at_half {
+            self.at_half.add_decayed(listening.counts, VERIFIED_DECAY);
+        }
         if listening.at_half || listening.is_suspect {
-            self.bound_by(listening.counts);
+            self.most.add_decayed(listening.counts, VERIFIED_DECAY);
         }
         let is_void = is_ranked_high && listening.counts.lost >= 1.0;
         if !listening.is_suspect && !is_void {
@@ -113,12 +119,6 @@ impl AmbientLoss {
             let pool = core::mem::take(&mut self.pool);
             self.hear(pool);
         }
-    }
-
-    fn bound_by(&mut self, counts: Counts) {
-        self.most.acked *= VERIFIED_DECAY;
-        self.most.lost *= VERIFIED_DECAY;
-        self.most += counts;
     }
 
     /// Forgets what was heard: `counts` prove otherwise.
@@ -144,6 +144,12 @@ impl AmbientLoss {
             && expected >= EXPECTED_AT_LEAST
             && self.most.lost < expected / 2.0;
         if is_refuted { self.most.loss() } else { heard }
+    }
+
+    /// Whether half of the rate loses three quarters of what was heard, and so the path does.
+    pub(super) fn is_verified(&self) -> bool {
+        let expected = self.at_half.sent() * self.heard_loss();
+        expected >= EXPECTED_AT_LEAST && self.at_half.lost >= expected * VERIFIED_PART
     }
 
     fn heard_loss(&self) -> f64 {
@@ -196,5 +202,8 @@ pub(super) const CAP: f64 = 0.2;
 const WORTH_VERIFYING: f64 = 0.02;
 const VERIFIED_EVERY: u32 = 4;
 const VERIFIED_DECAY: f64 = 0.875;
+/// Before a full queue that loses a seventh, a flow with more than a twelfth of the bottleneck hears
+/// less than this at half of its rate.
+const VERIFIED_PART: f64 = 0.75;
 /// At five expected losses two or fewer are chance in one of eight.
 const EXPECTED_AT_LEAST: f64 = 5.0;

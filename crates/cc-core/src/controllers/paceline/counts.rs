@@ -14,6 +14,12 @@ impl Counts {
         self.acked + self.lost
     }
 
+    /// What was counted before weighs `decay` of `other`.
+    pub(super) fn add_decayed(&mut self, other: Self, decay: f64) {
+        self.acked = self.acked * decay + other.acked;
+        self.lost = self.lost * decay + other.lost;
+    }
+
     /// The share that was lost; zero if there is none.
     pub(super) fn loss(&self) -> f64 {
         if self.lost > 0.0 {

@@ -10,6 +10,8 @@ tuning! {
         "send more where packets are lost at random, so that the estimate arrives", OURS;
     deep_listen: switch(true),
         "listen to every fourth Down at half of the estimate, to verify random loss", OURS;
+    standing: switch(true),
+        "excuse no loss beside a queue that stands, unless half of the rate loses as much", OURS;
     rank: switch(true),
         "infer a full queue from the rank of the RTTs beside lost packets", OURS;
     trial: switch(true),

@@ -41,6 +41,9 @@ impl Paceline {
                 .on_change((round.rtt - last.rtt).abs(), rate.abs());
         }
         self.reference.on_round(now, round.rtt);
+        if self.cycle.phase != Phase::Startup {
+            self.standing.on_round(now, round.rtt);
+        }
         let is_proof = !round.is_limited || round.rate() >= self.estimate.get();
         if self.cycle.phase != Phase::Startup && is_proof {
             let delivered = self.rounds.mean_rate(2);
@@ -98,7 +101,7 @@ impl Paceline {
         let was_listening = matches!(self.cycle.acked, Phase::Down | Phase::Drain);
         if round.is_limited {
             self.ambient.discard();
-        } else if was_listening && signs.is_queued() {
+        } else if was_listening && (signs.is_queued() || self.has_standing_queue()) {
             self.ambient.suspect();
         }
     }

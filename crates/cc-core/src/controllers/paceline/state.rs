@@ -11,6 +11,7 @@ use super::rank::RankTest;
 use super::reduction::Reductions;
 use super::reference::Reference;
 use super::round::{LEAST_TIME, Rounds};
+use super::standing::Standing;
 use super::startup::Startup;
 use super::trim::Trim;
 use crate::control::{Control, MIN_RATE, send_quantum};
@@ -29,6 +30,7 @@ pub(super) struct Paceline {
     pub(super) cycle: Cycle,
     pub(super) rounds: Rounds,
     pub(super) reference: Reference,
+    pub(super) standing: Standing,
     pub(super) estimate: Estimate,
     pub(super) aggregation: AckAggregation<AGGREGATION_PERIODS>,
     /// What was in flight before each ACK, by the aggregation's period.
@@ -64,6 +66,7 @@ impl Paceline {
             cycle: Cycle::new(setup.seed),
             rounds: Rounds::new(setup.now),
             reference: Reference::new(seconds(first_rtt)),
+            standing: Standing::new(),
             estimate: Estimate::new(),
             aggregation: AckAggregation::new(setup.now),
             in_flight: WindowedMax::new(),
@@ -88,15 +91,21 @@ impl Paceline {
         }
     }
 
-    /// The path's own loss as far as it is excused and made good. A flow of few packets is one of
-    /// many, and what many lose is rarely the path's.
+    /// The path's own loss as far as it is excused and made good: nothing beside a queue that
+    /// stands, unless half of the rate loses as much. A flow of few packets is one of many, and
+    /// what many lose is rarely the path's.
     pub(super) fn ambient_loss(&self) -> f64 {
-        let part = (self.bdp() / WHOLE_BDP).min(1.0);
-        if self.tuning.make_good {
+        let is_excused = !self.has_standing_queue() || self.ambient.is_verified();
+        if self.tuning.make_good && is_excused {
+            let part = (self.bdp() / WHOLE_BDP).min(1.0);
             self.ambient.loss().min(ambient::CAP * part)
         } else {
             0.0
         }
+    }
+
+    pub(super) fn has_standing_queue(&self) -> bool {
+        self.tuning.standing && self.standing.is_there(self.reference.jitter())
     }
 
     /// Bandwidth-delay product at the estimate, packets.

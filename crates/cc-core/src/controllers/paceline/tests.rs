@@ -10,6 +10,7 @@ use super::rank::RankTest;
 use super::reduction::Reductions;
 use super::reference::Reference;
 use super::round::{Round, Rounds};
+use super::standing::Standing;
 use super::startup::Startup;
 use super::trim::Trim;
 use crate::controller::PathState;
@@ -105,6 +106,61 @@ fn losses_beside_a_queue_teach_nothing() {
     ambient.close(at(22));
     ambient.conclude(true);
     assert!(is_near(ambient.loss(), 0.0));
+}
+
+#[test]
+fn loss_that_half_of_the_rate_has_too_is_verified() {
+    for (lost_at_half, is_verified) in [(10.0, true), (8.0, true), (6.0, false), (0.0, false)] {
+        let mut ambient = AmbientLoss::new();
+        for now in 1..=8 {
+            let is_at_half = ambient.open(at(10 * now), true);
+            ambient.on_acked(at(10 * now), 90.0);
+            ambient.on_lost(at(10 * now), if is_at_half { lost_at_half } else { 10.0 });
+            ambient.close(at(10 * now + 1));
+            ambient.conclude(false);
+            // No listening at half of the rate, no proof.
+            assert!(now >= 4 || !ambient.is_verified());
+        }
+        assert_eq!(ambient.is_verified(), is_verified, "{lost_at_half}");
+    }
+}
+
+// Queues that stand.
+
+/// Round trips of 20 ms each, of mean RTTs in ms.
+fn standing(rtts: impl IntoIterator<Item = f64>) -> Standing {
+    let mut standing = Standing::new();
+    for (round, rtt) in (0..).zip(rtts) {
+        standing.on_round(at(20 * round), rtt / 1e3);
+    }
+    standing
+}
+
+#[test]
+fn a_queue_stands_where_the_rtt_stays_a_sixth_above_its_least() {
+    let after = |rtt: f64| {
+        let rtts = core::iter::once(20.0).chain(core::iter::repeat_n(rtt, 60));
+        standing(rtts)
+    };
+    assert!(!standing([]).is_there(0.0));
+    assert!(!after(23.0).is_there(0.0));
+    assert!(after(24.0).is_there(0.0));
+    // One round trip is not enough.
+    assert!(!standing([20.0, 20.0, 20.0, 30.0]).is_there(0.0));
+}
+
+#[test]
+fn jitter_is_no_queue_that_stands() {
+    let rtts = || core::iter::once(20.0).chain(core::iter::repeat_n(26.0, 60));
+    assert!(standing(rtts()).is_there(0.001));
+    assert!(!standing(rtts()).is_there(0.002));
+}
+
+#[test]
+fn what_stands_for_a_minute_is_the_path() {
+    let rtts = |rounds| core::iter::once(20.0).chain(core::iter::repeat_n(30.0, rounds));
+    assert!(standing(rtts(2_500)).is_there(0.0));
+    assert!(!standing(rtts(3_100)).is_there(0.0));
 }
 
 // Ranks.
