@@ -51,10 +51,13 @@ impl DatagramOptions {
     }
 }
 
-/// What goes first. Datagrams of equal priority leave in the order in which they were sent.
+/// What goes first, from the highest priority to the lowest. Datagrams of equal priority leave in
+/// the order in which they were sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DatagramPriority {
+    /// Before all other datagrams, and like those before streams: for a key frame, or a command.
+    Urgent,
     /// Before all data of streams, whatever their priority: quinn-proto fills packets so.
     #[default]
     BeforeStreams,

@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::rows::Group;
-use crate::settings::Settings;
+use crate::settings::{Congestion, Settings};
 use crate::stack::Name;
 use clap::Parser;
 use std::path::PathBuf;
@@ -9,9 +9,10 @@ use std::path::PathBuf;
 /// Paceline beside quinn and s2n-quic over loopback: server and client in two processes with a
 /// current-thread runtime each, rounds interleaved, medians.
 ///
-/// Alike for all: the size of packets, AES-128-GCM and X25519 of aws-lc-rs, the certificate, CUBIC,
-/// windows, socket buffers, and what is done on the streams. Rounds during which other programs
-/// took over 15 % of a CPU are marked with `!`. The exit code is 1 when a round failed.
+/// Alike for all: the size of packets, AES-128-GCM and X25519 of aws-lc-rs, the certificate, CUBIC
+/// (BBR in the rows that say so), windows, socket buffers, and what is done on the streams. Rounds
+/// during which other programs took over 15 % of a CPU are marked with `!`. The exit code is 1 when
+/// a round failed.
 #[derive(Debug, Parser)]
 #[command(name = "peers", after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -23,13 +24,17 @@ pub(crate) struct Args {
     #[arg(long, value_delimiter = ',', value_name = "STACK,…")]
     pub(crate) only: Vec<Name>,
 
+    /// This program as another commit builds it: its paceline is measured beside, as `before`
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) before: Option<PathBuf>,
+
     /// Measured rounds of each row and stack
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) rounds: u16,
 
     /// UDP payload of bulk transfers in bytes
     #[arg(long, value_delimiter = ',', value_name = "BYTES,…",
-        default_value = "1200,1452,8952,65000",
+        default_value = "1200,1452,8952,16383,65000",
         value_parser = clap::value_parser!(u16).range(1_200..=65_000))]
     pub(crate) mtu: Vec<u16>,
 
@@ -53,19 +58,32 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn stacks(&self) -> Vec<Name> {
-        chosen(&self.only)
+    /// Those of a row under this congestion control, ours first.
+    pub(crate) fn stacks(&self, congestion: Congestion) -> Vec<Name> {
+        let (ours, peers): (Vec<_>, Vec<_>) = chosen(&self.only)
+            .into_iter()
+            .partition(|name| *name == Name::Paceline);
+        let is_paced = congestion != Congestion::Cubic;
+        // quinn's documentation calls its BBR experimental.
+        let peers = peers
+            .into_iter()
+            .filter(|name| !(is_paced && *name == Name::Quinn));
+        let cubic = (is_paced && !ours.is_empty()).then_some(Name::Cubic);
+        let before = self.before.as_ref().map(|_| Name::Before);
+        let beside = cubic.into_iter().chain(before).chain(peers);
+        ours.into_iter().chain(beside).collect()
     }
 
     pub(crate) fn groups(&self) -> Vec<Group> {
         chosen(&self.rows)
     }
 
-    pub(crate) fn settings(&self, mtu: u16) -> Settings {
+    pub(crate) fn settings(&self, mtu: u16, congestion: Congestion) -> Settings {
         Settings {
             mtu,
             window: self.window,
             socket_buffer: self.socket_buffer as usize,
+            congestion,
         }
     }
 }
@@ -88,7 +106,8 @@ fn scale(word: &str) -> Result<f64, String> {
 
 const EXAMPLES: &str = "\
 Examples:
-  peers                                      the whole table, in about ten minutes
+  peers                                      the whole table, in about 15 minutes
+  peers --before ../before/target/release/peers    with the commit before beside
   peers --rows bulk --mtu 1452 --only paceline,quinn
   peers --rounds 1 --scale 0.02              whether everything works";
 
@@ -105,8 +124,19 @@ mod tests {
     #[test]
     fn ours_comes_first_whatever_the_order_of_the_words() {
         let args = Args::parse_from(["peers", "--only", "s2n-quic,paceline"]);
-        assert_eq!(args.stacks(), [Name::Paceline, Name::S2nQuic]);
-        assert_eq!(args.groups().len(), 5);
+        let stacks = args.stacks(Congestion::Cubic);
+        assert_eq!(stacks, [Name::Paceline, Name::S2nQuic]);
+        assert_eq!(args.groups().len(), 6);
+    }
+
+    #[test]
+    fn another_build_and_cubic_stand_behind_ours() {
+        let args = Args::parse_from(["peers", "--before", "old/peers"]);
+        use Name::{Before, Cubic, Paceline, Quinn, S2nQuic};
+        let unpaced = [Paceline, Before, Quinn, S2nQuic];
+        assert_eq!(args.stacks(Congestion::Cubic), unpaced);
+        let paced = [Paceline, Cubic, Before, S2nQuic];
+        assert_eq!(args.stacks(Congestion::Bbr3), paced);
     }
 
     #[test]

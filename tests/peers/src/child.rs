@@ -33,7 +33,7 @@ async fn obey() -> Result<()> {
     let assignment = orders.next_line().await?.ok_or("no assignment")?;
     let assignment: Assignment = serde_json::from_str(&assignment)?;
     match assignment.stack {
-        Name::Paceline => play::<Paceline>(assignment, orders).await,
+        Name::Paceline | Name::Cubic | Name::Before => play::<Paceline>(assignment, orders).await,
         Name::Quinn => play::<Quinn>(assignment, orders).await,
         Name::S2nQuic => play::<S2nQuic>(assignment, orders).await,
     }

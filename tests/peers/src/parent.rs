@@ -5,11 +5,12 @@ use crate::machine::Usage;
 use crate::protocol::{Assignment, GO, Job, Latency, Message, Role, SAMPLE, Work};
 use crate::report::{Outcome, Played, Report};
 use crate::rows::{Row, rows};
-use crate::settings::{NAME, Settings};
+use crate::settings::{Congestion, NAME, Settings};
 use crate::stack::Name;
 use crate::{Result, child, machine, table};
 use paceline::tls::SelfSigned;
 use serde::Serialize;
+use std::path::Path;
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
@@ -30,11 +31,12 @@ async fn play_all(args: &Args) -> Result<ExitCode> {
     print!("{}", table::head(&report));
     for row in rows(args) {
         let stage = Stage {
-            settings: args.settings(row.mtu),
+            settings: args.settings(row.mtu, row.congestion),
+            before: args.before.as_deref(),
             certificate: &certificate,
             row: &row,
         };
-        let played = stage.play(&args.stacks(), args.rounds).await;
+        let played = stage.play(&args.stacks(row.congestion), args.rounds).await;
         print!("{}", table::row(&row, &played));
         report.add(&row, played);
         // After every row, so that a run that is broken off leaves what it has.
@@ -115,6 +117,8 @@ impl Round {
 /// Where the rounds of a row are played.
 struct Stage<'a> {
     settings: Settings,
+    /// Another build of this program.
+    before: Option<&'a Path>,
     certificate: &'a SelfSigned,
     row: &'a Row,
 }
@@ -174,13 +178,24 @@ impl Stage<'_> {
     }
 
     async fn start(&self, stack: Name, role: Role) -> Result<Child> {
+        let own = std::env::current_exe()?;
+        // To the other build it is its own.
+        let (program, stack) = match (stack, self.before) {
+            (Name::Before, Some(before)) => (before, Name::Paceline),
+            _ => (own.as_path(), stack),
+        };
+        let mut settings = self.settings;
+        if stack == Name::Cubic {
+            settings.congestion = Congestion::Cubic;
+        }
         let assignment = Assignment {
             stack,
-            settings: self.settings,
+            settings,
             certificate: self.certificate.cert.to_vec(),
             role,
         };
-        Child::start(&assignment).await
+        let child = Child::start(program, &assignment).await;
+        child.map_err(|error| format!("{}: {error}", program.display()).into())
     }
 }
 
@@ -219,8 +234,8 @@ struct Child {
 }
 
 impl Child {
-    async fn start(assignment: &Assignment) -> Result<Self> {
-        let mut process = Command::new(std::env::current_exe()?)
+    async fn start(program: &Path, assignment: &Assignment) -> Result<Self> {
+        let mut process = Command::new(program)
             .arg(child::ARGUMENT)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

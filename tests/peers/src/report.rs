@@ -5,7 +5,7 @@ use crate::args::Args;
 use crate::machine;
 use crate::parent::Round;
 use crate::rows::{Figure, Row};
-use crate::settings::Settings;
+use crate::settings::{Congestion, Settings};
 use crate::stack::Name;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ impl Report {
             window,
             socket_buffer,
             ..
-        } = args.settings(0);
+        } = args.settings(0, Congestion::Cubic);
         Self {
             schema_version: 1,
             kind: "peers",

@@ -3,6 +3,7 @@
 use crate::args::Args;
 use crate::parent::Round;
 use crate::protocol::{Job, Welcome};
+use crate::settings::Congestion;
 use clap::ValueEnum;
 use std::time::Duration;
 
@@ -11,6 +12,8 @@ use std::time::Duration;
 pub(crate) enum Group {
     /// Bulk download and upload, one stream, at each size of packets
     Bulk,
+    /// The same under BBR, and under our `paceline`, beside CUBIC
+    Paced,
     /// One byte there and back
     Ping,
     /// Full handshakes, one after the other and 16 at a time
@@ -27,6 +30,7 @@ pub(crate) struct Row {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) mtu: u16,
+    pub(crate) congestion: Congestion,
     pub(crate) job: Job,
     /// Played once before the rounds, with every byte compared.
     pub(crate) check: Option<Job>,
@@ -62,6 +66,7 @@ pub(crate) fn rows(args: &Args) -> Vec<Row> {
     let scaled = |amount: u64| ((amount as f64 * args.scale) as u64).max(20);
     let rows = args.groups().into_iter().flat_map(|group| match group {
         Group::Bulk => bulk(&args.mtu, scaled(BULK_BYTES)),
+        Group::Paced => paced(scaled(BULK_BYTES)),
         Group::Ping => vec![ping(scaled(REQUESTS))],
         Group::Handshakes => vec![
             handshakes(scaled(HANDSHAKES), 1),
@@ -82,6 +87,7 @@ fn bulk(mtus: &[u16], bytes: u64) -> Vec<Row> {
             bytes / 1_000_000
         ),
         mtu,
+        congestion: Congestion::Cubic,
         job: Job::Bulk {
             is_upload,
             bytes,
@@ -101,11 +107,29 @@ fn bulk(mtus: &[u16], bytes: u64) -> Vec<Row> {
     pairs.map(|(mtu, way)| row(mtu, way)).collect()
 }
 
+/// The rows of one size of packets, under each controller that paces.
+fn paced(bytes: u64) -> Vec<Row> {
+    let controllers = [
+        ("bbr3", Congestion::Bbr3),
+        ("paceline", Congestion::Paceline),
+    ];
+    let rows = controllers.into_iter().flat_map(|(name, congestion)| {
+        bulk(&[PACED_MTU], bytes).into_iter().map(move |row| Row {
+            id: format!("{}_{name}", row.id),
+            title: format!("{}, {name}; s2n-quic: BBR", row.title),
+            congestion,
+            ..row
+        })
+    });
+    rows.collect()
+}
+
 fn ping(requests: u64) -> Row {
     Row {
         id: "ping".to_owned(),
         title: format!("1 byte there and back, {requests} times on one stream; us a request"),
         mtu: USUAL_MTU,
+        congestion: Congestion::Cubic,
         job: Job::Ping { requests },
         check: None,
         welcome: Welcome::Answer,
@@ -122,6 +146,7 @@ fn handshakes(count: u64, at_once: u64) -> Row {
         id: format!("handshakes_{at_once}"),
         title: format!("{count} full handshakes, {order}; CPU us for each"),
         mtu: USUAL_MTU,
+        congestion: Congestion::Cubic,
         job: Job::Handshakes { count, at_once },
         check: None,
         welcome: Welcome::Close,
@@ -137,6 +162,7 @@ fn many(time: Duration) -> Row {
             time.as_secs_f64()
         ),
         mtu: USUAL_MTU,
+        congestion: Congestion::Cubic,
         job: Job::Many {
             connections: MANY_CONNECTIONS,
             time,
@@ -152,6 +178,7 @@ fn idle(connections: u64) -> Row {
         id: "idle".to_owned(),
         title: format!("memory of {connections} idle connections; KiB for each"),
         mtu: USUAL_MTU,
+        congestion: Congestion::Cubic,
         job: Job::Idle { connections },
         check: None,
         welcome: Welcome::Answer,
@@ -275,6 +302,8 @@ fn jain(shares: &[u64]) -> f64 {
 
 /// Of the rows that are not about the size of packets.
 const USUAL_MTU: u16 = 1_452;
+/// The largest UDP payload of Ethernet over IPv4.
+const PACED_MTU: u16 = 1_472;
 const BULK_BYTES: u64 = 1_000_000_000;
 const REQUESTS: u64 = 10_000;
 const HANDSHAKES: u64 = 2_000;
@@ -306,9 +335,10 @@ mod tests {
             .map(|row| row.id)
             .collect();
         let bulk = ids.iter().filter(|id| id.starts_with("bulk_")).count();
-        assert_eq!(bulk, 8);
+        assert_eq!(bulk, 14);
+        assert_eq!(ids[13], "bulk_upload_1472_paceline");
         assert_eq!(
-            ids[8..],
+            ids[14..],
             ["ping", "handshakes_1", "handshakes_16", "many", "idle"]
         );
     }

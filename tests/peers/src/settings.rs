@@ -11,6 +11,19 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Congestion control, by the name of ours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Congestion {
+    /// CUBIC of each stack.
+    #[default]
+    Cubic,
+    /// `bbr3`, and BBR of the others.
+    Bbr3,
+    /// `paceline`, and BBR of the others.
+    Paceline,
+}
+
 /// Sizes in bytes.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Settings {
@@ -21,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) window: u32,
     /// SO_RCVBUF and SO_SNDBUF, which the kernel doubles for its own bookkeeping.
     pub(crate) socket_buffer: usize,
+    #[serde(default)]
+    pub(crate) congestion: Congestion,
 }
 
 impl Settings {
@@ -92,6 +107,7 @@ mod tests {
                 mtu,
                 window: 0,
                 socket_buffer: 0,
+                congestion: Congestion::Cubic,
             };
             settings.initial_window()
         };

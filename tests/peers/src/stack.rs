@@ -23,6 +23,12 @@ use std::pin::Pin;
 pub(crate) enum Name {
     /// This repository's `paceline`.
     Paceline,
+    /// The same under CUBIC, beside a controller that paces.
+    #[value(skip)]
+    Cubic,
+    /// `paceline` as another build of this program has it.
+    #[value(skip)]
+    Before,
     /// quinn 0.11.
     Quinn,
     /// s2n-quic 1.x.
@@ -33,6 +39,8 @@ impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Paceline => "paceline",
+            Self::Cubic => "cubic",
+            Self::Before => "before",
             Self::Quinn => "quinn",
             Self::S2nQuic => "s2n-quic",
         })

@@ -8,7 +8,7 @@ use std::fmt::Write;
 pub(crate) fn head(report: &Report) -> String {
     format!(
         "{}\n\
-         AES-128-GCM, CUBIC, windows of {} KiB, socket buffers of {} KiB\n\
+         AES-128-GCM, CUBIC unless said, windows of {} KiB, socket buffers of {} KiB\n\
          medians, rounds: {}; × PEER: how many times better paceline is\n\
          others: of one CPU; !: rounds in which they took over 15 %\n",
         report.machine,

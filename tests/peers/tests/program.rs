@@ -27,15 +27,42 @@ fn every_row_has_every_stack_and_fits_into_80_columns() {
         "{text}"
     );
     let rows = report["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 13);
+    assert_eq!(rows.len(), 19);
     for row in rows {
         for (figure, medians) in row["medians"].as_object().unwrap() {
-            for stack in ["paceline", "quinn", "s2n-quic"] {
+            let is_paced = row["title"].as_str().unwrap().contains("BBR");
+            let quinn_or_ours = if is_paced { "cubic" } else { "quinn" };
+            for stack in ["paceline", quinn_or_ours, "s2n-quic"] {
                 let median = medians[stack].as_f64().unwrap();
                 assert!(median.is_finite(), "{} {figure} {stack}", row["row"]);
             }
         }
     }
+}
+
+#[test]
+fn another_build_is_measured_beside() {
+    let beside = |before: &str| {
+        let rows = ["--rows", "ping", "--only", "paceline", "--before", before];
+        let scale = ["--rounds", "1", "--scale", "0.01"];
+        let output = peers(&[&rows[..], &scale[..]].concat()).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    };
+    let (code, text) = beside(env!("CARGO_BIN_EXE_peers"));
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("\nbefore  ") && text.contains("\n× before  "),
+        "{text}"
+    );
+    let (code, text) = beside("/nowhere/peers");
+    assert_eq!(code, Some(1), "{text}");
+    assert!(
+        text.contains("\nbefore     failed: round 1: /nowhere/peers: "),
+        "{text}"
+    );
 }
 
 #[test]

@@ -84,8 +84,19 @@ impl Download {
         link: &str,
         configure: impl FnOnce(&mut TransportConfig),
     ) -> Self {
+        Self::both(controller, memories, link, "delay 300ms", configure)
+    }
+
+    /// `back` is the client's link to the server.
+    fn both(
+        controller: &str,
+        memories: &Memories,
+        link: &str,
+        back: &str,
+        configure: impl FnOnce(&mut TransportConfig),
+    ) -> Self {
         let mut config = PairConfig {
-            link: "delay 300ms".parse().expect("a link"),
+            link: back.parse().expect("a link"),
             return_link: link.parse().expect("a link"),
             is_unencrypted: true,
             seed: seed::choose(1, format_args!("{controller} over `{link}`")),
@@ -223,6 +234,32 @@ fn a_memory_that_exaggerates_ten_times_costs_the_jump_and_no_more() {
                 "{controller}: {with:?}, {without:?}"
             );
         }
+    }
+}
+
+/// Large, medium and small public access by satellite (draft-kuhn-quic-4-sat-06, picoquic's
+/// `satellite_test.c`), each with a return link that its ACKs have to fit into: downloads of a BDP.
+#[test]
+fn a_memory_shortens_each_of_the_authors_downloads() {
+    let cases = [(250, 3), (50, 10), (10, 2)];
+    for ((rate, back), controller) in cases
+        .into_iter()
+        .flat_map(|case| CONTROLLERS.map(|controller| (case, controller)))
+    {
+        let link = format!("rate {rate}mbit delay 300ms queue 1bdp");
+        let back = format!("rate {back}mbit delay 300ms");
+        let bdp = Bandwidth::from_bits_per_sec(rate * 1_000_000).bytes_in(RTT);
+        let time = |memories| {
+            let mut download = Download::both(controller, &memories, &link, &back, |_| {});
+            download.time_for(bdp)
+        };
+        let (seeded, unseeded) = (time(Memories::told(bdp, RTT)), time(Memories::NONE));
+        assert!(
+            seeded + RTT * 3 / 2 < unseeded,
+            "{controller}, {rate} Mbit/s: {seeded:?}, {unseeded:?} without"
+        );
+        // Half of it in the second round trip, the rest in the third, and its way.
+        assert!(seeded < RTT * 5, "{controller}, {rate} Mbit/s: {seeded:?}");
     }
 }
 

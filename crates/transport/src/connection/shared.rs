@@ -67,6 +67,7 @@ impl Shared {
                 readers: BTreeMap::new(),
                 writers: BTreeMap::new(),
                 stopped: BTreeMap::new(),
+                departing: BTreeMap::new(),
                 error: None,
                 awaits_socket: false,
                 checked_path: None,
@@ -237,6 +238,8 @@ pub(crate) struct State {
     pub(crate) writers: BTreeMap<StreamId, Waker>,
     /// Told when the peer has stopped a stream or acknowledged all of it.
     pub(crate) stopped: BTreeMap<StreamId, Arc<Notify>>,
+    /// Told when so many bytes of a stream have left.
+    pub(crate) departing: BTreeMap<(StreamId, u64), Arc<Notify>>,
     /// Set before the connection is drained, and never changed.
     pub(crate) error: Option<ConnectionError>,
     /// Whether the task has it wait until the socket takes packets again.
@@ -307,6 +310,25 @@ impl State {
         wakeups.extend(std::mem::take(&mut self.readers).into_values());
         wakeups.extend(std::mem::take(&mut self.writers).into_values());
         wakeups.notify(std::mem::take(&mut self.stopped).into_values());
+        wakeups.notify(std::mem::take(&mut self.departing).into_values());
+    }
+
+    /// Nobody asks any more how much of a stream has left.
+    pub(crate) fn forget_departure(&mut self, id: StreamId) {
+        self.driver.forget_departure(id);
+        self.departing.retain(|(stream, _), _| *stream != id);
+    }
+
+    /// Collects those who wait until a stream has left so far, if it has or never will.
+    fn wake_departing(&mut self, stopped: Option<StreamId>, wakeups: &mut Wakeups) {
+        let driver = &self.driver;
+        self.departing.retain(|&(id, bytes), notify| {
+            let is_over = stopped == Some(id) || driver.departed(id) >= bytes;
+            if is_over {
+                wakeups.notify([Arc::clone(notify)]);
+            }
+            !is_over
+        });
     }
 
     /// Has `check` say whether the kernel can time departures to the peer, when the connection
@@ -362,6 +384,7 @@ impl State {
                 Event::DatagramsUnblocked => wakeups.datagrams_unblocked = true,
             }
         }
+        self.wake_departing(None, wakeups);
         wakeups.extend(self.driver.take_wakers());
     }
 
@@ -375,6 +398,7 @@ impl State {
             StreamEvent::Finished { id } => wakeups.notify(self.stopped.remove(&id)),
             StreamEvent::Stopped { id, .. } => {
                 wakeups.notify(self.stopped.remove(&id));
+                self.wake_departing(Some(id), wakeups);
                 wakeups.add(self.writers.remove(&id));
             }
         }

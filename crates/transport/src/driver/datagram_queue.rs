@@ -35,8 +35,8 @@ pub(crate) enum Refusal {
 #[derive(Debug)]
 pub(super) struct DatagramQueue {
     limits: DatagramLimits,
-    before_streams: VecDeque<Waiting>,
-    after_streams: VecDeque<Waiting>,
+    /// What waits, by priority: the highest first.
+    waiting: [VecDeque<Waiting>; 1 + DatagramPriority::AfterStreams as usize],
     /// What quinn-proto has been given and has not sent, oldest first.
     handed: VecDeque<Handed>,
     /// What those that wait take of the limits.
@@ -71,8 +71,7 @@ impl DatagramQueue {
     pub(super) fn new(limits: DatagramLimits) -> Self {
         Self {
             limits,
-            before_streams: VecDeque::new(),
-            after_streams: VecDeque::new(),
+            waiting: Default::default(),
             handed: VecDeque::new(),
             used: 0,
             next_id: 0,
@@ -122,7 +121,7 @@ impl DatagramQueue {
         }
         self.used += cost(waiting.data.len());
         self.next_expiry = earlier(self.next_expiry, waiting.expires);
-        self.of_priority(options.priority).push_back(waiting);
+        self.waiting[options.priority as usize].push_back(waiting);
         Ok(id)
     }
 
@@ -156,16 +155,14 @@ impl DatagramQueue {
     }
 
     fn len(&self) -> usize {
-        self.before_streams.len() + self.after_streams.len()
+        self.waiting.iter().map(VecDeque::len).sum()
     }
 
-    /// Drops the oldest of no higher priority. Whether there was one.
+    /// Drops the oldest of the lowest priority, if that is no higher than this one. Whether there
+    /// was one.
     fn displace(&mut self, now: Timestamp, priority: DatagramPriority) -> bool {
-        let mut oldest = self.after_streams.pop_front();
-        if priority == DatagramPriority::BeforeStreams {
-            oldest = oldest.or_else(|| self.before_streams.pop_front());
-        }
-        let Some(oldest) = oldest else {
+        let no_higher = self.waiting[priority as usize..].iter_mut().rev();
+        let Some(oldest) = no_higher.filter_map(VecDeque::pop_front).next() else {
             return false;
         };
         self.stats.displaced += 1;
@@ -179,13 +176,13 @@ impl DatagramQueue {
             return;
         }
         let is_over = |waiting: &Waiting| waiting.expires.is_some_and(|at| now >= at);
-        let mut expired = extract(&mut self.before_streams, is_over);
-        expired.extend(extract(&mut self.after_streams, is_over));
+        let queues = self.waiting.iter_mut();
+        let expired: Vec<_> = queues.flat_map(|queue| extract(queue, is_over)).collect();
         self.stats.expired += expired.len() as u64;
         for waiting in &expired {
             self.drop_waiting(now, waiting, DatagramOutcome::Expired);
         }
-        let waiting = self.before_streams.iter().chain(&self.after_streams);
+        let waiting = self.waiting.iter().flatten();
         self.next_expiry = waiting.filter_map(|waiting| waiting.expires).min();
     }
 
@@ -211,22 +208,21 @@ impl DatagramQueue {
 
     /// Whether something waits that quinn-proto has not been given.
     pub(super) fn is_waiting(&self) -> bool {
-        !(self.before_streams.is_empty() && self.after_streams.is_empty())
+        self.has(DatagramPriority::AfterStreams)
     }
 
-    /// Whether something of this priority waits.
-    pub(super) fn has(&self, priority: DatagramPriority) -> bool {
-        match priority {
-            DatagramPriority::BeforeStreams => !self.before_streams.is_empty(),
-            DatagramPriority::AfterStreams => !self.after_streams.is_empty(),
-        }
+    /// Whether something of this priority or a higher one waits.
+    pub(super) fn has(&self, least: DatagramPriority) -> bool {
+        !self.waiting[..=least as usize]
+            .iter()
+            .all(VecDeque::is_empty)
     }
 
-    /// Takes the next of this priority that `packets` packets with room for `room` bytes of frames
-    /// each can carry besides what quinn-proto has been given.
+    /// Takes the next of this priority and higher ones that `packets` packets with room for `room`
+    /// bytes of frames each can carry besides what quinn-proto has been given.
     pub(super) fn hand_over(
         &mut self,
-        priority: DatagramPriority,
+        least: DatagramPriority,
         packets: usize,
         room: usize,
     ) -> Vec<Bytes> {
@@ -235,12 +231,12 @@ impl DatagramQueue {
             packing.add(handed.len);
         }
         let mut taken = Vec::new();
-        while let Some(next) = self.of_priority(priority).front() {
-            packing.add(next.data.len());
+        while let Some(queue) = self.next_queue(least) {
+            packing.add(queue.front().map_or(0, |next| next.data.len()));
             if packing.packets > packets {
                 break;
             }
-            let next = self.of_priority(priority).pop_front().expect("the front");
+            let next = queue.pop_front().expect("the next one");
             self.release(next.data.len());
             self.handed.push_back(Handed {
                 id: next.id,
@@ -283,26 +279,23 @@ impl DatagramQueue {
         }
     }
 
-    /// Drops those at the front of a queue that do not fit into a packet any more.
-    pub(super) fn drop_unsendable(
-        &mut self,
-        now: Timestamp,
-        priority: DatagramPriority,
-        most: usize,
-    ) {
-        let is_oversized = |waiting: &Waiting| waiting.data.len() > most;
-        while self.of_priority(priority).front().is_some_and(is_oversized) {
-            let next = self.of_priority(priority).pop_front().expect("the front");
-            self.stats.too_large += 1;
-            self.drop_waiting(now, &next, DatagramOutcome::TooLarge);
+    /// Drops those that are next, of this priority and higher ones, and do not fit into a packet
+    /// any more.
+    pub(super) fn drop_unsendable(&mut self, now: Timestamp, least: DatagramPriority, most: usize) {
+        for place in 0..=least as usize {
+            let is_oversized = |waiting: &Waiting| waiting.data.len() > most;
+            while self.waiting[place].front().is_some_and(is_oversized) {
+                let next = self.waiting[place].pop_front().expect("the front");
+                self.stats.too_large += 1;
+                self.drop_waiting(now, &next, DatagramOutcome::TooLarge);
+            }
         }
     }
 
-    fn of_priority(&mut self, priority: DatagramPriority) -> &mut VecDeque<Waiting> {
-        match priority {
-            DatagramPriority::BeforeStreams => &mut self.before_streams,
-            DatagramPriority::AfterStreams => &mut self.after_streams,
-        }
+    /// The queue of the highest priority in which something waits, down to this one.
+    fn next_queue(&mut self, least: DatagramPriority) -> Option<&mut VecDeque<Waiting>> {
+        let queues = &mut self.waiting[..=least as usize];
+        queues.iter_mut().find(|queue| !queue.is_empty())
     }
 
     /// Whether there is room again for those that wait for it.

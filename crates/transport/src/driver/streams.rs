@@ -50,6 +50,21 @@ impl ConnectionDriver {
         self.fair_queue.remove(id);
     }
 
+    /// Has it be known how much of a stream has left, until [`Self::forget_departure`]. Its first
+    /// bytes have just been written.
+    pub(crate) fn watch_departure(&self, id: StreamId) {
+        self.congestion.tap().watch_stream(id);
+    }
+
+    /// How many bytes of a stream have been in a packet.
+    pub(crate) fn departed(&self, id: StreamId) -> u64 {
+        self.congestion.tap().departed(id)
+    }
+
+    pub(crate) fn forget_departure(&self, id: StreamId) {
+        self.congestion.tap().forget_stream(id);
+    }
+
     #[cfg(feature = "testing")]
     pub(crate) fn kept_streams(&self) -> usize {
         let writers = self.blocked_writers.iter().copied();

@@ -4,6 +4,9 @@
 //! quinn-proto has the limit too, but sends a packet whole that begins within it. A whole flight of
 //! certificates may then be 1,199 bytes too long. Here a datagram leaves only where a full one
 //! fits.
+//!
+//! A full one of more than 3,600 bytes never fits into what a client's first datagram allows. With
+//! such packets the rule is quinn-proto's, and as much as one datagram may be beyond the limit.
 
 use super::state::ConnectionDriver;
 
@@ -23,7 +26,11 @@ impl ConnectionDriver {
         let stats = self.conn.stats();
         let received = FIRST_DATAGRAM + stats.udp_rx.bytes;
         let left = (received * AMPLIFICATION).saturating_sub(stats.udp_tx.bytes);
-        let fit = left / u64::from(self.conn.current_mtu());
+        let mtu = u64::from(self.conn.current_mtu());
+        let fit = match mtu <= FIRST_DATAGRAM * AMPLIFICATION {
+            true => left / mtu,
+            false => left.min(1),
+        };
         packets.min(usize::try_from(fit).unwrap_or(usize::MAX))
     }
 }

@@ -63,6 +63,20 @@ pub(super) fn count_datagrams(payload: &[u8]) -> u16 {
     count
 }
 
+/// Calls `on_frame` with the number of each STREAM frame's stream, and where its data ends.
+pub(super) fn stream_ends(payload: &[u8], mut on_frame: impl FnMut(u64, u64)) {
+    let mut frames = Frames::new(payload);
+    while let Some(kind) = frames.next_kind() {
+        let is_read = match kind {
+            STREAM..=STREAM_LAST => frames.stream(kind).map(|(id, end)| on_frame(id, end)),
+            _ => frames.skip(kind),
+        };
+        if is_read.is_none() {
+            return;
+        }
+    }
+}
+
 /// How many packets the peer has received with each codepoint (RFC 9000 §19.3.2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct EcnCounts {
@@ -162,11 +176,7 @@ impl<'a> Frames<'a> {
             }
             NEW_TOKEN => self.prefixed()?,
             STREAM..=STREAM_LAST => {
-                self.varints(1 + usize::from(kind & STREAM_OFFSET != 0))?;
-                match kind & STREAM_LENGTH != 0 {
-                    true => self.prefixed()?,
-                    false => self.at = self.payload.len(),
-                }
+                self.stream(kind)?;
             }
             MAX_DATA | MAX_STREAMS_BIDI | MAX_STREAMS_UNI | DATA_BLOCKED | STREAMS_BLOCKED_BIDI
             | STREAMS_BLOCKED_UNI | RETIRE_CONNECTION_ID => self.varints(1)?,
@@ -191,6 +201,21 @@ impl<'a> Frames<'a> {
             _ => return None,
         }
         Some(())
+    }
+
+    /// Reads a STREAM frame: the number of its stream, and where its data ends.
+    fn stream(&mut self, kind: u64) -> Option<(u64, u64)> {
+        let id = self.varint()?;
+        let offset = match kind & STREAM_OFFSET != 0 {
+            true => self.varint()?,
+            false => 0,
+        };
+        let length = match kind & STREAM_LENGTH != 0 {
+            true => self.varint()?,
+            false => (self.payload.len() - self.at) as u64,
+        };
+        self.bytes(length)?;
+        Some((id, offset + length))
     }
 
     fn skip_padding(&mut self) {

@@ -1,5 +1,6 @@
 //! What the keys of a connection see, until the driver takes it.
 
+use super::departed::Departed;
 use super::ecn::{Rewrite, SentEcn};
 use super::facts::{Ack, MAX_RANGES, Received, Sent, Space};
 use super::frames::{AckFrame, Content, Frames, count_datagrams};
@@ -12,7 +13,7 @@ use crate::lock::{Guard, Lock, Locked, Rank};
 use crate::quinn_proto_habits::MAX_LATE;
 use bytes::BytesMut;
 use core::ops::Range;
-use quinn_proto::EcnCodepoint;
+use quinn_proto::{EcnCodepoint, StreamId};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -34,6 +35,8 @@ pub(crate) struct Tap {
     cid_len: AtomicUsize,
     /// Whether packets that leave may have datagrams, which are to be counted.
     counts_datagrams: AtomicBool,
+    /// Whether there are streams of which it is to be known how much has left.
+    watches_streams: AtomicBool,
     /// Octets that each 1-RTT packet has to leave free for a request, until one carries it.
     pub(super) reserved: AtomicUsize,
 }
@@ -43,6 +46,7 @@ pub(super) struct Log {
     sent: Vec<Sent>,
     received: Received,
     ecn: SentEcn,
+    departed: Departed,
     /// By space, the number after the greatest that was sent.
     next: [u64; 3],
     /// Of the peer's transport parameters (RFC 9000 §18.2).
@@ -62,6 +66,7 @@ impl Default for Log {
             sent: Vec::new(),
             received: Received::default(),
             ecn: SentEcn::default(),
+            departed: Departed::default(),
             next: [0; 3],
             ack_delay_exponent: DEFAULT_EXPONENT,
             max_ack_delay: DEFAULT_MAX_ACK_DELAY,
@@ -91,6 +96,24 @@ impl Tap {
     /// none, there is no need to look.
     pub(crate) fn count_datagrams(&self, counts: bool) {
         self.counts_datagrams.store(counts, Relaxed);
+    }
+
+    /// Watches a stream of which nothing has left, until [`Self::forget_stream`].
+    pub(crate) fn watch_stream(&self, id: StreamId) {
+        self.log().departed.watch(id.into());
+        self.watches_streams.store(true, Relaxed);
+    }
+
+    pub(crate) fn forget_stream(&self, id: StreamId) {
+        if self.watches_streams.load(Relaxed) {
+            let are_left = self.log().departed.forget(id.into());
+            self.watches_streams.store(are_left, Relaxed);
+        }
+    }
+
+    /// How many bytes of a stream that is watched have been in a packet.
+    pub(crate) fn departed(&self, id: StreamId) -> u64 {
+        self.log().departed.of(id.into())
     }
 
     /// `take` gets what has come since the last call, if anything has. It may not call this tap.
@@ -139,7 +162,12 @@ impl Tap {
             true => count_datagrams(payload),
             false => 0,
         };
-        let Log { sent, next, .. } = &mut *self.log();
+        let watches_streams = space == Space::Data && self.watches_streams.load(Relaxed);
+        let mut log = self.log();
+        if watches_streams {
+            log.departed.on_sent(payload);
+        }
+        let Log { sent, next, .. } = &mut *log;
         next[space as usize] = number + 1;
         if sent.len() < MAX_SENT {
             sent.push(Sent {
@@ -191,7 +219,11 @@ impl Tap {
 
     pub(super) fn on_discarded(&self, space: Space) {
         self.has_received.store(true, Relaxed);
-        self.log().received.discarded[space as usize] = true;
+        let mut log = self.log();
+        log.received.discarded[space as usize] = true;
+        if space == Space::Data {
+            log.departed.restart();
+        }
     }
 
     /// What protects the headers of 1-RTT packets from the peer. It stays through key updates.

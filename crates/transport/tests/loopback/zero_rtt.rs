@@ -130,7 +130,7 @@ async fn streams_that_the_server_rejected_have_never_been() {
         assert_eq!(stopped, Err(StoppedError::ZeroRttRejected));
 
         // A new stream has the number of the old one, which must not touch it.
-        let (new_send, new_recv) = client.open_bi().await.unwrap();
+        let (mut new_send, new_recv) = client.open_bi().await.unwrap();
         assert_eq!(new_send.id(), send.id());
         assert!(!new_recv.is_0rtt());
         assert_eq!(send.write(b"x").await, Err(WriteError::ZeroRttRejected));
@@ -138,6 +138,8 @@ async fn streams_that_the_server_rejected_have_never_been() {
         let reset = recv.received_reset().await;
         assert_eq!(reset, Err(ResetError::ZeroRttRejected));
         assert!(send.finish().is_err() && send.set_priority(1).is_err());
+        assert!(send.unsent().is_err());
+        assert_eq!(send.sent().await, Err(WriteError::ZeroRttRejected));
         assert!(send.reset(1_u32.into()).is_ok() && recv.stop(1_u32.into()).is_ok());
         drop((send, recv));
 
@@ -146,7 +148,14 @@ async fn streams_that_the_server_rejected_have_never_been() {
             let asked = receive_all(recv).await;
             send_all(send, &asked).await;
         };
-        let asking = async { tokio::join!(send_all(new_send, b"again"), receive_all(new_recv)).1 };
+        let asking = async {
+            new_send.write_all(b"again").await.unwrap();
+            // What left under this number before does not count.
+            assert_eq!(new_send.unsent(), Ok(5));
+            new_send.finish().unwrap();
+            new_send.sent().await.unwrap();
+            receive_all(new_recv).await
+        };
         assert_eq!(tokio::join!(echo, asking).1, b"again");
         endpoints.close().await;
     })

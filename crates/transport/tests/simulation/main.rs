@@ -10,3 +10,4 @@ mod resume;
 mod support;
 mod ten_lines;
 mod time;
+mod unsent;

@@ -6,7 +6,7 @@ mod named_alike;
 
 use self::Paceline as Marker;
 use crate::Result;
-use crate::settings::Settings;
+use crate::settings::{Congestion, Settings};
 use ::paceline as library;
 
 /// The marker of this library.
@@ -20,4 +20,11 @@ fn endpoint(
     Ok(library::Endpoint::new(config, server, settings.socket()?)?)
 }
 
-fn congestion(_: &mut library::TransportConfig, _: &Settings) {}
+fn congestion(config: &mut library::TransportConfig, settings: &Settings) {
+    let name = match settings.congestion {
+        Congestion::Cubic => return,
+        Congestion::Bbr3 => "bbr3",
+        Congestion::Paceline => "paceline",
+    };
+    config.congestion(name).expect("it is one of ours");
+}

@@ -4,9 +4,10 @@
 
 use super::{Attempt, Connection, Receiver, Sender, Stack};
 use crate::Result;
-use crate::settings::{IDLE_TIMEOUT, LARGEST_PAYLOAD, NAME, Settings};
+use crate::settings::{Congestion, IDLE_TIMEOUT, LARGEST_PAYLOAD, NAME, Settings};
 use bytes::Bytes;
 use s2n_quic::client::Connect;
+use s2n_quic::provider::congestion_controller::Bbr;
 use s2n_quic::provider::io::tokio::Provider as Io;
 use s2n_quic::provider::limits::Limits;
 use s2n_quic::provider::tls::rustls as tls;
@@ -21,22 +22,31 @@ impl Stack for S2nQuic {
     type Connection = s2n_quic::Connection;
 
     fn server(settings: &Settings, config: rustls::ServerConfig) -> Result<(Self::Server, u16)> {
-        let server = s2n_quic::Server::builder()
+        let builder = s2n_quic::Server::builder()
             .with_tls(tls::Server::from(config))?
             .with_limits(limits(settings)?)?
-            .with_io(io(settings)?)?
-            .start()?;
+            .with_io(io(settings)?)?;
+        let server = match settings.congestion {
+            Congestion::Cubic => builder.start()?,
+            _ => builder
+                .with_congestion_controller(Bbr::default())?
+                .start()?,
+        };
         let port = server.local_addr()?.port();
         Ok((server, port))
     }
 
     fn client(settings: &Settings, config: rustls::ClientConfig) -> Result<Self::Client> {
-        let client = s2n_quic::Client::builder()
+        let builder = s2n_quic::Client::builder()
             .with_tls(tls::Client::from(config))?
             .with_limits(limits(settings)?)?
-            .with_io(io(settings)?)?
-            .start()?;
-        Ok(client)
+            .with_io(io(settings)?)?;
+        Ok(match settings.congestion {
+            Congestion::Cubic => builder.start()?,
+            _ => builder
+                .with_congestion_controller(Bbr::default())?
+                .start()?,
+        })
     }
 
     async fn accept(server: &mut Self::Server) -> Option<Attempt<Self::Connection>> {

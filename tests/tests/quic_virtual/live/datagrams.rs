@@ -178,6 +178,27 @@ fn datagrams_go_before_streams_or_after_them() {
 }
 
 #[test]
+fn an_urgent_datagram_overtakes_those_that_wait() {
+    let mut sender = Sender::over("delay 20ms rate 1mbit queue 500p", |_| {});
+    for number in 0..100 {
+        sender.send(number, 1_000, notified());
+    }
+    sender.world.run_for(SECOND / 5);
+    let sent_before = sender.world.stats(sender.ends.client).datagrams.sent;
+    sender.send(100, 1_000, notified().priority(DatagramPriority::Urgent));
+    sender.world.run_for(SECOND * 2);
+    let received = sender.received.borrow();
+    let place = received.iter().position(|number| *number == 100);
+    // Behind what had left, and one batch that could leave.
+    let place = place.expect("nothing is lost") as u64;
+    assert!(
+        (sent_before..sent_before + 5).contains(&place),
+        "{place}, {sent_before} had left"
+    );
+    assert_eq!(received.len(), 101);
+}
+
+#[test]
 fn a_peer_that_takes_no_datagrams_is_an_error() {
     let mut sender = Sender::over("delay 20ms", |plan| {
         plan.server.datagram_receive_buffer_size(None);

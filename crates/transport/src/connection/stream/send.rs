@@ -10,6 +10,7 @@ use quinn_proto::{ClosedStream, FinishError, StreamId, VarInt, Written};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 
@@ -23,6 +24,8 @@ pub struct SendStream {
     id: StreamId,
     is_0rtt: bool,
     is_reset: bool,
+    /// Bytes since it was opened.
+    written: u64,
 }
 
 impl SendStream {
@@ -32,6 +35,7 @@ impl SendStream {
             id,
             is_0rtt,
             is_reset: false,
+            written: 0,
         }
     }
 
@@ -150,6 +154,7 @@ impl SendStream {
         };
         state.driver.conn().send_stream(self.id).reset(code)?;
         state.driver.on_write_ended(self.id);
+        state.forget_departure(self.id);
         let waiting = state.stopped.remove(&self.id);
         drop(state);
         self.is_reset = true;
@@ -258,6 +263,81 @@ impl SendStream {
         }
     }
 
+    /// Bytes that were written and have not left: they have been in no packet yet. What was lost
+    /// and is to be sent again has left.
+    ///
+    /// # Errors
+    /// When the stream was reset, or opened with 0-RTT that was rejected.
+    pub fn unsent(&self) -> Result<u64, ClosedStream> {
+        let state = self.live()?;
+        if self.is_reset {
+            return Err(ClosedStream::default());
+        }
+        Ok(self.written - state.driver.departed(self.id).min(self.written))
+    }
+
+    /// Waits until all that was written before this call has left, for the first time: see
+    /// [`unsent`](Self::unsent).
+    ///
+    /// With a time limit it gives up what is late, and spares what is on its way: a reset also
+    /// keeps what was lost from being sent again.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tokio::time::timeout;
+    ///
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// let mut frame = client.open_uni().await?;
+    /// frame.write_all(&[0; 20_000]).await?;
+    /// frame.finish()?;
+    /// tokio::spawn(async move {
+    ///     if timeout(Duration::from_millis(100), frame.sent()).await.is_err() {
+    ///         let _ = frame.reset(7_u32.into());
+    ///     }
+    /// });
+    /// # let mut stream = server.accept_uni().await?;
+    /// # assert_eq!(stream.read_to_end(20_000).await?.len(), 20_000);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the peer has stopped the stream, it was reset, the connection is lost, or the stream
+    /// was opened with 0-RTT and that was rejected.
+    ///
+    /// # Cancel safety
+    /// It may be dropped at any time.
+    pub async fn sent(&self) -> Result<(), WriteError> {
+        loop {
+            let notify;
+            let departed = {
+                let mut state = self.lease.lock();
+                if self.is_0rtt && state.has_rejected_0rtt() {
+                    return Err(WriteError::ZeroRttRejected);
+                }
+                if self.is_reset {
+                    return Err(WriteError::ClosedStream);
+                }
+                if state.driver.departed(self.id) >= self.written {
+                    return Ok(());
+                }
+                if let Some(error) = &state.error {
+                    return Err(error.clone().into());
+                }
+                if let Some(code) = self.stop_code(&mut state) {
+                    return Err(WriteError::Stopped(code));
+                }
+                let awaited = state.departing.entry((self.id, self.written));
+                notify = Arc::clone(awaited.or_default());
+                notify.notified()
+            };
+            departed.await;
+        }
+    }
+
     /// The stream's number.
     pub fn id(&self) -> StreamId {
         self.id
@@ -286,7 +366,13 @@ impl SendStream {
             return Poll::Ready(Err(error.clone().into()));
         }
         let result = match state.driver.write(self.id, write) {
-            Ok(written) => Ok(written),
+            Ok(written) => {
+                if self.written == 0 && written.bytes() > 0 {
+                    state.driver.watch_departure(self.id);
+                }
+                self.written += written.bytes();
+                Ok(written)
+            }
             Err(quinn_proto::WriteError::Blocked) => match self.stop_code(&mut state) {
                 Some(code) => {
                     state.driver.on_write_ended(self.id);
@@ -381,6 +467,7 @@ impl Drop for SendStream {
         };
         state.writers.remove(&self.id);
         state.driver.on_write_ended(self.id);
+        state.forget_departure(self.id);
         if state.error.is_some() {
             return;
         }

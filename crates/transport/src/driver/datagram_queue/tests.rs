@@ -50,6 +50,32 @@ const LATER: DatagramOptions = DatagramOptions {
     ..PLAIN
 };
 
+const URGENT: DatagramOptions = DatagramOptions {
+    priority: DatagramPriority::Urgent,
+    ..PLAIN
+};
+
+#[test]
+fn the_urgent_overtake_and_are_displaced_last() {
+    let (mut queue, mut events) = queue(4 * (100 + OVERHEAD), 4);
+    for (len, options) in [(61, LATER), (62, PLAIN), (63, URGENT), (64, URGENT)] {
+        push(&mut queue, 0, len, options);
+    }
+    assert_eq!(handed(&mut queue, 1), [63, 64, 62]);
+    for len in [71, 72, 73, 74] {
+        push(&mut queue, 1, len, URGENT);
+    }
+    // The oldest of the lowest priority, and none of a higher one.
+    push(&mut queue, 2, 75, PLAIN);
+    push(&mut queue, 2, 76, URGENT);
+    let displaced = DatagramOutcome::Displaced;
+    assert_eq!(
+        told(&mut events),
+        [(0, displaced), (8, displaced), (4, displaced)]
+    );
+    assert_eq!(handed(&mut queue, 9), [72, 73, 74, 76]);
+}
+
 #[test]
 fn the_oldest_make_room() {
     let (mut queue, mut events) = queue(3 * (100 + OVERHEAD), 10);
@@ -81,7 +107,8 @@ fn lower_priority_makes_room_first_and_takes_none_from_higher() {
     push(&mut queue, 0, 100, LATER);
     let displaced = DatagramOutcome::Displaced;
     assert_eq!(told(&mut events), [(1, displaced), (3, displaced)]);
-    assert!(!queue.has(DatagramPriority::AfterStreams));
+    assert_eq!(handed(&mut queue, 1), [100, 100]);
+    assert!(!queue.is_waiting());
 }
 
 #[test]

@@ -15,7 +15,9 @@ fn answer(certificates: usize, mtu: u16, segments: usize) -> (usize, usize) {
         (Ipv4Addr::LOCALHOST, 1).into(),
         (Ipv4Addr::LOCALHOST, 2).into(),
     );
-    let own = Arc::new(EndpointConfig::default());
+    let mut own = EndpointConfig::default();
+    own.max_udp_payload_size(65_000).unwrap();
+    let own = Arc::new(own);
     let mut now = clock::now();
     let config = tls::client_without_verification().config().unwrap();
     let mut proto = quinn_proto::Endpoint::new(Arc::clone(&own), None, true, None);
@@ -77,5 +79,19 @@ fn no_chain_of_certificates_amplifies_more_than_three_times() {
                 assert!(sent >= least, "{certificates} certificates: {sent} bytes");
             }
         }
+    }
+}
+
+#[test]
+fn a_server_with_large_packets_answers_at_once() {
+    for mtu in [3_601, 8_952, 65_000] {
+        let (sent, received) = answer(1, mtu, 10);
+        assert!(sent >= 500, "{mtu} bytes: {sent} sent");
+        assert!(sent <= 3 * received, "{mtu} bytes: {sent} sent");
+        let (sent, _) = answer(40, mtu, 10);
+        assert!(
+            sent <= 3 * received + usize::from(mtu),
+            "{mtu}: {sent} sent"
+        );
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::tap::facts::MAX_ACKS;
 use crate::tap::frames::{put_varint, varint_len};
+use quinn_proto::{Dir, Side};
 
 fn varints(values: &[u64]) -> Vec<u8> {
     let encoded = values.iter().flat_map(|&value| {
@@ -245,4 +246,26 @@ fn memory_is_bounded_whatever_comes_between_two_calls() {
     let received = received(&tap);
     assert!(received.acks.capacity() <= MAX_ACKS);
     assert!(received.ranges.capacity() <= 2 * MAX_RANGES);
+}
+
+#[test]
+fn only_application_data_of_watched_streams_counts_as_departed() {
+    let tap = Tap::default();
+    let stream = StreamId::new(Side::Client, Dir::Uni, 0);
+    let send = |space, number, packet: &[u8]| tap.on_sent(space, number, packet, packet);
+    send(Space::Data, 0, &[0x08, 2, 1, 1, 1]);
+    tap.watch_stream(stream);
+    assert_eq!(tap.departed(stream), 0);
+    send(Space::Handshake, 0, &[0x0c, 2, 50, 1]);
+    send(Space::Data, 1, &[0x08, 2, 1, 2, 3]);
+    assert_eq!(tap.departed(stream), 3);
+    tap.on_discarded(Space::Handshake);
+    assert_eq!(tap.departed(stream), 3);
+    // 0-RTT was rejected.
+    tap.on_discarded(Space::Data);
+    assert_eq!(tap.departed(stream), 0);
+    send(Space::Data, 2, &[0x08, 2, 1]);
+    tap.forget_stream(stream);
+    send(Space::Data, 3, &[0x0c, 2, 50, 1]);
+    assert_eq!(tap.departed(stream), 0);
 }
