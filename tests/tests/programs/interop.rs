@@ -4,6 +4,9 @@
 //! Every run has ours with itself. `just interop` has all libraries, and writes their table in
 //! docs/interop.md.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+#![expect(clippy::print_stdout, reason = "what comes of a run of minutes")]
+
 mod cases;
 mod path;
 mod seen;
@@ -47,7 +50,7 @@ async fn our_endpoint_serves_itself_in_every_case() {
 #[tokio::test]
 async fn other_libraries() {
     let Some(place) = std::env::var_os("PACELINE_INTEROP").map(PathBuf::from) else {
-        return println!("SKIPPED: other libraries; `just interop` fetches and runs them");
+        return e2e::skipped("other libraries: `just interop` fetches and runs them");
     };
     std::fs::create_dir_all(&place).unwrap();
     let (ours, mut table) = (Stack::ours(), Table::default());
@@ -55,7 +58,7 @@ async fn other_libraries() {
         let other = match other {
             Ok(other) => other,
             Err(why) => {
-                println!("SKIPPED: {why}");
+                e2e::skipped(&why);
                 continue;
             }
         };

@@ -26,6 +26,7 @@ use tokio::time::{Instant, sleep, timeout};
 const PATIENCE: Duration = Duration::from_secs(1_200);
 
 #[test]
+#[expect(clippy::print_stdout, reason = "how much was tried in the time")]
 fn whatever_the_seed_bytes_are_right_and_everything_ends() {
     let (mut worlds, mut ends) = (0, Vec::new());
     for seed in seeds() {

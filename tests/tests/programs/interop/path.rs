@@ -2,6 +2,7 @@
 
 use crate::interop::seen::Seen;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use tokio::net::UdpSocket;
@@ -63,12 +64,15 @@ async fn forward(
         // A datagram that is refused is lost, as it may be anywhere.
         tokio::select! {
             Ok((len, client)) = inside.recv_from(&mut datagram) => {
-                if !outside.contains_key(&client) {
-                    seen.lock().unwrap().new_client();
-                    outside.insert(client, Mapping::of(client, server, answers.clone()).await);
-                }
+                let mapping = match outside.entry(client) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => {
+                        seen.lock().unwrap().new_client();
+                        new.insert(Mapping::of(client, server, answers.clone()).await)
+                    }
+                };
                 seen.lock().unwrap().upwards(&datagram[..len], client);
-                let _ = outside[&client].socket.send_to(&datagram[..len], server).await;
+                let _ = mapping.socket.send_to(&datagram[..len], server).await;
             }
             Some((datagram, client)) = answered.recv() => {
                 seen.lock().unwrap().downwards(&datagram, client);
