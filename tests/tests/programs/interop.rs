@@ -98,7 +98,7 @@ async fn exchange(case: &Case, client: &Stack, server: &Stack, directory: &PathB
         is_h3: client.is_h3_only || server.is_h3_only,
         directory,
     };
-    let serving = match server.serve(&task, any).await {
+    let serving = match server.serve(&task, ip).await {
         Ok(serving) => serving,
         Err(Served::Unsupported) => return Outcome::Unsupported,
         Err(Served::Failed(why)) => return Outcome::Failed(why),

@@ -2,9 +2,10 @@
 
 use e2e::programs::example;
 use std::fs::File;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::process::{Child, Command};
 
@@ -61,9 +62,9 @@ impl Stack {
         prepared.into()
     }
 
-    /// Starts its server at a port that was free just now, and waits until it listens.
-    pub(crate) async fn serve(&self, task: &Task<'_>, ip: SocketAddr) -> Result<Server, Served> {
-        let port = free_port(ip).await;
+    /// Starts its server, and waits until it listens.
+    pub(crate) async fn serve(&self, task: &Task<'_>, ip: IpAddr) -> Result<Server, Served> {
+        let port = free_port();
         let mut command = self.command("server", task);
         let mut child = command.env("PORT", port.to_string()).spawn().unwrap();
         let listens = async {
@@ -79,7 +80,7 @@ impl Stack {
         };
         match tokio::time::timeout(Duration::from_secs(20), listens).await {
             Ok(Ok(())) => Ok(Server {
-                address: SocketAddr::new(ip.ip(), port),
+                address: SocketAddr::new(ip, port),
                 child,
             }),
             Ok(Err(status)) if is_unsupported(status) => Err(Served::Unsupported),
@@ -155,9 +156,18 @@ pub(crate) fn said(role: &str, directory: &Path) -> String {
     String::from_utf8_lossy(&log.unwrap_or_default()).into_owned()
 }
 
-async fn free_port(ip: SocketAddr) -> u16 {
-    let socket = tokio::net::UdpSocket::bind(ip).await.unwrap();
-    socket.local_addr().unwrap().port()
+/// Of those that the kernel gives to nobody by itself (`ip_local_port_range`): such a one may be
+/// taken by another program before the server has it.
+fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = 20_000 + (std::process::id() % 240 * 50 + next) % 12_000;
+        let port = u16::try_from(port).expect("it is below 32,000");
+        if !is_taken(port) {
+            return port;
+        }
+    }
 }
 
 /// Whether a socket of any process is bound to that UDP port.
