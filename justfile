@@ -38,7 +38,7 @@ ops COUNT="100000000" SEED="1":
 soak SECONDS="600" CONNECTIONS="10000":
     PACELINE_SOAK_SECONDS={{SECONDS}} PACELINE_CONNECTIONS={{CONNECTIONS}} cargo test -p e2e --release --test endurance -- --nocapture
 
-# Endpoints, links and somebody on the path, each world drawn from a seed, in virtual time: 20 worlds a second.
+# Endpoints, links and somebody on the path, each world drawn from a seed, in virtual time: so many worlds, or `just chaos 1h`.
 chaos WORLDS="10000" SEED="1":
     PACELINE_CHAOS_SEEDS={{WORLDS}} PACELINE_SEED={{SEED}} nice cargo test -p paceline --features testing --test simulation whatever_the_seed -- --nocapture
 
@@ -88,6 +88,10 @@ fuzz TARGET SECONDS="600":
 crowd SECONDS="30" RATE="0":
     PACELINE_CROWD_SECONDS={{SECONDS}} PACELINE_CROWD_RATE={{RATE}} cargo test -p e2e --release --test programs crowd -- --nocapture
 
+# 1,000 clients that come, go, crash and cheat for an hour: the release server's memory does not grow, and honest clients lose nothing.
+siege SECONDS="3600" CLIENTS="1000":
+    PACELINE_SIEGE_SECONDS={{SECONDS}} PACELINE_SIEGE_CLIENTS={{CLIENTS}} cargo test -p e2e --release --test programs siege -- --nocapture
+
 # Real netem between network namespaces: `just netem "delay 20ms rate 100mbit" ping -c 3 10.77.0.2`.
 [positional-arguments]
 netem LINK +COMMAND:
@@ -100,6 +104,10 @@ scorecards *ARGS:
 # What `paceline` promises, criterion by criterion, in virtual time: ten minutes of two cores.
 promises *ARGS:
     cargo run --release -p bench-client -- scorecard paceline --criteria scenarios/paceline.toml --output docs/scorecards/paceline-promises.md {{ARGS}}
+
+# Our endpoint and those of quic-go, aioquic and ngtcp2 as each other's clients and servers: writes the table of docs/interop.md.
+interop PLACE="target/interop":
+    PACELINE_INTEROP="$(realpath -m {{PLACE}})" cargo test -p e2e --test programs interop -- --nocapture --test-threads 1
 
 # The packages as the registry would get them, in target/package, each built from what was packed.
 package *ARGS:

@@ -52,16 +52,16 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
     #[arg(help_heading = "Limits")]
     pub(crate) idle_timeout: Duration,
-    /// Refuse longer runs
-    #[arg(long, value_name = "TIME", default_value = "3600s", value_parser = seconds)]
+    /// Refuse longer runs [default: 3600s; 60s from public addresses without --token]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
     #[arg(help_heading = "Limits")]
-    pub(crate) max_duration: Duration,
+    pub(crate) max_duration: Option<Duration>,
     /// Refuse or end runs of more bytes, both directions together [default: no limit]
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     #[arg(value_parser = size_up_to::<1, { u64::MAX }>)]
     pub(crate) max_bytes: Option<Bytes>,
     /// Refuse runs without -b or with a higher total over all streams, and end runs that are faster
-    /// [default: no limit]
+    /// [default: no limit; 100M from public addresses without --token]
     #[arg(long, value_name = "RATE", help_heading = "Limits", value_parser = rate)]
     pub(crate) max_rate: Option<Bandwidth>,
     /// Refuse runs with a larger flow-control window; a client can make the server buffer twice

@@ -18,6 +18,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
+use units::Bandwidth;
 
 pub(crate) fn run(args: &ServerArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let interrupts = cli::interrupts()?;
@@ -81,22 +83,31 @@ fn setup(args: &ServerArgs, registry: &Registry, ip: IpAddr) -> Result<ServerSet
     let perf_congestion = registry
         .choose(&args.congestion)
         .map_err(|error| Failure::usage(format!("-C: {error}")))?;
+    let token = Token::find(args.token.as_deref())?;
+    let limits = Limits {
+        duration: args.max_duration.unwrap_or(LONGEST_RUN),
+        bytes: args.max_bytes.unwrap_or(Limits::NONE.bytes),
+        rate: args.max_rate.unwrap_or(Limits::NONE.rate),
+        window: args.max_window,
+    };
+    // Whoever finds the port of a server that was left running takes little of its line.
+    let stranger_limits = token.is_none().then(|| Limits {
+        duration: args.max_duration.unwrap_or(LONGEST_RUN_OF_STRANGERS),
+        rate: args.max_rate.unwrap_or(FASTEST_RUN_OF_STRANGERS),
+        ..limits
+    });
     Ok(ServerSetup {
         bind: SocketAddr::new(ip, args.port),
         identity,
         idle_timeout: args.idle_timeout,
-        limits: Limits {
-            duration: args.max_duration,
-            bytes: args.max_bytes.unwrap_or(Limits::NONE.bytes),
-            rate: args.max_rate.unwrap_or(Limits::NONE.rate),
-            window: args.max_window,
-        },
+        limits,
+        stranger_limits,
         admission: AdmissionLimits {
             max_clients: args.max_connections,
             max_per_prefix: args.max_per_address,
             max_per_second: args.max_per_second,
         },
-        token: Token::find(args.token.as_deref())?,
+        token,
         perf_congestion: Some(perf_congestion),
         is_one_off: args.one_off,
         kernel_pacing: args.kernel_pacing,
@@ -139,3 +150,10 @@ fn announce(address: SocketAddr, fingerprint: Option<[u8; 32]>) {
 fn log() -> Log {
     Arc::new(|line: fmt::Arguments<'_>| terminal::result(line))
 }
+
+const LONGEST_RUN: Duration = Duration::from_secs(3_600);
+const LONGEST_RUN_OF_STRANGERS: Duration = Duration::from_secs(60);
+const FASTEST_RUN_OF_STRANGERS: Bandwidth = Bandwidth::from_bits_per_sec(100_000_000);
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ pub(crate) use state::Session;
 use crate::log_limiter::Topic;
 use crate::quota::{self, Transferred};
 use bench_kit::close_reason;
-use bench_kit::plan::{Controllers, Plan};
+use bench_kit::plan::{Controllers, Limits, Plan};
 use bench_kit::role::Role;
 use bench_kit::sample::{Sample, SideReport};
 use bench_kit::transfer::Transfer;
@@ -55,7 +55,7 @@ impl Session {
         self.log(format_args!("Accepted connection from {client}"));
         // Longer than any plan that is accepted, for those that only bytes limit, and for clients
         // that keep a connection without using it.
-        let max_wait = self.shared.limits.duration;
+        let max_wait = self.limits(&connection).duration;
         let max_wait = max_wait.saturating_add(self.shared.idle_timeout);
         let finished = timeout(max_wait, async {
             if perf::is_negotiated(&connection) {
@@ -97,12 +97,17 @@ impl Session {
         }
     }
 
+    fn limits(&self, connection: &Connection) -> &Limits {
+        self.shared.limits(connection.remote_address().ip())
+    }
+
     async fn run_protocol(&self, connection: &Connection) -> Result<(), Fault> {
         let (mut send, receive, mut plan) = self.first_message(connection).await?;
+        let limits = self.limits(connection);
         if plan.extras.window_follows {
-            plan.window = plan.window.min(self.shared.limits.window.get());
+            plan.window = plan.window.min(limits.window.get());
         }
-        let controllers = match plan.check(&self.shared.limits, &self.shared.registry) {
+        let controllers = match plan.check(limits, &self.shared.registry) {
             Ok(controllers) => controllers,
             Err(error) => return self.refuse(connection, &mut send, error.to_string()).await,
         };
@@ -216,7 +221,7 @@ impl Session {
         let stop = async {
             client = tokio::select! {
                 biased;
-                why = quota::exceeded(&self.shared.limits, || Transferred::by(&counters)) => {
+                why = quota::exceeded(self.limits(connection), || Transferred::by(&counters)) => {
                     return Some(why);
                 }
                 report = reader.report() => report,

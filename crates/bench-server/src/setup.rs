@@ -23,6 +23,8 @@ pub struct ServerSetup {
     pub idle_timeout: Duration,
     /// What a run may ask for.
     pub limits: Limits,
+    /// What a run may ask for from a public address; `None` is the same as from any other.
+    pub stranger_limits: Option<Limits>,
     /// How many clients are let in.
     pub admission: AdmissionLimits,
     /// What clients have to know; `None` serves everybody.

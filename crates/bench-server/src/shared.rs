@@ -11,14 +11,15 @@ use bench_kit::transfer::payload;
 use bytes::Bytes;
 use cc_core::{ControllerChoice, Registry};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(crate) struct Shared {
     pub(crate) address: SocketAddr,
-    pub(crate) limits: Limits,
+    limits: Limits,
+    stranger_limits: Limits,
     pub(crate) registry: Registry,
     pub(crate) idle_timeout: Duration,
     pub(crate) token: Option<Token>,
@@ -39,6 +40,7 @@ impl Shared {
         Self {
             address,
             limits: setup.limits,
+            stranger_limits: setup.stranger_limits.unwrap_or(setup.limits),
             registry: setup.registry,
             idle_timeout: setup.idle_timeout,
             token: setup.token,
@@ -49,6 +51,15 @@ impl Shared {
             admission: Mutex::new(Admission::new(setup.admission)),
             log_limiter: Mutex::new(LogLimiter::new(clock::now())),
             log,
+        }
+    }
+
+    /// What a client at this address may ask for.
+    pub(crate) fn limits(&self, client: IpAddr) -> &Limits {
+        if is_public(client) {
+            &self.stranger_limits
+        } else {
+            &self.limits
         }
     }
 
@@ -89,6 +100,24 @@ impl Shared {
         }
     }
 }
+
+/// Whether it is neither this machine's nor that of a network of one's own, which are those of
+/// RFC 1918, RFC 3927, RFC 4193 and RFC 4291 §2.5.6, and RFC 6598, behind a provider's NAT.
+fn is_public(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let is_shared = address.to_bits() >> 22 == SHARED.to_bits() >> 22;
+            !(address.is_private() || address.is_loopback() || address.is_link_local() || is_shared)
+        }
+        IpAddr::V6(address) => {
+            let is_local = address.is_unique_local() || address.is_unicast_link_local();
+            !(is_local || address.is_loopback())
+        }
+    }
+}
+
+/// 100.64.0.0/10.
+const SHARED: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 0);
 
 /// What the runs of a server have transferred: payload of their measured parts.
 #[derive(Debug, Default)]

@@ -83,7 +83,8 @@ async fn serve_connection(attempt: Incoming, root: Arc<Path>) -> Result<()> {
     end
 }
 
-async fn serve_requests(connection: &Connection, root: Arc<Path>) -> Result<()> {
+/// Answers the requests of a connection, until it is closed.
+pub(crate) async fn serve_requests(connection: &Connection, root: Arc<Path>) -> Result<()> {
     let connection = h3_transport::Connection::new(connection.clone());
     let mut requests = server::builder().build(connection).await?;
     loop {

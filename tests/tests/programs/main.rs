@@ -6,6 +6,7 @@
 mod ab;
 mod cluster;
 mod command_line;
+mod interop;
 mod link_relay;
 mod matrix;
 mod perf;

@@ -13,6 +13,7 @@ mod hangs;
 mod installed;
 mod lies;
 mod resources;
+mod siege;
 
 use e2e::programs::{Ended, Running};
 use serde_json::Value;

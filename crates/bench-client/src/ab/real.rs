@@ -375,6 +375,7 @@ impl RunningServer {
             identity: None,
             idle_timeout: setup.idle_timeout,
             limits: Limits::NONE,
+            stranger_limits: None,
             admission: AdmissionLimits::OWN_CLIENTS,
             token: None,
             perf_congestion: None,

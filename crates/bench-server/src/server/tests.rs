@@ -152,6 +152,7 @@ fn setup() -> ServerSetup {
             duration: Duration::from_secs(1),
             ..Limits::NONE
         },
+        stranger_limits: None,
         admission: AdmissionLimits {
             max_clients: 8,
             ..AdmissionLimits::OWN_CLIENTS

@@ -30,7 +30,7 @@ impl Session {
         self.prepare(connection, congestion);
         self.log(format_args!("client uses ALPN perf, {congestion}"));
         let served = Arc::new(Served::default());
-        let limits = &self.shared.limits;
+        let limits = self.limits(connection);
         let serving = serve(connection, &served, self.shared.perf_block());
         let ended = tokio::select! {
             biased;
@@ -56,7 +56,7 @@ impl Session {
 
     /// What a plan would have said.
     fn prepare(&self, connection: &Connection, congestion: &ControllerChoice) {
-        let limits = &self.shared.limits;
+        let limits = self.limits(connection);
         let window = limits.window.get().min(WINDOW);
         let streams = VarInt::from_u32(STREAMS);
         connection.set_max_concurrent_bi_streams(streams);

@@ -20,6 +20,7 @@ fn server(threads: usize, port: u16) -> Result<ThreadedServer, Failure> {
         identity: None,
         idle_timeout: Duration::from_secs(2),
         limits: Limits::NONE,
+        stranger_limits: None,
         admission: AdmissionLimits::OWN_CLIENTS,
         token: None,
         is_one_off: false,

@@ -1,7 +1,8 @@
 //! A seed is a world: servers, clients, what they do, the links between them, and somebody on the
 //! path. Whatever the seed, bytes are right, everything ends, and nothing panics.
 //!
-//! `PACELINE_CHAOS_SEEDS=1000` runs so many worlds, `PACELINE_SEED=7` begins with that one.
+//! `PACELINE_CHAOS_SEEDS=1000` runs so many worlds, `PACELINE_CHAOS_SEEDS=1h` as many as begin in
+//! that time, `PACELINE_SEED=7` begins with that one.
 
 mod mangling;
 
@@ -15,7 +16,6 @@ use paceline::{
     ServerConfig, TransportConfig, VarInt, tls,
 };
 use std::net::SocketAddr;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -26,8 +26,14 @@ use tokio::time::{Instant, sleep, timeout};
 const PATIENCE: Duration = Duration::from_secs(1_200);
 
 #[test]
+#[expect(clippy::print_stdout, reason = "how much was tried in the time")]
 fn whatever_the_seed_bytes_are_right_and_everything_ends() {
-    let ends: Vec<_> = seeds().flat_map(world).collect();
+    let (mut worlds, mut ends) = (0, Vec::new());
+    for seed in seeds() {
+        worlds += 1;
+        ends.extend(world(seed));
+    }
+    println!("{worlds} worlds, {} clients", ends.len());
     // It was not one kind of world only.
     for end in ["done", "closed", "refused"] {
         assert!(ends.iter().any(|ends| ends.contains(end)), "none {end}");
@@ -41,13 +47,28 @@ fn a_world_is_the_same_each_time() {
     }
 }
 
-fn seeds() -> Range<u64> {
-    let number = |name: &str, default| {
-        let text = std::env::var(name).ok();
-        text.map_or(default, |text| text.parse().unwrap())
-    };
-    let first = number("PACELINE_SEED", 1);
-    first..first + number("PACELINE_CHAOS_SEEDS", 20)
+fn seeds() -> impl Iterator<Item = u64> {
+    let asked = |name: &str| std::env::var(name).ok();
+    let first = asked("PACELINE_SEED").map_or(1, |text| text.parse().unwrap());
+    let much = asked("PACELINE_CHAOS_SEEDS").unwrap_or_else(|| "200".to_owned());
+    let begun = Instant::now();
+    let is_time = much.ends_with(['s', 'm', 'h']);
+    let (number, unit) = much.split_at(much.len() - usize::from(is_time));
+    let number: u64 = number
+        .parse()
+        .expect("PACELINE_CHAOS_SEEDS is like 1000 or 1h");
+    let seconds = number
+        * if unit == "h" {
+            3_600
+        } else if unit == "m" {
+            60
+        } else {
+            1
+        };
+    (first..).take_while(move |seed| match is_time {
+        true => begun.elapsed().as_secs() < seconds,
+        false => seed - first < number,
+    })
 }
 
 /// What became of each client, with the time.
@@ -69,7 +90,9 @@ fn run(seed: u64) -> Vec<String> {
     simulation.time_limit(PATIENCE * 20).run(async move {
         let certificate = tls::SelfSigned::generate(["server.test"]).unwrap();
         let mut servers = Vec::new();
-        for number in 0..=rng.below(3) {
+        // Now and then dozens of endpoints, on the same paths.
+        let [most_servers, most_clients] = if rng.below(16) == 0 { [10, 40] } else { [3, 6] };
+        for number in 0..=rng.below(most_servers) {
             let config = server_config(&certificate, &mut rng);
             let at = address(&format!("10.0.0.{}:443", number + 1));
             let socket = Mangling::bind(at, Rng::derive(seed, 100 + number));
@@ -80,7 +103,7 @@ fn run(seed: u64) -> Vec<String> {
         }
         let weather = tokio::spawn(change_links(Rng::derive(seed, 2)));
         let mut clients = JoinSet::new();
-        for number in 0..=rng.below(6) {
+        for number in 0..=rng.below(most_clients) {
             let config = client_config(&certificate, &mut rng);
             let server = &servers[rng.below(servers.len() as u64) as usize];
             let server = server.local_addr().unwrap();

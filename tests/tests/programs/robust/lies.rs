@@ -158,7 +158,7 @@ fn report() -> SideReport {
     }
 }
 
-fn plan(direction: Direction, number: u64) -> Plan {
+pub(super) fn plan(direction: Direction, number: u64) -> Plan {
     Plan {
         direction,
         limit: Limit::Time(millis(300)),
@@ -289,7 +289,7 @@ fn no_message_of_a_client_crashes_a_server() {
     }
 }
 
-async fn lie_to_server(port: u16, seed: u64) -> Option<()> {
+pub(super) async fn lie_to_server(port: u16, seed: u64) -> Option<()> {
     let mut liar = Liar::new(seed);
     let endpoint = Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).ok()?;
     let tls = tls::client_without_verification().alpn(&[ALPN]);
@@ -322,7 +322,7 @@ async fn lie_to_server(port: u16, seed: u64) -> Option<()> {
     Some(())
 }
 
-fn on_a_thread(run: impl Future<Output = ()> + Send + 'static) {
+pub(super) fn on_a_thread(run: impl Future<Output = ()> + Send + 'static) {
     std::thread::spawn(move || {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         runtime.enable_all().build().unwrap().block_on(run);

@@ -1,12 +1,16 @@
-//! A sender whose datagrams are also sent damaged, cut off, twice, or as noise.
+//! A sender whose datagrams are also sent damaged, cut off, twice, or as noise, and whose path
+//! swallows large ones for a while.
 
 use paceline::testing::Simulation;
 use paceline::units::Rng;
 use paceline::{ArrivedDatagrams, DatagramBatch, DatagramSocket};
 use std::io;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// What somebody on the path can do who has no keys: he sees datagrams, and sends others with the
 /// same addresses.
@@ -16,11 +20,19 @@ pub(super) struct Mangling {
     rng: Mutex<Rng>,
     /// One datagram of so many has company.
     interval: u64,
+    /// When datagrams of more than [`HOLE`] bytes vanish, and no word comes back.
+    hole: Range<Instant>,
 }
 
 impl Mangling {
     pub(super) fn bind(address: SocketAddr, mut rng: Rng) -> Arc<Self> {
+        let hole = match rng.below(3) {
+            0 => rng.duration_between(Duration::ZERO, Duration::from_secs(60)),
+            _ => Duration::ZERO,
+        };
+        let from = Instant::now() + rng.duration_between(Duration::ZERO, Duration::from_secs(5));
         Arc::new(Self {
+            hole: from..from + hole,
             socket: Simulation::bind(address).unwrap(),
             interval: 2 + rng.below(30),
             rng: Mutex::new(rng),
@@ -63,6 +75,10 @@ impl DatagramSocket for Mangling {
         if rng.below(self.interval) == 0 {
             self.send_company(batch, &mut rng)?;
         }
+        let is_large = batch.datagrams().any(|datagram| datagram.len() > HOLE);
+        if is_large && self.hole.contains(&Instant::now()) {
+            return Ok(());
+        }
         self.socket.try_send(batch)
     }
 
@@ -82,3 +98,6 @@ impl DatagramSocket for Mangling {
         self.socket.max_batch()
     }
 }
+
+/// The least that every path carries (RFC 9000 §14).
+const HOLE: usize = 1_200;

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# ngtcp2's example client and server, as Debian packages them. They speak HTTP/3 alone.
+set -Eeuo pipefail
+
+if [[ ${1:-} == prepare ]]; then
+    for program in gtlsclient gtlsserver; do
+        command -v "$program" >/dev/null && continue
+        echo "no $program: install ngtcp2-client and ngtcp2-server" >&2
+        exit 1
+    done
+    exit
+fi
+
+if [[ $ROLE == server ]]; then
+    options=()
+    case $TESTCASE in
+    handshake | transfer | ecn | http3 | multiconnect | resumption | zerortt | keyupdate) ;;
+    retry) options+=(--validate-addr) ;;
+    chacha20) options+=(--ciphers "NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+CHACHA20-POLY1305") ;;
+    *) exit 127 ;;
+    esac
+    exec gtlsserver --quiet "${options[@]}" --htdocs "$WWW" '*' "$PORT" \
+        "$CERTS/priv.key" "$CERTS/cert.pem"
+fi
+
+read -ra requests <<<"${REQUESTS:?no URLs}"
+authority=${requests[0]#https://}
+authority=${authority%%/*}
+host=${authority%:*}
+host=${host#[}
+host=${host%]}
+fetch() {
+    gtlsclient --quiet --exit-on-all-streams-close --download "$DOWNLOADS" "${options[@]}" \
+        "$host" "${authority##*:}" "$@"
+}
+options=()
+if [[ -n ${WINDOW:-} ]]; then
+    options+=("--max-data=$WINDOW" "--max-stream-data-bidi-local=$WINDOW")
+fi
+case $TESTCASE in
+handshake | transfer | ecn | http3 | retry) options+=(--disable-early-data) ;;
+keyupdate) options+=(--key-update 1ms) ;;
+chacha20) options+=(--ciphers "NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+CHACHA20-POLY1305") ;;
+connectionmigration) options+=(--change-local-addr 20ms) ;;
+v2) options+=(--version v2draft) ;;
+multiconnect)
+    for request in "${requests[@]}"; do
+        fetch "$request"
+    done
+    exit
+    ;;
+resumption | zerortt)
+    options+=(--session-file "$DOWNLOADS/.session" --tp-file "$DOWNLOADS/.parameters")
+    [[ $TESTCASE == resumption ]] && options+=(--disable-early-data)
+    fetch "${requests[0]}"
+    fetch "${requests[@]:1}"
+    exit
+    ;;
+*) exit 127 ;;
+esac
+fetch "${requests[@]}"
