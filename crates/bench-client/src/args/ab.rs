@@ -15,6 +15,9 @@ use units::{Bandwidth, Bytes, Gain};
 #[command(group = ArgGroup::new("elsewhere").args(["server", "perf"]))]
 #[command(group = ArgGroup::new("reference").args(["baseline", "perf"]).multiple(true))]
 pub(crate) struct AbArgs {
+    /// What was typed, without options for output.
+    #[arg(skip)]
+    pub(crate) command: Option<String>,
     /// Server to test against over a real network [default: server and emulated link in this
     /// process]
     #[arg(value_name = "HOST[:PORT]", value_hint = ValueHint::Hostname)]

@@ -34,6 +34,9 @@ impl JsonFormat {
 /// `bench-client run`: one measurement against a bench-server.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
+    /// What was typed, without options for output.
+    #[arg(skip)]
+    pub(crate) command: Option<String>,
     /// Server to measure against; its port overrides -p
     #[arg(value_name = "HOST[:PORT]", value_hint = ValueHint::Hostname)]
     pub(crate) server: HostPort,

@@ -45,6 +45,7 @@ pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failur
     let mut progress = Display::new(&setup);
     let mut result = ab::run(&setup, &interrupts, &mut |event| progress.show(event))?;
     progress.close();
+    result.command.clone_from(&args.command);
     if let Some(warning) = setup.qlog.as_ref().and_then(Qlog::close) {
         terminal::note(format_args!("warning: {warning}"));
     }
