@@ -177,6 +177,9 @@ pub(crate) struct RunArgs {
     /// Title, printed before every row
     #[arg(short = 'T', long, value_name = "TEXT", help_heading = "Output")]
     pub(crate) title: Option<String>,
+    /// Begin every row with the time in UTC
+    #[arg(long, help_heading = "Output")]
+    pub(crate) timestamps: bool,
     /// Print the result as JSON instead of rows
     #[arg(short = 'J', help_heading = "Output")]
     pub(crate) print_json: bool,

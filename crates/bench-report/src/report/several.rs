@@ -19,7 +19,7 @@ pub(super) fn ranked(page: &mut String, result: &AbResult, ranking: &Ranking<'_>
     page.push_str(
         "<section>\n<div class=\"scroll\">\n<table class=\"result ranked\">\n<caption>By median \
          goodput; where the intervals of two overlap, their order may be chance\
-         </caption>\n<thead><tr><th scope=\"col\">Place</th><th scope=\"col\">Variant</th>",
+         </caption>\n<thead><tr><th scope=\"col\">No.</th><th scope=\"col\">Variant</th>",
     );
     for (metric, scale) in metrics.iter().zip(&scales) {
         page.push_str(&format!(

@@ -148,7 +148,7 @@ fn behind_lines_the_usual_state_is_white() {
     assert!(states.len() > 1);
     let coloured = bands.matches("\"band ").count();
     // In each of the panels one state of those is left out.
-    assert!(coloured > 0 && coloured % 5 == 0, "{coloured}");
+    assert!(coloured > 0 && coloured.is_multiple_of(5), "{coloured}");
     assert!(coloured / 5 < states.len(), "{coloured} of {states:?}");
 }
 
