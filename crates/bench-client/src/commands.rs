@@ -11,6 +11,7 @@ mod scorecard;
 mod terminal_width;
 
 use crate::args::{self, Command};
+use crate::shell;
 use bench_kit::cli::{self, Exit};
 use cc_core::Registry;
 use std::ffi::OsString;
@@ -22,10 +23,18 @@ use std::process::ExitCode;
 /// run failed, and what was measured until then is written, marked `"complete": false`; 2 the
 /// command line is wrong.
 pub fn main_with(registry: &Registry, args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let ended = args::parse(args).and_then(|args| {
+    let words: Vec<OsString> = args.into_iter().collect();
+    let command = shell::measuring(&words);
+    let ended = args::parse(words).and_then(|args| {
         match args.command {
-            Command::Run(args) => run::run(&args, registry),
-            Command::Ab(args) => ab::run(&args, registry),
+            Command::Run(mut args) => {
+                args.command = command;
+                run::run(&args, registry)
+            }
+            Command::Ab(mut args) => {
+                args.command = command;
+                ab::run(&args, registry)
+            }
             Command::Matrix(args) => matrix::run(&args, registry),
             Command::Scorecard(args) => scorecard::run(&args, registry),
             Command::Report(args) => report::run(&args),

@@ -2,6 +2,7 @@
 
 use bench_kit::failure::Failure;
 use bench_kit::{fallback_output, terminal};
+use bench_report::date;
 use bench_report::plot::NamedFigure;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, Write};
@@ -50,6 +51,24 @@ impl Directory {
     fn failure(&self, path: &Path, error: &std::io::Error) -> Failure {
         Failure::run(format!("{} {}: {error}", self.flag, path.display()))
     }
+}
+
+/// `STEM.EXTENSION`, or where that exists a name with the time in it that does not.
+pub(crate) fn unused(
+    stem: &str,
+    extension: &str,
+    unix_seconds: u64,
+    exists: impl Fn(&Path) -> bool,
+) -> PathBuf {
+    let now = date::compact(unix_seconds);
+    let number = |number: u32| match number {
+        0 => format!("{stem}.{extension}"),
+        1 => format!("{stem}-{now}.{extension}"),
+        _ => format!("{stem}-{now}-{number}.{extension}"),
+    };
+    let mut names = (0..=u32::MAX).map(|place| PathBuf::from(number(place)));
+    let unused = names.find(|name| !exists(name));
+    unused.expect("no directory has that many files")
 }
 
 /// A file that will be written when there is a result.
@@ -304,6 +323,20 @@ mod tests {
         assert_eq!(held, "old");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_default_name_is_that_of_no_earlier_file() {
+        let name = |taken: &[&str]| {
+            let exists = |path: &Path| taken.iter().any(|other| path == Path::new(other));
+            let name = unused("ab-report", "html", 0, exists);
+            name.display().to_string()
+        };
+        let timed = "ab-report-19700101T000000Z.html";
+        assert_eq!(name(&[]), "ab-report.html");
+        assert_eq!(name(&["ab-report.html"]), timed);
+        let second = "ab-report-19700101T000000Z-2.html";
+        assert_eq!(name(&["ab-report.html", timed]), second);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod line;
 mod rounds;
 
 pub use cells::cells;
+pub(crate) use rounds::round_rows;
 pub use rounds::rounds;
 
 use crate::result::{AbResult, Interval, Quantity, Round, Variant};
@@ -23,6 +24,22 @@ pub fn csv(result: &AbResult) -> String {
         }
     }
     text
+}
+
+/// The samples of these rounds as fields, the names first, one in so many that there are at most
+/// `limit`.
+pub(crate) fn sample_rows<'a>(
+    rounds: impl IntoIterator<Item = (&'a Variant, &'a Round)>,
+    limit: usize,
+) -> Vec<Vec<String>> {
+    let rounds: Vec<(&Variant, &Round)> = rounds.into_iter().collect();
+    let all: usize = rounds.iter().map(|(_, round)| round.intervals.len()).sum();
+    let stride = all.div_ceil(limit).max(1);
+    let samples = rounds.into_iter().flat_map(|(variant, round)| {
+        let intervals = round.intervals.iter().step_by(stride);
+        intervals.map(move |interval| sample(variant, round, interval))
+    });
+    [head().collect()].into_iter().chain(samples).collect()
 }
 
 fn sample(variant: &Variant, round: &Round, interval: &Interval) -> Vec<String> {

@@ -15,6 +15,20 @@ pub fn utc(unix_seconds: u64) -> String {
     )
 }
 
+/// A moment in seconds since 1970 as `2026-11-21T00:28:05Z` (RFC 3339).
+pub fn rfc3339(unix_seconds: u64) -> String {
+    let date = date(unix_seconds);
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+        date.year(),
+        u8::from(date.month()),
+        date.day(),
+        date.hour(),
+        date.minute(),
+        date.second()
+    )
+}
+
 /// A moment in seconds since 1970 as `20261121T002805Z`, for names of files: they sort by it.
 pub fn compact(unix_seconds: u64) -> String {
     let date = date(unix_seconds);
@@ -58,6 +72,7 @@ mod tests {
     #[test]
     fn dates_are_those_of_the_calendar() {
         assert_eq!(utc(0), "1970-01-01 00:00 UTC");
+        assert_eq!(rfc3339(1_795_653_965), "2026-11-26T00:46:05Z");
         assert_eq!(utc(951_782_399), "2000-02-28 23:59 UTC");
         assert_eq!(utc(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(utc(1_709_251_199), "2024-02-29 23:59 UTC");

@@ -63,6 +63,7 @@ pub use named::{NamedFigure, of_ab, of_matrix};
 pub use overlay::{arrivals, goodput, rtt, window};
 pub use queue::queue;
 pub use scatter::goodput_delay;
+pub(crate) use series::bold_rounds;
 pub use share::share;
 pub use style::{chips, stylesheet};
 pub(crate) use svg::escape;

@@ -265,6 +265,23 @@ fn a_file_arrives_as_it_was_either_way_and_both_ends_know_its_hash() {
 }
 
 #[test]
+fn rows_begin_with_the_time_on_request() {
+    let (_server, port) = bench_server(&[]);
+    let has_time = |line: &str| {
+        let digits = line.replace(|c: char| c.is_ascii_digit(), "0");
+        digits.starts_with("0000-00-00T00:00:00Z ")
+    };
+    let text = client(port, &["-n", "1M", "--timestamps"]).stdout;
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains("[  1]")).collect();
+    assert!(
+        rows.len() > 2 && rows.iter().all(|row| has_time(row)),
+        "{text}"
+    );
+    let text = client(port, &["-n", "1M"]).stdout;
+    assert!(!text.lines().any(has_time), "{text}");
+}
+
+#[test]
 fn the_servers_rows_come_with_the_result() {
     let (_server, port) = bench_server(&[]);
     let flags = ["-t", "1", "-Z", "--get-server-output"];

@@ -15,6 +15,9 @@ use units::{Bandwidth, Bytes, Gain};
 #[command(group = ArgGroup::new("elsewhere").args(["server", "perf"]))]
 #[command(group = ArgGroup::new("reference").args(["baseline", "perf"]).multiple(true))]
 pub(crate) struct AbArgs {
+    /// What was typed, without options for output.
+    #[arg(skip)]
+    pub(crate) command: Option<String>,
     /// Server to test against over a real network [default: server and emulated link in this
     /// process]
     #[arg(value_name = "HOST[:PORT]", value_hint = ValueHint::Hostname)]
@@ -161,10 +164,11 @@ pub(crate) struct AbArgs {
     /// Title of the report
     #[arg(short = 'T', long, value_name = "TEXT", help_heading = "Output")]
     pub(crate) title: Option<String>,
-    /// Write the report to this file
-    #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT)]
+    /// Write the report to this file [default: ab-report.html, or with the time in its name where
+    /// that is there]
+    #[arg(long, value_name = "FILE")]
     #[arg(help_heading = "Output", value_hint = ValueHint::FilePath)]
-    pub(crate) report: PathBuf,
+    pub(crate) report: Option<PathBuf>,
     /// Write no report
     #[arg(long, conflicts_with = "report", help_heading = "Output")]
     pub(crate) no_report: bool,
@@ -198,5 +202,3 @@ const DEFAULT_CHALLENGER: &str = "paceline";
 
 /// A long-haul path with random loss: an RTT of 40 ms, as the return link adds nothing.
 const DEFAULT_LINK: &str = "delay 40ms loss 1% rate 100mbit queue 1bdp";
-
-const DEFAULT_REPORT: &str = "ab-report.html";

@@ -34,6 +34,9 @@ impl JsonFormat {
 /// `bench-client run`: one measurement against a bench-server.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
+    /// What was typed, without options for output.
+    #[arg(skip)]
+    pub(crate) command: Option<String>,
     /// Server to measure against; its port overrides -p
     #[arg(value_name = "HOST[:PORT]", value_hint = ValueHint::Hostname)]
     pub(crate) server: HostPort,
@@ -174,6 +177,9 @@ pub(crate) struct RunArgs {
     /// Title, printed before every row
     #[arg(short = 'T', long, value_name = "TEXT", help_heading = "Output")]
     pub(crate) title: Option<String>,
+    /// Begin every row with the time in UTC
+    #[arg(long, help_heading = "Output")]
+    pub(crate) timestamps: bool,
     /// Print the result as JSON instead of rows
     #[arg(short = 'J', help_heading = "Output")]
     pub(crate) print_json: bool,

@@ -87,6 +87,7 @@ impl Outcome {
             complete: self.error.is_none(),
             error: self.error.clone(),
             title: about.title.clone(),
+            command: about.command.clone(),
             seed: about.seed,
             is_virtual: false,
             link: about.link.clone(),

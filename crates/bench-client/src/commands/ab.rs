@@ -11,11 +11,11 @@ use crate::baseline::{self, Baseline};
 use crate::client::Trust;
 use crate::emulated::Links;
 use crate::output::{self, Directory, Output};
-use bench_kit::cli;
 use bench_kit::failure::Failure;
 use bench_kit::plan::{Direction, Limits};
 use bench_kit::qlog::Qlog;
 use bench_kit::terminal;
+use bench_kit::{cli, clock};
 use bench_report::result::{AbResult, Finite};
 use bench_report::table::ab_table_within;
 use bench_report::text::significant;
@@ -24,6 +24,7 @@ use cc_core::Registry;
 use display::{Display, names};
 use plan::{plan, times};
 use std::num::NonZero;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -45,6 +46,7 @@ pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failur
     let mut progress = Display::new(&setup);
     let mut result = ab::run(&setup, &interrupts, &mut |event| progress.show(event))?;
     progress.close();
+    result.command.clone_from(&args.command);
     if let Some(warning) = setup.qlog.as_ref().and_then(Qlog::close) {
         terminal::note(format_args!("warning: {warning}"));
     }
@@ -285,6 +287,16 @@ fn announce(args: &AbArgs, setup: &AbSetup) {
     ));
 }
 
+/// Where the report goes. Without a name it overwrites none of an earlier test.
+fn report(args: &AbArgs) -> Option<PathBuf> {
+    if args.no_report {
+        return None;
+    }
+    let given = args.report.clone();
+    let now = clock::since_1970().as_secs();
+    Some(given.unwrap_or_else(|| output::unused("ab-report", "html", now, Path::exists)))
+}
+
 struct Files {
     report: Option<Output>,
     json: Option<Output>,
@@ -296,10 +308,7 @@ struct Files {
 impl Files {
     fn open(args: &AbArgs) -> Result<Self, Failure> {
         let files = Self {
-            report: Output::open_if(
-                "--report",
-                (!args.no_report).then_some(args.report.as_path()),
-            )?,
+            report: Output::open_if("--report", report(args).as_deref())?,
             json: Output::open_if("--json", args.json.as_deref())?,
             csv: Output::open_if("--csv", args.csv.as_deref())?,
             rounds_csv: Output::open_if("--rounds-csv", args.rounds_csv.as_deref())?,

@@ -130,6 +130,7 @@ fn close_qlog(setup: &ClientSetup) {
 fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {
     let links = links.unwrap_or_default();
     About {
+        command: args.command.clone(),
         title: args.title.clone(),
         seed: args.seed,
         link: links.link.to_string(),

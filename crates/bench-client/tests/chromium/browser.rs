@@ -112,6 +112,47 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
+    /// The same of a script that ends later.
+    pub(crate) fn evaluate_later(&mut self, script: &str) -> Value {
+        let what = json!({"expression": script, "returnByValue": true, "awaitPromise": true});
+        let answer = self.call("Runtime.evaluate", what);
+        assert!(answer["exceptionDetails"].is_null(), "{answer}");
+        answer["result"]["value"].clone()
+    }
+
+    /// Where in the window an element is, once it has been scrolled there: in the middle of its
+    /// height, and at this part of its width.
+    pub(crate) fn place_of(&mut self, element: &str, part: f64) -> (f64, f64) {
+        let box_of = format!(
+            "(() => {{ const node = {element}; node.scrollIntoView({{ block: 'center' }}); \
+             const box = node.getBoundingClientRect(); \
+             return [box.left + {part} * box.width, box.top + box.height / 2]; }})()"
+        );
+        let place = self.evaluate(&box_of);
+        let at = |index: usize| place[index].as_f64().expect("two numbers");
+        (at(0), at(1))
+    }
+
+    /// The pointer comes to a place of the window, with or without a pressed button.
+    pub(crate) fn point(&mut self, (x, y): (f64, f64), action: &str) {
+        let button = if action == "mouseMoved" {
+            "none"
+        } else {
+            "left"
+        };
+        let what = json!({"type": action, "x": x, "y": y, "button": button, "clickCount": 1});
+        self.call("Input.dispatchMouseEvent", what);
+    }
+
+    pub(crate) fn press(&mut self, key: &str) {
+        for action in ["keyDown", "keyUp"] {
+            self.call(
+                "Input.dispatchKeyEvent",
+                json!({"type": action, "key": key}),
+            );
+        }
+    }
+
     /// The page on paper, as PDF in base64.
     pub(crate) fn print(&mut self) -> String {
         let pdf = self.call("Page.printToPDF", json!({"preferCSSPageSize": true}));

@@ -32,6 +32,101 @@ fn every_report_is_whole_at_any_width_in_any_scheme_and_asks_nobody() {
     );
 }
 
+/// A report to point at, shown; `None` where there is no Chromium.
+fn pointed_at(profile: &'static str) -> Option<(Browser, pages::Pointed)> {
+    let mut browser = Browser::start(&folder().join(profile))?;
+    let page = pages::pointed_at(profile);
+    browser.show(&page.file, 1_280, "light");
+    browser.evaluate(HELPERS);
+    Some((browser, page))
+}
+
+#[test]
+fn a_report_has_the_values_under_the_pointer_in_all_panels_at_once() {
+    let Some((mut browser, _)) = pointed_at("pointing at values") else {
+        return skipped();
+    };
+    let middle = browser.place_of("inside", 0.5);
+    browser.point(middle, "mouseMoved");
+    let values = browser.evaluate("values(inside)");
+    let values = values.as_str().expect("a text");
+    for part in [
+        " s · ",
+        "Delivery rate, ",
+        "Round-trip time, ms: ",
+        "cwnd ",
+        "in flight ",
+        "pacing ",
+    ] {
+        assert!(values.contains(part), "no `{part}` in `{values}`");
+    }
+    let beside = browser.evaluate("values(first)");
+    let beside = beside.as_str().expect("a text");
+    assert!(
+        beside.contains("a cubic ") && beside.contains("b bbr3 "),
+        "{beside}"
+    );
+    // Within what a hundredth of a unit of the drawing is.
+    assert_eq!(browser.evaluate("rttIsThatOfTheData()"), "");
+    assert_eq!(browser.evaluate("pointsNameTheirRound()"), true);
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
+}
+
+#[test]
+fn a_report_hides_series_and_zooms_by_pointer_and_by_keys() {
+    let Some((mut browser, _)) = pointed_at("pointing at series") else {
+        return skipped();
+    };
+    let key = browser.place_of("first.querySelector('[data-series][role=button]')", 0.5);
+    for action in ["mousePressed", "mouseReleased"] {
+        browser.point(key, action);
+    }
+    assert_eq!(browser.evaluate("shownLines('a')"), 0);
+    assert!(browser.evaluate("shownLines('b')").as_u64() > Some(0));
+    browser.evaluate("first.querySelector('[data-series]').focus()");
+    browser.press("Enter");
+    assert!(browser.evaluate("shownLines('a')").as_u64() > Some(0));
+
+    let from = browser.place_of("first", 0.4);
+    let to = browser.place_of("first", 0.6);
+    browser.point(from, "mousePressed");
+    browser.point(to, "mouseMoved");
+    browser.point(to, "mouseReleased");
+    assert_eq!(browser.evaluate("zoomed()"), true);
+    let labels = browser.evaluate("labelsBelow(first)");
+    assert!(labels.as_array().is_some_and(|l| l.len() > 2), "{labels}");
+    browser.evaluate("first.parentNode.querySelector('button.tool').click()");
+    assert_eq!(browser.evaluate("zoomed()"), false);
+    browser.evaluate("first.focus()");
+    browser.press("+");
+    assert_eq!(browser.evaluate("zoomed()"), true);
+    browser.press("Escape");
+    assert_eq!(browser.evaluate("zoomed()"), false);
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
+}
+
+#[test]
+fn a_report_sorts_its_rounds_and_saves_its_figures() {
+    let Some((mut browser, page)) = pointed_at("pointing at tools") else {
+        return skipped();
+    };
+    let sorted = browser.evaluate("sortedByGoodput()");
+    assert_eq!(sorted, serde_json::json!([true, true]));
+    let tools = browser.evaluate("tools()");
+    let expected = [
+        "Copy the command",
+        "Save rounds as CSV",
+        "Save samples as CSV",
+    ];
+    assert_eq!(tools, serde_json::json!(expected));
+    let saved = browser.evaluate_later("saved('rounds')");
+    assert_eq!(saved.as_str(), Some(page.csv.as_str()));
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
+}
+
+/// What the tests ask the page.
+const HELPERS: &str = include_str!("pointing.js");
+
 #[expect(
     clippy::print_stderr,
     reason = "whoever runs the tests should know what was not looked at"

@@ -68,6 +68,20 @@ pub(crate) fn all() -> Vec<Page> {
     ]
 }
 
+/// A report to point at, and its rounds as CSV.
+pub(crate) struct Pointed {
+    pub(crate) file: PathBuf,
+    pub(crate) csv: String,
+}
+
+pub(crate) fn pointed_at(name: &'static str) -> Pointed {
+    let result = ab(name, &["--b", "bbr3", "-t", "4", "--rounds", "3"]);
+    Pointed {
+        file: page(name, report::html(&result)).file,
+        csv: bench_report::csv::rounds(&result),
+    }
+}
+
 fn page(name: &'static str, html: String) -> Page {
     let file = folder().join(name).with_extension("html");
     std::fs::write(&file, html).expect("the folder is writable");

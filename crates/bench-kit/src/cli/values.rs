@@ -59,16 +59,18 @@ pub fn time(text: &str, unit: &str, expected: &'static str) -> Result<Duration, 
 
 /// A rate that the programs can keep, in iperf3's letters; 0 is unlimited, as in iperf3.
 pub fn rate(text: &str) -> Result<Bandwidth, ParseError> {
-    let min = Bandwidth::from_bits_per_sec(MIN_RATE);
     let rate = bit_rate(text)?;
-    if rate < min && rate > Bandwidth::ZERO {
-        return Err(ParseError::new(
-            text,
-            "a rate from 1kbit on, or 0 for unlimited",
-        ));
+    if rate.is_zero() || (MIN_RATE..=MAX_RATE).contains(&rate.bits_per_sec()) {
+        return Ok(rate);
     }
-    Ok(rate)
+    Err(ParseError::new(
+        text,
+        "a rate from 1kbit to 1tbit, or 0 for unlimited",
+    ))
 }
+
+/// No host sends more, and in virtual time a round of a second at ten times that takes ten seconds.
+const MAX_RATE: u64 = 1_000_000_000_000;
 
 /// A size in `MIN..=MAX` bytes.
 pub fn size_up_to<const MIN: u64, const MAX: u64>(text: &str) -> Result<Bytes, Error> {
@@ -154,6 +156,16 @@ mod tests {
         assert_eq!(seconds_or_none("0"), Ok(Duration::ZERO));
         for wrong in ["0", "-1", "5x", ""] {
             assert_eq!(seconds(wrong).unwrap_err().input(), wrong);
+        }
+    }
+
+    #[test]
+    fn a_rate_is_named_with_its_bounds() {
+        assert_eq!(rate("0"), Ok(Bandwidth::ZERO));
+        assert!(rate("1k").is_ok() && rate("1tbit").is_ok());
+        for wrong in ["999", "2tbit", "200000tbit"] {
+            let error = rate(wrong).unwrap_err().to_string();
+            assert!(error.contains("from 1kbit to 1tbit"), "{error}");
         }
     }
 

@@ -5,19 +5,24 @@ use crate::result::{AbResult, LimitedBy, Metric, QueueDelaySource, Round, Varian
 /// known is empty.
 pub fn rounds(result: &AbResult) -> String {
     let mut text = String::new();
-    let columns = columns();
-    line(&mut text, columns.iter().map(|(name, _)| name.clone()));
-    for variant in &result.variants {
-        for round in &variant.rounds {
-            line(
-                &mut text,
-                columns
-                    .iter()
-                    .map(|(_, of)| of(variant, round).unwrap_or_default()),
-            );
-        }
+    for row in round_rows(result) {
+        line(&mut text, row);
     }
     text
+}
+
+/// The same as fields, the names first.
+pub(crate) fn round_rows(result: &AbResult) -> Vec<Vec<String>> {
+    let columns = columns();
+    let mut rows = vec![columns.iter().map(|(name, _)| name.clone()).collect()];
+    for variant in &result.variants {
+        for round in &variant.rounds {
+            let fields = columns.iter();
+            let fields = fields.map(|(_, of)| of(variant, round).unwrap_or_default());
+            rows.push(fields.collect());
+        }
+    }
+    rows
 }
 
 type Column = (String, Box<dyn Fn(&Variant, &Round) -> Option<String>>);

@@ -87,6 +87,11 @@ impl Linear {
         Self { from, to, ..self }
     }
 
+    /// The lowest and the highest value shown.
+    pub(super) fn ends(&self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+
     pub(super) fn at(&self, value: f64) -> f64 {
         self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
     }

@@ -43,6 +43,19 @@ impl Bands {
         }
     }
 
+    /// All but those of the state that the round is in most of the time: behind lines that one is
+    /// left white, so that the others stand out.
+    pub(super) fn unusual(&self) -> impl Iterator<Item = &Band> {
+        let time_in = |state: usize| {
+            let bands = self.bands.iter().filter(|band| band.state == state);
+            bands.map(|band| band.to - band.from).sum::<f64>()
+        };
+        let states = 0..self.states.len();
+        let usual = states.max_by(|a, b| time_in(*a).total_cmp(&time_in(*b)));
+        let bands = self.bands.iter();
+        bands.filter(move |band| Some(band.state) != usual)
+    }
+
     /// The legend: a swatch and a name per state, three to a row when the names are short. Returns
     /// its height.
     pub(super) fn legend(&self, svg: &mut Svg, top: f64) -> f64 {
@@ -57,9 +70,11 @@ impl Bands {
         for (index, (name, class)) in self.states.iter().enumerate() {
             let x = RIGHT - LEGEND_WIDTH + column * (index % columns) as f64;
             let y = top + LEGEND_ROW * (index / columns) as f64;
-            svg.rect(class, (x, y + 2.0), (10.0, 10.0));
-            let name = fitting(name, column - SWATCH);
-            svg.text("label", (x + 14.0, y + 10.5), Anchor::Start, &name);
+            svg.key(class, |svg| {
+                svg.rect(class, (x, y + 2.0), (10.0, 10.0));
+                let name = fitting(name, column - SWATCH);
+                svg.text("label", (x + 14.0, y + 10.5), Anchor::Start, &name);
+            });
         }
         LEGEND_ROW * self.states.len().div_ceil(columns) as f64
     }

@@ -14,6 +14,13 @@ impl LegendSymbol {
         Self::Line(format!("bold {}", style.class))
     }
 
+    fn class(&self) -> &str {
+        match self {
+            Self::Line(class) | Self::Area(class) => class,
+            Self::Mark(style) => style.class,
+        }
+    }
+
     /// In the middle of `width` units from `x` on, at the height `y`.
     fn draw(&self, svg: &mut Svg, (x, y): (f64, f64), width: f64) {
         let middle = x + width / 2.0;
@@ -44,9 +51,11 @@ pub(super) fn towards_right(svg: &mut Svg, top: f64, entries: &[(LegendSymbol, S
     let begin = RIGHT + 8.0 - total;
     let mut left = begin;
     for (symbol, name) in entries {
-        symbol.draw(svg, (left, top + 8.5), symbol.width());
-        let text = (left + symbol.width() + 4.0, top + 12.0);
-        svg.text("label", text, Anchor::Start, name);
+        svg.key(symbol.class(), |svg| {
+            symbol.draw(svg, (left, top + 8.5), symbol.width());
+            let text = (left + symbol.width() + 4.0, top + 12.0);
+            svg.text("label", text, Anchor::Start, name);
+        });
         left += width(symbol, name);
     }
     begin
@@ -62,9 +71,11 @@ pub(super) fn rows(svg: &mut Svg, top: f64, entries: &[(LegendSymbol, String)]) 
     for (index, (symbol, name)) in entries.iter().enumerate() {
         let x = RIGHT - ROWS + column * (index % columns) as f64;
         let y = top + ROW * (index / columns) as f64;
-        symbol.draw(svg, (x, y + 7.0), SAMPLE);
-        let name = fitting(name, column - SAMPLE - 8.0);
-        svg.text("label", (x + SAMPLE + 5.0, y + 10.5), Anchor::Start, &name);
+        svg.key(symbol.class(), |svg| {
+            symbol.draw(svg, (x, y + 7.0), SAMPLE);
+            let name = fitting(name, column - SAMPLE - 8.0);
+            svg.text("label", (x + SAMPLE + 5.0, y + 10.5), Anchor::Start, &name);
+        });
     }
     ROW * entries.len().div_ceil(columns) as f64 + 2.0
 }

@@ -1,8 +1,8 @@
-use super::axis::Axis;
+use super::axis::{Axis, Linear};
 use super::figure::{LEFT, RIGHT, WIDTH};
 use super::legend::{self, LegendSymbol};
 use super::series::Series;
-use super::svg::{Anchor, Svg, text_width};
+use super::svg::{Anchor, Svg, escape, text_width};
 use crate::text::Scale;
 
 /// One coordinate system, mostly over time: grid, labels and what is drawn in it.
@@ -13,6 +13,9 @@ pub(super) struct Panel {
     height: f64,
     x: Axis,
     y: Axis,
+    /// What a page's script has to know of the area, as attributes: its time axis, and its values.
+    time: String,
+    values: String,
 }
 
 impl Panel {
@@ -31,7 +34,22 @@ impl Panel {
             height,
             x: x.into().over(0.0, RIGHT - LEFT),
             y: y.into().over(area + height, area),
+            time: String::new(),
+            values: String::new(),
         }
+    }
+
+    /// The same panel over time, in which a page's script finds values and which it zooms.
+    pub(super) fn over_time(mut self) -> Self {
+        if let (Axis::Linear(time), Axis::Linear(value)) = (&self.x, &self.y) {
+            let (low, high) = value.ends();
+            self.time = time_attribute(time);
+            self.values = format!(
+                " data-value=\"{low} {high}\" data-heading=\"{}\"",
+                escape(&self.heading)
+            );
+        }
+        self
     }
 
     /// The upper edge of the area.
@@ -52,7 +70,7 @@ impl Panel {
         );
         for (tick, _) in self.x.ticks() {
             let x = LEFT + self.x.at(tick);
-            svg.line("grid", (x, self.area_top()), (x, self.bottom()));
+            svg.line("grid x", (x, self.area_top()), (x, self.bottom()));
         }
         for (value, label) in self.y.ticks() {
             let y = self.y.at(value);
@@ -64,10 +82,20 @@ impl Panel {
 
     /// Draws inside the data's area; what leaves it is cut off.
     pub(super) fn area(&self, svg: &mut Svg, draw: impl FnOnce(&mut Svg, &Inside<'_>)) {
+        let attributes = format!("{}{}", self.time, self.values);
+        self.clipped(svg, &attributes, draw);
+    }
+
+    /// The same for what has no values: what lies behind the lines.
+    pub(super) fn behind(&self, svg: &mut Svg, draw: impl FnOnce(&mut Svg, &Inside<'_>)) {
+        self.clipped(svg, &self.time, draw);
+    }
+
+    fn clipped(&self, svg: &mut Svg, attributes: &str, draw: impl FnOnce(&mut Svg, &Inside<'_>)) {
         // A line on the upper or lower edge keeps its width.
         let corner = (LEFT, self.area_top() - MARGIN);
         let size = (RIGHT - LEFT, self.height + 2.0 * MARGIN);
-        svg.clipped(corner, size, |svg| draw(svg, &Inside(self)));
+        svg.clipped(attributes, corner, size, |svg| draw(svg, &Inside(self)));
     }
 
     pub(super) fn reference(&self, svg: &mut Svg, reference: &Reference) {
@@ -142,16 +170,22 @@ impl Panel {
         let mut taken = 0.0;
         for (tick, label) in self.x.ticks() {
             let x = LEFT + self.x.at(tick);
-            svg.line("axis", (x, y), (x, y + 3.0));
+            svg.line("axis x", (x, y), (x, y + 3.0));
             let half = text_width(&label) / 2.0;
             let middle = x.clamp(half, f64::from(WIDTH) - half);
             // A label without room is left out; its tick stays.
             if middle - half >= taken {
-                svg.text("label", (middle, y + 14.0), Anchor::Middle, &label);
+                svg.text("label x", (middle, y + 14.0), Anchor::Middle, &label);
                 taken = middle + half + 3.0;
             }
         }
     }
+}
+
+/// The ends of a time axis, for a page's script.
+pub(super) fn time_attribute(time: &Linear) -> String {
+    let (low, high) = time.ends();
+    format!(" data-time=\"{low} {high}\"")
 }
 
 #[derive(Debug)]

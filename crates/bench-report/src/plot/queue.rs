@@ -17,7 +17,7 @@ pub fn queue(result: &AbResult, queue: &[(f64, f64)]) -> Figure {
     let scale = Scale::bytes(highest);
     let time = Linear::exact(0.0, duration(&result.variants), 6);
     let axis = Linear::exact(0.0, highest / scale.divisor, 5);
-    let panel = Panel::new(format!("Queue, {}", scale.unit), 0.0, HEIGHT, time, axis);
+    let panel = Panel::new(format!("Queue, {}", scale.unit), 0.0, HEIGHT, time, axis).over_time();
     let mut svg = Svg::default();
     panel.frame(&mut svg);
     panel.area(&mut svg, |svg, inside| {

@@ -14,7 +14,8 @@ use crate::text::Scale;
 pub fn goodput_delay(result: &AbResult) -> Figure {
     let dots: Vec<(Dot, SeriesStyle)> = drawn(result)
         .flat_map(|(variant, style)| {
-            let dots = variant.rounds.iter().filter_map(Dot::of_round);
+            let dots = variant.rounds.iter();
+            let dots = dots.filter_map(|round| Dot::of_round(variant, round));
             dots.take(MAX_DOTS).map(move |dot| (dot, style))
         })
         .collect();
@@ -44,7 +45,9 @@ pub fn goodput_delay(result: &AbResult) -> Figure {
     };
     panel.area(&mut svg, |svg, inside| {
         for (dot, style) in &dots {
-            style.mark(svg, " dot", at(inside, dot), 3.0);
+            svg.named(&dot.name, |svg| {
+                style.mark(svg, " dot", at(inside, dot), 3.0);
+            });
         }
         for (variant, style) in drawn(result) {
             if let Some(dot) = Dot::of_medians(variant) {
@@ -62,16 +65,30 @@ pub fn goodput_delay(result: &AbResult) -> Figure {
 }
 
 struct Dot {
+    name: String,
     delay: f64,
     goodput: f64,
 }
 
 impl Dot {
-    fn of_round(round: &Round) -> Option<Self> {
+    fn of_round(variant: &Variant, round: &Round) -> Option<Self> {
         round.succeeded().then_some(())?;
+        let delay = Metric::RttMsP95.of(round)?.get();
+        let goodput = Metric::GoodputBitsPerSecond.of(round)?.get();
+        let (rate, time) = (Scale::bits_per_second(goodput), Scale::milliseconds(delay));
+        let name = format!(
+            "{}, round {}: {} {}, p95 RTT {} {}",
+            variant.name,
+            round.block + 1,
+            rate.show(goodput),
+            rate.unit,
+            time.show(delay),
+            time.unit
+        );
         Some(Self {
-            delay: Metric::RttMsP95.of(round)?.get(),
-            goodput: Metric::GoodputBitsPerSecond.of(round)?.get(),
+            name,
+            delay,
+            goodput,
         })
     }
 
@@ -81,6 +98,7 @@ impl Dot {
             Some(summary.median.get())
         };
         Some(Self {
+            name: String::new(),
             delay: median(Metric::RttMsP95)?,
             goodput: median(Metric::GoodputBitsPerSecond)?,
         })

@@ -1,5 +1,5 @@
 use super::bounds::{MAX_POINTS, MAX_ROUNDS};
-use crate::result::{Finite, Interval, Quantity, Round, Variant};
+use crate::result::{AbResult, Finite, Interval, Quantity, Round, Variant};
 
 /// A quantity over time: runs of points between which the figure is missing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -117,6 +117,12 @@ pub(super) fn median_round(variant: &Variant) -> Option<&Round> {
     }
     rounds.sort_by_key(|round| (round.goodput_bits_per_second, round.block));
     Some(rounds[(rounds.len() - 1) / 2])
+}
+
+/// Of each variant the round that figures draw bold.
+pub(crate) fn bold_rounds(result: &AbResult) -> impl Iterator<Item = (&Variant, &Round)> {
+    let variants = result.variants.iter();
+    variants.filter_map(|variant| Some((variant, median_round(variant)?)))
 }
 
 pub(super) fn other_rounds(variant: &Variant) -> impl Iterator<Item = &Round> {

@@ -24,7 +24,7 @@ pub fn share(result: &AbResult) -> Option<Figure> {
     let mut svg = Svg::default();
     let shares = Linear::exact(0.0, 100.0, 4);
     let heading = "Share of goodput, %".to_owned();
-    let panel = Panel::new(heading, 0.0, SHARE_HEIGHT, time.clone(), shares);
+    let panel = Panel::new(heading, 0.0, SHARE_HEIGHT, time.clone(), shares).over_time();
     panel.frame(&mut svg);
     panel.area(&mut svg, |svg, inside| {
         for (place, (_, style)) in drawn(result).enumerate() {
@@ -52,7 +52,8 @@ pub fn share(result: &AbResult) -> Option<Figure> {
         INDEX_HEIGHT,
         time,
         Linear::exact(0.0, 1.05, 4),
-    );
+    )
+    .over_time();
     index.frame(&mut svg);
     index.area(&mut svg, |svg, inside| {
         for block in blocks

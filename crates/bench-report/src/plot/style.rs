@@ -65,6 +65,8 @@ const SHAPES: &str = "\
 .plot .thin{stroke-width:.8;stroke-opacity:.45}\
 .plot .second{stroke-width:1.1}\
 .plot .switched{display:none}\
+.plot .off{opacity:.4;text-decoration:line-through}\
+.plot.zoomed .x{display:none}\
 .plot path.switched{stroke-width:1.3;stroke-dasharray:1 2.5}\
 .plot .reference{stroke-width:1;stroke-dasharray:5 3;stroke-linecap:butt}\
 .plot .interval{stroke-width:2;stroke-linecap:butt}\

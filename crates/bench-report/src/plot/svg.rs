@@ -1,6 +1,7 @@
 use std::fmt::{self, Write as _};
 
-/// SVG text under construction; coordinates are written to a tenth of a unit.
+/// SVG text under construction; coordinates are written to a tenth of a unit, the heights of lines,
+/// which a page's script reads as values, to a hundredth.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Svg(String);
 
@@ -39,7 +40,7 @@ impl Svg {
         self.write(format_args!(r#"<path class="{class}" d="M"#));
         for (index, &(x, y)) in points.iter().enumerate() {
             let space = if index == 0 { "" } else { " " };
-            self.write(format_args!("{space}{} {}", Tenths(x), Tenths(y)));
+            self.write(format_args!("{space}{} {}", Tenths(x), Hundredths(y)));
         }
         self.0.push_str("\"/>");
     }
@@ -77,15 +78,16 @@ impl Svg {
     }
 
     /// A drawing of its own that cuts off what lies outside `width` × `height`; its origin is at
-    /// `(x, y)`.
+    /// `(x, y)`. `attributes` are XML, each behind a space.
     pub(super) fn clipped(
         &mut self,
+        attributes: &str,
         (x, y): (f64, f64),
         (width, height): (f64, f64),
         draw: impl FnOnce(&mut Self),
     ) {
         self.write(format_args!(
-            r#"<svg x="{}" y="{}" width="{}" height="{}">"#,
+            r#"<svg{attributes} x="{}" y="{}" width="{}" height="{}">"#,
             Tenths(x),
             Tenths(y),
             Tenths(width),
@@ -93,6 +95,22 @@ impl Svg {
         ));
         draw(self);
         self.0.push_str("</svg>");
+    }
+
+    /// An entry of a legend, for the series whose class is the last word of `class`.
+    pub(super) fn key(&mut self, class: &str, draw: impl FnOnce(&mut Self)) {
+        let series = class.rsplit(' ').next().unwrap_or_default();
+        let series = series.trim_end_matches("-fill");
+        self.write(format_args!(r#"<g data-series="{series}">"#));
+        draw(self);
+        self.0.push_str("</g>");
+    }
+
+    /// Shapes that a reader who points at them gets a name for, which is escaped here.
+    pub(super) fn named(&mut self, name: &str, draw: impl FnOnce(&mut Self)) {
+        self.write(format_args!("<g><title>{}</title>", escape(name)));
+        draw(self);
+        self.0.push_str("</g>");
     }
 
     fn write(&mut self, text: fmt::Arguments<'_>) {
@@ -159,8 +177,20 @@ struct Tenths(f64);
 
 impl fmt::Display for Tenths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The sum turns -0.0 into 0.0.
-        let rounded = (self.0 * 10.0).round() / 10.0 + 0.0;
-        write!(f, "{rounded}")
+        write!(f, "{}", rounded(self.0, 10.0))
     }
+}
+
+/// The same, rounded to a hundredth.
+struct Hundredths(f64);
+
+impl fmt::Display for Hundredths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", rounded(self.0, 100.0))
+    }
+}
+
+fn rounded(value: f64, parts: f64) -> f64 {
+    // The sum turns -0.0 into 0.0.
+    (value * parts).round() / parts + 0.0
 }

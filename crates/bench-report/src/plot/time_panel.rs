@@ -189,7 +189,7 @@ impl View {
 
     pub(super) fn panel(&self, top: f64, height: f64, time: &Linear) -> Panel {
         let heading = format!("{}, {}", self.quantity.heading, self.scale.unit);
-        Panel::new(heading, top, height, time.clone(), self.axis.clone())
+        Panel::new(heading, top, height, time.clone(), self.axis.clone()).over_time()
     }
 
     /// The lines of a variant in the colour of `class`: all but one round thin.

@@ -2,7 +2,7 @@ use super::axis::Linear;
 use super::bands::Bands;
 use super::figure::{Figure, LEFT, RIGHT};
 use super::legend::{self, LegendSymbol};
-use super::panel::{HEADING, Inside, Panel, TIME, XLABELS};
+use super::panel::{HEADING, Inside, Panel, TIME, XLABELS, time_attribute};
 use super::series::{duration, median_round, warm_up};
 use super::series_style::SeriesStyle;
 use super::svg::{Anchor, Svg};
@@ -49,13 +49,17 @@ fn ribbon(svg: &mut Svg, heading: &str, bands: &Bands, time: &Linear) -> f64 {
     if bands.bands.is_empty() {
         return 0.0;
     }
-    let time = time.clone().over(LEFT, RIGHT);
+    let attributes = time_attribute(time);
+    let time = time.clone().over(0.0, RIGHT - LEFT);
     svg.text("heading", (LEFT, 12.0), Anchor::Start, heading);
-    for band in &bands.bands {
-        let (from, to) = (time.at(band.from), time.at(band.to));
-        let class = &bands.states[band.state].1;
-        svg.rect(class, (from, HEADING), (to - from, RIBBON));
-    }
+    let size = (RIGHT - LEFT, RIBBON);
+    svg.clipped(&attributes, (LEFT, HEADING), size, |svg| {
+        for band in &bands.bands {
+            let (from, to) = (time.at(band.from), time.at(band.to));
+            let class = &bands.states[band.state].1;
+            svg.rect(class, (from, 0.0), (to - from, RIBBON));
+        }
+    });
     HEADING + RIBBON + GAP
 }
 
@@ -81,8 +85,8 @@ fn draw(svg: &mut Svg, panel: &Panel, view: &View, bands: &Bands, variant: &Vari
 
 /// The states behind a panel, and the warm-up that the figures leave out.
 fn backdrop(svg: &mut Svg, panel: &Panel, bands: &Bands, warm_up: f64) {
-    panel.area(svg, |svg, inside: &Inside<'_>| {
-        for band in &bands.bands {
+    panel.behind(svg, |svg, inside: &Inside<'_>| {
+        for band in bands.unusual() {
             let class = format!("band {}", bands.states[band.state].1);
             inside.stretch(svg, &class, band.from, band.to);
         }
@@ -127,7 +131,7 @@ fn lost_packets(
         unit => format!("Packets lost, {unit}"),
     };
     let axis = Linear::round(0.0, (highest.max(2) as f64) / scale.divisor, 2);
-    let panel = Panel::new(heading, top, LOSS_HEIGHT, time.clone(), axis);
+    let panel = Panel::new(heading, top, LOSS_HEIGHT, time.clone(), axis).over_time();
     backdrop(svg, &panel, bands, warm_up(round));
     panel.frame(svg);
     panel.area(svg, |svg, inside| {

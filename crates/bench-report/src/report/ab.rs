@@ -1,11 +1,15 @@
 use super::page::{self, Shell, drawing, figure, letter, reason};
-use super::{baseline, rounds, several, summary};
+use super::{baseline, data, rounds, several, summary};
 use crate::plot::{self, Figure, escape};
 use crate::result::{AbResult, Variant};
-use crate::stats::{headline, verdict};
+use crate::stats::{headline, ranking, verdict};
 
 pub(super) fn html(result: &AbResult) -> String {
     let mut main = String::new();
+    let ranking = ranking(result);
+    if let Some(ranking) = &ranking {
+        several::ranked(&mut main, result, ranking);
+    }
     page::parameters(&mut main, summary::entries(result));
     let has_many = result.variants.len() > 2;
     let knows_senders = !result.compares_servers();
@@ -29,9 +33,14 @@ pub(super) fn html(result: &AbResult) -> String {
             "A/B test of QUIC servers"
         },
         heading: &heading(result),
-        headline: headline(result),
-        verdict: &verdict(result),
+        headline: match &ranking {
+            Some(_) => None,
+            None => headline(result),
+        },
+        verdict: &ranking.map_or_else(|| verdict(result), |ranking| ranking.summary),
         alert: alert(result),
+        command: result.command.as_deref(),
+        data: data::block(result),
         method: METHOD,
         version: &result.version,
     }
@@ -207,7 +216,8 @@ const LIMITS: &str = "What kept the sender from sending, averaged over the round
                       window and pacing are the controller's limits.";
 const MEDIAN_SERIES: &str = "Bold and uncoloured lines, states and losses: the round with the \
                              median goodput.";
-const TIME_SERIES: &str = "All columns have the same axes.";
+const TIME_SERIES: &str = "Behind the lines the state of most of the time is white. All columns \
+                           have the same axes.";
 const METHOD: &str = "Rounds run interleaved, in blocks of mirrored order, and are compared in \
                       pairs within a block. Values are medians. Intervals are seeded percentile \
                       bootstraps, widened for few rounds; at 95 % each, one metric in twenty may \

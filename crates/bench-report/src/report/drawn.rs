@@ -17,6 +17,8 @@ pub(super) fn html(result: &MatrixResult, drawn: &Drawn) -> String {
         headline: None,
         verdict: &verdict(drawn),
         alert: alert(result),
+        command: None,
+        data: String::new(),
         method: METHOD,
         version: &result.version,
     }

@@ -19,6 +19,8 @@ pub(super) fn html(result: &MatrixResult) -> String {
         headline: None,
         verdict: &verdict(&grid),
         alert: alert(result),
+        command: None,
+        data: String::new(),
         method: METHOD,
         version: &result.version,
     }

@@ -1,5 +1,8 @@
 use crate::plot::{self, Figure, escape};
 use crate::result::{AbResult, Variant};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use sha2::{Digest, Sha256};
 
 pub(super) struct Shell<'a> {
     /// What kind of measurement it was, in a few words.
@@ -10,6 +13,10 @@ pub(super) struct Shell<'a> {
     pub(super) verdict: &'a str,
     /// What the reader must know first, where something went wrong.
     pub(super) alert: Option<String>,
+    /// The command that made it, where the result has it.
+    pub(super) command: Option<&'a str>,
+    /// The figures as JSON: an element of the page, or nothing.
+    pub(super) data: String,
     pub(super) method: &'a str,
     pub(super) version: &'a str,
 }
@@ -41,9 +48,17 @@ impl Shell<'_> {
         page.push_str("</header>\n<main>\n");
         page.push_str(main);
         page.push_str(&format!(
-            "</main>\n<footer>\n<p>{}</p>\n<p>{}</p>\n</footer>\n</body>\n</html>\n",
+            "</main>\n<footer>\n{}<p>{}</p>\n<p>{}</p>\n</footer>\n{}\
+             <script>{SCRIPT_BEGIN}{SCRIPT}{SCRIPT_END}</script>\n</body>\n</html>\n",
+            self.command.map_or_else(String::new, |command| {
+                format!(
+                    "<p>Made by <code class=\"command\">{}</code></p>\n",
+                    escape(command)
+                )
+            }),
             escape(self.method),
-            escape(self.version)
+            escape(self.version),
+            self.data
         ));
         page
     }
@@ -51,10 +66,11 @@ impl Shell<'_> {
     fn head(&self) -> String {
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\"/>\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
              <meta name=\"color-scheme\" content=\"light dark\"/>\n\
              <title>{}</title>\n<style>\n{PAGE_STYLE}{}{}\n</style>\n</head>\n<body>\n",
+            policy(),
             escape(self.heading),
             plot::chips(),
             plot::stylesheet()
@@ -129,5 +145,21 @@ const LONG: usize = 300;
 
 const PAGE_STYLE: &str = include_str!("style.css");
 
-/// Styles of this file, and nothing else from anywhere.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+/// Styles of this file and the one script, by its hash: nothing else, from anywhere.
+fn policy() -> String {
+    let hash = Sha256::new()
+        .chain_update(SCRIPT_BEGIN)
+        .chain_update(SCRIPT)
+        .chain_update(SCRIPT_END)
+        .finalize();
+    format!(
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'",
+        BASE64_STANDARD.encode(hash)
+    )
+}
+
+pub(super) const SCRIPT: &str = include_str!("script.js");
+
+/// Around the script, so that the page is XML as well.
+const SCRIPT_BEGIN: &str = "//<![CDATA[\n";
+const SCRIPT_END: &str = "//]]>\n";

@@ -1,4 +1,5 @@
 use super::Path;
+use super::data;
 use super::page::{self, Shell, figure, reason};
 use crate::plot::{self, NamedFigure};
 use crate::result::{
@@ -26,6 +27,8 @@ pub(super) fn html(result: &RunResult, path: Path) -> String {
         headline: None,
         verdict: &verdict(result),
         alert: alert(result),
+        command: result.command.as_deref(),
+        data: data::block(&as_ab(result, path)),
         method: METHOD,
         version: &result.start.version,
     }

@@ -3,7 +3,47 @@ use super::reading::{reading, scale, singles, singles_caption};
 use crate::result::{
     AbResult, Challenger, Comparison, Competition, Finite, Metric, Summary, Variant,
 };
+use crate::stats::Ranking;
 use crate::text::{self, Scale, significant};
+
+/// Who is where by goodput, and what that costs against `a`.
+pub(super) fn ranked(page: &mut String, result: &AbResult, ranking: &Ranking<'_>) {
+    let metrics = [Metric::GoodputBitsPerSecond, Metric::RttMsP95];
+    let scales = metrics.map(|metric| {
+        let summaries = result.variants.iter();
+        scale(
+            metric,
+            summaries.map(|variant| variant.summary.get(&metric)),
+        )
+    });
+    page.push_str(
+        "<section>\n<div class=\"scroll\">\n<table class=\"result ranked\">\n<caption>By median \
+         goodput; where the intervals of two overlap, their order may be chance\
+         </caption>\n<thead><tr><th scope=\"col\">No.</th><th scope=\"col\">Variant</th>",
+    );
+    for (metric, scale) in metrics.iter().zip(&scales) {
+        page.push_str(&format!(
+            "<th scope=\"col\">{} <span class=\"unit\">{}</span></th>",
+            metric.label(),
+            scale.unit
+        ));
+    }
+    page.push_str("<th scope=\"col\">Against a</th></tr></thead>\n<tbody>\n");
+    for (place, (variant, against)) in (1..).zip(&ranking.places) {
+        page.push_str(&format!(
+            "<tr><td>{place}</td><th scope=\"row\">{}</th>",
+            named(result, variant)
+        ));
+        for (metric, scale) in metrics.iter().zip(&scales) {
+            let side = variant.summary.get(metric);
+            let side = side.map(|side| summary(side, |value| scale.show(value)));
+            page.push_str(&format!("<td>{}</td>", side.as_deref().unwrap_or("–")));
+        }
+        let against = against.as_deref().unwrap_or("the reference");
+        page.push_str(&format!("<td class=\"text\">{against}</td></tr>\n"));
+    }
+    page.push_str("</tbody>\n</table>\n</div>\n</section>\n");
+}
 
 /// Medians and intervals of more than two variants, each with its ratio to `a`: a column per
 /// variant.

@@ -1,11 +1,15 @@
 use super::*;
 use crate::fixtures;
+use crate::plot;
 use crate::result::{
     BaselineComparison, Frames, LimitedBy, LimitedTimes, Metric, RequestTimes, Round, RttMs,
     RunRequests, StoppingRule, iperf,
 };
 use crate::stats::{self, verdict};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use roxmltree::{Document, ParsingOptions};
+use sha2::{Digest, Sha256};
 use std::time::Duration;
 use units::Bandwidth;
 
@@ -51,11 +55,108 @@ fn the_page_has_the_verdict_every_metric_and_every_figure() {
 fn the_page_needs_nothing_from_elsewhere() {
     let page = html(&fixtures::ab());
     for word in [
-        "http:", "https:", "url(", "@import", "src=", "href=", "<script", "<link",
+        "http:",
+        "https:",
+        "url(",
+        "@import",
+        "src=",
+        "href=",
+        "<script src",
+        "<link",
     ] {
         assert!(!page.contains(word), "`{word}` in the report");
     }
     assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn the_policy_names_the_only_script_by_its_hash() {
+    let page = html(&fixtures::ab());
+    let (_, script) = page.rsplit_once("<script>").unwrap();
+    let (script, _) = script.split_once("</script>").unwrap();
+    let hash = BASE64_STANDARD.encode(Sha256::digest(script));
+    let policy = format!("script-src 'sha256-{hash}'\"");
+    assert!(page.contains(&policy), "{policy}");
+    assert_eq!(scripts(&parse(&page)), 2);
+}
+
+/// That of the page, and the data.
+fn scripts(document: &Document<'_>) -> usize {
+    let nodes = document.descendants();
+    nodes.filter(|node| node.has_tag_name("script")).count()
+}
+
+#[test]
+fn the_page_has_its_figures_as_json_and_its_command() {
+    let mut result = fixtures::ab();
+    let typed = "bench-client ab --title '</script><b>&'";
+    result.command = Some(typed.to_owned());
+    result.variants[0].cc = "</script><!--".to_owned();
+    let page = html(&result);
+    let document = parse(&page);
+    let mut nodes = document.descendants();
+    let code = nodes.find(|node| node.attribute("class") == Some("command"));
+    assert_eq!(code.unwrap().text(), Some(typed));
+    let mut nodes = document.descendants();
+    let data = nodes.find(|node| node.attribute("id") == Some("data"));
+    let data: serde_json::Value = serde_json::from_str(data.unwrap().text().unwrap()).unwrap();
+    let rounds = &data["rounds"];
+    let column = |name: &str| {
+        let names = rounds["columns"].as_array().unwrap();
+        names.iter().position(|other| other == name).unwrap()
+    };
+    let goodput = column("goodput_bits_per_second");
+    let round = &result.variants[0].rounds[0];
+    assert_eq!(rounds["rows"][0][goodput], round.goodput_bits_per_second);
+    assert_eq!(rounds["rows"][0][column("cc")], "</script><!--");
+    assert_eq!(rounds["rows"].as_array().unwrap().len(), 6);
+    assert!(!data["samples"]["rows"].as_array().unwrap().is_empty());
+    assert_eq!(scripts(&document), 2);
+}
+
+#[test]
+fn several_variants_are_ranked_by_goodput_instead_of_prose() {
+    let mut result = fixtures::ab();
+    assert!(!html(&result).contains("result ranked\""));
+    let mut third = result.variants[1].clone();
+    (third.name, third.cc) = ("c".to_owned(), "copa".to_owned());
+    for round in &mut third.rounds {
+        round.goodput_bits_per_second *= 2;
+    }
+    result.variants.push(third);
+    stats::conclude(&mut result);
+    let page = html(&result);
+    let (_, table) = page.split_once("result ranked\"").unwrap();
+    let (table, _) = table.split_once("</table>").unwrap();
+    let place = |name: &str| table.find(name).unwrap();
+    assert!(
+        place("copa") < place("bbr3") && place("bbr3") < place("cubic"),
+        "{table}"
+    );
+    assert!(table.contains("the reference") && table.contains("goodput, "));
+    let prose = "has more goodput than";
+    assert!(!page.contains(prose) && !page.contains("times the goodput of"));
+    parse(&page);
+}
+
+#[test]
+fn behind_lines_the_usual_state_is_white() {
+    let round = fixtures::round("bbr3", 0, 1);
+    let bands = plot::time_series(&fixtures::ab(), 1).unwrap().inline();
+    let mut states: Vec<_> = round.intervals.iter().map(|i| i.state.clone()).collect();
+    states.dedup();
+    assert!(states.len() > 1);
+    let coloured = bands.matches("\"band ").count();
+    // In each of the panels one state of those is left out.
+    assert!(coloured > 0 && coloured.is_multiple_of(5), "{coloured}");
+    assert!(coloured / 5 < states.len(), "{coloured} of {states:?}");
+}
+
+#[test]
+fn a_point_names_its_round() {
+    let page = html(&fixtures::ab());
+    let document = parse(&page);
+    assert!(text(&document).contains("b, round 2: "), "{page}");
 }
 
 #[test]
@@ -74,11 +175,7 @@ fn hostile_text_stays_text_wherever_it_comes_from() {
     stats::conclude(&mut result);
     let page = html(&result);
     let document = parse(&page);
-    assert!(
-        !document
-            .descendants()
-            .any(|node| node.has_tag_name("script"))
-    );
+    assert_eq!(scripts(&document), 2);
     let attributes = document.descendants().flat_map(|node| node.attributes());
     for attribute in attributes {
         assert!(!attribute.name().starts_with("on"), "{attribute:?}");
@@ -455,7 +552,8 @@ fn drawn_cells_have_their_worst_with_the_commands_that_run_them_again() {
     result.complete = false;
     stats::conclude_drawn(&mut result);
     let page = matrix_html(&result);
-    assert!(!page.contains("<script") && page.contains("&lt;script"));
+    assert_eq!(page.matches("<script").count(), 1);
+    assert!(page.contains("&lt;script"));
     assert!(text(&parse(&page)).contains("Incomplete."));
 }
 
@@ -489,7 +587,7 @@ fn a_test_of_servers_has_no_figure_of_what_their_clients_cannot_know() {
     }
     // Ratios and goodput.
     assert_eq!(page.matches("class=\"plot\"").count(), 2);
-    let names: Vec<String> = crate::plot::of_ab(&result)
+    let names: Vec<String> = plot::of_ab(&result)
         .into_iter()
         .map(|(name, _)| name)
         .collect();

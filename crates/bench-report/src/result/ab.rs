@@ -16,6 +16,10 @@ pub struct AbResult {
     pub error: Option<String>,
     /// A title that the user gave.
     pub title: Option<String>,
+    /// The command that measured it, without its options for output. Left out of the JSON when
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// The program and its version.
     #[serde(default)]
     pub version: String,

@@ -17,6 +17,10 @@ pub struct RunResult {
     /// iperf3's `-T`. Left out of the JSON when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The command that measured it, without its options for output. Left out of the JSON when
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// What random numbers were drawn from.
     pub seed: u64,
     /// Whether time was virtual.

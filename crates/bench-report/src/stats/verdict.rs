@@ -23,9 +23,19 @@ pub fn verdict(result: &AbResult) -> String {
             against(challenger.comparison, &a, &b)
         })
         .collect();
-    if challengers.len() > 1 {
+    sentences.extend(of_all(result));
+    sentences.join(" ")
+}
+
+/// What is said of all variants together.
+fn of_all(result: &AbResult) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if result.variants.len() > 2 {
         sentences.push(match winner(result) {
-            Some(winner) => format!("{} has the most goodput.", name(winner)),
+            Some(winner) => {
+                let name = name_among(&result.variants, winner);
+                format!("{name} has the most goodput.")
+            }
             None => "Too few rounds to rank goodput.".to_owned(),
         });
     }
@@ -35,7 +45,41 @@ pub fn verdict(result: &AbResult) -> String {
             significant(competition.jain_index.median.get())
         ));
     }
-    sentences.join(" ")
+    sentences
+}
+
+/// More than two variants by their goodput, the highest median first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranking<'a> {
+    /// Which one has the most, if that is certain, and how they shared the link.
+    pub summary: String,
+    /// Each variant with its result against the first one, whose own is `None`.
+    pub places: Vec<(&'a Variant, Option<String>)>,
+}
+
+/// The ranking of a test with more than two variants; `None` where there is nothing to conclude.
+pub fn ranking(result: &AbResult) -> Option<Ranking<'_>> {
+    let (a, challengers) = result.challengers()?;
+    if challengers.len() < 2 || busy(result).is_some() {
+        return None;
+    }
+    let goodput = |variant: &Variant| {
+        let summary = variant.summary.get(&Metric::GoodputBitsPerSecond);
+        summary.map(|summary| summary.median.get())
+    };
+    let others = challengers.into_iter();
+    let others = others.map(|other| (other.variant, gain_and_cost(other.comparison)));
+    let mut places: Vec<(&Variant, Option<String>)> = others.collect();
+    places.insert(0, (a, None));
+    places.retain(|(variant, _)| goodput(variant).is_some());
+    places.sort_by(|(one, _), (other, _)| {
+        let goodputs = [other, one].map(|variant| goodput(variant).unwrap_or_default());
+        goodputs[0].total_cmp(&goodputs[1])
+    });
+    Some(Ranking {
+        summary: of_all(result).join(" "),
+        places,
+    })
 }
 
 /// Who won and what it cost, in as few words as that takes; nothing with a single variant.
@@ -47,15 +91,19 @@ pub fn headline(result: &AbResult) -> Option<String> {
         return Some(BUSY.to_owned());
     }
     let of_one = challengers.iter().filter_map(|challenger| {
-        let comparison = challenger.comparison?;
-        let goodput = brief(comparison.get(&Metric::GoodputBitsPerSecond)?, "goodput");
-        let delay = DELAYS.iter().find_map(|(metric, _)| comparison.get(metric));
-        let delay = delay.map(|delay| format!(", {}", brief(delay, "delay")));
         let name = name_among(&result.variants, challenger.variant);
-        Some(format!("{name}: {goodput}{}", delay.unwrap_or_default()))
+        Some(format!("{name}: {}", gain_and_cost(challenger.comparison)?))
     });
     let all: Vec<String> = of_one.collect();
     (!all.is_empty()).then(|| all.join("; "))
+}
+
+fn gain_and_cost(comparison: Option<&BTreeMap<Metric, Comparison>>) -> Option<String> {
+    let comparison = comparison?;
+    let goodput = brief(comparison.get(&Metric::GoodputBitsPerSecond)?, "goodput");
+    let delay = DELAYS.iter().find_map(|(metric, _)| comparison.get(metric));
+    let delay = delay.map(|delay| format!(", {}", brief(delay, "delay")));
+    Some(format!("{goodput}{}", delay.unwrap_or_default()))
 }
 
 /// Why nothing is concluded from rounds whose link was another one than was asked for.

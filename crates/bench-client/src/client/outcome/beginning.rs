@@ -81,6 +81,8 @@ fn system_info() -> String {
 /// What a result says of a run beside its figures.
 #[derive(Debug, Clone)]
 pub(crate) struct About {
+    /// What was typed, without options for output.
+    pub(crate) command: Option<String>,
     pub(crate) title: Option<String>,
     pub(crate) seed: u64,
     pub(crate) link: String,

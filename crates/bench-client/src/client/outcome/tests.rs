@@ -138,6 +138,7 @@ fn plan(direction: Direction) -> Plan {
 
 fn about() -> About {
     About {
+        command: None,
         title: None,
         seed: 1,
         link: String::new(),

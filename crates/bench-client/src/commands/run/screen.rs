@@ -7,9 +7,11 @@ use crate::client::{About, Beginning, ClientSetup, Progress, Trust};
 use crate::commands::remote::NOT_VERIFIED;
 use crate::emulated;
 use crate::output::Log;
+use bench_kit::clock;
 use bench_kit::failure::Failure;
 use bench_kit::plan::{Direction, Plan};
 use bench_kit::terminal;
+use bench_report::date;
 use bench_report::result::iperf::{End, Interval, Row, Start};
 use bench_report::result::{Round, RunRequests, RunResult, Sha256};
 use bench_report::table::{
@@ -25,6 +27,8 @@ pub(super) struct Screen {
     unit: Unit,
     columns: Columns,
     title: Option<String>,
+    /// Whether rows begin with the time.
+    has_times: bool,
     is_perf: bool,
     /// While the run goes on.
     live: Option<Live>,
@@ -79,6 +83,7 @@ impl Screen {
                 Columns::Narrow
             },
             title: args.title.clone(),
+            has_times: args.timestamps,
             is_perf: args.perf,
             log: log.map(|path| Log::open("--logfile", path)).transpose()?,
         })
@@ -271,9 +276,13 @@ impl Screen {
     fn row(&mut self, row: &str) {
         let has_rows = matches!(self.form, Form::Rows | Form::Live);
         if has_rows && self.live.is_none() {
+            let time = match self.has_times {
+                true => date::rfc3339(clock::since_1970().as_secs()) + " ",
+                false => String::new(),
+            };
             match &self.title {
-                Some(title) => self.text(&format!("{title}:  {row}\n")),
-                None => self.text(&format!("{row}\n")),
+                Some(title) => self.text(&format!("{time}{title}:  {row}\n")),
+                None => self.text(&format!("{time}{row}\n")),
             }
         }
     }
