@@ -47,8 +47,8 @@ pub fn permille_under_loss(controller: &str, loss: &str) -> u64 {
     })
 }
 
-/// Jain's index of what the flows got in a part of the run: 1 when all is equal, 1/n when one has it
-/// all; NaN when nobody got anything.
+/// Jain's index of what the flows got in a part of the run: 1 when all is equal, 1/n when one has
+/// it all; NaN when nobody got anything.
 pub fn jain(outcome: &Outcome, time: Range<Duration>) -> f64 {
     let flows = outcome.flows.iter();
     let rates = flows.map(|flow| flow.goodput_between(time.start, time.end));

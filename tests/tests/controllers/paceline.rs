@@ -111,8 +111,9 @@ fn random_loss_that_has_ended_is_not_made_good() {
     }
 }
 
-/// Each hears in its Downs what all lose together. If they made that good, they would keep the queue
-/// full, and who has most of the link would keep it: two had 5 of 15 Mbit/s each, and all lost 17 %.
+/// Each hears in its Downs what all lose together. If they made that good, they would keep the
+/// queue full, and who has most of the link would keep it: without `standing` two had 5 of 15
+/// Mbit/s each, and all lost 17 %.
 #[test]
 fn eight_flows_share_a_queue_of_few_packets() {
     for (rtt, queue) in [(MS * 16, "0.5bdp"), (MS * 30, "0.5bdp"), (MS * 16, "1bdp")] {

@@ -202,8 +202,8 @@ pub(super) const CAP: f64 = 0.2;
 const WORTH_VERIFYING: f64 = 0.02;
 const VERIFIED_EVERY: u32 = 4;
 const VERIFIED_DECAY: f64 = 0.875;
-/// Before a full queue that loses a seventh, a flow with more than a twelfth of the bottleneck hears
-/// less than this at half of its rate.
+/// Before a full queue that loses a seventh, a flow with more than a twelfth of the bottleneck
+/// hears less than this at half of its rate.
 const VERIFIED_PART: f64 = 0.75;
 /// At five expected losses two or fewer are chance in one of eight.
 const EXPECTED_AT_LEAST: f64 = 5.0;
