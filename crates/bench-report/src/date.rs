@@ -31,16 +31,7 @@ pub fn rfc3339(unix_seconds: u64) -> String {
 
 /// A moment in seconds since 1970 as `20261121T002805Z`, for names of files: they sort by it.
 pub fn compact(unix_seconds: u64) -> String {
-    let date = date(unix_seconds);
-    format!(
-        "{:04}{:02}{:02}T{:02}{:02}{:02}Z",
-        date.year(),
-        u8::from(date.month()),
-        date.day(),
-        date.hour(),
-        date.minute(),
-        date.second()
-    )
+    rfc3339(unix_seconds).replace(['-', ':'], "")
 }
 
 /// A moment in seconds since 1970 as HTTP and iperf3 write it: `Sat, 21 Nov 2026 00:28:05 GMT`.
