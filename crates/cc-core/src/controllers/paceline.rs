@@ -17,7 +17,8 @@
 //!    As much more is sent as is lost so, so that the estimate *arrives*; beside a queue that
 //!    stands only if half of the rate loses as much.
 //! 6. Packets lost beside long RTTs are lost in a full queue, whatever the jitter: a rank test.
-//! 7. A reduction that leaves the loss as it was is taken back.
+//! 7. Cruise that loses more than the path for long reduces the estimate; a reduction that leaves
+//!    the loss as it was is taken back. Cruise that loses less disproves the path's loss.
 //!
 //! The diagram of its phases is at [`Phase`]. All quantities are `f64` in seconds, bytes and
 //! packets, and only added, subtracted, multiplied, divided, compared and converted: IEEE 754
@@ -29,6 +30,7 @@ mod control;
 mod counts;
 mod cruise;
 mod cycle;
+mod loss_test;
 mod numbers;
 mod params;
 mod probe;
@@ -142,8 +144,9 @@ impl Paceline {
         if has_more {
             self.estimate.raise(rate);
         }
-        if has_more && !signs.is_lossy {
-            self.probe.double();
+        let room = self.probe.ceiling(context.path.now) / rate.max(1.0) - 1.0;
+        if has_more && !signs.is_lossy && room >= 0.0 {
+            self.probe.double(room);
             self.begin_up(context, rate);
         } else {
             self.enter(context, Phase::Cruise);

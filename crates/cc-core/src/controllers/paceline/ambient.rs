@@ -17,7 +17,7 @@ pub(super) struct AmbientLoss {
     heard: [Counts; KEPT],
     heard_count: usize,
     /// What was lost where a flow's own loss could only add to the path's: at half of the estimate,
-    /// and beside a queue. Older ones less.
+    /// and beside a queue, since there is loss to refute. Older ones less.
     most: Counts,
     /// What was lost at half of the estimate alone. Older ones less.
     at_half: Counts,
@@ -108,7 +108,9 @@ impl AmbientLoss {
         if listening.at_half {
             self.at_half.add_decayed(listening.counts, VERIFIED_DECAY);
         }
-        if listening.at_half || listening.is_suspect {
+        if self.heard_loss() <= WORTH_VERIFYING {
+            self.most = Counts::default();
+        } else if listening.at_half || listening.is_suspect {
             self.most.add_decayed(listening.counts, VERIFIED_DECAY);
         }
         let is_void = is_ranked_high && listening.counts.lost >= 1.0;

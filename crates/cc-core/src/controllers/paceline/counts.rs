@@ -20,6 +20,14 @@ impl Counts {
         self.lost = self.lost * decay + other.lost;
     }
 
+    /// What was counted before weighs less where together they were more than `most` packets.
+    pub(super) fn add_bounded(&mut self, other: Self, most: f64) {
+        *self += other;
+        let part = (most / self.sent()).min(1.0);
+        self.acked *= part;
+        self.lost *= part;
+    }
+
     /// The share that was lost; zero if there is none.
     pub(super) fn loss(&self) -> f64 {
         if self.lost > 0.0 {

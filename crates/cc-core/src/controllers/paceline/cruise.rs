@@ -5,6 +5,7 @@ use super::reduction::REDUCTION;
 use super::round::Round;
 use super::signs::Signs;
 use super::state::Paceline;
+use super::trim::Trim;
 use crate::parts::transition::EventContext;
 use units::Timestamp;
 
@@ -21,8 +22,7 @@ impl Paceline {
         if signs.persists && !is_limited && self.tuning.lower {
             self.lower_by_growth(round, acked_factor);
         }
-        self.reductions.on_round();
-        if signs.is_lossy && !is_limited && self.reductions.may_reduce() {
+        if signs.is_lossy && !is_limited && self.reductions.is_effective() {
             self.reduce(context.path.now, round);
         }
         self.judge_reduction(round, signs);
@@ -54,9 +54,13 @@ impl Paceline {
 
     fn reduce(&mut self, now: Timestamp, round: &Round) {
         let estimate = self.estimate.get();
-        let reduced = self.rounds.mean_of_two().min(estimate) * REDUCTION;
+        let delivered = self.rounds.mean_of_two();
+        let reduced = delivered.min(estimate) * REDUCTION;
+        // The round trip that raised the alarm lost more than most.
+        let loss = self.loss_test.recent_loss().min(round.loss());
         self.reductions
-            .on_reduced(estimate, round.loss(), self.tuning.trial);
+            .on_reduced(estimate, loss, self.tuning.trial);
+        self.probe.set_ceiling(now, delivered);
         self.estimate.lower(reduced, reduced);
         self.calm_since = now;
     }
@@ -69,6 +73,8 @@ impl Paceline {
         {
             self.estimate.set(futile.estimate);
             self.ambient.replace(futile.counts);
+            self.probe.lift_ceiling();
+            self.cycle.probe_soon();
         }
     }
 
@@ -78,14 +84,21 @@ impl Paceline {
             return;
         }
         let time = self.round_time();
+        let is_long = round.rtt > LONG * self.reference.get();
+        self.trim.on_round(
+            self.last_trim_factor,
+            if is_long { round.time } else { time },
+        );
         if self.trim.is_in_vain(signs.queue) {
             self.trim.stop();
             self.reference.restart(now, round.rtt);
         }
-        self.trim_factor = self.trim.factor(signs.queue, signs.tolerance, time);
+        self.trim_factor = Trim::factor(signs.queue, signs.tolerance, time);
     }
 }
 
+/// References: a longer round trip is not taken for one of a queue that others share.
+const LONG: f64 = 3.0;
 /// A queue cannot shrink by more than a second per second.
 const LEAST_GROWTH: f64 = 0.1;
 /// What four and two round trips delivered bound what one queue sample can take away.

@@ -2,6 +2,7 @@
 //! go next time.
 
 use super::counts::Counts;
+use core::time::Duration;
 use units::Timestamp;
 
 /// An Up and its outcome.
@@ -11,6 +12,8 @@ pub(super) struct Probe {
     pub(super) step: f64,
     /// The least step of the next Up.
     least_next: f64,
+    /// What was delivered, B/s, when loss reduced the estimate, and until when it counts.
+    ceiling: Option<(f64, Timestamp)>,
     /// Delivery rate before it, B/s.
     base: f64,
     from: Timestamp,
@@ -46,6 +49,7 @@ impl Probe {
         Self {
             step: FIRST_STEP,
             least_next: 0.0,
+            ceiling: None,
             base: 0.0,
             from: Timestamp::ZERO,
             counts: Counts::default(),
@@ -62,6 +66,26 @@ impl Probe {
         self.counts = Counts::default();
     }
 
+    /// Loss has reduced the estimate where `rate` was delivered. A policer lets bursts pass until
+    /// its bucket is empty, and a queue until it is full: that more is delivered for a round trip
+    /// does not prove that there is more.
+    pub(super) fn set_ceiling(&mut self, now: Timestamp, rate: f64) {
+        self.ceiling = Some((rate, now + CEILING));
+    }
+
+    /// The reduction was in vain.
+    pub(super) fn lift_ceiling(&mut self) {
+        self.ceiling = None;
+    }
+
+    /// The rate that Ups do not pass with more than the least step, nor one after the other, B/s.
+    pub(super) fn ceiling(&self, now: Timestamp) -> f64 {
+        match self.ceiling {
+            Some((rate, until)) if now < until => rate,
+            _ => f64::INFINITY,
+        }
+    }
+
     /// Packets arrived that left before `until`, in the Up if not before it.
     pub(super) fn on_acked(&mut self, sent_at: Timestamp, until: Timestamp, packets: f64) {
         if (self.from..until).contains(&sent_at) {
@@ -76,8 +100,9 @@ impl Probe {
     }
 
     /// The next Up is twice as large: what this one sent was delivered without a queue.
-    pub(super) fn double(&mut self) {
-        self.least_next = (2.0 * self.step).min(MOST_DOUBLED);
+    /// `room` is how far from the rate it is to the ceiling, as a share.
+    pub(super) fn double(&mut self, room: f64) {
+        self.least_next = (2.0 * self.step).min(MOST_DOUBLED).min(room);
     }
 
     /// The packets of the Up were delivered at `rate`; the path loses `ambient` of all by itself,
@@ -130,6 +155,7 @@ impl Probe {
 
 /// BBR's gain in ProbeBW_UP less one (draft-ietf-ccwg-bbr-06 §5.1.1).
 pub(super) const FIRST_STEP: f64 = 0.25;
+const CEILING: Duration = Duration::from_secs(3);
 /// A rate that rose tenfold is reached in ten Ups.
 const MOST_DOUBLED: f64 = 0.5;
 const FIRST_SHARE: f64 = 0.5;

@@ -3,12 +3,13 @@
 use super::counts::Counts;
 use super::round::Round;
 
-/// Loss beyond the path's own reduces the estimate to 85 % of what is delivered, once in three
+/// Loss beyond the path's own reduces the estimate to 90 % of what is delivered, once in three
 /// round trips. A reduction that leaves the loss as it was did not reduce its cause: that loss is
 /// the path's, and the reduction is taken back.
 #[derive(Debug, Default)]
 pub(super) struct Reductions {
-    /// Round trips until the next may follow.
+    /// Round trips until all that is acknowledged in one, and in the one before, left after the
+    /// last.
     hold: u32,
     trial: Option<Trial>,
 }
@@ -37,7 +38,9 @@ impl Reductions {
         self.hold = self.hold.saturating_sub(1);
     }
 
-    pub(super) fn may_reduce(&self) -> bool {
+    /// Whether what two round trips show is of packets that left since the last reduction. Before,
+    /// they prove no estimate, and no other reduction follows.
+    pub(super) fn is_effective(&self) -> bool {
         self.hold == 0
     }
 
@@ -78,8 +81,9 @@ impl Reductions {
 }
 
 /// Factor on the delivery rate: that of CUBIC is 0.7 of a window that has a queue in it
-/// (RFC 9438 §4.6).
-pub(super) const REDUCTION: f64 = 0.85;
+/// (RFC 9438 §4.6). A policer has none; below 0.9 a flow alone leaves more of its rate than others
+/// gain beside it.
+pub(super) const REDUCTION: f64 = 0.9;
 const HOLD_ROUNDS: u32 = 3;
 const TRIAL_PACKETS: f64 = 50.0;
 const TRIAL_ROUNDS: u32 = 6;

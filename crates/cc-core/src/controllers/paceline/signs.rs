@@ -41,10 +41,12 @@ impl Paceline {
                 .on_change((round.rtt - last.rtt).abs(), rate.abs());
         }
         self.reference.on_round(now, round.rtt);
+        self.reductions.on_round();
         if self.cycle.phase != Phase::Startup {
             self.standing.on_round(now, round.rtt);
         }
-        let is_proof = !round.is_limited || round.rate() >= self.estimate.get();
+        let is_proof = (!round.is_limited || round.rate() >= self.estimate.get())
+            && self.reductions.is_effective();
         if self.cycle.phase != Phase::Startup && is_proof {
             let delivered = self.rounds.mean_rate(2);
             if round.is_limited {
@@ -76,23 +78,21 @@ impl Paceline {
         signs
     }
 
-    /// Judged over as many round trips as it takes to send [`ENOUGH_PACKETS`].
     fn loses_more_than_path(&mut self, round: &Round) -> bool {
         let mss = to_f64(self.mss);
-        if self.judged.sent() >= ENOUGH_PACKETS {
-            self.judged = Counts::default();
-        }
-        self.judged += Counts {
+        let counts = Counts {
             acked: round.acked / mss,
             lost: round.lost / mss,
         };
-        let is_more = self
-            .judged
-            .exceeds(self.ambient_loss(), self.runs.mean(), SIGMAS, MARGIN);
-        if is_more {
-            self.judged = Counts::default();
+        let run = self.runs.mean();
+        let is_known = self.cycle.acked == Phase::Cruise && self.reductions.is_effective();
+        if is_known && !round.is_limited {
+            let refuted = self.loss_test.refute(counts, self.ambient.loss(), run);
+            if let Some(counts) = refuted {
+                self.ambient.replace(counts);
+            }
         }
-        is_more
+        self.loss_test.has_excess(counts, self.ambient_loss(), run)
     }
 
     /// What was lost beside a queue is not the path's own loss; what an application left out is not
@@ -106,8 +106,3 @@ impl Paceline {
         }
     }
 }
-
-/// A round trip loses more than the path by three standard deviations and a hundredth of it.
-const SIGMAS: f64 = 3.0;
-const MARGIN: f64 = 0.01;
-const ENOUGH_PACKETS: f64 = 100.0;

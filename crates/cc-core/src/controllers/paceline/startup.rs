@@ -3,7 +3,8 @@
 use super::round::Round;
 
 /// Startup ends when the delivery rate has stopped growing by a quarter per round trip for three
-/// (draft-ietf-ccwg-bbr-06 §5.3.1.2), for one where a queue shows, or when a fifth is lost.
+/// (draft-ietf-ccwg-bbr-06 §5.3.1.2), for one where a queue shows, or when more than a fifth is
+/// lost.
 #[derive(Debug, Default)]
 pub(super) struct Startup {
     /// The delivery rate when it grew last, B/s.
@@ -23,7 +24,11 @@ impl Startup {
                 self.flat_rounds += 1;
             }
         }
-        let is_lossy = round.loss() > MOST_LOSS && round.lost > 8.0 * mss;
+        let sent = (round.acked + round.lost) / mss;
+        let beyond = round.lost / mss - sent * MOST_LOSS;
+        let variance = sent * MOST_LOSS * (1.0 - MOST_LOSS);
+        let is_lossy =
+            beyond > 0.0 && beyond * beyond > SIGMAS * SIGMAS * variance && round.lost > 8.0 * mss;
         self.flat_rounds >= FLAT_ROUNDS || (is_queued && self.flat_rounds >= 1) || is_lossy
     }
 }
@@ -31,5 +36,7 @@ impl Startup {
 const GROWTH: f64 = 1.25;
 const FLAT_ROUNDS: u32 = 3;
 const MOST_LOSS: f64 = 0.2;
+/// A path that loses 15 % at random loses a fifth of few packets in one of four round trips.
+const SIGMAS: f64 = 2.0;
 /// Of the reference: a queue longer than that shows.
 pub(super) const QUEUE: f64 = 1.0 / 8.0;

@@ -2,8 +2,9 @@
 
 use super::ambient::{self, AmbientLoss};
 use super::bandwidth::{Estimate, from_f64};
-use super::counts::{Counts, LossRuns};
+use super::counts::LossRuns;
 use super::cycle::Cycle;
+use super::loss_test::LossTest;
 use super::numbers::{seconds, to_f64};
 use super::params::Tuning;
 use super::probe::Probe;
@@ -40,8 +41,7 @@ pub(super) struct Paceline {
     pub(super) ambient: AmbientLoss,
     pub(super) runs: LossRuns,
     pub(super) rank: RankTest,
-    /// What is judged of late.
-    pub(super) judged: Counts,
+    pub(super) loss_test: LossTest,
     pub(super) reductions: Reductions,
     pub(super) trim: Trim,
     /// The factor on the estimate in Cruise: in the round trip under way, and in the one before.
@@ -75,7 +75,7 @@ impl Paceline {
             ambient: AmbientLoss::new(),
             runs: LossRuns::new(),
             rank: RankTest::new(),
-            judged: Counts::default(),
+            loss_test: LossTest::default(),
             reductions: Reductions::default(),
             trim: Trim::default(),
             trim_factor: 1.0,

@@ -11,6 +11,11 @@ pub(super) struct Trim {
 }
 
 impl Trim {
+    /// The round trip that has ended was sent at `factor` times the estimate for `time`.
+    pub(super) fn on_round(&mut self, factor: f64, time: f64) {
+        self.drained += (1.0 - factor) * time;
+    }
+
     /// A queue of `queue` shows, after a round trip without one if `Trim` was stopped. Returns
     /// whether it stays although the flow has drained as much as it was.
     pub(super) fn is_in_vain(&mut self, queue: f64) -> bool {
@@ -24,12 +29,10 @@ impl Trim {
         self.drained >= self.began_with && queue > self.began_with / 2.0
     }
 
-    /// The factor on the estimate for the next round trip, which takes `time`. Below it half of the
-    /// tolerance stays.
-    pub(super) fn factor(&mut self, queue: f64, tolerance: f64, time: f64) -> f64 {
-        let factor = (1.0 - (queue - tolerance / 2.0) / time).max(LEAST_FACTOR);
-        self.drained += (1.0 - factor) * time;
-        factor
+    /// The factor on the estimate for the next round trip, which takes `time` without a queue.
+    /// Below it half of the tolerance stays.
+    pub(super) fn factor(queue: f64, tolerance: f64, time: f64) -> f64 {
+        (1.0 - (queue - tolerance / 2.0) / time).max(LEAST_FACTOR)
     }
 
     pub(super) fn stop(&mut self) {
