@@ -6,7 +6,7 @@ use crate::observer::{Observer, Snapshot};
 use crate::sampler::RateSample;
 use core::fmt;
 use core::time::Duration;
-use units::{Bandwidth, Bytes, Timestamp};
+use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 /// A congestion-control algorithm.
 ///
@@ -62,6 +62,13 @@ pub trait Controller: fmt::Debug + Send {
     /// ([`Flow::resume`](crate::Flow::resume)).
     fn can_resume(&self) -> bool {
         false
+    }
+
+    /// The share of a jump of Careful Resume whose loss is no congestion to it (RFC 9959 §3.3,
+    /// §3.4): that of a flight whose loss does not end its search for the path's capacity either
+    /// (appendix C.2). Zero where the loss of one packet ends it.
+    fn tolerated_loss(&self) -> Gain {
+        Gain::ZERO
     }
 
     /// Careful Resume (RFC 9959) has tested the path, which carries `window`: what the controller

@@ -431,8 +431,9 @@ impl Flow {
     ) {
         let signs = ResumeSigns {
             newly_acked: newest.map_or(Bytes::ZERO, |(_, bytes)| bytes),
-            has_loss: !feedback.lost.is_empty(),
+            newly_lost: feedback.lost.iter().map(|packet| packet.bytes).sum(),
             is_marked: feedback.ce_marked > 0,
+            tolerated_loss: self.controller.tolerated_loss(),
             sent: self.sampler.sequence(),
         };
         if let Some(resume) = &mut self.resume {

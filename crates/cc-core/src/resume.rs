@@ -8,7 +8,7 @@
 //!   │                  │ capacity,     │ the flight    │
 //!   │                  │ paced         │               │
 //!   │                  └───────┬───────┘               │
-//!   │                          ▼ loss, mark            │
+//!   │                          ▼ congestion            │
 //!   │                     SafeRetreat ─────────────────┤
 //!   │                      half of PipeSize            │
 //!   └── other round-trip time, loss, mark, too old ────┘
@@ -18,6 +18,10 @@
 //! Reconnaissance and Validating the controller decides. In the Unvalidated and the Safe Retreat
 //! Phase the window is the one of the RFC, paced over the current round-trip time. At the ends of
 //! these two the controller [goes on](crate::Controller::resume) from what the path has shown.
+//!
+//! A mark is congestion, and a loss unless the controller
+//! [tolerates it](crate::Controller::tolerated_loss): BBR validates a jump by its rules for leaving
+//! Startup (appendix C.2), to which a lost packet alone is none.
 
 use crate::control::Control;
 use crate::controller::{PathState, ResumedWindow, initial_window};
@@ -78,8 +82,13 @@ pub(crate) struct CarefulResume {
     phase: Phase,
     /// PipeSize.
     pipe_size: Bytes,
+    /// Lost since the jump.
+    lost: Bytes,
     /// The newest packet that left before a Safe Retreat: what is lost up to it was answered.
     answered: Option<u64>,
+    /// The newest packet that left before a Safe Retreat, or later beyond its window while what was
+    /// in flight drained: rates up to it are not used.
+    tainted: Option<u64>,
     /// Whether the path did not carry what was saved.
     has_retreated: bool,
     /// Changes that nobody has been told of: two are made on sending.
@@ -100,6 +109,11 @@ enum Phase {
     },
     Validating {
         last: u64,
+        /// What left in the Unvalidated Phase and had not arrived at its end.
+        flight: Bytes,
+        /// The flight, what was acknowledged since, and less what was lost since: new packets leave
+        /// for those that were acknowledged (§4.4).
+        most: Bytes,
     },
     SafeRetreat {
         cwnd: Bytes,
@@ -112,8 +126,10 @@ enum Phase {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ResumeSigns {
     pub(crate) newly_acked: Bytes,
-    pub(crate) has_loss: bool,
+    pub(crate) newly_lost: Bytes,
     pub(crate) is_marked: bool,
+    /// The share of a jump whose loss is no congestion to the controller.
+    pub(crate) tolerated_loss: Gain,
     /// The newest packet that was sent.
     pub(crate) sent: u64,
 }
@@ -137,7 +153,9 @@ impl CarefulResume {
             initial_data: initial_window(mss),
             phase: Phase::Reconnaissance,
             pipe_size: Bytes::ZERO,
+            lost: Bytes::ZERO,
             answered: None,
+            tainted: None,
             has_retreated: false,
             changes: DeferredEvents::default(),
         }
@@ -160,7 +178,7 @@ impl CarefulResume {
 
     /// Whether nothing is left to do.
     pub(crate) fn is_over(&self) -> bool {
-        self.phase == Phase::Normal && self.answered.is_none()
+        self.phase == Phase::Normal && self.answered.is_none() && self.tainted.is_none()
     }
 
     /// Whether the loss of packet `sequence` has been answered by a Safe Retreat, so that the
@@ -171,11 +189,13 @@ impl CarefulResume {
     }
 
     /// `sample` of packet `newest` and others before it, as the controller is to see it: without
-    /// the losses and marks that Careful Resume has answered, and in a Safe Retreat without its
-    /// rate, at which others may have been pushed aside (RFC 9959 appendix C.3).
+    /// the losses and marks that Careful Resume has answered, and without the rate of packets that
+    /// left before the path had drained, at which others may have been pushed aside (RFC 9959
+    /// appendix C.3).
     pub(crate) fn untainted(&self, newest: u64, sample: &RateSample) -> RateSample {
         let mut sample = *sample;
-        if matches!(self.phase, Phase::SafeRetreat { .. }) {
+        let is_tainted = self.tainted.is_some_and(|tainted| newest <= tainted);
+        if is_tainted || matches!(self.phase, Phase::SafeRetreat { .. }) {
             sample.delivery_rate = None;
         }
         if self.has_answered(newest) {
@@ -191,23 +211,25 @@ impl CarefulResume {
             Phase::SafeRetreat { cwnd, .. } => {
                 paced(cwnd.max(min_window(path.mss)), path.srtt, path.mss)
             }
-            Phase::Reconnaissance | Phase::Validating { .. } | Phase::Normal => own,
+            Phase::Validating { most, .. } => Control {
+                cwnd: own.cwnd.min(most.max(min_window(path.mss))),
+                ..own
+            },
+            Phase::Reconnaissance | Phase::Normal => own,
         }
     }
 
     /// Takes note of what has arrived, before the controller is told.
     pub(crate) fn on_signs(&mut self, path: &PathState, signs: &ResumeSigns) {
-        let congestion = match signs {
-            ResumeSigns { has_loss: true, .. } => Some(ResumeTrigger::PacketLoss),
-            ResumeSigns {
-                is_marked: true, ..
-            } => Some(ResumeTrigger::EcnCe),
-            _ => None,
-        };
         if self.phase != Phase::Reconnaissance {
             self.pipe_size = self.pipe_size.saturating_add(signs.newly_acked);
+            self.lost = self.lost.saturating_add(signs.newly_lost);
         }
-        match (self.phase, congestion) {
+        if let Phase::Validating { most, .. } = &mut self.phase {
+            *most = most.saturating_add(signs.newly_acked);
+            *most = most.saturating_sub(signs.newly_lost);
+        }
+        match (self.phase, self.congestion(path, signs)) {
             (Phase::Reconnaissance, Some(trigger)) => self.stop(path, trigger),
             (Phase::Unvalidated { .. }, Some(trigger)) => {
                 self.retreat(path, trigger, signs.sent, signs.sent);
@@ -217,10 +239,31 @@ impl CarefulResume {
             {
                 self.retreat(path, ResumeTrigger::PathChanged, signs.sent, signs.sent);
             }
-            (Phase::Validating { last }, Some(trigger)) => {
+            (Phase::Validating { last, .. }, Some(trigger)) => {
                 self.retreat(path, trigger, last, signs.sent);
             }
             _ => {}
+        }
+    }
+
+    /// What of it is congestion. Of the initial window nothing may be lost (§3.2).
+    fn congestion(&self, path: &PathState, signs: &ResumeSigns) -> Option<ResumeTrigger> {
+        let jump = match self.phase {
+            Phase::Unvalidated { jump, .. } => jump,
+            Phase::Validating { flight, .. } => flight,
+            Phase::Reconnaissance | Phase::SafeRetreat { .. } | Phase::Normal => Bytes::ZERO,
+        };
+        let tolerated = if jump.is_zero() || signs.tolerated_loss == Gain::ZERO {
+            Bytes::ZERO
+        } else {
+            (jump * signs.tolerated_loss).max(path.mss * FEW_PACKETS)
+        };
+        if !signs.newly_lost.is_zero() && self.lost.max(signs.newly_lost) > tolerated {
+            Some(ResumeTrigger::PacketLoss)
+        } else if signs.is_marked {
+            Some(ResumeTrigger::EcnCe)
+        } else {
+            None
         }
     }
 
@@ -231,7 +274,7 @@ impl CarefulResume {
         if self.phase != Phase::Normal {
             self.stop(path, ResumeTrigger::PersistentCongestion);
         }
-        self.answered = None;
+        (self.answered, self.tainted) = (None, None);
         retreat
     }
 
@@ -276,7 +319,24 @@ impl CarefulResume {
                     None
                 }
             }
-            Phase::Validating { .. } | Phase::SafeRetreat { .. } | Phase::Normal => None,
+            Phase::SafeRetreat { cwnd, .. } => {
+                self.taint_probe(present, cwnd);
+                None
+            }
+            Phase::Normal => {
+                self.taint_probe(present, present.cwnd);
+                None
+            }
+            Phase::Validating { .. } => None,
+        }
+    }
+
+    /// A packet that leaves beyond the window while the path drains is a probe of the MTU, or after
+    /// a silence. Its round trip measures how what is in flight before it arrives.
+    fn taint_probe(&mut self, present: &Present, cwnd: Bytes) {
+        let path = &present.path;
+        if self.tainted.is_some() && path.inflight > cwnd.max(min_window(path.mss)) {
+            self.tainted = Some(present.sent);
         }
     }
 
@@ -284,9 +344,8 @@ impl CarefulResume {
     /// What it goes on from, if a phase has ended with it.
     pub(crate) fn on_acked(&mut self, present: &Present, newest: u64) -> Option<ResumedWindow> {
         let path = &present.path;
-        if self.answered.is_some_and(|answered| newest > answered) {
-            self.answered = None;
-        }
+        self.answered = self.answered.filter(|answered| newest <= *answered);
+        self.tainted = self.tainted.filter(|tainted| newest <= *tainted);
         match self.phase {
             Phase::Reconnaissance => {
                 self.check_reconnaissance(present);
@@ -299,7 +358,7 @@ impl CarefulResume {
             Phase::Unvalidated { since, rtt, .. } if path.now.since(since) > rtt => {
                 self.end_unvalidated(present, ResumeTrigger::RttExceeded)
             }
-            Phase::Validating { last } if newest >= last => {
+            Phase::Validating { last, .. } if newest >= last => {
                 self.stop(path, ResumeTrigger::LastUnvalidatedPacketAcknowledged);
                 None
             }
@@ -357,8 +416,12 @@ impl CarefulResume {
             let cwnd = self.pipe_size.max(least);
             (Phase::Normal, cwnd, ResumeTrigger::RateLimited)
         } else {
-            let last = present.sent;
-            (Phase::Validating { last }, flight, trigger)
+            let next = Phase::Validating {
+                last: present.sent,
+                flight,
+                most: flight,
+            };
+            (next, flight, trigger)
         };
         self.enter(path, next, trigger, Some(cwnd), None);
         Some(ResumedWindow::Raised { cwnd })
@@ -368,7 +431,7 @@ impl CarefulResume {
     fn retreat(&mut self, path: &PathState, trigger: ResumeTrigger, last: u64, sent: u64) {
         let cwnd = (self.pipe_size / 2).max(min_window(path.mss));
         self.has_retreated = true;
-        self.answered = Some(sent);
+        (self.answered, self.tainted) = (Some(sent), Some(sent));
         let next = Phase::SafeRetreat { cwnd, last };
         self.enter(path, next, trigger, Some(cwnd), None);
     }
@@ -422,6 +485,9 @@ fn paced(cwnd: Bytes, rtt: Option<Duration>, mss: Bytes) -> Control {
 
 /// Of PipeSize, for the threshold of slow start after a Safe Retreat (RFC 9959 §3.5, the default).
 const BETA: Gain = Gain::new(1, 2);
+/// The loss of so few packets says nothing of a share: BBR's StartupFullLossCnt
+/// (draft-ietf-ccwg-bbr-06 §2.9).
+const FEW_PACKETS: u64 = 6;
 /// Round-trip times above so many saved ones indicate another path (RFC 9959 §4.2.1).
 const MOST_RTT: u32 = 10;
 

@@ -1,7 +1,7 @@
 use super::header::Header;
 use crate::plan::{MEDIA_DATAGRAM, Media, Plan};
 use bytes::{Bytes, BytesMut};
-use paceline::DatagramOptions;
+use paceline::{DatagramOptions, DatagramPriority};
 use std::ops::Range;
 use std::time::Duration;
 use units::Bandwidth;
@@ -47,9 +47,14 @@ impl Encoder {
         self.begin.saturating_add(self.media.video.due(self.next))
     }
 
-    /// How each datagram is sent: what is late anyway is dropped before it leaves.
+    /// How the datagrams of the newest frame are sent: what is late anyway is dropped before it
+    /// leaves, and a key frame, which those after it need, overtakes what waits.
     pub fn options(&self) -> DatagramOptions {
-        DatagramOptions::default().ttl(self.media.late)
+        let options = DatagramOptions::default().ttl(self.media.late);
+        match self.media.video.is_key(self.next.saturating_sub(1)) {
+            true => options.priority(DatagramPriority::Urgent),
+            false => options,
+        }
     }
 
     /// The datagrams of the next frame, which is made at `now`, where the transport recommends

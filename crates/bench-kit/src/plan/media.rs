@@ -149,6 +149,11 @@ impl Video {
         u128::from(rate) * group * weight / (8 * u128::from(self.fps.max(1)) * of_group.max(1))
     }
 
+    /// Whether it is a key frame.
+    pub fn is_key(&self, frame: u64) -> bool {
+        u128::from(frame).is_multiple_of(self.group())
+    }
+
     /// Frames from one key frame to the next.
     fn group(&self) -> u128 {
         let frames = self.key.as_nanos() * u128::from(self.fps);

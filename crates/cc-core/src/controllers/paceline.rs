@@ -64,7 +64,7 @@ use probe::{Conditions, FIRST_STEP};
 use round::Round;
 use signs::Signs;
 use state::Paceline;
-use units::Bandwidth;
+use units::{Bandwidth, Gain};
 
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "paceline",
@@ -257,6 +257,10 @@ impl Controller for Paceline {
         self.cycle.phase == Phase::Startup
     }
 
+    fn tolerated_loss(&self) -> Gain {
+        TOLERATED_LOSS
+    }
+
     fn resume(&mut self, path: &PathState, window: &ResumedWindow, _: &mut dyn Observer) {
         self.resume_from(path, window);
     }
@@ -276,5 +280,8 @@ impl Controller for Paceline {
 }
 
 const MOST_DRAIN_ROUNDS: u32 = 4;
+
+/// Of a jump: LossThresh of BBR (draft-ietf-ccwg-bbr-06 §2.8).
+const TOLERATED_LOSS: Gain = Gain::percent(2);
 
 const AGGREGATION_ROUNDS: u64 = 5;

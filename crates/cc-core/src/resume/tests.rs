@@ -197,12 +197,13 @@ fn the_largest_jump_is_what_is_asked_for() {
     assert_eq!(driver.packets(), 77);
 }
 
-/// 500 packets are out; so many arrive, the others do not.
+/// 500 packets are out; so many arrive, and then as many are lost as are congestion.
 fn retreated(controller: &str, arrived: usize) -> FlowDriver {
     let mut driver = validating(controller, 1_000);
     driver.now += RTT;
     driver.ack(arrived);
-    driver.lose(1);
+    let is_tolerant = TOLERANT.contains(&controller);
+    driver.lose(if is_tolerant { 11 } else { 1 });
     driver
 }
 
@@ -220,6 +221,57 @@ fn congestion_halves_what_was_delivered_and_nothing_more_is_sent_meanwhile() {
         driver.lose(100);
         driver.ack(100);
         assert_eq!(driver.packets(), 100, "{controller}");
+    }
+}
+
+#[test]
+fn two_percent_of_a_jump_may_be_lost_to_controllers_that_tolerate_as_much() {
+    for controller in RESUMING {
+        let mut driver = validating(controller, 1_000);
+        driver.now += RTT;
+        let tolerated = if TOLERANT.contains(&controller) {
+            10
+        } else {
+            0
+        };
+        for _ in 0..tolerated {
+            driver.lose(1);
+            driver.ack(1);
+            assert_eq!(
+                phase(&driver),
+                Some(ResumePhase::Validating),
+                "{controller}"
+            );
+        }
+        driver.lose(1);
+        assert_eq!(
+            phase(&driver),
+            Some(ResumePhase::SafeRetreat),
+            "{controller}"
+        );
+    }
+}
+
+#[test]
+fn the_loss_of_six_packets_says_nothing_of_a_share() {
+    let mut driver = validating("bbr3", 80);
+    driver.now += RTT;
+    driver.lose(6);
+    assert_eq!(phase(&driver), Some(ResumePhase::Validating));
+    driver.lose(1);
+    assert_eq!(phase(&driver), Some(ResumePhase::SafeRetreat));
+}
+
+#[test]
+fn what_is_lost_of_a_jump_is_not_replaced() {
+    for controller in TOLERANT {
+        let mut driver = validating(controller, 1_000);
+        driver.now += RTT;
+        driver.lose(5);
+        assert_eq!(driver.fill(), 0, "{controller}");
+        driver.ack(20);
+        let packets = driver.fill();
+        assert!((20..=40).contains(&packets), "{controller}: {packets}");
     }
 }
 
@@ -268,6 +320,52 @@ fn rates_measured_in_a_retreat_are_not_used() {
         driver.ack(400);
         assert_eq!(phase(&driver), Some(ResumePhase::SafeRetreat));
         assert_eq!(driver.flow.snapshot().bandwidth, before, "{controller}");
+    }
+}
+
+/// What left in the Validating Phase before the retreat, or while the path drained, arrives after
+/// it.
+#[test]
+fn nor_are_those_of_packets_that_left_before_it() {
+    for controller in TOLERANT {
+        let mut driver = validating(controller, 1_000);
+        driver.now += RTT;
+        driver.ack(100);
+        driver.now += MS * 10;
+        driver.fill();
+        let jumped = 400;
+        driver.lose(11);
+        let before = driver.flow.snapshot().bandwidth;
+        // A probe of the MTU.
+        driver.send(1);
+        driver.ack(jumped - 11);
+        assert_eq!(phase(&driver), Some(ResumePhase::Normal), "{controller}");
+        driver.now += RTT;
+        driver.ack(driver.flying.len());
+        let after = driver.flow.snapshot().bandwidth;
+        assert!(after < before, "{controller}: {after:?}");
+    }
+}
+
+#[test]
+fn startup_goes_on_after_a_retreat_beside_nothing_that_the_jump_has_delivered() {
+    for controller in TOLERANT {
+        let mut driver = retreated(controller, 20);
+        driver.now += RTT;
+        driver.ack(driver.flying.len());
+        let mut packets = driver.packets();
+        assert!(packets < 20, "{controller}: {packets}");
+        for round in 0..6 {
+            driver.fly(RTT);
+            driver.ack(driver.flying.len());
+            let more = driver.packets();
+            assert!(
+                more > packets * 3 / 2,
+                "{controller} in round {round}: {more}"
+            );
+            packets = more;
+        }
+        assert_eq!(driver.state(), "Startup", "{controller}");
     }
 }
 
@@ -370,3 +468,6 @@ fn nothing_is_saved_while_a_flow_resumes() {
 const RESUMING: [&str; 9] = [
     "cubic", "new_reno", "bbr1", "bbr2", "bbr3", "bbrplus", "paceline", "copa", "prague",
 ];
+
+/// Those that tolerate a share of a jump to be lost.
+const TOLERANT: [&str; 5] = ["bbr1", "bbr2", "bbr3", "bbrplus", "paceline"];

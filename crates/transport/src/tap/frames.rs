@@ -252,12 +252,22 @@ impl<'a> Frames<'a> {
 #[inline]
 pub(super) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     let first = *bytes.first()?;
-    let length = 1 << (first >> 6);
-    let rest = bytes.get(1..length)?;
-    let value = rest.iter().fold(u64::from(first & 0x3f), |value, byte| {
-        value << 8 | u64::from(*byte)
-    });
-    Some((value, length))
+    // One load for each length, and no loop: this is done for each packet, several times.
+    Some(match first >> 6 {
+        0 => (first.into(), 1),
+        1 => (
+            u64::from(u16::from_be_bytes(*bytes.first_chunk()?)) & 0x3fff,
+            2,
+        ),
+        2 => (
+            u64::from(u32::from_be_bytes(*bytes.first_chunk()?)) & 0x3fff_ffff,
+            4,
+        ),
+        _ => (
+            u64::from_be_bytes(*bytes.first_chunk()?) & (u64::MAX >> 2),
+            8,
+        ),
+    })
 }
 
 /// Bytes of the shortest encoding of `value`, which is below 2⁶².

@@ -2,6 +2,7 @@ use super::*;
 use crate::media::Encoder;
 use crate::plan::{DEFAULT_LATE, Datagrams, Direction, Extras, Limit};
 use bytes::{Bytes, BytesMut};
+use paceline::{DatagramOptions, DatagramPriority};
 use proptest::prelude::*;
 use units::Bandwidth;
 
@@ -50,6 +51,19 @@ fn frames(frames: usize, begin: Duration) -> Vec<(Duration, Vec<Bytes>)> {
         (due, encoder.frame(due, Bandwidth::ZERO))
     };
     (0..frames).map(frame).collect()
+}
+
+#[test]
+fn datagrams_of_key_frames_are_urgent() {
+    let noise = Bytes::from(vec![0; 2_000]);
+    let mut encoder = Encoder::new(&plan(), Duration::ZERO, CLOCK, noise).unwrap();
+    let usual = DatagramOptions::default().ttl(DEFAULT_LATE);
+    let urgent = usual.priority(DatagramPriority::Urgent);
+    for frame in 0..21 {
+        encoder.frame(encoder.due(), Bandwidth::ZERO);
+        let expected = if frame % 10 == 0 { urgent } else { usual };
+        assert_eq!(encoder.options(), expected, "frame {frame}");
+    }
 }
 
 fn header(frame: u32, index: u16, count: u16) -> Bytes {

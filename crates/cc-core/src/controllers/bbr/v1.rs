@@ -258,6 +258,12 @@ impl<C: GainCycle> Controller for BbrV1<C> {
             && !self.recovery.is_active()
     }
 
+    /// No loss ends the kernel's Startup. A jump is answered as later versions answer it
+    /// (draft-ietf-ccwg-bbr-06 §2.8, LossThresh), because more is at stake than in Startup.
+    fn tolerated_loss(&self) -> Gain {
+        Gain::percent(2)
+    }
+
     fn resume(&mut self, path: &PathState, window: &ResumedWindow, observer: &mut dyn Observer) {
         self.deferred.report(observer);
         self.resume_from(path, window);

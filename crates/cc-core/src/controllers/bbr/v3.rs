@@ -212,6 +212,11 @@ impl<R: Revision> Controller for Bbr<R> {
             && !self.recovery.is_active()
     }
 
+    /// What ends Startup where it was lost (RFC 9959 appendix C.2).
+    fn tolerated_loss(&self) -> Gain {
+        self.tuning.loss_thresh
+    }
+
     fn resume(&mut self, path: &PathState, window: &ResumedWindow, observer: &mut dyn Observer) {
         self.deferred.report(observer);
         self.resume_from(path, window);

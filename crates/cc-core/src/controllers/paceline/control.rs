@@ -1,8 +1,9 @@
 //! The decision in force: pacing rate, window and burst size.
 
-use super::bandwidth::from_f64;
+use super::bandwidth::{Estimate, from_f64};
 use super::cycle::Phase;
 use super::numbers::{MICROSECOND, to_f64};
+use super::startup::Startup;
 use super::state::{AGGREGATION_PERIODS, Paceline};
 use crate::control::{Control, send_quantum};
 use crate::controller::{PathState, ResumedWindow, Setup};
@@ -83,7 +84,9 @@ impl Paceline {
     }
 
     /// Goes on at the rate that the path has shown, which is the window in a round trip. The
-    /// estimate follows from what is delivered of it.
+    /// estimate follows from what is delivered of it. What the jump delivered says nothing after a
+    /// Safe Retreat (RFC 9959 appendix C.3), beside which the growth from half of PipeSize would be
+    /// none: Startup begins anew.
     pub(super) fn resume_from(&mut self, path: &PathState, window: &ResumedWindow) {
         let cwnd = window.cwnd();
         let rate = window.per_round_trip(path);
@@ -93,6 +96,10 @@ impl Paceline {
         } else {
             self.cwnd = self.cwnd.min(cwnd).max(self.mss * LEAST_PACKETS);
             self.control.pacing_rate = rate;
+            if self.cycle.phase == Phase::Startup {
+                self.estimate = Estimate::new();
+                self.startup = Startup::default();
+            }
         }
         self.decide();
     }

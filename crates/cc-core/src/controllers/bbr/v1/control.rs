@@ -1,5 +1,6 @@
 //! From the model to the three controls: pacing rate, window, burst.
 
+use super::bandwidth::MaxBandwidth;
 use super::cycle::{GainCycle, Phase};
 use super::machine::{BbrV1, initial_pacing_rate};
 use super::params::{
@@ -152,8 +153,9 @@ impl<C: GainCycle> BbrV1<C> {
 
     /// Goes on in Startup at the rate that the path has shown, which is the window in a round trip;
     /// the estimate of the bandwidth comes from the samples of what leaves. After a Safe Retreat,
-    /// which has drained the path, there are none that may be used (RFC 9959 appendix C.3), and
-    /// Startup finds the rate anew.
+    /// which has drained the path, there are none that may be used (RFC 9959 appendix C.3), those
+    /// of the jump included, beside which the growth from half of PipeSize would be none: Startup
+    /// finds the rate anew, from the window at its own pace.
     pub(super) fn resume_from(&mut self, path: &PathState, window: &ResumedWindow) {
         let rate = window.per_round_trip(path);
         match *window {
@@ -165,6 +167,11 @@ impl<C: GainCycle> BbrV1<C> {
                 self.cwnd = self.cwnd.min(cwnd).max(self.min_pipe_cwnd());
                 self.prior_cwnd = self.cwnd;
                 self.pacing_rate = rate;
+                if matches!(self.state, State::Startup) {
+                    self.max_bw = MaxBandwidth::new(self.tuning.bw_rounds);
+                    self.plateau.restart();
+                    self.pacing_rate = rate * self.pacing_gain();
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 //! From the model to pacing rate and window, in loss recovery too (draft-ietf-ccwg-bbr-06 §5.6;
 //! draft-cardwell-iccrg-bbr-congestion-control-02 §4.6.4.4).
 
+use super::data_rate::DataRate;
 use super::machine::{Bbr, initial_pacing_rate};
 use super::recovery::{RecoveryPolicy, UndoBounds};
 use super::revision::Revision;
@@ -9,7 +10,7 @@ use crate::controller::{PathState, ResumedWindow};
 use crate::events::LostPacket;
 use crate::parts::fast_recovery::Change;
 use crate::sampler::RateSample;
-use units::{Bytes, Gain, Timestamp};
+use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 impl<R: Revision> Bbr<R> {
     /// SetPacingRate. The first round-trip time replaces the guess made without one.
@@ -123,8 +124,9 @@ impl<R: Revision> Bbr<R> {
 
     /// Goes on in Startup at the rate that the path has shown, which is the window in a round trip;
     /// the estimate of the bandwidth comes from the samples of what leaves. After a Safe Retreat,
-    /// which has drained the path, there are none that may be used (RFC 9959 appendix C.3), and
-    /// Startup finds the rate anew.
+    /// which has drained the path, there are none that may be used (RFC 9959 appendix C.3), those
+    /// of the jump included, beside which the growth from half of PipeSize would be none: Startup
+    /// finds the rate anew, from the window at its own pace.
     pub(super) fn resume_from(&mut self, path: &PathState, window: &ResumedWindow) {
         let rate = window.per_round_trip(path);
         match *window {
@@ -136,6 +138,11 @@ impl<R: Revision> Bbr<R> {
                 self.cwnd = self.cwnd.min(cwnd).max(self.min_pipe_cwnd());
                 self.prior_cwnd = self.cwnd;
                 self.pacing_rate = rate;
+                if matches!(self.state, State::Startup) {
+                    self.rate = DataRate::new();
+                    self.full_bw.restart(Bandwidth::ZERO);
+                    self.pacing_rate = rate * self.state.pacing_gain(&self.tuning);
+                }
             }
         }
     }
