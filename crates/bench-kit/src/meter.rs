@@ -30,7 +30,7 @@ pub struct Meter {
 pub struct CounterSnapshot {
     /// Since the side's first byte.
     pub at: Duration,
-    /// Payload handed to the transport, per stream.
+    /// Payload that has left, per stream.
     pub sent: Vec<u64>,
     /// Payload read by the application, per stream.
     pub received: Vec<u64>,

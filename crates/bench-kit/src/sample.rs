@@ -22,7 +22,7 @@ pub struct Sample {
     pub length: Duration,
     /// Whether it belongs to the warm-up that the figures leave out.
     pub omitted: bool,
-    /// Payload handed to the transport in it, per stream; empty when this side does not send.
+    /// Payload that left in it, per stream; empty when this side does not send.
     pub sent: Vec<u64>,
     /// Payload read by the application in it, per stream; empty when this side does not receive.
     pub received: Vec<u64>,
@@ -136,7 +136,7 @@ impl SenderState {
 pub struct SideReport {
     /// The length of the measured part on this side's clock.
     pub measured: Duration,
-    /// Payload handed to the transport, per stream; empty when this side does not send.
+    /// Payload that has left, per stream; empty when this side does not send.
     pub sent: Vec<u64>,
     /// Payload read by the application, per stream; empty when this side does not receive.
     pub received: Vec<u64>,
@@ -238,7 +238,7 @@ impl SideReport {
             .try_for_each(check_time)
     }
 
-    /// All payload handed to the transport.
+    /// All payload that has left.
     pub fn total_sent(&self) -> u64 {
         total(&self.sent)
     }

@@ -75,7 +75,7 @@ fn read(at: Duration, connection: &Connection, counters: &Counters) -> CounterSn
     let congestion = connection.congestion();
     CounterSnapshot {
         at,
-        sent: read(&counters.sent),
+        sent: counters.departed(|id| connection.stream_bytes_sent(id)),
         received: read(&counters.received),
         datagrams_sent: counters.datagrams.sent(),
         arrivals: counters.datagrams.arrivals(),
