@@ -123,7 +123,16 @@ async fn carry_out(
             failed: &failed,
         })
         .collect();
-    let agreed = join_all(sessions.iter().map(Session::agree)).await;
+    let progress = RefCell::new(&mut *on_progress);
+    let agreed = sessions.iter().map(|session| {
+        session.agree(|ahead| {
+            // All connections of a run have the same place.
+            if session.flow == 0 {
+                (progress.borrow_mut())(Progress::Waiting(ahead));
+            }
+        })
+    });
+    let agreed = join_all(agreed).await;
     let agreed: Vec<_> = match agreed.into_iter().collect() {
         Ok(agreed) => agreed,
         Err(error) => {

@@ -170,6 +170,9 @@ pub struct SideReport {
     pub sender: Option<SenderReport>,
     /// Processor time, user and system, of the thread that ran this side.
     pub cpu: Duration,
+    /// The user's part of it, where the system tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_user: Option<Duration>,
     /// The number of that thread in its process; `None` where there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<u32>,
@@ -202,6 +205,7 @@ impl SideReport {
             (sender, other) => sender.or(other),
         };
         self.cpu = self.cpu.max(other.cpu);
+        self.cpu_user = self.cpu_user.max(other.cpu_user);
         self.error = self.error.take().or(other.error);
     }
 
@@ -231,8 +235,10 @@ impl SideReport {
             let limited = sender.limited.parts().map(|time| ("limited time", time));
             rtts.map(|rtt| ("round-trip time", rtt)).chain(limited)
         });
+        let user = self.cpu_user.map(|user| ("processor time", user));
         [("length", self.measured), ("processor time", self.cpu)]
             .into_iter()
+            .chain(user)
             .chain(sender)
             .chain(jitters(&self.arrivals))
             .try_for_each(check_time)

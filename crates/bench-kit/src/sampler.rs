@@ -84,5 +84,6 @@ fn read(at: Duration, connection: &Connection, counters: &Counters) -> CounterSn
         pacing_gain: congestion.pacing_gain,
         cwnd_gain: congestion.cwnd_gain,
         cpu: clock::thread_cpu(),
+        cpu_user: clock::thread_user_cpu(),
     }
 }

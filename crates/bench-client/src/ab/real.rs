@@ -286,6 +286,7 @@ fn embedded(target: SocketAddr) -> Remote {
         trust: Trust::Anyone,
         token: None,
         bind: None,
+        first_port: None,
     }
 }
 
@@ -377,6 +378,7 @@ impl RunningServer {
             limits: Limits::NONE,
             stranger_limits: None,
             admission: AdmissionLimits::OWN_CLIENTS,
+            max_runs: None,
             token: None,
             perf_congestion: None,
             is_one_off: false,

@@ -128,6 +128,8 @@ impl Outcome {
             Direction::Reverse => (&plan.server_congestion, &plan.client_congestion),
             _ => (&plan.client_congestion, &plan.server_congestion),
         };
+        let [host_total, host_user, host_system] = busy_percent(&clients);
+        let [remote_total, remote_user, remote_system] = busy_percent(&servers);
         iperf::End {
             sum: main.sum_received.packets.map(|_| main.sum_received.clone()),
             streams: [main.streams, other.streams].concat(),
@@ -136,9 +138,12 @@ impl Outcome {
             sum_sent_bidir_reverse: is_both.then_some(other.sum_sent),
             sum_received_bidir_reverse: is_both.then_some(other.sum_received),
             cpu_utilization_percent: iperf::CpuUtilization {
-                host_total: busy_percent(&clients),
-                remote_total: busy_percent(&servers),
-                ..iperf::CpuUtilization::default()
+                host_total,
+                host_user,
+                host_system,
+                remote_total,
+                remote_user,
+                remote_system,
             },
             sender_tcp_congestion: Some(sender.clone()),
             receiver_tcp_congestion: Some(receiver.clone()),

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixtures::{self, finite};
-use crate::result::iperf::{End, EndStream, Row};
+use crate::result::iperf::{CpuUtilization, End, EndStream, Row};
 use crate::result::{
     AbResult, CompetitionRound, Figures, MatrixCompetition, MatrixResult, Quantity, Summary,
 };
@@ -169,6 +169,33 @@ fn one_stream_each_way_has_no_sums() {
         ..end
     };
     assert_eq!(end_block(&two, Unit::Bits(2)).matches("[SUM]").count(), 4);
+}
+
+#[test]
+fn processor_time_is_of_both_sides_and_says_whose() {
+    let figure = |value| Some(finite(value));
+    let mut end = End {
+        sum_sent: sum(&row(0, 94)),
+        ..End::default()
+    };
+    assert_eq!(cpu_line(&end), None);
+    end.cpu_utilization_percent = CpuUtilization {
+        host_total: figure(12.14),
+        host_user: figure(3.4),
+        host_system: figure(8.74),
+        remote_total: figure(9.0),
+        ..CpuUtilization::default()
+    };
+    assert_eq!(
+        cpu_line(&end).unwrap(),
+        "CPU Utilization: local/sender 12.1% (3.4%u/8.7%s), remote/receiver 9.0%"
+    );
+    end.sum_sent.sender = false;
+    let line = cpu_line(&end).unwrap();
+    assert!(line.contains("local/receiver 12.1%"), "{line}");
+    end.sum_sent_bidir_reverse = Some(Row::default());
+    let line = cpu_line(&end).unwrap();
+    assert!(line.contains("local 12.1%"), "{line}");
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl Beginning<'_> {
                 bytes,
                 blocks: 0,
                 reverse: u8::from(plan.direction == Direction::Reverse),
-                tos: 0,
+                tos: plan.extras.dscp().traffic_class(),
                 target_bitrate: rate,
                 bidir: u8::from(plan.direction == Direction::Both),
                 interval: Finite::seconds(about.interval),
