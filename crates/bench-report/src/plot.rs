@@ -8,6 +8,8 @@
 //! rtt_cdf, rtt_ccdf   the distribution of the round-trip time, and its tail
 //! queue_cdf      that of the time in the emulated link's queue
 //! share          a competition: each variant's share over time, and Jain's index
+//! boxes          goodput and round-trip time of each variant, as quartiles
+//! loaded         a run's load above the response times of its requests
 //! limits         what held each variant back, as bars
 //! sweeps         a matrix: a metric along an axis, a line per contender
 //! heat_maps      a matrix: who is better where
@@ -34,6 +36,7 @@ mod grid;
 mod heat_map;
 mod legend;
 mod limits;
+mod loaded;
 mod named;
 mod overlay;
 mod panel;
@@ -58,6 +61,8 @@ pub use forest::forest;
 pub(crate) use grid::{Best, Grid, Point};
 pub use heat_map::heat_maps;
 pub use limits::limits;
+pub use loaded::loaded;
+pub(crate) use loaded::{since_begin, warm_up};
 pub(crate) use named::{MAPS, SWEEPS};
 pub use named::{NamedFigure, of_ab, of_matrix};
 pub use overlay::{arrivals, goodput, rtt, window};

@@ -221,6 +221,7 @@ impl Testbed {
             idle_timeout: setup.idle_timeout,
             seed,
             qlog: group.qlog.clone(),
+            makes_probes: false,
             memories: Vec::new(),
         })
     }

@@ -76,13 +76,12 @@ pub(crate) struct RunArgs {
     /// Send unreliable QUIC datagrams (RFC 9221), at 1M per stream without -b
     #[arg(short = 'u', long, conflicts_with = "file", help_heading = "Transfer")]
     pub(crate) udp: bool,
-    /// Measure request latency on an idle connection, one request per INTERVAL [default INTERVAL:
-    /// 100ms]
+    /// Measure request latency, one request per INTERVAL [default: 100ms]: on an idle connection
+    /// or, with -R, --bidir, -P, --connections, -b, -n, -k or -u, beside that load
     #[arg(long, value_name = "INTERVAL", help_heading = "Transfer", num_args = 0..=1)]
     #[arg(require_equals = true, default_missing_value = "0.1")]
     #[arg(value_parser = values::request_interval)]
-    #[arg(conflicts_with_all = ["bytes", "blockcount", "bidir", "file", "udp", "connections"])]
-    #[arg(conflicts_with_all = ["reverse", "parallel", "bitrate"])]
+    #[arg(conflicts_with = "file")]
     pub(crate) ping: Option<Duration>,
     /// Measure latency of requests and new connections under load: responsiveness in round trips
     /// per minute [default INTERVAL: 100ms]
@@ -238,4 +237,20 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) json: Option<PathBuf>,
+}
+
+impl RunArgs {
+    /// Whether more is to be sent than requests: what asks for a load beside `--ping`, and all else
+    /// without it.
+    pub(crate) fn has_load(&self) -> bool {
+        let TransferArgs {
+            reverse,
+            parallel,
+            bitrate,
+            ..
+        } = &self.transfer;
+        let has_amount = self.bytes.is_some() || self.blockcount.is_some() || bitrate.is_some();
+        let has_many = *parallel > 1 || self.connections > 1;
+        self.ping.is_none() || *reverse || self.bidir || self.udp || has_amount || has_many
+    }
 }

@@ -38,6 +38,8 @@ pub(crate) struct ClientSetup {
     pub(crate) seed: u64,
     /// Where a qlog of each connection is written; `None` writes none.
     pub(crate) qlog: Option<Qlog>,
+    /// Whether new connections are made beside the load, and timed.
+    pub(crate) makes_probes: bool,
     /// What the connections know of their paths when they begin; without, nothing.
     pub(crate) memories: Vec<Option<PathMemory>>,
 }

@@ -36,7 +36,8 @@ pub(crate) struct Outcome {
     pub(crate) rows: Vec<iperf::Interval>,
     /// What the requests of the run have come to, if it has any.
     pub(crate) answers: Vec<Answer>,
-    pub(crate) probes: Probes,
+    /// The new connections that were made beside the load, if any were to be.
+    pub(crate) probes: Option<Probes>,
     /// What each connection has learned of its path where it sent.
     pub(crate) memories: Vec<Option<PathMemory>>,
     /// Why the plan was not carried out.
@@ -99,7 +100,7 @@ impl Outcome {
             server_output_text: self.server_output(),
             receiver_socket_drops: self.receiver(plan).socket_drops,
             receiver_socket_buffer_limit: self.receiver(plan).socket_buffer_limit,
-            requests: requests::sum(plan, &self.answers, &self.probes),
+            requests: requests::sum(plan, &self.answers, self.probes.as_ref()),
             frames_bidir_reverse: self.frames_of_server(plan),
             result: self.round(plan),
         }

@@ -58,6 +58,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         idle_timeout: args.path.idle_timeout,
         seed: args.seed,
         qlog: qlog(args)?,
+        makes_probes: args.rpm.is_some(),
         memories: Vec::new(),
     };
     let about = about(args, &setup, links);

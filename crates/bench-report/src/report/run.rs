@@ -13,7 +13,7 @@ pub(super) fn html(result: &RunResult, path: Path) -> String {
     let mut main = String::new();
     page::parameters(&mut main, entries(result));
     if let Some(requests) = &result.requests {
-        answers(&mut main, as_ab(result, path), requests);
+        answers(&mut main, result, path, requests);
     }
     if has_payload(result) {
         let directions = directions(result, path);
@@ -68,7 +68,8 @@ fn payload(page: &mut String, ab: &AbResult, directions: Option<&AbResult>) {
 }
 
 /// How long requests took, whose answers stand in the place of the sender's round-trip times.
-fn answers(page: &mut String, mut ab: AbResult, requests: &RunRequests) {
+fn answers(page: &mut String, result: &RunResult, path: Path, requests: &RunRequests) {
+    let mut ab = as_ab(result, path);
     let rounds = ab
         .variants
         .iter_mut()
@@ -78,9 +79,21 @@ fn answers(page: &mut String, mut ab: AbResult, requests: &RunRequests) {
             .rtt_distribution
             .clone_from(&requests.rtt_distribution);
     }
+    let distributions = |page: &mut String| {
+        figure(page, &plot::answer_cdf(&ab), ANSWERS);
+        figure(page, &plot::answer_ccdf(&ab), ANSWERS_TAIL);
+    };
     page.push_str("<section class=\"columns\">\n");
-    figure(page, &plot::answer_cdf(&ab), ANSWERS);
-    figure(page, &plot::answer_ccdf(&ab), ANSWERS_TAIL);
+    match plot::loaded(result) {
+        None => distributions(page),
+        Some(loaded) => {
+            page.push_str("<div class=\"stack\">\n");
+            figure(page, &loaded, LOADED);
+            page.push_str("</div>\n<div class=\"stack\">\n");
+            distributions(page);
+            page.push_str("</div>\n");
+        }
+    }
     page.push_str("</section>\n");
 }
 
@@ -122,6 +135,7 @@ pub(super) fn figures(result: &RunResult, path: Path) -> Vec<NamedFigure> {
     let mut figures = plot::of_ab(&as_ab(result, path));
     let both = directions(result, path).map(|both| plot::goodput(&both));
     figures.extend(both.map(|figure| ("both-directions".to_owned(), figure)));
+    figures.extend(plot::loaded(result).map(|figure| ("loaded".to_owned(), figure)));
     figures
 }
 
@@ -129,7 +143,9 @@ pub(super) fn figures(result: &RunResult, path: Path) -> Vec<NamedFigure> {
 /// have it.
 fn directions(result: &RunResult, path: Path) -> Option<AbResult> {
     let back = result.intervals.iter();
-    let back: Vec<Interval> = back.filter_map(received).collect();
+    let warm_up = plot::warm_up(&result.intervals);
+    let back = back.filter_map(|interval| received(interval, warm_up));
+    let back: Vec<Interval> = back.collect();
     if back.is_empty() {
         return None;
     }
@@ -154,13 +170,14 @@ fn directions(result: &RunResult, path: Path) -> Option<AbResult> {
     Some(both)
 }
 
-fn received(interval: &iperf::Interval) -> Option<Interval> {
+/// The row of what the client received, whose warm-up had so many seconds.
+fn received(interval: &iperf::Interval, warm_up: f64) -> Option<Interval> {
     let row = interval.sum_bidir_reverse.as_ref()?;
     // Of several streams nobody knows whether they share a connection.
     let mut streams = interval.streams.iter().filter(|row| !row.sender);
     let sender = streams.next().filter(|_| streams.next().is_none());
     Some(Interval {
-        t: row.end,
+        t: Finite::new(plot::since_begin(row, warm_up)).unwrap_or(row.end),
         seconds: row.seconds,
         omitted: row.omitted == Some(true),
         goodput_bits_per_second: row.bits_per_second.get() as u64,
@@ -336,6 +353,8 @@ const FROM_SERVER: &str = "Data from the server, one point per report interval o
 const LIMITS: &str = "What kept the sender from sending.";
 const DISTRIBUTION: &str = "All samples; the figure below shows the longest 0.5 %.";
 const TAIL: &str = "The same samples as the share that is longer, on a logarithmic axis.";
+const LOADED: &str = "The load, one point per report interval and each stream thin, and what \
+                      requests took meanwhile on a stream of their own, ahead of the load.";
 const ANSWERS: &str = "All requests; the next figure shows the longest 0.5 %.";
 const ANSWERS_TAIL: &str = "The same requests as the share that is longer, on a logarithmic axis.";
 const METHOD: &str = "Goodput is payload delivered in order to the receiving application. RTT over \

@@ -75,7 +75,7 @@ pub struct RunRequests {
     pub rtt_distribution: Vec<DelayShare>,
     /// Round trips per minute, after draft-ietf-ippm-responsiveness; `null` without an answer.
     pub responsiveness_rpm: Option<Finite>,
-    /// What new connections took meanwhile; `null` without load.
+    /// What new connections took meanwhile, with `--rpm`; `null` elsewhere.
     pub foreign: Option<ForeignProbes>,
 }
 

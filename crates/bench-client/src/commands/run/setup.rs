@@ -63,7 +63,7 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Fai
             media: args.transfer.media(),
             requests: args.ping.or(args.rpm).map(|interval| Requests {
                 interval,
-                under_load: args.rpm.is_some(),
+                under_load: args.has_load(),
             }),
             at_most: None,
             turn: args.wait.map(|patience| Turn {
