@@ -515,6 +515,21 @@ fn where_both_sides_send_every_row_says_which_did() {
 }
 
 #[test]
+fn more_than_two_variants_are_ranked_in_eighty_columns() {
+    let result = fixtures::five();
+    let table = ab_table(&result);
+    let head = "No. By goodput      Mbit/s p95 RTT ms  Against a";
+    assert!(table.contains(head), "{table}");
+    let (_, ranked) = table.split_once(head).unwrap();
+    let places = ranked.lines().skip(1).take_while(|line| !line.is_empty());
+    assert_eq!(places.count(), result.variants.len());
+    assert!(ranked.contains("the reference"), "{ranked}");
+    let longest = table.lines().map(|line| line.chars().count()).max();
+    assert!(longest.unwrap() <= 80, "{table}");
+    assert!(!ab_table(&fixtures::ab()).contains("By goodput"));
+}
+
+#[test]
 fn forty_columns_hold_every_table_with_its_units() {
     let mut tables = [
         fixtures::ab(),
