@@ -4,6 +4,7 @@
 //! forest         ratios b/a with their intervals, on a logarithmic axis
 //! goodput_delay  a dot per round
 //! arrivals, rtt, window  the variants in one panel, the median round bold, others thin
+//! datagrams      loss and jitter of datagrams over time
 //! queue          what waits before a simulated link, where that is known over time
 //! rtt_cdf, rtt_ccdf   the distribution of the round-trip time, and its tail
 //! queue_cdf      that of the time in the emulated link's queue
@@ -28,6 +29,7 @@
 mod axis;
 mod bands;
 mod bounds;
+mod boxes;
 mod distribution;
 mod drawn;
 mod figure;
@@ -53,6 +55,7 @@ mod time_series;
 mod variants;
 
 pub use bounds::{MAX_FIGURES, MAX_POINTS, MAX_ROUNDS};
+pub use boxes::boxes;
 pub(crate) use distribution::{answer_ccdf, answer_cdf};
 pub use distribution::{queue_cdf, rtt_ccdf, rtt_cdf};
 pub use drawn::drawn;
@@ -65,7 +68,7 @@ pub use loaded::loaded;
 pub(crate) use loaded::{since_begin, warm_up};
 pub(crate) use named::{MAPS, SWEEPS};
 pub use named::{NamedFigure, of_ab, of_matrix};
-pub use overlay::{arrivals, goodput, rtt, window};
+pub use overlay::{arrivals, datagrams, goodput, rtt, window};
 pub use queue::queue;
 pub use scatter::goodput_delay;
 pub(crate) use series::bold_rounds;

@@ -196,6 +196,9 @@ pub(crate) struct RunArgs {
     /// Title, printed before every row
     #[arg(short = 'T', long, value_name = "TEXT", help_heading = "Output")]
     pub(crate) title: Option<String>,
+    /// Note below the title of the report
+    #[arg(long, value_name = "TEXT", help_heading = "Output")]
+    pub(crate) note: Option<String>,
     /// Begin every row with the time in UTC
     #[arg(long, help_heading = "Output")]
     pub(crate) timestamps: bool,

@@ -88,6 +88,7 @@ impl Outcome {
             complete: self.error.is_none(),
             error: self.error.clone(),
             title: about.title.clone(),
+            note: about.note.clone(),
             command: about.command.clone(),
             seed: about.seed,
             is_virtual: false,

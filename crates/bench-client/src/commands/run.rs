@@ -147,6 +147,7 @@ fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {
     About {
         command: args.command.clone(),
         title: args.title.clone(),
+        note: args.note.clone(),
         seed: args.seed,
         link: links.link.to_string(),
         return_link: links.return_link.to_string(),

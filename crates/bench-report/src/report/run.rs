@@ -24,6 +24,7 @@ pub(super) fn html(result: &RunResult, path: Path) -> String {
     Shell {
         brand: "Run of one congestion controller",
         heading: &heading.unwrap_or_else(|| format!("{} to {}", result.result.congestion, to.host)),
+        note: result.note.as_deref(),
         headline: None,
         verdict: &verdict(result),
         alert: alert(result),
@@ -60,6 +61,10 @@ fn payload(page: &mut String, ab: &AbResult, directions: Option<&AbResult>) {
         if let Some(back) = plot::time_series(directions, 1).filter(|_| is_known) {
             figure(page, &back, FROM_SERVER);
         }
+    }
+    if let Some([loss, jitter]) = plot::datagrams(ab) {
+        figure(page, &loss, DATAGRAM_LOSS);
+        figure(page, &jitter, JITTER);
     }
     figure(page, &plot::limits(ab), LIMITS);
     figure(page, &plot::rtt_cdf(ab), DISTRIBUTION);
@@ -105,10 +110,11 @@ pub(super) fn as_ab(result: &RunResult, path: Path) -> AbResult {
         complete: result.complete,
         error: result.error.clone(),
         title: result.title.clone(),
+        note: result.note.clone(),
         version: result.start.version.clone(),
         seed: result.seed,
         is_virtual: result.is_virtual,
-        started_unix_seconds: None,
+        started_unix_seconds: result.start.timestamp.as_ref().map(|start| start.timesecs),
         link: result.link.clone(),
         return_link: result.return_link.clone(),
         link_rate_bits_per_second: path.rate.map(units::Bandwidth::bits_per_sec),
@@ -119,6 +125,7 @@ pub(super) fn as_ab(result: &RunResult, path: Path) -> AbResult {
             name: "a".to_owned(),
             cc: result.result.congestion.clone(),
             server: None,
+            run: None,
             flows: 1,
             start_seconds: Finite::ZERO,
             extra_delay_ms: Finite::ZERO,
@@ -183,6 +190,7 @@ fn received(interval: &iperf::Interval, warm_up: f64) -> Option<Interval> {
         goodput_bits_per_second: row.bits_per_second.get() as u64,
         sender: sender.map(|row| row.figures).unwrap_or_default(),
         state: sender.and_then(|row| row.state.clone()),
+        datagrams: None,
     })
 }
 
@@ -351,6 +359,9 @@ const DIRECTIONS: &str = "Both directions: data to the server, and data from it 
                           report intervals.";
 const FROM_SERVER: &str = "Data from the server, one point per report interval of the client.";
 const LIMITS: &str = "What kept the sender from sending.";
+const DATAGRAM_LOSS: &str = "Datagrams that did not arrive, by their numbers: lost on the path, \
+                             dropped by the receiving host, or overtaken until later.";
+const JITTER: &str = "Variation of the one-way delay, smoothed (RFC 3550, 6.4.1).";
 const DISTRIBUTION: &str = "All samples; the figure below shows the longest 0.5 %.";
 const TAIL: &str = "The same samples as the share that is longer, on a logarithmic axis.";
 const LOADED: &str = "The load, one point per report interval and each stream thin, and what \

@@ -84,6 +84,7 @@ pub(crate) struct About {
     /// What was typed, without options for output.
     pub(crate) command: Option<String>,
     pub(crate) title: Option<String>,
+    pub(crate) note: Option<String>,
     pub(crate) seed: u64,
     pub(crate) link: String,
     pub(crate) return_link: String,
