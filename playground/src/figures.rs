@@ -30,6 +30,7 @@ fn result(session: &Session) -> AbResult {
         name: name.to_owned(),
         cc: setup.controller.clone(),
         server: None,
+        run: None,
         flows: 1,
         start_seconds: Finite::new(setup.start).unwrap_or_default(),
         extra_delay_ms: Finite::ZERO,
@@ -64,6 +65,7 @@ fn intervals(points: &[Point]) -> Vec<Interval> {
             goodput_bits_per_second: goodput.bits_per_sec(),
             sender: sender(point, lost),
             state: Some(point.state.to_owned()),
+            datagrams: None,
         }
     });
     intervals.collect()

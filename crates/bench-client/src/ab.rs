@@ -198,6 +198,7 @@ pub(crate) fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
                 name: name(index),
                 cc: variant.cc.clone(),
                 server: variant.server.clone(),
+                run: None,
                 flows: variant.flows,
                 start_seconds: Finite::seconds(variant.start),
                 extra_delay_ms: Finite::millis(variant.extra_delay),

@@ -123,7 +123,16 @@ async fn carry_out(
             failed: &failed,
         })
         .collect();
-    let agreed = join_all(sessions.iter().map(Session::agree)).await;
+    let progress = RefCell::new(&mut *on_progress);
+    let agreed = sessions.iter().map(|session| {
+        session.agree(|ahead| {
+            // All connections of a run have the same place.
+            if session.flow == 0 {
+                (progress.borrow_mut())(Progress::Waiting(ahead));
+            }
+        })
+    });
+    let agreed = join_all(agreed).await;
     let agreed: Vec<_> = match agreed.into_iter().collect() {
         Ok(agreed) => agreed,
         Err(error) => {
@@ -144,8 +153,7 @@ async fn carry_out(
     let record = RefCell::new(Record::new(&setup.plan, interval, outcome, on_progress));
     let parts = sessions.iter().zip(agreed);
     let parts = parts.map(|(session, control)| session.run(control, &record));
-    let requests = setup.plan.extras.requests;
-    if requests.is_some_and(|requests| requests.under_load) {
+    if setup.makes_probes {
         tokio::select! {
             _ = join_all(parts) => {}
             () = probes::run(setup, interrupts, &mut made) => {}
@@ -154,7 +162,7 @@ async fn carry_out(
         join_all(parts).await;
     }
     drop(record);
-    outcome.probes = made;
+    outcome.probes = setup.makes_probes.then_some(made);
     if let Some(error) = failed.send_replace(None) {
         outcome.error.get_or_insert(error);
     }

@@ -31,14 +31,19 @@ impl Directory {
         }
     }
 
-    /// Writes each figure into a file of its own.
+    /// Writes each figure into a file of its own, below the user's title and note.
     ///
     /// # Errors
     /// When the disk is full, for example; the files before that one are written.
-    pub(crate) fn write(&self, figures: &[NamedFigure]) -> Result<(), Failure> {
+    pub(crate) fn write(
+        &self,
+        figures: &[NamedFigure],
+        title: Option<&str>,
+        note: Option<&str>,
+    ) -> Result<(), Failure> {
         for (name, figure) in figures {
             let path = self.path.join(name).with_extension("svg");
-            let written = std::fs::write(&path, figure.standalone());
+            let written = std::fs::write(&path, figure.headed(title, note));
             written.map_err(|error| self.failure(&path, &error))?;
         }
         Ok(())

@@ -95,7 +95,7 @@ fn in_plain_words(text: &str) -> String {
 }
 
 /// iperf3's options that are something else here.
-const IPERF3S: [(&str, &str); 5] = [
+const IPERF3S: [(&str, &str); 8] = [
     ("-c", "the server is an argument: bench-client run HOST"),
     (
         "--client",
@@ -106,8 +106,14 @@ const IPERF3S: [(&str, &str); 5] = [
         "--server",
         "the server is a program of its own: bench-server",
     ),
-    ("-A", "start the program with taskset to choose its core"),
+    ("-D", DAEMON),
+    ("--daemon", DAEMON),
+    ("-I", DAEMON),
+    ("--pidfile", DAEMON),
 ];
+
+const DAEMON: &str = "run it as a service: docs/deployment.md has a unit for systemd, which also \
+                      keeps its log and restarts it";
 
 /// Prints why the program ends, and gives its exit code.
 pub fn exit_code(ended: Result<ExitCode, Exit>) -> ExitCode {
@@ -176,6 +182,11 @@ mod tests {
                 "error: unexpected argument '-c' found\n\n  tip: to pass '-c' as a value, use \
                  '-- -c'",
                 "unexpected argument '-c' found; the server is an argument: bench-client run HOST",
+            ),
+            (
+                "error: unexpected argument '-D' found",
+                "unexpected argument '-D' found; run it as a service: docs/deployment.md has a \
+                 unit for systemd, which also keeps its log and restarts it",
             ),
         ] {
             assert_eq!(one_line(message), line);

@@ -1,5 +1,9 @@
 //! The one file of the programs that reads clocks.
 
+#[cfg(target_os = "linux")]
+use nix::sys::resource::{UsageWho, getrusage};
+#[cfg(target_os = "linux")]
+use nix::sys::time::TimeValLike as _;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -50,6 +54,20 @@ pub(crate) fn thread_cpu() -> Duration {
     Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
+/// The user's part of the processor time that the calling thread has used in its life, where the
+/// system tells: Linux divides the time by what its ticks have met.
+#[cfg(target_os = "linux")]
+pub(crate) fn thread_user_cpu() -> Option<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
+    let micros = usage.user_time().num_microseconds();
+    u64::try_from(micros).ok().map(Duration::from_micros)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn thread_user_cpu() -> Option<Duration> {
+    None
+}
+
 /// A number that the calling thread has to itself in this process.
 pub(crate) fn thread_number() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(1);
@@ -69,5 +87,9 @@ mod tests {
         let work = (0..100_000_u64).fold(0_u64, |sum, n| std::hint::black_box(sum ^ n));
         std::hint::black_box(work);
         assert!(thread_cpu() > before);
+        // A tick may not have come yet.
+        if let Some(user) = thread_user_cpu() {
+            assert!(user <= thread_cpu());
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::media::{Arrived, FrameLedger};
 use crate::plan::Plan;
 use crate::role::Role;
 use crate::sample::{Arrivals, SideReport};
+use paceline::{StreamId, VarInt};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
@@ -16,6 +17,8 @@ use tokio::sync::Notify;
 pub struct Counters {
     /// Handed to the transport, in bytes.
     pub sent: Box<[AtomicU64]>,
+    /// The streams that carry it, while they do.
+    carriers: Box<[AtomicU64]>,
     /// Read by the application, in bytes.
     pub received: Box<[AtomicU64]>,
     /// What there is to count where payload goes in datagrams.
@@ -35,6 +38,7 @@ impl Counters {
         };
         Self {
             sent: zeros(role.sends),
+            carriers: zeros(role.sends),
             received: zeros(role.receives),
             datagrams: match plan.extras.datagrams {
                 Some(_) => DatagramCounters::new(plan.streams, role),
@@ -45,6 +49,30 @@ impl Counters {
             first_byte: Notify::new(),
             digest: OnceLock::new(),
         }
+    }
+
+    /// From now on stream `id` carries the payload of this place.
+    pub(crate) fn set_carrier(&self, stream: usize, id: StreamId) {
+        self.carriers[stream].store(u64::from(id) + 1, Ordering::Relaxed);
+    }
+
+    /// The stream ends, of which so many bytes have left.
+    pub(crate) fn end_carrier(&self, stream: usize, departed: u64) {
+        self.sent[stream].store(departed, Ordering::Relaxed);
+        self.carriers[stream].store(0, Ordering::Relaxed);
+    }
+
+    /// Payload that has left, per stream: `departed` says how much of a stream has. Where no stream
+    /// carries it, what was handed to the transport.
+    pub(crate) fn departed(&self, departed: impl Fn(StreamId) -> u64) -> Vec<u64> {
+        let pairs = self.sent.iter().zip(&self.carriers);
+        let pairs = pairs.map(|(sent, carrier)| {
+            let sent = sent.load(Ordering::Relaxed);
+            let id = carrier.load(Ordering::Relaxed).checked_sub(1);
+            let id = id.and_then(|id| VarInt::from_u64(id).ok());
+            id.map_or(sent, |id| departed(StreamId::from(id)))
+        });
+        pairs.collect()
     }
 
     /// The application has read so much of a stream.

@@ -30,7 +30,7 @@ pub struct Meter {
 pub struct CounterSnapshot {
     /// Since the side's first byte.
     pub at: Duration,
-    /// Payload handed to the transport, per stream.
+    /// Payload that has left, per stream.
     pub sent: Vec<u64>,
     /// Payload read by the application, per stream.
     pub received: Vec<u64>,
@@ -45,8 +45,10 @@ pub struct CounterSnapshot {
     pub pacing_gain: Option<Gain>,
     /// The controller's gain of the window, where it has one.
     pub cwnd_gain: Option<Gain>,
-    /// Processor time of the side's thread.
+    /// Processor time of the side's thread, user and system.
     pub cpu: Duration,
+    /// The user's part of it, where the system tells.
+    pub cpu_user: Option<Duration>,
 }
 
 impl Meter {
@@ -131,6 +133,7 @@ impl Meter {
             arrivals: arrivals_since(end, base),
             sender: self.role.sends.then(|| self.sender(base, congestion)),
             cpu: end.cpu.saturating_sub(base.cpu),
+            cpu_user: user_since(base, end),
             ..SideReport::default()
         }
     }
@@ -210,6 +213,13 @@ impl Meter {
             limited: limited_since(base, end),
         }
     }
+}
+
+/// The user's part of the processor time. The system divides it by the ticks of its clock, and what
+/// it finds late may be more than was measured.
+fn user_since(base: &CounterSnapshot, end: &CounterSnapshot) -> Option<Duration> {
+    let user = end.cpu_user?.saturating_sub(base.cpu_user?);
+    Some(user.min(end.cpu.saturating_sub(base.cpu)))
 }
 
 fn limited_since(base: &ConnectionStats, end: &ConnectionStats) -> LimitedTimes {

@@ -4,7 +4,7 @@ mod extras;
 mod media;
 mod rate;
 
-pub use extras::{Datagrams, Extras, Requests};
+pub use extras::{Datagrams, Extras, Requests, Turn};
 pub use media::{DEFAULT_LATE, MEDIA_DATAGRAM, MEDIA_HEADER, Media, MediaError, Video};
 pub use rate::bit_rate;
 
@@ -195,6 +195,12 @@ impl Plan {
     }
 
     fn check_extras(&self) -> Result<(), PlanError> {
+        if let Some(turn) = self.extras.turn {
+            let patience = units::duration::nanos(turn.patience);
+            let most = MAX_PATIENCE.as_nanos() as u64;
+            between("patience in ns", patience, 1, most)?;
+        }
+        between("DSCP", self.extras.dscp.into(), 0, 63)?;
         if let Some(Datagrams { size: Some(size) }) = self.extras.datagrams {
             between(
                 "datagram size",
@@ -428,6 +434,9 @@ pub const MAX_LENGTH: u64 = 1 << 20;
 
 /// The least flow-control window: a few packets, so that control messages pass beside data.
 pub const MIN_WINDOW: u64 = 4 << 10;
+
+/// The longest that a run may wait for its turn.
+pub const MAX_PATIENCE: Duration = Duration::from_secs(3_600);
 
 /// The largest flow-control window, 1 GiB: 10 Gbit/s over 800 ms.
 pub const MAX_WINDOW: u64 = 1 << 30;

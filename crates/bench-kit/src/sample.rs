@@ -22,7 +22,7 @@ pub struct Sample {
     pub length: Duration,
     /// Whether it belongs to the warm-up that the figures leave out.
     pub omitted: bool,
-    /// Payload handed to the transport in it, per stream; empty when this side does not send.
+    /// Payload that left in it, per stream; empty when this side does not send.
     pub sent: Vec<u64>,
     /// Payload read by the application in it, per stream; empty when this side does not receive.
     pub received: Vec<u64>,
@@ -136,7 +136,7 @@ impl SenderState {
 pub struct SideReport {
     /// The length of the measured part on this side's clock.
     pub measured: Duration,
-    /// Payload handed to the transport, per stream; empty when this side does not send.
+    /// Payload that has left, per stream; empty when this side does not send.
     pub sent: Vec<u64>,
     /// Payload read by the application, per stream; empty when this side does not receive.
     pub received: Vec<u64>,
@@ -170,6 +170,9 @@ pub struct SideReport {
     pub sender: Option<SenderReport>,
     /// Processor time, user and system, of the thread that ran this side.
     pub cpu: Duration,
+    /// The user's part of it, where the system tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_user: Option<Duration>,
     /// The number of that thread in its process; `None` where there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<u32>,
@@ -202,6 +205,7 @@ impl SideReport {
             (sender, other) => sender.or(other),
         };
         self.cpu = self.cpu.max(other.cpu);
+        self.cpu_user = self.cpu_user.max(other.cpu_user);
         self.error = self.error.take().or(other.error);
     }
 
@@ -231,14 +235,16 @@ impl SideReport {
             let limited = sender.limited.parts().map(|time| ("limited time", time));
             rtts.map(|rtt| ("round-trip time", rtt)).chain(limited)
         });
+        let user = self.cpu_user.map(|user| ("processor time", user));
         [("length", self.measured), ("processor time", self.cpu)]
             .into_iter()
+            .chain(user)
             .chain(sender)
             .chain(jitters(&self.arrivals))
             .try_for_each(check_time)
     }
 
-    /// All payload handed to the transport.
+    /// All payload that has left.
     pub fn total_sent(&self) -> u64 {
         total(&self.sent)
     }

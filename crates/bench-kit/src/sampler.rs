@@ -75,7 +75,7 @@ fn read(at: Duration, connection: &Connection, counters: &Counters) -> CounterSn
     let congestion = connection.congestion();
     CounterSnapshot {
         at,
-        sent: read(&counters.sent),
+        sent: counters.departed(|id| connection.stream_bytes_sent(id)),
         received: read(&counters.received),
         datagrams_sent: counters.datagrams.sent(),
         arrivals: counters.datagrams.arrivals(),
@@ -84,5 +84,6 @@ fn read(at: Duration, connection: &Connection, counters: &Counters) -> CounterSn
         pacing_gain: congestion.pacing_gain,
         cwnd_gain: congestion.cwnd_gain,
         cpu: clock::thread_cpu(),
+        cpu_user: clock::thread_user_cpu(),
     }
 }

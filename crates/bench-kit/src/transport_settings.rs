@@ -23,6 +23,7 @@ pub fn of_plan(
         .max_receive_window(most)
         .send_window(SEND_BUFFER.min(plan.window))
         .max_send_window(plan.window)
+        .dscp(plan.extras.dscp())
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
         .max_concurrent_uni_streams(VarInt::from_u32(plan.streams))
         .datagram_receive_buffer_size(Some(DATAGRAMS_RECEIVED))

@@ -4,7 +4,7 @@
 //! client                                            server
 //!   │ opens a bidirectional stream: control           │
 //!   │ ── Run(Plan) ─────────────────────────────────▶ │  checks it
-//!   │ ◀──────────────────────── Accepted or Refused ─ │
+//!   │ ◀──────────────── Waiting, Accepted or Refused ─│
 //!   │ ══ unidirectional streams of payload, in either direction or both ══
 //!   │ ◀────────────────────────── Samples, and so on ─│  its time series of the run
 //!   │ ── Finished(SideReport) ──────────────────────▶ │
@@ -59,6 +59,8 @@ pub enum Request {
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     Accepted,
+    /// The run waits for its turn, and so many are ahead; to clients that ask for one.
+    Waiting(u32),
     /// The plan will not be carried out; why, in a line for a person.
     Refused(String),
     /// How the run went at the server since the samples before.
@@ -87,7 +89,7 @@ impl Message for Request {
 impl Message for Reply {
     fn check(&self) -> Result<(), String> {
         match self {
-            Self::Accepted | Self::Refused(_) => Ok(()),
+            Self::Accepted | Self::Waiting(_) | Self::Refused(_) => Ok(()),
             Self::Samples(samples) => samples.iter().try_for_each(Sample::check),
             Self::Finished(report) => report.check(),
         }

@@ -103,6 +103,7 @@ fn honest() -> Vec<Value> {
     ];
     let replies = [
         Reply::Accepted,
+        Reply::Waiting(3),
         Reply::Refused("why".to_owned()),
         Reply::Samples(vec![sample; 3]),
         Reply::Finished(Box::new(report)),

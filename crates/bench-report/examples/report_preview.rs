@@ -64,6 +64,7 @@ fn test(controllers: [&str; 2], rounds: u32, seconds: f64, step: f64) -> AbResul
             name: name.to_owned(),
             cc: cc.to_owned(),
             server: None,
+            run: None,
             flows: 1,
             start_seconds: Finite::ZERO,
             extra_delay_ms: Finite::ZERO,
@@ -320,6 +321,7 @@ impl Flow {
             goodput_bits_per_second: (arrived * 8.0 / step) as u64,
             sender: self.figures(step, arrived, lost),
             state: Some(self.state.to_owned()),
+            datagrams: None,
         }
     }
 

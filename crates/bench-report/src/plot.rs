@@ -4,10 +4,13 @@
 //! forest         ratios b/a with their intervals, on a logarithmic axis
 //! goodput_delay  a dot per round
 //! arrivals, rtt, window  the variants in one panel, the median round bold, others thin
+//! datagrams      loss and jitter of datagrams over time
 //! queue          what waits before a simulated link, where that is known over time
 //! rtt_cdf, rtt_ccdf   the distribution of the round-trip time, and its tail
 //! queue_cdf      that of the time in the emulated link's queue
 //! share          a competition: each variant's share over time, and Jain's index
+//! boxes          goodput and round-trip time of each variant, as quartiles
+//! loaded         a run's load above the response times of its requests
 //! limits         what held each variant back, as bars
 //! sweeps         a matrix: a metric along an axis, a line per contender
 //! heat_maps      a matrix: who is better where
@@ -26,6 +29,7 @@
 mod axis;
 mod bands;
 mod bounds;
+mod boxes;
 mod distribution;
 mod drawn;
 mod figure;
@@ -34,6 +38,7 @@ mod grid;
 mod heat_map;
 mod legend;
 mod limits;
+mod loaded;
 mod named;
 mod overlay;
 mod panel;
@@ -50,6 +55,7 @@ mod time_series;
 mod variants;
 
 pub use bounds::{MAX_FIGURES, MAX_POINTS, MAX_ROUNDS};
+pub use boxes::boxes;
 pub(crate) use distribution::{answer_ccdf, answer_cdf};
 pub use distribution::{queue_cdf, rtt_ccdf, rtt_cdf};
 pub use drawn::drawn;
@@ -58,9 +64,11 @@ pub use forest::forest;
 pub(crate) use grid::{Best, Grid, Point};
 pub use heat_map::heat_maps;
 pub use limits::limits;
+pub use loaded::loaded;
+pub(crate) use loaded::{since_begin, warm_up};
 pub(crate) use named::{MAPS, SWEEPS};
 pub use named::{NamedFigure, of_ab, of_matrix};
-pub use overlay::{arrivals, goodput, rtt, window};
+pub use overlay::{arrivals, datagrams, goodput, rtt, window};
 pub use queue::queue;
 pub use scatter::goodput_delay;
 pub(crate) use series::bold_rounds;

@@ -10,6 +10,7 @@ mod ab;
 mod baseline;
 mod data;
 mod drawn;
+mod gathered;
 mod matrix;
 mod page;
 mod path;
@@ -19,6 +20,7 @@ mod run;
 mod several;
 mod summary;
 
+pub use gathered::{Saved, gathered};
 pub use path::Path;
 
 use crate::plot::NamedFigure;
@@ -47,6 +49,15 @@ pub fn matrix_html(result: &MatrixResult) -> String {
         None => matrix::html(result),
     }
 }
+
+/// The report of results that were saved, side by side: at most
+/// [`MAX_SAVED`] variants have a colour. `title` and `note` are the reader's.
+pub fn saved_html(saved: &[Saved], title: Option<&str>, note: Option<&str>) -> String {
+    gathered::html(saved, title, note)
+}
+
+/// How many variants are told apart by their colours.
+pub const MAX_SAVED: usize = 8;
 
 /// Every figure of a run over `path`, each with a name for its file.
 pub fn run_figures(result: &RunResult, path: Path) -> Vec<NamedFigure> {

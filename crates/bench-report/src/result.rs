@@ -52,7 +52,9 @@ pub use matrix::{
 };
 pub use metric::Metric;
 pub use quantity::Quantity;
-pub use round::{Interval, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round};
+pub use round::{
+    Interval, IntervalDatagrams, LimitedBy, LimitedTimes, QueueDelayMs, QueueDelaySource, Round,
+};
 
 pub use run::{ForeignProbes, RequestTimes, RunKind, RunRequests, RunResult, Sha256};
 pub use schema::{SCHEMA_VERSION, is_one};

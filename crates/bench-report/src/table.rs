@@ -16,7 +16,7 @@ pub use frames::frame_block;
 pub use matrix::{matrix_table, matrix_table_within};
 pub use requests::{request_block, request_row};
 pub use rows::{
-    Columns, datagram_header, end_block, interval_header, interval_row, with_direction,
+    Columns, cpu_line, datagram_header, end_block, interval_header, interval_row, with_direction,
 };
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The command line.
 
-use bench_kit::cli::values::{rate, seconds, size_up_to};
+use bench_kit::cli::values::{core, rate, seconds, size_up_to};
 use bench_kit::cli::{self, DEFAULT_CONTROLLER, DEFAULT_PORT, Exit, HELP_WIDTH};
 use bench_kit::plan::{MAX_WINDOW, MIN_WINDOW};
 use clap::{Parser, ValueHint};
@@ -44,6 +44,9 @@ pub(crate) struct ServerArgs {
     /// Write a qlog of each connection into this directory, for qvis
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) qlog: Option<PathBuf>,
+    /// Run on this core, 0 on, with one thread unless --threads says otherwise
+    #[arg(short = 'A', long, value_name = "CORE", value_parser = core)]
+    pub(crate) affinity: Option<u16>,
     /// Threads that serve clients, each client one of them; several need Linux [default: the cores]
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_THREADS)))]
@@ -78,6 +81,11 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "N", default_value_t = 256, help_heading = "Limits")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) max_connections: u32,
+    /// Carry out this many runs at once. Clients with --wait have the next turns, one for all their
+    /// connections; others are refused [default: no limit]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) max_runs: Option<u32>,
     /// Refuse clients of an address, or of an IPv6 /64, while this many of them are being served
     /// [default: no limit]
     #[arg(long, value_name = "N", help_heading = "Limits")]

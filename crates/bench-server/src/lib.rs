@@ -19,6 +19,7 @@ mod session;
 mod setup;
 mod shared;
 mod threads;
+mod turns;
 
 pub use admission::AdmissionLimits;
 pub use cc_core::Registry;

@@ -22,6 +22,9 @@ use std::time::Duration;
 use units::Bandwidth;
 
 pub(crate) fn run(args: &ServerArgs, registry: &Registry) -> Result<ExitCode, Failure> {
+    if let Some(core) = args.affinity {
+        runtime::keep_to_core(core)?;
+    }
     let interrupts = cli::interrupts()?;
     if rustix::process::geteuid().is_root() {
         terminal::note(format_args!(
@@ -107,6 +110,7 @@ fn setup(args: &ServerArgs, registry: &Registry, ip: IpAddr) -> Result<ServerSet
             max_per_prefix: args.max_per_address,
             max_per_second: args.max_per_second,
         },
+        max_runs: args.max_runs,
         token,
         perf_congestion: Some(perf_congestion),
         is_one_off: args.one_off,

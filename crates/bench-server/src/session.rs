@@ -3,13 +3,14 @@
 mod output;
 mod perf;
 mod state;
+mod turn;
 
 pub(crate) use state::Session;
 
 use crate::log_limiter::Topic;
 use crate::quota::{self, Transferred};
 use bench_kit::close_reason;
-use bench_kit::plan::{Controllers, Limits, Plan};
+use bench_kit::plan::{Controllers, Limits, MAX_PATIENCE, Plan};
 use bench_kit::role::Role;
 use bench_kit::sample::{Sample, SideReport};
 use bench_kit::transfer::Transfer;
@@ -57,6 +58,12 @@ impl Session {
         // that keep a connection without using it.
         let max_wait = self.limits(&connection).duration;
         let max_wait = max_wait.saturating_add(self.shared.idle_timeout);
+        let turn = if self.shared.turns.are_limited() {
+            MAX_PATIENCE
+        } else {
+            Duration::ZERO
+        };
+        let max_wait = max_wait.saturating_add(turn);
         let finished = timeout(max_wait, async {
             if perf::is_negotiated(&connection) {
                 caught(self.perf(&connection)).await
@@ -111,7 +118,12 @@ impl Session {
             Ok(controllers) => controllers,
             Err(error) => return self.refuse(connection, &mut send, error.to_string()).await,
         };
+        let _turn = match self.turn(connection, &plan, &mut send).await? {
+            Ok(turn) => turn,
+            Err(why) => return self.refuse(connection, &mut send, why).await,
+        };
         transport_settings::set_windows(connection, &plan);
+        connection.set_dscp(plan.extras.dscp());
         // Another one would not resume.
         let resumes = self.shared.resuming.as_deref();
         if resumes != Some(controllers.server.to_string().as_str()) {

@@ -27,6 +27,9 @@ pub struct ServerSetup {
     pub stranger_limits: Option<Limits>,
     /// How many clients are let in.
     pub admission: AdmissionLimits,
+    /// How many runs go on at once; `None` is as many as there are clients. Others wait for their
+    /// turn, if they want to.
+    pub max_runs: Option<u32>,
     /// What clients have to know; `None` serves everybody.
     pub token: Option<Token>,
     /// Whether it ends after one run.

@@ -3,6 +3,7 @@
 use crate::admission::{Admission, ClientPrefix, Verdict};
 use crate::log_limiter::{LogLimiter, Topic};
 use crate::setup::{Log, ServerSetup};
+use crate::turns::Turns;
 use bench_kit::clock;
 use bench_kit::perf::BLOCK;
 use bench_kit::plan::Limits;
@@ -28,6 +29,7 @@ pub(crate) struct Shared {
     /// The controller that connections begin with and may resume, as the registry writes it.
     pub(crate) resuming: Option<String>,
     pub(crate) totals: Totals,
+    pub(crate) turns: Arc<Turns>,
     /// What is sent to clients of `perf`, over and over; made for the first of them.
     perf_block: OnceLock<Bytes>,
     admission: Mutex<Admission>,
@@ -47,6 +49,7 @@ impl Shared {
             perf_congestion: setup.perf_congestion,
             resuming: setup.resume.map(|resume| resume.congestion.to_string()),
             totals: Totals::default(),
+            turns: Arc::new(Turns::new(setup.max_runs)),
             perf_block: OnceLock::new(),
             admission: Mutex::new(Admission::new(setup.admission)),
             log_limiter: Mutex::new(LogLimiter::new(clock::now())),

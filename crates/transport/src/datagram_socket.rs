@@ -1,5 +1,6 @@
 //! What an application may put in place of a UDP socket of the kernel's.
 
+use crate::dscp::Dscp;
 use quinn_proto::EcnCodepoint;
 use std::fmt;
 use std::io;
@@ -82,6 +83,9 @@ pub struct DatagramBatch<'a> {
     /// The codepoint of their IP headers. One that is left out disables ECN on the path; one that
     /// is changed to another is an error of the path (RFC 9000 §13.4).
     pub ecn: Option<EcnCodepoint>,
+    /// The other bits of the traffic class:
+    /// [`TransportConfig::dscp`](crate::TransportConfig::dscp).
+    pub dscp: Dscp,
     /// What is in them, one behind the other.
     pub contents: &'a [u8],
     /// Bytes of each but the last, which may have fewer. At least 1.
@@ -89,8 +93,8 @@ pub struct DatagramBatch<'a> {
 }
 
 impl<'a> DatagramBatch<'a> {
-    /// `contents` in datagrams of `size` bytes, the last of which may have fewer, not ECN-capable
-    /// and from whatever address the socket has.
+    /// `contents` in datagrams of `size` bytes, the last of which may have fewer, not ECN-capable,
+    /// without a DSCP and from whatever address the socket has.
     ///
     /// # Panics
     /// When `size` is zero.
@@ -100,6 +104,7 @@ impl<'a> DatagramBatch<'a> {
             destination,
             source: None,
             ecn: None,
+            dscp: Dscp::DEFAULT,
             contents,
             size,
         }

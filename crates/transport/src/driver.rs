@@ -64,6 +64,7 @@ use quinn_proto::{
 };
 pub(crate) use raised_limit::RaisedLimit;
 pub(crate) use remembered::ResumeConfig;
+pub(crate) use schedule::KernelOptions;
 use schedule::Schedule;
 use send_window::SendWindow;
 pub(crate) use sending_datagrams::PROTO_DATAGRAM_BUFFER;
@@ -89,7 +90,7 @@ impl ConnectionDriver {
             handshake_timeout,
             datagrams,
             budget,
-            kernel_pacing,
+            kernel,
             is_validated,
             max_packets_per_ack,
             max_probe_interval,
@@ -111,7 +112,7 @@ impl ConnectionDriver {
             max_rate,
             mss,
             departure: None,
-            schedule: Schedule::new(kernel_pacing),
+            schedule: Schedule::new(kernel),
             receive_window: ReceiveWindow::new(now, windows.receive, &budget),
             send_window: SendWindow::new(now, windows.send, &budget),
             inbound: BTreeMap::new(),

@@ -134,6 +134,7 @@ mod crypto_provider;
 mod datagram_socket;
 mod datagrams;
 mod driver;
+mod dscp;
 mod endpoint;
 mod error;
 #[cfg(target_os = "linux")]
@@ -178,6 +179,7 @@ pub use datagram_socket::{ArrivedDatagrams, DatagramBatch, DatagramSocket};
 pub use datagrams::{
     DatagramEvent, DatagramEvents, DatagramId, DatagramOptions, DatagramOutcome, DatagramPriority,
 };
+pub use dscp::{Dscp, ParseDscpError};
 #[cfg(feature = "metrics")]
 pub use endpoint::EndpointMetrics;
 pub use endpoint::{Endpoint, EndpointStats, Incoming, IncomingFuture, RetryError, TimerStats};

@@ -1,14 +1,18 @@
 //! The endpoint's socket: batches of datagrams out to the kernel, or to a socket of the
 //! application's, and in.
 
-#[cfg(target_os = "linux")]
-mod departure;
+mod batch_options;
 mod ecn;
 mod kernel;
 mod own;
 mod readiness;
+#[cfg(target_os = "linux")]
+mod sendmsg;
+
+pub(crate) use batch_options::BatchOptions;
 
 use crate::datagram_socket::DatagramSocket;
+use crate::dscp::Dscp;
 use crate::kernel_pacing::NoKernelPacing;
 use crate::lock::{Guard, Lock, Locked, Rank};
 use kernel::KernelSocket;
@@ -147,39 +151,45 @@ impl Socket {
         }
     }
 
-    /// As [`send`](Self::send), but the kernel keeps the packets until `departure`, if there is one
-    /// and [`time_departures`](Self::time_departures) has found that it can.
-    pub(crate) fn send_at(
+    /// As [`send`](Self::send), but the packets have a DSCP, and the kernel keeps them until their
+    /// departure, if there is one and [`time_departures`](Self::time_departures) has found that it
+    /// can.
+    pub(crate) fn send_with(
         &self,
-        departure: Option<Instant>,
+        options: BatchOptions,
         transmit: &Transmit,
         contents: &[u8],
         now: Instant,
     ) -> bool {
         #[cfg(target_os = "linux")]
-        if let (Some(departure), Carrier::Kernel(kernel)) = (departure, &self.carrier) {
-            match kernel.send_at(&udp_transmit(transmit, contents), departure) {
+        if let Carrier::Kernel(kernel) = &self.carrier
+            && (options.departure.is_some() || !options.dscp.is_default())
+        {
+            match kernel.send_with(&udp_transmit(transmit, contents), options) {
                 Ok(()) => return true,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.counts.send_blocked.fetch_add(1, Ordering::Relaxed);
                     return false;
                 }
-                // What is wrong with the packets is found out without a departure time.
+                // What is wrong with the packets is found out without these.
                 Err(_) => {}
             }
         }
-        #[cfg(not(target_os = "linux"))]
-        let _ = departure;
-        self.send(transmit, contents, now)
+        self.send_to(options.dscp, transmit, contents, now)
     }
 
     /// Sends the packets of `transmit`, whose bytes are `contents`. `false` means that the socket
     /// takes none at present, and [`poll_writable`](Self::poll_writable) says when to try again.
     pub(crate) fn send(&self, transmit: &Transmit, contents: &[u8], now: Instant) -> bool {
+        self.send_to(Dscp::default(), transmit, contents, now)
+    }
+
+    /// The same, with a DSCP where the socket is the application's.
+    fn send_to(&self, dscp: Dscp, transmit: &Transmit, contents: &[u8], now: Instant) -> bool {
         let packets = udp_transmit(transmit, contents);
         let sent = match &self.carrier {
             Carrier::Kernel(kernel) => kernel.send(&packets),
-            Carrier::Own(own) => own.try_send(&packets),
+            Carrier::Own(own) => own.try_send(&packets, dscp),
         };
         match sent {
             Ok(()) => true,
@@ -318,6 +328,14 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    fn leaving_at(departure: Instant) -> BatchOptions {
+        BatchOptions {
+            departure: Some(departure),
+            ..BatchOptions::default()
+        }
+    }
+
     #[tokio::test]
     async fn a_batch_is_no_larger_than_one_udp_datagram() {
         let socket = socket();
@@ -368,7 +386,7 @@ mod tests {
                 ..transmit(to.local_addr().unwrap(), 5)
             };
             let departure = clock::now() + Duration::from_micros(300);
-            assert!(from.send_at(Some(departure), &batch, b"aabbc", clock::now()));
+            assert!(from.send_with(leaving_at(departure), &batch, b"aabbc", clock::now()));
             let count = std::future::poll_fn(|cx| {
                 to.poll_recv(cx, &mut [IoSliceMut::new(&mut memory)], &mut metas)
             });
@@ -385,11 +403,11 @@ mod tests {
         let socket = socket();
         let nowhere = SocketAddr::from((Ipv4Addr::BROADCAST, 9));
         let now = clock::now();
-        assert!(socket.send_at(Some(now), &transmit(nowhere, 1), b"x", now));
+        assert!(socket.send_with(leaving_at(now), &transmit(nowhere, 1), b"x", now));
         assert_eq!(socket.send_errors(), 1);
         // A socket that takes no departure times refuses them (EINVAL).
         let here = socket.local_addr().unwrap();
-        assert!(socket.send_at(Some(now), &transmit(here, 1), b"x", now));
+        assert!(socket.send_with(leaving_at(now), &transmit(here, 1), b"x", now));
         assert_eq!(socket.send_errors(), 1);
         let mut memory = [0; 9];
         let mut metas = [RecvMeta::default()];

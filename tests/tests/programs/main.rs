@@ -7,6 +7,7 @@ mod ab;
 mod cluster;
 mod command_line;
 mod interop;
+mod iperf_options;
 mod link_relay;
 mod matrix;
 mod perf;

@@ -221,6 +221,7 @@ impl Testbed {
             idle_timeout: setup.idle_timeout,
             seed,
             qlog: group.qlog.clone(),
+            makes_probes: false,
             memories: Vec::new(),
         })
     }
@@ -286,6 +287,7 @@ fn embedded(target: SocketAddr) -> Remote {
         trust: Trust::Anyone,
         token: None,
         bind: None,
+        first_port: None,
     }
 }
 
@@ -377,6 +379,7 @@ impl RunningServer {
             limits: Limits::NONE,
             stranger_limits: None,
             admission: AdmissionLimits::OWN_CLIENTS,
+            max_runs: None,
             token: None,
             perf_congestion: None,
             is_one_off: false,

@@ -164,6 +164,9 @@ pub(crate) struct AbArgs {
     /// Title of the report
     #[arg(short = 'T', long, value_name = "TEXT", help_heading = "Output")]
     pub(crate) title: Option<String>,
+    /// Note below the title of the report
+    #[arg(long, value_name = "TEXT", help_heading = "Output")]
+    pub(crate) note: Option<String>,
     /// Write the report to this file [default: ab-report.html, or with the time in its name where
     /// that is there]
     #[arg(long, value_name = "FILE")]

@@ -1,14 +1,14 @@
 use super::shared::{PathArgs, TransferArgs};
 use super::values::{self, HostPort};
 use crate::ab::MAX_COPIES;
-use bench_kit::cli::values::{seconds, seconds_or_none, size_up_to};
+use bench_kit::cli::values::{core, patience, seconds, seconds_or_none, size_up_to};
 use bench_kit::cli::{DEFAULT_CONTROLLER, DEFAULT_PORT};
 use bench_kit::plan::MAX_CONNECTIONS;
 use bench_report::result::RunResult;
 use bench_report::text::Unit;
 use clap::{Args, ValueHint};
 use link_sim::LinkSpec;
-use paceline::KernelPacing;
+use paceline::{Dscp, KernelPacing};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -76,13 +76,12 @@ pub(crate) struct RunArgs {
     /// Send unreliable QUIC datagrams (RFC 9221), at 1M per stream without -b
     #[arg(short = 'u', long, conflicts_with = "file", help_heading = "Transfer")]
     pub(crate) udp: bool,
-    /// Measure request latency on an idle connection, one request per INTERVAL [default INTERVAL:
-    /// 100ms]
+    /// Measure request latency, one request per INTERVAL [default: 100ms]: on an idle connection
+    /// or, with -R, --bidir, -P, --connections, -b, -n, -k or -u, beside that load
     #[arg(long, value_name = "INTERVAL", help_heading = "Transfer", num_args = 0..=1)]
     #[arg(require_equals = true, default_missing_value = "0.1")]
     #[arg(value_parser = values::request_interval)]
-    #[arg(conflicts_with_all = ["bytes", "blockcount", "bidir", "file", "udp", "connections"])]
-    #[arg(conflicts_with_all = ["reverse", "parallel", "bitrate"])]
+    #[arg(conflicts_with = "file")]
     pub(crate) ping: Option<Duration>,
     /// Measure latency of requests and new connections under load: responsiveness in round trips
     /// per minute [default INTERVAL: 100ms]
@@ -94,6 +93,10 @@ pub(crate) struct RunArgs {
     )]
     #[arg(value_parser = values::request_interval)]
     pub(crate) rpm: Option<Duration>,
+    /// Wait for a turn, this long at most, where the server is busy (bench-server --max-runs)
+    #[arg(long, value_name = "TIME", value_parser = patience, help_heading = "Transfer")]
+    #[arg(conflicts_with = "perf")]
+    pub(crate) wait: Option<Duration>,
     /// Connections, each with -P streams and its own UDP port
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Transfer")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CONNECTIONS)))]
@@ -119,6 +122,22 @@ pub(crate) struct RunArgs {
     #[arg(short = 'B', long, value_name = "ADDR", help_heading = "Path")]
     #[arg(conflicts_with_all = ["link", "return_link"])]
     pub(crate) bind: Option<IpAddr>,
+    /// Local UDP port to send from; with --connections, the first of as many
+    #[arg(long, value_name = "PORT", help_heading = "Path")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) cport: Option<u16>,
+    /// Traffic class (type of service) of both sides' packets, such as 0xb8: the DSCP times four,
+    /// since the lower two bits are ECN's
+    #[arg(short = 'S', long, value_name = "N", value_parser = values::traffic_class)]
+    #[arg(conflicts_with_all = ["link", "return_link", "perf"], help_heading = "Path")]
+    pub(crate) tos: Option<Dscp>,
+    /// The same as a DSCP: 0 to 63, or a name such as ef, af41, cs1, le
+    #[arg(long, value_name = "DSCP", help_heading = "Path")]
+    #[arg(conflicts_with_all = ["tos", "link", "return_link", "perf"])]
+    pub(crate) dscp: Option<Dscp>,
+    /// Run on this core, 0 on; bench-server has the option as well
+    #[arg(short = 'A', long, value_name = "CORE", value_parser = core, help_heading = "Path")]
+    pub(crate) affinity: Option<u16>,
     /// Who waits until the client's packets may leave: this program (off), or where it can (auto)
     /// or always (on) the kernel, which needs tc's qdisc fq
     #[arg(long, value_name = "MODE", default_value_t = KernelPacing::Off, help_heading = "Path")]
@@ -177,6 +196,9 @@ pub(crate) struct RunArgs {
     /// Title, printed before every row
     #[arg(short = 'T', long, value_name = "TEXT", help_heading = "Output")]
     pub(crate) title: Option<String>,
+    /// Note below the title of the report
+    #[arg(long, value_name = "TEXT", help_heading = "Output")]
+    pub(crate) note: Option<String>,
     /// Begin every row with the time in UTC
     #[arg(long, help_heading = "Output")]
     pub(crate) timestamps: bool,
@@ -218,4 +240,20 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) json: Option<PathBuf>,
+}
+
+impl RunArgs {
+    /// Whether more is to be sent than requests: what asks for a load beside `--ping`, and all else
+    /// without it.
+    pub(crate) fn has_load(&self) -> bool {
+        let TransferArgs {
+            reverse,
+            parallel,
+            bitrate,
+            ..
+        } = &self.transfer;
+        let has_amount = self.bytes.is_some() || self.blockcount.is_some() || bitrate.is_some();
+        let has_many = *parallel > 1 || self.connections > 1;
+        self.ping.is_none() || *reverse || self.bidir || self.udp || has_amount || has_many
+    }
 }

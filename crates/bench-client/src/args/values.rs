@@ -3,6 +3,7 @@
 use crate::ab::{self, MAX_COPIES, MAX_VARIANTS};
 use bench_kit::cli::values::{self, time};
 use bench_kit::plan::MIN_BETWEEN_REQUESTS;
+use paceline::Dscp;
 use paceline::tls::Fingerprint;
 use std::str::FromStr;
 use std::time::Duration;
@@ -184,6 +185,31 @@ pub(super) fn request_interval(text: &str) -> Result<Duration, ParseError> {
     }
 }
 
+/// iperf3's `-S`: a traffic class whose ECN bits are not set, as its DSCP.
+pub(super) fn traffic_class(text: &str) -> Result<Dscp, String> {
+    let (digits, radix) = match text.strip_prefix("0x") {
+        Some(digits) => (digits, 16),
+        None if text.starts_with('0') => (text, 8),
+        None => (text, 10),
+    };
+    // No sign, which the standard library would take.
+    let has_digits = digits.chars().all(|digit| digit.is_digit(radix));
+    let class = u8::from_str_radix(digits, radix)
+        .ok()
+        .filter(|_| has_digits);
+    let class = class.ok_or_else(|| {
+        format!("`{text}` is no traffic class; expected a number from 0 to 252, such as 0xb8")
+    })?;
+    match Dscp::new(class >> 2) {
+        Some(dscp) if dscp.traffic_class() == class => Ok(dscp),
+        _ => Err(format!(
+            "`{text}` has ECN's bits, the lower two, which congestion control sets; use {:#04x}, \
+             or -C prague for ECT(1)",
+            class & !0b11
+        )),
+    }
+}
+
 /// 32 bytes in hexadecimal, as `sha256sum` or, with colons, as openssl writes them.
 pub(super) fn fingerprint(text: &str) -> Result<[u8; 32], ParseError> {
     text.parse()
@@ -249,6 +275,21 @@ mod tests {
         assert_eq!(duplicate("b=2"), Ok((Some(1), 2)));
         for wrong in ["0", "3", "b", "b=", "b=3", "z=2", "", "-1"] {
             assert_eq!(duplicate(wrong).unwrap_err().input(), wrong);
+        }
+    }
+
+    #[test]
+    fn a_traffic_class_is_read_as_iperf3_reads_it_and_leaves_ecn_alone() {
+        let ef: Dscp = "ef".parse().unwrap();
+        for text in ["184", "0xb8", "0270"] {
+            assert_eq!(traffic_class(text), Ok(ef), "{text}");
+        }
+        assert_eq!(traffic_class("0"), Ok(Dscp::DEFAULT));
+        let error = traffic_class("0xb9").unwrap_err();
+        assert!(error.contains("use 0xb8"), "{error}");
+        for wrong in ["", "ef", "256", "-1", "+4", "0x", "0x+4", "08"] {
+            let error = traffic_class(wrong).unwrap_err();
+            assert!(error.contains("is no traffic class"), "{error}");
         }
     }
 

@@ -38,6 +38,8 @@ pub(crate) struct ClientSetup {
     pub(crate) seed: u64,
     /// Where a qlog of each connection is written; `None` writes none.
     pub(crate) qlog: Option<Qlog>,
+    /// Whether new connections are made beside the load, and timed.
+    pub(crate) makes_probes: bool,
     /// What the connections know of their paths when they begin; without, nothing.
     pub(crate) memories: Vec<Option<PathMemory>>,
 }
@@ -57,6 +59,8 @@ pub(crate) struct Remote {
     /// What the server wants its clients to know.
     pub(crate) token: Option<Token>,
     pub(crate) bind: Option<IpAddr>,
+    /// The first connection's port, the next one's and so on; `None` is any.
+    pub(crate) first_port: Option<u16>,
 }
 
 impl fmt::Display for Remote {
@@ -146,7 +150,7 @@ impl Connected {
 /// what it knows of its path.
 pub(super) async fn connect(setup: &ClientSetup, number: u32) -> Result<Connected, String> {
     let config = setup.tls(number)?;
-    let endpoint = endpoint(setup)?;
+    let endpoint = endpoint(setup, number)?;
     let server = setup.remote.to_string();
     let connecting = endpoint
         .connect_with(config, setup.remote.target, &setup.remote.host)
@@ -198,13 +202,24 @@ fn local_ip(target: SocketAddr) -> Option<IpAddr> {
 }
 
 /// A socket of the target's family, and what it accepts.
-fn endpoint(setup: &ClientSetup) -> Result<Endpoint, String> {
+fn endpoint(setup: &ClientSetup, number: u32) -> Result<Endpoint, String> {
     let bind = setup
         .remote
         .bind
         .unwrap_or_else(|| unspecified(setup.remote.target).ip());
-    let cannot = |error: std::io::Error| format!("cannot send from {bind}: {error}");
-    let socket = std::net::UdpSocket::bind((bind, 0)).map_err(cannot)?;
+    // Those beyond are probes, many and short.
+    let first = setup
+        .remote
+        .first_port
+        .filter(|_| number < setup.connections);
+    let port = first.map_or(0, |first| {
+        first.saturating_add(u16::try_from(number).unwrap_or(u16::MAX))
+    });
+    let cannot = |error: std::io::Error| match port {
+        0 => format!("cannot send from {bind}: {error}"),
+        _ => format!("cannot send from {bind} port {port}: {error}; use another --cport"),
+    };
+    let socket = std::net::UdpSocket::bind((bind, port)).map_err(cannot)?;
     let mut config = EndpointConfig::default();
     // The server's packets grow to what this allows.
     let mtu = setup.mtu.unwrap_or(transport_settings::USUAL_PAYLOAD);

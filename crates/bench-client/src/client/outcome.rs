@@ -36,7 +36,8 @@ pub(crate) struct Outcome {
     pub(crate) rows: Vec<iperf::Interval>,
     /// What the requests of the run have come to, if it has any.
     pub(crate) answers: Vec<Answer>,
-    pub(crate) probes: Probes,
+    /// The new connections that were made beside the load, if any were to be.
+    pub(crate) probes: Option<Probes>,
     /// What each connection has learned of its path where it sent.
     pub(crate) memories: Vec<Option<PathMemory>>,
     /// Why the plan was not carried out.
@@ -87,6 +88,7 @@ impl Outcome {
             complete: self.error.is_none(),
             error: self.error.clone(),
             title: about.title.clone(),
+            note: about.note.clone(),
             command: about.command.clone(),
             seed: about.seed,
             is_virtual: false,
@@ -99,7 +101,7 @@ impl Outcome {
             server_output_text: self.server_output(),
             receiver_socket_drops: self.receiver(plan).socket_drops,
             receiver_socket_buffer_limit: self.receiver(plan).socket_buffer_limit,
-            requests: requests::sum(plan, &self.answers, &self.probes),
+            requests: requests::sum(plan, &self.answers, self.probes.as_ref()),
             frames_bidir_reverse: self.frames_of_server(plan),
             result: self.round(plan),
         }
@@ -128,6 +130,8 @@ impl Outcome {
             Direction::Reverse => (&plan.server_congestion, &plan.client_congestion),
             _ => (&plan.client_congestion, &plan.server_congestion),
         };
+        let [host_total, host_user, host_system] = busy_percent(&clients);
+        let [remote_total, remote_user, remote_system] = busy_percent(&servers);
         iperf::End {
             sum: main.sum_received.packets.map(|_| main.sum_received.clone()),
             streams: [main.streams, other.streams].concat(),
@@ -136,9 +140,12 @@ impl Outcome {
             sum_sent_bidir_reverse: is_both.then_some(other.sum_sent),
             sum_received_bidir_reverse: is_both.then_some(other.sum_received),
             cpu_utilization_percent: iperf::CpuUtilization {
-                host_total: busy_percent(&clients),
-                remote_total: busy_percent(&servers),
-                ..iperf::CpuUtilization::default()
+                host_total,
+                host_user,
+                host_system,
+                remote_total,
+                remote_user,
+                remote_system,
             },
             sender_tcp_congestion: Some(sender.clone()),
             receiver_tcp_congestion: Some(receiver.clone()),

@@ -49,6 +49,8 @@ async fn probe(
                 interval: bench_kit::plan::MIN_BETWEEN_REQUESTS,
                 under_load: false,
             }),
+            // It is part of the run that goes on.
+            turn: setup.plan.extras.turn,
             ..Extras::default()
         },
         ..setup.plan.clone()
@@ -62,7 +64,7 @@ async fn probe(
         socket: connected.bound,
         failed: &watch::Sender::new(None),
     };
-    let agreed = session.agree().await?;
+    let agreed = session.agree(|_| {}).await?;
     let request = timeout(setup.connect_timeout, request(&connected)).await;
     drop(agreed);
     connected.connection.close(VarInt::from_u32(DONE), b"");

@@ -9,6 +9,8 @@ use std::time::Duration;
 /// The progress of a run.
 #[derive(Debug)]
 pub(crate) enum Progress<'a> {
+    /// The server is busy, and so many runs are ahead.
+    Waiting(u32),
     /// The server has accepted the plan.
     Started(Beginning<'a>),
     /// The client's next sample of the connection with this number, from 0.
@@ -23,7 +25,7 @@ impl Progress<'_> {
         match self {
             Self::Started(_) => plan.omit.is_zero(),
             Self::Sample(0, sample) => sample.omitted && sample.at >= plan.omit,
-            Self::Sample(..) | Self::Rows(_) => false,
+            Self::Waiting(_) | Self::Sample(..) | Self::Rows(_) => false,
         }
     }
 }

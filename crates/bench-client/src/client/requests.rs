@@ -34,14 +34,15 @@ pub(super) fn row(answers: &[Answer]) -> Option<RequestRow> {
 }
 
 /// All of a run, if its plan has requests; those of the warm-up are left out.
-pub(super) fn sum(plan: &Plan, answers: &[Answer], probes: &Probes) -> Option<RunRequests> {
+pub(super) fn sum(plan: &Plan, answers: &[Answer], probes: Option<&Probes>) -> Option<RunRequests> {
     let Requests {
         interval,
         under_load,
     } = plan.extras.requests?;
     let measured = answers.iter().filter(|answer| answer.at >= plan.omit);
     let own: Vec<Duration> = measured.map(|answer| answer.took).collect();
-    let foreign = under_load.then(|| ForeignProbes {
+    let no_probes = Probes::default();
+    let foreign = probes.map(|probes| ForeignProbes {
         failed: probes.failed,
         failure: probes.failure.clone(),
         handshake_ms: times(&probes.handshakes),
@@ -52,7 +53,7 @@ pub(super) fn sum(plan: &Plan, answers: &[Answer], probes: &Probes) -> Option<Ru
         interval_ms: Finite::millis(interval),
         rtt_ms: times(&own),
         rtt_distribution: distribution(&own).shares(),
-        responsiveness_rpm: responsiveness(&own, probes),
+        responsiveness_rpm: responsiveness(&own, probes.unwrap_or(&no_probes)),
         foreign,
     })
 }
@@ -173,7 +174,8 @@ mod tests {
             at: Duration::from_millis(at),
             took: Duration::from_millis(took),
         });
-        let sum = sum(&plan, &answers, &Probes::default()).unwrap();
+        let sum = sum(&plan, &answers, None).unwrap();
+        assert_eq!(sum.foreign, None);
         assert_eq!(sum.rtt_ms.count, 2);
         assert_eq!(sum.rtt_ms.max.unwrap().get(), 20.0);
     }

@@ -61,10 +61,17 @@ impl Session<'_> {
     }
 
     /// Sends the plan and waits for its acceptance; `None` where a server knows no plan.
-    pub(super) async fn agree(&self) -> Result<Option<Control>, String> {
+    /// `on_wait` is told how many runs are ahead, where the server is busy and the plan waits.
+    pub(super) async fn agree(
+        &self,
+        mut on_wait: impl FnMut(u32),
+    ) -> Result<Option<Control>, String> {
         if self.setup.is_perf {
             return Ok(None);
         }
+        let patience = self.plan.extras.turn.map(|turn| turn.patience);
+        let max_wait = self.setup.connect_timeout;
+        let max_wait = max_wait.saturating_add(patience.unwrap_or_default());
         let agree = async {
             let (mut send, receive) = self.connection.open_bi().await?;
             if let Some(token) = &self.setup.remote.token {
@@ -75,13 +82,17 @@ impl Session<'_> {
             // When this fails, the reply or the connection's end says why.
             let _ = wire::write_message(&mut send, &plan).await;
             let mut replies = Replies::read_from(receive);
-            let reply = replies.next().await;
+            let mut reply = replies.next().await;
+            while let (Ok(Some(Reply::Waiting(ahead))), Some(_)) = (&reply, patience) {
+                on_wait(*ahead);
+                reply = replies.next().await;
+            }
             Ok((send, replies, reply))
         };
         let answered = tokio::select! {
             biased;
             () = self.interrupts.wait(1) => return Err(INTERRUPTED.to_owned()),
-            answered = timeout(self.setup.connect_timeout, agree) => answered,
+            answered = timeout(max_wait, agree) => answered,
         };
         let Ok(answered) = answered else {
             return Err(format!(

@@ -47,6 +47,7 @@ pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failur
     let mut result = ab::run(&setup, &interrupts, &mut |event| progress.show(event))?;
     progress.close();
     result.command.clone_from(&args.command);
+    result.note.clone_from(&args.note);
     if let Some(warning) = setup.qlog.as_ref().and_then(Qlog::close) {
         terminal::note(format_args!("warning: {warning}"));
     }
@@ -335,8 +336,9 @@ impl Files {
             return output::write_new(texts, is_silent);
         }
         let mut failure = Ok(());
+        let (title, note) = (result.title.as_deref(), result.note.as_deref());
         if let Some(directory) = self.svg {
-            match directory.write(&plot::of_ab(result)) {
+            match directory.write(&plot::of_ab(result), title, note) {
                 Ok(()) if is_silent => {}
                 Ok(()) => {
                     let path = directory.path().display();

@@ -38,6 +38,7 @@ pub(super) fn find(server: &HostPort, args: &RemoteArgs) -> Result<Remote, Failu
         trust: trust(ca.as_deref(), *fingerprint)?,
         token: Token::find(token.as_deref())?,
         bind: *bind,
+        first_port: None,
     })
 }
 

@@ -2,21 +2,31 @@
 
 use crate::args::ReportArgs;
 use crate::emulated;
-use crate::output::{Directory, Output};
+use crate::output::{self, Directory, Output};
 use bench_kit::failure::Failure;
-use bench_kit::terminal;
+use bench_kit::{clock, terminal};
 use bench_report::plot::{self, NamedFigure};
+use bench_report::report::{MAX_SAVED, Saved};
 use bench_report::result::{AbResult, AnyResult};
 use bench_report::{csv, report};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    let text = std::fs::read_to_string(&args.result);
-    let text = text.map_err(|error| named(&args.result, error))?;
-    let result = AnyResult::from_json(&text);
-    let result = result.map_err(|error| named(&args.result, error))?;
-    let views = views(&result);
+    let results: Result<Vec<AnyResult>, Failure> =
+        args.results.iter().map(|path| read(path)).collect();
+    let mut results = results?;
+    let saved;
+    let views = match results.as_mut_slice() {
+        [result] => {
+            entitle(result, args)?;
+            views(result)
+        }
+        several => {
+            saved = saved_results(several, &args.results)?;
+            of_saved(&saved, args)
+        }
+    };
     if args.rounds_csv.is_some() && views.rounds.is_none() {
         return Err(Failure::usage(
             "--rounds-csv: a matrix result has no rounds; use the files of its cells",
@@ -36,13 +46,74 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     }
     if let Some(path) = &args.svg {
         let directory = Directory::create("--svg", path)?;
-        directory.write(&(views.figures)())?;
+        let (title, note) = (views.title.as_deref(), views.note.as_deref());
+        directory.write(&(views.figures)(), title, note)?;
         terminal::note(format_args!("Written: {}", directory.path().display()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
+fn read(path: &Path) -> Result<AnyResult, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| named(path, error))?;
+    AnyResult::from_json(&text).map_err(|error| named(path, error))
+}
+
+/// Puts the reader's title and note in the place of the result's own.
+fn entitle(result: &mut AnyResult, args: &ReportArgs) -> Result<(), Failure> {
+    let (title, note) = match result {
+        AnyResult::Ab(ab) => (&mut ab.title, Some(&mut ab.note)),
+        AnyResult::Run(run) => (&mut run.title, Some(&mut run.note)),
+        AnyResult::Matrix(_) if args.note.is_some() => {
+            return Err(Failure::usage(
+                "--note: not for a matrix, whose page has many pictures; leave it out",
+            ));
+        }
+        AnyResult::Matrix(matrix) => (&mut matrix.title, None),
+    };
+    if args.title.is_some() {
+        title.clone_from(&args.title);
+    }
+    if let Some(note) = note.filter(|_| args.note.is_some()) {
+        note.clone_from(&args.note);
+    }
+    Ok(())
+}
+
+/// Each by its title or, without one, by the name of its file.
+fn saved_results(results: &[AnyResult], paths: &[PathBuf]) -> Result<Vec<Saved>, Failure> {
+    let saved = results.iter().zip(paths).map(|(result, path)| {
+        let result = match result {
+            AnyResult::Ab(ab) => (**ab).clone(),
+            AnyResult::Run(run) => report::as_ab(run, emulated::path(run)),
+            AnyResult::Matrix(_) => {
+                return Err(Failure::usage(format!(
+                    "{}: a matrix cannot be shown beside other results; give it alone",
+                    path.display()
+                )));
+            }
+        };
+        let stem = path
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned());
+        Ok(Saved {
+            name: result.title.clone().or(stem).unwrap_or_default(),
+            result,
+        })
+    });
+    let saved: Vec<Saved> = saved.collect::<Result<_, _>>()?;
+    let variants: usize = saved.iter().map(|saved| saved.result.variants.len()).sum();
+    if variants > MAX_SAVED {
+        return Err(Failure::usage(format!(
+            "{variants} variants in {} results; at most {MAX_SAVED} have a colour, give fewer",
+            saved.len()
+        )));
+    }
+    Ok(saved)
+}
+
 struct Views<'a> {
+    title: Option<String>,
+    note: Option<String>,
     html: Text<'a>,
     csv: Text<'a>,
     /// `None` where a result keeps no rounds.
@@ -66,6 +137,8 @@ fn views(result: &AnyResult) -> Views<'_> {
             }
         }
         AnyResult::Matrix(matrix) => Views {
+            title: matrix.title.clone(),
+            note: None,
             html: Box::new(|| report::matrix_html(matrix)),
             csv: Box::new(|| csv::cells(matrix)),
             rounds: None,
@@ -74,11 +147,26 @@ fn views(result: &AnyResult) -> Views<'_> {
     }
 }
 
+fn of_saved<'a>(saved: &'a [Saved], args: &'a ReportArgs) -> Views<'a> {
+    let (title, note) = (args.title.as_deref(), args.note.as_deref());
+    Views {
+        title: args.title.clone(),
+        note: args.note.clone(),
+        ..of_rounds(
+            move || report::saved_html(saved, title, note),
+            || report::gathered(saved),
+        )
+    }
+}
+
 fn of_rounds<'a>(
     html: impl Fn() -> String + 'a,
     ab: impl Fn() -> AbResult + Copy + 'a,
 ) -> Views<'a> {
+    let AbResult { title, note, .. } = ab();
     Views {
+        title,
+        note,
         html: Box::new(html),
         csv: Box::new(move || csv::csv(&ab())),
         rounds: Some(Box::new(move || csv::rounds(&ab()))),
@@ -86,12 +174,21 @@ fn of_rounds<'a>(
     }
 }
 
-/// The name that was given, or that of the result, unless only other things are asked for.
+/// The name that was given, or that of the result, unless only other things are asked for. That of
+/// several overwrites none.
 fn html_file(args: &ReportArgs) -> Option<PathBuf> {
     let others = [&args.svg, &args.csv, &args.rounds_csv];
     let is_alone = others.into_iter().all(Option::is_none);
-    let default = || is_alone.then(|| args.result.with_extension("html"));
-    args.html.clone().or_else(default)
+    let default = || match args.results.as_slice() {
+        [result] => result.with_extension("html"),
+        _ => output::unused(
+            "report",
+            "html",
+            clock::since_1970().as_secs(),
+            Path::exists,
+        ),
+    };
+    args.html.clone().or_else(|| is_alone.then(default))
 }
 
 fn named(path: &Path, error: impl std::fmt::Display) -> Failure {

@@ -7,7 +7,7 @@ mod setup;
 
 use super::remote;
 use crate::args::{JsonFormat, RunArgs};
-use crate::client::{self, About, ClientSetup, Outcome, Progress, Remote};
+use crate::client::{self, About, ClientSetup, Outcome, Progress, Remote, Trust};
 use crate::emulated::{self, EmulatedPath, Links};
 use crate::output::{self, Output};
 use bench_kit::failure::Failure;
@@ -26,6 +26,8 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failure> {
+    setup::check_ports(args)?;
+    args.affinity.map_or(Ok(()), runtime::keep_to_core)?;
     let file = setup::file(args)?;
     let plan = setup::plan(args, file.as_ref().and_then(|file| file.length))?;
     let (file, part) = file.map(|file| (file.file, file.part)).unzip();
@@ -41,16 +43,9 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         .transpose()?;
     let target = path.as_ref().map_or(server, EmulatedPath::address);
     let duplicator = duplicator(args, target)?;
+    let through = duplicator.as_ref().map_or(target, EmulatedPath::address);
     let setup = ClientSetup {
-        remote: Remote {
-            target: duplicator.as_ref().map_or(target, EmulatedPath::address),
-            server: Some(server),
-            host: args.server.host.clone(),
-            port,
-            trust,
-            token: Token::find(args.token.as_deref())?,
-            bind: args.bind,
-        },
+        remote: remote_of(args, server, through, trust)?,
         plan,
         connections: args.connections,
         controllers,
@@ -63,6 +58,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         idle_timeout: args.path.idle_timeout,
         seed: args.seed,
         qlog: qlog(args)?,
+        makes_probes: args.rpm.is_some(),
         memories: Vec::new(),
     };
     let about = about(args, &setup, links);
@@ -94,6 +90,25 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         files,
     );
     both(kept, concluded)
+}
+
+/// The server, to which packets go `through` another address where a link is emulated.
+fn remote_of(
+    args: &RunArgs,
+    server: SocketAddr,
+    through: SocketAddr,
+    trust: Trust,
+) -> Result<Remote, Failure> {
+    Ok(Remote {
+        target: through,
+        server: Some(server),
+        host: args.server.host.clone(),
+        port: server.port(),
+        trust,
+        token: Token::find(args.token.as_deref())?,
+        bind: args.bind,
+        first_port: args.cport,
+    })
 }
 
 /// Gives what was received its name, if that is all.
@@ -132,6 +147,7 @@ fn about(args: &RunArgs, setup: &ClientSetup, links: Option<Links>) -> About {
     About {
         command: args.command.clone(),
         title: args.title.clone(),
+        note: args.note.clone(),
         seed: args.seed,
         link: links.link.to_string(),
         return_link: links.return_link.to_string(),

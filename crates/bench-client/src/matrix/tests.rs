@@ -488,6 +488,7 @@ fn remote() -> Remote {
         trust: Trust::Anyone,
         token: None,
         bind: None,
+        first_port: None,
     }
 }
 

@@ -49,6 +49,11 @@ pub(crate) fn all() -> Vec<Page> {
     .concat();
     let compete = ab("compete", &compete);
     let matrix = matrix(&two);
+    let saved = [("cubic and its challenger", &two), ("yesterday", &one)].map(|(name, result)| {
+        let (name, result) = (name.to_owned(), result.clone());
+        report::Saved { name, result }
+    });
+    let saved = report::saved_html(&saved, None, Some("Measured on two days."));
     vec![
         page("two variants", report::html(&two)),
         page("five variants", report::html(&five)),
@@ -65,6 +70,9 @@ pub(crate) fn all() -> Vec<Page> {
         ),
         run("run", &["-C", "bbr3"]),
         run("requests", &["--ping=20ms"]),
+        run("loaded", &["--bidir", "-P", "4", "--ping=20ms"]),
+        run("datagrams", &["-u", "-b", "2M", "-P", "2"]),
+        page("saved", saved),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! Values as iperf3 and tc write them.
 
-use crate::plan::{MAX_WINDOW, MIN_RATE, MIN_WINDOW, bit_rate};
+use crate::plan::{MAX_PATIENCE, MAX_WINDOW, MIN_RATE, MIN_WINDOW, bit_rate};
 use std::fmt;
 use std::time::Duration;
 use units::{Bandwidth, Bytes, ParseError};
@@ -71,6 +71,31 @@ pub fn rate(text: &str) -> Result<Bandwidth, ParseError> {
 
 /// No host sends more, and in virtual time a round of a second at ten times that takes ten seconds.
 const MAX_RATE: u64 = 1_000_000_000_000;
+
+/// How long a run waits for its turn.
+pub fn patience(text: &str) -> Result<Duration, ParseError> {
+    let expected = "a time of 1ns to 1h, in seconds or with a unit, such as 5min";
+    let time = time(text, "s", expected)?;
+    let is_between = !time.is_zero() && time <= MAX_PATIENCE;
+    is_between
+        .then_some(time)
+        .ok_or_else(|| ParseError::new(text, expected))
+}
+
+/// A core of `-A`. iperf3's `-A 1,2` sets the server's as well.
+pub fn core(text: &str) -> Result<u16, String> {
+    if let Some((own, servers)) = text.split_once(',') {
+        return Err(format!(
+            "`{text}` is more than one core; give -A {own} here and -A {servers} to bench-server"
+        ));
+    }
+    let core = text.parse().ok().filter(|core| *core <= LAST_CORE);
+    core.filter(|_| !text.starts_with('+'))
+        .ok_or_else(|| format!("`{text}` is no core; expected a number from 0 to {LAST_CORE}"))
+}
+
+/// The last one that Linux has a place for in the usual set.
+const LAST_CORE: u16 = 1_023;
 
 /// A size in `MIN..=MAX` bytes.
 pub fn size_up_to<const MIN: u64, const MAX: u64>(text: &str) -> Result<Bytes, Error> {
@@ -175,6 +200,19 @@ mod tests {
         let error = size_up_to::<1, 2048>("3K").unwrap_err();
         assert_eq!(error.to_string(), "`3K` is not between 1 and 2048 bytes");
         assert!(size_up_to::<1, 2048>("x").is_err());
+    }
+
+    #[test]
+    fn a_core_is_one_number_and_the_servers_is_its_own_business() {
+        assert_eq!((core("0"), core("1023")), (Ok(0), Ok(1_023)));
+        let error = core("1,2").unwrap_err();
+        assert!(
+            error.contains("-A 1 here and -A 2 to bench-server"),
+            "{error}"
+        );
+        for wrong in ["", "-1", "+1", "1024", "0-1", "all"] {
+            assert!(core(wrong).unwrap_err().contains("is no core"), "{wrong}");
+        }
     }
 
     #[test]

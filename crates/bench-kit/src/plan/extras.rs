@@ -1,6 +1,7 @@
 //! What a run does beside sending noise on streams.
 
 use super::media::Media;
+use paceline::Dscp;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -24,6 +25,12 @@ pub struct Extras {
     /// The client times requests on a stream of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<Requests>,
+    /// Where the server has as many runs as it takes, this one waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Turn>,
+    /// The Differentiated Services codepoint of both sides' packets.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dscp: u8,
     /// When a run that bytes limit ends without them, not counting what is omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<Duration>,
@@ -41,15 +48,34 @@ pub struct Requests {
     pub under_load: bool,
 }
 
+/// How long a run waits for its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Turn {
+    /// What its connections have in common: their turn is the same.
+    pub run: u64,
+    /// The longest wait.
+    pub patience: Duration,
+}
+
 impl Extras {
     /// Whether nothing is sent but requests.
     pub fn is_idle(&self) -> bool {
         self.requests.is_some_and(|requests| !requests.under_load)
     }
 
+    /// The Differentiated Services codepoint; none where the plan has none that is one.
+    pub fn dscp(&self) -> Dscp {
+        Dscp::new(self.dscp).unwrap_or_default()
+    }
+
     pub(super) fn is_none(&self) -> bool {
         *self == Self::default()
     }
+}
+
+fn is_zero(value: &u8) -> bool {
+    *value == 0
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

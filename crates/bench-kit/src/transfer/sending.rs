@@ -67,16 +67,20 @@ impl Sending {
             return Ok(());
         };
         let index = self.first.saturating_add(index_of(stream.id()));
+        self.counters.set_carrier(index, stream.id());
         let mut over = self.over.clone();
-        tokio::select! {
+        let sent = tokio::select! {
             biased;
-            _ = over.wait_for(|is_over| *is_over) => {
-                // The stream may have been stopped by the receiver meanwhile; that is the same.
-                let _ = stream.reset(VarInt::from_u32(DONE));
-                Ok(())
-            }
-            sent = self.send(&mut stream, index) => sent,
-        }
+            _ = over.wait_for(|is_over| *is_over) => None,
+            sent = self.send(&mut stream, index) => Some(sent),
+        };
+        let departed = self.connection.stream_bytes_sent(stream.id());
+        self.counters.end_carrier(index, departed);
+        sent.unwrap_or_else(|| {
+            // The stream may have been stopped by the receiver meanwhile; that is the same.
+            let _ = stream.reset(VarInt::from_u32(DONE));
+            Ok(())
+        })
     }
 
     /// Sends until the bytes are used up and acknowledged, or for ever.

@@ -20,7 +20,7 @@ pub(crate) fn message(data: &[u8]) -> (bool, bool) {
     match reply {
         Some(Reply::Samples(samples)) => take_samples(&samples),
         Some(Reply::Finished(report)) => take_report(*report),
-        Some(Reply::Accepted | Reply::Refused(_)) | None => {}
+        Some(Reply::Accepted | Reply::Waiting(_) | Reply::Refused(_)) | None => {}
     }
     taken
 }

@@ -55,13 +55,13 @@ const RTT: Delay = Delay {
 
 const QUEUE: Delay = Delay {
     axis: "Queueing delay at the link",
-    title: "Queueing delay at the link",
+    title: "queue delay",
     of: |round| &round.queue_delay_distribution,
 };
 
 const ANSWER: Delay = Delay {
     axis: "Response time",
-    title: "Response time",
+    title: "response time",
     of: |round| &round.rtt_distribution,
 };
 
@@ -72,7 +72,7 @@ struct Distribution<'a> {
 }
 
 struct Shares {
-    heading: &'static str,
+    heading: String,
     title: String,
     axis: Axis,
     /// Of the share that is at most as long.
@@ -92,8 +92,8 @@ impl<'a> Distribution<'a> {
 
     fn cdf(&self) -> Figure {
         self.draw(Shares {
-            heading: "CDF, %",
-            title: format!("{}, CDF", self.delay.title),
+            heading: format!("CDF of {}, %", self.delay.title),
+            title: format!("CDF of {}", self.delay.title),
             axis: Linear::exact(0.0, 100.0, 5).into(),
             percent: |share| share * 100.0,
             // The last in two hundred would press the rest together; the other figure has them.
@@ -108,8 +108,8 @@ impl<'a> Distribution<'a> {
         // Rounds keep their tail down to that share.
         let low = 10_f64.powf(min.log10().floor()).max(1e-5);
         self.draw(Shares {
-            heading: "Complementary CDF, %",
-            title: format!("{}, complementary CDF", self.delay.title),
+            heading: format!("CCDF of {}, %", self.delay.title),
+            title: format!("CCDF (complementary CDF) of {}", self.delay.title),
             axis: Marked::log(low * 100.0, 100.0).into(),
             percent: |share| (1.0 - share) * 100.0,
             longest: self.longest(1.0),
@@ -121,7 +121,7 @@ impl<'a> Distribution<'a> {
         let low = low.map(|(ms, _)| *ms).fold(f64::INFINITY, f64::min);
         let scale = Scale::milliseconds(shares.longest);
         let delays = delay_axis(low / scale.divisor, shares.longest / scale.divisor);
-        let panel = Panel::new(shares.heading.to_owned(), 0.0, HEIGHT, delays, shares.axis);
+        let panel = Panel::new(shares.heading, 0.0, HEIGHT, delays, shares.axis);
         let mut svg = Svg::default();
         panel.frame(&mut svg);
         panel.area(&mut svg, |svg, inside: &Inside<'_>| {

@@ -1,5 +1,5 @@
 use super::style::stylesheet;
-use super::svg::{Anchor, Svg, escape};
+use super::svg::{Anchor, BOLD, Svg, escape, fitting};
 
 /// One drawing, [`WIDTH`] units wide.
 #[derive(Debug, Clone)]
@@ -26,6 +26,23 @@ impl Figure {
     /// A file of its own, with the style sheet and a background.
     pub fn standalone(&self) -> String {
         self.file(0.0, "")
+    }
+
+    /// A file of its own with the user's title and note above the figure, as far as they are there
+    /// and fit.
+    pub fn headed(&self, title: Option<&str>, note: Option<&str>) -> String {
+        let lines = [("heading", title), ("label", note)];
+        let lines = lines.into_iter();
+        let lines = lines.filter_map(|(class, text)| Some((class, text?)));
+        let lines: Vec<(&str, &str)> = lines.collect();
+        let room = LINE * lines.len() as f64;
+        let mut above = Svg::default();
+        for (index, (class, text)) in lines.iter().enumerate() {
+            let baseline = LINE * (index as f64 + 0.7) - room;
+            let text = fitting(text, f64::from(WIDTH) / BOLD);
+            above.text(class, (0.0, baseline), Anchor::Start, &text);
+        }
+        self.file(room, above.as_str())
     }
 
     /// A file of its own that says what it shows, above the figure.
@@ -63,6 +80,9 @@ impl Figure {
 pub const WIDTH: u32 = 420;
 
 pub(super) const TITLE: f64 = 24.0;
+
+/// The height of a line above a figure.
+const LINE: f64 = 18.0;
 
 /// The horizontal extent of a panel's data.
 pub(super) const LEFT: f64 = 44.0;

@@ -2,8 +2,8 @@ use super::figure::Figure;
 use super::series_style::CLASSES;
 use super::time_panel::reports_delivery_rate;
 use super::{
-    Measure, arrivals, drawn, forest, goodput_delay, heat_maps, limits, queue_cdf, rtt, rtt_ccdf,
-    rtt_cdf, share, sweeps, time_series, window,
+    Measure, arrivals, boxes, datagrams, drawn, forest, goodput_delay, heat_maps, limits,
+    queue_cdf, rtt, rtt_ccdf, rtt_cdf, share, sweeps, time_series, window,
 };
 use crate::result::{AbResult, DrawnMetric, MatrixResult, Metric};
 
@@ -20,8 +20,13 @@ pub fn of_ab(result: &AbResult) -> Vec<NamedFigure> {
     if !result.compares_servers() {
         figures.extend(of_senders(result));
     }
+    figures.extend(boxes(result).map(|figure| ("boxes".to_owned(), figure)));
     if result.variants.len() > 1 {
         figures.push(("forest".to_owned(), forest(result)));
+    }
+    if let Some([loss, jitter]) = datagrams(result) {
+        figures.push(("datagram-loss".to_owned(), loss));
+        figures.push(("jitter".to_owned(), jitter));
     }
     figures.extend(queue_cdf(result).map(|figure| ("queue-cdf".to_owned(), figure)));
     figures.extend(share(result).map(|figure| ("share".to_owned(), figure)));

@@ -4,7 +4,7 @@ use super::legend::LegendSymbol;
 use super::panel::{TIME, XLABELS};
 use super::series::{duration, median_round, warm_up};
 use super::svg::Svg;
-use super::time_panel::{self, CWND, GOODPUT, RTT, TimePanel, View};
+use super::time_panel::{self, CWND, DATAGRAM_LOSS, GOODPUT, JITTER, RTT, TimePanel, View};
 use super::variants::{self, drawn};
 use crate::result::{AbResult, Variant};
 
@@ -30,6 +30,15 @@ pub fn rtt(result: &AbResult) -> Figure {
 /// where it is known.
 pub fn window(result: &AbResult) -> Figure {
     overlay(&CWND, result)
+}
+
+/// The share of datagrams that were lost, and their jitter, over time: two figures. `None` where no
+/// datagrams were sent, or their receiver has not reported.
+pub fn datagrams(result: &AbResult) -> Option<[Figure; 2]> {
+    let rounds = result.variants.iter().flat_map(|variant| &variant.rounds);
+    let mut intervals = rounds.flat_map(|round| &round.intervals);
+    let is_any = intervals.any(|interval| interval.datagrams.is_some());
+    is_any.then(|| [overlay(&DATAGRAM_LOSS, result), overlay(&JITTER, result)])
 }
 
 fn overlay(quantity: &'static TimePanel, result: &AbResult) -> Figure {

@@ -38,6 +38,24 @@ impl Series {
         })
     }
 
+    /// The share of the datagrams that should have arrived and did not, joined in the same way.
+    pub(super) fn datagram_loss(round: &Round) -> Self {
+        Self::means(round, |interval| {
+            let datagrams = interval.datagrams?;
+            (datagrams.packets > 0).then(|| datagrams.lost as f64 / datagrams.packets as f64)
+        })
+    }
+
+    /// The jitter of datagrams at the end of each interval.
+    pub(super) fn jitter(round: &Round) -> Self {
+        let known = round.intervals.iter().filter_map(|interval| {
+            let datagrams = interval.datagrams?;
+            Some((interval.t.get(), datagrams.jitter_ms.get()))
+        });
+        let run: Vec<(f64, f64)> = known.collect();
+        Self((!run.is_empty()).then_some(run).into_iter().collect())
+    }
+
     fn means(round: &Round, of: impl Fn(&Interval) -> Option<f64>) -> Self {
         let group = round.intervals.len().div_ceil(MAX_MEANS).max(1);
         let mut runs = vec![Vec::new()];

@@ -75,6 +75,8 @@ const SHAPES: &str = "\
 .plot .warm-up{fill-opacity:.5}\
 .plot .hollow{stroke-width:1.4}\
 .plot .dot{fill-opacity:.75}\
+.plot .box{fill-opacity:.55}\
+.plot .median{stroke-width:1.6;stroke-linecap:butt}\
 .plot .ring{fill:none;stroke-width:1.8}\
 .plot .whisker{stroke-width:1.1;stroke-opacity:.7}\
 .plot .area{fill-opacity:.85;stroke-width:.8}\
@@ -118,7 +120,12 @@ const COLOURS: [(&str, &str, &str, &str); 18] = [
     (".plot .halo", "stroke", "#ffffff", "#14181d"),
     (".plot .warm-up", "fill", "#d8dce1", "#39414b"),
     (".plot .none,.plot .hollow", "stroke", "#8c959f", "#8c959f"),
-    (".plot .second", "stroke", "#24292f", "#e3e7eb"),
+    (
+        ".plot .second,.plot .median",
+        "stroke",
+        "#24292f",
+        "#e3e7eb",
+    ),
     (".plot .none-fill,.plot .cell", "fill", "#ffffff", "#14181d"),
     (".plot .same-fill", "fill", "#8c959f", "#8c959f"),
     (".plot .loss,.plot .single", "fill", "#57606a", "#a5aeb8"),

@@ -157,20 +157,24 @@ fn every_figure_is_well_formed_alone_and_in_a_page() {
 #[test]
 fn texts_stay_inside_their_figure_and_apart_even_at_the_larger_size() {
     for (name, figure) in awkward_figures() {
-        let boxes = text_boxes(&figure);
-        let title = &figure.title;
-        for (index, text) in boxes.iter().enumerate() {
-            let inside = text.left >= -0.5
-                && text.right <= f64::from(WIDTH) + 0.5
-                && text.top >= 0.0
-                && text.bottom <= figure.height;
-            assert!(inside, "{name}, {title}: {text:?} leaves the figure");
-            for other in &boxes[index + 1..] {
-                assert!(
-                    !text.overlaps(other),
-                    "{name}, {title}: {text:?} overlaps {other:?}"
-                );
-            }
+        check_texts(name, &figure);
+    }
+}
+
+pub(in crate::plot) fn check_texts(name: &str, figure: &Figure) {
+    let boxes = text_boxes(figure);
+    let title = &figure.title;
+    for (index, text) in boxes.iter().enumerate() {
+        let inside = text.left >= -0.5
+            && text.right <= f64::from(WIDTH) + 0.5
+            && text.top >= 0.0
+            && text.bottom <= figure.height;
+        assert!(inside, "{name}, {title}: {text:?} leaves the figure");
+        for other in &boxes[index + 1..] {
+            assert!(
+                !text.overlaps(other),
+                "{name}, {title}: {text:?} overlaps {other:?}"
+            );
         }
     }
 }

@@ -88,6 +88,27 @@ pub(super) const RTT: TimePanel = TimePanel {
     floats: true,
 };
 
+/// Of the datagrams of `-u`, over one interval: what the network dropped, and what the receiver's
+/// host did.
+pub(super) const DATAGRAM_LOSS: TimePanel = TimePanel {
+    heading: "Datagrams lost",
+    first: Line::new("", Series::datagram_loss),
+    second: None,
+    switched: None,
+    unit: Scale::percent,
+    reference: |_| None,
+    missing: "no datagrams",
+    above: None,
+    floats: false,
+};
+
+pub(super) const JITTER: TimePanel = TimePanel {
+    heading: "Jitter of datagrams",
+    first: Line::new("", Series::jitter),
+    unit: Scale::milliseconds,
+    ..DATAGRAM_LOSS
+};
+
 pub(super) const CWND: TimePanel = TimePanel {
     heading: "Congestion window",
     first: Line::new("", cwnd),

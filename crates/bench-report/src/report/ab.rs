@@ -33,6 +33,7 @@ pub(super) fn html(result: &AbResult) -> String {
             "A/B test of QUIC servers"
         },
         heading: &heading(result),
+        note: result.note.as_deref(),
         headline: match &ranking {
             Some(_) => None,
             None => headline(result),
@@ -105,9 +106,16 @@ fn side_by_side(page: &mut String, result: &AbResult) {
         format!("{overlay} {}", arrivals(result)).trim_start(),
     );
     let knows_senders = !result.compares_servers();
+    if let Some(boxes) = plot::boxes(result) {
+        figure(page, &boxes, BOXES);
+    }
     if knows_senders {
         figure(page, &plot::rtt(result), &overlay);
         figure(page, &plot::window(result), &overlay);
+    }
+    if let Some([loss, jitter]) = plot::datagrams(result) {
+        figure(page, &loss, &overlay);
+        figure(page, &jitter, &overlay);
     }
     // What runs at once waits in one queue.
     if let Some(queue) = plot::queue_cdf(result).filter(|_| share.is_none()) {
@@ -207,6 +215,8 @@ const DELIVERY: &str = "Delivery rate: data acknowledged per time, as the sender
                         filled, so that goodput falls before and can peak above the link's rate.";
 const PEAKS: &str = "Payload counts once it can be read in order: filling a gap delivers all data \
                      received behind it, so goodput can peak above the link's rate.";
+const BOXES: &str = "Box: the middle half, with a line at the median; whiskers: 5 % to 95 %. \
+                     Goodput by interval of the time series, RTT by sample, over all rounds.";
 const QUEUE: &str = "All packets of a variant, timed by the emulated link; all rounds have equal \
                      weight. The longest 0.5 % are not shown.";
 const DISTRIBUTION: &str = "All samples of a variant; all rounds have equal weight. The next \

@@ -14,6 +14,7 @@ pub(super) fn html(result: &MatrixResult, drawn: &Drawn) -> String {
     Shell {
         brand: "Controllers on paths drawn at random",
         heading: result.title.as_deref().unwrap_or(&result.name),
+        note: None,
         headline: None,
         verdict: &verdict(drawn),
         alert: alert(result),

@@ -16,6 +16,7 @@ pub(super) fn html(result: &MatrixResult) -> String {
     Shell {
         brand: "Matrix of A/B tests of congestion controllers",
         heading: title,
+        note: None,
         headline: None,
         verdict: &verdict(&grid),
         alert: alert(result),

@@ -8,6 +8,8 @@ pub(super) struct Shell<'a> {
     /// What kind of measurement it was, in a few words.
     pub(super) brand: &'a str,
     pub(super) heading: &'a str,
+    /// What the user has to say about it.
+    pub(super) note: Option<&'a str>,
     /// Who won and what it cost, where that is known.
     pub(super) headline: Option<String>,
     pub(super) verdict: &'a str,
@@ -26,9 +28,12 @@ impl Shell<'_> {
         let mut page = self.head();
         page.push_str(&format!(
             "<header>\n<p class=\"brand\">Paceline <span>{}</span></p>\n\
-             <h1>{}</h1>\n{}<p class=\"verdict{}\">{}</p>\n",
+             <h1>{}</h1>\n{}{}<p class=\"verdict{}\">{}</p>\n",
             escape(self.brand),
             escape(self.heading),
+            self.note.map_or_else(String::new, |note| {
+                format!("<p class=\"note\">{}</p>\n", escape(note))
+            }),
             self.headline.as_ref().map_or_else(String::new, |headline| {
                 format!("<p class=\"headline\">{}</p>\n", escape(headline))
             }),

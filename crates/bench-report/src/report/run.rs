@@ -13,7 +13,7 @@ pub(super) fn html(result: &RunResult, path: Path) -> String {
     let mut main = String::new();
     page::parameters(&mut main, entries(result));
     if let Some(requests) = &result.requests {
-        answers(&mut main, as_ab(result, path), requests);
+        answers(&mut main, result, path, requests);
     }
     if has_payload(result) {
         let directions = directions(result, path);
@@ -24,6 +24,7 @@ pub(super) fn html(result: &RunResult, path: Path) -> String {
     Shell {
         brand: "Run of one congestion controller",
         heading: &heading.unwrap_or_else(|| format!("{} to {}", result.result.congestion, to.host)),
+        note: result.note.as_deref(),
         headline: None,
         verdict: &verdict(result),
         alert: alert(result),
@@ -61,6 +62,10 @@ fn payload(page: &mut String, ab: &AbResult, directions: Option<&AbResult>) {
             figure(page, &back, FROM_SERVER);
         }
     }
+    if let Some([loss, jitter]) = plot::datagrams(ab) {
+        figure(page, &loss, DATAGRAM_LOSS);
+        figure(page, &jitter, JITTER);
+    }
     figure(page, &plot::limits(ab), LIMITS);
     figure(page, &plot::rtt_cdf(ab), DISTRIBUTION);
     figure(page, &plot::rtt_ccdf(ab), TAIL);
@@ -68,7 +73,8 @@ fn payload(page: &mut String, ab: &AbResult, directions: Option<&AbResult>) {
 }
 
 /// How long requests took, whose answers stand in the place of the sender's round-trip times.
-fn answers(page: &mut String, mut ab: AbResult, requests: &RunRequests) {
+fn answers(page: &mut String, result: &RunResult, path: Path, requests: &RunRequests) {
+    let mut ab = as_ab(result, path);
     let rounds = ab
         .variants
         .iter_mut()
@@ -78,9 +84,21 @@ fn answers(page: &mut String, mut ab: AbResult, requests: &RunRequests) {
             .rtt_distribution
             .clone_from(&requests.rtt_distribution);
     }
+    let distributions = |page: &mut String| {
+        figure(page, &plot::answer_cdf(&ab), ANSWERS);
+        figure(page, &plot::answer_ccdf(&ab), ANSWERS_TAIL);
+    };
     page.push_str("<section class=\"columns\">\n");
-    figure(page, &plot::answer_cdf(&ab), ANSWERS);
-    figure(page, &plot::answer_ccdf(&ab), ANSWERS_TAIL);
+    match plot::loaded(result) {
+        None => distributions(page),
+        Some(loaded) => {
+            page.push_str("<div class=\"stack\">\n");
+            figure(page, &loaded, LOADED);
+            page.push_str("</div>\n<div class=\"stack\">\n");
+            distributions(page);
+            page.push_str("</div>\n");
+        }
+    }
     page.push_str("</section>\n");
 }
 
@@ -92,10 +110,11 @@ pub(super) fn as_ab(result: &RunResult, path: Path) -> AbResult {
         complete: result.complete,
         error: result.error.clone(),
         title: result.title.clone(),
+        note: result.note.clone(),
         version: result.start.version.clone(),
         seed: result.seed,
         is_virtual: result.is_virtual,
-        started_unix_seconds: None,
+        started_unix_seconds: result.start.timestamp.as_ref().map(|start| start.timesecs),
         link: result.link.clone(),
         return_link: result.return_link.clone(),
         link_rate_bits_per_second: path.rate.map(units::Bandwidth::bits_per_sec),
@@ -106,6 +125,7 @@ pub(super) fn as_ab(result: &RunResult, path: Path) -> AbResult {
             name: "a".to_owned(),
             cc: result.result.congestion.clone(),
             server: None,
+            run: None,
             flows: 1,
             start_seconds: Finite::ZERO,
             extra_delay_ms: Finite::ZERO,
@@ -122,6 +142,7 @@ pub(super) fn figures(result: &RunResult, path: Path) -> Vec<NamedFigure> {
     let mut figures = plot::of_ab(&as_ab(result, path));
     let both = directions(result, path).map(|both| plot::goodput(&both));
     figures.extend(both.map(|figure| ("both-directions".to_owned(), figure)));
+    figures.extend(plot::loaded(result).map(|figure| ("loaded".to_owned(), figure)));
     figures
 }
 
@@ -129,7 +150,9 @@ pub(super) fn figures(result: &RunResult, path: Path) -> Vec<NamedFigure> {
 /// have it.
 fn directions(result: &RunResult, path: Path) -> Option<AbResult> {
     let back = result.intervals.iter();
-    let back: Vec<Interval> = back.filter_map(received).collect();
+    let warm_up = plot::warm_up(&result.intervals);
+    let back = back.filter_map(|interval| received(interval, warm_up));
+    let back: Vec<Interval> = back.collect();
     if back.is_empty() {
         return None;
     }
@@ -154,18 +177,20 @@ fn directions(result: &RunResult, path: Path) -> Option<AbResult> {
     Some(both)
 }
 
-fn received(interval: &iperf::Interval) -> Option<Interval> {
+/// The row of what the client received, whose warm-up had so many seconds.
+fn received(interval: &iperf::Interval, warm_up: f64) -> Option<Interval> {
     let row = interval.sum_bidir_reverse.as_ref()?;
     // Of several streams nobody knows whether they share a connection.
     let mut streams = interval.streams.iter().filter(|row| !row.sender);
     let sender = streams.next().filter(|_| streams.next().is_none());
     Some(Interval {
-        t: row.end,
+        t: Finite::new(plot::since_begin(row, warm_up)).unwrap_or(row.end),
         seconds: row.seconds,
         omitted: row.omitted == Some(true),
         goodput_bits_per_second: row.bits_per_second.get() as u64,
         sender: sender.map(|row| row.figures).unwrap_or_default(),
         state: sender.and_then(|row| row.state.clone()),
+        datagrams: None,
     })
 }
 
@@ -334,8 +359,13 @@ const DIRECTIONS: &str = "Both directions: data to the server, and data from it 
                           report intervals.";
 const FROM_SERVER: &str = "Data from the server, one point per report interval of the client.";
 const LIMITS: &str = "What kept the sender from sending.";
+const DATAGRAM_LOSS: &str = "Datagrams that did not arrive, by their numbers: lost on the path, \
+                             dropped by the receiving host, or overtaken until later.";
+const JITTER: &str = "Variation of the one-way delay, smoothed (RFC 3550, 6.4.1).";
 const DISTRIBUTION: &str = "All samples; the figure below shows the longest 0.5 %.";
 const TAIL: &str = "The same samples as the share that is longer, on a logarithmic axis.";
+const LOADED: &str = "The load, one point per report interval and each stream thin, and what \
+                      requests took meanwhile on a stream of their own, ahead of the load.";
 const ANSWERS: &str = "All requests; the next figure shows the longest 0.5 %.";
 const ANSWERS_TAIL: &str = "The same requests as the share that is longer, on a logarithmic axis.";
 const METHOD: &str = "Goodput is payload delivered in order to the receiving application. RTT over \

@@ -246,12 +246,13 @@
   }
 
   for (const plot of timed) {
-    plot.output = element("output", { class: "values" });
+    plot.output = element("output", { class: "values", id: `values-${timed.indexOf(plot)}` });
     plot.reset = element("button", { type: "button", class: "tool" }, "Reset zoom");
     plot.reset.hidden = true;
     plot.reset.addEventListener("click", () => { zoom = null; showZoom(); });
     plot.svg.after(plot.output, plot.reset);
     plot.svg.setAttribute("tabindex", "0");
+    plot.svg.setAttribute("aria-describedby", plot.output.id);
     let pressed = null;
     let selection = null;
     const unselect = () => {
@@ -314,7 +315,7 @@
   showZoom();
 
   // Tables.
-  for (const table of document.querySelectorAll("table.rounds, table.ranked")) {
+  for (const table of document.querySelectorAll("table.rounds, table.ranked, table.saved")) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
       const button = element("button", { type: "button", class: "sort" });
@@ -335,6 +336,20 @@
         body.append(...keyed.map(([, row]) => row));
       });
     });
+  }
+
+  // What is wider than the screen scrolls by keys as well, and says what it is.
+  for (const box of document.querySelectorAll(".scroll")) {
+    const caption = box.querySelector("caption");
+    const mark = () => {
+      const isWide = box.scrollWidth > box.clientWidth;
+      const marks = { tabindex: "0", role: "region", "aria-label": caption ? caption.textContent : "Table" };
+      for (const [name, value] of Object.entries(marks)) {
+        isWide ? box.setAttribute(name, value) : box.removeAttribute(name);
+      }
+    };
+    mark();
+    addEventListener("resize", mark);
   }
 
   // Files and the command.

@@ -2,8 +2,8 @@ use super::*;
 use crate::fixtures;
 use crate::plot;
 use crate::result::{
-    BaselineComparison, Frames, LimitedBy, LimitedTimes, Metric, RequestTimes, Round, RttMs,
-    RunRequests, StoppingRule, iperf,
+    BaselineComparison, Frames, IntervalDatagrams, LimitedBy, LimitedTimes, Metric, RequestTimes,
+    Round, RttMs, RunRequests, StoppingRule, iperf,
 };
 use crate::stats::{self, verdict};
 use base64::Engine as _;
@@ -41,9 +41,9 @@ fn the_page_has_the_verdict_every_metric_and_every_figure() {
     let figures = document
         .descendants()
         .filter(|node| node.has_tag_name("figure"));
-    // Ratios, goodput against delay, limits, goodput, RTT, window, RTT's distribution and its tail,
-    // and a time series for each variant.
-    assert_eq!(figures.count(), 10);
+    // Ratios, goodput against delay, limits, goodput, boxes, RTT, window, RTT's distribution and
+    // its tail, and a time series for each variant.
+    assert_eq!(figures.count(), 11);
     let rows = document
         .descendants()
         .filter(|node| node.has_tag_name("tr"));
@@ -585,11 +585,71 @@ fn a_test_of_servers_has_no_figure_of_what_their_clients_cannot_know() {
         let summary = page.split("Rounds</h2>").next().unwrap();
         assert!(!summary.contains(part), "{part}");
     }
-    // Ratios and goodput.
-    assert_eq!(page.matches("class=\"plot\"").count(), 2);
+    // Ratios and goodput, over time and as boxes.
+    assert_eq!(page.matches("class=\"plot\"").count(), 3);
     let names: Vec<String> = plot::of_ab(&result)
         .into_iter()
         .map(|(name, _)| name)
         .collect();
-    assert_eq!(names, ["goodput", "forest"]);
+    assert_eq!(names, ["goodput", "boxes", "forest"]);
+}
+
+#[test]
+fn saved_results_share_every_picture_and_nothing_is_concluded() {
+    let mut test = fixtures::ab();
+    test.started_unix_seconds = Some(1_790_000_000);
+    let run = as_ab(&fixtures::run(), Path::default());
+    let saved = [("yesterday", test), ("</h1><b>", run)].map(|(name, result)| Saved {
+        name: name.to_owned(),
+        result,
+    });
+    let together = gathered(&saved);
+    let labels: Vec<&str> = together.variants.iter().map(|v| v.label()).collect();
+    assert_eq!(labels, ["yesterday: cubic", "yesterday: bbr3", "</h1><b>"]);
+    let letters: Vec<&str> = together.variants.iter().map(|v| v.name.as_str()).collect();
+    assert_eq!(letters, ["a", "b", "c"]);
+    // One of them has no link.
+    assert_eq!(
+        (together.link_rate_bits_per_second, together.link.as_str()),
+        (None, "")
+    );
+    assert!(together.comparison.is_empty());
+    let page = saved_html(&saved, None, Some("on <two> days"));
+    let document = parse(&page);
+    let words = text(&document);
+    for part in [
+        "yesterday, </h1><b>",
+        "on <two> days",
+        "not measured in turn",
+        "CDF of RTT, %",
+    ] {
+        assert!(words.contains(part), "{part}");
+    }
+    let alike = gathered(&saved[..1]);
+    assert_eq!(alike.link, saved[0].result.link);
+}
+
+#[test]
+fn a_note_stands_below_the_title_of_a_page() {
+    let mut result = fixtures::ab();
+    assert!(!html(&result).contains("class=\"note\""));
+    result.note = Some("<i>on battery</i>".to_owned());
+    let page = html(&result);
+    assert!(page.contains("<p class=\"note\">&lt;i&gt;on battery&lt;/i&gt;</p>"));
+}
+
+#[test]
+fn datagrams_have_their_loss_and_jitter_over_time() {
+    let mut result = fixtures::run();
+    assert!(plot::datagrams(&as_ab(&result, Path::default())).is_none());
+    for (index, interval) in result.result.intervals.iter_mut().enumerate() {
+        interval.datagrams = Some(IntervalDatagrams {
+            packets: 200,
+            lost: index as u64 % 3,
+            jitter_ms: fixtures::finite(0.25),
+        });
+    }
+    let page = run_html(&result, Path::default());
+    parse(&page);
+    assert!(page.contains("Datagrams lost, %") && page.contains("Jitter of datagrams, ms"));
 }

@@ -16,6 +16,9 @@ pub struct AbResult {
     pub error: Option<String>,
     /// A title that the user gave.
     pub title: Option<String>,
+    /// What the user has to say about it. Left out of the JSON when that is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The command that measured it, without its options for output. Left out of the JSON when
     /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,6 +139,10 @@ pub struct Variant {
     /// The server that sent, where servers are what was compared. Left out of the JSON elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ComparedServer>,
+    /// The saved result that it comes from, where several are shown together. Left out of the JSON
+    /// elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// How many connections it had at a time; its rounds are the sums over them.
     #[serde(default = "one")]
     pub flows: u32,
@@ -176,18 +183,23 @@ impl AbResult {
 }
 
 impl Variant {
-    /// What is compared: the server, or else the controller with its parameters.
+    /// What is compared: the saved result or the server, or else the controller with its
+    /// parameters.
     pub fn label(&self) -> &str {
-        self.server.as_ref().map_or(&self.cc, |server| &server.name)
+        self.given_name().unwrap_or(&self.cc)
+    }
+
+    /// That of the saved result or of the server, where it is told from others by one.
+    fn given_name(&self) -> Option<&str> {
+        let server = self.server.as_ref().map(|server| server.name.as_str());
+        self.run.as_deref().or(server)
     }
 
     /// The same without the parameters of a controller; [`short_labels`] has those that tell it
     /// from others.
     pub fn short_label(&self) -> &str {
-        match &self.server {
-            Some(server) => &server.name,
-            None => self.cc.split(':').next().unwrap_or_default(),
-        }
+        let controller = || self.cc.split(':').next().unwrap_or_default();
+        self.given_name().unwrap_or_else(controller)
     }
 
     /// The [label](Self::label), and `×2` behind that of a sender whose datagrams were on the wire
@@ -200,12 +212,12 @@ impl Variant {
 /// A label for each of these variants, in their order, as short as tells them apart: controllers of
 /// one name have the parameters that not all of them have.
 pub fn short_labels(variants: &[Variant]) -> Vec<String> {
-    let is_controller = |variant: &&Variant| variant.server.is_none();
+    let is_controller = |variant: &&Variant| variant.given_name().is_none();
     let controllers = variants.iter().filter(is_controller);
     let controllers: Vec<&str> = controllers.map(|variant| variant.cc.as_str()).collect();
     let mut short = short_names(&controllers).into_iter();
-    let label = |variant: &Variant| match &variant.server {
-        Some(server) => server.name.clone(),
+    let label = |variant: &Variant| match variant.given_name() {
+        Some(name) => name.to_owned(),
         None => short.next().expect("there is one for each"),
     };
     variants.iter().map(label).collect()

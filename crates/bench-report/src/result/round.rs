@@ -233,6 +233,20 @@ pub struct Interval {
     /// The controller's state at the end, in its own words: `Startup`, `ProbeBW_CRUISE`; `null`
     /// where it has none or the connections differ.
     pub state: Option<String>,
+    /// What became of datagrams in the interval. Left out of the JSON where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<IntervalDatagrams>,
+}
+
+/// What became of the datagrams of one interval, as their receiver can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct IntervalDatagrams {
+    /// Those that should have arrived.
+    pub packets: u64,
+    /// Of these, those that did not.
+    pub lost: u64,
+    /// Jitter at the end, by RFC 3550 §6.4.1; the mean over streams.
+    pub jitter_ms: Finite,
 }
 
 /// From this share of late packets on, the 99th percentile of a delay is that of the machine.

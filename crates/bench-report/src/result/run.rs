@@ -17,6 +17,9 @@ pub struct RunResult {
     /// iperf3's `-T`. Left out of the JSON when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// What the user has to say about it. Left out of the JSON when that is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The command that measured it, without its options for output. Left out of the JSON when
     /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +78,7 @@ pub struct RunRequests {
     pub rtt_distribution: Vec<DelayShare>,
     /// Round trips per minute, after draft-ietf-ippm-responsiveness; `null` without an answer.
     pub responsiveness_rpm: Option<Finite>,
-    /// What new connections took meanwhile; `null` without load.
+    /// What new connections took meanwhile, with `--rpm`; `null` elsewhere.
     pub foreign: Option<ForeignProbes>,
 }
 

@@ -3,11 +3,12 @@ mod competition;
 mod narrow;
 mod points;
 mod queue_source;
+mod ranked;
 mod several;
 mod shared_queue;
 
 use crate::result::{AbResult, Comparison, Metric, StoppingRule, Summary, Variant};
-use crate::stats::verdict;
+use crate::stats::{ranking, verdict};
 use crate::text::{printable, significant};
 pub use queue_source::queue_delay_source;
 
@@ -57,7 +58,12 @@ fn within(result: &AbResult, width: usize) -> String {
         competition::block(&mut table, &result.variants, competition);
         table.push('\n');
     }
-    for line in wrap(&printable(&verdict(result)), width) {
+    let ranking = ranking(result);
+    if let Some(ranking) = &ranking {
+        ranked::table(&mut table, result, ranking, width);
+    }
+    let verdict = ranking.map_or_else(|| verdict(result), |ranking| ranking.summary);
+    for line in wrap(&printable(&verdict), width) {
         table.push_str(&line);
         table.push('\n');
     }

@@ -166,6 +166,35 @@ pub fn end_block(end: &End, unit: Unit) -> String {
     block
 }
 
+/// Processor time of both sides, as iperf3's `-V` has it; `None` where neither reported it.
+///
+/// ```text
+/// CPU Utilization: local/sender 12.1% (3.4%u/8.7%s), remote/receiver 9.0% (2.9%u/6.1%s)
+/// ```
+pub fn cpu_line(end: &End) -> Option<String> {
+    let cpu = &end.cpu_utilization_percent;
+    let is_bidir = end.sum_sent_bidir_reverse.is_some();
+    let roles = match (is_bidir, end.sum_sent.sender) {
+        (true, _) => ["local", "remote"],
+        (false, true) => ["local/sender", "remote/receiver"],
+        (false, false) => ["local/receiver", "remote/sender"],
+    };
+    let sides = [
+        (cpu.host_total, cpu.host_user.zip(cpu.host_system)),
+        (cpu.remote_total, cpu.remote_user.zip(cpu.remote_system)),
+    ];
+    let sides = roles
+        .into_iter()
+        .zip(sides)
+        .filter_map(|(role, (total, split))| {
+            let split =
+                split.map(|(user, system)| format!(" ({:.1}%u/{:.1}%s)", user.get(), system.get()));
+            Some(format!("{role} {:.1}%{}", total?.get(), text(split)))
+        });
+    let sides: Vec<String> = sides.collect();
+    (!sides.is_empty()).then(|| format!("CPU Utilization: {}", sides.join(", ")))
+}
+
 fn end_rows(block: &mut String, rows: [&Row; 2], is_bidir: bool, unit: Unit) {
     for (row, role) in rows.into_iter().zip(["sender", "receiver"]) {
         let columns = match datagrams(row) {

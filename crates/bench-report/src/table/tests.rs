@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixtures::{self, finite};
-use crate::result::iperf::{End, EndStream, Row};
+use crate::result::iperf::{CpuUtilization, End, EndStream, Row};
 use crate::result::{
     AbResult, CompetitionRound, Figures, MatrixCompetition, MatrixResult, Quantity, Summary,
 };
@@ -169,6 +169,33 @@ fn one_stream_each_way_has_no_sums() {
         ..end
     };
     assert_eq!(end_block(&two, Unit::Bits(2)).matches("[SUM]").count(), 4);
+}
+
+#[test]
+fn processor_time_is_of_both_sides_and_says_whose() {
+    let figure = |value| Some(finite(value));
+    let mut end = End {
+        sum_sent: sum(&row(0, 94)),
+        ..End::default()
+    };
+    assert_eq!(cpu_line(&end), None);
+    end.cpu_utilization_percent = CpuUtilization {
+        host_total: figure(12.14),
+        host_user: figure(3.4),
+        host_system: figure(8.74),
+        remote_total: figure(9.0),
+        ..CpuUtilization::default()
+    };
+    assert_eq!(
+        cpu_line(&end).unwrap(),
+        "CPU Utilization: local/sender 12.1% (3.4%u/8.7%s), remote/receiver 9.0%"
+    );
+    end.sum_sent.sender = false;
+    let line = cpu_line(&end).unwrap();
+    assert!(line.contains("local/receiver 12.1%"), "{line}");
+    end.sum_sent_bidir_reverse = Some(Row::default());
+    let line = cpu_line(&end).unwrap();
+    assert!(line.contains("local 12.1%"), "{line}");
 }
 
 #[test]
@@ -485,6 +512,21 @@ fn where_both_sides_send_every_row_says_which_did() {
     let short = with_direction(&short, Some(&row(0, 94)));
     assert!(short.starts_with("[  1][TX-C]  0.00-1.00"), "{short}");
     assert!(short.chars().count() <= 80, "{short}");
+}
+
+#[test]
+fn more_than_two_variants_are_ranked_in_eighty_columns() {
+    let result = fixtures::five();
+    let table = ab_table(&result);
+    let head = "No. By goodput      Mbit/s p95 RTT ms  Against a";
+    assert!(table.contains(head), "{table}");
+    let (_, ranked) = table.split_once(head).unwrap();
+    let places = ranked.lines().skip(1).take_while(|line| !line.is_empty());
+    assert_eq!(places.count(), result.variants.len());
+    assert!(ranked.contains("the reference"), "{ranked}");
+    let longest = table.lines().map(|line| line.chars().count()).max();
+    assert!(longest.unwrap() <= 80, "{table}");
+    assert!(!ab_table(&fixtures::ab()).contains("By goodput"));
 }
 
 #[test]

@@ -16,7 +16,7 @@ impl Scale {
             Metric::GoodputBitsPerSecond => Self::bits_per_second(largest),
             Metric::BytesRetransmitted => Self::bytes(largest),
             Metric::Seconds => Self::new(1.0, "s"),
-            Metric::LossRate | Metric::FramesMissed => Self::new(0.01, "%"),
+            Metric::LossRate | Metric::FramesMissed => Self::percent(largest),
             Metric::CpuSecondsPerGigabyteSender | Metric::CpuSecondsPerGigabyteReceiver => {
                 Self::new(1.0, "s/GB")
             }
@@ -53,6 +53,11 @@ impl Scale {
         } else {
             Self::new(1_000.0, "s")
         }
+    }
+
+    /// Percent of shares from 0 to 1.
+    pub fn percent(_: f64) -> Self {
+        Self::new(0.01, "%")
     }
 
     /// Single things, or thousands or millions from ten of these on.

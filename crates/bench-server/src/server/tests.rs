@@ -153,6 +153,7 @@ fn setup() -> ServerSetup {
             ..Limits::NONE
         },
         stranger_limits: None,
+        max_runs: None,
         admission: AdmissionLimits {
             max_clients: 8,
             ..AdmissionLimits::OWN_CLIENTS

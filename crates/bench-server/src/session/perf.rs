@@ -2,6 +2,7 @@
 
 use super::state::{Fault, Session, TOO_LONG};
 use crate::quota::{self, Transferred};
+use crate::turns::{RunKey, TurnAnswer};
 use bench_kit::perf::{ALPN, BLOCK, STREAMS, UNLIMITED};
 use bench_kit::transport_settings;
 use bench_report::text::amount;
@@ -12,6 +13,7 @@ use paceline::{Connection, ConnectionError, ReadError, RecvStream, SendStream, V
 use paceline::{ReadExactError, WriteError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use units::Bandwidth;
@@ -25,6 +27,13 @@ pub(super) fn is_negotiated(connection: &Connection) -> bool {
 impl Session {
     /// Answers until the client goes, or has had what the server allows.
     pub(super) async fn perf(&self, connection: &Connection) -> Result<(), Fault> {
+        let key = RunKey::Single(self.number);
+        // Its protocol has no word for waiting.
+        let _turn = match self.shared.turns.ask(key, Duration::ZERO).answer().await {
+            TurnAnswer::Turn(turn) => turn,
+            TurnAnswer::Busy(busy) => return Err(Fault::Client(busy.to_string())),
+            TurnAnswer::Wait(_) => return Err(Fault::Bug),
+        };
         let congestion = self.shared.perf_congestion.as_ref();
         let congestion = congestion.expect("perf is offered with a controller alone");
         self.prepare(connection, congestion);

@@ -22,6 +22,7 @@ fn server(threads: usize, port: u16) -> Result<ThreadedServer, Failure> {
         limits: Limits::NONE,
         stranger_limits: None,
         admission: AdmissionLimits::OWN_CLIENTS,
+        max_runs: None,
         token: None,
         is_one_off: false,
         perf_congestion: None,

@@ -3,9 +3,10 @@
 use crate::cc_adapter::{CongestionFactory, LossThresholds};
 use crate::choice::ChooseController;
 use crate::driver::{
-    DatagramLimits, DriverConfig, PROTO_DATAGRAM_BUFFER, RaisedLimit, ResumeConfig, UNASKED,
-    WindowConfig,
+    DatagramLimits, DriverConfig, KernelOptions, PROTO_DATAGRAM_BUFFER, RaisedLimit, ResumeConfig,
+    UNASKED, WindowConfig,
 };
+use crate::dscp::Dscp;
 use crate::kernel_pacing::KernelPacing;
 use crate::lock::Lock;
 use crate::path_memory::PathMemory;
@@ -86,6 +87,7 @@ pub struct TransportConfig {
     congestion_seed: Option<u64>,
     max_rate: Option<Bandwidth>,
     kernel_pacing: KernelPacing,
+    dscp: Dscp,
     /// Until a connection takes it.
     path_memory: Arc<Lock<Option<PathMemory>>>,
     path_memory_lifetime: Duration,
@@ -203,6 +205,11 @@ setters! {
     /// [`KernelPacing::Off`]. [`Connection::kernel_pacing`](crate::Connection::kernel_pacing) says
     /// whether it does.
     kernel_pacing: KernelPacing;
+    /// The Differentiated Services codepoint of the connection's packets, on Linux and where the
+    /// socket is the application's; elsewhere it has no effect. Retry packets, and answers to what
+    /// belongs to no connection, have none. [`Connection::set_dscp`](crate::Connection::set_dscp)
+    /// changes it. Default [`Dscp::DEFAULT`].
+    dscp: Dscp;
     /// How long what was learned of a path is good. Default one hour: RFC 9959 §4.3.1 has minutes
     /// where paths change and hours where they do not.
     path_memory_lifetime: Duration;
@@ -369,7 +376,10 @@ impl TransportConfig {
                 is_enabled: self.datagram_receive_buffer_size.is_some(),
             },
             budget: Arc::default(),
-            kernel_pacing: self.kernel_pacing,
+            kernel: KernelOptions {
+                pacing: self.kernel_pacing,
+                dscp: self.dscp,
+            },
             is_validated: false,
             max_packets_per_ack: match &self.ack_frequency_config {
                 Some(_) => UNASKED,
@@ -438,6 +448,7 @@ impl Default for TransportConfig {
             congestion_seed: None,
             max_rate: None,
             kernel_pacing: KernelPacing::Off,
+            dscp: Dscp::DEFAULT,
             path_memory: Arc::default(),
             path_memory_lifetime: LIFETIME,
             max_jump: u64::MAX,

@@ -3,6 +3,7 @@
 use super::shared::{Lease, State, index};
 use super::stream::{RecvStream, SendStream};
 use crate::clock;
+use crate::dscp::Dscp;
 use crate::lock::Guard;
 use crate::path_memory::PathMemory;
 use crate::stats::ConnectionStats;
@@ -209,6 +210,17 @@ impl Connection {
     /// The local address that the peer sends to, where the platform reports it; `None` on clients.
     pub fn local_ip(&self) -> Option<IpAddr> {
         self.state().driver.conn().local_ip()
+    }
+
+    /// Bytes of a stream that have left, been in a packet at least once, while this side has its
+    /// [`SendStream`]; of other streams 0. [`SendStream::unsent`] is the rest of what was written.
+    pub fn stream_bytes_sent(&self, id: StreamId) -> u64 {
+        self.state().driver.departed(id)
+    }
+
+    /// Changes [`TransportConfig::dscp`](crate::TransportConfig::dscp) from now on.
+    pub fn set_dscp(&self, dscp: Dscp) {
+        self.state().driver.set_dscp(dscp);
     }
 
     /// Client or server.

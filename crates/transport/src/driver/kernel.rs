@@ -1,10 +1,20 @@
-//! Whether the kernel sends a connection's packets at their departure times.
+//! What the kernel is asked for a connection's packets: departure times and a DSCP.
 
 use super::close_reason::{Cause, PendingClose};
 use super::state::ConnectionDriver;
+use crate::dscp::Dscp;
 use crate::kernel_pacing::{KernelPacing, NoKernelPacing};
 
 impl ConnectionDriver {
+    /// That of all packets.
+    pub(crate) fn dscp(&self) -> Dscp {
+        self.schedule.dscp
+    }
+
+    pub(crate) fn set_dscp(&mut self, dscp: Dscp) {
+        self.schedule.dscp = dscp;
+    }
+
     /// Whether the kernel is asked to time departures.
     pub(crate) fn kernel_pacing_mode(&self) -> KernelPacing {
         self.schedule.mode()

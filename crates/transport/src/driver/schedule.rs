@@ -11,15 +11,25 @@
 //! A batch is what the pacer permits at its departure, no smaller and no larger than without the
 //! kernel, so the bound on bursts is the same, and so is the number of system calls.
 
+use crate::dscp::Dscp;
 use crate::kernel_pacing::{KernelPacing, NoKernelPacing};
 use std::collections::VecDeque;
 use std::time::Duration;
 use units::Timestamp;
 
+/// What the kernel is asked for a connection's packets.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct KernelOptions {
+    pub(crate) pacing: KernelPacing,
+    pub(crate) dscp: Dscp,
+}
+
 /// What has been handed to the kernel and is to leave later.
 #[derive(Debug)]
 pub(super) struct Schedule {
     mode: KernelPacing,
+    /// Of all packets.
+    pub(super) dscp: Dscp,
     /// Whether the kernel keeps departure times on the present path.
     verdict: Result<(), NoKernelPacing>,
     /// Departures that have not passed, in order.
@@ -29,9 +39,11 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(mode: KernelPacing) -> Self {
+    pub(super) fn new(options: KernelOptions) -> Self {
+        let KernelOptions { pacing: mode, dscp } = options;
         Self {
             mode,
+            dscp,
             verdict: Err(match mode {
                 KernelPacing::Off => NoKernelPacing::Off,
                 KernelPacing::Auto | KernelPacing::On => NoKernelPacing::NotBegun,
@@ -115,12 +127,19 @@ const MAX_AHEAD: usize = 64;
 mod tests {
     use super::*;
 
+    fn paced(pacing: KernelPacing) -> Schedule {
+        Schedule::new(KernelOptions {
+            pacing,
+            ..KernelOptions::default()
+        })
+    }
+
     const fn micros(micros: u64) -> Timestamp {
         Timestamp::from_nanos(micros * 1_000)
     }
 
     fn on() -> Schedule {
-        let mut schedule = Schedule::new(KernelPacing::Auto);
+        let mut schedule = paced(KernelPacing::Auto);
         schedule.set_verdict(Ok(()));
         schedule
     }
@@ -128,9 +147,9 @@ mod tests {
     #[test]
     fn without_the_kernel_nothing_is_early() {
         let now = micros(5);
-        let mut unable = Schedule::new(KernelPacing::Auto);
+        let mut unable = paced(KernelPacing::Auto);
         unable.set_verdict(Err(NoKernelPacing::System));
-        for mut schedule in [Schedule::new(KernelPacing::Off), unable] {
+        for mut schedule in [paced(KernelPacing::Off), unable] {
             assert_eq!(schedule.horizon(now), now);
             assert_eq!(schedule.earliest(now), now);
             assert_eq!(schedule.wake_up(micros(900)), micros(900));

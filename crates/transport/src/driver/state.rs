@@ -11,14 +11,13 @@ use super::probe_timer::ProbeTimer;
 use super::raised_limit::RaisedLimits;
 use super::remembered::{Remembered, ResumeConfig};
 use super::reorder_buffer::ReorderBuffer;
-use super::schedule::Schedule;
+use super::schedule::{KernelOptions, Schedule};
 use super::send_window::SendWindow;
 #[cfg(feature = "qlog")]
 use super::trace::Trace;
 use super::windows::{ReceiveWindow, WindowConfig};
 use crate::budget::Budget;
 use crate::cc_adapter::CongestionHandle;
-use crate::kernel_pacing::KernelPacing;
 use crate::path_watch::Watcher;
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogStream;
@@ -57,7 +56,7 @@ pub(crate) struct DriverConfig {
     pub(crate) is_validated: bool,
     /// Longest time between probes of a path that is silent.
     pub(crate) max_probe_interval: Option<Duration>,
-    pub(crate) kernel_pacing: KernelPacing,
+    pub(crate) kernel: KernelOptions,
     /// How many streams the peer may have open, if it begins with fewer.
     pub(crate) raised_limits: RaisedLimits,
     pub(crate) resume: ResumeConfig,

@@ -19,6 +19,7 @@ mod state;
 use super::inner::task_has_ended;
 use crate::clock;
 use crate::connection::{Shared, State};
+use crate::socket::BatchOptions;
 use quinn_proto::ConnectionHandle;
 use state::Refused;
 pub(super) use state::Task;
@@ -54,9 +55,8 @@ impl Task {
             }
             let is_sent = |refused: &mut Refused| {
                 let (transmit, packets) = (&refused.transmit, &refused.packets);
-                let departure = refused.departure;
                 self.socket
-                    .send_at(departure, transmit, packets, clock::now())
+                    .send_with(refused.options, transmit, packets, clock::now())
             };
             if let Some(refused) = self.refused.take_if(is_sent) {
                 // Its turn is over, and the others have had none.
@@ -179,12 +179,15 @@ impl Task {
             };
             sent += send_work(transmit.size);
             let contents = &packets[..transmit.size];
-            let departure = state.driver.batch_departure();
-            if !self.socket.send_at(departure, &transmit, contents, now) {
+            let options = BatchOptions {
+                departure: state.driver.batch_departure(),
+                dscp: state.driver.dscp(),
+            };
+            if !self.socket.send_with(options, &transmit, contents, now) {
                 state.awaits_socket = true;
                 self.refused = Some(Refused {
                     transmit,
-                    departure,
+                    options,
                     packets: mem::take(packets),
                     connection: Arc::clone(connection),
                 });

@@ -1,16 +1,16 @@
 //! A UDP socket of the kernel's: batches of datagrams with offload and ECN.
 
 #[cfg(target_os = "linux")]
-use super::departure;
+use super::batch_options::BatchOptions;
 use super::readiness::Io;
+#[cfg(target_os = "linux")]
+use super::sendmsg;
 use crate::kernel_pacing::{self, NoKernelPacing};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::SockRef;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
-#[cfg(target_os = "linux")]
-use std::time::Instant;
 
 #[derive(Debug)]
 pub(super) struct KernelSocket {
@@ -86,15 +86,19 @@ impl KernelSocket {
 
     #[cfg(target_os = "linux")]
     pub(super) fn allow_departures(&self) -> io::Result<()> {
-        departure::allow(self.io.socket())
+        sendmsg::allow_departures(self.io.socket())
     }
 
     #[cfg(target_os = "linux")]
-    pub(super) fn send_at(&self, packets: &Transmit<'_>, departure: Instant) -> io::Result<()> {
+    pub(super) fn send_with(
+        &self,
+        packets: &Transmit<'_>,
+        options: BatchOptions,
+    ) -> io::Result<()> {
         self.io.send(|| {
             #[cfg(test)]
             self.refusals.pass()?;
-            departure::send(self.io.socket(), packets, departure)
+            sendmsg::send(self.io.socket(), packets, options)
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::ecn;
 use crate::datagram_socket::{ArrivedDatagrams, DatagramBatch, DatagramSocket};
+use crate::dscp::Dscp;
 use crate::user_code::{self, Role};
 use quinn_udp::{RecvMeta, Transmit};
 use std::io::{self, IoSliceMut};
@@ -29,11 +30,12 @@ impl OwnSocket {
         call(|| self.0.max_batch()).unwrap_or(1)
     }
 
-    pub(super) fn try_send(&self, packets: &Transmit<'_>) -> io::Result<()> {
+    pub(super) fn try_send(&self, packets: &Transmit<'_>, dscp: Dscp) -> io::Result<()> {
         let batch = DatagramBatch {
             destination: packets.destination,
             source: packets.src_ip,
             ecn: packets.ecn.map(ecn::to_proto),
+            dscp,
             contents: packets.contents,
             size: packets
                 .segment_size

@@ -8,6 +8,7 @@ mod closing;
 mod controllers;
 mod datagrams;
 mod draining;
+mod dscp;
 mod fairness;
 mod handles;
 mod handshakes;

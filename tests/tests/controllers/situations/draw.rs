@@ -25,6 +25,7 @@ pub(crate) fn write(directory: &Path, name: &str, rtt: Duration, outcome: &Outco
             name: name.to_owned(),
             cc: format!("seed {}", outcome.seed()),
             server: None,
+            run: None,
             flows: 1,
             start_seconds: Finite::ZERO,
             extra_delay_ms: Finite::ZERO,

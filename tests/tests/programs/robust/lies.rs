@@ -153,6 +153,7 @@ fn report() -> SideReport {
             ..SenderReport::default()
         }),
         cpu: millis(10),
+        cpu_user: None,
         thread: Some(1),
         error: None,
     }

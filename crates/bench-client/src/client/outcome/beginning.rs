@@ -56,7 +56,7 @@ impl Beginning<'_> {
                 bytes,
                 blocks: 0,
                 reverse: u8::from(plan.direction == Direction::Reverse),
-                tos: 0,
+                tos: plan.extras.dscp().traffic_class(),
                 target_bitrate: rate,
                 bidir: u8::from(plan.direction == Direction::Both),
                 interval: Finite::seconds(about.interval),
@@ -84,6 +84,7 @@ pub(crate) struct About {
     /// What was typed, without options for output.
     pub(crate) command: Option<String>,
     pub(crate) title: Option<String>,
+    pub(crate) note: Option<String>,
     pub(crate) seed: u64,
     pub(crate) link: String,
     pub(crate) return_link: String,

@@ -75,20 +75,38 @@ pub(super) fn cpu(sides: &[&Side]) -> Option<Finite> {
     is_reported(sides).then(|| Finite::seconds(cpu_time(sides)))
 }
 
-/// The same in percent of one core.
-pub(super) fn busy_percent(sides: &[&Side]) -> Option<Finite> {
-    let share = cpu_time(sides).as_secs_f64() / sum(sides).measured.as_secs_f64() * 100.0;
-    is_reported(sides).then(|| Finite::new(share))?
+/// The same in percent of one core: all, the program's and the kernel's.
+pub(super) fn busy_percent(sides: &[&Side]) -> [Option<Finite>; 3] {
+    let measured = sum(sides).measured.as_secs_f64();
+    let percent = |time: Duration| Finite::new(time.as_secs_f64() / measured * 100.0);
+    if !is_reported(sides) {
+        return [None; 3];
+    }
+    let total = cpu_time(sides);
+    let user = user_time(sides).map(|user| user.min(total));
+    let system = user.map(|user| total.saturating_sub(user));
+    [Some(total), user, system].map(|time| time.and_then(percent))
 }
 
 /// That of the threads that had the connections, each counted once.
 fn cpu_time(sides: &[&Side]) -> Duration {
-    let mut threads: BTreeMap<Option<u32>, Duration> = BTreeMap::new();
+    threads(sides).map(|report| report.cpu).sum()
+}
+
+fn user_time(sides: &[&Side]) -> Option<Duration> {
+    threads(sides).map(|report| report.cpu_user).sum()
+}
+
+/// The report of each thread that says most of it.
+fn threads<'a>(sides: &[&'a Side]) -> impl Iterator<Item = &'a SideReport> + use<'a> {
+    let mut threads: BTreeMap<Option<u32>, &SideReport> = BTreeMap::new();
     for report in sides.iter().filter_map(|side| side.report.as_ref()) {
-        let cpu = threads.entry(report.thread).or_default();
-        *cpu = report.cpu.max(*cpu);
+        let most = threads.entry(report.thread).or_insert(report);
+        if report.cpu > most.cpu {
+            *most = report;
+        }
     }
-    threads.into_values().sum()
+    threads.into_values()
 }
 
 fn is_reported(sides: &[&Side]) -> bool {

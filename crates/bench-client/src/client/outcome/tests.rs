@@ -140,6 +140,7 @@ fn about() -> About {
     About {
         command: None,
         title: None,
+        note: None,
         seed: 1,
         link: String::new(),
         return_link: String::new(),

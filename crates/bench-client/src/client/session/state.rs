@@ -81,7 +81,7 @@ fn older_server(field: &str) -> String {
 }
 
 /// Parts of a plan that older servers do not know, what asks for them, and what to do without.
-const OPTIONS: [(&str, &str, &str); 8] = [
+const OPTIONS: [(&str, &str, &str); 10] = [
     ("window_follows", "-w auto", "set a size, such as -w 32M"),
     ("media", "--source", "leave it out"),
     ("at_most", "a time limit beside -n", "leave out -n"),
@@ -90,12 +90,14 @@ const OPTIONS: [(&str, &str, &str); 8] = [
     ("server_output", "--get-server-output", "leave it out"),
     ("digest", "-F", "send generated data without -F"),
     ("zeros", "-Z", "leave it out"),
+    ("turn", "--wait", "leave it out"),
+    ("dscp", "-S and --dscp", "leave them out"),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_kit::plan::{Datagrams, Extras, Media, Requests};
+    use bench_kit::plan::{Datagrams, Extras, Media, Requests, Turn};
     use std::time::Duration;
 
     #[test]
@@ -126,6 +128,11 @@ mod tests {
             }),
             at_most: Some(Duration::ZERO),
             window_follows: true,
+            turn: Some(Turn {
+                run: 1,
+                patience: Duration::ZERO,
+            }),
+            dscp: 1,
         };
         let all = serde_json::to_value(all).unwrap();
         for field in all.as_object().unwrap().keys() {

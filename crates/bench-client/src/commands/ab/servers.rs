@@ -50,6 +50,7 @@ pub(super) fn find(args: &AbArgs) -> Result<Vec<Remote>, Failure> {
             trust: trust.clone(),
             token: None,
             bind: None,
+            first_port: None,
         })
     };
     args.perf.iter().map(remote).collect()

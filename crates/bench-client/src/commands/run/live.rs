@@ -48,7 +48,7 @@ impl Live {
 
     pub(super) fn show(&mut self, progress: &Progress<'_>) {
         match progress {
-            Progress::Started(_) => {}
+            Progress::Waiting(_) | Progress::Started(_) => {}
             Progress::Sample(flow, sample) => self.view.sample(*flow, sample),
             Progress::Rows(interval) => self.view.rows(interval),
         }

@@ -15,8 +15,8 @@ use bench_report::date;
 use bench_report::result::iperf::{End, Interval, Row, Start};
 use bench_report::result::{Round, RunRequests, RunResult, Sha256};
 use bench_report::table::{
-    Columns, datagram_header, end_block, frame_block, interval_header, interval_row, request_block,
-    request_row, with_direction,
+    Columns, cpu_line, datagram_header, end_block, frame_block, interval_header, interval_row,
+    request_block, request_row, with_direction,
 };
 use bench_report::text::{Unit, printable};
 use paceline::NoKernelPacing;
@@ -26,6 +26,7 @@ pub(super) struct Screen {
     form: Form,
     unit: Unit,
     columns: Columns,
+    is_verbose: bool,
     title: Option<String>,
     /// Whether rows begin with the time.
     has_times: bool,
@@ -82,6 +83,7 @@ impl Screen {
             } else {
                 Columns::Narrow
             },
+            is_verbose: args.verbose,
             title: args.title.clone(),
             has_times: args.timestamps,
             is_perf: args.perf,
@@ -116,6 +118,14 @@ impl Screen {
             Progress::Started(beginning) => {
                 self.event(&Event::Start(&beginning.start(plan, about)));
                 self.started(beginning, plan);
+            }
+            // It would stand in the full screen.
+            Progress::Waiting(_) if self.live.is_some() => {}
+            Progress::Waiting(ahead) => {
+                let runs = if *ahead == 1 { "run" } else { "runs" };
+                terminal::note(format_args!(
+                    "The server is busy; waiting for {ahead} {runs} to end."
+                ));
             }
             Progress::Sample(..) => {}
             Progress::Rows(interval) => {
@@ -210,6 +220,11 @@ impl Screen {
             if !plan.extras.is_idle() {
                 let rows = end_block(&result.end, self.unit);
                 rows.lines().for_each(|line| self.row(line));
+            }
+            if self.is_verbose
+                && let Some(line) = cpu_line(&result.end)
+            {
+                self.row(&line);
             }
             let of_server = result.frames_bidir_reverse.as_ref();
             let frames = result.result.frames.as_ref();

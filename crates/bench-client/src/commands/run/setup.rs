@@ -5,10 +5,11 @@ use crate::args::RunArgs;
 use crate::commands::remote::Family;
 use crate::emulated::Links;
 use bench_kit::cli::DEFAULT_CONTROLLER;
+use bench_kit::clock;
 use bench_kit::failure::Failure;
 use bench_kit::plan::{
-    Controllers, Datagrams, Direction, Extras, Limit, Limits, Plan, PlanError, Requests, step_for,
-    target_rate,
+    Controllers, Datagrams, Direction, Extras, Limit, Limits, Plan, PlanError, Requests, Turn,
+    step_for, target_rate,
 };
 use bench_kit::transfer::LocalFile;
 use cc_core::Registry;
@@ -62,9 +63,14 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Fai
             media: args.transfer.media(),
             requests: args.ping.or(args.rpm).map(|interval| Requests {
                 interval,
-                under_load: args.rpm.is_some(),
+                under_load: args.has_load(),
             }),
             at_most: None,
+            turn: args.wait.map(|patience| Turn {
+                run: clock::process_id(),
+                patience,
+            }),
+            dscp: args.tos.or(args.dscp).unwrap_or_default().value(),
         },
     })
 }
@@ -158,6 +164,21 @@ pub(super) fn check(
             }
             other => Failure::usage(other.to_string()),
         })
+}
+
+/// Whether the connections have room behind the first one's port.
+pub(super) fn check_ports(args: &RunArgs) -> Result<(), Failure> {
+    let Some(first) = args.cport else {
+        return Ok(());
+    };
+    if u32::from(first) + args.connections - 1 > u32::from(u16::MAX) {
+        return Err(Failure::usage(format!(
+            "--cport {first}: no ports left for {} connections; use {} or less",
+            args.connections,
+            u32::from(u16::MAX) - args.connections + 1
+        )));
+    }
+    Ok(())
 }
 
 pub(super) fn links(args: &RunArgs) -> Result<Option<Links>, Failure> {

@@ -5,13 +5,12 @@ use crate::endpoint::deadlines::Deadlines;
 use crate::endpoint::inner::Inner;
 use crate::endpoint::newcomers::Newcomers;
 use crate::endpoint::receive::ReceiveBuffers;
-use crate::socket::Socket;
+use crate::socket::{BatchOptions, Socket};
 use crate::timer::Timer;
 use quinn_proto::{ConnectionEvent, EndpointEvent, Transmit};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
 
 pub(in crate::endpoint) struct Task {
     pub(super) inner: Arc<Inner>,
@@ -40,8 +39,7 @@ pub(in crate::endpoint) struct Task {
 /// Packets that the socket did not take, and whose they are.
 pub(super) struct Refused {
     pub(super) transmit: Transmit,
-    /// When they are to leave, if that is the kernel's business.
-    pub(super) departure: Option<Instant>,
+    pub(super) options: BatchOptions,
     pub(super) packets: Vec<u8>,
     pub(super) connection: Arc<Shared>,
 }
