@@ -13,6 +13,9 @@ pub struct Extras {
     /// Both sides hash the one stream of the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub digest: bool,
+    /// Bytes of the server's content that the client has already: it is sent from there on.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub continued: u64,
     /// The server reports its rows, of this interval; zero is none but the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_output: Option<Duration>,
@@ -50,6 +53,11 @@ impl Extras {
     pub(super) fn is_none(&self) -> bool {
         *self == Self::default()
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

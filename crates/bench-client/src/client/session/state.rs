@@ -81,7 +81,7 @@ fn older_server(field: &str) -> String {
 }
 
 /// Parts of a plan that older servers do not know, what asks for them, and what to do without.
-const OPTIONS: [(&str, &str, &str); 8] = [
+const OPTIONS: [(&str, &str, &str); 9] = [
     ("window_follows", "-w auto", "set a size, such as -w 32M"),
     ("media", "--source", "leave it out"),
     ("at_most", "a time limit beside -n", "leave out -n"),
@@ -90,6 +90,7 @@ const OPTIONS: [(&str, &str, &str); 8] = [
     ("server_output", "--get-server-output", "leave it out"),
     ("digest", "-F", "send generated data without -F"),
     ("zeros", "-Z", "leave it out"),
+    ("continued", "--continue", "leave it out"),
 ];
 
 #[cfg(test)]
@@ -113,6 +114,7 @@ mod tests {
         let all = Extras {
             zeros: true,
             digest: true,
+            continued: 1,
             server_output: Some(Duration::ZERO),
             datagrams: Some(Datagrams::default()),
             media: Some(Media {
