@@ -40,7 +40,7 @@ soak SECONDS="600" CONNECTIONS="10000":
 
 # Endpoints, links and somebody on the path, each world drawn from a seed, in virtual time: so many worlds, or `just chaos 1h`.
 chaos WORLDS="10000" SEED="1":
-    PACELINE_CHAOS_SEEDS={{WORLDS}} PACELINE_SEED={{SEED}} nice cargo test -p paceline --features testing --test simulation whatever_the_seed -- --nocapture
+    PACELINE_CHAOS_SEEDS={{WORLDS}} PACELINE_SEED={{SEED}} nice cargo test -p e2e --test quic_virtual whatever_the_seed -- --nocapture
 
 # How exactly a sender keeps rates from 64 kbit/s to 5 Gbit/s on this machine: rate, and bytes in the fullest window.
 pacing *ARGS:

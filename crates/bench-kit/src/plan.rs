@@ -233,6 +233,15 @@ impl Plan {
             let streams = u64::from(self.streams) * directions;
             between("streams of a run that is hashed", streams, 1, 1)?;
         }
+        if !self.extras.digest || self.direction != Direction::Reverse {
+            let continued = self.extras.continued;
+            between(
+                "bytes before those of a run that sends no file",
+                continued,
+                0,
+                0,
+            )?;
+        }
         Ok(())
     }
 

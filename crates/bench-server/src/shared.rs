@@ -89,6 +89,16 @@ impl Shared {
         }
     }
 
+    /// Tells that `shed` of the `received` packets of new clients were dropped unread.
+    pub(crate) fn log_shed(&self, shed: u64, received: u64) {
+        if shed > 0 {
+            (self.log)(format_args!(
+                "Dropped {shed} of {received} first packets: more came than could be answered \
+                 beside the runs"
+            ));
+        }
+    }
+
     /// Logs what all runs together have transferred, if there were any.
     pub(crate) fn log_totals(&self) {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);

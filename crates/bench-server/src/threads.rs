@@ -8,7 +8,7 @@ use crate::setup::{Log, ServerSetup};
 use crate::shared::Shared;
 use bench_kit::failure::Failure;
 use bench_kit::wire::SHUTDOWN;
-use paceline::{Incoming, ShardedServer, VarInt};
+use paceline::{EndpointStats, Incoming, ShardedServer, VarInt};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -125,11 +125,25 @@ impl ThreadedServer {
         let is_over = progress.wait_for(|now| now.open == 0);
         let _ = timeout(CLOSE_TIMEOUT, is_over).await;
         self.shared.log_totals();
+        self.log_shed();
         // Until the closes have left; clients that do not get them notice by the silence. Where a
         // connection is locked, asking for them would block.
         if matches!(is_closed, Ok(Ok(()))) {
             let _ = timeout(CLOSE_TIMEOUT, self.server.wait_idle()).await;
         }
+    }
+}
+
+impl ThreadedServer {
+    /// Tells of a flood of clients, if there was one.
+    fn log_shed(&self) {
+        let stats = self.server.stats();
+        let sum = |count: fn(&EndpointStats) -> u64| -> u64 {
+            stats.iter().map(|shard| count(&shard.endpoint)).sum()
+        };
+        let shed = sum(|stats| stats.initials_shed);
+        let received = sum(|stats| stats.initials_received);
+        self.shared.log_shed(shed, received);
     }
 }
 

@@ -85,6 +85,7 @@ pub use application::Load;
 pub use engine::PlainQuinn;
 pub use link_sim::sim::{LinkId, RouteStats};
 pub use pair::{Pair, PairConfig};
+pub use plaintext::plaintext_suite;
 pub use quinn_proto::Side;
 pub use simulation::Simulation;
 pub use watch::{Datagram, Departure};

@@ -99,7 +99,7 @@ pub fn server(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) 
     ServerTls {
         chain,
         key,
-        suite: None,
+        suites: Vec::new(),
         alpn: Vec::new(),
         has_key_log: false,
         resumption: Resumption::Alone,
@@ -138,7 +138,8 @@ impl ServerConfig {
 #[derive(Debug, Clone)]
 pub struct ClientTls {
     verifier: Verifier,
-    suite: Option<SupportedCipherSuite>,
+    /// Empty for all that there are.
+    suites: Vec<SupportedCipherSuite>,
     alpn: Vec<Vec<u8>>,
     has_key_log: bool,
 }
@@ -147,7 +148,7 @@ impl ClientTls {
     fn new(verifier: Verifier) -> Self {
         Self {
             verifier,
-            suite: None,
+            suites: Vec::new(),
             alpn: Vec::new(),
             has_key_log: false,
         }
@@ -155,14 +156,15 @@ impl ClientTls {
 
     /// Offers this cipher alone. Default: all three, AES-256 first.
     pub fn cipher(mut self, cipher: Cipher) -> Self {
-        self.suite = Some(cipher.entry().2);
+        self.suites = vec![cipher.entry().2];
         self
     }
 
-    /// The same for a suite that has no name here.
+    /// Offers these alone, the preferred one first, such as
+    /// [`plaintext_suite`](crate::testing::plaintext_suite).
     #[cfg(feature = "testing")]
-    pub(crate) fn suite(mut self, suite: SupportedCipherSuite) -> Self {
-        self.suite = Some(suite);
+    pub fn suites(mut self, suites: &[SupportedCipherSuite]) -> Self {
+        self.suites = suites.to_vec();
         self
     }
 
@@ -185,7 +187,7 @@ impl ClientTls {
     /// # Errors
     /// When the authorities cannot be used for verification.
     pub fn config(self) -> Result<ClientConfig, TlsError> {
-        let provider = provider(self.suite);
+        let provider = provider(self.suites);
         let verifier = self.verifier.build(&provider)?;
         let mut config = rustls::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
@@ -209,7 +211,8 @@ impl ClientTls {
 pub struct ServerTls {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-    suite: Option<SupportedCipherSuite>,
+    /// Empty for all that there are.
+    suites: Vec<SupportedCipherSuite>,
     alpn: Vec<Vec<u8>>,
     has_key_log: bool,
     resumption: Resumption,
@@ -226,14 +229,14 @@ enum Resumption {
 impl ServerTls {
     /// Accepts this cipher alone. Default: all three, in the client's order.
     pub fn cipher(mut self, cipher: Cipher) -> Self {
-        self.suite = Some(cipher.entry().2);
+        self.suites = vec![cipher.entry().2];
         self
     }
 
-    /// The same for a suite that has no name here.
+    /// Accepts these alone, such as [`plaintext_suite`](crate::testing::plaintext_suite).
     #[cfg(feature = "testing")]
-    pub(crate) fn suite(mut self, suite: SupportedCipherSuite) -> Self {
-        self.suite = Some(suite);
+    pub fn suites(mut self, suites: &[SupportedCipherSuite]) -> Self {
+        self.suites = suites.to_vec();
         self
     }
 
@@ -272,7 +275,7 @@ impl ServerTls {
     /// # Errors
     /// When the key is of an unknown kind or does not belong to the certificate.
     pub fn config(self) -> Result<ServerConfig, rustls::Error> {
-        let mut config = rustls::ServerConfig::builder_with_provider(provider(self.suite))
+        let mut config = rustls::ServerConfig::builder_with_provider(provider(self.suites))
             .with_protocol_versions(&[&rustls::version::TLS13])
             .expect("each provider has TLS 1.3")
             .with_no_client_auth()
@@ -429,11 +432,11 @@ impl ServerCertVerifier for Unchained {
     }
 }
 
-/// aws-lc-rs or ring, with one cipher alone if one was chosen.
-fn provider(suite: Option<SupportedCipherSuite>) -> Arc<CryptoProvider> {
+/// aws-lc-rs or ring, with these ciphers alone if some were chosen.
+fn provider(suites: Vec<SupportedCipherSuite>) -> Arc<CryptoProvider> {
     let mut provider = default_provider();
-    if let Some(suite) = suite {
-        provider.cipher_suites = vec![suite];
+    if !suites.is_empty() {
+        provider.cipher_suites = suites;
     }
     Arc::new(provider)
 }

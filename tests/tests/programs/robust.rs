@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 #![expect(clippy::print_stdout, reason = "how fast a crowd is served")]
 
+mod cgroup;
 mod clock;
 mod crowd;
 mod descriptors;
@@ -12,6 +13,7 @@ mod ends;
 mod hangs;
 mod installed;
 mod lies;
+mod no_buffers;
 mod resources;
 mod siege;
 

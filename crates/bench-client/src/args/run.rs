@@ -70,6 +70,9 @@ pub(crate) struct RunArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     #[arg(conflicts_with_all = ["time", "omit", "bidir", "connections", "parallel"])]
     pub(crate) file: Option<PathBuf>,
+    /// With -R -F, go on after what FILE.part has; -n is the size of the whole file
+    #[arg(long = "continue", requires_all = ["file", "reverse"], help_heading = "Transfer")]
+    pub(crate) continues: bool,
     /// Send zeros instead of random data, to detect compression on the path
     #[arg(short = 'Z', long, conflicts_with = "file", help_heading = "Transfer")]
     pub(crate) zero_payload: bool,

@@ -29,7 +29,7 @@ pub(super) fn run(args: &RunArgs, registry: &Registry) -> Result<ExitCode, Failu
     setup::check_ports(args)?;
     args.affinity.map_or(Ok(()), runtime::keep_to_core)?;
     let file = setup::file(args)?;
-    let plan = setup::plan(args, file.as_ref().and_then(|file| file.length))?;
+    let plan = setup::plan(args, file.as_ref())?;
     let (file, part) = file.map(|file| (file.file, file.part)).unzip();
     let controllers = setup::check(&plan, args.connections, registry)?;
     let links = setup::links(args)?;

@@ -14,6 +14,9 @@ pub struct Extras {
     /// Both sides hash the one stream of the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub digest: bool,
+    /// Bytes of the server's content that the client has already: it is sent from there on.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub continued: u64,
     /// The server reports its rows, of this interval; zero is none but the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_output: Option<Duration>,
@@ -74,8 +77,8 @@ impl Extras {
     }
 }
 
-fn is_zero(value: &u8) -> bool {
-    *value == 0
+fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -57,13 +57,20 @@ enum Source {
 }
 
 impl Content {
-    /// Zeros or noise; `block` at most at a time.
-    pub(super) fn generated(block: units::Bytes, is_zeros: bool, is_hashed: bool) -> Self {
+    /// Zeros or noise, `block` at most at a time, from the byte with number `begin` on.
+    pub(super) fn generated(
+        block: units::Bytes,
+        begin: u64,
+        is_zeros: bool,
+        is_hashed: bool,
+    ) -> Self {
         let noise = payload(block);
         let source = Source::Block(if is_zeros {
             vec![0; noise.len()].into()
         } else {
-            noise
+            let begin = begin % noise.len() as u64;
+            let (before, behind) = noise.split_at(usize::try_from(begin).expect("within a block"));
+            [behind, before].concat().into()
         });
         Self::new(source, is_hashed)
     }
@@ -157,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_in_pieces_has_the_hash_of_what_comes_in_others() {
-        let mut content = Content::generated(units::Bytes::new(100), true, true);
+        let mut content = Content::generated(units::Bytes::new(100), 0, true, true);
         let mut sink = Sink::new(None, true);
         for length in [100, 60, 40] {
             content.next(length).unwrap();
@@ -172,5 +179,20 @@ mod tests {
             "6d9c54dee5660c46886f32d80e57e9dd0ffa57ee0cd2a762b036d9c8e0c3a33a"
         );
         assert_eq!(sink.digest().unwrap(), digest);
+    }
+
+    #[test]
+    fn content_that_is_continued_goes_on_where_the_first_part_ends() {
+        let block = units::Bytes::new(100);
+        let take = |begin, lengths: &[usize]| {
+            let mut content = Content::generated(block, begin, false, false);
+            let pieces = lengths.iter().map(|length| content.next(*length).unwrap());
+            pieces.collect::<Vec<_>>().concat()
+        };
+        let whole = take(0, &[100, 100, 100]);
+        for begin in [0, 1, 99, 100, 163] {
+            let rest = take(begin as u64, &[100, 37]);
+            assert_eq!(rest, whole[begin..][..137], "from {begin} on");
+        }
     }
 }

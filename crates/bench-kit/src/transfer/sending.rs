@@ -45,7 +45,7 @@ impl Sending {
             counters: Arc::clone(counters),
             content: match file {
                 Some(file) => Content::of_file(file, extras.digest),
-                None => Content::generated(block, extras.zeros, extras.digest),
+                None => Content::generated(block, extras.continued, extras.zeros, extras.digest),
             },
             block: block.get(),
             gap: rate.map(|rate| block / rate),

@@ -21,6 +21,9 @@ pub(crate) enum Case {
     ZeroRtt,
     /// All files over HTTP/3.
     Http3,
+    /// A datagram (RFC 9221) for each request and each file, which is small. The runner has no such
+    /// case.
+    Datagrams,
 }
 
 impl Case {
@@ -44,6 +47,7 @@ impl Case {
             "resumption" => Self::Resumption,
             "zerortt" => Self::ZeroRtt,
             "http3" => Self::Http3,
+            "datagrams" => Self::Datagrams,
             "versionnegotiation" if !is_client => Self::Transfer,
             "connectionmigration" if is_client => Self::Migration,
             _ => return None,

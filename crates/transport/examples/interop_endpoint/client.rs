@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use crate::{Args, H3, HQ, Result, h3_client};
+use bytes::Bytes;
 use http::Uri;
 use paceline::tls::{self, Cipher};
 use paceline::{ClientConfig, Connection, Endpoint, h3 as h3_transport};
@@ -12,7 +13,7 @@ use std::time::Duration;
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt, BufWriter, copy};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// Fetches what was asked for, as the case wants it.
 pub(crate) async fn fetch(case: Case, args: &Args) -> Result<()> {
@@ -92,6 +93,8 @@ impl<'a> Client<'a> {
         let connection = self.connect().await?;
         let fetched = if self.case == Case::Http3 || self.args.h3 {
             self.fetch_h3(&connection, requests).await
+        } else if self.case == Case::Datagrams {
+            self.fetch_datagrams(&connection, requests).await
         } else {
             self.fetch_hq(&connection, requests).await
         };
@@ -135,13 +138,30 @@ impl<'a> Client<'a> {
         self.finish(connection, fetching).await
     }
 
+    /// One after the other; what is lost is asked for again.
+    async fn fetch_datagrams(&self, connection: &Connection, requests: &[Uri]) -> Result<()> {
+        for request in requests {
+            let get = Bytes::from(format!("GET {}\r\n", request.path()));
+            for _ in 0..ATTEMPTS {
+                connection.send_datagram(get.clone())?;
+                if let Ok(content) = timeout(LOST, connection.read_datagram()).await {
+                    std::fs::write(self.path(request)?, content?)?;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Waits for the files, and for what is to be had of the connection besides.
     async fn finish(&self, connection: &Connection, fetching: JoinSet<Result<()>>) -> Result<()> {
         self.disturb(connection).await?;
         all(fetching).await?;
-        if [Case::Resumption, Case::ZeroRtt].contains(&self.case) {
-            // The session's ticket comes after the handshake, and nothing tells of it.
-            sleep(TICKET).await;
+        // The session's ticket comes after the handshake, and nothing tells of it.
+        match self.case {
+            Case::Resumption => sleep(TICKET).await,
+            Case::ZeroRtt => sleep(TICKET_AGE).await,
+            _ => {}
         }
         Ok(())
     }
@@ -208,5 +228,12 @@ fn any(server: SocketAddr) -> SocketAddr {
 const MIDST: u64 = 50;
 /// Far more than a ticket takes on the runner's links.
 const TICKET: Duration = Duration::from_millis(300);
+/// rustls counts a ticket's age in seconds of the clock, so that it may be up to a second too high,
+/// and GnuTLS accepts no early data with a ticket that is older than it can be. An age that is just
+/// above a second is almost always given as one.
+const TICKET_AGE: Duration = Duration::from_millis(1_020);
+/// How long a datagram's answer may take, and how often it is asked for.
+const LOST: Duration = Duration::from_millis(200);
+const ATTEMPTS: u32 = 20;
 /// Data comes packet by packet, and each write of a file goes to another thread.
 const BUFFER: usize = 1 << 20;

@@ -56,7 +56,11 @@ async fn serve_connection(attempt: Incoming, config: ServerConfig, root: Arc<Pat
     let end = if is_h3(&connection) {
         h3_server::serve_requests(&connection, root).await
     } else {
-        serve_hq(&connection, &root).await
+        let (streams, ()) = tokio::join!(
+            serve_hq(&connection, &root),
+            serve_datagrams(&connection, &root)
+        );
+        streams
     };
     eprintln!("{}", crate::client::facts(&connection));
     end
@@ -79,6 +83,19 @@ async fn serve_hq(connection: &Connection, root: &Arc<Path>) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// Answers those that ask for a file that fits into one.
+async fn serve_datagrams(connection: &Connection, root: &Path) {
+    while let Ok(request) = connection.read_datagram().await {
+        let request = String::from_utf8_lossy(&request);
+        if let Some(path) = named(&request)
+            && let Ok(content) = tokio::fs::read(root.join(path)).await
+        {
+            // A file that is too large is not answered.
+            let _ = connection.send_datagram(content.into());
+        }
+    }
 }
 
 /// A stream that is dropped unfinished is reset, so a client sees that the file is not whole.

@@ -15,10 +15,12 @@ use std::collections::VecDeque;
 pub(super) enum Class {
     /// An Initial packet that brings a token, which a Retry or an earlier connection gave.
     Returning,
-    /// An Initial packet without one, or whatever calls for a Version Negotiation.
+    /// An Initial packet without one.
     First,
     /// 0-RTT data, of no use before the Initial packet in front of it.
     Early,
+    /// Whatever calls for a Version Negotiation, as half of all noise does.
+    Unknown,
 }
 
 impl Class {
@@ -40,7 +42,7 @@ impl Class {
                 ZERO_RTT => Some(Self::Early),
                 _ => None,
             },
-            _ => Some(Self::First),
+            _ => Some(Self::Unknown),
         }
     }
 }
@@ -76,6 +78,7 @@ pub(super) struct Newcomers {
     returning: Queue,
     first: Queue,
     early: Queue,
+    unknown: Queue,
     /// Datagrams taken, for the shares of the classes.
     taken: u64,
 }
@@ -87,13 +90,15 @@ impl Newcomers {
             Class::Returning => &mut self.returning,
             Class::First => &mut self.first,
             Class::Early => &mut self.early,
+            Class::Unknown => &mut self.unknown,
         }
         .push(newcomer)
     }
 
     /// The next one. Those that return with a token get three of four turns, because a flood from
     /// forged addresses has no tokens of ours; one of four is left to the others, because nobody
-    /// has checked the tokens yet.
+    /// has checked the tokens yet. Who does not know our version cannot become a client, and
+    /// waits behind all others.
     pub(super) fn pop(&mut self) -> Option<Newcomer> {
         self.taken += 1;
         let is_first_turn = self.taken.is_multiple_of(FIRST_TURN);
@@ -103,10 +108,11 @@ impl Newcomers {
         };
         let next = ahead.pop().or_else(|| behind.pop());
         next.or_else(|| self.early.pop())
+            .or_else(|| self.unknown.pop())
     }
 
     pub(super) fn len(&self) -> usize {
-        let queues = [&self.returning, &self.first, &self.early];
+        let queues = [&self.returning, &self.first, &self.early, &self.unknown];
         queues.map(|queue| queue.datagrams.len()).iter().sum()
     }
 }

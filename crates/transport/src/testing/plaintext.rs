@@ -3,7 +3,9 @@
 //! The TLS handshake takes place all the same, and a packet has the length that AES-128-GCM would
 //! have given it, so that everything happens as it would with encryption, with less work.
 
-use crate::crypto_provider::cipher_suite::TLS13_AES_128_GCM_SHA256;
+use crate::crypto_provider::cipher_suite::{
+    TLS13_AES_128_GCM_SHA256, TLS13_CHACHA20_POLY1305_SHA256,
+};
 use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::quic::{Algorithm, HeaderProtectionKey, PacketKey, Tag};
 use rustls::{Error, SupportedCipherSuite, Tls13CipherSuite};
@@ -11,21 +13,33 @@ use std::sync::LazyLock;
 
 /// `TLS_AES_128_GCM_SHA256` with packets that are left as they are.
 pub(super) fn suite() -> SupportedCipherSuite {
-    static SUITE: LazyLock<Tls13CipherSuite> = LazyLock::new(|| {
-        let real = TLS13_AES_128_GCM_SHA256.tls13();
-        let real = real.expect("a TLS 1.3 suite by its name");
-        Tls13CipherSuite {
-            common: rustls::crypto::CipherSuiteCommon {
-                suite: real.common.suite,
-                hash_provider: real.common.hash_provider,
-                confidentiality_limit: real.common.confidentiality_limit,
-            },
-            hkdf_provider: real.hkdf_provider,
-            aead_alg: real.aead_alg,
-            quic: Some(&Plaintext),
-        }
-    });
+    static SUITE: LazyLock<Tls13CipherSuite> = LazyLock::new(|| plain(TLS13_AES_128_GCM_SHA256));
     SupportedCipherSuite::Tls13(&SUITE)
+}
+
+/// A cipher suite that leaves packets as they are, for tests with peers that forge frames. What
+/// negotiates it takes the number of `TLS_CHACHA20_POLY1305_SHA256`, so an endpoint may offer it
+/// beside the other two and encrypt to honest peers. Packets end in 16 bytes that stand for their
+/// number; zeros are right for every number.
+pub fn plaintext_suite() -> SupportedCipherSuite {
+    static SUITE: LazyLock<Tls13CipherSuite> =
+        LazyLock::new(|| plain(TLS13_CHACHA20_POLY1305_SHA256));
+    SupportedCipherSuite::Tls13(&SUITE)
+}
+
+/// The suite without the protection of packets.
+fn plain(real: SupportedCipherSuite) -> Tls13CipherSuite {
+    let real = real.tls13().expect("a TLS 1.3 suite by its name");
+    Tls13CipherSuite {
+        common: rustls::crypto::CipherSuiteCommon {
+            suite: real.common.suite,
+            hash_provider: real.common.hash_provider,
+            confidentiality_limit: real.common.confidentiality_limit,
+        },
+        hkdf_provider: real.hkdf_provider,
+        aead_alg: real.aead_alg,
+        quic: Some(&Plaintext),
+    }
 }
 
 struct Plaintext;

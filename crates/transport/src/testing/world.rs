@@ -144,7 +144,7 @@ impl World {
 
         let Certificate { der, key } = &self.certificate;
         let mut config = tls::server(vec![der.clone()], key.clone_key())
-            .suite(self.suite)
+            .suites(&[self.suite])
             .config()
             .expect("the key was made for the certificate");
         config.transport_config(Arc::new(accepts));
@@ -159,7 +159,7 @@ impl World {
         let server = self.sim.add_node(server);
 
         let mut config = tls::client_without_verification()
-            .suite(self.suite)
+            .suites(&[self.suite])
             .config()
             .expect("no authorities that could be wrong");
         let transport = Arc::new(connects);

@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod chaos;
 mod links;
 mod own_socket;
 mod repeatable;

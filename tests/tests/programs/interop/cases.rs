@@ -46,7 +46,7 @@ const PLAIN: Case = Case {
     fault: |_| None,
 };
 
-pub(crate) const CASES: [Case; 18] = [
+pub(crate) const CASES: [Case; 19] = [
     Case {
         title: "handshake, without Retry",
         server: "handshake",
@@ -156,6 +156,12 @@ pub(crate) const CASES: [Case; 18] = [
         title: "windows of 16 KiB",
         bytes: 1_000_000,
         window: Some(16_384),
+        ..PLAIN
+    },
+    Case {
+        title: "datagrams",
+        server: "datagrams",
+        files: 20,
         ..PLAIN
     },
     Case {

@@ -95,7 +95,7 @@ fn what_a_killed_client_has_received_does_not_bear_the_name_of_a_whole_file() {
     interrupted.interrupt();
     let ended = interrupted.wait();
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    let told = format!("incomplete; what came is in {}\n", part.display());
+    let told = format!("incomplete; what came is in {}; ", part.display());
     assert!(ended.stderr.contains(&told), "{ended:?}");
     assert_eq!(std::fs::read(&file).unwrap(), b"of an earlier run");
 
@@ -107,6 +107,59 @@ fn what_a_killed_client_has_received_does_not_bear_the_name_of_a_whole_file() {
     let nowhere = client(9, &[&flags[..], &["-n", "100K"]].concat());
     assert_eq!(nowhere.code, Some(1), "{nowhere:?}");
     assert!(!part.exists(), "nothing came");
+}
+
+#[test]
+fn a_transfer_that_was_killed_goes_on_where_it_ended() {
+    let (_server, port) = bench_server(&[]);
+    let file = scratch_file("continued.bin");
+    let part = PathBuf::from(format!("{}.part", file.display()));
+    let path = file.to_str().unwrap();
+    // The part ends within a block.
+    let flags = ["-R", "-l", "10007", "-F", path];
+    let slow = [&flags[..], &["-n", "8M", "-i", "0.2"]].concat();
+    let mut killed = start_client(port, &[&slow[..], &["-b", "20M"]].concat());
+    killed.line_with(" sec ");
+    killed.kill();
+    killed.wait();
+    let there = std::fs::metadata(&part).unwrap().len();
+    assert!(0 < there && there < 8 << 20, "{there} bytes");
+
+    // Blocks of another size are another file, and so is what somebody has changed.
+    let rest = |length| ["-R", "-l", length, "-F", path, "-n", "8M", "--continue"];
+    let other = client(port, &rest("10008"));
+    assert_eq!(other.code, Some(1), "{other:?}");
+    let named = format!("{} is no part of what this run receives", part.display());
+    assert!(other.stderr.contains(&named), "{other:?}");
+    assert_eq!(std::fs::metadata(&part).unwrap().len(), there);
+
+    let continued = client(port, &[&rest("10007")[..], &["-J"]].concat());
+    assert_eq!(continued.code, Some(0), "{continued:?}");
+    let moved = &parse(&continued.stdout)["end"]["sum_received"]["bytes"];
+    assert_eq!(*moved, (8 << 20) - there, "no byte twice");
+    assert!(!part.exists());
+
+    let whole = scratch_file("whole.bin");
+    let flags = [
+        "-R",
+        "-l",
+        "10007",
+        "-n",
+        "8M",
+        "-F",
+        whole.to_str().unwrap(),
+    ];
+    assert_eq!(client(port, &flags).code, Some(0));
+    let [continued, whole] = [&file, &whole].map(|file| std::fs::read(file).unwrap());
+    assert!(continued == whole, "the same bytes as in one run");
+
+    std::fs::rename(&file, &part).unwrap();
+    let nothing_left = client(port, &rest("10007"));
+    assert_eq!(nothing_left.code, Some(1), "{nothing_left:?}");
+    assert!(
+        nothing_left.stderr.contains("rename it"),
+        "{nothing_left:?}"
+    );
 }
 
 /// The rows have a result behind them, which is marked.

@@ -81,7 +81,7 @@ fn older_server(field: &str) -> String {
 }
 
 /// Parts of a plan that older servers do not know, what asks for them, and what to do without.
-const OPTIONS: [(&str, &str, &str); 10] = [
+const OPTIONS: [(&str, &str, &str); 11] = [
     ("window_follows", "-w auto", "set a size, such as -w 32M"),
     ("media", "--source", "leave it out"),
     ("at_most", "a time limit beside -n", "leave out -n"),
@@ -92,6 +92,7 @@ const OPTIONS: [(&str, &str, &str); 10] = [
     ("zeros", "-Z", "leave it out"),
     ("turn", "--wait", "leave it out"),
     ("dscp", "-S and --dscp", "leave them out"),
+    ("continued", "--continue", "leave it out"),
 ];
 
 #[cfg(test)]
@@ -115,6 +116,7 @@ mod tests {
         let all = Extras {
             zeros: true,
             digest: true,
+            continued: 1,
             server_output: Some(Duration::ZERO),
             datagrams: Some(Datagrams::default()),
             media: Some(Media {

@@ -245,7 +245,11 @@ impl Screen {
             }) = &result.sha256
                 && result.error.is_none()
             {
-                self.row(&format!("SHA-256 at both ends: {hash}"));
+                let of = match plan.extras.continued {
+                    0 => "",
+                    _ => " of what was added",
+                };
+                self.row(&format!("SHA-256{of} at both ends: {hash}"));
             }
             if !plan.extras.is_idle()
                 && result.error.is_none()

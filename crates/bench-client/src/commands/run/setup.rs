@@ -17,15 +17,15 @@ use std::fs::File;
 use std::time::Duration;
 use units::Bandwidth;
 
-/// What `args` ask for; `file_length` is that of the file to be sent.
-pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Failure> {
+/// What `args` ask for, with the file of `-F`.
+pub(super) fn plan(args: &RunArgs, file: Option<&TransferFile>) -> Result<Plan, Failure> {
     let direction = match (args.transfer.reverse, args.bidir) {
         (true, _) => Direction::Reverse,
         (false, true) => Direction::Both,
         (false, false) => Direction::Forward,
     };
     let length = length(args);
-    let limit = limit(args, length, file_length);
+    let limit = limit(args, length, file.and_then(|file| file.length));
     // What does not send needs no controller, unless it is asked for.
     let of_side = |sends: bool| {
         if sends {
@@ -41,7 +41,7 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Fai
             "-b: not possible with --perf when the server sends; leave out -b",
         ));
     }
-    Ok(Plan {
+    let mut plan = Plan {
         direction,
         limit,
         omit: args.omit,
@@ -56,6 +56,7 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Fai
             window_follows: args.transfer.window.follows,
             zeros: args.zero_payload,
             digest: args.file.is_some(),
+            continued: 0,
             server_output: args.get_server_output.then_some(args.interval),
             datagrams: args.udp.then(|| Datagrams {
                 size: args.transfer.datagram_size(length),
@@ -72,7 +73,11 @@ pub(super) fn plan(args: &RunArgs, file_length: Option<u64>) -> Result<Plan, Fai
             }),
             dscp: args.tos.or(args.dscp).unwrap_or_default().value(),
         },
-    })
+    };
+    if let Some(file) = file.filter(|_| args.continues) {
+        continue_part(&mut plan, file)?;
+    }
+    Ok(plan)
 }
 
 /// Bytes of a write, or of a datagram if they fit into one. Datagrams that are to be counted all
@@ -120,7 +125,7 @@ pub(super) fn file(args: &RunArgs) -> Result<Option<TransferFile>, Failure> {
         if args.bytes.is_none() && args.blockcount.is_none() {
             return Err(Failure::usage("-F with -R: unknown size; give it with -n"));
         }
-        let (file, part) = PartFile::create(path)?;
+        let (file, part) = PartFile::open(path, args.continues)?;
         return Ok(Some(TransferFile {
             file,
             length: None,
@@ -140,6 +145,20 @@ pub(super) fn file(args: &RunArgs) -> Result<Option<TransferFile>, Failure> {
         length: Some(length),
         part: None,
     }))
+}
+
+/// Leaves out of `plan` what the part file has already, where it is to be continued.
+///
+/// # Errors
+/// When the part file is of something else, or has nothing left to receive.
+fn continue_part(plan: &mut Plan, file: &TransferFile) -> Result<(), Failure> {
+    let (Some(part), Limit::Bytes(all)) = (&file.part, plan.limit) else {
+        return Ok(());
+    };
+    let begin = part.check(plan.block(), all)?;
+    plan.limit = Limit::Bytes(all - begin);
+    plan.extras.continued = begin;
+    Ok(())
 }
 
 /// Refuses what no server would take, before any server is asked.

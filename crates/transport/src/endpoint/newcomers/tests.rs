@@ -32,7 +32,7 @@ fn a_header_tells_who_is_new() {
     for form in [0xc3, 0xd3, 0xe3, 0xf3] {
         packet[0] = form;
         packet[4] = 77;
-        assert_eq!(Class::of(&packet), Some(Class::First));
+        assert_eq!(Class::of(&packet), Some(Class::Unknown));
     }
 }
 
@@ -73,6 +73,19 @@ fn tokens_get_three_of_four_turns_and_early_data_the_last() {
     assert_eq!(numbers(&mut newcomers, 8), [1, 1, 2, 2, 2, 2, 2, 2]);
     assert_eq!(numbers(&mut newcomers, 9), [3; 8]);
     assert_eq!(newcomers.len(), 0);
+}
+
+#[test]
+fn versions_that_nobody_knows_neither_delay_clients_nor_take_their_room() {
+    let mut newcomers = Newcomers::default();
+    for _ in 0..MAX_DATAGRAMS {
+        assert!(newcomers.push(Class::Unknown, newcomer(4, 1_200)));
+    }
+    assert!(!newcomers.push(Class::Unknown, newcomer(9, 1_200)));
+    assert!(newcomers.push(Class::First, newcomer(2, 1_200)));
+    assert!(newcomers.push(Class::Early, newcomer(3, 1_200)));
+    assert!(newcomers.push(Class::Returning, newcomer(1, 1_200)));
+    assert_eq!(numbers(&mut newcomers, 4), [1, 2, 3, 4]);
 }
 
 #[test]
