@@ -111,6 +111,49 @@ fn random_loss_that_has_ended_is_not_made_good() {
     }
 }
 
+/// Downs of the time before lost nothing, and refute nothing.
+#[test]
+fn random_loss_that_begins_late_is_made_good() {
+    for (rtt, percent) in [(MS * 20, 2), (MS * 40, 8), (MS * 100, 4)] {
+        let delay = units::duration::display(rtt / 2);
+        let link = format!("delay {delay} rate 50mbit queue 1bdp at 8s loss {percent}%");
+        let bound = share::payload_rate("50mbit") * Gain::percent(percent).complement();
+        for seed in SEEDS {
+            let scenario = Scenario::new(&link)
+                .return_link(&format!("delay {delay}"))
+                .flow(Flow::of(PACELINE))
+                .seed(seed);
+            let outcome = scenario.run_for(SECOND * 28);
+            let used = outcome.flow(0).goodput_between(SECOND * 8, SECOND * 27);
+            assert!(
+                used.bytes_per_sec() * 100 >= bound.bytes_per_sec() * 90,
+                "{rtt:?}, {percent} %, seed {seed}: {used} of {bound}"
+            );
+        }
+    }
+}
+
+/// A policer has no queue that shows, and drops little of who sends a little too much.
+#[test]
+fn cubic_is_not_starved_beside_a_policer() {
+    let link = "delay 10ms policer 10mbit burst 60kb rate 200mbit queue 1000p";
+    let kept = |other: &str| -> u64 {
+        let outcomes = SEEDS.map(|seed| {
+            let scenario = Scenario::new(link).return_link("delay 10ms").seed(seed);
+            let both = scenario.flow(Flow::of("cubic")).flow(Flow::of(other));
+            let outcome = both.run_for(SECOND * 45);
+            let goodput = outcome.flow(0).goodput_between(SECOND * 15, SECOND * 44);
+            goodput.bytes_per_sec()
+        });
+        outcomes.sum()
+    };
+    let (beside_ours, beside_its_own) = (kept(PACELINE), kept("cubic"));
+    assert!(
+        beside_ours * 100 >= beside_its_own * 15,
+        "{beside_ours} of {beside_its_own} B/s"
+    );
+}
+
 /// Each hears in its Downs what all lose together. If they made that good, they would keep the
 /// queue full, and who has most of the link would keep it: without `standing` two had 5 of 15
 /// Mbit/s each, and all lost 17 %.

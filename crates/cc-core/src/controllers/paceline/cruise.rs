@@ -22,7 +22,9 @@ impl Paceline {
         if signs.persists && !is_limited && self.tuning.lower {
             self.lower_by_growth(round, acked_factor);
         }
-        if signs.is_lossy && !is_limited && self.reductions.is_effective() {
+        // In the first round trip arrives what left below the estimate.
+        let has_cruised = self.cycle.rounds >= 2;
+        if signs.is_lossy && has_cruised && !is_limited && self.reductions.is_effective() {
             self.reduce(context.path.now, round);
         }
         self.judge_reduction(round, signs);
@@ -54,7 +56,11 @@ impl Paceline {
 
     fn reduce(&mut self, now: Timestamp, round: &Round) {
         let estimate = self.estimate.get();
-        let delivered = self.rounds.mean_of_two();
+        let delivered = if self.cycle.rounds >= 3 {
+            self.rounds.mean_of_two()
+        } else {
+            round.rate()
+        };
         let reduced = delivered.min(estimate) * REDUCTION;
         // The round trip that raised the alarm lost more than most.
         let loss = self.loss_test.recent_loss().min(round.loss());
@@ -70,12 +76,18 @@ impl Paceline {
         if let Some(futile) = futile
             && !signs.is_queued()
             && !self.rank.is_high()
+            && !self.is_one_before_full_queue()
         {
             self.estimate.set(futile.estimate);
             self.ambient.replace(futile.counts);
             self.probe.lift_ceiling();
             self.cycle.probe_soon();
         }
+    }
+
+    /// What one of many flows reduces is too little to reduce the loss of all.
+    fn is_one_before_full_queue(&self) -> bool {
+        self.has_few_packets() && self.has_standing_queue() && !self.ambient.is_verified()
     }
 
     fn drain_queue(&mut self, now: Timestamp, round: &Round, signs: &Signs) {

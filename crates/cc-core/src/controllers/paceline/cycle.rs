@@ -112,7 +112,7 @@ impl Cycle {
 }
 
 /// s; above it a rate that rose tenfold was found after 20 round trips, rarely before.
-const LONG_RTT: f64 = 0.15;
+const LONG_RTT: f64 = 0.18;
 /// s.
 const AFTER_OVERFLOW: f64 = 1.5;
 /// As in BBR (draft-ietf-ccwg-bbr-06 §5.3.3.5.4).

@@ -70,9 +70,9 @@ const LEAST_MARGIN: f64 = 0.003;
 /// Losses that prove an excess where none is expected, and how many more where some are: half of
 /// them at a loss of 0.5 %.
 const FEW_LOSSES: f64 = 3.5;
-const MORE_LOSSES: f64 = 3.0;
+const MORE_LOSSES: f64 = 5.0;
 const HALF_OF_THEM: f64 = 0.005;
 /// Losses that have not happened.
-const DEFICIT: f64 = 6.0;
+const DEFICIT: f64 = 8.0;
 /// Packets.
 const RECENT: f64 = 100.0;

@@ -104,6 +104,11 @@ impl Paceline {
         }
     }
 
+    /// Whether it is one of many flows, most likely.
+    pub(super) fn has_few_packets(&self) -> bool {
+        self.bdp() < WHOLE_BDP
+    }
+
     pub(super) fn has_standing_queue(&self) -> bool {
         self.tuning.standing && self.standing.is_there(self.reference.jitter())
     }

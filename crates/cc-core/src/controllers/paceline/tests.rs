@@ -344,9 +344,9 @@ fn cruise_that_loses_nothing_refutes_the_paths_loss() {
     assert!((0..1_000).all(|_| test.refute(counts(48.0, 2.0), 0.04, 1.0).is_none()));
     let refuted = (0..).find_map(|_| test.refute(counts(50.0, 0.0), 0.04, 1.0));
     let refuted = refuted.expect("nothing was lost");
-    // Six losses are missing after 300 packets, since half of the loss is allowed to be.
+    // Eight losses are missing after 400 packets, since half of the loss is allowed to be.
     assert!(is_near(refuted.lost, 0.0), "{refuted:?}");
-    assert!(is_near(refuted.acked, 300.0), "{refuted:?}");
+    assert!(is_near(refuted.acked, 400.0), "{refuted:?}");
     assert!(test.recent_loss() < 0.01, "{}", test.recent_loss());
     test.refute(counts(50.0, 50.0), 0.0, 1.0);
     assert!(
@@ -420,6 +420,19 @@ fn what_stays_after_as_much_was_drained_is_not_the_flows_own() {
     assert_eq!(rounds, Some(2));
     trim.stop();
     assert!(!trim.is_in_vain(queue));
+}
+
+/// An Up's queue drains; jitter that the reference does not know stays.
+#[test]
+fn what_stays_of_a_queue_that_drained_is_tried_again() {
+    let mut trim = Trim::default();
+    let queues = [0.02, 0.009].into_iter().chain(core::iter::repeat(0.009));
+    let rounds = queues.take(50).position(|queue| {
+        let is_in_vain = trim.is_in_vain(queue);
+        trim.on_round(Trim::factor(queue, 0.006, 0.1), 0.1);
+        is_in_vain
+    });
+    assert_eq!(rounds, Some(4));
 }
 
 #[test]

@@ -19,14 +19,15 @@ impl Trim {
     /// A queue of `queue` shows, after a round trip without one if `Trim` was stopped. Returns
     /// whether it stays although the flow has drained as much as it was.
     pub(super) fn is_in_vain(&mut self, queue: f64) -> bool {
-        if self.began_with == 0.0 {
+        let is_over = self.began_with > 0.0 && self.drained >= self.began_with;
+        let is_in_vain = is_over && queue > self.began_with / 2.0;
+        if self.began_with == 0.0 || (is_over && !is_in_vain) {
             *self = Self {
                 began_with: queue,
                 drained: 0.0,
             };
-            return false;
         }
-        self.drained >= self.began_with && queue > self.began_with / 2.0
+        is_in_vain
     }
 
     /// The factor on the estimate for the next round trip, which takes `time` without a queue.
