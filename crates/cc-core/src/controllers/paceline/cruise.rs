@@ -96,11 +96,7 @@ impl Paceline {
             return;
         }
         let time = self.round_time();
-        let is_long = round.rtt > LONG * self.reference.get();
-        self.trim.on_round(
-            self.last_trim_factor,
-            if is_long { round.time } else { time },
-        );
+        self.trim.on_round(self.last_trim_factor, time);
         if self.trim.is_in_vain(signs.queue) {
             self.trim.stop();
             self.reference.restart(now, round.rtt);
@@ -109,8 +105,6 @@ impl Paceline {
     }
 }
 
-/// References: a longer round trip is not taken for one of a queue that others share.
-const LONG: f64 = 3.0;
 /// A queue cannot shrink by more than a second per second.
 const LEAST_GROWTH: f64 = 0.1;
 /// What four and two round trips delivered bound what one queue sample can take away.

@@ -11,7 +11,9 @@ pub(super) struct Trim {
 }
 
 impl Trim {
-    /// The round trip that has ended was sent at `factor` times the estimate for `time`.
+    /// The round trip that has ended was sent at `factor` times the estimate, and takes `time`
+    /// without a queue. With one it takes longer: to count that would end the attempt before the
+    /// others of many flows have begun theirs.
     pub(super) fn on_round(&mut self, factor: f64, time: f64) {
         self.drained += (1.0 - factor) * time;
     }
