@@ -125,10 +125,10 @@ impl ThreadedServer {
         let is_over = progress.wait_for(|now| now.open == 0);
         let _ = timeout(CLOSE_TIMEOUT, is_over).await;
         self.shared.log_totals();
-        self.log_shed();
         // Until the closes have left; clients that do not get them notice by the silence. Where a
-        // connection is locked, asking for them would block.
+        // connection is locked, asking for them, or for what was counted, would block.
         if matches!(is_closed, Ok(Ok(()))) {
+            self.log_shed();
             let _ = timeout(CLOSE_TIMEOUT, self.server.wait_idle()).await;
         }
     }
