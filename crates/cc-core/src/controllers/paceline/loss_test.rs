@@ -62,8 +62,8 @@ impl LossTest {
     }
 }
 
-/// Of the path's own loss. With drifts of half of it both sums have the same odds of a false alarm,
-/// e to the minus threshold for each p packets lost.
+/// Of the path's own loss. By chance a sum that has left zero reaches h packets about once in e^h
+/// times.
 const MARGIN: f64 = 0.5;
 /// What no eight Downs can tell from nothing.
 const LEAST_MARGIN: f64 = 0.003;
