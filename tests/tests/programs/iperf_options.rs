@@ -103,8 +103,10 @@ fn the_sender_counts_what_has_left_and_not_its_buffer() {
     let (sent, received) = (bytes("sum_sent"), bytes("sum_received"));
     // Half a megabyte in all; the send buffer has more.
     assert!(received > 300_000, "{received}");
+    // A burst that leaves after the last sample is counted where it arrives alone.
+    let burst = 2 * 1_472;
     assert!(
-        (received..received + 60_000).contains(&sent),
+        (received - burst..received + 60_000).contains(&sent),
         "{sent} sent, {received} received"
     );
 }
