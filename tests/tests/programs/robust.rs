@@ -29,6 +29,22 @@ fn client(port: u16, flags: &[&str]) -> Ended {
     start_client(port, flags).wait()
 }
 
+/// A server with `--max-window 4M` serves windows of that size each way, and refuses larger ones.
+fn assert_windows_fit(server: Running, port: u16) {
+    let clients = [&[][..], &["-R"], &["--bidir"], &["-P", "8"]].map(|direction| {
+        let flags = [&["-w", "4M", "-n", "50M"], direction].concat();
+        start_client(port, &flags)
+    });
+    for client in clients {
+        let ended = client.wait();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    let greedy = client(port, &["-w", "5M", "-n", "1M"]);
+    assert_eq!(greedy.code, Some(1), "{greedy:?}");
+    server.terminate();
+    assert_eq!(server.wait().code, Some(0));
+}
+
 fn parse(json: &str) -> Value {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}:\n{json}"))
 }

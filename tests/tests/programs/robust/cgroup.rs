@@ -1,6 +1,6 @@
 //! A server whose memory the kernel limits, as systemd's `MemoryMax` and containers do.
 
-use crate::robust::{client, start_client};
+use crate::robust::{assert_windows_fit, client};
 use e2e::programs::{Running, port_at_end, program};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,7 @@ fn a_server_whose_windows_fit_into_its_cgroup_serves_all_of_its_clients() {
         return;
     };
     let (server, port) = group.start_server("--max-window 4M --max-connections 8 --threads 2");
-    let clients = [&[][..], &["-R"], &["--bidir"], &["-P", "8"]].map(|direction| {
-        let flags = [&["-w", "4M", "-n", "50M"], direction].concat();
-        start_client(port, &flags)
-    });
-    for client in clients {
-        let ended = client.wait();
-        assert_eq!(ended.code, Some(0), "{ended:?}");
-    }
-    let greedy = client(port, &["-w", "5M", "-n", "1M"]);
-    assert_eq!(greedy.code, Some(1), "{greedy:?}");
-    server.terminate();
-    assert_eq!(server.wait().code, Some(0));
+    assert_windows_fit(server, port);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the system refuses, takes away or stops: directories, disks, memory, processor time.
 
-use crate::robust::{client, start_client};
+use crate::robust::{assert_windows_fit, client, start_client};
 use bench_kit::clock;
 use e2e::programs::{Ended, Running, bench_server, port_at_end, program, scratch_file};
 use rustix::process::{Pid, Signal, kill_process};
@@ -86,18 +86,7 @@ fn a_server_with_little_memory_serves_windows_that_fit_into_it() {
     let server = program("bench-server");
     let mut server = Running::start_system("sh", ["-c", script, server.to_str().unwrap()]);
     let port = port_at_end(&server.line_with("listening on UDP 127.0.0.1:"));
-    let clients = [&[][..], &["-R"], &["--bidir"], &["-P", "8"]].map(|direction| {
-        let flags = [&["-w", "4M", "-n", "50M"], direction].concat();
-        start_client(port, &flags)
-    });
-    for client in clients {
-        let ended = client.wait();
-        assert_eq!(ended.code, Some(0), "{ended:?}");
-    }
-    let greedy = client(port, &["-w", "5M", "-n", "1M"]);
-    assert_eq!(greedy.code, Some(1), "{greedy:?}");
-    server.terminate();
-    assert_eq!(server.wait().code, Some(0));
+    assert_windows_fit(server, port);
 }
 
 #[test]
