@@ -3,7 +3,7 @@
 use super::live::Live;
 use crate::advice::{Drops, advice};
 use crate::args::{JsonFormat, RunArgs};
-use crate::client::{About, Beginning, ClientSetup, Progress, Trust};
+use crate::client::{self, About, Beginning, ClientSetup, Progress, Trust};
 use crate::commands::remote::NOT_VERIFIED;
 use crate::emulated;
 use crate::output::Log;
@@ -119,13 +119,10 @@ impl Screen {
                 self.event(&Event::Start(&beginning.start(plan, about)));
                 self.started(beginning, plan);
             }
-            // It would stand in the full screen.
+            // The full screen says it.
             Progress::Waiting(_) if self.live.is_some() => {}
             Progress::Waiting(ahead) => {
-                let runs = if *ahead == 1 { "run" } else { "runs" };
-                terminal::note(format_args!(
-                    "The server is busy; waiting for {ahead} {runs} to end."
-                ));
+                terminal::note(format_args!("{}", client::waiting(*ahead)));
             }
             Progress::Sample(..) => {}
             Progress::Rows(interval) => {
