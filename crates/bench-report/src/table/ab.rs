@@ -9,7 +9,7 @@ mod shared_queue;
 
 use crate::result::{AbResult, Comparison, Metric, StoppingRule, Summary, Variant};
 use crate::stats::{ranking, verdict};
-use crate::text::{printable, significant};
+use crate::text::{printable, significant, wrapped};
 pub use queue_source::queue_delay_source;
 
 use cells::{CELL, mark, ratio_cell, scale, summary_cell, title};
@@ -63,7 +63,7 @@ fn within(result: &AbResult, width: usize) -> String {
         ranked::table(&mut table, result, ranking, width);
     }
     let verdict = ranking.map_or_else(|| verdict(result), |ranking| ranking.summary);
-    for line in wrap(&printable(&verdict), width) {
+    for line in wrapped(&printable(&verdict), width) {
         table.push_str(&line);
         table.push('\n');
     }
@@ -155,21 +155,6 @@ fn failures(result: &AbResult) -> Vec<String> {
         .iter()
         .map(|error| format!("The test is incomplete: {error}"));
     rounds.chain(whole).collect()
-}
-
-/// Breaks `text` at spaces into lines of at most `width` characters.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 const WIDTH: usize = 80;

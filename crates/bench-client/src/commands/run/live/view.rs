@@ -117,11 +117,14 @@ impl View {
         }
         let mut all = vec![
             self.headline.clone(),
-            format!(
-                "{:>7.1} s{phase}  {} transferred, {} packets lost",
-                self.at.as_secs_f64(),
-                amount(self.moved),
-                self.lost
+            whole_fields(
+                &format!(
+                    "{:>7.1} s{phase}  {} transferred  {} packets lost",
+                    self.at.as_secs_f64(),
+                    amount(self.moved),
+                    self.lost
+                ),
+                columns,
             ),
             String::new(),
         ];
