@@ -310,6 +310,15 @@ fn queues_that_were_timed_are_drawn_unless_all_have_the_same() {
 }
 
 #[test]
+fn variants_at_once_have_one_queue_in_the_page() {
+    let page = html(&fixtures::competition());
+    assert!(!page.contains("Queue p50"), "{page}");
+    let queue = "<dt>Queue of all, p50, p95, p99</dt><dd>0.500, 2.00, 3.00 ms</dd>";
+    assert!(page.contains(queue), "{page}");
+    assert!(html(&fixtures::ab()).contains("Queue p50"));
+}
+
+#[test]
 fn a_competition_has_each_variants_delay() {
     let mut result = fixtures::competition();
     result.variants[1].flows = 3;
