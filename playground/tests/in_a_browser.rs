@@ -115,7 +115,7 @@ fn the_page_is_twenty_times_as_fast_as_real_time() {
         wait_for(&mut browser, "!playground.isPlaying");
         let factor = browser.evaluate("60000 / (performance.now() - begun)");
         let factor = factor.as_f64().expect("it is a number");
-        println!("{flows}: {factor:.1} × real time");
+        say(&format!("{flows}: {factor:.1} × real time"));
         assert!(factor >= 20.0, "{flows}: {factor}");
     }
     assert_eq!(browser.console_errors(), Vec::<String>::new());
@@ -237,7 +237,11 @@ fn respond(mut stream: TcpStream, program: &Path) -> std::io::Result<()> {
 
 /// Past the harness, which shows output only of tests that fail.
 fn skipped(why: &str) {
-    writeln!(std::io::stderr(), "SKIPPED: {why}").expect("stderr is open");
+    say(&format!("SKIPPED: {why}"));
+}
+
+fn say(line: &str) {
+    writeln!(std::io::stderr(), "{line}").expect("stderr is open");
 }
 
 /// What is wider than the window and not in a box that scrolls.
