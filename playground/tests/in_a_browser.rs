@@ -87,7 +87,7 @@ fn the_page_shows_what_the_same_run_gives_natively() {
     }
 }
 
-/// `just playground-speed`: simulated seconds a second, for 60 s at 50 Mbit/s, while the page draws.
+/// `just playground-speed`: simulated seconds a second, for 60 s at 50 Mbit/s, as the page draws.
 #[test]
 fn the_page_is_twenty_times_as_fast_as_real_time() {
     if std::env::var_os("PACELINE_PLAYGROUND_SPEED").is_none() {

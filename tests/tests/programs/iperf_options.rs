@@ -7,7 +7,6 @@ use e2e::programs::{Ended, Running, bench_server, port_at_end, run, scratch_file
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::net::UdpSocket;
-use std::time::Duration;
 
 #[test]
 fn connections_have_the_ports_that_were_asked_for() {
@@ -205,12 +204,12 @@ fn a_server_in_the_background_is_ready_when_it_returns_and_ends_by_its_number() 
     );
 
     kill_process(server.0, Signal::TERM).unwrap();
-    // Its last act is to remove the file.
-    let is_gone = (0..6_000).any(|_| {
-        std::thread::sleep(Duration::from_millis(10));
-        !pid_file.exists()
-    });
-    assert!(is_gone, "{started:?}");
+    let pid = server.0.as_raw_nonzero().to_string();
+    let until_it_ends = ["--pid", &pid, "-f", "/dev/null"];
+    let ended = Running::start_system("tail", until_it_ends).wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    std::mem::forget(server);
+    assert!(!pid_file.exists(), "{started:?}");
     let log = std::fs::read_to_string(&log).unwrap();
     assert!(log.contains("Server listening on UDP 127.0.0.1:"), "{log}");
     let client = "1.00 MBytes";
