@@ -18,7 +18,7 @@ use std::time::Duration;
 
 #[test]
 fn the_page_shows_what_the_same_run_gives_natively() {
-    let Some(program) = web_assembly() else {
+    let Some(program) = web_assembly("dev") else {
         return skipped("no wasm32-unknown-unknown here; rustup target add brings it");
     };
     let profile = Path::new(env!("CARGO_TARGET_TMPDIR")).join("playground-profile");
@@ -87,6 +87,40 @@ fn the_page_shows_what_the_same_run_gives_natively() {
     }
 }
 
+/// `just playground-speed`: simulated seconds a second, for 60 s at 50 Mbit/s, as the page draws.
+#[test]
+fn the_page_is_twenty_times_as_fast_as_real_time() {
+    if std::env::var_os("PACELINE_PLAYGROUND_SPEED").is_none() {
+        return skipped("for PACELINE_PLAYGROUND_SPEED=1 alone: a busy machine decides it");
+    }
+    let program = web_assembly("web").expect("rustup target add wasm32-unknown-unknown");
+    let profile = Path::new(env!("CARGO_TARGET_TMPDIR")).join("playground-speed");
+    let mut browser = Browser::start(&profile).expect("Debian's package is `chromium`");
+    let address = serve(program);
+    for flows in [
+        "flow=paceline@0",
+        "flow=bbr3@0&flow=cubic@0",
+        "flow=paceline@0&flow=bbr3@0&flow=cubic@0&flow=copa@0",
+    ] {
+        let hash = format!(
+            "link=rate+50mbit+delay+40ms+loss+0.5%25+queue+1bdp&back=&seed=1&{flows}&speed=0\
+             &until=60"
+        );
+        browser.show_url("about:blank", 1280, "light");
+        browser.show_url(&format!("{address}/index.html#{hash}"), 1280, "light");
+        wait_for(&mut browser, "window.playground !== undefined");
+        browser
+            .evaluate("playground.pause(); playground.begin(); void (begun = performance.now())");
+        browser.evaluate("playground.play()");
+        wait_for(&mut browser, "!playground.isPlaying");
+        let factor = browser.evaluate("60000 / (performance.now() - begun)");
+        let factor = factor.as_f64().expect("it is a number");
+        say(&format!("{flows}: {factor:.1} × real time"));
+        assert!(factor >= 20.0, "{flows}: {factor}");
+    }
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
+}
+
 fn setup() -> Setup {
     let flow = |controller: &str, start| FlowSetup {
         controller: controller.to_owned(),
@@ -134,8 +168,8 @@ fn wait_for(browser: &mut Browser, condition: &str) {
     panic!("`{condition}` is not so after half a minute: {message}");
 }
 
-/// The simulator for the browser; `None` where it cannot be built.
-fn web_assembly() -> Option<PathBuf> {
+/// The simulator for the browser, built with this profile; `None` where it cannot be built.
+fn web_assembly(profile: &str) -> Option<PathBuf> {
     let libdir = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", WASM])
         .output()
@@ -153,12 +187,13 @@ fn web_assembly() -> Option<PathBuf> {
             "--quiet",
             "--package=playground",
         ])
-        .args(["--target", WASM])
+        .args(["--target", WASM, "--profile", profile])
         .env("CARGO_TARGET_DIR", &target)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         .status();
     assert!(status.expect("cargo is there").success());
-    Some(target.join(WASM).join("debug/playground.wasm"))
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Some(target.join(WASM).join(folder).join("playground.wasm"))
 }
 
 /// Serves the page and the simulator as any web server would. Returns the address.
@@ -202,7 +237,11 @@ fn respond(mut stream: TcpStream, program: &Path) -> std::io::Result<()> {
 
 /// Past the harness, which shows output only of tests that fail.
 fn skipped(why: &str) {
-    writeln!(std::io::stderr(), "SKIPPED: {why}").expect("stderr is open");
+    say(&format!("SKIPPED: {why}"));
+}
+
+fn say(line: &str) {
+    writeln!(std::io::stderr(), "{line}").expect("stderr is open");
 }
 
 /// What is wider than the window and not in a box that scrolls.

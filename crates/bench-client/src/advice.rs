@@ -8,7 +8,7 @@ use units::Bandwidth;
 /// What the receiving machine dropped, its socket's buffer being full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Drops {
-    packets: u64,
+    batches: u64,
     /// Datagrams of `-u` that arrived and were dropped unread.
     unread: u64,
     /// The largest buffer that it gives, in bytes, as far as it is known.
@@ -18,7 +18,7 @@ pub(crate) struct Drops {
 impl Drops {
     pub(crate) fn of(result: &RunResult) -> Self {
         Self {
-            packets: result.receiver_socket_drops.unwrap_or(0),
+            batches: result.receiver_socket_drops.unwrap_or(0),
             unread: unread(result).unwrap_or(0),
             limit: result.receiver_socket_buffer_limit,
         }
@@ -66,10 +66,17 @@ pub(crate) fn advice(
             limit.remedy(round, plan, link_rate, is_perf)
         ));
     }
-    if drops.packets > 0 {
+    if drops.batches > 0 {
+        // The kernel counts what it handles as one, which with GRO, over loopback with GSO, is up
+        // to 64 packets.
+        let batches = if drops.batches == 1 {
+            "batch"
+        } else {
+            "batches"
+        };
         parts.push(format!(
-            "The receiver's full socket buffer dropped {} packets:\n{}",
-            drops.packets,
+            "The receiver's full socket buffer dropped {} {batches} of up to 64 packets:\n{}",
+            drops.batches,
             drops.remedy()
         ));
     }
@@ -349,18 +356,25 @@ mod tests {
     fn a_full_socket_buffer_and_a_busy_core_are_named() {
         let mut round = fixtures::round("cubic", 0, 20_000_000);
         round.cpu_seconds_receiver = bench_report::result::Finite::new(round.seconds.get() * 0.95);
-        let drops = |packets, limit| Drops {
-            packets,
+        let drops = |batches, limit| Drops {
+            batches,
             limit,
             ..Drops::default()
         };
         let text = advice(&round, drops(17, None), &plan(), None, false).unwrap();
-        for part in ["dropped 17 packets", "net.core.rmem_max=4194304"] {
+        for part in [
+            "dropped 17 batches of up to 64 packets",
+            "net.core.rmem_max=4194304",
+        ] {
             assert!(text.contains(part), "{text}");
         }
         let with = |limit| advice(&round, drops(1, Some(limit)), &plan(), None, false).unwrap();
         assert!(with((4 << 20) - 1).contains("rmem_max"));
-        assert!(with(4 << 20).contains("dropped 1 packets:\nuse a faster core there, or limit"));
+        assert!(
+            with(4 << 20).contains(
+                "dropped 1 batch of up to 64 packets:\nuse a faster core there, or limit"
+            )
+        );
         assert!(
             text.ends_with("The receiver's thread used 95 % of a core."),
             "{text}"

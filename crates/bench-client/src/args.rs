@@ -34,7 +34,7 @@ pub(crate) struct ClientArgs {
     #[command(subcommand)]
     pub(crate) command: Command,
     /// Print the version
-    #[arg(short = 'v', long, action = clap::ArgAction::Version)]
+    #[arg(short = 'v', short_alias = 'V', long, action = clap::ArgAction::Version)]
     version: (),
 }
 

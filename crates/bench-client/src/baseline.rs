@@ -8,7 +8,8 @@
 
 use bench_kit::failure::Failure;
 use bench_report::result::{
-    AbResult, BaselineComparison, Challenger, Comparison, Decision, Finite, Metric, Round, Variant,
+    AbResult, AnyResult, BaselineComparison, Challenger, Comparison, Decision, Finite, Metric,
+    Round, Variant,
 };
 use bench_report::stats::{self, Design};
 use bench_report::text::significant;
@@ -51,9 +52,15 @@ impl Baseline {
         let failure =
             |error: &dyn fmt::Display| Failure::usage(format!("--baseline {name}: {error}"));
         let text = std::fs::read_to_string(path).map_err(|error| failure(&error))?;
-        let result = serde_json::from_str(&text)
-            .map_err(|error| failure(&format!("not a JSON result of `ab`: {error}")))?;
-        Ok(Self { name, result })
+        match AnyResult::from_json(&text).map_err(|error| failure(&error))? {
+            AnyResult::Ab(result) => Ok(Self {
+                name,
+                result: *result,
+            }),
+            AnyResult::Run(_) | AnyResult::Matrix(_) => Err(failure(
+                &"not a result of `ab`; give a file that `ab --json` has written",
+            )),
+        }
     }
 
     /// Whether the figures of this result, which has no rounds yet, will mean the same as those of

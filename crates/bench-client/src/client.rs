@@ -11,7 +11,7 @@ mod session;
 
 pub(crate) use connect::{ClientSetup, Remote, Trust};
 pub(crate) use outcome::{About, Beginning, Flow, Outcome, Side};
-pub(crate) use progress::{INTERRUPTED, Progress};
+pub(crate) use progress::{INTERRUPTED, Progress, waiting};
 
 use bench_kit::clock;
 use bench_kit::interrupt::Interrupts;
@@ -109,7 +109,9 @@ async fn carry_out(
     outcome: &mut Outcome,
     on_progress: &mut dyn FnMut(Progress<'_>),
 ) {
-    let plans: Vec<Plan> = setup.plan.shares(setup.connections);
+    let mut plan = setup.plan.clone();
+    plan.extras.turn = setup.remote.turn;
+    let plans: Vec<Plan> = plan.shares(setup.connections);
     let failed = watch::Sender::new(None);
     let sessions = connected.iter().zip(&plans).zip(0..);
     let sessions: Vec<Session<'_>> = sessions

@@ -91,6 +91,8 @@ pub(crate) enum MatrixProgress<'a> {
         reason: String,
     },
     RoundEnded,
+    /// The server is busy, and so many runs are ahead of the next round.
+    Waiting(u32),
     CellEnded {
         cell: &'a MatrixCell,
     },
@@ -169,6 +171,7 @@ impl MatrixRun {
                 match event {
                     Event::RoundEnded => on_progress(MatrixProgress::RoundEnded),
                     Event::Warning(text) => on_progress(MatrixProgress::Warning(text)),
+                    Event::Waiting(ahead) => on_progress(MatrixProgress::Waiting(ahead)),
                     Event::Shaped(text) => on_progress(MatrixProgress::Shaped(text)),
                     Event::CellEnded(_, Ok(Measured::Result(cell))) => {
                         on_progress(MatrixProgress::CellEnded { cell: &cell });
@@ -220,6 +223,7 @@ impl MatrixRun {
             let event = match progress {
                 AbProgress::Ended { .. } => Event::RoundEnded,
                 AbProgress::Warning(text) => Event::Warning(text),
+                AbProgress::Waiting(ahead) => Event::Waiting(ahead),
                 AbProgress::Begun { .. } | AbProgress::Transferred { .. } => return,
             };
             let _ = events.send(event);
@@ -236,6 +240,8 @@ impl MatrixRun {
 enum Event {
     Shaped(String),
     RoundEnded,
+    /// The server is busy, and so many runs are ahead.
+    Waiting(u32),
     /// Where the cell lies, and what became of it.
     CellEnded(String, Result<Measured, Failure>),
     Warning(String),

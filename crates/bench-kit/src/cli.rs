@@ -112,8 +112,7 @@ const IPERF3S: [(&str, &str); 8] = [
     ("--pidfile", DAEMON),
 ];
 
-const DAEMON: &str = "run it as a service: docs/deployment.md has a unit for systemd, which also \
-                      keeps its log and restarts it";
+const DAEMON: &str = "the server is a program of its own: bench-server -D";
 
 /// Prints why the program ends, and gives its exit code.
 pub fn exit_code(ended: Result<ExitCode, Exit>) -> ExitCode {
@@ -185,8 +184,8 @@ mod tests {
             ),
             (
                 "error: unexpected argument '-D' found",
-                "unexpected argument '-D' found; run it as a service: docs/deployment.md has a \
-                 unit for systemd, which also keeps its log and restarts it",
+                "unexpected argument '-D' found; the server is a program of its own: bench-server \
+                 -D",
             ),
         ] {
             assert_eq!(one_line(message), line);

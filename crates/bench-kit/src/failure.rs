@@ -1,8 +1,10 @@
 //! Why a program ends without having done its work.
 
+use link_sim::relay::explain_bind;
 use rustix::io::Errno;
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 
 /// Why a program ends without having done what it was asked to: one line for a person.
@@ -42,6 +44,12 @@ impl Failure {
             kind: Kind::Run,
             message,
         }
+    }
+
+    /// `address` cannot be listened on. Exit code 1.
+    pub fn cannot_listen(address: SocketAddr, error: io::Error) -> Self {
+        let why = explain_bind(address, error, "-p", "-B");
+        Self::run(format!("cannot listen on UDP {address}: {why}"))
     }
 
     /// The run succeeded, and its result is not what was to be reached. Exit code 3.

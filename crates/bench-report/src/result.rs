@@ -30,6 +30,7 @@ mod round;
 mod run;
 mod schema;
 mod scorecard;
+mod shared_queue;
 
 pub use ab::{
     AbKind, AbResult, BaselineComparison, Challenger, ComparedServer, StoppingRule, Variant,

@@ -11,7 +11,7 @@ mod matrix;
 mod requests;
 mod rows;
 
-pub use ab::{ab_table, ab_table_within, queue_delay_source};
+pub use ab::{ab_table, ab_table_within};
 pub use frames::frame_block;
 pub use matrix::{matrix_table, matrix_table_within};
 pub use requests::{request_block, request_row};

@@ -44,3 +44,18 @@ pub fn line_of_peer(text: &str) -> String {
 
 /// Longer than any message of these programs.
 const MAX_PEER_LINE: usize = 500;
+
+/// Breaks `text` at spaces into lines of at most `width` characters.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

@@ -25,6 +25,15 @@ pub(crate) struct ServerArgs {
     /// Exit after one run
     #[arg(short = '1', long)]
     pub(crate) one_off: bool,
+    /// Run in the background, once the port is listened on
+    #[arg(short = 'D', long)]
+    pub(crate) daemon: bool,
+    /// Write the process's number to this file, which is removed at the end
+    #[arg(short = 'I', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) pidfile: Option<PathBuf>,
+    /// Add the log to this file [default: stdout; with -D nowhere]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) logfile: Option<PathBuf>,
     /// Certificate chain in PEM [default: self-signed, created at start]
     #[arg(long, value_name = "FILE", requires = "key", value_hint = ValueHint::FilePath)]
     pub(crate) cert: Option<PathBuf>,
@@ -101,7 +110,7 @@ pub(crate) struct ServerArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) max_per_second: u32,
     /// Print the version
-    #[arg(short = 'v', long, action = clap::ArgAction::Version)]
+    #[arg(short = 'v', short_alias = 'V', long, action = clap::ArgAction::Version)]
     version: (),
 }
 
@@ -120,6 +129,7 @@ pub(crate) const MAX_THREADS: u16 = 256;
 const AFTER_HELP: &str = "\
 Examples:
   bench-server --bind 127.0.0.1 --one-off
+  bench-server -D -I server.pid --logfile server.log; kill $(cat server.pid)
   bench-server --token FILE --max-rate 500M --max-duration 60s
 Environment:
   PACELINE_TOKEN  the token, without --token

@@ -10,6 +10,7 @@
 
 mod admission;
 mod args;
+mod background;
 mod listening;
 mod log_limiter;
 mod quota;
@@ -34,10 +35,17 @@ use std::process::ExitCode;
 /// `bench-server` with the controllers of `registry`.
 ///
 /// `args` begins with the program's name, as [`std::env::args_os`] does. It serves until it is
-/// interrupted. Exit codes: 0 done; 1 it failed; 2 the command line is wrong.
+/// interrupted; with `-D` it starts the program that runs, with the same `args`, in the background,
+/// and returns once that serves. Exit codes: 0 done; 1 it failed; 2 the command line is wrong.
 pub fn main_with(registry: &Registry, args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let ended =
-        args::parse(args).and_then(|args| serve::run(&args, registry).map_err(Exit::Refused));
+    let words: Vec<OsString> = args.into_iter().collect();
+    let ended = args::parse(words.iter().cloned()).and_then(|args| {
+        let ended = match background::is_wanted(&args) {
+            true => background::start(&words),
+            false => serve::run(&args, registry),
+        };
+        ended.map_err(Exit::Refused)
+    });
     cli::exit_code(ended)
 }
 

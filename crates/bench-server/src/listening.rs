@@ -11,7 +11,6 @@ use bench_kit::transport_settings::{
 use bench_kit::wire::ALPN;
 use paceline::tls;
 use paceline::{EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,10 +80,6 @@ impl Listening {
             logged,
         })
     }
-}
-
-pub(crate) fn cannot_listen(bind: SocketAddr, error: &std::io::Error) -> Failure {
-    Failure::run(format!("cannot listen on UDP {bind}: {error}"))
 }
 
 /// A client of `perf` cannot show that it knows a token.

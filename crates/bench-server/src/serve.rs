@@ -2,6 +2,7 @@
 
 use crate::admission::AdmissionLimits;
 use crate::args::{MAX_THREADS, ServerArgs};
+use crate::background::Background;
 use crate::setup::{Log, ServerSetup};
 use crate::threads::ThreadedServer;
 use bench_kit::failure::Failure;
@@ -34,9 +35,15 @@ pub(crate) fn run(args: &ServerArgs, registry: &Registry) -> Result<ExitCode, Fa
     let qlog = args.qlog.as_deref();
     let qlog = qlog.map(|path| Qlog::open(path, "run", false));
     let qlog = qlog.transpose()?;
+    let mut background = Background::open(args)?;
     runtime::current_thread()?.block_on(async {
         let server = listen(args, registry, qlog.as_ref())?;
         announce(server.local_addr(), server.fingerprint());
+        let is_repeated = background.has_log();
+        background.begin(args)?;
+        if is_repeated {
+            announce(server.local_addr(), server.fingerprint());
+        }
         let _answer = interrupts.expect_answer();
         server.wait(interrupts.wait(1)).await;
         Ok::<_, Failure>(())

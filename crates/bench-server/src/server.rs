@@ -1,7 +1,7 @@
 //! The server's side: any number of clients at once, each with a run of its own.
 
 use crate::admission::{ClientPrefix, LimitReached, Verdict};
-use crate::listening::{Listening, Logged, cannot_listen, endpoint_config};
+use crate::listening::{Listening, Logged, endpoint_config};
 use crate::log_limiter::Topic;
 use crate::session::Session;
 use crate::setup::{Log, ServerSetup};
@@ -44,8 +44,8 @@ impl Server {
             fingerprint,
             logged,
         } = Listening::of(&mut setup)?;
-        let endpoint =
-            listen(setup.bind, config).map_err(|error| cannot_listen(setup.bind, &error))?;
+        let endpoint = listen(setup.bind, config)
+            .map_err(|error| Failure::cannot_listen(setup.bind, error))?;
         let address = endpoint
             .local_addr()
             .map_err(|error| Failure::run(error.to_string()))?;

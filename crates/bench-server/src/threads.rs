@@ -1,7 +1,7 @@
 //! A server whose clients are spread over threads: one that holds up its thread holds up the
 //! clients of that thread alone, and none of them the end of the program.
 
-use crate::listening::{Listening, Logged, cannot_listen, endpoint_config};
+use crate::listening::{Listening, Logged, endpoint_config};
 use crate::server::admit;
 use crate::session::Session;
 use crate::setup::{Log, ServerSetup};
@@ -55,7 +55,7 @@ impl ThreadedServer {
         } = Listening::of(&mut setup)?;
         let bind = setup.bind;
         // The sockets of a group share their address, also with those of another program.
-        let free = UdpSocket::bind(bind).map_err(|error| cannot_listen(bind, &error))?;
+        let free = UdpSocket::bind(bind).map_err(|error| Failure::cannot_listen(bind, error))?;
         drop(free);
         let sessions = Arc::new(Sessions {
             logged,
@@ -77,7 +77,7 @@ impl ThreadedServer {
                     }
                 }
             })
-            .map_err(|error| cannot_listen(bind, &error))?;
+            .map_err(|error| Failure::cannot_listen(bind, error))?;
         // Clients and their windows are limited one by one, and a measurement by nothing else.
         server.set_window_budget(u64::MAX);
         let is_one_off = setup.is_one_off;

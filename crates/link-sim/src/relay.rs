@@ -35,7 +35,7 @@ mod tests;
 
 pub use capture::{CaptureConfig, CaptureStats};
 pub use config::{Direction, RelayConfig};
-pub use refusal::explain_refusal;
+pub use refusal::{explain_bind, explain_refusal};
 pub use stats::RelayStats;
 
 use crate::realtime::Worker;

@@ -3,7 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use e2e::programs::{Ended, Running, bench_server, run};
+use e2e::programs::{Ended, Running, bench_server, port_at_end, run, scratch_file};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::net::UdpSocket;
 
@@ -25,7 +26,7 @@ fn connections_have_the_ports_that_were_asked_for() {
     let taken = socket.local_addr().unwrap().port().to_string();
     let refused = ended_with(port, &["-n", "1M", "--cport", &taken]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    let why = format!("port {taken}: Address already in use");
+    let why = format!("port {taken}: another program uses this port; end it");
     assert!(refused.stderr.contains(&why), "{refused:?}");
     assert!(
         refused.stderr.contains("use another --cport"),
@@ -148,6 +149,80 @@ fn runs_beyond_those_a_server_takes_wait_for_their_turn_or_are_refused() {
         1 << 20
     );
     assert_eq!(first.wait().code, Some(0));
+}
+
+#[test]
+fn the_rounds_of_a_comparison_wait_for_their_turns_or_are_refused() {
+    let (_server, port) = bench_server(&["--max-runs", "1"]);
+    let server = format!("127.0.0.1:{port}");
+    let mut first = Running::start("bench-client", ["run", &server, "-t", "3"]);
+    first.line_with("connected to");
+    let flags = ["-n", "100K", "--rounds", "1", "--no-report", "-J"];
+    let ab = |more: &[&str]| {
+        run(
+            "bench-client",
+            [&["ab", &server], &flags[..], more].concat(),
+        )
+    };
+    let refused = ab(&[]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("--wait 60s"), "{refused:?}");
+    let waited = ab(&["--wait", "30"]);
+    assert_eq!(waited.code, Some(0), "{waited:?}");
+    assert!(
+        waited
+            .stderr
+            .contains("The server is busy; waiting for 1 run to end."),
+        "{waited:?}"
+    );
+    assert_eq!(first.wait().code, Some(0));
+}
+
+#[test]
+fn a_server_in_the_background_is_ready_when_it_returns_and_ends_by_its_number() {
+    let (pid_file, log) = (scratch_file("server.pid"), scratch_file("server.log"));
+    let [pid_path, log_path] = [&pid_file, &log].map(|file| file.to_str().unwrap());
+    let flags = ["-D", "-B", "127.0.0.1", "-I", pid_path, "-p"];
+    let started = run(
+        "bench-server",
+        [&flags[..], &["0", "--logfile", log_path]].concat(),
+    );
+    assert_eq!(started.code, Some(0), "{started:?}");
+    let pid = std::fs::read_to_string(&pid_file).unwrap();
+    let server = InBackground(Pid::from_raw(pid.trim().parse().unwrap()).unwrap());
+    let mut lines = started.stdout.lines();
+    let line = lines.find(|line| line.starts_with("Server listening on UDP "));
+    let port = port_at_end(line.unwrap_or_else(|| panic!("{started:?}")));
+    client(port, &["-n", "1M"]);
+
+    // Another one cannot have its port, says so, and leaves the first one's file alone.
+    let refused = run("bench-server", [&flags[..], &[&port.to_string()]].concat());
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(
+        refused.stderr.contains("another program uses this port"),
+        "{refused:?}"
+    );
+
+    kill_process(server.0, Signal::TERM).unwrap();
+    let pid = server.0.as_raw_nonzero().to_string();
+    let until_it_ends = ["--pid", &pid, "-f", "/dev/null"];
+    let ended = Running::start_system("tail", until_it_ends).wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    std::mem::forget(server);
+    assert!(!pid_file.exists(), "{started:?}");
+    let log = std::fs::read_to_string(&log).unwrap();
+    assert!(log.contains("Server listening on UDP 127.0.0.1:"), "{log}");
+    let client = "1.00 MBytes";
+    assert!(log.contains(client), "{log}");
+}
+
+/// Killed when it is dropped, if it still runs.
+struct InBackground(Pid);
+
+impl Drop for InBackground {
+    fn drop(&mut self) {
+        let _ = kill_process(self.0, Signal::KILL);
+    }
 }
 
 fn ended_with(port: u16, flags: &[&str]) -> Ended {

@@ -48,7 +48,7 @@ fn a_connection_that_is_refused_ends_the_run_of_the_others() {
     assert_eq!(next.code, Some(0), "{next:?}");
 }
 
-/// What the package iperf3 of PyPI and usual recipes for jq read.
+/// What the packages iperf3 and piperf3 of PyPI and usual recipes for jq read.
 #[test]
 fn a_document_for_readers_of_iperf3_has_its_keys_and_no_others() {
     let (_server, port) = bench_server(&[]);
@@ -68,7 +68,11 @@ fn a_document_for_readers_of_iperf3_has_its_keys_and_no_others() {
     let common = [
         "/start/timestamp/timesecs",
         "/start/connected/0/local_port",
+        "/start/fq_rate",
+        "/start/target_bitrate",
         "/start/test_start/blksize",
+        "/start/test_start/fqrate",
+        "/start/test_start/interval",
         "/end/cpu_utilization_percent/host_total",
         "/end/sum_sent/bits_per_second",
         "/end/sum_received/bytes",

@@ -67,3 +67,15 @@ fn a_server_that_does_not_know_an_option_is_called_older() {
 }
 
 const WORKS: &str = "a server on loopback works";
+
+#[test]
+fn all_programs_print_their_version_at_the_same_letters() {
+    for program in ["bench-client", "bench-server", "link-relay"] {
+        for flag in ["-v", "-V", "--version"] {
+            let ended = run(program, [flag]);
+            assert_eq!(ended.code, Some(0), "{program} {flag}: {ended:?}");
+            let version = format!("{program} {}\n", env!("CARGO_PKG_VERSION"));
+            assert_eq!(ended.stdout, version, "{program} {flag}");
+        }
+    }
+}

@@ -9,6 +9,8 @@ use std::time::Duration;
 pub(crate) enum AbProgress<'a> {
     /// These rounds have begun to connect. Not reported in virtual time.
     Begun { trial: &'a Trial },
+    /// The server is busy, and so many runs are ahead of this round.
+    Waiting(u32),
     /// They go on: time since their begin, and the payload that arrived or left here since the
     /// sample before, with that sample's length. Not reported in virtual time.
     Transferred {

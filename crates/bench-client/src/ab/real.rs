@@ -254,6 +254,7 @@ impl Testbed {
                 }
                 Event::Measured if self.usage.is_none() => self.usage = self.usage_so_far(),
                 Event::Measured => {}
+                Event::Waiting(ahead) => on_progress(AbProgress::Waiting(ahead)),
                 Event::Transferred { at, bytes, length } => {
                     on_progress(AbProgress::Transferred { at, bytes, length });
                 }
@@ -288,11 +289,14 @@ fn embedded(target: SocketAddr) -> Remote {
         token: None,
         bind: None,
         first_port: None,
+        turn: None,
     }
 }
 
 /// From the clients' threads to the one that shows the progress.
 enum Event {
+    /// The server is busy, and so many runs are ahead.
+    Waiting(u32),
     /// The warm-up of a flow group is over.
     Measuring,
     /// The measured part of one is.
@@ -318,8 +322,10 @@ impl Reporter {
         if progress.begins_measuring(&setup.plan) {
             self.event(Event::Measuring);
         }
-        let Progress::Sample(flow, sample) = progress else {
-            return;
+        let (flow, sample) = match progress {
+            Progress::Sample(flow, sample) => (flow, sample),
+            Progress::Waiting(ahead) => return self.event(Event::Waiting(*ahead)),
+            Progress::Started(_) | Progress::Rows(_) => return,
         };
         if *flow == 0 && sample.at >= self.end {
             self.event(Event::Measured);

@@ -1,7 +1,7 @@
 use super::values::{self, HostPort};
 use crate::defaults::{DEFAULT_LENGTH, DEFAULT_WINDOW, MAX_MTU, MIN_MTU};
 use bench_kit::cli::DEFAULT_PORT;
-use bench_kit::cli::values::{Window, late, millis, rate, seconds, size_up_to, window};
+use bench_kit::cli::values::{Window, late, millis, patience, rate, seconds, size_up_to, window};
 use bench_kit::plan::{DEFAULT_LATE, MAX_LENGTH, MAX_STREAMS, MEDIA_DATAGRAM, Media, Video};
 use clap::{Args, ValueHint};
 use paceline::tls::Cipher;
@@ -118,4 +118,8 @@ pub(crate) struct RemoteArgs {
     /// Authenticate with the token in this file [default: $PACELINE_TOKEN]
     #[arg(long, value_name = "FILE", requires = "server", value_hint = ValueHint::FilePath)]
     pub(crate) token: Option<PathBuf>,
+    /// Wait for a turn before each round, this long at most, where the server is busy (bench-server
+    /// --max-runs)
+    #[arg(long, value_name = "TIME", value_parser = patience, requires = "server")]
+    pub(crate) wait: Option<Duration>,
 }

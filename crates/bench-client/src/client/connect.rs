@@ -1,12 +1,13 @@
 //! From a plan to a connection.
 
 use super::port_check::{self, unspecified};
-use bench_kit::plan::{Controllers, Plan};
+use bench_kit::plan::{Controllers, Plan, Turn};
 use bench_kit::qlog::Qlog;
 use bench_kit::token::Token;
 use bench_kit::transfer::LocalFile;
 use bench_kit::wire::ALPN;
 use bench_kit::{close_reason, perf, transport_settings};
+use link_sim::relay::explain_bind;
 use paceline::tls::{self, Cipher, ClientTls};
 use paceline::{
     ClientConfig, Connection, Endpoint, EndpointConfig, KernelPacing, PathMemory, TransportConfig,
@@ -61,6 +62,9 @@ pub(crate) struct Remote {
     pub(crate) bind: Option<IpAddr>,
     /// The first connection's port, the next one's and so on; `None` is any.
     pub(crate) first_port: Option<u16>,
+    /// How long a run waits for its turn where the server has as many as it takes; `None` is not
+    /// at all.
+    pub(crate) turn: Option<Turn>,
 }
 
 impl fmt::Display for Remote {
@@ -215,11 +219,15 @@ fn endpoint(setup: &ClientSetup, number: u32) -> Result<Endpoint, String> {
     let port = first.map_or(0, |first| {
         first.saturating_add(u16::try_from(number).unwrap_or(u16::MAX))
     });
-    let cannot = |error: std::io::Error| match port {
-        0 => format!("cannot send from {bind}: {error}"),
-        _ => format!("cannot send from {bind} port {port}: {error}; use another --cport"),
+    let address = SocketAddr::new(bind, port);
+    let cannot = |error: std::io::Error| {
+        let why = explain_bind(address, error, "--cport", "-B");
+        match port {
+            0 => format!("cannot send from {bind}: {why}"),
+            _ => format!("cannot send from {bind} port {port}: {why}"),
+        }
     };
-    let socket = std::net::UdpSocket::bind((bind, port)).map_err(cannot)?;
+    let socket = std::net::UdpSocket::bind(address).map_err(cannot)?;
     let mut config = EndpointConfig::default();
     // The server's packets grow to what this allows.
     let mtu = setup.mtu.unwrap_or(transport_settings::USUAL_PAYLOAD);

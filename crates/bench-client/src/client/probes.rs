@@ -50,7 +50,7 @@ async fn probe(
                 under_load: false,
             }),
             // It is part of the run that goes on.
-            turn: setup.plan.extras.turn,
+            turn: setup.remote.turn,
             ..Extras::default()
         },
         ..setup.plan.clone()

@@ -30,6 +30,12 @@ impl Progress<'_> {
     }
 }
 
+/// What a user is told while the server is busy, and so many runs are ahead.
+pub(crate) fn waiting(ahead: u32) -> String {
+    let runs = if ahead == 1 { "run" } else { "runs" };
+    format!("The server is busy; waiting for {ahead} {runs} to end.")
+}
+
 /// The error of a run that the user ended.
 pub(crate) const INTERRUPTED: &str = "interrupted";
 

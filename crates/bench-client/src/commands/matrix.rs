@@ -3,7 +3,7 @@
 use super::{remote, terminal_width};
 use crate::ab::Backend;
 use crate::args::{MatrixArgs, MatrixCommand, MatrixOutputArgs};
-use crate::client::Trust;
+use crate::client::{self, Trust};
 use crate::matrix::{
     self, MatrixFile, MatrixPlan, MatrixProgress, MatrixRun, Merged, Network, Shard, Store,
 };
@@ -317,6 +317,7 @@ impl Display {
                 let (ended, due, place) = (self.ended, self.due, cell.place(&self.axes));
                 self.line(&format!("{ended:>4}/{due}  {place}  {}", figures(cell)));
             }
+            MatrixProgress::Waiting(ahead) => self.line(&client::waiting(ahead)),
             MatrixProgress::Warning(warning) => self.line(&format!("warning: {warning}")),
         }
     }

@@ -2,10 +2,13 @@
 
 use crate::args::{HostPort, RemoteArgs};
 use crate::client::{Remote, Trust};
+use bench_kit::clock;
 use bench_kit::failure::Failure;
+use bench_kit::plan::Turn;
 use bench_kit::token::Token;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
+use std::time::Duration;
 
 /// The server of a test, and how to reach it.
 ///
@@ -19,6 +22,7 @@ pub(super) fn find(server: &HostPort, args: &RemoteArgs) -> Result<Remote, Failu
         ca,
         fingerprint,
         token,
+        wait,
     } = args;
     let port = server.port.unwrap_or(*port);
     let family = bind.map(|ip| Family {
@@ -39,6 +43,15 @@ pub(super) fn find(server: &HostPort, args: &RemoteArgs) -> Result<Remote, Failu
         token: Token::find(token.as_deref())?,
         bind: *bind,
         first_port: None,
+        turn: turn(*wait),
+    })
+}
+
+/// What `--wait` asks for: one turn for all connections of this process.
+pub(super) fn turn(wait: Option<Duration>) -> Option<Turn> {
+    wait.map(|patience| Turn {
+        run: clock::process_id(),
+        patience,
     })
 }
 

@@ -108,6 +108,7 @@ fn remote_of(
         token: Token::find(args.token.as_deref())?,
         bind: args.bind,
         first_port: args.cport,
+        turn: remote::turn(args.wait),
     })
 }
 

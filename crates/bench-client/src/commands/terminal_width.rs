@@ -3,7 +3,11 @@
 /// The columns of standard output where it is a terminal, else those of every usual one.
 pub(super) fn columns() -> usize {
     const USUAL: usize = 80;
-    let size = rustix::termios::tcgetwinsize(std::io::stdout());
-    let columns = size.map_or(0, |size| usize::from(size.ws_col));
-    if columns == 0 { USUAL } else { columns }
+    of_terminal().unwrap_or(USUAL)
+}
+
+/// The columns of standard output, where it is a terminal that says so.
+pub(super) fn of_terminal() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }

@@ -489,6 +489,7 @@ fn remote() -> Remote {
         token: None,
         bind: None,
         first_port: None,
+        turn: None,
     }
 }
 

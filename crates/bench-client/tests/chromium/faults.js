@@ -81,5 +81,19 @@
     look();
     switches.forEach((box) => { box.checked = false; });
   }
+  // What a screen reader would have nothing to say of. `innerText` has no words that are not shown,
+  // but those that are only out of sight.
+  for (const head of document.querySelectorAll("th")) {
+    if (head.innerText.trim() === "") {
+      faults.push(`a header cell without words: ${name(head)}`);
+    }
+  }
+  for (const control of document.querySelectorAll("button, input, a[href], [role=button], [tabindex]")) {
+    const label = control.getAttribute("aria-label")
+      || document.querySelector(`label[for="${control.id}"]`)?.innerText || control.innerText || "";
+    if (label.trim() === "") {
+      faults.push(`a control without a name: ${name(control)}`);
+    }
+  }
   return faults;
 })()

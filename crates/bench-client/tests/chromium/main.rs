@@ -184,6 +184,8 @@ fn the_browser_sees_faults_where_there_are_some() {
         "overlaps",
         "no mark",
         "an empty text",
+        "a header cell without words",
+        "a control without a name",
         "asks for \\\"file:",
         "out loud",
     ] {
@@ -198,4 +200,5 @@ const FAULTY: &str = r#"<!DOCTYPE html><meta charset="utf-8"/>
 <figure style="width: 900px; margin: 0"><svg class="plot" viewBox="0 0 300 100" width="300">
 <title>faulty</title><text x="10" y="50">one</text><text x="12" y="50">other</text>
 <text x="280" y="20">beyond the edge</text><text x="0" y="90"></text></svg></figure>
+<table><tr><th><span style="display: none">Reading</span></th></tr></table><button></button>
 "#;

@@ -60,7 +60,9 @@ pub fn time(text: &str, unit: &str, expected: &'static str) -> Result<Duration, 
 /// A rate that the programs can keep, in iperf3's letters; 0 is unlimited, as in iperf3.
 pub fn rate(text: &str) -> Result<Bandwidth, ParseError> {
     let rate = bit_rate(text)?;
-    if rate.is_zero() || (MIN_RATE..=MAX_RATE).contains(&rate.bits_per_sec()) {
+    // A few bits are less than a byte a second, and not unlimited.
+    let is_unlimited = rate.is_zero() && !text.contains(|digit| ('1'..='9').contains(&digit));
+    if is_unlimited || (MIN_RATE..=MAX_RATE).contains(&rate.bits_per_sec()) {
         return Ok(rate);
     }
     Err(ParseError::new(
@@ -188,7 +190,8 @@ mod tests {
     fn a_rate_is_named_with_its_bounds() {
         assert_eq!(rate("0"), Ok(Bandwidth::ZERO));
         assert!(rate("1k").is_ok() && rate("1tbit").is_ok());
-        for wrong in ["999", "2tbit", "200000tbit"] {
+        // Less than a byte a second is not nothing, which would be no limit.
+        for wrong in ["999", "1", "0.5", "2tbit", "200000tbit"] {
             let error = rate(wrong).unwrap_err().to_string();
             assert!(error.contains("from 1kbit to 1tbit"), "{error}");
         }

@@ -27,8 +27,14 @@ pub fn drawn(drawn: &Drawn, metric: DrawnMetric) -> Option<Figure> {
     if curves.is_empty() {
         return None;
     }
-    let View { title, axis, x, .. } = view(metric);
-    let heading = "CDF, % of cells".to_owned();
+    let View {
+        title,
+        quantity,
+        axis,
+        x,
+        ..
+    } = view(metric);
+    let heading = format!("CDF of {quantity}, % of cells");
     let shares = Linear::exact(0.0, 100.0, 5);
     let panel = Panel::new(heading, 0.0, HEIGHT, x, shares);
     let mut svg = Svg::default();
@@ -57,6 +63,7 @@ struct Curve {
 /// How a metric is drawn.
 struct View {
     title: &'static str,
+    quantity: &'static str,
     axis: &'static str,
     x: Axis,
     /// What a figure is multiplied with.
@@ -67,24 +74,28 @@ fn view(metric: DrawnMetric) -> View {
     match metric {
         DrawnMetric::Regret => View {
             title: "CDF of the regret over all cells",
+            quantity: "the regret",
             axis: "Goodput missing to the best of the cell, %",
             x: Linear::exact(0.0, 100.0, 5).into(),
             scale: 100.0,
         },
         DrawnMetric::QueueDelayP95OverBaseRtt => View {
             title: "CDF of the p95 queueing delay over all cells",
+            quantity: "the p95 queueing delay",
             axis: "p95 of the queueing delay, in base RTTs",
             x: Marked::log(0.01, 1_000.0).into(),
             scale: 1.0,
         },
         DrawnMetric::JainIndex => View {
             title: "CDF of Jain's index among flows of a kind",
+            quantity: "Jain's index",
             axis: "Jain's index",
             x: Linear::exact(0.0, 1.0, 5).into(),
             scale: 1.0,
         },
         DrawnMetric::NeighbourOverBesideCubic => View {
             title: "CDF of what is left to a CUBIC flow",
+            quantity: "what is left to a CUBIC flow",
             axis: "CUBIC's goodput, as a multiple of that beside CUBIC",
             x: Marked::log(0.01, 10.0).into(),
             scale: 1.0,

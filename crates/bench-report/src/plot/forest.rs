@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 /// 5 %, and hollow where the rounds are too few to tell. A metric without a ratio has no row.
 pub fn forest(result: &AbResult) -> Figure {
     let challengers = challengers(result);
-    let rows: Vec<Row<'_>> = Metric::ALL
-        .into_iter()
+    let rows: Vec<Row<'_>> = result
+        .own_metrics()
         .flat_map(|metric| rows(metric, &challengers))
         .collect();
     let layout = Layout::new(challengers.len(), &rows);

@@ -392,6 +392,10 @@ fn an_axis_begins_above_zero_only_when_no_value_is_small() {
 #[test]
 fn a_cut_peak_is_said() {
     let mut result = fixtures::ab();
+    for variant in &mut result.variants {
+        let intervals = (0..200).map(|index| fixtures::interval(index, 1));
+        variant.rounds[0].intervals = intervals.collect();
+    }
     let interval = &mut result.variants[1].rounds[0].intervals[0];
     interval
         .sender
@@ -403,6 +407,16 @@ fn a_cut_peak_is_said() {
     );
     let other = time_series(&result, 0).unwrap().inline();
     assert!(!other.contains("cut off"), "{other}");
+    // Lower, and beyond the axis that both columns have.
+    let interval = &mut result.variants[0].rounds[0].intervals[0];
+    interval
+        .sender
+        .set(Quantity::PacingRate, Some(finite(20e9)));
+    let other = time_series(&result, 0).unwrap().inline();
+    assert!(
+        other.contains("cut off at the top; peak 20.0 Gbit/s"),
+        "{other}"
+    );
 }
 
 #[test]

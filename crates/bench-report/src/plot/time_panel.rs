@@ -181,8 +181,8 @@ pub(super) struct View {
     reference: Option<Reference>,
     /// The value of the reference, in the quantity's own unit.
     limit: Option<f64>,
-    /// The highest value, when the axis ends below it.
-    peak: Option<f64>,
+    /// Where the axis ends, when values of some variant are above it.
+    cut: Option<f64>,
 }
 
 impl View {
@@ -204,7 +204,7 @@ impl View {
                 }
             }),
             limit: reference.map(|(value, _)| value),
-            peak: range.peak,
+            cut: range.peak.map(|_| range.high),
         }
     }
 
@@ -260,17 +260,15 @@ impl View {
                 .iter()
                 .all(|round| (self.quantity.first.of)(round).0.is_empty())
         };
-        let reaches = |peak: f64| {
-            let values = drawn_values(self.quantity, variants.iter().copied());
-            values.into_iter().any(|value| value >= peak)
-        };
+        let values = drawn_values(self.quantity, variants.iter().copied());
+        let peak = values.into_iter().fold(0.0, f64::max);
         let above = self.quantity.above.filter(|_| {
             let limit = self.limit.map(|limit| limit * ROUNDED);
-            limit.is_some_and(reaches)
+            limit.is_some_and(|limit| peak >= limit)
         });
         if variants.iter().all(is_empty) {
             panel.note(svg, self.quantity.missing);
-        } else if let Some(peak) = self.peak.filter(|peak| reaches(*peak)) {
+        } else if self.cut.is_some_and(|end| peak > end) {
             let scale = (self.quantity.unit)(peak);
             let peak = format!(
                 "cut off at the top; peak {} {}",

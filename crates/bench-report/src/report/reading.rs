@@ -56,11 +56,12 @@ pub(super) fn decided(metric: Metric, decision: Decision, better: &str, worse: &
     if is_better { better } else { worse }.to_owned()
 }
 
-/// A phone has room for a sign only.
-pub(super) const TOO_FEW: &str =
-    "<span class=\"unit word\">too few rounds</span><span class=\"sign\">?</span>";
+/// A phone has room for a sign only; the word is for screen readers then.
+pub(super) const TOO_FEW: &str = "<span class=\"unit word\">too few rounds</span>\
+     <span class=\"sign\" aria-hidden=\"true\">?</span>";
 
-pub(super) const SAME: &str = "<span class=\"unit word\">same</span><span class=\"sign\">=</span>";
+pub(super) const SAME: &str =
+    "<span class=\"unit word\">same</span><span class=\"sign\" aria-hidden=\"true\">=</span>";
 
 #[cfg(test)]
 mod tests {

@@ -67,7 +67,7 @@ pub(super) fn table(
         ));
     }
     page.push_str("</tr></thead>\n<tbody>\n");
-    for metric in Metric::ALL {
+    for metric in result.own_metrics() {
         let summaries = variants().map(|variant| variant.summary.get(&metric));
         let summaries: Vec<Option<&Summary>> = summaries.collect();
         if summaries.iter().any(Option::is_some) {
@@ -165,6 +165,7 @@ pub(super) fn competition(page: &mut String, result: &AbResult) {
             Some(converged.unwrap_or_else(|| "never, in any round".to_owned())),
         ),
         ("Link utilisation", used),
+        ("Queue of all, p50, p95, p99", queue_of_all(result)),
     ];
     for (name, value) in figures {
         if let Some(value) = value {
@@ -172,6 +173,13 @@ pub(super) fn competition(page: &mut String, result: &AbResult) {
         }
     }
     page.push_str("</dl>\n</div>\n");
+}
+
+/// The quantiles of the queue that all variants had, where it is one.
+fn queue_of_all(result: &AbResult) -> Option<String> {
+    let quantiles = result.shared_queue()?;
+    let quantiles = quantiles.iter().map(|(_, ms)| significant(ms.get()));
+    Some(format!("{} ms", quantiles.collect::<Vec<_>>().join(", ")))
 }
 
 /// The rows of a table without its end: every variant's share, and its delay.

@@ -3,7 +3,6 @@ use super::reading::{reading, scale, singles, singles_caption};
 use super::several;
 use crate::date;
 use crate::result::{AbResult, Comparison, Finite, Metric, StoppingRule, Variant};
-use crate::table::queue_delay_source;
 use crate::text::{self, amount, significant};
 
 pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
@@ -46,7 +45,7 @@ pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
     {
         entries.push(("Warm-up", format!("{omitted} s, not counted")));
     }
-    if let Some(source) = queue_delay_source(result) {
+    if let Some(source) = result.queue_delay_source() {
         entries.push(("Queueing delay", source.to_string()));
     }
     if let Some(started) = result.started_unix_seconds {
@@ -95,7 +94,7 @@ pub(super) fn table(page: &mut String, result: &AbResult) {
         named(result, a),
         named(result, b)
     ));
-    for metric in Metric::ALL {
+    for metric in result.own_metrics() {
         let sides = [a.summary.get(&metric), b.summary.get(&metric)];
         if sides != [None, None] {
             row(page, metric, [a, b], result.comparison.get(&metric));

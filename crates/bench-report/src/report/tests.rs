@@ -5,7 +5,7 @@ use crate::fixtures;
 use crate::plot;
 use crate::result::{
     BaselineComparison, Frames, IntervalDatagrams, LimitedBy, LimitedTimes, Metric, RequestTimes,
-    Round, RttMs, RunRequests, StoppingRule, iperf,
+    Round, RttMs, RunRequests, StoppingRule, Variant, iperf,
 };
 use crate::stats::{self, verdict};
 use base64::Engine as _;
@@ -309,6 +309,23 @@ fn queues_that_were_timed_are_drawn_unless_all_have_the_same() {
     assert!(timed(fixtures::ab()));
     assert!(!timed(fixtures::competition()));
     assert!(!html(&fixtures::ab()).contains("Queueing delay at the link, ms"));
+}
+
+#[test]
+fn variants_at_once_have_one_queue_in_the_page() {
+    let two = fixtures::competition();
+    let mut three = two.clone();
+    three.variants.push(Variant {
+        name: "c".to_owned(),
+        ..two.variants[1].clone()
+    });
+    for result in [two, three] {
+        let page = html(&result);
+        assert!(!page.contains("Queue p50"), "{page}");
+        let queue = "<dt>Queue of all, p50, p95, p99</dt><dd>0.500, 2.00, 3.00 ms</dd>";
+        assert!(page.contains(queue), "{page}");
+    }
+    assert!(html(&fixtures::ab()).contains("Queue p50"));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use super::{AbResult, MatrixResult, RunResult, SCHEMA_VERSION};
 use serde::Deserialize;
+use serde_json::Value;
 use std::fmt;
 
 /// What one of the programs has written as JSON.
@@ -19,10 +20,13 @@ impl AnyResult {
     /// # Errors
     /// When `text` is none, or has another version of the schema.
     pub fn from_json(text: &str) -> Result<Self, ReadError> {
-        let Head {
-            schema_version,
-            kind,
-        } = serde_json::from_str(text).map_err(ReadError::NotAResult)?;
+        let (schema_version, kind) = match serde_json::from_str(text) {
+            Ok(Head {
+                schema_version,
+                kind,
+            }) => (schema_version, kind),
+            Err(error) => return Err(other_form(text).unwrap_or(ReadError::NotAResult(error))),
+        };
         if schema_version != SCHEMA_VERSION {
             return Err(ReadError::Version(schema_version));
         }
@@ -36,6 +40,41 @@ impl AnyResult {
     }
 }
 
+/// The form of a text that has no head of ours, if it is one of those that users have at hand.
+fn other_form(text: &str) -> Option<ReadError> {
+    // A qlog has a record a line, each after a separator (RFC 7464); a stream of events has one
+    // without.
+    let first = text.trim_start_matches('\u{1e}').lines().next()?;
+    let document: Value = serde_json::from_str(text)
+        .or_else(|_| serde_json::from_str(first))
+        .ok()?;
+    let has = |keys: &[&str]| keys.iter().all(|key| document.get(key).is_some());
+    FORMS.iter().find_map(|(name, keys, instead)| {
+        has(keys).then_some(ReadError::OtherForm { name, instead })
+    })
+}
+
+/// What it is called, the keys that only it has, and what to do instead.
+const FORMS: [(&str, &[&str], &str); 5] = [
+    (
+        "the iperf3 form of a run",
+        &["start", "intervals", "end"],
+        "write the run with --json FILE, without --json-format iperf3",
+    ),
+    (
+        "the events of --json-stream",
+        &["event", "data"],
+        "write the run with --json FILE",
+    ),
+    ("a qlog", &["qlog_version"], "open it in qvis"),
+    ("a qlog", &["file_schema"], "open it in qvis"),
+    (
+        "a result of flent",
+        &["metadata", "results", "x_values"],
+        "open it in flent",
+    ),
+];
+
 #[derive(Deserialize)]
 struct Head {
     schema_version: u32,
@@ -47,6 +86,13 @@ struct Head {
 pub enum ReadError {
     /// It is not JSON, or fields are missing or of another type.
     NotAResult(serde_json::Error),
+    /// It is of another program, or of another form.
+    OtherForm {
+        /// What it is.
+        name: &'static str,
+        /// What to do instead.
+        instead: &'static str,
+    },
     /// It has this version of the schema.
     Version(u32),
     /// It is of this kind.
@@ -57,8 +103,16 @@ impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAResult(error) => {
-                write!(f, "not a JSON result of `ab`, `run` or `matrix`: {error}")
+                write!(
+                    f,
+                    "not a JSON result of `ab`, `run` or `matrix`: {error}; give a file that \
+                     --json has written"
+                )
             }
+            Self::OtherForm { name, instead } => write!(
+                f,
+                "{name}, not a JSON result of `ab`, `run` or `matrix`; {instead}"
+            ),
             Self::Version(version) => write!(
                 f,
                 "schema version {version} not supported; this program reads {SCHEMA_VERSION}"
@@ -90,6 +144,24 @@ mod tests {
         let matrix = fixtures::matrix();
         let read = AnyResult::from_json(&matrix.to_json()).unwrap();
         assert_eq!(read, AnyResult::Matrix(Box::new(matrix)));
+    }
+
+    #[test]
+    fn other_forms_are_named_with_what_to_do() {
+        let run = fixtures::run();
+        assert_eq!(
+            refusal(&run.to_iperf3_json()),
+            "the iperf3 form of a run, not a JSON result of `ab`, `run` or `matrix`; write the run \
+             with --json FILE, without --json-format iperf3"
+        );
+        for (text, told) in [
+            ("\u{1e}{\"qlog_version\":\"0.3\"}\n\u{1e}{}\n", "qvis"),
+            ("{\"event\":\"start\",\"data\":{}}\n{}", "with --json FILE"),
+            (r#"{"metadata":{},"results":{},"x_values":[]}"#, "flent"),
+        ] {
+            let error = refusal(text);
+            assert!(error.ends_with(told), "{error}");
+        }
     }
 
     #[test]

@@ -20,9 +20,10 @@ fn adapted(mut document: Value) -> Value {
     keep(&mut document, &TOP);
     let start = &mut document["start"];
     start["test_start"]["protocol"] = if is_of_datagrams { "UDP" } else { "TCP" }.into();
+    start["test_start"]["fqrate"] = 0.into();
     if let Some(start) = start.as_object_mut() {
         // What QUIC has no setting for, at iperf3's value for the system's own.
-        for key in ["sock_bufsize", "sndbuf_actual", "rcvbuf_actual"] {
+        for key in ["fq_rate", "sock_bufsize", "sndbuf_actual", "rcvbuf_actual"] {
             start.insert(key.to_owned(), 0.into());
         }
         start.insert("cookie".to_owned(), "".into());

@@ -2,15 +2,12 @@ mod cells;
 mod competition;
 mod narrow;
 mod points;
-mod queue_source;
 mod ranked;
 mod several;
-mod shared_queue;
 
 use crate::result::{AbResult, Comparison, Metric, StoppingRule, Summary, Variant};
 use crate::stats::{ranking, verdict};
-use crate::text::{printable, significant};
-pub use queue_source::queue_delay_source;
+use crate::text::{printable, significant, wrapped};
 
 use cells::{CELL, mark, ratio_cell, scale, summary_cell, title};
 
@@ -45,10 +42,10 @@ fn within(result: &AbResult, width: usize) -> String {
             _ => several::sides(&mut table, result, a, &challengers),
         }
         table.push_str(&points::of_few_rounds(result));
-        if let Some(source) = queue_delay_source(result) {
+        if let Some(source) = result.queue_delay_source() {
             table.push_str(&format!("Queue: {source}\n"));
         }
-        table.push_str(&shared_queue::line(result));
+        table.push_str(&queue_of_all(result));
         if result.compares_servers() {
             table.push_str(SERVERS);
         }
@@ -63,7 +60,7 @@ fn within(result: &AbResult, width: usize) -> String {
         ranked::table(&mut table, result, ranking, width);
     }
     let verdict = ranking.map_or_else(|| verdict(result), |ranking| ranking.summary);
-    for line in wrap(&printable(&verdict), width) {
+    for line in wrapped(&printable(&verdict), width) {
         table.push_str(&line);
         table.push('\n');
     }
@@ -77,10 +74,21 @@ fn within(result: &AbResult, width: usize) -> String {
     table
 }
 
+/// The line of the queue that all share; empty where each has its own.
+fn queue_of_all(result: &AbResult) -> String {
+    let Some(quantiles) = result.shared_queue() else {
+        return String::new();
+    };
+    let quantiles = quantiles.iter();
+    let quantiles = quantiles.map(|(name, ms)| format!("{name} {} ms", significant(ms.get())));
+    let quantiles: Vec<String> = quantiles.collect();
+    format!("Queue of all: {}\n", quantiles.join(", "))
+}
+
 fn two_sides(table: &mut String, result: &AbResult) {
     let Some((a, b)) = result.pair() else { return };
     head(table, result, [a, b]);
-    for metric in shared_queue::own_metrics(result) {
+    for metric in result.own_metrics() {
         let sides = [a.summary.get(&metric), b.summary.get(&metric)];
         if sides != [None, None] {
             row(table, metric, sides, result.comparison.get(&metric));
@@ -155,21 +163,6 @@ fn failures(result: &AbResult) -> Vec<String> {
         .iter()
         .map(|error| format!("The test is incomplete: {error}"));
     rounds.chain(whole).collect()
-}
-
-/// Breaks `text` at spaces into lines of at most `width` characters.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 const WIDTH: usize = 80;

@@ -88,10 +88,13 @@ async fn a_client_that_holds_up_its_thread_holds_up_neither_the_others_nor_the_e
 #[tokio::test]
 async fn an_address_that_another_server_has_is_refused() {
     let first = server(2, 0).unwrap();
-    let second = server(2, first.local_addr().port());
-    let error = second.err().unwrap().to_string();
-    assert!(
-        error.starts_with("cannot listen on UDP 127.0.0.1:"),
-        "{error}"
+    let port = first.local_addr().port();
+    let error = server(2, port).err().unwrap().to_string();
+    assert_eq!(
+        error,
+        format!(
+            "cannot listen on UDP 127.0.0.1:{port}: another program uses this port; end it, or use \
+             another -p"
+        )
     );
 }

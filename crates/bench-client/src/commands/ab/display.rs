@@ -1,4 +1,5 @@
 use crate::ab::{AbProgress, AbSetup};
+use crate::client;
 use bench_kit::terminal;
 use bench_report::result::sender;
 use bench_report::text::Unit;
@@ -58,6 +59,7 @@ impl Display {
                 self.passed = self.time_until(slots.first().map_or(0, |slot| slot.order));
                 self.say(&self.present);
             }
+            AbProgress::Waiting(ahead) => self.line(&client::waiting(ahead)),
             AbProgress::Transferred { at, bytes, length } => self.moved(at, bytes, length),
             AbProgress::Ended { slot, round } => {
                 self.passed = self.time_until(slot.order + 1);

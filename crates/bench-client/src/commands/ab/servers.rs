@@ -51,6 +51,7 @@ pub(super) fn find(args: &AbArgs) -> Result<Vec<Remote>, Failure> {
             token: None,
             bind: None,
             first_port: None,
+            turn: None,
         })
     };
     args.perf.iter().map(remote).collect()

@@ -48,7 +48,8 @@ impl Live {
 
     pub(super) fn show(&mut self, progress: &Progress<'_>) {
         match progress {
-            Progress::Waiting(_) | Progress::Started(_) => {}
+            Progress::Waiting(ahead) => self.view.waiting(Some(*ahead)),
+            Progress::Started(_) => self.view.waiting(None),
             Progress::Sample(flow, sample) => self.view.sample(*flow, sample),
             Progress::Rows(interval) => self.view.rows(interval),
         }

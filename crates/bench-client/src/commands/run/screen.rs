@@ -3,8 +3,9 @@
 use super::live::Live;
 use crate::advice::{Drops, advice};
 use crate::args::{JsonFormat, RunArgs};
-use crate::client::{About, Beginning, ClientSetup, Progress, Trust};
+use crate::client::{self, About, Beginning, ClientSetup, Progress, Trust};
 use crate::commands::remote::NOT_VERIFIED;
+use crate::commands::terminal_width;
 use crate::emulated;
 use crate::output::Log;
 use bench_kit::clock;
@@ -18,7 +19,7 @@ use bench_report::table::{
     Columns, cpu_line, datagram_header, end_block, frame_block, interval_header, interval_row,
     request_block, request_row, with_direction,
 };
-use bench_report::text::{Unit, printable};
+use bench_report::text::{Unit, printable, wrapped};
 use paceline::NoKernelPacing;
 use serde::Serialize;
 
@@ -119,13 +120,10 @@ impl Screen {
                 self.event(&Event::Start(&beginning.start(plan, about)));
                 self.started(beginning, plan);
             }
-            // It would stand in the full screen.
+            // The full screen says it.
             Progress::Waiting(_) if self.live.is_some() => {}
             Progress::Waiting(ahead) => {
-                let runs = if *ahead == 1 { "run" } else { "runs" };
-                terminal::note(format_args!(
-                    "The server is busy; waiting for {ahead} {runs} to end."
-                ));
+                terminal::note(format_args!("{}", client::waiting(*ahead)));
             }
             Progress::Sample(..) => {}
             Progress::Rows(interval) => {
@@ -262,7 +260,7 @@ impl Screen {
                 )
             {
                 self.row("");
-                advice.lines().for_each(|line| self.row(line));
+                self.prose(&advice);
             }
         }
         if let Some(output) = &result.server_output_text {
@@ -302,6 +300,16 @@ impl Screen {
             match &self.title {
                 Some(title) => self.text(&format!("{time}{title}:  {row}\n")),
                 None => self.text(&format!("{time}{row}\n")),
+            }
+        }
+    }
+
+    /// Lines that a terminal would break within words.
+    fn prose(&mut self, text: &str) {
+        let width = terminal_width::of_terminal().unwrap_or(usize::MAX);
+        for line in text.lines() {
+            for part in wrapped(line, width) {
+                self.row(&part);
             }
         }
     }

@@ -5,11 +5,10 @@ use crate::args::RunArgs;
 use crate::commands::remote::Family;
 use crate::emulated::Links;
 use bench_kit::cli::DEFAULT_CONTROLLER;
-use bench_kit::clock;
 use bench_kit::failure::Failure;
 use bench_kit::plan::{
-    Controllers, Datagrams, Direction, Extras, Limit, Limits, Plan, PlanError, Requests, Turn,
-    step_for, target_rate,
+    Controllers, Datagrams, Direction, Extras, Limit, Limits, Plan, PlanError, Requests, step_for,
+    target_rate,
 };
 use bench_kit::transfer::LocalFile;
 use cc_core::Registry;
@@ -67,10 +66,7 @@ pub(super) fn plan(args: &RunArgs, file: Option<&TransferFile>) -> Result<Plan, 
                 under_load: args.has_load(),
             }),
             at_most: None,
-            turn: args.wait.map(|patience| Turn {
-                run: clock::process_id(),
-                patience,
-            }),
+            turn: None,
             dscp: args.tos.or(args.dscp).unwrap_or_default().value(),
         },
     };

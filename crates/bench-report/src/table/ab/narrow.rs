@@ -1,7 +1,6 @@
 //! The table for terminals that are too narrow for columns: a row for each side under every metric.
 
 use super::cells::{mark, ratio_cell, scale, summary_cell, title};
-use super::shared_queue;
 use crate::result::{AbResult, Comparison, Metric, Variant};
 
 pub(super) fn sides(table: &mut String, result: &AbResult, width: usize) {
@@ -9,7 +8,7 @@ pub(super) fn sides(table: &mut String, result: &AbResult, width: usize) {
         return;
     };
     table.push_str("Median, 95 % interval\n");
-    for metric in shared_queue::own_metrics(result) {
+    for metric in result.own_metrics() {
         let variants = || [a].into_iter().chain(challengers.iter().map(|c| c.variant));
         if variants().all(|variant| !variant.summary.contains_key(&metric)) {
             continue;

@@ -1,5 +1,4 @@
 use super::cells::{CELL, mark, ratio_cell, scale, summary_cell, title};
-use super::shared_queue;
 use crate::result::{AbResult, Challenger, Metric, Variant};
 
 /// Under each metric a row for every side, and beside it what it is against the first.
@@ -14,7 +13,7 @@ pub(super) fn sides(
         "", "median 95 % interval", " against a"
     );
     table.push_str(&format!("{}\n", head.trim_end()));
-    for metric in shared_queue::own_metrics(result) {
+    for metric in result.own_metrics() {
         metric_rows(table, result, metric, a, challengers);
     }
     table.push_str(LEGEND);

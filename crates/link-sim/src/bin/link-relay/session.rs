@@ -8,7 +8,9 @@ use crate::signals::Signals;
 use crate::timing::{WATCH, next_of, ticks};
 use core::time::Duration;
 use link_sim::LinkSpec;
-use link_sim::relay::{CaptureStats, Direction, Relay, RelayConfig, RelayHandle, explain_refusal};
+use link_sim::relay::{
+    CaptureStats, Direction, Relay, RelayConfig, RelayHandle, explain_bind, explain_refusal,
+};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{self, Write as _};
 use std::time::Instant;
@@ -49,9 +51,11 @@ fn refused(error: io::Error) -> Failure {
 
 fn start(config: &RelayConfig) -> Result<RelayHandle, Failure> {
     let relay = Relay::spawn(config.clone()).map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable => {
-            Failure::run(format!("cannot listen on {}: {error}", config.listen))
-        }
+        io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable => Failure::run(format!(
+            "cannot listen on UDP {}: {}",
+            config.listen,
+            explain_bind(config.listen, error, "--listen", "--listen")
+        )),
         _ => Failure::run(error),
     })?;
     let between = format!(

@@ -1,3 +1,4 @@
+use crate::client;
 use bench_kit::sample::{Sample, SenderState, total};
 use bench_report::result::iperf::{Interval, Row};
 use bench_report::result::{Finite, Quantity};
@@ -24,6 +25,8 @@ pub(super) struct View {
     /// The newest row of what the server sends, where both sides do.
     reverse: Option<Row>,
     state: String,
+    /// How many runs are ahead, while the server is busy.
+    ahead: Option<u32>,
 }
 
 type Show = fn(u64) -> String;
@@ -50,7 +53,13 @@ impl View {
             row: None,
             reverse: None,
             state: String::new(),
+            ahead: None,
         }
+    }
+
+    /// Notes how many runs are ahead at a busy server; `None` when the run's turn has come.
+    pub(super) fn waiting(&mut self, ahead: Option<u32>) {
+        self.ahead = ahead;
     }
 
     pub(super) fn sample(&mut self, flow: usize, sample: &Sample) {
@@ -98,13 +107,24 @@ impl View {
         let rate = |value: u64| Unit::Adaptive.rate(value as f64);
         let millis = |nanos: u64| format!("{:.2} ms", nanos as f64 / 1e6);
         let phase = if self.is_omitted { " (omitted)" } else { "" };
+        if let Some(ahead) = self.ahead {
+            let mut all = vec![self.headline.clone()];
+            // A line for each half, which fit on narrow terminals too.
+            let text = client::waiting(ahead);
+            let parts = text.split_inclusive("; ");
+            all.extend(parts.map(|part| part.trim_end().to_owned()));
+            return fitting(all, columns, lines);
+        }
         let mut all = vec![
             self.headline.clone(),
-            format!(
-                "{:>7.1} s{phase}  {} transferred, {} packets lost",
-                self.at.as_secs_f64(),
-                amount(self.moved),
-                self.lost
+            whole_fields(
+                &format!(
+                    "{:>7.1} s{phase}  {} transferred  {} packets lost",
+                    self.at.as_secs_f64(),
+                    amount(self.moved),
+                    self.lost
+                ),
+                columns,
             ),
             String::new(),
         ];
@@ -132,8 +152,7 @@ impl View {
         all.push(String::new());
         let details = self.details().into_iter();
         all.extend(details.map(|line| whole_fields(&line, columns)));
-        let cut = |line: String| line.chars().take(columns).collect();
-        all.into_iter().take(lines).map(cut).collect()
+        fitting(all, columns, lines)
     }
 
     /// The fields of `ss -tin`.
@@ -194,6 +213,12 @@ impl TimeSeries {
         };
         shown.map(bar).collect()
     }
+}
+
+/// What of `all` a screen of this size has room for.
+fn fitting(all: Vec<String>, columns: usize, lines: usize) -> Vec<String> {
+    let cut = |line: String| line.chars().take(columns).collect();
+    all.into_iter().take(lines).map(cut).collect()
 }
 
 /// As many of the fields of `line`, which two spaces or more part, as fit whole: a figure without
@@ -271,6 +296,18 @@ mod tests {
     #[test]
     fn a_usual_terminal_shows_everything() {
         insta::assert_snapshot!(view().lines(80, 24).join("\n"));
+    }
+
+    #[test]
+    fn a_run_that_waits_for_its_turn_says_so_until_it_has_come() {
+        let mut view = View::new("run".to_owned());
+        view.waiting(Some(2));
+        assert_eq!(
+            view.lines(40, 24),
+            ["run", "The server is busy;", "waiting for 2 runs to end."]
+        );
+        view.waiting(None);
+        assert!(view.lines(80, 24).len() > 2);
     }
 
     #[test]
