@@ -340,7 +340,8 @@ async fn a_client_without_room_for_a_reply_keeps_neither_its_place_nor_its_turn(
         let (mut send, _receive) = connection.open_bi().await.unwrap();
         let run = Request::Run(Box::new(plan));
         write_message(&mut send, &run).await.unwrap();
-        let error = connection.closed().await;
+        let ended = tokio::time::timeout(Duration::from_secs(20), connection.closed());
+        let error = ended.await.expect("it is ended long before a run would be");
         let why = bench_kit::close_reason::lost(&error, "HERE", Duration::ZERO);
         assert_eq!(why, "HERE: the reply found no room in the client's window");
     }
