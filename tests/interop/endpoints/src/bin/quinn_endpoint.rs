@@ -137,13 +137,19 @@ async fn serve(task: Task) -> Result<()> {
             incoming.retry()?;
             continue;
         }
-        let (connecting, task) = (incoming.accept()?, Arc::clone(&task));
+        let (mut connecting, task) = (incoming.accept()?, Arc::clone(&task));
         tokio::spawn(async move {
+            // There is a protocol when the whole of the client's hello has come.
+            let Ok(data) = connecting.handshake_data().await else {
+                return;
+            };
+            let data = data.downcast::<HandshakeData>().ok();
+            let protocol = data.and_then(|data| data.protocol);
             // What came in 0-RTT packets is answered at once: the requests are all GET.
             let Ok((connection, _)) = connecting.into_0rtt() else {
                 return;
             };
-            let served = if is_h3(&connection) {
+            let served = if protocol.as_deref() == Some(H3) {
                 serve_h3(connection, task).await
             } else {
                 tokio::spawn(serve_datagrams(connection.clone(), Arc::clone(&task)));
@@ -155,12 +161,6 @@ async fn serve(task: Task) -> Result<()> {
         });
     }
     Ok(())
-}
-
-fn is_h3(connection: &Connection) -> bool {
-    let data = connection.handshake_data();
-    let data = data.and_then(|data| data.downcast::<HandshakeData>().ok());
-    data.and_then(|data| data.protocol).as_deref() == Some(H3)
 }
 
 async fn serve_hq(connection: Connection, task: Arc<Task>) -> Result<()> {
