@@ -4,6 +4,7 @@ use bytes::{Buf, Bytes};
 use interop_endpoints::{H3, HQ, LONGEST_REQUEST, LOST, MIDST, NAME, Result, Task, path, run};
 use quinn::crypto::rustls::{HandshakeData, QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig, VarInt};
+use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -20,7 +21,8 @@ fn main() -> ExitCode {
 
 async fn fetch(task: Task) -> Result<()> {
     let protocol = if task.case == "http3" { H3 } else { HQ };
-    let tls = QuicClientConfig::try_from(task.client_tls(protocol)?)?;
+    let tls = Arc::new(task.client_tls(protocol)?);
+    let tls = QuicClientConfig::with_initial(tls, first_suite()?)?;
     let mut config = ClientConfig::new(Arc::new(tls));
     let mut transport = TransportConfig::default();
     if let Some(bytes) = task.window {
@@ -77,6 +79,14 @@ async fn fetch(task: Task) -> Result<()> {
     Ok(())
 }
 
+/// That of Initial packets, which are AES-128's also where no other packets are (RFC 9001 §5.2).
+fn first_suite() -> Result<rustls::quic::Suite> {
+    let suite = TLS13_AES_128_GCM_SHA256
+        .tls13()
+        .and_then(|suite| suite.quic_suite());
+    suite.ok_or_else(|| "rustls has no suite for Initial packets".into())
+}
+
 async fn fetch_hq(connection: Connection, path: String, file: PathBuf) -> Result<()> {
     let (mut send, mut recv) = connection.open_bi().await?;
     send.write_all(format!("GET {path}\r\n").as_bytes()).await?;
@@ -127,7 +137,8 @@ async fn fetch_h3(connection: &Connection, task: &Task, urls: &[String]) -> Resu
 }
 
 async fn serve(task: Task) -> Result<()> {
-    let tls = QuicServerConfig::try_from(task.server_tls(true)?)?;
+    let tls = Arc::new(task.server_tls(true)?);
+    let tls = QuicServerConfig::with_initial(tls, first_suite()?)?;
     let config = ServerConfig::with_crypto(Arc::new(tls));
     let address = SocketAddr::from((Ipv6Addr::UNSPECIFIED, task.port));
     let endpoint = Endpoint::server(config, address)?;
