@@ -147,14 +147,8 @@ async fn exchange(case: &Case, client: &Stack, server: &Stack, directory: &PathB
         .collect();
     task.case = case.client.unwrap_or(case.server);
     let status = client.fetch(&task, &requests.join(" ")).await;
-    // What our server has counted it says when it has heard that its client is done.
     if case.title.starts_with("ECN") && server.name == "Paceline" {
-        let _ = tokio::time::timeout(Duration::from_secs(5), async {
-            while !said("server", directory).contains("ECT(0)") {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        })
-        .await;
+        wait_for_counts(directory).await;
     }
     serving.stop().await;
     if is_unsupported(status) {
@@ -163,15 +157,11 @@ async fn exchange(case: &Case, client: &Stack, server: &Stack, directory: &PathB
     let seen = path.seen();
     let both = ["client", "server"].map(|role| said(role, directory));
     let ours = &both[usize::from(client.name != "Paceline")];
+    let is_ecn = case.title.starts_with("ECN");
     let fault = differing(&files, directory)
         .filter(|_| case.bytes > 0)
         .or_else(|| (case.fault)(&seen))
-        .or_else(|| {
-            case.title
-                .starts_with("ECN")
-                .then(|| unmarked(ours))
-                .flatten()
-        });
+        .or_else(|| unmarked(ours).filter(|_| is_ecn));
     // quic-go's client does not know its own error after a version negotiation.
     let fault = fault.or_else(|| {
         let code = status.code();
@@ -184,6 +174,17 @@ async fn exchange(case: &Case, client: &Stack, server: &Stack, directory: &PathB
             Outcome::Failed(format!("{fault}; client: {client}; server: {server}"))
         }
     }
+}
+
+/// Our server says what it has counted when it has heard that its client is done.
+async fn wait_for_counts(directory: &std::path::Path) {
+    let counted = async {
+        while !said("server", directory).contains("ECT(0)") {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    // Without it the case fails by what is missing.
+    let _ = tokio::time::timeout(Duration::from_secs(5), counted).await;
 }
 
 /// Certificate and files, in directories as the runner has them.

@@ -196,7 +196,7 @@ impl From<WriteError> for StreamClosed {
     }
 }
 
-/// Answers of a connection that may be under way: as many as the streams that a client may have open.
+/// Answers of a connection that may be under way: as many as streams that a client may have open.
 const MAX_ANSWERS: usize = 2 * STREAMS as usize;
 
 /// The largest window of a client that cannot ask for one: that of `bench-client`.
