@@ -1,6 +1,6 @@
-//! s2n-quic with rustls as an endpoint of the interop runner. It has no 0-RTT, with rustls it has no
-//! resumption (`s2n-quic-rustls` 0.91 reads and writes nothing after the handshake), and its clients
-//! can neither move nor ask for new keys; its crate for HTTP/3 is not published.
+//! s2n-quic with rustls as an endpoint of the interop runner. It has no 0-RTT, with rustls it has
+//! no resumption (`s2n-quic-rustls` 0.91 reads and writes nothing after the handshake), and its
+//! clients can neither move nor ask for new keys; its crate for HTTP/3 is not published.
 
 use interop_endpoints::{HQ, NAME, Result, Task, path, run};
 use s2n_quic::client::Connect;
