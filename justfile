@@ -105,7 +105,7 @@ scorecards *ARGS:
 promises *ARGS:
     cargo run --release -p bench-client -- scorecard paceline --criteria scenarios/paceline.toml --output docs/scorecards/paceline-promises.md {{ARGS}}
 
-# Our endpoint and those of quic-go, aioquic and ngtcp2 as each other's clients and servers: writes the table of docs/interop.md.
+# Our endpoint and those of quic-go, aioquic, ngtcp2, quinn, s2n-quic, quiche and Chromium as each other's clients and servers: writes the table of docs/interop.md.
 interop PLACE="target/interop":
     PACELINE_INTEROP="$(realpath -m {{PLACE}})" cargo test -p e2e --test programs interop -- --nocapture --test-threads 1
 

@@ -132,7 +132,7 @@ impl Session {
         if plan.extras.requests.is_some() {
             connection.set_max_concurrent_bi_streams(VarInt::from_u32(2));
         }
-        wire::write_message(&mut send, &Reply::Accepted).await?;
+        self.reply(&mut send, &Reply::Accepted).await?;
         self.log(format_args!("{}", Headline(&plan)));
         self.output.begin(&plan);
         let (report, client) = self
@@ -199,6 +199,15 @@ impl Session {
         })
     }
 
+    /// Sends a reply from before the run. A client that leaves no room for it would keep its place,
+    /// and the turns of others.
+    async fn reply(&self, send: &mut SendStream, reply: &Reply) -> Result<(), Fault> {
+        let written = timeout(self.shared.idle_timeout, wire::write_message(send, reply)).await;
+        let no_room =
+            |_| Fault::Client("the reply found no room in the client's window".to_owned());
+        Ok(written.map_err(no_room)??)
+    }
+
     /// Sends the client the reason, and waits until it has closed.
     async fn refuse(
         &self,
@@ -206,7 +215,7 @@ impl Session {
         send: &mut SendStream,
         why: String,
     ) -> Result<(), Fault> {
-        wire::write_message(send, &Reply::Refused(why.clone())).await?;
+        self.reply(send, &Reply::Refused(why.clone())).await?;
         let _ = send.finish();
         let _ = timeout(self.shared.idle_timeout, connection.closed()).await;
         Err(Fault::Client(why))

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # ngtcp2's example client and server, as Debian packages them. They speak HTTP/3 alone.
 set -Eeuo pipefail
+# Debian has servers there, and not everybody looks for programs in it.
+PATH=$PATH:/usr/sbin
 
 if [[ ${1:-} == prepare ]]; then
     for program in gtlsclient gtlsserver; do

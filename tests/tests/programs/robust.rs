@@ -16,6 +16,7 @@ mod lies;
 mod no_buffers;
 mod resources;
 mod siege;
+mod storms;
 
 use e2e::programs::{Ended, Running};
 use serde_json::Value;

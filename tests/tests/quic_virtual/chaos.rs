@@ -8,6 +8,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+mod early;
 mod frames;
 mod hello;
 mod hostile;
@@ -177,13 +178,20 @@ fn set_hostile(
     let clients = rng.below(2) * (1 + rng.below(4));
     for number in 0..clients {
         let own = Rng::derive(seed, 400 + number);
-        tokio::spawn(hostile::client(servers.clone(), judge.clone(), own));
+        let (servers, judge) = (servers.clone(), judge.clone());
+        match rng.below(3) {
+            0 => drop(tokio::spawn(early::client(servers, judge, own))),
+            _ => drop(tokio::spawn(hostile::client(servers, judge, own))),
+        }
     }
     let trap = (rng.below(4) == 0).then(|| address("10.0.1.1:443"));
     if let Some(trap) = trap {
         let own = Rng::derive(seed, 500);
-        let server = hostile::server(Arc::clone(certificate), trap, judge.clone(), own);
-        tokio::spawn(server);
+        let (certificate, judge) = (Arc::clone(certificate), judge.clone());
+        match rng.below(3) {
+            0 => drop(tokio::spawn(early::server(certificate, trap, judge, own))),
+            _ => drop(tokio::spawn(hostile::server(certificate, trap, judge, own))),
+        }
     }
     trap
 }

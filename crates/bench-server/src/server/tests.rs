@@ -317,6 +317,38 @@ async fn a_client_that_ends_its_control_stream_early_is_refused_after_the_run() 
 }
 
 #[tokio::test]
+async fn a_client_without_room_for_a_reply_keeps_neither_its_place_nor_its_turn() {
+    let server = Fixture::with(|setup| {
+        setup.limits.duration = Duration::from_secs(3_600);
+        setup.idle_timeout = Duration::from_millis(500);
+        setup.max_runs = Some(1);
+    });
+    let unknown = Plan {
+        server_congestion: "bbr9".to_owned(),
+        ..plan()
+    };
+    for plan in [unknown, plan()] {
+        let endpoint = Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let tls = tls::client_without_verification().alpn(&[ALPN]);
+        let mut config = tls.config().unwrap();
+        let mut transport = paceline::TransportConfig::default();
+        transport.stream_receive_window(VarInt::from_u32(0));
+        transport.keep_alive_interval(Some(Duration::from_millis(100)));
+        config.transport_config(Arc::new(transport));
+        let connecting = endpoint.connect_with(config, server.address, "localhost");
+        let connection = connecting.unwrap().await.unwrap();
+        let (mut send, _receive) = connection.open_bi().await.unwrap();
+        let run = Request::Run(Box::new(plan));
+        write_message(&mut send, &run).await.unwrap();
+        let ended = tokio::time::timeout(Duration::from_secs(20), connection.closed());
+        let error = ended.await.expect("it is ended long before a run would be");
+        let why = bench_kit::close_reason::lost(&error, "HERE", Duration::ZERO);
+        assert_eq!(why, "HERE: the reply found no room in the client's window");
+    }
+    assert_eq!(server.ask(plan()).await, Reply::Accepted);
+}
+
+#[tokio::test]
 async fn a_run_without_end_is_ended() {
     let server = Fixture::new(1);
     let (_endpoint, connection) = server.connect().await.unwrap();

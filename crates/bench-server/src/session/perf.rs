@@ -102,14 +102,16 @@ async fn serve(connection: &Connection, served: &Arc<Served>, block: Bytes) -> C
     };
     let mut streams = JoinSet::new();
     loop {
+        // A request on a unidirectional stream is over when it has been read, and its answer may
+        // wait for a stream that the client never permits.
+        let has_room = streams.len() < MAX_ANSWERS;
         let accepted = tokio::select! {
             biased;
-            // No more of them than streams that the client may have open.
             Some(_) = streams.join_next() => continue,
-            both = connection.accept_bi() => both.map(|(send, receive)| {
+            both = connection.accept_bi(), if has_room => both.map(|(send, receive)| {
                 streams.spawn(answer.clone().on_same(send, receive));
             }),
-            one = connection.accept_uni() => one.map(|receive| {
+            one = connection.accept_uni(), if has_room => one.map(|receive| {
                 streams.spawn(answer.clone().on_another(receive));
             }),
         };
@@ -193,6 +195,9 @@ impl From<WriteError> for StreamClosed {
         Self
     }
 }
+
+/// Answers of a connection that may be under way: as many as streams that a client may have open.
+const MAX_ANSWERS: usize = 2 * STREAMS as usize;
 
 /// The largest window of a client that cannot ask for one: that of `bench-client`.
 const WINDOW: u64 = 32 << 20;

@@ -3,7 +3,7 @@
 use super::state::{Fault, Session};
 use crate::turns::{RunKey, Turn, TurnAnswer};
 use bench_kit::plan::Plan;
-use bench_kit::wire::{self, Reply};
+use bench_kit::wire::Reply;
 use paceline::{Connection, SendStream};
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ impl Session {
                 TurnAnswer::Wait(ahead) => u32::try_from(ahead).unwrap_or(u32::MAX),
             };
             self.log(format_args!("waits for its turn behind {ahead}"));
-            wire::write_message(send, &Reply::Waiting(ahead)).await?;
+            self.reply(send, &Reply::Waiting(ahead)).await?;
         }
     }
 }

@@ -50,10 +50,14 @@ fn config(case: Case, args: &Args) -> Result<ServerConfig> {
 }
 
 async fn serve_connection(attempt: Incoming, config: ServerConfig, root: Arc<Path>) -> Result<()> {
-    let connecting = attempt.accept_with(Arc::new(config))?;
+    let mut connecting = attempt.accept_with(Arc::new(config))?;
+    // There is a protocol when the whole of the client's hello has come, which may be two packets.
+    let data = connecting.handshake_data().await?;
+    let data = data.downcast::<HandshakeData>().ok();
+    let protocol = data.and_then(|data| data.protocol);
     // Requests in 0-RTT packets are answered at once: they are all GET.
     let (connection, _) = connecting.into_0rtt().map_err(|_| "a server can go on")?;
-    let end = if is_h3(&connection) {
+    let end = if protocol.as_deref() == Some(H3) {
         h3_server::serve_requests(&connection, root).await
     } else {
         let (streams, ()) = tokio::join!(
@@ -64,12 +68,6 @@ async fn serve_connection(attempt: Incoming, config: ServerConfig, root: Arc<Pat
     };
     eprintln!("{}", crate::client::facts(&connection));
     end
-}
-
-fn is_h3(connection: &Connection) -> bool {
-    let data = connection.handshake_data();
-    let data = data.and_then(|data| data.downcast::<HandshakeData>().ok());
-    data.and_then(|data| data.protocol).as_deref() == Some(H3)
 }
 
 async fn serve_hq(connection: &Connection, root: &Arc<Path>) -> Result<()> {

@@ -46,7 +46,7 @@ const PLAIN: Case = Case {
     fault: |_| None,
 };
 
-pub(crate) const CASES: [Case; 19] = [
+pub(crate) const CASES: [Case; 20] = [
     Case {
         title: "handshake, without Retry",
         server: "handshake",
@@ -69,6 +69,14 @@ pub(crate) const CASES: [Case; 19] = [
         server: "http3",
         files: 3,
         bytes: 300_000,
+        ..PLAIN
+    },
+    // A hello in two packets comes in two pieces, the first of which does not have the protocol.
+    Case {
+        title: "HTTP/3 over 2 Mbit/s",
+        server: "http3",
+        bytes: 50_000,
+        link: Some("delay 5ms rate 2mbit"),
         ..PLAIN
     },
     Case {

@@ -17,6 +17,8 @@ pub(crate) struct Stack {
     environment: Vec<(&'static str, PathBuf)>,
     /// Everybody talks HTTP/3 to it.
     pub(crate) is_h3_only: bool,
+    /// It is no server.
+    pub(crate) is_client_only: bool,
 }
 
 /// What an endpoint is started for.
@@ -35,31 +37,30 @@ impl Stack {
             script: folder().join("run_endpoint.sh"),
             environment: vec![("INTEROP_ENDPOINT", example("interop_endpoint"))],
             is_h3_only: false,
+            is_client_only: false,
         }
     }
 
-    /// Those of `tests/interop/stacks` that can be had, made in `place`; or why not.
-    pub(crate) fn others(place: &Path) -> Vec<Result<Self, String>> {
-        let known = [("quic-go", false), ("aioquic", false), ("ngtcp2", true)];
-        let prepared = known.map(|(name, is_h3_only)| {
-            let script = folder().join("stacks").join(format!("{name}.sh"));
-            let prepared = std::process::Command::new(&script)
-                .arg("prepare")
-                .env("STACKS", place)
-                .output();
-            let prepared = prepared.map_err(|error| format!("{name}: {error}"))?;
-            if !prepared.status.success() {
-                let why = String::from_utf8_lossy(&prepared.stderr);
-                return Err(format!("{name}: {}", why.trim()));
-            }
-            Ok(Self {
-                name,
-                script,
-                environment: vec![("STACKS", place.to_owned())],
-                is_h3_only,
-            })
-        });
-        prepared.into()
+    /// That of `tests/interop/stacks/NAME.sh`, made in `place`; or why it cannot be had.
+    pub(crate) fn other(name: &'static str, place: &Path) -> Result<Self, String> {
+        let script = format!("{}.sh", name.to_lowercase());
+        let script = folder().join("stacks").join(script);
+        let prepared = std::process::Command::new(&script)
+            .arg("prepare")
+            .env("STACKS", place)
+            .output();
+        let prepared = prepared.map_err(|error| format!("{name}: {error}"))?;
+        if !prepared.status.success() {
+            let why = String::from_utf8_lossy(&prepared.stderr);
+            return Err(format!("{name}: {}", why.trim()));
+        }
+        Ok(Self {
+            name,
+            script,
+            environment: vec![("STACKS", place.to_owned())],
+            is_h3_only: ["ngtcp2", "Chromium"].contains(&name),
+            is_client_only: name == "Chromium",
+        })
     }
 
     /// Starts its server, and waits until it listens.
@@ -177,6 +178,11 @@ fn is_taken(port: u16) -> bool {
     let mut tables = tables.iter().flatten();
     tables.any(|table| table.lines().any(|line| line.contains(&port)))
 }
+
+/// Other libraries, as they are called in the table.
+pub(crate) const OTHERS: [&str; 7] = [
+    "quic-go", "aioquic", "ngtcp2", "quinn", "s2n-quic", "Chromium", "quiche",
+];
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("interop")

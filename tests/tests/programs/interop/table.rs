@@ -64,6 +64,13 @@ impl Table {
         text
     }
 
+    pub(crate) fn passed(&self) -> usize {
+        let outcomes = self.cells.iter().map(|(_, _, outcome)| outcome);
+        outcomes
+            .filter(|outcome| **outcome == Outcome::Passed)
+            .count()
+    }
+
     /// A line for each case that failed.
     pub(crate) fn failed(&self) -> Vec<String> {
         let failed = self

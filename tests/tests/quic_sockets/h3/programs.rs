@@ -4,9 +4,10 @@
 use crate::h3::files::Files;
 use crate::h3::{NAME, connect, drive, h3_client, limited, noise, sha256};
 use aws_lc_rs::digest::{SHA256, digest};
-use e2e::programs::scratch_file;
+use e2e::programs::{example, scratch_file};
 use paceline::tls::SelfSigned;
 use rcgen::{KeyPair, PublicKeyData};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -53,6 +54,47 @@ async fn chromium_loads_a_page_and_what_the_page_asks_for() {
     let expected = format!("5000000 bytes by h3: {}", hex(sha256(&body).as_ref()));
     assert!(shown.contains(&expected), "no `{expected}` in:\n{shown}");
 }
+
+#[tokio::test]
+async fn our_client_writes_a_file_in_large_pieces() {
+    let files = Files::serve("pieces");
+    let body = noise(20_000_000);
+    files.put("body", &body);
+    let output = files.directory.join("below/body");
+    let mut command = Command::new(example("h3_client"));
+    command
+        .args(["--insecure", "--output"])
+        .arg(&output)
+        .arg(format!("https://{}/body", files.address))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let child = start(&mut command);
+    let id = child.id().expect("it runs");
+    // What the kernel has counted of a process is there until its parent asks how it ended.
+    let counted = tokio::task::spawn_blocking(move || {
+        let id = Pid::from_raw(id.cast_signed()).expect("it is not 0");
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(id), options).unwrap();
+        std::fs::read_to_string(format!("/proc/{}/io", id.as_raw_nonzero())).ok()
+    });
+    let Some(counted) = limited(counted).await.unwrap() else {
+        return skip("no /proc/PID/io");
+    };
+    drop(child);
+    assert_eq!(
+        sha256(&std::fs::read(output).unwrap()).as_ref(),
+        sha256(&body).as_ref()
+    );
+    let writes = counted
+        .lines()
+        .find_map(|line| line.strip_prefix("syscw: "));
+    let writes: u64 = writes.expect("it counts").parse().unwrap();
+    // One for each megabyte, and those by which threads wake each other.
+    assert!(writes < MOST_WRITES, "{writes} calls of write");
+}
+
+/// A chunk of data has 64 KiB at most, so that there would be more if each were written by itself.
+const MOST_WRITES: u64 = 250;
 
 #[tokio::test]
 async fn ngtcp2s_client_downloads_from_our_server() {

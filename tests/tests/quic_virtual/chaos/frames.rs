@@ -96,6 +96,25 @@ impl Grammar {
         frames
     }
 
+    /// Frames of a Handshake packet, of which few kinds are allowed (§12.4).
+    pub(super) fn handshake_packet(&mut self) -> Frames {
+        let mut frames = Frames::default();
+        let none_seen = VecDeque::new();
+        for _ in 0..=self.rng.below(4) {
+            let errors: &[u64] = match self.rng.below(8) {
+                0 => self.nothing(&mut frames),
+                1 | 2 => self.ack(&mut frames, &none_seen),
+                3..=5 => self.crypto(&mut frames),
+                _ => {
+                    self.frame(&mut frames, &none_seen);
+                    &[PROTOCOL_VIOLATION]
+                }
+            };
+            frames.errors.extend(errors);
+        }
+        frames
+    }
+
     fn frame(&mut self, frames: &mut Frames, seen: &VecDeque<u64>) {
         let errors: &[u64] = match self.rng.below(20) {
             0 => self.nothing(frames),
@@ -285,7 +304,7 @@ impl Grammar {
         &[PROTOCOL_VIOLATION]
     }
 
-    /// Behind the handshake: messages that are none.
+    /// Messages of a handshake that are none.
     fn crypto(&mut self, frames: &mut Frames) -> &'static [u64] {
         let offset = match self.rng.below(2) {
             0 => 0,

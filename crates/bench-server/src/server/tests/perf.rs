@@ -89,6 +89,30 @@ async fn an_endless_answer_ends_when_the_client_has_had_enough() {
 }
 
 #[tokio::test]
+async fn answers_that_the_client_permits_no_stream_for_are_bounded() {
+    let server = Fixture::with(|setup| setup.limits.duration = Duration::from_secs(60));
+    let (_endpoint, connection) = connect(&server).await;
+    connection.set_max_concurrent_uni_streams(VarInt::from_u32(0));
+    let mut asked = 0;
+    while asked < 5_000
+        && let Ok(opened) = tokio::time::timeout(STALLED, connection.open_uni()).await
+    {
+        write(&mut opened.unwrap(), 10, 0).await.unwrap();
+        asked += 1;
+    }
+    assert!((256..1_000).contains(&asked), "{asked} requests");
+    // All of them are answered as soon as they may.
+    connection.set_max_concurrent_uni_streams(VarInt::from_u32(100));
+    for _ in 0..asked {
+        let receive = connection.accept_uni().await.unwrap();
+        assert_eq!(length_of(receive).await, 10);
+    }
+}
+
+/// Far longer than another stream takes on loopback.
+const STALLED: Duration = Duration::from_secs(1);
+
+#[tokio::test]
 async fn a_client_of_perf_gets_no_more_than_others() {
     let limited = |change: fn(&mut Limits)| Fixture::with(move |setup| change(&mut setup.limits));
     let much = limited(|limits| limits.bytes = units::Bytes::new(1 << 20));
