@@ -20,7 +20,8 @@ controllers=(picoquic-newreno new_reno picoquic-cubic cubic picoquic-bbr1 bbr1 p
     paceline)
 
 if [[ ! -f $picoquic/p_sim/pico_sim.c ]]; then
-    echo "$picoquic has no p_sim/pico_sim.c; name a clone of github.com/private-octopus/picoquic" >&2
+    echo "$picoquic has no p_sim/pico_sim.c; name a clone of" \
+        "github.com/private-octopus/picoquic" >&2
     exit 2
 fi
 options=(-DCMAKE_BUILD_TYPE=Release -DPICOQUIC_FETCH_PTLS=ON -Dpicoquic_BUILD_TESTS=OFF
@@ -58,10 +59,11 @@ simulate() {
         printf 'nb_connections: 1\nmain_target_time: 600000000\nlink_scenario: %s\n' "$2"
     } >"$build/spec.txt"
     local result
-    result=$("$build/pico_sim_with_paceline" -S "$picoquic" "$build/spec.txt" 2>"$build/sim.log") || {
+    if ! result=$("$build/pico_sim_with_paceline" -S "$picoquic" "$build/spec.txt" \
+        2>"$build/sim.log"); then
         cat "$build/sim.log" >&2
         return 1
-    }
+    fi
     # "Success, ROUND, MICROSECONDS, …"
     awk -F', ' -v bytes="$bytes" '{ printf "%.1f", bytes * 8 / $3 }' <<<"$result"
 }

@@ -35,8 +35,8 @@ pub struct Frames {
     pub clock: FrameClock,
 }
 
-/// Frames of a video in one interval. Each is counted when it was handed to the transport, and again
-/// when it was found complete or lost: a lost one ten times `late_after_ms` after it was made. All
+/// Frames of a video in one interval. Each is counted when it is handed to the transport, and again
+/// when it is found complete or lost: a lost one ten times `late_after_ms` after it was made. All
 /// frames are in it, those of the warm-up and those that [`Frames`] leaves out at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FrameCounts {

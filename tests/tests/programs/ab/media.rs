@@ -61,8 +61,8 @@ fn frames_behind_a_full_queue_are_late() {
     };
     let frames = &cubic["rounds"][0]["frames"];
     let [sent, complete, late, lost] = ["sent", "complete", "late", "lost"].map(of);
-    // A second of warm-up as well, and the last second, of which the sum has nothing, with the frame
-    // that is due at its end.
+    // A second of warm-up as well, and the last second, of which the sum has nothing, with the
+    // frame that is due at its end.
     assert_eq!((sent, &frames["count"]), (9 * 30 + 1, &(7 * 30).into()));
     // Some are on their way at the end.
     assert!(
