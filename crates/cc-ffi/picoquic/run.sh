@@ -6,7 +6,8 @@
 # PICOQUIC is a clone of github.com/private-octopus/picoquic, PICOTLS one of github.com/h2o/picotls;
 # without it picoquic's build fetches that. Both are built as they are, in a folder of their own;
 # adapter.c is linked to them. A download of 20 MB is simulated over links of 20 Mbit/s and 40 ms,
-# and what is printed is its goodput. Time is virtual, so every run prints the same.
+# and what is printed is its goodput: the median of five rounds, and the least and greatest. Time is
+# virtual; picoquic's keys and connection IDs are not the same in each round.
 set -euo pipefail
 
 usage="usage: crates/cc-ffi/picoquic/run.sh PICOQUIC [PICOTLS]"
@@ -15,6 +16,7 @@ picoquic=$(cd "${1:?$usage}" && pwd)
 root=$(cd "$here/../../.." && pwd)
 target=${CARGO_TARGET_DIR:-$root/target}
 bytes=20000000
+rounds=5
 # `picoquic-` marks picoquic's own.
 controllers=(picoquic-newreno new_reno picoquic-cubic cubic picoquic-bbr1 bbr1 picoquic-bbr bbr3
     paceline)
@@ -65,7 +67,16 @@ simulate() {
         return 1
     fi
     # "Success, ROUND, MICROSECONDS, …"
-    awk -F', ' -v bytes="$bytes" '{ printf "%.1f", bytes * 8 / $3 }' <<<"$result"
+    awk -F', ' -v bytes="$bytes" '{ printf "%.1f\n", bytes * 8 / $3 }' <<<"$result"
+}
+
+# Median, least and greatest of the rounds: `summary CONTROLLER LINK`.
+summary() {
+    local round
+    for ((round = 0; round < rounds; round++)); do
+        simulate "$1" "$2" || exit 1
+    done | sort -n | awk '{ value[NR] = $1 }
+        END { printf "%.1f (%.1f to %.1f)", value[int((NR + 1) / 2)], value[1], value[NR] }'
 }
 
 # Rate down and up in Gbit/s, one-way delay and queue in microseconds; every hundredth packet lost.
@@ -75,7 +86,7 @@ echo "|---|---|---|---|"
 for controller in "${controllers[@]}"; do
     row=
     for loss in "$link" "$link:B1:P100" "${link/Q40000/Q4000}"; do
-        row+=" $(simulate "$controller" "$loss") |"
+        row+=" $(summary "$controller" "$loss") |"
     done
     echo "| \`$controller\` |$row"
 done
