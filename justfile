@@ -66,6 +66,10 @@ noq *ARGS:
 noq-perf CHECKOUT ROUNDS="5" SECONDS="8":
     crates/noq/perf/run.sh {{CHECKOUT}} {{ROUNDS}} {{SECONDS}}
 
+# picoquic, of a clone of its repository, under our controllers and its own in its simulator: docs/c-abi.md.
+picoquic CHECKOUT PICOTLS="":
+    crates/cc-ffi/picoquic/run.sh {{CHECKOUT}} {{PICOTLS}}
+
 # Paceline beside quinn and s2n-quic over loopback; `just peers --rounds 1 --scale 0.02` shows in a minute whether it works.
 peers *ARGS:
     cargo run --release --manifest-path tests/peers/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" -- {{ARGS}}

@@ -66,6 +66,7 @@ fn intervals(points: &[Point]) -> Vec<Interval> {
             sender: sender(point, lost),
             state: Some(point.state.to_owned()),
             datagrams: None,
+            frames: None,
         }
     });
     intervals.collect()

@@ -4,7 +4,7 @@ use crate::clock;
 use crate::media::{Arrived, FrameLedger};
 use crate::plan::Plan;
 use crate::role::Role;
-use crate::sample::{Arrivals, SideReport};
+use crate::sample::{Arrivals, FrameTally, SideReport};
 use paceline::{StreamId, VarInt};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -124,25 +124,47 @@ impl DatagramCounters {
 /// Frames of a video so far.
 #[derive(Debug)]
 pub(crate) struct FrameCounters {
-    /// Those that were sent, of those that count; `None` without a video to be sent.
-    sent: Option<AtomicU64>,
+    /// Those that were sent; `None` without a video to be sent.
+    sent: Option<SentFrames>,
     /// `None` without a video to be received.
     ledger: Option<Mutex<FrameLedger>>,
+}
+
+#[derive(Debug, Default)]
+struct SentFrames {
+    all: AtomicU64,
+    /// Of these, those that count.
+    judged: AtomicU64,
 }
 
 impl FrameCounters {
     fn new(plan: &Plan, role: Role) -> Self {
         let ledger = FrameLedger::new(plan, clock::process_id());
         Self {
-            sent: (role.sends && ledger.is_some()).then(AtomicU64::default),
+            sent: (role.sends && ledger.is_some()).then(SentFrames::default),
             ledger: ledger.filter(|_| role.receives).map(Mutex::new),
         }
     }
 
-    pub(crate) fn set_sent(&self, frames: u64) {
+    /// So many were sent, and so many of them count.
+    pub(crate) fn set_sent(&self, all: u64, judged: u64) {
         if let Some(sent) = &self.sent {
-            sent.store(frames, Ordering::Relaxed);
+            sent.all.store(all, Ordering::Relaxed);
+            sent.judged.store(judged, Ordering::Relaxed);
         }
+    }
+
+    /// All that were sent.
+    pub(crate) fn sent(&self) -> Option<u64> {
+        let sent = self.sent.as_ref();
+        sent.map(|sent| sent.all.load(Ordering::Relaxed))
+    }
+
+    /// What is known by `now` of those that were to come; the fastest datagram took about
+    /// `one_way`.
+    pub(crate) fn tally(&self, now: Duration, one_way: Duration) -> Option<FrameTally> {
+        let ledger = self.ledger.as_ref();
+        ledger.map(|ledger| ledger.lock().expect(NO_PANIC).tally(now, one_way))
     }
 
     pub(crate) fn arrive(&self, datagram: &[u8], at: Duration) -> Option<Arrived> {
@@ -153,7 +175,7 @@ impl FrameCounters {
     /// Adds the frames to a side's report; the fastest datagram took about `one_way`.
     pub(crate) fn add_to(&self, report: &mut SideReport, one_way: Duration) {
         let sent = self.sent.as_ref();
-        report.frames_sent = sent.map(|sent| sent.load(Ordering::Relaxed));
+        report.frames_sent = sent.map(|sent| sent.judged.load(Ordering::Relaxed));
         let ledger = self.ledger.as_ref();
         report.frames = ledger.map(|ledger| ledger.lock().expect(NO_PANIC).report(one_way));
     }

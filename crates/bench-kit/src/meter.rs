@@ -2,7 +2,9 @@
 
 use crate::plan::Plan;
 use crate::role::Role;
-use crate::sample::{Arrivals, RttReport, Sample, SenderReport, SenderState, SideReport, total};
+use crate::sample::{
+    Arrivals, FrameTally, RttReport, Sample, SenderReport, SenderState, SideReport, total,
+};
 use bench_report::distribution::Distribution;
 use bench_report::result::{Counts, LimitedTimes, Quantity};
 use cc_core::{ControllerChoice, Event, Observer};
@@ -38,6 +40,10 @@ pub struct CounterSnapshot {
     pub datagrams_sent: Vec<u64>,
     /// Datagrams that have arrived, per stream.
     pub arrivals: Vec<Arrivals>,
+    /// Frames handed to the transport; `None` when this side sends no video.
+    pub frames_sent: Option<u64>,
+    /// What is known of frames; `None` when this side receives no video.
+    pub frames: Option<FrameTally>,
     pub stats: ConnectionStats,
     /// The controller's state in its own words.
     pub state: &'static str,
@@ -101,6 +107,12 @@ impl Meter {
             received: differences(&snapshot.received, &self.last.received),
             datagrams_sent: differences(&snapshot.datagrams_sent, &self.last.datagrams_sent),
             arrivals: arrivals_since(&snapshot, &self.last),
+            frames_sent: snapshot
+                .frames_sent
+                .map(|sent| sent.saturating_sub(self.last.frames_sent.unwrap_or(0))),
+            frames: snapshot
+                .frames
+                .map(|tally| tally.since(self.last.frames.unwrap_or_default())),
             sending: self.role.sends.then(|| self.sending(&snapshot)),
         };
         if self.base.is_none() && at >= self.omit {

@@ -1,9 +1,9 @@
 //! Interval rows from samples.
 
 use crate::plan::{Direction, Plan};
-use crate::sample::{Arrivals, Sample, SenderState, total};
+use crate::sample::{Arrivals, FrameTally, Sample, SenderState, sum_of, total};
 use bench_report::result::iperf::{Interval, Row};
-use bench_report::result::{Figures, Finite, Quantity};
+use bench_report::result::{Figures, Finite, FrameCounts, Quantity};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ impl Rows {
         }
         DirectionRows {
             streams,
-            sum: sum_of(sums),
+            sum: sum_of_connections(sums),
         }
     }
 }
@@ -119,6 +119,8 @@ struct FlowRows {
     omitted: Duration,
     /// The newest state of the server's sending, with its losses since the row before.
     server: Option<SenderState>,
+    /// What the server has told of the client's frames since the row before.
+    tally: Option<FrameTally>,
     /// Intervals that wait for those of the other connections.
     full: VecDeque<FlowInterval>,
     is_done: bool,
@@ -138,6 +140,7 @@ impl FlowRows {
             start: Duration::ZERO,
             omitted: Duration::ZERO,
             server: None,
+            tally: None,
             full: VecDeque::new(),
             is_done: false,
         }
@@ -163,6 +166,7 @@ impl FlowRows {
         if let Some(sending) = &sample.sending {
             self.server = Some(sending.after(self.server.as_ref()));
         }
+        self.tally = sum_of(self.tally, sample.frames, FrameTally::then);
     }
 
     /// The row that is not full yet is the last one.
@@ -194,10 +198,13 @@ impl FlowRows {
         if let Some(server) = &mut self.server {
             server.counts.clear_amounts();
         }
+        let tally = self.tally;
+        self.tally = tally.map(|_| FrameTally::default());
         self.full.push_back(FlowInterval {
             span,
             sample,
             server,
+            tally,
         });
     }
 }
@@ -207,6 +214,7 @@ struct FlowInterval {
     span: Span,
     sample: Sample,
     server: Option<SenderState>,
+    tally: Option<FrameTally>,
 }
 
 impl FlowInterval {
@@ -223,6 +231,16 @@ impl FlowInterval {
         } else {
             count_arrivals(&mut rows, &sample.arrivals);
         }
+        let frames = match sender {
+            true => (sample.frames_sent, self.tally),
+            false => (None, sample.frames),
+        };
+        // The video is the first stream.
+        let video = rows.streams.first_mut().into_iter();
+        let frames = frame_counts(frames.0, frames.1);
+        video
+            .chain([&mut rows.sum])
+            .for_each(|row| row.frames = frames);
         rows
     }
 }
@@ -303,6 +321,16 @@ fn count_arrivals(rows: &mut DirectionRows, arrivals: &[Arrivals]) {
     set_arrivals(&mut rows.sum, arrivals);
 }
 
+/// `None` of neither.
+pub fn frame_counts(sent: Option<u64>, tally: Option<FrameTally>) -> Option<FrameCounts> {
+    (sent.is_some() || tally.is_some()).then(|| FrameCounts {
+        sent,
+        complete: tally.map(|tally| tally.complete),
+        late: tally.map(|tally| tally.late),
+        lost: tally.map(|tally| tally.lost),
+    })
+}
+
 /// What has become of the datagrams of these streams: amounts add up, jitter is the mean.
 pub fn set_arrivals(row: &mut Row, arrivals: &[Arrivals]) {
     if arrivals.is_empty() {
@@ -323,7 +351,7 @@ pub fn set_arrivals(row: &mut Row, arrivals: &[Arrivals]) {
 /// The sum over connections: windows and rates add up, the round-trip time is the mean, and what
 /// else belongs to one connection alone is left out. Their intervals began about the same time;
 /// the longest counts.
-fn sum_of(mut sums: Vec<Row>) -> Row {
+fn sum_of_connections(mut sums: Vec<Row>) -> Row {
     if sums.len() <= 1 {
         return sums.pop().unwrap_or_default();
     }
@@ -354,6 +382,10 @@ fn sum_of(mut sums: Vec<Row>) -> Row {
         lost_packets: total(|row| row.lost_packets),
         out_of_order: total(|row| row.out_of_order),
         lost_percent,
+        frames: sums
+            .iter()
+            .map(|row| row.frames)
+            .fold(None, |sum, next| sum_of(sum, next, FrameCounts::plus)),
         jitter_ms: Finite::new(jitters.iter().sum::<f64>() / jitters.len() as f64),
         ..longest.clone()
     }

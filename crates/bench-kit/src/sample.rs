@@ -4,7 +4,7 @@ mod frames;
 mod rtt_report;
 mod sequence;
 
-pub use frames::FrameReport;
+pub use frames::{FrameReport, FrameTally};
 pub use rtt_report::RttReport;
 pub use sequence::Sequence;
 
@@ -34,6 +34,12 @@ pub struct Sample {
     /// Datagrams that arrived in it, per stream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrivals: Vec<Arrivals>,
+    /// Frames handed to the transport in it; `None` when this side sends no video.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames_sent: Option<u64>,
+    /// Frames that were found complete or lost in it; `None` when this side receives no video.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<FrameTally>,
 }
 
 impl Sample {
@@ -50,6 +56,8 @@ impl Sample {
         for (sum, next) in self.arrivals.iter_mut().zip(&next.arrivals) {
             *sum = sum.then(next);
         }
+        self.frames_sent = sum_of(self.frames_sent, next.frames_sent, u64::saturating_add);
+        self.frames = sum_of(self.frames, next.frames, FrameTally::then);
         if let Some(sending) = &next.sending {
             self.sending = Some(sending.after(self.sending.as_ref()));
         }
@@ -190,20 +198,13 @@ impl SideReport {
         self.received.extend(other.received);
         self.datagrams_sent.extend(other.datagrams_sent);
         self.arrivals.extend(other.arrivals);
-        self.frames_sent = match (self.frames_sent, other.frames_sent) {
-            (Some(own), Some(others)) => Some(own.saturating_add(others)),
-            (own, others) => own.or(others),
-        };
-        self.frames = match (self.frames.take(), other.frames) {
-            (Some(own), Some(others)) => Some(own.plus(&others)),
-            (own, others) => own.or(others),
-        };
+        self.frames_sent = sum_of(self.frames_sent, other.frames_sent, u64::saturating_add);
+        self.frames = sum_of(self.frames.take(), other.frames, |own, others| {
+            own.plus(&others)
+        });
         self.socket_drops = self.socket_drops.max(other.socket_drops);
         self.socket_buffer_limit = self.socket_buffer_limit.or(other.socket_buffer_limit);
-        self.sender = match (self.sender.take(), other.sender) {
-            (Some(sender), Some(other)) => Some(sender.plus(other)),
-            (sender, other) => sender.or(other),
-        };
+        self.sender = sum_of(self.sender.take(), other.sender, SenderReport::plus);
         self.cpu = self.cpu.max(other.cpu);
         self.cpu_user = self.cpu_user.max(other.cpu_user);
         self.error = self.error.take().or(other.error);
@@ -366,6 +367,14 @@ pub fn total(bytes: &[u64]) -> u64 {
     bytes
         .iter()
         .fold(0, |sum, bytes| sum.saturating_add(*bytes))
+}
+
+/// The sum of what is known of two.
+pub(crate) fn sum_of<T>(one: Option<T>, other: Option<T>, sum: impl Fn(T, T) -> T) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(sum(one, other)),
+        (one, other) => one.or(other),
+    }
 }
 
 fn jitters(arrivals: &[Arrivals]) -> impl Iterator<Item = (&'static str, Duration)> {

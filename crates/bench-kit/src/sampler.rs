@@ -73,13 +73,17 @@ fn read(at: Duration, connection: &Connection, counters: &Counters) -> CounterSn
         values.map(|value| value.load(Ordering::Relaxed)).collect()
     };
     let congestion = connection.congestion();
+    let stats = connection.stats();
+    let one_way = stats.min_rtt.unwrap_or_else(|| connection.rtt()) / 2;
     CounterSnapshot {
         at,
         sent: counters.departed(|id| connection.stream_bytes_sent(id)),
         received: read(&counters.received),
         datagrams_sent: counters.datagrams.sent(),
         arrivals: counters.datagrams.arrivals(),
-        stats: connection.stats(),
+        frames_sent: counters.frames.sent(),
+        frames: counters.frames.tally(clock::process_time(), one_way),
+        stats,
         state: congestion.state,
         pacing_gain: congestion.pacing_gain,
         cwnd_gain: congestion.cwnd_gain,

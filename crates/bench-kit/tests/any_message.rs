@@ -4,7 +4,9 @@
 #[path = "any_message/harness.rs"]
 mod harness;
 
-use bench_kit::sample::{Arrivals, FrameReport, Sample, SenderReport, SenderState, SideReport};
+use bench_kit::sample::{
+    Arrivals, FrameReport, FrameTally, Sample, SenderReport, SenderState, SideReport,
+};
 use bench_kit::wire::{Reply, Request};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -73,6 +75,8 @@ fn honest() -> Vec<Value> {
         sending: Some(SenderState::default()),
         datagrams_sent: vec![1],
         arrivals: vec![arrivals],
+        frames_sent: Some(1),
+        frames: Some(FrameTally::default()),
         ..Sample::default()
     };
     let report = SideReport {

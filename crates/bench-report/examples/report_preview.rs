@@ -322,6 +322,7 @@ impl Flow {
             sender: self.figures(step, arrived, lost),
             state: Some(self.state.to_owned()),
             datagrams: None,
+            frames: None,
         }
     }
 

@@ -45,7 +45,7 @@ pub use drawn::{
 };
 pub use figures::{Counts, Figures};
 pub use finite::{Finite, NotFinite};
-pub use frames::{FrameClock, Frames};
+pub use frames::{FrameClock, FrameCounts, Frames};
 pub(crate) use matrix::common_senders;
 pub use matrix::{
     MatrixAxis, MatrixCell, MatrixCompetition, MatrixDirection, MatrixKind, MatrixResult,

@@ -12,7 +12,7 @@ mod requests;
 mod rows;
 
 pub use ab::{ab_table, ab_table_within};
-pub use frames::frame_block;
+pub use frames::{frame_block, frame_row};
 pub use matrix::{matrix_table, matrix_table_within};
 pub use requests::{request_block, request_row};
 pub use rows::{

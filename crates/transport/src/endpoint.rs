@@ -115,6 +115,58 @@ impl Endpoint {
     /// An endpoint on what the application has in place of a UDP socket; with `server_config`, it
     /// accepts. See [`DatagramSocket`] for what such a socket has to do, and what it loses.
     ///
+    /// # Examples
+    /// A UDP socket that loses every tenth datagram:
+    ///
+    /// ```
+    /// use paceline::{ArrivedDatagrams, DatagramBatch, DatagramSocket, Endpoint, EndpointConfig};
+    /// use std::io;
+    /// use std::net::{Ipv4Addr, SocketAddr};
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use std::task::{Context, Poll, ready};
+    /// use tokio::{io::ReadBuf, net::UdpSocket};
+    ///
+    /// #[derive(Debug)]
+    /// struct Lossy(UdpSocket, AtomicU64);
+    ///
+    /// impl DatagramSocket for Lossy {
+    ///     fn local_addr(&self) -> io::Result<SocketAddr> {
+    ///         self.0.local_addr()
+    ///     }
+    ///
+    ///     fn try_send(&self, batch: &DatagramBatch<'_>) -> io::Result<()> {
+    ///         if self.1.fetch_add(1, Ordering::Relaxed) % 10 == 9 {
+    ///             return Ok(());
+    ///         }
+    ///         self.0.try_send_to(batch.contents, batch.destination).map(drop)
+    ///     }
+    ///
+    ///     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<()> {
+    ///         self.0.poll_send_ready(cx).map(drop)
+    ///     }
+    ///
+    ///     fn poll_recv(
+    ///         &self,
+    ///         cx: &mut Context<'_>,
+    ///         buffer: &mut [u8],
+    ///     ) -> Poll<io::Result<ArrivedDatagrams>> {
+    ///         let mut datagram = ReadBuf::new(buffer);
+    ///         let source = ready!(self.0.poll_recv_from(cx, &mut datagram))?;
+    ///         Poll::Ready(Ok(ArrivedDatagrams::one(datagram.filled().len(), source)))
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> io::Result<()> {
+    /// let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    /// let socket = Arc::new(Lossy(socket, AtomicU64::new(0)));
+    /// let client = Endpoint::with_socket(EndpointConfig::default(), None, socket)?;
+    /// # drop(client);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// When the socket has no address, or at the limit of open files.
     ///

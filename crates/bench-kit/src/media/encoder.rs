@@ -96,6 +96,11 @@ impl Encoder {
         self.sent
     }
 
+    /// Frames so far, the warm-up's and the last ones included.
+    pub fn made(&self) -> u64 {
+        self.next
+    }
+
     /// Datagrams so far.
     pub fn datagrams(&self) -> u64 {
         self.datagrams

@@ -1,6 +1,6 @@
 use super::header::Header;
 use crate::plan::{MEDIA_DATAGRAM, Media, Plan};
-use crate::sample::FrameReport;
+use crate::sample::{FrameReport, FrameTally};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
@@ -11,13 +11,20 @@ use std::time::Duration;
 pub struct FrameLedger {
     media: Media,
     clock: u64,
-    /// The frames that count.
+    /// The frames that the report is of.
     judged: Range<u64>,
+    /// How many frames the run has.
+    frames: u64,
     /// The most datagrams that a frame has.
     parts: u64,
     /// Those of which something is missing still.
     open: BTreeMap<u64, Open>,
     complete: BTreeMap<u64, Complete>,
+    /// Complete ones that the tally does not have yet.
+    fresh: Vec<u64>,
+    /// Frames before this one are complete, or have been given up.
+    given_up: u64,
+    tally: FrameTally,
     /// The least of arrival less departure, in nanoseconds.
     fastest: Option<i64>,
     /// When the first frame was made, as far as the others show, in nanoseconds.
@@ -39,7 +46,10 @@ struct Open {
 struct Complete {
     /// Arrival of the last datagram less birth, by two clocks, in nanoseconds.
     transit: i64,
-    at: Duration,
+    /// When that was, in nanoseconds of the receiver's clock.
+    at: i64,
+    /// Whether the tally has it as complete.
+    is_tallied: bool,
 }
 
 /// The number of a datagram and its departure, for the account of all datagrams.
@@ -56,14 +66,21 @@ impl FrameLedger {
         let size = plan.extras.datagrams.and_then(|datagrams| datagrams.size);
         let size = u64::from(size.unwrap_or(MEDIA_DATAGRAM)).max(1);
         // The first frame is a key frame; rounding adds a byte to others.
+        let measured = plan.measured_time().unwrap_or_default();
         let largest = media.video.bytes(0, media.most()) + 1;
         Some(Self {
             media,
             clock,
             parts: largest.div_ceil(size),
-            judged: media.judged(plan.omit, plan.measured_time().unwrap_or_default()),
+            judged: media.judged(plan.omit, measured),
+            frames: media
+                .video
+                .frames_before(plan.omit.saturating_add(measured)),
             open: BTreeMap::new(),
             complete: BTreeMap::new(),
+            fresh: Vec::new(),
+            given_up: 0,
+            tally: FrameTally::default(),
             fastest: None,
             begin: None,
             is_clock_shared: true,
@@ -83,7 +100,7 @@ impl FrameLedger {
         let due = nanos(self.media.video.due(frame));
         let begin = nanos(header.birth).saturating_sub(due);
         self.begin = Some(self.begin.map_or(begin, |least| least.min(begin)));
-        if self.judged.contains(&frame) && !self.complete.contains_key(&frame) {
+        if frame < self.frames && !self.complete.contains_key(&frame) {
             self.take(frame, &header, at);
         }
         Some(Arrived {
@@ -108,33 +125,80 @@ impl FrameLedger {
         if open.missing == 0 {
             let transit = nanos(at).wrapping_sub(nanos(open.birth));
             self.open.remove(&frame);
-            self.complete.insert(frame, Complete { transit, at });
+            self.complete.insert(
+                frame,
+                Complete {
+                    transit,
+                    at: nanos(at),
+                    is_tallied: false,
+                },
+            );
+            self.fresh.push(frame);
         } else if self.open.len() > MAX_OPEN {
             self.open.pop_first();
         }
     }
 
+    /// What is known of all frames of the run by `now` of this side's clock, where the fastest
+    /// datagram took `one_way` if the clocks differ. A frame is tallied once: one that was complete
+    /// before it was given up as such, else it is lost `give_up` after it was due.
+    pub fn tally(&mut self, now: Duration, one_way: Duration) -> FrameTally {
+        let offset = self.offset(one_way);
+        for frame in std::mem::take(&mut self.fresh) {
+            let complete = self.complete.get_mut(&frame);
+            let complete = complete.filter(|_| frame >= self.given_up);
+            let Some(complete) = complete else { continue };
+            let latency = latency(complete, offset);
+            if latency <= self.media.give_up() {
+                complete.is_tallied = true;
+                self.tally.complete += 1;
+                self.tally.late += u64::from(latency > self.media.late);
+            }
+        }
+        // Before the first datagram nothing is known of when frames are due.
+        let Some(begin) = self.begin else {
+            return self.tally;
+        };
+        let begin = begin.saturating_add(offset);
+        let wait = nanos(self.media.give_up());
+        while self.given_up < self.frames {
+            let due = nanos(self.media.video.due(self.given_up));
+            if due.saturating_add(begin).saturating_add(wait) >= nanos(now) {
+                break;
+            }
+            let complete = self.complete.get(&self.given_up);
+            self.tally.lost += u64::from(!complete.is_some_and(|frame| frame.is_tallied));
+            self.given_up += 1;
+        }
+        self.tally
+    }
+
     /// The frames that count, where the fastest datagram took `one_way` if the clocks differ.
     pub fn report(&self, one_way: Duration) -> FrameReport {
-        let offset = match self.fastest {
-            Some(fastest) if !self.is_clock_shared => fastest.saturating_sub(nanos(one_way)),
-            _ => 0,
-        };
+        let offset = self.offset(one_way);
         let give_up = self.media.give_up();
-        let latency = |complete: &Complete| {
-            let nanos = complete.transit.saturating_sub(offset);
-            Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
-        };
-        let in_time = self.complete.values();
-        let in_time: Vec<&Complete> = in_time
-            .filter(|complete| latency(complete) <= give_up)
+        let counting = self.complete.range(self.judged.clone());
+        let in_time: Vec<&Complete> = counting
+            .map(|(_, complete)| complete)
+            .filter(|complete| latency(complete, offset) <= give_up)
             .collect();
-        let latencies = in_time.iter().map(|complete| latency(complete)).collect();
+        let latencies = in_time
+            .iter()
+            .map(|complete| latency(complete, offset))
+            .collect();
         let judged = self.judged.end - self.judged.start;
         FrameReport {
-            freeze: self.freeze(in_time.iter().map(|complete| complete.at), offset),
+            freeze: self.freeze(in_time.iter().map(|complete| positive(complete.at)), offset),
             is_clock_shared: self.is_clock_shared,
             ..FrameReport::new(judged, latencies, self.media.late)
+        }
+    }
+
+    /// This side's clock less the sender's, in nanoseconds.
+    fn offset(&self, one_way: Duration) -> i64 {
+        match self.fastest {
+            Some(fastest) if !self.is_clock_shared => fastest.saturating_sub(nanos(one_way)),
+            _ => 0,
         }
     }
 
@@ -143,8 +207,7 @@ impl FrameLedger {
     fn freeze(&self, arrivals: impl Iterator<Item = Duration>, offset: i64) -> Duration {
         let due = |frame: u64| {
             let begin = self.begin.unwrap_or_default().saturating_add(offset);
-            let due = nanos(self.media.video.due(frame)).saturating_add(begin);
-            Duration::from_nanos(u64::try_from(due).unwrap_or(0))
+            positive(nanos(self.media.video.due(frame)).saturating_add(begin))
         };
         let ends = [self.judged.start, self.judged.end.saturating_sub(1)].map(due);
         let mut times: Vec<Duration> = arrivals.chain(ends).collect();
@@ -156,6 +219,14 @@ impl FrameLedger {
             .unwrap_or_default()
             .min(longest + self.media.give_up())
     }
+}
+
+fn latency(complete: &Complete, offset: i64) -> Duration {
+    positive(complete.transit.saturating_sub(offset))
+}
+
+fn positive(nanos: i64) -> Duration {
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
 }
 
 fn nanos(time: Duration) -> i64 {

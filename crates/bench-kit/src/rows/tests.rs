@@ -177,4 +177,55 @@ fn a_connection_that_is_done_or_stuck_does_not_hold_the_others_up() {
     assert_eq!(shown(&mut rows, 4), Some(2));
 }
 
+#[test]
+fn frames_stand_in_the_row_of_the_video_and_in_the_sum() {
+    let counts = |row: &Row| {
+        let frames = row.frames?;
+        Some([frames.sent, frames.complete, frames.late, frames.lost])
+    };
+    let tally = |complete, late, lost| FrameTally {
+        complete,
+        late,
+        lost,
+    };
+    let video = |tenths: u32, sends: bool, tally: Option<FrameTally>| Sample {
+        frames_sent: sends.then_some(3),
+        frames: tally,
+        ..sample(tenths, false, sends)
+    };
+    let mut rows = Rows::new(&plan(Direction::Both, Duration::ZERO), 2, STEP * 2);
+    let client = |tenths| Sample {
+        received: vec![7, 8],
+        ..video(tenths, true, Some(tally(2, 1, 0)))
+    };
+    // The server tells of one connection, and not in time of the second step.
+    rows.server(0, &video(1, true, Some(tally(3, 0, 1))));
+    for flow in [0, 1] {
+        rows.client(flow, &client(1));
+    }
+    rows.client(0, &client(2));
+    let first = rows.client(1, &client(2)).unwrap();
+    assert_eq!(
+        counts(&first.sum),
+        Some([Some(12), Some(3), Some(0), Some(1)])
+    );
+    let received = first.sum_bidir_reverse.unwrap();
+    assert_eq!(counts(&received), Some([None, Some(8), Some(4), Some(0)]));
+    let per_stream: Vec<_> = first.streams.iter().map(counts).collect();
+    assert_eq!(per_stream[0], Some([Some(6), Some(3), Some(0), Some(1)]));
+    assert_eq!(per_stream[1], None);
+    assert_eq!(per_stream[2], Some([Some(6), None, None, None]));
+    assert_eq!(per_stream[4], Some([None, Some(4), Some(2), Some(0)]));
+    // What comes late stands in the next row, once.
+    rows.server(0, &video(2, true, Some(tally(4, 0, 0))));
+    rows.client(0, &client(3));
+    rows.client(1, &client(3));
+    rows.client(0, &client(4));
+    let second = rows.client(1, &client(4)).unwrap();
+    assert_eq!(
+        counts(&second.sum),
+        Some([Some(12), Some(4), Some(0), Some(0)])
+    );
+}
+
 const STEP: Duration = Duration::from_millis(100);

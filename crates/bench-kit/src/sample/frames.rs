@@ -105,6 +105,40 @@ impl FrameReport {
     }
 }
 
+/// Frames of which it is known what has become of them, each when it was found out. Those that are
+/// neither complete nor lost are still on their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FrameTally {
+    /// Those that came completely before they were given up.
+    pub complete: u64,
+    /// Of the complete ones, those that took longer than they may.
+    pub late: u64,
+    /// Those that were given up.
+    pub lost: u64,
+}
+
+impl FrameTally {
+    /// What was found out since `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            complete: self.complete.saturating_sub(before.complete),
+            late: self.late.saturating_sub(before.late),
+            lost: self.lost.saturating_sub(before.lost),
+        }
+    }
+
+    /// The stretch after this one, or another video, added to it.
+    #[must_use]
+    pub fn then(self, next: Self) -> Self {
+        Self {
+            complete: self.complete.saturating_add(next.complete),
+            late: self.late.saturating_add(next.late),
+            lost: self.lost.saturating_add(next.lost),
+        }
+    }
+}
+
 /// The quantiles of sorted times; each is one of them.
 fn quantiles(times: &[Duration]) -> Option<RttReport> {
     let (min, max) = (*times.first()?, *times.last()?);
@@ -132,6 +166,7 @@ const LONGEST: Duration = Duration::from_secs(100 * 366 * 86_400);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::Sample;
 
     fn report(millis: impl IntoIterator<Item = u64>, judged: u64) -> FrameReport {
         let latencies = millis.into_iter().map(Duration::from_millis).collect();
@@ -185,5 +220,52 @@ mod tests {
             quantile(report.latency.as_mut().unwrap());
             report.check().unwrap_err();
         }
+    }
+
+    #[test]
+    fn samples_of_other_versions_are_taken() {
+        let json = |sample: &Sample| serde_json::to_value(sample).unwrap();
+        // One from before frames were counted has nothing of them, and so does one without a video.
+        let without = Sample::default();
+        let older = json(&without);
+        assert!(
+            older
+                .as_object()
+                .unwrap()
+                .keys()
+                .all(|key| !key.contains("frame"))
+        );
+        assert_eq!(serde_json::from_value::<Sample>(older).unwrap(), without);
+        let with = Sample {
+            frames_sent: Some(3),
+            frames: Some(FrameTally::default()),
+            ..without
+        };
+        // What a later version adds is no error to this one.
+        let mut later = json(&with);
+        later["counted_later"] = 1.into();
+        later["frames"]["counted_later"] = 1.into();
+        assert_eq!(serde_json::from_value::<Sample>(later).unwrap(), with);
+    }
+
+    #[test]
+    fn frames_add_up_over_time() {
+        let tally = FrameTally {
+            complete: 3,
+            late: 2,
+            lost: 1,
+        };
+        let mut sum = Sample::default();
+        for _ in 0..2 {
+            sum.extend(&Sample {
+                frames_sent: Some(4),
+                frames: Some(tally),
+                ..Sample::default()
+            });
+        }
+        assert_eq!(
+            (sum.frames_sent, sum.frames),
+            (Some(8), Some(tally.then(tally)))
+        );
     }
 }

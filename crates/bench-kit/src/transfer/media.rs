@@ -47,7 +47,7 @@ async fn send_all(connection: &Connection, plan: &Plan, counters: &Counters) -> 
             counters.sent[0].fetch_add(size as u64, Ordering::Relaxed);
         }
         counters.datagrams.sent[0].store(encoder.datagrams(), Ordering::Relaxed);
-        counters.frames.set_sent(encoder.sent());
+        counters.frames.set_sent(encoder.made(), encoder.sent());
     }
 }
 

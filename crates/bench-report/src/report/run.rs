@@ -191,6 +191,7 @@ fn received(interval: &iperf::Interval, warm_up: f64) -> Option<Interval> {
         sender: sender.map(|row| row.figures).unwrap_or_default(),
         state: sender.and_then(|row| row.state.clone()),
         datagrams: None,
+        frames: None,
     })
 }
 

@@ -35,6 +35,43 @@ pub struct Frames {
     pub clock: FrameClock,
 }
 
+/// Frames of a video in one interval. Each is counted when it is handed to the transport, and again
+/// when it is found complete or lost: a lost one ten times `late_after_ms` after it was made. All
+/// frames are in it, those of the warm-up and those that [`Frames`] leaves out at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FrameCounts {
+    /// Handed to the transport. Left out of the JSON in a receiver's rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
+    /// Complete in time. Left out of the JSON, as the two that follow, where the receiver does not
+    /// report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub complete: Option<u64>,
+    /// Of the complete ones, those that took longer than `late_after_ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<u64>,
+    /// Given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
+}
+
+impl FrameCounts {
+    /// The frames of two videos; what only one of them knows is that one's.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
+        Self {
+            sent: sum(self.sent, other.sent),
+            complete: sum(self.complete, other.complete),
+            late: sum(self.late, other.late),
+            lost: sum(self.lost, other.lost),
+        }
+    }
+}
+
 /// How the times of making and arriving compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

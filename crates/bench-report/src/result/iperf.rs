@@ -8,6 +8,7 @@
 
 use super::figures::{Figures, in_row};
 use super::finite::Finite;
+use super::frames::FrameCounts;
 use serde::{Deserialize, Serialize};
 
 /// Who talks to whom about what.
@@ -175,6 +176,11 @@ pub struct Row {
     /// Datagrams that arrived after one that was sent later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_of_order: Option<u64>,
+    /// Frames of a video in an interval, in the row of its stream and in the sum (not in iperf3).
+    /// Where the client sends, `complete`, `late` and `lost` are what the server had reported by
+    /// then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<FrameCounts>,
     /// The state of the controller at the end of an interval (not in iperf3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,

@@ -1,7 +1,7 @@
 use super::delays::{DelayShare, RttMs};
 use super::figures::{Figures, in_interval};
 use super::finite::Finite;
-use super::frames::Frames;
+use super::frames::{FrameCounts, Frames};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -236,6 +236,10 @@ pub struct Interval {
     /// What became of datagrams in the interval. Left out of the JSON where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<IntervalDatagrams>,
+    /// Frames of a video in the interval, by each side's own time. Left out of the JSON where there
+    /// are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<FrameCounts>,
 }
 
 /// What became of the datagrams of one interval, as their receiver can tell.

@@ -350,14 +350,25 @@ fn nor_are_those_of_packets_that_left_before_it() {
 #[test]
 fn startup_goes_on_after_a_retreat_beside_nothing_that_the_jump_has_delivered() {
     for controller in TOLERANT {
-        let mut driver = retreated(controller, 20);
-        driver.now += RTT;
+        let mut driver = retreated(controller, 400);
+        let of_jump = driver.flow.snapshot().bandwidth;
         driver.ack(driver.flying.len());
+        assert_eq!(phase(&driver), Some(ResumePhase::Normal), "{controller}");
         let mut packets = driver.packets();
-        assert!(packets < 20, "{controller}: {packets}");
+        assert!(packets <= 200, "{controller}: {packets}");
+        // Ten round trips a second, and a gain of two at least.
+        let rate = driver.flow.control().pacing_rate.bytes_per_sec();
+        let window = (MSS * packets).get();
+        assert!(rate >= window * 10 * 2, "{controller}: {rate} B/s");
+        // Beside a queue of a round trip three rounds bring no more than the jump did.
         for round in 0..6 {
-            driver.fly(RTT);
+            driver.fly(RTT * 2);
             driver.ack(driver.flying.len());
+            let bandwidth = driver.flow.snapshot().bandwidth;
+            assert!(
+                round >= 2 || bandwidth < of_jump,
+                "{controller} in round {round}: {bandwidth:?}, {of_jump:?}"
+            );
             let more = driver.packets();
             assert!(
                 more > packets * 3 / 2,

@@ -4,6 +4,7 @@
 
 mod links;
 mod own_socket;
+mod priorities;
 mod repeatable;
 mod resume;
 mod support;

@@ -60,3 +60,16 @@ pub(crate) async fn receive_for(connection: &Connection, duration: Duration) -> 
     connection.close(VarInt::from_u32(0), b"done");
     received
 }
+
+/// Both ends of a connection, the client's first.
+pub(crate) async fn connected(
+    (server, client): (ServerConfig, ClientConfig),
+) -> (Connection, Connection) {
+    let server_address = address("10.0.0.1:443");
+    let listening = Endpoint::server(server, server_address).unwrap();
+    let endpoint = Endpoint::client(address("0.0.0.0:0")).unwrap();
+    let connecting = endpoint.connect_with(client, server_address, "server.test");
+    let accepting = async { listening.accept().await.unwrap().await };
+    let (client, server) = tokio::join!(connecting.unwrap(), accepting);
+    (client.unwrap(), server.unwrap())
+}

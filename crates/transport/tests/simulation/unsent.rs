@@ -1,28 +1,14 @@
 //! What of a stream has not left yet, and streams that have a deadline.
 
-use crate::support::{address, configs, simulation};
+use crate::support::{configs, connected, simulation};
 use paceline::testing::Simulation;
-use paceline::{
-    ClientConfig, ClosedStream, Connection, Endpoint, ReadError, ReadToEndError, ServerConfig,
-    VarInt, WriteError,
-};
+use paceline::{ClosedStream, Connection, ReadError, ReadToEndError, VarInt, WriteError};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval, sleep, timeout};
 
-const SERVER: &str = "10.0.0.1:443";
 const MILLI: Duration = Duration::from_millis(1);
 const TOO_LATE: VarInt = VarInt::from_u32(7);
-
-/// Both ends of a connection.
-async fn connected((server, client): (ServerConfig, ClientConfig)) -> (Connection, Connection) {
-    let listening = Endpoint::server(server, address(SERVER)).unwrap();
-    let endpoint = Endpoint::client(address("0.0.0.0:0")).unwrap();
-    let connecting = endpoint.connect_with(client, address(SERVER), "server.test");
-    let accepting = async { listening.accept().await.unwrap().await };
-    let (client, server) = tokio::join!(connecting.unwrap(), accepting);
-    (client.unwrap(), server.unwrap())
-}
 
 fn slow(seed: u64, loss: &str) -> Simulation {
     simulation(seed, &format!("delay 30ms {loss} rate 8mbit queue 100p"))

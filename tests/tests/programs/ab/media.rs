@@ -52,6 +52,26 @@ fn frames_behind_a_full_queue_are_late() {
         let decision = &result["comparison"][metric]["decision"];
         assert_eq!(decision, "b_lower", "{metric}");
     }
+    // Of each tenth of a second it is known what was sent and what has become of it.
+    let intervals = cubic["rounds"][0]["intervals"].as_array().unwrap();
+    let of = |count: &str| {
+        let intervals = intervals.iter();
+        let counts = intervals.map(|interval| interval["frames"][count].as_u64().unwrap());
+        counts.sum::<u64>()
+    };
+    let frames = &cubic["rounds"][0]["frames"];
+    let [sent, complete, late, lost] = ["sent", "complete", "late", "lost"].map(of);
+    // A second of warm-up as well, and the last second, of which the sum has nothing, with the
+    // frame that is due at its end.
+    assert_eq!((sent, &frames["count"]), (9 * 30 + 1, &(7 * 30).into()));
+    // Some are on their way at the end.
+    assert!(
+        (sent - 30..=sent).contains(&(complete + lost)),
+        "{complete} and {lost}"
+    );
+    let counting = |count: &str| frames[count].as_u64().unwrap();
+    assert!((counting("complete")..=counting("complete") + 60).contains(&complete));
+    assert!((counting("late")..=complete).contains(&late), "{late}");
     // The stream takes what the video leaves.
     assert!(median(paceline, "goodput_bits_per_second") > 8.5e6);
     assert_eq!(paceline["rounds"][0]["streams"], 2);
@@ -116,6 +136,7 @@ fn a_run_shows_what_became_of_frames() {
     let ended = client(&[]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     for part in [
+        "\n[VID]  0.00-1.00  sec   3",
         "\nFrames: 30 of 30 complete",
         "\nFrame latency: p50/p95/p99/max ",
     ] {
@@ -128,6 +149,28 @@ fn a_run_shows_what_became_of_frames() {
         assert_eq!(frames["count"], 30, "{frames}");
         assert_eq!(frames["clock"], "half_of_least_rtt");
     }
+    // Rows have all frames, those of the last second too.
+    let intervals = both["intervals"].as_array().unwrap();
+    let total = |sum: &str, count: &str| -> u64 {
+        let counts = intervals
+            .iter()
+            .filter_map(|interval| interval[sum]["frames"][count].as_u64());
+        counts.sum()
+    };
+    let [sent, complete, lost] = ["sent", "complete", "lost"].map(|count| total("sum", count));
+    assert!(sent >= 30, "{sent}");
+    // What the server has told by then.
+    assert!(
+        (1..=sent).contains(&(complete + lost)),
+        "{complete} and {lost} of {sent}"
+    );
+    let received = total("sum_bidir_reverse", "complete");
+    let counting = both["frames_bidir_reverse"]["complete"].as_u64().unwrap();
+    assert!((counting..=counting + 32).contains(&received), "{received}");
+    // The video's stream has them, and the stream beside it does not.
+    let streams = &intervals[0]["streams"];
+    assert_eq!(streams[0]["frames"], intervals[0]["sum"]["frames"]);
+    assert_eq!(streams[1].get("frames"), None);
 }
 
 #[test]

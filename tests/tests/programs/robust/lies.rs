@@ -4,7 +4,7 @@
 use crate::robust::{client, start_client};
 use bench_kit::plan::{Datagrams, Direction, Extras, Limit, Plan, Requests};
 use bench_kit::sample::{
-    Arrivals, FrameReport, RttReport, Sample, SenderReport, SenderState, SideReport,
+    Arrivals, FrameReport, FrameTally, RttReport, Sample, SenderReport, SenderState, SideReport,
 };
 use bench_kit::wire::{ALPN, Reply, Request, read_message};
 use e2e::programs::bench_server;
@@ -107,6 +107,12 @@ fn sample(number: u64) -> Sample {
         sending: Some(SenderState::default()),
         datagrams_sent: vec![70],
         arrivals: vec![arrivals()],
+        frames_sent: Some(3),
+        frames: Some(FrameTally {
+            complete: 3,
+            late: 2,
+            lost: 1,
+        }),
     }
 }
 

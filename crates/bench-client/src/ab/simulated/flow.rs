@@ -360,6 +360,10 @@ impl Side {
                 Some(_) if self.role.receives => vec![Arrivals::default()],
                 _ => Vec::new(),
             },
+            frames_sent: video.filter(|_| self.role.sends).map(Video::frames_made),
+            frames: video
+                .filter(|_| self.role.receives)
+                .map(|video| video.tally(world.now())),
             stats: world.stats(self.end),
             state: congestion.state,
             pacing_gain: congestion.pacing_gain,

@@ -2,6 +2,7 @@
 
 use bench_kit::media::{Encoder, FrameLedger};
 use bench_kit::plan::Plan;
+use bench_kit::sample::{FrameReport, FrameTally};
 use bytes::Bytes;
 use paceline::testing::{EndId, World};
 use std::cell::RefCell;
@@ -91,7 +92,18 @@ impl Video {
         self.encoder.sent()
     }
 
-    pub(super) fn report(&self) -> bench_kit::sample::FrameReport {
+    /// All frames so far.
+    pub(super) fn frames_made(&self) -> u64 {
+        self.encoder.made()
+    }
+
+    /// What is known of them by now.
+    pub(super) fn tally(&self, now: Timestamp) -> FrameTally {
+        let ledger = &mut self.arrivals.borrow_mut().ledger;
+        ledger.tally(time(now), Duration::ZERO)
+    }
+
+    pub(super) fn report(&self) -> FrameReport {
         // All ends have one clock.
         self.arrivals.borrow().ledger.report(Duration::ZERO)
     }

@@ -1,6 +1,6 @@
 use super::*;
 use bench_kit::plan::{Extras, Limit};
-use bench_kit::sample::{Arrivals, Sample, SenderReport, SenderState};
+use bench_kit::sample::{Arrivals, FrameTally, Sample, SenderReport, SenderState};
 use bench_report::result::{Counts, LimitedTimes, Quantity};
 use bench_report::table::end_block;
 use bench_report::text::Unit;
@@ -52,6 +52,12 @@ impl Liar {
             received: self.counts(),
             datagrams_sent: self.counts(),
             arrivals: self.arrivals(),
+            frames_sent: Some(self.count()),
+            frames: Some(FrameTally {
+                complete: self.count(),
+                late: self.count(),
+                lost: self.count(),
+            }),
             sending: Some(SenderState {
                 counts: Counts::of(Quantity::ALL.map(|quantity| (quantity, self.count()))),
                 ..SenderState::default()

@@ -1,7 +1,7 @@
 use super::Side;
-use bench_kit::rows::bits_per_second;
+use bench_kit::rows::{bits_per_second, frame_counts};
 use bench_kit::sample::{Arrivals, Sample, total};
-use bench_report::result::{Figures, Finite, Interval, IntervalDatagrams};
+use bench_report::result::{Figures, Finite, FrameCounts, Interval, IntervalDatagrams};
 use std::time::Duration;
 
 /// The intervals of a run: the sum over the connections.
@@ -35,6 +35,9 @@ fn joined(first: Interval, others: Vec<&Interval>) -> Interval {
         sender: Figures::joined(&figures),
         state: first.state.clone().filter(|_| is_alike),
         datagrams: all().filter_map(|interval| interval.datagrams).reduce(plus),
+        frames: all()
+            .filter_map(|interval| interval.frames)
+            .reduce(FrameCounts::plus),
         ..first
     }
 }
@@ -44,7 +47,8 @@ fn joined(first: Interval, others: Vec<&Interval>) -> Interval {
 fn of_connection(sender: &[Sample], receiver: &[Sample]) -> Vec<Interval> {
     let mut senders = sender.iter();
     let interval = |received: &Sample| {
-        let sending = senders.next().and_then(|sample| sample.sending.as_ref());
+        let sent = senders.next();
+        let sending = sent.and_then(|sample| sample.sending.as_ref());
         let seconds = Finite::seconds(received.length);
         let figures = sending.map(|sending| sending.counts.figures(seconds));
         Interval {
@@ -56,6 +60,7 @@ fn of_connection(sender: &[Sample], receiver: &[Sample]) -> Vec<Interval> {
             sender: figures.unwrap_or_default().of_interval(),
             state: sending.map(|sending| sending.state.clone()),
             datagrams: datagrams(&received.arrivals),
+            frames: frame_counts(sent.and_then(|sample| sample.frames_sent), received.frames),
         }
     };
     receiver.iter().map(interval).collect()

@@ -16,8 +16,8 @@ use bench_report::date;
 use bench_report::result::iperf::{End, Interval, Row, Start};
 use bench_report::result::{Round, RunRequests, RunResult, Sha256};
 use bench_report::table::{
-    Columns, cpu_line, datagram_header, end_block, frame_block, interval_header, interval_row,
-    request_block, request_row, with_direction,
+    Columns, cpu_line, datagram_header, end_block, frame_block, frame_row, interval_header,
+    interval_row, request_block, request_row, with_direction,
 };
 use bench_report::text::{Unit, printable, wrapped};
 use paceline::NoKernelPacing;
@@ -178,6 +178,12 @@ impl Screen {
 
     fn rows(&mut self, interval: &Interval) {
         self.payload_rows(interval);
+        let reverse = interval.sum_bidir_reverse.as_ref();
+        for sum in std::iter::once(&interval.sum).chain(reverse) {
+            if let Some(row) = frame_row(sum, reverse.is_some()) {
+                self.row(&row);
+            }
+        }
         if let Some(requests) = &interval.requests {
             self.row(&request_row(interval, requests));
         }

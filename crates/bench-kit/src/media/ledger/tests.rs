@@ -149,6 +149,65 @@ fn another_clock_is_set_by_the_fastest_datagram() {
 }
 
 #[test]
+fn a_frame_is_tallied_once_when_its_end_is_known() {
+    let mut ledger = ledger();
+    let mut arrivals = Vec::new();
+    for (frame, (born, datagrams)) in frames(30, Duration::ZERO).into_iter().enumerate() {
+        let (missing, took) = match frame {
+            4 => (1, 20),
+            10 => (0, 150),
+            11 => (0, 1_001),
+            _ => (0, 20),
+        };
+        let came = datagrams.into_iter().skip(missing);
+        arrivals.extend(came.map(|datagram| (born + millis(took), datagram)));
+    }
+    arrivals.sort_by_key(|(at, _)| *at);
+    let mut tallied = |from: u64, to: u64| {
+        let mut before = ledger.tally(millis(from), Duration::ZERO);
+        for tenth in from / 100 + 1..=to / 100 {
+            let now = millis(100 * tenth);
+            let come = arrivals.iter().take_while(|(at, _)| *at < now).count();
+            for (at, datagram) in arrivals.drain(..come) {
+                ledger.arrive(&datagram, at).unwrap();
+            }
+            let after = ledger.tally(now, Duration::ZERO);
+            assert_eq!(after.since(before).then(before), after);
+            before = after;
+        }
+        let after = ledger.tally(millis(to), Duration::ZERO);
+        (after.complete, after.late, after.lost)
+    };
+    // The frame with a gap is missing, and not yet given up.
+    assert_eq!(tallied(0, 1_000), (9, 0, 0));
+    assert_eq!(tallied(1_000, 1_400), (12, 1, 0));
+    // It was due at 400 ms, and is given up a second later; that of 1,100 ms came too late.
+    assert_eq!(tallied(1_400, 1_500), (13, 1, 1));
+    assert_eq!(tallied(1_500, 10_000), (28, 1, 2));
+    // The report leaves out the last second, and agrees on the rest.
+    let report = ledger.report(Duration::ZERO);
+    assert_eq!((report.judged, report.complete, report.late), (20, 18, 1));
+}
+
+#[test]
+fn frames_of_another_clock_are_given_up_by_this_sides_time() {
+    let mut ledger = FrameLedger::new(&plan(), CLOCK + 1).unwrap();
+    let ahead = Duration::from_secs(3_600);
+    for (born, datagrams) in frames(2, ahead) {
+        let all_but_the_last_frames_first = usize::from(born > ahead);
+        for datagram in &datagrams[all_but_the_last_frames_first..] {
+            ledger.arrive(datagram, born - ahead + millis(30)).unwrap();
+        }
+    }
+    let one_way = millis(30);
+    let lost = |ledger: &mut FrameLedger, now| ledger.tally(millis(now), one_way).lost;
+    assert_eq!(ledger.tally(millis(200), one_way).complete, 1);
+    assert_eq!([1_100, 1_101].map(|now| lost(&mut ledger, now)), [0, 1]);
+    // Those that never came, as far as the run goes.
+    assert_eq!(lost(&mut ledger, 100_000), 29);
+}
+
+#[test]
 fn a_hostile_sender_gets_no_memory_and_no_frames() {
     let mut ledger = ledger();
     let at = millis(1);
@@ -156,7 +215,7 @@ fn a_hostile_sender_gets_no_memory_and_no_frames() {
     for (index, count) in [(0, 0), (1, 1), (0, u16::MAX)] {
         assert_eq!(ledger.arrive(&header(0, index, count), at), None);
     }
-    for frame in [20, 1_000_000, u32::MAX] {
+    for frame in [30, 1_000_000, u32::MAX] {
         ledger.arrive(&header(frame, 0, 2), at).unwrap();
     }
     assert!(ledger.open.is_empty() && ledger.complete.is_empty());
@@ -165,7 +224,7 @@ fn a_hostile_sender_gets_no_memory_and_no_frames() {
         ledger.arrive(&header(3, index, count), at).unwrap();
     }
     assert_eq!((ledger.open.len(), ledger.complete.len()), (1, 0));
-    ledger.judged.end = 1 << 20;
+    ledger.frames = 1 << 20;
     for frame in 0..5_000 {
         ledger.arrive(&header(frame, 0, 2), at).unwrap();
     }
@@ -189,6 +248,8 @@ proptest! {
             Header { number: departure.as_secs(), departure, frame, index, count, birth, clock }
                 .write(&mut bytes);
             ledger.arrive(&bytes, at);
+            let tally = ledger.tally(at, Duration::from_nanos(one_way));
+            prop_assert!(tally.late <= tally.complete && tally.complete + tally.lost <= 30);
         }
         let report = crate::sample::SideReport {
             frames: Some(ledger.report(Duration::from_nanos(one_way))),
