@@ -7,7 +7,7 @@
 use core::time::Duration;
 use e2e::share;
 use e2e::sim::{Flow, Outcome, Scenario};
-use units::{Bytes, Gain};
+use units::{Bytes, Gain, Timestamp};
 
 const PACELINE: &str = "paceline";
 /// Its shares and losses are compared with those of this one.
@@ -223,5 +223,40 @@ fn two_flows_share_a_lossy_link() {
         });
         // Four fifths of half of the bound at 5 %.
         assert!(rates.iter().all(|rate| *rate >= 37), "{rest}: {rates:?}");
+    }
+}
+
+/// What a flow alone delivers from `from` to `to`, in tenths of a percent of what the link can.
+fn permille_of_link(scenario: Scenario, rate: &str, from: Duration, to: Duration) -> u64 {
+    let outcome = scenario.flow(Flow::of(PACELINE)).run_for(to + MS);
+    let goodput = outcome.flow(0).goodput_between(from, to);
+    goodput.bytes_per_sec() * 1_000 / share::payload_rate(rate).bytes_per_sec()
+}
+
+/// A route that is 170 ms longer is used two round trips after the change.
+#[test]
+fn a_longer_route_is_no_queue() {
+    for seed in SEEDS {
+        let scenario = Scenario::new("delay 15ms rate 25mbit queue 150kb at 5s delay 185ms")
+            .return_link("delay 15ms")
+            .seed(seed);
+        let used = permille_of_link(scenario, "25mbit", SECOND * 6, SECOND * 8);
+        assert!(used >= 800, "seed {seed}: {used}");
+    }
+}
+
+/// At a tenth of the rate over 200 ms each BDP of the old rate takes two seconds to drain.
+#[test]
+fn what_a_falling_rate_leaves_in_the_queue_is_gone_after_three_seconds() {
+    for seed in SEEDS {
+        let scenario = Scenario::new("delay 100ms rate 60mbit queue 6mb at 8s rate 6mbit")
+            .return_link("delay 100ms")
+            .flow(Flow::of(PACELINE))
+            .seed(seed);
+        let outcome = scenario.run_for(SECOND * 14);
+        let points = outcome.flow(0).points.iter();
+        let later = points.filter(|point| point.at >= Timestamp::from_millis(11_200));
+        let most = later.map(|point| point.queue).max();
+        assert!(most <= Some(Bytes::new(150_000)), "seed {seed}: {most:?}");
     }
 }

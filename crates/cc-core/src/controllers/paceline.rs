@@ -37,7 +37,9 @@ mod probe;
 mod rank;
 mod reduction;
 mod reference;
+mod rise;
 mod round;
+mod route;
 mod signs;
 mod standing;
 mod startup;
@@ -58,13 +60,15 @@ use alloc::boxed::Box;
 use bandwidth::from_f64;
 use control::LEAST_PACKETS;
 use cycle::Phase;
-use numbers::{duration, to_f64, to_gain};
+use numbers::{duration, seconds, to_f64, to_gain};
 use params::PARAMS;
 use probe::{Conditions, FIRST_STEP};
 use round::Round;
+use route::Sample;
 use signs::Signs;
+use standing::Standing;
 use state::Paceline;
-use units::{Bandwidth, Gain};
+use units::{Bandwidth, Gain, Timestamp};
 
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "paceline",
@@ -80,7 +84,10 @@ impl Paceline {
         let phase = self.cycle.phase;
         let last = self.rounds.last();
         let packet_time = self.packet_time();
-        let Some(mut round) = self.rounds.end(context.path.now, packet_time) else {
+        let Some(mut round) = self
+            .rounds
+            .end(context.path.now, self.reference.get(), packet_time)
+        else {
             return;
         };
         round.is_limited |= self.is_recovering;
@@ -97,6 +104,11 @@ impl Paceline {
                     self.enter(context, Phase::Cruise);
                     self.cycle.probe_soon();
                 }
+            }
+            Phase::Up | Phase::Down if round.is_early && self.tuning.lower => {
+                self.ambient.discard();
+                self.enter(context, Phase::Cruise);
+                self.lower_by_growth(context.path.now, &round, 1.0);
             }
             Phase::Cruise => self.cruise(context, &round, &signs, acked_factor),
             Phase::Up => self.enter(context, Phase::Down),
@@ -170,13 +182,31 @@ impl Paceline {
             }
             Phase::Cruise => {
                 self.ambient.close(now);
-                self.cycle.begin_cruise(&self.probe, self.reference.get());
+                self.cycle.begin_cruise(
+                    &self.probe,
+                    self.reference.get(),
+                    self.ambient.is_worth_verifying(),
+                );
             }
             Phase::Up => {
                 self.ambient.close(now);
                 self.ambient.conclude(self.rank.is_high());
                 self.estimate.begin_cycle();
             }
+        }
+    }
+
+    /// A path that has become longer has that RTT without a queue.
+    fn follow_route(&mut self, now: Timestamp, sample: Sample) {
+        if !self.tuning.route {
+            return;
+        }
+        let (reference, jitter) = (self.reference.get(), self.reference.jitter());
+        if let Some(rtt) = self.route.on_sample(now, sample, reference, jitter) {
+            self.reference.restart(now, rtt);
+            self.standing = Standing::new();
+            self.trim.stop();
+            self.trim_factor = 1.0;
         }
     }
 
@@ -208,8 +238,20 @@ impl Controller for Paceline {
     }
 
     fn on_ack(&mut self, path: &PathState, sample: &RateSample, observer: &mut dyn Observer) {
+        if let Some(rtt) = sample.rtt {
+            let sent_at = sample.newest_sent_at;
+            self.follow_route(
+                path.now,
+                Sample {
+                    sent_at,
+                    rtt: seconds(rtt),
+                },
+            );
+        }
         let reference = duration(self.reference.get());
-        let is_round = self.rounds.on_ack(path, sample, reference);
+        let is_round = self
+            .rounds
+            .on_ack(path, sample, reference, self.may_be_longer_path());
         if let Some(rtt) = sample.rtt {
             self.rank
                 .on_rtt(path.now, rtt, duration(self.reference.get()));

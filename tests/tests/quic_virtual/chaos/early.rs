@@ -226,9 +226,12 @@ impl Client {
     }
 }
 
-/// What no Handshake packet may have, with a type, integers, what is behind them, and the error. An
-/// application's CONNECTION_CLOSE is not among them: quinn-proto takes it (docs/upstream.md).
-const VIOLATIONS: [(&str, u8, &[u64], &[u8], u64); 13] = [
+/// Its name, a frame's type, its integers, what is behind them, and the error.
+type Violation = (&'static str, u8, &'static [u64], &'static [u8], u64);
+
+/// What no Handshake packet may have. An application's CONNECTION_CLOSE is not among them:
+/// quinn-proto takes it (docs/upstream.md).
+const VIOLATIONS: [Violation; 13] = [
     ("data", STREAM | LENGTH, &[0, 1], &[7], PROTOCOL_VIOLATION),
     ("credit", MAX_DATA, &[9], &[], PROTOCOL_VIOLATION),
     (

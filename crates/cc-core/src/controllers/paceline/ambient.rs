@@ -61,7 +61,7 @@ impl AmbientLoss {
             from: Some(now),
             ..Listening::default()
         };
-        if may_verify && self.heard_loss() > WORTH_VERIFYING {
+        if may_verify && self.is_worth_verifying() {
             self.downs += 1;
             self.listening.at_half = self.downs.is_multiple_of(VERIFIED_EVERY);
         }
@@ -108,7 +108,7 @@ impl AmbientLoss {
         if listening.at_half {
             self.at_half.add_decayed(listening.counts, VERIFIED_DECAY);
         }
-        if self.heard_loss() <= WORTH_VERIFYING {
+        if !self.is_worth_verifying() {
             self.most = Counts::default();
         } else if listening.at_half || listening.is_suspect {
             self.most.add_decayed(listening.counts, VERIFIED_DECAY);
@@ -146,6 +146,11 @@ impl AmbientLoss {
             && expected >= EXPECTED_AT_LEAST
             && self.most.lost < expected / 2.0;
         if is_refuted { self.most.loss() } else { heard }
+    }
+
+    /// Whether so much is heard that Downs at half of the rate verify it.
+    pub(super) fn is_worth_verifying(&self) -> bool {
+        self.heard_loss() > WORTH_VERIFYING
     }
 
     /// Whether half of the rate loses three quarters of what was heard, and so the path does.

@@ -104,16 +104,17 @@ impl Paceline {
         self.decide();
     }
 
-    /// Twice what the path holds at the estimate, and what comes in one aggregated ACK.
+    /// Twice what the path holds at the estimate, less while the RTT rises, and what comes in one
+    /// aggregated ACK.
     fn target_cwnd(&self) -> Bytes {
         let estimate = self.estimate.get();
         if estimate <= 0.0 {
             return self.cwnd;
         }
-        let gain = if self.cycle.phase == Phase::Startup {
-            STARTUP_GAIN
-        } else {
-            CWND_GAIN
+        let gain = match self.cycle.phase {
+            Phase::Startup => STARTUP_GAIN,
+            _ if self.rounds.is_rising() && self.tuning.hold => RISING_GAIN,
+            _ => CWND_GAIN,
         };
         let bdp = Bytes::new((estimate * self.reference.get() * gain) as u64);
         bdp.saturating_add(self.aggregation.extra_acked(AGGREGATION_PERIODS as u64))
@@ -148,6 +149,9 @@ const PACING_MARGIN: f64 = 0.99;
 /// application that sends more is not held at it.
 const LIMITED_GAIN: f64 = 1.25;
 const CWND_GAIN: f64 = 2.0;
+/// A flow that cruises has a BDP in flight. While the RTT rises it sends little more than what
+/// arrives: the rest would wait, and all of it is to drain later.
+const RISING_GAIN: f64 = 1.25;
 /// A burst at the sender, one on its way, one at the receiver (draft-ietf-ccwg-bbr-06 §5.6.4.2).
 const QUANTA: u64 = 3;
 /// BBRMinPipeCwnd (draft-ietf-ccwg-bbr-06 §2.7).

@@ -6,6 +6,7 @@ use super::round::Round;
 use super::signs::Signs;
 use super::state::Paceline;
 use super::trim::Trim;
+use crate::parts::ack_aggregation::AckAggregation;
 use crate::parts::transition::EventContext;
 use units::Timestamp;
 
@@ -19,8 +20,9 @@ impl Paceline {
         acked_factor: f64,
     ) {
         let is_limited = round.is_limited;
-        if signs.persists && !is_limited && self.tuning.lower {
-            self.lower_by_growth(round, acked_factor);
+        let may_be_longer = self.may_be_longer_path();
+        if signs.persists && !is_limited && !may_be_longer && self.tuning.lower {
+            self.lower_by_growth(context.path.now, round, acked_factor);
         }
         // In the first round trip arrives what left below the estimate.
         let has_cruised = self.cycle.rounds >= 2;
@@ -28,7 +30,9 @@ impl Paceline {
             self.reduce(context.path.now, round);
         }
         self.judge_reduction(round, signs);
-        self.drain_queue(context.path.now, round, signs);
+        if !may_be_longer {
+            self.drain_queue(context.path.now, round, signs);
+        }
         if self.cycle.is_cruise_over() && !is_limited && !signs.is_congested() {
             self.begin_up(context, self.rounds.mean_of_two());
         }
@@ -36,8 +40,10 @@ impl Paceline {
 
     /// A queue that grows by g seconds per second is sent 1 + g times what leaves it. All senders
     /// together were too fast by that factor, and each is to be slower by it.
-    fn lower_by_growth(&mut self, round: &Round, acked_factor: f64) {
+    pub(super) fn lower_by_growth(&mut self, now: Timestamp, round: &Round, acked_factor: f64) {
         if round.is_early {
+            // What came at the old rate is no burst of the new one.
+            self.aggregation = AckAggregation::new(now);
             let rate = round.rate().min(self.estimate.get());
             self.estimate.lower(rate, rate);
             return;

@@ -6,8 +6,10 @@ use units::Rng;
 
 /// ```text
 ///  ┌─────────┐ full ┌───────┐ drained ┌────────┐ 2 to 7 rounds ┌────┐ one round ┌──────┐
-///  │ Startup ├─────▶│ Drain ├────────▶│ Cruise ├──────────────▶│ Up ├──────────▶│ Down │
-///  └─────────┘      └───────┘         └────────┘               └────┘           └─┬──┬─┘
+///  │ Startup ├─────▶│ Drain ├────────▶│        ├──────────────▶│    ├──────────▶│      │
+///  └─────────┘      └───────┘         │ Cruise │               │ Up │           │ Down │
+///                                     │        │◀──────────────┤    │           │      │
+///                                     └────────┘  RTT doubled  └────┘           └─┬──┬─┘
 ///                                          ▲                      ▲     it grew   │  │
 ///                                          │                      └───────────────┘  │
 ///                                          └─────────────────────────────────────────┘
@@ -41,7 +43,7 @@ impl Machine for Phase {
         use Phase::{Cruise, Down, Drain, Startup, Up};
         matches!(
             (self, next),
-            (Startup, Drain) | (Drain | Down, Cruise) | (Cruise | Down, Up) | (Up, Down)
+            (Startup, Drain) | (Drain | Up | Down, Cruise) | (Cruise | Down, Up) | (Up, Down)
         )
     }
 }
@@ -77,14 +79,12 @@ impl Cycle {
     }
 
     /// Draws for how long to cruise, so that flows do not probe together for ever. A flow with less
-    /// than half of the bottleneck probes twice as often, and one with long round trips after fewer
-    /// of them; one whose Up has overflowed a queue waits some 1.5 s, in which CUBIC regains what
-    /// it lost.
-    pub(super) fn begin_cruise(&mut self, probe: &Probe, rtt: f64) {
-        let few = if probe.share() < 0.5 {
+    /// than half of the bottleneck probes twice as often, and so does one with long round trips on
+    /// a path that loses too little for Downs at half of the rate; one whose Up has overflowed a
+    /// queue waits some 1.5 s, in which CUBIC regains what it lost.
+    pub(super) fn begin_cruise(&mut self, probe: &Probe, rtt: f64, has_loss: bool) {
+        let few = if probe.share() < 0.5 || (rtt > LONG_RTT && !has_loss) {
             2
-        } else if rtt > LONG_RTT {
-            3
         } else {
             4
         };

@@ -20,6 +20,8 @@ pub(super) fn to_gain(factor: f64) -> Gain {
     Gain::from_millionths((factor * 1e6) as u64)
 }
 
+/// A shorter round trip has too few packets to tell a rate from.
+pub(super) const LEAST_TIME: Duration = Duration::from_millis(2);
 /// ns.
 pub(super) const SECOND: f64 = 1e9;
 /// s; no RTT and no round trip is taken for less.

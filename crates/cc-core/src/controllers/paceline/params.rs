@@ -20,6 +20,10 @@ tuning! {
         "send less in Cruise while a queue shows", OURS;
     lower: switch(true),
         "lower the estimate by as much as a queue grew in a round trip", OURS;
+    hold: switch(true),
+        "while the RTT rises send little more than what arrives", OURS;
+    route: switch(true),
+        "take an RTT that has stepped up and stays for a longer path", OURS;
     share_step: switch(true),
         "choose the step of Up by the flow's share of the bottleneck; off: 25 %", OURS;
 }

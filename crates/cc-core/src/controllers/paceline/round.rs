@@ -1,6 +1,7 @@
 //! What one round trip has shown, and the last four of them.
 
-use super::numbers::{SECOND, seconds, to_f64};
+use super::numbers::{LEAST_TIME, SECOND, seconds, to_f64};
+use super::rise::Rise;
 use crate::controller::PathState;
 use crate::parts::round::RoundCounter;
 use crate::sampler::RateSample;
@@ -23,6 +24,8 @@ pub(super) struct Round {
     /// Whether something else than the path limited it: the application, a silence, or a window
     /// that recovers from one.
     pub(super) is_limited: bool,
+    /// The longest time without an ACK in it, s.
+    pub(super) silence: f64,
     /// Whether it was ended before its packets were acknowledged, because the RTT had doubled.
     pub(super) is_early: bool,
 }
@@ -33,10 +36,13 @@ impl Round {
         self.acked / self.time.max(NANOSECOND)
     }
 
-    /// Whether it took much longer than its RTT, or than the shortest round trip that counts, at
-    /// `packet_time` s per packet: nothing arrived for a while.
-    fn is_silent(&self, packet_time: f64) -> bool {
-        self.time > 2.0 * self.rtt.max(seconds(LEAST_TIME)) + 4.0 * packet_time
+    /// Whether nothing arrived for a while, on a path that takes `reference` s without a queue and
+    /// `packet_time` s for a packet: it took much longer than its RTT, or than the shortest round
+    /// trip that counts, or for as long as a round trip no ACK came.
+    fn is_silent(&self, reference: f64, packet_time: f64) -> bool {
+        let least = seconds(LEAST_TIME);
+        self.time > 2.0 * self.rtt.max(least) + 4.0 * packet_time
+            || self.silence > reference.max(least) + 16.0 * packet_time
     }
 
     /// The share of its packets that were lost.
@@ -55,8 +61,9 @@ pub(super) struct Rounds {
     now: Round,
     past: [Round; KEPT],
     count: usize,
-    /// Since when every RTT is twice that of the round trip before.
-    doubled_since: Option<Timestamp>,
+    rise: Rise,
+    /// When the newest ACK came.
+    newest_at: Timestamp,
 }
 
 impl Rounds {
@@ -69,7 +76,8 @@ impl Rounds {
             now: Round::default(),
             past: [Round::default(); KEPT],
             count: 0,
-            doubled_since: None,
+            rise: Rise::default(),
+            newest_at: now,
         }
     }
 
@@ -79,13 +87,14 @@ impl Rounds {
     }
 
     /// Returns whether this ACK ends the round trip. It does when every RTT for as long as
-    /// `reference` is twice that of the round trip before: where the rate fell, a round trip takes
-    /// as long as the queue that it fills.
+    /// `reference` is twice that of the round trip before, unless it `may_be_longer_path`: where
+    /// the rate fell, a round trip takes as long as the queue that it fills.
     pub(super) fn on_ack(
         &mut self,
         path: &PathState,
         sample: &RateSample,
         reference: Duration,
+        may_be_longer_path: bool,
     ) -> bool {
         let is_long_enough = path.now.since(self.began_at) >= LEAST_TIME;
         if is_long_enough || self.count == 0 {
@@ -100,7 +109,15 @@ impl Rounds {
         self.now.acked += to_f64(sample.newly_acked);
         self.now.marked += sample.ce_marked;
         self.now.is_limited |= sample.is_app_limited;
-        let has_doubled = self.has_doubled(path.now, sample.rtt, reference);
+        let silence = path
+            .now
+            .since(core::mem::replace(&mut self.newest_at, path.now));
+        self.now.silence = self.now.silence.max(seconds(silence));
+        let last = self.last().rtt;
+        let has_doubled = sample
+            .rtt
+            .is_some_and(|rtt| self.rise.on_rtt(path.now, rtt, last, reference))
+            && !may_be_longer_path;
         if has_doubled && !self.counter.is_start {
             self.counter.restart(path.delivered);
             self.now.is_early = true;
@@ -108,17 +125,9 @@ impl Rounds {
         self.counter.is_start || has_doubled
     }
 
-    fn has_doubled(&mut self, now: Timestamp, rtt: Option<Duration>, reference: Duration) -> bool {
-        let Some(rtt) = rtt else {
-            return false;
-        };
-        let last = self.last().rtt;
-        if last <= 0.0 || seconds(rtt) < 2.0 * last {
-            self.doubled_since = None;
-            return false;
-        }
-        let since = *self.doubled_since.get_or_insert(now);
-        now.since(since) >= reference.max(LEAST_TIME)
+    /// Whether the RTT rises within the round trip under way.
+    pub(super) fn is_rising(&self) -> bool {
+        self.rise.is_under_way()
     }
 
     pub(super) fn count(&self) -> u64 {
@@ -126,9 +135,14 @@ impl Rounds {
     }
 
     /// Ends the round trip under way. None until there is a first RTT sample.
-    pub(super) fn end(&mut self, now: Timestamp, packet_time: f64) -> Option<Round> {
+    pub(super) fn end(
+        &mut self,
+        now: Timestamp,
+        reference: f64,
+        packet_time: f64,
+    ) -> Option<Round> {
         let mut round = core::mem::take(&mut self.now);
-        self.doubled_since = None;
+        self.rise.restart();
         let (sum, rtts) = (
             core::mem::take(&mut self.rtt_sum),
             core::mem::take(&mut self.rtts),
@@ -142,7 +156,7 @@ impl Rounds {
         if round.rtt <= 0.0 {
             return None;
         }
-        if round.is_silent(packet_time) {
+        if round.is_silent(reference, packet_time) {
             round.is_limited = true;
         } else {
             self.past[self.count % KEPT] = round;
@@ -184,5 +198,3 @@ impl Rounds {
 /// Round trips that are kept.
 const KEPT: usize = 4;
 const NANOSECOND: f64 = 1.0 / SECOND;
-/// A shorter round trip has too few packets to tell a rate from.
-pub(super) const LEAST_TIME: Duration = Duration::from_millis(2);

@@ -5,13 +5,14 @@ use super::bandwidth::{Estimate, from_f64};
 use super::counts::LossRuns;
 use super::cycle::Cycle;
 use super::loss_test::LossTest;
-use super::numbers::{seconds, to_f64};
+use super::numbers::{LEAST_TIME, seconds, to_f64};
 use super::params::Tuning;
 use super::probe::Probe;
 use super::rank::RankTest;
 use super::reduction::Reductions;
 use super::reference::Reference;
-use super::round::{LEAST_TIME, Rounds};
+use super::round::Rounds;
+use super::route::RouteChange;
 use super::standing::Standing;
 use super::startup::Startup;
 use super::trim::Trim;
@@ -31,6 +32,7 @@ pub(super) struct Paceline {
     pub(super) cycle: Cycle,
     pub(super) rounds: Rounds,
     pub(super) reference: Reference,
+    pub(super) route: RouteChange,
     pub(super) standing: Standing,
     pub(super) estimate: Estimate,
     pub(super) aggregation: AckAggregation<AGGREGATION_PERIODS>,
@@ -66,6 +68,7 @@ impl Paceline {
             cycle: Cycle::new(setup.seed),
             rounds: Rounds::new(setup.now),
             reference: Reference::new(seconds(first_rtt)),
+            route: RouteChange::default(),
             standing: Standing::new(),
             estimate: Estimate::new(),
             aggregation: AckAggregation::new(setup.now),
@@ -107,6 +110,11 @@ impl Paceline {
     /// Whether it is one of many flows, most likely.
     pub(super) fn has_few_packets(&self) -> bool {
         self.bdp() < WHOLE_BDP
+    }
+
+    /// Whether what shows as a queue may be a longer path.
+    pub(super) fn may_be_longer_path(&self) -> bool {
+        self.route.is_likely()
     }
 
     pub(super) fn has_standing_queue(&self) -> bool {
