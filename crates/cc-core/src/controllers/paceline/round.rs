@@ -38,11 +38,11 @@ impl Round {
 
     /// Whether nothing arrived for a while, on a path that takes `reference` s without a queue and
     /// `packet_time` s for a packet: it took much longer than its RTT, or than the shortest round
-    /// trip that counts, or for as long as a round trip no ACK came.
+    /// trip that counts, or for as long as two of them no ACK came.
     fn is_silent(&self, reference: f64, packet_time: f64) -> bool {
         let least = seconds(LEAST_TIME);
         self.time > 2.0 * self.rtt.max(least) + 4.0 * packet_time
-            || self.silence > reference.max(least) + 16.0 * packet_time
+            || self.silence > 2.0 * reference.max(least) + 16.0 * packet_time
     }
 
     /// The share of its packets that were lost.
