@@ -1,10 +1,10 @@
 //! Paceline: a rate that deliveries prove, a queue that its own mean shows, and loss that the flow
 //! did not cause made good. docs/paceline.md is its specification.
 //!
-//! The algorithm in seven lines.
+//! The algorithm in eight lines.
 //! 1. The *estimate* is a control variable: Ups that deliver more raise it, a queue that grows
 //!    lowers it by the factor by which all senders together were too fast, loss that the flow
-//!    causes lowers it to 85 % of what is delivered.
+//!    causes lowers it to 90 % of what is delivered.
 //! 2. A queue is what the *mean* RTT of a round trip has above the least such mean of ten seconds,
 //!    and more than the mean varies by itself. A flow that cruises beside a queue sends less until
 //!    it has drained as much; what is there then is not its own.
@@ -19,6 +19,8 @@
 //! 6. Packets lost beside long RTTs are lost in a full queue, whatever the jitter: a rank test.
 //! 7. Cruise that loses more than the path for long reduces the estimate; a reduction that leaves
 //!    the loss as it was is taken back. Cruise that loses less disproves the path's loss.
+//! 8. While the RTT rises within a round trip little more is sent than what arrives. An RTT that
+//!    steps up and stays is a longer path.
 //!
 //! The diagram of its phases is at [`Phase`]. All quantities are `f64` in seconds, bytes and
 //! packets, and only added, subtracted, multiplied, divided, compared and converted: IEEE 754
@@ -251,7 +253,7 @@ impl Controller for Paceline {
         let reference = duration(self.reference.get());
         let is_round = self
             .rounds
-            .on_ack(path, sample, reference, self.may_be_longer_path());
+            .on_ack(path, sample, reference, self.route.is_likely());
         if let Some(rtt) = sample.rtt {
             self.rank
                 .on_rtt(path.now, rtt, duration(self.reference.get()));

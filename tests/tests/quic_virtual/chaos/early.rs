@@ -4,7 +4,7 @@
 use super::frames::{
     ACK, CRYPTO, CRYPTO_BUFFER_EXCEEDED, CRYPTO_ERROR, DATAGRAM, FRAME_ENCODING_ERROR, Frames,
     Grammar, HANDSHAKE_DONE, LENGTH, MAX_DATA, NEW_CONNECTION_ID, PATH_CHALLENGE,
-    PROTOCOL_VIOLATION, RETIRE_CONNECTION_ID, STREAM,
+    PROTOCOL_VIOLATION, RETIRE_CONNECTION_ID, STREAM, Violation,
 };
 use super::hostile::{Judge, client_config};
 use super::one_server::{SERVER, Server, fetch, simulation};
@@ -225,9 +225,6 @@ impl Client {
         Some((client, peer.ok()??))
     }
 }
-
-/// Its name, a frame's type, its integers, what is behind them, and the error.
-type Violation = (&'static str, u8, &'static [u64], &'static [u8], u64);
 
 /// What no Handshake packet may have. An application's CONNECTION_CLOSE is not among them:
 /// quinn-proto takes it (docs/upstream.md).

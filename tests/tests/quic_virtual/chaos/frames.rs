@@ -5,6 +5,10 @@ use paceline::Side;
 use std::collections::VecDeque;
 use units::Rng;
 
+/// What a peer may not send: its name, a frame's type, its integers, what is behind them, and the
+/// error that it is answered with.
+pub(super) type Violation = (&'static str, u8, &'static [u64], &'static [u8], u64);
+
 /// Error codes of RFC 9000 §20.1.
 pub(super) const INTERNAL_ERROR: u64 = 0x1;
 pub(super) const FLOW_CONTROL_ERROR: u64 = 0x3;

@@ -15,10 +15,8 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use units::Rng;
 
-type Frame = (&'static str, u8, &'static [u64], &'static [u8], u64);
-
-/// What clients may not send, with a type, integers, what is behind them, and the error.
-const VIOLATIONS: [Frame; 35] = [
+/// What clients may not send.
+const VIOLATIONS: [Violation; 35] = [
     (
         "an ACK of what was never sent",
         ACK,

@@ -20,7 +20,7 @@ impl Paceline {
         acked_factor: f64,
     ) {
         let is_limited = round.is_limited;
-        let may_be_longer = self.may_be_longer_path();
+        let may_be_longer = self.route.is_likely();
         if signs.persists && !is_limited && !may_be_longer && self.tuning.lower {
             self.lower_by_growth(context.path.now, round, acked_factor);
         }

@@ -112,11 +112,6 @@ impl Paceline {
         self.bdp() < WHOLE_BDP
     }
 
-    /// Whether what shows as a queue may be a longer path.
-    pub(super) fn may_be_longer_path(&self) -> bool {
-        self.route.is_likely()
-    }
-
     pub(super) fn has_standing_queue(&self) -> bool {
         self.tuning.standing && self.standing.is_there(self.reference.jitter())
     }

@@ -113,22 +113,7 @@ impl Limiter for Retrying {
     }
 }
 
-const CLIENT: [&str; 6] = [
-    "handshake",
-    "transfer",
-    "retry",
-    "chacha20",
-    "multiconnect",
-    "ecn",
-];
-const SERVER: [&str; 7] = [
-    "handshake",
-    "transfer",
-    "retry",
-    "chacha20",
-    "keyupdate",
-    "multiconnect",
-    "ecn",
-];
+const CLIENT: [&str; 2] = ["chacha20", "ecn"];
+const SERVER: [&str; 3] = ["chacha20", "keyupdate", "ecn"];
 /// For the packet that closes the connection.
 const CLOSING: Duration = Duration::from_millis(100);
