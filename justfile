@@ -105,6 +105,10 @@ netem LINK +COMMAND:
 scorecards *ARGS:
     cargo run --release -p bench-client -- scorecard --all docs/scorecards {{ARGS}}
 
+# A controller on groups of paths for tuning, in the small simulator: two minutes for all of them.
+cells *ARGS:
+    cargo run --release -p paceline-flow-sim --example cells -- {{ARGS}}
+
 # What `paceline` promises, criterion by criterion, in virtual time: ten minutes of two cores.
 promises *ARGS:
     cargo run --release -p bench-client -- scorecard paceline --criteria scenarios/paceline.toml --output docs/scorecards/paceline-promises.md {{ARGS}}
