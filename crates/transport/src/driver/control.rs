@@ -2,6 +2,7 @@
 
 use super::state::ConnectionDriver;
 use super::transmit_pacing::MAX_UDP_PAYLOAD;
+use super::unvalidated::proves_address;
 use crate::cc_adapter::{Announcement, By, Delivery, Observing};
 use crate::clock;
 use crate::tap::Received;
@@ -77,6 +78,7 @@ impl ConnectionDriver {
         let smoothed_rtt = self.conn.rtt();
         let (conn, ack_frames) = (&self.conn, &mut self.ack_frames);
         let received = self.congestion.tap().take_received(|received| {
+            self.is_validated |= proves_address(received);
             forget_unprocessed_acks(conn, ack_frames, received);
             let mut congestion = self.congestion.lock();
             congestion.on_received(now, received, smoothed_rtt);

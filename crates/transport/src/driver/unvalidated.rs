@@ -9,17 +9,12 @@
 //! such packets the rule is quinn-proto's, and as much as one datagram may be beyond the limit.
 
 use super::state::ConnectionDriver;
+use crate::tap::{Received, Space};
 
 impl ConnectionDriver {
     /// How many datagrams may leave in the next batch: at most `packets`, and none where the limit
     /// is reached.
     pub(super) fn within_amplification_limit(&mut self, packets: usize) -> usize {
-        if self.is_validated {
-            return packets;
-        }
-        // A client's Handshake packet proves its address (RFC 9000 §8.1), and one of them ends the
-        // handshake here.
-        self.is_validated = !self.conn.is_handshaking() && !self.conn.is_closed();
         if self.is_validated {
             return packets;
         }
@@ -33,6 +28,14 @@ impl ConnectionDriver {
         };
         packets.min(usize::try_from(fit).unwrap_or(usize::MAX))
     }
+}
+
+/// Whether a Handshake packet of the client's has come, which proves its address (RFC 9000 §8.1): a
+/// server discards its Initial keys with the first one (RFC 9001 §4.9.1), not before. It need not
+/// end the handshake. Where the server's flight is longer than the limit, the first ones
+/// acknowledge what has come of it, and the rest follows.
+pub(super) fn proves_address(received: &Received) -> bool {
+    received.discarded[Space::Initial as usize]
 }
 
 /// The client's first datagram, which quinn-proto does not count, has no fewer bytes (RFC 9000

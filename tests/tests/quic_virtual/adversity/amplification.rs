@@ -4,10 +4,13 @@
 
 use crate::adversity::{LINK, Scene, both, transport};
 use e2e::seed;
-use paceline::testing::{EndId, Load, World};
+use paceline::testing::{EndId, Load, Simulation, World};
+use paceline::{Endpoint, tls};
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// UDP payload that `end` has sent, and how much of it passes: nothing once `limit` datagrams have.
 fn count(world: &mut World, end: EndId, limit: u64) -> Rc<Cell<u64>> {
@@ -68,4 +71,56 @@ fn an_address_that_somebody_else_made_up_gets_three_times_what_came_from_it() {
         assert!(sent.get() <= 3 * came + 3_000, "{} for {came}", sent.get());
     }
     assert!(received.get() > 0 && sent.get() > 0);
+}
+
+/// How long a handshake takes over a path of 20 ms, where the server's certificate has so many
+/// names, a chain so many such certificates, and the server's packets `mtu` bytes.
+fn handshake(names: usize, chain: usize, mtu: u16) -> Duration {
+    let link = "delay 10ms".parse().expect("it is a link");
+    let simulation = Simulation::new(1)
+        .links(&link, &link)
+        .expect("it has a delay");
+    simulation.run(async move {
+        let names = (0..=names).map(|number| format!("number-{number}.{}", "a".repeat(50)));
+        let certificate = tls::SelfSigned::generate(names).expect("names of letters");
+        let chain = vec![certificate.cert.clone(); chain];
+        let tls = tls::server(chain, certificate.key.clone_key());
+        let mut config = tls.config().expect("the key is the certificate's");
+        let mut own = transport("cubic");
+        own.initial_mtu(mtu);
+        config.transport_config(Arc::new(own));
+        let at = "10.0.0.1:443".parse().expect("it is an address");
+        let server = Endpoint::server(config, at).expect("it is free");
+        tokio::spawn(async move {
+            let connection = server.accept().await?.await.ok()?;
+            Some(connection.closed().await)
+        });
+        let client = Endpoint::client("0.0.0.0:0".parse().expect("any")).expect("it is free");
+        let config = tls::client_without_verification().config();
+        let config = config.expect("what there is by default");
+        let begun = Instant::now();
+        let connecting = client.connect_with(config, at, "server.test");
+        connecting
+            .expect("the name is one")
+            .await
+            .expect("there is a server");
+        begun.elapsed()
+    })
+}
+
+#[test]
+fn a_certificate_of_any_size_takes_the_round_trips_that_the_limit_asks_for_and_no_probe() {
+    // One certificate of 400 bytes to 13 KB, in steps of 60 bytes, and chains of up to 25 KB.
+    let single = (0..200).map(|names| (names, 1));
+    let chains = (2..=40).map(|chain| (0, chain));
+    for (names, chain) in single.chain(chains) {
+        for mtu in [1_200, 1_452] {
+            let took = handshake(names, chain, mtu);
+            // The client's answer to the first 3,600 bytes proves its address (RFC 9000 §8.1).
+            assert!(
+                took <= Duration::from_millis(65),
+                "{names} names, {chain} certificates, {mtu} bytes: {took:?}"
+            );
+        }
+    }
 }
