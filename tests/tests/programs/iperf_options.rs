@@ -113,6 +113,40 @@ fn the_sender_counts_what_has_left_and_not_its_buffer() {
 }
 
 #[test]
+fn a_file_is_sent_or_received_for_no_longer_than_the_time() {
+    let (_server, port) = bench_server(&[]);
+    let [sent, received] = ["timed.bin", "timed-received.bin"].map(scratch_file);
+    std::fs::write(&sent, vec![7; 3 << 20]).unwrap();
+    let [sent, into] = [&sent, &received].map(|file| file.to_str().unwrap());
+    let whole = client(port, &["-F", sent, "-t", "20"]);
+    assert!(whole.stdout.contains("SHA-256 at both ends: "), "{whole:?}");
+    // A third of it.
+    let second = ["-t", "1", "-b", "8M"];
+    let cut = client(port, &[&["-F", sent], &second[..]].concat());
+    let line = cut
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("-t was over first: "));
+    assert!(
+        line.is_some_and(|line| line.ends_with(" of the file's 3.00 MBytes arrived")),
+        "{cut:?}"
+    );
+    assert!(!cut.stdout.contains("SHA-256"), "{cut:?}");
+
+    client(port, &[&["-R", "-F", into], &second[..]].concat());
+    let length = std::fs::metadata(&received).unwrap().len();
+    assert!((300_000..1_500_000).contains(&length), "{length}");
+    let unknown = ended_with(port, &["-R", "-F", into]);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    assert!(
+        unknown
+            .stderr
+            .contains("give it with -n, or a time with -t"),
+        "{unknown:?}"
+    );
+}
+
+#[test]
 fn runs_beyond_those_a_server_takes_wait_for_their_turn_or_are_refused() {
     let (_server, port) = bench_server(&["--max-runs", "1"]);
     let server = format!("127.0.0.1:{port}");
