@@ -96,8 +96,14 @@ fn is_similar(tip: &str, given: &str) -> bool {
 
 /// What the standard library says of numbers, for people who do not program.
 fn in_plain_words(text: &str) -> String {
+    let is_negative = text.contains("invalid value '-");
+    let no_number = if is_negative {
+        "below 0"
+    } else {
+        "not a whole number"
+    };
     let text = text
-        .replace("invalid digit found in string", "not a whole number")
+        .replace("invalid digit found in string", no_number)
         .replace(
             "cannot parse integer from empty string",
             "not a whole number",
@@ -189,6 +195,10 @@ mod tests {
             (
                 "error: invalid value '0' for '-k <N>': 0 is not in 1..18446744073709551615",
                 "invalid value '0' for '-k <N>': 0 is not a number from 1 on",
+            ),
+            (
+                "error: invalid value '-1' for '--seed <N>': invalid digit found in string",
+                "invalid value '-1' for '--seed <N>': below 0",
             ),
             (
                 "error: unexpected argument '5201' found",
