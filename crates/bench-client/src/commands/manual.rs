@@ -66,7 +66,8 @@ fn of_arguments(command: &Command) -> String {
             return String::new();
         }
         format!(
-            "complete -c bench-client -n \"__fish_bench_client_using_subcommand {}\" -f -a \"{}\"\n",
+            "complete -c bench-client -n \"__fish_bench_client_using_subcommand {}\" -f -a \
+             \"{}\"\n",
             sub.get_name(),
             values.join(" ")
         )
