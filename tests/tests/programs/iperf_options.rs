@@ -217,6 +217,18 @@ fn a_server_in_the_background_is_ready_when_it_returns_and_ends_by_its_number() 
     let (pid_file, log) = (scratch_file("server.pid"), scratch_file("server.log"));
     let [pid_path, log_path] = [&pid_file, &log].map(|file| file.to_str().unwrap());
     let flags = ["-D", "-B", "127.0.0.1", "-I", pid_path, "-p"];
+    // A file of another kind would be replaced, and be gone at the end.
+    std::fs::write(&pid_file, "a key\n").unwrap();
+    for (more, why) in [
+        (&["0"][..], "something else than a process's number"),
+        (&["0", "--logfile", pid_path], "the file of --logfile"),
+    ] {
+        let refused = run("bench-server", [&flags[..], more].concat());
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.stderr.contains(why), "{refused:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&pid_file).unwrap(), "a key\n");
+    std::fs::remove_file(&pid_file).unwrap();
     let started = run(
         "bench-server",
         [&flags[..], &["0", "--logfile", log_path]].concat(),

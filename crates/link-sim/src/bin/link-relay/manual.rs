@@ -188,7 +188,7 @@ mod tests {
         for command in [command].into_iter().chain(commands) {
             let (_, text) = page(command.clone());
             let text = String::from_utf8(text).unwrap();
-            for long in command.get_arguments().filter_map(clap::Arg::get_long) {
+            for long in command.get_arguments().filter_map(Arg::get_long) {
                 let flag = format!("\\-\\-{}", long.replace('-', "\\-"));
                 assert!(text.contains(&flag), "{flag} in:\n{text}");
             }
