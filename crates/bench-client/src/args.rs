@@ -89,7 +89,10 @@ Examples:
   bench-client run HOST -n 100M -P 4 -J  100 MiB over four streams, as JSON
   bench-client run HOST --bidir -C bbr3  both directions at once, with BBRv3
   bench-client run HOST --rpm            latency under load
-  bench-client run HOST --link \"delay 40ms loss 1% rate 100mbit queue 1bdp\"";
+  bench-client run HOST --link \"delay 40ms loss 1% rate 100mbit queue 1bdp\"
+Environment:
+  PACELINE_TOKEN  the token, without --token
+  SSLKEYLOGFILE   file to append the TLS secrets to, for Wireshark";
 
 const EXAMPLES_OF_AB: &str = "Examples:
   bench-client ab --virtual --rounds 10       fast, same result everywhere

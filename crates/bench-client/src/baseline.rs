@@ -6,6 +6,7 @@
 //! FILE.json ─────┴▶ else: medians of both, resampled apart        ──▶ ratio, interval ──▶ rules
 //! ```
 
+use crate::text_file;
 use bench_kit::failure::Failure;
 use bench_report::result::{
     AbResult, AnyResult, BaselineComparison, Challenger, Comparison, Decision, Finite, Metric,
@@ -51,7 +52,7 @@ impl Baseline {
         let name = path.display().to_string();
         let failure =
             |error: &dyn fmt::Display| Failure::usage(format!("--baseline {name}: {error}"));
-        let text = std::fs::read_to_string(path).map_err(|error| failure(&error))?;
+        let text = text_file::read_result(path).map_err(|error| failure(&error))?;
         match AnyResult::from_json(&text).map_err(|error| failure(&error))? {
             AnyResult::Ab(result) => Ok(Self {
                 name,

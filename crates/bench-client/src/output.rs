@@ -213,6 +213,32 @@ pub(crate) fn check_distinct(files: &[&Option<Output>]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses to write over `file`, which `option` needs as it is or adds to.
+///
+/// # Errors
+/// Names both options and the file.
+pub(crate) fn check_kept(
+    files: &[&Option<Output>],
+    option: &str,
+    file: Option<&Path>,
+) -> Result<(), Failure> {
+    let Some(kept) = file.and_then(|file| std::fs::canonicalize(file).ok()) else {
+        return Ok(());
+    };
+    let is_same = |output: &&Output| {
+        let path = std::fs::canonicalize(&output.path);
+        path.is_ok_and(|path| path == kept && path.is_file())
+    };
+    let mut files = files.iter().filter_map(|file| file.as_ref());
+    files.find(is_same).map_or(Ok(()), |output| {
+        Err(Failure::usage(format!(
+            "{} would write over {}, the file of {option}; give it another file",
+            output.flag,
+            output.path.display()
+        )))
+    })
+}
+
 /// As [`write_all`], where nothing was measured: files that hold something keep it.
 ///
 /// # Errors
@@ -372,6 +398,15 @@ mod tests {
             error.starts_with("--report and --json both write "),
             "{error}"
         );
+        let kept = |file: &Path| check_kept(&[&report, &None], "-F", Some(file));
+        let error = kept(&folder.join("./x")).unwrap_err().to_string();
+        let told = format!(
+            "--report would write over {}, the file of -F; give it another file",
+            path.display()
+        );
+        assert_eq!(error, told);
+        assert_eq!(kept(&folder.join("y")), Ok(()));
+        assert_eq!(check_kept(&[&report], "-F", None), Ok(()));
         let null = ["--report", "--json"].map(|flag| open(flag, Path::new("/dev/null")));
         assert_eq!(check_distinct(&[&null[0], &null[1]]), Ok(()));
         std::fs::remove_dir_all(folder).unwrap();

@@ -5,7 +5,7 @@ pub mod values;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
 use crate::terminal;
-use clap::{CommandFactory, FromArgMatches};
+use clap::{Command, CommandFactory, FromArgMatches};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -37,8 +37,17 @@ impl Exit {
 pub fn parse<T: CommandFactory + FromArgMatches>(
     args: impl IntoIterator<Item = OsString>,
 ) -> Result<T, clap::Error> {
-    let matches = T::command().try_get_matches_from(args)?;
+    let matches = with_negative_numbers(T::command()).try_get_matches_from(args)?;
     T::from_arg_matches(&matches)
+}
+
+/// Takes `-1` behind an option for its value, whose bounds are then named.
+fn with_negative_numbers(command: Command) -> Command {
+    let command = command.mut_args(|argument| {
+        let takes_value = argument.get_action().takes_values() && !argument.is_positional();
+        argument.allow_negative_numbers(takes_value)
+    });
+    command.mut_subcommands(with_negative_numbers)
 }
 
 /// clap's message without its frame: what is wrong, and the tips, in a line.
@@ -55,13 +64,26 @@ fn one_line(message: &str) -> String {
     });
     let hint = unexpected.and_then(|unexpected| {
         lines.retain(|line| !line.starts_with("tip: ") || is_similar(line, unexpected));
-        IPERF3S.iter().find(|(option, _)| *option == unexpected)
+        let known = IPERF3S.iter().find(|(option, _)| *option == unexpected);
+        known
+            .map(|(_, hint)| *hint)
+            .or_else(|| of_number(unexpected))
     });
-    let hint = hint.map(|(_, hint)| *hint);
     lines.extend(hint);
     let text = lines.join("; ");
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     in_plain_words(&text.replace(":; ", ": "))
+}
+
+/// What a number that belongs to no option was probably meant for.
+fn of_number(word: &str) -> Option<&'static str> {
+    let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    match unit {
+        _ if unit.len() == word.len() => None,
+        "" => Some("a port follows -p, or the host as in HOST:PORT"),
+        "ms" | "s" => Some("the time of --ping and --rpm follows a `=`, as in --ping=200ms"),
+        _ => None,
+    }
 }
 
 /// Whether a tip names an option that begins as the one that was given, which is then a slip of the
@@ -74,8 +96,14 @@ fn is_similar(tip: &str, given: &str) -> bool {
 
 /// What the standard library says of numbers, for people who do not program.
 fn in_plain_words(text: &str) -> String {
+    let is_negative = text.contains("invalid value '-");
+    let no_number = if is_negative {
+        "below 0"
+    } else {
+        "not a whole number"
+    };
     let text = text
-        .replace("invalid digit found in string", "not a whole number")
+        .replace("invalid digit found in string", no_number)
         .replace(
             "cannot parse integer from empty string",
             "not a whole number",
@@ -83,14 +111,16 @@ fn in_plain_words(text: &str) -> String {
         .replace("number too large to fit in target type", "too large")
         .replace("invalid IP address syntax", "not an IP address");
     // `7 is not in 1..=5`, as clap says it.
-    match text.split_once(" is not in ") {
-        Some((before, range)) if range.contains("..=") => {
-            format!(
-                "{before} is not a number from {}",
-                range.replacen("..=", " to ", 1)
-            )
-        }
-        _ => text,
+    let Some((before, range)) = text.split_once(" is not in ") else {
+        return text;
+    };
+    if let Some((least, most)) = range.split_once("..=") {
+        return format!("{before} is not a number from {least} to {most}");
+    }
+    // The largest number there is is no bound to anybody.
+    match range.split_once("..") {
+        Some((least, _)) => format!("{before} is not a number from {least} on"),
+        None => text,
     }
 }
 
@@ -161,6 +191,27 @@ mod tests {
             (
                 "error: invalid value '0' for '--port <PORT>': 0 is not in 1..=65535",
                 "invalid value '0' for '--port <PORT>': 0 is not a number from 1 to 65535",
+            ),
+            (
+                "error: invalid value '0' for '-k <N>': 0 is not in 1..18446744073709551615",
+                "invalid value '0' for '-k <N>': 0 is not a number from 1 on",
+            ),
+            (
+                "error: invalid value '-1' for '--seed <N>': invalid digit found in string",
+                "invalid value '-1' for '--seed <N>': below 0",
+            ),
+            (
+                "error: unexpected argument '5201' found",
+                "unexpected argument '5201' found; a port follows -p, or the host as in HOST:PORT",
+            ),
+            (
+                "error: unexpected argument '0.2s' found",
+                "unexpected argument '0.2s' found; the time of --ping and --rpm follows a `=`, as \
+                 in --ping=200ms",
+            ),
+            (
+                "error: unexpected argument 'x' found",
+                "unexpected argument 'x' found",
             ),
             (
                 "error: invalid value 'x' for '-P': invalid digit found in string",

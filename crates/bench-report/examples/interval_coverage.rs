@@ -8,11 +8,18 @@
 
 use bench_report::result::{Decision, Metric, Round, Summary};
 use bench_report::stats::{self, Design};
-use std::io::Write as _;
+use std::io;
 use units::Rng;
 
-fn main() -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
+fn main() -> io::Result<()> {
+    match tables(&mut io::stdout().lock()) {
+        // Whoever read them has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+fn tables(out: &mut impl io::Write) -> io::Result<()> {
     write!(out, "| rounds |")?;
     for shape in &SHAPES {
         write!(out, " {} |", shape.name)?;
@@ -27,12 +34,12 @@ fn main() -> std::io::Result<()> {
         writeln!(out, " {:.1} % |", called_different(rounds))?;
     }
     writeln!(out)?;
-    stopping(&mut out)
+    stopping(out)
 }
 
 /// The same of tests that go on until the interval is narrow, at most for [`MAX_ROUNDS`] rounds:
 /// how many rounds that took on the mean, and how often the interval then contained the truth.
-fn stopping(out: &mut impl std::io::Write) -> std::io::Result<()> {
+fn stopping(out: &mut impl io::Write) -> io::Result<()> {
     writeln!(
         out,
         "| a round's σ | until | rounds | narrow | contains the truth | if narrow |"

@@ -58,13 +58,16 @@ impl Background {
     /// Opens the log that `args` name.
     ///
     /// # Errors
-    /// When it cannot be written to.
+    /// When it cannot be written to, or the number's file holds something else.
     pub(crate) fn open(args: &ServerArgs) -> Result<Self, Failure> {
         let append = |path: &PathBuf| {
             let log = OpenOptions::new().append(true).create(true).open(path);
             log.map_err(|error| cannot_write("--logfile", path, &error))
         };
         let log = args.logfile.as_ref().map(append).transpose()?;
+        if let Some(path) = &args.pidfile {
+            check_pid_file(path, args.logfile.as_deref())?;
+        }
         Ok(Self {
             daemon: args.daemon,
             log,
@@ -110,6 +113,32 @@ impl Background {
         Ok(())
     }
 }
+
+/// Refuses to replace, and to remove at the end, a file that is not that of a process's number.
+fn check_pid_file(path: &Path, log: Option<&Path>) -> Result<(), Failure> {
+    let place = |path: &Path| std::fs::canonicalize(path).ok();
+    let refused = |why: &str| Err(Failure::usage(format!("-I {}: {why}", path.display())));
+    if log.is_some_and(|log| place(log).is_some() && place(log) == place(path)) {
+        return refused("this is the file of --logfile; give another one");
+    }
+    let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let begin = File::open(path).and_then(|file| {
+        let mut begin = String::new();
+        file.take(LONGEST_NUMBER).read_to_string(&mut begin)?;
+        Ok(begin)
+    });
+    let is_number = match begin {
+        Ok(begin) => begin.trim().chars().all(|c| c.is_ascii_digit()),
+        Err(error) => error.kind() != io::ErrorKind::InvalidData,
+    };
+    match is_file && !is_number {
+        true => refused("this file holds something else than a process's number; give another one"),
+        false => Ok(()),
+    }
+}
+
+/// In bytes, with a line feed, and one more.
+const LONGEST_NUMBER: u64 = 12;
 
 impl Drop for Background {
     fn drop(&mut self) {

@@ -11,7 +11,11 @@ use std::io::{self, Write as _};
 use units::Rng;
 
 fn main() -> io::Result<()> {
-    io::stdout().write_all(cellular(1).as_bytes())
+    match io::stdout().write_all(cellular(1).as_bytes()) {
+        // Whoever read this has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }
 
 /// A trace in mahimahi's format: the millisecond of each packet of 1,514 bytes.

@@ -14,7 +14,7 @@ use link_sim::relay::{Relay, RelayConfig, RelayHandle};
 use link_sim::{Histogram, IPV4_UDP_OVERHEAD, LinkSpec};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use rustix::event::{Timespec, poll};
-use std::io::{self, IoSliceMut, Write as _};
+use std::io::{self, IoSliceMut};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,16 +25,22 @@ use units::{Bandwidth, Bytes, Gain};
 fn main() -> io::Result<ExitCode> {
     #[cfg(target_os = "linux")]
     rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(1))?;
+    match print_all(&mut io::stdout()) {
+        Ok(true) => Ok(ExitCode::SUCCESS),
+        Ok(false) => Ok(ExitCode::FAILURE),
+        // Whoever read this has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        Err(error) => Err(error),
+    }
+}
+
+/// Answers whether the limits are kept.
+fn print_all(out: &mut impl io::Write) -> io::Result<bool> {
     let origin = now();
-    let mut out = io::stdout();
     writeln!(out, "{PAYLOAD} bytes of payload over loopback{}", load())?;
-    let delays = print_delays(&mut out, origin)?;
-    let throughput = print_throughput(&mut out, origin)?;
-    Ok(if delays && throughput {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    let delays = print_delays(out, origin)?;
+    let throughput = print_throughput(out, origin)?;
+    Ok(delays && throughput)
 }
 
 /// How busy the machine was before, where it tells.

@@ -69,7 +69,11 @@ impl Controller for Aimd {
 fn main() -> Result<()> {
     let registry = Registry::standard().with(AIMD);
     for name in ["aimd", "cubic"] {
-        writeln!(io::stdout(), "{}", upload(registry.choose(name)?)?)?;
+        match writeln!(io::stdout(), "{}", upload(registry.choose(name)?)?) {
+            // Whoever read this has gone.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
+            written => written?,
+        }
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use http::header::CONTENT_LENGTH;
 use http::{Request, StatusCode, Uri};
 use paceline::{Endpoint, h3 as h3_transport, tls};
 use std::error::Error;
+use std::io;
 use std::path::PathBuf;
 use tokio::io::{AsyncWrite, AsyncWriteExt, BufWriter};
 use tokio::time::Instant;
@@ -72,7 +73,11 @@ async fn main() -> Result<()> {
         fetched
     };
     let (closed, fetched) = tokio::join!(driver.wait_idle(), fetched);
-    let (status, length) = fetched?;
+    let (status, length) = match fetched {
+        // Whoever read the body has seen enough.
+        Err(error) if is_unread(&*error) => return Ok(()),
+        fetched => fetched?,
+    };
     let seconds = begin.elapsed().as_secs_f64();
     let rate = length as f64 * 8e-6 / seconds;
     eprintln!("{status}: {length} bytes in {seconds:.3} s, {rate:.1} Mbit/s");
@@ -81,6 +86,11 @@ async fn main() -> Result<()> {
         return Err(closed.into());
     }
     Ok(())
+}
+
+fn is_unread(error: &(dyn Error + 'static)) -> bool {
+    let of_output = error.downcast_ref::<io::Error>();
+    of_output.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// Sends a GET request and writes the body of its response to `sink`; tells its status and length.

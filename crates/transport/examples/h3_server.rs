@@ -4,7 +4,6 @@
 //!
 //! A browser comes to HTTP/3 by itself only where it has a TCP server to ask first, whose answers
 //! carry `Alt-Svc: h3=":4433"` (RFC 7838); docs/http3.md shows how to take it there without.
-#![expect(clippy::print_stdout, reason = "a program that says where it listens")]
 
 use bytes::BytesMut;
 use clap::Parser;
@@ -16,6 +15,8 @@ use paceline::rustls::pki_types::pem::PemObject;
 use paceline::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use paceline::{Connection, Endpoint, Incoming, h3 as h3_transport, tls};
 use std::error::Error;
+use std::fmt;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,8 +57,13 @@ async fn main() -> Result<()> {
     let mut config = tls.alpn(&[h3_transport::ALPN]).config()?;
     config.congestion(args.congestion.as_str())?;
     let endpoint = Endpoint::server(config, args.listen)?;
-    println!("listening on UDP {}", endpoint.local_addr()?);
+    say(format_args!("listening on UDP {}", endpoint.local_addr()?));
     serve(endpoint, &args.directory).await
+}
+
+/// Prints a line. A server goes on when nobody reads what it says.
+fn say(line: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stdout(), "{line}");
 }
 
 /// Answers every client, until the endpoint is closed.
@@ -67,7 +73,7 @@ pub(crate) async fn serve(endpoint: Endpoint, directory: &Path) -> Result<()> {
         let root = Arc::clone(&root);
         tokio::spawn(async move {
             if let Err(error) = serve_connection(attempt, root).await {
-                println!("connection: {error}");
+                say(format_args!("connection: {error}"));
             }
         });
     }
@@ -79,7 +85,7 @@ async fn serve_connection(attempt: Incoming, root: Arc<Path>) -> Result<()> {
     let connection = attempt.await?;
     let end = serve_requests(&connection, root).await;
     let (client, state) = (connection.remote_address(), connection.congestion());
-    println!("{client}: {state}");
+    say(format_args!("{client}: {state}"));
     end
 }
 
@@ -119,7 +125,7 @@ async fn serve_request(request: Request, root: Arc<Path>) {
         _ => refuse(&mut stream, StatusCode::METHOD_NOT_ALLOWED).await,
     };
     if let Err(error) = result {
-        println!("{} {path}: {error}", request.method());
+        say(format_args!("{} {path}: {error}", request.method()));
         // A stream that was only dropped would look finished.
         stream.stop_stream(Code::H3_INTERNAL_ERROR);
     }

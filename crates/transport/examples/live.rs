@@ -36,11 +36,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     if controllers.is_empty() {
         controllers = CONTROLLERS.map(str::to_owned).to_vec();
     }
-    let mut out = io::stdout().lock();
+    unless_unread(print(&controllers, &mut io::stdout().lock()))
+}
+
+/// An error of writing to somebody who has read enough, which is none.
+fn unless_unread(ended: Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
+        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    })
+}
+
+fn print(controllers: &[String], out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     writeln!(out, "{HEADER}")?;
     for (name, scenario) in scenarios() {
         writeln!(out, "\n{name}: {}", scenario.link)?;
-        for controller in &controllers {
+        for controller in controllers {
             let outcome = scenario.run(controller)?;
             writeln!(out, "{controller:10}{}", outcome.row())?;
         }
@@ -49,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for most in [MOST, FIRST_RATE] {
         for cross in ["cubic", "paceline"] {
             writeln!(out, "\ncross: {cross}, at most {} Mbit/s", mbit(most))?;
-            for controller in &controllers {
+            for controller in controllers {
                 let outcome = Scenario::beside(cross, most).run(controller)?;
                 writeln!(out, "{controller:10}{}", outcome.cross_row())?;
             }

@@ -99,8 +99,11 @@ pub(crate) async fn share_a_port() -> Result<(usize, Vec<u8>), Box<dyn Error>> {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let (bytes, message) = share_a_port().await?;
-    let mut out = io::stdout().lock();
-    writeln!(out, "{bytes} bytes over QUIC")?;
-    writeln!(out, "{} bytes of STUN on the same port", message.len())?;
-    Ok(())
+    let stun = message.len();
+    let lines = format!("{bytes} bytes over QUIC\n{stun} bytes of STUN on the same port\n");
+    match io::stdout().write_all(lines.as_bytes()) {
+        // Whoever read this has gone.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
 }

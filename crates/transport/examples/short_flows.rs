@@ -29,7 +29,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         per_second: arg(4, "20").parse()?,
     };
     let mut out = io::stdout().lock();
-    print(arg(0, "cubic"), arg(1, LINK), arrivals, &mut out)
+    unless_unread(print(arg(0, "cubic"), arg(1, LINK), arrivals, &mut out))
+}
+
+/// An error of writing to somebody who has read enough, which is none.
+fn unless_unread(ended: Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
+        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    })
 }
 
 /// What is asked of the link.

@@ -24,7 +24,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let arg = |index: usize, default| args.get(index).map_or(default, String::as_str);
     let time = units::duration::parse(arg(2, "1s"))?;
-    trace(arg(0, "bbr3"), arg(1, LINK), time, &mut io::stdout().lock())
+    let traced = trace(arg(0, "bbr3"), arg(1, LINK), time, &mut io::stdout().lock());
+    unless_unread(traced)
+}
+
+/// An error of writing to somebody who has read enough, which is none.
+fn unless_unread(ended: Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
+        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    })
 }
 
 /// Writes the first `time` of a connection under `controller` over `link`.

@@ -113,6 +113,40 @@ fn the_sender_counts_what_has_left_and_not_its_buffer() {
 }
 
 #[test]
+fn a_file_is_sent_or_received_for_no_longer_than_the_time() {
+    let (_server, port) = bench_server(&[]);
+    let [sent, received] = ["timed.bin", "timed-received.bin"].map(scratch_file);
+    std::fs::write(&sent, vec![7; 3 << 20]).unwrap();
+    let [sent, into] = [&sent, &received].map(|file| file.to_str().unwrap());
+    let whole = client(port, &["-F", sent, "-t", "20"]);
+    assert!(whole.stdout.contains("SHA-256 at both ends: "), "{whole:?}");
+    // A third of it.
+    let second = ["-t", "1", "-b", "8M"];
+    let cut = client(port, &[&["-F", sent], &second[..]].concat());
+    let line = cut
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("-t was over first: "));
+    assert!(
+        line.is_some_and(|line| line.ends_with(" of the file's 3.00 MBytes arrived")),
+        "{cut:?}"
+    );
+    assert!(!cut.stdout.contains("SHA-256"), "{cut:?}");
+
+    client(port, &[&["-R", "-F", into], &second[..]].concat());
+    let length = std::fs::metadata(&received).unwrap().len();
+    assert!((300_000..1_500_000).contains(&length), "{length}");
+    let unknown = ended_with(port, &["-R", "-F", into]);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    assert!(
+        unknown
+            .stderr
+            .contains("give it with -n, or a time with -t"),
+        "{unknown:?}"
+    );
+}
+
+#[test]
 fn runs_beyond_those_a_server_takes_wait_for_their_turn_or_are_refused() {
     let (_server, port) = bench_server(&["--max-runs", "1"]);
     let server = format!("127.0.0.1:{port}");
@@ -183,6 +217,18 @@ fn a_server_in_the_background_is_ready_when_it_returns_and_ends_by_its_number() 
     let (pid_file, log) = (scratch_file("server.pid"), scratch_file("server.log"));
     let [pid_path, log_path] = [&pid_file, &log].map(|file| file.to_str().unwrap());
     let flags = ["-D", "-B", "127.0.0.1", "-I", pid_path, "-p"];
+    // A file of another kind would be replaced, and be gone at the end.
+    std::fs::write(&pid_file, "a key\n").unwrap();
+    for (more, why) in [
+        (&["0"][..], "something else than a process's number"),
+        (&["0", "--logfile", pid_path], "the file of --logfile"),
+    ] {
+        let refused = run("bench-server", [&flags[..], more].concat());
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.stderr.contains(why), "{refused:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&pid_file).unwrap(), "a key\n");
+    std::fs::remove_file(&pid_file).unwrap();
     let started = run(
         "bench-server",
         [&flags[..], &["0", "--logfile", log_path]].concat(),

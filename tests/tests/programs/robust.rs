@@ -17,6 +17,7 @@ mod no_buffers;
 mod resources;
 mod siege;
 mod storms;
+mod unread;
 
 use e2e::programs::{Ended, Running};
 use serde_json::Value;

@@ -65,13 +65,15 @@ pub(crate) struct RunArgs {
     /// Both sides send at once
     #[arg(long, conflicts_with = "reverse", help_heading = "Transfer")]
     pub(crate) bidir: bool,
-    /// Send this file; with -R, receive into it, as FILE.part until it is complete
+    /// Send this file, with -t for that long at most; with -R, receive into it, as FILE.part until
+    /// it is complete: all of -n, or what comes within -t
     #[arg(short = 'F', long, value_name = "FILE", help_heading = "Transfer")]
     #[arg(value_hint = ValueHint::FilePath)]
-    #[arg(conflicts_with_all = ["time", "omit", "bidir", "connections", "parallel"])]
+    #[arg(conflicts_with_all = ["omit", "bidir", "connections", "parallel"])]
     pub(crate) file: Option<PathBuf>,
     /// With -R -F, go on after what FILE.part has; -n is the size of the whole file
     #[arg(long = "continue", requires_all = ["file", "reverse"], help_heading = "Transfer")]
+    #[arg(conflicts_with = "time")]
     pub(crate) continues: bool,
     /// Send zeros instead of random data, to detect compression on the path
     #[arg(short = 'Z', long, conflicts_with = "file", help_heading = "Transfer")]

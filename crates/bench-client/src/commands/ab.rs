@@ -321,6 +321,9 @@ impl Files {
         };
         let [report, json, csv] = [&files.report, &files.json, &files.csv];
         output::check_distinct(&[report, json, csv, &files.rounds_csv])?;
+        // A new result may take the place of the one that it was compared with.
+        let others = [report, csv, &files.rounds_csv];
+        output::check_kept(&others, "--baseline", args.baseline.as_deref())?;
         Ok(files)
     }
 

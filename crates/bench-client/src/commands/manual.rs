@@ -41,8 +41,42 @@ fn script(shell: Shell, program: Program, registry: &Registry) -> String {
     clap_complete::generate(shell, &mut command, program.name(), &mut script);
     // clap_complete 4.6.11 takes the hyphen in a program's name for the begin of a command in one
     // of the two places where bash has to find the same word.
-    String::from_utf8_lossy(&script).replace("bench__subcmd__", "bench__")
+    let script = String::from_utf8_lossy(&script).replace("bench__subcmd__", "bench__");
+    match shell {
+        Shell::Bash => of_parts(&script, &format!("_{}", program.name().replace('-', "__"))),
+        Shell::Fish => script + &of_arguments(&command),
+        _ => script,
+    }
 }
+
+/// The same completions, whose function is asked for through [`OF_PARTS`].
+fn of_parts(script: &str, function: &str) -> String {
+    let complete = format!("complete -F {function} ");
+    let asked = script.replace(&complete, &format!("complete -F {function}_of_parts "));
+    OF_PARTS.replace("COMPLETE", function) + &asked
+}
+
+/// The values of commands' own arguments, which clap_complete leaves out for fish. bench-server has
+/// no commands.
+fn of_arguments(command: &Command) -> String {
+    let lines = command.get_subcommands().map(|sub| {
+        let arguments = sub.get_positionals().flat_map(Arg::get_possible_values);
+        let values: Vec<String> = arguments.map(|value| value.get_name().to_owned()).collect();
+        if values.is_empty() {
+            return String::new();
+        }
+        format!(
+            "complete -c bench-client -n \"__fish_bench_client_using_subcommand {}\" -f -a \
+             \"{}\"\n",
+            sub.get_name(),
+            values.join(" ")
+        )
+    });
+    lines.collect()
+}
+
+/// Gives bash's words to that function, in which names and values are words of their own.
+const OF_PARTS: &str = include_str!("completions.bash");
 
 /// Words that stand for something, which a shell may offer; the programs take more than these.
 struct Names {
@@ -171,14 +205,21 @@ const REST: &str = r#".SH "EXIT STATUS"
 Done.
 .TP
 1
-The run failed. What was measured until then is still written, marked "complete": false.
+The run failed, or a rule of \-\-fail\-if holds. What was measured until then is still written,
+marked "complete": false.
 .TP
 2
 Invalid command line.
+.TP
+3
+With ab \-\-until: the intervals are still wider after \-\-max\-rounds.
 .SH ENVIRONMENT
 .TP
 PACELINE_TOKEN
 The token, where \-\-token names no file.
+.TP
+SSLKEYLOGFILE
+The file to which the TLS secrets of connections are appended, for Wireshark.
 .SH "SEE ALSO"
 .BR bench\-client (1),
 .BR bench\-server (1)
@@ -222,12 +263,11 @@ mod tests {
                 assert!(script.contains("idle-timeout"), "{shell}: {script}");
                 let offers = |name: &str| script.contains(name);
                 let is_client = *program == Program::BenchClient;
-                // elvish and PowerShell get no values, fish those of options alone.
+                // elvish and PowerShell get no values.
                 let has_values = matches!(shell, Shell::Bash | Shell::Fish | Shell::Zsh);
-                let has_words = matches!(shell, Shell::Bash | Shell::Zsh);
                 assert_eq!(offers("ledbat_pp"), has_values, "{shell}");
                 assert_eq!(offers("starlink-down"), has_values && is_client, "{shell}");
-                assert_eq!(offers("seven-rounds"), has_words && is_client, "{shell}");
+                assert_eq!(offers("seven-rounds"), has_values && is_client, "{shell}");
             }
         }
     }

@@ -6,6 +6,7 @@ use bench_kit::clock;
 use bench_kit::failure::Failure;
 use bench_kit::plan::Turn;
 use bench_kit::token::Token;
+use paceline::tls;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
@@ -58,12 +59,18 @@ pub(super) fn turn(wait: Option<Duration>) -> Option<Turn> {
 /// Whom `--ca` or `--fingerprint` has the client trust.
 ///
 /// # Errors
-/// When the file of `--ca` cannot be read.
+/// When the file of `--ca` cannot be read, or has no certificate.
 pub(super) fn trust(ca: Option<&Path>, fingerprint: Option<[u8; 32]>) -> Result<Trust, Failure> {
     match (ca, fingerprint) {
-        (Some(path), _) => std::fs::read(path)
-            .map(Trust::Authorities)
-            .map_err(|error| Failure::run(format!("--ca {}: {error}", path.display()))),
+        (Some(path), _) => {
+            let name = path.display();
+            let pem = std::fs::read(path)
+                .map_err(|error| Failure::run(format!("--ca {name}: {error}")))?;
+            match tls::client_with_ca(&pem) {
+                Ok(_) => Ok(Trust::Authorities(pem)),
+                Err(error) => Err(Failure::usage(format!("--ca {name}: {error}"))),
+            }
+        }
         (None, Some(fingerprint)) => Ok(Trust::Fingerprint(fingerprint)),
         (None, None) => Ok(Trust::Anyone),
     }

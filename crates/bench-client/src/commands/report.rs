@@ -3,6 +3,7 @@
 use crate::args::ReportArgs;
 use crate::emulated;
 use crate::output::{self, Directory, Output};
+use crate::text_file;
 use bench_kit::failure::Failure;
 use bench_kit::{clock, terminal};
 use bench_report::plot::{self, NamedFigure};
@@ -32,18 +33,25 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
             "--rounds-csv: a matrix result has no rounds; use the files of its cells",
         ));
     }
-    let html = html_file(args);
-    let files = [
-        ("--html", &html, Some(views.html)),
-        ("--csv", &args.csv, Some(views.csv)),
-        ("--rounds-csv", &args.rounds_csv, views.rounds),
-    ];
-    for (flag, path, text) in files {
-        if let (Some(path), Some(text)) = (path, text) {
-            Output::open(flag, path)?.write(&text())?;
-            terminal::note(format_args!("Written: {}", path.display()));
-        }
+    let html = Output::open_if("--html", html_file(args).as_deref())?;
+    let csv = Output::open_if("--csv", args.csv.as_deref())?;
+    let rounds = Output::open_if("--rounds-csv", args.rounds_csv.as_deref())?;
+    let outputs = [&html, &csv, &rounds];
+    output::check_distinct(&outputs)?;
+    for result in &args.results {
+        output::check_kept(&outputs, "RESULT.json", Some(result))?;
     }
+    let text = |file: &Option<Output>, text: Option<Text<'_>>| {
+        let text = text.filter(|_| file.is_some());
+        text.map_or_else(String::new, |text| text())
+    };
+    let html_text = text(&html, Some(views.html));
+    let csv_text = text(&csv, Some(views.csv));
+    let rounds_text = text(&rounds, views.rounds);
+    output::write_all(
+        [(html, html_text), (csv, csv_text), (rounds, rounds_text)],
+        false,
+    )?;
     if let Some(path) = &args.svg {
         let directory = Directory::create("--svg", path)?;
         let (title, note) = (views.title.as_deref(), views.note.as_deref());
@@ -54,7 +62,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
 }
 
 fn read(path: &Path) -> Result<AnyResult, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| named(path, error))?;
+    let text = text_file::read_result(path).map_err(|error| named(path, error))?;
     AnyResult::from_json(&text).map_err(|error| named(path, error))
 }
 

@@ -183,21 +183,30 @@ impl Files {
             json_format: args.json_format,
             report: Output::open_if("--report", args.report.as_deref())?,
         };
-        output::check_distinct(&[&files.json, &files.report])?;
+        let outputs = [&files.json, &files.report];
+        output::check_distinct(&outputs)?;
+        output::check_kept(&outputs, "-F", args.file.as_deref())?;
+        output::check_kept(&outputs, "--logfile", args.logfile.as_deref())?;
         Ok(files)
     }
 
-    /// Writes both; one that fails does not keep the other from being written.
+    /// Writes both; one that fails does not keep the other from being written. A run that came to
+    /// nothing leaves those of an earlier one as they are.
     fn write(self, result: &RunResult) -> Result<(), Failure> {
-        let write = |file: Option<Output>, text: &dyn Fn() -> String| match file {
-            Some(file) => file.write(&text()),
-            None => Ok(()),
-        };
-        let json = write(self.json, &|| self.json_format.text(result));
-        let report = write(self.report, &|| {
-            report::run_html(result, emulated::path(result))
+        let json = self.json.map(|file| {
+            let text = self.json_format.text(result);
+            (Some(file), text)
         });
-        json.and(report)
+        let report = self.report.map(|file| {
+            let text = report::run_html(result, emulated::path(result));
+            (Some(file), text)
+        });
+        let files = json.into_iter().chain(report);
+        let is_nothing = result.intervals.is_empty() && result.result.bytes == 0;
+        if is_nothing && !result.complete {
+            return output::write_new(files, true);
+        }
+        output::write_all(files, true)
     }
 }
 

@@ -45,6 +45,8 @@ pub(super) fn run(args: &ScorecardArgs, registry: &Registry) -> Result<ExitCode,
     let cc = cc.map_err(|error| Failure::usage(error.to_string()))?;
     let page = Output::open_if("--output", args.output.as_deref())?;
     let json = Output::open_if("--json", args.json.as_deref())?;
+    output::check_distinct(&[&page, &json])?;
+    output::check_kept(&[&page, &json], "--criteria", args.criteria.as_deref())?;
     let interrupts = cli::interrupts()?;
     let result = measure(&plan(&cc.to_string()), &mut Tests::default(), &interrupts)?;
     let text = markdown::scorecard(&result);

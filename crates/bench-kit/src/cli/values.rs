@@ -161,9 +161,23 @@ impl fmt::Display for Error {
         match self {
             Self::NotASize(error) => error.fmt(f),
             Self::OutOfBounds { text, min, max } => {
-                write!(f, "`{text}` is not between {min} and {max} bytes")
+                let min = written(*min);
+                match *max {
+                    u64::MAX => write!(f, "`{text}` is not a size of {min} or more"),
+                    max => write!(f, "`{text}` is not a size from {min} to {}", written(max)),
+                }
             }
         }
+    }
+}
+
+/// As such a size is typed: with the largest unit that divides it.
+fn written(bytes: u64) -> String {
+    let units = [("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
+    let unit = units.iter().find(|(_, unit)| bytes.is_multiple_of(*unit));
+    match unit {
+        Some((letter, unit)) => format!("{}{letter}", bytes / unit),
+        None => bytes.to_string(),
     }
 }
 
@@ -201,7 +215,10 @@ mod tests {
     fn sizes_have_bounds() {
         assert_eq!(size_up_to::<1, 2048>("2K"), Ok(Bytes::new(2048)));
         let error = size_up_to::<1, 2048>("3K").unwrap_err();
-        assert_eq!(error.to_string(), "`3K` is not between 1 and 2048 bytes");
+        assert_eq!(error.to_string(), "`3K` is not a size from 1 to 2K");
+        // The largest number there is would be no bound to anybody.
+        let error = size_up_to::<1, { u64::MAX }>("0").unwrap_err();
+        assert_eq!(error.to_string(), "`0` is not a size of 1 or more");
         assert!(size_up_to::<1, 2048>("x").is_err());
     }
 
@@ -225,10 +242,7 @@ mod tests {
         let auto = window("auto").unwrap();
         assert_eq!((auto.most, auto.follows), (Bytes::new(128 << 20), true));
         let error = window("2G").unwrap_err();
-        assert_eq!(
-            error,
-            "`2G` is not between 4096 and 1073741824 bytes, or `auto`"
-        );
+        assert_eq!(error, "`2G` is not a size from 4K to 1G, or `auto`");
         let error = window("Auto").unwrap_err();
         assert!(error.contains("`Auto`"), "{error}");
     }

@@ -1,6 +1,7 @@
 use super::{AbResult, MatrixResult, RunResult, SCHEMA_VERSION};
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::error::Category;
 use std::fmt;
 
 /// What one of the programs has written as JSON.
@@ -105,8 +106,9 @@ impl fmt::Display for ReadError {
             Self::NotAResult(error) => {
                 write!(
                     f,
-                    "not a JSON result of `ab`, `run` or `matrix`: {error}; give a file that \
-                     --json has written"
+                    "not a JSON result of `ab`, `run` or `matrix`: {}; give a file that --json \
+                     has written",
+                    Fault(error)
                 )
             }
             Self::OtherForm { name, instead } => write!(
@@ -126,6 +128,26 @@ impl fmt::Display for ReadError {
 }
 
 impl std::error::Error for ReadError {}
+
+/// What is wrong with a text, without a parser's words for it.
+struct Fault<'a>(&'a serde_json::Error);
+
+impl fmt::Display for Fault<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(error) = self;
+        match error.classify() {
+            Category::Eof if error.line() <= 1 && error.column() == 0 => write!(f, "it is empty"),
+            Category::Eof => write!(f, "it ends in the middle, at line {}", error.line()),
+            Category::Syntax => write!(
+                f,
+                "no JSON at line {}, column {}",
+                error.line(),
+                error.column()
+            ),
+            Category::Data | Category::Io => error.fmt(f),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -174,6 +196,17 @@ mod tests {
             refusal("{\"schema_version\":1,\"kind\":\"a\\u001bb\"}"),
             "kind `ab` is not `ab`, `run` or `matrix`"
         );
+        for (text, fault) in [
+            ("", "it is empty;"),
+            ("not JSON", "no JSON at line 1, column 2;"),
+            (
+                "{\"schema_version\":1,\n",
+                "it ends in the middle, at line 2;",
+            ),
+        ] {
+            let error = refusal(text);
+            assert!(error.contains(&format!(": {fault} give a file")), "{error}");
+        }
         for text in ["", "[]", "{}", r#"{"schema_version":1,"kind":"ab"}"#] {
             let error = refusal(text);
             assert!(

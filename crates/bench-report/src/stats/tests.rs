@@ -500,6 +500,13 @@ fn a_busy_machine_is_said_in_the_place_of_a_verdict() {
          over 1 ms late, up to 24.0 % of them. Use --virtual, or --reject-late, which repeats such \
          rounds."
     );
+    // What was done in vain is not proposed.
+    result.command = Some("bench-client ab --reject-late".to_owned());
+    let (_, verdict) = late(&mut result, 0.24);
+    assert!(
+        verdict.ends_with("of them. Stop other work on this machine, or use --virtual."),
+        "{verdict}"
+    );
 }
 
 #[test]

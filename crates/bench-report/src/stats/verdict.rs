@@ -115,16 +115,22 @@ fn busy(result: &AbResult) -> Option<String> {
         .filter_map(|round| Some(round.link_late?.get()))
         .collect();
     let most = shares.iter().copied().reduce(f64::max)?;
+    let command = result.command.as_deref();
+    let has_repeated = command.is_some_and(|command| command.contains(" --reject-late"));
     Some(format!(
         "{BUSY}: in {} of {} rounds the emulated link sent packets over 1 ms late, up to {} % of \
-         them. Use --virtual, or --reject-late, which repeats such rounds.",
+         them. {}",
         shares.len(),
         rounds.len(),
-        significant(most * 100.0)
+        significant(most * 100.0),
+        if has_repeated { STILL_BUSY } else { REPEAT }
     ))
 }
 
 const BUSY: &str = "The machine was too busy for a verdict";
+const REPEAT: &str = "Use --virtual, or --reject-late, which repeats such rounds.";
+/// Of rounds that were late each time.
+const STILL_BUSY: &str = "Stop other work on this machine, or use --virtual.";
 
 fn brief(comparison: &Comparison, what: &str) -> String {
     match Effect::of(comparison) {

@@ -76,8 +76,8 @@ vocabulary! {
     "delay 20ms reorder 1% gap 5";
 
     "rate RATE [OVERHEAD [CELL [CELLOVERHEAD]]]",
-    "bottleneck rate at layer 2; OVERHEAD bytes per packet, CELL bytes per cell, CELLOVERHEAD \
-     bytes per cell",
+    "bottleneck rate at layer 2, in tc's units: `mbit` is bits, `mbps` bytes; OVERHEAD bytes per \
+     packet, CELL bytes per cell, CELLOVERHEAD bytes per cell",
     "rate 100mbit";
 
     "tbf RATE burst SIZE [peakrate RATE mtu SIZE]",
@@ -237,6 +237,17 @@ mod tests {
             assert!(link.is_ok(), "{}: {link:?}", word.example);
             assert!(word.example.contains(first(word)), "{}", word.example);
         }
+    }
+
+    #[test]
+    fn a_rate_is_said_to_have_tcs_units() {
+        let parsed = ["rate 1mbps", "rate 8mbit"].map(|link| link.parse::<LinkSpec>().unwrap());
+        assert_eq!(parsed[0], parsed[1]);
+        let rate = LINK_WORDS
+            .iter()
+            .find(|word| first(word) == "rate")
+            .unwrap();
+        assert!(rate.meaning.contains("`mbps` bytes"), "{}", rate.meaning);
     }
 
     #[test]

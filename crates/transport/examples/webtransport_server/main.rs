@@ -11,7 +11,6 @@
 //! | `/download?NAME` | sends as fast as the controller NAME permits, and its state in datagrams |
 //! | `/echo` | returns streams and datagrams |
 //! | `/link` | a stream with a link in tc's words makes it the link of all sessions |
-#![expect(clippy::print_stdout, reason = "a program that says where it listens")]
 
 use clap::Parser;
 use link_sim::LinkSpec;
@@ -20,7 +19,8 @@ use paceline::webtransport::http::StatusCode;
 use paceline::webtransport::{ALPN, Connection, RecvStream, Request, SendStream, Session};
 use paceline::{Endpoint, tls};
 use std::error::Error;
-use std::fmt::Write;
+use std::fmt::{self, Write as _};
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -46,8 +46,14 @@ pub(crate) struct Args {
 #[tokio::main]
 async fn main() -> Result<()> {
     let server = Server::start(Args::parse()).await?;
-    println!("open http://{} in Chromium", server.page_address()?);
+    let address = server.page_address()?;
+    say(format_args!("open http://{address} in Chromium"));
     server.run().await
+}
+
+/// Prints a line. A server goes on when nobody reads what it says.
+fn say(line: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stdout(), "{line}");
 }
 
 /// The endpoint, the link before it, and the page's listener.
@@ -149,7 +155,7 @@ async fn serve(request: Request, relay: Arc<RelayHandle>) {
             .map_err(Into::into),
     };
     if let Err(error) = served {
-        println!("{path}: {error}");
+        say(format_args!("{path}: {error}"));
     }
 }
 

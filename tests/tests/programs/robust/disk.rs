@@ -1,10 +1,10 @@
 //! A full disk, for which `/dev/full` stands.
 
 use crate::robust::{parse, start_client};
-use e2e::programs::{Ended, bench_server, program};
+use e2e::programs::{Ended, bench_server, program, run, scratch_file};
 use serde_json::Value;
 use std::fs::OpenOptions;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 #[test]
@@ -81,4 +81,79 @@ fn check_saved(ended: &Ended, told: &str) {
     std::fs::remove_file(&path).unwrap();
     assert_eq!(result["complete"], true);
     assert_eq!(result["result"]["bytes"], 1 << 20);
+}
+
+#[test]
+fn a_run_that_comes_to_nothing_leaves_earlier_files_as_they_are() {
+    let [json, report] = ["good.json", "good.html"].map(scratch_file);
+    let flags = ["--json", json.to_str().unwrap(), "--report"];
+    let flags = [&flags[..], &[report.to_str().unwrap()]].concat();
+    let nobody = [
+        &["run", "127.0.0.1:9", "--connect-timeout", "300"],
+        &flags[..],
+    ]
+    .concat();
+    // There was nothing before: what went wrong is written.
+    assert_eq!(run("bench-client", &nobody).code, Some(1));
+    let failed = parse(&std::fs::read_to_string(&json).unwrap());
+    assert!(
+        failed["error"].as_str().unwrap().contains("127.0.0.1:9"),
+        "{failed}"
+    );
+
+    let (_server, port) = bench_server(&[]);
+    let ended = start_client(port, &[&["-n", "1M"], &flags[..]].concat()).wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let good = [&json, &report].map(|file| std::fs::read(file).unwrap());
+    assert!(good[0].starts_with(b"{\n") && good[1].starts_with(b"<!DOCTYPE html>"));
+    let ended = run("bench-client", &nobody);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let kept = ended.stderr.matches("Kept as before: ").count();
+    assert_eq!(kept, 2, "{ended:?}");
+    assert_eq!(
+        [&json, &report].map(|file| std::fs::read(file).unwrap()),
+        good
+    );
+}
+
+#[test]
+fn no_output_takes_the_place_of_what_is_read_or_written_besides() {
+    let [result, data, other] = ["kept.json", "kept.bin", "kept.out"].map(scratch_file);
+    let [result, data, other] = [&result, &data, &other].map(|file| file.to_str().unwrap());
+    let plan = "ab --virtual --rounds 1 -t 1 --no-report --json";
+    let ended = run("bench-client", plan.split(' ').chain([result]));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    std::fs::write(data, "a file to send").unwrap();
+    let before = std::fs::read(result).unwrap();
+    let ab = ["ab", "--virtual", "--rounds", "1", "-t", "1"];
+    let over_baseline = [&ab[..], &["--baseline", result, "--report", result]].concat();
+    for (args, flag) in [
+        (&["report", result, "--html", result][..], "--html"),
+        (
+            &["report", result, "--csv", other, "--html", other],
+            "--html",
+        ),
+        (
+            &["run", "127.0.0.1:9", "-F", data, "--json", data],
+            "--json",
+        ),
+        (
+            &["run", "127.0.0.1:9", "--logfile", data, "--report", data],
+            "--report",
+        ),
+        (&over_baseline[..], "--report"),
+        (
+            &["scorecard", "cubic", "--output", other, "--json", other],
+            "--output",
+        ),
+    ] {
+        let ended = run("bench-client", args);
+        assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
+        let told = ended.stderr.lines().last().unwrap_or_default();
+        let is_named = told.starts_with(&format!("error: {flag} "));
+        assert!(is_named && told.contains("file"), "{args:?}: {ended:?}");
+        assert!(!Path::new(other).exists(), "{args:?}");
+    }
+    assert_eq!(std::fs::read(result).unwrap(), before);
+    assert_eq!(std::fs::read(data).unwrap(), b"a file to send");
 }

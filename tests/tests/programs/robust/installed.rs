@@ -112,6 +112,26 @@ fn bash_completes_commands_flags_and_values() {
         ("bench-server", "--max-per", "--max-per-address"),
         ("link-relay", "--list-p", "--list-presets"),
         ("link-relay", "tun --ser", "--server"),
+        ("link-relay", "--link del", "delay"),
+        ("link-relay", "exec lte-d", "lte-down"),
+        ("link-relay", "exec delay 20ms -- bash --nor", ""),
+        ("bench-client", "run -C bbr", "bbr3"),
+        // bash replaces what stands behind a `:`, a `=` or a quote, and nothing else.
+        ("bench-client", "ab --b bbr3:loss_t", "loss_thresh="),
+        ("bench-client", "ab --b=bbr3:loss_t", "loss_thresh="),
+        (
+            "bench-client",
+            "ab --b bbr3:cwnd_gain=2,loss_t",
+            "2,loss_thresh=",
+        ),
+        (
+            "bench-client",
+            "ab --link \"delay 20ms rat",
+            "delay 20ms rate",
+        ),
+        ("bench-client", "ab --link lte-d", "lte-down"),
+        ("bench-client", "matrix bbr-p", "bbr-paper"),
+        ("bench-server", "-C led", "ledbat_pp"),
     ] {
         let script = scratch_file("completions.bash");
         let ended = match program {
@@ -122,20 +142,22 @@ fn bash_completes_commands_flags_and_values() {
         std::fs::write(&script, &ended.stdout).unwrap();
         let completions = completions(&script, program, words);
         assert!(
-            completions.split_whitespace().any(|word| word == completed),
+            completions.lines().any(|word| word == completed),
             "{program} {words}: {completions}"
         );
     }
 }
 
-/// What bash offers at the end of these words.
+/// What bash offers at the end of these words, a line each. As bash does it, the function is given
+/// the text behind the last character that ends a word, or behind a quote that is open.
 fn completions(script: &Path, program: &str, words: &str) -> String {
     let ask = r#"
         source "$1"
-        COMP_WORDS=($2 $3); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP_LINE="$2 $3"
+        COMP_LINE="$2 $3"; COMP_POINT=${#COMP_LINE}; COMP_CWORD=0
         function=$(complete -p "$2" | sed 's/.*-F \([^ ]*\).*/\1/')
-        "$function" "$2" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
-        echo "${COMPREPLY[@]}"
+        [[ $3 == *\"* ]] && last=${3##*\"} || last=${3##*[ :=]}
+        "$function" "$2" "$last" ""
+        printf '%s\n' "${COMPREPLY[@]}"
     "#;
     let output = Command::new("bash")
         .args(["--norc", "-c", ask, "bash"])

@@ -4,6 +4,7 @@ use crate::robust::{assert_windows_fit, client, start_client};
 use bench_kit::clock;
 use e2e::programs::{Ended, Running, bench_server, port_at_end, program, scratch_file};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -64,6 +65,30 @@ fn a_run_outlives_that_one_of_its_sides_is_stopped_for_a_while() {
     }
     server.terminate();
     assert_eq!(server.wait().code, Some(0));
+}
+
+/// The link is in the program that is stopped: all that was to leave it meanwhile is late.
+#[test]
+fn a_round_whose_link_was_late_is_repeated_on_request() {
+    let plan = "ab --reject-late --rounds 1 -t 1 -O 0 --no-report -J --link";
+    let link = "delay 50ms rate 10mbit queue 1bdp";
+    let mut ab = Running::start("bench-client", plan.split(' ').chain([link]));
+    ab.note_with("rounds: 1 per variant");
+    for _ in 0..5 {
+        pause(Duration::from_millis(100));
+        signal(&ab, Signal::STOP);
+        pause(Duration::from_millis(100));
+        signal(&ab, Signal::CONT);
+    }
+    ab.note_with("the link was late; repeating the round (1 of at most 5 times)");
+    let ended = ab.wait_long();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let result: Value = serde_json::from_str(&ended.stdout).unwrap();
+    for variant in result["variants"].as_array().unwrap() {
+        let rounds = variant["rounds"].as_array().unwrap();
+        assert_eq!(rounds.len(), 1, "{variant}");
+        assert!(rounds[0]["error"].is_null(), "{variant}");
+    }
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn older_server(field: &str) -> String {
 const OPTIONS: [(&str, &str, &str); 11] = [
     ("window_follows", "-w auto", "set a size, such as -w 32M"),
     ("media", "--source", "leave it out"),
-    ("at_most", "a time limit beside -n", "leave out -n"),
+    ("at_most", "a time limit beside -n or -F", "leave it out"),
     ("requests", "--ping and --rpm", "leave them out"),
     ("datagrams", "-u", "leave it out"),
     ("server_output", "--get-server-output", "leave it out"),

@@ -14,12 +14,12 @@ use bench_kit::plan::{Direction, Plan};
 use bench_kit::terminal;
 use bench_report::date;
 use bench_report::result::iperf::{End, Interval, Row, Start};
-use bench_report::result::{Round, RunRequests, RunResult, Sha256};
+use bench_report::result::{Round, RunRequests, RunResult};
 use bench_report::table::{
     Columns, cpu_line, datagram_header, end_block, frame_block, frame_row, interval_header,
     interval_row, request_block, request_row, with_direction,
 };
-use bench_report::text::{Unit, printable, wrapped};
+use bench_report::text::{Unit, amount, printable, wrapped};
 use paceline::NoKernelPacing;
 use serde::Serialize;
 
@@ -244,16 +244,8 @@ impl Screen {
                 let block = request_block(requests);
                 block.lines().for_each(|line| self.row(line));
             }
-            if let Some(Sha256 {
-                sender: Some(hash), ..
-            }) = &result.sha256
-                && result.error.is_none()
-            {
-                let of = match plan.extras.continued {
-                    0 => "",
-                    _ => " of what was added",
-                };
-                self.row(&format!("SHA-256{of} at both ends: {hash}"));
+            if let Some(line) = file_line(result, plan) {
+                self.row(&line);
             }
             if !plan.extras.is_idle()
                 && result.error.is_none()
@@ -327,4 +319,20 @@ impl Screen {
             terminal::text(text);
         }
     }
+}
+
+/// What became of a file: its hash, or how much of it the time was enough for.
+fn file_line(result: &RunResult, plan: &Plan) -> Option<String> {
+    let hashes = result.sha256.as_ref().filter(|_| result.error.is_none())?;
+    if let (Some(hash), Some(_)) = (&hashes.sender, &hashes.receiver) {
+        let of = match plan.extras.continued {
+            0 => "",
+            _ => " of what was added",
+        };
+        return Some(format!("SHA-256{of} at both ends: {hash}"));
+    }
+    let (arrived, all) = (result.result.bytes, plan.bytes()?);
+    let is_over = plan.extras.at_most.is_some();
+    let (arrived, all) = (amount(arrived), amount(all));
+    is_over.then(|| format!("-t was over first: {arrived} of the file's {all} arrived"))
 }

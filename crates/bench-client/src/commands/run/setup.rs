@@ -25,6 +25,7 @@ pub(super) fn plan(args: &RunArgs, file: Option<&TransferFile>) -> Result<Plan, 
     };
     let length = length(args);
     let limit = limit(args, length, file.and_then(|file| file.length));
+    let is_sized = matches!(limit, Limit::Bytes(_));
     // What does not send needs no controller, unless it is asked for.
     let of_side = |sends: bool| {
         if sends {
@@ -54,7 +55,7 @@ pub(super) fn plan(args: &RunArgs, file: Option<&TransferFile>) -> Result<Plan, 
         extras: Extras {
             window_follows: args.transfer.window.follows,
             zeros: args.zero_payload,
-            digest: args.file.is_some(),
+            digest: args.file.is_some() && is_sized,
             continued: 0,
             server_output: args.get_server_output.then_some(args.interval),
             datagrams: args.udp.then(|| Datagrams {
@@ -65,7 +66,8 @@ pub(super) fn plan(args: &RunArgs, file: Option<&TransferFile>) -> Result<Plan, 
                 interval,
                 under_load: args.has_load(),
             }),
-            at_most: None,
+            // Of a file that is sent.
+            at_most: args.time.filter(|_| is_sized),
             turn: None,
             dscp: args.tos.or(args.dscp).unwrap_or_default().value(),
         },
@@ -118,8 +120,9 @@ pub(super) fn file(args: &RunArgs) -> Result<Option<TransferFile>, Failure> {
     };
     let failure = |error| Failure::run(format!("-F {}: {error}", path.display()));
     if args.transfer.reverse {
-        if args.bytes.is_none() && args.blockcount.is_none() {
-            return Err(Failure::usage("-F with -R: unknown size; give it with -n"));
+        if args.bytes.is_none() && args.blockcount.is_none() && args.time.is_none() {
+            let error = "-F with -R: unknown size; give it with -n, or a time with -t";
+            return Err(Failure::usage(error));
         }
         let (file, part) = PartFile::open(path, args.continues)?;
         return Ok(Some(TransferFile {
@@ -129,7 +132,14 @@ pub(super) fn file(args: &RunArgs) -> Result<Option<TransferFile>, Failure> {
         }));
     }
     let file = File::open(path).map_err(failure)?;
-    let length = file.metadata().map_err(failure)?.len();
+    let metadata = file.metadata().map_err(failure)?;
+    if metadata.is_dir() {
+        return Err(Failure::usage(format!(
+            "-F {}: this is a directory; give a file",
+            path.display()
+        )));
+    }
+    let length = metadata.len();
     if length == 0 {
         return Err(Failure::usage(format!(
             "-F {}: the file is empty",

@@ -1,9 +1,11 @@
 //! What a package installs beside the program: its manual pages and completions.
 
 use crate::failure::Failure;
-use clap::{Args, Command, ValueHint};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use link_sim::{LINK_WORDS, presets};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
@@ -56,12 +58,63 @@ pub(super) fn print_completions(
     }
 }
 
-fn script(shell: Shell, mut command: Command) -> String {
+fn script(shell: Shell, command: Command) -> String {
+    let mut command = with_links(command);
+    if shell == Shell::Zsh {
+        // A command is taken for the first word of a LINK where zsh knows of both.
+        command = command.mut_arg("words", |words| words.hide(true));
+    }
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, NAME, &mut script);
     // clap_complete 4.6.11 takes the hyphen in a program's name for the begin of a command in one
     // of the two places where bash has to find the same word.
-    String::from_utf8_lossy(&script).replace("link__subcmd__", "link__")
+    let script = String::from_utf8_lossy(&script).replace("link__subcmd__", "link__");
+    match shell {
+        Shell::Bash => OF_PARTS.replace("COMPLETE", FUNCTION) + &of_parts(&script),
+        Shell::Fish => script + &of_arguments(&command),
+        _ => script,
+    }
+}
+
+/// The same completions, asked for through [`OF_PARTS`].
+fn of_parts(script: &str) -> String {
+    let complete = format!("complete -F {FUNCTION} ");
+    script.replace(&complete, &format!("complete -F {FUNCTION}_of_parts "))
+}
+
+/// The values of commands' own arguments, which clap_complete leaves out for fish.
+fn of_arguments(command: &Command) -> String {
+    let lines = command.get_subcommands().map(|sub| {
+        let arguments = sub.get_positionals().flat_map(Arg::get_possible_values);
+        let values: Vec<String> = arguments.map(|value| value.get_name().to_owned()).collect();
+        if values.is_empty() {
+            return String::new();
+        }
+        format!(
+            "complete -c link-relay -n \"__fish_link_relay_using_subcommand {}\" -f -a \"{}\"\n",
+            sub.get_name(),
+            values.join(" ")
+        )
+    });
+    lines.collect()
+}
+
+/// Words that a shell may offer where a LINK stands, which takes more than these.
+fn with_links(command: Command) -> Command {
+    let words = LINK_WORDS
+        .iter()
+        .filter_map(|word| word.form.split(' ').next());
+    let mut names: Vec<&str> = words.chain(presets().map(|preset| preset.name)).collect();
+    names.dedup();
+    let with_names = |argument: Arg| {
+        let value = argument.get_value_names().and_then(<[_]>::first);
+        match value.map(|name| name.as_str()) {
+            Some("LINK") => argument.value_parser(PossibleValuesParser::new(&names)),
+            _ => argument,
+        }
+    };
+    let command = command.mut_args(with_names);
+    command.mut_subcommands(|one| one.mut_args(with_names))
 }
 
 /// The names of the pages, and their text in roff.
@@ -98,6 +151,10 @@ fn render(command: Command, to: &mut Vec<u8>) -> io::Result<()> {
 }
 
 const NAME: &str = "link-relay";
+/// What clap_complete calls its function in bash.
+const FUNCTION: &str = "_link__relay";
+/// Gives bash's words to that function, in which names and values are words of their own.
+const OF_PARTS: &str = include_str!("completions.bash");
 
 /// What all pages end with.
 const REST: &str = r#".SH "EXIT STATUS"
@@ -131,7 +188,7 @@ mod tests {
         for command in [command].into_iter().chain(commands) {
             let (_, text) = page(command.clone());
             let text = String::from_utf8(text).unwrap();
-            for long in command.get_arguments().filter_map(clap::Arg::get_long) {
+            for long in command.get_arguments().filter_map(Arg::get_long) {
                 let flag = format!("\\-\\-{}", long.replace('-', "\\-"));
                 assert!(text.contains(&flag), "{flag} in:\n{text}");
             }
@@ -147,6 +204,13 @@ mod tests {
         for shell in Shell::value_variants() {
             let script = script(*shell, CommandLine::command());
             assert!(script.contains("return-link-file"), "{shell}: {script}");
+            // elvish and PowerShell get no values.
+            let has_values = matches!(shell, Shell::Bash | Shell::Fish | Shell::Zsh);
+            assert_eq!(script.contains("starlink-down"), has_values, "{shell}");
+            if *shell == Shell::Zsh {
+                let (before, _) = script.split_once(":_link-relay_commands").unwrap();
+                assert!(!before.contains("::words"), "{script}");
+            }
         }
     }
 }

@@ -1,0 +1,1 @@
+../../../link-sim/src/bin/link-relay/completions.bash
