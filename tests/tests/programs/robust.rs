@@ -14,6 +14,7 @@ mod hangs;
 mod installed;
 mod lies;
 mod no_buffers;
+mod outputs;
 mod resources;
 mod siege;
 mod storms;

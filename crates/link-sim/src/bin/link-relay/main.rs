@@ -7,6 +7,7 @@ mod convert;
 mod failure;
 mod lists;
 mod manual;
+mod output;
 mod report;
 mod session;
 mod signals;

@@ -3,6 +3,7 @@
 use crate::arguments::Arguments;
 use crate::changes::{LinkFiles, lines_of_stdin, parse_line, read_file};
 use crate::failure::{Failure, print_error};
+use crate::output::Output;
 use crate::report::{self, IntervalReport};
 use crate::signals::Signals;
 use crate::timing::{WATCH, next_of, ticks};
@@ -32,8 +33,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Without I/O, which would need three file descriptors.
     let runtime = Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(refused)?;
+    let mut out = Output::default();
     let session = Session {
-        relay: start(&config)?,
+        relay: start(&config, &mut out)?,
+        out,
         link: config.link,
         return_link: config.return_link,
         files,
@@ -49,7 +52,7 @@ fn refused(error: io::Error) -> Failure {
     Failure::run(explain_refusal(error))
 }
 
-fn start(config: &RelayConfig) -> Result<RelayHandle, Failure> {
+fn start(config: &RelayConfig, out: &mut Output) -> Result<RelayHandle, Failure> {
     let relay = Relay::spawn(config.clone()).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable => Failure::run(format!(
             "cannot listen on UDP {}: {}",
@@ -64,9 +67,7 @@ fn start(config: &RelayConfig) -> Result<RelayHandle, Failure> {
         config.to,
         config.seed
     );
-    let mut out = io::stdout().lock();
-    report::print_heading(&mut out, between, &config.link, &config.return_link)
-        .map_err(Failure::run)?;
+    report::print_heading(out, between, &config.link, &config.return_link).map_err(Failure::run)?;
     Ok(relay)
 }
 
@@ -94,6 +95,7 @@ fn allow_descriptors(max_clients: usize) {
 #[derive(Debug)]
 struct Session {
     relay: RelayHandle,
+    out: Output,
     link: LinkSpec,
     return_link: LinkSpec,
     files: LinkFiles,
@@ -128,10 +130,10 @@ impl Session {
         self.end(begin.elapsed())
     }
 
-    fn print_interval(&self, figures: &mut IntervalReport, at: Instant) -> Result<(), Failure> {
+    fn print_interval(&mut self, figures: &mut IntervalReport, at: Instant) -> Result<(), Failure> {
         let stats = self.relay.stats();
         figures
-            .print_interval(&mut io::stdout().lock(), at, (&stats).into())
+            .print_interval(&mut self.out, at, (&stats).into())
             .map_err(Failure::run)
     }
 
@@ -184,8 +186,7 @@ impl Session {
     fn change(&mut self, direction: Direction, link: LinkSpec) -> Result<(), Failure> {
         match self.relay.reconfigure(direction, link.clone()) {
             Ok(at) => {
-                report::print_change(&mut io::stdout().lock(), at, direction, &link)
-                    .map_err(Failure::run)?;
+                report::print_change(&mut self.out, at, direction, &link).map_err(Failure::run)?;
                 *self.link(direction) = link;
             }
             Err(error) => print_error(error),
@@ -203,14 +204,15 @@ impl Session {
     /// Ends the relay and says what it did in `elapsed`.
     fn end(self, elapsed: Duration) -> Result<(), Failure> {
         let stats = self.relay.shutdown().map_err(Failure::run)?;
-        let mut out = io::stdout().lock();
+        let mut out = self.out;
         report::print_totals(&mut out, &(&stats).into()).map_err(Failure::run)?;
         let busy = stats.cpu.as_secs_f64() / elapsed.as_secs_f64();
         writeln!(out, "CPU {:.1} % of one core", 100.0 * busy).map_err(Failure::run)?;
-        match &stats.capture {
-            Some(capture) => print_capture(&mut out, capture),
-            None => Ok(()),
+        if let Some(capture) = &stats.capture {
+            print_capture(&mut out, capture)?;
         }
+        out.flush().map_err(Failure::run)?;
+        out.end()
     }
 }
 
