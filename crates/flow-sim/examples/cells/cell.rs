@@ -1,8 +1,9 @@
 //! One path, the flows on it, and the figure that they are judged by.
 
 use flow_sim::{Flow, Outcome, Scenario};
+use std::io::{self, Write};
 use std::time::Duration;
-use units::Timestamp;
+use units::{Bandwidth, Timestamp};
 
 /// A path with flows of the controller that is tried.
 pub(crate) struct Cell {
@@ -15,7 +16,6 @@ pub(crate) struct Cell {
     /// The times that count.
     pub(crate) counted: [Duration; 2],
     pub(crate) figure: Figure,
-    pub(crate) seeds: u64,
 }
 
 /// How a flow begins.
@@ -50,12 +50,10 @@ pub(crate) enum Figure {
 }
 
 impl Cell {
-    /// The mean of the seeds.
-    pub(crate) fn figure(&self, controller: &str) -> f64 {
-        (1..=self.seeds)
-            .map(|seed| self.of_seed(controller, seed))
-            .sum::<f64>()
-            / self.seeds as f64
+    /// The mean of so many seeds.
+    pub(crate) fn figure(&self, controller: &str, seeds: u64) -> f64 {
+        let sum: f64 = (1..=seeds).map(|seed| self.of_seed(controller, seed)).sum();
+        sum / seeds as f64
     }
 
     fn of_seed(&self, controller: &str, seed: u64) -> f64 {
@@ -125,39 +123,41 @@ impl Cell {
     }
 
     /// Prints the course of each flow, of the first seed.
-    pub(crate) fn trace(&self, controller: &str) {
-        println!("# {} {controller}: {}", self.name, self.link);
+    pub(crate) fn trace(&self, controller: &str, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "# {} {controller}: {}", self.name, self.link)?;
         let outcome = self.run(controller, 1);
-        for (index, flow) in outcome.flows.iter().enumerate() {
+        for (index, (flow, start)) in outcome.flows.iter().zip(&self.flows).enumerate() {
             let mut before = 0;
-            println!(
+            writeln!(
+                out,
                 "flow {index}: s state Mbit/s bandwidth pacing rtt_ms cwnd inflight lost queue"
-            );
-            for point in flow
-                .points
-                .iter()
-                .filter(|point| point.at >= Timestamp::ZERO + self.flows[index].at)
-            {
+            )?;
+            let begin = Timestamp::ZERO + start.at;
+            for point in flow.points.iter().filter(|point| point.at >= begin) {
                 let delivered = point.delivered.get();
-                println!(
+                writeln!(
+                    out,
                     "{:.1} {} {:.2} {:.2} {:.2} {:.1} {} {} {} {}",
                     point.at.since(Timestamp::ZERO).as_secs_f64(),
                     point.state,
                     (delivered - before) as f64 * 80.0 / 1e6,
-                    point
-                        .bandwidth
-                        .map_or(0.0, |rate| rate.bytes_per_sec() as f64 * 8e-6),
-                    point.pacing_rate.bytes_per_sec() as f64 * 8e-6,
+                    point.bandwidth.map_or(0.0, mbit),
+                    mbit(point.pacing_rate),
                     point.srtt.map_or(0.0, |rtt| rtt.as_secs_f64() * 1e3),
                     point.cwnd.get(),
                     point.inflight.get(),
                     point.packets_lost,
                     point.queue.get(),
-                );
+                )?;
                 before = delivered;
             }
         }
+        Ok(())
     }
+}
+
+fn mbit(rate: Bandwidth) -> f64 {
+    rate.bytes_per_sec() as f64 * 8e-6
 }
 
 /// Of all flows, in percent.

@@ -78,8 +78,8 @@ impl Paceline {
         self.calm_since = now;
     }
 
-    /// Whether the loss is a policer's, most likely: no queue, on a path that loses nothing by
-    /// itself. Few packets show too little of a queue.
+    /// Whether the loss is a policer's, most likely: without a queue, on a path that loses nothing
+    /// by itself. Few packets show too little of a queue.
     fn is_policed(&self, signs: &Signs) -> bool {
         let has_queue = signs.is_queued() || self.rank.is_high() || self.has_standing_queue();
         !has_queue && self.ambient.loss() < LOSSLESS && self.bdp() >= LEAST_POLICED
@@ -119,8 +119,8 @@ impl Paceline {
     }
 }
 
-/// A path that loses this much by itself loses without a queue, too.
-const LOSSLESS: f64 = 0.01;
+/// A path that loses more by itself loses without a queue, too.
+const LOSSLESS: f64 = 0.004;
 /// Packets.
 const LEAST_POLICED: f64 = 8.0;
 /// A queue cannot shrink by more than a second per second.
