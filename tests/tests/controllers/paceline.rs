@@ -97,6 +97,18 @@ fn a_policers_bucket_proves_no_rate() {
     assert!(lost.iter().sum::<u64>() < 3 * 150, "{lost:?}");
 }
 
+/// They are without a queue, too. When they were taken for a policer's, half of the link was used.
+#[test]
+fn losses_in_bursts_are_no_policers() {
+    let link = "delay 15ms loss gemodel 0.1% 10% rate 100mbit queue 1bdp";
+    let used = SEEDS.map(|seed| {
+        let scenario = Scenario::new(link).return_link("delay 15ms").seed(seed);
+        permille_of_link(scenario, "100mbit", SECOND * 5, SECOND * 25)
+    });
+    let used: Vec<_> = used.collect();
+    assert!(used.iter().sum::<u64>() >= 3 * 750, "{used:?}");
+}
+
 /// A flow that has a packet or two for a round trip pushes by as many packets as those that have
 /// ten, or it keeps its packet or two: one of eight had 0.3 of 15 Mbit/s for half a minute.
 #[test]

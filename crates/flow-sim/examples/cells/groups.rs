@@ -2,8 +2,8 @@
 
 use super::cell::{Cell, Figure};
 use super::paths::{
-    TEN, alone, beside_cubic, beside_cubic_policed, crowd, disrupted, falls, loss, own_loss, queue,
-    rises, several,
+    TEN, alone, beside_cubic, beside_cubic_policed, bursts, crowd, disrupted, falls, loss,
+    own_loss, queue, rises, several,
 };
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(crate) struct Group {
     pub(crate) cells: fn() -> Vec<Cell>,
 }
 
-pub(crate) const GROUPS: [Group; 15] = [
+pub(crate) const GROUPS: [Group; 16] = [
     at_least("alone", "use of the link", 0.9, alone),
     at_most("queue", "p95 of the queue, RTTs", 0.1, queue),
     at_least(
@@ -25,6 +25,7 @@ pub(crate) const GROUPS: [Group; 15] = [
         0.97,
         loss,
     ),
+    at_least("bursts", "use of the link, losses in bursts", 0.9, bursts),
     at_most(
         "falls",
         "queue from 3 s after the rate fell to a tenth, RTTs",

@@ -72,6 +72,26 @@ pub(crate) fn loss() -> Vec<Cell> {
     cells
 }
 
+/// Loss in bursts, of a percent or two.
+pub(crate) fn bursts() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for (mbit, rtt) in [(12.0, 25.0), (12.0, 80.0), (35.0, 45.0), (100.0, 30.0)] {
+        for (name, loss) in [
+            ("bursts-of-4", "gemodel 0.4% 25%"),
+            ("bursts-of-10", "gemodel 0.1% 10%"),
+        ] {
+            let half = rtt / 2.0;
+            cells.push(cell(
+                format!("{mbit}mbit-{rtt}ms-{name}"),
+                format!("delay {half}ms loss {loss} rate {mbit}mbit queue 1bdp"),
+                half,
+                Figure::Use(mbit * 1e6),
+            ));
+        }
+    }
+    cells
+}
+
 pub(crate) fn falls() -> Vec<Cell> {
     changing(|high, rtt, buffer, half| {
         let mut cell = cell(

@@ -79,10 +79,12 @@ impl Paceline {
     }
 
     /// Whether the loss is a policer's, most likely: without a queue, on a path that loses nothing
-    /// by itself. Few packets show too little of a queue.
+    /// by itself, and of single packets, as where a little too much is sent. Few packets show too
+    /// little of a queue.
     fn is_policed(&self, signs: &Signs) -> bool {
         let has_queue = signs.is_queued() || self.rank.is_high() || self.has_standing_queue();
-        !has_queue && self.ambient.loss() < LOSSLESS && self.bdp() >= LEAST_POLICED
+        let is_path = self.ambient.loss() > LOSSLESS || self.runs.mean() > SINGLE;
+        !has_queue && !is_path && self.bdp() >= LEAST_POLICED
     }
 
     fn judge_reduction(&mut self, round: &Round, signs: &Signs) {
@@ -121,6 +123,8 @@ impl Paceline {
 
 /// A path that loses more by itself loses without a queue, too.
 const LOSSLESS: f64 = 0.004;
+/// Packets in a row.
+const SINGLE: f64 = 1.5;
 /// Packets.
 const LEAST_POLICED: f64 = 8.0;
 /// A queue cannot shrink by more than a second per second.
