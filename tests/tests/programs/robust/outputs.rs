@@ -11,7 +11,7 @@ use std::time::Duration;
 fn a_relay_whose_reader_has_gone_goes_on() {
     let server = socket();
     let mut relay = Command::new(program("link-relay"))
-        .args(["--listen", "127.0.0.1:0", "-i", "0.05", "--to"])
+        .args(["--listen", "127.0.0.1:0", "-i", "0.1", "--to"])
         .arg(server.local_addr().unwrap().to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -39,7 +39,7 @@ fn a_relay_whose_figures_the_disk_does_not_take_goes_on_and_says_so() {
     let port = free.local_addr().unwrap().port();
     drop(free);
     let (listen, to) = (format!("127.0.0.1:{port}"), server.local_addr().unwrap());
-    let script = "exec \"$0\" --listen \"$1\" --to \"$2\" -i 0.05 >/dev/full";
+    let script = "exec \"$0\" --listen \"$1\" --to \"$2\" -i 0.1 >/dev/full";
     let relay = program("link-relay");
     let arguments = [relay.to_str().unwrap(), &listen, &to.to_string()];
     let mut relay = Running::start_system("sh", [&["-c", script], &arguments[..]].concat());
