@@ -60,10 +60,6 @@ pub(super) fn print_completions(
 
 fn script(shell: Shell, command: Command) -> String {
     let mut command = with_links(command);
-    if shell == Shell::Zsh {
-        // A command is taken for the first word of a LINK where zsh knows of both.
-        command = command.mut_arg("words", |words| words.hide(true));
-    }
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, NAME, &mut script);
     // clap_complete 4.6.11 takes the hyphen in a program's name for the begin of a command in one
@@ -72,8 +68,20 @@ fn script(shell: Shell, command: Command) -> String {
     match shell {
         Shell::Bash => OF_PARTS.replace("COMPLETE", FUNCTION) + &of_parts(&script),
         Shell::Fish => script + &of_arguments(&command),
+        Shell::Zsh => of_commands(&script),
         _ => script,
     }
+}
+
+/// The same completions without the words of a LINK in a command's place: zsh takes a command for
+/// the first of them where it knows of both.
+fn of_commands(script: &str) -> String {
+    let Some((before, after)) = script.split_once(":_link-relay_commands") else {
+        return script.to_owned();
+    };
+    let lines = before.lines().filter(|line| !line.starts_with("'::words"));
+    let before = lines.collect::<Vec<_>>().join("\n");
+    before + ":_link-relay_commands" + &after.replace("line[2]", "line[1]")
 }
 
 /// The same completions, asked for through [`OF_PARTS`].
