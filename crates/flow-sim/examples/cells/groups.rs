@@ -111,10 +111,7 @@ const fn at_most(
     cells: fn() -> Vec<Cell>,
 ) -> Group {
     Group {
-        name,
-        title,
-        bound,
         is_at_least: false,
-        cells,
+        ..at_least(name, title, bound, cells)
     }
 }

@@ -244,15 +244,12 @@ pub(crate) fn beside_cubic_policed() -> Vec<Cell> {
     ] {
         let line = 5.0 * mbit;
         for (name, bottleneck) in [
+            policer(mbit, 30, line),
+            policer(mbit, 120, line),
             (
-                "policer-30kb",
-                format!("policer {mbit}mbit burst 30kb rate {line}mbit queue 1000p"),
+                "codel".to_owned(),
+                format!("rate {mbit}mbit queue 4bdp aqm codel"),
             ),
-            (
-                "policer-120kb",
-                format!("policer {mbit}mbit burst 120kb rate {line}mbit queue 1000p"),
-            ),
-            ("codel", format!("rate {mbit}mbit queue 4bdp aqm codel")),
         ] {
             let half = rtt / 2.0;
             cells.push(beside(cell(
@@ -290,18 +287,15 @@ pub(crate) fn own_loss() -> Vec<Cell> {
     ] {
         let line = 4.0 * mbit;
         for (name, bottleneck) in [
-            ("0.05bdp", format!("rate {mbit}mbit queue 0.05bdp")),
-            ("0.2bdp", format!("rate {mbit}mbit queue 0.2bdp")),
             (
-                "policer-15kb",
-                format!("policer {mbit}mbit burst 15kb rate {line}mbit queue 1000p"),
+                "0.05bdp".to_owned(),
+                format!("rate {mbit}mbit queue 0.05bdp"),
             ),
+            ("0.2bdp".to_owned(), format!("rate {mbit}mbit queue 0.2bdp")),
+            policer(mbit, 15, line),
+            policer(mbit, 80, line),
             (
-                "policer-80kb",
-                format!("policer {mbit}mbit burst 80kb rate {line}mbit queue 1000p"),
-            ),
-            (
-                "fq_codel",
+                "fq_codel".to_owned(),
                 format!("rate {mbit}mbit queue 20p aqm fq_codel noecn"),
             ),
         ] {
@@ -396,6 +390,15 @@ fn varying(mbit: f64, half: f64) -> Vec<(Duration, String)> {
             )
         })
         .collect()
+}
+
+/// The name and the link of a policer of `mbit` whose bucket holds `kb`, before a line of `line`
+/// Mbit/s.
+fn policer(mbit: f64, kb: u32, line: f64) -> (String, String) {
+    (
+        format!("policer-{kb}kb"),
+        format!("policer {mbit}mbit burst {kb}kb rate {line}mbit queue 1000p"),
+    )
 }
 
 /// A jitter that keeps packets in order, in the words of a link.
