@@ -86,6 +86,43 @@ fn a_very_short_queue_loses_no_more() {
     }
 }
 
+/// With tokens in its bucket a policer delivers an Up whole, and then drops a quarter of a round
+/// trip. When each Up raised the estimate by what it delivered, 1.9 % were lost.
+#[test]
+fn a_policers_bucket_proves_no_rate() {
+    let link = "delay 25ms policer 8mbit burst 15kb rate 32mbit queue 1000p";
+    let scenario = Scenario::new(link).return_link("delay 25ms");
+    let lost = SEEDS.map(|seed| lost_permyriad(&scenario, PACELINE, seed));
+    let lost: Vec<_> = lost.collect();
+    assert!(lost.iter().sum::<u64>() < 3 * 150, "{lost:?}");
+}
+
+/// They are without a queue, too. When they were taken for a policer's, half of the link was used.
+#[test]
+fn losses_in_bursts_are_no_policers() {
+    let link = "delay 15ms loss gemodel 0.1% 10% rate 100mbit queue 1bdp";
+    let used = SEEDS.map(|seed| {
+        let scenario = Scenario::new(link).return_link("delay 15ms").seed(seed);
+        permille_of_link(scenario, "100mbit", SECOND * 5, SECOND * 25)
+    });
+    let used: Vec<_> = used.collect();
+    assert!(used.iter().sum::<u64>() >= 3 * 750, "{used:?}");
+}
+
+/// A flow that has a packet or two for a round trip pushes by as many packets as those that have
+/// ten, or it keeps its packet or two: one of eight had 0.3 of 15 Mbit/s for half a minute.
+#[test]
+fn flows_that_start_one_after_the_other_share_a_full_queue() {
+    let indices = [1, 2, 3, 4].map(|seed| {
+        let scenario = link("15mbit", MS * 60, "queue 4bdp").seed(seed);
+        let flows = (0..8).map(|place| Flow::of(PACELINE).start(SECOND * 10 * place));
+        let outcome = flows.fold(scenario, Scenario::flow).run_for(SECOND * 96);
+        share::jain(&outcome, SECOND * 85..SECOND * 95)
+    });
+    let mean = indices.iter().sum::<f64>() / 4.0;
+    assert!(mean >= 0.9, "{indices:?}");
+}
+
 /// A flow that goes on to send a quarter more than the path holds overflows the queue, and beside a
 /// queue it hears no path.
 #[test]
@@ -133,12 +170,13 @@ fn random_loss_that_begins_late_is_made_good() {
     }
 }
 
-/// A policer has no queue that shows, and drops little of who sends a little too much.
+/// A policer has no queue that shows, and drops little of who sends a little too much. Seeds differ
+/// by a factor of two, so there are many.
 #[test]
 fn cubic_is_not_starved_beside_a_policer() {
     let link = "delay 10ms policer 10mbit burst 60kb rate 200mbit queue 1000p";
     let kept = |other: &str| -> u64 {
-        let outcomes = SEEDS.map(|seed| {
+        let outcomes = (1..=16).map(|seed| {
             let scenario = Scenario::new(link).return_link("delay 10ms").seed(seed);
             let both = scenario.flow(Flow::of("cubic")).flow(Flow::of(other));
             let outcome = both.run_for(SECOND * 45);
@@ -156,23 +194,32 @@ fn cubic_is_not_starved_beside_a_policer() {
 
 /// Each hears in its Downs what all lose together. If they made that good, they would keep the
 /// queue full, and who has most of the link would keep it: without `standing` two had 5 of 15
-/// Mbit/s each, and all lost 17 %.
+/// Mbit/s each, and all lost 17 %. With 15 packets of BDP and 8 of queue eight flows have less than
+/// three packets each, so that loss is the only sign; `bbr3` loses 13.7 % of them.
 #[test]
 fn eight_flows_share_a_queue_of_few_packets() {
     for (rtt, queue) in [(MS * 16, "0.5bdp"), (MS * 30, "0.5bdp"), (MS * 16, "1bdp")] {
-        let indices = [1, 2, 3].map(|seed| {
-            let scenario = link("15mbit", rtt, &format!("queue {queue}")).seed(seed);
-            let flows = (0..8).map(|place| Flow::of(PACELINE).start(MS * 13 * place));
-            let outcome = flows.fold(scenario, Scenario::flow).run_for(SECOND * 45);
-            let lost: u64 = outcome.flows.iter().map(|flow| flow.packets_lost).sum();
-            let sent: u64 = outcome.flows.iter().map(|flow| flow.packets_sent).sum();
-            assert!(
-                lost * 100 <= sent * 12,
-                "{rtt:?}, {queue}: {lost} of {sent}"
-            );
-            share::jain(&outcome, SECOND * 15..SECOND * 44)
-        });
-        let mean = indices.iter().sum::<f64>() / 3.0;
+        let of = |controller: &str| {
+            let [mut lost, mut sent] = [0, 0];
+            let indices = [1, 2, 3, 4, 5, 6].map(|seed| {
+                let scenario = link("15mbit", rtt, &format!("queue {queue}")).seed(seed);
+                let flows = (0..8).map(|place| Flow::of(controller).start(MS * 13 * place));
+                let outcome = flows.fold(scenario, Scenario::flow).run_for(SECOND * 45);
+                for flow in &outcome.flows {
+                    lost += flow.packets_lost;
+                    sent += flow.packets_sent;
+                }
+                share::jain(&outcome, SECOND * 15..SECOND * 44)
+            });
+            (lost * 10_000 / sent, indices)
+        };
+        let (lost, indices) = of(PACELINE);
+        let (of_bbr3, _) = of("bbr3");
+        assert!(
+            lost <= of_bbr3,
+            "{rtt:?}, {queue}: {lost} of 10,000, bbr3 {of_bbr3}"
+        );
+        let mean = indices.iter().sum::<f64>() / 6.0;
         assert!(mean >= 0.8, "{rtt:?}, {queue}: {indices:?}");
     }
 }

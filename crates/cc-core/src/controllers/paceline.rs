@@ -156,7 +156,8 @@ impl Paceline {
         self.probe.learn_share(rate);
         let has_more = outcome.has_grown && !outcome.has_overflowed && !signs.is_queued();
         if has_more {
-            self.estimate.raise(rate);
+            let most = self.probe.most_proven(context.path.now);
+            self.estimate.raise(rate.min(most));
         }
         let room = self.probe.ceiling(context.path.now) / rate.max(1.0) - 1.0;
         if has_more && !signs.is_lossy && room >= 0.0 {

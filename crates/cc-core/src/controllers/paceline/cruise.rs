@@ -27,7 +27,7 @@ impl Paceline {
         // In the first round trip arrives what left below the estimate.
         let has_cruised = self.cycle.rounds >= 2;
         if signs.is_lossy && has_cruised && !is_limited && self.reductions.is_effective() {
-            self.reduce(context.path.now, round);
+            self.reduce(context.path.now, round, signs);
         }
         self.judge_reduction(round, signs);
         if !may_be_longer {
@@ -60,7 +60,7 @@ impl Paceline {
         self.estimate.lower(lowered.min(estimate), delivered);
     }
 
-    fn reduce(&mut self, now: Timestamp, round: &Round) {
+    fn reduce(&mut self, now: Timestamp, round: &Round, signs: &Signs) {
         let estimate = self.estimate.get();
         let delivered = if self.cycle.rounds >= 3 {
             self.rounds.mean_of_two()
@@ -72,9 +72,19 @@ impl Paceline {
         let loss = self.loss_test.recent_loss().min(round.loss());
         self.reductions
             .on_reduced(estimate, loss, self.tuning.trial);
-        self.probe.set_ceiling(now, delivered);
+        let is_policed = self.is_policed(signs);
+        self.probe.set_ceiling(now, delivered, is_policed);
         self.estimate.lower(reduced, reduced);
         self.calm_since = now;
+    }
+
+    /// Whether the loss is a policer's, most likely: without a queue, on a path that loses nothing
+    /// by itself, and of single packets, as where a little too much is sent. Few packets show too
+    /// little of a queue.
+    fn is_policed(&self, signs: &Signs) -> bool {
+        let has_queue = signs.is_queued() || self.rank.is_high() || self.has_standing_queue();
+        let is_path = self.ambient.loss() > LOSSLESS || self.runs.mean() > SINGLE;
+        !has_queue && !is_path && self.bdp() >= LEAST_POLICED
     }
 
     fn judge_reduction(&mut self, round: &Round, signs: &Signs) {
@@ -111,6 +121,12 @@ impl Paceline {
     }
 }
 
+/// A path that loses more by itself loses without a queue, too.
+const LOSSLESS: f64 = 0.004;
+/// Packets in a row.
+const SINGLE: f64 = 1.5;
+/// Packets.
+const LEAST_POLICED: f64 = 8.0;
 /// A queue cannot shrink by more than a second per second.
 const LEAST_GROWTH: f64 = 0.1;
 /// What four and two round trips delivered bound what one queue sample can take away.

@@ -12,8 +12,7 @@ pub(super) struct Probe {
     pub(super) step: f64,
     /// The least step of the next Up.
     least_next: f64,
-    /// What was delivered, B/s, when loss reduced the estimate, and until when it counts.
-    ceiling: Option<(f64, Timestamp)>,
+    ceiling: Option<Ceiling>,
     /// Delivery rate before it, B/s.
     base: f64,
     from: Timestamp,
@@ -22,6 +21,17 @@ pub(super) struct Probe {
     products: (f64, f64),
     /// Whether the last Up overflowed a queue.
     pub(super) has_overflowed: bool,
+}
+
+/// What was delivered when loss reduced the estimate.
+#[derive(Debug, Clone, Copy)]
+struct Ceiling {
+    /// B/s.
+    rate: f64,
+    /// Until when it counts.
+    until: Timestamp,
+    /// Whether the loss was without a queue.
+    is_policed: bool,
 }
 
 /// What an Up has shown.
@@ -68,9 +78,14 @@ impl Probe {
 
     /// Loss has reduced the estimate where `rate` was delivered. A policer lets bursts pass until
     /// its bucket is empty, and a queue until it is full: that more is delivered for a round trip
-    /// does not prove that there is more.
-    pub(super) fn set_ceiling(&mut self, now: Timestamp, rate: f64) {
-        self.ceiling = Some((rate, now + CEILING));
+    /// does not prove that there is more. `is_policed` if the loss was without a queue.
+    pub(super) fn set_ceiling(&mut self, now: Timestamp, rate: f64, is_policed: bool) {
+        let time = if is_policed { POLICED } else { CEILING };
+        self.ceiling = Some(Ceiling {
+            rate,
+            until: now + time,
+            is_policed,
+        });
     }
 
     /// The reduction was in vain.
@@ -80,10 +95,19 @@ impl Probe {
 
     /// The rate that Ups do not pass with more than the least step, nor one after the other, B/s.
     pub(super) fn ceiling(&self, now: Timestamp) -> f64 {
-        match self.ceiling {
-            Some((rate, until)) if now < until => rate,
-            _ => f64::INFINITY,
-        }
+        self.ceiling_at(now).map_or(f64::INFINITY, |at| at.rate)
+    }
+
+    /// The most that a delivery proves, B/s: with tokens in the bucket of a policer any rate
+    /// arrives.
+    pub(super) fn most_proven(&self, now: Timestamp) -> f64 {
+        self.ceiling_at(now)
+            .filter(|ceiling| ceiling.is_policed)
+            .map_or(f64::INFINITY, |ceiling| ceiling.rate)
+    }
+
+    fn ceiling_at(&self, now: Timestamp) -> Option<Ceiling> {
+        self.ceiling.filter(|ceiling| now < ceiling.until)
     }
 
     /// Packets arrived that left before `until`, in the Up if not before it.
@@ -144,7 +168,11 @@ impl Probe {
             * (conditions.rtt / LONG_RTT).clamp(1.0, MOST_LONGER)
             * (2.0 * (1.0 - share)).clamp(0.25, 1.0);
         let seen = (2.0 * conditions.rate_jitter).clamp(PATH_STEP, FIRST_STEP);
-        let most = if self.has_overflowed { FIRST_STEP } else { 1.0 };
+        let most = if self.has_overflowed {
+            FIRST_STEP
+        } else {
+            MOST_STEP
+        };
         of_path
             .max(packets / conditions.packets)
             .max(seen)
@@ -156,6 +184,7 @@ impl Probe {
 /// BBR's gain in ProbeBW_UP less one (draft-ietf-ccwg-bbr-06 §5.1.1).
 pub(super) const FIRST_STEP: f64 = 0.25;
 const CEILING: Duration = Duration::from_secs(3);
+const POLICED: Duration = Duration::from_secs(6);
 /// A rate that rose tenfold is reached in ten Ups.
 const MOST_DOUBLED: f64 = 0.5;
 const FIRST_SHARE: f64 = 0.5;
@@ -165,6 +194,8 @@ const LEAST_SHARE: f64 = 1.0 / 16.0;
 /// Of the bottleneck's rate: an Up of one round trip adds 6 % of a BDP to the queue.
 const PATH_STEP: f64 = 0.06;
 const STEP_PACKETS: f64 = 8.0;
+/// A flow of five packets in a round trip pushes by as many as others of more do.
+const MOST_STEP: f64 = 1.5;
 /// s.
 const LONG_RTT: f64 = 0.04;
 const MOST_LONGER: f64 = 16.0;

@@ -48,7 +48,8 @@ impl Paceline {
         let is_proof = (!round.is_limited || round.rate() >= self.estimate.get())
             && self.reductions.is_effective();
         if self.cycle.phase != Phase::Startup && is_proof {
-            let delivered = self.rounds.mean_rate(2);
+            let most = self.probe.most_proven(now);
+            let delivered = self.rounds.mean_rate(2).min(most);
             if round.is_limited {
                 self.estimate.raise(delivered);
             } else {

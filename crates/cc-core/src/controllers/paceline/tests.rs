@@ -265,16 +265,21 @@ fn flows_of_any_share_push_by_the_same_amount() {
 }
 
 #[test]
-fn a_step_is_never_more_than_the_rate_itself() {
-    assert!(is_near(probe_with(0.125).next_step(conditions(1.0)), 1.0));
+fn a_step_is_never_more_than_one_and_a_half_of_the_rate_itself() {
+    assert!(is_near(probe_with(0.125).next_step(conditions(1.0)), 1.5));
+    // Eight packets, of seven or of sixteen.
+    let of_seven = probe_with(0.125).next_step(conditions(7.0));
+    assert!(is_near(of_seven, 8.0 / 7.0), "{of_seven}");
+    assert!(is_near(probe_with(0.125).next_step(conditions(16.0)), 0.5));
 }
 
 #[test]
 fn after_a_reduction_ups_are_not_doubled_beyond_what_was_delivered() {
     let mut probe = Probe::new();
-    probe.set_ceiling(at(0), 1e6);
+    probe.set_ceiling(at(0), 1e6, false);
     assert!(is_near(probe.ceiling(at(2_999)), 1e6));
     assert!(probe.ceiling(at(3_000)).is_infinite());
+    assert!(probe.most_proven(at(1)).is_infinite());
     let step = |probe: &mut Probe, room: f64| {
         probe.begin(at(1), 9e5, 0.4);
         probe.double(room);
@@ -282,9 +287,19 @@ fn after_a_reduction_ups_are_not_doubled_beyond_what_was_delivered() {
     };
     assert!(is_near(step(&mut probe, f64::INFINITY), 0.5));
     assert!(is_near(step(&mut probe, 0.3), 0.3));
-    probe.set_ceiling(at(0), 1e6);
+    probe.set_ceiling(at(0), 1e6, true);
     probe.lift_ceiling();
     assert!(probe.ceiling(at(1)).is_infinite());
+    assert!(probe.most_proven(at(1)).is_infinite());
+}
+
+#[test]
+fn what_a_policers_bucket_lets_pass_proves_no_more_than_was_delivered_beside_loss() {
+    let mut probe = Probe::new();
+    probe.set_ceiling(at(0), 1e6, true);
+    assert!(is_near(probe.most_proven(at(5_999)), 1e6));
+    assert!(probe.most_proven(at(6_000)).is_infinite());
+    assert!(probe.ceiling(at(6_000)).is_infinite());
 }
 
 #[test]
