@@ -7,6 +7,7 @@
 //! [`poll_timeout`](ConnectionDriver::poll_timeout).
 
 mod ack_frequency;
+mod asked_acks;
 mod close_reason;
 mod closing;
 mod control;
@@ -46,6 +47,7 @@ use crate::gate::SendPermission;
 use crate::stats::{ConnectionStats, EcnStats};
 use ack_frequency::AckFrequency;
 pub(crate) use ack_frequency::UNASKED;
+use asked_acks::AskedAcks;
 use cc_core::Pacer;
 use close_reason::Cause;
 use closing::EXCUSES;
@@ -101,9 +103,9 @@ impl ConnectionDriver {
         } = config;
         #[cfg(feature = "qlog")]
         let trace = qlog.map(|stream| Trace::of(&congestion, now, stream, &conn));
-        let ack_frames = conn.stats().frame_rx.acks;
         let control = capped(congestion.lock().control(), max_rate, mss);
         let mut driver = Self {
+            ack_frames: conn.stats().frame_rx.acks,
             conn,
             is_validated,
             congestion,
@@ -127,12 +129,12 @@ impl ConnectionDriver {
             arrivals: Arrivals::default(),
             limits: Limits::new(now),
             ack_frequency: AckFrequency::new(max_packets_per_ack),
+            asked_acks: AskedAcks::default(),
             raised_limits,
             probing: ProbeTimer::new(max_probe_interval),
             remembered: None,
             ecn: EcnStats::default(),
             loss_time: None,
-            ack_frames,
             sent: Vec::new(),
             datagrams: DatagramQueue::new(datagrams),
             path_watchers: Vec::new(),
@@ -235,6 +237,7 @@ impl ConnectionDriver {
         self.now = now;
         self.begin_handshake(now);
         self.departure = None;
+        self.probe_to_acknowledge(at);
         let (permission, leaves) = match self.begin_probe(at) {
             true => (SendPermission::Unlimited, self.schedule.earliest(at)),
             false => self.permission(at),

@@ -99,6 +99,7 @@ impl ConnectionDriver {
         let path = congestion.path_state();
         let fates = congestion.take_datagram_fates();
         drop(congestion);
+        self.asked_acks.on_delivered(now, path.delivered);
         if acked_early > 0 {
             self.give_up_kernel_pacing();
         }

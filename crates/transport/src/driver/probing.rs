@@ -3,9 +3,12 @@
 //! After each probe timeout the next one is twice as long (RFC 9002 §6.2.1), without a bound but
 //! the idle timeout: a path that has lost nearly everything for minutes is tried again minutes
 //! after it has healed. quinn-proto has no option for that. But a PING that leaves counts as the
-//! last ack-eliciting packet, and its ACK ends the backoff, so the driver sends one itself.
+//! last ack-eliciting packet, and its ACK ends the backoff, so the driver sends one itself. And it
+//! answers the probes of a peer that waits for an ACK ([`super::asked_acks`]).
 
 use super::state::ConnectionDriver;
+use crate::clock;
+use std::time::Duration;
 use units::{Bytes, Timestamp};
 
 impl ConnectionDriver {
@@ -32,4 +35,42 @@ impl ConnectionDriver {
         }
         is_due
     }
+
+    /// Lets the probe timeout expire now if the peer waits for an ACK that it has asked for on a
+    /// path that is silent: the ACK leaves with a loss probe.
+    pub(super) fn probe_to_acknowledge(&mut self, now: Timestamp) {
+        if !self.asked_acks.is_full() || !self.is_confirmed || self.conn.is_closed() {
+            return;
+        }
+        let stats = self.conn.stats();
+        // What validates a path has a timer that must not expire early.
+        if !self.asked_acks.is_owed(&stats)
+            || stats.frame_tx.path_challenge > stats.frame_rx.path_response
+        {
+            return;
+        }
+        if self.loss_time.is_some() {
+            // What is missing counts as lost soon, and then leaves again, with the ACK.
+            return;
+        }
+        let path = self.congestion.lock().path_state();
+        let (Some(srtt), Some(rttvar)) = (path.srtt, path.rttvar) else {
+            return;
+        };
+        let timeout = srtt + rttvar * 4 + MAX_ACK_DELAY;
+        if path.inflight == Bytes::ZERO || !self.asked_acks.is_due(now, srtt, timeout) {
+            return;
+        }
+        // The idle timer, which the packet has just restarted, expires no earlier than after three
+        // probe timeouts (RFC 9000 §10.1), nor do keys go earlier. After two backoffs nothing is
+        // done here.
+        let latest = clock::instant(now + timeout * 3);
+        if let Some(timeout) = self.conn.poll_timeout().filter(|at| *at < latest) {
+            self.asked_acks.on_answered(now);
+            self.conn.handle_timeout(timeout);
+        }
+    }
 }
+
+/// As most peers have it (RFC 9000 §18.2).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);

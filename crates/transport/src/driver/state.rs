@@ -1,6 +1,7 @@
 //! A driver's configuration and its state.
 
 use super::ack_frequency::AckFrequency;
+use super::asked_acks::AskedAcks;
 use super::close_reason::PendingClose;
 use super::datagram::Arrived;
 use super::datagram_queue::{DatagramLimits, DatagramQueue};
@@ -117,6 +118,7 @@ pub(crate) struct ConnectionDriver {
     pub(super) arrivals: Arrivals,
     pub(super) limits: Limits,
     pub(super) ack_frequency: AckFrequency,
+    pub(super) asked_acks: AskedAcks,
     /// Limits of streams that have not taken effect yet.
     pub(super) raised_limits: RaisedLimits,
     pub(super) probing: ProbeTimer,

@@ -188,6 +188,7 @@ impl ConnectionDriver {
                 }
             }
         };
+        self.asked_acks.on_end(limiter == Limiter::CongestionWindow);
         self.limits.set(now, limiter);
     }
 

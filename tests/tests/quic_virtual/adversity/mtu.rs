@@ -1,7 +1,8 @@
 //! Paths that stop carrying packets of the size that they carried.
 
-use crate::adversity::{LINK, Scene};
-use paceline::testing::Load;
+use crate::adversity::{LINK, Scene, both, transport};
+use e2e::seed;
+use paceline::testing::{Load, World};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -33,6 +34,45 @@ fn packets_shrink_when_large_ones_vanish() {
         assert!(done, "{cc}: {after:?}");
         assert!(after.black_holes_detected >= 1, "{cc}: {after:?}");
         assert!(after.current_mtu <= 1_300, "{cc}: {after:?}");
+    }
+}
+
+/// How long after large packets have begun to vanish, in both directions, the last of two ends that
+/// send without a limit has made its own smaller.
+fn both_have_shrunk_after(seed: u64) -> Duration {
+    let link = "delay 40ms rate 20mbit queue 1bdp";
+    let world = World::new(seed::choose(seed, "two that shrink"));
+    let mut scene = Scene::new(world, link, link, &both(&transport("cubic"))).connect();
+    let limit = Rc::new(Cell::new(1_500));
+    let ends = [scene.ends.client, scene.ends.server];
+    for end in ends {
+        let seen = Rc::clone(&limit);
+        let fits = move |datagram: Vec<u8>| {
+            let fits = datagram.len() <= seen.get();
+            fits.then_some(datagram).into_iter().collect()
+        };
+        scene.world.tamper(end, fits);
+        scene.world.send(end, Load::Endless);
+    }
+    scene
+        .world
+        .run_until(Duration::from_millis(1_500 + seed * 13));
+    let narrowed = scene.world.now();
+    limit.set(1_280);
+    let mtu = |scene: &Scene, end| scene.world.stats(end).path.current_mtu;
+    while ends.iter().any(|end| mtu(&scene, *end) > 1_280) {
+        assert_eq!(scene.errors(), [None, None], "seed {seed}");
+        scene.world.run_for(Duration::from_millis(1));
+    }
+    scene.world.now().since(narrowed)
+}
+
+#[test]
+fn packets_shrink_while_both_ends_wait_for_acknowledgements() {
+    for seed in 1..=10 {
+        let took = both_have_shrunk_after(seed);
+        // It took 12 s where the ACKs of probes waited for the windows, or left in large packets.
+        assert!(took <= Duration::from_secs(4), "seed {seed}: {took:?}");
     }
 }
 
