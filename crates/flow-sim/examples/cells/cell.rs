@@ -50,10 +50,10 @@ pub(crate) enum Figure {
 }
 
 impl Cell {
-    /// The mean of so many seeds.
-    pub(crate) fn figure(&self, controller: &str, seeds: u64) -> f64 {
-        let sum: f64 = (1..=seeds).map(|seed| self.of_seed(controller, seed)).sum();
-        sum / seeds as f64
+    /// Of each of the seeds 1 to `seeds`.
+    pub(crate) fn figures(&self, controller: &str, seeds: u64) -> Vec<f64> {
+        let seeds = 1..=seeds;
+        seeds.map(|seed| self.of_seed(controller, seed)).collect()
     }
 
     fn of_seed(&self, controller: &str, seed: u64) -> f64 {
@@ -122,10 +122,19 @@ impl Cell {
         rtt / base.as_secs_f64() - 1.0
     }
 
-    /// Prints the course of each flow, of the first seed.
-    pub(crate) fn trace(&self, controller: &str, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "# {} {controller}: {}", self.name, self.link)?;
-        let outcome = self.run(controller, 1);
+    /// Prints the course of each flow.
+    pub(crate) fn trace(
+        &self,
+        controller: &str,
+        seed: u64,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        writeln!(
+            out,
+            "# {} {controller}, seed {seed}: {}",
+            self.name, self.link
+        )?;
+        let outcome = self.run(controller, seed);
         for (index, (flow, start)) in outcome.flows.iter().zip(&self.flows).enumerate() {
             let mut before = 0;
             writeln!(

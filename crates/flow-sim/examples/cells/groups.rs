@@ -16,6 +16,15 @@ pub(crate) struct Group {
     pub(crate) cells: fn() -> Vec<Cell>,
 }
 
+impl Group {
+    pub(crate) fn is_worse(&self, figure: f64, than: f64) -> bool {
+        match self.is_at_least {
+            true => figure < than,
+            false => figure > than,
+        }
+    }
+}
+
 pub(crate) const GROUPS: [Group; 16] = [
     at_least("alone", "use of the link", 0.9, alone),
     at_most("queue", "p95 of the queue, RTTs", 0.1, queue),

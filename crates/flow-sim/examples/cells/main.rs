@@ -29,9 +29,12 @@ struct Arguments {
     /// Seeds of each cell.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1_000))]
     seeds: u64,
-    /// Print the courses of the flows with the first seed instead.
+    /// Judge each cell by its worst seed, not by the mean of all.
     #[arg(long)]
-    trace: bool,
+    worst: bool,
+    /// Print the courses of the flows with that seed instead.
+    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1")]
+    trace: Option<u64>,
 }
 
 fn main() -> ExitCode {
@@ -76,55 +79,90 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> io::Result<()> {
             return Err(io::Error::other(message));
         }
         for controller in &controllers {
-            if arguments.trace {
+            if let Some(seed) = arguments.trace {
                 for cell in &cells {
-                    cell.trace(controller, out)?;
+                    cell.trace(controller, seed, out)?;
                 }
             } else {
-                let figures = figures(&cells, controller, arguments.seeds);
-                report(group, &cells, controller, &figures, out)?;
+                let results = results(group, &cells, controller, arguments.seeds);
+                report(group, &results, controller, arguments.worst, out)?;
             }
         }
     }
     Ok(())
 }
 
+/// What a cell has come to.
+struct OfCell<'a> {
+    name: &'a str,
+    mean: f64,
+    worst: f64,
+    /// That has the worst figure.
+    seed: u64,
+}
+
+impl<'a> OfCell<'a> {
+    fn new(group: &Group, cell: &'a Cell, figures: &[f64]) -> Self {
+        let by_figure = figures.iter().copied().zip(1..);
+        let worst = by_figure.reduce(|one, other| match group.is_worse(other.0, one.0) {
+            true => other,
+            false => one,
+        });
+        let (worst, seed) = worst.expect("one seed at least");
+        Self {
+            name: &cell.name,
+            mean: figures.iter().sum::<f64>() / figures.len() as f64,
+            worst,
+            seed,
+        }
+    }
+
+    fn judged(&self, by_worst: bool) -> f64 {
+        if by_worst { self.worst } else { self.mean }
+    }
+}
+
 fn report(
     group: &Group,
-    cells: &[Cell],
+    results: &[OfCell<'_>],
     controller: &str,
-    figures: &[f64],
+    by_worst: bool,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let count = figures.len();
-    let mean = figures.iter().sum::<f64>() / count as f64;
-    let is_kept = |figure: f64| match group.is_at_least {
-        true => figure >= group.bound,
-        false => figure <= group.bound,
-    };
-    let kept = figures.iter().filter(|&&figure| is_kept(figure)).count();
-    let mut worst: Vec<_> = figures.iter().zip(cells).collect();
+    let count = results.len();
+    let judged = |result: &OfCell<'_>| result.judged(by_worst);
+    let mean = results.iter().map(judged).sum::<f64>() / count as f64;
+    let is_kept = |result: &&OfCell<'_>| !group.is_worse(judged(result), group.bound);
+    let kept = results.iter().filter(is_kept).count();
+    let mut worst: Vec<_> = results.iter().collect();
     worst.sort_by(|one, other| match group.is_at_least {
-        true => one.0.total_cmp(other.0),
-        false => other.0.total_cmp(one.0),
+        true => judged(one).total_cmp(&judged(other)),
+        false => judged(other).total_cmp(&judged(one)),
     });
     let sign = if group.is_at_least { '≥' } else { '≤' };
+    let of = if by_worst { " of the worst seeds" } else { "" };
     writeln!(out, "{}: {}", group.name, group.title)?;
     writeln!(
         out,
-        "  {controller}: mean {mean:.3}; {sign} {} in {kept} of {count}; the worst:",
+        "  {controller}: mean{of} {mean:.3}; {sign} {} in {kept} of {count}; the worst:",
         group.bound
     )?;
-    for (figure, cell) in worst.iter().take(SHOWN) {
-        writeln!(out, "    {figure:.3} {}", cell.name)?;
+    for OfCell {
+        name,
+        mean,
+        worst,
+        seed,
+    } in worst.into_iter().take(SHOWN)
+    {
+        writeln!(out, "    {mean:.3}, {worst:.3} with seed {seed}: {name}")?;
     }
     Ok(())
 }
 
 /// All cells, by as many threads as there are cores.
-fn figures(cells: &[Cell], controller: &str, seeds: u64) -> Vec<f64> {
+fn results<'a>(group: &Group, cells: &'a [Cell], controller: &str, seeds: u64) -> Vec<OfCell<'a>> {
     let next = AtomicUsize::new(0);
-    let figures = Mutex::new(vec![0.0; cells.len()]);
+    let figures = Mutex::new(vec![Vec::new(); cells.len()]);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -132,13 +170,16 @@ fn figures(cells: &[Cell], controller: &str, seeds: u64) -> Vec<f64> {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(cell) = cells.get(index) else { break };
-                    let figure = cell.figure(controller, seeds);
-                    figures.lock().expect("no thread panicked")[index] = figure;
+                    let of_cell = cell.figures(controller, seeds);
+                    figures.lock().expect("no thread panicked")[index] = of_cell;
                 }
             });
         }
     });
-    figures.into_inner().expect("no thread panicked")
+    let figures = figures.into_inner().expect("no thread panicked");
+    let of_cells = cells.iter().zip(&figures);
+    let of_cells = of_cells.map(|(cell, figures)| OfCell::new(group, cell, figures));
+    of_cells.collect()
 }
 
 const SHOWN: usize = 4;

@@ -77,6 +77,7 @@ pub(crate) fn bursts() -> Vec<Cell> {
     let mut cells = Vec::new();
     for (mbit, rtt) in [(12.0, 25.0), (12.0, 80.0), (35.0, 45.0), (100.0, 30.0)] {
         for (name, loss) in [
+            ("bursts-of-2", "gemodel 1% 50%"),
             ("bursts-of-4", "gemodel 0.4% 25%"),
             ("bursts-of-10", "gemodel 0.1% 10%"),
         ] {

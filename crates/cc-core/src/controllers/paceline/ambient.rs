@@ -105,13 +105,13 @@ impl AmbientLoss {
     /// beside long RTTs.
     pub(super) fn conclude(&mut self, is_ranked_high: bool) {
         let listening = core::mem::take(&mut self.listening);
-        if listening.at_half {
-            self.at_half.add_decayed(listening.counts, VERIFIED_DECAY);
-        }
         if !self.is_worth_verifying() {
             self.most = Counts::default();
-        } else if listening.at_half || listening.is_suspect {
-            self.most.add_decayed(listening.counts, VERIFIED_DECAY);
+        }
+        if listening.at_half {
+            self.verify(listening.counts);
+        } else if listening.is_suspect {
+            self.bound(listening.counts);
         }
         let is_void = is_ranked_high && listening.counts.lost >= 1.0;
         if !listening.is_suspect && !is_void {
@@ -120,6 +120,18 @@ impl AmbientLoss {
         if self.pool.sent() >= LEAST_PACKETS {
             let pool = core::mem::take(&mut self.pool);
             self.hear(pool);
+        }
+    }
+
+    /// `counts` left at half of a rate that was sent before, or less.
+    pub(super) fn verify(&mut self, counts: Counts) {
+        self.at_half.add_decayed(counts, VERIFIED_DECAY);
+        self.bound(counts);
+    }
+
+    fn bound(&mut self, counts: Counts) {
+        if self.is_worth_verifying() {
+            self.most.add_decayed(counts, VERIFIED_DECAY);
         }
     }
 

@@ -29,6 +29,10 @@ impl Paceline {
         if signs.is_lossy && has_cruised && !is_limited && self.reductions.is_effective() {
             self.reduce(context.path.now, round, signs);
         }
+        let now = context.path.now;
+        if !is_limited && self.reductions.have_left_little(now, round.rate()) {
+            self.ambient.verify(round.counts(to_f64(self.mss)));
+        }
         self.judge_reduction(round, signs);
         if !may_be_longer {
             self.drain_queue(context.path.now, round, signs);
@@ -71,7 +75,7 @@ impl Paceline {
         // The round trip that raised the alarm lost more than most.
         let loss = self.loss_test.recent_loss().min(round.loss());
         self.reductions
-            .on_reduced(estimate, loss, self.tuning.trial);
+            .on_reduced(now, estimate, loss, self.tuning.trial);
         let is_policed = self.is_policed(signs);
         self.probe.set_ceiling(now, delivered, is_policed);
         self.estimate.lower(reduced, reduced);
@@ -124,7 +128,7 @@ impl Paceline {
 /// A path that loses more by itself loses without a queue, too.
 const LOSSLESS: f64 = 0.004;
 /// Packets in a row.
-const SINGLE: f64 = 1.5;
+const SINGLE: f64 = 1.2;
 /// Packets.
 const LEAST_POLICED: f64 = 8.0;
 /// A queue cannot shrink by more than a second per second.

@@ -2,6 +2,8 @@
 
 use super::counts::Counts;
 use super::round::Round;
+use core::time::Duration;
+use units::Timestamp;
 
 /// Loss beyond the path's own reduces the estimate to 90 % of what is delivered, once in three
 /// round trips. A reduction that leaves the loss as it was did not reduce its cause: that loss is
@@ -12,6 +14,16 @@ pub(super) struct Reductions {
     /// last.
     hold: u32,
     trial: Option<Trial>,
+    fall: Option<Fall>,
+}
+
+/// Reductions one after the other.
+#[derive(Debug, Clone, Copy)]
+struct Fall {
+    /// The estimate before the first, B/s.
+    from: f64,
+    /// When the last was.
+    last: Timestamp,
 }
 
 /// From a reduction until it is known whether it helped.
@@ -44,8 +56,13 @@ impl Reductions {
         self.hold == 0
     }
 
-    pub(super) fn on_reduced(&mut self, estimate: f64, loss: f64, is_tried: bool) {
+    pub(super) fn on_reduced(&mut self, now: Timestamp, estimate: f64, loss: f64, is_tried: bool) {
         self.hold = HOLD_ROUNDS;
+        let from = self.fall_at(now).map_or(0.0, |fall| fall.from);
+        self.fall = Some(Fall {
+            from: from.max(estimate),
+            last: now,
+        });
         if is_tried && self.trial.is_none() {
             self.trial = Some(Trial {
                 estimate,
@@ -56,15 +73,23 @@ impl Reductions {
         }
     }
 
+    /// Whether reductions one after the other have left so little of what there was that `rate` is
+    /// a fifth of it: a flow that loses as much then as before does not cause it.
+    pub(super) fn have_left_little(&self, now: Timestamp, rate: f64) -> bool {
+        let fall = self.fall_at(now);
+        fall.is_some_and(|fall| rate <= fall.from * LITTLE)
+    }
+
+    fn fall_at(&self, now: Timestamp) -> Option<Fall> {
+        self.fall.filter(|fall| now.since(fall.last) < FALL)
+    }
+
     /// Whether the trial under way ends with this round trip, its loss as it was before.
     pub(super) fn try_round(&mut self, round: &Round, mss: f64) -> Option<Futile> {
         let trial = self.trial.as_mut()?;
         // Before that, what was lost left before the reduction.
         if trial.rounds >= 2 {
-            trial.counts += Counts {
-                acked: round.acked / mss,
-                lost: round.lost / mss,
-            };
+            trial.counts += round.counts(mss);
         }
         trial.rounds += 1;
         let trial = *trial;
@@ -84,6 +109,9 @@ impl Reductions {
 /// (RFC 9438 §4.6). A policer has none; below 0.9 a flow alone leaves more of its rate than others
 /// gain beside it.
 pub(super) const REDUCTION: f64 = 0.9;
+/// Eight flows that share a queue all fall to a half, rarely to a quarter.
+const LITTLE: f64 = 0.2;
+const FALL: Duration = Duration::from_secs(3);
 const HOLD_ROUNDS: u32 = 3;
 const TRIAL_PACKETS: f64 = 50.0;
 const TRIAL_ROUNDS: u32 = 6;

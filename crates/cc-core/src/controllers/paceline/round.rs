@@ -1,5 +1,6 @@
 //! What one round trip has shown, and the last four of them.
 
+use super::counts::Counts;
 use super::numbers::{LEAST_TIME, SECOND, seconds, to_f64};
 use super::rise::Rise;
 use crate::controller::PathState;
@@ -43,6 +44,14 @@ impl Round {
         let least = seconds(LEAST_TIME);
         self.time > 2.0 * self.rtt.max(least) + 4.0 * packet_time
             || self.silence > 2.0 * reference.max(least) + 16.0 * packet_time
+    }
+
+    /// Its packets, of `mss` bytes.
+    pub(super) fn counts(&self, mss: f64) -> Counts {
+        Counts {
+            acked: self.acked / mss,
+            lost: self.lost / mss,
+        }
     }
 
     /// The share of its packets that were lost.

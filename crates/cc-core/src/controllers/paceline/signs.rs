@@ -1,7 +1,6 @@
 //! What a round trip shows of congestion.
 
 use super::bandwidth::from_f64;
-use super::counts::Counts;
 use super::cycle::Phase;
 use super::numbers::to_f64;
 use super::round::Round;
@@ -80,11 +79,7 @@ impl Paceline {
     }
 
     fn loses_more_than_path(&mut self, round: &Round) -> bool {
-        let mss = to_f64(self.mss);
-        let counts = Counts {
-            acked: round.acked / mss,
-            lost: round.lost / mss,
-        };
+        let counts = round.counts(to_f64(self.mss));
         let run = self.runs.mean();
         let is_known = self.cycle.acked == Phase::Cruise && self.reductions.is_effective();
         if is_known && !round.is_limited {

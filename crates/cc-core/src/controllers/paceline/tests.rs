@@ -303,6 +303,21 @@ fn what_a_policers_bucket_lets_pass_proves_no_more_than_was_delivered_beside_los
 }
 
 #[test]
+fn a_fifth_is_little_as_long_as_reductions_follow_each_other() {
+    let mut reductions = Reductions::default();
+    assert!(!reductions.have_left_little(at(0), 0.0));
+    reductions.on_reduced(at(0), 1e6, 0.1, false);
+    reductions.on_reduced(at(2_000), 5e5, 0.1, false);
+    assert!(reductions.have_left_little(at(2_000), 2e5));
+    assert!(!reductions.have_left_little(at(2_000), 2.1e5));
+    assert!(reductions.have_left_little(at(4_999), 2e5));
+    assert!(!reductions.have_left_little(at(5_000), 2e5));
+    // The next one is another first one.
+    reductions.on_reduced(at(5_000), 5e5, 0.1, false);
+    assert!(!reductions.have_left_little(at(5_000), 2e5));
+}
+
+#[test]
 fn an_up_that_overflows_a_queue_makes_the_next_one_small() {
     let mut probe = probe_with(0.125);
     probe.begin(at(100), 1e6, 0.25);
@@ -394,7 +409,7 @@ fn round(acked: f64, lost: f64) -> Round {
 /// Whether a reduction on 10 % of loss is taken back when `loss` stays.
 fn is_taken_back(loss: f64) -> bool {
     let mut reductions = Reductions::default();
-    reductions.on_reduced(1e6, 0.1, true);
+    reductions.on_reduced(at(0), 1e6, 0.1, true);
     assert!(!reductions.is_effective());
     (0..8).any(|_| {
         let after = round(100e3 * (1.0 - loss), 100e3 * loss);
@@ -411,7 +426,7 @@ fn a_reduction_that_does_not_help_is_taken_back() {
 #[test]
 fn reductions_are_three_round_trips_apart() {
     let mut reductions = Reductions::default();
-    reductions.on_reduced(1e6, 0.1, false);
+    reductions.on_reduced(at(0), 1e6, 0.1, false);
     let rounds = (1..).find(|_| {
         reductions.on_round();
         reductions.is_effective()
