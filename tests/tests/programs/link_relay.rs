@@ -82,13 +82,15 @@ fn total(stdout: &str, what: &str) -> Vec<u64> {
 
 #[test]
 fn a_line_on_standard_input_changes_a_link_and_a_wrong_one_nothing() {
-    let mut across = Across::start(&["delay 1ms"]);
+    let mut across = Across::start(&["delay 1ms", "-i", "0.1"]);
     across.relay.line_with("-> delay 1ms");
     across.relay.line_with("<- no link");
     across.cross(b"before");
     across.relay.type_line("loss 100%");
     across.relay.line_with("-> changed to loss 100%");
     across.send(b"lost");
+    // The next line would not wait for it.
+    across.relay.line_with("       1       0       0       0 ");
     across.relay.type_line("");
     across.relay.type_line("return rate fast");
     across.relay.note_with("`fast` at column 6");
