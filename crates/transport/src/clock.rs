@@ -37,6 +37,23 @@ pub(crate) fn unix_seconds() -> u64 {
     since_1970.map_or(0, |time| time.as_secs())
 }
 
+/// The clock of tokens and tickets: the system's, or that of virtual time.
+#[derive(Debug)]
+pub(crate) struct WallClock;
+
+impl quinn_proto::TimeSource for WallClock {
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(unix_seconds())
+    }
+}
+
+impl rustls::time_provider::TimeProvider for WallClock {
+    fn current_time(&self) -> Option<rustls::pki_types::UnixTime> {
+        let since_1970 = Duration::from_secs(unix_seconds());
+        Some(rustls::pki_types::UnixTime::since_unix_epoch(since_1970))
+    }
+}
+
 /// `instant` as time since the epoch; an instant before the epoch is the epoch.
 pub(crate) fn timestamp(instant: Instant) -> Timestamp {
     Timestamp::ZERO + instant.saturating_duration_since(epoch())

@@ -3,6 +3,7 @@
 mod transport;
 
 use crate::choice::ChooseController;
+use crate::clock::WallClock;
 use crate::driver::DriverConfig;
 use crate::path_memory::{PathMemory, PathStore};
 use quinn_proto::crypto::{self, HandshakeTokenKey};
@@ -136,11 +137,7 @@ impl ServerConfig {
     /// [`QuicServerConfig`](quinn_proto::crypto::rustls::QuicServerConfig), with the default
     /// transport and a random key for address-validation tokens.
     pub fn with_crypto(crypto: Arc<dyn crypto::ServerConfig>) -> Self {
-        Self {
-            proto: quinn_proto::ServerConfig::with_crypto(crypto),
-            path_store: None,
-            transport: Arc::default(),
-        }
+        Self::of(quinn_proto::ServerConfig::with_crypto(crypto))
     }
 
     /// As [`with_crypto`](Self::with_crypto), with this key for address-validation tokens.
@@ -148,8 +145,13 @@ impl ServerConfig {
         crypto: Arc<dyn crypto::ServerConfig>,
         token_key: Arc<dyn HandshakeTokenKey>,
     ) -> Self {
+        Self::of(quinn_proto::ServerConfig::new(crypto, token_key))
+    }
+
+    fn of(mut proto: quinn_proto::ServerConfig) -> Self {
+        proto.time_source(Arc::new(WallClock));
         Self {
-            proto: quinn_proto::ServerConfig::new(crypto, token_key),
+            proto,
             path_store: None,
             transport: Arc::default(),
         }

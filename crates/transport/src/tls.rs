@@ -24,6 +24,7 @@ mod fingerprint;
 #[cfg(feature = "rcgen")]
 mod self_signed;
 
+use crate::clock::WallClock;
 use crate::config::{ClientConfig, ServerConfig};
 use crate::crypto_provider::{cipher_suite, default_provider};
 use core::fmt;
@@ -195,6 +196,7 @@ impl ClientTls {
             .dangerous()
             .with_custom_certificate_verifier(verifier)
             .with_no_client_auth();
+        config.time_provider = Arc::new(WallClock);
         config.alpn_protocols = self.alpn;
         if self.has_key_log {
             config.key_log = Arc::new(KeyLogFile::new());
@@ -280,6 +282,7 @@ impl ServerTls {
             .expect("each provider has TLS 1.3")
             .with_no_client_auth()
             .with_single_cert(self.chain, self.key)?;
+        config.time_provider = Arc::new(WallClock);
         config.alpn_protocols = self.alpn;
         if self.has_key_log {
             config.key_log = Arc::new(KeyLogFile::new());
