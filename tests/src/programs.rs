@@ -125,7 +125,8 @@ impl Running {
     /// Waits for a line of stdout that contains `text`.
     ///
     /// # Panics
-    /// When the program ends, or is silent for half a minute, without having printed it.
+    /// When the program ends, is silent for half a minute, or prints thousands of other lines,
+    /// without having printed it.
     pub fn line_with(&mut self, text: &str) -> String {
         self.stdout.line_with(text, &self.name)
     }
@@ -306,13 +307,14 @@ impl Lines {
     }
 
     fn line_with(&mut self, text: &str, name: &str) -> String {
-        loop {
+        for _ in 0..MOST_LINES {
             match self.next(PATIENCE) {
                 Ok(line) if line.contains(text) => return line,
                 Ok(_) => {}
                 Err(error) => panic!("{name}: no `{text}` ({error}) in:\n{}", self.seen),
             }
         }
+        panic!("{name}: no `{text}` in {MOST_LINES} lines:\n{}", self.seen);
     }
 
     /// Everything, up to the end.
@@ -384,5 +386,7 @@ fn target_folder() -> PathBuf {
         .to_owned()
 }
 
+/// That are read while one is waited for: with `-i 0.1` of the relay those of three minutes.
+const MOST_LINES: usize = 4_000;
 /// Far more than anything here takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -32,9 +32,12 @@ struct Arguments {
     /// Judge each cell by its worst seed, not by the mean of all.
     #[arg(long)]
     worst: bool,
-    /// Print the courses of the flows with that seed instead.
-    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1")]
-    trace: Option<u64>,
+    /// Print the courses of the flows with one seed instead.
+    #[arg(long, conflicts_with_all = ["seeds", "worst"])]
+    trace: bool,
+    /// The seed of `--trace`.
+    #[arg(long, default_value_t = 1, requires = "trace")]
+    seed: u64,
 }
 
 fn main() -> ExitCode {
@@ -79,9 +82,9 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> io::Result<()> {
             return Err(io::Error::other(message));
         }
         for controller in &controllers {
-            if let Some(seed) = arguments.trace {
+            if arguments.trace {
                 for cell in &cells {
-                    cell.trace(controller, seed, out)?;
+                    cell.trace(controller, arguments.seed, out)?;
                 }
             } else {
                 let results = results(group, &cells, controller, arguments.seeds);
@@ -135,10 +138,10 @@ fn report(
     let is_kept = |result: &&OfCell<'_>| !group.is_worse(judged(result), group.bound);
     let kept = results.iter().filter(is_kept).count();
     let mut worst: Vec<_> = results.iter().collect();
-    worst.sort_by(|one, other| match group.is_at_least {
-        true => judged(one).total_cmp(&judged(other)),
-        false => judged(other).total_cmp(&judged(one)),
-    });
+    worst.sort_by(|one, other| judged(one).total_cmp(&judged(other)));
+    if !group.is_at_least {
+        worst.reverse();
+    }
     let sign = if group.is_at_least { '≥' } else { '≤' };
     let of = if by_worst { " of the worst seeds" } else { "" };
     writeln!(out, "{}: {}", group.name, group.title)?;

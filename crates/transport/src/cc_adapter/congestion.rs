@@ -38,7 +38,7 @@ pub(crate) struct Congestion {
     /// Whether quinn-proto has found the newest ECN counts to be valid, and congestion in them.
     is_ce_valid: bool,
     /// The peer's, once it has sent an ACK.
-    max_ack_delay: Duration,
+    pub(crate) max_ack_delay: Duration,
     pub(crate) events: DeferredEvents,
     counts: Counts,
     pub(super) facts: Facts,

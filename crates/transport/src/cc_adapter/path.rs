@@ -199,7 +199,7 @@ const MAX_SPARE: usize = 128;
 
 /// A probe timeout without backoff (RFC 9002 §6.2.1), `smoothed_rtt` being that of all packet
 /// number spaces.
-pub(super) fn probe_timeout(
+pub(crate) fn probe_timeout(
     path: &PathState,
     smoothed_rtt: Duration,
     max_ack_delay: Duration,

@@ -67,13 +67,13 @@ impl AskedAcks {
     }
 
     /// Whether nothing has been acknowledged for a probe timeout, or had been until now, and the
-    /// last answer is older than a round trip.
-    pub(super) fn is_due(&self, now: Timestamp, srtt: Duration, timeout: Duration) -> bool {
+    /// last answer is as old as a round trip.
+    pub(super) fn is_due(&self, now: Timestamp, rtt: Duration, timeout: Duration) -> bool {
         let silence = match self.acknowledged == Some(now) {
             true => self.silence,
             false => self.since_acknowledged(now),
         };
-        silence >= timeout && self.answered.is_none_or(|last| now >= last + srtt)
+        silence >= timeout && self.answered.is_none_or(|last| now >= last + rtt)
     }
 }
 

@@ -7,8 +7,8 @@
 //! answers the probes of a peer that waits for an ACK ([`super::asked_acks`]).
 
 use super::state::ConnectionDriver;
+use crate::cc_adapter::probe_timeout;
 use crate::clock;
-use std::time::Duration;
 use units::{Bytes, Timestamp};
 
 impl ConnectionDriver {
@@ -53,12 +53,12 @@ impl ConnectionDriver {
             // What is missing counts as lost soon, and then leaves again, with the ACK.
             return;
         }
-        let path = self.congestion.lock().path_state();
-        let (Some(srtt), Some(rttvar)) = (path.srtt, path.rttvar) else {
-            return;
-        };
-        let timeout = srtt + rttvar * 4 + MAX_ACK_DELAY;
-        if path.inflight == Bytes::ZERO || !self.asked_acks.is_due(now, srtt, timeout) {
+        let rtt = self.conn.rtt();
+        let congestion = self.congestion.lock();
+        let path = congestion.path_state();
+        let timeout = probe_timeout(&path, rtt, congestion.max_ack_delay);
+        drop(congestion);
+        if path.inflight == Bytes::ZERO || !self.asked_acks.is_due(now, rtt, timeout) {
             return;
         }
         // The idle timer, which the packet has just restarted, expires no earlier than after three
@@ -71,6 +71,3 @@ impl ConnectionDriver {
         }
     }
 }
-
-/// As most peers have it (RFC 9000 §18.2).
-const MAX_ACK_DELAY: Duration = Duration::from_millis(25);

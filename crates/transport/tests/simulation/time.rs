@@ -2,7 +2,7 @@
 
 use crate::support::{address, configs, connect, receive_for, send_endlessly, simulation};
 use paceline::testing::Simulation;
-use paceline::{ConnectionError, Endpoint};
+use paceline::{ConnectionError, Endpoint, ValidationTokenConfig, VarInt};
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
@@ -174,7 +174,7 @@ fn an_endpoint_of_an_earlier_run_has_no_part_in_a_later_one() {
     let former = simulation(1, "delay 10ms").run(connected());
     simulation(1, "delay 10ms").run(async move {
         let (_server, connection) = connected().await;
-        former.1.close(paceline::VarInt::from_u32(0), b"late");
+        former.1.close(VarInt::from_u32(0), b"late");
         drop(former);
         assert!(receive_for(&connection, millis(500)).await > 100_000);
     });
@@ -189,4 +189,37 @@ fn a_run_without_a_limit_is_possible() {
         begun.elapsed()
     });
     assert_eq!(begun, Duration::from_secs(86_400));
+}
+
+/// The system's clock is not asked, or the end of one of its seconds would change a run.
+#[test]
+fn tokens_age_with_virtual_time() {
+    const HOUR: Duration = Duration::from_secs(3_600);
+    let validated = simulation(1, "delay 10ms").time_limit(HOUR * 4).run(async {
+        let (mut server, client) = configs("cubic");
+        let mut tokens = ValidationTokenConfig::default();
+        tokens.lifetime(HOUR);
+        server.validation_token_config(tokens);
+        let at = address("10.0.0.1:443");
+        let listening = Endpoint::server(server, at).unwrap();
+        let endpoint = Endpoint::client(address("0.0.0.0:0")).unwrap();
+        let mut validated = Vec::new();
+        for pause in [Duration::ZERO, HOUR / 2, HOUR * 2] {
+            sleep(pause).await;
+            let connecting = endpoint.connect_with(client.clone(), at, "server.test");
+            let accepting = async {
+                let attempt = listening.accept().await.unwrap();
+                (attempt.remote_address_validated(), attempt.await)
+            };
+            let (connection, (is_validated, accepted)) =
+                tokio::join!(connecting.unwrap(), accepting);
+            validated.push(is_validated);
+            // Tokens come after the handshake.
+            sleep(millis(1_000)).await;
+            connection.unwrap().close(VarInt::from_u32(0), b"done");
+            accepted.unwrap().closed().await;
+        }
+        validated
+    });
+    assert_eq!(validated, [false, true, false]);
 }

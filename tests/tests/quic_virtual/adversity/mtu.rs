@@ -9,17 +9,21 @@ use std::time::Duration;
 
 const TRANSFER: u64 = 20_000_000;
 
+/// Datagrams of at most so many bytes pass.
+fn at_most(limit: &Rc<Cell<usize>>) -> impl FnMut(Vec<u8>) -> Vec<Vec<u8>> + use<> {
+    let limit = Rc::clone(limit);
+    move |datagram| {
+        let fits = datagram.len() <= limit.get();
+        fits.then_some(datagram).into_iter().collect()
+    }
+}
+
 #[test]
 fn packets_shrink_when_large_ones_vanish() {
     for cc in ["cubic", "bbr3"] {
         let mut scene = Scene::connected(LINK, LINK, cc);
         let limit = Rc::new(Cell::new(1_500));
-        let seen = Rc::clone(&limit);
-        let fits = move |datagram: Vec<u8>| {
-            let fits = datagram.len() <= seen.get();
-            fits.then_some(datagram).into_iter().collect()
-        };
-        scene.world.tamper(scene.ends.client, fits);
+        scene.world.tamper(scene.ends.client, at_most(&limit));
         scene.world.send(scene.ends.client, Load::Bytes(TRANSFER));
         scene.world.run_until(Duration::from_secs(1));
         let before = scene.world.stats(scene.ends.client).path;
@@ -46,12 +50,7 @@ fn both_have_shrunk_after(seed: u64) -> Duration {
     let limit = Rc::new(Cell::new(1_500));
     let ends = [scene.ends.client, scene.ends.server];
     for end in ends {
-        let seen = Rc::clone(&limit);
-        let fits = move |datagram: Vec<u8>| {
-            let fits = datagram.len() <= seen.get();
-            fits.then_some(datagram).into_iter().collect()
-        };
-        scene.world.tamper(end, fits);
+        scene.world.tamper(end, at_most(&limit));
         scene.world.send(end, Load::Endless);
     }
     scene
@@ -80,10 +79,8 @@ fn packets_shrink_while_both_ends_wait_for_acknowledgements() {
 fn a_path_that_never_carries_more_than_the_least_costs_no_data() {
     let mut scene = Scene::connected(LINK, LINK, "cubic");
     // Before the first probe has come back.
-    scene.world.tamper(scene.ends.client, |datagram| {
-        let fits = datagram.len() <= 1_200;
-        fits.then_some(datagram).into_iter().collect()
-    });
+    let limit = Rc::new(Cell::new(1_200));
+    scene.world.tamper(scene.ends.client, at_most(&limit));
     scene
         .world
         .send(scene.ends.client, Load::Bytes(TRANSFER / 10));

@@ -16,10 +16,10 @@ pub(super) struct AmbientLoss {
     pool: Counts,
     heard: [Counts; KEPT],
     heard_count: usize,
-    /// What was lost where a flow's own loss could only add to the path's: at half of the estimate,
-    /// and beside a queue, since there is loss to refute. Older ones less.
+    /// What was lost where a flow's own loss could only add to the path's: at half of the rate or
+    /// less, and beside a queue, since there is loss to refute. Older ones less.
     most: Counts,
-    /// What was lost at half of the estimate alone. Older ones less.
+    /// What was lost at half of the rate or less alone. Older ones less.
     at_half: Counts,
     downs: u32,
 }

@@ -184,6 +184,7 @@ impl Probe {
 /// BBR's gain in ProbeBW_UP less one (draft-ietf-ccwg-bbr-06 §5.1.1).
 pub(super) const FIRST_STEP: f64 = 0.25;
 const CEILING: Duration = Duration::from_secs(3);
+/// Of a policer's ceiling: its bucket fills between two Ups.
 const POLICED: Duration = Duration::from_secs(6);
 /// A rate that rose tenfold is reached in ten Ups.
 const MOST_DOUBLED: f64 = 0.5;
@@ -194,7 +195,7 @@ const LEAST_SHARE: f64 = 1.0 / 16.0;
 /// Of the bottleneck's rate: an Up of one round trip adds 6 % of a BDP to the queue.
 const PATH_STEP: f64 = 0.06;
 const STEP_PACKETS: f64 = 8.0;
-/// A flow of five packets in a round trip pushes by as many as others of more do.
+/// A flow of six packets in a round trip pushes by as many as others of more do.
 const MOST_STEP: f64 = 1.5;
 /// s.
 const LONG_RTT: f64 = 0.04;

@@ -73,8 +73,8 @@ impl Reductions {
         }
     }
 
-    /// Whether reductions one after the other have left so little of what there was that `rate` is
-    /// a fifth of it: a flow that loses as much then as before does not cause it.
+    /// Whether reductions one after the other have left so little of the estimate that `rate`, B/s,
+    /// is a fifth of it at most. Who loses as much then as before does not cause that loss.
     pub(super) fn have_left_little(&self, now: Timestamp, rate: f64) -> bool {
         let fall = self.fall_at(now);
         fall.is_some_and(|fall| rate <= fall.from * LITTLE)
@@ -109,8 +109,9 @@ impl Reductions {
 /// (RFC 9438 §4.6). A policer has none; below 0.9 a flow alone leaves more of its rate than others
 /// gain beside it.
 pub(super) const REDUCTION: f64 = 0.9;
-/// Eight flows that share a queue all fall to a half, rarely to a quarter.
+/// Of flows that share a queue many fall to a half, and would excuse what they lose together.
 const LITTLE: f64 = 0.2;
+/// Longest time between two reductions of one fall.
 const FALL: Duration = Duration::from_secs(3);
 const HOLD_ROUNDS: u32 = 3;
 const TRIAL_PACKETS: f64 = 50.0;

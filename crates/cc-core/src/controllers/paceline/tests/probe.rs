@@ -1,0 +1,94 @@
+//! Ups: the share that they tell, their steps, and what bounds them.
+
+use super::{at, is_near};
+use crate::controllers::paceline::probe::{Conditions, Probe};
+
+/// Ups of a flow that has `share` of a full bottleneck of 1 MB/s.
+fn probe_with(share: f64) -> Probe {
+    let mut probe = Probe::new();
+    for _ in 0..200 {
+        let base = 1e6 * share;
+        let step = 0.25;
+        probe.begin(at(1), base, step);
+        probe.learn_share(base * (1.0 + step) / (1.0 + step * share));
+    }
+    probe
+}
+
+fn conditions(packets: f64) -> Conditions {
+    Conditions {
+        packets,
+        rtt: 0.04,
+        rate_jitter: 0.0,
+    }
+}
+
+#[test]
+fn ups_tell_the_share_of_the_bottleneck() {
+    for share in [0.125, 0.5, 1.0] {
+        let learned = probe_with(share).share();
+        assert!((learned - share).abs() < 0.01, "{share}: {learned}");
+    }
+}
+
+#[test]
+fn flows_of_any_share_push_by_the_same_amount() {
+    let [eighth, whole] =
+        [0.125, 1.0].map(|share| share * probe_with(share).next_step(conditions(1e6)));
+    assert!((eighth - whole).abs() < 0.002, "{eighth} and {whole}");
+    assert!((whole - 0.06).abs() < 0.002, "{whole}");
+}
+
+#[test]
+fn a_step_is_never_more_than_one_and_a_half_of_the_rate_itself() {
+    assert!(is_near(probe_with(0.125).next_step(conditions(1.0)), 1.5));
+    // Eight packets, of seven or of sixteen.
+    let of_seven = probe_with(0.125).next_step(conditions(7.0));
+    assert!(is_near(of_seven, 8.0 / 7.0), "{of_seven}");
+    assert!(is_near(probe_with(0.125).next_step(conditions(16.0)), 0.5));
+}
+
+#[test]
+fn after_a_reduction_ups_are_not_doubled_beyond_what_was_delivered() {
+    let mut probe = Probe::new();
+    probe.set_ceiling(at(0), 1e6, false);
+    assert!(is_near(probe.ceiling(at(2_999)), 1e6));
+    assert!(probe.ceiling(at(3_000)).is_infinite());
+    assert!(probe.most_proven(at(1)).is_infinite());
+    let step = |probe: &mut Probe, room: f64| {
+        probe.begin(at(1), 9e5, 0.4);
+        probe.double(room);
+        probe.next_step(conditions(1e6))
+    };
+    assert!(is_near(step(&mut probe, f64::INFINITY), 0.5));
+    assert!(is_near(step(&mut probe, 0.3), 0.3));
+    probe.set_ceiling(at(0), 1e6, true);
+    probe.lift_ceiling();
+    assert!(probe.ceiling(at(1)).is_infinite());
+    assert!(probe.most_proven(at(1)).is_infinite());
+}
+
+#[test]
+fn what_a_policers_bucket_lets_pass_proves_no_more_than_was_delivered_beside_loss() {
+    let mut probe = Probe::new();
+    probe.set_ceiling(at(0), 1e6, true);
+    assert!(is_near(probe.most_proven(at(5_999)), 1e6));
+    assert!(probe.most_proven(at(6_000)).is_infinite());
+    assert!(probe.ceiling(at(6_000)).is_infinite());
+}
+
+#[test]
+fn an_up_that_overflows_a_queue_makes_the_next_one_small() {
+    let mut probe = probe_with(0.125);
+    probe.begin(at(100), 1e6, 0.25);
+    probe.on_acked(at(100), at(140), 90.0);
+    probe.on_lost(at(139), at(140), 30.0);
+    // Neither is of the Up.
+    probe.on_lost(at(99), at(140), 500.0);
+    probe.on_lost(at(140), at(140), 500.0);
+    let outcome = probe.conclude(1e6, 0.0, 1.0);
+    assert!(outcome.has_overflowed && !outcome.has_grown);
+    assert!(is_near(probe.next_step(conditions(4.0)), 0.25));
+    // The same loss as the path's own is none.
+    assert!(!probe.conclude(1e6, 0.25, 1.0).has_overflowed);
+}
