@@ -23,18 +23,23 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Seconds since 1970, by the system's clock, which may be set, or in virtual time; 0 before that.
+/// The time since 1970, by the system's clock, which may be set, or in virtual time; 0 before that.
 #[expect(
     clippy::disallowed_methods,
     reason = "what servers share says until when it is good in the time that they share"
 )]
-pub(crate) fn unix_seconds() -> u64 {
+fn since_1970() -> Duration {
     #[cfg(feature = "testing")]
-    if let Some(seconds) = virtual_time::with(|world| world.unix_seconds()) {
-        return seconds;
+    if let Some(time) = virtual_time::with(|world| world.since_1970()) {
+        return time;
     }
-    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since_1970.map_or(0, |time| time.as_secs())
+    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    time.unwrap_or_default()
+}
+
+/// Whole seconds since 1970, as [`since_1970`] has them.
+pub(crate) fn unix_seconds() -> u64 {
+    since_1970().as_secs()
 }
 
 /// The clock of tokens and tickets: the system's, or that of virtual time.
@@ -43,14 +48,13 @@ pub(crate) struct WallClock;
 
 impl quinn_proto::TimeSource for WallClock {
     fn now(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_secs(unix_seconds())
+        SystemTime::UNIX_EPOCH + since_1970()
     }
 }
 
 impl rustls::time_provider::TimeProvider for WallClock {
     fn current_time(&self) -> Option<rustls::pki_types::UnixTime> {
-        let since_1970 = Duration::from_secs(unix_seconds());
-        Some(rustls::pki_types::UnixTime::since_unix_epoch(since_1970))
+        Some(rustls::pki_types::UnixTime::since_unix_epoch(since_1970()))
     }
 }
 
@@ -136,6 +140,18 @@ mod tests {
         assert_eq!(monotonic_nanos(later) - nanos, 3_000_000_000);
         let earlier = read - Duration::from_millis(1);
         assert_eq!(nanos - monotonic_nanos(earlier), 1_000_000);
+    }
+
+    // A token that is good for less than a second expires within it.
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it is what the clock is compared with"
+    )]
+    fn the_clock_of_tokens_knows_parts_of_a_second() {
+        let before = SystemTime::now();
+        let now = quinn_proto::TimeSource::now(&WallClock);
+        assert!(before <= now && now <= SystemTime::now());
     }
 
     #[test]

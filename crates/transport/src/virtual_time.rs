@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use units::Timestamp;
 
 /// What endpoints take from the system otherwise.
@@ -19,8 +20,8 @@ pub(crate) trait World {
     /// The present.
     fn now(&self) -> Timestamp;
 
-    /// Seconds since 1970.
-    fn unix_seconds(&self) -> u64;
+    /// The time since 1970.
+    fn since_1970(&self) -> Duration;
 
     /// An alarm that is not set.
     fn alarm(&self) -> Box<dyn Alarm>;

@@ -9,6 +9,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::time::Instant;
 use units::{Rng, Timestamp};
 
@@ -33,8 +34,8 @@ impl World for SimulatedWorld {
         Timestamp::ZERO + self.origin.elapsed()
     }
 
-    fn unix_seconds(&self) -> u64 {
-        BEGINNING + self.origin.elapsed().as_secs()
+    fn since_1970(&self) -> Duration {
+        BEGINNING + self.origin.elapsed()
     }
 
     fn alarm(&self) -> Box<dyn Alarm> {
@@ -153,6 +154,6 @@ fn left_its_thread() -> io::Error {
 }
 
 /// 2026-01-01, when every simulation begins, in seconds since 1970.
-const BEGINNING: u64 = 1_767_225_600;
+const BEGINNING: Duration = Duration::from_secs(1_767_225_600);
 
 const NO_NETWORK: &str = "a simulated world has a network";
