@@ -248,9 +248,7 @@ impl Session {
                 report = reader.report() => report,
             };
             match &client {
-                Some(SideReport {
-                    error: Some(error), ..
-                }) => Some(format!("the client: {}", line_of_peer(error))),
+                Some(report) if report.error.is_some() => error_of_client(report),
                 Some(_) => {
                     // What is on its way may still arrive, and the streams end by themselves.
                     sleep(GRACE).await;
@@ -278,6 +276,10 @@ impl Session {
             let read = timeout(self.shared.idle_timeout, reader.report()).await;
             client = read.ok().flatten();
         }
+        // Its streams may end before its report says why.
+        report.error = report
+            .error
+            .or_else(|| client.as_ref().and_then(error_of_client));
         drop(reader);
         // It ends with the message, or with the connection.
         let _ = writer.await;
@@ -335,6 +337,12 @@ impl Session {
             format_args!("[{:>3}] {line}", self.number),
         );
     }
+}
+
+/// Why the client's side failed, by its report.
+fn error_of_client(report: &SideReport) -> Option<String> {
+    let error = report.error.as_deref()?;
+    Some(format!("the client: {}", line_of_peer(error)))
 }
 
 /// What this session comes to, or that it has panicked: the others go on.

@@ -10,13 +10,12 @@
 //! judged is when packets were on the wire, not when the sender meant them to be. Two promises:
 //! the rate is kept within 1 %, and in no window of any length leaves more than rate × window +
 //! send quantum + one packet. Exit code 1 when one is broken.
-#![expect(clippy::print_stdout, reason = "a program that prints its results")]
 
 use cc_core::Registry;
 use paceline::{Connection, Endpoint, KernelPacing, TransportConfig, VarInt, tls};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use std::error::Error;
-use std::io::IoSliceMut;
+use std::io::{self, IoSliceMut, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -29,6 +28,18 @@ use units::{Bandwidth, Bytes};
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<ExitCode> {
+    unless_unread(run())
+}
+
+/// An error of writing to somebody who has read enough, which is none.
+fn unless_unread(ended: Result<ExitCode>) -> Result<ExitCode> {
+    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
+        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        _ => Err(error),
+    })
+}
+
+fn run() -> Result<ExitCode> {
     let mut args = std::env::args().skip(1).peekable();
     let pacing = match args.next_if_eq("--kernel") {
         Some(_) => KernelPacing::On,
@@ -39,19 +50,24 @@ fn main() -> Result<ExitCode> {
     };
     let seconds: u64 = args.next().as_deref().unwrap_or("5").parse()?;
     let run = measure(rate.parse()?, Duration::from_secs(seconds), pacing)?;
-    println!("{HEADING}\n{}\n\n{}", run.row(), run.sender.report);
-    println!("{}\n", way_out(run.sender.quantum)?);
-    histogram(&run.bursts);
+    writeln!(
+        io::stdout(),
+        "{HEADING}\n{}\n\n{}",
+        run.row(),
+        run.sender.report
+    )?;
+    writeln!(io::stdout(), "{}\n", way_out(run.sender.quantum)?)?;
+    histogram(&run.bursts)?;
     Ok(exit_code(run.keeps_promises()))
 }
 
 /// A row for each rate.
 fn survey(pacing: KernelPacing) -> Result<ExitCode> {
-    println!("{HEADING}");
+    writeln!(io::stdout(), "{HEADING}")?;
     let mut is_kept = true;
     for (rate, seconds) in SURVEY {
         let run = measure(rate.parse()?, Duration::from_secs(seconds), pacing)?;
-        println!("{}", run.row());
+        writeln!(io::stdout(), "{}", run.row())?;
         is_kept &= run.keeps_promises();
     }
     Ok(exit_code(is_kept))
@@ -169,7 +185,7 @@ pub(crate) fn measure(rate: Bandwidth, time: Duration, pacing: KernelPacing) -> 
 }
 
 /// How far apart the bursts were, in octaves.
-fn histogram(bursts: &[Burst]) {
+fn histogram(bursts: &[Burst]) -> Result<()> {
     let mut octaves = [0_usize; 24];
     for pair in bursts.windows(2) {
         let micros = pair[1].at.saturating_sub(pair[0].at).as_micros().max(1);
@@ -177,15 +193,17 @@ fn histogram(bursts: &[Burst]) {
     }
     let bytes: u64 = bursts.iter().map(|burst| burst.bytes).sum();
     let mean = bytes / bursts.len() as u64;
-    println!(
+    writeln!(
+        io::stdout(),
         "gaps between {} bursts of {mean} bytes on average:",
         bursts.len()
-    );
+    )?;
     let most = octaves.iter().max().copied().unwrap_or(1).max(1);
     for (octave, count) in octaves.iter().enumerate().filter(|(_, count)| **count > 0) {
         let bar = "█".repeat((count * 50).div_ceil(most));
-        println!("{:>8} µs … {count:>7} {bar}", 1_u64 << octave);
+        writeln!(io::stdout(), "{:>8} µs … {count:>7} {bar}", 1_u64 << octave)?;
     }
+    Ok(())
 }
 
 /// How long `quantum`, or 64 KiB of it, takes from a sender's clock to the kernel's timestamp, with

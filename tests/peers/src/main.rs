@@ -42,9 +42,16 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(code) => code,
+        Err(error) if is_of_output(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("peers: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Whether whoever read the table has gone.
+fn is_of_output(error: &Error) -> bool {
+    let of_output = error.downcast_ref::<std::io::Error>();
+    of_output.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }

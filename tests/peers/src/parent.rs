@@ -10,6 +10,7 @@ use crate::stack::Name;
 use crate::{Result, child, machine, table};
 use paceline::tls::SelfSigned;
 use serde::Serialize;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 async fn play_all(args: &Args) -> Result<ExitCode> {
     let certificate = SelfSigned::generate([NAME])?;
     let mut report = Report::new(args);
-    print!("{}", table::head(&report));
+    write!(io::stdout(), "{}", table::head(&report))?;
     for row in rows(args) {
         let stage = Stage {
             settings: args.settings(row.mtu, row.congestion),
@@ -37,15 +38,16 @@ async fn play_all(args: &Args) -> Result<ExitCode> {
             row: &row,
         };
         let played = stage.play(&args.stacks(row.congestion), args.rounds).await;
-        print!("{}", table::row(&row, &played));
+        let shown = table::row(&row, &played);
         report.add(&row, played);
         // After every row, so that a run that is broken off leaves what it has.
         if let Some(file) = &args.json {
             std::fs::write(file, serde_json::to_string_pretty(&report)?)
                 .map_err(|error| format!("{}: {error}", file.display()))?;
         }
+        write!(io::stdout(), "{shown}")?;
     }
-    print!("{}", table::behind(&report));
+    write!(io::stdout(), "{}", table::behind(&report))?;
     Ok(match report.has_failures() {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,

@@ -10,6 +10,7 @@ use link_sim::LinkSpec;
 use noq::PathId;
 use noq::congestion::{Bbr3Config, CubicConfig, NewRenoConfig};
 use paceline_noq::PathController;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -54,7 +55,6 @@ struct Round {
 }
 
 #[tokio::main]
-#[expect(clippy::print_stdout, reason = "the table is what the program is for")]
 async fn main() -> Result<(), Failure> {
     let args = Args::parse();
     let mut rounds = vec![Vec::new(); args.controllers.len()];
@@ -63,17 +63,27 @@ async fn main() -> Result<(), Failure> {
             rounds.push(run(&args, name, args.seed + round).await?);
         }
     }
-    println!("| controller | goodput, Mbit/s | least to most | RTT, ms | least to most |");
-    println!("|---|---|---|---|---|");
+    match write!(io::stdout(), "{}", table(&args, rounds)) {
+        // Whoever read it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
+}
+
+/// What the rounds of each controller come to.
+fn table(args: &Args, rounds: Vec<Vec<Round>>) -> String {
+    let mut table = "| controller | goodput, Mbit/s | least to most | RTT, ms | least to most |\n\
+                     |---|---|---|---|---|\n"
+        .to_owned();
     for (name, rounds) in args.controllers.iter().zip(rounds) {
         let [least, median, most] = range(rounds.iter().map(|round| round.mbit));
         let [rtt_least, rtt_median, rtt_most] = range(rounds.iter().map(|round| round.rtt_ms));
-        println!(
+        table += &format!(
             "| `{name}` | {median:.1} | {least:.1} to {most:.1} \
-             | {rtt_median:.1} | {rtt_least:.1} to {rtt_most:.1} |"
+             | {rtt_median:.1} | {rtt_least:.1} to {rtt_most:.1} |\n"
         );
     }
-    Ok(())
+    table
 }
 
 async fn run(args: &Args, name: &str, seed: u64) -> Result<Round, Failure> {

@@ -11,7 +11,6 @@
 //!
 //! All of them share the machine. With fewer than four free CPUs they take them from each other:
 //! the first part of each round shows what the machine itself does.
-#![expect(clippy::print_stdout, reason = "a program that prints its results")]
 
 mod flood;
 mod honest;
@@ -19,6 +18,7 @@ mod server;
 
 use clap::{Parser, ValueEnum};
 use std::error::Error;
+use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
 
@@ -53,11 +53,32 @@ enum Direction {
 }
 
 fn main() -> Result<()> {
+    unless_unread(run())
+}
+
+/// An error of writing to somebody who has read enough, which is none.
+fn unless_unread(ended: Result<()>) -> Result<()> {
+    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
+        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    })
+}
+
+fn run() -> Result<()> {
     let args = Args::parse();
-    println!(
+    writeln!(
+        io::stdout(),
         "{:>7} {:>9} {:>8} {:>8} {:>8} {:>9} {:>9} {:>9} {:>9}",
-        "sent/s", "goodput", "RTT p50", "p95", "p99", "Initials", "Retries", "shed", "newcomers"
-    );
+        "sent/s",
+        "goodput",
+        "RTT p50",
+        "p95",
+        "p99",
+        "Initials",
+        "Retries",
+        "shed",
+        "newcomers"
+    )?;
     let initials = flood::Initials::make(8_192)?;
     for _ in 0..args.rounds {
         let server = server::Server::start(args.direction, args.mbit)?;
@@ -66,7 +87,10 @@ fn main() -> Result<()> {
         }
         server.stop()?;
     }
-    println!("goodput in Mbit/s, RTT in ms; newcomers: connections made of those tried, median ms");
+    writeln!(
+        io::stdout(),
+        "goodput in Mbit/s, RTT in ms; newcomers: connections made of those tried, median ms"
+    )?;
     Ok(())
 }
 
@@ -89,7 +113,8 @@ fn measure(
     })?;
     let after = server.stats();
     let rtt = |percent| honest::percentile(&figures.rtts, percent).as_secs_f64() * 1e3;
-    println!(
+    writeln!(
+        io::stdout(),
         "{:>7.0} {:>9.2} {:>8.2} {:>8.2} {:>8.2} {:>9} {:>9} {:>9} {:>9}",
         sent as f64 / (time + WARM_UP).as_secs_f64(),
         figures.bytes as f64 * 8.0 / 1e6 / time.as_secs_f64(),
@@ -105,7 +130,7 @@ fn measure(
             figures.tried,
             honest::percentile(&figures.newcomers, 50).as_secs_f64() * 1e3
         ),
-    );
+    )?;
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::error::Error;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) fn serve(shards: usize) -> Result<()> {
     if server.steering() == Steering::Unavailable {
         return Err("this kernel does not steer".into());
     }
-    println!("{}", server.local_addr().port());
+    writeln!(io::stdout(), "{}", server.local_addr().port())?;
     std::io::stdout().flush()?;
     std::io::stdin().read_to_end(&mut Vec::new())?;
     let strays: u64 = server
@@ -85,11 +85,12 @@ pub(crate) fn put(
         Ok::<_, Box<dyn Error>>(())
     };
     LocalSet::new().block_on(&runtime, work)?;
-    println!(
+    writeln!(
+        io::stdout(),
         "{} {}",
         units.load(Ordering::Relaxed),
         cpu_seconds(std::process::id())?
-    );
+    )?;
     Ok(())
 }
 

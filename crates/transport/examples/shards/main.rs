@@ -13,14 +13,13 @@
 //! Without `scale` everything shares the machine: with fewer than four CPUs server and clients take
 //! them from each other, and rates say little about the shards. CPU time per unit of work is the
 //! steadier figure.
-#![expect(clippy::print_stdout, reason = "a program that prints its results")]
 
 mod load;
 mod model;
 
 use paceline::tls;
 use std::error::Error;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::num::NonZero;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -28,6 +27,18 @@ use std::time::{Duration, Instant};
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
+    unless_unread(run())
+}
+
+/// An error of writing to somebody who has read enough, which is none.
+fn unless_unread(ended: Result<()>) -> Result<()> {
+    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
+        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    })
+}
+
+fn run() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match words[..] {
@@ -52,8 +63,7 @@ fn model(most: usize) -> Result<()> {
     if !(1..=256).contains(&most) {
         return Err(format!("expected 1 to 256 shards instead of {most}").into());
     }
-    model::print(most);
-    Ok(())
+    model::print(most)
 }
 
 /// What clients do, and how it is counted.
@@ -97,18 +107,19 @@ fn compare(rounds: usize, seconds: f64) -> Result<()> {
         cpus: None,
     });
     let cpus = std::thread::available_parallelism()?;
-    println!(
+    writeln!(
+        io::stdout(),
         "{rounds} rounds of {seconds} s, 2 clients, {cpus} CPUs, {}",
         loads()
-    );
+    )?;
     for load in &LOADS {
         let runs = play(load, &variants, rounds, seconds)?;
-        print_head(load, "");
+        print_head(load, "")?;
         for (variant, runs) in variants.iter().zip(&runs) {
-            print_row(variant, load, runs, "");
+            print_row(variant, load, runs, "")?;
         }
     }
-    println!("\n{}", loads());
+    writeln!(io::stdout(), "\n{}", loads())?;
     Ok(())
 }
 
@@ -126,12 +137,13 @@ fn scale(rounds: usize, seconds: f64) -> Result<()> {
     // A client takes a little more CPU time than its part of the server does.
     let most = cpus * 3 / 7;
     let clients = cpus - most;
-    println!(
+    writeln!(
+        io::stdout(),
         "{rounds} rounds of {seconds} s; CPUs 0 to {} for up to {most} shards, the others for \
          {clients} clients; {}",
         most - 1,
         loads()
-    );
+    )?;
     for load in &LOADS {
         let variants: Vec<Variant> = model::powers(most)
             .into_iter()
@@ -145,7 +157,7 @@ fn scale(rounds: usize, seconds: f64) -> Result<()> {
             })
             .collect();
         let runs = play(load, &variants, rounds, seconds)?;
-        print_head(load, "  of n×1  model");
+        print_head(load, "  of n×1  model")?;
         let one = median(&runs[0], Run::rate);
         for (variant, runs) in variants.iter().zip(&runs) {
             let share = median(runs, Run::rate) / (one * variant.shards as f64);
@@ -155,15 +167,16 @@ fn scale(rounds: usize, seconds: f64) -> Result<()> {
                 load,
                 runs,
                 &format!(" {share:>7.2} {expected:>6.2}"),
-            );
+            )?;
         }
     }
-    println!(
+    writeln!(
+        io::stdout(),
         "\nof n×1: the rate, as a part of so many times the first row's; model: the part that\n\
          `shards model` expects. Where the server had fewer CPUs than shards, the rate is what\n\
          the clients could do.\n{}",
         loads()
-    );
+    )?;
     Ok(())
 }
 
@@ -201,14 +214,15 @@ fn play(load: &Load, variants: &[Variant], rounds: usize, seconds: f64) -> Resul
     let mut runs: Vec<Vec<Run>> = variants.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
         for (variant, runs) in variants.iter().zip(&mut runs) {
-            runs.push(run(load, variant, seconds, &secrets)?);
+            runs.push(run_once(load, variant, seconds, &secrets)?);
         }
     }
     Ok(runs)
 }
 
-fn print_head(load: &Load, more: &str) {
-    println!(
+fn print_head(load: &Load, more: &str) -> Result<()> {
+    writeln!(
+        io::stdout(),
         "\n{}, {}; CPU time of server and clients, {}; CPUs of the server and of other programs\n\
          {:>6} {:>7} {:>8} {:>13} {:>7} {:>7} {:>5} {:>6}{more}",
         load.name,
@@ -222,16 +236,18 @@ fn print_head(load: &Load, more: &str) {
         "clients",
         "CPUs",
         "others",
-    );
+    )?;
+    Ok(())
 }
 
-fn print_row(variant: &Variant, load: &Load, runs: &[Run], more: &str) {
+fn print_row(variant: &Variant, load: &Load, runs: &[Run], more: &str) -> Result<()> {
     let rates = || runs.iter().map(|run| run.rate() / load.rate.1);
     let (slowest, fastest) = (
         rates().fold(f64::MAX, f64::min),
         rates().fold(0.0, f64::max),
     );
-    println!(
+    writeln!(
+        io::stdout(),
         "{:>6} {:>7} {:>8.2} {:>13} {:>7.3} {:>7.3} {:>5.2} {:>6.2}{more}",
         variant.shards,
         variant.placement,
@@ -241,7 +257,8 @@ fn print_row(variant: &Variant, load: &Load, runs: &[Run], more: &str) {
         median(runs, |run| run.client_cpu / run.units) / load.per_cpu.1,
         median(runs, |run| run.server_cpu / run.seconds),
         median(runs, |run| run.others),
-    );
+    )?;
+    Ok(())
 }
 
 fn median(runs: &[Run], value: fn(&Run) -> f64) -> f64 {
@@ -268,7 +285,7 @@ impl Run {
     }
 }
 
-fn run(load: &Load, variant: &Variant, seconds: f64, secrets: &[String; 2]) -> Result<Run> {
+fn run_once(load: &Load, variant: &Variant, seconds: f64, secrets: &[String; 2]) -> Result<Run> {
     let spawn = |cpus: Option<(usize, usize)>, args: &[&str]| -> Result<Child> {
         let program = std::env::current_exe()?;
         let mut command = match cpus {

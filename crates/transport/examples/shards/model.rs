@@ -5,29 +5,42 @@
 //! properties of the design; that `n` CPUs do `n` times the work of one is not, and the recipe
 //! `just shards scale` measures it.
 
+use crate::Result;
+use std::io::{self, Write};
 use units::Rng;
 
 /// Prints what each number of shards and of connections can be expected to do.
-pub(crate) fn print(most: usize) {
-    println!(
+pub(crate) fn print(most: usize) -> Result<()> {
+    writeln!(
+        io::stdout(),
         "Shares of what the shards' CPUs could do, by simulation: {DRAWS} draws each.\n\
          bulk: connections that each could keep a shard busy.\n\
          equal: connections of one rate each; what they may ask for in total before the busiest\n\
          shard has no more to give: mean, and in the worst of a hundred draws.\n\
          handshakes: as many at once, each to a shard of its own choice.\n\n\
          {:>6} {:>13} {:>6} {:>6} {:>11} {:>11}",
-        "shards", "conns a shard", "bulk", "equal", "worst of 100", "handshakes"
-    );
+        "shards",
+        "conns a shard",
+        "bulk",
+        "equal",
+        "worst of 100",
+        "handshakes"
+    )?;
     for shards in powers(most) {
         for per_shard in [1, 2, 4, 16, 64, 256, 1_024] {
             let connections = shards * per_shard;
             let expected = Expected::of(shards, connections);
-            println!(
+            writeln!(
+                io::stdout(),
                 "{shards:>6} {per_shard:>13} {:>6.2} {:>6.2} {:>12.2} {:>11.2}",
-                expected.bulk, expected.equal, expected.equal_worst, expected.handshakes
-            );
+                expected.bulk,
+                expected.equal,
+                expected.equal_worst,
+                expected.handshakes
+            )?;
         }
     }
+    Ok(())
 }
 
 /// 1, 2, 4 and so on up to `most`, which is the last one.

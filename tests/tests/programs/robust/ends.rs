@@ -1,7 +1,13 @@
 //! One of the two sides ends before its time.
 
+use crate::robust::lies::{on_a_thread, plan, report};
 use crate::robust::{client, parse, start_client};
+use bench_kit::plan::{Direction, Limit, Plan};
+use bench_kit::sample::SideReport;
+use bench_kit::wire::{ALPN, Reply, Request, read_message, write_message};
 use e2e::programs::{Ended, Running, bench_server, program, scratch_file};
+use paceline::{Connection, Endpoint, tls};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 /// Long enough to be ended in the midst of.
@@ -22,6 +28,48 @@ fn a_server_notices_within_its_timeout_that_a_client_was_killed() {
     let ended = server.wait();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.stdout.contains("Served 4 runs: "), "{ended:?}");
+}
+
+// The end of a stream and a message on another may come in either order.
+#[test]
+fn a_server_says_why_a_client_failed_whose_streams_had_ended_before() {
+    let (mut server, port) = bench_server(&[]);
+    on_a_thread(async move {
+        let connection = connect(port).await;
+        let (mut send, mut receive) = connection.open_bi().await.unwrap();
+        let run = Plan {
+            limit: Limit::Bytes(1_000),
+            streams: 1,
+            ..plan(Direction::Forward, 2)
+        };
+        let run = Request::Run(Box::new(run));
+        write_message(&mut send, &run).await.unwrap();
+        let accepted = read_message::<Reply>(&mut receive).await.unwrap();
+        assert_eq!(accepted, Some(Reply::Accepted));
+        let mut payload = connection.open_uni().await.unwrap();
+        payload.write_all(&[0; 1_000]).await.unwrap();
+        payload.finish().unwrap();
+        while !matches!(
+            read_message::<Reply>(&mut receive).await.unwrap(),
+            Some(Reply::Finished(_)) | None
+        ) {}
+        let failed = Request::Finished(Box::new(SideReport {
+            error: Some("interrupted".to_owned()),
+            ..report()
+        }));
+        write_message(&mut send, &failed).await.unwrap();
+        connection.closed().await;
+    });
+    server.line_with("Ended early: the client: interrupted");
+}
+
+async fn connect(port: u16) -> Connection {
+    let endpoint = Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let tls = tls::client_without_verification().alpn(&[ALPN]);
+    let server = (Ipv4Addr::LOCALHOST, port).into();
+    let config = tls.config().unwrap();
+    let connecting = endpoint.connect_with(config, server, "localhost");
+    connecting.unwrap().await.unwrap()
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn arrivals() -> Arrivals {
     }
 }
 
-fn report() -> SideReport {
+pub(super) fn report() -> SideReport {
     let frames = [1, 2, 3].map(millis).to_vec();
     SideReport {
         measured: millis(1_000),
