@@ -8,6 +8,7 @@
 //! | [`sizes`] | length of files, functions and lines |
 //! | [`tokens`] | what Rust code must not contain |
 //! | [`text`] | what no file must contain |
+//! | [`locks`] | other workspaces lock the versions that the main one locks |
 //! | [`metrics`] | docs/metrics.md lists the metrics that `paceline` reports |
 //! | [`no_std`] | cc-core needs neither std nor a dependency, and compiles for WebAssembly, as link-sim does |
 //! | [`architecture`] | ARCHITECTURE.md names every package, its floors, and only paths that exist |
@@ -20,6 +21,7 @@ mod controllers;
 mod finding;
 mod folder_law;
 mod import_law;
+mod locks;
 mod metrics;
 mod no_std;
 mod repository;
@@ -72,6 +74,11 @@ fn text_is_clean() {
 #[test]
 fn the_architecture_page_names_every_package_and_only_paths_that_exist() {
     assert_none(&architecture::check(&files()));
+}
+
+#[test]
+fn workspaces_lock_the_same_versions() {
+    assert_none(&locks::check(&files()));
 }
 
 #[test]
