@@ -147,8 +147,9 @@ impl Paceline {
     /// What the Up sent has been acknowledged in this round trip.
     fn conclude_up(&mut self, context: &mut EventContext<'_>, round: &Round, signs: &Signs) {
         let rate = round.rate();
-        let (ambient, run) = (self.ambient_loss(), self.runs.mean());
-        let outcome = self.probe.conclude(rate, ambient, run);
+        let path = (self.ambient_loss(), self.runs.mean());
+        let cause = self.cause_of_loss(signs);
+        let outcome = self.probe.conclude(rate, path, cause);
         if round.is_limited {
             self.enter(context, Phase::Cruise);
             return;

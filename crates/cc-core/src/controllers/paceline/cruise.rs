@@ -1,6 +1,7 @@
 //! Cruise: how the estimate falls, and how a queue drains.
 
 use super::numbers::{MICROSECOND, to_f64};
+use super::probe::Overflow;
 use super::reduction::REDUCTION;
 use super::round::Round;
 use super::signs::Signs;
@@ -76,19 +77,23 @@ impl Paceline {
         let loss = self.loss_test.recent_loss().min(round.loss());
         self.reductions
             .on_reduced(now, estimate, loss, self.tuning.trial);
-        let is_policed = self.is_policed(signs);
-        self.probe.set_ceiling(now, delivered, is_policed);
+        let cause = self.cause_of_loss(signs);
+        self.probe.set_ceiling(now, delivered, cause);
         self.estimate.lower(reduced, reduced);
         self.calm_since = now;
     }
 
-    /// Whether the loss is a policer's, most likely: without a queue, on a path that loses nothing
-    /// by itself, and of single packets, as where a little too much is sent. Few packets show too
+    /// A policer, most likely, where loss is without a queue, on a path that loses nothing by
+    /// itself, and of single packets, as where a little too much is sent. Few packets show too
     /// little of a queue.
-    fn is_policed(&self, signs: &Signs) -> bool {
+    pub(super) fn cause_of_loss(&self, signs: &Signs) -> Overflow {
         let has_queue = signs.is_queued() || self.rank.is_high() || self.has_standing_queue();
         let is_path = self.ambient.loss() > LOSSLESS || self.runs.mean() > SINGLE;
-        !has_queue && !is_path && self.bdp() >= LEAST_POLICED
+        if has_queue || is_path || self.bdp() < LEAST_POLICED {
+            Overflow::Queue
+        } else {
+            Overflow::Policer
+        }
     }
 
     fn judge_reduction(&mut self, round: &Round, signs: &Signs) {
@@ -126,7 +131,7 @@ impl Paceline {
 }
 
 /// A path that loses more by itself loses without a queue, too.
-const LOSSLESS: f64 = 0.004;
+const LOSSLESS: f64 = 0.002;
 /// Packets in a row.
 const SINGLE: f64 = 1.2;
 /// Packets.

@@ -1,6 +1,6 @@
 //! The phases of a flow, and for how long it stays in Cruise.
 
-use super::probe::Probe;
+use super::probe::{Overflow, Probe};
 use crate::parts::transition::Machine;
 use units::Rng;
 
@@ -81,7 +81,8 @@ impl Cycle {
     /// Draws for how long to cruise, so that flows do not probe together for ever. A flow with less
     /// than half of the bottleneck probes twice as often, and so does one with long round trips on
     /// a path that loses too little for Downs at half of the rate; one whose Up has overflowed a
-    /// queue waits some 1.5 s, in which CUBIC regains what it lost.
+    /// queue waits some 1.5 s, in which CUBIC regains what it lost, and twice as long before a
+    /// policer, where each Up loses all that it adds.
     pub(super) fn begin_cruise(&mut self, probe: &Probe, rtt: f64, has_loss: bool) {
         let few = if probe.share() < 0.5 || (rtt > LONG_RTT && !has_loss) {
             2
@@ -89,8 +90,12 @@ impl Cycle {
             4
         };
         self.cruise_rounds = few + self.draw(few);
-        if probe.has_overflowed {
-            let rounds = ((AFTER_OVERFLOW / rtt.max(0.001)) as u32).min(MOST_ROUNDS);
+        if let Some(cause) = probe.overflow {
+            let time = match cause {
+                Overflow::Queue => AFTER_OVERFLOW,
+                Overflow::Policer => AFTER_POLICED,
+            };
+            let rounds = ((time / rtt.max(0.001)) as u32).min(MOST_ROUNDS);
             let percent = 75 + self.draw(50);
             self.cruise_rounds = self.cruise_rounds.max(rounds * percent / 100);
         }
@@ -115,5 +120,7 @@ impl Cycle {
 const LONG_RTT: f64 = 0.18;
 /// s.
 const AFTER_OVERFLOW: f64 = 1.5;
-/// As in BBR (draft-ietf-ccwg-bbr-06 §5.3.3.5.4).
+/// s; BBR waits for two to three before it probes (draft-ietf-ccwg-bbr-06 §5.3.3.8.2).
+const AFTER_POLICED: f64 = 3.0;
+/// As in BBR (draft-ietf-ccwg-bbr-06 §5.3.3.8.2).
 const MOST_ROUNDS: u32 = 63;

@@ -19,8 +19,16 @@ pub(super) struct Probe {
     counts: Counts,
     /// Sums of shortfall × step and step², older ones less.
     products: (f64, f64),
-    /// Whether the last Up overflowed a queue.
-    pub(super) has_overflowed: bool,
+    /// What the last Up overflowed, if anything.
+    pub(super) overflow: Option<Overflow>,
+}
+
+/// What loses the packets that are too many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overflow {
+    Queue,
+    /// Without a queue, what exceeds the tokens of a bucket.
+    Policer,
 }
 
 /// What was delivered when loss reduced the estimate.
@@ -30,8 +38,8 @@ struct Ceiling {
     rate: f64,
     /// Until when it counts.
     until: Timestamp,
-    /// Whether the loss was without a queue.
-    is_policed: bool,
+    /// What lost the packets.
+    cause: Overflow,
 }
 
 /// What an Up has shown.
@@ -64,7 +72,7 @@ impl Probe {
             from: Timestamp::ZERO,
             counts: Counts::default(),
             products: (FIRST_WEIGHT * FIRST_SHARE, FIRST_WEIGHT),
-            has_overflowed: false,
+            overflow: None,
         }
     }
 
@@ -78,13 +86,16 @@ impl Probe {
 
     /// Loss has reduced the estimate where `rate` was delivered. A policer lets bursts pass until
     /// its bucket is empty, and a queue until it is full: that more is delivered for a round trip
-    /// does not prove that there is more. `is_policed` if the loss was without a queue.
-    pub(super) fn set_ceiling(&mut self, now: Timestamp, rate: f64, is_policed: bool) {
-        let time = if is_policed { POLICED } else { CEILING };
+    /// does not prove that there is more.
+    pub(super) fn set_ceiling(&mut self, now: Timestamp, rate: f64, cause: Overflow) {
+        let time = match cause {
+            Overflow::Queue => CEILING,
+            Overflow::Policer => POLICED,
+        };
         self.ceiling = Some(Ceiling {
             rate,
             until: now + time,
-            is_policed,
+            cause,
         });
     }
 
@@ -102,7 +113,7 @@ impl Probe {
     /// arrives.
     pub(super) fn most_proven(&self, now: Timestamp) -> f64 {
         self.ceiling_at(now)
-            .filter(|ceiling| ceiling.is_policed)
+            .filter(|ceiling| ceiling.cause == Overflow::Policer)
             .map_or(f64::INFINITY, |ceiling| ceiling.rate)
     }
 
@@ -130,13 +141,19 @@ impl Probe {
     }
 
     /// The packets of the Up were delivered at `rate`; the path loses `ambient` of all by itself,
-    /// in runs of `run` packets.
-    pub(super) fn conclude(&mut self, rate: f64, ambient: f64, run: f64) -> Outcome {
+    /// in runs of `run` packets. What is lost beyond that has `cause`.
+    pub(super) fn conclude(
+        &mut self,
+        rate: f64,
+        (ambient, run): (f64, f64),
+        cause: Overflow,
+    ) -> Outcome {
         let margin = self.step * OVERFLOW;
-        self.has_overflowed = self.counts.exceeds(ambient, run, SIGMAS, margin);
+        let has_overflowed = self.counts.exceeds(ambient, run, SIGMAS, margin);
+        self.overflow = has_overflowed.then_some(cause);
         Outcome {
             has_grown: rate > self.base * (1.0 + self.step / 2.0),
-            has_overflowed: self.has_overflowed,
+            has_overflowed,
         }
     }
 
@@ -168,7 +185,7 @@ impl Probe {
             * (conditions.rtt / LONG_RTT).clamp(1.0, MOST_LONGER)
             * (2.0 * (1.0 - share)).clamp(0.25, 1.0);
         let seen = (2.0 * conditions.rate_jitter).clamp(PATH_STEP, FIRST_STEP);
-        let most = if self.has_overflowed {
+        let most = if self.overflow.is_some() {
             FIRST_STEP
         } else {
             MOST_STEP
@@ -185,7 +202,7 @@ impl Probe {
 pub(super) const FIRST_STEP: f64 = 0.25;
 const CEILING: Duration = Duration::from_secs(3);
 /// Of a policer's ceiling: its bucket fills between two Ups.
-const POLICED: Duration = Duration::from_secs(6);
+const POLICED: Duration = Duration::from_secs(10);
 /// A rate that rose tenfold is reached in ten Ups.
 const MOST_DOUBLED: f64 = 0.5;
 const FIRST_SHARE: f64 = 0.5;

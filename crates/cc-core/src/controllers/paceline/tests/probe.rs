@@ -1,7 +1,8 @@
 //! Ups: the share that they tell, their steps, and what bounds them.
 
 use super::{at, is_near};
-use crate::controllers::paceline::probe::{Conditions, Probe};
+use crate::controllers::paceline::cycle::Cycle;
+use crate::controllers::paceline::probe::{Conditions, Overflow, Probe};
 
 /// Ups of a flow that has `share` of a full bottleneck of 1 MB/s.
 fn probe_with(share: f64) -> Probe {
@@ -51,7 +52,7 @@ fn a_step_is_never_more_than_one_and_a_half_of_the_rate_itself() {
 #[test]
 fn after_a_reduction_ups_are_not_doubled_beyond_what_was_delivered() {
     let mut probe = Probe::new();
-    probe.set_ceiling(at(0), 1e6, false);
+    probe.set_ceiling(at(0), 1e6, Overflow::Queue);
     assert!(is_near(probe.ceiling(at(2_999)), 1e6));
     assert!(probe.ceiling(at(3_000)).is_infinite());
     assert!(probe.most_proven(at(1)).is_infinite());
@@ -62,7 +63,7 @@ fn after_a_reduction_ups_are_not_doubled_beyond_what_was_delivered() {
     };
     assert!(is_near(step(&mut probe, f64::INFINITY), 0.5));
     assert!(is_near(step(&mut probe, 0.3), 0.3));
-    probe.set_ceiling(at(0), 1e6, true);
+    probe.set_ceiling(at(0), 1e6, Overflow::Policer);
     probe.lift_ceiling();
     assert!(probe.ceiling(at(1)).is_infinite());
     assert!(probe.most_proven(at(1)).is_infinite());
@@ -71,10 +72,10 @@ fn after_a_reduction_ups_are_not_doubled_beyond_what_was_delivered() {
 #[test]
 fn what_a_policers_bucket_lets_pass_proves_no_more_than_was_delivered_beside_loss() {
     let mut probe = Probe::new();
-    probe.set_ceiling(at(0), 1e6, true);
-    assert!(is_near(probe.most_proven(at(5_999)), 1e6));
-    assert!(probe.most_proven(at(6_000)).is_infinite());
-    assert!(probe.ceiling(at(6_000)).is_infinite());
+    probe.set_ceiling(at(0), 1e6, Overflow::Policer);
+    assert!(is_near(probe.most_proven(at(9_999)), 1e6));
+    assert!(probe.most_proven(at(10_000)).is_infinite());
+    assert!(probe.ceiling(at(10_000)).is_infinite());
 }
 
 #[test]
@@ -86,9 +87,29 @@ fn an_up_that_overflows_a_queue_makes_the_next_one_small() {
     // Neither is of the Up.
     probe.on_lost(at(99), at(140), 500.0);
     probe.on_lost(at(140), at(140), 500.0);
-    let outcome = probe.conclude(1e6, 0.0, 1.0);
+    let outcome = probe.conclude(1e6, (0.0, 1.0), Overflow::Policer);
     assert!(outcome.has_overflowed && !outcome.has_grown);
+    assert_eq!(probe.overflow, Some(Overflow::Policer));
     assert!(is_near(probe.next_step(conditions(4.0)), 0.25));
     // The same loss as the path's own is none.
-    assert!(!probe.conclude(1e6, 0.25, 1.0).has_overflowed);
+    let outcome = probe.conclude(1e6, (0.25, 1.0), Overflow::Policer);
+    assert!(!outcome.has_overflowed);
+    assert_eq!(probe.overflow, None);
+}
+
+#[test]
+fn an_up_that_overflows_is_followed_by_a_longer_cruise_and_one_before_a_policer_by_the_longest() {
+    let rounds = |cause: Option<Overflow>| {
+        let mut probe = probe_with(1.0);
+        probe.overflow = cause;
+        let mut cycle = Cycle::new(7);
+        cycle.begin_cruise(&probe, 0.1, false);
+        while !cycle.is_cruise_over() {
+            cycle.rounds += 1;
+        }
+        cycle.rounds
+    };
+    assert!((4..8).contains(&rounds(None)));
+    assert!((11..19).contains(&rounds(Some(Overflow::Queue))));
+    assert!((22..38).contains(&rounds(Some(Overflow::Policer))));
 }
