@@ -38,8 +38,12 @@ impl Drops {
 }
 
 /// What the receiver's transport acknowledged and its application did not get: a datagram travels
-/// in a packet of its own, and one that was not lost with it was dropped behind it.
+/// in a packet of its own, and one that was not lost with it was dropped behind it. Not known of a
+/// video: its sender drops what would come too late, which is missing as well.
 fn unread(result: &RunResult) -> Option<u64> {
+    if result.result.frames.is_some() {
+        return None;
+    }
     let missing = result.end.sum.as_ref()?.lost_packets?;
     Some(missing.saturating_sub(result.result.packets_lost?))
 }
@@ -267,7 +271,7 @@ mod tests {
     use super::*;
     use bench_kit::plan::{Direction, Media};
     use bench_report::fixtures;
-    use bench_report::result::LimitedTimes;
+    use bench_report::result::{Frames, LimitedTimes};
     use std::time::Duration;
 
     fn plan() -> Plan {
@@ -414,6 +418,10 @@ mod tests {
         let text = advice(&result.result, drops, &plan(), None, false).unwrap();
         assert!(text.contains("100 datagrams arrived and were dropped unread:\nlimit"));
         result.result.packets_lost = Some(105);
+        assert_eq!(Drops::of(&result).unread, 0);
+        // What a video's sender drops, because it would be late, has not arrived.
+        result.result.packets_lost = Some(5);
+        result.result.frames = Some(Frames::default());
         assert_eq!(Drops::of(&result).unread, 0);
     }
 

@@ -82,19 +82,30 @@ target=${CARGO_TARGET_DIR:-$here/../target}/noq-perf
 cargo build --release --manifest-path "$work/perf/Cargo.toml" --target-dir "$target"
 program=$target/release/noq-perf
 
-# Goodput in Mbit/s, and the server's CPU time in ms per GB: `measure CONTROLLER PORT`.
+# Goodput in Mbit/s, and the server's CPU time in ms per GB: `measure CONTROLLER`.
 measure() {
     local congestion=cubic own=
     case $1 in
         noq-*) congestion=${1#noq-} ;;
         *) own=$1 ;;
     esac
-    env ${own:+PERF_CONTROLLER=$own} "$program" server --listen "127.0.0.1:$2" \
-        --congestion "$congestion" >"$work/server.log" &
+    # Of its choice is a port that nobody has.
+    env ${own:+PERF_CONTROLLER=$own} RUST_LOG=perf=info,warn NO_COLOR=1 "$program" server \
+        --listen 127.0.0.1:0 --congestion "$congestion" >"$work/server.log" &
     server=$!
-    sleep 0.5
+    local port='' tries
+    for ((tries = 0; tries < 100; tries++)); do
+        port=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/server.log")
+        [[ -z $port ]] || break
+        sleep 0.05
+    done
+    if [[ -z $port ]]; then
+        echo "noq-perf's server under $1 does not listen; it says:" >&2
+        cat "$work/server.log" >&2
+        return 1
+    fi
     "$program" client --ip 127.0.0.1 --duration "$seconds" --congestion cubic \
-        --download-size 1T --upload-size 0 --json "$work/result.json" "localhost:$2" >/dev/null
+        --download-size 1T --upload-size 0 --json "$work/result.json" "localhost:$port" >/dev/null
     local ticks
     ticks=$(awk '{ print $14 + $15 }' "/proc/$server/stat")
     kill "$server"
@@ -113,10 +124,9 @@ measure() {
             }'
 }
 
-port=4433
 for ((round = 0; round < rounds; round++)); do
     for controller in "${controllers[@]}"; do
-        measure "$controller" $((port++)) >"$work/goodput"
+        measure "$controller" >"$work/goodput"
         cat "$work/goodput" >>"$work/$controller"
     done
 done

@@ -184,13 +184,13 @@ async fn serve(streams: u32) -> Result<()> {
     let port = socket.local_addr()?.port();
     let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket)?;
     writeln!(io::stdout(), "{port} {}", certificate.fingerprint)?;
-    std::io::stdout().flush()?;
+    io::stdout().flush()?;
     let accepting = async {
         while let Some(attempt) = endpoint.accept().await {
             tokio::spawn(hold(attempt));
         }
     };
-    let input = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
+    let input = tokio::task::spawn_blocking(|| io::stdin().read_to_end(&mut Vec::new()));
     tokio::select! {
         () = accepting => {}
         ended = input => drop(ended??),

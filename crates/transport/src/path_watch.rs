@@ -31,9 +31,8 @@ pub struct PathEstimate {
     pub min_rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 9002 §5.3).
     pub srtt: Option<Duration>,
-    /// The least round-trip time of the last 200 ms, or of the last smoothed round trip if that is
-    /// longer, minus `min_rtt`: what stays in queues of the path, whoever filled them. Jitter is
-    /// not counted.
+    /// The least round-trip time of the last 100 ms, or the newest if there is none, minus
+    /// `min_rtt`: what stays in queues of the path, whoever filled them. Jitter is not counted.
     pub queueing_delay: Duration,
     /// How long the datagrams that wait to be sent take at the rate that the path carries.
     pub send_queue_delay: Duration,
@@ -60,8 +59,10 @@ impl PathEstimate {
             ]
         };
         let times = |estimate: &Self| {
-            let queue = estimate.queueing_delay + estimate.min_rtt.unwrap_or_default();
-            [estimate.min_rtt, estimate.srtt, Some(queue)].map(|time| time.map(nanos))
+            let base = estimate.min_rtt.unwrap_or_default();
+            let queues = [estimate.queueing_delay, estimate.send_queue_delay];
+            let [queue, send_queue] = queues.map(|queue| Some(base.saturating_add(queue)));
+            [estimate.min_rtt, estimate.srtt, queue, send_queue].map(|time| time.map(nanos))
         };
         let is_notable = |(now, before): (Option<u64>, Option<u64>)| match (now, before) {
             (Some(now), Some(before)) => now.abs_diff(before) > NOTABLE.of(before),
@@ -233,6 +234,9 @@ mod tests {
         assert!(after(|now| now.loss = Gain::percent(2)));
         assert!(!after(|now| now.queueing_delay = Duration::from_millis(2)));
         assert!(after(|now| now.queueing_delay = Duration::from_millis(3)));
+        assert!(!after(|now| now.send_queue_delay = Duration::from_millis(2)));
+        assert!(after(|now| now.send_queue_delay = Duration::from_millis(3)));
+        assert!(after(|now| now.send_queue_delay = Duration::MAX));
         assert!(after(|now| now.delivery_rate = Some(Bandwidth::MAX)));
         assert!(after(|now| now.srtt = Some(Duration::from_millis(53))));
     }

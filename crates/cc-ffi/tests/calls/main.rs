@@ -229,3 +229,33 @@ fn marks_are_answered_and_ect1_is_asked_for_where_it_is_sent() {
     };
     assert!(window_after(1) < window_after(0));
 }
+
+/// As ngtcp2 does, which tells of it after what its loss timer declares lost.
+#[test]
+fn persistent_congestion_counts_in_a_feedback_of_its_own() {
+    let window = |is_apart: bool| {
+        let handle = Handle::new("cubic");
+        for number in 0..10 {
+            assert_eq!(handle.on_sent(2_000, number, 1_200), Status::Ok);
+        }
+        assert_eq!(handle.on_acked(0), Status::Ok);
+        assert_eq!(handle.end(50_000_000, 49_998_000), Status::Ok);
+        for number in 1..10 {
+            assert_eq!(handle.on_lost(number), Status::Ok);
+        }
+        if is_apart {
+            assert_eq!(handle.end(900_000_000, 0), Status::Ok);
+            assert!(handle.control().cwnd > 2 * 1_200);
+        }
+        let feedback = PacelineCcFeedback {
+            now_ns: 900_000_000,
+            rtt_ns: 0,
+            ce_marked: 0,
+            is_persistent_congestion: 1,
+        };
+        assert_eq!(handle.end_feedback(feedback), Status::Ok);
+        handle.control().cwnd
+    };
+    assert_eq!(window(true), 2 * 1_200);
+    assert_eq!(window(false), window(true));
+}

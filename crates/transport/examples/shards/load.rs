@@ -31,8 +31,8 @@ pub(crate) fn serve(shards: usize) -> Result<()> {
         return Err("this kernel does not steer".into());
     }
     writeln!(io::stdout(), "{}", server.local_addr().port())?;
-    std::io::stdout().flush()?;
-    std::io::stdin().read_to_end(&mut Vec::new())?;
+    io::stdout().flush()?;
+    io::stdin().read_to_end(&mut Vec::new())?;
     let strays: u64 = server
         .stats()
         .iter()
