@@ -1,9 +1,11 @@
 //! The programs as a user has them: their results, their errors, their ends.
 
+use bench_kit::clock;
 use e2e::programs::{Ended, Running, bench_server, port_at_end, run, scratch_file};
 use serde_json::Value;
 use std::net::UdpSocket;
 use std::path::Path;
+use std::time::Duration;
 
 #[test]
 fn a_run_measures_both_directions_and_both_sides_agree() {
@@ -259,6 +261,24 @@ fn a_server_that_vanishes_is_noticed_within_the_idle_timeout() {
         assert_eq!(result["complete"], false);
         assert!(result["result"]["bytes"].as_u64() > Some(0));
     }
+}
+
+#[test]
+fn nothing_is_waited_for_from_a_port_that_is_closed() {
+    // The final report alone would have been waited for that long.
+    let is_soon = |took: Duration| took < Duration::from_secs(1);
+    let took = || {
+        let (mut server, port) = bench_server(&[]);
+        let mut client = start_client(port, &["-t", "60", "-b", "1M", "-i", "0.2"]);
+        drop(client.line_with(" sec "));
+        server.kill();
+        let killed = clock::now();
+        let ended = client.wait();
+        assert!(ended.stderr.contains("nothing listens on"), "{ended:?}");
+        killed.elapsed()
+    };
+    // A machine that is busy with other tests may be late, but not each time.
+    assert!((0..5).any(|_| is_soon(took())));
 }
 
 #[test]

@@ -22,17 +22,15 @@ pub(super) async fn refused(server: Option<SocketAddr>, connection: Option<&Conn
     let Ok(socket) = connected(server).await else {
         return pending().await;
     };
-    let mut wait = FIRST;
     loop {
         let before = heard();
-        sleep(wait).await;
-        wait = BETWEEN;
+        sleep(SILENCE).await;
         if before.is_some() && heard() != before {
             continue;
         }
         // The kernel says it at the next call, whichever that is.
         let sent = socket.send(&[]).await;
-        let answer = match timeout(BETWEEN, socket.recv(&mut [0])).await {
+        let answer = match timeout(SILENCE, socket.recv(&mut [0])).await {
             Ok(answer) => sent.and(answer),
             Err(_) => sent,
         };
@@ -57,11 +55,9 @@ pub(super) fn unspecified(target: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Most servers have answered by then, and none of them gets a datagram too many.
-const FIRST: Duration = Duration::from_millis(100);
-
-/// Longer than most round trips.
-const BETWEEN: Duration = Duration::from_millis(500);
+/// Most servers have answered by then, and none of them gets a datagram too many. An answer that
+/// takes longer is told of after the next question.
+const SILENCE: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {
@@ -75,12 +71,12 @@ mod tests {
         runtime.unwrap().block_on(async {
             let listener = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
             let address = listener.local_addr().unwrap();
-            let open = timeout(FIRST * 2, refused(Some(address), None)).await;
+            let open = timeout(SILENCE * 2, refused(Some(address), None)).await;
             assert!(open.is_err(), "it listens");
             drop(listener);
             let closed = timeout(Duration::from_secs(20), refused(Some(address), None)).await;
             assert!(closed.is_ok(), "it is closed");
-            assert!(timeout(FIRST, refused(None, None)).await.is_err());
+            assert!(timeout(SILENCE, refused(None, None)).await.is_err());
         });
     }
 }

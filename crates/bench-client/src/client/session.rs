@@ -55,6 +55,10 @@ impl Session<'_> {
             self.fail(error);
         }
         record.borrow_mut().finish(self.flow, &report);
+        if report.error == Some(self.port_closed()) {
+            // Nobody is there to exchange reports with.
+            return;
+        }
         if let Err(error) = self.part(&mut control, report, record).await {
             self.fail(&error);
         }
@@ -130,10 +134,7 @@ impl Session<'_> {
                 () = self.interrupts.wait(1) => return Some(INTERRUPTED.to_owned()),
                 error = self.others() => return Some(error),
                 error = self.connection.closed() => return Some(self.lost(&error)),
-                () = &mut refused => {
-                    let server = self.setup.remote.to_string();
-                    return Some(close_reason::port_closed(&server));
-                }
+                () = &mut refused => return Some(self.port_closed()),
                 reply = replies.next() => reply,
             };
             match reply {
@@ -199,6 +200,10 @@ impl Session<'_> {
                 Err(format!("no final report from {}", self.setup.remote))
             }),
         }
+    }
+
+    fn port_closed(&self) -> String {
+        close_reason::port_closed(&self.setup.remote.to_string())
     }
 
     /// Why the connection is over if it is; else `what` has happened to it.

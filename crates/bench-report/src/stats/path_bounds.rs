@@ -73,9 +73,12 @@ impl PathBounds {
         let (least, most) = match metric {
             Metric::GoodputBitsPerSecond => (None, self.rate),
             Metric::RttMsP50 | Metric::RttMsP95 | Metric::RttMsP99 => {
-                let measured = rounds.iter().filter_map(|round| round.rtt_ms.min);
-                let measured = measured.map(Finite::get).reduce(f64::min);
+                let measured = least_of(rounds.iter().filter_map(|round| round.rtt_ms.min));
                 (self.base_rtt.or(measured), None)
+            }
+            Metric::FrameLatencyMsP50 | Metric::FrameLatencyMsP95 | Metric::FrameLatencyMsP99 => {
+                let frames = rounds.iter().filter_map(|round| round.frames.as_ref());
+                (least_of(frames.filter_map(|one| one.latency_ms.min)), None)
             }
             Metric::LossRate | Metric::FramesMissed => (None, Some(1.0)),
             _ => (None, None),
@@ -87,6 +90,10 @@ impl PathBounds {
             most_seen,
         }
     }
+}
+
+fn least_of(values: impl Iterator<Item = Finite>) -> Option<f64> {
+    values.map(Finite::get).reduce(f64::min)
 }
 
 /// What the rounds of a variant can have of a metric, where that is known, and what they had.
@@ -109,6 +116,7 @@ mod tests {
     use super::super::conclude;
     use super::*;
     use crate::fixtures;
+    use crate::result::{Frames, RttMs};
 
     #[test]
     fn no_interval_reaches_beyond_what_the_path_has() {
@@ -169,6 +177,26 @@ mod tests {
         }
         conclude(&mut result);
         let summary = &result.variants[0].summary[&Metric::RttMsP50];
+        assert_eq!(summary.low, Finite::new(40.0));
+    }
+
+    #[test]
+    fn no_frame_is_faster_than_the_fastest_of_all() {
+        let mut result = fixtures::ab_of(&[1_000_000; 3], &[1_000_000; 3]);
+        let latencies = [80.0, 41.0, 300.0];
+        for (round, p99) in result.variants[0].rounds.iter_mut().zip(latencies) {
+            let latency_ms = RttMs {
+                min: Finite::new(40.0),
+                p99: Finite::new(p99),
+                ..RttMs::default()
+            };
+            round.frames = Some(Frames {
+                latency_ms,
+                ..Frames::default()
+            });
+        }
+        conclude(&mut result);
+        let summary = &result.variants[0].summary[&Metric::FrameLatencyMsP99];
         assert_eq!(summary.low, Finite::new(40.0));
     }
 }

@@ -31,13 +31,7 @@ pub fn verdict(result: &AbResult) -> String {
 fn of_all(result: &AbResult) -> Vec<String> {
     let mut sentences = Vec::new();
     if result.variants.len() > 2 {
-        sentences.push(match winner(result) {
-            Some(winner) => {
-                let name = name_among(&result.variants, winner);
-                format!("{name} has the most goodput.")
-            }
-            None => "Too few rounds to rank goodput.".to_owned(),
-        });
+        sentences.push(most_goodput(result));
     }
     if let Some(competition) = &result.competition {
         sentences.push(format!(
@@ -159,24 +153,36 @@ fn name_among(variants: &[Variant], variant: &Variant) -> String {
     }
 }
 
-/// The variant whose goodput is higher than that of every other one, each interval says so.
-fn winner(result: &AbResult) -> Option<&Variant> {
+/// Which variants have the most goodput, if the interval of each against the best decides.
+fn most_goodput(result: &AbResult) -> String {
     let goodput = |variant: &Variant| {
         let summary = variant.summary.get(&Metric::GoodputBitsPerSecond);
         summary.map_or(0.0, |summary| summary.median.get())
     };
     let best = |one: &&Variant, other: &&Variant| goodput(one).total_cmp(&goodput(other));
-    let best = result.variants.iter().max_by(best)?;
-    let others = result
-        .variants
-        .iter()
-        .filter(|other| other.name != best.name);
-    let is_beaten = |other: &Variant| {
+    let Some(best) = result.variants.iter().max_by(best) else {
+        return String::new();
+    };
+    let decision = |other: &Variant| {
         let comparison = compare(&other.rounds, &best.rounds, result.seed, Design::of(result));
         let goodput = comparison.get(&Metric::GoodputBitsPerSecond);
-        goodput.is_some_and(|goodput| goodput.decision == Decision::BHigher)
+        goodput.map(|goodput| goodput.decision)
     };
-    others.into_iter().all(is_beaten).then_some(best)
+    let mut most = Vec::new();
+    for variant in &result.variants {
+        let decision = (variant.name != best.name).then(|| decision(variant));
+        match decision {
+            None | Some(Some(Decision::Same)) => most.push(name_among(&result.variants, variant)),
+            Some(Some(Decision::BHigher)) => {}
+            Some(_) => return "Too few rounds to rank goodput.".to_owned(),
+        }
+    }
+    let last = most.pop().unwrap_or_default();
+    match most.len() {
+        0 => format!("{last} has the most goodput."),
+        n if n + 1 == result.variants.len() => "All have the same goodput.".to_owned(),
+        _ => format!("{} and {last} have the most goodput.", most.join(", ")),
+    }
 }
 
 fn against(comparison: Option<&BTreeMap<Metric, Comparison>>, a: &str, b: &str) -> String {

@@ -148,6 +148,39 @@ fn bash_completes_commands_flags_and_values() {
     }
 }
 
+#[test]
+fn fish_completes_values_of_options_and_of_commands() {
+    if !is_there("fish") {
+        e2e::skipped("there is no fish");
+        return;
+    }
+    for (program, words, completed) in [
+        ("link-relay", "--link lte-d", "lte-down"),
+        ("link-relay", "--seed 1 --return-link lte-d", "lte-down"),
+        ("link-relay", "tun lte-d", "lte-down"),
+        ("bench-client", "ab --b bbr3:loss_t", "bbr3:loss_thresh="),
+        ("bench-client", "matrix bbr-p", "bbr-paper"),
+    ] {
+        let script = scratch_file("completions.fish");
+        let ended = run(program, ["completions", "fish"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        std::fs::write(&script, &ended.stdout).unwrap();
+        let ask = "source $argv[1]; complete -C \"$argv[2] $argv[3]\"";
+        let output = Command::new("fish")
+            .args(["--no-config", "-c", ask])
+            .arg(&script)
+            .args([program, words])
+            .output()
+            .unwrap();
+        let offered = String::from_utf8_lossy(&output.stdout);
+        let mut values = offered.lines().map(|line| line.split('\t').next());
+        assert!(
+            values.any(|value| value == Some(completed)),
+            "{program} {words}: {offered}"
+        );
+    }
+}
+
 /// What bash offers at the end of these words, a line each. As bash does it, the function is given
 /// the text behind the last character that ends a word, or behind a quote that is open.
 fn completions(script: &Path, program: &str, words: &str) -> String {

@@ -13,8 +13,17 @@ pub(super) fn title(variant: &Variant, variants: &[Variant], width: usize) -> St
         let labels = short_labels(variants);
         let label = place.and_then(|place| labels.get(place));
         let label = with(label.map_or_else(|| variant.short_label(), String::as_str));
-        label.chars().take(width).collect()
+        cut(&label, width)
     }
+}
+
+/// The text in at most so many columns, with a mark where some of it is left out.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept = text.chars().take(width.saturating_sub(1));
+    kept.chain(['…']).collect()
 }
 
 pub(super) fn scale<'a>(metric: Metric, sides: impl Iterator<Item = Option<&'a Summary>>) -> Scale {

@@ -27,15 +27,23 @@ pub(super) fn table(table: &mut String, result: &AbResult, ranking: &Ranking<'_>
     }
     let [goodput, delay] = scales.map(|scale| scale.unit);
     let delay = format!("p95 RTT {delay}");
+    let against = ranking.places.iter().map(|(_, against)| against.as_deref());
+    let against = against.map(|against| against.unwrap_or(REFERENCE).chars().count());
+    let room = WIDTH.saturating_sub(FIGURES + against.max().unwrap_or(0));
+    let names = ranking.places.iter();
+    let names: Vec<String> = names
+        .map(|(variant, _)| title(variant, &result.variants, room.max(NAME)))
+        .collect();
+    let width = names.iter().map(|name| name.chars().count()).max();
+    let width = width.unwrap_or(0).max(NAME);
     table.push_str(&format!(
-        "No. {:<NAME$} {goodput:>GOODPUT$} {delay:>DELAY$}  Against a\n",
+        "No. {:<width$} {goodput:>GOODPUT$} {delay:>DELAY$}  Against a\n",
         "By goodput"
     ));
-    for (place, (variant, against)) in (1..).zip(&ranking.places) {
-        let name = title(variant, &result.variants, NAME);
+    for (place, ((variant, against), name)) in (1..).zip(ranking.places.iter().zip(&names)) {
         let cells = cells(variant);
         let line = format!(
-            "{place:>3} {name:<NAME$} {:>GOODPUT$} {:>DELAY$}  {}",
+            "{place:>3} {name:<width$} {:>GOODPUT$} {:>DELAY$}  {}",
             cells[0],
             cells[1],
             against.as_deref().unwrap_or(REFERENCE)
@@ -76,3 +84,5 @@ const REFERENCE: &str = "the reference";
 const NAME: usize = 15;
 const GOODPUT: usize = 6;
 const DELAY: usize = 10;
+/// What else a line has than names and results: place, figures and the space between them.
+const FIGURES: usize = 4 + 1 + GOODPUT + 1 + DELAY + 2;

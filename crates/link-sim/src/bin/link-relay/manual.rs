@@ -67,7 +67,7 @@ fn script(shell: Shell, command: Command) -> String {
     let script = String::from_utf8_lossy(&script).replace("link__subcmd__", "link__");
     match shell {
         Shell::Bash => OF_PARTS.replace("COMPLETE", FUNCTION) + &of_parts(&script),
-        Shell::Fish => script + &of_arguments(&command),
+        Shell::Fish => after_options(&script) + &of_arguments(&command),
         Shell::Zsh => of_commands(&script),
         _ => script,
     }
@@ -88,6 +88,14 @@ fn of_commands(script: &str) -> String {
 fn of_parts(script: &str) -> String {
     let complete = format!("complete -F {FUNCTION} ");
     script.replace(&complete, &format!("complete -F {FUNCTION}_of_parts "))
+}
+
+/// The same completions with those of an option that still lacks its value, which fish's argparse
+/// takes for an error in the words before.
+fn after_options(script: &str) -> String {
+    let parse = "argparse -s (__fish_link_relay_global_optspecs) -- $cmd";
+    let with_value = format!("{parse} 2>/dev/null\n    or {parse} '' 2>/dev/null");
+    script.replace(&format!("{parse} 2>/dev/null"), &with_value)
 }
 
 /// The values of commands' own arguments, which clap_complete leaves out for fish.
