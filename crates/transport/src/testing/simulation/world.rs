@@ -153,7 +153,7 @@ fn left_its_thread() -> io::Error {
     )
 }
 
-/// 2026-01-01, when every simulation begins, in seconds since 1970.
+/// 2026-01-01, when every simulation begins, since 1970.
 const BEGINNING: Duration = Duration::from_secs(1_767_225_600);
 
 const NO_NETWORK: &str = "a simulated world has a network";
