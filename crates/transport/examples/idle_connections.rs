@@ -11,6 +11,9 @@
 //! another terminal `… idle_connections visit CONNECTIONS SECONDS PORT FINGERPRINT`, the last two
 //! as `serve` prints them.
 
+#[path = "shared/unread.rs"]
+mod unread;
+
 use paceline::tls::{self, Fingerprint};
 use paceline::{
     ClientConfig, Connection, Endpoint, EndpointConfig, Incoming, TransportConfig, VarInt,
@@ -22,19 +25,12 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
+use unread::unless_unread;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
     unless_unread(run())
-}
-
-/// An error of writing to somebody who has read enough, which is none.
-fn unless_unread(ended: Result<()>) -> Result<()> {
-    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
-        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error),
-    })
 }
 
 fn run() -> Result<()> {

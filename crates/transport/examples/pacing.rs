@@ -11,6 +11,9 @@
 //! the rate is kept within 1 %, and in no window of any length leaves more than rate × window +
 //! send quantum + one packet. Exit code 1 when one is broken.
 
+#[path = "shared/unread.rs"]
+mod unread;
+
 use cc_core::Registry;
 use paceline::{Connection, Endpoint, KernelPacing, TransportConfig, VarInt, tls};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
@@ -24,19 +27,12 @@ use std::thread;
 use std::time::Duration;
 use tokio::io::Interest;
 use units::{Bandwidth, Bytes};
+use unread::unless_unread;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<ExitCode> {
     unless_unread(run())
-}
-
-/// An error of writing to somebody who has read enough, which is none.
-fn unless_unread(ended: Result<ExitCode>) -> Result<ExitCode> {
-    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
-        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        _ => Err(error),
-    })
 }
 
 fn run() -> Result<ExitCode> {

@@ -1,3 +1,5 @@
+mod ranked;
+
 use super::*;
 use crate::fixtures::{self, finite};
 use crate::result::iperf::{CpuUtilization, End, EndStream, Row};
@@ -512,68 +514,6 @@ fn where_both_sides_send_every_row_says_which_did() {
     let short = with_direction(&short, Some(&row(0, 94)));
     assert!(short.starts_with("[  1][TX-C]  0.00-1.00"), "{short}");
     assert!(short.chars().count() <= 80, "{short}");
-}
-
-#[test]
-fn more_than_two_variants_are_ranked_in_eighty_columns() {
-    let result = fixtures::five();
-    let table = ab_table(&result);
-    let (_, ranked) = table.split_once("No. By goodput ").unwrap();
-    let head = ranked.lines().next().unwrap();
-    assert!(head.ends_with(" Mbit/s p95 RTT ms  Against a"), "{table}");
-    let places = ranked.lines().skip(1).take_while(|line| !line.is_empty());
-    assert_eq!(places.count(), result.variants.len());
-    assert!(ranked.contains("the reference"), "{ranked}");
-    let longest = table.lines().map(|line| line.chars().count()).max();
-    assert!(longest.unwrap() <= 80, "{table}");
-    assert!(!ab_table(&fixtures::ab()).contains("By goodput"));
-}
-
-#[test]
-fn the_ranking_shows_by_what_its_variants_differ() {
-    let mut result = fixtures::five();
-    let parameters = ["0.8", "0.9", "0.85", "0.75"];
-    for (variant, beta) in result.variants.iter_mut().skip(1).zip(parameters) {
-        variant.cc = format!("bbr3:beta={beta}");
-    }
-    let table = ab_table(&result);
-    let (_, ranked) = table.split_once("By goodput").unwrap();
-    for beta in parameters {
-        assert!(ranked.contains(&format!("bbr3:beta={beta} ")), "{ranked}");
-    }
-    result.variants[1].cc = format!("bbr3:{}beta=1", "startup_pacing_gain=2,".repeat(4));
-    let table = ab_table(&result);
-    let (_, ranked) = table.split_once("By goodput").unwrap();
-    assert!(ranked.contains('…'), "{ranked}");
-    let longest = table.lines().map(|line| line.chars().count()).max();
-    assert!(longest.unwrap() <= 80, "{table}");
-}
-
-#[test]
-fn variants_that_are_equally_good_are_no_lack_of_rounds() {
-    let with_third = |third: &[u64]| {
-        let mut result = fixtures::ab_of(&[20; 8], &[90; 8]);
-        let mut c = fixtures::ab_of(&[], third).variants[1].clone();
-        c.name = "c".to_owned();
-        c.cc = "copa".to_owned();
-        result.variants.push(c);
-        stats::conclude(&mut result);
-        stats::verdict(&result)
-    };
-    let two = with_third(&[90; 8]);
-    assert!(
-        two.ends_with("bbr3 and copa have the most goodput."),
-        "{two}"
-    );
-    let one = with_third(&[50; 8]);
-    assert!(one.ends_with("bbr3 has the most goodput."), "{one}");
-    let mut all = fixtures::ab_of(&[90; 8], &[90; 8]);
-    let mut third = all.variants[1].clone();
-    third.name = "c".to_owned();
-    all.variants.push(third);
-    stats::conclude(&mut all);
-    let all = stats::verdict(&all);
-    assert!(all.ends_with("All have the same goodput."), "{all}");
 }
 
 #[test]

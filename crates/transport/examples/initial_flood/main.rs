@@ -15,12 +15,15 @@
 mod flood;
 mod honest;
 mod server;
+#[path = "../shared/unread.rs"]
+mod unread;
 
 use clap::{Parser, ValueEnum};
 use std::error::Error;
 use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
+use unread::unless_unread;
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -52,16 +55,8 @@ enum Direction {
     Download,
 }
 
-fn main() -> Result<()> {
-    unless_unread(run())
-}
-
-/// An error of writing to somebody who has read enough, which is none.
-fn unless_unread(ended: Result<()>) -> Result<()> {
-    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
-        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error),
-    })
+fn main() -> std::result::Result<(), Box<dyn Error>> {
+    unless_unread(run().map_err(|error| error as Box<dyn Error>))
 }
 
 fn run() -> Result<()> {

@@ -16,6 +16,8 @@
 
 mod load;
 mod model;
+#[path = "../shared/unread.rs"]
+mod unread;
 
 use paceline::tls;
 use std::error::Error;
@@ -23,19 +25,12 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::num::NonZero;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use unread::unless_unread;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
     unless_unread(run())
-}
-
-/// An error of writing to somebody who has read enough, which is none.
-fn unless_unread(ended: Result<()>) -> Result<()> {
-    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
-        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error),
-    })
 }
 
 fn run() -> Result<()> {

@@ -133,13 +133,7 @@ fn bash_completes_commands_flags_and_values() {
         ("bench-client", "matrix bbr-p", "bbr-paper"),
         ("bench-server", "-C led", "ledbat_pp"),
     ] {
-        let script = scratch_file("completions.bash");
-        let ended = match program {
-            "link-relay" => run(program, ["completions", "bash"]),
-            _ => run("bench-client", ["completions", "bash", program]),
-        };
-        assert_eq!(ended.code, Some(0), "{ended:?}");
-        std::fs::write(&script, &ended.stdout).unwrap();
+        let script = script("bash", program);
         let completions = completions(&script, program, words);
         assert!(
             completions.lines().any(|word| word == completed),
@@ -161,10 +155,7 @@ fn fish_completes_values_of_options_and_of_commands() {
         ("bench-client", "ab --b bbr3:loss_t", "bbr3:loss_thresh="),
         ("bench-client", "matrix bbr-p", "bbr-paper"),
     ] {
-        let script = scratch_file("completions.fish");
-        let ended = run(program, ["completions", "fish"]);
-        assert_eq!(ended.code, Some(0), "{ended:?}");
-        std::fs::write(&script, &ended.stdout).unwrap();
+        let script = script("fish", program);
         let ask = "source $argv[1]; complete -C \"$argv[2] $argv[3]\"";
         let output = Command::new("fish")
             .args(["--no-config", "-c", ask])
@@ -179,6 +170,18 @@ fn fish_completes_values_of_options_and_of_commands() {
             "{program} {words}: {offered}"
         );
     }
+}
+
+/// A file of a shell's completions of the program.
+fn script(shell: &str, program: &str) -> PathBuf {
+    let file = scratch_file(&format!("completions.{shell}"));
+    let ended = match program {
+        "link-relay" => run(program, ["completions", shell]),
+        _ => run("bench-client", ["completions", shell, program]),
+    };
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    std::fs::write(&file, &ended.stdout).unwrap();
+    file
 }
 
 /// What bash offers at the end of these words, a line each. As bash does it, the function is given
