@@ -192,9 +192,10 @@ fn case(rtt: Duration, permille: u64) -> String {
 #[test]
 fn up_to_one_percent_of_loss_leaves_bbr3_nine_tenths() {
     const USED: Limit = Limit::at_least("percent of the bound", 90);
-    for rtt in [RTT, FAR] {
+    // Seeds differ by a percent in the longer runs.
+    for (rtt, seeds) in [(RTT, 3), (FAR, 1)] {
         for permille in [0, 1, 5, 10] {
-            let used = used(3, "bbr3", rtt, permille);
+            let used = used(seeds, "bbr3", rtt, permille);
             USED.check(&case(rtt, permille), used, &CUT);
         }
     }

@@ -43,12 +43,13 @@ fn permille_of_bound(scenario: &Scenario, percent: u64) -> [u64; 3] {
     })
 }
 
-/// For each loss in percent: 92 % of the bound on average, and no less than 91.5 %.
+/// For each loss in percent: 92 % of the bound on average, and no less than 91 % (docs/paceline.md,
+/// limits).
 fn assert_used(rtt: Duration, losses: &[u64], scenario: fn(Duration, u64) -> Scenario) {
     for &percent in losses {
         let shares = permille_of_bound(&scenario(rtt, percent), percent);
         assert!(
-            shares.iter().sum::<u64>() >= 3 * 920 && shares.iter().all(|share| *share >= 915),
+            shares.iter().sum::<u64>() >= 3 * 920 && shares.iter().all(|share| *share >= 910),
             "{rtt:?}, {percent} %: {shares:?}"
         );
     }
@@ -84,6 +85,17 @@ fn a_very_short_queue_loses_no_more() {
         let [plain, ours] = [PLAIN, PACELINE].map(|cc| lost_permyriad(&scenario, cc, seed));
         assert!(ours <= plain.max(250), "{ours} against {plain}");
     }
+}
+
+/// A flow that grows by Ups after a short Startup finds more in each of them. When those taught it
+/// that it had a small share of a full bottleneck, its next Ups sent a quarter too much, and 0.8 %
+/// were lost.
+#[test]
+fn a_flow_that_has_grown_alone_does_not_push_as_one_of_many() {
+    let scenario = link("70mbit", MS * 80, "queue 0.05bdp");
+    let lost = SEEDS.map(|seed| lost_permyriad(&scenario, PACELINE, seed));
+    let lost: Vec<_> = lost.collect();
+    assert!(lost.iter().sum::<u64>() < 3 * 60, "{lost:?}");
 }
 
 /// With tokens in its bucket a policer delivers an Up whole, and then drops a quarter of a round

@@ -19,8 +19,8 @@
 //! 6. Packets lost beside long RTTs are lost in a full queue, whatever the jitter: a rank test.
 //! 7. Cruise that loses more than the path for long reduces the estimate; a reduction that leaves
 //!    the loss as it was is taken back. Cruise that loses less disproves the path's loss.
-//! 8. While the RTT rises within a round trip little more is sent than what arrives. An RTT that
-//!    steps up and stays is a longer path.
+//! 8. While the RTT rises within a round trip no more is sent than what arrives. An RTT that steps
+//!    up and stays is a longer path.
 //!
 //! The diagram of its phases is at [`Phase`]. All quantities are `f64` in seconds, bytes and
 //! packets, and only added, subtracted, multiplied, divided, compared and converted: IEEE 754
@@ -154,15 +154,16 @@ impl Paceline {
             self.enter(context, Phase::Cruise);
             return;
         }
-        self.probe.learn_share(rate);
         let has_more = outcome.has_grown && !outcome.has_overflowed && !signs.is_queued();
         if has_more {
             let most = self.probe.most_proven(context.path.now);
             self.estimate.raise(rate.min(most));
+        } else {
+            self.probe.learn_share(rate);
         }
         let room = self.probe.ceiling(context.path.now) / rate.max(1.0) - 1.0;
         if has_more && !signs.is_lossy && room >= 0.0 {
-            self.probe.double(room);
+            self.probe.widen(room);
             self.begin_up(context, rate);
         } else {
             self.enter(context, Phase::Cruise);
@@ -195,6 +196,9 @@ impl Paceline {
             Phase::Up => {
                 self.ambient.close(now);
                 self.ambient.conclude(self.rank.is_high());
+                if self.ambient.loss() > LOSSY {
+                    self.probe.refute_policer();
+                }
                 self.estimate.begin_cycle();
             }
         }
@@ -326,6 +330,8 @@ impl Controller for Paceline {
 }
 
 const MOST_DRAIN_ROUNDS: u32 = 4;
+/// So much is heard of no policer, which delivers what leaves in Down.
+const LOSSY: f64 = 0.006;
 
 /// Of a jump: LossThresh of BBR (draft-ietf-ccwg-bbr-06 §2.8).
 const TOLERATED_LOSS: Gain = Gain::percent(2);

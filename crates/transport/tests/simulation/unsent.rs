@@ -135,7 +135,8 @@ fn a_deadline_gives_up_what_is_late_and_spares_what_has_left() {
     // With more frames than the path carries each has waited for the one before: all are late.
     let (latencies, late) = frames("loss 3%", false);
     assert!(late >= 30, "{late} late");
-    assert!(latencies.len() > 30, "{}", latencies.len());
+    // Some of those before the cap and after it, where Ups first find the rate again.
+    assert!(latencies.len() >= 25, "{}", latencies.len());
 }
 
 #[test]

@@ -149,9 +149,9 @@ const PACING_MARGIN: f64 = 0.99;
 /// application that sends more is not held at it.
 const LIMITED_GAIN: f64 = 1.25;
 const CWND_GAIN: f64 = 2.0;
-/// A flow that cruises has a BDP in flight. While the RTT rises it sends little more than what
-/// arrives: the rest would wait, and all of it is to drain later.
-const RISING_GAIN: f64 = 1.25;
+/// A flow that cruises has a BDP in flight. While the RTT rises it sends no more than what arrives:
+/// the rest would wait, and all of it is to drain later.
+const RISING_GAIN: f64 = 1.0;
 /// A burst at the sender, one on its way, one at the receiver (draft-ietf-ccwg-bbr-06 §5.6.4.2).
 const QUANTA: u64 = 3;
 /// BBRMinPipeCwnd (draft-ietf-ccwg-bbr-06 §2.7).

@@ -51,6 +51,8 @@ impl Paceline {
             self.aggregation = AckAggregation::new(now);
             let rate = round.rate().min(self.estimate.get());
             self.estimate.lower(rate, rate);
+            // What was on its way still lengthens the queue: that proves no draining in vain.
+            self.trim.stop();
             return;
         }
         let time = round.time.max(MICROSECOND);

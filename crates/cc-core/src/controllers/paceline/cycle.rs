@@ -91,11 +91,11 @@ impl Cycle {
         };
         self.cruise_rounds = few + self.draw(few);
         if let Some(cause) = probe.overflow {
-            let time = match cause {
-                Overflow::Queue => AFTER_OVERFLOW,
-                Overflow::Policer => AFTER_POLICED,
+            let (time, most) = match cause {
+                Overflow::Queue => (AFTER_OVERFLOW, MOST_ROUNDS),
+                Overflow::Policer => (AFTER_POLICED, MOST_POLICED_ROUNDS),
             };
-            let rounds = ((time / rtt.max(0.001)) as u32).min(MOST_ROUNDS);
+            let rounds = ((time / rtt.max(LEAST_RTT)) as u32).min(most);
             let percent = 75 + self.draw(50);
             self.cruise_rounds = self.cruise_rounds.max(rounds * percent / 100);
         }
@@ -124,3 +124,7 @@ const AFTER_OVERFLOW: f64 = 1.5;
 const AFTER_POLICED: f64 = 3.0;
 /// As in BBR (draft-ietf-ccwg-bbr-06 §5.3.3.8.2).
 const MOST_ROUNDS: u32 = 63;
+/// A bucket fills with time, not with round trips: no bound but that of the time.
+const MOST_POLICED_ROUNDS: u32 = (AFTER_POLICED / LEAST_RTT) as u32;
+/// s.
+const LEAST_RTT: f64 = 0.001;

@@ -104,6 +104,12 @@ impl Probe {
         self.ceiling = None;
     }
 
+    /// The path loses packets by itself: what was lost without a queue was no policer's.
+    pub(super) fn refute_policer(&mut self) {
+        self.ceiling
+            .take_if(|ceiling| ceiling.cause == Overflow::Policer);
+    }
+
     /// The rate that Ups do not pass with more than the least step, nor one after the other, B/s.
     pub(super) fn ceiling(&self, now: Timestamp) -> f64 {
         self.ceiling_at(now).map_or(f64::INFINITY, |at| at.rate)
@@ -134,10 +140,10 @@ impl Probe {
         }
     }
 
-    /// The next Up is twice as large: what this one sent was delivered without a queue.
+    /// The next Up is three times as large: what this one sent was delivered without a queue.
     /// `room` is how far from the rate it is to the ceiling, as a share.
-    pub(super) fn double(&mut self, room: f64) {
-        self.least_next = (2.0 * self.step).min(MOST_DOUBLED).min(room);
+    pub(super) fn widen(&mut self, room: f64) {
+        self.least_next = (WIDER * self.step).min(WIDEST).min(room);
     }
 
     /// The packets of the Up were delivered at `rate`; the path loses `ambient` of all by itself,
@@ -157,7 +163,8 @@ impl Probe {
         }
     }
 
-    /// Learns the share of the bottleneck from the Up that was delivered at `rate`.
+    /// Learns the share of the bottleneck from the Up that was delivered at `rate`, and that did
+    /// not find more: where there is more, the bottleneck is not full, and shows no share.
     ///
     /// Who sends 1 + s times his share x of a full bottleneck is delivered 1 + s of 1 + s·x: the
     /// shortfall is x·s. Least squares over the Ups, older ones less, because one alone is mostly
@@ -203,8 +210,10 @@ pub(super) const FIRST_STEP: f64 = 0.25;
 const CEILING: Duration = Duration::from_secs(3);
 /// Of a policer's ceiling: its bucket fills between two Ups.
 const POLICED: Duration = Duration::from_secs(10);
-/// A rate that rose tenfold is reached in ten Ups.
-const MOST_DOUBLED: f64 = 0.5;
+/// From the least step on a rate that rose tenfold is reached in seven Ups. With twice the step it
+/// takes eight, with four times the last of them overflows.
+const WIDER: f64 = 3.0;
+const WIDEST: f64 = 0.5;
 const FIRST_SHARE: f64 = 0.5;
 /// That of two Ups with the first step.
 const FIRST_WEIGHT: f64 = 2.0 * FIRST_STEP * FIRST_STEP;

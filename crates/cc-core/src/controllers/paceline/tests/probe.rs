@@ -50,19 +50,19 @@ fn a_step_is_never_more_than_one_and_a_half_of_the_rate_itself() {
 }
 
 #[test]
-fn after_a_reduction_ups_are_not_doubled_beyond_what_was_delivered() {
+fn after_a_reduction_ups_are_not_widened_beyond_what_was_delivered() {
     let mut probe = Probe::new();
     probe.set_ceiling(at(0), 1e6, Overflow::Queue);
     assert!(is_near(probe.ceiling(at(2_999)), 1e6));
     assert!(probe.ceiling(at(3_000)).is_infinite());
     assert!(probe.most_proven(at(1)).is_infinite());
     let step = |probe: &mut Probe, room: f64| {
-        probe.begin(at(1), 9e5, 0.4);
-        probe.double(room);
+        probe.begin(at(1), 9e5, 0.1);
+        probe.widen(room);
         probe.next_step(conditions(1e6))
     };
-    assert!(is_near(step(&mut probe, f64::INFINITY), 0.5));
-    assert!(is_near(step(&mut probe, 0.3), 0.3));
+    assert!(is_near(step(&mut probe, f64::INFINITY), 0.3));
+    assert!(is_near(step(&mut probe, 0.2), 0.2));
     probe.set_ceiling(at(0), 1e6, Overflow::Policer);
     probe.lift_ceiling();
     assert!(probe.ceiling(at(1)).is_infinite());
@@ -76,6 +76,17 @@ fn what_a_policers_bucket_lets_pass_proves_no_more_than_was_delivered_beside_los
     assert!(is_near(probe.most_proven(at(9_999)), 1e6));
     assert!(probe.most_proven(at(10_000)).is_infinite());
     assert!(probe.ceiling(at(10_000)).is_infinite());
+}
+
+#[test]
+fn a_path_that_loses_packets_by_itself_has_no_policers_ceiling() {
+    let mut probe = Probe::new();
+    probe.set_ceiling(at(0), 1e6, Overflow::Policer);
+    probe.refute_policer();
+    assert!(probe.ceiling(at(1)).is_infinite());
+    probe.set_ceiling(at(0), 1e6, Overflow::Queue);
+    probe.refute_policer();
+    assert!(is_near(probe.ceiling(at(1)), 1e6));
 }
 
 #[test]
@@ -99,17 +110,20 @@ fn an_up_that_overflows_a_queue_makes_the_next_one_small() {
 
 #[test]
 fn an_up_that_overflows_is_followed_by_a_longer_cruise_and_one_before_a_policer_by_the_longest() {
-    let rounds = |cause: Option<Overflow>| {
+    let rounds = |cause: Option<Overflow>, rtt: f64| {
         let mut probe = probe_with(1.0);
         probe.overflow = cause;
         let mut cycle = Cycle::new(7);
-        cycle.begin_cruise(&probe, 0.1, false);
+        cycle.begin_cruise(&probe, rtt, false);
         while !cycle.is_cruise_over() {
             cycle.rounds += 1;
         }
         cycle.rounds
     };
-    assert!((4..8).contains(&rounds(None)));
-    assert!((11..19).contains(&rounds(Some(Overflow::Queue))));
-    assert!((22..38).contains(&rounds(Some(Overflow::Policer))));
+    assert!((4..8).contains(&rounds(None, 0.1)));
+    assert!((11..19).contains(&rounds(Some(Overflow::Queue), 0.1)));
+    assert!((22..38).contains(&rounds(Some(Overflow::Policer), 0.1)));
+    // 63 at most, but for the bucket, which fills with time.
+    assert!((47..79).contains(&rounds(Some(Overflow::Queue), 0.01)));
+    assert!((225..375).contains(&rounds(Some(Overflow::Policer), 0.01)));
 }
