@@ -136,7 +136,7 @@ fn a_deadline_gives_up_what_is_late_and_spares_what_has_left() {
     let (latencies, late) = frames("loss 3%", false);
     assert!(late >= 30, "{late} late");
     // Some of those before the cap and after it, where Ups first find the rate again.
-    assert!(latencies.len() >= 25, "{}", latencies.len());
+    assert!(latencies.len() >= 30, "{}", latencies.len());
 }
 
 #[test]
