@@ -172,7 +172,7 @@ impl Paceline {
 
     fn enter(&mut self, context: &mut EventContext<'_>, next: Phase) {
         let now = context.path.now;
-        if matches!(self.cycle.phase, Phase::Up | Phase::Startup) {
+        if matches!(self.cycle.phase, Phase::Up | Phase::Startup | Phase::Drain) {
             self.calm_since = now;
         }
         context.transition(&mut self.cycle.phase, next);

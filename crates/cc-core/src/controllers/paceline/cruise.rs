@@ -63,7 +63,13 @@ impl Paceline {
         let least = (LEAST_OF_FOUR * self.rounds.mean_rate(4))
             .min(LEAST_OF_TWO * delivered)
             .min(estimate);
-        let lowered = (estimate * factor).max(least).min(MOST_OF_TWO * delivered);
+        // What left below the estimate, in Down or Drain, says nothing against it.
+        let most = if self.cycle.rounds >= 3 {
+            MOST_OF_TWO * delivered
+        } else {
+            estimate
+        };
+        let lowered = (estimate * factor).max(least).min(most);
         self.estimate.lower(lowered.min(estimate), delivered);
     }
 

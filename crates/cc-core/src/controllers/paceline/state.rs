@@ -51,7 +51,8 @@ pub(super) struct Paceline {
     pub(super) last_trim_factor: f64,
     /// Whether the round trip before showed congestion.
     pub(super) was_congested: bool,
-    /// Since when packets leave at the estimate or below it. What left before is judged by the Up.
+    /// Since when packets leave at the estimate or below it, and behind no queue of Startup's. What
+    /// left in an Up is judged by the Up.
     pub(super) calm_since: Timestamp,
     pub(super) cwnd: Bytes,
     /// Whether the window, reduced by persistent congestion, still limits the flow.
