@@ -67,7 +67,7 @@ fn assert_arrives(pair: &mut Pair, bytes: u64, what: &str) {
     assert!(pair.error(Side::Client).is_none(), "{what}");
 }
 
-/// Each pair with one seed of three: what a pair does hardly depends on it.
+/// Each pair with one of three seeds, in turn.
 #[test]
 fn every_controller_takes_over_from_every_other() {
     // More than the link carries until the second after the switch is over.

@@ -64,7 +64,7 @@ impl Paceline {
             .min(LEAST_OF_TWO * delivered)
             .min(estimate);
         // What left below the estimate, in Down or Drain, says nothing against it.
-        let most = if self.cycle.rounds >= 3 {
+        let most = if self.has_cruised_for_two() {
             MOST_OF_TWO * delivered
         } else {
             estimate
@@ -73,9 +73,14 @@ impl Paceline {
         self.estimate.lower(lowered.min(estimate), delivered);
     }
 
+    /// Whether all that arrived in the last two round trips left in Cruise.
+    fn has_cruised_for_two(&self) -> bool {
+        self.cycle.rounds >= 3
+    }
+
     fn reduce(&mut self, now: Timestamp, round: &Round, signs: &Signs) {
         let estimate = self.estimate.get();
-        let delivered = if self.cycle.rounds >= 3 {
+        let delivered = if self.has_cruised_for_two() {
             self.rounds.mean_of_two()
         } else {
             round.rate()
