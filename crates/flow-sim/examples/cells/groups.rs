@@ -3,7 +3,7 @@
 use super::cell::{Cell, Figure};
 use super::paths::{
     TEN, alone, beside_cubic, beside_cubic_policed, bursts, crowd, disrupted, falls, loss,
-    own_loss, queue, rises, several,
+    own_loss, queue, rises, several, short,
 };
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl Group {
     }
 }
 
-pub(crate) const GROUPS: [Group; 16] = [
+pub(crate) const GROUPS: [Group; 17] = [
     at_least("alone", "use of the link", 0.9, alone),
     at_most("queue", "p95 of the queue, RTTs", 0.1, queue),
     at_least(
@@ -33,6 +33,12 @@ pub(crate) const GROUPS: [Group; 16] = [
         "use of what random loss leaves, with jitter",
         0.97,
         loss,
+    ),
+    at_least(
+        "short",
+        "use of what random loss leaves, round trips of few packets",
+        0.9,
+        short,
     ),
     at_least("bursts", "use of the link, losses in bursts", 0.9, bursts),
     at_most(

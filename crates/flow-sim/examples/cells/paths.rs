@@ -72,6 +72,27 @@ pub(crate) fn loss() -> Vec<Cell> {
     cells
 }
 
+/// Random loss where a round trip takes few packets, because it is short or the rate is low.
+pub(crate) fn short() -> Vec<Cell> {
+    let mut paths = vec![(5.0, 30.0), (3.0, 70.0), (10.0, 40.0), (8.0, 18.0)];
+    for mbit in [8.0, 50.0, 100.0, 400.0] {
+        paths.extend([0.2, 0.4, 1.0, 2.5, 6.0].map(|rtt| (mbit, rtt)));
+    }
+    let mut cells = Vec::new();
+    for (mbit, rtt) in paths {
+        for loss in [2.0, 5.0, 12.0] {
+            let half = rtt / 2.0;
+            cells.push(cell(
+                format!("{mbit}mbit-{rtt}ms-{loss}%"),
+                format!("delay {half}ms loss {loss}% rate {mbit}mbit queue 500p"),
+                half,
+                Figure::Use(mbit * 1e6 * (1.0 - loss / 100.0)),
+            ));
+        }
+    }
+    cells
+}
+
 /// Loss in bursts, of a percent or two.
 pub(crate) fn bursts() -> Vec<Cell> {
     let mut cells = Vec::new();
@@ -194,8 +215,11 @@ pub(crate) fn crowd() -> Vec<Cell> {
         (15.0, 30.0, 8),
         (15.0, 90.0, 10),
         (40.0, 60.0, 10),
+        (100.0, 5.0, 20),
+        (100.0, 0.5, 8),
+        (400.0, 0.5, 8),
     ] {
-        for queue in ["0.5bdp", "1bdp"] {
+        for queue in ["0.5bdp", "1bdp", "20p"] {
             let half = rtt / 2.0;
             let mut cell = cell(
                 format!("{mbit}mbit-{rtt}ms-{queue}-{flows}-flows"),

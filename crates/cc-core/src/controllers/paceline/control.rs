@@ -2,7 +2,7 @@
 
 use super::bandwidth::{Estimate, from_f64};
 use super::cycle::Phase;
-use super::numbers::{MICROSECOND, to_f64};
+use super::numbers::to_f64;
 use super::startup::Startup;
 use super::state::{AGGREGATION_PERIODS, Paceline};
 use crate::control::{Control, send_quantum};
@@ -52,15 +52,11 @@ impl Paceline {
         }
     }
 
-    /// A packet per round trip, B/s: less tells nothing within one. Queues make round trips longer,
-    /// so any number of flows fits.
+    /// A packet per round trip, B/s, as round trips are counted here: less tells nothing within
+    /// one. Queues make round trips longer, so any number of flows fits.
     fn least_rate(&self) -> f64 {
-        let rtt = self
-            .reference
-            .get()
-            .max(self.rounds.last().rtt)
-            .max(MICROSECOND);
-        (to_f64(self.mss) / rtt).max(1.0)
+        let time = self.round_time().max(self.rounds.last().rtt);
+        (to_f64(self.mss) / time).max(1.0)
     }
 
     /// The decision from all that is known.

@@ -101,7 +101,7 @@ impl Paceline {
     pub(super) fn ambient_loss(&self) -> f64 {
         let is_excused = !self.has_standing_queue() || self.ambient.is_verified();
         if self.tuning.make_good && is_excused {
-            let part = (self.bdp() / WHOLE_BDP).min(1.0);
+            let part = (self.crowd_packets() / MANY_PACKETS).min(1.0);
             self.ambient.loss().min(ambient::CAP * part)
         } else {
             0.0
@@ -110,7 +110,14 @@ impl Paceline {
 
     /// Whether it is one of many flows, most likely.
     pub(super) fn has_few_packets(&self) -> bool {
-        self.bdp() < WHOLE_BDP
+        self.crowd_packets() < MANY_PACKETS
+    }
+
+    /// A BDP at the estimate, packets, but no less than what leaves in [`CROWD_TIME`]: a fast flow
+    /// on a short path is not one of many for its few packets.
+    fn crowd_packets(&self) -> f64 {
+        let time = self.reference.get().max(CROWD_TIME);
+        self.estimate.get() * time / to_f64(self.mss)
     }
 
     pub(super) fn has_standing_queue(&self) -> bool {
@@ -165,5 +172,7 @@ impl Paceline {
 const UNKNOWN_RTT: Duration = Duration::from_millis(1);
 /// The greatest excess of the last two periods of five round trips counts.
 pub(super) const AGGREGATION_PERIODS: usize = 2;
-/// Packets.
-const WHOLE_BDP: f64 = 32.0;
+const MANY_PACKETS: f64 = 32.0;
+/// s. With 5 ms eight flows of 50 Mbit/s before a short buffer lose a third; with 2 ms one flow of
+/// 100 Mbit/s gives way to 15 % of loss.
+const CROWD_TIME: f64 = 0.003;
