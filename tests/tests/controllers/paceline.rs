@@ -34,19 +34,27 @@ fn lossy_after(rtt: Duration, percent: u64) -> Scenario {
         .flow(Flow::of(PACELINE).access("rate 100mbit queue 1bdp"))
 }
 
-/// Goodput in tenths of a percent of the bound, for each seed.
-fn permille_of_bound(scenario: &Scenario, percent: u64) -> [u64; 3] {
-    let bound = share::payload_rate("100mbit") * Gain::percent(percent).complement();
-    [1, 2, 3].map(|seed| {
-        let outcome = scenario.clone().seed(seed).run_for(SECOND * 30);
+/// Goodput in tenths of a percent of the bound, for each of the seeds 1 to `seeds`.
+fn permille_of_bound(
+    scenario: &Scenario,
+    rate: &str,
+    percent: u64,
+    seeds: u64,
+    time: Duration,
+) -> Vec<u64> {
+    let bound = share::payload_rate(rate) * Gain::percent(percent).complement();
+    let of_seed = |seed| {
+        let outcome = scenario.clone().seed(seed).run_for(time);
         outcome.goodput().bytes_per_sec() * 1_000 / bound.bytes_per_sec()
-    })
+    };
+    (1..=seeds).map(of_seed).collect()
 }
 
 /// For each loss in percent: 92 % of the bound on average, and hardly less with any seed.
 fn assert_used(rtt: Duration, losses: &[u64], scenario: fn(Duration, u64) -> Scenario) {
     for &percent in losses {
-        let shares = permille_of_bound(&scenario(rtt, percent), percent);
+        let scenario = scenario(rtt, percent);
+        let shares = permille_of_bound(&scenario, "100mbit", percent, 3, SECOND * 30);
         assert!(
             shares.iter().sum::<u64>() >= 3 * 920 && shares.iter().all(|share| *share >= 915),
             "{rtt:?}, {percent} %: {shares:?}"
@@ -75,14 +83,8 @@ fn random_loss_after_the_bottleneck_leaves_92_percent_of_the_bound() {
 #[test]
 fn what_drain_delivers_and_loses_does_not_hold_the_flow_down() {
     for percent in [3, 10, 15] {
-        let bound = share::payload_rate("100mbit") * Gain::percent(percent).complement();
         let scenario = lossy_before(MS * 150, percent);
-        let shares: Vec<_> = (1..=8)
-            .map(|seed| {
-                let outcome = scenario.clone().seed(seed).run_for(SECOND * 10);
-                outcome.goodput().bytes_per_sec() * 1_000 / bound.bytes_per_sec()
-            })
-            .collect();
+        let shares = permille_of_bound(&scenario, "100mbit", percent, 8, SECOND * 10);
         assert!(
             shares.iter().all(|share| *share >= 850),
             "{percent} %: {shares:?}"
@@ -95,14 +97,9 @@ fn what_drain_delivers_and_loses_does_not_hold_the_flow_down() {
 #[test]
 fn loss_on_a_short_path_does_not_hold_the_flow_down() {
     for (rate, percent) in [("100mbit", 15), ("400mbit", 10)] {
-        let bound = share::payload_rate(rate) * Gain::percent(percent).complement();
         let rest = format!("queue 500p loss {percent}%");
         let scenario = link(rate, MS * 3 / 10, &rest).flow(Flow::of(PACELINE));
-        let shares = SEEDS.map(|seed| {
-            let outcome = scenario.clone().seed(seed).run_for(SECOND * 5);
-            outcome.goodput().bytes_per_sec() * 1_000 / bound.bytes_per_sec()
-        });
-        let shares: Vec<_> = shares.collect();
+        let shares = permille_of_bound(&scenario, rate, percent, 3, SECOND * 5);
         assert!(
             shares.iter().all(|share| *share >= 950),
             "{rate}, {percent} %: {shares:?}"

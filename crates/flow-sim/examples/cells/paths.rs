@@ -207,7 +207,7 @@ pub(crate) fn several(count: u32, apart: Duration, figure: Figure) -> Vec<Cell> 
     cells
 }
 
-/// Flows of two to twenty packets each.
+/// Flows of twenty packets at most, or of less than one.
 pub(crate) fn crowd() -> Vec<Cell> {
     let mut cells = Vec::new();
     for (mbit, rtt, flows) in [

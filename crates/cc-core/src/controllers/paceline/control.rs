@@ -53,7 +53,7 @@ impl Paceline {
     }
 
     /// A packet per round trip, B/s, as round trips are counted here: less tells nothing within
-    /// one. Queues make round trips longer, so any number of flows fits.
+    /// one. A queue makes round trips longer, so where the buffer is long any number of flows fits.
     fn least_rate(&self) -> f64 {
         let time = self.round_time().max(self.rounds.last().rtt);
         (to_f64(self.mss) / time).max(1.0)

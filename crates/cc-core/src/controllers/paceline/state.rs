@@ -116,8 +116,7 @@ impl Paceline {
     /// A BDP at the estimate, packets, but no less than what leaves in [`CROWD_TIME`]: a fast flow
     /// on a short path is not one of many for its few packets.
     fn crowd_packets(&self) -> f64 {
-        let time = self.reference.get().max(CROWD_TIME);
-        self.estimate.get() * time / to_f64(self.mss)
+        self.packets_in(self.reference.get().max(CROWD_TIME))
     }
 
     pub(super) fn has_standing_queue(&self) -> bool {
@@ -126,7 +125,7 @@ impl Paceline {
 
     /// Bandwidth-delay product at the estimate, packets.
     pub(super) fn bdp(&self) -> f64 {
-        self.estimate.get() * self.reference.get() / to_f64(self.mss)
+        self.packets_in(self.reference.get())
     }
 
     /// How long a round trip takes without a queue, s, as round trips are counted here.
@@ -136,7 +135,12 @@ impl Paceline {
 
     /// What such a round trip takes at the estimate, packets.
     pub(super) fn round_packets(&self) -> f64 {
-        self.estimate.get() * self.round_time() / to_f64(self.mss)
+        self.packets_in(self.round_time())
+    }
+
+    /// What leaves at the estimate in `time` s, packets.
+    fn packets_in(&self, time: f64) -> f64 {
+        self.estimate.get() * time / to_f64(self.mss)
     }
 
     pub(super) fn packets(&self, bytes: Bytes) -> f64 {
@@ -173,6 +177,6 @@ const UNKNOWN_RTT: Duration = Duration::from_millis(1);
 /// The greatest excess of the last two periods of five round trips counts.
 pub(super) const AGGREGATION_PERIODS: usize = 2;
 const MANY_PACKETS: f64 = 32.0;
-/// s. With 5 ms eight flows of 50 Mbit/s before a short buffer lose a third; with 2 ms one flow of
-/// 100 Mbit/s gives way to 15 % of loss.
+/// s. With 5 ms eight flows of 50 Mbit/s before a short buffer lose 30 %; with 2 ms one flow of
+/// 100 Mbit/s gives way to 15 % of random loss.
 const CROWD_TIME: f64 = 0.003;
