@@ -17,6 +17,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::Notify;
 use units::Rng;
 
 /// Whose client or server it is.
@@ -77,8 +78,14 @@ async fn exchange(
         Library::S2n => s2ns::connect(&certificate, nat.address()).await,
     };
     let sent = noise(len);
+    // The last third waits for the incident: a server hears of a new address only by what a client
+    // sends from there, and one that merely listens may have nothing to send.
+    let (before, after) = sent.split_at(len - len / 3);
+    let happened = Notify::new();
     let write = async {
-        client.send.write_all(&sent).await.unwrap();
+        client.send.write_all(before).await.unwrap();
+        happened.notified().await;
+        client.send.write_all(after).await.unwrap();
         client.send.shutdown().await.unwrap();
     };
     let read = async {
@@ -89,6 +96,7 @@ async fn exchange(
             Incident::NewKeys => (client.update_keys)(),
             Incident::NewAddress => nat.rebind().await,
         }
+        happened.notify_one();
         client.recv.read_to_end(&mut received).await.unwrap();
         received
     };

@@ -18,6 +18,7 @@ pub(crate) struct Nat {
 #[derive(Default)]
 struct Shared {
     forget: Notify,
+    forgotten: Notify,
     retries: AtomicU64,
     /// Datagrams from the server to the address that came last.
     answers: AtomicU64,
@@ -43,6 +44,7 @@ impl Nat {
     /// Forgets the mapping: the next packet makes another.
     pub(crate) async fn rebind(&self) {
         self.shared.forget.notify_one();
+        self.shared.forgotten.notified().await;
     }
 
     /// Retry packets that have passed (RFC 9000 §17.2.5).
@@ -90,6 +92,7 @@ async fn forward(inside: UdpSocket, server: SocketAddr, shared: Arc<Shared>) {
                 forgotten.push(std::mem::replace(&mut outside, fresh));
                 shared.answers.store(0, Ordering::Relaxed);
                 shared.moves.fetch_add(1, Ordering::Relaxed);
+                shared.forgotten.notify_one();
             }
         }
     }
