@@ -15,9 +15,13 @@ use bench_kit::role::Role;
 use bench_kit::sample::{Sample, SideReport};
 use bench_kit::transfer::Transfer;
 use bench_kit::transport_settings;
-use bench_kit::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED};
+use bench_kit::wire::{
+    self, DONE, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED,
+};
 use bench_report::text::{Unit, amount, line_of_peer};
-use paceline::{Connection, Incoming, RecvStream, SendStream, ServerConfig, VarInt};
+use paceline::{
+    Connection, ConnectionError, Incoming, RecvStream, SendStream, ServerConfig, VarInt,
+};
 use state::{BUG, Fault, TOO_LONG};
 use std::fmt;
 use std::future::poll_fn;
@@ -145,6 +149,7 @@ impl Session {
                 let _ = timeout(self.shared.idle_timeout, connection.closed()).await;
                 Ok(())
             }
+            None if plan.extras.is_idle() && is_done(connection) => Ok(()),
             None => Err(Fault::Lost),
         }
     }
@@ -297,14 +302,15 @@ impl Session {
             what,
         };
         let mut totals = Vec::new();
-        if plan.direction.client_sends() {
+        let is_loaded = !plan.extras.is_idle();
+        if is_loaded && plan.direction.client_sends() {
             let sent = |client: &SideReport| {
                 total(client.total_sent(), client.measured, "sender (client)")
             };
             totals.extend(client.map(sent));
             totals.push(total(server.total_received(), server.measured, "receiver"));
         }
-        if plan.direction.server_sends() {
+        if is_loaded && plan.direction.server_sends() {
             let received = |client: &SideReport| {
                 total(
                     client.total_received(),
@@ -340,6 +346,15 @@ impl Session {
 }
 
 /// Why the client's side failed, by its report.
+/// Whether the client has closed it and nothing was wrong. A connection that `--rpm` measures ends so,
+/// without a report.
+fn is_done(connection: &Connection) -> bool {
+    matches!(
+        connection.close_reason(),
+        Some(ConnectionError::ApplicationClosed(close)) if close.error_code == VarInt::from_u32(DONE)
+    )
+}
+
 fn error_of_client(report: &SideReport) -> Option<String> {
     let error = report.error.as_deref()?;
     Some(format!("the client: {}", line_of_peer(error)))

@@ -412,7 +412,7 @@ fn new_connections_ask_for_no_more_than_the_run_that_they_are_made_in() {
         "--max-bytes",
         "10M",
     ];
-    let (_server, port) = bench_server(&limits);
+    let (server, port) = bench_server(&limits);
     let flags = ["--rpm", "-t", "1.5", "-i", "0", "-b", "10M", "-J"];
     let result = parse(&client(port, &flags).stdout);
     let foreign = &result["requests"]["foreign"];
@@ -421,6 +421,12 @@ fn new_connections_ask_for_no_more_than_the_run_that_they_are_made_in() {
         foreign["request_ms"]["count"].as_u64() > Some(0),
         "{foreign}"
     );
+    // They end without a report, and have carried nothing but the request.
+    server.terminate();
+    let log = server.wait().stdout;
+    assert!(log.contains("] client measures request latency\n"), "{log}");
+    assert!(!log.contains("Ended early"), "{log}");
+    assert!(!log.contains("0.00 Bytes"), "{log}");
 }
 
 #[test]
