@@ -23,6 +23,7 @@ use bench_report::result::{
 };
 use bench_report::stats;
 use std::collections::BTreeMap;
+use std::time::Duration;
 use trial::TrialResult;
 
 /// Runs all rounds, in the order of the [`Schedule`](stats::Schedule); an interruption or a broken
@@ -158,12 +159,23 @@ impl Record {
     }
 }
 
+/// Where the links are the whole path of each variant: in real time the machine is part of it.
+fn longest_rtt(setup: &AbSetup) -> Option<Duration> {
+    let is_whole = matches!(setup.backend, Backend::Simulated);
+    let has_more = |variant: &AbVariant| !variant.extra_delay.is_zero();
+    let links = &setup.links;
+    (is_whole && !setup.variants.iter().any(has_more))
+        .then(|| links.link.longest_rtt(&links.return_link))
+        .flatten()
+}
+
 /// The result before its first round.
 ///
 /// # Errors
 /// When the setup makes no sense.
 pub(crate) fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
-    let base_rtt = setup.links.base_rtt()?;
+    let links = &setup.links;
+    let base_rtt = links.base_rtt()?;
     let plan = &setup.variants[0].plan;
     let is_virtual = matches!(setup.backend, Backend::Simulated);
     let variants = setup.variants.iter().enumerate();
@@ -186,10 +198,11 @@ pub(crate) fn blank(setup: &AbSetup) -> Result<AbResult, Failure> {
             reached: false,
         }),
         started_unix_seconds: (!is_virtual).then(|| clock::since_1970().as_secs()),
-        link: setup.links.link.to_string(),
-        return_link: setup.links.return_link.to_string(),
-        link_rate_bits_per_second: setup.links.link.rate().map(units::Bandwidth::bits_per_sec),
+        link: links.link.to_string(),
+        return_link: links.return_link.to_string(),
+        link_rate_bits_per_second: links.link.rate().map(units::Bandwidth::bits_per_sec),
         base_rtt_ms: base_rtt.map(Finite::millis),
+        longest_rtt_ms: longest_rtt(setup).map(Finite::millis),
         round_seconds: plan.longest().map(Finite::seconds),
         round_bytes: plan.bytes(),
         omit_seconds: Some(Finite::seconds(plan.omit)),

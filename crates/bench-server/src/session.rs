@@ -291,7 +291,7 @@ impl Session {
         (report, client)
     }
 
-    fn lost(&self, error: &paceline::ConnectionError) -> String {
+    fn lost(&self, error: &ConnectionError) -> String {
         close_reason::lost(error, "the client", self.shared.idle_timeout)
     }
 

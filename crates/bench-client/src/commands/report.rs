@@ -90,6 +90,10 @@ fn entitle(result: &mut AnyResult, args: &ReportArgs) -> Result<(), Failure> {
 /// Each by its title or, without one, by the name of its file.
 fn saved_results(results: &[AnyResult], paths: &[PathBuf]) -> Result<Vec<Saved>, Failure> {
     let saved = results.iter().zip(paths).map(|(result, path)| {
+        let is_idle = match result {
+            AnyResult::Run(run) => run.requests.as_ref().is_some_and(|one| !one.under_load),
+            _ => false,
+        };
         let result = match result {
             AnyResult::Ab(ab) => (**ab).clone(),
             AnyResult::Run(run) => report::as_ab(run, emulated::path(run)),
@@ -106,6 +110,7 @@ fn saved_results(results: &[AnyResult], paths: &[PathBuf]) -> Result<Vec<Saved>,
         Ok(Saved {
             name: result.title.clone().or(stem).unwrap_or_default(),
             result,
+            is_idle,
         })
     });
     let saved: Vec<Saved> = saved.collect::<Result<_, _>>()?;

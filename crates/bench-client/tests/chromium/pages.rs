@@ -51,7 +51,11 @@ pub(crate) fn all() -> Vec<Page> {
     let matrix = matrix(&two);
     let saved = [("cubic and its challenger", &two), ("yesterday", &one)].map(|(name, result)| {
         let (name, result) = (name.to_owned(), result.clone());
-        report::Saved { name, result }
+        report::Saved {
+            name,
+            result,
+            is_idle: false,
+        }
     });
     let saved = report::saved_html(&saved, None, Some("Measured on two days."));
     vec![

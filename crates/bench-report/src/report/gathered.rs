@@ -13,12 +13,15 @@ pub struct Saved {
     pub name: String,
     /// The result, a run as [`as_ab`](super::as_ab) has it.
     pub result: AbResult,
+    /// Whether nothing was sent but requests, as by `run --ping`: such a run has no goodput, rather
+    /// than one of zero.
+    pub is_idle: bool,
 }
 
 /// Saved results as the variants of one, in their order: a run is one variant, and an A/B test as
 /// many as it has. Nothing is concluded. What belongs to the path is kept where all have the same.
 pub fn gathered(saved: &[Saved]) -> AbResult {
-    let variants = saved.iter().flat_map(|Saved { name, result }| {
+    let variants = saved.iter().flat_map(|Saved { name, result, .. }| {
         let is_alone = result.variants.len() == 1;
         result.variants.iter().map(move |variant| Variant {
             run: Some(match is_alone {
@@ -98,10 +101,14 @@ pub(super) fn html(saved: &[Saved], title: Option<&str>, note: Option<&str>) -> 
 
 /// A row for each variant.
 fn table(page: &mut String, saved: &[Saved], result: &AbResult) {
+    let sources = saved
+        .iter()
+        .flat_map(|saved| saved.result.variants.iter().map(move |_| saved));
     let figures: Vec<[Option<Finite>; METRICS.len()]> = result
         .variants
         .iter()
-        .map(|variant| METRICS.map(|metric| median(variant, metric)))
+        .zip(sources.clone())
+        .map(|(variant, source)| METRICS.map(|metric| figure_of(source, variant, metric)))
         .collect();
     let scale = |place: usize| {
         let values = figures.iter().filter_map(|row| Some(row[place]?.get()));
@@ -122,9 +129,7 @@ fn table(page: &mut String, saved: &[Saved], result: &AbResult) {
     page.push_str(
         "<th scope=\"col\">Link</th><th scope=\"col\">Started</th></tr></thead>\n<tbody>\n",
     );
-    let sources = saved
-        .iter()
-        .flat_map(|saved| saved.result.variants.iter().map(move |_| &saved.result));
+    let sources = sources.map(|saved| &saved.result);
     for ((variant, row), source) in result.variants.iter().zip(&figures).zip(sources) {
         page.push_str(&format!(
             "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td>",
@@ -146,6 +151,11 @@ fn table(page: &mut String, saved: &[Saved], result: &AbResult) {
         ));
     }
     page.push_str("</tbody>\n</table>\n</div>\n</section>\n");
+}
+
+fn figure_of(source: &Saved, variant: &Variant, metric: Metric) -> Option<Finite> {
+    let is_absent = source.is_idle && metric == Metric::GoodputBitsPerSecond;
+    (!is_absent).then(|| median(variant, metric)).flatten()
 }
 
 /// Of the rounds that did not fail; the lower of the middle two.

@@ -450,6 +450,7 @@ fn saved_results_share_every_picture_and_nothing_is_concluded() {
     let saved = [("yesterday", test), ("</h1><b>", run)].map(|(name, result)| Saved {
         name: name.to_owned(),
         result,
+        is_idle: false,
     });
     let together = gathered(&saved);
     let labels: Vec<&str> = together.variants.iter().map(|v| v.label()).collect();
@@ -475,6 +476,30 @@ fn saved_results_share_every_picture_and_nothing_is_concluded() {
     }
     let alike = gathered(&saved[..1]);
     assert_eq!(alike.link, saved[0].result.link);
+}
+
+#[test]
+fn a_saved_run_of_nothing_but_requests_has_no_goodput() {
+    let mut result = as_ab(&fixtures::run(), Path::default());
+    result.variants[0].rounds[0].goodput_bits_per_second = 0;
+    let goodput = |is_idle| {
+        let name = "ping".to_owned();
+        let result = result.clone();
+        let page = saved_html(
+            &[Saved {
+                name,
+                result,
+                is_idle,
+            }],
+            None,
+            None,
+        );
+        let row = page.split_once("<tbody>").unwrap().1;
+        let cells: Vec<&str> = row.split("<td>").collect();
+        cells[1].split_once('<').unwrap().0.to_owned()
+    };
+    assert_eq!(goodput(true), "–");
+    assert_eq!(goodput(false), "0");
 }
 
 #[test]

@@ -48,6 +48,10 @@ pub struct AbResult {
     pub link_rate_bits_per_second: Option<u64>,
     /// The round-trip time of the empty path, where it is known.
     pub base_rtt_ms: Option<Finite>,
+    /// The round-trip time with the queues of both links full, where they bound it. Left out of the
+    /// JSON where they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_rtt_ms: Option<Finite>,
     /// How long each round was planned to measure; at most, where bytes end it.
     pub round_seconds: Option<Finite>,
     /// The payload after which a round was to end. Left out of the JSON where time ended it.

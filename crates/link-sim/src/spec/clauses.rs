@@ -21,10 +21,10 @@ use core::fmt;
 use core::time::Duration;
 use delay::Delay;
 use loss::Loss;
-use queue::{Policer, QueueLimit};
+use queue::{Capacity, Policer, QueueLimit};
 use radio::Radio;
 use reorder::Reorder;
-use service::Service;
+use service::{Rate, Service};
 use slot::Slot;
 use units::Bandwidth;
 
@@ -134,6 +134,25 @@ impl Clauses {
 
     pub(crate) fn rate(&self) -> Option<Bandwidth> {
         self.service.as_ref().map(Service::rate)
+    }
+
+    /// How long a packet takes that meets a full queue, where that has a bound; on a path of this RTT.
+    pub(crate) fn longest_delay(&self, base_rtt: Duration) -> Option<Duration> {
+        let varies = self.delay.as_ref().is_some_and(Delay::varies);
+        if varies || self.slot.is_some() || self.radio.is_some() {
+            return None;
+        }
+        let queueing = match (&self.service, self.queue) {
+            (None, _) => Duration::ZERO,
+            (Some(Service::Rate(rate)), Some(queue)) if *rate == Rate::new(rate.rate) => {
+                let Capacity::Bytes(bytes) = queue.capacity(rate.rate, base_rtt) else {
+                    return None;
+                };
+                rate.rate.time_for(bytes)
+            }
+            _ => return None,
+        };
+        self.delay().checked_add(queueing)
     }
 
     /// Whether there is a bottleneck with a queue of its own, instead of netem's way in which the

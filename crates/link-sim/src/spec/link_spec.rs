@@ -60,6 +60,20 @@ impl LinkSpec {
         Ok(base_rtt)
     }
 
+    /// The RTT over this link and back over `return_link` with the queues of both full: no packet has
+    /// a longer one. `None` where the description does not bound it, as with jitter, a limit in
+    /// packets, or a rate that changes.
+    pub fn longest_rtt(&self, return_link: &Self) -> Option<Duration> {
+        let base_rtt = self.base_rtt(return_link).ok()?;
+        let longest = |link: &Self| {
+            let is_steady = link.changes.iter().next().is_none();
+            is_steady
+                .then(|| link.clauses.longest_delay(base_rtt))
+                .flatten()
+        };
+        longest(self)?.checked_add(longest(return_link)?)
+    }
+
     /// The mean delay, without transmission and queue; zero when none is asked for.
     pub fn delay(&self) -> Duration {
         self.clauses.delay()

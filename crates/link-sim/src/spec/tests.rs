@@ -125,6 +125,32 @@ fn a_queue_in_bdp_needs_a_delay_in_one_of_both_directions() {
 }
 
 #[test]
+fn the_longest_rtt_is_that_with_full_queues() {
+    let longest = |there: &str, back: &str| spec(there).longest_rtt(&spec(back));
+    let millis = |millis| Some(Duration::from_millis(millis));
+    let one_way = "delay 40ms loss 1% rate 100mbit queue 1bdp";
+    assert_eq!(longest(one_way, ""), millis(80));
+    assert_eq!(longest(one_way, "delay 10ms"), millis(100));
+    // 100,000 bytes at 8 Mbit/s, and 1,000 at 80 kbit/s.
+    let back = "rate 80kbit queue 1000b";
+    assert_eq!(
+        longest("delay 5ms rate 8mbit queue 100000b", back),
+        millis(205)
+    );
+    for unbounded in [
+        "delay 40ms 10ms rate 100mbit queue 1bdp",
+        "delay 40ms rate 100mbit",
+        "delay 40ms rate 100mbit queue 100p",
+        "delay 40ms rate 100mbit queue 1bdp at 1s rate 10mbit",
+        "delay 40ms rate 100mbit 20 queue 1bdp",
+        "delay 40ms slot 10ms 20ms rate 100mbit queue 1bdp",
+    ] {
+        assert_eq!(longest(unbounded, ""), None, "{unbounded}");
+        assert_eq!(longest(one_way, unbounded), None, "{unbounded}");
+    }
+}
+
+#[test]
 fn trailing_defaults_are_not_written() {
     for text in [
         "delay 50ms 20ms distribution pareto ordered loss gemodel 1% 25% rate 1.5mbit",
