@@ -11,9 +11,12 @@
 //! another terminal `… idle_connections visit CONNECTIONS SECONDS PORT FINGERPRINT`, the last two
 //! as `serve` prints them.
 
+#[path = "shared/argument.rs"]
+mod argument;
 #[path = "shared/unread.rs"]
 mod unread;
 
+use argument::number;
 use paceline::tls::{self, Fingerprint};
 use paceline::{
     ClientConfig, Connection, Endpoint, EndpointConfig, Incoming, TransportConfig, VarInt,
@@ -39,20 +42,22 @@ fn run() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.enable_all().build()?;
     match words[..] {
-        ["serve", streams] => runtime.block_on(serve(streams.parse()?)),
+        ["serve", streams] => runtime.block_on(serve(number("STREAMS", streams)?)),
         ["visit", connections, seconds, port, fingerprint] => {
             let server = Server {
                 process: None,
-                port: port.parse()?,
+                port: number("PORT", port)?,
                 fingerprint: fingerprint.parse()?,
             };
-            let visit = visit(&server, connections.parse()?, None, seconds.parse()?);
+            let connections = number("CONNECTIONS", connections)?;
+            let visit = visit(&server, connections, None, number("SECONDS", seconds)?);
             runtime.block_on(visit).map(drop)
         }
         [] => runtime.block_on(measure(10_000, 10, "100")),
         [connections, seconds, streams] => {
-            let measure = measure(connections.parse()?, seconds.parse()?, streams);
-            runtime.block_on(measure)
+            let _: u32 = number("STREAMS", streams)?;
+            let connections = number("CONNECTIONS", connections)?;
+            runtime.block_on(measure(connections, number("SECONDS", seconds)?, streams))
         }
         _ => Err("expected no argument, or CONNECTIONS SECONDS STREAMS".into()),
     }

@@ -11,9 +11,12 @@
 //! the rate is kept within 1 %, and in no window of any length leaves more than rate × window +
 //! send quantum + one packet. Exit code 1 when one is broken.
 
+#[path = "shared/argument.rs"]
+mod argument;
 #[path = "shared/unread.rs"]
 mod unread;
 
+use argument::number;
 use cc_core::Registry;
 use paceline::{Connection, Endpoint, KernelPacing, TransportConfig, VarInt, tls};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
@@ -44,7 +47,7 @@ fn run() -> Result<ExitCode> {
     let Some(rate) = args.next() else {
         return survey(pacing);
     };
-    let seconds: u64 = args.next().as_deref().unwrap_or("5").parse()?;
+    let seconds = number("SECONDS", args.next().as_deref().unwrap_or("5"))?;
     let run = measure(rate.parse()?, Duration::from_secs(seconds), pacing)?;
     writeln!(
         io::stdout(),

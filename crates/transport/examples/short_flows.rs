@@ -13,6 +13,10 @@
 //!
 //! It prints the share of the link that is asked for, and percentiles of the completion times.
 
+#[path = "shared/argument.rs"]
+mod argument;
+
+use argument::number;
 use cc_core::ControllerChoice;
 use paceline::testing::{ConnectionPlan, Ends, Load, Side, World};
 use std::error::Error;
@@ -24,9 +28,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let arg = |index: usize, default| args.get(index).map_or(default, String::as_str);
     let arrivals = Arrivals {
-        flows: arg(2, "100").parse()?,
-        bytes: arg(3, "100000").parse()?,
-        per_second: arg(4, "20").parse()?,
+        flows: number("the flows", arg(2, "100"))?,
+        bytes: number("the bytes of each", arg(3, "100000"))?,
+        per_second: number("the flows a second", arg(4, "20"))?,
     };
     let mut out = io::stdout().lock();
     unless_unread(print(arg(0, "cubic"), arg(1, LINK), arrivals, &mut out))

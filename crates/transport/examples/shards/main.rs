@@ -14,11 +14,14 @@
 //! them from each other, and rates say little about the shards. CPU time per unit of work is the
 //! steadier figure.
 
+#[path = "../shared/argument.rs"]
+mod argument;
 mod load;
 mod model;
 #[path = "../shared/unread.rs"]
 mod unread;
 
+use argument::number;
 use paceline::tls;
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Write};
@@ -37,19 +40,19 @@ fn run() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match words[..] {
-        ["serve", shards] => load::serve(shards.parse()?),
+        ["serve", shards] => load::serve(number("SHARDS", shards)?),
         ["load", name, port, seconds, first] => {
             let load = LOADS.iter().find(|known| known.name == name);
             let load = load.ok_or("expected a load's name")?;
-            let time = Duration::from_secs_f64(seconds.parse()?);
-            load::put(load, port.parse()?, time, first.parse().ok())
+            let time = Duration::try_from_secs_f64(number("SECONDS", seconds)?)?;
+            load::put(load, number("PORT", port)?, time, first.parse().ok())
         }
         [] => compare(5, 3.0),
         ["scale"] => scale(5, 3.0),
-        ["scale", rounds, seconds] => scale(rounds.parse()?, seconds.parse()?),
+        ["scale", rounds, seconds] => scale(number("ROUNDS", rounds)?, number("SECONDS", seconds)?),
         ["model"] => model(64),
-        ["model", shards] => model(shards.parse()?),
-        [rounds, seconds] => compare(rounds.parse()?, seconds.parse()?),
+        ["model", shards] => model(number("SHARDS", shards)?),
+        [rounds, seconds] => compare(number("ROUNDS", rounds)?, number("SECONDS", seconds)?),
         _ => Err("expected ROUNDS SECONDS, `scale [ROUNDS SECONDS]` or `model [SHARDS]`".into()),
     }
 }
