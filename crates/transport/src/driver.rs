@@ -335,6 +335,7 @@ impl ConnectionDriver {
                 None => match self.poll_taken() {
                     Some(event) => break Event::Stream(event),
                     None => {
+                        self.arrivals.unpolled = 0;
                         self.is_round_over = true;
                         self.end_send_window_trial();
                         return None;

@@ -133,6 +133,22 @@ fn gaps_on_long_fat_and_on_reordering_paths_are_filled() {
     }
 }
 
+/// A packet so far in front that it is not held back has thousands go on before it, with as many
+/// gaps.
+#[test]
+fn packets_that_were_held_back_go_on_in_turns() {
+    // Three of four packets overrun the queue.
+    let link = "delay 281ms 100ms rate 547mbit queue 10200000b";
+    let mut config = config(link, "delay 281ms", "fixed:rate=2gbit");
+    config.server.receive_window(VarInt::from_u32(256 << 20));
+    let mut pair = connect(&config);
+    pair.send(Side::Client, Load::Endless);
+    pair.run_for(Duration::from_secs(3));
+    assert_eq!(pair.error(Side::Server), None);
+    let held_back = pair.stats(Side::Server).held_back;
+    assert!(held_back > 10_000, "{held_back} packets");
+}
+
 /// Gaps or not, what is taken out of quinn-proto is in the window.
 #[test]
 fn a_slow_reader_has_the_peer_wait() {

@@ -6,6 +6,7 @@ use super::state::ConnectionDriver;
 #[cfg(feature = "qlog")]
 use super::trace::Trace;
 use crate::clock;
+use crate::quinn_proto_habits::MAX_CHUNKS;
 use quinn_proto::{ConnectionEvent, EcnCodepoint};
 use std::time::Instant;
 use units::Bytes;
@@ -71,23 +72,42 @@ impl ConnectionDriver {
             self.arrivals.held_back += 1;
             return buffer.push(number, arrived.bytes, arrived);
         }
-        while let Some(older) = buffer.pop_before(number) {
+        while self.arrivals.unpolled < MAX_UNPOLLED
+            && let Some(older) = buffer.pop_before(number)
+        {
             self.hand_on(now, older);
+        }
+        if is_on_path && !changes_key_phase && buffer.has_before(number) {
+            // What is older goes on before it, in the next turn.
+            return buffer.push(number, arrived.bytes, arrived);
         }
         self.hand_on(now, arrived);
     }
 
     /// Hands on what was held back and need not wait any longer.
+    ///
+    /// A packet that was waited for may let thousands go on. What they bring has to be taken out of
+    /// quinn-proto before it is too much for it ([`Inbound`](super::inbound)), so the rest goes on in
+    /// the next turn.
     pub(super) fn hand_on_due(&mut self, now: Instant) {
         let Some(mut buffer) = self.arrivals.reorder_buffer.take() else {
             return;
         };
         let at = clock::timestamp(now);
-        while let Some(arrived) = buffer.pop(at, self.congestion.tap().newest_received()) {
-            self.hand_on(now, arrived);
-        }
+        let is_over = loop {
+            if self.arrivals.unpolled >= MAX_UNPOLLED {
+                break false;
+            }
+            match buffer.pop(at, self.congestion.tap().newest_received()) {
+                Some(arrived) => self.hand_on(now, arrived),
+                None => break true,
+            }
+        };
         let tap = self.congestion.tap();
-        self.arrivals.hand_on_at = buffer.deadline(at, tap.newest_received());
+        self.arrivals.hand_on_at = match is_over {
+            true => buffer.deadline(at, tap.newest_received()),
+            false => Some(at),
+        };
         if buffer.is_idle(at) {
             // What was dropped meanwhile did not come late enough to be waited for.
             tap.take_dropped();
@@ -114,9 +134,13 @@ impl ConnectionDriver {
         self.receive_window.on_arrival(Bytes::new(bytes as u64));
         self.arrivals.bytes += bytes as u64;
         self.arrivals.is_any = true;
+        self.arrivals.unpolled += 1;
         #[cfg(feature = "qlog")]
         self.trace.iter_mut().for_each(Trace::on_received);
         self.handle_event(now, event);
         self.raise_stream_limits();
     }
 }
+
+/// A quarter of what quinn-proto bears: half may wait inside it from before.
+const MAX_UNPOLLED: u32 = MAX_CHUNKS / 4;

@@ -132,6 +132,12 @@ impl<T> ReorderBuffer<T> {
         (*first < number).then(|| self.pop_first())?
     }
 
+    /// Whether a packet is held that is older than this one.
+    pub(super) fn has_before(&self, number: u64) -> bool {
+        let first = self.held.first_key_value();
+        first.is_some_and(|((first, _), _)| *first < number)
+    }
+
     fn pop_first(&mut self) -> Option<T> {
         let (_, held) = self.held.pop_first()?;
         self.bytes -= held.bytes;

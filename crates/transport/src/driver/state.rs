@@ -80,6 +80,8 @@ pub(super) struct Arrivals {
     pub(super) hand_on_at: Option<Timestamp>,
     /// How many packets were held back.
     pub(super) held_back: u64,
+    /// How many datagrams quinn-proto has had since it was last asked for events.
+    pub(super) unpolled: u32,
 }
 
 /// One connection under our congestion control and pacing.
