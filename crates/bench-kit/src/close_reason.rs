@@ -1,9 +1,18 @@
 //! Why a connection was closed, as text for users.
 
-use crate::wire::UNAUTHORIZED;
+use crate::wire::{DONE, UNAUTHORIZED};
 use bench_report::text::printable;
-use paceline::{ConnectionError, TransportErrorCode, VarInt};
+use paceline::{Connection, ConnectionError, TransportErrorCode, VarInt};
 use std::time::Duration;
+
+/// Whether the peer has closed the connection, and nothing was wrong.
+pub fn is_done(connection: &Connection) -> bool {
+    let done = VarInt::from_u32(DONE);
+    matches!(
+        connection.close_reason(),
+        Some(ConnectionError::ApplicationClosed(close)) if close.error_code == done
+    )
+}
 
 /// Why the connection to `peer`, which may be silent for `idle_timeout`, is over.
 pub fn lost(error: &ConnectionError, peer: &str, idle_timeout: Duration) -> String {

@@ -15,9 +15,7 @@ use bench_kit::role::Role;
 use bench_kit::sample::{Sample, SideReport};
 use bench_kit::transfer::Transfer;
 use bench_kit::transport_settings;
-use bench_kit::wire::{
-    self, DONE, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED,
-};
+use bench_kit::wire::{self, MAX_FIRST_MESSAGE, PROTOCOL_ERROR, Reply, Request, UNAUTHORIZED};
 use bench_report::text::{Unit, amount, line_of_peer};
 use paceline::{
     Connection, ConnectionError, Incoming, RecvStream, SendStream, ServerConfig, VarInt,
@@ -149,7 +147,8 @@ impl Session {
                 let _ = timeout(self.shared.idle_timeout, connection.closed()).await;
                 Ok(())
             }
-            None if plan.extras.is_idle() && is_done(connection) => Ok(()),
+            // A connection that `--rpm` measures ends without a report.
+            None if plan.extras.is_idle() && close_reason::is_done(connection) => Ok(()),
             None => Err(Fault::Lost),
         }
     }
@@ -346,15 +345,6 @@ impl Session {
 }
 
 /// Why the client's side failed, by its report.
-/// Whether the client has closed it and nothing was wrong. A connection that `--rpm` measures ends so,
-/// without a report.
-fn is_done(connection: &Connection) -> bool {
-    matches!(
-        connection.close_reason(),
-        Some(ConnectionError::ApplicationClosed(close)) if close.error_code == VarInt::from_u32(DONE)
-    )
-}
-
 fn error_of_client(report: &SideReport) -> Option<String> {
     let error = report.error.as_deref()?;
     Some(format!("the client: {}", line_of_peer(error)))

@@ -136,7 +136,8 @@ impl Clauses {
         self.service.as_ref().map(Service::rate)
     }
 
-    /// How long a packet takes that meets a full queue, where that has a bound; on a path of this RTT.
+    /// How long a packet takes that meets a full queue, where that has a bound; on a path of this
+    /// RTT.
     pub(crate) fn longest_delay(&self, base_rtt: Duration) -> Option<Duration> {
         let varies = self.delay.as_ref().is_some_and(Delay::varies);
         if varies || self.slot.is_some() || self.radio.is_some() {

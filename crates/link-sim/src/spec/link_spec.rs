@@ -60,8 +60,8 @@ impl LinkSpec {
         Ok(base_rtt)
     }
 
-    /// The RTT over this link and back over `return_link` with the queues of both full: no packet has
-    /// a longer one. `None` where the description does not bound it, as with jitter, a limit in
+    /// The RTT over this link and back over `return_link` with the queues of both full: no packet
+    /// has a longer one. `None` where the description does not bound it, as with jitter, a limit in
     /// packets, or a rate that changes.
     pub fn longest_rtt(&self, return_link: &Self) -> Option<Duration> {
         let base_rtt = self.base_rtt(return_link).ok()?;

@@ -86,9 +86,8 @@ impl ConnectionDriver {
 
     /// Hands on what was held back and need not wait any longer.
     ///
-    /// A packet that was waited for may let thousands go on. What they bring has to be taken out of
-    /// quinn-proto before it is too much for it ([`Inbound`](super::inbound)), so the rest goes on in
-    /// the next turn.
+    /// Thousands may go on at once. What they bring has to be taken out of quinn-proto before it is
+    /// too much for it ([`Inbound`](super::inbound)), so the rest goes on in the next turn.
     pub(super) fn hand_on_due(&mut self, now: Instant) {
         let Some(mut buffer) = self.arrivals.reorder_buffer.take() else {
             return;
