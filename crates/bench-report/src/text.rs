@@ -45,6 +45,22 @@ pub fn line_of_peer(text: &str) -> String {
 /// Longer than any message of these programs.
 const MAX_PEER_LINE: usize = 500;
 
+/// As much of `text` as `fits`, with `…` for what is left out: its end, or its middle where it has a
+/// parameter, whose value stands at the end.
+pub(crate) fn elided(text: &str, fits: impl Fn(&str) -> bool) -> String {
+    if fits(text) {
+        return text.to_owned();
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let elided = |kept: usize| {
+        let end = if text.contains('=') { kept / 2 } else { 0 };
+        let (begin, end) = (&letters[..kept - end], &letters[letters.len() - end..]);
+        begin.iter().chain(&['…']).chain(end).collect::<String>()
+    };
+    let mut shorter = (0..letters.len()).rev().map(elided);
+    shorter.find(|text| fits(text)).unwrap_or_default()
+}
+
 /// Breaks `text` at spaces into lines of at most `width` characters.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();

@@ -1,3 +1,4 @@
+use crate::text::elided;
 use std::fmt::{self, Write as _};
 
 /// SVG text under construction; coordinates are written to a tenth of a unit, the heights of lines,
@@ -151,19 +152,7 @@ pub(super) fn text_width(text: &str) -> f64 {
 
 /// As much of `text` as is at most `width` units wide, with an ellipsis for what is left out.
 pub(super) fn fitting(text: &str, width: f64) -> String {
-    if text_width(text) <= width {
-        return text.to_owned();
-    }
-    let mut short = String::new();
-    for character in text.chars() {
-        short.push(character);
-        if text_width(&short) > width - text_width("…") {
-            short.pop();
-            break;
-        }
-    }
-    short.push('…');
-    short
+    elided(text, |text| text_width(text) <= width)
 }
 
 /// How much wider a heading's bold letters are.

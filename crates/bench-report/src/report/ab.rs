@@ -1,4 +1,4 @@
-use super::page::{self, Shell, drawing, figure, letter, reason};
+use super::page::{self, BOXES, Shell, drawing, figure, letter, reason};
 use super::{baseline, data, rounds, several, summary};
 use crate::plot::{self, Figure, escape};
 use crate::result::{AbResult, Variant};
@@ -215,8 +215,6 @@ const DELIVERY: &str = "Delivery rate: data acknowledged per time, as the sender
                         filled, so that goodput falls before and can peak above the link's rate.";
 const PEAKS: &str = "Payload counts once it can be read in order: filling a gap delivers all data \
                      received behind it, so goodput can peak above the link's rate.";
-const BOXES: &str = "Box: the middle half, with a line at the median; whiskers: 5 % to 95 %. \
-                     Goodput by interval of the time series, RTT by sample, over all rounds.";
 const QUEUE: &str = "All packets of a variant, timed by the emulated link; all rounds have equal \
                      weight. The longest 0.5 % are not shown.";
 const DISTRIBUTION: &str = "All samples of a variant; all rounds have equal weight. The next \

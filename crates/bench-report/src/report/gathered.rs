@@ -1,7 +1,7 @@
 //! Results that were saved, in one page.
 
 use super::data;
-use super::page::{self, Shell, figure, named};
+use super::page::{self, BOXES, Shell, figure, named};
 use crate::plot::{self, escape};
 use crate::result::{AbResult, Finite, Metric, SCHEMA_VERSION, Variant};
 use crate::text::Scale;
@@ -181,8 +181,6 @@ const METRICS: [Metric; 4] = [
 const VERDICT: &str = "These results were not measured in turn, so a difference may be that of the \
                        path or the machine; bench-client ab compares controllers.";
 const BOLD: &str = "Of an A/B test the round with the median goodput.";
-const BOXES: &str = "Box: the middle half, with a line at the median; whiskers: 5 % to 95 %. \
-                     Goodput by interval of the time series, RTT by sample, over all rounds.";
 const CDF: &str = "All samples; the next figure shows the longest 0.5 %.";
 const TAIL: &str = "The same samples as the share that is longer, on a logarithmic axis.";
 const METHOD: &str = "Goodput is payload delivered in order to the receiving application. Rates of \

@@ -148,6 +148,12 @@ pub(super) fn letter(name: &str) -> String {
 /// From how many bytes on a verdict is set as text and not as a headline.
 const LONG: usize = 300;
 
+/// Below a figure of boxes.
+pub(super) const BOXES: &str = "Box: the middle half, with a line at the median; whiskers: 5 % to \
+                                95 %. Goodput by interval of the time series, RTT by sample, over \
+                                all rounds. Goodput is of data in order: an interval in which a \
+                                gap is filled may exceed the link's rate.";
+
 const PAGE_STYLE: &str = include_str!("style.css");
 
 /// Styles of this file and the one script, by its hash: nothing else, from anywhere.

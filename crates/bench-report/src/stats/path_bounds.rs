@@ -79,6 +79,10 @@ impl PathBounds {
                 let measured = least_of(rounds.iter().filter_map(|round| round.rtt_ms.min));
                 (self.base_rtt.or(measured), self.longest_rtt)
             }
+            Metric::QueueDelayMsP50 | Metric::QueueDelayMsP95 | Metric::QueueDelayMsP99 => {
+                let both = self.longest_rtt.zip(self.base_rtt);
+                (Some(0.0), both.map(|(longest, base)| longest - base))
+            }
             Metric::FrameLatencyMsP50 | Metric::FrameLatencyMsP95 | Metric::FrameLatencyMsP99 => {
                 let frames = rounds.iter().filter_map(|round| round.frames.as_ref());
                 (least_of(frames.filter_map(|one| one.latency_ms.min)), None)
@@ -133,6 +137,7 @@ mod tests {
         for variant in &mut result.variants {
             for (round, rtt) in variant.rounds.iter_mut().zip([41.0, 45.0, 60.0]) {
                 round.rtt_ms.p50 = Finite::new(rtt);
+                round.queue_delay_ms.p95 = Finite::new(rtt - 40.0);
             }
         }
         conclude(&mut result);
@@ -144,6 +149,9 @@ mod tests {
         assert_eq!(ends(1, goodput).1, Finite::new(101_000_000.0));
         assert_eq!(ends(0, Metric::RttMsP50).0, Finite::new(40.0));
         assert_eq!(ends(0, Metric::RttMsP50).1, Finite::new(62.0));
+        let (low, high) = ends(0, Metric::QueueDelayMsP95);
+        assert!(low >= Some(Finite::ZERO));
+        assert_eq!(high, Finite::new(22.0));
     }
 
     #[test]

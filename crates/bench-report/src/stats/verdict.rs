@@ -1,6 +1,6 @@
 use super::{Design, compare};
 use crate::result::{AbResult, Comparison, Decision, Finite, Metric, Round, Variant, short_labels};
-use crate::text::significant;
+use crate::text::{Scale, significant};
 use std::collections::BTreeMap;
 
 /// What the test says about goodput and about the delay under load, for people: a sentence for each
@@ -42,7 +42,8 @@ fn of_all(result: &AbResult) -> Vec<String> {
     sentences
 }
 
-/// More than two variants by their goodput, the highest median first.
+/// More than two variants by their goodput, the highest median first; those that are shown with the
+/// same by their delay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranking<'a> {
     /// Which one has the most, if that is certain, and how they shared the link.
@@ -57,9 +58,16 @@ pub fn ranking(result: &AbResult) -> Option<Ranking<'_>> {
     if challengers.len() < 2 || busy(result).is_some() {
         return None;
     }
-    let goodput = |variant: &Variant| {
-        let summary = variant.summary.get(&Metric::GoodputBitsPerSecond);
-        summary.map(|summary| summary.median.get())
+    let median = |variant: &Variant, metric| Some(variant.summary.get(metric)?.median.get());
+    let exact = |variant: &Variant| median(variant, &Metric::GoodputBitsPerSecond);
+    let all = result.variants.iter().filter_map(exact);
+    let scale = Scale::of(Metric::GoodputBitsPerSecond, all.fold(0.0, f64::max));
+    let goodput = |variant: &Variant| scale.show(exact(variant)?).parse::<f64>().ok();
+    let delay = |variant: &Variant| {
+        let known = DELAYS
+            .iter()
+            .find_map(|(metric, _)| median(variant, metric));
+        known.unwrap_or_default()
     };
     let others = challengers.into_iter();
     let others = others.map(|other| (other.variant, gain_and_cost(other.comparison)));
@@ -68,7 +76,8 @@ pub fn ranking(result: &AbResult) -> Option<Ranking<'_>> {
     places.retain(|(variant, _)| goodput(variant).is_some());
     places.sort_by(|(one, _), (other, _)| {
         let goodputs = [other, one].map(|variant| goodput(variant).unwrap_or_default());
-        goodputs[0].total_cmp(&goodputs[1])
+        let by_goodput = goodputs[0].total_cmp(&goodputs[1]);
+        by_goodput.then_with(|| delay(one).total_cmp(&delay(other)))
     });
     Some(Ranking {
         summary: of_all(result).join(" "),

@@ -1,6 +1,6 @@
 //! Tables in 80 columns.
 
-use crate::text::printable;
+use crate::text::{elided, printable};
 
 /// Labels to the left, cut where the figures to their right leave no room.
 pub(super) struct Table {
@@ -47,7 +47,10 @@ impl Table {
         let label = labels.max().unwrap_or(0).min(room);
         text.push_str(&format!("{}\n", self.title));
         for (name, figures) in &self.rows {
-            let mut line = format!("{:<label$}", fit(name, label));
+            let mut line = format!(
+                "{:<label$}",
+                elided(name, |text| text.chars().count() <= label)
+            );
             for (figure, width) in figures.iter().zip(&widths) {
                 line.push_str(&format!("{:>width$}", printable(figure)));
             }
@@ -84,15 +87,6 @@ const SHORTEST_LABEL: usize = 8;
 /// In lines of 80 columns, with a newline at the end of each.
 pub(super) fn wrap(text: &str) -> String {
     format!("{}\n", textwrap::fill(text, WIDTH))
-}
-
-/// The first `width` characters, the last of them `…` where some are left out.
-fn fit(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    format!("{kept}…")
 }
 
 pub(super) const WIDTH: usize = 80;

@@ -1,29 +1,20 @@
 use crate::result::{Comparison, Decision, Finite, Metric, Summary, Variant, short_labels};
-use crate::text::{Scale, printable, ratio};
+use crate::text::{Scale, elided, printable, ratio};
 
-/// The variant's name and what it is: a controller, where its parameters do not fit, with those
-/// that tell it from the other `variants`.
+/// The variant's name and what it is: a controller with its parameters or, where those of one of
+/// the `variants` do not fit, with what tells it from the others.
 pub(super) fn title(variant: &Variant, variants: &[Variant], width: usize) -> String {
-    let with = |controller: &str| printable(&format!("{}: {controller}", variant.name));
-    let full = with(&variant.sender());
-    if full.chars().count() <= width {
-        full
-    } else {
-        let place = variants.iter().position(|other| other.name == variant.name);
-        let labels = short_labels(variants);
-        let label = place.and_then(|place| labels.get(place));
-        let label = with(label.map_or_else(|| variant.short_label(), String::as_str));
-        cut(&label, width)
+    let fits = |text: &str| text.chars().count() <= width;
+    let with = |variant: &Variant, label: &str| printable(&format!("{}: {label}", variant.name));
+    let full = |variant: &Variant| with(variant, &variant.sender());
+    if variants.iter().all(|variant| fits(&full(variant))) {
+        return full(variant);
     }
-}
-
-/// The text in at most so many columns, with a mark where some of it is left out.
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept = text.chars().take(width.saturating_sub(1));
-    kept.chain(['…']).collect()
+    let place = variants.iter().position(|other| other.name == variant.name);
+    let labels = short_labels(variants);
+    let label = place.and_then(|place| labels.get(place));
+    let label = label.map_or_else(|| variant.short_label(), String::as_str);
+    elided(&with(variant, label), fits)
 }
 
 pub(super) fn scale<'a>(metric: Metric, sides: impl Iterator<Item = Option<&'a Summary>>) -> Scale {

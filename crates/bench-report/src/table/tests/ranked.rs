@@ -63,3 +63,47 @@ fn variants_that_are_equally_good_are_no_lack_of_rounds() {
     let all = stats::verdict(&all);
     assert!(all.ends_with("All have the same goodput."), "{all}");
 }
+
+#[test]
+fn of_those_with_the_same_goodput_the_one_with_less_delay_comes_first() {
+    let mut result = fixtures::five();
+    for (variant, (goodput, rtt)) in result.variants.iter_mut().zip([
+        (19_000_000, 80.0),
+        (19_004_000, 83.0),
+        (5, 1.0),
+        (6, 1.0),
+        (7, 1.0),
+    ]) {
+        for round in &mut variant.rounds {
+            round.goodput_bits_per_second = goodput;
+            round.rtt_ms.p95 = Some(finite(rtt));
+        }
+    }
+    stats::conclude(&mut result);
+    let ranking = stats::ranking(&result).unwrap();
+    let names = ranking.places.iter().map(|(variant, _)| &variant.name[..]);
+    assert_eq!(names.collect::<String>(), "abedc");
+}
+
+#[test]
+fn a_label_is_whole_for_all_or_for_none_and_keeps_the_value() {
+    let mut result = fixtures::five();
+    result.variants.truncate(3);
+    let ccs = [
+        "bbr3:startup_pacing_gain=2",
+        "bbr3:startup_pacing_gain=3",
+        "cubic",
+    ];
+    for (variant, cc) in result.variants.iter_mut().zip(ccs) {
+        variant.cc = cc.to_owned();
+    }
+    let table = ab_table(&result);
+    for end in ["gain=2 ", "gain=3 "] {
+        assert!(table.contains(end), "{table}");
+    }
+    result.variants[1].cc = format!("{},loss_thresh=0.03", ccs[0]);
+    let table = ab_table(&result);
+    for label in ["a: bbr3  ", "b: bbr3:loss_thresh=0.03 "] {
+        assert!(table.contains(label), "{table}");
+    }
+}
