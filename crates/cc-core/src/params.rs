@@ -315,6 +315,11 @@ pub(crate) fn read_value(spec: &ParamSpec, text: &str) -> Result<Value, String> 
         Value::Gain(_) => text.parse().map(Value::Gain),
         Value::Duration(_) => units::duration::parse(text).map(Value::Duration),
         Value::Bytes(_) => text.parse().map(Value::Bytes),
+        Value::Bandwidth(_) if text.to_ascii_lowercase().ends_with("bps") => {
+            return Err(alloc::format!(
+                "`{text}` is in bytes to tc and in bits to iperf3; write mbit, kbit or gbit"
+            ));
+        }
         Value::Bandwidth(_) => text.parse().map(Value::Bandwidth),
         Value::Count(_) => text
             .parse()
@@ -366,6 +371,23 @@ mod tests {
             ("rounds", "a count", "another"),
         ];
         assert!(texts.eq(expected));
+    }
+
+    #[test]
+    fn a_rate_in_bps_is_refused_since_tc_and_iperf3_mean_different_ones() {
+        tuning! {
+            struct Rated, RATED;
+            rate: bandwidth(Bandwidth::ZERO, Bandwidth::ZERO..=Bandwidth::MAX), "a rate", "it";
+        }
+        let read = |text| read_value(&RATED[0], text);
+        let five = Bandwidth::from_bits_per_sec(5_000_000);
+        assert_eq!(Rated::new(&Params::defaults(RATED)).rate, Bandwidth::ZERO);
+        assert_eq!(read("5mbit"), Ok(Value::Bandwidth(five)));
+        for text in ["5Mbps", "5mbps", "5bps"] {
+            let error = read(text).unwrap_err();
+            assert!(error.starts_with(&alloc::format!("`{text}`")), "{error}");
+            assert!(error.ends_with("write mbit, kbit or gbit"), "{error}");
+        }
     }
 
     #[test]
