@@ -17,7 +17,8 @@ use bench_report::table::matrix_table_within;
 use bench_report::text::{Unit, printable};
 use bench_report::{csv, report};
 use cc_core::Registry;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt;
 use std::io::IsTerminal;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -341,6 +342,7 @@ impl Display {
 fn bar(rounds: u64) -> Option<ProgressBar> {
     std::io::stderr().is_terminal().then(|| {
         let style = ProgressStyle::with_template(BAR).expect("the template is well-formed");
+        let style = style.with_key("left", left);
         let bar = ProgressBar::with_draw_target(Some(rounds), ProgressDrawTarget::stderr());
         let bar = bar.with_style(style);
         // A first round may take minutes.
@@ -364,8 +366,16 @@ fn figures(cell: &MatrixCell) -> String {
     variants.join(", ")
 }
 
+/// Nothing is known of what is left before a round has ended.
+fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
+    if state.pos() > 0 {
+        // Where that cannot be written there is no progress to show.
+        let _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
+    }
+}
+
 /// 80 columns: 40 for the bar.
-const BAR: &str = "{wide_bar:40} {percent:>3} % {pos}/{len} rounds, {elapsed} passed, {eta} left";
+const BAR: &str = "{wide_bar:40} {percent:>3} % {pos}/{len} rounds, {elapsed} passed{left}";
 
 #[cfg(test)]
 mod tests {

@@ -16,6 +16,8 @@ pub(super) struct View {
     bytes: u64,
     moved: u64,
     lost: u64,
+    /// The longest time of a sample so far.
+    step: Duration,
     throughput: TimeSeries,
     rtt: TimeSeries,
     cwnd: TimeSeries,
@@ -46,6 +48,7 @@ impl View {
             bytes: 0,
             moved: 0,
             lost: 0,
+            step: Duration::ZERO,
             throughput: TimeSeries::default(),
             rtt: TimeSeries::default(),
             cwnd: TimeSeries::default(),
@@ -71,10 +74,14 @@ impl View {
         self.moved += bytes;
         self.at = sample.at;
         self.is_omitted = sample.omitted;
-        let nanos = u128::from(units::duration::nanos(sample.length)).max(1);
-        let rate = u128::from(bytes) * 8_000_000_000 / nanos;
-        self.throughput
-            .push(u64::try_from(rate).unwrap_or(u64::MAX));
+        // The last one may end early, and a burst in a few milliseconds is no rate.
+        self.step = self.step.max(sample.length);
+        if sample.length >= self.step / 2 {
+            let nanos = u128::from(units::duration::nanos(sample.length)).max(1);
+            let rate = u128::from(bytes) * 8_000_000_000 / nanos;
+            self.throughput
+                .push(u64::try_from(rate).unwrap_or(u64::MAX));
+        }
         if let Some(sending) = &sample.sending {
             self.sending(sending);
         }
@@ -308,6 +315,27 @@ mod tests {
         );
         view.waiting(None);
         assert!(view.lines(80, 24).len() > 2);
+    }
+
+    #[test]
+    fn the_rest_of_a_run_that_ended_early_is_no_rate() {
+        let mut view = view();
+        let throughput = |view: &View| {
+            let lines = view.lines(80, 24);
+            let line = lines.into_iter().find(|line| line.contains("Throughput"));
+            line.expect("it is shown")
+        };
+        let before = throughput(&view);
+        view.sample(
+            0,
+            &Sample {
+                at: Duration::from_millis(10_005),
+                length: Duration::from_millis(5),
+                sent: vec![600_000],
+                ..Sample::default()
+            },
+        );
+        assert_eq!(throughput(&view), before);
     }
 
     #[test]
