@@ -45,8 +45,8 @@ pub fn line_of_peer(text: &str) -> String {
 /// Longer than any message of these programs.
 const MAX_PEER_LINE: usize = 500;
 
-/// As much of `text` as `fits`, with `…` for what is left out: its end, or its middle where it has a
-/// parameter, whose value stands at the end.
+/// As much of `text` as `fits`, with `…` for what is left out: its end, or its middle where it has
+/// a parameter, whose value stands at the end.
 pub(crate) fn elided(text: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(text) {
         return text.to_owned();
