@@ -90,10 +90,7 @@ fn entitle(result: &mut AnyResult, args: &ReportArgs) -> Result<(), Failure> {
 /// Each by its title or, without one, by the name of its file.
 fn saved_results(results: &[AnyResult], paths: &[PathBuf]) -> Result<Vec<Saved>, Failure> {
     let saved = results.iter().zip(paths).map(|(result, path)| {
-        let is_idle = match result {
-            AnyResult::Run(run) => run.requests.as_ref().is_some_and(|one| !one.under_load),
-            _ => false,
-        };
+        let is_idle = matches!(result, AnyResult::Run(run) if !run.has_payload());
         let result = match result {
             AnyResult::Ab(ab) => (**ab).clone(),
             AnyResult::Run(run) => report::as_ab(run, emulated::path(run)),

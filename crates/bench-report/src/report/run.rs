@@ -15,7 +15,7 @@ pub(super) fn html(result: &RunResult, path: Path) -> String {
     if let Some(requests) = &result.requests {
         answers(&mut main, result, path, requests);
     }
-    if has_payload(result) {
+    if result.has_payload() {
         let directions = directions(result, path);
         payload(&mut main, &as_ab(result, path), directions.as_ref());
     }
@@ -34,12 +34,6 @@ pub(super) fn html(result: &RunResult, path: Path) -> String {
         version: &result.start.version,
     }
     .page(&main)
-}
-
-/// Whether the run was to send more than requests.
-fn has_payload(result: &RunResult) -> bool {
-    let requests = result.requests.as_ref();
-    requests.is_none_or(|requests| requests.under_load) || result.result.bytes > 0
 }
 
 fn payload(page: &mut String, ab: &AbResult, directions: Option<&AbResult>) {
@@ -204,7 +198,7 @@ fn entries(result: &RunResult) -> Vec<(&'static str, String)> {
         ("Link", page::link(&result.link)),
         ("Return link", page::link(&result.return_link)),
     ];
-    if has_payload(result) {
+    if result.has_payload() {
         entries.insert(3, ("Streams", result.result.streams.to_string()));
     }
     for metric in [
@@ -310,7 +304,7 @@ fn shown(metric: Metric, value: Finite) -> String {
 fn verdict(result: &RunResult) -> String {
     let cc = &result.result.congestion;
     let answered = result.requests.as_ref().and_then(answered);
-    if !has_payload(result) {
+    if !result.has_payload() {
         return answered.unwrap_or_else(|| "No responses received.".to_owned());
     }
     let goodput = Metric::GoodputBitsPerSecond.of(&result.result);

@@ -126,6 +126,12 @@ pub struct Sha256 {
 }
 
 impl RunResult {
+    /// Whether the run was to send more than requests.
+    pub fn has_payload(&self) -> bool {
+        let requests = self.requests.as_ref();
+        requests.is_none_or(|requests| requests.under_load) || self.result.bytes > 0
+    }
+
     /// The JSON text, indented, with a newline at its end.
     pub fn to_json(&self) -> String {
         to_json(self)
