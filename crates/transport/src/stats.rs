@@ -103,8 +103,12 @@ pub struct ConnectionStats {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct DatagramStats {
-    /// Waiting to be sent at present.
+    /// Waiting to be sent at present, without those of a batch that is about to leave.
     pub queued: u64,
+    /// The bytes of those: their contents alone, without headers and without what
+    /// [`datagram_send_buffer_size`](crate::TransportConfig::datagram_send_buffer_size) counts
+    /// beside them. Divided by the rate of sending it is the time until all of them have left.
+    pub queued_bytes: Bytes,
     /// Sent in a packet.
     pub sent: u64,
     /// Dropped because they had waited for longer than they lived.

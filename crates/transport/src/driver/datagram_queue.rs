@@ -306,6 +306,7 @@ impl DatagramQueue {
     pub(super) fn stats(&self) -> DatagramStats {
         DatagramStats {
             queued: self.len() as u64,
+            queued_bytes: units::Bytes::new(self.waiting_bytes() as u64),
             ..self.stats
         }
     }

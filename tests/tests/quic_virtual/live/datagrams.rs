@@ -151,6 +151,7 @@ fn a_full_buffer_drops_the_oldest() {
     }
     let stats = sender.world.stats(sender.ends.client).datagrams;
     assert!(stats.queued <= 50, "{stats:?}");
+    assert_eq!(stats.queued_bytes.get(), stats.queued * 1_000);
     sender.world.run_for(SECOND * 3);
     let received = sender.received.borrow().clone();
     // What left at once, and what was newest when there was room again.

@@ -85,7 +85,10 @@ fn the_oldest_make_room() {
     let displaced = DatagramOutcome::Displaced;
     assert_eq!(told(&mut events), [(0, displaced), (1, displaced)]);
     assert_eq!((queue.stats().queued, queue.stats().displaced), (3, 2));
+    assert_eq!(queue.stats().queued_bytes.get(), 300);
     assert_eq!(queue.space(), 0);
+    assert_eq!(handed(&mut queue, 2), [100; 3]);
+    assert_eq!(queue.stats().queued_bytes.get(), 0);
 }
 
 #[test]
