@@ -16,6 +16,7 @@ pub mod bug;
 pub mod cli;
 pub mod clock;
 pub mod close_reason;
+pub mod completions;
 pub mod counters;
 pub mod failure;
 pub mod fallback_output;

@@ -2,8 +2,9 @@
 
 use bench_kit::cli::values::{core, rate, seconds, size_up_to};
 use bench_kit::cli::{self, DEFAULT_CONTROLLER, DEFAULT_PORT, Exit, HELP_WIDTH};
+use bench_kit::completions::Shell;
 use bench_kit::plan::{MAX_WINDOW, MIN_WINDOW};
-use clap::{Parser, ValueHint};
+use clap::{Args, Parser, Subcommand, ValueHint};
 use paceline::KernelPacing;
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -15,7 +16,12 @@ use units::{Bandwidth, Bytes};
 #[derive(Debug, Clone, Parser)]
 #[command(name = "bench-server", version, disable_version_flag = true)]
 #[command(max_term_width = HELP_WIDTH, after_help = AFTER_HELP)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+#[command(propagate_version = true)]
 pub(crate) struct ServerArgs {
+    /// What to do instead of serving.
+    #[command(subcommand)]
+    pub(crate) command: Option<ServerCommand>,
     /// Local address to listen on [default: all]
     #[arg(short = 'B', long, value_name = "ADDR")]
     pub(crate) bind: Option<IpAddr>,
@@ -115,6 +121,20 @@ pub(crate) struct ServerArgs {
 }
 
 /// Reads the command line; the first argument is the program's name.
+/// What the program does beside serving.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum ServerCommand {
+    /// Print a shell completion script
+    Completions(CompletionsArgs),
+}
+
+/// `bench-server completions`: what a shell needs to complete a command line.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompletionsArgs {
+    /// Shell to complete for
+    pub(crate) shell: Shell,
+}
+
 ///
 /// # Errors
 /// The program should end now: `Ok` in [`Exit::Asked`] holds what was asked for (help, version),

@@ -27,7 +27,10 @@ pub use cc_core::Registry;
 pub use server::Server;
 pub use setup::{Log, Resume, ServerSetup};
 
+use args::ServerCommand;
 use bench_kit::cli::{self, Exit};
+use bench_kit::completions::{self, Shell};
+use bench_kit::terminal;
 use clap::CommandFactory as _;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -40,6 +43,10 @@ use std::process::ExitCode;
 pub fn main_with(registry: &Registry, args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = args.into_iter().collect();
     let ended = args::parse(words.iter().cloned()).and_then(|args| {
+        if let Some(ServerCommand::Completions(args)) = &args.command {
+            terminal::text(&completions(args.shell, registry));
+            return Ok(ExitCode::SUCCESS);
+        }
         let ended = match background::is_wanted(&args) {
             true => background::start(&words),
             false => serve::run(&args, registry),
@@ -49,9 +56,18 @@ pub fn main_with(registry: &Registry, args: impl IntoIterator<Item = OsString>) 
     cli::exit_code(ended)
 }
 
-/// The command line, for manual pages and completions.
+/// The command line, for manual pages.
 pub fn command() -> clap::Command {
     args::ServerArgs::command()
+}
+
+/// What `shell` needs to complete the command line, with the controllers of `registry`.
+pub fn completions(shell: Shell, registry: &Registry) -> String {
+    let mut command = completions::with_values(command(), &|value| match value {
+        "CC" => completions::controllers(registry),
+        _ => Vec::new(),
+    });
+    completions::script(shell, &mut command)
 }
 
 /// The examples of the crate's README are tests.

@@ -46,6 +46,8 @@ mod histogram;
 mod link;
 mod packet;
 #[cfg(feature = "relay")]
+pub mod program;
+#[cfg(feature = "relay")]
 mod realtime;
 #[cfg(feature = "relay")]
 pub mod relay;

@@ -1,5 +1,5 @@
+use bench_kit::completions::Shell;
 use clap::{Args, ValueEnum, ValueHint};
-use clap_complete::Shell;
 use std::path::PathBuf;
 
 /// `bench-client man`: the manual pages.
@@ -25,14 +25,4 @@ pub(crate) struct CompletionsArgs {
 pub(crate) enum Program {
     BenchClient,
     BenchServer,
-}
-
-impl Program {
-    /// The name by which it is called.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::BenchClient => "bench-client",
-            Self::BenchServer => "bench-server",
-        }
-    }
 }

@@ -3,16 +3,14 @@
 use super::list;
 use crate::args::{self, CompletionsArgs, ManArgs, Program};
 use crate::matrix::BUILT_IN;
+use bench_kit::completions::{self, Shell};
 use bench_kit::failure::Failure;
 use bench_kit::terminal;
 use cc_core::Registry;
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, Command, ValueEnum as _};
-use clap_complete::Shell;
+use clap::{Command, ValueEnum as _};
 use clap_mangen::Man;
 use link_sim::{LINK_WORDS, presets};
 use std::io;
-use std::iter;
 use std::process::ExitCode;
 
 pub(super) fn write_pages(args: &ManArgs) -> Result<ExitCode, Failure> {
@@ -36,47 +34,17 @@ pub(super) fn print_completions(args: &CompletionsArgs, registry: &Registry) -> 
 }
 
 fn script(shell: Shell, program: Program, registry: &Registry) -> String {
-    let mut script = Vec::new();
-    let mut command = with_names(command(program), &Names::of(registry));
-    clap_complete::generate(shell, &mut command, program.name(), &mut script);
-    // clap_complete 4.6.11 takes the hyphen in a program's name for the begin of a command in one
-    // of the two places where bash has to find the same word.
-    let script = String::from_utf8_lossy(&script).replace("bench__subcmd__", "bench__");
-    match shell {
-        Shell::Bash => of_parts(&script, &format!("_{}", program.name().replace('-', "__"))),
-        Shell::Fish => script + &of_arguments(&command),
-        _ => script,
+    match program {
+        Program::BenchClient => {
+            let names = Names::of(registry);
+            let mut command = completions::with_values(args::command(), &|value| {
+                names.of_value(value).into_iter().cloned().collect()
+            });
+            completions::script(shell, &mut command)
+        }
+        Program::BenchServer => bench_server::completions(shell, registry),
     }
 }
-
-/// The same completions, whose function is asked for through [`OF_PARTS`].
-fn of_parts(script: &str, function: &str) -> String {
-    let complete = format!("complete -F {function} ");
-    let asked = script.replace(&complete, &format!("complete -F {function}_of_parts "));
-    OF_PARTS.replace("COMPLETE", function) + &asked
-}
-
-/// The values of commands' own arguments, which clap_complete leaves out for fish. bench-server has
-/// no commands.
-fn of_arguments(command: &Command) -> String {
-    let lines = command.get_subcommands().map(|sub| {
-        let arguments = sub.get_positionals().flat_map(Arg::get_possible_values);
-        let values: Vec<String> = arguments.map(|value| value.get_name().to_owned()).collect();
-        if values.is_empty() {
-            return String::new();
-        }
-        format!(
-            "complete -c bench-client -n \"__fish_bench_client_using_subcommand {}\" -f -a \
-             \"{}\"\n",
-            sub.get_name(),
-            values.join(" ")
-        )
-    });
-    lines.collect()
-}
-
-/// Gives bash's words to that function, in which names and values are words of their own.
-const OF_PARTS: &str = include_str!("completions.bash");
 
 /// Words that stand for something, which a shell may offer; the programs take more than these.
 struct Names {
@@ -88,11 +56,6 @@ struct Names {
 
 impl Names {
     fn of(registry: &Registry) -> Self {
-        let controllers = registry.specs().iter().flat_map(|spec| {
-            let params = spec.params.iter();
-            let params = params.map(|param| format!("{}:{}=", spec.name, param.name));
-            iter::once(spec.name.to_owned()).chain(params)
-        });
         let words = LINK_WORDS
             .iter()
             .map(|word| list::name_of(word.form).to_owned());
@@ -101,7 +64,7 @@ impl Names {
             .collect();
         links.dedup();
         Self {
-            controllers: controllers.collect(),
+            controllers: completions::controllers(registry),
             links,
             matrices: BUILT_IN.map(|matrix| matrix.name.to_owned()).into(),
         }
@@ -126,19 +89,6 @@ impl Names {
             _ => Vec::new(),
         }
     }
-}
-
-fn with_names(command: Command, names: &Names) -> Command {
-    let with_values = |argument: Arg| {
-        let value = argument.get_value_names().and_then(<[_]>::first);
-        let values = value.map_or_else(Vec::new, |name| names.of_value(name));
-        if values.is_empty() {
-            return argument;
-        }
-        argument.value_parser(PossibleValuesParser::new(values))
-    };
-    let command = command.mut_args(with_values);
-    command.mut_subcommands(|subcommand| with_names(subcommand, names))
 }
 
 fn command(program: Program) -> Command {
@@ -230,6 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
+    use clap::Arg;
     fn every_flag_and_every_command_is_in_its_page() {
         for program in Program::value_variants() {
             let mut command = command(*program).disable_help_subcommand(true);

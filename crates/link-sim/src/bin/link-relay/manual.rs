@@ -1,10 +1,9 @@
 //! What a package installs beside the program: its manual pages and completions.
 
 use crate::failure::Failure;
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, Args, Command, ValueHint};
-use clap_complete::Shell;
+use clap::{Args, Command, ValueHint};
 use clap_mangen::Man;
+use link_sim::program::{self, Shell};
 use link_sim::{LINK_WORDS, presets};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -59,15 +58,9 @@ pub(super) fn print_completions(
 }
 
 fn script(shell: Shell, command: Command) -> String {
-    let mut command = with_links(command);
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut command, NAME, &mut script);
-    // clap_complete 4.6.11 takes the hyphen in a program's name for the begin of a command in one
-    // of the two places where bash has to find the same word.
-    let script = String::from_utf8_lossy(&script).replace("link__subcmd__", "link__");
+    let script = program::completions(shell, &mut with_links(command));
     match shell {
-        Shell::Bash => OF_PARTS.replace("COMPLETE", FUNCTION) + &of_parts(&script),
-        Shell::Fish => after_options(&script) + &of_arguments(&command),
+        Shell::Fish => after_options(&script),
         Shell::Zsh => of_commands(&script),
         _ => script,
     }
@@ -84,35 +77,12 @@ fn of_commands(script: &str) -> String {
     before + ":_link-relay_commands" + &after.replace("line[2]", "line[1]")
 }
 
-/// The same completions, asked for through [`OF_PARTS`].
-fn of_parts(script: &str) -> String {
-    let complete = format!("complete -F {FUNCTION} ");
-    script.replace(&complete, &format!("complete -F {FUNCTION}_of_parts "))
-}
-
 /// The same completions with those of an option that still lacks its value, which fish's argparse
 /// takes for an error in the words before.
 fn after_options(script: &str) -> String {
     let parse = "argparse -s (__fish_link_relay_global_optspecs) -- $cmd";
     let with_value = format!("{parse} 2>/dev/null\n    or {parse} '' 2>/dev/null");
     script.replace(&format!("{parse} 2>/dev/null"), &with_value)
-}
-
-/// The values of commands' own arguments, which clap_complete leaves out for fish.
-fn of_arguments(command: &Command) -> String {
-    let lines = command.get_subcommands().map(|sub| {
-        let arguments = sub.get_positionals().flat_map(Arg::get_possible_values);
-        let values: Vec<String> = arguments.map(|value| value.get_name().to_owned()).collect();
-        if values.is_empty() {
-            return String::new();
-        }
-        format!(
-            "complete -c link-relay -n \"__fish_link_relay_using_subcommand {}\" -f -a \"{}\"\n",
-            sub.get_name(),
-            values.join(" ")
-        )
-    });
-    lines.collect()
 }
 
 /// Words that a shell may offer where a LINK stands, which takes more than these.
@@ -122,15 +92,10 @@ fn with_links(command: Command) -> Command {
         .filter_map(|word| word.form.split(' ').next());
     let mut names: Vec<&str> = words.chain(presets().map(|preset| preset.name)).collect();
     names.dedup();
-    let with_names = |argument: Arg| {
-        let value = argument.get_value_names().and_then(<[_]>::first);
-        match value.map(|name| name.as_str()) {
-            Some("LINK") => argument.value_parser(PossibleValuesParser::new(&names)),
-            _ => argument,
-        }
-    };
-    let command = command.mut_args(with_names);
-    command.mut_subcommands(|one| one.mut_args(with_names))
+    program::with_values(command, &|value| match value {
+        "LINK" => names.iter().map(|name| (*name).to_owned()).collect(),
+        _ => Vec::new(),
+    })
 }
 
 /// The names of the pages, and their text in roff.
@@ -167,10 +132,6 @@ fn render(command: Command, to: &mut Vec<u8>) -> io::Result<()> {
 }
 
 const NAME: &str = "link-relay";
-/// What clap_complete calls its function in bash.
-const FUNCTION: &str = "_link__relay";
-/// Gives bash's words to that function, in which names and values are words of their own.
-const OF_PARTS: &str = include_str!("completions.bash");
 
 /// What all pages end with.
 const REST: &str = r#".SH "EXIT STATUS"
@@ -193,7 +154,7 @@ Invalid command line.
 mod tests {
     use super::*;
     use crate::CommandLine;
-    use clap::{CommandFactory as _, ValueEnum as _};
+    use clap::{Arg, CommandFactory as _, ValueEnum as _};
 
     #[test]
     fn every_flag_and_every_command_is_in_its_page() {

@@ -1,1 +1,0 @@
-../../../link-sim/src/bin/link-relay/completions.bash

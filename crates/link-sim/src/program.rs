@@ -1,0 +1,9 @@
+//! What the programs of this workspace say to people and to shells.
+//!
+//! `link-relay` and the programs that measure with links share it; this is the lowest crate that
+//! all of them use.
+
+mod completions;
+
+pub use clap_complete::Shell;
+pub use completions::{completions, with_values};
