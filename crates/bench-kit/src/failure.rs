@@ -1,5 +1,6 @@
 //! Why a program ends without having done its work.
 
+use link_sim::program::message;
 use link_sim::relay::explain_bind;
 use rustix::io::Errno;
 use std::fmt;
@@ -7,7 +8,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
-/// Why a program ends without having done what it was asked to: one line for a person.
+/// Why a program ends without having done what it was asked to: one line for a person, as
+/// [`message`] makes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     kind: Kind,
@@ -23,27 +25,24 @@ enum Kind {
 
 impl Failure {
     /// The command line asks for something that does not exist. Exit code 2.
-    pub fn usage(message: impl Into<String>) -> Self {
-        Self {
-            kind: Kind::Usage,
-            message: message.into(),
-        }
+    pub fn usage(text: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, text)
     }
 
     /// The run failed. Exit code 1. Where the system had no file descriptor left, the message ends
     /// with the limit to raise.
-    pub fn run(message: impl Into<String>) -> Self {
-        let mut message = message.into();
-        let is_without = |errno: Errno| message.ends_with(&io::Error::from(errno).to_string());
-        if is_without(Errno::MFILE) {
-            message += "; raise ulimit -n";
+    pub fn run(text: impl Into<String>) -> Self {
+        let text = message(&text.into());
+        let is_without =
+            |errno: Errno| text.ends_with(&message(&io::Error::from(errno).to_string()));
+        let advice = if is_without(Errno::MFILE) {
+            "; raise ulimit -n"
         } else if is_without(Errno::NFILE) {
-            message += "; raise fs.file-max of the system";
-        }
-        Self {
-            kind: Kind::Run,
-            message,
-        }
+            "; raise fs.file-max of the system"
+        } else {
+            ""
+        };
+        Self::new(Kind::Run, text + advice)
     }
 
     /// `address` cannot be listened on. Exit code 1.
@@ -53,11 +52,13 @@ impl Failure {
     }
 
     /// The run succeeded, and its result is not what was to be reached. Exit code 3.
-    pub fn unreached(message: impl Into<String>) -> Self {
-        Self {
-            kind: Kind::Unreached,
-            message: message.into(),
-        }
+    pub fn unreached(text: impl Into<String>) -> Self {
+        Self::new(Kind::Unreached, text)
+    }
+
+    fn new(kind: Kind, text: impl Into<String>) -> Self {
+        let message = message(&text.into());
+        Self { kind, message }
     }
 
     pub fn exit_code(&self) -> ExitCode {
@@ -89,9 +90,18 @@ mod tests {
         };
         assert_eq!(
             error(Errno::MFILE),
-            "cannot listen: Too many open files (os error 24); raise ulimit -n"
+            "cannot listen: Too many open files; raise ulimit -n"
         );
         assert!(error(Errno::NFILE).ends_with("; raise fs.file-max of the system"));
-        assert!(error(Errno::ACCESS).ends_with("(os error 13)"));
+        assert!(error(Errno::ACCESS).ends_with(": Permission denied"));
+    }
+
+    #[test]
+    fn what_was_typed_cannot_command_the_terminal() {
+        let typed = "--b: `\x1b[31mx` is not a congestion controller";
+        let shown = r"--b: `\u{1b}[31mx` is not a congestion controller";
+        for failure in [Failure::usage, Failure::run, Failure::unreached] {
+            assert_eq!(failure(typed).to_string(), shown);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::fallback_output;
+use link_sim::program::message;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
@@ -38,9 +39,9 @@ pub fn lost() -> Option<Failure> {
     }
 }
 
-/// Prints what is not a result.
+/// Prints what is not a result, a line as [`message`] makes it.
 pub fn note(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", message(&line.to_string()));
 }
 
 /// Says why a program ends, in a line.

@@ -4,6 +4,8 @@
 //! all of them use.
 
 mod completions;
+mod message;
 
 pub use clap_complete::Shell;
 pub use completions::{completions, with_values};
+pub use message::message;

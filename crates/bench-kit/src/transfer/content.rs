@@ -3,6 +3,7 @@
 use crate::hex;
 use aws_lc_rs::digest::{Context, SHA256};
 use bytes::Bytes;
+use link_sim::program::message;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -17,6 +18,13 @@ pub struct LocalFile(Arc<Mutex<Open>>);
 struct Open {
     path: PathBuf,
     file: File,
+}
+
+impl Open {
+    /// What both ends of the run are told.
+    fn failed(&self, error: &std::io::Error) -> String {
+        message(&format!("-F {}: {error}", self.path.display()))
+    }
 }
 
 impl LocalFile {
@@ -34,14 +42,14 @@ impl LocalFile {
                 "-F {}: the file shrank while it was sent",
                 open.path.display()
             )),
-            Err(error) => Err(format!("-F {}: {error}", open.path.display())),
+            Err(error) => Err(open.failed(&error)),
         }
     }
 
     fn write(&self, bytes: &[u8]) -> Result<(), String> {
         let mut open = self.0.lock().expect(NO_PANIC);
         let written = open.file.write_all(bytes);
-        written.map_err(|error| format!("-F {}: {error}", open.path.display()))
+        written.map_err(|error| open.failed(&error))
     }
 }
 

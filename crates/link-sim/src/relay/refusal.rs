@@ -1,5 +1,6 @@
 //! What the kernel refuses, and what to do about it.
 
+use crate::program::message;
 use rustix::io::Errno;
 use std::io;
 use std::net::SocketAddr;
@@ -11,12 +12,12 @@ pub fn explain_refusal(error: io::Error) -> io::Error {
         Some(Errno::NFILE) => "raise fs.file-max of the system",
         _ => return error,
     };
-    io::Error::new(error.kind(), format!("{error}; {advice}"))
+    let what = message(&error.to_string());
+    io::Error::new(error.kind(), format!("{what}; {advice}"))
 }
 
 /// Why a UDP socket cannot have `address`, and what to do: with `port_option` the user gives
-/// another port, with `address_option` another address. One line without numbers of the kernel's,
-/// but for errors that only the kernel can explain.
+/// another port, with `address_option` another address. One line without numbers of the kernel's.
 pub fn explain_bind(
     address: SocketAddr,
     error: io::Error,
@@ -34,7 +35,7 @@ pub fn explain_bind(
         io::ErrorKind::PermissionDenied if (1..1_024).contains(&port) => {
             format!("only root may use ports below 1024; use another {port_option}")
         }
-        _ => explain_refusal(error).to_string(),
+        _ => message(&explain_refusal(error).to_string()),
     }
 }
 
@@ -59,10 +60,7 @@ mod tests {
             why(Errno::ACCESS, "0.0.0.0:443"),
             "only root may use ports below 1024; use another --port"
         );
-        assert_eq!(
-            why(Errno::ACCESS, "0.0.0.0:4433"),
-            io::Error::from(Errno::ACCESS).to_string()
-        );
+        assert_eq!(why(Errno::ACCESS, "0.0.0.0:4433"), "Permission denied");
     }
 
     #[test]
@@ -70,7 +68,7 @@ mod tests {
         let explained = |errno: Errno| explain_refusal(errno.into()).to_string();
         assert_eq!(
             explained(Errno::MFILE),
-            "Too many open files (os error 24); raise ulimit -n"
+            "Too many open files; raise ulimit -n"
         );
         assert!(explained(Errno::NFILE).ends_with("; raise fs.file-max of the system"));
         assert_eq!(

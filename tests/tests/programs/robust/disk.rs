@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 fn a_result_that_its_file_does_not_take_is_saved_elsewhere() {
     let (_server, port) = bench_server(&[]);
     let ended = start_client(port, &["-n", "1M", "--json", "/dev/full"]).wait();
-    let told = "error: --json /dev/full: No space left on device (os error 28); result saved to ";
+    let told = "error: --json /dev/full: No space left on device; result saved to ";
     check_saved(&ended, told);
     assert!(ended.stdout.contains("receiver"), "{ended:?}");
 }
@@ -19,7 +19,7 @@ fn a_result_that_its_file_does_not_take_is_saved_elsewhere() {
 #[test]
 fn a_result_that_stdout_does_not_take_is_saved_elsewhere() {
     let (_server, port) = bench_server(&[]);
-    let told = "error: standard output: No space left on device (os error 28); rest saved to ";
+    let told = "error: standard output: No space left on device; rest saved to ";
     check_saved(&into_full_disk(port, &["-J"], None), told);
 }
 
@@ -29,7 +29,7 @@ fn without_any_place_for_it_the_loss_is_told() {
     for flags in [&["-J"][..], &["--json", "/dev/full"]] {
         let ended = into_full_disk(port, flags, Some("/nonexistent"));
         assert_eq!(ended.code, Some(1), "{ended:?}");
-        let told = "No space left on device (os error 28); saving it elsewhere failed too: ";
+        let told = "No space left on device; saving it elsewhere failed too: ";
         assert!(ended.stderr.contains(told), "{ended:?}");
     }
 }

@@ -29,7 +29,7 @@ fn a_directory_that_takes_no_file_is_an_error_before_the_run() {
         assert_eq!(ended.code, Some(1), "{ended:?}");
         let flag = format!("error: {} /sys/x", output[output.len() - 2]);
         assert!(ended.stderr.contains(&flag), "{ended:?}");
-        assert!(ended.stderr.contains("(os error "), "{ended:?}");
+        assert!(!ended.stderr.contains("(os error "), "{ended:?}");
     }
     server.terminate();
     let ended = server.wait();
@@ -42,7 +42,7 @@ fn a_full_disk_is_an_error_of_each_output_that_names_it() {
     for flag in ["--report", "--logfile"] {
         let ended = client(port, &[flag, "/dev/full", "-n", "1M"]);
         assert_eq!(ended.code, Some(1), "{ended:?}");
-        let told = format!("error: {flag} /dev/full: No space left on device (os error 28)");
+        let told = format!("error: {flag} /dev/full: No space left on device");
         assert!(ended.stderr.contains(&told), "{ended:?}");
     }
 }
@@ -132,7 +132,7 @@ fn programs_without_file_descriptors_name_the_limit() {
 
 fn check_refused(limit: u32, ended: &Ended) {
     assert_eq!(ended.code, Some(1), "{limit}: {ended:?}");
-    let told = "Too many open files (os error 24); raise ulimit -n\n";
+    let told = "Too many open files; raise ulimit -n\n";
     assert!(ended.stderr.ends_with(told), "{limit}: {ended:?}");
 }
 

@@ -1,6 +1,7 @@
 //! How the program ends when it cannot go on.
 
 use core::fmt::Display;
+use link_sim::program::message;
 use std::io::{self, Write as _};
 
 /// Why the program ends, and the exit code that says so.
@@ -25,5 +26,5 @@ impl Failure {
 
 /// Does nothing when standard error is closed.
 pub(super) fn print_error(what: impl Display) {
-    let _ = writeln!(io::stderr(), "error: {what}");
+    let _ = writeln!(io::stderr(), "error: {}", message(&what.to_string()));
 }
