@@ -63,8 +63,9 @@ fn one_line(message: &str) -> String {
         rest.strip_suffix("' found")
     });
     let hint = unexpected.and_then(|unexpected| {
-        lines.retain(|line| !line.starts_with("tip: ") || is_similar(line, unexpected));
-        let known = IPERF3S.iter().find(|(option, _)| *option == unexpected);
+        let known = ELSEWHERE.iter().find(|(option, _)| *option == unexpected);
+        let is_useful = |line: &str| known.is_none() && is_similar(line, unexpected);
+        lines.retain(|line| !line.starts_with("tip: ") || is_useful(line));
         known
             .map(|(_, hint)| *hint)
             .or_else(|| of_number(unexpected))
@@ -131,6 +132,8 @@ const IPERF3S: [(&str, &str); 8] = [
         "--client",
         "the server is an argument: bench-client run HOST",
     ),
+const VERSION: &str = "bench-client --version prints the version";
+
     ("-s", "the server is a program of its own: bench-server"),
     (
         "--server",
@@ -214,6 +217,11 @@ mod tests {
                 "unexpected argument 'x' found",
             ),
             (
+            (
+                "error: unexpected argument '--version' found\n\n  tip: a similar argument \
+                 exists: '--version6'",
+                "unexpected argument '--version' found; bench-client --version prints the version",
+            ),
                 "error: invalid value 'x' for '-P': invalid digit found in string",
                 "invalid value 'x' for '-P': not a whole number",
             ),
