@@ -1,6 +1,6 @@
 //! The command line.
 
-use bench_kit::cli::values::{core, rate, seconds, size_up_to};
+use bench_kit::cli::values::{core, rate, seconds, size_up_to, whole};
 use bench_kit::cli::{self, DEFAULT_CONTROLLER, DEFAULT_PORT, Exit, HELP_WIDTH};
 use bench_kit::completions::Shell;
 use bench_kit::plan::{MAX_WINDOW, MIN_WINDOW};
@@ -27,6 +27,7 @@ pub(crate) struct ServerArgs {
     pub(crate) bind: Option<IpAddr>,
     /// UDP port to listen on; 0 for any free port
     #[arg(short = 'p', long, default_value_t = DEFAULT_PORT)]
+    #[arg(value_parser = whole::<u16>(0..=65_535))]
     pub(crate) port: u16,
     /// Exit after one run
     #[arg(short = '1', long)]
@@ -64,7 +65,7 @@ pub(crate) struct ServerArgs {
     pub(crate) affinity: Option<u16>,
     /// Threads that serve clients, each client one of them; several need Linux [default: the cores]
     #[arg(long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_THREADS)))]
+    #[arg(value_parser = whole::<u16>(1..=u64::from(MAX_THREADS)))]
     pub(crate) threads: Option<u16>,
     /// Drop a client after this time without packets
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
@@ -94,17 +95,17 @@ pub(crate) struct ServerArgs {
     pub(crate) max_window: Bytes,
     /// Refuse clients while this many are being served
     #[arg(long, value_name = "N", default_value_t = 256, help_heading = "Limits")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(value_parser = whole::<u32>(1..=65_536))]
     pub(crate) max_connections: u32,
     /// Carry out this many runs at once. Clients with --wait have the next turns, one for all their
     /// connections; others are refused [default: no limit]
     #[arg(long, value_name = "N", help_heading = "Limits")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(value_parser = whole::<u32>(1..=65_536))]
     pub(crate) max_runs: Option<u32>,
     /// Refuse clients of an address, or of an IPv6 /64, while this many of them are being served
     /// [default: no limit]
     #[arg(long, value_name = "N", help_heading = "Limits")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(value_parser = whole::<u32>(1..=65_536))]
     pub(crate) max_per_address: Option<u32>,
     /// Refuse new clients beyond this many a second
     #[arg(
@@ -113,14 +114,13 @@ pub(crate) struct ServerArgs {
         default_value_t = 1_000,
         help_heading = "Limits"
     )]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(value_parser = whole::<u32>(1..=65_536))]
     pub(crate) max_per_second: u32,
     /// Print the version
     #[arg(short = 'v', short_alias = 'V', long, action = clap::ArgAction::Version)]
     version: (),
 }
 
-/// Reads the command line; the first argument is the program's name.
 /// What the program does beside serving.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum ServerCommand {
@@ -135,6 +135,7 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: Shell,
 }
 
+/// Reads the command line; the first argument is the program's name.
 ///
 /// # Errors
 /// The program should end now: `Ok` in [`Exit::Asked`] holds what was asked for (help, version),

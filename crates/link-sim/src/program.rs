@@ -5,7 +5,9 @@
 
 mod completions;
 mod message;
+mod number;
 
 pub use clap_complete::Shell;
 pub use completions::{completions, with_values};
 pub use message::message;
+pub use number::whole;

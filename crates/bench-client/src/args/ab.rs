@@ -3,7 +3,7 @@ use super::values::{self, HostPort, NamedServer};
 use crate::ab::MAX_FLOWS;
 use crate::baseline::Rule;
 use bench_kit::cli::DEFAULT_CONTROLLER;
-use bench_kit::cli::values::{seconds, seconds_or_none, size_up_to};
+use bench_kit::cli::values::{seconds, seconds_or_none, size_up_to, whole};
 use clap::{ArgGroup, Args, ValueHint};
 use link_sim::LinkSpec;
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ pub(crate) struct AbArgs {
         default_value_t = 1,
         help_heading = "Comparison"
     )]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_FLOWS)))]
+    #[arg(value_parser = whole::<u32>(1..=u64::from(MAX_FLOWS)))]
     pub(crate) flows: u32,
     /// Start each controller this much later than the one before
     #[arg(
@@ -85,7 +85,7 @@ pub(crate) struct AbArgs {
         default_value_t = 3,
         help_heading = "Comparison"
     )]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(value_parser = whole::<u32>(1..=1_000))]
     pub(crate) rounds: u32,
     /// Run until goodput's confidence intervals are this narrow, such as 5%
     #[arg(long, value_name = "PERCENT", value_parser = values::half_width)]
@@ -94,7 +94,7 @@ pub(crate) struct AbArgs {
     /// Maximum rounds per controller with --until, at least --rounds [default: 50]; exit with 3
     /// when the intervals are still wider then
     #[arg(long, value_name = "N", requires = "until")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(value_parser = whole::<u32>(1..=1_000))]
     #[arg(help_heading = "Comparison")]
     pub(crate) max_rounds: Option<u32>,
     /// Use new random losses in each round, not only in each block
@@ -151,6 +151,7 @@ pub(crate) struct AbArgs {
         default_value_t = 1,
         help_heading = "Emulated link"
     )]
+    #[arg(value_parser = whole::<u64>(0..=u64::MAX))]
     pub(crate) seed: u64,
     /// How much to send, and how.
     #[command(flatten)]

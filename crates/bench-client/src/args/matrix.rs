@@ -1,7 +1,7 @@
 use super::shared::RemoteArgs;
 use super::values::HostPort;
 use crate::matrix::{Only, Shard};
-use bench_kit::cli::values::{seconds, seconds_or_none};
+use bench_kit::cli::values::{seconds, seconds_or_none, whole};
 use clap::{Args, Subcommand, ValueHint};
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(crate) struct MatrixArgs {
     pub(crate) jobs: Option<NonZero<usize>>,
     /// Rounds per controller in each cell [default: the matrix's]
     #[arg(long, value_name = "N", help_heading = "Rounds")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(value_parser = whole::<u32>(1..=1_000))]
     pub(crate) rounds: Option<u32>,
     /// Seconds measured in each round [default: the matrix's]
     #[arg(short = 't', long, value_name = "SECONDS", help_heading = "Rounds")]
@@ -55,6 +55,7 @@ pub(crate) struct MatrixArgs {
     pub(crate) omit: Option<Duration>,
     /// Random seed, from which each cell derives its own [default: the matrix's]
     #[arg(long, value_name = "N", help_heading = "Rounds")]
+    #[arg(value_parser = whole::<u64>(0..=u64::MAX))]
     pub(crate) seed: Option<u64>,
     /// Run against this server, over a network shaped by --shape
     #[arg(

@@ -1,7 +1,7 @@
 use super::shared::{PathArgs, TransferArgs};
 use super::values::{self, HostPort};
 use crate::ab::MAX_COPIES;
-use bench_kit::cli::values::{core, patience, seconds, seconds_or_none, size_up_to};
+use bench_kit::cli::values::{core, patience, seconds, seconds_or_none, size_up_to, whole};
 use bench_kit::cli::{DEFAULT_CONTROLLER, DEFAULT_PORT};
 use bench_kit::plan::MAX_CONNECTIONS;
 use bench_report::result::RunResult;
@@ -42,7 +42,7 @@ pub(crate) struct RunArgs {
     pub(crate) server: HostPort,
     /// UDP port of the server
     #[arg(short = 'p', long, default_value_t = DEFAULT_PORT)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(value_parser = whole::<u16>(1..=65_535))]
     pub(crate) port: u16,
     /// Seconds to send for [default: 10]
     #[arg(short = 't', long, value_name = "SECONDS", value_parser = seconds)]
@@ -55,7 +55,7 @@ pub(crate) struct RunArgs {
     /// Blocks of -l bytes to send, over all streams, instead of a time; with -u, datagrams (1150
     /// bytes without -l)
     #[arg(short = 'k', long, value_name = "N", conflicts_with_all = ["time", "bytes", "source"])]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..), help_heading = "Transfer")]
+    #[arg(value_parser = whole::<u64>(1..=u64::MAX), help_heading = "Transfer")]
     pub(crate) blockcount: Option<u64>,
     /// Seconds at the start that are not counted
     #[arg(short = 'O', long, value_name = "SECONDS", default_value = "0")]
@@ -104,7 +104,7 @@ pub(crate) struct RunArgs {
     pub(crate) wait: Option<Duration>,
     /// Connections, each with -P streams and its own UDP port
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Transfer")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CONNECTIONS)))]
+    #[arg(value_parser = whole::<u32>(1..=u64::from(MAX_CONNECTIONS)))]
     pub(crate) connections: u32,
     /// Measure against any QUIC server with ALPN perf, without results of the server's side
     #[arg(long, conflicts_with_all = ["peer_cc", "token", "ping", "rpm", "udp", "file"])]
@@ -129,7 +129,7 @@ pub(crate) struct RunArgs {
     pub(crate) bind: Option<IpAddr>,
     /// Local UDP port to send from; with --connections, the first of as many
     #[arg(long, value_name = "PORT", help_heading = "Path")]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(value_parser = whole::<u16>(1..=65_535))]
     pub(crate) cport: Option<u16>,
     /// Traffic class (type of service) of both sides' packets, such as 0xb8: the DSCP times four,
     /// since the lower two bits are ECN's
@@ -166,7 +166,7 @@ pub(crate) struct RunArgs {
     pub(crate) token: Option<PathBuf>,
     /// Send each datagram of the client N times, 1 or 2
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Path")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_COPIES)))]
+    #[arg(value_parser = whole::<u32>(1..=u64::from(MAX_COPIES)))]
     #[arg(conflicts_with_all = ["reverse", "bind"])]
     pub(crate) duplicate: u32,
     /// Emulated link in the direction of the data, such as "delay 40ms loss 1%"
@@ -182,6 +182,7 @@ pub(crate) struct RunArgs {
         default_value_t = 1,
         help_heading = "Emulated link"
     )]
+    #[arg(value_parser = whole::<u64>(0..=u64::MAX))]
     pub(crate) seed: u64,
     /// Seconds between rows, 0.1 to 60; 0 for no rows
     #[arg(short = 'i', long, value_name = "SECONDS", default_value = "1")]

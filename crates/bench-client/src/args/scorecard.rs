@@ -1,3 +1,4 @@
+use bench_kit::cli::values::whole;
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -24,10 +25,11 @@ pub(crate) struct ScorecardArgs {
     pub(crate) only: Vec<String>,
     /// Rounds of each test, where the criterion does not say how many
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Criteria")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(value_parser = whole::<u32>(1..=1_000))]
     pub(crate) rounds: u32,
     /// Random seed, from which each criterion derives its own
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Criteria")]
+    #[arg(value_parser = whole::<u64>(0..=u64::MAX))]
     pub(crate) seed: u64,
     /// Write the page to this file instead of the terminal
     #[arg(long, value_name = "FILE", help_heading = "Output")]

@@ -1,7 +1,9 @@
 use super::values::{self, HostPort};
 use crate::defaults::{DEFAULT_LENGTH, DEFAULT_WINDOW, MAX_MTU, MIN_MTU};
 use bench_kit::cli::DEFAULT_PORT;
-use bench_kit::cli::values::{Window, late, millis, patience, rate, seconds, size_up_to, window};
+use bench_kit::cli::values::{
+    Window, late, millis, patience, rate, seconds, size_up_to, whole, window,
+};
 use bench_kit::plan::{DEFAULT_LATE, MAX_LENGTH, MAX_STREAMS, MEDIA_DATAGRAM, Media, Video};
 use clap::{Args, ValueHint};
 use paceline::tls::Cipher;
@@ -16,7 +18,7 @@ use units::{Bandwidth, Bytes};
 pub(crate) struct TransferArgs {
     /// Streams per connection and sender
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_STREAMS)))]
+    #[arg(value_parser = whole::<u32>(1..=u64::from(MAX_STREAMS)))]
     pub(crate) parallel: u32,
     /// The server sends, the client receives
     #[arg(short = 'R', long)]
@@ -75,7 +77,7 @@ impl TransferArgs {
 pub(crate) struct PathArgs {
     /// Use this UDP payload size, 1200 to 65507, instead of path MTU discovery
     #[arg(short = 'M', long, value_name = "BYTES")]
-    #[arg(value_parser = clap::value_parser!(u16).range(i64::from(MIN_MTU)..=i64::from(MAX_MTU)))]
+    #[arg(value_parser = whole::<u16>(u64::from(MIN_MTU)..=u64::from(MAX_MTU)))]
     pub(crate) mtu: Option<u16>,
     /// Use this cipher: aes128, aes256 or chacha20 [default: negotiated]
     #[arg(long, value_name = "CIPHER")]
@@ -94,7 +96,7 @@ pub(crate) struct PathArgs {
 pub(crate) struct RemoteArgs {
     /// UDP port of the server
     #[arg(short = 'p', long, default_value_t = DEFAULT_PORT, requires = "server")]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(value_parser = whole::<u16>(1..=65_535))]
     pub(crate) port: u16,
     /// Send through this link-relay instead of directly
     #[arg(long, value_name = "HOST:PORT", requires = "server")]

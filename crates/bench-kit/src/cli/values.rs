@@ -1,5 +1,7 @@
 //! Values as iperf3 and tc write them.
 
+pub use link_sim::program::whole;
+
 use crate::plan::{MAX_PATIENCE, MAX_WINDOW, MIN_RATE, MIN_WINDOW, bit_rate};
 use std::fmt;
 use std::time::Duration;

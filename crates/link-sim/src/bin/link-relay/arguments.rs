@@ -6,6 +6,7 @@ use crate::report;
 use clap::Args;
 use core::time::Duration;
 use link_sim::LinkSpec;
+use link_sim::program::whole;
 use link_sim::relay::{CaptureConfig, RelayConfig};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -37,18 +38,18 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "return_link")]
     return_link_file: Option<PathBuf>,
     /// Random seed of losses and delays [default: random; printed]
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: Option<u64>,
     /// Maximum clients at a time; each needs a file descriptor and up to 8 MiB of kernel memory
     #[arg(long, value_name = "N", default_value_t = RelayConfig::MAX_CLIENTS as u32,
-          value_parser = clap::value_parser!(u32).range(1..=MAX_CLIENTS))]
+          value_parser = whole::<u32>(1..=MAX_CLIENTS))]
     max_clients: u32,
     /// Capture packets to PREFIX-client.pcap and PREFIX-server.pcap
     #[arg(long, value_name = "PREFIX")]
     pcap: Option<PathBuf>,
     /// Bytes to capture of each packet [default: all]
     #[arg(long, value_name = "BYTES", requires = "pcap",
-          value_parser = clap::value_parser!(u32).range(28..=i64::from(CaptureConfig::WHOLE)))]
+          value_parser = whole::<u32>(28..=u64::from(CaptureConfig::WHOLE)))]
     snaplen: Option<u32>,
     /// Print statistics every SECONDS seconds
     #[arg(short, value_name = "SECONDS")]
@@ -184,6 +185,6 @@ pub(super) fn parse_interval(text: &str) -> Result<Duration, Failure> {
 /// What needs no addresses, as nothing is relayed.
 const PRINTS: [&str; 4] = ["print_tc", "print_ping", "list_presets", "list_words"];
 /// Each has a port of its own towards the server, and there are 65,535.
-const MAX_CLIENTS: i64 = 60_000;
+const MAX_CLIENTS: u64 = 60_000;
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_INTERVAL: Duration = Duration::from_secs(3_600);
