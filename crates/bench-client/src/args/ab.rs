@@ -93,7 +93,7 @@ pub(crate) struct AbArgs {
     pub(crate) until: Option<Gain>,
     /// Maximum rounds per controller with --until, at least --rounds [default: 50]; exit with 3
     /// when the intervals are still wider then
-    #[arg(long, value_name = "N", requires = "until")]
+    #[arg(long, value_name = "N")]
     #[arg(value_parser = whole::<u32>(1..=1_000))]
     #[arg(help_heading = "Comparison")]
     pub(crate) max_rounds: Option<u32>,

@@ -109,6 +109,12 @@ pub(super) fn setup(args: &AbArgs, registry: &Registry) -> Result<AbSetup, Failu
         },
     };
     let base_rtt = links.base_rtt()?;
+    if args.max_rounds.is_some() && args.until.is_none() {
+        return Err(Failure::usage(
+            "--max-rounds: there is no --until whose rounds it would limit; add one, such as \
+             --until 5%, or give a fixed number of rounds with --rounds",
+        ));
+    }
     if let Some(most) = args.max_rounds.filter(|most| *most < args.rounds) {
         return Err(Failure::usage(format!(
             "--max-rounds {most} is below the {} rounds that --rounds asks for; raise it, or lower \
@@ -351,5 +357,33 @@ impl Files {
             }
         }
         output::write_all(texts, is_silent).and(failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{self, Command};
+
+    fn refusal(line: &str) -> String {
+        let words = line.split(' ').map(Into::into);
+        let Ok(Command::Ab(args)) = args::parse(words).map(|args| args.command) else {
+            panic!("{line}");
+        };
+        setup(&args, &Registry::standard()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_most_rounds_are_those_of_a_test_that_ends_by_its_intervals() {
+        assert_eq!(
+            refusal("bench-client ab --virtual --max-rounds 9"),
+            "--max-rounds: there is no --until whose rounds it would limit; add one, such as \
+             --until 5%, or give a fixed number of rounds with --rounds"
+        );
+        assert_eq!(
+            refusal("bench-client ab --virtual --until 5% --max-rounds 2"),
+            "--max-rounds 2 is below the 3 rounds that --rounds asks for; raise it, or lower \
+             --rounds"
+        );
     }
 }
