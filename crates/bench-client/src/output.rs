@@ -5,7 +5,7 @@ use bench_kit::{fallback_output, terminal};
 use bench_report::date;
 use bench_report::plot::NamedFigure;
 use std::fs::{File, OpenOptions};
-use std::io::{Seek, Write};
+use std::io::{ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// A directory that figures are written into.
@@ -149,9 +149,12 @@ impl Output {
                 .and_then(|()| self.file.write_all(text.as_bytes())),
             Ok(()) => Ok(()),
         };
-        written.map_err(|error| {
-            let what = format!("{} {}", self.flag, self.path.display());
-            fallback_output::failure(&what, self.flag, &error, text)
+        written.or_else(|error| match error.kind() {
+            ErrorKind::BrokenPipe => Ok(()),
+            _ => {
+                let what = format!("{} {}", self.flag, self.path.display());
+                Err(fallback_output::failure(&what, self.flag, &error, text))
+            }
         })
     }
 
@@ -159,7 +162,7 @@ impl Output {
     fn replace(&self, text: &str) -> std::io::Result<()> {
         let metadata = self.file.metadata()?;
         if !metadata.is_file() {
-            return Err(std::io::ErrorKind::Unsupported.into());
+            return Err(ErrorKind::Unsupported.into());
         }
         // A link keeps pointing to it.
         let path = std::fs::canonicalize(&self.path)?;
@@ -323,7 +326,11 @@ impl Log {
     /// When the disk is full, for example.
     pub(crate) fn close(self) -> Result<(), Failure> {
         let (flag, path) = (self.flag, self.path.display());
-        self.error.map_or(Ok(()), |error| {
+        // Whoever read it has seen enough.
+        let error = self
+            .error
+            .filter(|error| error.kind() != ErrorKind::BrokenPipe);
+        error.map_or(Ok(()), |error| {
             Err(Failure::run(format!("{flag} {path}: {error}")))
         })
     }

@@ -53,6 +53,19 @@ fn a_test_without_a_round_keeps_what_was_there_and_leaves_nothing_empty() {
 }
 
 #[test]
+fn a_reader_that_has_gone_is_no_failure() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = Output {
+        flag: "--rounds-csv",
+        path: PathBuf::from("/dev/stdout"),
+        file: File::from(std::os::fd::OwnedFd::from(writer)),
+        is_new: false,
+    };
+    assert_eq!(output.write("a line\n"), Ok(()));
+}
+
+#[test]
 fn two_texts_need_two_files() {
     let folder = folder("distinct");
     let path = folder.join("x");
