@@ -60,18 +60,22 @@ impl Directory {
 
 /// `STEM.EXTENSION`, or where that exists a name with the time in it that does not.
 pub(crate) fn unused(
-    stem: &str,
+    stem: &Path,
     extension: &str,
     unix_seconds: u64,
     exists: impl Fn(&Path) -> bool,
 ) -> PathBuf {
     let now = date::compact(unix_seconds);
-    let number = |number: u32| match number {
-        0 => format!("{stem}.{extension}"),
-        1 => format!("{stem}-{now}.{extension}"),
-        _ => format!("{stem}-{now}-{number}.{extension}"),
+    let name = |number: u32| {
+        let mut name = stem.as_os_str().to_owned();
+        name.push(match number {
+            0 => format!(".{extension}"),
+            1 => format!("-{now}.{extension}"),
+            _ => format!("-{now}-{number}.{extension}"),
+        });
+        PathBuf::from(name)
     };
-    let mut names = (0..=u32::MAX).map(|place| PathBuf::from(number(place)));
+    let mut names = (0..=u32::MAX).map(name);
     let unused = names.find(|name| !exists(name));
     unused.expect("no directory has that many files")
 }
@@ -239,6 +243,28 @@ pub(crate) fn check_kept(
             output.flag,
             output.path.display()
         )))
+/// The name for an incomplete result beside the file at `path`: `x.partial.json` for `x.json`.
+fn partial(path: &Path) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(".partial");
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+fn note_kept(path: &Path, other: &Path) {
+    terminal::note(format_args!(
+        "Kept as before: {}; the incomplete result goes to {}",
+        path.display(),
+        other.display()
+    ));
+}
+
+/// How a line of an incomplete result begins, in its JSON and in its page.
+const INCOMPLETE: [&str; 2] = ["  \"complete\": false", "<p class=\"alert\""];
+
     })
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
     /// Write the report to this file [default, if no other output is requested: RESULT.html, or of
-    /// several report.html, or with the time in its name where that is there]
+    /// several report.html; with the time in its name where that is there]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
     /// Write every plot as an SVG file into this directory

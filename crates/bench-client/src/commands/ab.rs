@@ -301,7 +301,7 @@ fn report(args: &AbArgs) -> Option<PathBuf> {
     }
     let given = args.report.clone();
     let now = clock::since_1970().as_secs();
-    Some(given.unwrap_or_else(|| output::unused("ab-report", "html", now, Path::exists)))
+    Some(given.unwrap_or_else(|| output::unused(Path::new("ab-report"), "html", now, Path::exists)))
 }
 
 struct Files {

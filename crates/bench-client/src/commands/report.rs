@@ -184,23 +184,55 @@ fn of_rounds<'a>(
     }
 }
 
-/// The name that was given, or that of the result, unless only other things are asked for. That of
-/// several overwrites none.
+/// The name that was given, or that of the result, unless only other things are asked for. Without
+/// a name it overwrites none.
 fn html_file(args: &ReportArgs) -> Option<PathBuf> {
     let others = [&args.svg, &args.csv, &args.rounds_csv];
     let is_alone = others.into_iter().all(Option::is_none);
-    let default = || match args.results.as_slice() {
-        [result] => result.with_extension("html"),
-        _ => output::unused(
-            "report",
-            "html",
-            clock::since_1970().as_secs(),
-            Path::exists,
-        ),
+    let default = || {
+        let stem = match args.results.as_slice() {
+            [result] => result.with_extension(""),
+            _ => PathBuf::from("report"),
+        };
+        let now = clock::since_1970().as_secs();
+        output::unused(&stem, "html", now, Path::exists)
     };
     args.html.clone().or_else(|| is_alone.then(default))
 }
 
 fn named(path: &Path, error: impl std::fmt::Display) -> Failure {
     Failure::run(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{self, Command};
+
+    fn report_args(line: &str) -> ReportArgs {
+        let words = line.split(' ').map(Into::into);
+        match args::parse(words).map(|args| args.command) {
+            Ok(Command::Report(args)) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_page_without_a_name_overwrites_no_other_file() {
+        let folder = std::env::temp_dir().join(format!("report-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let page = folder.join("a.html");
+        let line = format!("bench-client report {}", folder.join("a.json").display());
+        let file = |more: &str| html_file(&report_args(&format!("{line}{more}")));
+        assert_eq!(file(""), Some(page.clone()));
+        std::fs::write(&page, "by hand").unwrap();
+        let other = file("").unwrap();
+        assert_eq!(other.parent(), Some(folder.as_path()));
+        let name = other.file_name().unwrap().to_str().unwrap();
+        assert!(name.starts_with("a-") && name.ends_with("Z.html"), "{name}");
+        // A name that was given is the user's wish.
+        assert_eq!(file(&format!(" --html {}", page.display())), Some(page));
+        assert_eq!(file(" --csv x.csv"), None);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -27,7 +27,7 @@ fn a_file_is_replaced_at_once_and_its_links_stay() {
 fn a_default_name_is_that_of_no_earlier_file() {
     let name = |taken: &[&str]| {
         let exists = |path: &Path| taken.iter().any(|other| path == Path::new(other));
-        let name = unused("ab-report", "html", 0, exists);
+        let name = unused(Path::new("ab-report"), "html", 0, exists);
         name.display().to_string()
     };
     let timed = "ab-report-19700101T000000Z.html";
