@@ -42,11 +42,30 @@ impl Directory {
         note: Option<&str>,
     ) -> Result<(), Failure> {
         for (name, figure) in figures {
-            let path = self.path.join(name).with_extension("svg");
+            let path = self.file(name);
             let written = std::fs::write(&path, figure.headed(title, note));
             written.map_err(|error| self.failure(&path, &error))?;
         }
         Ok(())
+    }
+
+    /// Where `figures` of an incomplete result go: into another directory where this has one of
+    /// them already, which it keeps.
+    ///
+    /// # Errors
+    /// When the other one cannot be made.
+    pub(crate) fn beside(self, figures: &[NamedFigure]) -> Result<Self, Failure> {
+        let mut files = figures.iter().map(|(name, _)| self.file(name));
+        if !files.any(|file| file.exists()) {
+            return Ok(self);
+        }
+        let path = partial(&self.path);
+        note_kept(&self.path, &path);
+        Self::create(self.flag, &path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name).with_extension("svg")
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -105,21 +124,21 @@ impl Output {
     /// # Errors
     /// When it cannot be written to.
     pub(crate) fn open(flag: &'static str, path: &Path) -> Result<Self, Failure> {
+        Self::try_open(flag, path).map_err(|error| {
+            Failure::run(format!("{flag} {}: cannot write: {error}", path.display()))
+        })
+    }
+
+    fn try_open(flag: &'static str, path: &Path) -> std::io::Result<Self> {
         let mut options = OpenOptions::new();
         let is_new = !path.exists();
         let file = options.write(true).create(true).truncate(false).open(path);
-        match file {
-            Ok(file) => Ok(Self {
-                flag,
-                path: path.to_owned(),
-                file,
-                is_new,
-            }),
-            Err(error) => Err(Failure::run(format!(
-                "{flag} {}: cannot write: {error}",
-                path.display()
-            ))),
-        }
+        Ok(Self {
+            flag,
+            path: path.to_owned(),
+            file: file?,
+            is_new,
+        })
     }
 
     /// As [`open`](Self::open), where `flag` was given.
@@ -139,8 +158,37 @@ impl Output {
         metadata.is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
     }
 
+    /// Whether the file holds a result that does not say of itself that it is incomplete.
+    fn has_complete_result(&self) -> bool {
+        self.has_content()
+            && !std::fs::read_to_string(&self.path).is_ok_and(|text| {
+                let says_so = |line: &str| INCOMPLETE.iter().any(|mark| line.starts_with(mark));
+                text.lines().any(says_so)
+            })
+    }
+
+    /// Writes what is not complete: into another file where this one holds a complete result.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    fn write_partial(self, text: &str) -> Result<PathBuf, Failure> {
+        let path = self.path.clone();
+        if !self.has_complete_result() {
+            self.write(text)?;
+            return Ok(path);
+        }
+        let other = partial(&path);
+        let file = Self::try_open(self.flag, &other).map_err(|error| {
+            let what = format!("{} {}", self.flag, other.display());
+            fallback_output::failure(&what, self.flag, &error, text)
+        })?;
+        note_kept(&path, &other);
+        file.write(text)?;
+        Ok(other)
+    }
+
     /// Replaces what the file holds, at once: who reads it sees the old or the new text. What it
-    /// does not take goes to another one.
+    /// does not take goes to another one. A reader that has gone, such as `head`, is no failure.
     ///
     /// # Errors
     /// When the disk is full, for example; it names the other file.
@@ -195,6 +243,28 @@ impl Output {
     }
 }
 
+/// The name for an incomplete result beside the file at `path`: `x.partial.json` for `x.json`.
+fn partial(path: &Path) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(".partial");
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+fn note_kept(path: &Path, other: &Path) {
+    terminal::note(format_args!(
+        "Kept as before: {}; the incomplete result goes to {}",
+        path.display(),
+        other.display()
+    ));
+}
+
+/// How a line of an incomplete result begins, in its JSON and in its page.
+const INCOMPLETE: [&str; 2] = ["  \"complete\": false", "<p class=\"alert\""];
+
 /// Refuses one file for two texts.
 ///
 /// # Errors
@@ -243,28 +313,6 @@ pub(crate) fn check_kept(
             output.flag,
             output.path.display()
         )))
-/// The name for an incomplete result beside the file at `path`: `x.partial.json` for `x.json`.
-fn partial(path: &Path) -> PathBuf {
-    let mut name = path.file_stem().unwrap_or_default().to_owned();
-    name.push(".partial");
-    if let Some(extension) = path.extension() {
-        name.push(".");
-        name.push(extension);
-    }
-    path.with_file_name(name)
-}
-
-fn note_kept(path: &Path, other: &Path) {
-    terminal::note(format_args!(
-        "Kept as before: {}; the incomplete result goes to {}",
-        path.display(),
-        other.display()
-    ));
-}
-
-/// How a line of an incomplete result begins, in its JSON and in its page.
-const INCOMPLETE: [&str; 2] = ["  \"complete\": false", "<p class=\"alert\""];
-
     })
 }
 
@@ -291,18 +339,35 @@ pub(crate) fn write_new(
 /// Writes the files that there are and, unless that is to be silent, says which.
 ///
 /// # Errors
-/// The last; the files behind one that cannot be written are still worth writing.
+/// As [`write`].
 pub(crate) fn write_all(
     files: impl IntoIterator<Item = (Option<Output>, String)>,
+    is_silent: bool,
+) -> Result<(), Failure> {
+    write(files, true, is_silent)
+}
+
+/// As [`write_all`]. What is not complete takes the place of nothing that is: it goes to a file of
+/// another name.
+///
+/// # Errors
+/// The last; the files behind one that cannot be written are still worth writing.
+pub(crate) fn write(
+    files: impl IntoIterator<Item = (Option<Output>, String)>,
+    is_complete: bool,
     is_silent: bool,
 ) -> Result<(), Failure> {
     let mut failure = Ok(());
     for (file, text) in files {
         let Some(file) = file else { continue };
         let path = file.path.clone();
-        match file.write(&text) {
-            Ok(()) if is_silent => {}
-            Ok(()) => terminal::note(format_args!("Written: {}", path.display())),
+        let written = match is_complete {
+            true => file.write(&text).map(|()| path),
+            false => file.write_partial(&text),
+        };
+        match written {
+            Ok(_) if is_silent => {}
+            Ok(path) => terminal::note(format_args!("Written: {}", path.display())),
             Err(error) => failure = Err(error),
         }
     }

@@ -344,19 +344,20 @@ impl Files {
         if rounds.filter(|round| round.succeeded()).count() == 0 {
             return output::write_new(texts, is_silent);
         }
-        let mut failure = Ok(());
-        let (title, note) = (result.title.as_deref(), result.note.as_deref());
-        if let Some(directory) = self.svg {
-            match directory.write(&plot::of_ab(result), title, note) {
-                Ok(()) if is_silent => {}
-                Ok(()) => {
-                    let path = directory.path().display();
-                    terminal::note(format_args!("Written: {path}"));
-                }
-                Err(error) => failure = Err(error),
+        let drawn = self.svg.map_or(Ok(()), |directory| {
+            let figures = plot::of_ab(result);
+            let directory = match result.complete {
+                true => directory,
+                false => directory.beside(&figures)?,
+            };
+            directory.write(&figures, result.title.as_deref(), result.note.as_deref())?;
+            if !is_silent {
+                let path = directory.path().display();
+                terminal::note(format_args!("Written: {path}"));
             }
-        }
-        output::write_all(texts, is_silent).and(failure)
+            Ok(())
+        });
+        output::write(texts, result.complete, is_silent).and(drawn)
     }
 }
 

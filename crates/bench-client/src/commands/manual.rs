@@ -155,8 +155,10 @@ const REST: &str = r#".SH "EXIT STATUS"
 Done.
 .TP
 1
-The run failed, or a rule of \-\-fail\-if holds. What was measured until then is still written,
-marked "complete": false.
+The run failed, or was ended early by Ctrl-C, a signal or, with run \-\-live, q; or a rule of
+\-\-fail\-if holds. What was measured until then is still shown and written, marked
+"complete": false. It is written beside a complete result of that name, as x.partial.json beside
+x.json.
 .TP
 2
 Invalid command line.
@@ -178,9 +180,9 @@ The file to which the TLS secrets of connections are appended, for Wireshark.
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Arg;
 
     #[test]
-    use clap::Arg;
     fn every_flag_and_every_command_is_in_its_page() {
         for program in Program::value_variants() {
             let mut command = command(*program).disable_help_subcommand(true);

@@ -262,7 +262,7 @@ impl Files {
             (self.report, report::matrix_html(result)),
             (self.csv, csv::cells(result)),
         ];
-        output::write_all(texts, is_silent)
+        output::write(texts, result.complete, is_silent)
     }
 }
 

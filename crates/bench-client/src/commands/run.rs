@@ -206,7 +206,7 @@ impl Files {
         if is_nothing && !result.complete {
             return output::write_new(files, true);
         }
-        output::write_all(files, true)
+        output::write(files, result.complete, true)
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use bench_report::{fixtures, plot};
 
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("output-{}-{name}", std::process::id()));
@@ -49,6 +50,47 @@ fn a_test_without_a_round_keeps_what_was_there_and_leaves_nothing_empty() {
     assert_eq!(std::fs::read_to_string(&new).unwrap(), "failed");
     drop(open(&folder.join("unused")));
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn an_incomplete_result_takes_the_place_of_an_incomplete_one_alone() {
+    let folder = folder("partial");
+    let path = |name: &str| folder.join(name);
+    let part = "{\n  \"complete\": false\n}\n";
+    let write = |name: &str, text: &str| {
+        let file = Output::open("--json", &path(name)).unwrap();
+        write([(Some(file), text.to_owned())], false, true).unwrap();
+    };
+    std::fs::write(path("r.json"), "{\n  \"complete\": true\n}\n").unwrap();
+    std::fs::write(path("page"), "by hand").unwrap();
+    std::fs::write(path("old.json"), part).unwrap();
+    for name in ["r.json", "page", "old.json", "new.json"] {
+        write(name, part);
+        write(name, &format!("{part}again"));
+    }
+    let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
+    assert!(read("r.json").contains("true"));
+    assert_eq!(read("page"), "by hand");
+    for name in ["r.partial.json", "page.partial", "old.json", "new.json"] {
+        assert_eq!(read(name), format!("{part}again"), "{name}");
+    }
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 6);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn figures_of_an_incomplete_result_go_beside_those_that_are_there() {
+    let folder = folder("figures");
+    let figures = plot::of_ab(&fixtures::ab());
+    let directory = || Directory::create("--svg", &folder.join("d")).unwrap();
+    assert_eq!(
+        directory().beside(&figures).unwrap().path(),
+        folder.join("d")
+    );
+    std::fs::write(directory().file(&figures[0].0), "old").unwrap();
+    let other = folder.join("d.partial");
+    assert_eq!(directory().beside(&figures).unwrap().path(), other);
     std::fs::remove_dir_all(folder).unwrap();
 }
 
