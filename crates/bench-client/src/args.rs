@@ -90,6 +90,10 @@ Examples:
   bench-client run HOST --bidir -C bbr3  both directions at once, with BBRv3
   bench-client run HOST --rpm            latency under load
   bench-client run HOST --link \"delay 40ms loss 1% rate 100mbit queue 1bdp\"
+Exit status:
+  0  done
+  1  failed, or ended early by Ctrl-C, a signal or q; what was measured is shown
+  2  invalid command line
 Environment:
   PACELINE_TOKEN  the token, without --token
   SSLKEYLOGFILE   file to append the TLS secrets to, for Wireshark";

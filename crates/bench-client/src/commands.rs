@@ -20,8 +20,8 @@ use std::process::ExitCode;
 /// `bench-client` with the controllers of `registry`.
 ///
 /// `args` begins with the program's name, as [`std::env::args_os`] does. Exit codes: 0 done; 1 the
-/// run failed, and what was measured until then is written, marked `"complete": false`; 2 the
-/// command line is wrong.
+/// run failed or was ended early, and what was measured until then is written, marked
+/// `"complete": false`; 2 the command line is wrong.
 pub fn main_with(registry: &Registry, args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = args.into_iter().collect();
     let command = shell::measuring(&words);

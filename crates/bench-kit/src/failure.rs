@@ -20,6 +20,7 @@ pub struct Failure {
 enum Kind {
     Usage,
     Run,
+    Interrupted,
     Unreached,
 }
 
@@ -51,6 +52,11 @@ impl Failure {
         Self::run(format!("cannot listen on UDP {address}: {why}"))
     }
 
+    /// The user ended the run, which is no error. Exit code 1.
+    pub fn interrupted(text: impl Into<String>) -> Self {
+        Self::new(Kind::Interrupted, text)
+    }
+
     /// The run succeeded, and its result is not what was to be reached. Exit code 3.
     pub fn unreached(text: impl Into<String>) -> Self {
         Self::new(Kind::Unreached, text)
@@ -61,10 +67,15 @@ impl Failure {
         Self { kind, message }
     }
 
+    /// Whether the user ended the run.
+    pub fn is_interruption(&self) -> bool {
+        self.kind == Kind::Interrupted
+    }
+
     pub fn exit_code(&self) -> ExitCode {
         match self.kind {
             Kind::Usage => ExitCode::from(2),
-            Kind::Run => ExitCode::from(1),
+            Kind::Run | Kind::Interrupted => ExitCode::from(1),
             Kind::Unreached => ExitCode::from(3),
         }
     }
@@ -94,6 +105,16 @@ mod tests {
         );
         assert!(error(Errno::NFILE).ends_with("; raise fs.file-max of the system"));
         assert!(error(Errno::ACCESS).ends_with(": Permission denied"));
+    }
+
+    #[test]
+    fn who_ends_a_run_is_told_of_no_error() {
+        let [failed, ended] = [Failure::run, Failure::interrupted].map(|kind| kind("ended"));
+        assert!(ended.is_interruption() && !failed.is_interruption());
+        assert_eq!(
+            format!("{:?}", ended.exit_code()),
+            format!("{:?}", failed.exit_code())
+        );
     }
 
     #[test]

@@ -46,7 +46,10 @@ pub fn note(line: fmt::Arguments<'_>) {
 
 /// Says why a program ends, in a line.
 pub fn failure(failure: &Failure) -> ExitCode {
-    note(format_args!("error: {failure}"));
+    match failure.is_interruption() {
+        true => note(format_args!("{failure}")),
+        false => note(format_args!("error: {failure}")),
+    }
     failure.exit_code()
 }
 

@@ -195,7 +195,7 @@ pub(crate) struct RunArgs {
     /// application-limited time, CE marks, state
     #[arg(short = 'V', long, help_heading = "Output")]
     pub(crate) verbose: bool,
-    /// Show the run full-screen, with sparklines; q ends it
+    /// Show the run full-screen, with sparklines; q ends it as Ctrl-C does
     #[arg(long, help_heading = "Output")]
     #[arg(conflicts_with_all = ["print_json", "json_stream", "logfile", "ping"])]
     pub(crate) live: bool,

@@ -243,10 +243,17 @@ fn conclude(
             if let Err(failure) = written {
                 terminal::failure(&failure);
             }
-            Err(Failure::run(error))
+            Err(match error.as_str() {
+                client::INTERRUPTED => Failure::interrupted(ENDED_EARLY),
+                error => Failure::run(error),
+            })
         }
     }
 }
+
+/// What a user is told who ends a run. The result names [`client::INTERRUPTED`].
+const ENDED_EARLY: &str = "interrupted: the run was ended early, by Ctrl-C, a signal or q; the \
+                           figures are of what was measured until then";
 
 /// What is wrong with the packets of a run that was to have some of `mtu` bytes.
 fn smaller_packets(result: &RunResult, mtu: u16) -> Option<String> {
