@@ -44,6 +44,7 @@ pub use summary::summarise;
 pub(crate) use thresholds::FEW;
 pub use thresholds::{CONFIDENCE, EQUAL, MIN_PAIRS, NEGLIGIBLE};
 pub use unpaired::compare_unpaired;
+pub(crate) use verdict::machine_was_busy;
 pub use verdict::{Ranking, headline, ranking, verdict};
 
 use crate::result::{AbResult, Variant};

@@ -1,6 +1,6 @@
 use super::page::letter;
 use crate::result::{AbResult, Decision, Metric, Summary, Variant};
-use crate::stats::FEW;
+use crate::stats::{FEW, machine_was_busy};
 use crate::text::Scale;
 
 pub(super) fn scale<'a>(
@@ -38,8 +38,17 @@ fn is_few(rounds: usize) -> bool {
     (2..FEW).contains(&rounds)
 }
 
-/// What a decision about a challenger and `a` says, in a word or a sign.
-pub(super) fn reading(metric: Metric, decision: Decision, challenger: &str) -> String {
+/// What a decision about a challenger and `a` says, in a word or a sign; nothing where there is no
+/// verdict.
+pub(super) fn reading(
+    result: &AbResult,
+    metric: Metric,
+    decision: Decision,
+    challenger: &str,
+) -> String {
+    if machine_was_busy(result) {
+        return String::new();
+    }
     let [better, worse] = [challenger, "a"]
         .map(|better| format!("{}<span class=\"word\"> better</span>", letter(better)));
     decided(metric, decision, &better, &worse)

@@ -71,13 +71,14 @@ pub(super) fn table(
         let summaries = variants().map(|variant| variant.summary.get(&metric));
         let summaries: Vec<Option<&Summary>> = summaries.collect();
         if summaries.iter().any(Option::is_some) {
-            row(page, metric, a, challengers);
+            row(page, result, metric, challengers);
         }
     }
     page.push_str("</tbody>\n</table>\n</div>\n");
 }
 
-fn row(page: &mut String, metric: Metric, a: &Variant, challengers: &[Challenger<'_>]) {
+fn row(page: &mut String, result: &AbResult, metric: Metric, challengers: &[Challenger<'_>]) {
+    let a = &result.variants[0];
     let variants = || [a].into_iter().chain(challengers.iter().map(|c| c.variant));
     let scale = scale(
         metric,
@@ -94,13 +95,14 @@ fn row(page: &mut String, metric: Metric, a: &Variant, challengers: &[Challenger
     });
     let comparisons = [None].into_iter().chain(comparisons);
     for (variant, comparison) in variants().zip(comparisons) {
-        cell(page, metric, variant, scale, comparison);
+        cell(page, result, metric, variant, scale, comparison);
     }
     page.push_str("</tr>\n");
 }
 
 fn cell(
     page: &mut String,
+    result: &AbResult,
     metric: Metric,
     variant: &Variant,
     scale: Scale,
@@ -120,7 +122,7 @@ fn cell(
         let ratio = ratio.map_or_else(String::new, |r| format!("× {} ", text::ratio(r.get())));
         page.push_str(&format!(
             "<span class=\"ratio\">{ratio}{}</span>",
-            reading(metric, comparison.decision, name)
+            reading(result, metric, comparison.decision, name)
         ));
     }
     page.push_str("</td>");

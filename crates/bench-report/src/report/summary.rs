@@ -2,7 +2,7 @@ use super::page::{link, named};
 use super::reading::{reading, scale, singles, singles_caption};
 use super::several;
 use crate::date;
-use crate::result::{AbResult, Comparison, Finite, Metric, StoppingRule, Variant};
+use crate::result::{AbResult, Finite, Metric, StoppingRule, Variant};
 use crate::text::{self, amount, significant};
 
 pub(super) fn entries(result: &AbResult) -> Vec<(&'static str, String)> {
@@ -97,18 +97,14 @@ pub(super) fn table(page: &mut String, result: &AbResult) {
     for metric in result.own_metrics() {
         let sides = [a.summary.get(&metric), b.summary.get(&metric)];
         if sides != [None, None] {
-            row(page, metric, [a, b], result.comparison.get(&metric));
+            row(page, result, metric, [a, b]);
         }
     }
     page.push_str("</tbody>\n</table>\n</div>\n");
 }
 
-fn row(
-    page: &mut String,
-    metric: Metric,
-    variants: [&Variant; 2],
-    comparison: Option<&Comparison>,
-) {
+fn row(page: &mut String, result: &AbResult, metric: Metric, variants: [&Variant; 2]) {
+    let comparison = result.comparison.get(&metric);
     let scale = scale(metric, variants.map(|variant| variant.summary.get(&metric)));
     page.push_str(&format!(
         "<tr><th scope=\"row\">{} <span class=\"unit\">{}</span></th>",
@@ -127,7 +123,7 @@ fn row(
     }
     let ratio = comparison.and_then(|c| Some((c.ratio_b_over_a?, c.low, c.high)));
     cell(page, ratio, text::ratio, "");
-    let reading = comparison.map(|comparison| reading(metric, comparison.decision, "b"));
+    let reading = comparison.map(|comparison| reading(result, metric, comparison.decision, "b"));
     let reading = reading.unwrap_or_default();
     page.push_str(&format!("<td class=\"reading\">{reading}</td></tr>\n"));
 }

@@ -346,10 +346,12 @@ fn a_competition_has_each_variants_delay() {
 fn a_round_whose_link_was_late_is_marked() {
     let mut result = fixtures::ab();
     assert!(!html(&result).contains("link late"));
+    assert!(html(&result).contains("class=\"word\"> better</span>"));
     result.variants[0].rounds[1].link_late = Some(fixtures::finite(0.05));
     let page = html(&result);
     assert!(page.contains("link late for 5.0 % of the packets"));
     assert!(page.contains("too busy for a verdict"));
+    assert!(!page.contains("class=\"word\"> better</span>"));
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub struct Ranking<'a> {
 /// The ranking of a test with more than two variants; `None` where there is nothing to conclude.
 pub fn ranking(result: &AbResult) -> Option<Ranking<'_>> {
     let (a, challengers) = result.challengers()?;
-    if challengers.len() < 2 || busy(result).is_some() {
+    if challengers.len() < 2 || machine_was_busy(result) {
         return None;
     }
     let median = |variant: &Variant, metric| Some(variant.summary.get(metric)?.median.get());
@@ -90,7 +90,7 @@ pub fn ranking(result: &AbResult) -> Option<Ranking<'_>> {
 /// > copa: same goodput, 46 % less delay
 pub fn headline(result: &AbResult) -> Option<String> {
     let (_, challengers) = result.challengers()?;
-    if busy(result).is_some() {
+    if machine_was_busy(result) {
         return Some(BUSY.to_owned());
     }
     let of_one = challengers.iter().filter_map(|challenger| {
@@ -99,6 +99,11 @@ pub fn headline(result: &AbResult) -> Option<String> {
     });
     let all: Vec<String> = of_one.collect();
     (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// Whether the machine was too busy for a verdict: then nothing is said of single metrics either.
+pub(crate) fn machine_was_busy(result: &AbResult) -> bool {
+    busy(result).is_some()
 }
 
 fn gain_and_cost(comparison: Option<&BTreeMap<Metric, Comparison>>) -> Option<String> {

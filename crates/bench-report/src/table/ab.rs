@@ -5,11 +5,11 @@ mod points;
 mod ranked;
 mod several;
 
-use crate::result::{AbResult, Comparison, Metric, StoppingRule, Summary, Variant};
+use crate::result::{AbResult, Metric, StoppingRule, Summary, Variant};
 use crate::stats::{ranking, verdict};
 use crate::text::{printable, significant, wrapped};
 
-use cells::{CELL, mark, ratio_cell, scale, summary_cell, title};
+use cells::{CELL, legend, mark, ratio_cell, scale, summary_cell, title};
 
 /// The result of an A/B test in 80 columns: a row per metric with each side's median and its
 /// interval, their ratio, and the verdict below; with more than two sides, a row for each of them
@@ -36,7 +36,7 @@ fn within(result: &AbResult, width: usize) -> String {
         match challengers.as_slice() {
             _ if width < WIDTH => {
                 narrow::sides(&mut table, result, width);
-                table.push_str(LEGEND);
+                table.push_str(legend(result, LEGEND));
             }
             [_] => two_sides(&mut table, result),
             _ => several::sides(&mut table, result, a, &challengers),
@@ -91,10 +91,10 @@ fn two_sides(table: &mut String, result: &AbResult) {
     for metric in result.own_metrics() {
         let sides = [a.summary.get(&metric), b.summary.get(&metric)];
         if sides != [None, None] {
-            row(table, metric, sides, result.comparison.get(&metric));
+            row(table, result, metric, sides);
         }
     }
-    table.push_str(LEGEND);
+    table.push_str(legend(result, LEGEND));
 }
 
 fn head(table: &mut String, result: &AbResult, [a, b]: [&Variant; 2]) {
@@ -113,19 +113,15 @@ fn head(table: &mut String, result: &AbResult, [a, b]: [&Variant; 2]) {
     line(table, &[String::new(), cell.clone(), cell, ratio], "");
 }
 
-fn row(
-    table: &mut String,
-    metric: Metric,
-    sides: [Option<&Summary>; 2],
-    comparison: Option<&Comparison>,
-) {
+fn row(table: &mut String, result: &AbResult, metric: Metric, sides: [Option<&Summary>; 2]) {
+    let comparison = result.comparison.get(&metric);
     let scale = scale(metric, sides.into_iter());
     let label = format!("{} {}", metric.label(), scale.unit);
     let [a, b] = sides.map(|side| summary_cell(side, scale));
     line(
         table,
         &[label, a, b, ratio_cell(comparison)],
-        comparison.map_or("", |comparison| mark(metric, comparison.decision)),
+        comparison.map_or("", |comparison| mark(result, metric, comparison.decision)),
     );
 }
 

@@ -253,6 +253,29 @@ fn the_ab_table_fits_into_80_columns() {
     insta::assert_snapshot!(ab_table(&fixtures::ab()));
 }
 
+#[test]
+fn a_busy_machine_leaves_no_marks_beside_the_figures() {
+    let marks = |table: &str| {
+        let ends = [" +", " -", " =", " ?"];
+        table
+            .lines()
+            .filter(|line| ends.iter().any(|end| line.ends_with(end)))
+            .count()
+    };
+    for mut result in [fixtures::ab(), three()] {
+        let tables = |result: &AbResult| [80, 40].map(|width| ab_table_within(result, width));
+        for table in tables(&result) {
+            assert!(marks(&table) > 3 && table.contains("better"), "{table}");
+        }
+        result.variants[1].rounds[0].link_late = Some(finite(0.2));
+        for table in tables(&result) {
+            assert_eq!(marks(&table), 0, "{table}");
+            assert!(!table.contains("better"), "{table}");
+            assert!(table.contains("too busy for"), "{table}");
+        }
+    }
+}
+
 /// Three sides: the fixture's, and new_reno a tenth below cubic.
 fn three() -> AbResult {
     let mut result = fixtures::ab();

@@ -1,4 +1,7 @@
-use crate::result::{Comparison, Decision, Finite, Metric, Summary, Variant, short_labels};
+use crate::result::{
+    AbResult, Comparison, Decision, Finite, Metric, Summary, Variant, short_labels,
+};
+use crate::stats::machine_was_busy;
 use crate::text::{Scale, elided, printable, ratio};
 
 /// The variant's name and what it is: a controller with its parameters or, where those of one of
@@ -50,7 +53,11 @@ pub(super) fn cell(
     format!("{:>6} {interval}", show(centre.get()))
 }
 
-pub(super) fn mark(metric: Metric, decision: Decision) -> &'static str {
+/// What the last column says of a comparison; nothing where there is no verdict.
+pub(super) fn mark(result: &AbResult, metric: Metric, decision: Decision) -> &'static str {
+    if machine_was_busy(result) {
+        return "";
+    }
     let better = match decision {
         Decision::TooFewRounds => return "?",
         Decision::Same => return "=",
@@ -58,6 +65,14 @@ pub(super) fn mark(metric: Metric, decision: Decision) -> &'static str {
         Decision::BLower => !metric.higher_is_better(),
     };
     if better { "+" } else { "-" }
+}
+
+/// What the marks mean; nothing where there are none.
+pub(super) fn legend(result: &AbResult, of_marks: &'static str) -> &'static str {
+    match machine_was_busy(result) {
+        true => "",
+        false => of_marks,
+    }
 }
 
 /// `123456 123456–123456`.

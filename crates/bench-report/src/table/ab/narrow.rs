@@ -1,7 +1,7 @@
 //! The table for terminals that are too narrow for columns: a row for each side under every metric.
 
 use super::cells::{mark, ratio_cell, scale, summary_cell, title};
-use crate::result::{AbResult, Comparison, Metric, Variant};
+use crate::result::{AbResult, Variant};
 
 pub(super) fn sides(table: &mut String, result: &AbResult, width: usize) {
     let Some((a, challengers)) = result.challengers() else {
@@ -24,7 +24,8 @@ pub(super) fn sides(table: &mut String, result: &AbResult, width: usize) {
             let comparison = challenger.comparison.and_then(|all| all.get(&metric));
             if let Some(comparison) = comparison {
                 let name = format!("{} / a", challenger.variant.name);
-                versus(table, &name, metric, comparison, width);
+                let mark = mark(result, metric, comparison.decision);
+                row(table, &name, &ratio_cell(Some(comparison)), mark, width);
             }
         }
     }
@@ -33,11 +34,6 @@ pub(super) fn sides(table: &mut String, result: &AbResult, width: usize) {
 fn side(result: &AbResult, variant: &Variant, width: usize) -> String {
     let room = width.saturating_sub(CELLS + 2);
     title(variant, &result.variants, room.max(LETTER))
-}
-
-fn versus(table: &mut String, name: &str, metric: Metric, comparison: &Comparison, width: usize) {
-    let mark = mark(metric, comparison.decision);
-    row(table, name, &ratio_cell(Some(comparison)), mark, width);
 }
 
 fn row(table: &mut String, name: &str, cell: &str, mark: &str, width: usize) {

@@ -1,4 +1,4 @@
-use super::cells::{CELL, mark, ratio_cell, scale, summary_cell, title};
+use super::cells::{CELL, legend, mark, ratio_cell, scale, summary_cell, title};
 use crate::result::{AbResult, Challenger, Metric, Variant};
 
 /// Under each metric a row for every side, and beside it what it is against the first.
@@ -16,7 +16,7 @@ pub(super) fn sides(
     for metric in result.own_metrics() {
         metric_rows(table, result, metric, a, challengers);
     }
-    table.push_str(LEGEND);
+    table.push_str(legend(result, LEGEND));
 }
 
 fn metric_rows(
@@ -43,7 +43,7 @@ fn metric_rows(
             title(variant, &result.variants, NAME - 2),
             summary_cell(variant.summary.get(&metric), scale),
             ratio_cell(comparison),
-            comparison.map_or("", |comparison| mark(metric, comparison.decision)),
+            comparison.map_or("", |comparison| mark(result, metric, comparison.decision)),
             width = NAME - 2,
         );
         table.push_str(&format!("{}\n", row.trim_end()));
