@@ -14,12 +14,13 @@ use bench_kit::failure::Failure;
 use bench_kit::{cli, terminal};
 use bench_report::result::{MatrixAxis, MatrixCell, MatrixResult, Metric};
 use bench_report::table::matrix_table_within;
-use bench_report::text::{Unit, printable};
+use bench_report::text::{Unit, elided, printable};
 use bench_report::{csv, report};
 use cc_core::Registry;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt;
 use std::io::IsTerminal;
+use std::iter;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -315,8 +316,11 @@ impl Display {
             }
             MatrixProgress::CellEnded { cell } => {
                 self.ended += 1;
-                let (ended, due, place) = (self.ended, self.due, cell.place(&self.axes));
-                self.line(&format!("{ended:>4}/{due}  {place}  {}", figures(cell)));
+                let head = format!("{:>4}/{}  {}", self.ended, self.due, cell.place(&self.axes));
+                let width = terminal_width::of_stderr().unwrap_or(usize::MAX);
+                for line in cell_lines(&head, &figures(cell), width) {
+                    self.line(&line);
+                }
             }
             MatrixProgress::Waiting(ahead) => self.line(&client::waiting(ahead)),
             MatrixProgress::Warning(warning) => self.line(&format!("warning: {warning}")),
@@ -351,19 +355,36 @@ fn bar(rounds: u64) -> Option<ProgressBar> {
     })
 }
 
-fn figures(cell: &MatrixCell) -> String {
+/// A line or, where that is wider than the terminal, a line for the place of the cell and one for
+/// each variant, in which names are shortened and figures are not.
+fn cell_lines(head: &str, figures: &[(String, String)], width: usize) -> Vec<String> {
+    let whole = figures
+        .iter()
+        .map(|(name, goodput)| format!("{name}: {goodput}"));
+    let line = format!("{head}  {}", whole.collect::<Vec<String>>().join(", "));
+    if line.chars().count() <= width {
+        return vec![line];
+    }
+    let fitting = |text: &str, more: &str| {
+        let room = width.saturating_sub(more.chars().count());
+        elided(text, |text| text.chars().count() <= room) + more
+    };
+    let variants = figures.iter();
+    let variants =
+        variants.map(|(name, goodput)| fitting(&format!("  {name}"), &format!(": {goodput}")));
+    iter::once(fitting(head, "")).chain(variants).collect()
+}
+
+/// Each variant with its median goodput.
+fn figures(cell: &MatrixCell) -> Vec<(String, String)> {
     let variants = cell.variants.iter().map(|variant| {
         let goodput = variant.summary.get(&Metric::GoodputBitsPerSecond);
         let goodput = goodput.map(|goodput| Unit::Adaptive.rate(goodput.median.get()));
         let goodput = goodput.unwrap_or_else(|| "failed".to_owned());
-        format!(
-            "{} {}: {goodput}",
-            variant.name,
-            printable(&variant.sender())
-        )
+        let name = format!("{} {}", variant.name, printable(&variant.sender()));
+        (name, goodput)
     });
-    let variants: Vec<String> = variants.collect();
-    variants.join(", ")
+    variants.collect()
 }
 
 /// Nothing is known of what is left before a round has ended.
@@ -383,6 +404,24 @@ mod tests {
     use crate::args::{self, Command};
     use crate::shell;
     use std::fs;
+
+    #[test]
+    fn a_cell_has_lines_that_fit_into_the_terminal() {
+        let figures = [
+            ("a cubic", "94.0 Mbits/sec"),
+            ("b bbr3:startup_pacing_gain=2.77,beta=0.7", "5.01 Mbits/sec"),
+        ];
+        let figures = figures.map(|(name, rate)| (name.to_owned(), rate.to_owned()));
+        let head = "   1/12  loss=1%, delay=40ms, rate=100mbit";
+        assert_eq!(cell_lines(head, &figures, 200).len(), 1);
+        let lines = cell_lines(head, &figures, 40);
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        for line in &lines {
+            assert!(line.chars().count() <= 40, "{line}");
+        }
+        assert_eq!(lines[1], "  a cubic: 94.0 Mbits/sec");
+        assert!(lines[2].ends_with("=0.7: 5.01 Mbits/sec"), "{lines:?}");
+    }
 
     #[test]
     fn the_matrices_behind_the_pages_of_results_can_be_run_as_they_say() {

@@ -8,6 +8,15 @@ pub(super) fn columns() -> usize {
 
 /// The columns of standard output, where it is a terminal that says so.
 pub(super) fn of_terminal() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    of(std::io::stdout())
+}
+
+/// Those of standard error.
+pub(super) fn of_stderr() -> Option<usize> {
+    of(std::io::stderr())
+}
+
+fn of(stream: impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }

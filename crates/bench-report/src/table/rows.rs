@@ -2,9 +2,15 @@ use crate::result::Quantity;
 use crate::result::iperf::{End, Row};
 use crate::text::{Unit, amount, printable, short_rate, significant};
 
-/// Which columns follow iperf3's own.
+/// Which columns a row has. Where a terminal has no room for all, those go first that say least of
+/// how a run goes: the state, the pacing rate, the window, then the RTT and what was transferred;
+/// bitrate and losses stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Columns {
+    /// Interval, bitrate and losses: 37 characters.
+    Least,
+    /// iperf3's and the RTT, without the window: 60 characters.
+    Few,
     /// RTT: 74 characters, for rows whose direction stands before them.
     Short,
     /// RTT and pacing rate: 80 characters.
@@ -16,13 +22,19 @@ pub enum Columns {
 }
 
 impl Columns {
-    /// What fits into a terminal of this many characters.
+    /// What fits into a terminal of this many characters; the least there is, where nothing does.
     pub fn fitting(width: usize) -> Self {
-        if width < WIDE {
-            Self::Narrow
-        } else {
-            Self::Wide
+        match width {
+            WIDE.. => Self::Wide,
+            NARROW..WIDE => Self::Narrow,
+            SHORT..NARROW => Self::Short,
+            FEW..SHORT => Self::Few,
+            ..FEW => Self::Least,
         }
+    }
+
+    const fn has_window(self) -> bool {
+        !matches!(self, Self::Least | Self::Few)
     }
 }
 
@@ -40,9 +52,12 @@ pub fn with_direction(line: &str, row: Option<&Row>) -> String {
 
 /// The head of the interval rows.
 pub fn interval_header(columns: Columns) -> String {
-    let short = format!("{} {:>4} {:>11} {:>6}", head(), "Retr", "Cwnd", "RTT");
+    let losses = format!("{} {:>4}", head(columns), "Retr");
+    let short = format!("{losses} {:>11} {:>6}", "Cwnd", "RTT");
     let narrow = format!("{short} {:>5}", "Pace");
     match columns {
+        Columns::Least => losses,
+        Columns::Few => format!("{losses} {:>6}", "RTT"),
         Columns::Short => short,
         Columns::Narrow => narrow,
         Columns::Wide => format!("{narrow} State"),
@@ -54,13 +69,13 @@ pub fn interval_header(columns: Columns) -> String {
 }
 
 /// The head of the interval rows of datagrams; `arrive` where this side receives them.
-pub fn datagram_header(arrive: bool) -> String {
-    let columns = if arrive {
+pub fn datagram_header(arrive: bool, columns: Columns) -> String {
+    let of_datagrams = if arrive {
         "   Jitter  Lost/Total Datagrams"
     } else {
         " Total Datagrams"
     };
-    format!("{}{columns}", head())
+    format!("{}{of_datagrams}", head(columns))
 }
 
 /// One interval of one stream, or of the sum of all when `row` has no socket.
@@ -71,7 +86,7 @@ pub fn datagram_header(arrive: bool) -> String {
 /// Figures that the row does not have are blank. A row of the warm-up says `(omitted)` in the
 /// place of the last columns.
 pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
-    let mut line = transfer(row, unit);
+    let mut line = transfer(row, unit, columns);
     if let Some(datagrams) = datagrams(row) {
         line.push_str(&datagrams);
         if row.omitted == Some(true) {
@@ -79,25 +94,26 @@ pub fn interval_row(row: &Row, unit: Unit, columns: Columns) -> String {
         }
         return line;
     }
-    let cwnd = whole(row, Quantity::Cwnd).map(amount);
-    line.push_str(&format!(
-        " {:>4} {:>11}",
-        text(whole(row, Quantity::PacketsLost)),
-        text(cwnd)
-    ));
+    line.push_str(&format!(" {:>4}", text(whole(row, Quantity::PacketsLost))));
+    if columns.has_window() {
+        let cwnd = whole(row, Quantity::Cwnd).map(amount);
+        line.push_str(&format!(" {:>11}", text(cwnd)));
+    }
     if row.omitted == Some(true) {
         line.push_str("    (omitted)");
         return line;
     }
-    line.push_str(&format!(" {:>6}", text(millis(row, Quantity::SmoothedRtt))));
-    if columns != Columns::Short {
+    if columns != Columns::Least {
+        line.push_str(&format!(" {:>6}", text(millis(row, Quantity::SmoothedRtt))));
+    }
+    if matches!(columns, Columns::Narrow | Columns::Wide | Columns::Full) {
         let pacing = whole(row, Quantity::PacingRate).map(short_rate);
         line.push_str(&format!(" {:>5}", text(pacing)));
     }
     if columns == Columns::Full {
         line.push_str(&details(row));
     }
-    if !matches!(columns, Columns::Short | Columns::Narrow)
+    if matches!(columns, Columns::Wide | Columns::Full)
         && let Some(state) = &row.state
     {
         line.push(' ');
@@ -128,15 +144,16 @@ fn details(row: &Row) -> String {
 
 /// The closing rows: what each stream's sender and receiver counted, and the sums when there are
 /// several streams in a direction. Ends with a newline.
-pub fn end_block(end: &End, unit: Unit) -> String {
-    let mut block = "- ".repeat(25);
+pub fn end_block(end: &End, unit: Unit, columns: Columns) -> String {
+    let dashes = if columns == Columns::Least { 19 } else { 25 };
+    let mut block = "- ".repeat(dashes);
     block.truncate(block.len() - 1);
     let is_of_datagrams = end.sum_sent.packets.is_some() || end.sum_received.packets.is_some();
     let is_bidir = end.sum_sent_bidir_reverse.is_some();
     let header = if is_of_datagrams {
-        datagram_header(true)
+        datagram_header(true, columns)
     } else {
-        format!("{} {:>4}", head(), "Retr")
+        format!("{} {:>4}", head(columns), "Retr")
     };
     block.push_str(&match is_bidir {
         true => format!("\n{}\n", with_direction(&header, None)),
@@ -148,6 +165,7 @@ pub fn end_block(end: &End, unit: Unit) -> String {
             [&stream.sender, &stream.receiver],
             is_bidir,
             unit,
+            columns,
         );
     }
     let reverse = end.sum_sent_bidir_reverse.as_ref();
@@ -158,9 +176,10 @@ pub fn end_block(end: &End, unit: Unit) -> String {
             [&end.sum_sent, &end.sum_received],
             is_bidir,
             unit,
+            columns,
         );
         if let Some((sent, received)) = reverse {
-            end_rows(&mut block, [sent, received], is_bidir, unit);
+            end_rows(&mut block, [sent, received], is_bidir, unit, columns);
         }
     }
     block
@@ -195,16 +214,17 @@ pub fn cpu_line(end: &End) -> Option<String> {
     (!sides.is_empty()).then(|| format!("CPU Utilization: {}", sides.join(", ")))
 }
 
-fn end_rows(block: &mut String, rows: [&Row; 2], is_bidir: bool, unit: Unit) {
+fn end_rows(block: &mut String, rows: [&Row; 2], is_bidir: bool, unit: Unit, columns: Columns) {
+    let gap = if columns == Columns::Least { 1 } else { 13 };
     for (row, role) in rows.into_iter().zip(["sender", "receiver"]) {
-        let columns = match datagrams(row) {
+        let counts = match datagrams(row) {
             Some(datagrams) => format!("{datagrams}  {role}"),
             None => {
                 let lost = text(whole(row, Quantity::PacketsLost));
-                format!(" {lost:>4}             {role}")
+                format!(" {lost:>4}{:gap$}{role}", "")
             }
         };
-        let line = format!("{}{columns}", transfer(row, unit));
+        let line = format!("{}{counts}", transfer(row, unit, columns));
         block.push_str(&match is_bidir {
             true => with_direction(&line, Some(row)),
             false => line,
@@ -231,25 +251,30 @@ fn datagrams(row: &Row) -> Option<String> {
     ))
 }
 
-fn head() -> String {
-    format!(
-        "[ ID]  {:<14} {:>11} {:>14}",
-        "Interval", "Transfer", "Bitrate"
-    )
+fn head(columns: Columns) -> String {
+    match columns {
+        Columns::Least => format!("[ ID]  {:<10} {:>14}", "Seconds", "Bitrate"),
+        _ => format!(
+            "[ ID]  {:<14} {:>11} {:>14}",
+            "Interval", "Transfer", "Bitrate"
+        ),
+    }
 }
 
-fn transfer(row: &Row, unit: Unit) -> String {
+fn transfer(row: &Row, unit: Unit, columns: Columns) -> String {
     let id = match row.socket {
         Some(id) => format!("[{id:>3}]"),
         None => "[SUM]".to_owned(),
     };
-    format!(
-        "{id} {:>5.2}-{:<5.2} sec {:>11} {:>14}",
-        row.start.get(),
-        row.end.get(),
-        amount(row.bytes),
-        unit.rate(row.bits_per_second.get())
-    )
+    let (start, end) = (row.start.get(), row.end.get());
+    let rate = unit.rate(row.bits_per_second.get());
+    match columns {
+        Columns::Least => format!("{id} {start:>5.2}-{end:<5.2} {rate:>14}"),
+        _ => {
+            let amount = amount(row.bytes);
+            format!("{id} {start:>5.2}-{end:<5.2} sec {amount:>11} {rate:>14}")
+        }
+    }
 }
 
 fn whole(row: &Row, quantity: Quantity) -> Option<u64> {
@@ -269,6 +294,11 @@ fn millis(row: &Row, quantity: Quantity) -> Option<String> {
 fn text(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
+
+/// What these columns need.
+const FEW: usize = 60;
+const SHORT: usize = 74;
+const NARROW: usize = 80;
 
 /// Where the longest state of the controllers that come with this project ends, `ProbeBW_REFILL`.
 const WIDE: usize = 95;

@@ -99,6 +99,32 @@ fn interval_rows_fit_into_80_columns() {
 }
 
 #[test]
+fn a_row_has_the_columns_that_fit() {
+    for (width, columns) in [
+        (37, Columns::Least),
+        (59, Columns::Least),
+        (60, Columns::Few),
+        (74, Columns::Short),
+        (79, Columns::Short),
+    ] {
+        assert_eq!(Columns::fitting(width), columns);
+        let lines = [
+            interval_header(columns),
+            interval_row(&row(12, 11), Unit::Adaptive, columns),
+        ];
+        for line in &lines {
+            assert!(line.chars().count() <= width, "{line}");
+            assert!(
+                line.contains("Bitrate") || line.contains(" 88.0 Mbits/sec    4"),
+                "{line}"
+            );
+        }
+        let ends = lines.map(|line| line.len());
+        assert_eq!(ends[0], ends[1], "{columns:?}");
+    }
+}
+
+#[test]
 fn a_wide_terminal_shows_the_state_as_well() {
     insta::assert_snapshot!(interval_rows(Columns::fitting(100)));
 }
@@ -147,7 +173,7 @@ fn the_closing_rows_are_as_recorded() {
         },
         ..End::default()
     };
-    insta::assert_snapshot!(end_block(&end, Unit::Bits(2)));
+    insta::assert_snapshot!(end_block(&end, Unit::Bits(2), Columns::Narrow));
 }
 
 #[test]
@@ -165,12 +191,17 @@ fn one_stream_each_way_has_no_sums() {
         sum_received_bidir_reverse: Some(sum(&row)),
         ..End::default()
     };
-    assert!(!end_block(&end, Unit::Bits(2)).contains("[SUM]"));
+    assert!(!end_block(&end, Unit::Bits(2), Columns::Narrow).contains("[SUM]"));
     let two = End {
         streams: vec![stream; 4],
         ..end
     };
-    assert_eq!(end_block(&two, Unit::Bits(2)).matches("[SUM]").count(), 4);
+    assert_eq!(
+        end_block(&two, Unit::Bits(2), Columns::Narrow)
+            .matches("[SUM]")
+            .count(),
+        4
+    );
 }
 
 #[test]
@@ -525,7 +556,7 @@ fn where_both_sides_send_every_row_says_which_did() {
         streams: vec![client.clone(), client, server.clone(), server],
         ..End::default()
     };
-    let block = end_block(&end, Unit::Adaptive);
+    let block = end_block(&end, Unit::Adaptive, Columns::Narrow);
     let starts = |text: &str| block.lines().filter(|line| line.starts_with(text)).count();
     assert_eq!(starts("[ ID][Role]  Interval"), 1, "{block}");
     assert_eq!(

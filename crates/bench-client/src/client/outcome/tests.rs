@@ -2,7 +2,7 @@ use super::*;
 use bench_kit::plan::{Extras, Limit};
 use bench_kit::sample::{Arrivals, FrameTally, Sample, SenderReport, SenderState};
 use bench_report::result::{Counts, LimitedTimes, Quantity};
-use bench_report::table::end_block;
+use bench_report::table::{Columns, end_block};
 use bench_report::text::Unit;
 use units::Rng;
 
@@ -181,7 +181,7 @@ fn whatever_a_server_reports_a_result_comes_of_it() {
             .count();
         let result = outcome.run_result(&plan, &about());
         serde_json::to_string(&result).unwrap();
-        assert!(end_block(&result.end, Unit::Adaptive).ends_with('\n'));
+        assert!(end_block(&result.end, Unit::Adaptive, Columns::Narrow).ends_with('\n'));
     }
     assert!(reports > 2_000, "{reports} got so far");
 }

@@ -19,7 +19,7 @@ use bench_report::table::{
     Columns, cpu_line, datagram_header, end_block, frame_block, frame_row, interval_header,
     interval_row, request_block, request_row, with_direction,
 };
-use bench_report::text::{Unit, amount, printable, wrapped};
+use bench_report::text::{Unit, amount, printable, wrapped, wrapped_row};
 use paceline::NoKernelPacing;
 use serde::Serialize;
 
@@ -27,6 +27,8 @@ pub(super) struct Screen {
     form: Form,
     unit: Unit,
     columns: Columns,
+    /// The characters of a line, which `-V` does not keep to.
+    width: usize,
     is_verbose: bool,
     title: Option<String>,
     /// Whether rows begin with the time.
@@ -83,6 +85,10 @@ impl Screen {
                 Columns::Full
             } else {
                 Columns::Narrow
+            },
+            width: match (args.verbose, log) {
+                (false, None) => terminal_width::of_terminal().unwrap_or(usize::MAX),
+                _ => usize::MAX,
             },
             is_verbose: args.verbose,
             title: args.title.clone(),
@@ -151,17 +157,40 @@ impl Screen {
             return;
         }
         let is_bidir = plan.direction == Direction::Both;
-        if is_bidir && self.columns == Columns::Narrow {
-            self.columns = Columns::Short;
+        if self.columns == Columns::Narrow {
+            self.columns = self.fitting(is_bidir);
         }
         let header = match plan.extras.datagrams {
-            Some(_) => datagram_header(plan.direction.server_sends()),
+            Some(_) => datagram_header(plan.direction.server_sends(), self.columns),
             None => interval_header(self.columns),
         };
         self.row(&match is_bidir {
             true => with_direction(&header, None),
             false => header,
         });
+    }
+
+    /// The columns for which a line has room, of those that 80 characters have room for. Behind the
+    /// number of a row stands a direction where both sides send.
+    fn fitting(&self, is_bidir: bool) -> Columns {
+        let room = self.width.saturating_sub(self.prefix().chars().count());
+        let direction = if is_bidir { "[TX-C]".len() } else { 0 };
+        match Columns::fitting(room.min(80).saturating_sub(direction)) {
+            Columns::Wide => Columns::Narrow,
+            columns => columns,
+        }
+    }
+
+    /// What stands before every row.
+    fn prefix(&self) -> String {
+        let time = match self.has_times {
+            true => date::rfc3339(clock::since_1970().as_secs()) + " ",
+            false => String::new(),
+        };
+        match &self.title {
+            Some(title) => format!("{time}{title}:  "),
+            None => time,
+        }
     }
 
     /// Whether the kernel times what each connection sends, if that was asked for.
@@ -222,7 +251,7 @@ impl Screen {
             self.event(&Event::End(&result.end));
             self.event(&Event::Result(&result.result));
             if !plan.extras.is_idle() {
-                let rows = end_block(&result.end, self.unit);
+                let rows = end_block(&result.end, self.unit, self.columns);
                 rows.lines().for_each(|line| self.row(line));
             }
             if self.is_verbose
@@ -291,13 +320,9 @@ impl Screen {
     fn row(&mut self, row: &str) {
         let has_rows = matches!(self.form, Form::Rows | Form::Live);
         if has_rows && self.live.is_none() {
-            let time = match self.has_times {
-                true => date::rfc3339(clock::since_1970().as_secs()) + " ",
-                false => String::new(),
-            };
-            match &self.title {
-                Some(title) => self.text(&format!("{time}{title}:  {row}\n")),
-                None => self.text(&format!("{time}{row}\n")),
+            let row = format!("{}{row}", self.prefix());
+            for line in wrapped_row(&row, self.width) {
+                self.text(&format!("{line}\n"));
             }
         }
     }
