@@ -8,7 +8,8 @@ use units::Timestamp;
 
 /// How [`Connection::send_datagram_with`](crate::Connection::send_datagram_with) sends a datagram.
 ///
-/// By default it has no lifetime, goes before streams, and nobody is told what becomes of it.
+/// By default it has no lifetime, goes before streams, is of no group, and nobody is told what
+/// becomes of it.
 ///
 /// ```
 /// use paceline::{DatagramOptions, DatagramPriority};
@@ -16,13 +17,23 @@ use units::Timestamp;
 ///
 /// let frame = DatagramOptions::default().ttl(Duration::from_millis(100)).notify(true);
 /// let telemetry = DatagramOptions::default().priority(DatagramPriority::AfterStreams);
-/// # let _ = (frame, telemetry);
+/// // Of track 1: drops what still waits of its groups before the seventh.
+/// let picture = DatagramOptions::default().group(1, 7);
+/// # let _ = (frame, telemetry, picture);
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DatagramOptions {
     pub(crate) ttl: Option<Duration>,
     pub(crate) priority: DatagramPriority,
+    pub(crate) group: Option<DatagramGroup>,
     pub(crate) is_notified: bool,
+}
+
+/// A part of a track that is worth sending until the next one begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DatagramGroup {
+    pub(crate) track: u64,
+    pub(crate) number: u64,
 }
 
 impl DatagramOptions {
@@ -38,6 +49,21 @@ impl DatagramOptions {
     #[must_use]
     pub fn priority(self, priority: DatagramPriority) -> Self {
         Self { priority, ..self }
+    }
+
+    /// Makes the datagram one of group `number` of `track`, both of the application's choice, such
+    /// as a video and its groups of pictures, or a player and the count of his positions. Of each
+    /// track one group waits at most: when this datagram is sent, those of earlier groups are
+    /// dropped, whatever their priority, and if one of a later group waits, this one is. Either is
+    /// [`Superseded`](DatagramOutcome::Superseded). Within a group the order is that of sending.
+    ///
+    /// Up to one batch of packets that is about to leave is not dropped any more. Tracks are those
+    /// of one connection; no memory of one remains when nothing of it waits. Default: none, and
+    /// nothing is dropped for being older.
+    #[must_use]
+    pub fn group(self, track: u64, number: u64) -> Self {
+        let group = Some(DatagramGroup { track, number });
+        Self { group, ..self }
     }
 
     /// Whether [`Connection::datagram_events`](crate::Connection::datagram_events) reports what
@@ -97,6 +123,8 @@ pub enum DatagramOutcome {
     Expired,
     /// It was dropped for newer ones, because the buffer was full.
     Displaced,
+    /// It was dropped because a later [`group`](DatagramOptions::group) of its track was sent.
+    Superseded,
     /// Packets have become smaller, and it does not fit into one any more.
     TooLarge,
 }

@@ -115,6 +115,8 @@ pub struct DatagramStats {
     pub expired: u64,
     /// Dropped for newer ones, because the buffer was full.
     pub displaced: u64,
+    /// Dropped because a later [group](crate::DatagramOptions::group) of their track was sent.
+    pub superseded: u64,
     /// Dropped because packets had become too small for them.
     pub too_large: u64,
 }

@@ -4,7 +4,8 @@
 //! It is given only what may leave now, one batch at most: what waits, waits here.
 
 use crate::datagrams::{
-    DatagramEvent, DatagramId, DatagramOptions, DatagramOutcome, DatagramPriority, Source,
+    DatagramEvent, DatagramGroup, DatagramId, DatagramOptions, DatagramOutcome, DatagramPriority,
+    Source,
 };
 use crate::error::SendDatagramError;
 use crate::stats::DatagramStats;
@@ -57,6 +58,7 @@ struct Waiting {
     id: DatagramId,
     data: Bytes,
     expires: Option<Timestamp>,
+    group: Option<DatagramGroup>,
     is_notified: bool,
 }
 
@@ -96,7 +98,10 @@ impl DatagramQueue {
     ) -> Result<DatagramId, Refusal> {
         self.check(data.len(), most).map_err(Refusal::Error)?;
         self.expire(now);
-        while !self.has_room(data.len()) {
+        let is_superseded = options
+            .group
+            .is_some_and(|group| !self.supersede(now, group));
+        while !is_superseded && !self.has_room(data.len()) {
             if !drops_oldest {
                 self.is_blocked = true;
                 return Err(Refusal::Blocked(data));
@@ -110,9 +115,15 @@ impl DatagramQueue {
         let waiting = Waiting {
             id,
             expires: options.ttl.map(|ttl| now + ttl),
+            group: options.group,
             is_notified: options.is_notified,
             data,
         };
+        if is_superseded {
+            self.stats.superseded += 1;
+            self.tell(now, id, options.is_notified, DatagramOutcome::Superseded);
+            return Ok(id);
+        }
         if !self.has_room(waiting.data.len()) {
             // What is left has higher priority.
             self.stats.displaced += 1;
@@ -167,6 +178,31 @@ impl DatagramQueue {
         };
         self.stats.displaced += 1;
         self.drop_waiting(now, &oldest, DatagramOutcome::Displaced);
+        true
+    }
+
+    /// Drops what waits of earlier groups of the same track. Whether none of a later one waits.
+    ///
+    /// All that waits of a track is of one group, so that usually the newest of it decides.
+    fn supersede(&mut self, now: Timestamp, group: DatagramGroup) -> bool {
+        let newest_first = self.waiting.iter().flat_map(|queue| queue.iter().rev());
+        let mut groups = newest_first.filter_map(|waiting| waiting.group);
+        let waiting = groups.find(|waiting| waiting.track == group.track);
+        let Some(waiting) = waiting.filter(|waiting| waiting.number != group.number) else {
+            return true;
+        };
+        if waiting.number > group.number {
+            return false;
+        }
+        let is_earlier = |other: &Waiting| other.group == Some(waiting);
+        let queues = self.waiting.iter_mut();
+        let dropped: Vec<_> = queues
+            .flat_map(|queue| extract(queue, is_earlier))
+            .collect();
+        self.stats.superseded += dropped.len() as u64;
+        for waiting in &dropped {
+            self.drop_waiting(now, waiting, DatagramOutcome::Superseded);
+        }
         true
     }
 

@@ -13,6 +13,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
+use units::Timestamp;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -197,6 +198,58 @@ fn an_urgent_datagram_overtakes_those_that_wait() {
         "{place}, {sent_before} had left"
     );
     assert_eq!(received.len(), 101);
+}
+
+/// A picture of 20 datagrams every 100 ms over a link that carries twelve of them.
+#[test]
+fn a_later_group_does_not_wait_behind_an_earlier_one() {
+    let latest = |is_grouped: bool| {
+        let mut sender = Sender::over("delay 20ms rate 1mbit queue 2bdp", |_| {});
+        let begun = sender.world.now();
+        let made = move |picture: u64| begun + SECOND / 10 * picture as u32;
+        let lateness = Rc::<RefCell<Vec<Duration>>>::default();
+        let sink = Rc::clone(&lateness);
+        let server = sender.ends.server;
+        sender
+            .world
+            .watch_received_datagrams(server, move |at, data| {
+                let number = u64::from_be_bytes(data[..8].try_into().expect("its number"));
+                sink.borrow_mut().push(at.since(made(number / 20)));
+            });
+        let mut ids = Vec::new();
+        for number in 0..600 {
+            if number % 20 == 0 {
+                sender
+                    .world
+                    .run_until(made(number / 20).since(Timestamp::ZERO));
+            }
+            let options = match is_grouped {
+                true => notified().group(1, number / 20),
+                false => notified(),
+            };
+            ids.push(sender.send(number, 1_000, options));
+        }
+        sender.world.run_for(SECOND * 6);
+        let events = sender.events();
+        let of = |outcome| {
+            let events = events.iter().filter(move |event| event.outcome == outcome);
+            events.map(|event| event.id).collect::<BTreeSet<_>>()
+        };
+        let (sent, superseded) = (of(DatagramOutcome::Sent), of(DatagramOutcome::Superseded));
+        // Each has one end, and who asked is told.
+        assert_eq!(&sent | &superseded, ids.into_iter().collect());
+        assert!(sent.is_disjoint(&superseded));
+        let stats = sender.world.stats(sender.ends.client).datagrams;
+        assert_eq!(stats.superseded, superseded.len() as u64);
+        assert_eq!((stats.queued, stats.queued_bytes.get()), (0, 0));
+        assert_eq!(superseded.is_empty(), !is_grouped);
+        let latest = lateness.borrow().iter().max().copied();
+        latest.expect("something arrives")
+    };
+    let (grouped, all) = (latest(true), latest(false));
+    // Until the next picture is made, and the link with its queue.
+    assert!(grouped <= SECOND / 10 * 3, "{grouped:?}");
+    assert!(all >= SECOND, "{all:?} where nothing is dropped");
 }
 
 #[test]

@@ -42,6 +42,7 @@ fn handed(queue: &mut DatagramQueue, packets: usize) -> Vec<usize> {
 const PLAIN: DatagramOptions = DatagramOptions {
     ttl: None,
     priority: DatagramPriority::BeforeStreams,
+    group: None,
     is_notified: false,
 };
 
@@ -112,6 +113,53 @@ fn lower_priority_makes_room_first_and_takes_none_from_higher() {
     assert_eq!(told(&mut events), [(1, displaced), (3, displaced)]);
     assert_eq!(handed(&mut queue, 1), [100, 100]);
     assert!(!queue.is_waiting());
+}
+
+#[test]
+fn a_later_group_of_a_track_drops_the_earlier_ones() {
+    let (mut queue, mut events) = queue(1 << 20, 100);
+    for (len, options) in [
+        (60, PLAIN.group(1, 5)),
+        (61, URGENT.group(1, 5)),
+        (62, PLAIN.group(2, 5)),
+        (63, PLAIN),
+        (64, LATER.group(1, 5)),
+    ] {
+        push(&mut queue, 0, len, options);
+    }
+    assert_eq!(told(&mut events), [], "a group has several");
+    push(&mut queue, 1, 65, PLAIN.group(1, 7));
+    let superseded = DatagramOutcome::Superseded;
+    let dropped: Vec<_> = [1, 0, 4].map(|id| (id, superseded)).into();
+    assert_eq!(told(&mut events), dropped, "of every priority");
+    // One that is late itself.
+    push(&mut queue, 2, 66, URGENT.group(1, 6));
+    assert_eq!(told(&mut events), [(6, superseded)]);
+    push(&mut queue, 3, 67, PLAIN.group(1, 7));
+    let stats = queue.stats();
+    assert_eq!((stats.superseded, stats.queued), (4, 4));
+    assert_eq!(stats.queued_bytes.get(), 62 + 63 + 65 + 67);
+    assert_eq!(handed(&mut queue, 1), [62, 63, 65, 67]);
+    // Nothing is known of a track of which nothing waits.
+    push(&mut queue, 4, 68, PLAIN.group(1, 6));
+    assert_eq!(handed(&mut queue, 1), [68]);
+    assert_eq!(queue.stats().superseded, 4);
+}
+
+#[test]
+fn what_is_dropped_for_a_later_group_makes_room() {
+    let (mut queue, mut events) = queue(3 * (100 + OVERHEAD), 10);
+    push(&mut queue, 0, 100, PLAIN);
+    push(&mut queue, 0, 100, PLAIN.group(1, 1));
+    push(&mut queue, 0, 100, PLAIN.group(1, 1));
+    push(&mut queue, 1, 100, PLAIN.group(1, 2));
+    // A full queue is not touched for what is dropped itself.
+    push(&mut queue, 1, 100, PLAIN);
+    push(&mut queue, 1, 100, PLAIN.group(1, 1));
+    let superseded = DatagramOutcome::Superseded;
+    let expected = [(1, superseded), (2, superseded), (5, superseded)];
+    assert_eq!(told(&mut events), expected);
+    assert_eq!(handed(&mut queue, 1), [100; 3]);
 }
 
 #[test]
