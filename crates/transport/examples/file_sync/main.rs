@@ -40,7 +40,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Copies a directory over QUIC.
 #[derive(Debug, Parser)]
-struct CommandLine {
+pub(crate) struct CommandLine {
     #[command(subcommand)]
     command: Command,
 }
@@ -96,10 +96,7 @@ struct Fetch {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let done = match CommandLine::parse().command {
-        Command::Serve(args) => serve(args).await,
-        Command::Fetch(args) => fetch(args).await,
-    };
+    let done = run(CommandLine::parse(), tokio::signal::ctrl_c()).await;
     match done.and_then(|line| say(&line)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -110,19 +107,32 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn serve(args: Serve) -> Result<String> {
+/// Does what the command line says until it is done or interrupted; returns the last line to print.
+pub(crate) async fn run(line: CommandLine, interrupted: impl Interrupted) -> Result<String> {
+    match line.command {
+        Command::Serve(args) => serve(args, interrupted).await,
+        Command::Fetch(args) => fetch(args, interrupted).await,
+    }
+}
+
+/// Ctrl-C, or what stands for it.
+pub(crate) trait Interrupted: Future<Output = io::Result<()>> {}
+
+impl<F: Future<Output = io::Result<()>>> Interrupted for F {}
+
+async fn serve(args: Serve, interrupted: impl Interrupted) -> Result<String> {
     let server = Server::new(&args.directory, args.listen, args.max_rate)?;
     std::fs::write(&args.fingerprint, server.fingerprint())?;
     say(&format!("listening on {}", server.local_addr()?))?;
     tokio::select! {
         () = server.run() => {}
-        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        interrupted = interrupted => interrupted?,
     }
     server.shut_down().await;
     Ok("no connection is left".to_owned())
 }
 
-async fn fetch(args: Fetch) -> Result<String> {
+async fn fetch(args: Fetch, interrupted: impl Interrupted) -> Result<String> {
     let pinned = std::fs::read_to_string(&args.fingerprint)
         .map_err(|error| format!("{}: {error}; start the server", args.fingerprint.display()))?;
     let session = Session::new(args.server, pinned.trim(), args.max_rate)?;
@@ -136,7 +146,7 @@ async fn fetch(args: Fetch) -> Result<String> {
     let bar = ProgressBar::no_length().with_style(ProgressStyle::with_template(style)?);
     let line = tokio::select! {
         summary = sync(&session, &plan, &bar) => summary?.to_string(),
-        interrupted = tokio::signal::ctrl_c() => {
+        interrupted = interrupted => {
             interrupted?;
             "paused; the same command goes on from here".to_owned()
         }

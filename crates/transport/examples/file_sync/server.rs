@@ -106,6 +106,8 @@ async fn serve_stream(
     mut recv: RecvStream,
 ) {
     let answered = async {
+        // A list would else come after the files that are on their way.
+        send.set_priority(ANSWERS)?;
         let request = timeout(PATIENCE, protocol::read(&mut recv, MAX_REQUEST)).await;
         let request = request.map_err(|_| SyncError::Refused("no request came".to_owned()))??;
         answer(connection, shared, &mut send, request).await
@@ -140,7 +142,7 @@ async fn answer(
             priority,
         } => {
             // Streams of equal priority take turns.
-            send.set_priority(priority.clamp(-100, 100))?;
+            send.set_priority(priority.clamp(-ANSWERS, ANSWERS - 1))?;
             send_file(&shared.root, send, &path, offset).await?;
         }
         Request::MaxRate { bits_per_second } => {
@@ -186,6 +188,11 @@ async fn send_file(
         }
         hash.update(&chunk[..length]);
         let known = usize::try_from(offset.saturating_sub(at)).unwrap_or(usize::MAX);
+        // What is written fills the connection's send buffer, where another stream finds no room,
+        // whatever its priority: so little of each file waits there.
+        if send.unsent()? >= AHEAD {
+            send.sent().await?;
+        }
         // At the client's pace: this waits while what it was sent is not acknowledged.
         send.write_all(&chunk[known.min(length)..length]).await?;
         at += length as u64;
@@ -193,6 +200,10 @@ async fn send_file(
     Ok(send.write_all(hash.finish().as_ref()).await?)
 }
 
+/// The priority of answers that are no file, above that of any file.
+const ANSWERS: i32 = 101;
+/// Bytes of a file that wait to leave, and what is read at a time more.
+const AHEAD: u64 = 256 << 10;
 /// The code of a stream that was reset because the server could not read on.
 const FAILED: u32 = 1;
 /// Bits per second: a client that asks for less would keep its connection for ever.

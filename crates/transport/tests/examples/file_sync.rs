@@ -4,6 +4,7 @@
 #[expect(dead_code, reason = "a test has no use for `main`")]
 mod example;
 
+use clap::Parser;
 use example::protocol::{Reply, Request, SyncError};
 use example::server::Server;
 use example::session::Session;
@@ -12,6 +13,8 @@ use indicatif::ProgressBar;
 use paceline::units::{Bandwidth, Rng};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// A folder that is gone with the test.
 struct Scratch(PathBuf);
@@ -168,6 +171,106 @@ async fn a_killed_transfer_goes_on_at_its_offset_even_with_another_server_proces
     assert!(!part.exists());
     assert!((300_000..2_000_000).contains(&summary.resumed), "{summary}");
     assert_eq!(summary.resumed + summary.received, 2_000_000);
+}
+
+/// The program itself, with Ctrl-C once 300 kB of the file have come.
+#[tokio::test]
+async fn ctrl_c_pauses_and_the_same_command_goes_on() {
+    let scratch = Scratch::new("paused");
+    fs::write(scratch.source().join("film"), noise(1, 2_000_000)).unwrap();
+    let server = serve(&scratch.source());
+    let pin = scratch.0.join("fingerprint");
+    fs::write(&pin, server.fingerprint()).unwrap();
+    let part = scratch.copy().join("film.part");
+    let part_len = || fs::metadata(&part).map_or(0, |metadata| metadata.len());
+    let command = |rate: &str| {
+        let words = format!(
+            "file_sync fetch --server {} --max-rate {rate} --into",
+            server.local_addr().unwrap()
+        );
+        let words = words.split(' ').map(PathBuf::from);
+        let words = words.chain([scratch.copy(), "--fingerprint".into(), pin.clone()]);
+        example::CommandLine::parse_from(words)
+    };
+    beside(&server, async {
+        let interrupted = async {
+            while part_len() < 300_000 {
+                tokio::task::yield_now().await;
+            }
+            Ok(())
+        };
+        let line = example::run(command("10mbit"), interrupted).await.unwrap();
+        assert_eq!(line, "paused; the same command goes on from here");
+        let kept = part_len();
+        assert!((300_000..2_000_000).contains(&kept), "{kept}");
+        assert!(!scratch.copy().join("film").exists());
+
+        let line = example::run(command("1gbit"), std::future::pending());
+        let line = line.await.unwrap();
+        let rest = 2_000_000 - kept;
+        let expected =
+            format!("1 files fetched, 0 unchanged, {rest} bytes received, {kept} resumed");
+        assert_eq!(line, expected);
+        scratch.assert_equal("film");
+    })
+    .await;
+}
+
+/// Time can only show that a transfer was not faster.
+#[tokio::test]
+async fn neither_sides_highest_rate_is_exceeded() {
+    let scratch = Scratch::new("rate");
+    fs::write(scratch.source().join("film"), noise(1, 1_000_000)).unwrap();
+    for (servers, clients) in [(None, "8mbit"), (Some("8mbit"), "1gbit")] {
+        let _ = fs::remove_dir_all(scratch.copy());
+        let servers = servers.map(|rate| rate.parse().unwrap());
+        let listen = "127.0.0.1:0".parse().unwrap();
+        let server = Server::new(&scratch.source(), listen, servers).unwrap();
+        let session = session(&server, Some(clients));
+        let begun = Instant::now();
+        let fetched = beside(&server, fetch(&session, &scratch.plan())).await;
+        assert_eq!(fetched.unwrap().received, 1_000_000);
+        // A second, less the first burst.
+        let took = begun.elapsed();
+        let least = Duration::from_millis(900);
+        assert!(took >= least, "{took:?} with {servers:?}, {clients}");
+    }
+}
+
+/// With turns the large file would get as much as the other.
+#[tokio::test]
+async fn a_chosen_file_overtakes_a_large_one_that_is_on_its_way() {
+    let scratch = Scratch::new("overtaken");
+    fs::write(scratch.source().join("large"), noise(1, 16_000_000)).unwrap();
+    fs::write(scratch.source().join("small"), noise(2, 4_000_000)).unwrap();
+    let server = serve(&scratch.source());
+    let session = session(&server, Some("40mbit"));
+    let plan = |path: &str| Plan {
+        path: path.to_owned(),
+        first: Some("small".to_owned()),
+        ..scratch.plan()
+    };
+    let (large, small) = (plan("large"), plan("small"));
+    let chosen = async {
+        while session.received() < 100_000 {
+            tokio::task::yield_now().await;
+        }
+        let before = session.received();
+        let fetched = fetch(&session, &small).await.unwrap();
+        (fetched, session.received() - before)
+    };
+    let race = async {
+        tokio::select! {
+            result = fetch(&session, &large) => panic!("not overtaken: {result:?}"),
+            chosen = chosen => chosen,
+        }
+    };
+    let (fetched, received) = beside(&server, race).await;
+    assert_eq!(fetched.received, 4_000_000);
+    scratch.assert_equal("small");
+    let others = received - 4_000_000;
+    // What had left, or was about to, until the server had read the request.
+    assert!(others < 2_000_000, "{others} of the large file");
 }
 
 #[tokio::test]
