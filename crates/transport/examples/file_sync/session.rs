@@ -2,10 +2,11 @@
 
 use super::protocol::{self, ALPN, MAX_REPLY, Reply, Request, SyncError};
 use paceline::units::Bandwidth;
-use paceline::{ClientConfig, Connection, Endpoint, RecvStream, tls};
+use paceline::{ClientConfig, Connection, ConnectionError, Endpoint, RecvStream, tls};
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// A server, whether there is a connection to it at present or not.
@@ -76,12 +77,24 @@ impl Session {
         {
             return Ok(connection.clone());
         }
-        let config = self.config.clone();
+        let is_first = slot.is_none();
+        let mut config = self.config.clone();
+        if is_first {
+            config.handshake_timeout(Some(FIRST_HANDSHAKE));
+        }
         let connecting = self.endpoint.connect_with(config, self.server, "localhost");
         let connecting = connecting.map_err(|error| SyncError::Refused(error.to_string()))?;
         let (connection, accepted) = match connecting.into_0rtt() {
             Ok((connection, accepted)) => (connection, Some(accepted)),
-            Err(connecting) => (connecting.await?, None),
+            Err(connecting) => {
+                let connected = connecting.await;
+                // A server that has been there may come back; this one has never been.
+                let connected = connected.map_err(|error| match is_first {
+                    true => SyncError::Refused(self.unreached(&error)),
+                    false => error.into(),
+                });
+                (connected?, None)
+            }
         };
         if let Some(rate) = self.max_rate {
             let bits_per_second = rate.bits_per_sec();
@@ -98,6 +111,21 @@ impl Session {
         }
         Ok(slot.insert(connection).clone())
     }
+
+    /// What to do where the first connection fails.
+    fn unreached(&self, error: &ConnectionError) -> String {
+        let server = self.server;
+        match error {
+            ConnectionError::TimedOut => format!(
+                "{server}: no server answers within {FIRST_HANDSHAKE:?}; start one there, or name \
+                 another address with --server"
+            ),
+            error => format!(
+                "{server}: no connection ({error}); check that --server and --fingerprint are of \
+                 the same server"
+            ),
+        }
+    }
 }
 
 async fn ask(connection: &Connection, request: &Request) -> Result<(Reply, RecvStream), SyncError> {
@@ -109,3 +137,6 @@ async fn ask(connection: &Connection, request: &Request) -> Result<(Reply, RecvS
         reply => Ok((reply, recv)),
     }
 }
+
+/// Time for the first packet and two more, of 1 s and 3 s later (RFC 9002 §6.2.2).
+const FIRST_HANDSHAKE: Duration = Duration::from_secs(4);

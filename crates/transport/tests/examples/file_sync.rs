@@ -393,6 +393,37 @@ fn a_server_cannot_name_a_file_outside_the_directory() {
 }
 
 #[tokio::test]
+async fn an_address_without_this_server_is_named_within_seconds() {
+    let scratch = Scratch::new("nobody");
+    let server = serve(&scratch.source());
+    // It reads nothing.
+    let holder = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let silent = holder.local_addr().unwrap();
+    let session = Session::new(silent, &server.fingerprint(), None).unwrap();
+    let begun = Instant::now();
+    let error = fetch(&session, &scratch.plan()).await.unwrap_err();
+    let took = begun.elapsed();
+    let expected = format!(
+        "{silent}: no server answers within 4s; start one there, or name another address with \
+         --server"
+    );
+    assert_eq!(error.to_string(), expected);
+    // Without the limit it is a minute.
+    assert!(took < Duration::from_secs(15), "{took:?}");
+
+    let address = server.local_addr().unwrap();
+    let other = serve(&scratch.source()).fingerprint();
+    let session = Session::new(address, &other, None).unwrap();
+    let error = beside(&server, fetch(&session, &scratch.plan())).await;
+    let text = error.unwrap_err().to_string();
+    assert!(
+        text.starts_with(&format!("{address}: no connection (")),
+        "{text}"
+    );
+    assert!(text.ends_with("are of the same server"), "{text}");
+}
+
+#[tokio::test]
 async fn after_a_lost_connection_the_next_request_is_early() {
     let scratch = Scratch::new("lost");
     let server = serve(&scratch.source());
