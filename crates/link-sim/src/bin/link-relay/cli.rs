@@ -61,11 +61,13 @@ mod tests {
         for (words, line) in [
             (
                 &["--max-clients", "x"][..],
-                "invalid value 'x' for '--max-clients <N>': expected a whole number from 1 to 60000",
+                "invalid value 'x' for '--max-clients <N>': expected a whole number from 1 to \
+                 60000",
             ),
             (
                 &["--snaplen", "3"],
-                "invalid value '3' for '--snaplen <BYTES>': expected a whole number from 28 to 262144",
+                "invalid value '3' for '--snaplen <BYTES>': expected a whole number from 28 to \
+                 262144",
             ),
             (&["--bogus"], "unexpected argument '--bogus' found"),
             (
