@@ -20,6 +20,9 @@
 //! are the link's delay, and a frame of 2 Mbit/s takes it 7 ms. Arguments are controllers. The same
 //! arguments give the same figures.
 
+#[path = "shared/program.rs"]
+mod program;
+
 use paceline::testing::{ConnectionPlan, Ends, LinkId, Load, World};
 use paceline::{DatagramOptions, TransportConfig};
 use std::cell::RefCell;
@@ -27,23 +30,25 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, Write};
 use std::ops::Range;
+use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut controllers: Vec<String> = std::env::args().skip(1).collect();
-    if controllers.is_empty() {
-        controllers = CONTROLLERS.map(str::to_owned).to_vec();
-    }
-    unless_unread(print(&controllers, &mut io::stdout().lock()))
+fn main() -> ExitCode {
+    program::run(USAGE, usize::MAX, read, |controllers| {
+        print(&controllers, &mut io::stdout().lock())?;
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
-/// An error of writing to somebody who has read enough, which is none.
-fn unless_unread(ended: Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
-    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
-        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error),
+fn read(controllers: &[String]) -> Result<Vec<String>, Box<dyn Error>> {
+    for controller in controllers {
+        cc_core::Registry::standard().choose(controller)?;
+    }
+    Ok(match controllers {
+        [] => CONTROLLERS.map(str::to_owned).to_vec(),
+        named => named.to_vec(),
     })
 }
 
@@ -347,6 +352,12 @@ pub(crate) fn scenarios() -> [(&'static str, Scenario); 4] {
         ("ramp", alone),
     ]
 }
+
+const USAGE: &str = "\
+usage: live [CONTROLLER]...
+
+How late frames of live video are beside a bulk transfer, in virtual time: a row for each
+controller, such as bbr3 or cubic:beta=0.5; for seven of them if none is named.";
 
 /// Times of frames in ms: of all, and of those made after [`SETTLED`]; frames of which something is
 /// missing in %; Mbit/s of the hint at the end, and of the stream.

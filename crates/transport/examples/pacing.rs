@@ -13,8 +13,8 @@
 
 #[path = "shared/argument.rs"]
 mod argument;
-#[path = "shared/unread.rs"]
-mod unread;
+#[path = "shared/program.rs"]
+mod program;
 
 use argument::number;
 use cc_core::Registry;
@@ -30,25 +30,37 @@ use std::thread;
 use std::time::Duration;
 use tokio::io::Interest;
 use units::{Bandwidth, Bytes};
-use unread::unless_unread;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-fn main() -> Result<ExitCode> {
-    unless_unread(run())
+fn main() -> ExitCode {
+    program::run(USAGE, 3, read, |(pacing, one)| match one {
+        None => survey(pacing),
+        Some((rate, time)) => show(rate, time, pacing),
+    })
 }
 
-fn run() -> Result<ExitCode> {
-    let mut args = std::env::args().skip(1).peekable();
-    let pacing = match args.next_if_eq("--kernel") {
-        Some(_) => KernelPacing::On,
-        None => KernelPacing::Off,
+/// Who paces, and the rate and time of one run if not all rates are asked for.
+fn read(args: &[String]) -> Result<(KernelPacing, Option<(Bandwidth, Duration)>)> {
+    let (pacing, args) = match args {
+        [first, rest @ ..] if first == "--kernel" => (KernelPacing::On, rest),
+        all => (KernelPacing::Off, all),
     };
-    let Some(rate) = args.next() else {
-        return survey(pacing);
+    let seconds = |text: &str| number("SECONDS", text).map(Duration::from_secs);
+    let one = match args {
+        [] => None,
+        [rate] => Some((rate.parse()?, Duration::from_secs(5))),
+        [rate, time] => Some((rate.parse()?, seconds(time)?)),
+        [.., extra] => {
+            return Err(format!("`{extra}` is one argument too many; leave it out").into());
+        }
     };
-    let seconds = number("SECONDS", args.next().as_deref().unwrap_or("5"))?;
-    let run = measure(rate.parse()?, Duration::from_secs(seconds), pacing)?;
+    Ok((pacing, one))
+}
+
+/// One rate in full.
+fn show(rate: Bandwidth, time: Duration, pacing: KernelPacing) -> Result<ExitCode> {
+    let run = measure(rate, time, pacing)?;
     writeln!(
         io::stdout(),
         "{HEADING}\n{}\n\n{}",
@@ -371,6 +383,13 @@ fn runtime() -> std::result::Result<tokio::runtime::Runtime, String> {
         .build()
         .map_err(|error| error.to_string())
 }
+
+const USAGE: &str = "\
+usage: pacing [--kernel] [RATE [SECONDS]]
+
+Whether a paced sender keeps its rate on real sockets, such as 50mbit for 5 seconds; without a rate
+a row for each of several. With --kernel the kernel sends packets at their departure times, after
+`tc qdisc replace dev lo root fq`. The exit code is 1 if a promise is broken.";
 
 const LOOPBACK: &str = "127.0.0.1:0";
 const MTU: Bytes = Bytes::new(1_452);

@@ -15,33 +15,36 @@
 
 #[path = "shared/argument.rs"]
 mod argument;
+#[path = "shared/program.rs"]
+mod program;
 
 use argument::number;
 use cc_core::ControllerChoice;
 use paceline::testing::{ConnectionPlan, Ends, Load, Side, World};
 use std::error::Error;
 use std::io::{self, Write};
+use std::process::ExitCode;
 use std::time::Duration;
 use units::{Bytes, Rng, Timestamp};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+fn main() -> ExitCode {
+    program::run(USAGE, 5, read, |(controller, link, arrivals)| {
+        print(&controller, &link, arrivals, &mut io::stdout().lock())?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn read(args: &[String]) -> Result<(String, String, Arrivals), Box<dyn Error>> {
     let arg = |index: usize, default| args.get(index).map_or(default, String::as_str);
+    let (controller, link) = (arg(0, "cubic"), arg(1, LINK));
+    cc_core::Registry::standard().choose(controller)?;
+    let _: link_sim::LinkSpec = link.parse()?;
     let arrivals = Arrivals {
         flows: number("the flows", arg(2, "100"))?,
         bytes: number("the bytes of each", arg(3, "100000"))?,
         per_second: number("the flows a second", arg(4, "20"))?,
     };
-    let mut out = io::stdout().lock();
-    unless_unread(print(arg(0, "cubic"), arg(1, LINK), arrivals, &mut out))
-}
-
-/// An error of writing to somebody who has read enough, which is none.
-fn unless_unread(ended: Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
-    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
-        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error),
-    })
+    Ok((controller.to_owned(), link.to_owned(), arrivals))
 }
 
 /// What is asked of the link.
@@ -136,6 +139,13 @@ struct Flow {
     ends: Ends,
     start: Timestamp,
 }
+
+const USAGE: &str = "\
+usage: short_flows [CONTROLLER [LINK [FLOWS [BYTES [PER_SECOND]]]]]
+
+How long short transfers take that arrive at random, in virtual time: percentiles of the times of
+FLOWS connections of BYTES bytes each, of which PER_SECOND arrive a second on average.
+Without arguments: cubic 'delay 20ms rate 50mbit queue 1bdp' 100 100000 20";
 
 const LINK: &str = "delay 20ms rate 50mbit queue 1bdp";
 const RETURN_LINK: &str = "delay 20ms";

@@ -14,26 +14,30 @@
 //! Rates are in bit/s, sizes in bytes, times in ms; what is not known yet is empty. `delivered` is
 //! what the client knows to be acknowledged.
 
+#[path = "shared/program.rs"]
+mod program;
+
 use paceline::testing::{Load, Pair, PairConfig, Side};
 use std::error::Error;
 use std::io::{self, Write};
+use std::process::ExitCode;
 use std::time::Duration;
 use units::{Bandwidth, Timestamp};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let arg = |index: usize, default| args.get(index).map_or(default, String::as_str);
-    let time = units::duration::parse(arg(2, "1s"))?;
-    let traced = trace(arg(0, "bbr3"), arg(1, LINK), time, &mut io::stdout().lock());
-    unless_unread(traced)
+fn main() -> ExitCode {
+    program::run(USAGE, 3, read, |(controller, link, time)| {
+        trace(&controller, &link, time, &mut io::stdout().lock())?;
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
-/// An error of writing to somebody who has read enough, which is none.
-fn unless_unread(ended: Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
-    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
-        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error),
-    })
+fn read(args: &[String]) -> Result<(String, String, Duration), Box<dyn Error>> {
+    let arg = |index: usize, default| args.get(index).map_or(default, String::as_str);
+    let (controller, link) = (arg(0, "bbr3"), arg(1, LINK));
+    cc_core::Registry::standard().choose(controller)?;
+    let _: link_sim::LinkSpec = link.parse()?;
+    let time = units::duration::parse(arg(2, "1s"))?;
+    Ok((controller.to_owned(), link.to_owned(), time))
 }
 
 /// Writes the first `time` of a connection under `controller` over `link`.
@@ -82,6 +86,12 @@ fn write_row(pair: &Pair, start: Timestamp, out: &mut impl Write) -> io::Result<
         stats.delivered.get(),
     )
 }
+
+const USAGE: &str = "\
+usage: startup_trace [CONTROLLER [LINK [TIME]]]
+
+The beginning of a connection as CSV, a row for every millisecond of virtual time.
+Without arguments: bbr3 'delay 20ms rate 100mbit queue 2bdp' 1s";
 
 const HEADER: &str = "time,state,cwnd,pacing_rate,bandwidth,inflight,srtt,delivered";
 const LINK: &str = "delay 20ms rate 100mbit queue 2bdp";

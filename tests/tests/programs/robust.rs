@@ -10,6 +10,7 @@ mod crowd;
 mod descriptors;
 mod disk;
 mod ends;
+mod example_arguments;
 mod hangs;
 mod installed;
 mod lies;

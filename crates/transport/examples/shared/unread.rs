@@ -1,5 +1,10 @@
 //! Programs that print, behind one that reads no more, such as `head`.
 
+#![allow(
+    clippy::duplicate_mod,
+    reason = "a test has several examples as modules, and each has this one"
+)]
+
 use std::error::Error;
 use std::io;
 
