@@ -187,7 +187,7 @@ fn a_satellite_is_half_full_in_the_second_round_trip() {
     for controller in CONTROLLERS {
         let memories = Memories::of(controller);
         let saved = memories.path();
-        let is_near = saved.capacity >= BDP * 8 / 10 && saved.capacity <= BDP * 11 / 10;
+        let is_near = saved.capacity >= BDP * 9 / 10 && saved.capacity <= BDP * 11 / 10;
         assert!(is_near, "{controller}: {saved:?}");
         assert!(saved.min_rtt >= RTT && saved.min_rtt < RTT * 101 / 100);
 
@@ -196,7 +196,10 @@ fn a_satellite_is_half_full_in_the_second_round_trip() {
         let mut seeded = Download::new(controller, &memories, LINK);
         let jump = seeded.enters(ResumePhase::Unvalidated, RTT * 3 / 2);
         let rate = seeded.rate_from(jump.at.since(seeded.began_at));
-        assert!(rate >= percent(RATE, 40), "{controller}: {rate}");
+        // Half of what was saved, less headers, and so half of the rate that there was.
+        let half = Bandwidth::from_transfer(saved.capacity / 2, RTT);
+        assert!(rate >= percent(half, 97), "{controller}: {rate} of {half}");
+        assert!(rate >= percent(RATE, 44), "{controller}: {rate}");
         seeded.run_until(RTT * 4);
         let phases: Vec<_> = seeded.phases().iter().map(|(phase, _)| *phase).collect();
         let expected = [ResumePhase::Validating, ResumePhase::Normal];
@@ -204,10 +207,11 @@ fn a_satellite_is_half_full_in_the_second_round_trip() {
         assert_eq!(seeded.pair.stats(Side::Server).path.lost_packets, 0);
 
         let mut unseeded = Download::new(controller, &Memories::NONE, LINK);
-        for round in 0..8 {
+        // Half of it leaves in the eleventh round trip.
+        for round in 0..10 {
             let rate = unseeded.rate_from(RTT * round);
             assert!(
-                rate < percent(RATE, 40),
+                rate < percent(RATE, 44),
                 "{controller} in round trip {round}"
             );
         }
@@ -234,19 +238,22 @@ fn a_memory_that_exaggerates_ten_times_costs_the_jump_and_no_more() {
         let before = lied_to.received();
         lied_to.pair.run_for(RTT * 2);
         let rate = Bandwidth::from_transfer(lied_to.received() - before, RTT * 2);
-        assert!(rate >= percent(RATE, 40), "{controller}: {rate}");
+        let recovered = RECOVERED.iter().find(|(name, _)| *name == controller);
+        let (_, share) = recovered.expect("each has its share");
+        assert!(rate >= percent(RATE, *share), "{controller}: {rate}");
         // A download takes no longer than without memory.
         for bytes in [Bytes::new(20_000_000), Bytes::new(100_000_000)] {
             let time = |memories| Download::new(controller, memories, LINK).time_for(bytes);
             let (with, without) = (time(&memories), time(&Memories::NONE));
             println!("{controller}: {lost} lost, {bytes} in {with:?}, in {without:?} without");
-            assert!(
-                with <= without * 11 / 10,
-                "{controller}: {with:?}, {without:?}"
-            );
+            assert!(with < without, "{controller}: {with:?}, {without:?}");
         }
     }
 }
+
+/// Percent of the link's rate that arrive, at least, from two round trips after a Safe Retreat on.
+/// `bbr3` begins with a Startup of its own, without an estimate, and stays below half.
+const RECOVERED: [(&str, u64); 3] = [("cubic", 60), ("bbr3", 40), ("paceline", 80)];
 
 /// Large, medium and small public access by satellite (draft-kuhn-quic-4-sat-06, picoquic's
 /// `satellite_test.c`), each with a return link that its ACKs have to fit into: downloads of a BDP.
