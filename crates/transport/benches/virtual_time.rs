@@ -1,13 +1,19 @@
 //! How fast virtual time passes for two real QUIC endpoints, with and without encryption of their
 //! packets: virtual seconds per second of one core, links and their checks included.
 //!
+//! And how long a minute of a whole application takes, endpoints, tasks and timers: the one of
+//! docs/simulation.md, over `delay 50ms loss 2%`, which is to take less than two seconds.
+//!
 //! ```text
 //! cargo bench -p paceline --features testing --bench virtual_time
 //! ```
 
+#[path = "../tests/simulation/ten_lines.rs"]
+mod ten_lines;
+
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use paceline::testing::{Load, Pair, PairConfig, Side};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Of virtual time: 83,000 data packets and 41,000 ACKs at 100 Mbit/s.
 const TIME: Duration = Duration::from_secs(10);
@@ -53,9 +59,22 @@ fn virtual_time(criterion: &mut Criterion) {
     group.finish();
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is asserted is the real time that it takes"
+)]
+fn a_minute_of_an_application(criterion: &mut Criterion) {
+    let run = || ten_lines::a_minute_over("delay 50ms loss 2%", 1).expect("it runs");
+    let begun = Instant::now();
+    run();
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(2), "a minute takes {took:?}");
+    criterion.bench_function("a minute of an application", |bencher| bencher.iter(run));
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20);
-    targets = virtual_time
+    targets = virtual_time, a_minute_of_an_application
 }
 criterion_main!(benches);

@@ -44,7 +44,8 @@ async fn ask(config: ClientConfig) -> Result<Vec<Duration>, Failure> {
     Ok(took)
 }
 
-fn a_minute_over(link: &str, seed: u64) -> Result<Vec<Duration>, Failure> {
+/// How long each answer took.
+pub(crate) fn a_minute_over(link: &str, seed: u64) -> Result<Vec<Duration>, Failure> {
     let link = link.parse()?;
     Simulation::new(seed).links(&link, &link)?.run(async {
         let certificate = tls::SelfSigned::generate(["server.test"])?;
