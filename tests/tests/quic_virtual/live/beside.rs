@@ -5,6 +5,47 @@ use super::{MS, SECOND, mbit, run};
 use std::ops::Range;
 use units::Bandwidth;
 
+/// A row of docs/live.md: the encoder's controller and the other's; means of the hints before,
+/// beside and after it in Mbit/s, and the latest frame beside it in ms.
+type Row = (&'static str, &'static str, [f64; 3], u32);
+
+const AT_MOST_20: [Row; 6] = [
+    ("cubic", "cubic", [8.7, 3.2, 8.7], 151),
+    ("bbr3", "cubic", [8.6, 5.1, 8.6], 224),
+    ("paceline", "cubic", [8.7, 5.4, 8.7], 151),
+    ("cubic", "paceline", [8.7, 6.5, 8.7], 156),
+    ("bbr3", "paceline", [8.6, 6.6, 8.6], 158),
+    ("paceline", "paceline", [8.7, 6.4, 8.7], 199),
+];
+
+const AT_MOST_2: [Row; 6] = [
+    ("cubic", "cubic", [8.7, 0.6, 4.2], 149),
+    ("bbr3", "cubic", [7.2, 1.1, 3.1], 204),
+    ("paceline", "cubic", [8.7, 4.4, 8.7], 151),
+    ("cubic", "paceline", [8.7, 5.2, 5.5], 57),
+    ("bbr3", "paceline", [7.2, 6.6, 8.7], 94),
+    ("paceline", "paceline", [8.7, 2.9, 3.0], 61),
+];
+
+/// No figure is worse by more than a tenth, and a rounding of the least ones.
+#[test]
+fn the_table_of_the_page_holds() {
+    for (most, rows) in [(MOST, AT_MOST_20), (FIRST_RATE, AT_MOST_2)] {
+        for (controller, cross, hints, latest) in rows {
+            let outcome = run(&Scenario::beside(cross, most), controller);
+            let name = format!("{controller} beside {cross}, at most {most}");
+            for (stage, hint) in CROSS_STAGES.iter().zip(hints) {
+                let least = mbit((hint * 0.9).min(hint - 0.1));
+                let told = mean(&outcome, stage);
+                assert!(told >= least, "{name}: {told} in {stage:?}");
+            }
+            let times = outcome.times_within(&CROSS_STAGES[1]);
+            let last = *times.last().expect("frames");
+            assert!(last <= MS * latest * 11 / 10, "{name}: {last:?}");
+        }
+    }
+}
+
 /// Each controller beside each, of which the encoder makes at most `most`.
 fn each(most: Bandwidth, mut check: impl FnMut(&str, &str, &Outcome)) {
     for controller in ["cubic", "bbr3", "paceline"] {
@@ -21,20 +62,19 @@ fn mean(outcome: &Outcome, stage: &Range<std::time::Duration>) -> Bandwidth {
 }
 
 /// An encoder that takes all it is told gives way within three seconds, and gets the link back.
-/// `paceline` measures no more than the application sends, nor paces above it: its hint rises
-/// slowly or not at all.
+/// Bounds are those of 22 seeds.
 #[test]
 fn the_hint_comes_down_beside_another_connection_and_up_after_it() {
     let [before, beside, after] = CROSS_STAGES;
     each(MOST, |controller, name, outcome| {
-        assert!(mean(outcome, &before) >= mbit(8.0), "{name}: {outcome:?}");
+        assert!(mean(outcome, &before) >= mbit(8.5), "{name}: {outcome:?}");
         let soon = CROSS.start + SECOND * 2..CROSS.start + SECOND * 3;
         let [least, ..] = outcome.hints_within(&soon);
         assert!(least <= mbit(6.0), "{name}: {least} after three seconds");
         let least = outcome.hints_within(&beside)[0];
-        assert!(least >= mbit(0.5), "{name}: {least} beside it");
+        assert!(least >= mbit(0.8), "{name}: {least} beside it");
         let later = mean(outcome, &after);
-        let expected = if controller == "paceline" { 4.0 } else { 5.0 };
+        let expected = if controller == "paceline" { 8.6 } else { 6.2 };
         assert!(later >= mbit(expected), "{name}: {later} after it");
     });
 }
@@ -46,21 +86,21 @@ fn a_source_below_its_share_is_not_starved() {
     let [_, beside, after] = CROSS_STAGES;
     each(FIRST_RATE, |controller, name, outcome| {
         let told = mean(outcome, &beside);
-        assert!(told >= mbit(0.4), "{name}: {told} beside it");
+        assert!(told >= mbit(0.5), "{name}: {told} beside it");
         let later = mean(outcome, &after);
-        let expected = if controller == "paceline" { 1.4 } else { 2.0 };
+        let expected = if controller == "paceline" { 2.8 } else { 2.6 };
         assert!(later >= mbit(expected), "{name}: {later} after it");
     });
 }
 
-/// The lifetime of what waits, the link's delay, and its queue when it is full.
+/// The lifetime of what waits, the link's delay, and its queue when it is full: 121 ms.
 #[test]
 fn no_frame_is_later_than_its_lifetime_and_a_full_queue() {
     for most in [MOST, FIRST_RATE] {
         each(most, |_, name, outcome| {
             let times = outcome.times(CROSS.start);
             let latest = *times.last().expect("frames");
-            assert!(latest <= MS * (100 + 30 + 125), "{name}: {latest:?}");
+            assert!(latest <= MS * (100 + 30 + 121), "{name}: {latest:?}");
         });
     }
 }
