@@ -5,6 +5,7 @@ pub mod values;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
 use crate::terminal;
+use clap::builder::Styles;
 use clap::{Command, CommandFactory, FromArgMatches};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -25,7 +26,8 @@ impl Exit {
             clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion => {
                 Self::Asked(error.to_string())
             }
-            _ => Self::Refused(Failure::usage(one_line(&error.to_string()))),
+            // As text it would lack the escape sequences in what was typed.
+            _ => Self::Refused(Failure::usage(one_line(&error.render().ansi().to_string()))),
         }
     }
 }
@@ -37,7 +39,8 @@ impl Exit {
 pub fn parse<T: CommandFactory + FromArgMatches>(
     args: impl IntoIterator<Item = OsString>,
 ) -> Result<T, clap::Error> {
-    let matches = with_negative_numbers(T::command()).try_get_matches_from(args)?;
+    let command = T::command().styles(Styles::plain());
+    let matches = with_negative_numbers(command).try_get_matches_from(args)?;
     T::from_arg_matches(&matches)
 }
 

@@ -100,6 +100,19 @@ fn a_wrong_word_is_named_in_one_line() {
 }
 
 #[test]
+fn what_was_typed_is_shown_and_not_obeyed_by_the_terminal() {
+    let words = ["bench-client", "run", "host", "-p", "\x1b[31mx"].map(OsString::from);
+    let Err(Exit::Refused(failure)) = parse(words) else {
+        panic!("accepted");
+    };
+    let text = failure.to_string();
+    assert!(
+        text.starts_with(r"invalid value '\u{1b}[31mx' for '--port <PORT>': expected"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_wrong_link_is_refused_by_its_word() {
     let words = ["bench-client", "ab", "--link", "dely 40ms"].map(OsString::from);
     let Err(Exit::Refused(failure)) = parse(words) else {

@@ -1,6 +1,7 @@
 //! What the command line says of itself, in a line and without words of Rust.
 
 use crate::failure::print_error;
+use clap::builder::Styles;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use std::ffi::OsString;
@@ -11,7 +12,7 @@ pub(super) fn parse<T: CommandFactory + FromArgMatches>() -> T {
         Ok(command_line) => command_line,
         Err(error) if is_asked_for(error.kind()) => error.exit(),
         Err(error) => {
-            print_error(one_line(&error.to_string()));
+            print_error(one_line(&text_of(&error)));
             std::process::exit(error.exit_code());
         }
     }
@@ -20,7 +21,13 @@ pub(super) fn parse<T: CommandFactory + FromArgMatches>() -> T {
 fn read<T: CommandFactory + FromArgMatches>(
     words: impl IntoIterator<Item = OsString>,
 ) -> Result<T, clap::Error> {
-    T::from_arg_matches(&T::command().try_get_matches_from(words)?)
+    let command = T::command().styles(Styles::plain());
+    T::from_arg_matches(&command.try_get_matches_from(words)?)
+}
+
+/// What clap says, with the escape sequences in what was typed, for [`print_error`] to show.
+fn text_of(error: &clap::Error) -> String {
+    error.render().ansi().to_string()
 }
 
 const fn is_asked_for(kind: ErrorKind) -> bool {
@@ -53,7 +60,16 @@ mod tests {
         let words = ["link-relay"].iter().chain(words).map(OsString::from);
         let error = read::<CommandLine>(words).expect_err("it is wrong");
         assert!(!is_asked_for(error.kind()));
-        one_line(&error.to_string())
+        one_line(&text_of(&error))
+    }
+
+    #[test]
+    fn what_was_typed_is_kept_for_the_error_to_show() {
+        let said = said(&["--max-clients", "\x1b[31mx"]);
+        assert!(
+            said.starts_with("invalid value '\x1b[31mx' for '"),
+            "{said:?}"
+        );
     }
 
     #[test]
