@@ -215,7 +215,7 @@ pub fn cpu_line(end: &End) -> Option<String> {
 }
 
 fn end_rows(block: &mut String, rows: [&Row; 2], is_bidir: bool, unit: Unit, columns: Columns) {
-    let gap = if columns == Columns::Least { 1 } else { 13 };
+    let gap = if columns.has_window() { 13 } else { 1 };
     for (row, role) in rows.into_iter().zip(["sender", "receiver"]) {
         let counts = match datagrams(row) {
             Some(datagrams) => format!("{datagrams}  {role}"),
