@@ -32,8 +32,8 @@ impl Connection {
     }
 
     /// As [`send_datagram`](Self::send_datagram), with a lifetime, a priority, a group, or news of
-    /// what becomes of it. When the buffer is full, the oldest of lower priority are dropped first, then
-    /// those of its own; where all are of higher priority, it is dropped itself.
+    /// what becomes of it. When the buffer is full, the oldest of lower priority are dropped first,
+    /// then those of its own; where all are of higher priority, it is dropped itself.
     ///
     /// Returns its number, which the [events](Self::datagram_events) have.
     ///
