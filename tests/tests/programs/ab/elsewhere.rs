@@ -63,7 +63,10 @@ fn what_does_not_go_together_is_named() {
             &["--compete", "--independent"],
             ["--compete", "--independent"],
         ),
-        (&["--max-rounds", "9"], ["--until", "required"]),
+        (
+            &["--max-rounds", "9"],
+            ["--max-rounds", "add one, such as --until"],
+        ),
         (&["--until", "5"], ["--until", "`5`"]),
         (&["--extra-delay", "c=1ms"], ["--extra-delay", "`c`"]),
         (&["--duplicate", "c=2"], ["--duplicate", "`c`"]),
