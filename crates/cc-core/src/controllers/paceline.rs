@@ -130,17 +130,19 @@ impl Paceline {
     }
 
     fn begin_up(&mut self, context: &mut EventContext<'_>, base: f64) {
+        let now = context.path.now;
         let rtt = self.reference.get();
         let step = if self.tuning.share_step {
             self.probe.next_step(Conditions {
                 packets: self.round_packets().max(f64::MIN_POSITIVE),
                 rtt,
                 rate_jitter: self.reference.rate_jitter(),
+                reduced: self.reductions.taken(now, base),
             })
         } else {
             FIRST_STEP
         };
-        self.probe.begin(context.path.now, base, step);
+        self.probe.begin(now, base, step);
         self.enter(context, Phase::Up);
     }
 
@@ -195,8 +197,9 @@ impl Paceline {
             }
             Phase::Up => {
                 self.ambient.close(now);
-                self.ambient.conclude(self.rank.is_high());
-                if self.ambient.loss() > LOSSY {
+                let run = self.path_run();
+                self.ambient.conclude(self.rank.is_high(), run);
+                if self.ambient.is_no_policer() {
                     self.probe.refute_policer();
                 }
                 self.estimate.begin_cycle();
@@ -330,8 +333,6 @@ impl Controller for Paceline {
 }
 
 const MOST_DRAIN_ROUNDS: u32 = 4;
-/// So much is heard of no policer, which delivers what leaves in Down.
-const LOSSY: f64 = 0.006;
 
 /// Of a jump: LossThresh of BBR (draft-ietf-ccwg-bbr-06 §2.8).
 const TOLERATED_LOSS: Gain = Gain::percent(2);

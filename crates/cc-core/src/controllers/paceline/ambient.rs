@@ -1,6 +1,6 @@
 //! The path's own loss: what is lost although the flow fills no queue.
 
-use super::counts::Counts;
+use super::counts::{Counts, variance_of_runs};
 use units::Timestamp;
 
 /// Loss of packets that left in Down, below the estimate: the flow's own queue did not lose them.
@@ -22,6 +22,8 @@ pub(super) struct AmbientLoss {
     /// What was lost at half of the rate or less alone. Older ones less.
     at_half: Counts,
     downs: u32,
+    /// How many packets the path loses in a row, in the mean.
+    run: f64,
 }
 
 /// The packets of one Down.
@@ -51,6 +53,7 @@ impl AmbientLoss {
             most: Counts::default(),
             at_half: Counts::default(),
             downs: 0,
+            run: 1.0,
         }
     }
 
@@ -102,8 +105,9 @@ impl AmbientLoss {
     }
 
     /// The outcomes of what was listened to are known. `is_ranked_high` where losses were
-    /// beside long RTTs.
-    pub(super) fn conclude(&mut self, is_ranked_high: bool) {
+    /// beside long RTTs; the path loses packets in runs of `run`.
+    pub(super) fn conclude(&mut self, is_ranked_high: bool, run: f64) {
+        self.run = run;
         let listening = core::mem::take(&mut self.listening);
         if !self.is_worth_verifying() {
             self.most = Counts::default();
@@ -171,6 +175,11 @@ impl AmbientLoss {
         expected >= EXPECTED_AT_LEAST && self.at_half.lost >= expected * VERIFIED_PART
     }
 
+    /// Whether more is lost in Downs than a policer drops there.
+    pub(super) fn is_no_policer(&self) -> bool {
+        self.loss() > LOSSY
+    }
+
     fn heard_loss(&self) -> f64 {
         let heard = &self.heard[..self.heard_count.min(KEPT)];
         let mut all = Counts::default();
@@ -179,7 +188,8 @@ impl AmbientLoss {
         if mean <= 0.0 {
             return 0.0;
         }
-        if dispersion(heard, mean) <= MOST_DISPERSION * heard.len() as f64 {
+        let variance = variance_of_runs(self.run);
+        if dispersion(heard, mean) <= MOST_DISPERSION * variance * heard.len() as f64 {
             return mean.min(CAP);
         }
         lower_quartile(heard).min(CAP)
@@ -219,6 +229,8 @@ pub(super) const CAP: f64 = 0.2;
 /// Below 2 % a loss costs what it is mistaken for: BBRLossThresh
 /// (draft-ietf-ccwg-bbr-06 §2.10).
 const WORTH_VERIFYING: f64 = 0.02;
+/// A policer drops a packet of a Down now and then.
+const LOSSY: f64 = 0.006;
 const VERIFIED_EVERY: u32 = 4;
 const VERIFIED_DECAY: f64 = 0.875;
 /// Before a full queue that loses a seventh, a flow with more than a twelfth of the bottleneck

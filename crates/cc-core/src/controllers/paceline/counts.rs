@@ -42,12 +42,11 @@ impl Counts {
     /// Whether more was lost than a path explains that loses `ambient` of all packets in runs of
     /// `run`: by `sigmas` standard deviations, and by `margin` of what was sent.
     ///
-    /// Runs of geometric length with mean `run` have 2·`run` − 1 times the variance of single
-    /// losses. Two runs more than expected prove nothing.
+    /// Two runs more than expected prove nothing.
     pub(super) fn exceeds(&self, ambient: f64, run: f64, sigmas: f64, margin: f64) -> bool {
         let expected = self.sent() * ambient;
         let beyond_runs = self.lost - expected - 2.0 * run;
-        let variance = expected * (2.0 * run - 1.0);
+        let variance = expected * variance_of_runs(run);
         beyond_runs > 0.0
             && beyond_runs * beyond_runs > sigmas * sigmas * variance
             && self.lost - expected > self.sent() * margin
@@ -59,6 +58,11 @@ impl AddAssign for Counts {
         self.acked += other.acked;
         self.lost += other.lost;
     }
+}
+
+/// The variance of runs of geometric length with mean `run`, against that of single losses.
+pub(super) fn variance_of_runs(run: f64) -> f64 {
+    2.0 * run - 1.0
 }
 
 /// How many packets are lost in a row.

@@ -21,13 +21,14 @@ pub(super) struct LossTest {
 }
 
 impl LossTest {
-    /// A round trip of `counts` has ended, on a path that loses `ambient` of all packets in runs
-    /// of `run`. Returns whether more is lost than the path explains.
-    pub(super) fn has_excess(&mut self, counts: Counts, ambient: f64, run: f64) -> bool {
+    /// A round trip of `counts` has ended, on a path that loses `ambient` of all packets. Returns
+    /// whether more is lost than the path explains, by `runs` times what proves it where packets
+    /// are lost one by one.
+    pub(super) fn has_excess(&mut self, counts: Counts, ambient: f64, runs: f64) -> bool {
         let expected = ambient + (ambient * MARGIN).max(LEAST_MARGIN);
         self.excess = (self.excess + counts.lost - counts.sent() * expected).max(0.0);
         let threshold = FEW_LOSSES + MORE_LOSSES * ambient / (ambient + HALF_OF_THEM);
-        let has_excess = self.excess >= threshold * run;
+        let has_excess = self.excess >= threshold * runs;
         if has_excess {
             self.excess = 0.0;
         }
@@ -51,6 +52,17 @@ impl LossTest {
         Some(since)
     }
 
+    /// By what the threshold for single losses is to be multiplied, so that losses in runs of `run`
+    /// exceed it by chance as rarely.
+    ///
+    /// A sum that starts anew at zero reaches h in a share e^−Rh of all cases, with the R at which
+    /// the mean of e^R(losses − allowance) is 1 (Lundberg's inequality). For runs of geometric
+    /// length, and half of the loss more allowed, 1/R is as many times that of single losses,
+    /// within 5 %.
+    pub(super) fn runs_by_chance(run: f64) -> f64 {
+        run + MORE_BY_CHANCE * (run - 1.0)
+    }
+
     /// The loss of late in Cruise.
     pub(super) fn recent_loss(&self) -> f64 {
         self.recent.loss()
@@ -72,6 +84,7 @@ const LEAST_MARGIN: f64 = 0.003;
 const FEW_LOSSES: f64 = 3.5;
 const MORE_LOSSES: f64 = 5.0;
 const HALF_OF_THEM: f64 = 0.005;
+const MORE_BY_CHANCE: f64 = 1.3;
 /// Losses that have not happened.
 const DEFICIT: f64 = 8.0;
 /// Packets.

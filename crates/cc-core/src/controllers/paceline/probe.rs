@@ -60,6 +60,8 @@ pub(super) struct Conditions {
     pub(super) rtt: f64,
     /// Mean change of the delivery rate from round trip to round trip, as a share.
     pub(super) rate_jitter: f64,
+    /// How far it is to the estimate before reductions of late, as a share.
+    pub(super) reduced: f64,
 }
 
 impl Probe {
@@ -182,8 +184,9 @@ impl Probe {
         (self.products.0 / self.products.1).clamp(LEAST_SHARE, 1.0)
     }
 
-    /// The step of the next Up: so large that the path shows it, and among many flows so large that
-    /// all that probe reach the same rate.
+    /// The step of the next Up: so large that the path shows it, among many flows so large that all
+    /// that probe reach the same rate, and after reductions so large that it tells whether what
+    /// they took is there.
     pub(super) fn next_step(&self, conditions: Conditions) -> f64 {
         let share = self.share();
         let of_path = PATH_STEP / share;
@@ -200,6 +203,7 @@ impl Probe {
         of_path
             .max(packets / conditions.packets)
             .max(seen)
+            .max(conditions.reduced.min(FIRST_STEP))
             .max(self.least_next)
             .min(most)
     }

@@ -84,6 +84,12 @@ impl Reductions {
         self.fall.filter(|fall| now.since(fall.last) < FALL)
     }
 
+    /// How far it is from `rate`, B/s, to the estimate before reductions of late, as a share.
+    pub(super) fn taken(&self, now: Timestamp, rate: f64) -> f64 {
+        let fall = self.fall_at(now);
+        fall.map_or(0.0, |fall| fall.from / rate.max(1.0) - 1.0)
+    }
+
     /// Whether the trial under way ends with this round trip, its loss as it was before.
     pub(super) fn try_round(&mut self, round: &Round, mss: f64) -> Option<Futile> {
         let trial = self.trial.as_mut()?;

@@ -2,6 +2,7 @@
 
 use super::bandwidth::from_f64;
 use super::cycle::Phase;
+use super::loss_test::LossTest;
 use super::numbers::to_f64;
 use super::round::Round;
 use super::state::Paceline;
@@ -88,7 +89,13 @@ impl Paceline {
                 self.ambient.replace(counts);
             }
         }
-        self.loss_test.has_excess(counts, self.ambient_loss(), run)
+        let path_run = self.path_run();
+        let runs = if self.ambient.is_no_policer() && path_run > 1.0 {
+            LossTest::runs_by_chance(path_run)
+        } else {
+            run
+        };
+        self.loss_test.has_excess(counts, self.ambient_loss(), runs)
     }
 
     /// What was lost beside a queue is not the path's own loss; what an application left out is not

@@ -119,6 +119,16 @@ impl Paceline {
         self.packets_in(self.reference.get().max(CROWD_TIME))
     }
 
+    /// How many packets the path loses in a row, in the mean: 1 where what is lost may be lost in a
+    /// queue.
+    pub(super) fn path_run(&self) -> f64 {
+        if self.rank.is_high() || self.has_standing_queue() || self.has_few_packets() {
+            1.0
+        } else {
+            self.runs.mean()
+        }
+    }
+
     pub(super) fn has_standing_queue(&self) -> bool {
         self.tuning.standing && self.standing.is_there(self.reference.jitter())
     }

@@ -3,6 +3,7 @@
 use super::{at, is_near};
 use crate::controllers::paceline::cycle::Cycle;
 use crate::controllers::paceline::probe::{Conditions, Overflow, Probe};
+use crate::controllers::paceline::reduction::Reductions;
 
 /// Ups of a flow that has `share` of a full bottleneck of 1 MB/s.
 fn probe_with(share: f64) -> Probe {
@@ -21,6 +22,7 @@ fn conditions(packets: f64) -> Conditions {
         packets,
         rtt: 0.04,
         rate_jitter: 0.0,
+        reduced: 0.0,
     }
 }
 
@@ -47,6 +49,28 @@ fn a_step_is_never_more_than_one_and_a_half_of_the_rate_itself() {
     let of_seven = probe_with(0.125).next_step(conditions(7.0));
     assert!(is_near(of_seven, 8.0 / 7.0), "{of_seven}");
     assert!(is_near(probe_with(0.125).next_step(conditions(16.0)), 0.5));
+}
+
+#[test]
+fn after_a_reduction_an_up_reaches_for_what_it_took_up_to_a_quarter() {
+    for (reduced, step) in [(0.0, 0.06), (0.1, 0.1), (0.25, 0.25), (3.0, 0.25)] {
+        let conditions = Conditions {
+            reduced,
+            ..conditions(1e6)
+        };
+        let next = probe_with(1.0).next_step(conditions);
+        assert!((next - step).abs() < 0.002, "{reduced}: {next}");
+    }
+}
+
+#[test]
+fn what_reductions_took_is_known_for_three_seconds_after_the_last() {
+    let mut reductions = Reductions::default();
+    assert!(is_near(reductions.taken(at(0), 1e6), 0.0));
+    reductions.on_reduced(at(0), 1e6, 0.02, false);
+    reductions.on_reduced(at(2_000), 9e5, 0.02, false);
+    assert!(is_near(reductions.taken(at(4_999), 8e5), 0.25));
+    assert!(is_near(reductions.taken(at(5_000), 8e5), 0.0));
 }
 
 #[test]
