@@ -13,8 +13,8 @@
 
 #[path = "shared/argument.rs"]
 mod argument;
-#[path = "shared/unread.rs"]
-mod unread;
+#[path = "shared/program.rs"]
+mod program;
 
 use argument::number;
 use paceline::tls::{self, Fingerprint};
@@ -24,25 +24,44 @@ use paceline::{
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use unread::unless_unread;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-fn main() -> Result<()> {
-    unless_unread(run())
+fn main() -> ExitCode {
+    program::run(USAGE, 5, read, |task| {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().build()?;
+        match task {
+            Task::Serve(streams) => runtime.block_on(serve(streams))?,
+            Task::Visit(server, connections, seconds) => {
+                runtime.block_on(visit(&server, connections, None, seconds))?;
+            }
+            Task::Measure(connections, seconds, streams) => {
+                runtime.block_on(measure(connections, seconds, streams))?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
-fn run() -> Result<()> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+/// What the arguments ask for.
+enum Task {
+    /// The server's process, which allows so many streams.
+    Serve(u32),
+    /// So many connections to a server that runs, for so many seconds.
+    Visit(Server, usize, u64),
+    /// Connections, seconds and streams.
+    Measure(usize, u64, u32),
+}
+
+fn read(args: &[String]) -> Result<Task> {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    let runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = { runtime }.enable_all().build()?;
-    match words[..] {
-        ["serve", streams] => runtime.block_on(serve(number("STREAMS", streams)?)),
+    Ok(match words[..] {
+        ["serve", streams] => Task::Serve(number("STREAMS", streams)?),
         ["visit", connections, seconds, port, fingerprint] => {
             let server = Server {
                 process: None,
@@ -50,17 +69,19 @@ fn run() -> Result<()> {
                 fingerprint: fingerprint.parse()?,
             };
             let connections = number("CONNECTIONS", connections)?;
-            let visit = visit(&server, connections, None, number("SECONDS", seconds)?);
-            runtime.block_on(visit).map(drop)
+            Task::Visit(server, connections, number("SECONDS", seconds)?)
         }
-        [] => runtime.block_on(measure(10_000, 10, "100")),
-        [connections, seconds, streams] => {
-            let _: u32 = number("STREAMS", streams)?;
-            let connections = number("CONNECTIONS", connections)?;
-            runtime.block_on(measure(connections, number("SECONDS", seconds)?, streams))
+        [] => Task::Measure(10_000, 10, 100),
+        [connections, seconds, streams] => Task::Measure(
+            number("CONNECTIONS", connections)?,
+            number("SECONDS", seconds)?,
+            number("STREAMS", streams)?,
+        ),
+        _ => {
+            let words = words.join(" ");
+            return Err(format!("`{words}` is not understood; give three numbers, or none").into());
         }
-        _ => Err("expected no argument, or CONNECTIONS SECONDS STREAMS".into()),
-    }
+    })
 }
 
 /// A server that accepts.
@@ -80,7 +101,7 @@ struct Cost {
     packets: f64,
 }
 
-async fn measure(connections: usize, seconds: u64, streams: &str) -> Result<()> {
+async fn measure(connections: usize, seconds: u64, streams: u32) -> Result<()> {
     let interval = Duration::from_secs(10);
     writeln!(
         io::stdout(),
@@ -97,7 +118,7 @@ async fn measure(connections: usize, seconds: u64, streams: &str) -> Result<()> 
     )?;
     for keep_alive in [None, Some(interval)] {
         let mut child = Command::new(std::env::current_exe()?)
-            .args(["serve", streams])
+            .args(["serve", &streams.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -259,3 +280,9 @@ impl Server {
 /// Handshakes under way at one time.
 const AT_ONCE: usize = 50;
 const NAME: &str = "localhost";
+
+const USAGE: &str = "\
+usage: idle_connections [CONNECTIONS SECONDS STREAMS]
+
+What a connection costs a server that does nothing with it. Linux only.
+Without arguments: 10000 10 100";

@@ -21,6 +21,7 @@ mod unread;
 use clap::{Parser, ValueEnum};
 use std::error::Error;
 use std::io::{self, Write};
+use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 use unread::unless_unread;
@@ -55,8 +56,16 @@ enum Direction {
     Download,
 }
 
-fn main() -> std::result::Result<(), Box<dyn Error>> {
-    unless_unread(run().map_err(|error| error as Box<dyn Error>))
+fn main() -> ExitCode {
+    let ended = unless_unread(run().map_err(|error| error as Box<dyn Error>));
+    ended.map_or_else(
+        |error| {
+            // Nobody is told where even this cannot be written.
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        },
+        |()| ExitCode::SUCCESS,
+    )
 }
 
 fn run() -> Result<()> {

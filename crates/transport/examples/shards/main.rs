@@ -18,50 +18,77 @@
 mod argument;
 mod load;
 mod model;
-#[path = "../shared/unread.rs"]
-mod unread;
+#[path = "../shared/program.rs"]
+mod program;
 
 use argument::number;
 use paceline::tls;
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Write};
 use std::num::NonZero;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
-use unread::unless_unread;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-fn main() -> Result<()> {
-    unless_unread(run())
+fn main() -> ExitCode {
+    program::run(USAGE, 5, read, |task| {
+        match task {
+            Task::Serve(shards) => load::serve(shards)?,
+            Task::Put(load, port, time, first) => load::put(load, port, time, first)?,
+            Task::Compare(rounds, seconds) => compare(rounds, seconds)?,
+            Task::Scale(rounds, seconds) => scale(rounds, seconds)?,
+            Task::Model(most) => model::print(most)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
-fn run() -> Result<()> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+/// What the arguments ask for.
+enum Task {
+    /// The server's process, with so many shards.
+    Serve(usize),
+    /// A client's process: what it does, the server's port, for how long and on which CPU, if any.
+    Put(&'static Load, u16, Duration, Option<usize>),
+    Compare(usize, f64),
+    Scale(usize, f64),
+    /// Of at most so many shards.
+    Model(usize),
+}
+
+fn read(args: &[String]) -> Result<Task> {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    match words[..] {
-        ["serve", shards] => load::serve(number("SHARDS", shards)?),
+    Ok(match words[..] {
+        ["serve", shards] => Task::Serve(number("SHARDS", shards)?),
         ["load", name, port, seconds, first] => {
             let load = LOADS.iter().find(|known| known.name == name);
-            let load = load.ok_or("expected a load's name")?;
+            let load =
+                load.ok_or_else(|| format!("`{name}` is no load; give handshakes or download"))?;
             let time = Duration::try_from_secs_f64(number("SECONDS", seconds)?)?;
-            load::put(load, number("PORT", port)?, time, first.parse().ok())
+            Task::Put(load, number("PORT", port)?, time, first.parse().ok())
         }
-        [] => compare(5, 3.0),
-        ["scale"] => scale(5, 3.0),
-        ["scale", rounds, seconds] => scale(number("ROUNDS", rounds)?, number("SECONDS", seconds)?),
-        ["model"] => model(64),
-        ["model", shards] => model(number("SHARDS", shards)?),
-        [rounds, seconds] => compare(number("ROUNDS", rounds)?, number("SECONDS", seconds)?),
-        _ => Err("expected ROUNDS SECONDS, `scale [ROUNDS SECONDS]` or `model [SHARDS]`".into()),
-    }
-}
-
-fn model(most: usize) -> Result<()> {
-    if !(1..=256).contains(&most) {
-        return Err(format!("expected 1 to 256 shards instead of {most}").into());
-    }
-    model::print(most)
+        [] => Task::Compare(ROUNDS, SECONDS),
+        ["scale"] => Task::Scale(ROUNDS, SECONDS),
+        ["scale", rounds, seconds] => {
+            Task::Scale(number("ROUNDS", rounds)?, number("SECONDS", seconds)?)
+        }
+        ["model"] => Task::Model(MOST_SHARDS),
+        ["model", shards] => {
+            let most = number("SHARDS", shards)?;
+            if !(1..=256).contains(&most) {
+                return Err(format!("SHARDS cannot be {most}; give a number from 1 to 256").into());
+            }
+            Task::Model(most)
+        }
+        [rounds, seconds] => Task::Compare(number("ROUNDS", rounds)?, number("SECONDS", seconds)?),
+        _ => {
+            let words = words.join(" ");
+            return Err(format!(
+                "`{words}` is not understood; give ROUNDS SECONDS, `scale` or `model`"
+            )
+            .into());
+        }
+    })
 }
 
 /// What clients do, and how it is counted.
@@ -384,3 +411,14 @@ const IN_TURN: &str = "in turn";
 /// Each by an octet at random, as it is with clients at large.
 const AT_RANDOM: &str = "random";
 const NAME: &str = "localhost";
+
+const ROUNDS: usize = 5;
+const SECONDS: f64 = 3.0;
+const MOST_SHARDS: usize = 64;
+
+const USAGE: &str = "\
+usage: shards [ROUNDS SECONDS | scale [ROUNDS SECONDS] | model [SHARDS]]
+
+What more shards bring: one and two beside each other; `scale`, 1, 2, 4 and more
+on CPUs of their own; `model`, what chance alone leaves of them. Linux only.
+Without numbers: 5 rounds, 3 seconds, 64 shards";

@@ -3,7 +3,14 @@
 use e2e::programs::example;
 use std::process::{Command, Output};
 
-const EXAMPLES: [&str; 4] = ["live", "pacing", "short_flows", "startup_trace"];
+const EXAMPLES: [&str; 6] = [
+    "idle_connections",
+    "live",
+    "pacing",
+    "shards",
+    "short_flows",
+    "startup_trace",
+];
 
 fn run(name: &str, args: &[&str]) -> Output {
     Command::new(example(name)).args(args).output().unwrap()
@@ -25,7 +32,7 @@ fn help_is_the_usage_and_no_error() {
 
 #[test]
 fn a_wrong_argument_is_named_in_a_line_above_the_usage() {
-    let cases: [(&str, &[&str], &str); 8] = [
+    let cases: [(&str, &[&str], &str); 12] = [
         ("live", &["bbr4"], "bbr4"),
         ("short_flows", &["bbr4"], "bbr4"),
         ("short_flows", &["cubic", "dely 20ms"], "dely"),
@@ -36,6 +43,10 @@ fn a_wrong_argument_is_named_in_a_line_above_the_usage() {
             &["bbr3", "delay 20ms", "1s", "extra"],
             "extra",
         ),
+        ("idle_connections", &["10", "many", "100"], "many"),
+        ("idle_connections", &["10"], "10"),
+        ("shards", &["model", "0"], "0"),
+        ("shards", &["scael"], "scael"),
         ("pacing", &["fast"], "fast"),
         ("pacing", &["1mbit", "long"], "long"),
     ];
