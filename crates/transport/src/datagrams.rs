@@ -52,7 +52,7 @@ impl DatagramOptions {
     }
 
     /// Makes the datagram one of group `number` of `track`, both of the application's choice, such
-    /// as a video and its groups of pictures, or a player and the count of his positions. Of each
+    /// as a video and its groups of pictures, or a player and the count of its positions. Of each
     /// track one group waits at most: when this datagram is sent, those of earlier groups are
     /// dropped, whatever their priority, and if one of a later group waits, this one is. Either is
     /// [`Superseded`](DatagramOutcome::Superseded). Within a group the order is that of sending.

@@ -20,7 +20,7 @@ pub fn completions(shell: Shell, command: &mut Command) -> String {
 }
 
 /// Offers `values` of the name of an argument's value where such an argument stands, in `command`
-/// and the commands below it; the arguments take what they took before no more: this is for
+/// and the commands below it. The arguments then refuse all other values, so this is for
 /// completions alone. Where there are none, an argument stays as it is.
 pub fn with_values(command: Command, values: &dyn Fn(&str) -> Vec<String>) -> Command {
     let with_its = |argument: Arg| {
