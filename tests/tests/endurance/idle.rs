@@ -66,6 +66,6 @@ const COUNTED: u32 = 100;
 /// For last ACKs, and for what only the handshake needs to be dropped.
 const SETTLE: Duration = Duration::from_millis(1_500);
 
-/// Bytes, of both ends.
-const MOST: i64 = 58_500;
-const MOST_WITH_FEW_STREAMS: i64 = 42_400;
+/// Bytes, of both ends: what docs/measuring.md counts while the machine is busy, and 1 % more.
+const MOST: i64 = 59_200;
+const MOST_WITH_FEW_STREAMS: i64 = 42_900;
