@@ -10,6 +10,7 @@ use peers::{Client, Server, Stop, narrowing};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::OpenOptions;
 use std::io::Read as _;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -149,6 +150,28 @@ fn datagrams_over_a_path_that_becomes_too_narrow_hang_neither_side() {
     }
     let (ended, took) = ended_after(server, Running::terminate);
     assert!(took < LIMIT, "{took:?}: {ended:?}");
+}
+
+#[test]
+fn a_path_that_becomes_too_narrow_is_that_of_its_client_alone() {
+    let sockets = [0; 3].map(|port| UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).unwrap());
+    let [server, client, other] = &sockets;
+    for socket in &sockets {
+        socket.set_read_timeout(Some(LIMIT)).unwrap();
+    }
+    let path = narrowing(server.local_addr().unwrap().port(), LIMIT);
+    let path = (Ipv4Addr::LOCALHOST, path);
+    let mut room = [0; 10];
+    for (socket, datagram) in [(client, &b"first"[..]), (other, &[]), (client, b"second")] {
+        socket.send_to(datagram, path).unwrap();
+    }
+    let length = server.recv(&mut room).unwrap();
+    assert_eq!(&room[..length], b"first");
+    let (length, back) = server.recv_from(&mut room).unwrap();
+    assert_eq!(&room[..length], b"second");
+    server.send_to(b"answer", back).unwrap();
+    let length = client.recv(&mut room).unwrap();
+    assert_eq!(&room[..length], b"answer");
 }
 
 /// Every one of these is asked to end while it runs.

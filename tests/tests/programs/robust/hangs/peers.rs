@@ -172,7 +172,8 @@ fn plan(direction: Direction, extras: Extras) -> Plan {
 }
 
 /// The port of a path to this one of 127.0.0.1 that takes nothing above 1,280 bytes once its first
-/// packet is so old.
+/// packet is so old. It belongs to whoever speaks first: a client asks by a socket of its own
+/// whether anybody listens, and answers to the client must not go there.
 pub(super) fn narrowing(port: u16, after: Duration) -> u16 {
     let server: SocketAddr = (Ipv4Addr::LOCALHOST, port).into();
     let [front, back] = [0, 0].map(|port| UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).unwrap());
@@ -185,7 +186,9 @@ pub(super) fn narrowing(port: u16, after: Duration) -> u16 {
         let mut datagram = [0; 65_536];
         let mut first = None;
         while let Ok((length, from)) = front.recv_from(&mut datagram) {
-            *known.lock().unwrap() = Some(from);
+            if *known.lock().unwrap().get_or_insert(from) != from {
+                continue;
+            }
             let begin = *first.get_or_insert_with(clock::now);
             narrow.fetch_or(begin.elapsed() >= after, Ordering::Relaxed);
             if length <= 1_280 || !narrow.load(Ordering::Relaxed) {
