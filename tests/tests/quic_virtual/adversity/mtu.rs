@@ -2,10 +2,13 @@
 
 use crate::adversity::{LINK, Scene, both, transport};
 use e2e::seed;
+use paceline::DatagramOptions;
 use paceline::testing::{Load, World};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
 
 const TRANSFER: u64 = 20_000_000;
 
@@ -72,6 +75,80 @@ fn packets_shrink_while_both_ends_wait_for_acknowledgements() {
         let took = both_have_shrunk_after(seed);
         // It took 12 s where the ACKs of probes waited for the windows, or left in large packets.
         assert!(took <= Duration::from_secs(4), "seed {seed}: {took:?}");
+    }
+}
+
+/// A server that sends datagrams of 1,350 bytes as fast as they leave, while they fit.
+struct Datagrams {
+    scene: Scene,
+    limit: Rc<Cell<usize>>,
+}
+
+impl Datagrams {
+    fn over(link: &str, cc: &str, seed: u64) -> Self {
+        let world = World::new(seed::choose(
+            seed,
+            format_args!("datagrams of {cc} that shrink"),
+        ));
+        let mut scene = Scene::new(world, link, link, &both(&transport(cc))).connect();
+        let limit = Rc::new(Cell::new(1_500));
+        scene.world.tamper(scene.ends.server, at_most(&limit));
+        scene
+            .world
+            .watch_received_datagrams(scene.ends.client, |_, _| ());
+        Self { scene, limit }
+    }
+
+    fn run_for(&mut self, time: Duration) {
+        let until = self.scene.world.now() + time;
+        while self.scene.world.now() < until {
+            self.run_on();
+        }
+    }
+
+    fn run_on(&mut self) {
+        let (world, server) = (&mut self.scene.world, self.scene.ends.server);
+        let queued = |world: &World| world.stats(server).datagrams.queued_bytes.get();
+        let send = |world: &mut World| {
+            world.send_datagram(server, vec![7; 1_350], DatagramOptions::default())
+        };
+        // What is too large is an error.
+        while queued(world) < 50_000 && send(world).is_ok() {}
+        world.run_for(MS);
+        assert_eq!(self.scene.errors(), [None, None]);
+    }
+
+    /// The path becomes narrower after `before`, and `after` that the server sends 3,000 bytes on
+    /// a stream of their own: when they have arrived, from the fall on.
+    fn stream_arrives(&mut self, before: Duration, after: Duration) -> Duration {
+        self.run_for(before);
+        self.limit.set(1_280);
+        let fell = self.scene.world.now();
+        self.run_for(after);
+        let (server, client) = (self.scene.ends.server, self.scene.ends.client);
+        self.scene.world.send(server, Load::Bytes(3_000));
+        while self.scene.world.received(client).get() < 3_000 {
+            self.run_on();
+        }
+        self.scene.world.now().since(fell)
+    }
+}
+
+#[test]
+fn a_stream_beside_datagrams_arrives_when_they_are_known_to_be_too_large() {
+    // Known after so many milliseconds, at most.
+    for (delay, known) in [(1, 250), (10, 700), (40, 1_700)] {
+        let link = format!("delay {delay}ms rate 20mbit queue 1bdp");
+        for cc in ["cubic", "bbr3", "paceline"] {
+            for seed in 1..=2 {
+                for after in [0, 100, 500] {
+                    let mut path = Datagrams::over(&link, cc, seed.into());
+                    let arrived = path.stream_arrives(MS * (1_500 + 13 * seed), MS * after);
+                    let most = MS * (known.max(after) + delay + 10);
+                    assert!(arrived <= most, "{link}, {cc}, {after} ms: {arrived:?}");
+                }
+            }
+        }
     }
 }
 
