@@ -109,19 +109,23 @@ macro_rules! setters {
 }
 
 setters! {
-    /// Most bidirectional streams that the peer may have open at once. Default 100.
+    /// Most bidirectional streams that the peer may have open at once. Default 100. It begins with
+    /// 16,384 at most, and may have twice as many each time that half of them are open, so that a
+    /// high limit, [`VarInt::MAX`] for one, costs no memory before it is used.
     max_concurrent_bidi_streams: VarInt;
-    /// Most unidirectional streams that the peer may have open at once. Default 100.
+    /// Most unidirectional streams that the peer may have open at once, granted as
+    /// [`max_concurrent_bidi_streams`](Self::max_concurrent_bidi_streams) are. Default 100.
     max_concurrent_uni_streams: VarInt;
     /// With how many of [`max_concurrent_bidi_streams`](Self::max_concurrent_bidi_streams) the peer
-    /// begins, at least 1; when half of these are open at once it may have all. Default `None`: it
-    /// begins with all. With fewer, an idle connection takes less memory, about 60 bytes for each
-    /// stream; a peer that opens more of them at once waits one round trip, once, for the rest.
-    /// RFC 9114 §6.1 wants 100 for the requests of HTTP/3.
+    /// begins, at least 1; when half of these are open at once it may have all, or the first
+    /// 16,384. Default `None`: it begins with those. With fewer, an idle connection takes less
+    /// memory, about 60 bytes for each stream; a peer that opens more of them at once waits one
+    /// round trip, once, for the rest. RFC 9114 §6.1 wants 100 for the requests of HTTP/3.
     initial_bidi_streams: Option<VarInt>;
     /// With how many of [`max_concurrent_uni_streams`](Self::max_concurrent_uni_streams) the peer
     /// begins, as [`initial_bidi_streams`](Self::initial_bidi_streams), and about 30 bytes for
-    /// each. Default `None`: it begins with all. RFC 9114 §6.2 wants three for HTTP/3.
+    /// each. Default `None`: it begins with all, 16,384 at most. RFC 9114 §6.2 wants three for
+    /// HTTP/3.
     initial_uni_streams: Option<VarInt>;
     /// How long a connection lives without a packet from the peer; the smaller of both sides'
     /// values counts, `None` is no limit. Default 30 s (RFC 9308 §3.2).
@@ -461,6 +465,7 @@ impl Default for TransportConfig {
 /// How many streams the peer may have open to begin with, and what becomes of that.
 fn stream_limit(initial: Option<VarInt>, most: VarInt) -> (VarInt, Option<RaisedLimit>) {
     let initial = initial.map_or(most, |initial| initial.max(VarInt::from_u32(1)).min(most));
+    let initial = initial.min(RaisedLimit::first(0, most));
     (initial, RaisedLimit::new(initial, most))
 }
 

@@ -265,14 +265,16 @@ impl Connection {
         self.state().driver.conn().force_key_update();
     }
 
-    /// Changes how many unidirectional streams the peer may have open at once.
+    /// Changes how many unidirectional streams the peer may have open at once, granted as those of
+    /// [`TransportConfig`](crate::TransportConfig::max_concurrent_bidi_streams) are.
     pub fn set_max_concurrent_uni_streams(&self, count: VarInt) {
         let mut state = self.state();
         state.driver.set_max_concurrent_streams(Dir::Uni, count);
         self.0.schedule();
     }
 
-    /// Changes how many bidirectional streams the peer may have open at once.
+    /// Changes how many bidirectional streams the peer may have open at once, granted as those of
+    /// [`TransportConfig`](crate::TransportConfig::max_concurrent_bidi_streams) are.
     pub fn set_max_concurrent_bi_streams(&self, count: VarInt) {
         let mut state = self.state();
         state.driver.set_max_concurrent_streams(Dir::Bi, count);

@@ -7,8 +7,8 @@ use quinn_proto::{Dir, VarInt};
 impl ConnectionDriver {
     /// Changes how many streams the peer may have open at once, whatever it has open now.
     pub(crate) fn set_max_concurrent_streams(&mut self, dir: Dir, count: VarInt) {
-        self.raised_limits[dir as usize] = None;
-        self.conn.set_max_concurrent_streams(dir, count);
+        let open = self.conn.streams().remote_open_streams(dir);
+        self.grant(dir, RaisedLimit::first(open, count), count);
     }
 
     /// Raises the limits of which the peer uses half.
@@ -22,9 +22,14 @@ impl ConnectionDriver {
 
     fn raise_stream_limit(&mut self, dir: Dir) {
         let open = self.conn.streams().remote_open_streams(dir);
-        let limit = &mut self.raised_limits[dir as usize];
-        if let Some(RaisedLimit { to, .. }) = limit.take_if(|limit| open >= limit.at) {
-            self.conn.set_max_concurrent_streams(dir, to);
+        let limit = self.raised_limits[dir as usize];
+        if let Some(limit) = limit.filter(|limit| open >= limit.at()) {
+            self.grant(dir, limit.next(), limit.most());
         }
+    }
+
+    fn grant(&mut self, dir: Dir, count: VarInt, most: VarInt) {
+        self.raised_limits[dir as usize] = RaisedLimit::new(count, most);
+        self.conn.set_max_concurrent_streams(dir, count);
     }
 }

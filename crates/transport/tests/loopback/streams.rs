@@ -367,6 +367,29 @@ async fn a_limit_of_streams_that_is_set_is_not_raised() {
 }
 
 #[tokio::test]
+async fn a_limit_of_streams_without_bound_is_granted_as_the_peer_uses_it() {
+    within_a_minute(async {
+        let mut config = TransportConfig::default();
+        config.max_concurrent_uni_streams(VarInt::MAX);
+        let endpoints = Endpoints::with(&config, &TransportConfig::default());
+        let (client, server) = endpoints.connect().await;
+        server.set_max_concurrent_bi_streams(VarInt::MAX);
+        // More than a peer begins with.
+        let mut opened = Vec::new();
+        for _ in 0..20_000 {
+            let mut send = client.open_uni().await.unwrap();
+            send.write_all(b"x").await.unwrap();
+            opened.push(send);
+        }
+        let (mut send, _recv) = client.open_bi().await.unwrap();
+        send.write_all(b"x").await.unwrap();
+        server.accept_bi().await.unwrap();
+        endpoints.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn flow_control_holds_a_writer_whose_reader_does_not_read() {
     within_a_minute(async {
         let mut config = TransportConfig::default();
