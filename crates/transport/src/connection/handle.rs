@@ -11,6 +11,7 @@ use bytes::Bytes;
 use quinn_proto::crypto::ExportKeyingMaterialError;
 use quinn_proto::{ConnectionError, Dir, Side, StreamId, VarInt};
 use std::any::Any;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ use std::time::Duration;
 /// Closing drops what is on its way in either direction. The side that receives the last data
 /// closes; the other waits for that with [`closed`](Self::closed), and
 /// [`Endpoint::wait_idle`](crate::Endpoint::wait_idle) gives the closing packet time to leave.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Connection(pub(super) Lease);
 
 impl Connection {
@@ -368,5 +369,11 @@ impl Connection {
 
     pub(super) fn state(&self) -> Guard<'_, State> {
         self.0.lock()
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

@@ -13,13 +13,15 @@ use crate::totals::{Group, Groups, Totals};
 use crate::{clock, user_code};
 use bytes::Bytes;
 use quinn_proto::{
-    ConnectionError, ConnectionHandle, Dir, EndpointEvent, Event, StreamEvent, StreamId, VarInt,
+    ConnectionError, ConnectionHandle, Dir, EndpointEvent, Event, Side, StreamEvent, StreamId,
+    VarInt,
 };
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
@@ -30,8 +32,8 @@ use tracing::Span;
 /// A connection's state behind its lock, what its futures wait for, and the way to the task.
 ///
 /// The lock is held for one call of the application or one turn of the task.
-#[derive(Debug)]
 pub(crate) struct Shared {
+    side: Side,
     state: Lock<State>,
     pub(crate) signals: Signals,
     queue: Arc<WorkQueue<Self>>,
@@ -58,6 +60,7 @@ impl Shared {
         let (side, remote) = (conn.side(), conn.remote_address());
         let span = tracing::debug_span!("connection", id = handle.0, ?side, %remote);
         Arc::new(Self {
+            side,
             span,
             state: Lock::new(State {
                 driver,
@@ -189,11 +192,20 @@ fn drop_each(observers: Vec<Observing>) {
 impl UnwindSafe for Shared {}
 impl RefUnwindSafe for Shared {}
 
+/// Without what is behind the lock: an application may log a connection wherever it has one.
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("stable_id", &ptr::from_ref(self).addr())
+            .field("side", &self.side)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A handle that keeps a connection open; the connection closes when the last one is dropped.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Lease(Arc<LastHandle>);
 
-#[derive(Debug)]
 struct LastHandle(Arc<Shared>);
 
 impl Lease {
@@ -204,6 +216,12 @@ impl Lease {
     /// Unlike addresses and connection IDs, the same for the connection's life.
     pub(crate) fn stable_id(&self) -> usize {
         Arc::as_ptr(&self.0.0).addr()
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.0.fmt(f)
     }
 }
 

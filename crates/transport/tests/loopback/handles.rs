@@ -7,6 +7,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[tokio::test]
+async fn a_handle_prints_which_connection_it_is_of_in_a_line() {
+    within_a_minute(async {
+        let endpoints = Endpoints::new();
+        let (client, server) = endpoints.connect().await;
+        let expected = format!(
+            "Connection {{ stable_id: {}, side: Client, .. }}",
+            client.stable_id()
+        );
+        assert_eq!(format!("{client:?}"), expected);
+        assert!(format!("{server:?}").contains("side: Server"));
+        let (send, recv) = client.open_bi().await.unwrap();
+        for stream in [format!("{send:?}"), format!("{recv:?}")] {
+            assert!(stream.contains(&expected) && stream.contains("StreamId(0)"));
+            assert!(stream.len() < 200, "{stream}");
+        }
+        endpoints.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn handles_may_go_at_any_time() {
     within_a_minute(async {
         let endpoints = Endpoints::new();
