@@ -73,6 +73,9 @@ impl Request {
     ///
     /// # Errors
     /// When the client has gone.
+    ///
+    /// # Cancel safety
+    /// None: if this does not resolve, the request is rejected as if it had been dropped.
     pub async fn accept(self) -> Result<Session, SessionError> {
         self.answer(ConnectResponse::OK).await
     }
@@ -81,6 +84,9 @@ impl Request {
     ///
     /// # Errors
     /// When the client has gone.
+    ///
+    /// # Cancel safety
+    /// As [`accept`](Self::accept).
     pub async fn accept_protocol(self, protocol: &str) -> Result<Session, SessionError> {
         self.answer(ConnectResponse::OK.with_protocol(protocol))
             .await
@@ -90,6 +96,9 @@ impl Request {
     ///
     /// # Errors
     /// When the client has gone.
+    ///
+    /// # Cancel safety
+    /// None: if this does not resolve, a part of the answer may have been sent.
     pub async fn reject(mut self, status: StatusCode) -> Result<(), SessionError> {
         let Some((mut send, mut recv)) = self.asked.stream.take() else {
             return Ok(());
@@ -101,22 +110,18 @@ impl Request {
         sent
     }
 
+    /// Until the answer is written the stream stays where it is rejected when this is dropped.
     async fn answer(mut self, response: ConnectResponse) -> Result<Session, SessionError> {
-        let Some((mut send, recv)) = self.asked.stream.take() else {
+        let Some((send, _)) = &mut self.asked.stream else {
             return Err(SessionError::ClosedHere);
         };
         let mut bytes = Vec::new();
         let encoded = response.encode(&mut bytes);
-        if encoded.is_err() {
-            self.asked.stream = Some((send, recv));
-            return Err(SessionError::Malformed("choice of protocols"));
-        }
-        if let Err(error) = send.write_all(&bytes).await {
-            self.asked.stream = Some((send, recv));
-            return Err(SessionError::from_write(error));
-        }
+        encoded.map_err(|_| SessionError::Malformed("choice of protocols"))?;
+        let written = send.write_all(&bytes).await;
+        written.map_err(SessionError::from_write)?;
         Ok(Session::begin(
-            (send, recv),
+            self.asked.stream.take().expect("it was written to"),
             response.protocol,
             Arc::clone(&self.sessions),
             Arc::clone(&self.link),

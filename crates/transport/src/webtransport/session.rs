@@ -1,7 +1,7 @@
 //! A session, and the task that looks after its CONNECT stream.
 
 use super::capsules;
-use super::codes::{H3_MESSAGE_ERROR, SESSION_GONE};
+use super::codes::{H3_MESSAGE_ERROR, H3_REQUEST_CANCELLED, SESSION_GONE};
 use super::error::{SendDatagramError, SessionError};
 use super::handle::{Handle, Link};
 use super::sessions::Sessions;
@@ -71,11 +71,14 @@ impl Session {
     ///
     /// # Errors
     /// When the session is over.
+    ///
+    /// # Cancel safety
+    /// If this does not resolve, the session has no stream more; one of which the header was not
+    /// written is reset.
     pub async fn open_bi(&self) -> Result<(SendStream, RecvStream), SessionError> {
         let opened = async {
-            let (mut send, recv) = self.connection().open_bi().await?;
-            self.send_header(Frame::WEBTRANSPORT.0, &mut send).await?;
-            Ok((send, recv))
+            let (send, recv) = self.connection().open_bi().await?;
+            Ok((self.send_header(Frame::WEBTRANSPORT.0, send).await?, recv))
         };
         let (send, recv) = self.or_ended(opened).await?;
         Ok((
@@ -88,12 +91,13 @@ impl Session {
     ///
     /// # Errors
     /// When the session is over.
+    ///
+    /// # Cancel safety
+    /// As [`open_bi`](Self::open_bi).
     pub async fn open_uni(&self) -> Result<SendStream, SessionError> {
         let opened = async {
-            let mut send = self.connection().open_uni().await?;
-            self.send_header(StreamUni::WEBTRANSPORT.0, &mut send)
-                .await?;
-            Ok(send)
+            let send = self.connection().open_uni().await?;
+            self.send_header(StreamUni::WEBTRANSPORT.0, send).await
         };
         let send = self.or_ended(opened).await?;
         Ok(SendStream::new(send, &self.0))
@@ -184,6 +188,9 @@ impl Session {
     }
 
     /// Waits until the session is over, and says why.
+    ///
+    /// # Cancel safety
+    /// It may be dropped at any time. What this has returned is returned again.
     pub async fn closed(&self) -> SessionError {
         self.0.shared.reason().await
     }
@@ -198,18 +205,22 @@ impl Session {
         VarInt::from_u64(self.id() / 4).expect("it is a stream's number")
     }
 
-    /// What a stream begins with.
+    /// Writes what a stream begins with. One that has no more than a part of it is reset: its end
+    /// would be that of a message which the peer cannot read.
     async fn send_header(
         &self,
         kind: VarInt,
-        send: &mut connection::SendStream,
-    ) -> Result<(), SessionError> {
+        send: connection::SendStream,
+    ) -> Result<connection::SendStream, SessionError> {
         let mut header = Vec::new();
         kind.encode(&mut header);
         let id = VarInt::from_u64(self.id()).expect("it is a stream's number");
         id.encode(&mut header);
+        let mut opening = Opening(Some(send));
+        let send = opening.0.as_mut().expect("it is there until the end");
         let written = send.write_all(&header).await;
-        written.map_err(SessionError::from_write)
+        written.map_err(SessionError::from_write)?;
+        Ok(opening.0.take().expect("it is there until the end"))
     }
 
     /// What becomes of `work`, unless the session ends first.
@@ -221,6 +232,18 @@ impl Session {
             biased;
             error = self.0.shared.reason() => Err(error),
             done = work => done,
+        }
+    }
+}
+
+/// A stream whose header is being written.
+struct Opening(Option<connection::SendStream>);
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        if let Some(mut send) = self.0.take() {
+            // Where the connection is lost there is nothing to reset.
+            let _ = send.reset(H3_REQUEST_CANCELLED);
         }
     }
 }

@@ -89,6 +89,9 @@ impl SendStream {
     ///
     /// # Errors
     /// When the peer has stopped it, or the session is over before that.
+    ///
+    /// # Cancel safety
+    /// It may be dropped at any time.
     pub async fn stopped(&mut self) -> Result<(), WriteError> {
         let stopped = self.inner.stopped();
         tokio::pin!(stopped);

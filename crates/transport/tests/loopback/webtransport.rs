@@ -12,6 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
+mod cancelled;
+
 /// A server, and an endpoint that can connect to it.
 struct Pair {
     server: Endpoint,
