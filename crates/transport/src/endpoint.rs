@@ -45,7 +45,8 @@ use tracing::Instrument;
 ///
 /// Clones are handles to the same endpoint. One task, spawned on the tokio runtime in which the
 /// endpoint was made, does all of its work. It ends when the last handle and the last connection
-/// are gone; handles of a connection keep that connection going, not the ability to accept.
+/// are gone; handles of a connection keep that connection going, not the ability to accept. The
+/// socket is closed with it, a moment after the last handle: bind its address again with retries.
 ///
 /// What it logs is in a `tracing` span `endpoint`, what concerns a connection in one more,
 /// `connection`, a child of the span in which the application connected or accepted. Both are of
@@ -464,8 +465,9 @@ impl Endpoint {
         self.lease.incoming.notify_waiters();
     }
 
-    /// Waits until no connection is left, not even one that is closing: a program that ends
-    /// before may leave its peers to their idle timeouts.
+    /// Waits until no connection is left, not even one that is closing, which takes three probe
+    /// timeouts (RFC 9000 §10.2), 3 s before a round trip is measured: a program that ends before
+    /// may leave its peers to their idle timeouts. It may be dropped at any time.
     pub async fn wait_idle(&self) {
         loop {
             let idle = {

@@ -59,7 +59,8 @@ impl Connecting {
     ///
     /// Sessions are kept with the [`ClientConfig`](crate::ClientConfig) and its clones, so 0-RTT
     /// takes a second connection to the same name with the same configuration. Those of
-    /// [`tls`](crate::tls) allow it.
+    /// [`tls`](crate::tls) allow it. They end with the process: rustls 0.23 has no form of a
+    /// session that a file could hold.
     ///
     /// # Servers
     /// Always possible. The client is not authenticated yet, and what it has sent may be a replay;
@@ -90,6 +91,9 @@ impl Connecting {
     ///
     /// # Errors
     /// When the connection was lost before.
+    ///
+    /// # Cancel safety
+    /// It may be dropped at any time.
     ///
     /// # Panics
     /// After the future has resolved.

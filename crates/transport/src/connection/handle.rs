@@ -147,6 +147,9 @@ impl Connection {
 
     /// Waits until the connection is over, and says why: closed by either side is no failure by
     /// itself.
+    ///
+    /// # Cancel safety
+    /// It may be dropped at any time. What this has returned is returned again.
     pub async fn closed(&self) -> ConnectionError {
         loop {
             let closed = {

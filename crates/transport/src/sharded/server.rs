@@ -152,7 +152,8 @@ impl ShardedServer {
     }
 
     /// Waits until no shard has a connection, not even one that is closing. After
-    /// [`drain`](Self::drain) or [`close`](Self::close) that stays so.
+    /// [`drain`](Self::drain) or [`close`](Self::close) that stays so. It may be dropped at any
+    /// time.
     pub async fn wait_idle(&self) {
         for endpoint in self.endpoints() {
             endpoint.wait_idle().await;

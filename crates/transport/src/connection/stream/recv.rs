@@ -38,11 +38,11 @@ impl RecvStream {
     }
 
     /// Reads what is there into `buffer` and returns how much that was; `None` at the stream's
-    /// end. Waits until there is something.
+    /// end, and once it was stopped. Waits until there is something.
     ///
     /// # Errors
-    /// When the peer has reset the stream, it was stopped, the connection is lost, or the stream
-    /// was opened with 0-RTT and that was rejected.
+    /// When the peer has reset the stream, the connection is lost, or the stream was opened with
+    /// 0-RTT and that was rejected.
     ///
     /// # Cancel safety
     /// If this does not resolve, nothing was read.
@@ -220,9 +220,10 @@ impl RecvStream {
         .await
     }
 
-    /// Whether the stream came or was opened before the handshake was finished. What is read from
-    /// it may be a replay by somebody who recorded it; see
-    /// [`Connecting::into_0rtt`](crate::Connecting::into_0rtt).
+    /// Whether the stream was accepted or opened before the handshake was finished. What is read
+    /// from it may be a replay by somebody who recorded it; see
+    /// [`Connecting::into_0rtt`](crate::Connecting::into_0rtt). Of a stream that came with 0-RTT
+    /// and is accepted later it is `false`: a replay does not finish a handshake.
     pub fn is_0rtt(&self) -> bool {
         self.is_0rtt
     }

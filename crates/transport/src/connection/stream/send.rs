@@ -17,7 +17,8 @@ use tokio::io::AsyncWrite;
 /// A stream to write to.
 ///
 /// Dropping it [finishes](Self::finish) it unless it was [`reset`](Self::reset): what was written
-/// goes on being delivered for as long as the connection is open.
+/// goes on being delivered for as long as the connection is open. The peer cannot tell a message
+/// given up halfway from a whole one then, so reset it first.
 #[derive(Debug)]
 pub struct SendStream {
     lease: Lease,
@@ -229,6 +230,9 @@ impl SendStream {
     ///
     /// # Errors
     /// When the connection is lost, or the stream was opened with 0-RTT and that was rejected.
+    ///
+    /// # Cancel safety
+    /// It may be dropped at any time.
     pub fn stopped(
         &self,
     ) -> impl Future<Output = Result<Option<VarInt>, StoppedError>> + Send + Sync + 'static {
