@@ -23,7 +23,9 @@
 #[path = "shared/program.rs"]
 mod program;
 
+use paceline::cc_core::Registry;
 use paceline::testing::{ConnectionPlan, Ends, LinkId, Load, World};
+use paceline::units::{Bandwidth, Bytes, Timestamp};
 use paceline::{DatagramOptions, TransportConfig};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -33,7 +35,6 @@ use std::ops::Range;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
-use units::{Bandwidth, Bytes, Timestamp};
 
 fn main() -> ExitCode {
     program::run(USAGE, usize::MAX, read, |controllers| {
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
 
 fn read(controllers: &[String]) -> Result<Vec<String>, Box<dyn Error>> {
     for controller in controllers {
-        cc_core::Registry::standard().choose(controller)?;
+        Registry::standard().choose(controller)?;
     }
     Ok(match controllers {
         [] => CONTROLLERS.map(str::to_owned).to_vec(),
@@ -156,7 +157,7 @@ impl Scenario {
         let (there, back) = world.add_links(&self.link.parse()?, &RETURN_LINK.parse()?)?;
         let mut client = TransportConfig::default();
         client
-            .congestion(cc_core::Registry::standard().choose(controller)?)
+            .congestion(Registry::standard().choose(controller)?)
             .datagram_send_buffer_size(self.buffer);
         let ends = world.add_connection(&ConnectionPlan {
             there: vec![there],
@@ -183,7 +184,7 @@ impl Scenario {
         controller: &str,
     ) -> Result<Ends, Box<dyn Error>> {
         let mut client = TransportConfig::default();
-        client.congestion(cc_core::Registry::standard().choose(controller)?);
+        client.congestion(Registry::standard().choose(controller)?);
         Ok(world.add_connection(&ConnectionPlan {
             there: vec![there],
             back: vec![back],

@@ -19,13 +19,13 @@ mod argument;
 mod program;
 
 use argument::number;
-use cc_core::ControllerChoice;
-use paceline::testing::{ConnectionPlan, Ends, Load, Side, World};
+use paceline::cc_core::{ControllerChoice, Registry};
+use paceline::testing::{ConnectionPlan, Ends, LinkSpec, Load, Side, World};
+use paceline::units::{Bytes, Rng, Timestamp};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
-use units::{Bytes, Rng, Timestamp};
 
 fn main() -> ExitCode {
     program::run(USAGE, 5, read, |(controller, link, arrivals)| {
@@ -37,8 +37,8 @@ fn main() -> ExitCode {
 fn read(args: &[String]) -> Result<(String, String, Arrivals), Box<dyn Error>> {
     let arg = |index: usize, default| args.get(index).map_or(default, String::as_str);
     let (controller, link) = (arg(0, "cubic"), arg(1, LINK));
-    cc_core::Registry::standard().choose(controller)?;
-    let _: link_sim::LinkSpec = link.parse()?;
+    Registry::standard().choose(controller)?;
+    let _: LinkSpec = link.parse()?;
     let arrivals = Arrivals {
         flows: number("the flows", arg(2, "100"))?,
         bytes: number("the bytes of each", arg(3, "100000"))?,
@@ -62,10 +62,10 @@ pub(crate) fn print(
     arrivals: Arrivals,
     out: &mut impl Write,
 ) -> Result<(), Box<dyn Error>> {
-    let choice = cc_core::Registry::standard().choose(controller)?;
+    let choice = Registry::standard().choose(controller)?;
     let (mut times, unfinished) = completion_times(&choice, link, arrivals)?;
     times.sort_unstable();
-    let rate = link.parse::<link_sim::LinkSpec>()?.rate();
+    let rate = link.parse::<LinkSpec>()?.rate();
     if let Some(rate) = rate {
         let load = arrivals.bytes as f64 * arrivals.per_second / rate.bytes_per_sec() as f64;
         writeln!(out, "load {:.0} %", load * 100.0)?;

@@ -17,12 +17,13 @@
 #[path = "shared/program.rs"]
 mod program;
 
-use paceline::testing::{Load, Pair, PairConfig, Side};
+use paceline::cc_core::Registry;
+use paceline::testing::{LinkSpec, Load, Pair, PairConfig, Side};
+use paceline::units::{Bandwidth, Timestamp, duration};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
-use units::{Bandwidth, Timestamp};
 
 fn main() -> ExitCode {
     program::run(USAGE, 3, read, |(controller, link, time)| {
@@ -34,9 +35,9 @@ fn main() -> ExitCode {
 fn read(args: &[String]) -> Result<(String, String, Duration), Box<dyn Error>> {
     let arg = |index: usize, default| args.get(index).map_or(default, String::as_str);
     let (controller, link) = (arg(0, "bbr3"), arg(1, LINK));
-    cc_core::Registry::standard().choose(controller)?;
-    let _: link_sim::LinkSpec = link.parse()?;
-    let time = units::duration::parse(arg(2, "1s"))?;
+    Registry::standard().choose(controller)?;
+    let _: LinkSpec = link.parse()?;
+    let time = duration::parse(arg(2, "1s"))?;
     Ok((controller.to_owned(), link.to_owned(), time))
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn trace(
         return_link: RETURN_LINK.parse()?,
         ..PairConfig::default()
     };
-    let choice = cc_core::Registry::standard().choose(controller)?;
+    let choice = Registry::standard().choose(controller)?;
     config.client.congestion(choice);
     let mut pair = Pair::new(&config)?;
     pair.connect(Duration::from_secs(5))?;

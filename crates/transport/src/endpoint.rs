@@ -65,7 +65,7 @@ impl Endpoint {
     /// When the address cannot be bound.
     ///
     /// # Panics
-    /// Outside a tokio runtime.
+    /// Outside a tokio runtime, or in one without I/O.
     pub fn client(bind: SocketAddr) -> io::Result<Self> {
         #[cfg(feature = "testing")]
         if let Some(socket) = virtual_time::with(|world| world.bind(bind)) {
@@ -88,7 +88,7 @@ impl Endpoint {
     /// When the address cannot be bound.
     ///
     /// # Panics
-    /// Outside a tokio runtime.
+    /// Outside a tokio runtime, or in one without I/O.
     pub fn server(config: ServerConfig, bind: SocketAddr) -> io::Result<Self> {
         #[cfg(feature = "testing")]
         if let Some(socket) = virtual_time::with(|world| world.bind(bind)) {
@@ -104,7 +104,7 @@ impl Endpoint {
     /// When the socket lacks an option that QUIC needs, or at the limit of open files.
     ///
     /// # Panics
-    /// Outside a tokio runtime.
+    /// Outside a tokio runtime, or in one without I/O.
     pub fn new(
         config: EndpointConfig,
         server_config: Option<ServerConfig>,
@@ -172,7 +172,7 @@ impl Endpoint {
     /// When the socket has no address, or at the limit of open files.
     ///
     /// # Panics
-    /// Outside a tokio runtime.
+    /// Outside a tokio runtime, or in one without I/O.
     pub fn with_socket(
         config: EndpointConfig,
         server_config: Option<ServerConfig>,
@@ -301,7 +301,7 @@ impl Endpoint {
     /// When the socket lacks an option that QUIC needs. The old one is kept.
     ///
     /// # Panics
-    /// Outside a tokio runtime.
+    /// Outside a tokio runtime, or in one without I/O.
     pub fn rebind(&self, socket: std::net::UdpSocket) -> io::Result<()> {
         self.go_on_over(Socket::new(socket)?);
         Ok(())

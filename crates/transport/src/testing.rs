@@ -84,6 +84,7 @@ pub use acks::{AckRead, ReadAcks, read_acks};
 pub use application::Load;
 pub use engine::PlainQuinn;
 pub use link_sim::sim::{LinkId, RouteStats};
+pub use link_sim::{LinkSpec, LinkStats, SpecError};
 pub use pair::{Pair, PairConfig};
 pub use plaintext::plaintext_suite;
 pub use quinn_proto::Side;
