@@ -57,8 +57,11 @@ impl ConnectionDriver {
         let congestion = self.congestion.lock();
         let path = congestion.path_state();
         let timeout = probe_timeout(&path, rtt, congestion.max_ack_delay);
+        // By the shortest round trip, as ACKs that have waited make smoothed ones of seconds.
+        let shortest = path.min_rtt.unwrap_or(rtt) * 2 + congestion.max_ack_delay;
         drop(congestion);
-        if path.inflight == Bytes::ZERO || !self.asked_acks.is_due(now, rtt, timeout) {
+        let silence = shortest.min(timeout);
+        if path.inflight == Bytes::ZERO || !self.asked_acks.is_due(now, rtt, silence) {
             return;
         }
         // The idle timer, which the packet has just restarted, expires no earlier than after three

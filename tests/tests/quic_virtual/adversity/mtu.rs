@@ -46,10 +46,9 @@ fn packets_shrink_when_large_ones_vanish() {
 
 /// How long after large packets have begun to vanish, in both directions, the last of two ends that
 /// send without a limit has made its own smaller.
-fn both_have_shrunk_after(seed: u64) -> Duration {
-    let link = "delay 40ms rate 20mbit queue 1bdp";
+fn both_have_shrunk_after(link: &str, cc: &str, seed: u64) -> Duration {
     let world = World::new(seed::choose(seed, "two that shrink"));
-    let mut scene = Scene::new(world, link, link, &both(&transport("cubic"))).connect();
+    let mut scene = Scene::new(world, link, link, &both(&transport(cc))).connect();
     let limit = Rc::new(Cell::new(1_500));
     let ends = [scene.ends.client, scene.ends.server];
     for end in ends {
@@ -72,9 +71,20 @@ fn both_have_shrunk_after(seed: u64) -> Duration {
 #[test]
 fn packets_shrink_while_both_ends_wait_for_acknowledgements() {
     for seed in 1..=10 {
-        let took = both_have_shrunk_after(seed);
+        let took = both_have_shrunk_after("delay 40ms rate 20mbit queue 1bdp", "cubic", seed);
         // It took 12 s where the ACKs of probes waited for the windows, or left in large packets.
         assert!(took <= Duration::from_secs(4), "seed {seed}: {took:?}");
+    }
+}
+
+#[test]
+fn packets_shrink_while_both_ends_wait_for_acknowledgements_behind_long_queues() {
+    for seed in 1..=10 {
+        // A queue of 0.6 s on a path of 20 ms.
+        let link = "delay 10ms rate 2mbit queue 100p";
+        let took = both_have_shrunk_after(link, "paceline", seed);
+        // It took 14 s where a path counted as silent after a probe timeout of the smoothed RTT.
+        assert!(took <= Duration::from_secs(6), "seed {seed}: {took:?}");
     }
 }
 
